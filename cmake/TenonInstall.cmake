@@ -1,0 +1,3 @@
+# What `cmake --install` puts where.
+install(TARGETS tenon LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tenon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

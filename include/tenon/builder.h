@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The builder: turns a graph into a plan for the shapes it is told: folds, fuses, and chooses
+ * kernels and formats for the whole graph by measured time.
+ */
+#ifndef TENON_BUILDER_H
+#define TENON_BUILDER_H
+
+#include <tenon/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tn_plan tn_plan;
+
+/* The range of one input: three shapes of `rank` extents. For an input whose value decides shapes,
+ * also its values at the three points (as many elements as the shape says, in the input's type), or
+ * null. */
+typedef struct tn_profile_input {
+    uint32_t size;
+    uint32_t rank;
+    const char *name;
+    const int64_t *minimum, *optimum, *maximum;
+    const void *minimum_value, *optimum_value, *maximum_value;
+} tn_profile_input;
+
+typedef struct tn_builder_options {
+    uint32_t size;
+    uint32_t threads; /* kernels are timed with so many; 0: one for each core that this process may
+                         use */
+    const char *device;       /* null: "cpu" */
+    const char *timing_cache; /* a file that keeps timings between builds, safe between processes;
+                                 null: none */
+    const char *force_kernel; /* "Op=kernel[,Op=kernel...]": pins kernels by name; null: the
+                                 environment's */
+    uint32_t flags;           /* TN_BUILD_... */
+    uint32_t profile_input_count;
+    const tn_profile_input *const
+        *profile_inputs;   /* inputs that are not named keep their graph's shape; those with unknown
+                              extents and no profile accept any shape, optimum 1 for each */
+    double timing_seconds; /* bound on the time spent measuring; 0: 20 */
+} tn_builder_options;
+
+enum {
+    TN_BUILD_NO_TIMING = 1u, /* choose kernels by rule, not by measurement */
+    TN_BUILD_NO_FUSION = 2u, /* keep one kernel a node: for finding faults */
+    TN_BUILD_REFERENCE = 4u  /* every node by its operator's reference */
+};
+
+/* Builds a plan. The graph is not changed. The same model, options, cache and machine give the same
+ * bytes. Errors name the node: TN_ERROR_SHAPE, TN_ERROR_TYPE, TN_ERROR_RANGE (a profile that is not
+ * min <= opt <= max), TN_ERROR_UNSUPPORTED, TN_ERROR_MEMORY. The caller destroys the plan. [thread:
+ * any; the runtime may be shared] */
+TN_EXPORT tn_status tn_build(tn_graph *graph, const tn_builder_options *options,
+                             tn_plan **out_plan);
+
+/* The plan's bytes, alive as long as the plan. */
+TN_EXPORT const void *tn_plan_bytes(const tn_plan *plan, uint64_t *out_bytes);
+/* Writes the plan beside `path` and renames it into place: on failure (a full disk) the old file
+ * stays. TN_ERROR_IO. */
+TN_EXPORT tn_status tn_plan_save(const tn_plan *plan, const char *path);
+/* What was chosen, as one JSON document (nodes, kernels, formats, times, memory); owned by the
+ * plan. */
+TN_EXPORT const char *tn_plan_report(const tn_plan *plan);
+TN_EXPORT void tn_plan_destroy(tn_plan *plan);
+
+/* What is in a plan, without loading any code: one JSON document, to be freed by tn_text_free.
+ * TN_ERROR_FORMAT. */
+TN_EXPORT tn_status tn_plan_inspect(tn_runtime *runtime, const char *path, char **out_json);
+TN_EXPORT void tn_text_free(tn_runtime *runtime, char *text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine: a loaded plan, immutable, shared by threads. The context: one thread's running state
+ * on it.
+ *
+ *     tn_engine_load -> tn_context_create -> set shapes -> bind -> tn_context_run
+ */
+#ifndef TENON_ENGINE_H
+#define TENON_ENGINE_H
+
+#include <tenon/builder.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tn_engine tn_engine;
+typedef struct tn_context tn_context;
+
+typedef struct tn_engine_options {
+    uint32_t size;
+    uint32_t threads; /* of parallel_for and the numerical libraries; 0: as the plan was built */
+    uint32_t flags;   /* TN_ENGINE_... */
+    uint32_t allowed_count;
+    const char *const
+        *allowed; /* content hashes (16 hexadecimal digits) or directories: only libraries so named
+                     load for this plan; null: those of the search path and those already loaded */
+} tn_engine_options;
+enum {
+    TN_ENGINE_EXACT =
+        1u /* refuse a library whose content differs from the one that the plan was built with */
+};
+
+/* Loads a plan file: maps it, verifies its sections' checksums, finds and loads the libraries that
+ * its manifest names. The error of a missing one says what was wanted, where it was searched, what
+ * was found and what would mend it. `options` may be null. TN_ERROR_IO, TN_ERROR_FORMAT,
+ * TN_ERROR_NOT_FOUND, TN_ERROR_PLUGIN, TN_ERROR_MEMORY. [thread: any] */
+TN_EXPORT tn_status tn_engine_load(tn_runtime *runtime, const char *path,
+                                   const tn_engine_options *options, tn_engine **out_engine);
+/* The same from memory; the bytes are copied. */
+TN_EXPORT tn_status tn_engine_load_bytes(tn_runtime *runtime, const void *data, uint64_t bytes,
+                                         const tn_engine_options *options, tn_engine **out_engine);
+/* Counts are atomic; contexts hold one. Null is fine. [thread: any] */
+TN_EXPORT tn_engine *tn_engine_retain(tn_engine *engine);
+TN_EXPORT void tn_engine_release(tn_engine *engine);
+
+TN_EXPORT uint32_t tn_engine_input_count(const tn_engine *engine);
+TN_EXPORT uint32_t tn_engine_output_count(const tn_engine *engine);
+TN_EXPORT const tn_port_info *tn_engine_input(const tn_engine *engine,
+                                              uint32_t index); /* null past the end */
+TN_EXPORT const tn_port_info *tn_engine_output(const tn_engine *engine, uint32_t index);
+/* The index of a name: TN_ERROR_NOT_FOUND lists the names there are and the nearest one. */
+TN_EXPORT tn_status tn_engine_find_input(const tn_engine *engine, const char *name,
+                                         uint32_t *out_index);
+TN_EXPORT tn_status tn_engine_find_output(const tn_engine *engine, const char *name,
+                                          uint32_t *out_index);
+/* The nodes as they will run, in order: name, kernel, formats. JSON, owned by the engine. */
+TN_EXPORT const char *tn_engine_report(const tn_engine *engine);
+
+/* A context. [thread: one at a time for one context; contexts of one engine run side by side] */
+TN_EXPORT tn_status tn_context_create(tn_engine *engine, tn_context **out_context);
+TN_EXPORT void tn_context_destroy(tn_context *context); /* null is fine */
+
+/* Sets the shape of an input; inputs with fixed shapes need none. TN_ERROR_SHAPE, TN_ERROR_RANGE
+ * (outside the profile). */
+TN_EXPORT tn_status tn_context_set_shape(tn_context *context, uint32_t input, uint32_t rank,
+                                         const int64_t *extents);
+/* Lends the memory of an input: `bytes` of linear elements, aligned to the element at least; it
+ * must live until the run is over. TN_ERROR_ARGUMENT when it is not as large as the shape says at
+ * reshape or run. Null is allowed for an input of which only the shape is read. */
+TN_EXPORT tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void *data,
+                                          uint64_t bytes);
+/* Lends memory for an output; not bound, the context keeps one of its own. */
+TN_EXPORT tn_status tn_context_bind_output(tn_context *context, uint32_t output, void *data,
+                                           uint64_t bytes);
+/* Infers all shapes and takes the memory that they need; run does it when it was not done. Shapes
+ * seen before are found again. Inputs whose values decide shapes must be bound. */
+TN_EXPORT tn_status tn_context_reshape(tn_context *context);
+/* Runs. The second and later runs with the same shapes allocate nothing and take no lock. */
+TN_EXPORT tn_status tn_context_run(tn_context *context);
+/* An output after reshape (its shape; for outputs sized by run after run) and after run (its data).
+ * The tensor lives until the context's next reshape with other shapes. TN_ERROR_STATE before. */
+TN_EXPORT tn_status tn_context_output(tn_context *context, uint32_t output,
+                                      const tn_tensor **out_tensor);
+
+/* Times of the nodes. Start, run some times, read. Off, it costs nothing. */
+typedef struct tn_profile_entry {
+    uint32_t size;
+    const char *node, *op, *kernel;
+    uint64_t runs, total_ns, minimum_ns;
+} tn_profile_entry;
+TN_EXPORT tn_status tn_context_set_profiling(tn_context *context, bool is_on);
+TN_EXPORT uint32_t tn_context_profile_count(const tn_context *context);
+TN_EXPORT const tn_profile_entry *tn_context_profile(const tn_context *context,
+                                                     uint32_t index); /* null past the end */
+
+/* Counted since the context was made, of Tenon's own allocator. */
+typedef struct tn_context_statistics {
+    uint32_t size;
+    uint64_t allocations; /* all that this context ever made */
+    uint64_t arena_bytes, runs, reshapes, shape_cache_hits;
+} tn_context_statistics;
+TN_EXPORT void tn_context_get_statistics(const tn_context *context,
+                                         tn_context_statistics *out_statistics);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The graph: a network as nodes and tensors, read from a file or built by hand. It is not tied to
+ * shapes: the builder brings those.
+ */
+#ifndef TENON_GRAPH_H
+#define TENON_GRAPH_H
+
+#include <tenon/runtime.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tn_graph tn_graph;
+
+/* A tensor of a graph, by number. */
+typedef uint32_t tn_tensor_id;
+#define TN_NO_TENSOR UINT32_MAX /* an absent optional input, an output that nobody wants */
+
+/* Makes an empty graph. [thread: one at a time for one graph, in all calls here] */
+TN_EXPORT tn_status tn_graph_create(tn_runtime *runtime, const char *name, tn_graph **out_graph);
+TN_EXPORT void tn_graph_destroy(tn_graph *graph); /* null is fine */
+
+/* Reads an ONNX file; external data is looked for inside the file's folder and mapped. All nodes
+ * that no registered operator serves are reported in one error (TN_ERROR_UNSUPPORTED), each with
+ * the nearest name or version. Also TN_ERROR_NOT_FOUND, TN_ERROR_IO, TN_ERROR_FORMAT. */
+TN_EXPORT tn_status tn_graph_load_onnx(tn_runtime *runtime, const char *path, tn_graph **out_graph);
+/* The same from memory, which is not needed after the call. `folder` is where external data lies;
+ * null: refuse it. */
+TN_EXPORT tn_status tn_graph_parse_onnx(tn_runtime *runtime, const void *data, uint64_t bytes,
+                                        const char *folder, tn_graph **out_graph);
+
+/* Says which opset of a domain nodes added by hand without a version mean. Default: the newest
+ * registered. */
+TN_EXPORT tn_status tn_graph_set_opset(tn_graph *graph, const char *domain, uint32_t version);
+
+/* Adds an input. `extents` holds `rank` numbers, -1 for one that is known only at run time; `names`
+ * (may be null, as may each of them) names unknown extents: the same name means the same extent
+ * everywhere. */
+TN_EXPORT tn_status tn_graph_add_input(tn_graph *graph, const char *name, tn_type type,
+                                       uint32_t rank, const int64_t *extents,
+                                       const char *const *names, tn_tensor_id *out_tensor);
+/* Adds a constant; `data` holds the elements in linear order and is copied. */
+TN_EXPORT tn_status tn_graph_add_constant(tn_graph *graph, const char *name, tn_type type,
+                                          uint32_t rank, const int64_t *extents, const void *data,
+                                          uint64_t bytes, tn_tensor_id *out_tensor);
+
+/* A node to add. Strings and arrays are copied. */
+typedef struct tn_node_description {
+    uint32_t size;
+    uint32_t version; /* 0: what the opset says */
+    const char *domain, *op;
+    const char *name; /* null: one is made */
+    uint32_t input_count, output_count;
+    const tn_tensor_id *inputs; /* TN_NO_TENSOR for an absent one */
+    const char *const
+        *output_names; /* null, or each may be null: made; "" : the output is not wanted */
+    uint64_t attribute_count;
+    const tn_attribute *const *attributes;
+} tn_node_description;
+/* Adds a node; its operator must be registered and its fields fit the operator's table.
+ * `out_outputs` (room for output_count) gets its tensors. TN_ERROR_UNSUPPORTED with the nearest
+ * name; TN_ERROR_ARGUMENT, TN_ERROR_RANGE, TN_ERROR_TYPE name the field. */
+TN_EXPORT tn_status tn_graph_add_node(tn_graph *graph, const tn_node_description *node,
+                                      tn_tensor_id *out_outputs);
+
+/* Makes a tensor an output, after those before; `name` null keeps the tensor's own. */
+TN_EXPORT tn_status tn_graph_add_output(tn_graph *graph, tn_tensor_id tensor, const char *name);
+/* Forgets the outputs, so that others can be chosen; finds a tensor by name. */
+TN_EXPORT void tn_graph_clear_outputs(tn_graph *graph);
+TN_EXPORT tn_status tn_graph_find(const tn_graph *graph, const char *name,
+                                  tn_tensor_id *out_tensor);
+
+/* What an input or output is. `extents` -1: known at run time; `names[i]` null or the extent's
+ * name. Lives as long as the graph (or the engine that gave it). */
+typedef struct tn_port_info {
+    uint32_t size;
+    tn_type type;
+    const char *name;
+    uint32_t rank;     /* UINT32_MAX: not known before shapes are */
+    uint32_t is_value; /* 1: an input whose value decides shapes */
+    const int64_t *extents;
+    const char *const *names;
+} tn_port_info;
+TN_EXPORT uint32_t tn_graph_input_count(const tn_graph *graph);
+TN_EXPORT uint32_t tn_graph_output_count(const tn_graph *graph);
+TN_EXPORT const tn_port_info *tn_graph_input(const tn_graph *graph,
+                                             uint32_t index); /* null past the end */
+TN_EXPORT const tn_port_info *tn_graph_output(const tn_graph *graph, uint32_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,751 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tenon/plugin.h: all that the author of a layer needs.
+ *
+ * A plugin library offers OPERATORS (what is computed: name, fields, ports, shape rule) and KERNELS
+ * (how, on one device, for some element types and formats). It includes this header alone, links
+ * nothing of Tenon and exports one symbol, made by TN_LIBRARY at the end of its source. The layers
+ * that come with Tenon use nothing else.
+ *
+ * This is a contract between binaries built years apart:
+ *  - Every table begins with `uint32_t size`, its own sizeof when it was compiled. A reader takes
+ * what lies inside the size and treats the rest as zero; zero always means the old behaviour.
+ * Members are only ever added at the end.
+ *  - Arrays that cross the border are arrays of pointers, or carry the size of an item beside their
+ * count.
+ *  - No C++ exception, longjmp or thread exit may leave a callback.
+ *  - 64-bit little-endian hosts only.
+ *
+ * How to read a callback's comment: [thread: who may call it at once; called: in which stage; may
+ * fail; what lives how long]. "node" means: one thread at a time for one node's state; other nodes
+ * may run beside it.
+ *
+ * It compiles as C11 and as C++17 (gcc, clang and nvcc take the designated initialisers, in the
+ * order of declaration).
+ */
+#ifndef TENON_PLUGIN_H
+#define TENON_PLUGIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ ||                       \
+    UINTPTR_MAX != UINT64_MAX
+#error "Tenon runs on 64-bit little-endian hosts only"
+#endif
+
+#ifdef __cplusplus
+#define TN_NOEXCEPT                          noexcept
+#define TN_EXTERN_C                          extern "C"
+#define TN_STATIC_ASSERT(condition, message) static_assert(condition, message)
+extern "C" {
+#else
+#define TN_NOEXCEPT
+#define TN_EXTERN_C
+#define TN_STATIC_ASSERT(condition, message) _Static_assert(condition, message)
+#endif
+
+#define TN_EXPORT              __attribute__((visibility("default")))
+#define TN_PRINTF(text, first) __attribute__((format(printf, text, first)))
+
+/* Version of this contract. A library is refused when its major differs or its minor is newer and
+ * it asks so by TN_LIBRARY_NEEDS_ITS_MINOR; otherwise old and new work together by the sizes of the
+ * tables. */
+#define TN_ABI_MAJOR 1u
+#define TN_ABI_MINOR 0u
+
+/* The highest rank of a tensor. */
+#define TN_MAX_RANK 8
+
+/* -------------------------------------------------------------------------------------------------
+ * status */
+
+/* What a call answers. 0 is success; a reader treats any other number as failure, known or not. */
+typedef int32_t tn_status;
+enum {
+    TN_OK = 0,
+    TN_ERROR_ARGUMENT = 1,    /* a caller's argument is wrong */
+    TN_ERROR_MEMORY = 2,      /* no memory, or a size beyond what can be addressed */
+    TN_ERROR_IO = 3,          /* a file cannot be read or written */
+    TN_ERROR_FORMAT = 4,      /* a file is damaged or not what it claims to be */
+    TN_ERROR_NOT_FOUND = 5,   /* a name, operator, version, library that is not there */
+    TN_ERROR_UNSUPPORTED = 6, /* sound input that asks for what is not there */
+    TN_ERROR_SHAPE = 7,       /* shapes do not fit */
+    TN_ERROR_TYPE = 8,        /* element types do not fit */
+    TN_ERROR_RANGE = 9,       /* a value outside its range, a shape outside the profile */
+    TN_ERROR_STATE = 10,      /* calls in the wrong order */
+    TN_ERROR_PLUGIN = 11,     /* a library breaks the contract or failed without a reason */
+    TN_ERROR_DEVICE = 12,     /* the device failed */
+    TN_ERROR_CANCELLED = 13,  /* stopped because something else failed first */
+    TN_ERROR_INTERNAL = 14    /* a mistake of Tenon's own */
+};
+
+/* -------------------------------------------------------------------------------------------------
+ * tensors */
+
+/* Element types. Numbers are append-only; a type that this list does not have is never offered to a
+ * kernel. */
+typedef uint32_t tn_type;
+enum {
+    TN_NONE = 0,
+    TN_F64 = 1,
+    TN_F32 = 2,
+    TN_F16 = 3,  /* IEEE 754 binary16 */
+    TN_BF16 = 4, /* the upper half of a binary32 */
+    TN_I64 = 5,
+    TN_I32 = 6,
+    TN_I16 = 7,
+    TN_I8 = 8,
+    TN_U64 = 9,
+    TN_U32 = 10,
+    TN_U16 = 11,
+    TN_U8 = 12,
+    TN_BOOL = 13, /* one byte, 0 or 1 */
+    TN_TYPE_COUNT = 14
+};
+
+/* Memory format: how the elements of a tensor of logical shape (N, C, ...) lie in memory.
+ * Bits 0-7: layout; bits 8-15: the axis that is blocked; bits 16-31: elements a block. */
+typedef uint32_t tn_format;
+enum { TN_LAYOUT_LINEAR = 0, TN_LAYOUT_CHANNELS_LAST = 1, TN_LAYOUT_BLOCKED = 2 };
+#define TN_FORMAT(layout, axis, block)                                                             \
+    ((uint32_t)(layout) | (uint32_t)(axis) << 8 | (uint32_t)(block) << 16)
+#define TN_LINEAR 0u                                       /* row-major, last axis fastest: NCHW */
+#define TN_NHWC   TN_FORMAT(TN_LAYOUT_CHANNELS_LAST, 1, 0) /* axis 1 fastest */
+#define TN_C4     TN_FORMAT(TN_LAYOUT_BLOCKED, 1, 4)       /* N, ceil(C/4), H, W, 4 */
+#define TN_C8     TN_FORMAT(TN_LAYOUT_BLOCKED, 1, 8)
+#define TN_C16    TN_FORMAT(TN_LAYOUT_BLOCKED, 1, 16)
+#define TN_C32    TN_FORMAT(TN_LAYOUT_BLOCKED, 1, 32)
+
+/* Quantisation of a tensor: real = (stored - zero_point) * scale. `count` is 1 (per tensor) or the
+ * extent of `axis`. */
+typedef struct tn_quantization {
+    uint32_t size;
+    int32_t axis;
+    uint64_t count;
+    const float *scale;
+    const int32_t *zero_point; /* null: all zero */
+} tn_quantization;
+
+/* A tensor as a callback sees it. Frozen members are appended to, never changed.
+ *
+ * Pointers are aligned to 64 bytes on "cpu" and 256 on "cuda"; reading past the last element is not
+ * allowed. `data` is null exactly for absent optional ports, for shape-only ports, and, in `infer`
+ * and `prepare`, where the value is not known; a tensor with no elements has a pointer all the
+ * same. Strides count elements. In a blocked format the stride of the blocked axis steps over one
+ * whole block, and element c of it lies at (c / block) * stride + c % block; the lanes of the last
+ * block past the axis's end are zero: who writes the tensor writes them so. */
+typedef struct tn_tensor {
+    uint32_t size;
+    uint32_t kind; /* 0: dense */
+    tn_type type;
+    tn_format format;
+    uint32_t rank;
+    uint32_t memory_space; /* 0: the kernel's device; 1: host */
+    void *data;
+    uint64_t bytes; /* of `data`, padding of blocked formats included */
+    int64_t *shape; /* `rank` extents; written by `infer` and, for ports sized by run, by `run`, on
+                       outputs alone; outputs of `infer` have room for TN_MAX_RANK */
+    const int64_t *strides;              /* `rank` strides */
+    const tn_quantization *quantization; /* null: not quantised */
+    const char *name; /* the tensor's name in the graph, for messages; may be empty */
+} tn_tensor;
+
+/* -------------------------------------------------------------------------------------------------
+ * fields */
+
+typedef struct tn_i64s {
+    uint64_t count;
+    const int64_t *items;
+} tn_i64s;
+typedef struct tn_f32s {
+    uint64_t count;
+    const float *items;
+} tn_f32s;
+typedef struct tn_f64s {
+    uint64_t count;
+    const double *items;
+} tn_f64s;
+typedef struct tn_strings {
+    uint64_t count;
+    const char *const *items;
+} tn_strings;
+typedef struct tn_bytes {
+    uint64_t count;
+    const uint8_t *items;
+} tn_bytes;
+
+/* The types of a field, and the C type of the member that holds it. */
+enum {
+    TN_FIELD_BOOL = 1,     /* bool */
+    TN_FIELD_I32 = 2,      /* int32_t */
+    TN_FIELD_I64 = 3,      /* int64_t */
+    TN_FIELD_F32 = 4,      /* float */
+    TN_FIELD_F64 = 5,      /* double */
+    TN_FIELD_STRING = 6,   /* const char *, null when absent */
+    TN_FIELD_BYTES = 7,    /* tn_bytes */
+    TN_FIELD_TYPE = 8,     /* tn_type; as an integer in ONNX's numbering when it comes from ONNX */
+    TN_FIELD_ENUM = 9,     /* uint32_t; written as one of `choices` */
+    TN_FIELD_TENSOR = 10,  /* const tn_tensor *, null when absent; its data lies in the plan's
+                              weights, not copied */
+    TN_FIELD_I64S = 11,    /* tn_i64s */
+    TN_FIELD_F32S = 12,    /* tn_f32s */
+    TN_FIELD_F64S = 13,    /* tn_f64s */
+    TN_FIELD_STRINGS = 14, /* tn_strings */
+    TN_FIELD_GRAPH = 15,   /* reserved: a body, run through the extension "tn.body/1" */
+    TN_FIELD_ANY =
+        16 /* const tn_attribute *: whatever was given, for adapters of foreign objects */
+};
+
+/* Flags of a field. */
+enum { TN_REQUIRED = 1u, TN_OPTIONAL = 0u };
+
+/* One field of an operator: a member of its parameter struct, whose first member is `uint64_t
+ * present` (bit i: field i was given and did not come from its default; an operator has at most 64
+ * fields). From this table Tenon derives parsing, checking, defaults, saving, equality, timing keys
+ * and documentation. */
+typedef struct tn_field {
+    const char *name;
+    const char *doc;
+    const char *fallback; /* the default as text, like "1", "0.5", "[1, 1]", "cubic"; null: zero,
+                             empty or absent */
+    const char *choices;  /* "nearest|linear|cubic" (0, 1, 2) or "a=1|b=4"; for strings: the values
+                             that are allowed */
+    uint32_t type;        /* TN_FIELD_... */
+    uint32_t flags;
+    uint32_t offset;                       /* of the member */
+    uint32_t bytes;                        /* of the member; checked against the type */
+    uint32_t minimum_count, maximum_count; /* of a list; 0 and 0: any */
+    double minimum, maximum;               /* of a number or of each in a list; 0 and 0: any */
+} tn_field;
+
+#define TN_FIELD_FULL(params, member, type, flags, fallback, choices, low, high, low_count,        \
+                      high_count, doc)                                                             \
+    {                                                                                              \
+#member, doc, fallback, choices, type, flags, (uint32_t)offsetof(params, member),          \
+            (uint32_t)sizeof(((params *)0)->member), low_count, high_count, low, high              \
+    }
+/* A field of any type without bounds. `type` is one of TN_FIELD_BOOL ... above. */
+#define TN_FIELD(params, member, type, flags, fallback, doc)                                       \
+    TN_FIELD_FULL(params, member, type, flags, fallback, NULL, 0, 0, 0, 0, doc)
+/* A number, or a list of numbers, each within low..high. */
+#define TN_FIELD_RANGE(params, member, type, flags, fallback, low, high, doc)                      \
+    TN_FIELD_FULL(params, member, type, flags, fallback, NULL, low, high, 0, 0, doc)
+/* A named choice (uint32_t), or a string that must be one of `choices` when the type is
+ * TN_FIELD_STRING. */
+#define TN_FIELD_CHOICE(params, member, type, flags, fallback, choices, doc)                       \
+    TN_FIELD_FULL(params, member, type, flags, fallback, choices, 0, 0, 0, 0, doc)
+/* A list with bounds on its length and on its numbers (low = high = 0: no bound on the numbers). */
+#define TN_FIELD_LIST(params, member, type, flags, fallback, low_count, high_count, low, high,     \
+                      doc)                                                                         \
+    TN_FIELD_FULL(params, member, type, flags, fallback, NULL, low, high, low_count, high_count,   \
+                  doc)
+
+/* A value for a field as it comes from a file or a caller, before it is matched with a field table.
+ */
+typedef struct tn_attribute {
+    uint32_t size;
+    uint32_t type; /* TN_FIELD_I64, F32, F64, STRING, BYTES, TENSOR, I64S, F32S, F64S, STRINGS,
+                      GRAPH or 0: untyped bytes */
+    const char *name;
+    int64_t i;
+    double f;
+    const char *s;
+    uint64_t count;    /* of a list, or of bytes */
+    const void *items; /* of the list: const int64_t *, const float *, const double *, const char
+                          *const *, bytes */
+    const tn_tensor *tensor;
+    const void *graph;
+} tn_attribute;
+
+/* -------------------------------------------------------------------------------------------------
+ * ports */
+
+enum {
+    TN_PORT_OPTIONAL = 1u,   /* may be absent: its tensor is null */
+    TN_PORT_VARIADIC = 2u,   /* the last port: any number of tensors, at least `minimum_count` */
+    TN_PORT_SHAPE_ONLY = 4u, /* input: only the shape is read; data is null */
+    TN_PORT_VALUE_NEEDED =
+        8u, /* input: `infer` and `reshape` see its value, in host memory, linear */
+    TN_PORT_SIZED_BY_RUN =
+        16u,             /* output: `infer` gives an upper bound, `run` writes the true shape */
+    TN_PORT_VIEW = 32u,  /* output: the same elements in the same linear order as input `alias - 1`,
+                            only the shape differs;  the engine lends it that input's memory and calls
+                            no kernel when all outputs are views */
+    TN_PORT_ALIAS = 64u, /* output: may share the memory of input `alias - 1`, which is then
+                            overwritten (state that is updated in place) */
+    TN_PORT_HETEROGENEOUS = 128u /* variadic: the tensors may differ in type */
+};
+
+/* One input or output slot.
+ * `types` is text: element types joined by '|' ("f32|f16"), or a type variable with its types
+ * ("T:f32|f16", then "T" at every port that has the same type). Names: f64 f32 f16 bf16 i64 i32 i16
+ * i8 u64 u32 u16 u8 bool, and the groups any, number (all but bool), float, integer, signed. An
+ * output whose type is neither a bound variable nor a single type is set by `infer`. */
+typedef struct tn_port {
+    const char *name;
+    const char *types;
+    const char *doc;
+    uint32_t flags;
+    uint32_t alias;         /* 1 + the input that TN_PORT_VIEW and TN_PORT_ALIAS speak of */
+    uint32_t minimum_count; /* of a variadic port */
+    uint32_t memory_space;  /* 0: the kernel's device; 1: host memory whatever the device */
+} tn_port;
+
+#define TN_PORT(name, types, flags, doc)                                                           \
+    { name, types, doc, flags, 0, 0, 0 }
+#define TN_PORT_VIEW_OF(name, types, input, doc)                                                   \
+    { name, types, doc, TN_PORT_VIEW, (input) + 1, 0, 0 }
+
+/* -------------------------------------------------------------------------------------------------
+ * epilogues */
+
+/* What a kernel may do to its first output before it stores it, instead of a node of its own. A
+ * kernel sees only kinds that it lists, in the order of the chain. Values are computed in the
+ * accumulator's type. */
+enum {
+    TN_EPILOGUE_BIAS = 1,       /* y = x + operand[c] along `axis` */
+    TN_EPILOGUE_SCALE = 2,      /* y = x * operand[c] along `axis` */
+    TN_EPILOGUE_ADD = 3,        /* y = x + operand, same shape, type and format as the output */
+    TN_EPILOGUE_ACTIVATION = 4, /* y = activation(x), with alpha and beta */
+    TN_EPILOGUE_REQUANTIZE = 5, /* y = saturate(round(x / scale) + zero_point), to `type` */
+    TN_EPILOGUE_ROW =
+        6 /* y = row(x): any elementwise function of one tensor, by its row function */
+};
+#define TN_EPILOGUE_BIT(kind) (1u << (kind))
+
+enum {
+    TN_ACTIVATION_RELU = 1,
+    TN_ACTIVATION_LEAKY_RELU = 2, /* x < 0 ? alpha * x : x */
+    TN_ACTIVATION_CLIP = 3,       /* min(max(x, alpha), beta) */
+    TN_ACTIVATION_SIGMOID = 4,
+    TN_ACTIVATION_TANH = 5,
+    TN_ACTIVATION_HARD_SIGMOID = 6, /* clip(alpha * x + beta, 0, 1) */
+    TN_ACTIVATION_HARD_SWISH = 7,   /* x * clip(x / 6 + 0.5, 0, 1) */
+    TN_ACTIVATION_GELU_ERF = 8,
+    TN_ACTIVATION_GELU_TANH = 9,
+    TN_ACTIVATION_SWISH = 10, /* x * sigmoid(alpha * x) */
+    TN_ACTIVATION_ELU = 11    /* x < 0 ? alpha * (exp(x) - 1) : x */
+};
+
+/* Computes `count` elements of an elementwise operator: inputs and output are contiguous rows of
+ * 32-bit floats; an input whose stride is 0 is one element, repeated. [thread: any; called: run;
+ * cannot fail] */
+typedef void (*tn_row_function)(const void *params, uint64_t count, const float *const *inputs,
+                                const uint64_t *strides, float *output) TN_NOEXCEPT;
+
+typedef struct tn_epilogue {
+    uint32_t size;
+    uint32_t kind;
+    uint32_t activation; /* TN_ACTIVATION_... */
+    int32_t axis;
+    float alpha, beta;
+    uint32_t operand; /* index in the call's `operands`, for BIAS, SCALE and ADD; in an operator's
+                         `epilogue`: the index of the node's own input that is the operand */
+    tn_type type;     /* after this step */
+    const char *expression; /* ROW: the operator's expression, null when it has none */
+    tn_row_function row;
+    const void *params;
+    const tn_quantization *quantization; /* REQUANTIZE */
+} tn_epilogue;
+
+/* -------------------------------------------------------------------------------------------------
+ * calls */
+
+typedef struct tn_host tn_host;
+typedef struct tn_device tn_device;
+typedef struct tn_call tn_call;
+typedef struct tn_operator tn_operator;
+typedef struct tn_kernel tn_kernel;
+typedef struct tn_library tn_library;
+
+/* What every callback gets: one node, as far as it is known at that stage. The host fills it and
+ * owns all of it; all pointers live until the callback returns, except where said. Members that a
+ * stage does not know are zero.
+ *
+ * | stage          | inputs: shape, type | their data          | outputs     | writes |
+ * |----------------|---------------------|---------------------|-------------|---------------------------------|
+ * | infer          | yes                 | where value needed  | to be set   | outputs' type, rank,
+ * shape      | | epilogue       | yes                 | constants           | yes         | its
+ * argument                    | | accepts        | yes                 | constants           | yes
+ * | nothing                         | | prepare        | of opt; min, max    | constants | of opt
+ * | state                           | | open           | no                  | constants | no |
+ * context                         | | reshape        | yes                 | constants, values   |
+ * yes         | workspace_bytes                 | | run, reference | yes                 | yes |
+ * yes         | outputs' data                   |
+ */
+struct tn_call {
+    uint32_t size;
+    uint32_t input_count, output_count, operand_count, epilogue_count;
+    uint32_t threads; /* that parallel_for will use */
+    uint32_t tactic;  /* which of the kernel's tactics, from 0 */
+    uint32_t flags;   /* TN_CALL_... */
+    const tn_host *host;
+    const tn_operator *op;
+    const void *params; /* the operator's parameter struct; constant for the life of the node */
+    void *user;         /* of the kernel, or of the operator in its own callbacks */
+    const tn_tensor *const *inputs;   /* null for absent optional ones */
+    tn_tensor *const *outputs;        /* null for outputs that nobody asked for */
+    const tn_tensor *const *operands; /* of the epilogues */
+    const tn_epilogue *const *epilogues;
+    const tn_tensor *const
+        *minimum_inputs; /* prepare: shapes (and values where needed) at the profile's ends */
+    const tn_tensor *const *maximum_inputs;
+    void *state;     /* set by prepare: an engine's, shared by threads from then on */
+    void *context;   /* set by open: one thread's at a time */
+    void *workspace; /* run: `workspace_bytes` of scratch, 64-byte aligned, contents undefined */
+    uint64_t workspace_bytes;
+    const tn_device *device;
+    void *stream;                     /* the device's; null on cpu */
+    const char *node;                 /* the node's name, for messages */
+    const tn_attribute *const *saved; /* upgrade: the fields as an older version saved them */
+    uint64_t saved_count;
+    void *new_params; /* upgrade: fields of the same name and type are there already, others hold
+                         their defaults */
+    void *host_private;
+};
+
+enum { TN_CALL_REFERENCE = 1u /* the caller wants the operator's reference, not speed */ };
+
+/* A callback that can fail: gives the reason by host->fail and returns the status. */
+typedef tn_status (*tn_callback)(tn_call *call) TN_NOEXCEPT;
+/* One that cannot. */
+typedef void (*tn_release_callback)(tn_call *call) TN_NOEXCEPT;
+/* The body of parallel_for: does items begin..end-1; `thread` is below call->threads. The first
+ * failure wins. */
+typedef tn_status (*tn_body)(void *user, int64_t begin, int64_t end, uint32_t thread) TN_NOEXCEPT;
+/* Fills a packed blob of weights. */
+typedef tn_status (*tn_fill)(void *user, void *data, uint64_t bytes) TN_NOEXCEPT;
+
+/* -------------------------------------------------------------------------------------------------
+ * host */
+
+enum { TN_LOG_ERROR = 1, TN_LOG_WARNING = 2, TN_LOG_INFO = 3, TN_LOG_DEBUG = 4 };
+
+/* The services that the host lends. [thread: any; lives longer than the library] */
+struct tn_host {
+    uint32_t size;
+    uint32_t abi_major, abi_minor;
+    uint32_t reserved;
+    /* A named table of further services, like "tn.draft.x/1", or null. */
+    const void *(*extension)(const tn_host *host, const char *name)TN_NOEXCEPT;
+    /* Records why this call fails and returns `status`: `return host->fail(call, TN_ERROR_SHAPE,
+     * "...", ...)`. The host adds node, operator and library. Text is cut at 1,000 bytes. */
+    tn_status (*fail)(tn_call *call, tn_status status, const char *format, ...) TN_NOEXCEPT
+        TN_PRINTF(3, 4);
+    /* One line for the log, no newline. */
+    void (*log)(const tn_host *host, uint32_t level, const char *text) TN_NOEXCEPT;
+    /* Memory from the engine's allocator: null when there is none. `alignment` is a power of two,
+     * at most 4096. */
+    void *(*allocate)(const tn_host *host, uint64_t bytes, uint64_t alignment)TN_NOEXCEPT;
+    void (*deallocate)(const tn_host *host, void *memory) TN_NOEXCEPT; /* null is fine */
+    /* Splits 0..count-1 into ranges of at least `grain` items and does them on the engine's
+     * threads; returns when all are done, with the first failure. With one thread it calls `body`
+     * once. [called: prepare, run] */
+    tn_status (*parallel_for)(tn_call *call, int64_t count, int64_t grain, tn_body body,
+                              void *user) TN_NOEXCEPT;
+    /* Weights in a kernel's own layout: relocatable bytes without pointers, 64-byte aligned, owned
+     * by the host, shared by all nodes that pack the same constant input (`input`, an index) with
+     * the same kernel and `key`. `fill` is called when they are not there yet. Lives as long as the
+     * node's state. [called: prepare] */
+    tn_status (*packed)(tn_call *call, uint32_t input, const char *key, uint64_t bytes,
+                        tn_fill fill, void *user, const void **out_data) TN_NOEXCEPT;
+    /* Registers an operator or a kernel made at run time; the tables' strings and arrays are
+     * copied, `user` is not. The same (domain, name, since_version, variant) twice is
+     * TN_ERROR_ARGUMENT. [called: the library's load] */
+    tn_status (*register_operator)(const tn_host *host, tn_library *library,
+                                   const tn_operator *op) TN_NOEXCEPT;
+    tn_status (*register_kernel)(const tn_host *host, tn_library *library,
+                                 const tn_kernel *kernel) TN_NOEXCEPT;
+};
+
+/* -------------------------------------------------------------------------------------------------
+ * device */
+
+enum { TN_COPY_TO_DEVICE = 1, TN_COPY_TO_HOST = 2, TN_COPY_ON_DEVICE = 3 };
+
+/* A device, as the library that brings it describes it. Kernels see theirs in call->device.
+ * Statuses other than 0 come with the reason in `last_error`. [thread: any, unless said] */
+struct tn_device {
+    uint32_t size;
+    uint32_t index;   /* which one of its kind, from 0 */
+    const char *kind; /* "cpu", "cuda" */
+    const char *name;
+    uint64_t alignment;     /* of memory, in bytes */
+    uint32_t host_can_read; /* 1: its memory is host memory */
+    uint32_t reserved;
+    void *user;
+    const char *(*fingerprint)(const tn_device *device)
+        TN_NOEXCEPT; /* timings are valid for this and nothing else */
+    tn_status (*allocate)(const tn_device *device, uint64_t bytes, void *stream,
+                          void **out_memory) TN_NOEXCEPT;
+    void (*deallocate)(const tn_device *device, void *memory, void *stream) TN_NOEXCEPT;
+    tn_status (*copy)(const tn_device *device, void *to, const void *from, uint64_t bytes,
+                      uint32_t direction, void *stream) TN_NOEXCEPT;
+    tn_status (*fill)(const tn_device *device, void *to, uint32_t byte, uint64_t bytes,
+                      void *stream) TN_NOEXCEPT;
+    tn_status (*stream_create)(const tn_device *device, void **out_stream) TN_NOEXCEPT;
+    void (*stream_destroy)(const tn_device *device, void *stream) TN_NOEXCEPT;
+    tn_status (*stream_wait)(const tn_device *device,
+                             void *stream) TN_NOEXCEPT; /* the host waits for all of it */
+    tn_status (*event_create)(const tn_device *device, void **out_event) TN_NOEXCEPT;
+    void (*event_destroy)(const tn_device *device, void *event) TN_NOEXCEPT;
+    tn_status (*event_record)(const tn_device *device, void *event, void *stream) TN_NOEXCEPT;
+    tn_status (*event_wait)(const tn_device *device, void *event,
+                            void *stream) TN_NOEXCEPT; /* the stream waits */
+    tn_status (*event_elapsed)(const tn_device *device, void *from, void *to,
+                               double *out_ns) TN_NOEXCEPT;
+    tn_status (*capture_begin)(const tn_device *device,
+                               void *stream) TN_NOEXCEPT; /* null: cannot capture */
+    tn_status (*capture_end)(const tn_device *device, void *stream, void **out_graph) TN_NOEXCEPT;
+    tn_status (*graph_launch)(const tn_device *device, void *graph, void *stream) TN_NOEXCEPT;
+    void (*graph_destroy)(const tn_device *device, void *graph) TN_NOEXCEPT;
+    const char *(*last_error)(const tn_device *device)TN_NOEXCEPT; /* the calling thread's */
+};
+
+/* -------------------------------------------------------------------------------------------------
+ * operators */
+
+/* Traits of an operator. */
+enum {
+    TN_OPERATOR_ELEMENTWISE =
+        1u, /* every output element depends on the input elements at its (broadcast) place alone */
+    TN_OPERATOR_NO_FOLD =
+        2u, /* not to be computed at build time though all inputs are constants (random numbers) */
+    TN_OPERATOR_IDENTITY =
+        4u, /* output 0 is input 0, in this node's use of it: the node may be removed */
+    TN_OPERATOR_CONSTANT = 8u, /* no inputs; outputs depend on fields alone */
+    TN_OPERATOR_QUANTIZE =
+        16u, /* input 0 in real numbers to output 0 quantised, by scale and zero point inputs */
+    TN_OPERATOR_DEQUANTIZE = 32u /* the other way */
+};
+
+/* What is computed. A table, constant for the life of the library; registered ones are copied. */
+struct tn_operator {
+    uint32_t size;
+    uint32_t since_version; /* the opset of `domain` in which this meaning began; an importer takes
+                               the highest that is not above the model's import. At least 1 */
+    uint32_t state_version; /* of the fields, from 1; see upgrade */
+    uint32_t traits;
+    const char *domain; /* "" is ONNX's own */
+    const char *name;
+    const char *variant; /* null, or a name that tells foreign registries' entries apart */
+    const char *doc;
+    uint64_t params_bytes; /* of the parameter struct, its `present` included; 0: no fields */
+    uint32_t field_size, field_count;
+    const tn_field *fields;
+    uint32_t port_size, input_count;
+    const tn_port *inputs;
+    uint32_t reserved, output_count;
+    const tn_port *outputs;
+
+    /* The shape rule: a pure function from input shapes and types (and values, at VALUE_NEEDED
+     * ports) and fields to the outputs' types, ranks and shapes. Types bound by variables are set
+     * before the call. [thread: any; called: build, load, reshape; may fail] */
+    tn_callback infer;
+    /* Computes the outputs from linear host tensors, with double precision inside: what every
+     * kernel is checked against, and the fallback where no kernel fits. No workspace; threads: 1.
+     * [thread: any; called: build, run; may fail] */
+    tn_callback reference;
+    /* Says whether this node, in its use here, is an identity (with TN_OPERATOR_IDENTITY): TN_OK
+     * yes. Null: always. [thread: any; called: build] */
+    tn_callback is_identity;
+    /* Describes this node as an epilogue on its input `input`, if it is one: fills *out_epilogue
+     * (size is set) and returns TN_OK, or any other status when it is not. [thread: any; called:
+     * build] */
+    tn_status (*epilogue)(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) TN_NOEXCEPT;
+    /* Elementwise operators: the value as an expression in the C subset of docs/expressions.md over
+     * the input ports' names and the fields' names, and the same as a row function on the CPU. Both
+     * optional. */
+    const char *expression;
+    tn_row_function row;
+    /* Turns the fields that state version `from` saved (call->saved) into call->new_params.
+     * [thread: any; called: load; may fail; null: only the same state_version loads] */
+    tn_status (*upgrade)(tn_call *call, uint32_t from) TN_NOEXCEPT;
+    /* For operators whose state no field table can describe: the state as bytes, and back. `save`
+     * is called twice, first with null data to learn the length. Both or neither. `load` answers in
+     * call->new_params, which is otherwise params_bytes long and zero. [thread: one at a time;
+     * called: build, load; may fail] */
+    tn_status (*save)(tn_call *call, void *data, uint64_t *inout_bytes) TN_NOEXCEPT;
+    tn_status (*load)(tn_call *call, const void *data, uint64_t bytes) TN_NOEXCEPT;
+    /* Frees what `load` or run-time creation hung into the parameters. [thread: one at a time;
+     * exactly once a node] */
+    void (*destroy_params)(void *user, void *params) TN_NOEXCEPT;
+    void *user;
+    /* Test cases, each a line: fields, then '|', then input tensors, like
+     * "kernel=[2,2] stride=[2,2] | x=f32[1,3,8,8]". See docs/conformance.md. */
+    uint64_t case_count;
+    const char *const *cases;
+};
+
+#define TN_COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
+#define TN_FIELDS(params, table)                                                                   \
+    .params_bytes = sizeof(params), .field_size = sizeof(tn_field),                                \
+    .field_count = TN_COUNT(table), .fields = (table)
+#define TN_NO_FIELDS                                                                               \
+    .params_bytes = 0, .field_size = sizeof(tn_field), .field_count = 0, .fields = NULL
+#define TN_INPUTS(table)                                                                           \
+    .port_size = sizeof(tn_port), .input_count = TN_COUNT(table), .inputs = (table)
+#define TN_NO_INPUTS      .port_size = sizeof(tn_port), .input_count = 0, .inputs = NULL
+#define TN_OUTPUTS(table) .reserved = 0, .output_count = TN_COUNT(table), .outputs = (table)
+#define TN_CASES(table)   .case_count = TN_COUNT(table), .cases = (table)
+
+/* -------------------------------------------------------------------------------------------------
+ * kernels */
+
+/* Traits of a kernel. */
+enum {
+    TN_KERNEL_DETERMINISTIC = 1u, /* the same inputs give the same bits, whatever the threads */
+    TN_KERNEL_CAPTURABLE = 2u,    /* may run while its stream is captured */
+    TN_KERNEL_IN_PLACE = 4u,      /* output 0 may lie on input 0 when both have the same bytes */
+    TN_KERNEL_FALLBACK = 8u       /* chosen only where nothing else fits */
+};
+
+/* How an operator is computed on one device. Any library may add kernels to any operator. All
+ * callbacks but `run` are optional. Each `prepare` that returned TN_OK is followed by one
+ * `release`, each `open` by one `close`.
+ *
+ * A combination is text: types and formats of the inputs, "->", those of the outputs, like
+ * "f32:c16, f32, f32 -> f32:c16". A port is TYPE[:FORMAT]; TYPE may join several by '|' or be '*'
+ * (what the operator allows); FORMAT is linear (the default), nhwc, c4, c8, c16 or c32; '?' after a
+ * port lets it be absent; "..." after the last port of a side repeats it. One type with several
+ * values (f32|f16) is the same one at every port that lists the same set. No combinations: all
+ * types that the operator allows, linear. */
+struct tn_kernel {
+    uint32_t size;
+    uint32_t revision; /* raise it when the speed may have changed: timings are remembered by it.
+                          From 1 */
+    const char *domain, *op; /* the operator that it computes */
+    uint32_t minimum_version,
+        maximum_version; /* of the operator's since_version; 0 and 0: every one */
+    const char *device;  /* "cpu", "cuda" */
+    const char *name;
+    const char *doc;
+    const char *requires_features; /* processor features, like "avx512f,avx512bw"; null: none */
+    uint32_t traits;
+    uint32_t epilogues;   /* TN_EPILOGUE_BIT of each kind that it absorbs */
+    uint32_t activations; /* bit (1 << TN_ACTIVATION_...) of each activation that it absorbs; 0: all
+                             that this header has */
+    uint32_t combination_count;
+    const char *const *combinations;
+    /* Says no (any status but TN_OK, no reason needed) to a node that the tables let through.
+     * [thread: any; called: build, load] */
+    tn_callback accepts;
+    /* How many tactics there are for this node (in call->tactic), at least 1. Null: 1. [thread:
+     * any; called: build] */
+    tn_callback tactics;
+    /* Gets ready for a node in an engine: packs weights, plans. [thread: one at a time; called:
+     * build, load; may fail; the state is immutable afterwards] */
+    tn_callback prepare;
+    tn_release_callback release;
+    /* Makes what one context needs: handles, scratch. [thread: one at a time; called: a context's
+     * creation; may fail] */
+    tn_callback open;
+    tn_release_callback close;
+    /* New shapes: answers workspace_bytes. [thread: node; called: reshape; may fail] */
+    tn_callback reshape;
+    /* Computes. Allocates nothing that reshape could have asked for. [thread: node; called: run;
+     * may fail] */
+    tn_callback run;
+    void *user;
+};
+
+#define TN_COMBINATIONS(table) .combination_count = TN_COUNT(table), .combinations = (table)
+
+/* -------------------------------------------------------------------------------------------------
+ * libraries */
+
+struct tn_library {
+    uint32_t size;
+    uint32_t abi_major, abi_minor;
+    uint32_t flags;      /* TN_LIBRARY_... */
+    const char *name;    /* letters, digits, '_' and '-' */
+    const char *version; /* for people: shown, never compared */
+    uint64_t operator_count;
+    const tn_operator *const *operators;
+    uint64_t kernel_count;
+    const tn_kernel *const *kernels;
+    /* Called once after the tables were taken, and once before they are given up; both optional.
+     * [thread: one at a time; called: load and unload of the library] */
+    tn_status (*load)(const tn_host *host, tn_library *library) TN_NOEXCEPT;
+    void (*unload)(const tn_host *host, tn_library *library) TN_NOEXCEPT;
+    void *user;
+    /* Devices that the library brings. */
+    uint64_t device_count;
+    const tn_device *const *devices;
+};
+
+enum {
+    TN_LIBRARY_NEEDS_ITS_MINOR = 1u /* refuse to load under a host with an older TN_ABI_MINOR */
+};
+
+/* The one symbol that a library exports: answers its table, or null after host->log with the
+ * reason. `host` may be older or newer than the library. */
+typedef tn_library *(*tn_library_entry)(const tn_host *host)TN_NOEXCEPT;
+#define TN_LIBRARY_SYMBOL "tenon_library_1"
+
+/* Defines the exported symbol for arrays of pointers to operators and kernels. */
+#define TN_LIBRARY(library_name, library_version, operator_table, kernel_table)                    \
+    TN_EXTERN_C TN_EXPORT tn_library *tenon_library_1(const tn_host *host) TN_NOEXCEPT;            \
+    TN_EXTERN_C TN_EXPORT tn_library *tenon_library_1(const tn_host *host) TN_NOEXCEPT {           \
+        static tn_library table = {sizeof(tn_library),                                             \
+                                   TN_ABI_MAJOR,                                                   \
+                                   TN_ABI_MINOR,                                                   \
+                                   0,                                                              \
+                                   library_name,                                                   \
+                                   library_version,                                                \
+                                   TN_COUNT(operator_table),                                       \
+                                   operator_table,                                                 \
+                                   TN_COUNT(kernel_table),                                         \
+                                   kernel_table,                                                   \
+                                   NULL,                                                           \
+                                   NULL,                                                           \
+                                   NULL,                                                           \
+                                   0,                                                              \
+                                   NULL};                                                          \
+        (void)host;                                                                                \
+        return &table;                                                                             \
+    }
+
+#ifdef __cplusplus
+}
+#endif
+
+/* -------------------------------------------------------------------------------------------------
+ * frozen offsets */
+
+#define TN_FROZEN(type, member, at)                                                                \
+    TN_STATIC_ASSERT(offsetof(type, member) == (at), #type "." #member " moved")
+TN_FROZEN(tn_tensor, type, 8);
+TN_FROZEN(tn_tensor, data, 24);
+TN_FROZEN(tn_tensor, shape, 40);
+TN_FROZEN(tn_tensor, name, 64);
+TN_FROZEN(tn_field, type, 32);
+TN_FROZEN(tn_field, minimum, 56);
+TN_FROZEN(tn_port, flags, 24);
+TN_FROZEN(tn_epilogue, alpha, 16);
+TN_FROZEN(tn_epilogue, quantization, 56);
+TN_FROZEN(tn_call, host, 32);
+TN_FROZEN(tn_call, params, 48);
+TN_FROZEN(tn_call, inputs, 64);
+TN_FROZEN(tn_call, state, 112);
+TN_FROZEN(tn_call, workspace_bytes, 136);
+TN_FROZEN(tn_call, new_params, 184);
+TN_FROZEN(tn_operator, domain, 16);
+TN_FROZEN(tn_operator, fields, 64);
+TN_FROZEN(tn_operator, inputs, 80);
+TN_FROZEN(tn_operator, infer, 104);
+TN_FROZEN(tn_operator, cases, 200);
+TN_FROZEN(tn_kernel, domain, 8);
+TN_FROZEN(tn_kernel, combinations, 80);
+TN_FROZEN(tn_kernel, run, 144);
+TN_FROZEN(tn_host, fail, 24);
+TN_FROZEN(tn_host, register_kernel, 80);
+TN_FROZEN(tn_library, name, 16);
+TN_FROZEN(tn_library, kernels, 56);
+TN_FROZEN(tn_attribute, items, 48);
+TN_FROZEN(tn_device, user, 40);
+TN_FROZEN(tn_device, last_error, 184);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The runtime: parent of graphs, builders, plans, engines and contexts. It holds the registry of
+ * operators and kernels, the loaded libraries, the search path, the log, the allocator and the
+ * devices. There is no other global state.
+ */
+#ifndef TENON_RUNTIME_H
+#define TENON_RUNTIME_H
+
+#include <tenon/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tn_runtime tn_runtime;
+
+/* Where Tenon takes its memory. `allocate` answers null when there is none; `alignment` is a power
+ * of two up to 4096. [thread: any: both must be safe to call from several threads] */
+typedef struct tn_allocator {
+    uint32_t size;
+    void *user;
+    void *(*allocate)(void *user, uint64_t bytes, uint64_t alignment);
+    void (*deallocate)(void *user, void *memory); /* null is fine */
+} tn_allocator;
+
+/* `level` is TN_LOG_ERROR ... TN_LOG_DEBUG; `text` is one line without newline, valid during the
+ * call. [thread: any] */
+typedef void (*tn_log_function)(void *user, uint32_t level, const char *text);
+
+typedef struct tn_runtime_options {
+    uint32_t size;                 /* sizeof(tn_runtime_options) */
+    uint32_t log_level;            /* lines up to this level are given; 0: TN_LOG_WARNING */
+    const tn_allocator *allocator; /* copied; null: the C library's */
+    tn_log_function log;           /* null: no log */
+    void *log_user;
+    uint32_t flags; /* TN_RUNTIME_... */
+} tn_runtime_options;
+
+enum {
+    TN_RUNTIME_NO_ENVIRONMENT =
+        1u /* do not read TENON_PLUGIN_PATH, TENON_FORCE_KERNEL and TENON_CPU_LEVEL */
+};
+
+/* Makes a runtime with the built-in operators and kernels. `options` may be null. The caller
+ * releases it. Fails with TN_ERROR_MEMORY. [thread: any] */
+TN_EXPORT tn_status tn_runtime_create(const tn_runtime_options *options, tn_runtime **out_runtime);
+/* Reference counts are atomic; engines, graphs and builders hold one of their own. Null is fine.
+ * [thread: any] */
+TN_EXPORT tn_runtime *tn_runtime_retain(tn_runtime *runtime);
+TN_EXPORT void tn_runtime_release(tn_runtime *runtime);
+
+/* Loads a plugin library from a file and registers what it offers. The same content again is the
+ * same library and is counted; nothing is registered twice. Errors: TN_ERROR_NOT_FOUND (no such
+ * file), TN_ERROR_PLUGIN (no entry, wrong ABI, a broken table, missing dependency with the loader's
+ * reason), TN_ERROR_ARGUMENT (an operator that another library already has; the first one stays).
+ * On failure nothing of it stays registered. [thread: any] */
+TN_EXPORT tn_status tn_runtime_load_library(tn_runtime *runtime, const char *path);
+/* The same for a library that is linked into the program. [thread: any] */
+TN_EXPORT tn_status tn_runtime_register_library(tn_runtime *runtime, tn_library_entry entry);
+/* Gives up one count of a library, by its name; at the last one its operators leave the registry at
+ * once, and what live plans and engines still use stays until they go. The code stays mapped.
+ * TN_ERROR_NOT_FOUND. [thread: any] */
+TN_EXPORT tn_status tn_runtime_unload_library(tn_runtime *runtime, const char *name);
+/* Adds a directory where libraries that a plan names are looked for, after those added before.
+ * [thread: any] */
+TN_EXPORT tn_status tn_runtime_add_search_path(tn_runtime *runtime, const char *directory);
+/* Loads every library (*.so) of a directory, in the order of their names. [thread: any] */
+TN_EXPORT tn_status tn_runtime_load_directory(tn_runtime *runtime, const char *directory);
+
+/* What is registered, as text tables for people and programs: calls `visit` for each operator
+ * version, kernel or library until it answers false. Pointers live during the call. [thread: any]
+ */
+typedef struct tn_library_info {
+    uint32_t size;
+    const char *name, *version, *path; /* path: "" when built in or linked */
+    uint64_t hash; /* XXH3-64 of the file's content; 0 when built in or linked */
+    uint64_t operator_count, kernel_count;
+} tn_library_info;
+TN_EXPORT void tn_runtime_visit_libraries(tn_runtime *runtime,
+                                          bool (*visit)(void *user, const tn_library_info *library),
+                                          void *user);
+TN_EXPORT void tn_runtime_visit_operators(tn_runtime *runtime,
+                                          bool (*visit)(void *user, const tn_operator *op,
+                                                        const tn_library_info *library),
+                                          void *user);
+TN_EXPORT void tn_runtime_visit_kernels(tn_runtime *runtime,
+                                        bool (*visit)(void *user, const tn_kernel *kernel,
+                                                      const tn_library_info *library),
+                                        void *user);
+
+/* The processor features that kernels may use here, like "sse2,avx2,fma,avx512f", TENON_CPU_LEVEL
+ * taken into account. Lives as long as the runtime. [thread: any] */
+TN_EXPORT const char *tn_runtime_cpu_features(tn_runtime *runtime);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Errors as a caller sees them: every function that can fail returns a tn_status, and the thread's
+ * last error says why. The codes are in plugin.h, which callers and layers share.
+ */
+#ifndef TENON_STATUS_H
+#define TENON_STATUS_H
+
+#include <tenon/plugin.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Why the calling thread's last failed call failed. `message` is one sentence or more that a person
+ * can act on; `where` is the chain of places, outermost first, like "model.onnx: node 'conv1':
+ * operator Conv: library vision", or "". Both live until this thread's next failing call.
+ * Successful calls leave it as it is. Never null. [thread: any] */
+typedef struct tn_error {
+    uint32_t size;
+    tn_status status;
+    const char *message;
+    const char *where;
+} tn_error;
+TN_EXPORT const tn_error *tn_last_error(void);
+
+/* The name of a status, like "TN_ERROR_SHAPE"; "unknown status" for others. Static text. [thread:
+ * any] */
+TN_EXPORT const char *tn_status_name(tn_status status);
+
+/* The version of this library, like "0.1.0". Static text. [thread: any] */
+TN_EXPORT const char *tn_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

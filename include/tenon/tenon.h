@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All of the C interface. Layers need tenon/plugin.h alone. */
+#ifndef TENON_TENON_H
+#define TENON_TENON_H
+
+#include <tenon/builder.h>
+#include <tenon/engine.h>
+#include <tenon/graph.h>
+#include <tenon/plugin.h>
+#include <tenon/runtime.h>
+#include <tenon/status.h>
+
+#endif

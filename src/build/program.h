@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program: what the builder makes of an optimised graph, what the plan stores as a lowered
+ * variant, and what the engine runs: an ordered list of steps over values. A value is a graph
+ * tensor in one format and type (a graph tensor may have several values, made by reformat steps).
+ * Shapes are not here: they are inferred over the graph.
+ */
+#ifndef TN_BUILD_PROGRAM_H
+#define TN_BUILD_PROGRAM_H
+
+#include "graph/graph.h"
+
+#define TN_NO_VALUE UINT32_MAX
+
+enum { TN_STEP_KERNEL = 1, TN_STEP_REFORMAT = 2, TN_STEP_VIEW = 3 };
+
+typedef struct tn_program_value {
+    tn_tensor_id tensor;
+    tn_format format;
+    tn_type type;
+} tn_program_value;
+
+typedef struct tn_program_step {
+    uint32_t kind;
+    uint32_t node; /* KERNEL, VIEW: the (first) node; REFORMAT: TN_NO_NODE */
+    uint32_t epilogue_count;
+    const uint32_t *epilogues; /* KERNEL: the nodes absorbed, in order; the last one's output 0 is
+                                  the step's output 0 */
+    const char *kernel;        /* name; null: the operator's reference */
+    const char *library;       /* name of the library that has the kernel; null for the reference */
+    uint32_t tactic;
+    bool is_in_place; /* output 0 may lie on input 0 */
+    bool
+        is_host; /* its outputs are computed during reshape (a host node): nothing is done in run */
+    uint32_t input_count, output_count, operand_count;
+    uint32_t *inputs, *outputs,
+        *operands; /* values; TN_NO_VALUE for absent ones. Operands are those of the epilogues, in
+                      the order in which tn_epilogue.operand counts them */
+    double nanoseconds; /* measured at build; 0: not */
+} tn_program_step;
+
+typedef struct tn_program {
+    uint32_t value_count, step_count;
+    tn_program_value *values;
+    tn_program_step *steps;
+    uint32_t threads;
+    const char *fingerprint; /* of the device it was lowered for */
+    /* the value that a graph input or output has (linear, the tensor's own type) */
+    uint32_t *input_values, *output_values;
+} tn_program;
+
+/* Checks every number of a program against a graph (a plan is a stranger's data). TN_ERROR_FORMAT.
+ */
+tn_status tn_program_check(const tn_program *program, const tn_graph *graph);
+
+/* The epilogue chain of a step as the kernel sees it: descriptors in `arena`, by asking each
+ * absorbed node's operator with the shapes in `tensors` (linear descriptors by graph tensor id). */
+tn_status tn_program_epilogues(const tn_program_step *step, const tn_graph *graph,
+                               const tn_tensor *const *tensors, tn_arena *arena,
+                               const tn_epilogue *const **out_epilogues,
+                               tn_tensor_id **out_operands, uint32_t *out_operand_count);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of tn_graph: tensors and nodes by number, in arrays. Parsers and callers add, passes
+ * change, everybody else reads. Knows nothing of kernels. Public side: tenon/graph.h.
+ */
+#ifndef TN_GRAPH_GRAPH_H
+#define TN_GRAPH_GRAPH_H
+
+#include "base/file.h"
+#include "plugin/runtime.h"
+#include <tenon/graph.h>
+
+#define TN_NO_NODE UINT32_MAX
+
+typedef struct tn_graph_tensor {
+    const char *name; /* never null */
+    tn_type type;     /* TN_NONE until inferred */
+    bool is_constant, is_input;
+    tn_shape shape; /* of constants, and as declared by inputs (extent -1: unknown) */
+    bool has_shape;
+    const char *extent_names[TN_MAX_RANK]; /* of inputs: null or a name */
+    const void *data; /* of constants: linear elements, in the arena or in a mapped file of the
+                         graph; aligned to the element. Null when the constant has no elements */
+    size_t bytes;
+    const tn_quantization *quantization;
+    uint32_t producer;  /* node, or TN_NO_NODE */
+    uint32_t use_count; /* inputs of live nodes and graph outputs that name it */
+} tn_graph_tensor;
+
+typedef struct tn_graph_node {
+    const char *name;               /* never null, unique is not promised */
+    const tn_operator_entry *entry; /* counted: the graph holds one of its library */
+    void *params; /* by entry->op's table; null when it has none and no params_bytes */
+    uint64_t attribute_count;
+    const tn_attribute *const
+        *attributes; /* as they came, for saving; tensors' data as in constants */
+    uint32_t input_count, output_count;
+    tn_tensor_id *inputs, *outputs; /* TN_NO_TENSOR for absent ones */
+    bool is_dead;
+} tn_graph_node;
+
+struct tn_graph {
+    tn_runtime *runtime; /* counted */
+    const tn_allocator *allocator;
+    tn_arena *arena;
+    const char *name;
+    tn_graph_tensor *tensors;
+    size_t tensor_count, tensor_capacity;
+    tn_graph_node *nodes; /* not sorted until tn_graph_sort */
+    size_t node_count, node_capacity;
+    tn_tensor_id *inputs, *outputs;
+    const char **output_names;
+    size_t input_count, input_capacity, output_count, output_capacity, output_name_capacity;
+    tn_file *files; /* mapped files that constants point into */
+    size_t file_count, file_capacity;
+    struct tn_map *names;                  /* tensor names */
+    struct tn_graph_private *private_part; /* opsets, port infos */
+};
+
+/* --- adding (tenon/graph.h has the checked public calls) --- */
+tn_status tn_graph_add_tensor(tn_graph *graph, const char *name, tn_type type,
+                              tn_tensor_id *out_tensor);
+/* A constant whose data is not copied: it must live as long as the graph. */
+tn_status tn_graph_add_constant_lent(tn_graph *graph, const char *name, tn_type type,
+                                     const tn_shape *shape, const void *data, size_t bytes,
+                                     tn_tensor_id *out_tensor);
+/* A node whose tensors are there already; takes over a count on entry's library. */
+tn_status tn_graph_add_node_raw(tn_graph *graph, const char *name, const tn_operator_entry *entry,
+                                uint64_t attribute_count, const tn_attribute *const *attributes,
+                                uint32_t input_count, const tn_tensor_id *inputs,
+                                uint32_t output_count, const tn_tensor_id *outputs,
+                                uint32_t *out_node);
+tn_status tn_graph_own_file(tn_graph *graph, tn_file *file); /* takes it over on success */
+/* A deep copy: constants' data is shared, so the original must outlive the copy. */
+tn_status tn_graph_copy(const tn_graph *graph, tn_graph **out_copy);
+
+/* --- checking and order --- */
+/* Orders the nodes so that producers come first and drops dead ones; producers and use counts are
+ * set anew. TN_ERROR_FORMAT for cycles (names the nodes of one), tensors that nobody makes, tensors
+ * made twice. */
+tn_status tn_graph_sort(tn_graph *graph);
+tn_status tn_graph_check_node(const tn_graph *graph,
+                              const tn_graph_node *node); /* port counts, absent ports */
+
+#endif

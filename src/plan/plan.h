@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The plan file: writer and reader. One file: header, protobuf section (plan.proto), weights
+ * (page-aligned), an XXH3 checksum a section. The layout is in docs/plans.md.
+ */
+#ifndef TN_PLAN_PLAN_H
+#define TN_PLAN_PLAN_H
+
+#include "build/program.h"
+#include <tenon/builder.h>
+
+/* The profile of one graph input, as stored. */
+typedef struct tn_plan_profile {
+    bool is_free; /* no profile was given: any shape that the graph's declaration allows */
+    tn_shape minimum, optimum, maximum;
+    const void *minimum_value, *optimum_value, *maximum_value; /* or null */
+} tn_plan_profile;
+
+struct tn_plan {
+    const tn_allocator *allocator;
+    void *data;
+    size_t bytes;
+    char *report; /* JSON */
+};
+
+/* Serialises an optimised, sorted graph, its profiles (one an input) and the programs lowered from
+ * it. */
+tn_status tn_plan_write(const tn_graph *graph, const tn_plan_profile *profiles,
+                        uint32_t program_count, const tn_program *const *programs,
+                        tn_plan **out_plan);
+
+/* A plan read back. `graph` has constants that point into `file` (which the graph owns). Operators
+ * come from the registry; what the manifest names is found and loaded first. Programs are as stored
+ * and checked. */
+typedef struct tn_plan_contents {
+    tn_graph *graph;
+    tn_arena *arena;
+    tn_plan_profile *profiles;
+    uint32_t program_count;
+    const tn_program **programs;
+} tn_plan_contents;
+typedef struct tn_plan_read_options {
+    bool is_exact;
+    uint32_t allowed_count;
+    const char *const *allowed;
+} tn_plan_read_options;
+/* Takes over `file` in every case. */
+tn_status tn_plan_read(tn_runtime *runtime, tn_file *file, const char *name,
+                       const tn_plan_read_options *options, tn_plan_contents *out_contents);
+void tn_plan_contents_deinit(tn_plan_contents *contents); /* a zeroed one is fine */
+
+#endif

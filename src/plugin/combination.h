@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Combinations: the text of a kernel's table, parsed, and matched against a node's types. Grammar:
+ * tenon/plugin.h. */
+#ifndef TN_PLUGIN_COMBINATION_H
+#define TN_PLUGIN_COMBINATION_H
+
+#include "tensor/shape.h"
+
+typedef struct tn_combination_port {
+    tn_type_set types;
+    tn_format format;
+    bool is_optional;
+} tn_combination_port;
+typedef struct tn_combination {
+    uint32_t input_count, output_count;
+    bool inputs_repeat, outputs_repeat; /* the last port repeats */
+    const tn_combination_port *inputs, *outputs;
+} tn_combination;
+/* Parses one; arrays in `arena`. TN_ERROR_PLUGIN with the column. */
+tn_status tn_combination_parse(tn_arena *arena, const char *text, const tn_operator *op,
+                               tn_combination *out_combination);
+/* Whether it fits a node: `types[i]` TN_NONE for an absent port. */
+bool tn_combination_matches(const tn_combination *combination, uint32_t input_count,
+                            const tn_type *input_types, uint32_t output_count,
+                            const tn_type *output_types);
+const tn_combination_port *tn_combination_input(const tn_combination *combination,
+                                                uint32_t index); /* null past the end */
+const tn_combination_port *tn_combination_output(const tn_combination *combination, uint32_t index);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The services that libraries get (tn_host), and the private part of a call: which runtime, which
+ * engine's threads and packed weights stand behind it.
+ */
+#ifndef TN_PLUGIN_HOST_H
+#define TN_PLUGIN_HOST_H
+
+#include "base/status.h"
+#include "plugin/registry.h"
+
+/* Does 0..count-1 on an engine's threads; src/device/cpu gives one, null means: one thread, here.
+ */
+typedef struct tn_thread_pool {
+    uint32_t threads;
+    tn_status (*parallel_for)(const struct tn_thread_pool *pool, int64_t count, int64_t grain,
+                              tn_body body, void *user);
+} tn_thread_pool;
+
+/* Packed weights of an engine. */
+typedef struct tn_packed_store tn_packed_store;
+tn_status tn_packed_store_create(const tn_allocator *allocator, tn_packed_store **out_store);
+void tn_packed_store_destroy(tn_packed_store *store);
+
+/* call->host_private points at one of these. */
+typedef struct tn_call_scope {
+    tn_runtime *runtime;
+    const tn_thread_pool *pool;
+    tn_packed_store *packed; /* null outside prepare: `packed` then fails */
+    const char *kernel;      /* kernel's name, for messages; null for operators' callbacks */
+    const char *library;     /* its library's name */
+    tn_status failed;        /* what `fail` recorded for this call, TN_OK when it was not called */
+} tn_call_scope;
+
+/* Calls a callback and turns its answer into ours: a failure without `fail` gets a message of its
+ * own ("returned N without a reason"), statuses that are not known become TN_ERROR_PLUGIN; node,
+ * operator and library are added to the chain. */
+tn_status tn_call_invoke(tn_call *call, tn_callback callback, const char *callback_name);
+
+/* The tn_host of a runtime. */
+const tn_host *tn_runtime_host(tn_runtime *runtime);
+
+#endif

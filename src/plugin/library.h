@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loaded libraries: opened by path, known by content hash, reference-counted. The last count gives
+ * up the entries; the code stays mapped (a callback may still be on some thread's stack).
+ */
+#ifndef TN_PLUGIN_LIBRARY_H
+#define TN_PLUGIN_LIBRARY_H
+
+#include "plugin/registry.h"
+
+struct tn_loaded_library {
+    tn_runtime *runtime; /* not counted */
+    tn_library *table;
+    const char *name, *version, *path; /* copies; path "" when linked in */
+    uint64_t hash;                     /* of the file's content; 0 when linked in */
+    /* private to library.c: counts, list links, the loader's handle */
+    struct tn_library_private *private_part;
+};
+
+/* As tn_runtime_load_library; *out_library (may be null) gets a count of its own. */
+tn_status tn_library_load(tn_runtime *runtime, const char *path, tn_loaded_library **out_library);
+tn_status tn_library_register(tn_runtime *runtime, tn_library_entry entry,
+                              tn_loaded_library **out_library);
+tn_loaded_library *tn_library_retain(tn_loaded_library *library);
+void tn_library_release(tn_loaded_library *library);
+
+/* What a plan's manifest wants. Finds it among the loaded ones, then on the search path (same hash
+ * first, then same name); loads it. `is_exact` refuses another hash; otherwise a notice is logged.
+ * `allowed`: see tn_engine_options. The error says what was wanted, what was searched, what was
+ * found and what would mend it. The caller gets a count. */
+typedef struct tn_library_request {
+    const char *name, *file_name;
+    uint64_t hash;
+    const char *needed_for; /* "operator Test::DynamicTRTResize version 1", for messages */
+    bool is_exact;
+    uint32_t allowed_count;
+    const char *const *allowed;
+} tn_library_request;
+tn_status tn_library_find(tn_runtime *runtime, const tn_library_request *request,
+                          tn_loaded_library **out_library);
+
+#endif

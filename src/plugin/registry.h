@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The registry: operators by domain, name and version, kernels by operator and device, and the
+ * libraries that gave them. Tables of other versions' sizes are copied into today's structs
+ * (missing members zero) when they are registered, so that everybody else may read all members.
+ * Locked; entries live as long as their library is held.
+ */
+#ifndef TN_PLUGIN_REGISTRY_H
+#define TN_PLUGIN_REGISTRY_H
+
+#include "plugin/combination.h"
+#include "plugin/fields.h"
+
+typedef struct tn_registry tn_registry;
+typedef struct tn_loaded_library tn_loaded_library; /* plugin/library.h */
+
+/* Types of a port's variable: 0-based variable number, or TN_NO_VARIABLE. */
+#define TN_NO_VARIABLE UINT32_MAX
+typedef struct tn_port_rule {
+    tn_type_set types;
+    uint32_t variable;
+} tn_port_rule;
+
+typedef struct tn_operator_entry {
+    const tn_operator
+        *op; /* normalised copy: today's struct, ports and fields in today's item size */
+    tn_loaded_library *library;
+    const tn_port_rule *inputs, *outputs;
+    uint32_t variable_count;
+} tn_operator_entry;
+
+typedef struct tn_kernel_entry {
+    const tn_kernel *kernel; /* normalised copy */
+    tn_loaded_library *library;
+    uint32_t combination_count;
+    /* parsed per operator when first asked, since optional and variadic ports are the operator's;
+     * see tn_registry_kernels */
+    const tn_combination *combinations;
+} tn_kernel_entry;
+
+tn_status tn_registry_create(tn_runtime *runtime, tn_registry **out_registry);
+void tn_registry_destroy(tn_registry *registry);
+
+/* Checks the table and adds it. On any error nothing is added. */
+tn_status tn_registry_add_operator(tn_registry *registry, tn_loaded_library *library,
+                                   const tn_operator *op);
+tn_status tn_registry_add_kernel(tn_registry *registry, tn_loaded_library *library,
+                                 const tn_kernel *kernel);
+/* Hides a library's entries from look-ups; they are freed when the library goes. */
+void tn_registry_remove_library(tn_registry *registry, tn_loaded_library *library);
+
+/* The operator with the highest since_version <= version (version 0: the newest). The caller gets a
+ * count on its library and gives it back by tn_library_release. TN_ERROR_UNSUPPORTED: the message
+ * names what is missing, the nearest name, or the versions there are, or the domain that has it. */
+tn_status tn_registry_find_operator(tn_registry *registry, const char *domain, const char *name,
+                                    uint32_t version, const tn_operator_entry **out_entry);
+/* Exactly this since_version (for plans). */
+tn_status tn_registry_find_operator_exact(tn_registry *registry, const char *domain,
+                                          const char *name, uint32_t since_version,
+                                          const tn_operator_entry **out_entry);
+/* The kernels of an operator version on a device whose processor features are there, in the order
+ * of registration; allocated with the runtime's allocator; each holds a count on its library, given
+ * back by tn_registry_free_kernels. */
+tn_status tn_registry_kernels(tn_registry *registry, const tn_operator *op, const char *device,
+                              const tn_kernel_entry ***out_entries, uint32_t *out_count);
+void tn_registry_free_kernels(tn_registry *registry, const tn_kernel_entry **entries,
+                              uint32_t count);
+/* By kernel name and its library's name (for plans); null when it is not there. Holds a count. */
+const tn_kernel_entry *tn_registry_find_kernel(tn_registry *registry, const tn_operator *op,
+                                               const char *device, const char *name,
+                                               const char *library_name);
+
+#endif

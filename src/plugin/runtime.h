@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of tn_runtime, for the other objects. Public side: tenon/runtime.h. */
+#ifndef TN_PLUGIN_RUNTIME_H
+#define TN_PLUGIN_RUNTIME_H
+
+#include "base/memory.h"
+#include "plugin/host.h"
+#include "plugin/library.h"
+
+const tn_allocator *tn_runtime_allocator(const tn_runtime *runtime);
+tn_registry *tn_runtime_registry(const tn_runtime *runtime);
+const tn_device *tn_runtime_cpu(const tn_runtime *runtime);
+void tn_runtime_log(const tn_runtime *runtime, uint32_t level, const char *format, ...)
+    TN_PRINTF(3, 4);
+/* The pins of TENON_FORCE_KERNEL, or null. */
+const char *tn_runtime_forced_kernels(const tn_runtime *runtime);
+/* Whether all features of a list ("avx2,fma") are there and allowed. */
+bool tn_runtime_has_features(const tn_runtime *runtime, const char *features);
+
+
+/* One entry, in layers/common/builtin.c; the link brings it, the core includes nothing of layers/. */
+tn_library *tn_builtin_entry(const tn_host *host);
+
+#endif

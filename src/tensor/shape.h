@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shapes and formats: counts, strides and bytes, with checked arithmetic; text for messages. */
+#ifndef TN_TENSOR_SHAPE_H
+#define TN_TENSOR_SHAPE_H
+
+#include "base/memory.h"
+#include "tensor/type.h"
+
+typedef struct tn_shape {
+    uint32_t rank;
+    int64_t extents[TN_MAX_RANK];
+} tn_shape;
+
+/* TN_ERROR_SHAPE: rank above TN_MAX_RANK, a negative extent, more elements than can be addressed.
+ */
+tn_status tn_shape_set(tn_shape *shape, uint32_t rank, const int64_t *extents);
+bool tn_shape_equal(const tn_shape *a, const tn_shape *b);
+tn_status tn_shape_count(const tn_shape *shape, size_t *out_count); /* elements; 1 for rank 0 */
+/* Writes "[1, 3, 224, 224]" (cut when it does not fit) and returns `buffer`. Negative extents print
+ * as "?". */
+const char *tn_shape_print(uint32_t rank, const int64_t *extents, char *buffer, size_t bytes);
+#define TN_SHAPE_TEXT_BYTES 200
+
+bool tn_format_is_valid(tn_format format);
+/* Whether the format makes sense at this rank (channels last needs rank 3 and above, a blocked axis
+ * must exist). */
+bool tn_format_fits(tn_format format, uint32_t rank);
+const char *
+tn_format_name(tn_format format); /* "linear", "nhwc", "c4", "c8", "c16", "c32"; "unknown" */
+bool tn_format_parse(const char *name, size_t length, tn_format *out_format);
+/* Strides as tn_tensor states them, and the bytes with padding. TN_ERROR_MEMORY when too large,
+ * TN_ERROR_SHAPE. */
+tn_status tn_format_strides(tn_format format, const tn_shape *shape, int64_t *out_strides);
+tn_status tn_format_bytes(tn_format format, tn_type type, const tn_shape *shape, size_t *out_bytes);
+
+/* A tn_tensor with the storage of its shape and strides beside it. */
+typedef struct tn_tensor_storage {
+    tn_tensor tensor;
+    tn_shape shape;
+    int64_t strides[TN_MAX_RANK];
+} tn_tensor_storage;
+/* Sets type, format, shape, strides, bytes; data is null. The pointers point into *storage: it must
+ * not be moved. */
+tn_status tn_tensor_init(tn_tensor_storage *storage, tn_type type, tn_format format,
+                         const tn_shape *shape);
+
+#endif
