@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Flatten: the same elements as a matrix, the axes before `axis` as rows and the others as columns.
+ * A view: no kernel ever runs for it.
+ */
+#include "common/element.h"
+#include "common/infer.h"
+#include "common/layer.h"
+
+typedef struct flatten_params {
+    uint64_t present;
+    int64_t axis;
+} flatten_params;
+
+static const tn_field flatten_fields[] = {
+    TN_FIELD(flatten_params, axis, TN_FIELD_I64, TN_OPTIONAL, "1",
+             "first axis that goes into the columns; negative: from the end; the rank: none does"),
+};
+
+static tn_status flatten_infer(tn_call *call) {
+    const flatten_params *params = call->params;
+    TN_TRY(infer_require_rank(call, 0, 0, TN_MAX_RANK));
+    const tn_tensor *input = call->inputs[0];
+    uint32_t axis = input->rank;
+    if (params->axis != (int64_t)input->rank)
+        TN_TRY(infer_axis(call, "field 'axis'", params->axis, input->rank, &axis));
+    int64_t shape[2] = {infer_product(input->shape, 0, axis),
+                        infer_product(input->shape, axis, input->rank)};
+    return infer_set_shape(call, 0, 2, shape);
+}
+
+static tn_status flatten_reference(tn_call *call) {
+    element_copy(call->inputs[0], call->outputs[0]);
+    return TN_OK;
+}
+
+static const tn_port flatten_inputs[] = {
+    TN_PORT("input", "T:any", 0, "any tensor"),
+};
+static const tn_port flatten_outputs[] = {
+    TN_PORT_VIEW_OF("output", "T", 0, "a matrix of the same elements"),
+};
+static const char *const flatten_cases[] = {
+    "| input=f32[2,3,4,5]",         "axis=0 | input=f32[2,3,4]", "axis=3 | input=f32[2,3,4]",
+    "axis=-1 | input=f16[2,3,5]",   "axis=0 | input=f32[]",      "axis=2 | input=i8[0,3,4]",
+    "axis=1 | input=bool[7,1,3,1]",
+};
+
+static const tn_operator flatten_1 = {
+    .size = sizeof(tn_operator),
+    .since_version = 1,
+    .state_version = 1,
+    .domain = "",
+    .name = "Flatten",
+    .doc = "Flattens a tensor into a matrix.",
+    TN_FIELDS(flatten_params, flatten_fields),
+    TN_INPUTS(flatten_inputs),
+    TN_OUTPUTS(flatten_outputs),
+    .infer = flatten_infer,
+    .reference = flatten_reference,
+    TN_CASES(flatten_cases),
+};
+
+static const tn_operator *const flatten_operators[] = {&flatten_1};
+TN_LAYER_WITHOUT_KERNELS(flatten, flatten_operators);
