@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading an epilogue chain; see epilogue.h. */
+#include "common/epilogue.h"
+
+bool tn_float_epilogue_read(const tn_call *call, int32_t channel_axis,
+                            tn_float_epilogue *out_epilogue) {
+    tn_float_epilogue chain = {.residual = UINT32_MAX};
+    const int32_t rank =
+        call->output_count && call->outputs[0] ? (int32_t)call->outputs[0]->rank : 0;
+    for (uint32_t i = 0; i < call->epilogue_count; i++) {
+        const tn_epilogue *step = call->epilogues[i];
+        int32_t axis = step->axis < 0 ? step->axis + rank : step->axis;
+        if (chain.activation) return false;
+        switch (step->kind) {
+        case TN_EPILOGUE_BIAS:
+            if (chain.residual != UINT32_MAX || chain.bias_count == 4 ||
+                axis != (channel_axis < 0 ? channel_axis + rank : channel_axis))
+                return false;
+            chain.bias[chain.bias_count++] = step->operand;
+            break;
+        case TN_EPILOGUE_ADD:
+            if (chain.residual != UINT32_MAX) return false;
+            chain.residual = step->operand;
+            break;
+        case TN_EPILOGUE_ACTIVATION:
+            chain.activation = step->activation;
+            chain.alpha = step->alpha;
+            chain.beta = step->beta;
+            break;
+        default:
+            return false;
+        }
+    }
+    *out_epilogue = chain;
+    return true;
+}

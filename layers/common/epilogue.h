@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The epilogue chain that our own float kernels absorb: any biases, then at most one residual of
+ * the output's shape, then at most one simple activation.
+ */
+#ifndef TN_LAYERS_EPILOGUE_H
+#define TN_LAYERS_EPILOGUE_H
+
+#include <tenon/plugin.h>
+
+#define TN_FLOAT_EPILOGUES                                                                         \
+    (TN_EPILOGUE_BIT(TN_EPILOGUE_BIAS) | TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) |                        \
+     TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION))
+
+typedef struct tn_float_epilogue {
+    uint32_t bias_count;
+    uint32_t bias[4];  /* indices of operands, each a vector along the channels */
+    uint32_t residual; /* index of an operand, UINT32_MAX: none */
+    uint32_t activation;
+    float alpha, beta;
+} tn_float_epilogue;
+
+/* Reads call->epilogues; false when the chain is of another form or a bias is not along
+ * `channel_axis` (counted as in the output; negative axes count from its end). */
+bool tn_float_epilogue_read(const tn_call *call, int32_t channel_axis,
+                            tn_float_epilogue *out_epilogue);
+
+#endif
