@@ -27,6 +27,9 @@ typedef struct tn_graph_tensor {
     uint32_t use_count; /* inputs of live nodes and graph outputs that name it */
 } tn_graph_tensor;
 
+/* A node's inputs and outputs are as many as the operator's ports: absent optional ones at the end
+ * are there as TN_NO_TENSOR, so that callbacks may look at every fixed port. Only tensors of a
+ * variadic port are counted by the node. */
 typedef struct tn_graph_node {
     const char *name;               /* never null, unique is not promised */
     const tn_operator_entry *entry; /* counted: the graph holds one of its library */
@@ -37,6 +40,7 @@ typedef struct tn_graph_node {
     uint32_t input_count, output_count;
     tn_tensor_id *inputs, *outputs; /* TN_NO_TENSOR for absent ones */
     bool is_dead;
+    bool has_lent_params; /* of a copy, whose original frees them */
 } tn_graph_node;
 
 struct tn_graph {
@@ -58,20 +62,30 @@ struct tn_graph {
 };
 
 /* --- adding (tenon/graph.h has the checked public calls) --- */
+/* A tensor that nobody makes yet. `name` null or "": one is made; a name that is there already is
+ * TN_ERROR_ARGUMENT. */
 tn_status tn_graph_add_tensor(tn_graph *graph, const char *name, tn_type type,
                               tn_tensor_id *out_tensor);
 /* A constant whose data is not copied: it must live as long as the graph. */
 tn_status tn_graph_add_constant_lent(tn_graph *graph, const char *name, tn_type type,
                                      const tn_shape *shape, const void *data, size_t bytes,
                                      tn_tensor_id *out_tensor);
-/* A node whose tensors are there already; takes over a count on entry's library. */
+/* A node whose tensors are there already. Attributes are copied, but not the data of tensors in
+ * them, which must live as long as the graph; the parameters are made from them. On success the
+ * graph takes over the caller's count on entry's library. `name` null or "": one is made. Errors
+ * name operator and field or port. */
 tn_status tn_graph_add_node_raw(tn_graph *graph, const char *name, const tn_operator_entry *entry,
                                 uint64_t attribute_count, const tn_attribute *const *attributes,
                                 uint32_t input_count, const tn_tensor_id *inputs,
                                 uint32_t output_count, const tn_tensor_id *outputs,
                                 uint32_t *out_node);
 tn_status tn_graph_own_file(tn_graph *graph, tn_file *file); /* takes it over on success */
-/* A deep copy: constants' data is shared, so the original must outlive the copy. */
+/* Room in the graph's arena, 64-byte aligned, zeroed; null: no memory. */
+void *tn_graph_allocate_data(tn_graph *graph, size_t bytes);
+/* A name that no tensor has, beginning with `base`, in the arena; null: no memory. */
+const char *tn_graph_make_name(tn_graph *graph, const char *base);
+/* A deep copy: constants' data, and parameters that only load or run-time creation can make, are
+ * shared, so the original must outlive the copy. */
 tn_status tn_graph_copy(const tn_graph *graph, tn_graph **out_copy);
 
 /* --- checking and order --- */
@@ -79,7 +93,18 @@ tn_status tn_graph_copy(const tn_graph *graph, tn_graph **out_copy);
  * set anew. TN_ERROR_FORMAT for cycles (names the nodes of one), tensors that nobody makes, tensors
  * made twice. */
 tn_status tn_graph_sort(tn_graph *graph);
-tn_status tn_graph_check_node(const tn_graph *graph,
-                              const tn_graph_node *node); /* port counts, absent ports */
+/* Port counts and absent ports: TN_ERROR_ARGUMENT names the port. */
+tn_status tn_graph_check_node(const tn_graph *graph, const tn_graph_node *node);
+/* The port of an input or output by its number in the node: the last one for all tensors of a
+ * variadic port; null past the end. */
+const tn_port *tn_graph_input_port(const tn_operator *op, uint32_t index);
+const tn_port *tn_graph_output_port(const tn_operator *op, uint32_t index);
+
+/* --- values --- */
+/* Marks the tensors whose value is needed to know shapes, and the nodes that compute them: those at
+ * ports with TN_PORT_VALUE_NEEDED, and, through their producers, all inputs but those of which only
+ * the shape is read. Both arrays are zeroed by the caller; `nodes` may be null. The order of the
+ * nodes does not matter; producers must be set. */
+tn_status tn_graph_mark_values(const tn_graph *graph, bool *tensors, bool *nodes);
 
 #endif

@@ -18,7 +18,7 @@ typedef struct tn_inference_plan {
     const bool *is_host_tensor; /* by tensor: its value is needed */
     const bool *is_value_input; /* by graph input: its value is needed */
     bool is_sized_by_run; /* some live node has an output sized by run: shapes after it are bounds
-                             only */
+                             only. Not so for host nodes, whose outputs have their true shape */
     const bool
         *is_after_run; /* by node: some input's shape is known only after a sized-by-run output */
 } tn_inference_plan;
@@ -26,34 +26,51 @@ typedef struct tn_inference_plan {
 tn_status tn_inference_plan_create(const tn_graph *graph, tn_arena *arena,
                                    tn_inference_plan *out_plan);
 
-/* The state of one inference: an entry a tensor. `value` is host memory (linear) or null:
- * constants' data, values given for inputs, and what host nodes computed. */
+/* The state of one inference: an entry a tensor. The value (storage.tensor.data) is host memory
+ * (linear) or null: constants' data, values given for inputs (copied), and what host nodes
+ * computed. */
 typedef struct tn_inferred_tensor {
     tn_tensor_storage storage; /* linear; storage.tensor.data is the value */
-    bool is_known;
+    bool is_known;             /* type and shape are there */
+    void *buffer;              /* owned: where a computed or given value lies; kept for next time */
+    size_t buffer_bytes;
 } tn_inferred_tensor;
 
+/* A graph and its plan may be shared by threads; an inference belongs to one thread at a time. */
 typedef struct tn_inference {
     const tn_graph *graph;
     const tn_inference_plan *plan;
     tn_inferred_tensor *tensors; /* graph->tensor_count */
-    tn_arena *arena;             /* of the values; reset with each tn_inference_run */
     const tn_allocator *allocator;
+    struct tn_inference_scratch *scratch; /* private to infer.c */
 } tn_inference;
 
+/* The largest value that may decide a shape. */
+#define TN_INFERENCE_VALUE_BYTES ((size_t)64 << 20)
+
+/* The graph and the plan must outlive it and must not change. */
 tn_status tn_inference_init(tn_inference *inference, const tn_graph *graph,
                             const tn_inference_plan *plan);
-void tn_inference_deinit(tn_inference *inference);
-/* One shape an input (graph order); `values[i]` null where it is not needed. Checks declared
- * extents and that extents of the same name agree. Errors name the node (tn_error_at). */
+void tn_inference_deinit(tn_inference *inference); /* a zeroed one is fine */
+/* One shape an input (graph order); `values[i]` null where it is not needed, `values` null when
+ * none is. Checks declared extents and that extents of the same name agree. Errors name the node
+ * (tn_error_at). After the first run with the largest sizes it allocates nothing. Nodes after a
+ * sized-by-run output are inferred from the bounds as if those were true; where that fails, their
+ * outputs are left with is_known false. */
 tn_status tn_inference_run(tn_inference *inference, const tn_shape *shapes,
                            const void *const *values);
 /* Infers (and, for host nodes, computes) one node whose inputs are known; for the executor of
- * sized-by-run networks. */
+ * sized-by-run networks, which has set the true shapes (tn_tensor_init on the entry's storage) and
+ * values of those inputs that a run sized. */
 tn_status tn_inference_node(tn_inference *inference, uint32_t node);
+/* Sets what a run found out: a tensor's true shape and, when it is a host tensor, its value
+ * (copied; null: none). */
+tn_status tn_inference_set(tn_inference *inference, tn_tensor_id tensor, const tn_shape *shape,
+                           const void *value);
 
 /* Computes a node by its operator's reference on linear host tensors: for folding and host nodes.
- * Inputs' and outputs' data must be there. */
+ * Inputs' and outputs' data must be there; what only its shape is read of is hidden from the
+ * operator. Outputs sized by run come back with their true shape. */
 tn_status tn_evaluate_node(const tn_graph *graph, uint32_t node, const tn_tensor *const *inputs,
                            tn_tensor *const *outputs);
 

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One node computed by its operator's reference, on the host: what constant folding and values that
+ * decide shapes need. No kernels, no threads.
+ */
+#include "base/status.h"
+#include "graph/infer_private.h"
+
+tn_status tn_evaluate_call(const tn_graph *graph, const tn_graph_node *node,
+                           const tn_tensor *const *inputs, tn_tensor *const *outputs) {
+    const tn_operator *op = node->entry->op;
+    if (!op->reference) {
+        tn_fail(TN_ERROR_UNSUPPORTED, "has no reference, by which a value could be known before a "
+                                      "run");
+        tn_error_at(TN_ERROR_UNSUPPORTED, "operator %s", op->name);
+        return tn_error_at(TN_ERROR_UNSUPPORTED, "node '%s'", node->name);
+    }
+    tn_call_scope scope = {.runtime = graph->runtime, .library = node->entry->library->name};
+    tn_call call = {.size = sizeof(call),
+                    .input_count = node->input_count,
+                    .output_count = node->output_count,
+                    .threads = 1,
+                    .flags = TN_CALL_REFERENCE,
+                    .host = tn_runtime_host(graph->runtime),
+                    .op = op,
+                    .params = node->params,
+                    .user = op->user,
+                    .inputs = inputs,
+                    .outputs = outputs,
+                    .device = tn_runtime_cpu(graph->runtime),
+                    .node = node->name,
+                    .host_private = &scope};
+    return tn_call_invoke(&call, op->reference, "reference");
+}
+
+static bool is_hidden(const tn_graph_node *node, uint32_t index, const tn_tensor *input) {
+    const tn_port *port = tn_graph_input_port(node->entry->op, index);
+    return input && input->data && port && (port->flags & TN_PORT_SHAPE_ONLY);
+}
+
+tn_status tn_evaluate_node(const tn_graph *graph, uint32_t index, const tn_tensor *const *inputs,
+                           tn_tensor *const *outputs) {
+    const tn_graph_node *node = &graph->nodes[index];
+    uint32_t hidden_count = 0;
+    for (uint32_t i = 0; i < node->input_count; i++)
+        hidden_count += is_hidden(node, i, inputs[i]);
+    if (hidden_count == 0) return tn_evaluate_call(graph, node, inputs, outputs);
+
+    const tn_tensor **seen = tn_allocate_zero(graph->allocator, node->input_count, sizeof(*seen));
+    tn_tensor *hidden = tn_allocate_zero(graph->allocator, hidden_count, sizeof(*hidden));
+    tn_status status = seen && hidden ? TN_OK : tn_fail_memory("computing a node");
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < node->input_count && status == TN_OK; i++) {
+        seen[i] = inputs[i];
+        if (!is_hidden(node, i, inputs[i])) continue;
+        hidden[used] = *inputs[i];
+        hidden[used].data = NULL;
+        seen[i] = &hidden[used++];
+    }
+    if (status == TN_OK) status = tn_evaluate_call(graph, node, seen, outputs);
+    tn_deallocate(graph->allocator, hidden);
+    tn_deallocate(graph->allocator, (void *)seen);
+    return status;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a graph's inputs and outputs are, for its user: tn_port_info, set anew each time it is asked
+ * for, since passes and callers may have changed the graph in between.
+ */
+#include "base/status.h"
+#include "graph/graph_private.h"
+
+#include <string.h>
+
+/* The info with what it points at, so that it lives as long as the graph. */
+typedef struct port_storage {
+    tn_port_info info;
+    int64_t extents[TN_MAX_RANK];
+    const char *names[TN_MAX_RANK];
+} port_storage;
+
+tn_status tn_graph_add_port_info(tn_graph *graph, tn_port_info ***infos, size_t *capacity,
+                                 size_t index) {
+    TN_TRY(tn_grow(graph->allocator, (void **)infos, capacity, index + 1, sizeof(**infos)));
+    port_storage *storage = tn_arena_allocate(graph->arena, 1, sizeof(*storage));
+    if (!storage) return tn_fail_memory("a port");
+    (*infos)[index] = &storage->info;
+    return TN_OK;
+}
+
+static void set_info(tn_port_info *info, const tn_graph_tensor *tensor, const char *name) {
+    info->size = sizeof(*info);
+    info->type = tensor->type;
+    info->name = name;
+    info->rank = tensor->has_shape ? tensor->shape.rank : UINT32_MAX;
+    port_storage *storage = (port_storage *)info;
+    memcpy(storage->extents, tensor->shape.extents, sizeof(storage->extents));
+    memcpy(storage->names, tensor->extent_names, sizeof(storage->names));
+    info->extents = storage->extents;
+    info->names = storage->names;
+}
+
+static bool is_value(const tn_graph *graph, tn_tensor_id tensor) {
+    bool *needed = tn_allocate_zero(graph->allocator, graph->tensor_count, sizeof(*needed));
+    if (!needed) return false;
+    bool answer = tn_graph_mark_values(graph, needed, NULL) == TN_OK && needed[tensor];
+    tn_deallocate(graph->allocator, needed);
+    return answer;
+}
+
+uint32_t tn_graph_input_count(const tn_graph *graph) {
+    return graph ? (uint32_t)graph->input_count : 0;
+}
+
+uint32_t tn_graph_output_count(const tn_graph *graph) {
+    return graph ? (uint32_t)graph->output_count : 0;
+}
+
+const tn_port_info *tn_graph_input(const tn_graph *graph, uint32_t index) {
+    if (!graph || index >= graph->input_count) return NULL;
+    tn_port_info *info = graph->private_part->input_infos[index];
+    const tn_graph_tensor *tensor = &graph->tensors[graph->inputs[index]];
+    set_info(info, tensor, tensor->name);
+    info->is_value = is_value(graph, graph->inputs[index]) ? 1 : 0;
+    return info;
+}
+
+const tn_port_info *tn_graph_output(const tn_graph *graph, uint32_t index) {
+    if (!graph || index >= graph->output_count) return NULL;
+    tn_port_info *info = graph->private_part->output_infos[index];
+    set_info(info, &graph->tensors[graph->outputs[index]], graph->output_names[index]);
+    return info;
+}

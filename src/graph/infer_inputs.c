@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inputs of an inference: shapes against what the graph declares, extents of the same name
+ * against each other, and the values that decide shapes.
+ */
+#include "base/map.h"
+#include "base/status.h"
+#include "graph/infer_private.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Input and axis in one number, for the map. */
+static uint64_t pack_place(uint32_t input, uint32_t axis) {
+    return (uint64_t)input * TN_MAX_RANK + axis;
+}
+
+static tn_status note_name(tn_map *first, struct tn_inference_scratch *scratch, const char *name,
+                           uint32_t input, uint32_t axis) {
+    uint64_t place;
+    if (!tn_map_get(first, name, &place)) return tn_map_set(first, name, pack_place(input, axis));
+    scratch->names[scratch->name_count++] =
+        (tn_named_extent){.input = input,
+                          .axis = axis,
+                          .first_input = (uint32_t)(place / TN_MAX_RANK),
+                          .first_axis = (uint32_t)(place % TN_MAX_RANK)};
+    return TN_OK;
+}
+
+tn_status tn_infer_find_names(const tn_graph *graph, struct tn_inference_scratch *scratch) {
+    scratch->names = tn_allocate_zero(graph->allocator, graph->input_count * TN_MAX_RANK + 1,
+                                      sizeof(*scratch->names));
+    if (!scratch->names) return tn_fail_memory("the names of extents");
+    tn_map *first;
+    TN_TRY(tn_map_create(graph->allocator, &first));
+    tn_status status = TN_OK;
+    for (uint32_t i = 0; i < graph->input_count && status == TN_OK; i++) {
+        const tn_graph_tensor *tensor = &graph->tensors[graph->inputs[i]];
+        for (uint32_t axis = 0; axis < TN_MAX_RANK && status == TN_OK; axis++)
+            if (tensor->extent_names[axis] && tensor->has_shape && axis < tensor->shape.rank)
+                status = note_name(first, scratch, tensor->extent_names[axis], i, axis);
+    }
+    tn_map_destroy(first);
+    return status;
+}
+
+static tn_status fail_shape(const tn_graph_tensor *tensor, const tn_shape *shape) {
+    char declared[TN_SHAPE_TEXT_BYTES], given[TN_SHAPE_TEXT_BYTES];
+    return tn_fail(
+        TN_ERROR_SHAPE, "input '%s' is declared as %s, but %s was given", tensor->name,
+        tn_shape_print(tensor->shape.rank, tensor->shape.extents, declared, sizeof(declared)),
+        tn_shape_print(shape->rank, shape->extents, given, sizeof(given)));
+}
+
+static tn_status check_declared(const tn_graph_tensor *tensor, const tn_shape *shape) {
+    if (!tensor->has_shape) return TN_OK;
+    if (tensor->shape.rank != shape->rank) return fail_shape(tensor, shape);
+    for (uint32_t i = 0; i < shape->rank; i++)
+        if (tensor->shape.extents[i] >= 0 && tensor->shape.extents[i] != shape->extents[i])
+            return fail_shape(tensor, shape);
+    return TN_OK;
+}
+
+static tn_status check_names(const tn_inference *inference, const tn_shape *shapes) {
+    const tn_graph *graph = inference->graph;
+    for (size_t i = 0; i < inference->scratch->name_count; i++) {
+        const tn_named_extent *named = &inference->scratch->names[i];
+        int64_t here = shapes[named->input].extents[named->axis];
+        int64_t there = shapes[named->first_input].extents[named->first_axis];
+        if (here == there) continue;
+        const tn_graph_tensor *tensor = &graph->tensors[graph->inputs[named->input]];
+        const tn_graph_tensor *first = &graph->tensors[graph->inputs[named->first_input]];
+        return tn_fail(TN_ERROR_SHAPE,
+                       "extent '%s' is %" PRId64 " in input '%s' (axis %" PRIu32 ") but %" PRId64
+                       " in input '%s' (axis %" PRIu32 "); the same name means the same extent",
+                       tensor->extent_names[named->axis], there, first->name, named->first_axis,
+                       here, tensor->name, named->axis);
+    }
+    return TN_OK;
+}
+
+static tn_status set_input(tn_inference *inference, tn_tensor_id id, const tn_shape *shape) {
+    const tn_graph_tensor *tensor = &inference->graph->tensors[id];
+    tn_inferred_tensor *inferred = &inference->tensors[id];
+    TN_TRY(tn_tensor_init(&inferred->storage, tensor->type, TN_LINEAR, shape));
+    inferred->storage.tensor.name = tensor->name;
+    inferred->storage.tensor.quantization = tensor->quantization;
+    inferred->is_known = true;
+    return TN_OK;
+}
+
+static tn_status set_value(tn_inference *inference, tn_tensor_id id, const void *value) {
+    tn_inferred_tensor *inferred = &inference->tensors[id];
+    if (!value && inferred->storage.tensor.bytes > 0)
+        return tn_fail(TN_ERROR_ARGUMENT, "the value of input '%s' decides shapes and is needed",
+                       inference->graph->tensors[id].name);
+    TN_TRY(tn_infer_reserve_value(inference, id));
+    if (inferred->storage.tensor.bytes > 0)
+        memcpy(inferred->storage.tensor.data, value, (size_t)inferred->storage.tensor.bytes);
+    return TN_OK;
+}
+
+tn_status tn_infer_set_inputs(tn_inference *inference, const tn_shape *shapes,
+                              const void *const *values) {
+    const tn_graph *graph = inference->graph;
+    for (size_t i = 0; i < graph->input_count; i++)
+        TN_TRY(check_declared(&graph->tensors[graph->inputs[i]], &shapes[i]));
+    TN_TRY(check_names(inference, shapes));
+    for (size_t i = 0; i < graph->input_count; i++) {
+        tn_status status = set_input(inference, graph->inputs[i], &shapes[i]);
+        if (status == TN_OK && inference->plan->is_value_input[i])
+            status = set_value(inference, graph->inputs[i], values ? values[i] : NULL);
+        if (status != TN_OK)
+            return tn_error_at(status, "input '%s'", graph->tensors[graph->inputs[i]].name);
+    }
+    return TN_OK;
+}
+
+tn_status tn_inference_set(tn_inference *inference, tn_tensor_id tensor, const tn_shape *shape,
+                           const void *value) {
+    if (tensor >= inference->graph->tensor_count)
+        return tn_fail(TN_ERROR_ARGUMENT, "the graph has no tensor number %" PRIu32, tensor);
+    tn_inferred_tensor *inferred = &inference->tensors[tensor];
+    tn_tensor old = inferred->storage.tensor;
+    TN_TRY(tn_tensor_init(&inferred->storage, old.type, TN_LINEAR, shape));
+    inferred->storage.tensor.name = old.name;
+    inferred->storage.tensor.quantization = old.quantization;
+    inferred->is_known = true;
+    return value ? set_value(inference, tensor, value) : TN_OK;
+}

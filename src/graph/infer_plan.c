@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What can be said about a graph's shapes before any is known: which nodes are computed during
+ * inference because their values decide shapes, and which come after an output that only a run can
+ * size.
+ */
+#include "base/status.h"
+#include "graph/infer.h"
+
+typedef struct plan_arrays {
+    bool *is_host_node, *is_host_tensor, *is_value_input, *is_after_run;
+    bool *is_bound; /* by tensor: its shape is a bound */
+} plan_arrays;
+
+static bool reads_bound(const tn_graph_node *node, const bool *is_bound) {
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != TN_NO_TENSOR && is_bound[node->inputs[i]]) return true;
+    return false;
+}
+
+/* In the order of the nodes, so that producers have been looked at. */
+static bool mark_after_run(const tn_graph *graph, plan_arrays *arrays) {
+    bool is_any = false;
+    for (size_t n = 0; n < graph->node_count; n++) {
+        const tn_graph_node *node = &graph->nodes[n];
+        if (node->is_dead) continue;
+        bool is_after = reads_bound(node, arrays->is_bound);
+        arrays->is_after_run[n] = is_after;
+        for (uint32_t i = 0; i < node->output_count; i++) {
+            if (node->outputs[i] == TN_NO_TENSOR) continue;
+            const tn_port *port = tn_graph_output_port(node->entry->op, i);
+            bool is_sized = (port->flags & TN_PORT_SIZED_BY_RUN) && !arrays->is_host_node[n];
+            arrays->is_bound[node->outputs[i]] = is_after || is_sized;
+            is_any = is_any || is_sized;
+        }
+    }
+    return is_any;
+}
+
+tn_status tn_inference_plan_create(const tn_graph *graph, tn_arena *arena,
+                                   tn_inference_plan *out_plan) {
+    plan_arrays arrays = {
+        .is_host_node = tn_arena_allocate(arena, graph->node_count, sizeof(bool)),
+        .is_host_tensor = tn_arena_allocate(arena, graph->tensor_count, sizeof(bool)),
+        .is_value_input = tn_arena_allocate(arena, graph->input_count, sizeof(bool)),
+        .is_after_run = tn_arena_allocate(arena, graph->node_count, sizeof(bool)),
+        .is_bound = tn_arena_allocate(arena, graph->tensor_count, sizeof(bool))};
+    if (!arrays.is_host_node || !arrays.is_host_tensor || !arrays.is_value_input ||
+        !arrays.is_after_run || !arrays.is_bound)
+        return tn_fail_memory("planning the inference of shapes");
+    TN_TRY(tn_graph_mark_values(graph, arrays.is_host_tensor, arrays.is_host_node));
+    for (size_t i = 0; i < graph->input_count; i++)
+        arrays.is_value_input[i] = arrays.is_host_tensor[graph->inputs[i]];
+    bool is_sized_by_run = mark_after_run(graph, &arrays);
+    *out_plan = (tn_inference_plan){.is_host_node = arrays.is_host_node,
+                                    .is_host_tensor = arrays.is_host_tensor,
+                                    .is_value_input = arrays.is_value_input,
+                                    .is_sized_by_run = is_sized_by_run,
+                                    .is_after_run = arrays.is_after_run};
+    return TN_OK;
+}

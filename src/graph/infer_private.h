@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What only the files of inference share: the rules of types, and the scratch of a call. */
+#ifndef TN_GRAPH_INFER_PRIVATE_H
+#define TN_GRAPH_INFER_PRIVATE_H
+
+#include "graph/infer.h"
+
+/* An extent of an input whose name another input, or another axis, had first. */
+typedef struct tn_named_extent {
+    uint32_t input, axis, first_input, first_axis;
+} tn_named_extent;
+
+struct tn_inference_scratch {
+    const tn_tensor **inputs;
+    tn_tensor *hidden; /* copies of inputs without their data */
+    tn_tensor **outputs;
+    tn_type *types; /* of the operator's type variables */
+    tn_named_extent *names;
+    size_t name_count;
+};
+
+/* Checks the inputs' types against their ports and binds the operator's type variables (`types`,
+ * entry->variable_count of them, TN_NONE where nothing binds one). */
+tn_status tn_infer_bind_inputs(const tn_graph_node *node, const tn_tensor *const *inputs,
+                               tn_type *types);
+/* The type of an output as far as the ports say it: a bound variable's, a single type, or TN_NONE.
+ */
+tn_type tn_infer_output_type(const tn_operator_entry *entry, uint32_t index, const tn_type *types);
+/* Checks what an operator made of an output's type; binds variables that only outputs have. */
+tn_status tn_infer_check_output(const tn_operator_entry *entry, uint32_t index, tn_type type,
+                                tn_type *types);
+
+/* Sets shapes and values of the inputs; checks them against what the graph declares. */
+tn_status tn_infer_set_inputs(tn_inference *inference, const tn_shape *shapes,
+                              const void *const *values);
+/* Finds extents of the same name. */
+tn_status tn_infer_find_names(const tn_graph *graph, struct tn_inference_scratch *scratch);
+
+/* Room for a value, kept from one run to the next. */
+tn_status tn_infer_reserve_value(tn_inference *inference, tn_tensor_id tensor);
+/* Calls the reference; `inputs` as the operator may see them. */
+tn_status tn_evaluate_call(const tn_graph *graph, const tn_graph_node *node,
+                           const tn_tensor *const *inputs, tn_tensor *const *outputs);
+
+#endif
