@@ -46,10 +46,11 @@ static void add_row(const void *params, uint64_t count, const float *const *inpu
         output[i] = a[i * strides[0]] + b[i * strides[1]];
 }
 
-static const broadcast_binary add_function = {.real = add_real, .whole = add_whole, .row = add_row};
+static const tn_broadcast_binary add_function = {
+    .real = add_real, .whole = add_whole, .row = add_row};
 
 static tn_status add_reference(tn_call *call) {
-    return broadcast_compute(call, &add_function);
+    return tn_broadcast_compute(call, &add_function);
 }
 
 /* Opset 6: B's shape with ones put after it, so that its first axis meets A's `axis`. */
@@ -58,17 +59,17 @@ static tn_status add_6_shape(tn_call *call, uint32_t *out_rank, int64_t *out_sha
     const tn_tensor *a = call->inputs[0], *b = call->inputs[1];
     uint32_t begin = a->rank >= b->rank ? a->rank - b->rank : 0;
     if (params->broadcast && (params->present & ADD_AXIS_PRESENT))
-        TN_TRY(infer_axis(call, "field 'axis'", params->axis, a->rank ? a->rank : 1, &begin));
+        TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, a->rank ? a->rank : 1, &begin));
     bool fits = b->rank <= a->rank && begin <= a->rank - b->rank;
     for (uint32_t i = 0; fits && i < b->rank; i++)
         fits = b->shape[i] == a->shape[begin + i] || (params->broadcast && b->shape[i] == 1);
     if (fits && !params->broadcast) fits = a->rank == b->rank;
     if (!fits) {
-        char left[INFER_SHAPE_TEXT_BYTES], right[INFER_SHAPE_TEXT_BYTES];
+        char left[TN_INFER_SHAPE_TEXT_BYTES], right[TN_INFER_SHAPE_TEXT_BYTES];
         return call->host->fail(call, TN_ERROR_SHAPE,
                                 "B has the shape %s, which does not fit A's %s at axis %u%s",
-                                infer_shape_text(b->rank, b->shape, right, sizeof(right)),
-                                infer_shape_text(a->rank, a->shape, left, sizeof(left)), begin,
+                                tn_infer_shape_text(b->rank, b->shape, right, sizeof(right)),
+                                tn_infer_shape_text(a->rank, a->shape, left, sizeof(left)), begin,
                                 params->broadcast ? "" : " (field 'broadcast' is 0)");
     }
     *out_rank = a->rank - begin;
@@ -80,17 +81,17 @@ static tn_status add_6_shape(tn_call *call, uint32_t *out_rank, int64_t *out_sha
 static tn_status add_6_infer(tn_call *call) {
     uint32_t rank;
     int64_t shape[TN_MAX_RANK];
-    TN_TRY(infer_require_rank(call, 0, 0, TN_MAX_RANK));
-    TN_TRY(infer_require_rank(call, 1, 0, TN_MAX_RANK));
+    TN_TRY(tn_infer_require_rank(call, 0, 0, TN_MAX_RANK));
+    TN_TRY(tn_infer_require_rank(call, 1, 0, TN_MAX_RANK));
     TN_TRY(add_6_shape(call, &rank, shape));
-    return infer_copy_shape(call, 0, 0);
+    return tn_infer_copy_shape(call, 0, 0);
 }
 
 static tn_status add_6_reference(tn_call *call) {
     uint32_t rank;
     int64_t shape[TN_MAX_RANK];
     TN_TRY(add_6_shape(call, &rank, shape));
-    return broadcast_compute_shaped(call, &add_function, rank, shape);
+    return tn_broadcast_compute_shaped(call, &add_function, rank, shape);
 }
 
 static bool has_shape_of(const tn_tensor *a, const tn_tensor *b) {
@@ -115,8 +116,8 @@ static bool find_channel_axis(const tn_tensor *y, uint32_t rank, const int64_t *
 
 static tn_status describe(const tn_call *call, uint32_t input, uint32_t rank, const int64_t *shape,
                           tn_epilogue *out_epilogue) {
-    const tn_tensor *x = infer_input(call, input), *operand = infer_input(call, 1 - input);
-    const tn_tensor *y = infer_output(call, 0);
+    const tn_tensor *x = tn_infer_input(call, input), *operand = tn_infer_input(call, 1 - input);
+    const tn_tensor *y = tn_infer_output(call, 0);
     int32_t axis = 0;
     if (!x || !operand || !y || !has_shape_of(x, y)) return TN_ERROR_UNSUPPORTED;
     if (has_shape_of(operand, y)) {
@@ -133,7 +134,7 @@ static tn_status describe(const tn_call *call, uint32_t input, uint32_t rank, co
 }
 
 static tn_status add_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
-    const tn_tensor *operand = input < 2 ? infer_input(call, 1 - input) : NULL;
+    const tn_tensor *operand = input < 2 ? tn_infer_input(call, 1 - input) : NULL;
     if (!operand) return TN_ERROR_UNSUPPORTED;
     return describe(call, input, operand->rank, operand->shape, out_epilogue);
 }
@@ -199,7 +200,7 @@ static const tn_operator add_7 = {
     TN_NO_FIELDS,
     TN_INPUTS(add_inputs),
     TN_OUTPUTS(add_outputs),
-    .infer = broadcast_infer_binary,
+    .infer = tn_broadcast_infer_binary,
     .reference = add_reference,
     .epilogue = add_epilogue,
     .expression = "A + B",

@@ -6,19 +6,19 @@
 
 static tn_status refuse_shapes(tn_call *call, uint32_t input, const int64_t *shape, uint32_t rank) {
     const tn_tensor *tensor = call->inputs[input];
-    char text[INFER_SHAPE_TEXT_BYTES], other[INFER_SHAPE_TEXT_BYTES];
+    char text[TN_INFER_SHAPE_TEXT_BYTES], other[TN_INFER_SHAPE_TEXT_BYTES];
     return call->host->fail(call, TN_ERROR_SHAPE,
                             "input '%s' has the shape %s, which does not broadcast with %s",
-                            infer_input_name(call, input),
-                            infer_shape_text(tensor->rank, tensor->shape, text, sizeof(text)),
-                            infer_shape_text(rank, shape, other, sizeof(other)));
+                            tn_infer_input_name(call, input),
+                            tn_infer_shape_text(tensor->rank, tensor->shape, text, sizeof(text)),
+                            tn_infer_shape_text(rank, shape, other, sizeof(other)));
 }
 
-tn_status broadcast_infer(tn_call *call, uint32_t input_count) {
+tn_status tn_broadcast_infer(tn_call *call, uint32_t input_count) {
     int64_t shape[TN_MAX_RANK];
     uint32_t rank = 0;
     for (uint32_t k = 0; k < input_count; k++) {
-        TN_TRY(infer_require_rank(call, k, 0, TN_MAX_RANK));
+        TN_TRY(tn_infer_require_rank(call, k, 0, TN_MAX_RANK));
         const tn_tensor *tensor = call->inputs[k];
         if (tensor->rank > rank) {
             uint32_t more = tensor->rank - rank;
@@ -35,21 +35,21 @@ tn_status broadcast_infer(tn_call *call, uint32_t input_count) {
                 return refuse_shapes(call, k, shape, rank);
         }
     }
-    return infer_set_shape(call, 0, rank, shape);
+    return tn_infer_set_shape(call, 0, rank, shape);
 }
 
-tn_status broadcast_infer_binary(tn_call *call) {
-    return broadcast_infer(call, 2);
+tn_status tn_broadcast_infer_binary(tn_call *call) {
+    return tn_broadcast_infer(call, 2);
 }
 
-void broadcast_init(broadcast_rows *rows, uint32_t rank, const int64_t *shape) {
+void tn_broadcast_init(tn_broadcast_rows *rows, uint32_t rank, const int64_t *shape) {
     memset(rows, 0, sizeof(*rows));
     rows->rank = rank;
     for (uint32_t i = 0; i < rank; i++)
         rows->extents[i] = shape[i];
 }
 
-void broadcast_add(broadcast_rows *rows, uint32_t rank, const int64_t *shape) {
+void tn_broadcast_add(tn_broadcast_rows *rows, uint32_t rank, const int64_t *shape) {
     int64_t *strides = rows->strides[rows->input_count++];
     int64_t step = 1;
     for (uint32_t i = 0; i < rank; i++) {
@@ -60,14 +60,14 @@ void broadcast_add(broadcast_rows *rows, uint32_t rank, const int64_t *shape) {
 }
 
 /* Whether all inputs step from `axis` to axis + 1 as one longer axis would. */
-static bool can_merge(const broadcast_rows *rows, uint32_t axis) {
+static bool can_merge(const tn_broadcast_rows *rows, uint32_t axis) {
     for (uint32_t k = 0; k < rows->input_count; k++)
         if (rows->strides[k][axis] != rows->strides[k][axis + 1] * rows->extents[axis + 1])
             return false;
     return true;
 }
 
-static void remove_axis(broadcast_rows *rows, uint32_t axis) {
+static void remove_axis(tn_broadcast_rows *rows, uint32_t axis) {
     for (uint32_t i = axis; i + 1 < rows->rank; i++) {
         rows->extents[i] = rows->extents[i + 1];
         for (uint32_t k = 0; k < rows->input_count; k++)
@@ -76,7 +76,7 @@ static void remove_axis(broadcast_rows *rows, uint32_t axis) {
     rows->rank--;
 }
 
-bool broadcast_begin(broadcast_rows *rows) {
+bool tn_broadcast_begin(tn_broadcast_rows *rows) {
     for (uint32_t i = rows->rank; i-- > 0;) {
         if (rows->extents[i] == 0) return false;
         if (rows->extents[i] == 1) remove_axis(rows, i);
@@ -93,7 +93,7 @@ bool broadcast_begin(broadcast_rows *rows) {
     return true;
 }
 
-bool broadcast_next(broadcast_rows *rows) {
+bool tn_broadcast_next(tn_broadcast_rows *rows) {
     rows->output_offset += rows->count;
     for (uint32_t axis = rows->rank - 1; axis-- > 0;) {
         rows->index[axis]++;
@@ -107,8 +107,8 @@ bool broadcast_next(broadcast_rows *rows) {
     return false;
 }
 
-static void compute_row_f32(const tn_call *call, const broadcast_binary *function,
-                            const broadcast_rows *rows) {
+static void compute_row_f32(const tn_call *call, const tn_broadcast_binary *function,
+                            const tn_broadcast_rows *rows) {
     const float *inputs[2] = {(const float *)call->inputs[0]->data + rows->offset[0],
                               (const float *)call->inputs[1]->data + rows->offset[1]};
     uint64_t strides[2] = {(uint64_t)rows->stride[0], (uint64_t)rows->stride[1]};
@@ -116,41 +116,41 @@ static void compute_row_f32(const tn_call *call, const broadcast_binary *functio
                   (float *)call->outputs[0]->data + rows->output_offset);
 }
 
-static void compute_row(const tn_call *call, const broadcast_binary *function,
-                        const broadcast_rows *rows) {
+static void compute_row(const tn_call *call, const tn_broadcast_binary *function,
+                        const tn_broadcast_rows *rows) {
     const tn_tensor *a = call->inputs[0], *b = call->inputs[1];
     const tn_tensor *y = call->outputs[0];
-    bool is_real = element_is_real(a->type) || element_is_real(b->type);
+    bool is_real = tn_element_is_real(a->type) || tn_element_is_real(b->type);
     bool is_natural = a->type == TN_U64 && b->type == TN_U64 && function->natural;
     for (int64_t i = 0; i < rows->count; i++) {
         int64_t at_a = rows->offset[0] + i * rows->stride[0];
         int64_t at_b = rows->offset[1] + i * rows->stride[1];
         int64_t at = rows->output_offset + i;
         if (is_real || (!is_natural && !function->whole)) {
-            double value = function->real(call->params, element_load_f64(a->data, a->type, at_a),
-                                          element_load_f64(b->data, b->type, at_b));
-            element_store_f64(y->data, y->type, at, value);
+            double value = function->real(call->params, tn_element_load_f64(a->data, a->type, at_a),
+                                          tn_element_load_f64(b->data, b->type, at_b));
+            tn_element_store_f64(y->data, y->type, at, value);
             continue;
         }
-        int64_t left = element_load_i64(a->data, a->type, at_a);
-        int64_t right = element_load_i64(b->data, b->type, at_b);
+        int64_t left = tn_element_load_i64(a->data, a->type, at_a);
+        int64_t right = tn_element_load_i64(b->data, b->type, at_b);
         int64_t value =
             is_natural ? (int64_t)function->natural(call->params, (uint64_t)left, (uint64_t)right)
                        : function->whole(call->params, left, right);
-        element_store_i64(y->data, y->type, at, value);
+        tn_element_store_i64(y->data, y->type, at, value);
     }
 }
 
-tn_status broadcast_compute_shaped(tn_call *call, const broadcast_binary *function, uint32_t rank,
-                                   const int64_t *second_shape) {
+tn_status tn_broadcast_compute_shaped(tn_call *call, const tn_broadcast_binary *function,
+                                      uint32_t rank, const int64_t *second_shape) {
     const tn_tensor *a = call->inputs[0], *b = call->inputs[1];
     const tn_tensor *y = call->outputs[0];
     bool is_f32 = function->row && a->type == TN_F32 && b->type == TN_F32 && y->type == TN_F32;
-    broadcast_rows rows;
-    broadcast_init(&rows, y->rank, y->shape);
-    broadcast_add(&rows, a->rank, a->shape);
-    broadcast_add(&rows, rank, second_shape);
-    for (bool more = broadcast_begin(&rows); more; more = broadcast_next(&rows)) {
+    tn_broadcast_rows rows;
+    tn_broadcast_init(&rows, y->rank, y->shape);
+    tn_broadcast_add(&rows, a->rank, a->shape);
+    tn_broadcast_add(&rows, rank, second_shape);
+    for (bool more = tn_broadcast_begin(&rows); more; more = tn_broadcast_next(&rows)) {
         if (is_f32)
             compute_row_f32(call, function, &rows);
         else
@@ -159,6 +159,7 @@ tn_status broadcast_compute_shaped(tn_call *call, const broadcast_binary *functi
     return TN_OK;
 }
 
-tn_status broadcast_compute(tn_call *call, const broadcast_binary *function) {
-    return broadcast_compute_shaped(call, function, call->inputs[1]->rank, call->inputs[1]->shape);
+tn_status tn_broadcast_compute(tn_call *call, const tn_broadcast_binary *function) {
+    return tn_broadcast_compute_shaped(call, function, call->inputs[1]->rank,
+                                       call->inputs[1]->shape);
 }

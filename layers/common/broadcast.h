@@ -9,53 +9,53 @@
 
 #include <tenon/plugin.h>
 
-enum { BROADCAST_MAX_INPUTS = 4 };
+enum { TN_BROADCAST_MAX_INPUTS = 4 };
 
 /* Sets output 0 to the broadcast of the first `input_count` inputs. TN_ERROR_SHAPE names both
  * shapes. */
-tn_status broadcast_infer(tn_call *call, uint32_t input_count);
+tn_status tn_broadcast_infer(tn_call *call, uint32_t input_count);
 /* The shape rule of all binary operators: inputs 0 and 1. */
-tn_status broadcast_infer_binary(tn_call *call) TN_NOEXCEPT;
+tn_status tn_broadcast_infer_binary(tn_call *call) TN_NOEXCEPT;
 
 /* Walks the output row by row:
  *
- *     broadcast_init(&rows, output->rank, output->shape);
- *     broadcast_add(&rows, a->rank, a->shape);
- *     for (bool more = broadcast_begin(&rows); more; more = broadcast_next(&rows))
+ *     tn_broadcast_init(&rows, output->rank, output->shape);
+ *     tn_broadcast_add(&rows, a->rank, a->shape);
+ *     for (bool more = tn_broadcast_begin(&rows); more; more = tn_broadcast_next(&rows))
  *         for (int64_t i = 0; i < rows.count; i++)
  *             ... output[rows.output_offset + i], a[rows.offset[0] + i * rows.stride[0]]
  *
  * All numbers count elements. */
-typedef struct broadcast_rows {
-    int64_t count;                        /* elements of this row */
-    int64_t output_offset;                /* of its first element */
-    int64_t offset[BROADCAST_MAX_INPUTS]; /* of each input's first element */
-    int64_t stride[BROADCAST_MAX_INPUTS]; /* of each input along the row: 0 or 1 */
+typedef struct tn_broadcast_rows {
+    int64_t count;                           /* elements of this row */
+    int64_t output_offset;                   /* of its first element */
+    int64_t offset[TN_BROADCAST_MAX_INPUTS]; /* of each input's first element */
+    int64_t stride[TN_BROADCAST_MAX_INPUTS]; /* of each input along the row: 0 or 1 */
     /* private */
     uint32_t rank, input_count;
     int64_t extents[TN_MAX_RANK + 1], index[TN_MAX_RANK + 1];
-    int64_t strides[BROADCAST_MAX_INPUTS][TN_MAX_RANK + 1];
-} broadcast_rows;
-void broadcast_init(broadcast_rows *rows, uint32_t rank, const int64_t *shape);
+    int64_t strides[TN_BROADCAST_MAX_INPUTS][TN_MAX_RANK + 1];
+} tn_broadcast_rows;
+void tn_broadcast_init(tn_broadcast_rows *rows, uint32_t rank, const int64_t *shape);
 /* One more input, aligned at the last axis; its shape must broadcast to the output's. */
-void broadcast_add(broadcast_rows *rows, uint32_t rank, const int64_t *shape);
-bool broadcast_begin(broadcast_rows *rows); /* false: no elements at all */
-bool broadcast_next(broadcast_rows *rows);  /* false: that was the last row */
+void tn_broadcast_add(tn_broadcast_rows *rows, uint32_t rank, const int64_t *shape);
+bool tn_broadcast_begin(tn_broadcast_rows *rows); /* false: no elements at all */
+bool tn_broadcast_next(tn_broadcast_rows *rows);  /* false: that was the last row */
 
 /* A function of two numbers. `params` are the node's. Which member serves is decided by the inputs'
  * types: `row` where all tensors are f32 (give it only where it equals `real` rounded once),
  * `natural` where both are u64, `whole` where neither is real, else `real`. A null member falls to
  * the next (natural, whole, real). Integers are stored with wrap. */
-typedef struct broadcast_binary {
+typedef struct tn_broadcast_binary {
     double (*real)(const void *params, double a, double b);
     int64_t (*whole)(const void *params, int64_t a, int64_t b);
     uint64_t (*natural)(const void *params, uint64_t a, uint64_t b);
     tn_row_function row;
-} broadcast_binary;
+} tn_broadcast_binary;
 /* The reference of an operator with inputs 0 and 1 and output 0. */
-tn_status broadcast_compute(tn_call *call, const broadcast_binary *function);
+tn_status tn_broadcast_compute(tn_call *call, const tn_broadcast_binary *function);
 /* The same with the second input's shape seen as another one (of as many elements). */
-tn_status broadcast_compute_shaped(tn_call *call, const broadcast_binary *function, uint32_t rank,
-                                   const int64_t *second_shape);
+tn_status tn_broadcast_compute_shaped(tn_call *call, const tn_broadcast_binary *function,
+                                      uint32_t rank, const int64_t *second_shape);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-double element_f64_from_f16(uint16_t bits) {
+double tn_element_f64_from_f16(uint16_t bits) {
     double sign = bits & 0x8000 ? -1.0 : 1.0;
     int exponent = bits >> 10 & 31;
     int fraction = bits & 1023;
@@ -37,22 +37,22 @@ static uint16_t narrow(double value, int fraction_bits, int bias) {
     return (uint16_t)(sign | (uint32_t)kept);
 }
 
-uint16_t element_f16_from_f64(double value) {
+uint16_t tn_element_f16_from_f64(double value) {
     return narrow(value, 10, 15);
 }
-uint16_t element_bf16_from_f64(double value) {
+uint16_t tn_element_bf16_from_f64(double value) {
     return narrow(value, 7, 127);
 }
 
 /* Limits of integers: the lowest, and the first double above the highest. */
 static void integer_limits(tn_type type, double *low, double *above) {
-    int bits = 8 * (int)element_bytes(type);
+    int bits = 8 * (int)tn_element_bytes(type);
     bool is_signed = type >= TN_I64 && type <= TN_I8;
     *low = is_signed ? -ldexp(1, bits - 1) : 0;
     *above = ldexp(1, is_signed ? bits - 1 : bits);
 }
 
-int64_t element_round_i64(double value, tn_type type) {
+int64_t tn_element_round_i64(double value, tn_type type) {
     double low, above, nearest = nearbyint(value);
     if (isnan(value)) return 0;
     integer_limits(type, &low, &above);
@@ -65,7 +65,7 @@ int64_t element_round_i64(double value, tn_type type) {
     return (int64_t)nearest;
 }
 
-int64_t element_load_i64(const void *data, tn_type type, int64_t index) {
+int64_t tn_element_load_i64(const void *data, tn_type type, int64_t index) {
     switch (type) {
     case TN_I64:
     case TN_U64:
@@ -84,11 +84,11 @@ int64_t element_load_i64(const void *data, tn_type type, int64_t index) {
     case TN_BOOL:
         return ((const uint8_t *)data)[index];
     default:
-        return element_round_i64(trunc(element_load_f64(data, type, index)), TN_I64);
+        return tn_element_round_i64(trunc(tn_element_load_f64(data, type, index)), TN_I64);
     }
 }
 
-void element_store_f64(void *data, tn_type type, int64_t index, double value) {
+void tn_element_store_f64(void *data, tn_type type, int64_t index, double value) {
     switch (type) {
     case TN_F64:
         ((double *)data)[index] = value;
@@ -97,21 +97,21 @@ void element_store_f64(void *data, tn_type type, int64_t index, double value) {
         ((float *)data)[index] = (float)value;
         return;
     case TN_F16:
-        ((uint16_t *)data)[index] = element_f16_from_f64(value);
+        ((uint16_t *)data)[index] = tn_element_f16_from_f64(value);
         return;
     case TN_BF16:
-        ((uint16_t *)data)[index] = element_bf16_from_f64(value);
+        ((uint16_t *)data)[index] = tn_element_bf16_from_f64(value);
         return;
     case TN_BOOL:
         ((uint8_t *)data)[index] = value != 0;
         return;
     default:
-        element_store_i64(data, type, index, element_round_i64(value, type));
+        tn_element_store_i64(data, type, index, tn_element_round_i64(value, type));
         return;
     }
 }
 
-void element_store_i64(void *data, tn_type type, int64_t index, int64_t value) {
+void tn_element_store_i64(void *data, tn_type type, int64_t index, int64_t value) {
     switch (type) {
     case TN_I64:
     case TN_U64:
@@ -136,13 +136,13 @@ void element_store_i64(void *data, tn_type type, int64_t index, int64_t value) {
         ((float *)data)[index] = (float)value;
         return;
     default:
-        element_store_f64(data, type, index, (double)value);
+        tn_element_store_f64(data, type, index, (double)value);
         return;
     }
 }
 
-void element_read_f64(const void *data, tn_type type, int64_t first, int64_t step, int64_t count,
-                      double *out_values) {
+void tn_element_read_f64(const void *data, tn_type type, int64_t first, int64_t step, int64_t count,
+                         double *out_values) {
     if (type == TN_F32) {
         const float *from = (const float *)data + first;
         for (int64_t i = 0; i < count; i++)
@@ -150,11 +150,11 @@ void element_read_f64(const void *data, tn_type type, int64_t first, int64_t ste
         return;
     }
     for (int64_t i = 0; i < count; i++)
-        out_values[i] = element_load_f64(data, type, first + i * step);
+        out_values[i] = tn_element_load_f64(data, type, first + i * step);
 }
 
-void element_write_f64(void *data, tn_type type, int64_t first, int64_t count,
-                       const double *values) {
+void tn_element_write_f64(void *data, tn_type type, int64_t first, int64_t count,
+                          const double *values) {
     if (type == TN_F32) {
         float *to = (float *)data + first;
         for (int64_t i = 0; i < count; i++)
@@ -162,5 +162,5 @@ void element_write_f64(void *data, tn_type type, int64_t first, int64_t count,
         return;
     }
     for (int64_t i = 0; i < count; i++)
-        element_store_f64(data, type, first + i, values[i]);
+        tn_element_store_f64(data, type, first + i, values[i]);
 }

@@ -4,27 +4,27 @@
 #include "common/element.h"
 #include "common/infer.h"
 
-tn_status unary_infer(tn_call *call) {
-    return infer_copy_shape(call, 0, 0);
+tn_status tn_unary_infer(tn_call *call) {
+    return tn_infer_copy_shape(call, 0, 0);
 }
 
-tn_status unary_compute(tn_call *call, const unary_function *function) {
+tn_status tn_unary_compute(tn_call *call, const tn_unary_function *function) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-    int64_t count = element_count(y);
+    int64_t count = tn_element_count(y);
     if (function->row && x->type == TN_F32 && y->type == TN_F32) {
         const float *input = x->data;
         uint64_t stride = 1;
         function->row(call->params, (uint64_t)count, &input, &stride, y->data);
         return TN_OK;
     }
-    bool is_whole = function->whole && !element_is_real(x->type);
+    bool is_whole = function->whole && !tn_element_is_real(x->type);
     for (int64_t i = 0; i < count; i++) {
         if (is_whole) {
-            int64_t value = function->whole(call->params, element_load_i64(x->data, x->type, i));
-            element_store_i64(y->data, y->type, i, value);
+            int64_t value = function->whole(call->params, tn_element_load_i64(x->data, x->type, i));
+            tn_element_store_i64(y->data, y->type, i, value);
         } else {
-            double value = function->real(call->params, element_load_f64(x->data, x->type, i));
-            element_store_f64(y->data, y->type, i, value);
+            double value = function->real(call->params, tn_element_load_f64(x->data, x->type, i));
+            tn_element_store_f64(y->data, y->type, i, value);
         }
     }
     return TN_OK;

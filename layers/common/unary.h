@@ -9,16 +9,16 @@
 #include <tenon/plugin.h>
 
 /* Output 0 has the shape of input 0. */
-tn_status unary_infer(tn_call *call) TN_NOEXCEPT;
+tn_status tn_unary_infer(tn_call *call) TN_NOEXCEPT;
 
 /* A function of one number; `params` are the node's. `row` serves where both tensors are f32 (give
  * it only where it equals `real` rounded once), `whole` where the input is not real, else `real`. A
  * null `whole` falls to `real`. Integers are stored with wrap. */
-typedef struct unary_function {
+typedef struct tn_unary_function {
     double (*real)(const void *params, double x);
     int64_t (*whole)(const void *params, int64_t x);
     tn_row_function row;
-} unary_function;
-tn_status unary_compute(tn_call *call, const unary_function *function);
+} tn_unary_function;
+tn_status tn_unary_compute(tn_call *call, const tn_unary_function *function);
 
 #endif

@@ -68,14 +68,14 @@ static tn_status find_value(tn_call *call, constant_value *out_value) {
 static tn_status constant_infer(tn_call *call) {
     constant_value value = {0};
     TN_TRY(find_value(call, &value));
-    infer_set_type(call, 0, value.type);
-    return infer_set_shape(call, 0, value.rank, value.shape);
+    tn_infer_set_type(call, 0, value.type);
+    return tn_infer_set_shape(call, 0, value.rank, value.shape);
 }
 
 static tn_status constant_reference(tn_call *call) {
     constant_value value = {0};
     TN_TRY(find_value(call, &value));
-    size_t bytes = (size_t)element_count(call->outputs[0]) * element_bytes(value.type);
+    size_t bytes = (size_t)tn_element_count(call->outputs[0]) * tn_element_bytes(value.type);
     if (bytes) memcpy(call->outputs[0]->data, value.data, bytes);
     return TN_OK;
 }

@@ -19,18 +19,18 @@ static const tn_field flatten_fields[] = {
 
 static tn_status flatten_infer(tn_call *call) {
     const flatten_params *params = call->params;
-    TN_TRY(infer_require_rank(call, 0, 0, TN_MAX_RANK));
+    TN_TRY(tn_infer_require_rank(call, 0, 0, TN_MAX_RANK));
     const tn_tensor *input = call->inputs[0];
     uint32_t axis = input->rank;
     if (params->axis != (int64_t)input->rank)
-        TN_TRY(infer_axis(call, "field 'axis'", params->axis, input->rank, &axis));
-    int64_t shape[2] = {infer_product(input->shape, 0, axis),
-                        infer_product(input->shape, axis, input->rank)};
-    return infer_set_shape(call, 0, 2, shape);
+        TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, input->rank, &axis));
+    int64_t shape[2] = {tn_infer_product(input->shape, 0, axis),
+                        tn_infer_product(input->shape, axis, input->rank)};
+    return tn_infer_set_shape(call, 0, 2, shape);
 }
 
 static tn_status flatten_reference(tn_call *call) {
-    element_copy(call->inputs[0], call->outputs[0]);
+    tn_element_copy(call->inputs[0], call->outputs[0]);
     return TN_OK;
 }
 

@@ -31,8 +31,8 @@ static void relu_row(const void *params, uint64_t count, const float *const *inp
 }
 
 static tn_status relu_reference(tn_call *call) {
-    static const unary_function function = {relu_real, relu_whole, relu_row};
-    return unary_compute(call, &function);
+    static const tn_unary_function function = {relu_real, relu_whole, relu_row};
+    return tn_unary_compute(call, &function);
 }
 
 static tn_status relu_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
@@ -66,7 +66,7 @@ static const tn_operator relu_6 = {
     TN_NO_FIELDS,
     TN_INPUTS(relu_inputs),
     TN_OUTPUTS(relu_outputs),
-    .infer = unary_infer,
+    .infer = tn_unary_infer,
     .reference = relu_reference,
     .epilogue = relu_epilogue,
     .expression = "X < 0 ? 0 : X",

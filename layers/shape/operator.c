@@ -37,10 +37,10 @@ static void find_axes(const tn_call *call, uint32_t *out_begin, uint32_t *out_en
 
 static tn_status shape_infer(tn_call *call) {
     uint32_t begin, end;
-    TN_TRY(infer_require_rank(call, 0, 0, TN_MAX_RANK));
+    TN_TRY(tn_infer_require_rank(call, 0, 0, TN_MAX_RANK));
     find_axes(call, &begin, &end);
     int64_t count = (int64_t)end - (int64_t)begin;
-    return infer_set_shape(call, 0, 1, &count);
+    return tn_infer_set_shape(call, 0, 1, &count);
 }
 
 static tn_status shape_reference(tn_call *call) {
