@@ -1,3 +1,29 @@
-# What `cmake --install` puts where.
-install(TARGETS tenon LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# What `cmake --install` puts where: the library, its kernel companions, the headers, the program, and what find_package and
+# pkg-config need.
+include(CMakePackageConfigHelpers)
+
+add_library(tenon_plugin INTERFACE)
+add_library(tenon::plugin ALIAS tenon_plugin)
+add_library(tenon::tenon ALIAS tenon)
+set_target_properties(tenon_plugin PROPERTIES EXPORT_NAME plugin)
+target_include_directories(tenon_plugin INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+install(TARGETS tenon tenon_plugin EXPORT tenonTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET tenon_onednn)
+    install(TARGETS tenon_onednn LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon/kernels)
+endif()
+if(TARGET tenon_program)
+    install(TARGETS tenon_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tenon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tenon)
+install(EXPORT tenonTargets NAMESPACE tenon:: DESTINATION ${config_dir})
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake
+    "include(\"\${CMAKE_CURRENT_LIST_DIR}/tenonTargets.cmake\")\n")
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake COMPATIBILITY SameMajorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake
+    DESTINATION ${config_dir})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/tenon.pc.in ${CMAKE_CURRENT_BINARY_DIR}/tenon.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tenon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,30 @@
+# The commands of a newcomer: `make demo` and `make test`. Each installs what it lacks (scripts/setup says what).
+.PHONY: help build demo test test-all bench clean
+help:
+	@echo 'make demo      play the main job: a network whose missing layer is a plugin, on a photograph'
+	@echo 'make test      build and run the tests (minutes)'
+	@echo 'make test-all  sanitizers, both compilers, fuzzing, every processor level, the whole suite (up to an hour)'
+	@echo 'make build     build release into build/'
+	@echo 'make bench     the benchmarks'
+
+build:
+	@scripts/setup build
+	@cmake --preset release > build.log 2>&1 || { cat build.log; exit 1; }; rm -f build.log
+	@cmake --build build
+
+demo: build
+	@scripts/demo
+
+test: build
+	@scripts/setup test
+	@scripts/run-tests
+
+test-all: build
+	@scripts/setup all
+	@scripts/run-all-tests
+
+bench: build
+	@scripts/run-benchmarks
+
+clean:
+	rm -rf build build-*
