@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inner product of the references of convolutions and matrix products, in double: two rows
+ * against a panel of columns. Every sum is taken in the order of its depth, whichever row or column
+ * it belongs to, so that equal inputs give equal bits. Fast kernels are elsewhere (matrix.h).
+ */
+#ifndef TN_LAYERS_PRODUCT_H
+#define TN_LAYERS_PRODUCT_H
+
+#include <tenon/plugin.h>
+
+enum { TN_PRODUCT_COLUMNS = 16, TN_PRODUCT_ROWS = 2 };
+
+/* sums[r * COLUMNS + c] = sum over k of rows[r * depth + k] * panel[k * COLUMNS + c]. All pointers
+ * are aligned to 64 bytes but `rows`. */
+void tn_product_tile(int64_t depth, const double *rows, const double *panel, double *sums);
+
+/* Memory for a panel, rows and sums, from the host; freed by tn_product_destroy. */
+typedef struct tn_product {
+    double *panel, *rows, *sums;
+} tn_product;
+tn_status tn_product_create(tn_call *call, int64_t depth, tn_product *out_product);
+void tn_product_destroy(const tn_call *call, tn_product *product); /* a zeroed one is fine */
+
+/* count * item_bytes of the host's memory, aligned to 64 bytes; at least one byte. The caller gives
+ * it back by host->deallocate. TN_ERROR_MEMORY. */
+tn_status tn_product_allocate(tn_call *call, int64_t count, size_t item_bytes, void **out_memory);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Conv: the convolution of networks (a correlation), with groups, strides, dilations and padding,
+ * in one to six spatial axes. The reference is in reference.c, kernels beside it.
+ */
+#include "conv/conv.h"
+#include "common/infer.h"
+#include "common/layer.h"
+
+static const tn_field conv_fields[] = {
+    TN_FIELD_CHOICE(tn_conv_params, auto_pad, TN_FIELD_ENUM, TN_OPTIONAL, "NOTSET",
+                    TN_AUTO_PAD_CHOICES, "where padding comes from; NOTSET: from pads"),
+    TN_FIELD_RANGE(tn_conv_params, group, TN_FIELD_I64, TN_OPTIONAL, "1", 1, 9007199254740992.0,
+                   "number of groups that channels and filters are split into"),
+    TN_FIELD(tn_conv_params, kernel_shape, TN_FIELD_I64S, TN_OPTIONAL, NULL,
+             "extents of the kernel; absent: W's"),
+    TN_FIELD(tn_conv_params, strides, TN_FIELD_I64S, TN_OPTIONAL, NULL,
+             "step of the window along each spatial axis; absent: 1"),
+    TN_FIELD(tn_conv_params, dilations, TN_FIELD_I64S, TN_OPTIONAL, NULL,
+             "distance of the kernel's elements along each spatial axis; absent: 1"),
+    TN_FIELD(tn_conv_params, pads, TN_FIELD_I64S, TN_OPTIONAL, NULL,
+             "zeros before each spatial axis, then after each; absent: 0"),
+};
+
+static tn_status check_channels(tn_call *call) {
+    const tn_conv_params *params = call->params;
+    const tn_tensor *x = call->inputs[TN_CONV_X], *w = call->inputs[TN_CONV_W];
+    const tn_tensor *b = tn_infer_input(call, TN_CONV_B);
+    int64_t channels;
+    if (!tn_infer_multiply(w->shape[1], params->group, &channels) || channels != x->shape[1])
+        return call->host->fail(
+            call, TN_ERROR_SHAPE, "X has %lld channels, but W has %lld a group in %lld groups",
+            (long long)x->shape[1], (long long)w->shape[1], (long long)params->group);
+    if (w->shape[0] % params->group != 0)
+        return call->host->fail(call, TN_ERROR_SHAPE,
+                                "W has %lld filters, which %lld groups cannot share evenly",
+                                (long long)w->shape[0], (long long)params->group);
+    if (b && (b->rank != 1 || b->shape[0] != w->shape[0]))
+        return call->host->fail(call, TN_ERROR_SHAPE, "B must be a vector of W's %lld filters",
+                                (long long)w->shape[0]);
+    return TN_OK;
+}
+
+tn_status tn_conv_window(tn_call *call, tn_window *out_window) {
+    const tn_conv_params *params = call->params;
+    TN_TRY(tn_infer_require_rank(call, TN_CONV_X, 3, TN_MAX_RANK));
+    const tn_tensor *x = call->inputs[TN_CONV_X];
+    TN_TRY(tn_infer_require_rank(call, TN_CONV_W, x->rank, x->rank));
+    const tn_tensor *w = call->inputs[TN_CONV_W];
+    TN_TRY(check_channels(call));
+    uint32_t rank = x->rank - 2;
+    if (params->kernel_shape.count != 0 && params->kernel_shape.count != rank)
+        return call->host->fail(call, TN_ERROR_SHAPE,
+                                "field 'kernel_shape' has %llu numbers for %u spatial axes",
+                                (unsigned long long)params->kernel_shape.count, rank);
+    for (uint32_t i = 0; i < rank && params->kernel_shape.count; i++)
+        if (params->kernel_shape.items[i] != w->shape[2 + i])
+            return call->host->fail(
+                call, TN_ERROR_SHAPE, "field 'kernel_shape' says %lld where W has %lld",
+                (long long)params->kernel_shape.items[i], (long long)w->shape[2 + i]);
+    tn_window_fields fields = {.kernel = {rank, w->shape + 2},
+                               .strides = params->strides,
+                               .dilations = params->dilations,
+                               .pads = params->pads,
+                               .auto_pad = params->auto_pad};
+    return tn_window_resolve(call, &fields, rank, x->shape + 2, out_window);
+}
+
+static tn_status conv_infer(tn_call *call) {
+    tn_window window;
+    TN_TRY(tn_conv_window(call, &window));
+    int64_t shape[TN_MAX_RANK] = {call->inputs[TN_CONV_X]->shape[0],
+                                  call->inputs[TN_CONV_W]->shape[0]};
+    for (uint32_t i = 0; i < window.rank; i++)
+        shape[2 + i] = window.output[i];
+    return tn_infer_set_shape(call, 0, window.rank + 2, shape);
+}
+
+static const tn_port conv_inputs[] = {
+    TN_PORT("X", "T:float", 0, "batch, channels, spatial axes"),
+    TN_PORT("W", "T", 0, "filters, channels of a group, kernel's extents"),
+    TN_PORT("B", "T", TN_PORT_OPTIONAL, "a bias a filter"),
+};
+static const tn_port conv_outputs[] = {
+    TN_PORT("Y", "T", 0, "batch, filters, spatial axes"),
+};
+static const char *const conv_cases[] = {
+    "| X=f32[1,1,1,1] W=f32[1,1,1,1]",
+    "| X=f32[2,3,7,9] W=f32[5,3,3,3] B=f32[5]",
+    "pads=[1,1,1,1] strides=[2,2] | X=f32[1,3,15,17] W=f32[8,3,3,3] B=f32[8]",
+    "pads=[2,0,1,3] dilations=[2,3] | X=f32[1,2,11,13] W=f32[3,2,3,2]",
+    "group=4 pads=[1,1,1,1] | X=f32[1,4,9,9] W=f32[8,1,3,3] B=f32[8]",
+    "auto_pad=SAME_LOWER strides=[3,2] | X=f32[1,2,10,10] W=f32[2,2,4,4]",
+    "strides=[2] | X=f32[2,3,31] W=f32[4,3,5] B=f32[4]",
+    "pads=[1,1,1,1,1,1] | X=f32[1,2,5,6,7] W=f32[3,2,3,3,3]",
+    "| X=f64[1,2,5,5] W=f64[2,2,2,2]",
+    "pads=[1,1,1,1] | X=f16[1,8,9,9] W=f16[4,8,3,3] B=f16[4]",
+    "| X=f32[0,3,8,8] W=f32[2,3,3,3]",
+    "pads=[1,1,1,1] | X=f32[1,64,56,56] W=f32[64,64,3,3] B=f32[64]",
+};
+
+static const tn_operator conv_1 = {
+    .size = sizeof(tn_operator),
+    .since_version = 1,
+    .state_version = 1,
+    .domain = "",
+    .name = "Conv",
+    .doc = "Convolution of a batch with a bank of filters.",
+    TN_FIELDS(tn_conv_params, conv_fields),
+    TN_INPUTS(conv_inputs),
+    TN_OUTPUTS(conv_outputs),
+    .infer = conv_infer,
+    .reference = tn_conv_reference,
+    TN_CASES(conv_cases),
+};
+
+static const tn_operator *const conv_operators[] = {&conv_1};
+TN_LAYER_WITHOUT_KERNELS(conv, conv_operators);
