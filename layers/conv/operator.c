@@ -4,6 +4,7 @@
  * in one to six spatial axes. The reference is in reference.c, kernels beside it.
  */
 #include "conv/conv.h"
+#include "conv/direct_kernel.h"
 #include "common/infer.h"
 #include "common/layer.h"
 
@@ -115,4 +116,4 @@ static const tn_operator conv_1 = {
 };
 
 static const tn_operator *const conv_operators[] = {&conv_1};
-TN_LAYER_WITHOUT_KERNELS(conv, conv_operators);
+TN_LAYER(conv, conv_operators, tn_conv_direct_kernels);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A Conv node as the direct convolution sees it, and that convolution's kernel tables. */
+#include "common/epilogue.h"
+#include "common/activation.h"
+#include "conv/conv.h"
+#include "conv/direct_kernel.h"
+
+bool tn_conv_geometry_read(const tn_call *call, tn_conv_geometry *out_geometry) {
+    const tn_conv_params *params = call->params;
+    const tn_tensor *x = call->inputs[TN_CONV_X], *w = call->inputs[TN_CONV_W];
+    tn_window window;
+    if (!x || !w || (x->rank != 3 && x->rank != 4)) return false;
+    tn_call probe = *call;
+    if (tn_conv_window(&probe, &window) != TN_OK) return false;
+    const uint32_t last = window.rank - 1;
+    const bool is_flat = window.rank == 1;
+    *out_geometry = (tn_conv_geometry){
+        .batch = x->shape[0],
+        .groups = params->group,
+        .channels = w->shape[1],
+        .filters = w->shape[0] / params->group,
+        .in_height = is_flat ? 1 : window.input[0],
+        .in_width = window.input[last],
+        .out_height = is_flat ? 1 : window.output[0],
+        .out_width = window.output[last],
+        .kernel_height = is_flat ? 1 : window.kernel[0],
+        .kernel_width = window.kernel[last],
+        .stride_height = is_flat ? 1 : window.stride[0],
+        .stride_width = window.stride[last],
+        .dilation_height = is_flat ? 1 : window.dilation[0],
+        .dilation_width = window.dilation[last],
+        .pad_top = is_flat ? 0 : window.pad_begin[0],
+        .pad_left = window.pad_begin[last],
+    };
+    const tn_conv_geometry *g = out_geometry;
+    return g->channels > 0 && g->filters > 0 && g->in_height > 0 && g->in_width > 0 &&
+           g->out_height > 0 && g->out_width > 0 && g->kernel_height > 0 && g->kernel_width > 0;
+}
+
+static const char *const combinations[] = {"f32, f32, f32? -> f32"};
+
+#define DIRECT_KERNEL(level, features_text)                                                        \
+    {                                                                                              \
+        .size = sizeof(tn_kernel), .revision = 1, .domain = "", .op = "Conv", .device = "cpu",     \
+        .name = "direct_" #level, .doc = "Tiles of output positions times filters in registers.",  \
+        .requires_features = features_text, .traits = TN_KERNEL_DETERMINISTIC,                     \
+        .epilogues = TN_FLOAT_EPILOGUES, .activations = TN_SIMPLE_ACTIVATIONS,                     \
+        TN_COMBINATIONS(combinations), .accepts = tn_conv_direct_accepts,                          \
+        .prepare = tn_conv_direct_prepare, .release = tn_conv_direct_release,                      \
+        .open = tn_conv_direct_open, .close = tn_conv_direct_close,                                \
+        .reshape = tn_conv_direct_reshape, .run = tn_conv_direct_run,                              \
+        .user = (void *)&tn_direct_##level                                                         \
+    }
+
+static const tn_kernel baseline = DIRECT_KERNEL(baseline, NULL);
+static const tn_kernel avx2 = DIRECT_KERNEL(avx2, "avx2,fma");
+static const tn_kernel avx512 = DIRECT_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+const tn_kernel *const tn_conv_direct_kernels[3] = {&avx512, &avx2, &baseline};
