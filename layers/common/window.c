@@ -27,7 +27,7 @@ tn_status tn_window_read(tn_call *call, const tn_window_fields *fields, uint32_t
     for (uint32_t i = 0; i < rank; i++) {
         int64_t span;
         if (!tn_infer_multiply(out_window->kernel[i] - 1, out_window->dilation[i], &span) ||
-            span > INT64_MAX / 4)
+            span > INT64_MAX / 8)
             return call->host->fail(call, TN_ERROR_RANGE,
                                     "the window of spatial axis %u is too large", i);
     }
@@ -100,6 +100,29 @@ tn_status tn_window_resolve(tn_call *call, const tn_window_fields *fields, uint3
             TN_TRY(resolve_padded(call, out_window, i, fields->ceil_mode));
     }
     return TN_OK;
+}
+
+bool tn_window_look(const tn_window *window, const int64_t *position, tn_window_view *out_view) {
+    for (uint32_t i = 0; i < window->rank; i++) {
+        int64_t step = window->dilation[i];
+        int64_t begin = position[i] * window->stride[i] - window->pad_begin[i];
+        int64_t skipped = begin < 0 ? (-begin + step - 1) / step : 0;
+        begin += skipped * step;
+        if (skipped >= window->kernel[i] || begin >= window->input[i]) return false;
+        int64_t inside = (window->input[i] - begin - 1) / step + 1;
+        int64_t left = window->kernel[i] - skipped;
+        out_view->begin[i] = begin;
+        out_view->count[i] = inside < left ? inside : left;
+    }
+    return true;
+}
+
+int64_t tn_window_offset(const tn_window *window, const tn_window_view *view,
+                         const int64_t *index) {
+    int64_t offset = 0;
+    for (uint32_t i = 0; i < window->rank; i++)
+        offset = offset * window->input[i] + view->begin[i] + index[i] * window->dilation[i];
+    return offset;
 }
 
 int64_t tn_window_count(uint32_t rank, const int64_t *extents) {

@@ -51,6 +51,15 @@ tn_status tn_window_read_pads(tn_call *call, const tn_window_fields *fields, tn_
 static inline int64_t tn_window_extent(const tn_window *window, uint32_t axis) {
     return (window->kernel[axis] - 1) * window->dilation[axis] + 1;
 }
+/* What one output position sees: along each axis the inputs begin + i * dilation, i < count. */
+typedef struct tn_window_view {
+    int64_t begin[TN_WINDOW_MAX_RANK], count[TN_WINDOW_MAX_RANK];
+} tn_window_view;
+/* False when it sees padding only; the counts are then not to be used. */
+bool tn_window_look(const tn_window *window, const int64_t *position, tn_window_view *out_view);
+/* The offset in the input's plane of the view's elements begin + index * dilation along all axes.
+ */
+int64_t tn_window_offset(const tn_window *window, const tn_window_view *view, const int64_t *index);
 /* The product of all extents. */
 int64_t tn_window_count(uint32_t rank, const int64_t *extents);
 /* Steps a multi-index over `extents`, last axis fastest; false after the last, which is then all

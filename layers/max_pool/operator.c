@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MaxPool: the largest element of each window, and where it was found. The reference is in
+ * reference.c, kernels beside it.
+ */
+#include "max_pool/max_pool.h"
+#include "common/infer.h"
+#include "common/layer.h"
+
+static const tn_field max_pool_fields[] = {
+    TN_FIELD_CHOICE(tn_max_pool_params, auto_pad, TN_FIELD_ENUM, TN_OPTIONAL, "NOTSET",
+                    TN_AUTO_PAD_CHOICES, "where padding comes from; NOTSET: from pads"),
+    TN_FIELD(tn_max_pool_params, ceil_mode, TN_FIELD_BOOL, TN_OPTIONAL, "0",
+             "whether the output's extents are rounded up"),
+    TN_FIELD_CHOICE(tn_max_pool_params, storage_order, TN_FIELD_ENUM, TN_OPTIONAL, "row_major",
+                    "row_major|column_major", "how Indices count the spatial axes"),
+    TN_FIELD(tn_max_pool_params, kernel_shape, TN_FIELD_I64S, TN_REQUIRED, NULL,
+             "extents of the window"),
+    TN_FIELD(tn_max_pool_params, strides, TN_FIELD_I64S, TN_OPTIONAL, NULL,
+             "step of the window along each spatial axis; absent: 1"),
+    TN_FIELD(tn_max_pool_params, dilations, TN_FIELD_I64S, TN_OPTIONAL, NULL,
+             "distance of the window's elements along each spatial axis; absent: 1"),
+    TN_FIELD(tn_max_pool_params, pads, TN_FIELD_I64S, TN_OPTIONAL, NULL,
+             "padding before each spatial axis, then after each; absent: 0"),
+};
+
+tn_status tn_max_pool_window(tn_call *call, tn_window *out_window) {
+    const tn_max_pool_params *params = call->params;
+    TN_TRY(tn_infer_require_rank(call, 0, 3, TN_MAX_RANK));
+    const tn_tensor *x = call->inputs[0];
+    tn_window_fields fields = {.kernel = params->kernel_shape,
+                               .strides = params->strides,
+                               .dilations = params->dilations,
+                               .pads = params->pads,
+                               .auto_pad = params->auto_pad,
+                               .ceil_mode = params->ceil_mode};
+    if (fields.kernel.count == 0)
+        return call->host->fail(call, TN_ERROR_SHAPE, "field 'kernel_shape' is empty");
+    return tn_window_resolve(call, &fields, x->rank - 2, x->shape + 2, out_window);
+}
+
+static tn_status max_pool_infer(tn_call *call) {
+    tn_window window;
+    TN_TRY(tn_max_pool_window(call, &window));
+    const tn_tensor *x = call->inputs[0];
+    int64_t shape[TN_MAX_RANK] = {x->shape[0], x->shape[1]};
+    for (uint32_t i = 0; i < window.rank; i++)
+        shape[2 + i] = window.output[i];
+    TN_TRY(tn_infer_set_shape(call, TN_MAX_POOL_Y, x->rank, shape));
+    return tn_infer_set_shape(call, TN_MAX_POOL_INDICES, x->rank, shape);
+}
+
+static const tn_port max_pool_inputs[] = {
+    TN_PORT("X", "T:float|i8|u8", 0, "batch, channels, spatial axes"),
+};
+static const tn_port max_pool_outputs[] = {
+    TN_PORT("Y", "T", TN_PORT_OPTIONAL, "the largest elements"),
+    TN_PORT("Indices", "i64", TN_PORT_OPTIONAL,
+            "the place of each in X, counted over all axes; -1: the window saw padding alone"),
+};
+static const char *const max_pool_cases[] = {
+    "kernel_shape=[1,1] | X=f32[1,1,1,1]",
+    "kernel_shape=[2,2] strides=[2,2] | X=f32[2,3,8,10]",
+    "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1] | X=f32[1,5,15,17]",
+    "kernel_shape=[2,3] dilations=[2,3] ceil_mode=1 strides=[3,2] | X=f32[1,2,12,13]",
+    "kernel_shape=[4,4] auto_pad=SAME_LOWER strides=[2,3] | X=f64[1,2,9,11]",
+    "kernel_shape=[3] pads=[1,1] storage_order=column_major | X=f32[2,2,17]",
+    "kernel_shape=[2,2,2] strides=[2,2,2] ceil_mode=1 | X=f32[1,2,5,5,5]",
+    "kernel_shape=[2,2] | X=i8[1,3,5,5]",
+    "kernel_shape=[3,2] | X=u8[1,3,5,6]",
+    "kernel_shape=[2,2] | X=f16[1,9,7,7]",
+    "kernel_shape=[2,2] strides=[2,2] | X=f32[0,3,8,8]",
+    "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1] | X=f32[1,64,112,112]",
+};
+
+static const tn_operator max_pool_1 = {
+    .size = sizeof(tn_operator),
+    .since_version = 1,
+    .state_version = 1,
+    .domain = "",
+    .name = "MaxPool",
+    .doc = "The largest element of each window.",
+    TN_FIELDS(tn_max_pool_params, max_pool_fields),
+    TN_INPUTS(max_pool_inputs),
+    TN_OUTPUTS(max_pool_outputs),
+    .infer = max_pool_infer,
+    .reference = tn_max_pool_reference,
+    TN_CASES(max_pool_cases),
+};
+
+static const tn_operator *const max_pool_operators[] = {&max_pool_1};
+TN_LAYER_WITHOUT_KERNELS(max_pool, max_pool_operators);
