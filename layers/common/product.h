@@ -22,6 +22,27 @@ typedef struct tn_product {
 tn_status tn_product_create(tn_call *call, int64_t depth, tn_product *out_product);
 void tn_product_destroy(const tn_call *call, tn_product *product); /* a zeroed one is fine */
 
+/* A matrix inside a tensor's data: element (r, c) lies at offset + r * row_stride + c *
+ * column_stride. */
+typedef struct tn_product_matrix {
+    const void *data;
+    tn_type type;
+    int64_t offset, row_stride, column_stride;
+} tn_product_matrix;
+
+/* y = alpha * a b + beta * c, row-major at y_offset of y's data; c's data null: none. All matrices
+ * have y's type: reals are computed in double and rounded once; integers wrap, in int64 where alpha
+ * and beta are whole numbers, else in double. */
+typedef struct tn_product_job {
+    int64_t rows, columns, depth;
+    double alpha, beta;
+    tn_product_matrix a, b, c;
+    tn_tensor *y;
+    int64_t y_offset;
+} tn_product_job;
+/* `product` was made for at least job->depth. */
+void tn_product_compute(const tn_product *product, const tn_product_job *job);
+
 /* count * item_bytes of the host's memory, aligned to 64 bytes; at least one byte. The caller gives
  * it back by host->deallocate. TN_ERROR_MEMORY. */
 tn_status tn_product_allocate(tn_call *call, int64_t count, size_t item_bytes, void **out_memory);
