@@ -20,12 +20,13 @@ static inline bool tn_element_is_real(tn_type type) {
     return type >= TN_F64 && type <= TN_BF16;
 }
 
-/* The number of elements of a tensor; shapes that reach a callback have been checked to fit. */
+/* The number of elements of a tensor. Shapes that reach a callback have been checked to fit, but
+ * part of a product with a zero in it may not: hence the unsigned numbers. */
 static inline int64_t tn_element_count(const tn_tensor *tensor) {
-    int64_t count = 1;
+    uint64_t count = 1;
     for (uint32_t i = 0; i < tensor->rank; i++)
-        count *= tensor->shape[i];
-    return count;
+        count *= (uint64_t)tensor->shape[i];
+    return (int64_t)count;
 }
 
 /* binary16 and bfloat16. From a double with one rounding, to nearest even; too large becomes

@@ -41,11 +41,11 @@ static inline bool tn_infer_add(int64_t a, int64_t b, int64_t *out) {
     *out = result;
     return true;
 }
-/* The product of shape[begin..end-1]; 1 for none. For shapes that have been checked. */
+/* The product of shape[begin..end-1]; 1 for none, INT64_MAX when it does not fit. */
 static inline int64_t tn_infer_product(const int64_t *shape, uint32_t begin, uint32_t end) {
     int64_t product = 1;
     for (uint32_t i = begin; i < end; i++)
-        product *= shape[i];
+        if (!tn_infer_multiply(product, shape[i], &product)) product = INT64_MAX;
     return product;
 }
 
