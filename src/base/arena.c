@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The arena: blocks that double from 4 KB to 256 KB, large pieces in blocks of their own, all freed
+ * together. Declared in memory.h.
+ */
+#include "base/memory.h"
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct arena_block {
+    struct arena_block *next;
+    size_t used, bytes; /* of data */
+    _Alignas(16) char data[];
+} arena_block;
+
+struct tn_arena {
+    tn_allocator allocator;
+    arena_block *blocks; /* the first one has the room */
+    size_t next_bytes;
+};
+
+#define SMALLEST_BLOCK 4096
+#define LARGEST_BLOCK  (256 * 1024)
+
+tn_status tn_arena_create(const tn_allocator *allocator, tn_arena **out_arena) {
+    tn_arena *arena = tn_allocate_zero(allocator, 1, sizeof(*arena));
+    if (!arena) return tn_fail_memory("an arena");
+    arena->allocator = *allocator;
+    arena->next_bytes = SMALLEST_BLOCK;
+    *out_arena = arena;
+    return TN_OK;
+}
+
+void tn_arena_destroy(tn_arena *arena) {
+    if (!arena) return;
+    const tn_allocator allocator = arena->allocator;
+    for (arena_block *block = arena->blocks, *next; block; block = next) {
+        next = block->next;
+        tn_deallocate(&allocator, block);
+    }
+    tn_deallocate(&allocator, arena);
+}
+
+static arena_block *add_block(tn_arena *arena, size_t data_bytes) {
+    size_t bytes;
+    if (!tn_add_size(sizeof(arena_block), data_bytes, &bytes)) return NULL;
+    arena_block *block = tn_allocate(&arena->allocator, bytes);
+    if (!block) return NULL;
+    block->used = 0;
+    block->bytes = data_bytes;
+    block->next = NULL;
+    return block;
+}
+
+void *tn_arena_allocate(tn_arena *arena, size_t count, size_t bytes) {
+    size_t wanted;
+    if (!tn_mul_size(count, bytes, &wanted) || !tn_align_size(wanted, 16, &wanted)) return NULL;
+    if (wanted == 0) wanted = 16;
+    arena_block *block = arena->blocks;
+    if (!block || block->bytes - block->used < wanted) {
+        const bool is_large = wanted > arena->next_bytes / 4;
+        block = add_block(arena, is_large ? wanted : arena->next_bytes);
+        if (!block) return NULL;
+        if (is_large && arena->blocks) { /* the block with room stays first */
+            block->next = arena->blocks->next;
+            arena->blocks->next = block;
+        } else {
+            block->next = arena->blocks;
+            arena->blocks = block;
+        }
+        if (!is_large && arena->next_bytes < LARGEST_BLOCK) arena->next_bytes *= 2;
+    }
+    void *memory = block->data + block->used;
+    block->used += wanted;
+    memset(memory, 0, wanted);
+    return memory;
+}
+
+void *tn_arena_copy(tn_arena *arena, const void *data, size_t bytes) {
+    void *copy = tn_arena_allocate(arena, bytes, 1);
+    if (copy && bytes) memcpy(copy, data, bytes);
+    return copy;
+}
+
+char *tn_arena_text(tn_arena *arena, const char *text) {
+    return tn_arena_copy(arena, text, strlen(text) + 1);
+}
+
+char *tn_arena_format(tn_arena *arena, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (length < 0) return NULL;
+    char *text = tn_arena_allocate(arena, (size_t)length + 1, 1);
+    if (!text) return NULL;
+    va_start(arguments, format);
+    vsnprintf(text, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    return text;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files and paths; see file.h. */
+#include "base/file.h"
+#include "base/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static tn_status fail_io(const char *what, const char *path) {
+    const int reason = errno;
+    return tn_fail(reason == ENOENT ? TN_ERROR_NOT_FOUND : TN_ERROR_IO, "cannot %s '%s': %s", what,
+                   path, strerror(reason));
+}
+
+static tn_status map_descriptor(int descriptor, const char *path, tn_file *file) {
+    struct stat info;
+    if (fstat(descriptor, &info) != 0) return fail_io("read", path);
+    if (!S_ISREG(info.st_mode))
+        return tn_fail(TN_ERROR_IO, "cannot read '%s': it is not a regular file", path);
+    static const char nothing[1];
+    file->data = nothing;
+    file->bytes = (size_t)info.st_size;
+    if (file->bytes == 0) return TN_OK;
+    void *data = mmap(NULL, file->bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (data == MAP_FAILED) return fail_io("map", path);
+    file->data = data;
+    file->is_mapped = true;
+    return TN_OK;
+}
+
+tn_status tn_file_map(const tn_allocator *allocator, const char *path, tn_file *out_file) {
+    tn_file file = {.allocator = allocator};
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) return fail_io("open", path);
+    const tn_status status = map_descriptor(descriptor, path, &file);
+    close(descriptor);
+    if (status == TN_OK) *out_file = file;
+    return status;
+}
+
+tn_status tn_file_copy(const tn_allocator *allocator, const void *data, size_t bytes,
+                       tn_file *out_file) {
+    static const char nothing[1];
+    if (bytes == 0) {
+        *out_file = (tn_file){.allocator = allocator, .data = nothing};
+        return TN_OK;
+    }
+    void *copy = tn_allocate_aligned(allocator, bytes, 64);
+    if (!copy) return tn_fail_memory("a copy of a file");
+    memcpy(copy, data, bytes);
+    *out_file = (tn_file){.allocator = allocator, .data = copy, .bytes = bytes};
+    return TN_OK;
+}
+
+void tn_file_unmap(tn_file *file) {
+    if (file->is_mapped)
+        munmap((void *)(uintptr_t)file->data, file->bytes);
+    else if (file->allocator && file->data && file->bytes)
+        tn_deallocate(file->allocator, (void *)(uintptr_t)file->data);
+    *file = (tn_file){0};
+}
+
+bool tn_file_exists(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
+static tn_status write_all(int descriptor, const char *path, const void *data, size_t bytes) {
+    const char *at = data;
+    while (bytes) {
+        const ssize_t written = write(descriptor, at, bytes);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return fail_io("write", path);
+        at += written;
+        bytes -= (size_t)written;
+    }
+    return fsync(descriptor) == 0 ? TN_OK : fail_io("write", path);
+}
+
+static void sync_folder(const char *path, tn_arena *arena) {
+    const char *folder = tn_path_folder(arena, path);
+    const int descriptor = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (descriptor < 0) return;
+    (void)fsync(descriptor);
+    close(descriptor);
+}
+
+static tn_status write_beside(tn_arena *arena, const char *path, const void *data, size_t bytes) {
+    static atomic_uint counter;
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return tn_fail(TN_ERROR_IO, "cannot write '%s': it is not a regular file", path);
+    const char *beside = tn_arena_format(arena, "%s.%ld.%u.part", path, (long)getpid(),
+                                         atomic_fetch_add(&counter, 1));
+    if (!beside) return tn_fail_memory("a file's name");
+    const int descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor < 0) return fail_io("create", beside);
+    tn_status status = write_all(descriptor, path, data, bytes);
+    if (close(descriptor) != 0 && status == TN_OK) status = fail_io("write", path);
+    if (status == TN_OK && rename(beside, path) != 0) status = fail_io("replace", path);
+    if (status != TN_OK)
+        unlink(beside);
+    else
+        sync_folder(path, arena);
+    return status;
+}
+
+tn_status tn_file_write(const tn_allocator *allocator, const char *path, const void *data,
+                        size_t bytes) {
+    tn_arena *arena;
+    TN_TRY(tn_arena_create(allocator, &arena));
+    const tn_status status = write_beside(arena, path, data, bytes);
+    tn_arena_destroy(arena);
+    return status;
+}
+
+const char *tn_path_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+const char *tn_path_folder(tn_arena *arena, const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash) return tn_arena_text(arena, ".");
+    if (slash == path) return tn_arena_text(arena, "/");
+    return tn_arena_format(arena, "%.*s", (int)(slash - path), path);
+}
+
+const char *tn_path_join(tn_arena *arena, const char *folder, const char *name) {
+    const size_t length = strlen(folder);
+    return tn_arena_format(arena, length && folder[length - 1] == '/' ? "%s%s" : "%s/%s", folder,
+                           name);
+}
+
+bool tn_path_is_inside(const char *relative) {
+    if (!relative[0] || relative[0] == '/') return false;
+    for (const char *part = relative; part;) {
+        const char *slash = strchr(part, '/');
+        const size_t length = slash ? (size_t)(slash - part) : strlen(part);
+        if (length == 2 && part[0] == '.' && part[1] == '.') return false;
+        part = slash ? slash + 1 : NULL;
+    }
+    return true;
+}
