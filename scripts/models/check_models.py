@@ -72,7 +72,8 @@ def check_sizes(checks):
 
 
 def check_lenet(checks):
-    digits, expected = checks.array("reference/lenet_input.npy"), checks.array("reference/lenet_output.npy")
+    digits = checks.array("reference/lenet_input.npy")
+    expected = checks.array("reference/lenet_output.npy")
     labels = checks.array("reference/lenet_labels.npy")
     for count in (1, 2, len(digits)):
         checks.compare(f"lenet.onnx, batch {count}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes models/tiny: networks of a few kilobytes with random weights, for tests that must be quick.
+"""Writes models/tiny: networks of a few kilobytes with random weights, for quick tests.
 
 They have the shape of the real ones (a resize whose size is a tensor's shape, then a convolution;
 LeNet with 4 and 6 channels), learnt nothing, and come with PyTorch's results for one input each.

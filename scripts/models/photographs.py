@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The photographs that SRCNN learns from and is measured on, and how they are measured.
 
-All of them come inside scikit-image's package (nothing is downloaded) and all are CC0 or in the
-public domain; models/README.md lists the source of each. This file does not train anything
+All of them come inside scikit-image's package (nothing is downloaded) and are free of copyright
+restrictions; models/README.md lists the source and licence of each. This file does not train
 (train_srcnn.py) and writes no files (make_references.py).
 """
 
@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as functional
 from PIL import Image
 
-# The split was fixed before the first training and never changed by a result.
+# The held-out photographs were chosen before the first training; no result changed them.
 TRAINING = [
     "brick.png", "camera.png", "cell.png", "clock_motion.png", "coins.png", "grass.png",
     "gravel.png", "hubble_deep_field.jpg", "ihc.png", "retina.jpg", "text.png",

@@ -2,8 +2,8 @@
 """SRCNN as a PyTorch module and as ONNX graphs with the same weights.
 
 The network: C. Dong, C. C. Loy, K. He, X. Tang, "Image Super-Resolution Using Deep Convolutional
-Networks", 2015: bicubic up first, then convolutions 9x9, 1x1 and 5x5; ours works on RGB and adds the
-enlarged picture to the last convolution's output, so that the network learns the difference alone.
+Networks", 2015: bicubic up first, then convolutions 9x9, 1x1 and 5x5. Ours works on RGB and adds
+the enlarged picture to the last convolution's output, so that it learns the difference alone.
 Training is in train_srcnn.py.
 """
 
@@ -53,8 +53,8 @@ def _convolutions(state):
     nodes, weights, previous = [], [], "enlarged"
     for name, _, _, kernel in LAYERS:
         for part in ("weight", "bias"):
-            weights.append(numpy_helper.from_array(state[f"{name}.{part}"].numpy().astype(np.float32),
-                                                   f"{name}.{part}"))
+            values = state[f"{name}.{part}"].numpy()
+            weights.append(numpy_helper.from_array(values, f"{name}.{part}"))
         nodes.append(helper.make_node(
             "Conv", [previous, f"{name}.weight", f"{name}.bias"], [f"{name}_output"], name=name,
             kernel_shape=[kernel] * 2, pads=[kernel // 2] * 4, strides=[1, 1], dilations=[1, 1],

@@ -29,12 +29,12 @@ class Patches:
     def __init__(self, patch, generator):
         self.patch, self.random = patch, generator
         self.pairs = {factor: [] for factor, _ in FACTORS}
-        self.places = {}
+        self.shares = {}  # how often each photograph is drawn
         for name in TRAINING:
             self._add_photograph(load(name))
         for factor, pairs in self.pairs.items():
-            area = np.array([truth.shape[1] * truth.shape[2] for _, truth in pairs], dtype=np.float64)
-            self.places[factor] = np.sqrt(area) / np.sqrt(area).sum()
+            side = np.sqrt([truth.shape[1] * truth.shape[2] for _, truth in pairs])
+            self.shares[factor] = side / side.sum()
 
     def _add_photograph(self, photograph):
         for zoom in ZOOMS:
@@ -51,8 +51,8 @@ class Patches:
         """The busiest of three random places: flat sky and black borders teach nothing."""
         best, best_detail = None, -1.0
         for _ in range(3):
-            enlarged, truth = self.pairs[factor][self.random.choice(len(self.places[factor]),
-                                                                    p=self.places[factor])]
+            shares = self.shares[factor]
+            enlarged, truth = self.pairs[factor][self.random.choice(len(shares), p=shares)]
             y = self.random.integers(truth.shape[1] - self.patch + 1)
             x = self.random.integers(truth.shape[2] - self.patch + 1)
             window = (slice(None), slice(y, y + self.patch), slice(x, x + self.patch))
@@ -62,7 +62,7 @@ class Patches:
         return best
 
     def _augment(self, pair):
-        """One of eight turns and mirrors, channels in any order, colours faded or inverted alike."""
+        """Both pictures alike: turned, mirrored, channels shuffled, colours faded or inverted."""
         turn, mirror = self.random.integers(4), self.random.integers(2)
         order = torch.from_numpy(self.random.permutation(3))
         gain = torch.from_numpy(self.random.uniform(0.6, 1.0, (3, 1, 1)).astype(np.float32))
@@ -106,7 +106,7 @@ def measure(network, names):
 
 
 def print_table(rows):
-    print(f"{'photograph':24s} {'size':>10s} {'bicubic':>8s} {'srcnn':>8s} {'gain':>6s}  (PSNR in dB, 2x)")
+    print(f"{'photograph, 2x':24s} {'size':>10s} {'bicubic':>8s} {'srcnn':>8s} {'gain':>6s} dB")
     for name, width, height, plain, ours in rows:
         print(f"{name:24s} {width:5d}x{height:<4d} {plain:8.2f} {ours:8.2f} {ours - plain:+6.2f}")
     plain, ours = (float(np.mean([row[column] for row in rows])) for column in (3, 4))
@@ -130,7 +130,7 @@ def train(options):
     patches = Patches(options.patch, np.random.default_rng(options.seed))
     network, average = start_network(), srcnn.Srcnn()
     average.load_state_dict(network.state_dict())
-    optimiser = torch.optim.Adam(network.parameters(), lr=options.rate)
+    optimiser = torch.optim.Adam(network.parameters())
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, options.rate, options.iterations,
                                                    pct_start=0.05, final_div_factor=1000)
     began, losses = time.time(), []
@@ -159,14 +159,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", default=MODELS, help="folder of the three files")
     parser.add_argument("--seed", type=int, default=2)
-    parser.add_argument("--iterations", type=int, default=12000)
+    parser.add_argument("--iterations", type=int, default=16000)
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--patch", type=int, default=48, help="side of a training patch, in pixels")
-    parser.add_argument("--rate", type=float, default=2e-3, help="highest learning rate of Adam")
+    parser.add_argument("--rate", type=float, default=6e-4, help="highest learning rate of Adam")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--report", type=int, default=1000, help="iterations between two lines")
-    parser.add_argument("--watch", action="store_true", help="print the table at each report, too")
-    parser.add_argument("--measure", metavar="FILE", help="measure an ONNX file instead of training")
+    parser.add_argument("--watch", action="store_true", help="print the table at each report")
+    parser.add_argument("--measure", metavar="FILE", help="measure an ONNX file, do not train")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     if options.measure:
