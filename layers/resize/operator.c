@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Resize: nearest, linear and cubic interpolation along any axes, by scales or to sizes. plan.c
+ * reads a node, axis.c knows the formulas, reference.c computes; kernels lie beside them.
+ */
+#include "resize/resize.h"
+#include "common/infer.h"
+#include "common/layer.h"
+
+#define FIELD_MODE(choices)                                                                        \
+    TN_FIELD_CHOICE(tn_resize_params, mode, TN_FIELD_ENUM, TN_OPTIONAL, "nearest", choices,        \
+                    "interpolation")
+#define FIELDS_11                                                                                  \
+    FIELD_MODE(TN_RESIZE_MODES),                                                                   \
+        TN_FIELD_CHOICE(tn_resize_params, coordinate_transformation_mode, TN_FIELD_ENUM,           \
+                        TN_OPTIONAL, "half_pixel", TN_RESIZE_COORDINATES,                          \
+                        "how positions of the output lie in the input"),                           \
+        TN_FIELD_CHOICE(tn_resize_params, nearest_mode, TN_FIELD_ENUM, TN_OPTIONAL,                \
+                        "round_prefer_floor", TN_RESIZE_NEAREST_MODES,                             \
+                        "which element is nearest (mode nearest)"),                                \
+        TN_FIELD(tn_resize_params, cubic_coeff_a, TN_FIELD_F32, TN_OPTIONAL, "-0.75",              \
+                 "coefficient a of the cubic filter"),                                             \
+        TN_FIELD(tn_resize_params, exclude_outside, TN_FIELD_BOOL, TN_OPTIONAL, "0",               \
+                 "whether elements outside the input weigh nothing (linear, cubic)"),              \
+        TN_FIELD(tn_resize_params, extrapolation_value, TN_FIELD_F32, TN_OPTIONAL, "0",            \
+                 "value outside the input (tf_crop_and_resize)")
+
+static const tn_field resize_10_fields[] = {FIELD_MODE("nearest|linear")};
+static const tn_field resize_11_fields[] = {FIELDS_11};
+static const tn_field resize_18_fields[] = {
+    FIELDS_11,
+    TN_FIELD(tn_resize_params, antialias, TN_FIELD_BOOL, TN_OPTIONAL, "0",
+             "whether the filter is widened where the output is smaller (linear, cubic)"),
+    TN_FIELD(tn_resize_params, axes, TN_FIELD_I64S, TN_OPTIONAL, NULL,
+             "axes that roi, scales and sizes speak of; absent: all"),
+    TN_FIELD_CHOICE(tn_resize_params, keep_aspect_ratio_policy, TN_FIELD_ENUM, TN_OPTIONAL,
+                    "stretch", TN_RESIZE_POLICIES, "how sizes are kept in proportion"),
+};
+
+static tn_status resize_infer(tn_call *call) {
+    tn_resize_plan plan;
+    int64_t shape[TN_MAX_RANK];
+    TN_TRY(tn_resize_read(call, &plan));
+    for (uint32_t i = 0; i < plan.rank; i++)
+        shape[i] = plan.axes[i].output;
+    return tn_infer_set_shape(call, 0, plan.rank, shape);
+}
+
+static const tn_port resize_10_inputs[] = {
+    TN_PORT("X", "T:any", 0, "any tensor"),
+    TN_PORT("scales", "f32", TN_PORT_VALUE_NEEDED, "output over input, a number an axis"),
+};
+static const tn_port resize_inputs[] = {
+    TN_PORT("X", "T:any", 0, "any tensor"),
+    TN_PORT("roi", "float", TN_PORT_OPTIONAL | TN_PORT_VALUE_NEEDED,
+            "region of the input, beginnings then ends, in 0..1 (tf_crop_and_resize)"),
+    TN_PORT("scales", "f32", TN_PORT_OPTIONAL | TN_PORT_VALUE_NEEDED,
+            "output over input, a number an axis"),
+    TN_PORT("sizes", "i64", TN_PORT_OPTIONAL | TN_PORT_VALUE_NEEDED,
+            "extents of the output, instead of scales"),
+};
+static const tn_port resize_outputs[] = {
+    TN_PORT("Y", "T", 0, "X resized"),
+};
+
+static const tn_operator resize_10 = {
+    .size = sizeof(tn_operator),
+    .since_version = 10,
+    .state_version = 1,
+    .domain = "",
+    .name = "Resize",
+    .doc = "Resizes a tensor by scales.",
+    TN_FIELDS(tn_resize_params, resize_10_fields),
+    TN_INPUTS(resize_10_inputs),
+    TN_OUTPUTS(resize_outputs),
+    .infer = resize_infer,
+    .reference = tn_resize_reference,
+};
+static const tn_operator resize_11 = {
+    .size = sizeof(tn_operator),
+    .since_version = 11,
+    .state_version = 1,
+    .domain = "",
+    .name = "Resize",
+    .doc = "Resizes a tensor by scales or to sizes.",
+    TN_FIELDS(tn_resize_params, resize_11_fields),
+    TN_INPUTS(resize_inputs),
+    TN_OUTPUTS(resize_outputs),
+    .infer = resize_infer,
+    .reference = tn_resize_reference,
+};
+static const tn_operator resize_18 = {
+    .size = sizeof(tn_operator),
+    .since_version = 18,
+    .state_version = 1,
+    .domain = "",
+    .name = "Resize",
+    .doc = "Resizes some axes of a tensor by scales or to sizes.",
+    TN_FIELDS(tn_resize_params, resize_18_fields),
+    TN_INPUTS(resize_inputs),
+    TN_OUTPUTS(resize_outputs),
+    .infer = resize_infer,
+    .reference = tn_resize_reference,
+};
+
+static const tn_operator *const resize_operators[] = {&resize_10, &resize_11, &resize_18};
+TN_LAYER_WITHOUT_KERNELS(resize, resize_operators);
