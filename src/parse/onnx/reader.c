@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading an ONNX model: the public calls, and the steps from bytes to a sorted graph. The bytes
- * are checked and unpacked by parse/wire.h; the model's parts are read by the other files here.
+ * are checked and unpacked by base/wire.h; the model's parts are read by the other files here.
  */
 #include "base/status.h"
 #include "parse/onnx/onnx.h"
-#include "parse/wire.h"
+#include "base/wire.h"
 
 #include <string.h>
 

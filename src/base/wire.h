@@ -5,8 +5,8 @@
  * first, along the message's own description. For every reader of such files: ONNX, Caffe, UFF, the
  * plan.
  */
-#ifndef TN_PARSE_WIRE_H
-#define TN_PARSE_WIRE_H
+#ifndef TN_BASE_WIRE_H
+#define TN_BASE_WIRE_H
 
 #include "base/memory.h"
 

@@ -5,7 +5,7 @@
  * type; 0: varint, 1: 8 bytes, 2: length and bytes, 5: 4 bytes; 3 and 4 (groups) are not used by
  * any format that we read.
  */
-#include "parse/wire.h"
+#include "base/wire.h"
 
 #include "base/status.h"
 
