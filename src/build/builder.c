@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The builder: from a graph to a plan. Copies the graph, reads the profiles, infers, runs the
+ * passes, infers again, lowers, and has the plan written (src/plan) with a report beside it.
+ */
+#include "base/status.h"
+#include "build/lower.h"
+#include "build/passes/passes.h"
+#include "build/profile.h"
+#include "build/report.h"
+#include "build/timing_cache.h"
+#include "device/cpu/cpu.h"
+
+#include <string.h>
+
+typedef struct build_state {
+    const tn_builder_options *options;
+    tn_graph *graph;
+    tn_arena *arena;
+    tn_plan_profile *profiles;
+    tn_profile_shapes before; /* the passes */
+    tn_profile_shapes after;
+    tn_pass_context passes;
+    tn_timing_cache *cache;
+    tn_thread_pool pool;
+    tn_program program;
+    tn_plan *plan;
+} build_state;
+
+/* What the caller knows of the options; the rest is zero. */
+static tn_status read_options(const tn_builder_options *given, tn_builder_options *out_options) {
+    *out_options = (tn_builder_options){.size = sizeof *out_options};
+    if (given) {
+        if (given->size < sizeof given->size || given->size > UINT16_MAX)
+            return tn_fail(TN_ERROR_ARGUMENT, "the builder options' `size` is not set");
+        memcpy(out_options, given,
+               given->size < sizeof *out_options ? given->size : sizeof *out_options);
+    }
+    if (out_options->device && strcmp(out_options->device, "cpu") != 0)
+        return tn_fail(TN_ERROR_UNSUPPORTED, "there is no device '%s'; there is: cpu",
+                       out_options->device);
+    if (out_options->profile_input_count > 0 && !out_options->profile_inputs)
+        return tn_fail(TN_ERROR_ARGUMENT, "profiles are counted but not given");
+    if (out_options->threads == 0) out_options->threads = tn_cpu_core_count();
+    return TN_OK;
+}
+
+/* Tensors whose shapes are not what inference says, or may not be. */
+static tn_status note_unsure(const build_state *state, bool *is_unsure) {
+    const tn_graph *graph = state->graph;
+    for (size_t n = 0; n < graph->node_count; n++) {
+        const tn_graph_node *node = &graph->nodes[n];
+        for (uint32_t i = 0; i < node->output_count; i++) {
+            if (node->outputs[i] == TN_NO_TENSOR) continue;
+            uint32_t flags = tn_graph_output_port(node->entry->op, i)->flags;
+            is_unsure[node->outputs[i]] =
+                state->before.plan.is_after_run[n] || (flags & TN_PORT_SIZED_BY_RUN);
+        }
+    }
+    for (size_t i = 0; i < graph->input_count; i++)
+        if (!graph->tensors[graph->inputs[i]].has_shape) is_unsure[graph->inputs[i]] = true;
+    return TN_OK;
+}
+
+static tn_status start_passes(build_state *state) {
+    tn_graph *graph = state->graph;
+    bool *is_fixed = tn_arena_allocate(state->arena, graph->input_count + 1, sizeof(bool));
+    bool *is_unsure = tn_arena_allocate(state->arena, graph->tensor_count + 1, sizeof(bool));
+    if (!is_fixed || !is_unsure) return tn_fail_memory("a build");
+    for (size_t i = 0; i < graph->input_count; i++)
+        is_fixed[i] = tn_profile_is_fixed(&state->profiles[i]);
+    TN_TRY(note_unsure(state, is_unsure));
+    for (int point = 0; point < 3; point++)
+        state->passes.points[point] = state->before.points[point];
+    state->passes.is_fixed_input = is_fixed;
+    state->passes.is_unsure = is_unsure;
+    return TN_OK;
+}
+
+static tn_status run_passes(build_state *state) {
+    tn_pass_context *passes = &state->passes;
+    passes->graph = state->graph;
+    TN_TRY(tn_graph_sort(state->graph));
+    TN_TRY(tn_pass_drop_dead(passes)); /* what is dead need not even be inferred */
+    TN_TRY(tn_profile_shapes_init(&state->before, state->graph, state->profiles, state->arena));
+    TN_TRY(start_passes(state));
+    if (!(state->options->flags & TN_BUILD_REFERENCE)) TN_TRY(tn_pass_drop_identities(passes));
+    TN_TRY(tn_pass_fold_constants(passes));
+    return tn_pass_drop_dead(passes);
+}
+
+static tn_status lower(build_state *state) {
+    const tn_builder_options *options = state->options;
+    const char *forced = options->force_kernel;
+    tn_lower_options lower_options = {
+        .threads = options->threads,
+        .no_timing = options->flags & TN_BUILD_NO_TIMING,
+        .no_fusion = options->flags & TN_BUILD_NO_FUSION,
+        .reference_only = options->flags & TN_BUILD_REFERENCE,
+        .forced = forced ? forced : tn_runtime_forced_kernels(state->graph->runtime),
+        .cache = state->cache,
+        .timing_seconds = options->timing_seconds,
+        .pool = &state->pool};
+    tn_cpu_pool_init(&state->pool, options->threads);
+    return tn_lower(state->graph, &state->after.plan, state->after.points, &lower_options,
+                    state->arena, &state->program);
+}
+
+/* A cache that cannot be kept costs the next build its time, and nothing else. */
+static tn_status save_cache(const build_state *state) {
+    tn_status status = state->cache ? tn_timing_cache_save(state->cache) : TN_OK;
+    if (status == TN_OK || status == TN_ERROR_MEMORY) return status;
+    tn_runtime_log(state->graph->runtime, TN_LOG_WARNING, "timings are not kept: %s",
+                   tn_last_error()->message);
+    return TN_OK;
+}
+
+static tn_status write_plan(build_state *state) {
+    const tn_program *programs[] = {&state->program};
+    tn_report_source source = {.graph = state->graph,
+                               .profiles = state->profiles,
+                               .shapes = &state->after,
+                               .program = &state->program,
+                               .passes = &state->passes};
+    char *report = NULL;
+    TN_TRY(tn_report_make(&source, &report));
+    tn_status status = tn_plan_write(state->graph, state->profiles, 1, programs, &state->plan);
+    if (status != TN_OK) {
+        tn_deallocate(state->graph->allocator, report);
+        return status;
+    }
+    tn_deallocate(state->plan->allocator, state->plan->report);
+    state->plan->report = report;
+    return TN_OK;
+}
+
+static tn_status build(build_state *state) {
+    tn_runtime *runtime = state->graph->runtime;
+    const char *cache = state->options->timing_cache;
+    TN_TRY(tn_arena_create(state->graph->allocator, &state->arena));
+    TN_TRY(tn_profile_make(state->graph, state->options, state->arena, &state->profiles));
+    TN_TRY(run_passes(state));
+    TN_TRY(tn_profile_shapes_init(&state->after, state->graph, state->profiles, state->arena));
+    if (cache) TN_TRY(tn_timing_cache_open(runtime, cache, &state->cache));
+    TN_TRY(lower(state));
+    TN_TRY(save_cache(state));
+    return write_plan(state);
+}
+
+tn_status tn_build(tn_graph *graph, const tn_builder_options *options, tn_plan **out_plan) {
+    tn_builder_options known;
+    build_state state = {.options = &known};
+    if (!graph || !out_plan) return tn_fail(TN_ERROR_ARGUMENT, "tn_build needs a graph and a plan");
+    TN_TRY(read_options(options, &known));
+    TN_TRY(tn_runtime_load_companions(graph->runtime));
+    TN_TRY(tn_graph_copy(graph, &state.graph));
+    tn_status status = build(&state);
+    tn_timing_cache_close(state.cache);
+    tn_profile_shapes_deinit(&state.after);
+    tn_profile_shapes_deinit(&state.before);
+    tn_pass_context_deinit(&state.passes);
+    tn_arena_destroy(state.arena);
+    tn_graph_destroy(state.graph);
+    if (status == TN_OK) *out_plan = state.plan;
+    return status;
+}

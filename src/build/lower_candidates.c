@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Candidates: for each node, every kernel, combination, length of chain and tactic that fits it at
+ * all points of the profile. The operator's reference stands in where no kernel does, and where
+ * shapes are known at a run only, kernels are taken that need no shapes to get ready.
+ */
+#include "base/status.h"
+#include "build/candidate_call.h"
+
+#include <string.h>
+
+enum { TACTIC_LIMIT = 64 };
+
+typedef struct node_types {
+    tn_type *inputs, *outputs;
+} node_types;
+
+tn_tensor_id tn_lower_output(const tn_lowering *lowering, uint32_t node,
+                             const tn_candidate *candidate, uint32_t index) {
+    if (index == 0 && candidate->chain_count > 0)
+        node = lowering->nodes[node].chain[candidate->chain_count - 1];
+    return lowering->graph->nodes[node].outputs[index];
+}
+
+static tn_status add(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
+    tn_lower_node *node = &lowering->nodes[index];
+    if (node->candidate_count == node->candidate_capacity) {
+        size_t capacity = node->candidate_capacity ? node->candidate_capacity * 2 : 4;
+        tn_candidate *grown = tn_arena_allocate(lowering->arena, capacity, sizeof *grown);
+        if (!grown) return tn_fail_memory("the candidates of a node");
+        if (node->candidate_count > 0)
+            memcpy(grown, node->candidates, node->candidate_count * sizeof *grown);
+        node->candidates = grown;
+        node->candidate_capacity = capacity;
+    }
+    node->candidates[node->candidate_count++] = *candidate;
+    return TN_OK;
+}
+
+/* A candidate with all formats linear. */
+static tn_status start_candidate(tn_lowering *lowering, uint32_t index, uint32_t kind,
+                                 uint32_t chain_count, tn_candidate *out_candidate,
+                                 tn_format **out_formats) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    size_t operands = lowering->nodes[index].operand_counts[chain_count];
+    size_t count = (size_t)node->input_count + node->output_count + operands;
+    tn_format *formats = tn_arena_allocate(lowering->arena, count + 1, sizeof *formats);
+    if (!formats) return tn_fail_memory("the candidates of a node");
+    *out_candidate = (tn_candidate){.kind = kind,
+                                    .chain_count = chain_count,
+                                    .inputs = formats,
+                                    .outputs = formats + node->input_count,
+                                    .operands = formats + node->input_count + node->output_count};
+    if (out_formats) *out_formats = formats;
+    return TN_OK;
+}
+
+static bool note_format(tn_lowering *lowering, tn_format format) {
+    for (uint32_t i = 0; i < lowering->format_count; i++)
+        if (lowering->formats[i] == format) return true;
+    if (lowering->format_count == TN_CHOOSE_FORMAT_LIMIT) return false;
+    lowering->formats[lowering->format_count++] = format;
+    return true;
+}
+
+/* Whether a tensor of the node may lie in a format that a combination asks for. */
+static bool format_fits(tn_lowering *lowering, uint32_t index, tn_tensor_id tensor,
+                        tn_format format, uint32_t port_flags) {
+    if (format == TN_LINEAR || (port_flags & TN_PORT_SHAPE_ONLY)) return true;
+    if (lowering->graph->tensors[tensor].is_constant || (port_flags & TN_PORT_VALUE_NEEDED) ||
+        !lowering->nodes[index].is_shaped)
+        return false;
+    return tn_format_fits(format, lowering->tensors[tensor]->rank) && note_format(lowering, format);
+}
+
+/* Sets the formats of a combination; answers false when the node cannot have them. */
+static bool set_formats(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
+                        const tn_combination *combination, tn_format *formats) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    tn_format *outputs = formats + node->input_count, *operands = outputs + node->output_count;
+    for (uint32_t i = 0; combination && i < node->input_count; i++) {
+        const tn_combination_port *port = tn_combination_input(combination, i);
+        if (node->inputs[i] == TN_NO_TENSOR || !port) continue;
+        if (!format_fits(lowering, index, node->inputs[i], port->format,
+                         tn_graph_input_port(node->entry->op, i)->flags))
+            return false;
+        formats[i] = port->format;
+    }
+    for (uint32_t i = 0; combination && i < node->output_count; i++) {
+        const tn_combination_port *port = tn_combination_output(combination, i);
+        tn_tensor_id made = tn_lower_output(lowering, index, candidate, i);
+        if (made == TN_NO_TENSOR || !port) continue;
+        if (!format_fits(lowering, index, made, port->format, 0)) return false;
+        outputs[i] = port->format;
+    }
+    const tn_lower_node *lowered = &lowering->nodes[index];
+    for (uint32_t i = 0, operand = 0; i < candidate->chain_count; i++) {
+        uint32_t kind = lowered->epilogues[i]->kind;
+        if (!tn_node_call_has_operand(kind)) continue;
+        operands[operand++] = kind == TN_EPILOGUE_ADD ? outputs[0] : TN_LINEAR;
+    }
+    return true;
+}
+
+static tn_status accepts(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
+                         bool *out_answer, uint32_t *out_tactics) {
+    const tn_kernel *kernel = candidate->entry->kernel;
+    tn_arena *arena = NULL;
+    tn_status status = TN_OK;
+    *out_answer = true;
+    *out_tactics = 1;
+    if (!kernel->accepts && !kernel->tactics) return TN_OK;
+    TN_TRY(tn_arena_create(lowering->graph->allocator, &arena));
+    for (int i = 0; *out_answer && i < 3; i++) {
+        int point = (i + 1) % 3; /* the optimum first */
+        tn_candidate_call call;
+        if (i > 0 && lowering->points[point] == lowering->points[1]) continue;
+        TN_GO(tn_candidate_call_init(&call, lowering, index, candidate, point, arena));
+        if (kernel->accepts) *out_answer = kernel->accepts(&call.call) == TN_OK;
+        if (!*out_answer || i > 0 || !kernel->tactics) continue;
+        call.call.tactic = 1;
+        TN_GO(tn_call_invoke(&call.call, kernel->tactics, "tactics"));
+        *out_tactics = call.call.tactic;
+    }
+    if (*out_tactics == 0) *out_tactics = 1;
+    if (*out_tactics > TACTIC_LIMIT) *out_tactics = TACTIC_LIMIT;
+done:
+    tn_arena_destroy(arena);
+    return status;
+}
+
+static tn_status add_combination(tn_lowering *lowering, uint32_t index, const tn_candidate *like,
+                                 const tn_combination *combination) {
+    tn_candidate candidate;
+    tn_format *formats = NULL;
+    bool is_accepted = false;
+    uint32_t tactics = 1;
+    TN_TRY(
+        start_candidate(lowering, index, TN_STEP_KERNEL, like->chain_count, &candidate, &formats));
+    candidate.entry = like->entry;
+    candidate.rank = like->rank;
+    if (!set_formats(lowering, index, &candidate, combination, formats)) return TN_OK;
+    if (lowering->nodes[index].is_shaped)
+        TN_TRY(accepts(lowering, index, &candidate, &is_accepted, &tactics));
+    else
+        is_accepted = true;
+    for (uint32_t tactic = 0; is_accepted && tactic < tactics; tactic++) {
+        candidate.tactic = tactic;
+        TN_TRY(add(lowering, index, &candidate));
+    }
+    return TN_OK;
+}
+
+static uint32_t longest_chain(const tn_lowering *lowering, uint32_t index,
+                              const tn_kernel *kernel) {
+    const tn_lower_node *node = &lowering->nodes[index];
+    uint32_t count = 0;
+    for (; count < node->chain_count; count++) {
+        const tn_epilogue *epilogue = node->epilogues[count];
+        if (!(kernel->epilogues & TN_EPILOGUE_BIT(epilogue->kind))) break;
+        if (epilogue->kind == TN_EPILOGUE_ACTIVATION && kernel->activations != 0 &&
+            (epilogue->activation >= 32 || !(kernel->activations & 1u << epilogue->activation)))
+            break;
+    }
+    return count;
+}
+
+static tn_status read_types(const tn_lowering *lowering, uint32_t index, tn_arena *arena,
+                            node_types *out_types) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    out_types->inputs = tn_arena_allocate(arena, node->input_count + 1u, sizeof(tn_type));
+    out_types->outputs = tn_arena_allocate(arena, node->output_count + 1u, sizeof(tn_type));
+    if (!out_types->inputs || !out_types->outputs) return tn_fail_memory("a node's types");
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != TN_NO_TENSOR)
+            out_types->inputs[i] = lowering->types[node->inputs[i]];
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (node->outputs[i] != TN_NO_TENSOR)
+            out_types->outputs[i] = lowering->types[node->outputs[i]];
+    return TN_OK;
+}
+
+static bool has_all_types(const tn_lowering *lowering, const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != TN_NO_TENSOR && lowering->types[node->inputs[i]] == TN_NONE)
+            return false;
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (node->outputs[i] != TN_NO_TENSOR && lowering->types[node->outputs[i]] == TN_NONE)
+            return false;
+    return true;
+}
+
+static tn_status add_kernel(tn_lowering *lowering, uint32_t index, const tn_kernel_entry *entry,
+                            uint32_t rank) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    const tn_kernel *kernel = entry->kernel;
+    node_types types;
+    bool is_shaped = lowering->nodes[index].is_shaped;
+    if (!has_all_types(lowering, node)) return TN_OK;
+    if (!is_shaped && (kernel->accepts || kernel->prepare || kernel->tactics)) return TN_OK;
+    TN_TRY(read_types(lowering, index, lowering->arena, &types));
+    uint32_t longest = is_shaped ? longest_chain(lowering, index, kernel) : 0;
+    for (uint32_t length = longest + 1; length-- > 0;) {
+        tn_candidate like = {.entry = entry, .rank = rank, .chain_count = length};
+        tn_tensor_id made = tn_lower_output(lowering, index, &like, 0);
+        if (made != TN_NO_TENSOR) types.outputs[0] = lowering->types[made];
+        if (entry->combination_count == 0) TN_TRY(add_combination(lowering, index, &like, NULL));
+        for (uint32_t c = 0; c < entry->combination_count; c++)
+            if (tn_combination_matches(&entry->combinations[c], node->input_count, types.inputs,
+                                       node->output_count, types.outputs))
+                TN_TRY(add_combination(lowering, index, &like, &entry->combinations[c]));
+    }
+    return TN_OK;
+}
+
+/* Whether some candidate does the node alone: the choice may need one. */
+static bool has_single(const tn_lower_node *node) {
+    for (size_t i = 0; i < node->candidate_count; i++)
+        if (node->candidates[i].chain_count == 0) return true;
+    return false;
+}
+
+static tn_status add_pinned(tn_lowering *lowering, uint32_t index, const tn_lower_kernels *kernels,
+                            const tn_lower_pin *pin) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    if (strcmp(pin->kernel, "reference") == 0) return TN_OK;
+    for (uint32_t i = 0; i < kernels->count; i++)
+        if (tn_lower_pin_fits(pin, kernels->entries[i]))
+            TN_TRY(add_kernel(lowering, index, kernels->entries[i], kernels->ranks[i]));
+    if (!has_single(&lowering->nodes[index]))
+        tn_runtime_log(lowering->graph->runtime, TN_LOG_WARNING,
+                       "the pinned kernel '%s' does not take node '%s' (%s)", pin->kernel,
+                       node->name, node->entry->op->name);
+    return TN_OK;
+}
+
+static tn_status add_kernels(tn_lowering *lowering, uint32_t index, const tn_lower_kernels *kernels,
+                             bool is_fallback) {
+    for (uint32_t i = 0; i < kernels->count; i++)
+        if (((kernels->entries[i]->kernel->traits & TN_KERNEL_FALLBACK) != 0) == is_fallback)
+            TN_TRY(add_kernel(lowering, index, kernels->entries[i], kernels->ranks[i]));
+    return TN_OK;
+}
+
+static tn_status add_reference(tn_lowering *lowering, uint32_t index, bool is_host) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    tn_candidate candidate;
+    if (!node->entry->op->reference) {
+        if (has_single(&lowering->nodes[index])) return TN_OK;
+        tn_fail(TN_ERROR_UNSUPPORTED,
+                "no kernel takes this node with its types and shapes, and the operator has no "
+                "reference");
+        tn_error_at(TN_ERROR_UNSUPPORTED, "operator %s", node->entry->op->name);
+        return tn_error_at(TN_ERROR_UNSUPPORTED, "node '%s'", node->name);
+    }
+    TN_TRY(start_candidate(lowering, index, TN_STEP_KERNEL, 0, &candidate, NULL));
+    candidate.is_host = is_host;
+    return add(lowering, index, &candidate);
+}
+
+static tn_status add_all(tn_lowering *lowering, uint32_t index) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    const tn_lower_kernels *kernels = NULL;
+    tn_candidate view;
+    if (lowering->plan->is_host_node[index] && !tn_lower_is_view(node))
+        return add_reference(lowering, index, true);
+    if (tn_lower_is_view(node) &&
+        (!lowering->options->reference_only || lowering->plan->is_host_node[index])) {
+        TN_TRY(start_candidate(lowering, index, TN_STEP_VIEW, 0, &view, NULL));
+        view.is_host = lowering->plan->is_host_node[index];
+        view.kind = view.is_host ? TN_STEP_KERNEL : TN_STEP_VIEW;
+        return add(lowering, index, &view);
+    }
+    if (lowering->options->reference_only) return add_reference(lowering, index, false);
+    TN_TRY(tn_lower_kernels_of(lowering, node->entry->op, &kernels));
+    tn_lower_pin *pin = tn_lower_pin_of(lowering, node->entry->op);
+    if (pin) TN_TRY(add_pinned(lowering, index, kernels, pin));
+    if (pin && strcmp(pin->kernel, "reference") == 0) return add_reference(lowering, index, false);
+    if (!has_single(&lowering->nodes[index])) TN_TRY(add_kernels(lowering, index, kernels, false));
+    if (has_single(&lowering->nodes[index])) return TN_OK;
+    TN_TRY(add_kernels(lowering, index, kernels, true));
+    return add_reference(lowering, index, false);
+}
+
+tn_status tn_lower_candidates(tn_lowering *lowering) {
+    for (uint32_t n = 0; n < lowering->graph->node_count; n++)
+        if (!lowering->graph->nodes[n].is_dead) TN_TRY(add_all(lowering, n));
+    return TN_OK;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Costs in nanoseconds: measured where timing can, else estimated from the bytes that move and, for
+ * nodes with weights, the work on them. The estimates are coarse; they need to be right about what
+ * is large and what is small, and about conversions against kernels.
+ */
+#include "base/status.h"
+#include "build/lower_private.h"
+#include "build/timing.h"
+
+#include <math.h>
+
+/* Of a common core of today. */
+#define BYTES_A_NS      10.0
+#define WORK_A_NS       10.0 /* multiplications and additions, a kernel in 32-bit floats */
+#define CONVERT_A_NS    4.0  /* bytes, read and written */
+#define STEP_NS         500.0
+#define RANK_FACTOR     0.05 /* each place down the order of preference */
+#define BLOCKED_FACTOR  0.8  /* of work, in a format that kernels with weights like */
+#define FALLBACK_FACTOR 8.0
+#define REFERENCE_NS    20.0 /* an element of work, in double precision */
+#define UNKNOWN_BYTES   4096.0
+
+static double bytes_of(const tn_lowering *lowering, tn_tensor_id tensor, tn_format format) {
+    size_t bytes = 0;
+    if (tensor == TN_NO_TENSOR) return 0;
+    const tn_tensor *known = lowering->tensors[tensor];
+    if (!known || known->type == TN_NONE) return UNKNOWN_BYTES;
+    const tn_tensor_storage *storage = &lowering->points[1]->tensors[tensor].storage;
+    if (tn_format_bytes(format, known->type, &storage->shape, &bytes) != TN_OK)
+        return (double)known->bytes;
+    return (double)bytes;
+}
+
+static double elements_of(const tn_lowering *lowering, tn_tensor_id tensor) {
+    size_t count = 0;
+    if (!lowering->tensors[tensor] ||
+        tn_shape_count(&lowering->points[1]->tensors[tensor].storage.shape, &count) != TN_OK)
+        return UNKNOWN_BYTES / 4;
+    return (double)count;
+}
+
+/* Each output element meets each weight of its own row of the weights, more or less. */
+static double work_of(const tn_lowering *lowering, const tn_graph_node *node) {
+    double work = 0, outputs = 0;
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (node->outputs[i] != TN_NO_TENSOR) outputs += elements_of(lowering, node->outputs[i]);
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (node->inputs[i] == TN_NO_TENSOR) continue;
+        const tn_graph_tensor *tensor = &lowering->graph->tensors[node->inputs[i]];
+        if (!tensor->is_constant || tensor->shape.rank < 2 || tensor->shape.extents[0] < 1)
+            continue;
+        double weights = elements_of(lowering, node->inputs[i]);
+        double row = weights / (double)tensor->shape.extents[0];
+        if (outputs * row > work) work = outputs * row;
+    }
+    return work;
+}
+
+static double moved_bytes(const tn_lowering *lowering, uint32_t index,
+                          const tn_candidate *candidate) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    const tn_lower_node *lowered = &lowering->nodes[index];
+    double bytes = 0;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (node->inputs[i] == TN_NO_TENSOR ||
+            (tn_graph_input_port(node->entry->op, i)->flags & TN_PORT_SHAPE_ONLY))
+            continue;
+        bytes += bytes_of(lowering, node->inputs[i], candidate->inputs[i]);
+    }
+    for (uint32_t i = 0; i < node->output_count; i++)
+        bytes += bytes_of(lowering, tn_lower_output(lowering, index, candidate, i),
+                          candidate->outputs[i]);
+    for (uint32_t i = 0; i < lowered->operand_counts[candidate->chain_count]; i++)
+        bytes += bytes_of(lowering, lowered->operands[i], candidate->operands[i]);
+    return bytes;
+}
+
+static double estimate(const tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    if (candidate->kind == TN_STEP_VIEW || candidate->is_host) return 0;
+    double bytes = moved_bytes(lowering, index, candidate), work = work_of(lowering, node);
+    if (!candidate->entry) return STEP_NS + (bytes / 4 + work) * REFERENCE_NS;
+    if (node->output_count > 0 && candidate->outputs[0] != TN_LINEAR) work *= BLOCKED_FACTOR;
+    double ns = STEP_NS + fmax(bytes / BYTES_A_NS, work / WORK_A_NS);
+    ns *= 1 + RANK_FACTOR * candidate->rank + 0.01 * candidate->tactic;
+    return candidate->entry->kernel->traits & TN_KERNEL_FALLBACK ? ns * FALLBACK_FACTOR : ns;
+}
+
+/* Takes out a candidate whose kernel failed. */
+static void remove_candidate(tn_lower_node *node, size_t index) {
+    for (size_t i = index; i + 1 < node->candidate_count; i++)
+        node->candidates[i] = node->candidates[i + 1];
+    node->candidate_count--;
+}
+
+static bool has_other_single(const tn_lower_node *node, size_t index) {
+    for (size_t i = 0; i < node->candidate_count; i++)
+        if (i != index && node->candidates[i].chain_count == 0) return true;
+    return node->candidates[index].chain_count > 0 && node->candidate_count > 1;
+}
+
+/* Times the candidates of a node. A kernel that fails is passed over while there is another way;
+ * the last one's failure is the build's. */
+static tn_status time_node(tn_lowering *lowering, uint32_t index) {
+    tn_lower_node *node = &lowering->nodes[index];
+    for (size_t i = 0; i < node->candidate_count;) {
+        tn_candidate *candidate = &node->candidates[i];
+        double ns = 0;
+        tn_status status =
+            tn_timing_candidate(lowering, index, candidate, &ns, &candidate->is_measured);
+        if (status == TN_ERROR_MEMORY || (status != TN_OK && !has_other_single(node, i)))
+            return status;
+        if (status == TN_OK) {
+            if (candidate->is_measured) candidate->cost = ns;
+            i++;
+            continue;
+        }
+        tn_runtime_log(lowering->graph->runtime, TN_LOG_WARNING,
+                       "kernel '%s' is passed over for node '%s': %s",
+                       candidate->entry->kernel->name, lowering->graph->nodes[index].name,
+                       tn_last_error()->message);
+        remove_candidate(node, i);
+    }
+    return TN_OK;
+}
+
+/* What was not measured must not win over what was by a guess. */
+static void level_estimates(tn_lower_node *node) {
+    double highest = 0;
+    for (size_t i = 0; i < node->candidate_count; i++)
+        if (node->candidates[i].is_measured) highest = fmax(highest, node->candidates[i].cost);
+    for (size_t i = 0; i < node->candidate_count; i++)
+        if (!node->candidates[i].is_measured && highest > 0)
+            node->candidates[i].cost = fmax(node->candidates[i].cost, 1.1 * highest);
+}
+
+tn_status tn_lower_costs(tn_lowering *lowering) {
+    const tn_graph *graph = lowering->graph;
+    for (uint32_t n = 0; n < graph->node_count; n++)
+        for (size_t i = 0; i < lowering->nodes[n].candidate_count; i++) {
+            tn_candidate *candidate = &lowering->nodes[n].candidates[i];
+            candidate->cost = estimate(lowering, n, candidate);
+        }
+    if (!lowering->timing) return TN_OK;
+    tn_timing_start_clock(lowering);
+    /* Where there is a choice first: the rest is for the report alone. */
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t n = 0; n < graph->node_count; n++)
+            if (!graph->nodes[n].is_dead && (lowering->nodes[n].candidate_count > 1) == (pass == 0))
+                TN_TRY(time_node(lowering, n));
+    for (uint32_t n = 0; n < graph->node_count; n++)
+        level_estimates(&lowering->nodes[n]);
+    return TN_OK;
+}
+
+tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_format from,
+                                 tn_format to, double *out_cost, bool *out_is_measured) {
+    *out_cost = STEP_NS +
+                (bytes_of(lowering, tensor, from) + bytes_of(lowering, tensor, to)) / CONVERT_A_NS;
+    if (!lowering->timing) {
+        *out_is_measured = false;
+        return TN_OK;
+    }
+    double ns = 0;
+    TN_TRY(tn_timing_reformat(lowering, tensor, from, to, &ns, out_is_measured));
+    if (*out_is_measured) *out_cost = ns;
+    return TN_OK;
+}

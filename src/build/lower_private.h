@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of lowering share. In the order of the work:
+ *
+ *   lower.c             the whole: from a graph to a program
+ *   lower_facts.c       what is known of each tensor and node
+ *   lower_pins.c        kernels that the user pinned
+ *   lower_chains.c      which nodes could be absorbed by which
+ *   lower_candidates.c  all ways to do each node
+ *   candidate_call.c    the call of a candidate, for questions to its kernel and for timing
+ *   lower_cost.c        what a candidate and a conversion cost: measured by timing.c, or estimated
+ *   lower_problem.c     the choice for the whole graph, stated for choose.h
+ *   lower_emit.c        the program of a choice
+ */
+#ifndef TN_BUILD_LOWER_PRIVATE_H
+#define TN_BUILD_LOWER_PRIVATE_H
+
+#include "build/choose.h"
+#include "build/lower.h"
+#include "build/node_call.h"
+
+/* One way to do a node, and the first `chain_count` nodes of its chain with it. */
+typedef struct tn_candidate {
+    uint32_t kind; /* TN_STEP_KERNEL or TN_STEP_VIEW */
+    bool is_host;
+    const tn_kernel_entry *entry; /* null: the operator's reference, or no work at all */
+    uint32_t rank;                /* of its kernel, for estimates: 0 is preferred */
+    uint32_t tactic, chain_count;
+    const tn_format *inputs, *outputs, *operands; /* as many as the node has, with this chain */
+    double cost;                                  /* nanoseconds, or an estimate in their place */
+    bool is_measured;
+} tn_candidate;
+
+typedef struct tn_lower_node {
+    bool is_shaped; /* all its tensors' shapes are known and can be relied on */
+    tn_candidate *candidates;
+    size_t candidate_count, candidate_capacity;
+    /* The longest chain of epilogues that some kernel might absorb, and its operands. */
+    uint32_t chain_count, chain[TN_CHAIN_LIMIT];
+    const tn_epilogue *const *epilogues;
+    const tn_tensor_id *operands;
+    uint32_t operand_counts[TN_CHAIN_LIMIT + 1]; /* by length of the chain */
+} tn_lower_node;
+
+typedef struct tn_lower_kernels {
+    const tn_operator *op;
+    const tn_kernel_entry **entries;
+    uint32_t *ranks;
+    uint32_t count;
+} tn_lower_kernels;
+
+typedef struct tn_lower_pin {
+    const char *op, *kernel;
+    bool is_known; /* some node's operator has a kernel of this name */
+} tn_lower_pin;
+
+typedef struct tn_lowering {
+    const tn_graph *graph;
+    const tn_inference_plan *plan;
+    const tn_inference *points[3];
+    const tn_lower_options *options;
+    tn_arena *arena; /* lives as long as the lowering */
+    /* by tensor */
+    const tn_tensor **tensors; /* at the optimum, linear; null where nothing is known */
+    tn_type *types;            /* TN_NONE: known at a run */
+    uint32_t *reader;          /* a node that reads it */
+    const void **aligned;      /* constants' data where timing needed it aligned */
+    /* by node */
+    tn_lower_node *nodes;
+    tn_lower_kernels *kernels;
+    size_t kernels_count, kernels_capacity;
+    tn_lower_pin *pins;
+    size_t pin_count;
+    tn_format formats[TN_CHOOSE_FORMAT_LIMIT];
+    uint32_t format_count;
+    tn_timing_cache *cache;
+    tn_timing_cache *own_cache; /* when the caller has none: equal nodes are measured once */
+    struct tn_timing_scratch *timing;
+} tn_lowering;
+
+/* --- lower_facts.c --- */
+tn_status tn_lower_facts(tn_lowering *lowering);
+bool tn_lower_is_view(const tn_graph_node *node);
+tn_status tn_lower_kernels_of(tn_lowering *lowering, const tn_operator *op,
+                              const tn_lower_kernels **out_kernels);
+/* --- lower_pins.c --- */
+tn_status tn_lower_pins_parse(tn_lowering *lowering);
+/* Null: not pinned. */
+tn_lower_pin *tn_lower_pin_of(const tn_lowering *lowering, const tn_operator *op);
+bool tn_lower_pin_fits(const tn_lower_pin *pin, const tn_kernel_entry *entry);
+/* Pins that name a kernel that no operator of theirs has: TN_ERROR_NOT_FOUND. */
+tn_status tn_lower_pins_check(tn_lowering *lowering);
+/* --- lower_chains.c --- */
+tn_status tn_lower_chains(tn_lowering *lowering);
+/* --- lower_candidates.c --- */
+tn_status tn_lower_candidates(tn_lowering *lowering);
+/* --- lower_cost.c --- */
+tn_status tn_lower_costs(tn_lowering *lowering);
+/* Of a tensor, from a format to another. */
+tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_format from,
+                                 tn_format to, double *out_cost, bool *out_is_measured);
+/* --- lower_problem.c --- */
+/* A candidate for each node, TN_CHOOSE_NONE for absorbed ones. */
+tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice);
+/* --- lower_emit.c --- */
+tn_status tn_lower_emit(tn_lowering *lowering, const uint32_t *choice, tn_arena *arena,
+                        tn_program *out_program);
+
+/* The tensor that output `index` of a node is when a candidate does it with its chain. */
+tn_tensor_id tn_lower_output(const tn_lowering *lowering, uint32_t node,
+                             const tn_candidate *candidate, uint32_t index);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions to operators about one node in its use: see node_call.h. */
+#include "build/node_call.h"
+#include "base/status.h"
+
+#include <string.h>
+
+static const tn_tensor *describe(const tn_graph *graph, tn_arena *arena, tn_tensor_id id,
+                                 const tn_tensor *const *tensors, bool is_hidden) {
+    tn_tensor *copy = tn_arena_copy(arena, tensors[id], sizeof *copy);
+    if (!copy) return NULL;
+    if (!graph->tensors[id].is_constant || is_hidden) copy->data = NULL;
+    return copy;
+}
+
+tn_status tn_node_call_init(tn_node_call *node_call, tn_arena *arena, const tn_graph *graph,
+                            uint32_t index, const tn_tensor *const *tensors) {
+    const tn_graph_node *node = &graph->nodes[index];
+    const tn_tensor **inputs = tn_arena_allocate(arena, node->input_count + 1u, sizeof *inputs);
+    const tn_tensor **outputs = tn_arena_allocate(arena, node->output_count + 1u, sizeof *outputs);
+    if (!inputs || !outputs) return tn_fail_memory("a call");
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        tn_tensor_id id = node->inputs[i];
+        if (id == TN_NO_TENSOR) continue;
+        bool is_hidden = tn_graph_input_port(node->entry->op, i)->flags & TN_PORT_SHAPE_ONLY;
+        inputs[i] = describe(graph, arena, id, tensors, is_hidden);
+        if (!inputs[i]) return tn_fail_memory("a call");
+    }
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        tn_tensor_id id = node->outputs[i];
+        if (id == TN_NO_TENSOR) continue;
+        outputs[i] = describe(graph, arena, id, tensors, true);
+        if (!outputs[i]) return tn_fail_memory("a call");
+    }
+    node_call->scope =
+        (tn_call_scope){.runtime = graph->runtime, .library = node->entry->library->name};
+    node_call->call = (tn_call){.size = sizeof(tn_call),
+                                .input_count = node->input_count,
+                                .output_count = node->output_count,
+                                .threads = 1,
+                                .host = tn_runtime_host(graph->runtime),
+                                .op = node->entry->op,
+                                .params = node->params,
+                                .user = node->entry->op->user,
+                                .inputs = inputs,
+                                .outputs = (tn_tensor *const *)(void *)outputs,
+                                .device = tn_runtime_cpu(graph->runtime),
+                                .node = node->name,
+                                .host_private = &node_call->scope};
+    return TN_OK;
+}
+
+bool tn_node_call_has_operand(uint32_t kind) {
+    return kind == TN_EPILOGUE_BIAS || kind == TN_EPILOGUE_SCALE || kind == TN_EPILOGUE_ADD;
+}
+
+static bool has_all(const tn_graph_node *node, const tn_tensor *const *tensors) {
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != TN_NO_TENSOR && !tensors[node->inputs[i]]) return false;
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (node->outputs[i] != TN_NO_TENSOR && !tensors[node->outputs[i]]) return false;
+    return true;
+}
+
+/* The one input that is `chained`; false when it is read twice or there are other outputs. */
+static bool find_place(const tn_graph_node *node, tn_tensor_id chained, uint32_t *out_input) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (node->inputs[i] != chained) continue;
+        *out_input = i;
+        count++;
+    }
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if ((node->outputs[i] != TN_NO_TENSOR) != (i == 0)) return false;
+    return count == 1 && node->output_count > 0;
+}
+
+/* An operator that says nothing of epilogues, but computes rows of 32-bit floats. */
+static bool describe_row(const tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+    const tn_operator *op = call->op;
+    if (!(op->traits & TN_OPERATOR_ELEMENTWISE) || !op->row) return false;
+    for (uint32_t i = 0; i < call->input_count; i++)
+        if ((call->inputs[i] != NULL) != (i == input)) return false;
+    if (call->inputs[input]->type != TN_F32 || call->outputs[0]->type != TN_F32) return false;
+    out_epilogue->kind = TN_EPILOGUE_ROW;
+    out_epilogue->expression = op->expression;
+    out_epilogue->row = op->row;
+    out_epilogue->params = call->params;
+    return true;
+}
+
+/* Everything but the chained tensor and the operand has gone into the descriptor, so it must not
+ * change from run to run. */
+static bool is_closed(const tn_graph *graph, const tn_graph_node *node, uint32_t input,
+                      const tn_epilogue *epilogue) {
+    bool has_operand = tn_node_call_has_operand(epilogue->kind);
+    if (has_operand && (epilogue->operand >= node->input_count || epilogue->operand == input ||
+                        node->inputs[epilogue->operand] == TN_NO_TENSOR))
+        return false;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (node->inputs[i] == TN_NO_TENSOR || i == input) continue;
+        if (has_operand && i == epilogue->operand) continue;
+        if (!graph->tensors[node->inputs[i]].is_constant) return false;
+    }
+    return true;
+}
+
+tn_status tn_node_call_epilogue(const tn_graph *graph, uint32_t index, tn_tensor_id chained,
+                                const tn_tensor *const *tensors, tn_arena *arena,
+                                tn_epilogue *out_epilogue, bool *out_is_epilogue) {
+    const tn_graph_node *node = &graph->nodes[index];
+    tn_node_call node_call;
+    tn_epilogue epilogue = {.size = sizeof epilogue};
+    uint32_t input = 0;
+    *out_is_epilogue = false;
+    if (!find_place(node, chained, &input) || !has_all(node, tensors)) return TN_OK;
+    TN_TRY(tn_node_call_init(&node_call, arena, graph, index, tensors));
+    tn_call *call = &node_call.call;
+    bool is_described = call->op->epilogue && call->op->epilogue(call, input, &epilogue) == TN_OK;
+    if (!is_described) {
+        epilogue = (tn_epilogue){.size = sizeof epilogue};
+        is_described = describe_row(call, input, &epilogue);
+    }
+    if (!is_described || epilogue.kind < TN_EPILOGUE_BIAS || epilogue.kind > TN_EPILOGUE_ROW)
+        return TN_OK;
+    if (epilogue.type == TN_NONE) epilogue.type = call->outputs[0]->type;
+    if (epilogue.type != call->outputs[0]->type || !is_closed(graph, node, input, &epilogue))
+        return TN_OK;
+    *out_epilogue = epilogue;
+    *out_is_epilogue = true;
+    return TN_OK;
+}

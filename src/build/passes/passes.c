@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the passes share: the record of what they did, and questions about tensors. */
+#include "build/passes/passes.h"
+#include "base/status.h"
+
+void tn_pass_context_deinit(tn_pass_context *context) {
+    if (!context->graph) return;
+    tn_deallocate(context->graph->allocator, (void *)context->folded.names);
+    tn_deallocate(context->graph->allocator, (void *)context->dropped.names);
+    *context = (tn_pass_context){0};
+}
+
+tn_status tn_pass_names_add(tn_pass_context *context, tn_pass_names *names, const char *name) {
+    TN_TRY(tn_grow(context->graph->allocator, (void **)&names->names, &names->capacity,
+                   names->count + 1, sizeof *names->names));
+    names->names[names->count++] = name;
+    return TN_OK;
+}
+
+bool tn_pass_is_shaped(const tn_pass_context *context, tn_tensor_id tensor) {
+    if (context->is_unsure[tensor]) return false;
+    for (int point = 0; point < 3; point++)
+        if (!context->points[point]->tensors[tensor].is_known) return false;
+    return true;
+}
+
+bool tn_pass_is_output(const tn_graph *graph, tn_tensor_id tensor) {
+    for (size_t i = 0; i < graph->output_count; i++)
+        if (graph->outputs[i] == tensor) return true;
+    return false;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The passes: each changes a sorted graph a little and leaves it sorted. They know shapes by tensor
+ * (inferred before the first pass: no pass changes a tensor's shape or type), and no operator by
+ * name: traits and rules of the operator's own tables say what a node is.
+ */
+#ifndef TN_BUILD_PASSES_H
+#define TN_BUILD_PASSES_H
+
+#include "graph/infer.h"
+
+/* What goes on record, for the report. */
+typedef struct tn_pass_names {
+    const char **names; /* of nodes */
+    size_t count, capacity;
+} tn_pass_names;
+
+typedef struct tn_pass_context {
+    tn_graph *graph;
+    /* Minimum, optimum and maximum; of an earlier state of the graph, by tensor. */
+    const tn_inference *points[3];
+    const bool *is_fixed_input; /* by graph input: its shape never differs */
+    const bool *is_unsure; /* by tensor: its shape is known at a run only, whatever points say */
+    tn_pass_names folded, dropped;
+} tn_pass_context;
+void tn_pass_context_deinit(tn_pass_context *context);
+tn_status tn_pass_names_add(tn_pass_context *context, tn_pass_names *names, const char *name);
+
+/* Removes nodes whose outputs nobody needs, and the optional outputs that nobody needs of others.
+ */
+tn_status tn_pass_drop_dead(tn_pass_context *context);
+/* Removes nodes that their operator calls identities. Graph outputs keep their names. */
+tn_status tn_pass_drop_identities(tn_pass_context *context);
+/* Computes nodes that depend on nothing that can change: constants, fields, and fixed shapes. What
+ * would grow by more than TN_PASS_FOLD_BYTES over its inputs is left alone. */
+tn_status tn_pass_fold_constants(tn_pass_context *context);
+#define TN_PASS_FOLD_BYTES ((size_t)64 << 20)
+
+/* --- helpers --- */
+/* Whether type and shape of a tensor are known at all three points and can be relied on. */
+bool tn_pass_is_shaped(const tn_pass_context *context, tn_tensor_id tensor);
+bool tn_pass_is_output(const tn_graph *graph, tn_tensor_id tensor);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The check of a program against its graph. A plan is a stranger's data: after this check everybody
+ * may index with a program's numbers, every value is there when it is read, and every node's work
+ * is done once. What kernels and operators make of it is checked where they are called.
+ */
+#include "base/status.h"
+#include "build/node_call.h"
+#include "build/program.h"
+
+#include <inttypes.h>
+
+typedef struct program_checker {
+    const tn_program *program;
+    const tn_graph *graph;
+    bool *is_made;       /* by value */
+    bool *is_own;        /* by value: a kernel or a reformat made it in memory of the run */
+    uint32_t *last_read; /* by value: the last step that reads it */
+    bool *is_done;       /* by node */
+} program_checker;
+
+static tn_status fail_step(uint32_t step, const char *why) {
+    return tn_fail(TN_ERROR_FORMAT, "step %" PRIu32 " of the program %s", step, why);
+}
+
+static tn_status check_values(program_checker *checker) {
+    const tn_program *program = checker->program;
+    for (uint32_t v = 0; v < program->value_count; v++) {
+        const tn_program_value *value = &program->values[v];
+        if (value->tensor >= checker->graph->tensor_count || !tn_format_is_valid(value->format) ||
+            (value->type != TN_NONE && !tn_type_is_valid(value->type)))
+            return tn_fail(TN_ERROR_FORMAT, "value %" PRIu32 " of the program is damaged", v);
+        const tn_graph_tensor *tensor = &checker->graph->tensors[value->tensor];
+        if ((tensor->is_constant || tensor->is_input) && value->format == TN_LINEAR)
+            checker->is_made[v] = true;
+    }
+    return TN_OK;
+}
+
+static bool is_port_value(const program_checker *checker, uint32_t value, tn_tensor_id tensor) {
+    return value < checker->program->value_count &&
+           checker->program->values[value].tensor == tensor &&
+           checker->program->values[value].format == TN_LINEAR;
+}
+
+static tn_status check_ports(const program_checker *checker) {
+    const tn_graph *graph = checker->graph;
+    for (size_t i = 0; i < graph->input_count; i++)
+        if (!is_port_value(checker, checker->program->input_values[i], graph->inputs[i]))
+            return tn_fail(TN_ERROR_FORMAT, "the program has no value for input %zu", i);
+    for (size_t i = 0; i < graph->output_count; i++)
+        if (!is_port_value(checker, checker->program->output_values[i], graph->outputs[i]))
+            return tn_fail(TN_ERROR_FORMAT, "the program has no value for output %zu", i);
+    return TN_OK;
+}
+
+/* A value read for tensor `wanted` (TN_NO_TENSOR: absent). */
+static bool is_read_sound(const program_checker *checker, uint32_t value, tn_tensor_id wanted) {
+    if (value == TN_NO_VALUE || wanted == TN_NO_TENSOR)
+        return value == TN_NO_VALUE && wanted == TN_NO_TENSOR;
+    return value < checker->program->value_count && checker->is_made[value] &&
+           checker->program->values[value].tensor == wanted;
+}
+
+static bool make_value(program_checker *checker, uint32_t value, tn_tensor_id wanted) {
+    if (value == TN_NO_VALUE || wanted == TN_NO_TENSOR)
+        return value == TN_NO_VALUE && wanted == TN_NO_TENSOR;
+    if (value >= checker->program->value_count || checker->is_made[value] ||
+        checker->program->values[value].tensor != wanted)
+        return false;
+    checker->is_made[value] = true;
+    return true;
+}
+
+static bool take_node(program_checker *checker, uint32_t node) {
+    if (node >= checker->graph->node_count || checker->graph->nodes[node].is_dead ||
+        checker->is_done[node])
+        return false;
+    checker->is_done[node] = true;
+    return true;
+}
+
+static bool reads_tensor(const tn_graph_node *node, tn_tensor_id tensor) {
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] == tensor) return true;
+    return false;
+}
+
+static bool has_one_output(const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if ((node->outputs[i] != TN_NO_TENSOR) != (i == 0)) return false;
+    return node->output_count > 0;
+}
+
+/* Each absorbed node reads what the one before it made, which nobody else does. */
+static bool take_chain(program_checker *checker, const tn_program_step *step) {
+    const tn_graph *graph = checker->graph;
+    uint32_t before = step->node;
+    if (step->epilogue_count > TN_CHAIN_LIMIT) return false;
+    for (uint32_t i = 0; i < step->epilogue_count; i++) {
+        uint32_t node = step->epilogues[i];
+        if (!has_one_output(&graph->nodes[before]) || !take_node(checker, node) ||
+            !has_one_output(&graph->nodes[node]) ||
+            !reads_tensor(&graph->nodes[node], graph->nodes[before].outputs[0]) ||
+            graph->tensors[graph->nodes[before].outputs[0]].use_count != 1)
+            return false;
+        before = node;
+    }
+    return true;
+}
+
+static bool is_operand_sound(const program_checker *checker, const tn_program_step *step,
+                             uint32_t value) {
+    if (value >= checker->program->value_count || !checker->is_made[value]) return false;
+    for (uint32_t i = 0; i < step->epilogue_count; i++)
+        if (reads_tensor(&checker->graph->nodes[step->epilogues[i]],
+                         checker->program->values[value].tensor))
+            return true;
+    return false;
+}
+
+static bool is_view(const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        const tn_port *port = tn_graph_output_port(node->entry->op, i);
+        if (node->outputs[i] == TN_NO_TENSOR) continue;
+        if (!(port->flags & TN_PORT_VIEW) || port->alias == 0 || port->alias > node->input_count ||
+            node->inputs[port->alias - 1] == TN_NO_TENSOR)
+            return false;
+    }
+    return true;
+}
+
+static void note_reads(program_checker *checker, uint32_t step, uint32_t count,
+                       const uint32_t *values) {
+    for (uint32_t i = 0; i < count; i++)
+        if (values[i] < checker->program->value_count) checker->last_read[values[i]] = step;
+}
+
+/* Overwriting must hit nothing that others read, or that cannot be written at all. */
+static bool is_in_place_sound(const program_checker *checker, uint32_t index) {
+    const tn_program *program = checker->program;
+    const tn_program_step *step = &program->steps[index];
+    if (!step->is_in_place) return true;
+    if (step->kind != TN_STEP_KERNEL || step->is_host || step->input_count == 0 ||
+        step->output_count == 0 || step->inputs[0] == TN_NO_VALUE ||
+        step->outputs[0] == TN_NO_VALUE)
+        return false;
+    uint32_t value = step->inputs[0];
+    for (size_t i = 0; i < checker->graph->output_count; i++)
+        if (program->output_values[i] == value) return false;
+    return checker->is_own[value] && checker->last_read[value] == index;
+}
+
+static tn_status check_node_step(program_checker *checker, uint32_t index) {
+    const tn_program_step *step = &checker->program->steps[index];
+    if (!take_node(checker, step->node))
+        return fail_step(index, "names a node that is not there or is done twice");
+    const tn_graph_node *node = &checker->graph->nodes[step->node];
+    if (step->input_count != node->input_count || step->output_count != node->output_count)
+        return fail_step(index, "does not have its node's inputs and outputs");
+    if (!take_chain(checker, step)) return fail_step(index, "has a damaged chain of epilogues");
+    if (step->operand_count > step->epilogue_count ||
+        (step->epilogue_count > 0 && (!step->kernel || step->is_host)))
+        return fail_step(index, "fuses what it cannot");
+    if (step->kind == TN_STEP_VIEW && (step->epilogue_count > 0 || !is_view(node)))
+        return fail_step(index, "is a view of something that is none");
+    if (step->kernel && !step->library) return fail_step(index, "names a kernel without a library");
+    for (uint32_t i = 0; i < step->input_count; i++)
+        if (!is_read_sound(checker, step->inputs[i], node->inputs[i]))
+            return fail_step(index, "reads a value that is not there");
+    for (uint32_t i = 0; i < step->operand_count; i++)
+        if (!is_operand_sound(checker, step, step->operands[i]))
+            return fail_step(index, "has an operand that is not there");
+    if (!is_in_place_sound(checker, index))
+        return fail_step(index, "overwrites a value that is still needed");
+    for (uint32_t i = 0; i < step->output_count; i++) {
+        tn_tensor_id wanted = node->outputs[i];
+        if (i == 0 && step->epilogue_count > 0)
+            wanted = checker->graph->nodes[step->epilogues[step->epilogue_count - 1]].outputs[0];
+        if (!make_value(checker, step->outputs[i], wanted))
+            return fail_step(index, "makes a value that is not its own");
+        if (step->outputs[i] != TN_NO_VALUE)
+            checker->is_own[step->outputs[i]] = step->kind == TN_STEP_KERNEL && !step->is_host;
+    }
+    return TN_OK;
+}
+
+static tn_status check_reformat(program_checker *checker, uint32_t index) {
+    const tn_program_step *step = &checker->program->steps[index];
+    const tn_program_value *values = checker->program->values;
+    if (step->input_count != 1 || step->output_count != 1 || step->operand_count != 0 ||
+        step->epilogue_count != 0 || step->inputs[0] >= checker->program->value_count ||
+        step->outputs[0] >= checker->program->value_count)
+        return fail_step(index, "is a damaged reformat");
+    const tn_program_value *from = &values[step->inputs[0]], *to = &values[step->outputs[0]];
+    if (!is_read_sound(checker, step->inputs[0], from->tensor) || from->type != to->type ||
+        !make_value(checker, step->outputs[0], from->tensor))
+        return fail_step(index, "reformats a value that is not there, or into a wrong one");
+    checker->is_own[step->outputs[0]] = true;
+    return TN_OK;
+}
+
+static tn_status check_steps(program_checker *checker) {
+    const tn_program *program = checker->program;
+    for (uint32_t s = 0; s < program->step_count; s++) {
+        note_reads(checker, s, program->steps[s].input_count, program->steps[s].inputs);
+        note_reads(checker, s, program->steps[s].operand_count, program->steps[s].operands);
+    }
+    for (uint32_t s = 0; s < program->step_count; s++) {
+        uint32_t kind = program->steps[s].kind;
+        if (kind == TN_STEP_REFORMAT)
+            TN_TRY(check_reformat(checker, s));
+        else if (kind == TN_STEP_KERNEL || kind == TN_STEP_VIEW)
+            TN_TRY(check_node_step(checker, s));
+        else
+            return fail_step(s, "is of an unknown kind");
+    }
+    for (size_t n = 0; n < checker->graph->node_count; n++)
+        if (!checker->graph->nodes[n].is_dead && !checker->is_done[n])
+            return tn_fail(TN_ERROR_FORMAT, "no step of the program does node '%s'",
+                           checker->graph->nodes[n].name);
+    for (size_t i = 0; i < checker->graph->output_count; i++)
+        if (!checker->is_made[program->output_values[i]])
+            return tn_fail(TN_ERROR_FORMAT, "no step of the program makes output %zu", i);
+    return TN_OK;
+}
+
+tn_status tn_program_check(const tn_program *program, const tn_graph *graph) {
+    program_checker checker = {.program = program, .graph = graph};
+    tn_status status = TN_OK;
+    checker.is_made =
+        tn_allocate_zero(graph->allocator, (size_t)program->value_count + 1, sizeof(bool));
+    checker.is_own =
+        tn_allocate_zero(graph->allocator, (size_t)program->value_count + 1, sizeof(bool));
+    checker.last_read =
+        tn_allocate_zero(graph->allocator, (size_t)program->value_count + 1, sizeof(uint32_t));
+    checker.is_done = tn_allocate_zero(graph->allocator, graph->node_count + 1, sizeof(bool));
+    if (!checker.is_made || !checker.is_own || !checker.last_read || !checker.is_done)
+        TN_GO(tn_fail_memory("the check of a program"));
+    TN_GO(check_values(&checker));
+    TN_GO(check_ports(&checker));
+    TN_GO(check_steps(&checker));
+done:
+    tn_deallocate(graph->allocator, checker.is_made);
+    tn_deallocate(graph->allocator, checker.is_own);
+    tn_deallocate(graph->allocator, checker.last_read);
+    tn_deallocate(graph->allocator, checker.is_done);
+    return status;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The builder's report, one JSON document: what was folded and dropped, which kernel does what in
+ * which formats and how long it took, and the memory of a run. For people and programs; no part of
+ * the plan. */
+#ifndef TN_BUILD_REPORT_H
+#define TN_BUILD_REPORT_H
+
+#include "build/passes/passes.h"
+#include "build/profile.h"
+
+typedef struct tn_report_source {
+    const tn_graph *graph;
+    const tn_plan_profile *profiles;
+    const tn_profile_shapes *shapes;
+    const tn_program *program;
+    const tn_pass_context *passes;
+} tn_report_source;
+/* The caller frees *out_json by tn_deallocate. TN_ERROR_MEMORY. */
+tn_status tn_report_make(const tn_report_source *source, char **out_json);
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Timing: see timing.h. A candidate is prepared, opened and run as the engine would, on memory of
+ * its own, filled with small numbers (zeros where integers are read: they may be indices).
+ */
+#include "build/timing.h"
+#include "base/hash.h"
+#include "base/status.h"
+#include "build/candidate_call.h"
+#include "build/timing_cache.h"
+#include "plugin/kernel_instance.h"
+#include "tensor/convert.h"
+
+#include <string.h>
+#include <time.h>
+
+#define RUNS_AT_LEAST 3
+#define RUNS_AT_MOST  50
+#define RUN_NS        10e6  /* enough for one candidate, once it ran as often as it must */
+#define LONG_RUN_NS   200e6 /* longer ones are run once more after the first, not thrice */
+
+struct tn_timing_scratch {
+    double end_ns; /* when the time is over; 0: not started */
+    /* memory for tensors, used again from candidate to candidate */
+    void **blocks;
+    size_t *block_bytes;
+    size_t block_count, block_capacity, bytes_capacity, used;
+};
+
+static double now_ns(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+tn_status tn_timing_begin(tn_lowering *lowering) {
+    if (lowering->options->no_timing || lowering->options->reference_only) return TN_OK;
+    lowering->timing = tn_arena_allocate(lowering->arena, 1, sizeof *lowering->timing);
+    return lowering->timing ? TN_OK : tn_fail_memory("timing");
+}
+
+void tn_timing_start_clock(tn_lowering *lowering) {
+    double seconds = lowering->options->timing_seconds;
+    if (lowering->timing && lowering->timing->end_ns == 0)
+        lowering->timing->end_ns = now_ns() + (seconds > 0 ? seconds : 20) * 1e9;
+}
+
+void tn_timing_end(tn_lowering *lowering) {
+    const tn_allocator *allocator = lowering->graph->allocator;
+    struct tn_timing_scratch *timing = lowering->timing;
+    if (!timing) return;
+    for (size_t i = 0; i < timing->block_count; i++)
+        tn_deallocate(allocator, timing->blocks[i]);
+    tn_deallocate(allocator, (void *)timing->blocks);
+    tn_deallocate(allocator, timing->block_bytes);
+    lowering->timing = NULL;
+}
+
+static bool is_over(const tn_lowering *lowering) {
+    return now_ns() >= lowering->timing->end_ns;
+}
+
+/* The next block of scratch, at least so large. */
+static tn_status take_block(tn_lowering *lowering, size_t bytes, void **out_block) {
+    struct tn_timing_scratch *timing = lowering->timing;
+    const tn_allocator *allocator = lowering->graph->allocator;
+    size_t index = timing->used;
+    if (index == timing->block_count) {
+        TN_TRY(tn_grow(allocator, (void **)&timing->blocks, &timing->block_capacity, index + 1,
+                       sizeof *timing->blocks));
+        TN_TRY(tn_grow(allocator, (void **)&timing->block_bytes, &timing->bytes_capacity, index + 1,
+                       sizeof *timing->block_bytes));
+        timing->blocks[index] = NULL;
+        timing->block_bytes[index] = 0;
+        timing->block_count++;
+    }
+    if (timing->block_bytes[index] < bytes || !timing->blocks[index]) {
+        tn_deallocate(allocator, timing->blocks[index]);
+        timing->block_bytes[index] = 0;
+        timing->blocks[index] = tn_allocate_aligned(allocator, bytes > 64 ? bytes : 64, 64);
+        if (!timing->blocks[index]) return tn_fail_memory("the tensors of a kernel to be timed");
+        timing->block_bytes[index] = bytes > 64 ? bytes : 64;
+    }
+    timing->used++;
+    *out_block = timing->blocks[index];
+    return TN_OK;
+}
+
+/* Numbers in -0.5 .. 0.5, without a pattern that a cache or a predictor would like. Lanes of
+ * padding get them too: they are read or not, in the same time. */
+static void fill(const tn_tensor *tensor) {
+    size_t bytes = (size_t)tensor->bytes;
+    uint32_t state = 12345;
+    if (tensor->type != TN_F32 && tensor->type != TN_F16 && tensor->type != TN_BF16 &&
+        tensor->type != TN_F64) {
+        memset(tensor->data, 0, bytes);
+        return;
+    }
+    size_t count = bytes / tn_type_bytes(tensor->type);
+    for (size_t i = 0; i < count; i++) {
+        state = state * 1664525u + 1013904223u;
+        float value = (float)(int32_t)(state >> 16 & 1023) / 1024.0f - 0.5f;
+        if (tensor->type == TN_F32)
+            ((float *)tensor->data)[i] = value;
+        else
+            tn_element_set_f64(tensor->data, tensor->type, i, (double)value);
+    }
+}
+
+/* Constants may lie anywhere in a model's file; kernels may rely on 64 bytes. */
+static tn_status align_constant(tn_lowering *lowering, tn_tensor_id id, tn_tensor *tensor) {
+    if (((uintptr_t)tensor->data & 63) == 0) return TN_OK;
+    if (!lowering->aligned[id]) {
+        char *copy = tn_arena_allocate(lowering->arena, (size_t)tensor->bytes + 64, 1);
+        if (!copy) return tn_fail_memory("the tensors of a kernel to be timed");
+        copy += 64 - ((uintptr_t)copy & 63);
+        memcpy(copy, tensor->data, (size_t)tensor->bytes);
+        lowering->aligned[id] = copy;
+    }
+    tensor->data = (void *)(uintptr_t)lowering->aligned[id];
+    return TN_OK;
+}
+
+static tn_status give_data(tn_lowering *lowering, tn_tensor *tensor) {
+    TN_TRY(take_block(lowering, (size_t)tensor->bytes, &tensor->data));
+    fill(tensor);
+    return TN_OK;
+}
+
+/* Before prepare: constants in place. */
+static tn_status align_constants(tn_lowering *lowering, uint32_t index,
+                                 tn_candidate_call *candidate_call) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != TN_NO_TENSOR && candidate_call->inputs[i].tensor.data)
+            TN_TRY(align_constant(lowering, node->inputs[i], &candidate_call->inputs[i].tensor));
+    for (uint32_t i = 0; i < candidate_call->call.operand_count; i++) {
+        tn_tensor *operand = &candidate_call->operands[i].tensor;
+        if (operand->data && operand->format != TN_LINEAR) /* a run brings it in that format */
+            operand->data = NULL;
+        else if (operand->data)
+            TN_TRY(align_constant(lowering, lowering->nodes[index].operands[i], operand));
+    }
+    return TN_OK;
+}
+
+/* Before run: memory for all the rest. */
+static tn_status give_tensors(tn_lowering *lowering, uint32_t index,
+                              tn_candidate_call *candidate_call) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    lowering->timing->used = 0;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        tn_tensor *input = &candidate_call->inputs[i].tensor;
+        if (node->inputs[i] == TN_NO_TENSOR || input->data ||
+            (tn_graph_input_port(node->entry->op, i)->flags & TN_PORT_SHAPE_ONLY))
+            continue;
+        TN_TRY(give_data(lowering, input));
+    }
+    for (uint32_t i = 0; i < candidate_call->call.operand_count; i++)
+        if (!candidate_call->operands[i].tensor.data)
+            TN_TRY(give_data(lowering, &candidate_call->operands[i].tensor));
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (candidate_call->call.outputs[i])
+            TN_TRY(give_data(lowering, candidate_call->call.outputs[i]));
+    return TN_OK;
+}
+
+static tn_status run_often(tn_lowering *lowering, tn_open_kernel *opened, double *out_ns) {
+    double best = 0, total = 0, begin = now_ns();
+    TN_TRY(tn_open_kernel_run(opened)); /* to warm up */
+    best = now_ns() - begin;
+    int at_least = best > LONG_RUN_NS ? 1 : RUNS_AT_LEAST;
+    for (int runs = 0; runs < RUNS_AT_MOST; runs++) {
+        if (runs >= at_least && (total >= RUN_NS || is_over(lowering))) break;
+        begin = now_ns();
+        TN_TRY(tn_open_kernel_run(opened));
+        double ns = now_ns() - begin;
+        total += ns;
+        if (ns < best) best = ns;
+    }
+    *out_ns = best;
+    return TN_OK;
+}
+
+static tn_status open_and_run(tn_lowering *lowering, uint32_t index,
+                              tn_candidate_call *candidate_call, tn_prepared_kernel *prepared,
+                              double *out_ns) {
+    tn_open_kernel opened = {0};
+    void *workspace = NULL;
+    TN_TRY(tn_open_kernel_init(&opened, prepared));
+    tn_status status = TN_OK;
+    TN_GO(tn_open_kernel_reshape(&opened));
+    TN_GO(give_tensors(lowering, index, candidate_call));
+    TN_GO(take_block(lowering, (size_t)opened.call.workspace_bytes, &workspace));
+    opened.call.workspace = workspace;
+    TN_GO(run_often(lowering, &opened, out_ns));
+done:
+    tn_open_kernel_deinit(&opened);
+    return status;
+}
+
+static tn_status measure(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
+                         double *out_ns) {
+    tn_candidate_call candidate_call;
+    tn_prepared_kernel prepared = {.kernel = candidate->entry->kernel};
+    tn_packed_store *packed = NULL;
+    tn_arena *arena = NULL;
+    TN_TRY(tn_arena_create(lowering->graph->allocator, &arena));
+    tn_status status = TN_OK;
+    TN_GO(tn_packed_store_create(lowering->graph->allocator, &packed));
+    TN_GO(tn_candidate_call_init(&candidate_call, lowering, index, candidate, 1, arena));
+    TN_GO(align_constants(lowering, index, &candidate_call));
+    prepared.call = candidate_call.call;
+    prepared.scope = candidate_call.scope;
+    prepared.scope.packed = packed;
+    prepared.call.host_private = &prepared.scope;
+    TN_GO(tn_prepared_kernel_init(&prepared));
+    status = open_and_run(lowering, index, &candidate_call, &prepared, out_ns);
+    tn_prepared_kernel_deinit(&prepared);
+done:
+    tn_packed_store_destroy(packed);
+    tn_arena_destroy(arena);
+    return status;
+}
+
+/* Only real kernels on known shapes; an output sized by a run has a shape that the run writes. */
+static bool can_time(const tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    if (!candidate->entry || candidate->kind != TN_STEP_KERNEL || candidate->is_host ||
+        !lowering->nodes[index].is_shaped || !lowering->timing)
+        return false;
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (tn_graph_output_port(node->entry->op, i)->flags & TN_PORT_SIZED_BY_RUN) return false;
+    return true;
+}
+
+tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
+                              double *out_ns, bool *out_is_known) {
+    uint64_t key = 0;
+    *out_is_known = false;
+    if (!can_time(lowering, index, candidate)) return TN_OK;
+    TN_TRY(tn_timing_key(lowering, index, candidate, &key));
+    if (!tn_timing_cache_get(lowering->cache, key, out_ns)) {
+        if (is_over(lowering)) return TN_OK;
+        TN_TRY(measure(lowering, index, candidate, out_ns));
+        TN_TRY(tn_timing_cache_set(lowering->cache, key, *out_ns));
+    }
+    *out_is_known = true;
+    return TN_OK;
+}
+
+typedef struct conversion {
+    const tn_tensor *from, *to;
+} conversion;
+
+static tn_status convert_items(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const conversion *work = user;
+    (void)thread;
+    return tn_convert(work->from, work->to, begin, end);
+}
+
+static tn_status convert_once(const tn_lowering *lowering, conversion *work) {
+    const tn_thread_pool *pool = lowering->options->pool;
+    int64_t items = tn_convert_items(work->from, work->to);
+    if (!pool || pool->threads <= 1) return tn_convert(work->from, work->to, 0, items);
+    return pool->parallel_for(pool, items, 1, convert_items, work);
+}
+
+static tn_status measure_reformat(tn_lowering *lowering, tn_tensor_storage *from,
+                                  tn_tensor_storage *to, double *out_ns) {
+    conversion work = {&from->tensor, &to->tensor};
+    double best = 0, total = 0;
+    lowering->timing->used = 0;
+    TN_TRY(give_data(lowering, &from->tensor));
+    TN_TRY(give_data(lowering, &to->tensor));
+    for (int runs = 0; runs <= RUNS_AT_MOST; runs++) {
+        if (runs > RUNS_AT_LEAST && (total >= RUN_NS || is_over(lowering))) break;
+        double begin = now_ns();
+        TN_TRY(convert_once(lowering, &work));
+        double ns = now_ns() - begin;
+        total += ns;
+        if (runs == 0 || ns < best) best = ns;
+    }
+    *out_ns = best;
+    return TN_OK;
+}
+
+tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_format from,
+                             tn_format to, double *out_ns, bool *out_is_known) {
+    const tn_tensor_storage *known = &lowering->points[1]->tensors[tensor].storage;
+    const tn_device *device = tn_runtime_cpu(lowering->graph->runtime);
+    *out_is_known = false;
+    if (!lowering->timing || !lowering->tensors[tensor]) return TN_OK;
+    uint64_t key = tn_hash_add_text(0, "reformat");
+    key = tn_hash_add_text(key, device->fingerprint(device));
+    key = tn_hash_add_u64(key, lowering->options->threads);
+    key = tn_hash_add_u64(tn_hash_add_u64(key, from), to);
+    key = tn_hash_add_u64(tn_hash_add_u64(key, lowering->types[tensor]), known->shape.rank);
+    key = tn_hash_add(key, known->shape.extents, known->shape.rank * sizeof(int64_t));
+    if (!tn_timing_cache_get(lowering->cache, key, out_ns)) {
+        tn_tensor_storage source, target;
+        if (is_over(lowering)) return TN_OK;
+        TN_TRY(tn_tensor_init(&source, lowering->types[tensor], from, &known->shape));
+        TN_TRY(tn_tensor_init(&target, lowering->types[tensor], to, &known->shape));
+        TN_TRY(measure_reformat(lowering, &source, &target, out_ns));
+        TN_TRY(tn_timing_cache_set(lowering->cache, key, *out_ns));
+    }
+    *out_is_known = true;
+    return TN_OK;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Timing: runs a candidate, or a conversion between formats, on the profile's optimum shapes and
+ * answers the shortest of several runs. Knows the cache's keys, and when the time that it may take
+ * is over; what an unmeasured candidate costs is lower_cost.c's matter.
+ */
+#ifndef TN_BUILD_TIMING_H
+#define TN_BUILD_TIMING_H
+
+#include "build/lower_private.h"
+
+/* Prepares for timings with the lowering's options; lies in its arena. */
+tn_status tn_timing_begin(tn_lowering *lowering);
+void tn_timing_end(tn_lowering *lowering); /* before a beginning is fine */
+/* From now on the time is counted. */
+void tn_timing_start_clock(tn_lowering *lowering);
+
+/* The time of a candidate: from the cache, or measured and put there. Answers *out_is_known false
+ * when it is in neither: no timing is wanted, the time is over, or this kind of node cannot be
+ * timed. A kernel that fails is reported with its own error. */
+tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t node, const tn_candidate *candidate,
+                              double *out_ns, bool *out_is_known);
+tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_format from,
+                             tn_format to, double *out_ns, bool *out_is_known);
+
+/* What a candidate's time depends on. */
+tn_status tn_timing_key(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate,
+                        uint64_t *out_key);
+
+#endif

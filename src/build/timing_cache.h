@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The timing cache: measured nanoseconds by key (a hash of everything that the time depends on,
+ * made by timing.c), in memory during a build and, where a file is named, between builds. The file
+ * is safe between processes: it is merged and rewritten under a lock of its own, written beside and
+ * renamed. A damaged one is ignored with a warning.
+ *
+ * The file, little-endian: "TNTIMING", u32 version 1, u32 zero, u64 count, then `count` times a u64
+ * key and a f64 of nanoseconds, sorted by key, then the u64 XXH3 of all before.
+ */
+#ifndef TN_BUILD_TIMING_CACHE_H
+#define TN_BUILD_TIMING_CACHE_H
+
+#include "build/lower.h"
+
+/* `path` null: in memory only. [thread: one at a time for one cache] */
+tn_status tn_timing_cache_open(tn_runtime *runtime, const char *path, tn_timing_cache **out_cache);
+void tn_timing_cache_close(tn_timing_cache *cache); /* without saving; null is fine */
+bool tn_timing_cache_get(const tn_timing_cache *cache, uint64_t key, double *out_ns);
+tn_status tn_timing_cache_set(tn_timing_cache *cache, uint64_t key, double ns);
+/* Writes what was set since it was opened; what other processes wrote meanwhile is kept.
+ * TN_ERROR_IO.
+ */
+tn_status tn_timing_cache_save(tn_timing_cache *cache);
+
+#endif
