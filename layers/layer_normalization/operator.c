@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * LayerNormalization: the axes from `axis` on are brought to mean zero and variance one together,
+ * then scaled and shifted. Scale and B broadcast to X.
+ */
+#include "common/broadcast.h"
+#include "common/element.h"
+#include "common/infer.h"
+#include "common/layer.h"
+#include "layer_normalization/layer_normalization.h"
+
+#include <math.h>
+
+typedef tn_layer_normalization_params params_type;
+
+static const tn_field layer_normalization_fields[] = {
+    TN_FIELD(params_type, axis, TN_FIELD_I64, TN_OPTIONAL, "-1",
+             "first of the axes that are normalised together; negative: from the end"),
+    TN_FIELD(params_type, epsilon, TN_FIELD_F32, TN_OPTIONAL, "1e-05",
+             "added to the variance before the root"),
+    TN_FIELD_CHOICE(params_type, stash_type, TN_FIELD_ENUM, TN_OPTIONAL, "f32",
+                    "f32=1|f16=10|f64=11|bf16=16", "type of the outputs Mean and InvStdDev"),
+};
+
+/* A tensor that must broadcast to X without changing X's shape. */
+static tn_status check_operand(tn_call *call, uint32_t input) {
+    const tn_tensor *x = call->inputs[0], *operand = tn_infer_input(call, input);
+    if (!operand) return TN_OK;
+    bool fits = operand->rank <= x->rank;
+    for (uint32_t i = 0; fits && i < operand->rank; i++)
+        fits = operand->shape[i] == 1 || operand->shape[i] == x->shape[x->rank - operand->rank + i];
+    if (fits) return TN_OK;
+    char text[TN_INFER_SHAPE_TEXT_BYTES], wanted[TN_INFER_SHAPE_TEXT_BYTES];
+    return call->host->fail(call, TN_ERROR_SHAPE,
+                            "input '%s' of shape %s does not broadcast to X of %s",
+                            tn_infer_input_name(call, input),
+                            tn_infer_shape_text(operand->rank, operand->shape, text, sizeof(text)),
+                            tn_infer_shape_text(x->rank, x->shape, wanted, sizeof(wanted)));
+}
+
+tn_status tn_layer_normalization_read(tn_call *call, uint32_t *out_axis) {
+    const params_type *params = call->params;
+    TN_TRY(tn_infer_require_rank(call, TN_LAYER_NORMALIZATION_X, 1, TN_MAX_RANK));
+    TN_TRY(tn_infer_require_rank(call, TN_LAYER_NORMALIZATION_SCALE, 0, TN_MAX_RANK));
+    TN_TRY(check_operand(call, TN_LAYER_NORMALIZATION_SCALE));
+    TN_TRY(check_operand(call, TN_LAYER_NORMALIZATION_B));
+    return tn_infer_axis(call, "field 'axis'", params->axis, call->inputs[0]->rank, out_axis);
+}
+
+static tn_type stash_type(const params_type *params) {
+    switch (params->stash_type) {
+    case 10:
+        return TN_F16;
+    case 11:
+        return TN_F64;
+    case 16:
+        return TN_BF16;
+    default:
+        return TN_F32;
+    }
+}
+
+static tn_status layer_normalization_infer(tn_call *call) {
+    int64_t shape[TN_MAX_RANK];
+    uint32_t axis = 0;
+    TN_TRY(tn_layer_normalization_read(call, &axis));
+    TN_TRY(tn_infer_copy_shape(call, 0, 0));
+    const tn_tensor *x = call->inputs[0];
+    for (uint32_t i = 0; i < x->rank; i++)
+        shape[i] = i < axis ? x->shape[i] : 1;
+    for (uint32_t output = 1; output <= 2; output++) {
+        tn_infer_set_type(call, output, stash_type(call->params));
+        TN_TRY(tn_infer_set_shape(call, output, x->rank, shape));
+    }
+    return TN_OK;
+}
+
+/* Mean and 1 / sqrt(variance + epsilon) of one lane. */
+static void find_statistics(const tn_call *call, int64_t first, int64_t count, double *out_mean,
+                            double *out_inverse) {
+    const params_type *params = call->params;
+    const tn_tensor *x = call->inputs[0];
+    double sum = 0, squares = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += tn_element_load_f64(x->data, x->type, first + i);
+    double mean = sum / (double)count;
+    for (int64_t i = 0; i < count; i++) {
+        double apart = tn_element_load_f64(x->data, x->type, first + i) - mean;
+        squares += apart * apart;
+    }
+    *out_mean = mean;
+    *out_inverse = 1 / sqrt(squares / (double)count + (double)params->epsilon);
+}
+
+/* One row of the broadcast, which lies inside one lane or covers several of them. */
+static void normalize_row(const tn_call *call, const tn_broadcast_rows *rows, int64_t lane_elements,
+                          double *mean, double *inverse) {
+    const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
+    const tn_tensor *scale = call->inputs[TN_LAYER_NORMALIZATION_SCALE];
+    const tn_tensor *b = tn_infer_input(call, TN_LAYER_NORMALIZATION_B);
+    for (int64_t i = 0; i < rows->count; i++) {
+        int64_t at = rows->output_offset + i;
+        if (at % lane_elements == 0) find_statistics(call, at, lane_elements, mean, inverse);
+        double value = (tn_element_load_f64(x->data, x->type, at) - *mean) * *inverse;
+        value *=
+            tn_element_load_f64(scale->data, scale->type, rows->offset[0] + i * rows->stride[0]);
+        if (b)
+            value += tn_element_load_f64(b->data, b->type, rows->offset[1] + i * rows->stride[1]);
+        tn_element_store_f64(y->data, y->type, at, value);
+    }
+}
+
+static void store_statistics(const tn_call *call, int64_t lanes, int64_t lane_elements) {
+    const tn_tensor *mean = tn_infer_output(call, 1), *inverse = tn_infer_output(call, 2);
+    for (int64_t i = 0; (mean || inverse) && i < lanes; i++) {
+        double values[2];
+        find_statistics(call, i * lane_elements, lane_elements, &values[0], &values[1]);
+        if (mean) tn_element_store_f64(mean->data, mean->type, i, values[0]);
+        if (inverse) tn_element_store_f64(inverse->data, inverse->type, i, values[1]);
+    }
+}
+
+static tn_status layer_normalization_reference(tn_call *call) {
+    const tn_tensor *x = call->inputs[0];
+    const tn_tensor *scale = call->inputs[TN_LAYER_NORMALIZATION_SCALE];
+    const tn_tensor *b = tn_infer_input(call, TN_LAYER_NORMALIZATION_B);
+    double mean = 0, inverse = 0;
+    uint32_t axis = 0;
+    TN_TRY(tn_layer_normalization_read(call, &axis));
+    int64_t lane_elements = tn_infer_product(x->shape, axis, x->rank);
+    store_statistics(call, tn_infer_product(x->shape, 0, axis), lane_elements);
+    if (!call->outputs[0]) return TN_OK;
+    tn_broadcast_rows rows;
+    tn_broadcast_init(&rows, x->rank, x->shape);
+    tn_broadcast_add(&rows, scale->rank, scale->shape);
+    if (b) tn_broadcast_add(&rows, b->rank, b->shape);
+    for (bool more = tn_broadcast_begin(&rows); more; more = tn_broadcast_next(&rows))
+        normalize_row(call, &rows, lane_elements, &mean, &inverse);
+    return TN_OK;
+}
+
+static const tn_port layer_normalization_inputs[] = {
+    TN_PORT("X", "T:float", 0, "any tensor"),
+    TN_PORT("Scale", "T", 0, "factor; broadcasts to X"),
+    TN_PORT("B", "T", TN_PORT_OPTIONAL, "bias; broadcasts to X"),
+};
+static const tn_port layer_normalization_outputs[] = {
+    TN_PORT("Y", "T", 0, "X normalised, scaled and shifted"),
+    TN_PORT("Mean", "float", TN_PORT_OPTIONAL, "the means; normalised axes have extent 1"),
+    TN_PORT("InvStdDev", "float", TN_PORT_OPTIONAL, "one over the standard deviations"),
+};
+static const char *const layer_normalization_cases[] = {
+    "| X=f32[1] Scale=f32[1]",
+    "| X=f32[2,3,5] Scale=f32[5] B=f32[5]",
+    "axis=1 | X=f32[2,3,5] Scale=f32[3,5] B=f32[3,5]",
+    "axis=0 epsilon=0.1 | X=f32[4,3] Scale=f32[4,3] B=f32[3]",
+    "axis=-2 | X=f64[2,3,4,5] Scale=f64[4,5]",
+    "| X=f16[3,33] Scale=f16[33] B=f16[33]",
+    "stash_type=bf16 | X=bf16[3,17] Scale=bf16[17] B=bf16[17]",
+    "| X=f32[0,8] Scale=f32[8] B=f32[8]",
+    "| X=f32[1,197,768] Scale=f32[768] B=f32[768]",
+};
+
+static const tn_operator layer_normalization_17 = {
+    .size = sizeof(tn_operator),
+    .since_version = 17,
+    .state_version = 1,
+    .domain = "",
+    .name = "LayerNormalization",
+    .doc = "Normalises trailing axes by their mean and variance.",
+    TN_FIELDS(params_type, layer_normalization_fields),
+    TN_INPUTS(layer_normalization_inputs),
+    TN_OUTPUTS(layer_normalization_outputs),
+    .infer = layer_normalization_infer,
+    .reference = layer_normalization_reference,
+    TN_CASES(layer_normalization_cases),
+};
+
+static const tn_operator *const layer_normalization_operators[] = {&layer_normalization_17};
+TN_LAYER_WITHOUT_KERNELS(layer_normalization, layer_normalization_operators);
