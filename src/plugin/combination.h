@@ -17,8 +17,7 @@ typedef struct tn_combination {
     const tn_combination_port *inputs, *outputs;
 } tn_combination;
 /* Parses one; arrays in `arena`. TN_ERROR_PLUGIN with the column. */
-tn_status tn_combination_parse(tn_arena *arena, const char *text, const tn_operator *op,
-                               tn_combination *out_combination);
+tn_status tn_combination_parse(tn_arena *arena, const char *text, tn_combination *out_combination);
 /* Whether it fits a node: `types[i]` TN_NONE for an absent port. */
 bool tn_combination_matches(const tn_combination *combination, uint32_t input_count,
                             const tn_type *input_types, uint32_t output_count,

@@ -21,6 +21,14 @@ typedef struct tn_thread_pool {
 typedef struct tn_packed_store tn_packed_store;
 tn_status tn_packed_store_create(const tn_allocator *allocator, tn_packed_store **out_store);
 void tn_packed_store_destroy(tn_packed_store *store);
+typedef struct tn_packed_key {
+    const void *constant; /* the constant's data */
+    const char *library, *kernel, *key;
+    uint64_t bytes;
+} tn_packed_key;
+/* Finds the blob or makes it by `fill`. It lives as long as the store. */
+tn_status tn_packed_store_get(tn_packed_store *store, const tn_packed_key *key, tn_fill fill,
+                              void *user, const void **out_data);
 
 /* call->host_private points at one of these. */
 typedef struct tn_call_scope {
@@ -35,6 +43,9 @@ typedef struct tn_call_scope {
 /* Calls a callback and turns its answer into ours: a failure without `fail` gets a message of its
  * own ("returned N without a reason"), statuses that are not known become TN_ERROR_PLUGIN; node,
  * operator and library are added to the chain. */
+/* What a callback's failure becomes, for callers that called it themselves (scope->failed was
+ * TN_OK before). */
+tn_status tn_call_failed(tn_call *call, tn_status status, const char *callback_name);
 tn_status tn_call_invoke(tn_call *call, tn_callback callback, const char *callback_name);
 
 /* The tn_host of a runtime. */

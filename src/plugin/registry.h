@@ -70,4 +70,16 @@ const tn_kernel_entry *tn_registry_find_kernel(tn_registry *registry, const tn_o
                                                const char *device, const char *name,
                                                const char *library_name);
 
+/* For the public visitors. `visit` must not call back into the registry. */
+void tn_registry_count_library(tn_registry *registry, const tn_loaded_library *library,
+                               tn_library_info *out_info);
+void tn_registry_visit_operators(tn_registry *registry,
+                                 bool (*visit)(void *user, const tn_operator *op,
+                                               const tn_library_info *library),
+                                 void *user);
+void tn_registry_visit_kernels(tn_registry *registry,
+                               bool (*visit)(void *user, const tn_kernel *kernel,
+                                             const tn_library_info *library),
+                               void *user);
+
 #endif

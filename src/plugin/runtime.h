@@ -7,6 +7,10 @@
 #include "plugin/host.h"
 #include "plugin/library.h"
 
+/* Loads the kernel libraries that come with Tenon (the folder tenon/kernels beside the core
+ * library), once; the builder does it before it chooses. A broken one is a warning in the log. */
+tn_status tn_runtime_load_companions(tn_runtime *runtime);
+
 const tn_allocator *tn_runtime_allocator(const tn_runtime *runtime);
 tn_registry *tn_runtime_registry(const tn_runtime *runtime);
 const tn_device *tn_runtime_cpu(const tn_runtime *runtime);
@@ -17,8 +21,8 @@ const char *tn_runtime_forced_kernels(const tn_runtime *runtime);
 /* Whether all features of a list ("avx2,fma") are there and allowed. */
 bool tn_runtime_has_features(const tn_runtime *runtime, const char *features);
 
-
-/* One entry, in layers/common/builtin.c; the link brings it, the core includes nothing of layers/. */
+/* One entry, in layers/common/builtin.c; the link brings it, the core includes nothing of layers/.
+ */
 tn_library *tn_builtin_entry(const tn_host *host);
 
 #endif

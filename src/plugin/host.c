@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The services of tn_host, and calling callbacks; see host.h. */
+#include "plugin/host.h"
+#include "plugin/library_private.h"
+#include "plugin/runtime_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static tn_runtime *runtime_of(const tn_host *host) {
+    return (tn_runtime *)(uintptr_t)host;
+}
+
+static const void *host_extension(const tn_host *host, const char *name) {
+    (void)host;
+    (void)name;
+    return NULL; /* none is published yet */
+}
+
+#define MOST_TEXT 1000
+
+static tn_status host_fail(tn_call *call, tn_status status, const char *format, ...) {
+    char text[MOST_TEXT + 1];
+    tn_call_scope *scope = call ? call->host_private : NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    if (vsnprintf(text, sizeof(text), format ? format : "", arguments) < 0) text[0] = 0;
+    va_end(arguments);
+    if (status <= TN_OK || status > TN_ERROR_INTERNAL) status = TN_ERROR_PLUGIN;
+    tn_fail(status, "%s", text[0] ? text : "no reason given");
+    if (scope) scope->failed = status;
+    return status;
+}
+
+static void host_log(const tn_host *host, uint32_t level, const char *text) {
+    tn_runtime *runtime = runtime_of(host);
+    if (level == TN_LOG_ERROR && text)
+        snprintf(runtime->last_log, sizeof(runtime->last_log), "%s", text);
+    tn_runtime_log(runtime, level, "%s", text ? text : "");
+}
+
+const char *tn_runtime_last_log(tn_runtime *runtime) {
+    return runtime->last_log;
+}
+
+static void *host_allocate(const tn_host *host, uint64_t bytes, uint64_t alignment) {
+    if (alignment == 0 || alignment > 4096 || (alignment & (alignment - 1))) return NULL;
+    return tn_allocate_aligned(&runtime_of(host)->allocator, bytes, alignment);
+}
+
+static void host_deallocate(const tn_host *host, void *memory) {
+    tn_deallocate(&runtime_of(host)->allocator, memory);
+}
+
+static tn_status host_parallel_for(tn_call *call, int64_t count, int64_t grain, tn_body body,
+                                   void *user) {
+    const tn_call_scope *scope = call->host_private;
+    if (count <= 0) return TN_OK;
+    if (!scope || !scope->pool || scope->pool->threads <= 1) return body(user, 0, count, 0);
+    return scope->pool->parallel_for(scope->pool, count, grain, body, user);
+}
+
+static tn_status host_packed(tn_call *call, uint32_t input, const char *key, uint64_t bytes,
+                             tn_fill fill, void *user, const void **out_data) {
+    tn_call_scope *scope = call->host_private;
+    if (!scope || !scope->packed)
+        return host_fail(call, TN_ERROR_STATE, "packed weights can be asked for in prepare alone");
+    if (!key || !fill || !out_data || input >= call->input_count || !call->inputs[input] ||
+        !call->inputs[input]->data)
+        return host_fail(call, TN_ERROR_ARGUMENT,
+                         "packed weights need a key, a fill function and a constant input");
+    const tn_packed_key wanted = {call->inputs[input]->data, scope->library, scope->kernel, key,
+                                  bytes};
+    const tn_status status = tn_packed_store_get(scope->packed, &wanted, fill, user, out_data);
+    if (status != TN_OK) scope->failed = status;
+    return status;
+}
+
+static tn_status registering(const tn_host *host, tn_library *library,
+                             tn_loaded_library **out_loaded) {
+    tn_runtime *runtime = runtime_of(host);
+    if (!runtime->loading || runtime->loading->table != library)
+        return tn_fail(TN_ERROR_STATE,
+                       "operators and kernels can be registered in the library's load alone");
+    *out_loaded = runtime->loading;
+    return TN_OK;
+}
+
+static tn_status host_register_operator(const tn_host *host, tn_library *library,
+                                        const tn_operator *op) {
+    tn_loaded_library *loaded;
+    TN_TRY(registering(host, library, &loaded));
+    return tn_registry_add_operator(runtime_of(host)->registry, loaded, op);
+}
+
+static tn_status host_register_kernel(const tn_host *host, tn_library *library,
+                                      const tn_kernel *kernel) {
+    tn_loaded_library *loaded;
+    TN_TRY(registering(host, library, &loaded));
+    return tn_registry_add_kernel(runtime_of(host)->registry, loaded, kernel);
+}
+
+void tn_runtime_set_loading(tn_runtime *runtime, tn_loaded_library *library) {
+    runtime->loading = library;
+}
+
+void tn_host_init(tn_runtime *runtime) {
+    runtime->host = (tn_host){.size = sizeof(tn_host),
+                              .abi_major = TN_ABI_MAJOR,
+                              .abi_minor = TN_ABI_MINOR,
+                              .extension = host_extension,
+                              .fail = host_fail,
+                              .log = host_log,
+                              .allocate = host_allocate,
+                              .deallocate = host_deallocate,
+                              .parallel_for = host_parallel_for,
+                              .packed = host_packed,
+                              .register_operator = host_register_operator,
+                              .register_kernel = host_register_kernel};
+}
+
+const tn_host *tn_runtime_host(tn_runtime *runtime) {
+    return &runtime->host;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * calling */
+
+tn_status tn_call_failed(tn_call *call, tn_status status, const char *callback_name) {
+    const tn_call_scope *scope = call->host_private;
+    if (scope->failed == TN_OK) {
+        const bool is_known = status > TN_OK && status <= TN_ERROR_INTERNAL;
+        tn_fail(is_known ? status : TN_ERROR_PLUGIN, "%s returned %d (%s) without a reason",
+                callback_name, status,
+                is_known ? tn_status_name(status) : "not a status of Tenon's");
+    }
+    status = tn_last_error()->status;
+    const char *domain = call->op ? call->op->domain : "", *name = call->op ? call->op->name : "?";
+    if (scope->kernel)
+        return tn_error_at(status, "node '%s': operator %s%s%s: kernel %s (library %s)",
+                           call->node ? call->node : "", domain, domain[0] ? "::" : "", name,
+                           scope->kernel, scope->library ? scope->library : "?");
+    return tn_error_at(status, "node '%s': operator %s%s%s%s%s%s", call->node ? call->node : "",
+                       domain, domain[0] ? "::" : "", name, scope->library ? " (library " : "",
+                       scope->library ? scope->library : "", scope->library ? ")" : "");
+}
+
+tn_status tn_call_invoke(tn_call *call, tn_callback callback, const char *callback_name) {
+    tn_call_scope *scope = call->host_private;
+    scope->failed = TN_OK;
+    const tn_status status = callback(call);
+    return status == TN_OK ? TN_OK : tn_call_failed(call, status, callback_name);
+}

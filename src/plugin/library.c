@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loading, counting and giving up libraries; see library.h. Finding the one that a plan wants is
+ * library_search.c.
+ */
+#include "plugin/library.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/status.h"
+#include "plugin/library_private.h"
+#include "plugin/registry_tables.h"
+#include "plugin/runtime.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tn_library_private {
+    tn_arena *arena;
+    atomic_uint references;
+    uint32_t load_count; /* by the runtime's callers; together they hold one reference. Guarded by
+                            the runtime's lock */
+    bool is_listed;
+};
+
+tn_arena *tn_library_arena(tn_loaded_library *library) {
+    return library->private_part->arena;
+}
+
+tn_loaded_library *tn_library_retain(tn_loaded_library *library) {
+    if (library) atomic_fetch_add(&library->private_part->references, 1);
+    return library;
+}
+
+void tn_library_release(tn_loaded_library *library) {
+    if (!library || atomic_fetch_sub(&library->private_part->references, 1) != 1) return;
+    tn_runtime *runtime = library->runtime;
+    if (library->table &&
+        library->table->size >= offsetof(tn_library, unload) + sizeof(library->table->unload) &&
+        library->table->unload && library->private_part->is_listed)
+        library->table->unload(tn_runtime_host(runtime), library->table);
+    tn_arena_destroy(library->private_part->arena); /* the library itself lies in it */
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * making */
+
+static tn_status make(tn_runtime *runtime, const char *path, uint64_t hash,
+                      tn_loaded_library **out_library) {
+    tn_arena *arena;
+    TN_TRY(tn_arena_create(tn_runtime_allocator(runtime), &arena));
+    tn_loaded_library *library = tn_arena_allocate(arena, 1, sizeof(*library));
+    struct tn_library_private *own = tn_arena_allocate(arena, 1, sizeof(*own));
+    const char *copy = tn_arena_text(arena, path);
+    if (!library || !own || !copy) {
+        tn_arena_destroy(arena);
+        return tn_fail_memory("a library");
+    }
+    *library =
+        (tn_loaded_library){.runtime = runtime, .path = copy, .hash = hash, .private_part = own};
+    own->arena = arena;
+    atomic_init(&own->references, 1);
+    *out_library = library;
+    return TN_OK;
+}
+
+static bool is_plain_name(const char *name) {
+    if (!name || !name[0] || strlen(name) > 100) return false;
+    for (const char *at = name; *at; at++) {
+        const bool is_letter = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z');
+        if (!is_letter && !(*at >= '0' && *at <= '9') && *at != '_' && *at != '-') return false;
+    }
+    return true;
+}
+
+#define MOST_TABLES 1000000
+
+static tn_status check_table(const tn_library *table) {
+    if (table->size < offsetof(tn_library, kernels) + sizeof(table->kernels) || table->size > 65536)
+        return tn_fail(TN_ERROR_PLUGIN, "its table says it has %u bytes", table->size);
+    if (table->abi_major != TN_ABI_MAJOR)
+        return tn_fail(
+            TN_ERROR_PLUGIN,
+            "it was built for ABI version %u.%u, this is %u.%u: build it again with this header",
+            table->abi_major, table->abi_minor, TN_ABI_MAJOR, TN_ABI_MINOR);
+    if ((table->flags & TN_LIBRARY_NEEDS_ITS_MINOR) && table->abi_minor > TN_ABI_MINOR)
+        return tn_fail(TN_ERROR_PLUGIN,
+                       "it needs ABI version %u.%u or newer, this is %u.%u: use a newer Tenon",
+                       table->abi_major, table->abi_minor, TN_ABI_MAJOR, TN_ABI_MINOR);
+    if (!is_plain_name(table->name))
+        return tn_fail(TN_ERROR_PLUGIN, "its name is not made of letters, digits, '_' and '-'");
+    if (table->operator_count > MOST_TABLES || table->kernel_count > MOST_TABLES ||
+        (table->operator_count && !table->operators) || (table->kernel_count && !table->kernels))
+        return tn_fail(TN_ERROR_PLUGIN,
+                       "it counts %llu operators and %llu kernels, whose tables are not there",
+                       (unsigned long long)table->operator_count,
+                       (unsigned long long)table->kernel_count);
+    return TN_OK;
+}
+
+static tn_status add_tables(tn_registry *registry, tn_loaded_library *library) {
+    tn_library *table = library->table;
+    for (uint64_t i = 0; i < table->operator_count; i++)
+        TN_TRY(tn_registry_add_operator(registry, library, table->operators[i]));
+    for (uint64_t i = 0; i < table->kernel_count; i++)
+        TN_TRY(tn_registry_add_kernel(registry, library, table->kernels[i]));
+    return TN_OK;
+}
+
+/* Registers everything, or nothing. */
+static tn_status register_tables(tn_runtime *runtime, tn_loaded_library *library) {
+    tn_library *table = library->table;
+    tn_registry *registry = tn_runtime_registry(runtime);
+    TN_TRY(check_table(table));
+    library->name = tn_arena_text(library->private_part->arena, table->name);
+    library->version =
+        tn_arena_text(library->private_part->arena, table->version ? table->version : "");
+    if (!library->name || !library->version) return tn_fail_memory("a library");
+    tn_status status = add_tables(registry, library);
+    const bool has_load =
+        table->size >= offsetof(tn_library, load) + sizeof(table->load) && table->load;
+    if (status == TN_OK && has_load) {
+        tn_error_clear();
+        tn_runtime_set_loading(runtime, library);
+        status = table->load(tn_runtime_host(runtime), table);
+        tn_runtime_set_loading(runtime, NULL);
+        if (status != TN_OK && tn_last_error()->status == TN_OK)
+            status = tn_fail(TN_ERROR_PLUGIN, "its load returned %d without a reason", status);
+        else if (status != TN_OK)
+            status = tn_last_error()->status;
+    }
+    if (status != TN_OK) {
+        tn_registry_remove_library(registry, library);
+        return tn_error_at(status, "library '%s'", library->name);
+    }
+    library->private_part->is_listed = true;
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * loading */
+
+/* A caller's load of a library that is there: the first of them holds a reference. */
+static void count_load(tn_loaded_library *library) {
+    if (library->private_part->load_count++ == 0) tn_library_retain(library);
+}
+
+static tn_status open_entry(const char *path, tn_library_entry *out_entry) {
+    dlerror();
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!handle) {
+        const char *reason = dlerror();
+        return tn_fail(TN_ERROR_PLUGIN, "cannot load library '%s': %s", path,
+                       reason ? reason : "the loader gives no reason");
+    }
+    void *symbol = dlsym(handle, TN_LIBRARY_SYMBOL);
+    if (!symbol) {
+        dlclose(handle);
+        return tn_fail(TN_ERROR_PLUGIN,
+                       "library '%s' does not export '%s': it is no plugin library, or "
+                       "TN_LIBRARY(...) is missing at its end",
+                       path, TN_LIBRARY_SYMBOL);
+    }
+    memcpy(out_entry, &symbol, sizeof(symbol));
+    return TN_OK;
+}
+
+static tn_status start(tn_runtime *runtime, tn_library_entry entry, const char *path, uint64_t hash,
+                       tn_loaded_library **out_library) {
+    tn_loaded_library *library;
+    TN_TRY(make(runtime, path, hash, &library));
+    library->table = entry(tn_runtime_host(runtime));
+    tn_status status = TN_OK;
+    if (!library->table)
+        status = tn_fail(TN_ERROR_PLUGIN, "its entry refused this host%s%s",
+                         tn_runtime_last_log(runtime)[0] ? ": " : "", tn_runtime_last_log(runtime));
+    if (status == TN_OK) status = register_tables(runtime, library);
+    if (status != TN_OK) {
+        library->table = NULL;
+        tn_library_release(library);
+        return path[0] ? tn_error_at(status, "%s", path) : status;
+    }
+    *out_library = library;
+    return TN_OK;
+}
+
+static tn_status load_locked(tn_runtime *runtime, const char *path, uint64_t hash,
+                             tn_loaded_library **out_library) {
+    tn_loaded_library *library = tn_runtime_find_loaded(runtime, hash, NULL);
+    if (library) {
+        count_load(library);
+        *out_library = library;
+        return TN_OK;
+    }
+    tn_library_entry entry;
+    TN_TRY(open_entry(path, &entry));
+    TN_TRY(start(runtime, entry, path, hash, &library));
+    tn_status status = tn_runtime_add_loaded(runtime, library);
+    if (status != TN_OK) {
+        tn_registry_remove_library(tn_runtime_registry(runtime), library);
+        tn_library_release(library);
+        return status;
+    }
+    library->private_part->load_count = 1; /* the reference it was made with */
+    *out_library = library;
+    return TN_OK;
+}
+
+tn_status tn_library_hash_file(const tn_allocator *allocator, const char *path,
+                               uint64_t *out_hash) {
+    tn_file file;
+    TN_TRY(tn_file_map(allocator, path, &file));
+    *out_hash = tn_hash(file.data, file.bytes);
+    tn_file_unmap(&file);
+    return TN_OK;
+}
+
+tn_status tn_library_load(tn_runtime *runtime, const char *path, tn_loaded_library **out_library) {
+    uint64_t hash;
+    tn_loaded_library *library = NULL;
+    char resolved[4096];
+    if (!path || !path[0]) return tn_fail(TN_ERROR_ARGUMENT, "the path of a library is empty");
+    /* The loader searches its own path for names without '/': this one is a file, not a name. */
+    if (!realpath(path, resolved))
+        return tn_fail(TN_ERROR_NOT_FOUND, "there is no library file '%s'", path);
+    TN_TRY(tn_library_hash_file(tn_runtime_allocator(runtime), resolved, &hash));
+    tn_runtime_lock(runtime);
+    tn_status status = load_locked(runtime, resolved, hash, &library);
+    if (status == TN_OK && out_library) *out_library = tn_library_retain(library);
+    tn_runtime_unlock(runtime);
+    return status;
+}
+
+tn_status tn_library_register(tn_runtime *runtime, tn_library_entry entry,
+                              tn_loaded_library **out_library) {
+    tn_loaded_library *library = NULL;
+    if (!entry) return tn_fail(TN_ERROR_ARGUMENT, "the entry of a library is null");
+    tn_runtime_lock(runtime);
+    tn_status status = start(runtime, entry, "", 0, &library);
+    if (status == TN_OK) {
+        status = tn_runtime_add_loaded(runtime, library);
+        if (status != TN_OK) {
+            tn_registry_remove_library(tn_runtime_registry(runtime), library);
+            tn_library_release(library);
+        } else {
+            library->private_part->load_count = 1;
+            if (out_library) *out_library = tn_library_retain(library);
+        }
+    }
+    tn_runtime_unlock(runtime);
+    return status;
+}
+
+bool tn_library_give_up(tn_loaded_library *library, bool all) {
+    if (!all && --library->private_part->load_count > 0) return false;
+    library->private_part->load_count = 0;
+    tn_registry_remove_library(tn_runtime_registry(library->runtime), library);
+    return true;
+}

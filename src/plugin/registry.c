@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Storing and finding operators and kernels; see registry.h. Checking and copying the tables is
+ * registry_tables.c.
+ */
+#include "plugin/registry.h"
+#include "base/status.h"
+#include "plugin/library.h"
+#include "plugin/registry_tables.h"
+#include "plugin/runtime.h"
+
+#include <pthread.h>
+#include <string.h>
+
+struct tn_registry {
+    tn_runtime *runtime;
+    const tn_allocator *allocator;
+    pthread_mutex_t lock;
+    const tn_operator_entry **operators;
+    size_t operator_count, operator_capacity;
+    const tn_kernel_entry **kernels;
+    size_t kernel_count, kernel_capacity;
+};
+
+tn_status tn_registry_create(tn_runtime *runtime, tn_registry **out_registry) {
+    const tn_allocator *allocator = tn_runtime_allocator(runtime);
+    tn_registry *registry = tn_allocate_zero(allocator, 1, sizeof(*registry));
+    if (!registry) return tn_fail_memory("the registry");
+    registry->runtime = runtime;
+    registry->allocator = allocator;
+    pthread_mutex_init(&registry->lock, NULL);
+    *out_registry = registry;
+    return TN_OK;
+}
+
+void tn_registry_destroy(tn_registry *registry) {
+    if (!registry) return;
+    pthread_mutex_destroy(&registry->lock);
+    tn_deallocate(registry->allocator, registry->operators);
+    tn_deallocate(registry->allocator, registry->kernels);
+    tn_deallocate(registry->allocator, registry);
+}
+
+static bool same_text(const char *a, const char *b) {
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static bool is_named(const tn_operator *op, const char *domain, const char *name) {
+    return strcmp(op->name, name) == 0 && strcmp(op->domain, domain) == 0;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * adding */
+
+static tn_status add_operator(tn_registry *registry, const tn_operator_entry *entry) {
+    const tn_operator *op = entry->op;
+    for (size_t i = 0; i < registry->operator_count; i++) {
+        const tn_operator *other = registry->operators[i]->op;
+        if (is_named(other, op->domain, op->name) && other->since_version == op->since_version &&
+            same_text(other->variant, op->variant))
+            return tn_fail(TN_ERROR_ARGUMENT,
+                           "operator '%s%s%s' version %u is offered by library '%s' and already by "
+                           "library '%s', which "
+                           "keeps it",
+                           op->domain, op->domain[0] ? "::" : "", op->name, op->since_version,
+                           entry->library->name, registry->operators[i]->library->name);
+    }
+    TN_TRY(tn_grow(registry->allocator, (void **)&registry->operators, &registry->operator_capacity,
+                   registry->operator_count + 1, sizeof(*registry->operators)));
+    registry->operators[registry->operator_count++] = entry;
+    return TN_OK;
+}
+
+static tn_status add_kernel(tn_registry *registry, const tn_kernel_entry *entry) {
+    for (size_t i = 0; i < registry->kernel_count; i++) {
+        const tn_kernel_entry *other = registry->kernels[i];
+        if (other->library == entry->library &&
+            same_text(other->kernel->name, entry->kernel->name) &&
+            same_text(other->kernel->op, entry->kernel->op) &&
+            same_text(other->kernel->domain, entry->kernel->domain) &&
+            same_text(other->kernel->device, entry->kernel->device) &&
+            other->kernel->minimum_version == entry->kernel->minimum_version)
+            return tn_fail(TN_ERROR_ARGUMENT,
+                           "kernel '%s' of operator '%s' is offered twice by library '%s'",
+                           entry->kernel->name, entry->kernel->op, entry->library->name);
+    }
+    TN_TRY(tn_grow(registry->allocator, (void **)&registry->kernels, &registry->kernel_capacity,
+                   registry->kernel_count + 1, sizeof(*registry->kernels)));
+    registry->kernels[registry->kernel_count++] = entry;
+    return TN_OK;
+}
+
+tn_status tn_registry_add_operator(tn_registry *registry, tn_loaded_library *library,
+                                   const tn_operator *op) {
+    tn_operator_entry *entry = NULL;
+    pthread_mutex_lock(&registry->lock);
+    tn_status status = tn_registry_copy_operator(tn_library_arena(library), op, &entry);
+    if (status == TN_OK) {
+        entry->library = library;
+        status = add_operator(registry, entry);
+    }
+    pthread_mutex_unlock(&registry->lock);
+    return status;
+}
+
+tn_status tn_registry_add_kernel(tn_registry *registry, tn_loaded_library *library,
+                                 const tn_kernel *kernel) {
+    tn_kernel_entry *entry = NULL;
+    pthread_mutex_lock(&registry->lock);
+    tn_status status = tn_registry_copy_kernel(tn_library_arena(library), kernel, &entry);
+    if (status == TN_OK) {
+        entry->library = library;
+        status = add_kernel(registry, entry);
+    }
+    pthread_mutex_unlock(&registry->lock);
+    return status;
+}
+
+void tn_registry_remove_library(tn_registry *registry, tn_loaded_library *library) {
+    pthread_mutex_lock(&registry->lock);
+    size_t kept = 0;
+    for (size_t i = 0; i < registry->operator_count; i++) {
+        if (registry->operators[i]->library != library)
+            registry->operators[kept++] = registry->operators[i];
+    }
+    registry->operator_count = kept;
+    kept = 0;
+    for (size_t i = 0; i < registry->kernel_count; i++) {
+        if (registry->kernels[i]->library != library)
+            registry->kernels[kept++] = registry->kernels[i];
+    }
+    registry->kernel_count = kept;
+    pthread_mutex_unlock(&registry->lock);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * finding operators */
+
+static const char *separator(const char *domain) {
+    return domain[0] ? "::" : "";
+}
+
+/* The versions that a name has, as "6, 11, 13". */
+static void list_versions(const tn_registry *registry, const char *domain, const char *name,
+                          tn_text *out) {
+    for (size_t i = 0; i < registry->operator_count; i++) {
+        const tn_operator *op = registry->operators[i]->op;
+        if (is_named(op, domain, name))
+            tn_text_add_format(out, out->length ? ", %u" : "%u", op->since_version);
+    }
+}
+
+static tn_status fail_missing(const tn_registry *registry, const char *domain, const char *name,
+                              uint32_t version) {
+    const tn_operator_entry *nearest_entry = NULL, *other_domain = NULL;
+    tn_nearest nearest;
+    tn_text versions;
+    tn_text_init(&versions, registry->allocator);
+    tn_nearest_init(&nearest, name);
+    list_versions(registry, domain, name, &versions);
+    if (versions.length) {
+        tn_fail(TN_ERROR_UNSUPPORTED, "operator '%s%s%s' has versions %s; version %u was asked for",
+                domain, separator(domain), name, versions.data, version);
+        tn_text_deinit(&versions);
+        return TN_ERROR_UNSUPPORTED;
+    }
+    tn_text_deinit(&versions);
+    for (size_t i = 0; i < registry->operator_count; i++) {
+        const tn_operator *op = registry->operators[i]->op;
+        if (strcmp(op->name, name) == 0) other_domain = registry->operators[i];
+        const char *before = nearest.best;
+        tn_nearest_offer(&nearest, op->name);
+        if (nearest.best != before) nearest_entry = registry->operators[i];
+    }
+    const tn_operator_entry *hint = other_domain ? other_domain : nearest_entry;
+    if (!hint)
+        return tn_fail(
+            TN_ERROR_UNSUPPORTED,
+            "no operator '%s%s%s'%s: load the plugin library that has it (--plugin LIB.so)", domain,
+            separator(domain), name, domain[0] ? "" : " among the built-in ones");
+    return tn_fail(TN_ERROR_UNSUPPORTED,
+                   "no operator '%s%s%s': the nearest is '%s%s%s' (library %s)", domain,
+                   separator(domain), name, hint->op->domain, separator(hint->op->domain),
+                   hint->op->name, hint->library->name);
+}
+
+static tn_status find_operator(tn_registry *registry, const char *domain, const char *name,
+                               uint32_t version, bool is_exact,
+                               const tn_operator_entry **out_entry) {
+    const tn_operator_entry *best = NULL;
+    pthread_mutex_lock(&registry->lock);
+    for (size_t i = 0; i < registry->operator_count; i++) {
+        const tn_operator *op = registry->operators[i]->op;
+        if (!is_named(op, domain, name) || (version && op->since_version > version) ||
+            (is_exact && op->since_version != version))
+            continue;
+        if (!best || op->since_version > best->op->since_version) best = registry->operators[i];
+    }
+    tn_status status = TN_OK;
+    if (best)
+        tn_library_retain(best->library);
+    else
+        status = fail_missing(registry, domain, name, version);
+    pthread_mutex_unlock(&registry->lock);
+    if (best) *out_entry = best;
+    return status;
+}
+
+tn_status tn_registry_find_operator(tn_registry *registry, const char *domain, const char *name,
+                                    uint32_t version, const tn_operator_entry **out_entry) {
+    return find_operator(registry, domain, name, version, false, out_entry);
+}
+
+tn_status tn_registry_find_operator_exact(tn_registry *registry, const char *domain,
+                                          const char *name, uint32_t since_version,
+                                          const tn_operator_entry **out_entry) {
+    return find_operator(registry, domain, name, since_version, true, out_entry);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * finding kernels */
+
+static bool kernel_serves(const tn_registry *registry, const tn_kernel *kernel,
+                          const tn_operator *op, const char *device) {
+    if (!is_named(op, kernel->domain, kernel->op) || strcmp(kernel->device, device) != 0)
+        return false;
+    if (kernel->minimum_version && op->since_version < kernel->minimum_version) return false;
+    if (kernel->maximum_version && op->since_version > kernel->maximum_version) return false;
+    return !kernel->requires_features ||
+           tn_runtime_has_features(registry->runtime, kernel->requires_features);
+}
+
+tn_status tn_registry_kernels(tn_registry *registry, const tn_operator *op, const char *device,
+                              const tn_kernel_entry ***out_entries, uint32_t *out_count) {
+    uint32_t count = 0;
+    pthread_mutex_lock(&registry->lock);
+    const tn_kernel_entry **entries =
+        tn_allocate_zero(registry->allocator, registry->kernel_count + 1, sizeof(*entries));
+    for (size_t i = 0; entries && i < registry->kernel_count; i++) {
+        if (!kernel_serves(registry, registry->kernels[i]->kernel, op, device)) continue;
+        entries[count++] = registry->kernels[i];
+        tn_library_retain(registry->kernels[i]->library);
+    }
+    pthread_mutex_unlock(&registry->lock);
+    if (!entries) return tn_fail_memory("the list of kernels");
+    *out_entries = entries;
+    *out_count = count;
+    return TN_OK;
+}
+
+void tn_registry_free_kernels(tn_registry *registry, const tn_kernel_entry **entries,
+                              uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        tn_library_release(entries[i]->library);
+    tn_deallocate(registry->allocator, entries);
+}
+
+const tn_kernel_entry *tn_registry_find_kernel(tn_registry *registry, const tn_operator *op,
+                                               const char *device, const char *name,
+                                               const char *library_name) {
+    const tn_kernel_entry *found = NULL;
+    pthread_mutex_lock(&registry->lock);
+    for (size_t i = 0; i < registry->kernel_count && !found; i++) {
+        const tn_kernel_entry *entry = registry->kernels[i];
+        if (strcmp(entry->kernel->name, name) == 0 &&
+            (!library_name || strcmp(entry->library->name, library_name) == 0) &&
+            kernel_serves(registry, entry->kernel, op, device))
+            found = entry;
+    }
+    if (found) tn_library_retain(found->library);
+    pthread_mutex_unlock(&registry->lock);
+    return found;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * visiting */
+
+static tn_library_info info_of(const tn_loaded_library *library) {
+    return (tn_library_info){.size = sizeof(tn_library_info),
+                             .name = library->name,
+                             .version = library->version,
+                             .path = library->path,
+                             .hash = library->hash};
+}
+
+void tn_registry_count_library(tn_registry *registry, const tn_loaded_library *library,
+                               tn_library_info *out_info) {
+    *out_info = info_of(library);
+    pthread_mutex_lock(&registry->lock);
+    for (size_t i = 0; i < registry->operator_count; i++)
+        out_info->operator_count += registry->operators[i]->library == library;
+    for (size_t i = 0; i < registry->kernel_count; i++)
+        out_info->kernel_count += registry->kernels[i]->library == library;
+    pthread_mutex_unlock(&registry->lock);
+}
+
+void tn_registry_visit_operators(tn_registry *registry,
+                                 bool (*visit)(void *user, const tn_operator *op,
+                                               const tn_library_info *library),
+                                 void *user) {
+    pthread_mutex_lock(&registry->lock);
+    for (size_t i = 0; i < registry->operator_count; i++) {
+        const tn_library_info info = info_of(registry->operators[i]->library);
+        if (!visit(user, registry->operators[i]->op, &info)) break;
+    }
+    pthread_mutex_unlock(&registry->lock);
+}
+
+void tn_registry_visit_kernels(tn_registry *registry,
+                               bool (*visit)(void *user, const tn_kernel *kernel,
+                                             const tn_library_info *library),
+                               void *user) {
+    pthread_mutex_lock(&registry->lock);
+    for (size_t i = 0; i < registry->kernel_count; i++) {
+        const tn_library_info info = info_of(registry->kernels[i]->library);
+        if (!visit(user, registry->kernels[i]->kernel, &info)) break;
+    }
+    pthread_mutex_unlock(&registry->lock);
+}

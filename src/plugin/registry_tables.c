@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checking and copying of tables; see registry_tables.h. */
+#include "plugin/registry_tables.h"
+#include "base/status.h"
+
+#include <string.h>
+
+/* No honest table is near these; a damaged one is refused before it is read. */
+#define MOST_PORTS        256
+#define MOST_ITEM_BYTES   4096
+#define MOST_COMBINATIONS 4096
+#define MOST_CASES        100000
+#define MOST_VARIABLES    16
+
+/* Copies a string; null stays null. Sets *failed when there is no memory. */
+static const char *copy_text(tn_arena *arena, const char *text, bool *failed) {
+    if (!text) return NULL;
+    const char *copy = tn_arena_text(arena, text);
+    *failed |= !copy;
+    return copy;
+}
+
+/* An array of items of another size, in today's. */
+static void *restride(tn_arena *arena, const void *items, uint32_t count, uint32_t item_bytes,
+                      size_t own_bytes) {
+    char *copies = tn_arena_allocate(arena, count, own_bytes);
+    for (uint32_t i = 0; copies && i < count; i++)
+        memcpy(copies + i * own_bytes, (const char *)items + (size_t)i * item_bytes,
+               item_bytes < own_bytes ? item_bytes : own_bytes);
+    return copies;
+}
+
+static const char **copy_texts(tn_arena *arena, const char *const *texts, uint64_t count,
+                               bool *failed) {
+    const char **copies = tn_arena_allocate(arena, (size_t)count, sizeof(*copies));
+    *failed |= !copies;
+    for (uint64_t i = 0; copies && i < count; i++)
+        copies[i] = copy_text(arena, texts[i] ? texts[i] : "", failed);
+    return copies;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * ports */
+
+typedef struct variables {
+    const char *names[MOST_VARIABLES];
+    size_t lengths[MOST_VARIABLES];
+    tn_type_set types[MOST_VARIABLES]; /* 0: not declared yet */
+    uint32_t count;
+} variables;
+
+static uint32_t find_variable(variables *all, const char *name, size_t length) {
+    for (uint32_t i = 0; i < all->count; i++) {
+        if (all->lengths[i] == length && memcmp(all->names[i], name, length) == 0) return i;
+    }
+    if (all->count == MOST_VARIABLES) return TN_NO_VARIABLE;
+    all->names[all->count] = name;
+    all->lengths[all->count] = length;
+    return all->count++;
+}
+
+static tn_status read_rule(variables *all, const tn_port *port, tn_port_rule *out_rule) {
+    if (!port->name || !port->name[0] || !port->types)
+        return tn_fail(TN_ERROR_PLUGIN, "a port has no name or no types");
+    const char *colon = strchr(port->types, ':');
+    const char *text = colon ? colon + 1 : port->types;
+    *out_rule = (tn_port_rule){tn_type_set_parse(text, strlen(text)), TN_NO_VARIABLE};
+    if (out_rule->types && !colon) return TN_OK;
+    const size_t length = colon ? (size_t)(colon - port->types) : strlen(port->types);
+    if ((colon && !out_rule->types) || length == 0)
+        return tn_fail(TN_ERROR_PLUGIN, "port '%s': \"%s\" is not a list of types", port->name,
+                       port->types);
+    out_rule->variable = find_variable(all, port->types, length);
+    if (out_rule->variable == TN_NO_VARIABLE)
+        return tn_fail(TN_ERROR_PLUGIN, "port '%s': more than %d type variables", port->name,
+                       MOST_VARIABLES);
+    if (colon) all->types[out_rule->variable] |= out_rule->types;
+    return TN_OK;
+}
+
+static tn_status read_rules(tn_arena *arena, variables *all, const tn_port *ports, uint32_t count,
+                            const tn_port_rule **out_rules) {
+    tn_port_rule *rules = tn_arena_allocate(arena, count, sizeof(*rules));
+    if (!rules) return tn_fail_memory("an operator's ports");
+    for (uint32_t i = 0; i < count; i++) {
+        TN_TRY(read_rule(all, &ports[i], &rules[i]));
+        if ((ports[i].flags & TN_PORT_VARIADIC) && i + 1 != count)
+            return tn_fail(TN_ERROR_PLUGIN, "port '%s' is variadic but not the last one",
+                           ports[i].name);
+    }
+    *out_rules = rules;
+    return TN_OK;
+}
+
+/* Fills in the types of ports that only name their variable. */
+static tn_status resolve_rules(const variables *all, const tn_port *ports, uint32_t count,
+                               const tn_port_rule *rules) {
+    for (uint32_t i = 0; i < count; i++) {
+        tn_port_rule *rule = (tn_port_rule *)(uintptr_t)&rules[i];
+        if (rule->variable == TN_NO_VARIABLE) continue;
+        if (!all->types[rule->variable])
+            return tn_fail(TN_ERROR_PLUGIN,
+                           "port '%s': \"%s\" is neither a type nor a declared type variable",
+                           ports[i].name, ports[i].types);
+        if (!rule->types) rule->types = all->types[rule->variable];
+    }
+    return TN_OK;
+}
+
+static tn_status copy_ports(tn_arena *arena, tn_operator *op, tn_operator_entry *entry) {
+    variables all = {.count = 0};
+    bool failed = false;
+    if (op->input_count > MOST_PORTS || op->output_count > MOST_PORTS ||
+        (op->input_count && !op->inputs) || (op->output_count && !op->outputs) ||
+        op->output_count == 0)
+        return tn_fail(TN_ERROR_PLUGIN,
+                       "%u inputs and %u outputs: expected at most %d of each, at least one "
+                       "output, and their tables",
+                       op->input_count, op->output_count, MOST_PORTS);
+    if (op->port_size < offsetof(tn_port, flags) + sizeof(uint32_t) ||
+        op->port_size > MOST_ITEM_BYTES || op->port_size % 8)
+        return tn_fail(TN_ERROR_PLUGIN, "ports of %u bytes each", op->port_size);
+    tn_port *inputs = restride(arena, op->inputs, op->input_count, op->port_size, sizeof(tn_port));
+    tn_port *outputs =
+        restride(arena, op->outputs, op->output_count, op->port_size, sizeof(tn_port));
+    if (!inputs || !outputs) return tn_fail_memory("an operator's ports");
+    for (uint32_t i = 0; i < op->input_count + op->output_count; i++) {
+        tn_port *port = i < op->input_count ? &inputs[i] : &outputs[i - op->input_count];
+        port->name = copy_text(arena, port->name, &failed);
+        port->types = copy_text(arena, port->types, &failed);
+        port->doc = copy_text(arena, port->doc, &failed);
+        if (i >= op->input_count && (port->flags & (TN_PORT_VIEW | TN_PORT_ALIAS)) &&
+            (port->alias == 0 || port->alias > op->input_count))
+            return tn_fail(TN_ERROR_PLUGIN,
+                           "output '%s' shares the memory of input %u, which is not there",
+                           port->name ? port->name : "", port->alias);
+    }
+    if (failed) return tn_fail_memory("an operator's ports");
+    op->inputs = inputs;
+    op->outputs = outputs;
+    op->port_size = sizeof(tn_port);
+    TN_TRY(read_rules(arena, &all, inputs, op->input_count, &entry->inputs));
+    TN_TRY(read_rules(arena, &all, outputs, op->output_count, &entry->outputs));
+    TN_TRY(resolve_rules(&all, inputs, op->input_count, entry->inputs));
+    TN_TRY(resolve_rules(&all, outputs, op->output_count, entry->outputs));
+    entry->variable_count = all.count;
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * operators */
+
+static tn_status copy_fields(tn_arena *arena, tn_operator *op) {
+    bool failed = false;
+    if (op->field_count > 64 || (op->field_count && !op->fields))
+        return tn_fail(TN_ERROR_PLUGIN, "%u fields: expected at most 64, and their table",
+                       op->field_count);
+    if (op->field_count && (op->field_size < offsetof(tn_field, minimum_count) ||
+                            op->field_size > MOST_ITEM_BYTES || op->field_size % 8))
+        return tn_fail(TN_ERROR_PLUGIN, "fields of %u bytes each", op->field_size);
+    tn_field *fields =
+        restride(arena, op->fields, op->field_count, op->field_size, sizeof(tn_field));
+    if (!fields) return tn_fail_memory("an operator's fields");
+    for (uint32_t i = 0; i < op->field_count; i++) {
+        fields[i].name = copy_text(arena, fields[i].name, &failed);
+        fields[i].doc = copy_text(arena, fields[i].doc, &failed);
+        fields[i].fallback = copy_text(arena, fields[i].fallback, &failed);
+        fields[i].choices = copy_text(arena, fields[i].choices, &failed);
+    }
+    if (failed) return tn_fail_memory("an operator's fields");
+    op->fields = fields;
+    op->field_size = sizeof(tn_field);
+    return tn_fields_check_table(op);
+}
+
+static tn_status copy_operator(tn_arena *arena, tn_operator *op, tn_operator_entry *entry) {
+    bool failed = false;
+    if (op->since_version == 0)
+        return tn_fail(TN_ERROR_PLUGIN, "since_version is 0: versions begin with 1");
+    if (!op->infer) return tn_fail(TN_ERROR_PLUGIN, "there is no shape rule (infer)");
+    if (!op->save != !op->load)
+        return tn_fail(TN_ERROR_PLUGIN, "save and load come together or not at all");
+    if (op->state_version == 0) op->state_version = 1;
+    if (op->case_count > MOST_CASES || (op->case_count && !op->cases))
+        return tn_fail(TN_ERROR_PLUGIN, "%llu cases", (unsigned long long)op->case_count);
+    op->variant = copy_text(arena, op->variant, &failed);
+    op->doc = copy_text(arena, op->doc, &failed);
+    op->expression = copy_text(arena, op->expression, &failed);
+    op->cases = copy_texts(arena, op->cases, op->case_count, &failed);
+    if (failed) return tn_fail_memory("an operator");
+    TN_TRY(copy_ports(arena, op, entry));
+    return copy_fields(arena, op);
+}
+
+tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op,
+                                    tn_operator_entry **out_entry) {
+    bool failed = false;
+    if (!op || op->size < offsetof(tn_operator, infer) + sizeof(op->infer) ||
+        op->size > MOST_ITEM_BYTES)
+        return tn_fail(TN_ERROR_PLUGIN,
+                       op ? "an operator's table says it has %u bytes"
+                          : "an operator's table is null",
+                       op ? op->size : 0);
+    tn_operator *copy = tn_arena_allocate(arena, 1, sizeof(*copy));
+    tn_operator_entry *entry = tn_arena_allocate(arena, 1, sizeof(*entry));
+    if (!copy || !entry) return tn_fail_memory("an operator");
+    memcpy(copy, op, op->size < sizeof(*copy) ? op->size : sizeof(*copy));
+    copy->size = sizeof(*copy);
+    if (!copy->name || !copy->name[0]) return tn_fail(TN_ERROR_PLUGIN, "an operator has no name");
+    copy->name = copy_text(arena, copy->name, &failed);
+    copy->domain = copy_text(arena, copy->domain ? copy->domain : "", &failed);
+    if (failed) return tn_fail_memory("an operator");
+    const tn_status status = copy_operator(arena, copy, entry);
+    if (status != TN_OK)
+        return tn_error_at(status, "operator %s%s%s", copy->domain, copy->domain[0] ? "::" : "",
+                           copy->name);
+    entry->op = copy;
+    *out_entry = entry;
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * kernels */
+
+/* A kernel without a table takes every type, linear. */
+static tn_status any_combination(tn_arena *arena, tn_combination *out_combination) {
+    return tn_combination_parse(arena, "*?... -> *?...", out_combination);
+}
+
+static tn_status copy_combinations(tn_arena *arena, tn_kernel *kernel, tn_kernel_entry *entry) {
+    bool failed = false;
+    const uint32_t count = kernel->combination_count;
+    if (count > MOST_COMBINATIONS || (count && !kernel->combinations))
+        return tn_fail(TN_ERROR_PLUGIN, "%u combinations: expected at most %d, and their table",
+                       count, MOST_COMBINATIONS);
+    tn_combination *combinations =
+        tn_arena_allocate(arena, count ? count : 1, sizeof(*combinations));
+    if (!combinations) return tn_fail_memory("a kernel's combinations");
+    kernel->combinations = copy_texts(arena, kernel->combinations, count, &failed);
+    if (failed) return tn_fail_memory("a kernel's combinations");
+    for (uint32_t i = 0; i < count; i++)
+        TN_TRY(tn_combination_parse(arena, kernel->combinations[i], &combinations[i]));
+    if (count == 0) TN_TRY(any_combination(arena, &combinations[0]));
+    entry->combinations = combinations;
+    entry->combination_count = count ? count : 1;
+    return TN_OK;
+}
+
+static tn_status copy_kernel(tn_arena *arena, tn_kernel *kernel, tn_kernel_entry *entry) {
+    bool failed = false;
+    if (!kernel->run) return tn_fail(TN_ERROR_PLUGIN, "there is no run");
+    if (!kernel->device || !kernel->device[0])
+        return tn_fail(TN_ERROR_PLUGIN, "there is no device");
+    if ((kernel->release && !kernel->prepare) || (kernel->close && !kernel->open))
+        return tn_fail(TN_ERROR_PLUGIN, "release needs prepare, close needs open");
+    kernel->device = copy_text(arena, kernel->device, &failed);
+    kernel->doc = copy_text(arena, kernel->doc, &failed);
+    kernel->requires_features = copy_text(arena, kernel->requires_features, &failed);
+    if (kernel->revision == 0) kernel->revision = 1;
+    return failed ? tn_fail_memory("a kernel") : copy_combinations(arena, kernel, entry);
+}
+
+tn_status tn_registry_copy_kernel(tn_arena *arena, const tn_kernel *kernel,
+                                  tn_kernel_entry **out_entry) {
+    bool failed = false;
+    if (!kernel || kernel->size < offsetof(tn_kernel, run) + sizeof(kernel->run) ||
+        kernel->size > MOST_ITEM_BYTES)
+        return tn_fail(TN_ERROR_PLUGIN,
+                       kernel ? "a kernel's table says it has %u bytes"
+                              : "a kernel's table is null",
+                       kernel ? kernel->size : 0);
+    tn_kernel *copy = tn_arena_allocate(arena, 1, sizeof(*copy));
+    tn_kernel_entry *entry = tn_arena_allocate(arena, 1, sizeof(*entry));
+    if (!copy || !entry) return tn_fail_memory("a kernel");
+    memcpy(copy, kernel, kernel->size < sizeof(*copy) ? kernel->size : sizeof(*copy));
+    copy->size = sizeof(*copy);
+    if (!copy->op || !copy->op[0] || !copy->name || !copy->name[0])
+        return tn_fail(TN_ERROR_PLUGIN, "a kernel names no operator, or has no name");
+    copy->op = copy_text(arena, copy->op, &failed);
+    copy->name = copy_text(arena, copy->name, &failed);
+    copy->domain = copy_text(arena, copy->domain ? copy->domain : "", &failed);
+    if (failed) return tn_fail_memory("a kernel");
+    const tn_status status = copy_kernel(arena, copy, entry);
+    if (status != TN_OK)
+        return tn_error_at(status, "kernel '%s' of operator %s", copy->name, copy->op);
+    entry->kernel = copy;
+    *out_entry = entry;
+    return TN_OK;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables of a library, of any size and age, checked and copied into today's structs; and the arena
+ * that a library's copies live in.
+ */
+#ifndef TN_PLUGIN_REGISTRY_TABLES_H
+#define TN_PLUGIN_REGISTRY_TABLES_H
+
+#include "plugin/registry.h"
+
+/* TN_ERROR_PLUGIN says what is wrong with the table. The entry's library is left to the caller. */
+tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op,
+                                    tn_operator_entry **out_entry);
+tn_status tn_registry_copy_kernel(tn_arena *arena, const tn_kernel *kernel,
+                                  tn_kernel_entry **out_entry);
+
+tn_arena *tn_library_arena(tn_loaded_library *library);
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The runtime: what it owns, its list of libraries, its search path and its log. Public side:
+ * tenon/runtime.h. */
+#include "plugin/runtime.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "device/cpu/cpu.h"
+#include "plugin/library_private.h"
+#include "plugin/runtime_private.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ----------------------------------------------------------------------------------------------
+ * creation */
+
+static void default_options(tn_runtime *runtime, const tn_runtime_options *options) {
+    tn_runtime_options all = {0};
+    if (options) memcpy(&all, options, options->size < sizeof(all) ? options->size : sizeof(all));
+    runtime->allocator = all.allocator ? *all.allocator : *tn_allocator_default();
+    runtime->log_level = all.log_level ? all.log_level : TN_LOG_WARNING;
+    runtime->log = all.log;
+    runtime->log_user = all.log_user;
+    runtime->reads_environment = !(all.flags & TN_RUNTIME_NO_ENVIRONMENT);
+}
+
+static const char *environment(const tn_runtime *runtime, const char *name) {
+    const char *value = runtime->reads_environment ? getenv(name) : NULL;
+    return value && value[0] ? value : NULL;
+}
+
+static tn_status add_environment_paths(tn_runtime *runtime) {
+    const char *path = environment(runtime, "TENON_PLUGIN_PATH");
+    while (path && *path) {
+        const size_t length = strcspn(path, ":");
+        char *folder = tn_arena_format(runtime->arena, "%.*s", (int)length, path);
+        if (!folder) return tn_fail_memory("the search path");
+        if (length) TN_TRY(tn_runtime_add_search_path(runtime, folder));
+        path += length + (path[length] == ':');
+    }
+    return TN_OK;
+}
+
+/* lib/tenon/plugins beside the running program's bin. */
+static tn_status add_program_path(tn_runtime *runtime) {
+    char program[4096];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    if (length <= 0 || !runtime->reads_environment) return TN_OK;
+    program[length] = 0;
+    char *slash = strrchr(program, '/');
+    if (slash) *slash = 0;
+    slash = strrchr(program, '/');
+    if (!slash) return TN_OK;
+    *slash = 0;
+    const char *folder = tn_arena_format(runtime->arena, "%s/lib/tenon/plugins", program);
+    if (!folder) return tn_fail_memory("the search path");
+    return tn_file_exists(folder) ? tn_runtime_add_search_path(runtime, folder) : TN_OK;
+}
+
+static tn_status find_companions(tn_runtime *runtime) {
+    Dl_info info;
+    runtime->companions = "";
+    if (!dladdr((void *)(uintptr_t)&tn_version, &info) || !info.dli_fname) return TN_OK;
+    const char *folder = tn_path_folder(runtime->arena, info.dli_fname);
+    runtime->companions =
+        folder ? tn_arena_format(runtime->arena, "%s/tenon/kernels", folder) : NULL;
+    return runtime->companions ? TN_OK : tn_fail_memory("a path");
+}
+
+static tn_status set_up_cpu(tn_runtime *runtime) {
+    const char *level = environment(runtime, "TENON_CPU_LEVEL");
+    if (!tn_cpu_features(level, runtime->features, sizeof(runtime->features)))
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "TENON_CPU_LEVEL is '%s': expected baseline, avx2 or avx512", level);
+    tn_cpu_fingerprint(runtime->features, runtime->fingerprint, sizeof(runtime->fingerprint));
+    tn_cpu_device_init(&runtime->cpu, runtime->fingerprint);
+    return TN_OK;
+}
+
+static tn_status set_up(tn_runtime *runtime) {
+    TN_TRY(tn_arena_create(&runtime->allocator, &runtime->arena));
+    TN_TRY(set_up_cpu(runtime));
+    TN_TRY(tn_registry_create(runtime, &runtime->registry));
+    TN_TRY(find_companions(runtime));
+    TN_TRY(add_environment_paths(runtime));
+    TN_TRY(add_program_path(runtime));
+    runtime->forced_kernels = environment(runtime, "TENON_FORCE_KERNEL");
+    return tn_library_register(runtime, tn_builtin_entry, NULL);
+}
+
+tn_status tn_runtime_create(const tn_runtime_options *options, tn_runtime **out_runtime) {
+    tn_runtime probe = {0};
+    default_options(&probe, options);
+    tn_runtime *runtime = tn_allocate_zero(&probe.allocator, 1, sizeof(*runtime));
+    if (!runtime) return tn_fail_memory("a runtime");
+    default_options(runtime, options);
+    atomic_init(&runtime->references, 1);
+    tn_host_init(runtime);
+    pthread_mutex_init(&runtime->lock, NULL);
+    const tn_status status = set_up(runtime);
+    if (status != TN_OK) {
+        tn_error_copy error;
+        tn_error_save(&error);
+        tn_runtime_release(runtime);
+        tn_error_restore(&error);
+        return status;
+    }
+    *out_runtime = runtime;
+    return TN_OK;
+}
+
+tn_runtime *tn_runtime_retain(tn_runtime *runtime) {
+    if (runtime) atomic_fetch_add(&runtime->references, 1);
+    return runtime;
+}
+
+void tn_runtime_release(tn_runtime *runtime) {
+    if (!runtime || atomic_fetch_sub(&runtime->references, 1) != 1) return;
+    for (size_t i = runtime->library_count; i-- > 0;) {
+        tn_library_give_up(runtime->libraries[i], true);
+        tn_library_release(runtime->libraries[i]);
+    }
+    const tn_allocator allocator = runtime->allocator;
+    tn_deallocate(&allocator, runtime->libraries);
+    tn_deallocate(&allocator, runtime->paths);
+    tn_registry_destroy(runtime->registry);
+    tn_arena_destroy(runtime->arena);
+    pthread_mutex_destroy(&runtime->lock);
+    tn_deallocate(&allocator, runtime);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * parts */
+
+const tn_allocator *tn_runtime_allocator(const tn_runtime *runtime) {
+    return &runtime->allocator;
+}
+tn_registry *tn_runtime_registry(const tn_runtime *runtime) {
+    return runtime->registry;
+}
+const tn_device *tn_runtime_cpu(const tn_runtime *runtime) {
+    return &runtime->cpu;
+}
+const char *tn_runtime_forced_kernels(const tn_runtime *runtime) {
+    return runtime->forced_kernels;
+}
+const char *tn_runtime_cpu_features(tn_runtime *runtime) {
+    return runtime->features;
+}
+const char *tn_runtime_companion_folder(tn_runtime *runtime) {
+    return runtime->companions;
+}
+void tn_runtime_lock(tn_runtime *runtime) {
+    pthread_mutex_lock(&runtime->lock);
+}
+void tn_runtime_unlock(tn_runtime *runtime) {
+    pthread_mutex_unlock(&runtime->lock);
+}
+
+bool tn_runtime_has_features(const tn_runtime *runtime, const char *features) {
+    for (const char *at = features; *at;) {
+        at += strspn(at, ", ");
+        const size_t length = strcspn(at, ", ");
+        bool is_there = length == 0;
+        for (const char *own = runtime->features; *own && !is_there;) {
+            const size_t own_length = strcspn(own, ",");
+            is_there = own_length == length && memcmp(own, at, length) == 0;
+            own += own_length + (own[own_length] == ',');
+        }
+        if (!is_there) return false;
+        at += length;
+    }
+    return true;
+}
+
+void tn_runtime_log(const tn_runtime *runtime, uint32_t level, const char *format, ...) {
+    char text[1024];
+    if (!runtime->log || level > runtime->log_level) return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    runtime->log(runtime->log_user, level, text);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * libraries */
+
+tn_loaded_library *tn_runtime_find_loaded(tn_runtime *runtime, uint64_t hash, const char *name) {
+    for (size_t i = 0; i < runtime->library_count; i++) {
+        tn_loaded_library *library = runtime->libraries[i];
+        if (hash ? library->hash == hash : name && strcmp(library->name, name) == 0) return library;
+    }
+    return NULL;
+}
+
+tn_status tn_runtime_add_loaded(tn_runtime *runtime, tn_loaded_library *library) {
+    TN_TRY(tn_grow(&runtime->allocator, (void **)&runtime->libraries, &runtime->library_capacity,
+                   runtime->library_count + 1, sizeof(*runtime->libraries)));
+    runtime->libraries[runtime->library_count++] = library;
+    return TN_OK;
+}
+
+tn_status tn_runtime_load_library(tn_runtime *runtime, const char *path) {
+    return tn_library_load(runtime, path, NULL);
+}
+
+tn_status tn_runtime_register_library(tn_runtime *runtime, tn_library_entry entry) {
+    return tn_library_register(runtime, entry, NULL);
+}
+
+static tn_status fail_no_library(const tn_runtime *runtime, const char *name) {
+    tn_nearest nearest;
+    tn_nearest_init(&nearest, name);
+    for (size_t i = 0; i < runtime->library_count; i++)
+        tn_nearest_offer(&nearest, runtime->libraries[i]->name);
+    return tn_fail(TN_ERROR_NOT_FOUND, "no library '%s' is loaded%s%s%s", name,
+                   nearest.best ? ": the nearest is '" : "", nearest.best ? nearest.best : "",
+                   nearest.best ? "'" : "");
+}
+
+tn_status tn_runtime_unload_library(tn_runtime *runtime, const char *name) {
+    tn_status status = TN_OK;
+    tn_loaded_library *gone = NULL;
+    tn_runtime_lock(runtime);
+    size_t i = 0;
+    while (i < runtime->library_count && strcmp(runtime->libraries[i]->name, name) != 0)
+        i++;
+    if (i == runtime->library_count) {
+        status = fail_no_library(runtime, name);
+    } else if (tn_library_give_up(runtime->libraries[i], false)) {
+        gone = runtime->libraries[i];
+        runtime->library_count--;
+        memmove(&runtime->libraries[i], &runtime->libraries[i + 1],
+                (runtime->library_count - i) * sizeof(*runtime->libraries));
+    }
+    tn_runtime_unlock(runtime);
+    tn_library_release(gone);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * search path */
+
+tn_status tn_runtime_add_search_path(tn_runtime *runtime, const char *directory) {
+    if (!directory || !directory[0])
+        return tn_fail(TN_ERROR_ARGUMENT, "the path of a directory is empty");
+    tn_runtime_lock(runtime);
+    char *copy = tn_arena_text(runtime->arena, directory);
+    tn_status status = copy ? TN_OK : tn_fail_memory("the search path");
+    if (status == TN_OK)
+        status = tn_grow(&runtime->allocator, (void **)&runtime->paths, &runtime->path_capacity,
+                         runtime->path_count + 1, sizeof(*runtime->paths));
+    if (status == TN_OK) runtime->paths[runtime->path_count++] = copy;
+    tn_runtime_unlock(runtime);
+    return status;
+}
+
+size_t tn_runtime_search_path_count(tn_runtime *runtime) {
+    return runtime->path_count;
+}
+const char *tn_runtime_search_path(tn_runtime *runtime, size_t index) {
+    return runtime->paths[index];
+}
+
+tn_status tn_runtime_load_directory(tn_runtime *runtime, const char *directory) {
+    tn_arena *arena;
+    size_t count = 0;
+    const char *const *paths;
+    if (!directory || !tn_file_exists(directory))
+        return tn_fail(TN_ERROR_NOT_FOUND, "there is no directory '%s'",
+                       directory ? directory : "");
+    TN_TRY(tn_arena_create(&runtime->allocator, &arena));
+    tn_status status = tn_library_list_folder(arena, directory, &count, &paths);
+    for (size_t i = 0; status == TN_OK && i < count; i++)
+        status = tn_runtime_load_library(runtime, paths[i]);
+    tn_arena_destroy(arena);
+    return status;
+}
+
+tn_status tn_runtime_load_companions(tn_runtime *runtime) {
+    tn_arena *arena;
+    size_t count = 0;
+    const char *const *paths;
+    tn_runtime_lock(runtime);
+    const bool are_loaded = runtime->has_companions;
+    runtime->has_companions = true;
+    tn_runtime_unlock(runtime);
+    if (are_loaded || !runtime->companions[0]) return TN_OK;
+    TN_TRY(tn_arena_create(&runtime->allocator, &arena));
+    tn_status status = tn_library_list_folder(arena, runtime->companions, &count, &paths);
+    for (size_t i = 0; status == TN_OK && i < count; i++) {
+        if (tn_runtime_load_library(runtime, paths[i]) == TN_OK) continue;
+        if (tn_last_error()->status == TN_ERROR_MEMORY)
+            status = TN_ERROR_MEMORY;
+        else
+            tn_runtime_log(runtime, TN_LOG_WARNING, "kernels of '%s' are left out: %s", paths[i],
+                           tn_last_error()->message);
+    }
+    tn_arena_destroy(arena);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * visitors */
+
+void tn_runtime_visit_libraries(tn_runtime *runtime,
+                                bool (*visit)(void *user, const tn_library_info *library),
+                                void *user) {
+    tn_runtime_lock(runtime);
+    for (size_t i = 0; i < runtime->library_count; i++) {
+        tn_library_info info;
+        tn_registry_count_library(runtime->registry, runtime->libraries[i], &info);
+        if (!visit(user, &info)) break;
+    }
+    tn_runtime_unlock(runtime);
+}
+
+void tn_runtime_visit_operators(tn_runtime *runtime,
+                                bool (*visit)(void *user, const tn_operator *op,
+                                              const tn_library_info *library),
+                                void *user) {
+    tn_registry_visit_operators(runtime->registry, visit, user);
+}
+
+void tn_runtime_visit_kernels(tn_runtime *runtime,
+                              bool (*visit)(void *user, const tn_kernel *kernel,
+                                            const tn_library_info *library),
+                              void *user) {
+    tn_registry_visit_kernels(runtime->registry, visit, user);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The runtime's members, for runtime.c and host.c alone. */
+#ifndef TN_PLUGIN_RUNTIME_PRIVATE_H
+#define TN_PLUGIN_RUNTIME_PRIVATE_H
+
+#include "plugin/runtime.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct tn_runtime {
+    tn_host host; /* first: a tn_host pointer is a runtime pointer */
+    atomic_uint references;
+    tn_allocator allocator;
+    tn_arena *arena;
+    tn_log_function log;
+    void *log_user;
+    uint32_t log_level;
+    bool reads_environment, has_companions;
+    pthread_mutex_t lock; /* of the libraries and the search path */
+    tn_registry *registry;
+    tn_loaded_library **libraries;
+    size_t library_count, library_capacity;
+    tn_loaded_library *loading; /* whose load callback runs */
+    char last_log[512];         /* the last error that a library logged */
+    const char **paths;
+    size_t path_count, path_capacity;
+    const char *companions, *forced_kernels;
+    tn_device cpu;
+    char features[256], fingerprint[384];
+};
+
+void tn_host_init(tn_runtime *runtime);
+
+#endif
