@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An allocator for tests: counts what lives, and refuses one allocation when it is told to, so that
+ * each can be made to fail in turn. Not for several threads.
+ */
+#ifndef TN_TESTS_FAILING_ALLOCATOR_H
+#define TN_TESTS_FAILING_ALLOCATOR_H
+
+#include <stdlib.h>
+#include <tenon/runtime.h>
+
+typedef struct failing_allocator {
+    tn_allocator functions;
+    uint64_t allocations; /* asked for so far */
+    uint64_t fail_at;     /* the number of the one to refuse, from 1; 0: none */
+    int64_t live;         /* blocks not yet given back */
+} failing_allocator;
+
+static void *failing_allocate(void *user, uint64_t bytes, uint64_t alignment) {
+    failing_allocator *allocator = user;
+    if (++allocator->allocations == allocator->fail_at) return NULL;
+    if (bytes > (uint64_t)1 << 32) return NULL;
+    uint64_t room = (bytes + alignment - 1) / alignment * alignment;
+    void *memory = aligned_alloc((size_t)alignment, (size_t)(room ? room : alignment));
+    allocator->live += memory != NULL;
+    return memory;
+}
+
+static void failing_deallocate(void *user, void *memory) {
+    if (memory) ((failing_allocator *)user)->live--;
+    free(memory);
+}
+
+static void failing_allocator_init(failing_allocator *allocator) {
+    *allocator = (failing_allocator){.functions = {.size = sizeof(tn_allocator),
+                                                   .user = allocator,
+                                                   .allocate = failing_allocate,
+                                                   .deallocate = failing_deallocate}};
+}
+
+#endif
