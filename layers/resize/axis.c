@@ -82,12 +82,14 @@ static int64_t clamp(double x, int64_t low, int64_t high) {
 bool tn_resize_taps(const tn_resize_plan *plan, uint32_t index, int64_t position,
                     int64_t *out_indices, double *out_weights) {
     const tn_resize_axis *axis = &plan->axes[index];
+    out_indices[0] = position;
+    out_weights[0] = 1;
+    if (axis->is_identity) return true;
     double x = find_position(plan, axis, position), sum = 0;
     double last = (double)(axis->input - 1);
     if (plan->coordinates == TN_RESIZE_TF_CROP_AND_RESIZE && !(x >= 0 && x <= last)) return false;
     if (plan->mode == TN_RESIZE_NEAREST) {
         out_indices[0] = clamp(round_position(plan, axis, x), 0, axis->input - 1);
-        out_weights[0] = 1;
         return true;
     }
     double left = floor(x);

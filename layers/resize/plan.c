@@ -167,7 +167,7 @@ static tn_status finish_axis(tn_call *call, tn_resize_plan *plan, uint32_t index
                                 index, (long long)axis->output);
     axis->is_identity = axis->input == axis->output &&
                         axis->scale_numerator == axis->scale_denominator && axis->roi_begin == 0 &&
-                        axis->roi_end == 1 && plan->coordinates != TN_RESIZE_TF_HALF_PIXEL_FOR_NN;
+                        axis->roi_end == 1;
     axis->taps = 1;
     axis->filter_scale = 1;
     if (axis->is_identity || axis->output == 0 || plan->mode == TN_RESIZE_NEAREST) return TN_OK;
