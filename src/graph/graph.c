@@ -161,6 +161,17 @@ static tn_status copy_slots(tn_graph *graph, const tn_tensor_id *from, uint32_t 
     return TN_OK;
 }
 
+/* An output that nobody wants is absent only where its port is optional: an operator may count on
+ * all others. */
+static tn_status make_outputs(tn_graph *graph, tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        const tn_port *port = tn_graph_output_port(node->entry->op, i);
+        if (node->outputs[i] != TN_NO_TENSOR || (port->flags & TN_PORT_OPTIONAL)) continue;
+        TN_TRY(tn_graph_add_tensor(graph, NULL, TN_NONE, &node->outputs[i]));
+    }
+    return TN_OK;
+}
+
 static tn_status fill_node(tn_graph *graph, tn_graph_node *node, const char *name,
                            uint64_t attribute_count, const tn_attribute *const *attributes) {
     const tn_operator *op = node->entry->op;
@@ -169,6 +180,7 @@ static tn_status fill_node(tn_graph *graph, tn_graph_node *node, const char *nam
                      : tn_arena_format(graph->arena, "%s_%zu", op->name, graph->node_count);
     if (!node->name) return tn_fail_memory("a node's name");
     TN_TRY(tn_graph_check_node(graph, node));
+    TN_TRY(make_outputs(graph, node));
     TN_TRY(tn_graph_copy_attributes(graph, attribute_count, attributes, false, &node->attributes));
     node->attribute_count = attribute_count;
     return tn_fields_parse(graph->arena, op, attribute_count, node->attributes, &node->params);

@@ -29,7 +29,8 @@ typedef struct tn_graph_tensor {
 
 /* A node's inputs and outputs are as many as the operator's ports: absent optional ones at the end
  * are there as TN_NO_TENSOR, so that callbacks may look at every fixed port. Only tensors of a
- * variadic port are counted by the node. */
+ * variadic port are counted by the node. An output is absent only where its port is optional: one
+ * that nobody named is a tensor that nobody uses. */
 typedef struct tn_graph_node {
     const char *name;               /* never null, unique is not promised */
     const tn_operator_entry *entry; /* counted: the graph holds one of its library */

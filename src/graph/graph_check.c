@@ -59,7 +59,10 @@ static tn_status check_outputs(const tn_operator *op, const tn_graph_node *node)
             return tn_fail(TN_ERROR_ARGUMENT,
                            "gives at most %" PRIu32 " outputs, but %" PRIu32 " were named",
                            op->output_count, node->output_count);
-    return TN_OK;
+    if (op->output_count == 0) return TN_OK;
+    const tn_port *last = &op->outputs[op->output_count - 1];
+    if (!(last->flags & TN_PORT_VARIADIC)) return TN_OK;
+    return check_variadic(last, node->output_count - (op->output_count - 1), "output");
 }
 
 tn_status tn_graph_check_node(const tn_graph *graph, const tn_graph_node *node) {

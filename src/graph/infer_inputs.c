@@ -82,7 +82,9 @@ static tn_status check_names(const tn_inference *inference, const tn_shape *shap
 static tn_status set_input(tn_inference *inference, tn_tensor_id id, const tn_shape *shape) {
     const tn_graph_tensor *tensor = &inference->graph->tensors[id];
     tn_inferred_tensor *inferred = &inference->tensors[id];
-    TN_TRY(tn_tensor_init(&inferred->storage, tensor->type, TN_LINEAR, shape));
+    tn_shape checked;
+    TN_TRY(tn_shape_set(&checked, shape->rank, shape->extents));
+    TN_TRY(tn_tensor_init(&inferred->storage, tensor->type, TN_LINEAR, &checked));
     inferred->storage.tensor.name = tensor->name;
     inferred->storage.tensor.quantization = tensor->quantization;
     inferred->is_known = true;
@@ -122,7 +124,9 @@ tn_status tn_inference_set(tn_inference *inference, tn_tensor_id tensor, const t
         return tn_fail(TN_ERROR_ARGUMENT, "the graph has no tensor number %" PRIu32, tensor);
     tn_inferred_tensor *inferred = &inference->tensors[tensor];
     tn_tensor old = inferred->storage.tensor;
-    TN_TRY(tn_tensor_init(&inferred->storage, old.type, TN_LINEAR, shape));
+    tn_shape checked;
+    TN_TRY(tn_shape_set(&checked, shape->rank, shape->extents));
+    TN_TRY(tn_tensor_init(&inferred->storage, old.type, TN_LINEAR, &checked));
     inferred->storage.tensor.name = old.name;
     inferred->storage.tensor.quantization = old.quantization;
     inferred->is_known = true;

@@ -136,6 +136,24 @@ static void test_absent_ports_at_the_end_are_there_as_no_tensor(void **state) {
     assert_int_equal(graph->nodes[0].outputs[1], TN_NO_TENSOR);
 }
 
+static void test_an_unwanted_output_is_there_unless_its_port_is_optional(void **state) {
+    tn_graph *graph = ((graph_test *)*state)->graph;
+    tn_tensor_id x = add_input(graph, "x", TN_F32, 1, EXTENTS(6)), outputs[2];
+    const char *names[] = {"", ""};
+    tn_node_description node = {.size = sizeof(node),
+                                .domain = "tiny",
+                                .op = "Fields",
+                                .name = "n",
+                                .input_count = 1,
+                                .inputs = &x,
+                                .output_count = 2,
+                                .output_names = names};
+    assert_int_equal(tn_graph_add_node(graph, &node, outputs), TN_OK);
+    assert_int_equal(outputs[0], TN_NO_TENSOR);
+    assert_int_not_equal(graph->nodes[0].outputs[0], TN_NO_TENSOR);
+    assert_int_equal(graph->nodes[0].outputs[1], TN_NO_TENSOR);
+}
+
 static void test_a_field_out_of_range_names_node_and_field(void **state) {
     tn_graph *graph = ((graph_test *)*state)->graph;
     tn_tensor_id x = add_input(graph, "x", TN_F32, 1, EXTENTS(6)), y;
@@ -210,6 +228,7 @@ int main(void) {
         GRAPH_TEST(test_a_node_without_operator_is_refused_with_the_nearest),
         GRAPH_TEST(test_wrong_port_counts_are_refused_by_port),
         GRAPH_TEST(test_absent_ports_at_the_end_are_there_as_no_tensor),
+        GRAPH_TEST(test_an_unwanted_output_is_there_unless_its_port_is_optional),
         GRAPH_TEST(test_a_field_out_of_range_names_node_and_field),
         GRAPH_TEST(test_the_opset_decides_the_version),
         GRAPH_TEST(test_a_copy_has_its_own_parameters_and_shared_data),
