@@ -17,10 +17,11 @@ typedef struct tn_plan_profile {
 } tn_plan_profile;
 
 struct tn_plan {
+    tn_runtime *runtime; /* counted */
     const tn_allocator *allocator;
     void *data;
     size_t bytes;
-    char *report; /* JSON */
+    char *report; /* JSON, or null */
 };
 
 /* Serialises an optimised, sorted graph, its profiles (one an input) and the programs lowered from
@@ -31,13 +32,16 @@ tn_status tn_plan_write(const tn_graph *graph, const tn_plan_profile *profiles,
 
 /* A plan read back. `graph` has constants that point into `file` (which the graph owns). Operators
  * come from the registry; what the manifest names is found and loaded first. Programs are as stored
- * and checked. */
+ * and checked; those of this device whose kernels' libraries are not to be had are left out (with a
+ * warning in the log), so that the graph is lowered again. */
 typedef struct tn_plan_contents {
     tn_graph *graph;
     tn_arena *arena;
     tn_plan_profile *profiles;
     uint32_t program_count;
     const tn_program **programs;
+    tn_loaded_library **libraries; /* counted: what the manifest named */
+    uint32_t library_count;
 } tn_plan_contents;
 typedef struct tn_plan_read_options {
     bool is_exact;

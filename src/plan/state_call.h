@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The call of save, load and upgrade, which take more than a tn_call. For state.c and upgrade.c. */
+#ifndef TN_PLAN_STATE_CALL_H
+#define TN_PLAN_STATE_CALL_H
+
+#include "plan/state.h"
+
+/* `call` is first: a callback that gets it finds the rest behind it. */
+typedef struct tn_plan_state_call {
+    tn_call call;
+    tn_call_scope scope;
+    void *data; /* save, load */
+    uint64_t bytes;
+    uint32_t from; /* upgrade */
+} tn_plan_state_call;
+
+/* Must not be moved afterwards. */
+void tn_plan_state_call_init(tn_plan_state_call *state, const tn_plan_node_context *context);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The programs of a plan, with the plan's numbers of tensors and nodes; see writer.h. */
+#include "plan/writer.h"
+
+#include "base/status.h"
+
+static tn_status write_epilogues(tn_plan_writer *writer, const tn_program_step *step,
+                                 Tenon__Plan__Step *message) {
+    message->epilogues =
+        tn_arena_allocate(writer->arena, step->epilogue_count, sizeof(*message->epilogues));
+    if (!message->epilogues) return tn_fail_memory("writing a plan");
+    for (uint32_t i = 0; i < step->epilogue_count; i++)
+        message->epilogues[message->n_epilogues++] = writer->node_numbers[step->epilogues[i]];
+    return TN_OK;
+}
+
+static tn_status write_step(tn_plan_writer *writer, const tn_program_step *step,
+                            Tenon__Plan__Step *message) {
+    tenon__plan__step__init(message);
+    message->kind = step->kind;
+    message->node = step->node == TN_NO_NODE ? 0 : writer->node_numbers[step->node] + 1;
+    message->kernel = tn_plan_writer_text(step->kernel);
+    message->library = tn_plan_writer_text(step->library);
+    message->tactic = step->tactic;
+    message->is_in_place = step->is_in_place;
+    message->is_host = step->is_host;
+    message->nanoseconds = step->nanoseconds;
+    message->n_inputs = step->input_count;
+    message->n_outputs = step->output_count;
+    message->n_operands = step->operand_count;
+    TN_TRY(write_epilogues(writer, step, message));
+    TN_TRY(tn_plan_writer_numbers(writer, step->input_count, step->inputs, NULL, &message->inputs));
+    TN_TRY(
+        tn_plan_writer_numbers(writer, step->output_count, step->outputs, NULL, &message->outputs));
+    return tn_plan_writer_numbers(writer, step->operand_count, step->operands, NULL,
+                                  &message->operands);
+}
+
+static tn_status write_values(tn_plan_writer *writer, const tn_program *program,
+                              Tenon__Plan__Program *message) {
+    void **messages;
+    TN_TRY(tn_plan_writer_messages(writer, program->value_count, sizeof(Tenon__Plan__ProgramValue),
+                                   &messages));
+    message->values = (Tenon__Plan__ProgramValue **)messages;
+    for (uint32_t v = 0; v < program->value_count; v++) {
+        const tn_program_value *value = &program->values[v];
+        if (writer->tensor_numbers[value->tensor] == TN_NO_TENSOR)
+            return tn_fail(TN_ERROR_INTERNAL,
+                           "a program has a value of tensor '%s', which nobody "
+                           "needs",
+                           writer->graph->tensors[value->tensor].name);
+        Tenon__Plan__ProgramValue *written = message->values[message->n_values++];
+        tenon__plan__program_value__init(written);
+        written->tensor = writer->tensor_numbers[value->tensor];
+        written->format = value->format;
+        written->type = value->type;
+    }
+    return TN_OK;
+}
+
+static tn_status write_program(tn_plan_writer *writer, const tn_program *program,
+                               Tenon__Plan__Program *message) {
+    void **messages;
+    tenon__plan__program__init(message);
+    message->fingerprint = tn_plan_writer_text(program->fingerprint);
+    message->threads = program->threads;
+    TN_TRY(write_values(writer, program, message));
+    TN_TRY(
+        tn_plan_writer_messages(writer, program->step_count, sizeof(Tenon__Plan__Step), &messages));
+    message->steps = (Tenon__Plan__Step **)messages;
+    for (uint32_t s = 0; s < program->step_count; s++)
+        TN_TRY(write_step(writer, &program->steps[s], message->steps[message->n_steps++]));
+    message->n_input_values = writer->graph->input_count;
+    message->n_output_values = writer->graph->output_count;
+    TN_TRY(tn_plan_writer_numbers(writer, message->n_input_values, program->input_values, NULL,
+                                  &message->input_values));
+    return tn_plan_writer_numbers(writer, message->n_output_values, program->output_values, NULL,
+                                  &message->output_values);
+}
+
+/* What comes out is what a reader would check: a mistake shows when the plan is written. */
+tn_status tn_plan_write_programs(tn_plan_writer *writer) {
+    Tenon__Plan__Plan *plan = &writer->plan;
+    void **messages;
+    TN_TRY(tn_plan_writer_messages(writer, writer->program_count, sizeof(Tenon__Plan__Program),
+                                   &messages));
+    plan->programs = (Tenon__Plan__Program **)messages;
+    for (uint32_t p = 0; p < writer->program_count; p++) {
+        TN_TRY(tn_program_check(writer->programs[p], writer->graph));
+        TN_TRY(write_program(writer, writer->programs[p], plan->programs[plan->n_programs++]));
+    }
+    return TN_OK;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tensors of a plan, its outputs and the profiles of its inputs; see writer.h. */
+#include "plan/writer.h"
+
+#include "base/status.h"
+
+static tn_status write_quantization(tn_plan_writer *writer, const tn_quantization *from,
+                                    Tenon__Plan__Quantization **out_message) {
+    Tenon__Plan__Quantization *message = tn_arena_allocate(writer->arena, 1, sizeof(*message));
+    if (!message) return tn_fail_memory("writing a plan");
+    tenon__plan__quantization__init(message);
+    message->axis = from->axis;
+    message->n_scale = (size_t)from->count;
+    message->scale = (float *)(uintptr_t)from->scale;
+    message->n_zero_point = from->zero_point ? (size_t)from->count : 0;
+    message->zero_point = (int32_t *)(uintptr_t)from->zero_point;
+    *out_message = message;
+    return TN_OK;
+}
+
+static tn_status write_extent_names(tn_plan_writer *writer, const tn_graph_tensor *tensor,
+                                    Tenon__Plan__Tensor *message) {
+    bool has_names = false;
+    for (uint32_t i = 0; i < tensor->shape.rank; i++)
+        has_names = has_names || tensor->extent_names[i];
+    if (!has_names) return TN_OK;
+    message->extent_names =
+        tn_arena_allocate(writer->arena, tensor->shape.rank, sizeof(*message->extent_names));
+    if (!message->extent_names) return tn_fail_memory("writing a plan");
+    message->n_extent_names = tensor->shape.rank;
+    for (uint32_t i = 0; i < tensor->shape.rank; i++)
+        message->extent_names[i] = tn_plan_writer_text(tensor->extent_names[i]);
+    return TN_OK;
+}
+
+static tn_status write_tensor(tn_plan_writer *writer, const tn_graph_tensor *tensor,
+                              Tenon__Plan__Tensor *message) {
+    tenon__plan__tensor__init(message);
+    message->name = tn_plan_writer_text(tensor->name);
+    message->type = tensor->type;
+    message->kind = tensor->is_constant ? 2 : tensor->is_input ? 1 : 0;
+    if (message->kind != 0 && tensor->has_shape) {
+        message->has_shape = true;
+        message->n_shape = tensor->shape.rank;
+        message->shape = (int64_t *)(uintptr_t)tensor->shape.extents;
+        TN_TRY(write_extent_names(writer, tensor, message));
+    }
+    if (tensor->is_constant) {
+        message->bytes = tensor->bytes;
+        TN_TRY(tn_plan_writer_weight(writer, tensor->data, tensor->bytes, &message->offset));
+    }
+    if (!tensor->quantization) return TN_OK;
+    return write_quantization(writer, tensor->quantization, &message->quantization);
+}
+
+tn_status tn_plan_write_tensors(tn_plan_writer *writer) {
+    const tn_graph *graph = writer->graph;
+    Tenon__Plan__Plan *plan = &writer->plan;
+    void **messages;
+    TN_TRY(tn_plan_writer_messages(writer, writer->tensor_count, sizeof(Tenon__Plan__Tensor),
+                                   &messages));
+    plan->tensors = (Tenon__Plan__Tensor **)messages;
+    for (size_t t = 0; t < graph->tensor_count; t++)
+        if (writer->tensor_numbers[t] != TN_NO_TENSOR)
+            TN_TRY(write_tensor(writer, &graph->tensors[t], plan->tensors[plan->n_tensors++]));
+    plan->inputs = tn_arena_allocate(writer->arena, graph->input_count, sizeof(*plan->inputs));
+    if (!plan->inputs) return tn_fail_memory("writing a plan");
+    for (size_t i = 0; i < graph->input_count; i++)
+        plan->inputs[plan->n_inputs++] = writer->tensor_numbers[graph->inputs[i]];
+    return TN_OK;
+}
+
+tn_status tn_plan_write_outputs(tn_plan_writer *writer) {
+    const tn_graph *graph = writer->graph;
+    Tenon__Plan__Plan *plan = &writer->plan;
+    void **messages;
+    TN_TRY(tn_plan_writer_messages(writer, graph->output_count, sizeof(Tenon__Plan__Output),
+                                   &messages));
+    plan->outputs = (Tenon__Plan__Output **)messages;
+    for (size_t i = 0; i < graph->output_count; i++) {
+        Tenon__Plan__Output *output = plan->outputs[plan->n_outputs++];
+        tenon__plan__output__init(output);
+        output->tensor = writer->tensor_numbers[graph->outputs[i]];
+        output->name = tn_plan_writer_text(graph->output_names[i]);
+    }
+    return TN_OK;
+}
+
+static tn_status write_point(tn_plan_writer *writer, tn_type type, const tn_shape *shape,
+                             const void *value, Tenon__Plan__Point **out_message) {
+    Tenon__Plan__Point *message = tn_arena_allocate(writer->arena, 1, sizeof(*message));
+    if (!message) return tn_fail_memory("writing a plan");
+    tenon__plan__point__init(message);
+    message->n_shape = shape->rank;
+    message->shape = (int64_t *)(uintptr_t)shape->extents;
+    if (value) {
+        message->has_value = true;
+        TN_TRY(tn_format_bytes(TN_LINEAR, type, shape, &message->value.len));
+        message->value.data = (uint8_t *)(uintptr_t)value;
+    }
+    *out_message = message;
+    return TN_OK;
+}
+
+static tn_status write_profile(tn_plan_writer *writer, tn_type type, const tn_plan_profile *profile,
+                               Tenon__Plan__Profile *message) {
+    tenon__plan__profile__init(message);
+    message->is_free = profile->is_free;
+    TN_TRY(write_point(writer, type, &profile->minimum, profile->minimum_value, &message->minimum));
+    TN_TRY(write_point(writer, type, &profile->optimum, profile->optimum_value, &message->optimum));
+    return write_point(writer, type, &profile->maximum, profile->maximum_value, &message->maximum);
+}
+
+tn_status tn_plan_write_profiles(tn_plan_writer *writer) {
+    const tn_graph *graph = writer->graph;
+    Tenon__Plan__Plan *plan = &writer->plan;
+    void **messages;
+    TN_TRY(tn_plan_writer_messages(writer, graph->input_count, sizeof(Tenon__Plan__Profile),
+                                   &messages));
+    plan->profiles = (Tenon__Plan__Profile **)messages;
+    for (size_t i = 0; i < graph->input_count; i++) {
+        tn_status status = write_profile(writer, graph->tensors[graph->inputs[i]].type,
+                                         &writer->profiles[i], plan->profiles[plan->n_profiles++]);
+        if (status != TN_OK)
+            return tn_error_at(status, "input '%s'", graph->tensors[graph->inputs[i]].name);
+    }
+    return TN_OK;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writing a plan: numbers what is needed, fills the description message, packs it and copies the
+ * weights behind it. The same contents give the same bytes. The parts are in write_*.c.
+ */
+#include "plan/writer.h"
+
+#include "base/status.h"
+
+#include <string.h>
+
+char *tn_plan_writer_text(const char *text) {
+    return (char *)(uintptr_t)(text ? text : "");
+}
+
+tn_status tn_plan_writer_messages(tn_plan_writer *writer, size_t count, size_t bytes,
+                                  void ***out_messages) {
+    void **messages = tn_arena_allocate(writer->arena, count, sizeof(*messages));
+    unsigned char *items = tn_arena_allocate(writer->arena, count, bytes);
+    if (!messages || !items) return tn_fail_memory("writing a plan");
+    for (size_t i = 0; i < count; i++)
+        messages[i] = items + i * bytes;
+    *out_messages = messages;
+    return TN_OK;
+}
+
+tn_status tn_plan_writer_numbers(tn_plan_writer *writer, size_t count, const uint32_t *numbers,
+                                 const uint32_t *map, uint32_t **out_numbers) {
+    uint32_t *written = tn_arena_allocate(writer->arena, count, sizeof(*written));
+    if (!written) return tn_fail_memory("writing a plan");
+    for (size_t i = 0; i < count; i++)
+        if (numbers[i] != UINT32_MAX) written[i] = (map ? map[numbers[i]] : numbers[i]) + 1;
+    *out_numbers = written;
+    return TN_OK;
+}
+
+tn_status tn_plan_writer_weight(tn_plan_writer *writer, const void *data, size_t bytes,
+                                uint64_t *out_offset) {
+    size_t offset, end;
+    *out_offset = 0;
+    if (bytes == 0) return TN_OK;
+    if (!tn_align_size(writer->weight_bytes, TN_PLAN_WEIGHT_ALIGNMENT, &offset) ||
+        !tn_add_size(offset, bytes, &end))
+        return tn_fail_memory("the weights of a plan");
+    TN_TRY(tn_grow(writer->allocator, (void **)&writer->weights, &writer->weight_capacity,
+                   writer->weight_count + 1, sizeof(*writer->weights)));
+    writer->weights[writer->weight_count++] = (tn_plan_weight){data, offset, bytes};
+    writer->weight_bytes = end;
+    *out_offset = offset;
+    return TN_OK;
+}
+
+static void mark(tn_plan_writer *writer, uint32_t count, const tn_tensor_id *tensors) {
+    for (uint32_t i = 0; i < count; i++)
+        if (tensors[i] != TN_NO_TENSOR) writer->tensor_numbers[tensors[i]] = 0;
+}
+
+/* Inputs and outputs of the graph, and what living nodes read and make, in the graph's order. */
+static tn_status number_all(tn_plan_writer *writer) {
+    const tn_graph *graph = writer->graph;
+    writer->tensor_numbers = tn_arena_allocate(writer->arena, graph->tensor_count + 1, 4);
+    writer->node_numbers = tn_arena_allocate(writer->arena, graph->node_count + 1, 4);
+    if (!writer->tensor_numbers || !writer->node_numbers) return tn_fail_memory("writing a plan");
+    memset(writer->tensor_numbers, 0xff, graph->tensor_count * 4);
+    for (size_t n = 0; n < graph->node_count; n++) {
+        const tn_graph_node *node = &graph->nodes[n];
+        writer->node_numbers[n] = node->is_dead ? TN_NO_NODE : writer->node_count++;
+        if (node->is_dead) continue;
+        mark(writer, node->input_count, node->inputs);
+        mark(writer, node->output_count, node->outputs);
+    }
+    mark(writer, (uint32_t)graph->input_count, graph->inputs);
+    mark(writer, (uint32_t)graph->output_count, graph->outputs);
+    for (size_t t = 0; t < graph->tensor_count; t++)
+        if (writer->tensor_numbers[t] == 0) writer->tensor_numbers[t] = writer->tensor_count++;
+    return TN_OK;
+}
+
+static tn_status fill(tn_plan_writer *writer) {
+    tenon__plan__plan__init(&writer->plan);
+    writer->plan.producer = tn_plan_writer_text(tn_version());
+    writer->plan.name = tn_plan_writer_text(writer->graph->name);
+    TN_TRY(number_all(writer));
+    TN_TRY(tn_plan_write_manifest(writer));
+    TN_TRY(tn_plan_write_tensors(writer));
+    TN_TRY(tn_plan_write_outputs(writer));
+    TN_TRY(tn_plan_write_nodes(writer));
+    TN_TRY(tn_plan_write_profiles(writer));
+    return tn_plan_write_programs(writer);
+}
+
+static tn_status pack(tn_plan_writer *writer, tn_plan *plan) {
+    tn_plan_layout layout;
+    size_t description_bytes = tenon__plan__plan__get_packed_size(&writer->plan);
+    TN_TRY(tn_plan_layout_make(description_bytes, writer->weight_bytes, &layout));
+    plan->data = tn_allocate_aligned(writer->allocator, layout.bytes, TN_PLAN_WEIGHT_ALIGNMENT);
+    if (!plan->data) return tn_fail_memory("a plan");
+    plan->bytes = layout.bytes;
+    memset(plan->data, 0, layout.bytes);
+    unsigned char *data = plan->data;
+    tenon__plan__plan__pack(&writer->plan, data + layout.sections[0].offset);
+    for (size_t i = 0; i < writer->weight_count; i++) {
+        const tn_plan_weight *weight = &writer->weights[i];
+        memcpy(data + layout.sections[1].offset + weight->offset, weight->data, weight->bytes);
+    }
+    tn_plan_layout_write(&layout, data);
+    return TN_OK;
+}
+
+static tn_status make_plan(tn_plan_writer *writer, tn_plan **out_plan) {
+    tn_plan *plan = tn_allocate_zero(writer->allocator, 1, sizeof(*plan));
+    if (!plan) return tn_fail_memory("a plan");
+    plan->allocator = writer->allocator;
+    plan->runtime = tn_runtime_retain(writer->graph->runtime);
+    tn_status status = pack(writer, plan);
+    if (status == TN_OK)
+        *out_plan = plan;
+    else
+        tn_plan_destroy(plan);
+    return status;
+}
+
+tn_status tn_plan_write(const tn_graph *graph, const tn_plan_profile *profiles,
+                        uint32_t program_count, const tn_program *const *programs,
+                        tn_plan **out_plan) {
+    tn_plan_writer writer = {.graph = graph,
+                             .profiles = profiles,
+                             .program_count = program_count,
+                             .programs = programs,
+                             .allocator = graph->allocator};
+    TN_TRY(tn_arena_create(writer.allocator, &writer.arena));
+    tn_status status = fill(&writer);
+    if (status == TN_OK) status = make_plan(&writer, out_plan);
+    tn_deallocate(writer.allocator, writer.weights);
+    tn_arena_destroy(writer.arena);
+    return status;
+}
