@@ -51,11 +51,11 @@ void tn_broadcast_init(tn_broadcast_rows *rows, uint32_t rank, const int64_t *sh
 
 void tn_broadcast_add(tn_broadcast_rows *rows, uint32_t rank, const int64_t *shape) {
     int64_t *strides = rows->strides[rows->input_count++];
-    int64_t step = 1;
+    uint64_t step = 1; /* unsigned: in an empty tensor it may not fit, and is not used */
     for (uint32_t i = 0; i < rank; i++) {
         uint32_t axis = rank - 1 - i;
-        strides[rows->rank - 1 - i] = shape[axis] == 1 ? 0 : step;
-        step *= shape[axis];
+        strides[rows->rank - 1 - i] = shape[axis] == 1 ? 0 : (int64_t)step;
+        step *= (uint64_t)shape[axis];
     }
 }
 

@@ -68,18 +68,23 @@ bool tn_reduce_next(tn_reduce_lane *lane) {
     return false;
 }
 
-/* The axes in or not in the mask as a lane of their own. */
+/* The axes in the mask as a lane of their own. Products may only fail to fit where a factor is
+ * zero: hence the unsigned numbers. */
 static void make_lane(const tn_tensor *x, uint32_t mask, tn_reduce_lane *lane) {
-    int64_t stride = 1;
-    *lane = (tn_reduce_lane){.x = x, .count = 1};
-    for (uint32_t i = x->rank; i-- > 0; stride *= x->shape[i])
-        if (mask >> i & 1) lane->strides[i] = stride;
-    for (uint32_t i = 0; i < x->rank; i++) {
+    uint64_t stride = 1, count = 1;
+    uint32_t at = x->rank;
+    *lane = (tn_reduce_lane){.x = x};
+    for (uint32_t i = x->rank; i-- > 0; stride *= (uint64_t)x->shape[i]) {
         if (!(mask >> i & 1)) continue;
-        lane->extents[lane->rank] = x->shape[i];
-        lane->strides[lane->rank++] = lane->strides[i];
-        lane->count *= x->shape[i];
+        at--; /* from the end, moved to the front below */
+        lane->extents[at] = x->shape[i];
+        lane->strides[at] = (int64_t)stride;
+        count *= (uint64_t)x->shape[i];
     }
+    lane->rank = x->rank - at;
+    lane->count = (int64_t)count;
+    memmove(lane->extents, lane->extents + at, lane->rank * sizeof(*lane->extents));
+    memmove(lane->strides, lane->strides + at, lane->rank * sizeof(*lane->strides));
 }
 
 tn_status tn_reduce_compute(tn_call *call, const tn_reduce_function *function) {
