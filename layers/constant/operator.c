@@ -86,7 +86,7 @@ static const tn_port constant_outputs[] = {
 static const char *const constant_cases[] = {
     "value_float=0.5 |",
     "value_int=-3 |",
-    "value_floats=[1.5, -2, 3] |",
+    "value_floats=[1.5,-2,3] |",
     "value_ints=[7] |",
 };
 

@@ -42,6 +42,16 @@ static const char *const reduce_mean_1_cases[] = {
     "axes=[-1] | data=f16[3,33]",
     "axes=[2,3] | data=f32[1,1280,7,7]",
 };
+static const char *const reduce_mean_18_cases[] = {
+    "| data=f32[2,3,4]",
+    "noop_with_empty_axes=1 | data=f32[2,3,4]",
+    "| data=f32[2,3,4] axes=i64[1]{1}",
+    "keepdims=0 | data=f32[2,3,4] axes=i64[2]{0,-1}",
+    "keepdims=0 | data=i32[3,5,7] axes=i64[1]{2}",
+    "| data=f16[33,3] axes=i64[1]{0}",
+    "| data=f32[]",
+    "| data=f32[64,512] axes=i64[1]{-1}",
+};
 
 static const tn_operator reduce_mean_1 = {
     .size = sizeof(tn_operator),
@@ -71,6 +81,7 @@ static const tn_operator reduce_mean_18 = {
     TN_OUTPUTS(reduce_mean_outputs),
     .infer = tn_reduce_infer,
     .reference = reduce_mean_reference,
+    TN_CASES(reduce_mean_18_cases),
 };
 
 static const tn_operator *const reduce_mean_operators[] = {&reduce_mean_1, &reduce_mean_18};

@@ -40,6 +40,16 @@ static const char *const reduce_sum_1_cases[] = {
     "axes=[0] | data=f16[33,3]",
     "axes=[1] | data=f32[4,4096]",
 };
+static const char *const reduce_sum_13_cases[] = {
+    "| data=f32[2,3,4]",
+    "noop_with_empty_axes=1 | data=f32[2,3,4]",
+    "| data=f32[2,3,4] axes=i64[1]{1}",
+    "keepdims=0 | data=f32[2,3,4] axes=i64[2]{0,-1}",
+    "keepdims=0 | data=i32[3,5,7] axes=i64[1]{2}",
+    "| data=f16[33,3] axes=i64[1]{0}",
+    "| data=f32[]",
+    "| data=f32[64,512] axes=i64[1]{-1}",
+};
 
 static const tn_operator reduce_sum_1 = {
     .size = sizeof(tn_operator),
@@ -69,6 +79,7 @@ static const tn_operator reduce_sum_13 = {
     TN_OUTPUTS(reduce_sum_outputs),
     .infer = tn_reduce_infer,
     .reference = reduce_sum_reference,
+    TN_CASES(reduce_sum_13_cases),
 };
 
 static const tn_operator *const reduce_sum_operators[] = {&reduce_sum_1, &reduce_sum_13};

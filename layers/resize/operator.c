@@ -63,6 +63,36 @@ static const tn_port resize_outputs[] = {
     TN_PORT("Y", "T", 0, "X resized"),
 };
 
+static const char *const resize_10_cases[] = {
+    "| X=f32[1,1,2,4] scales=f32[4]{1,1,0.6,0.6}",
+    "| X=u8[1,2,3,5] scales=f32[4]{1,1,2,3}",
+    "mode=linear | X=f32[1,2,4,3] scales=f32[4]{1,1,1.5,2}",
+    "mode=linear | X=f64[3] scales=f32[1]{0.7}",
+};
+#define CASES_11                                                                                   \
+    "| X=f32[1] sizes=i64[1]{1}", "| X=f32[1,1,2,4] scales=f32[4]{1,1,0.6,1.3}",                   \
+        "nearest_mode=ceil coordinate_transformation_mode=asymmetric"                              \
+        " | X=i8[2,1,5,7] sizes=i64[4]{2,1,8,3}",                                                  \
+        "mode=linear | X=f32[1,3,9,11] sizes=i64[4]{1,3,17,5}",                                    \
+        "mode=linear coordinate_transformation_mode=align_corners"                                 \
+        " | X=f64[2,3,4,5] scales=f32[4]{1,1,2,3}",                                                \
+        "mode=linear coordinate_transformation_mode=tf_crop_and_resize extrapolation_value=7"      \
+        " | X=f32[1,1,6,5] roi=f32[8]{0,0,0.2,-0.1,1,1,0.7,1.3} sizes=i64[4]{1,1,4,9}",            \
+        "mode=cubic cubic_coeff_a=-0.5 exclude_outside=1"                                          \
+        " | X=f32[1,2,7,6] scales=f32[4]{1,1,1.7,0.8}",                                            \
+        "mode=cubic coordinate_transformation_mode=pytorch_half_pixel"                             \
+        " | X=f16[1,1,5,4] sizes=i64[4]{1,1,1,9}",                                                 \
+        "mode=linear | X=f32[0,3,4,4] sizes=i64[4]{0,3,8,8}",                                      \
+        "mode=cubic | X=f32[1,3,64,48] sizes=i64[4]{1,3,128,96}"
+static const char *const resize_11_cases[] = {CASES_11};
+static const char *const resize_18_cases[] = {
+    CASES_11,
+    "mode=linear antialias=1 | X=f32[1,2,17,19] sizes=i64[4]{1,2,5,7}",
+    "mode=cubic antialias=1 exclude_outside=1 axes=[3,2] | X=f32[1,2,17,19] scales=f32[2]{0.3,2}",
+    "axes=[-1,-2] keep_aspect_ratio_policy=not_larger | X=f32[1,1,4,6] sizes=i64[2]{9,9}",
+    "axes=[2,3] keep_aspect_ratio_policy=not_smaller | X=f32[1,1,4,6] sizes=i64[2]{7,8}",
+};
+
 static const tn_operator resize_10 = {
     .size = sizeof(tn_operator),
     .since_version = 10,
@@ -75,6 +105,7 @@ static const tn_operator resize_10 = {
     TN_OUTPUTS(resize_outputs),
     .infer = resize_infer,
     .reference = tn_resize_reference,
+    TN_CASES(resize_10_cases),
 };
 static const tn_operator resize_11 = {
     .size = sizeof(tn_operator),
@@ -88,6 +119,7 @@ static const tn_operator resize_11 = {
     TN_OUTPUTS(resize_outputs),
     .infer = resize_infer,
     .reference = tn_resize_reference,
+    TN_CASES(resize_11_cases),
 };
 static const tn_operator resize_18 = {
     .size = sizeof(tn_operator),
@@ -101,6 +133,7 @@ static const tn_operator resize_18 = {
     TN_OUTPUTS(resize_outputs),
     .infer = resize_infer,
     .reference = tn_resize_reference,
+    TN_CASES(resize_18_cases),
 };
 
 static const tn_operator *const resize_operators[] = {&resize_10, &resize_11, &resize_18};
