@@ -147,7 +147,7 @@ static tn_status batch_normalization_reference(tn_call *call) {
             mean = load(call, TN_BATCH_NORMALIZATION_MEAN, channel);
             variance = load(call, TN_BATCH_NORMALIZATION_VARIANCE, channel);
         }
-        if (call->outputs[0]) normalize(call, &sizes, channel, mean, variance);
+        normalize(call, &sizes, channel, mean, variance);
     }
     return TN_OK;
 }

@@ -59,11 +59,11 @@ static tn_status dropout_is_identity(tn_call *call) {
 }
 
 static tn_status dropout_reference(tn_call *call) {
-    tn_tensor *output = tn_infer_output(call, 0), *mask = tn_infer_output(call, 1);
+    const tn_tensor *mask = tn_infer_output(call, 1);
     if (may_drop(call))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "training_mode is true: elements are only dropped in training");
-    if (output) tn_element_copy(call->inputs[0], output);
+    tn_element_copy(call->inputs[0], call->outputs[0]);
     for (int64_t i = 0; mask && i < tn_element_count(mask); i++)
         tn_element_store_i64(mask->data, mask->type, i, 1);
     return TN_OK;
@@ -78,11 +78,11 @@ static const tn_port dropout_12_inputs[] = {
     TN_PORT("training_mode", "bool", TN_PORT_OPTIONAL, "whether this is training"),
 };
 static const tn_port dropout_6_outputs[] = {
-    TN_PORT("output", "T", TN_PORT_OPTIONAL, "data"),
+    TN_PORT("output", "T", 0, "data"),
     TN_PORT("mask", "T", TN_PORT_OPTIONAL, "ones: nothing was dropped"),
 };
 static const tn_port dropout_10_outputs[] = {
-    TN_PORT("output", "T", TN_PORT_OPTIONAL, "data"),
+    TN_PORT("output", "T", 0, "data"),
     TN_PORT("mask", "bool", TN_PORT_OPTIONAL, "true: nothing was dropped"),
 };
 static const char *const dropout_cases[] = {

@@ -54,7 +54,7 @@ static const tn_port max_pool_inputs[] = {
     TN_PORT("X", "T:float|i8|u8", 0, "batch, channels, spatial axes"),
 };
 static const tn_port max_pool_outputs[] = {
-    TN_PORT("Y", "T", TN_PORT_OPTIONAL, "the largest elements"),
+    TN_PORT("Y", "T", 0, "the largest elements"),
     TN_PORT("Indices", "i64", TN_PORT_OPTIONAL,
             "the place of each in X, counted over all axes; -1: the window saw padding alone"),
 };

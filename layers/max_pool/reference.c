@@ -49,12 +49,11 @@ static int64_t turn_offset(const tn_window *window, int64_t offset) {
 tn_status tn_max_pool_reference(tn_call *call) {
     const tn_max_pool_params *params = call->params;
     const tn_tensor *x = call->inputs[0];
-    tn_tensor *y = tn_infer_output(call, TN_MAX_POOL_Y);
-    tn_tensor *indices = tn_infer_output(call, TN_MAX_POOL_INDICES);
+    const tn_tensor *y = call->outputs[TN_MAX_POOL_Y];
+    const tn_tensor *indices = tn_infer_output(call, TN_MAX_POOL_INDICES);
     tn_window window;
     TN_TRY(tn_max_pool_window(call, &window));
-    const tn_tensor *any = y ? y : indices;
-    if (!any || tn_element_count(any) == 0) return TN_OK;
+    if (tn_element_count(y) == 0) return TN_OK;
     int64_t planes = x->shape[0] * x->shape[1], at = 0;
     int64_t plane_elements = tn_window_count(window.rank, window.input);
     for (int64_t plane = 0; plane < planes; plane++) {
@@ -62,7 +61,7 @@ tn_status tn_max_pool_reference(tn_call *call) {
         do {
             double value;
             int64_t place = find_largest(x, first, &window, position, &value);
-            if (y) tn_element_store_f64(y->data, y->type, at, value);
+            tn_element_store_f64(y->data, y->type, at, value);
             if (place >= 0 && params->storage_order == 1) place = turn_offset(&window, place);
             if (indices) ((int64_t *)indices->data)[at] = place < 0 ? -1 : first + place;
             at++;
