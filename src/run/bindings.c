@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The callers' memory: pointers of a state's values from the bindings, aligned copies where the
+ * memory is not aligned. */
+#include "base/status.h"
+#include "run/context_private.h"
+
+#include <string.h>
+
+static bool is_aligned(const void *memory) {
+    return ((uintptr_t)memory & 63) == 0;
+}
+
+/* At least `bytes` of aligned memory in *memory; grows, never shrinks. */
+static tn_status reserve(tn_context *context, void **memory, size_t *capacity, size_t bytes,
+                         const char *what) {
+    if (*memory && *capacity >= bytes) return TN_OK;
+    void *larger = tn_allocate_aligned(&context->allocator, bytes ? bytes : 64, 64);
+    if (!larger) return tn_fail(TN_ERROR_MEMORY, "no memory for %zu bytes of %s", bytes, what);
+    tn_deallocate(&context->allocator, *memory);
+    *memory = larger;
+    *capacity = bytes;
+    return TN_OK;
+}
+
+tn_status tn_bindings_check_input(const tn_context *context, uint32_t input,
+                                  uint64_t needed_bytes) {
+    const tn_input_binding *binding = &context->inputs[input];
+    const char *name = context->engine->inputs[input].name;
+    char text[TN_SHAPE_TEXT_BYTES];
+    if (!binding->data) return tn_fail(TN_ERROR_STATE, "input '%s' is not bound", name);
+    if (binding->bytes < needed_bytes)
+        return tn_fail(
+            TN_ERROR_ARGUMENT, "input '%s' has shape %s, %llu bytes; %llu are bound", name,
+            tn_shape_print(binding->shape.rank, binding->shape.extents, text, sizeof(text)),
+            (unsigned long long)needed_bytes, (unsigned long long)binding->bytes);
+    return TN_OK;
+}
+
+static tn_status apply_inputs(tn_context *context) {
+    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+        tn_input_binding *binding = &context->inputs[i];
+        size_t count;
+        binding->is_staged = false;
+        if (!binding->is_needed) continue;
+        TN_TRY(tn_shape_count(&binding->shape, &count));
+        const size_t bytes = count * tn_type_bytes(context->engine->inputs[i].type);
+        if (bytes || !binding->data) TN_TRY(tn_bindings_check_input(context, i, bytes));
+        if (is_aligned(binding->data)) continue;
+        TN_TRY(reserve(context, &binding->staging, &binding->staging_bytes, bytes,
+                       "an input's aligned copy"));
+        binding->is_staged = true;
+    }
+    return TN_OK;
+}
+
+tn_status tn_bindings_own_output(tn_context *context, uint32_t output, size_t bytes) {
+    tn_output_binding *binding = &context->outputs[output];
+    return reserve(context, &binding->own, &binding->own_bytes, bytes, "an output");
+}
+
+static tn_status apply_outputs(tn_context *context) {
+    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++) {
+        tn_output_binding *binding = &context->outputs[i];
+        tn_tensor *output = &context->current->outputs[i].tensor;
+        char text[TN_SHAPE_TEXT_BYTES];
+        if (binding->data && binding->bytes < output->bytes)
+            return tn_fail(TN_ERROR_ARGUMENT,
+                           "output '%s' has shape %s, %llu bytes; %llu are bound", output->name,
+                           tn_shape_print(output->rank, output->shape, text, sizeof(text)),
+                           (unsigned long long)output->bytes, (unsigned long long)binding->bytes);
+        if (binding->data && is_aligned(binding->data)) {
+            binding->target = binding->data;
+        } else {
+            TN_TRY(tn_bindings_own_output(context, i, (size_t)output->bytes));
+            binding->target = binding->own;
+        }
+        output->data = binding->data ? binding->data : binding->own;
+    }
+    return TN_OK;
+}
+
+static void *pointer_of(const tn_context *context, const tn_value_place *place) {
+    switch (place->kind) {
+    case TN_PLACE_ARENA:
+        return (char *)context->memory + place->offset;
+    case TN_PLACE_INPUT: {
+        const tn_input_binding *binding = &context->inputs[place->index];
+        return binding->is_staged ? binding->staging : (void *)(uintptr_t)binding->data;
+    }
+    case TN_PLACE_OUTPUT:
+        return context->outputs[place->index].target;
+    default:
+        return place->pointer;
+    }
+}
+
+static tn_status reserve_memory(tn_context *context) {
+    if (context->current->memory_bytes <= context->memory_bytes) return TN_OK;
+    TN_TRY(reserve(context, &context->memory, &context->memory_bytes,
+                   context->current->memory_bytes, "the arena"));
+    context->statistics.arena_bytes = context->memory_bytes;
+    return TN_OK;
+}
+
+tn_status tn_bindings_apply(tn_context *context) {
+    tn_shape_state *state = context->current;
+    TN_TRY(reserve_memory(context));
+    TN_TRY(apply_inputs(context));
+    TN_TRY(apply_outputs(context));
+    for (uint32_t v = 0; v < context->engine->program->value_count; v++) {
+        uint32_t root = v;
+        while (state->places[root].root != root)
+            root = state->places[root].root;
+        state->tensors[v].tensor.data = pointer_of(context, &state->places[root]);
+    }
+    for (uint32_t i = 0; i < state->walk_count; i++) {
+        tn_call *call = state->walk[i].call;
+        call->workspace =
+            call->workspace_bytes ? (char *)context->memory + state->workspaces[i] : NULL;
+    }
+    context->are_bindings_set = true;
+    return TN_OK;
+}
+
+void tn_bindings_stage_inputs(tn_context *context) {
+    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+        const tn_input_binding *binding = &context->inputs[i];
+        if (binding->is_staged)
+            memcpy(binding->staging, binding->data,
+                   binding->staging_bytes < binding->bytes ? binding->staging_bytes
+                                                           : (size_t)binding->bytes);
+    }
+}
+
+void tn_bindings_copy_outputs(tn_context *context) {
+    const tn_shape_state *state = context->current;
+    for (uint32_t i = 0; i < state->copy_count; i++) {
+        const tn_tensor *from = &state->tensors[state->copies[i].value].tensor;
+        if (from->bytes)
+            memcpy(context->outputs[state->copies[i].output].target, from->data,
+                   (size_t)from->bytes);
+    }
+    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++) {
+        const tn_output_binding *binding = &context->outputs[i];
+        if (binding->data && binding->data != binding->target)
+            memcpy(binding->data, binding->target, (size_t)state->outputs[i].tensor.bytes);
+    }
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The context: creation, shapes, reshape with its cache of states, run. Neighbours:
+ * context_private.h names them. */
+#include "base/status.h"
+#include "run/context_private.h"
+
+#include <string.h>
+
+/* ----------------------------------------------------------------------------------------------
+ * creation */
+
+static void *counted_allocate(void *user, uint64_t bytes, uint64_t alignment) {
+    tn_context *context = user;
+    context->statistics.allocations++;
+    return context->parent->allocate(context->parent->user, bytes, alignment);
+}
+
+static void counted_deallocate(void *user, void *memory) {
+    const tn_context *context = user;
+    context->parent->deallocate(context->parent->user, memory);
+}
+
+/* Whose data is read by a step that runs, or handed out. */
+static void note_needed(tn_context *context, uint32_t value) {
+    const tn_graph *graph = context->engine->graph;
+    if (value == TN_NO_VALUE) return;
+    const tn_tensor_id tensor = context->engine->program->values[value].tensor;
+    for (size_t i = 0; graph->tensors[tensor].is_input && i < graph->input_count; i++) {
+        if (graph->inputs[i] == tensor) context->inputs[i].is_needed = true;
+    }
+}
+
+static bool is_shape_only(const tn_engine *engine, const tn_program_step *step, uint32_t input) {
+    if (step->kind == TN_STEP_REFORMAT) return false;
+    const tn_operator *op = engine->graph->nodes[step->node].entry->op;
+    const tn_port *port = tn_graph_input_port(op, input);
+    return port && (port->flags & TN_PORT_SHAPE_ONLY);
+}
+
+static void find_needed(tn_context *context) {
+    const tn_engine *engine = context->engine;
+    const tn_program *program = engine->program;
+    for (uint32_t s = 0; s < program->step_count; s++) {
+        const tn_program_step *step = &program->steps[s];
+        for (uint32_t i = 0; i < step->input_count && !step->is_host; i++) {
+            if (!is_shape_only(engine, step, i)) note_needed(context, step->inputs[i]);
+        }
+        for (uint32_t i = 0; i < step->operand_count && !step->is_host; i++)
+            note_needed(context, step->operands[i]);
+    }
+    for (size_t i = 0; i < engine->graph->output_count; i++)
+        note_needed(context, program->output_values[i]);
+    for (size_t i = 0; i < engine->graph->input_count; i++)
+        context->inputs[i].is_needed |= engine->plan.is_value_input[i];
+}
+
+/* Inputs whose shape is fixed need no call. */
+static void set_fixed_shapes(tn_context *context) {
+    const tn_graph *graph = context->engine->graph;
+    for (size_t i = 0; i < graph->input_count; i++) {
+        const tn_graph_tensor *tensor = &graph->tensors[graph->inputs[i]];
+        const tn_plan_profile *profile = &context->engine->contents.profiles[i];
+        bool is_fixed = tensor->has_shape;
+        for (uint32_t axis = 0; is_fixed && axis < tensor->shape.rank; axis++)
+            is_fixed = tensor->shape.extents[axis] >= 0;
+        if (is_fixed)
+            context->inputs[i].shape = tensor->shape;
+        else if (!profile->is_free && tn_shape_equal(&profile->minimum, &profile->maximum)) {
+            context->inputs[i].shape = profile->minimum;
+            is_fixed = true;
+        }
+        context->inputs[i].has_shape = is_fixed;
+    }
+}
+
+static tn_status open_kernels(tn_context *context) {
+    const tn_engine *engine = context->engine;
+    for (uint32_t i = 0; i < engine->program->step_count; i++) {
+        if (engine->steps[i].prepared.is_prepared)
+            TN_TRY(tn_open_kernel_init(&context->kernels[i], &engine->steps[i].prepared));
+    }
+    return TN_OK;
+}
+
+static tn_status set_up(tn_context *context) {
+    const tn_engine *engine = context->engine;
+    const uint32_t steps = engine->program->step_count;
+    context->kernels = tn_allocate_zero(&context->allocator, steps + 1u, sizeof(*context->kernels));
+    context->inputs = tn_allocate_zero(&context->allocator, engine->graph->input_count + 1,
+                                       sizeof(*context->inputs));
+    context->outputs = tn_allocate_zero(&context->allocator, engine->graph->output_count + 1,
+                                        sizeof(*context->outputs));
+    context->profile = tn_allocate_zero(&context->allocator, steps + 1u, sizeof(*context->profile));
+    context->profile_steps =
+        tn_allocate_zero(&context->allocator, steps + 1u, sizeof(*context->profile_steps));
+    if (!context->kernels || !context->inputs || !context->outputs || !context->profile ||
+        !context->profile_steps)
+        return tn_fail_memory("a context");
+    find_needed(context);
+    set_fixed_shapes(context);
+    TN_TRY(tn_inference_init(&context->inference, engine->graph, &engine->plan));
+    TN_TRY(open_kernels(context));
+    return engine->plan.is_sized_by_run ? tn_dynamic_create(context) : TN_OK;
+}
+
+tn_status tn_context_create(tn_engine *engine, tn_context **out_context) {
+    if (!engine || !out_context)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_context_create needs an engine and a place for the context");
+    tn_context *context = tn_allocate_zero(engine->allocator, 1, sizeof(*context));
+    if (!context) return tn_fail_memory("a context");
+    context->engine = tn_engine_retain(engine);
+    context->parent = engine->allocator;
+    context->allocator =
+        (tn_allocator){sizeof(tn_allocator), context, counted_allocate, counted_deallocate};
+    context->statistics.size = sizeof(context->statistics);
+    const tn_status status = set_up(context);
+    if (status != TN_OK) {
+        tn_error_copy error;
+        tn_error_save(&error);
+        tn_context_destroy(context);
+        tn_error_restore(&error);
+        return status;
+    }
+    *out_context = context;
+    return TN_OK;
+}
+
+void tn_context_destroy(tn_context *context) {
+    if (!context) return;
+    tn_engine *engine = context->engine;
+    const tn_allocator *allocator = &context->allocator;
+    for (int i = 0; i < TN_SHAPE_STATES; i++)
+        tn_shape_state_destroy(context->states[i]);
+    tn_dynamic_destroy(context);
+    for (uint32_t i = 0; context->kernels && i < engine->program->step_count; i++)
+        tn_open_kernel_deinit(&context->kernels[i]);
+    for (size_t i = 0; context->inputs && i < engine->graph->input_count; i++)
+        tn_deallocate(allocator, context->inputs[i].staging);
+    for (size_t i = 0; context->outputs && i < engine->graph->output_count; i++)
+        tn_deallocate(allocator, context->outputs[i].own);
+    tn_inference_deinit(&context->inference);
+    tn_deallocate(allocator, context->memory);
+    tn_deallocate(allocator, context->kernels);
+    tn_deallocate(allocator, context->inputs);
+    tn_deallocate(allocator, context->outputs);
+    tn_deallocate(allocator, context->profile);
+    tn_deallocate(allocator, context->profile_steps);
+    tn_deallocate(context->parent, context);
+    tn_engine_release(engine);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * shapes */
+
+static tn_status check_profile(const tn_context *context, uint32_t input, const tn_shape *shape) {
+    const tn_plan_profile *profile = &context->engine->contents.profiles[input];
+    const char *name = context->engine->inputs[input].name;
+    char text[TN_SHAPE_TEXT_BYTES];
+    if (profile->is_free) return TN_OK;
+    if (shape->rank != profile->minimum.rank)
+        return tn_fail(TN_ERROR_SHAPE, "input '%s' has shape %s: expected rank %u", name,
+                       tn_shape_print(shape->rank, shape->extents, text, sizeof(text)),
+                       profile->minimum.rank);
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        if (shape->extents[i] < profile->minimum.extents[i] ||
+            shape->extents[i] > profile->maximum.extents[i])
+            return tn_fail(
+                TN_ERROR_RANGE,
+                "input '%s' has shape %s: axis %u is %lld, the plan was built for %lld to %lld",
+                name, tn_shape_print(shape->rank, shape->extents, text, sizeof(text)), i,
+                (long long)shape->extents[i], (long long)profile->minimum.extents[i],
+                (long long)profile->maximum.extents[i]);
+    }
+    return TN_OK;
+}
+
+static tn_status check_declared(const tn_context *context, uint32_t input, const tn_shape *shape) {
+    const tn_graph *graph = context->engine->graph;
+    const tn_graph_tensor *tensor = &graph->tensors[graph->inputs[input]];
+    char given[TN_SHAPE_TEXT_BYTES], declared[TN_SHAPE_TEXT_BYTES];
+    bool fits = !tensor->has_shape || tensor->shape.rank == shape->rank;
+    for (uint32_t i = 0; fits && tensor->has_shape && i < shape->rank; i++)
+        fits = tensor->shape.extents[i] < 0 || tensor->shape.extents[i] == shape->extents[i];
+    if (fits) return TN_OK;
+    return tn_fail(
+        TN_ERROR_SHAPE, "input '%s' has shape %s: expected %s", tensor->name,
+        tn_shape_print(shape->rank, shape->extents, given, sizeof(given)),
+        tn_shape_print(tensor->shape.rank, tensor->shape.extents, declared, sizeof(declared)));
+}
+
+static tn_status check_index(const char *kind, uint32_t index, uint32_t count) {
+    if (index < count) return TN_OK;
+    return tn_fail(TN_ERROR_ARGUMENT, "there is no %s %u: there are %u", kind, index, count);
+}
+
+tn_status tn_context_set_shape(tn_context *context, uint32_t input, uint32_t rank,
+                               const int64_t *extents) {
+    tn_shape shape;
+    if (!context || (rank && !extents))
+        return tn_fail(TN_ERROR_ARGUMENT, "tn_context_set_shape needs a context and extents");
+    TN_TRY(check_index("input", input, tn_engine_input_count(context->engine)));
+    tn_status status = tn_shape_set(&shape, rank, extents);
+    if (status != TN_OK)
+        return tn_error_at(status, "input '%s'", context->engine->inputs[input].name);
+    TN_TRY(check_declared(context, input, &shape));
+    TN_TRY(check_profile(context, input, &shape));
+    tn_input_binding *binding = &context->inputs[input];
+    if (!binding->has_shape || !tn_shape_equal(&binding->shape, &shape))
+        context->are_shapes_set = false;
+    binding->shape = shape;
+    binding->has_shape = true;
+    return TN_OK;
+}
+
+tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void *data,
+                                uint64_t bytes) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(check_index("input", input, tn_engine_input_count(context->engine)));
+    tn_input_binding *binding = &context->inputs[input];
+    if (binding->data != data || binding->bytes != bytes) context->are_bindings_set = false;
+    binding->data = data;
+    binding->bytes = bytes;
+    return TN_OK;
+}
+
+tn_status tn_context_bind_output(tn_context *context, uint32_t output, void *data, uint64_t bytes) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(check_index("output", output, tn_engine_output_count(context->engine)));
+    tn_output_binding *binding = &context->outputs[output];
+    if (binding->data != data || binding->bytes != bytes) context->are_bindings_set = false;
+    binding->data = data;
+    binding->bytes = bytes;
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * reshape */
+
+/* Values that decide shapes, from the bindings. */
+static tn_status gather_values(const tn_context *context, const void **values) {
+    const tn_engine *engine = context->engine;
+    for (uint32_t i = 0; i < tn_engine_input_count(engine); i++) {
+        values[i] = NULL;
+        if (!context->inputs[i].has_shape)
+            return tn_fail(TN_ERROR_STATE, "the shape of input '%s' is not set",
+                           engine->inputs[i].name);
+        if (!engine->plan.is_value_input[i]) continue;
+        size_t count;
+        TN_TRY(tn_shape_count(&context->inputs[i].shape, &count));
+        TN_TRY(tn_bindings_check_input(context, i, count * tn_type_bytes(engine->inputs[i].type)));
+        values[i] = context->inputs[i].data;
+    }
+    return TN_OK;
+}
+
+static bool state_fits(const tn_context *context, const tn_shape_state *state,
+                       const void *const *values) {
+    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+        if (!tn_shape_equal(&state->shapes[i], &context->inputs[i].shape)) return false;
+        if (values[i] && state->value_bytes[i] &&
+            memcmp(values[i], state->values[i], state->value_bytes[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
+static tn_status make_state(tn_context *context, const void *const *values,
+                            tn_shape_state **out_state) {
+    tn_shape shapes[64], *all = shapes;
+    const uint32_t count = tn_engine_input_count(context->engine);
+    if (count > 64) all = tn_allocate_zero(&context->allocator, count, sizeof(*all));
+    if (!all) return tn_fail_memory("shapes");
+    for (uint32_t i = 0; i < count; i++)
+        all[i] = context->inputs[i].shape;
+    tn_status status = tn_inference_run(&context->inference, all, values);
+    if (status == TN_OK) status = tn_shape_state_create(context, all, values, out_state);
+    if (all != shapes) tn_deallocate(&context->allocator, all);
+    return status;
+}
+
+static tn_status add_state(tn_context *context, const void *const *values) {
+    tn_shape_state *state;
+    int slot = 0;
+    for (int i = 0; i < TN_SHAPE_STATES; i++) {
+        if (!context->states[i]) {
+            slot = i;
+            break;
+        }
+        if (context->states[i]->last_used < context->states[slot]->last_used) slot = i;
+    }
+    TN_TRY(make_state(context, values, &state));
+    tn_shape_state_destroy(context->states[slot]);
+    context->states[slot] = state;
+    context->current = state;
+    return TN_OK;
+}
+
+static tn_status find_state(tn_context *context, const void *const *values) {
+    for (int i = 0; i < TN_SHAPE_STATES; i++) {
+        tn_shape_state *state = context->states[i];
+        if (!state || !state_fits(context, state, values)) continue;
+        context->statistics.shape_cache_hits++;
+        if (state == context->current) return TN_OK;
+        context->current = NULL; /* until its kernels know */
+        TN_TRY(tn_shape_state_reshape(context, state));
+        context->current = state;
+        return TN_OK;
+    }
+    context->current = NULL;
+    return add_state(context, values);
+}
+
+tn_status tn_context_reshape(tn_context *context) {
+    const void *few[64], **values = few;
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    const uint32_t count = tn_engine_input_count(context->engine);
+    if (count > 64) values = tn_allocate_zero(&context->allocator, count, sizeof(*values));
+    if (!values) return tn_fail_memory("values");
+    tn_status status = gather_values(context, values);
+    if (status == TN_OK && !context->dynamic) status = find_state(context, values);
+    if (values != few) tn_deallocate(&context->allocator, values);
+    TN_TRY(status);
+    context->statistics.reshapes++;
+    if (context->current) context->current->last_used = context->statistics.reshapes;
+    context->are_shapes_set = true;
+    context->are_bindings_set = false;
+    context->has_run = false;
+    return TN_OK;
+}
+
+/* Whether a value that decided the current shapes has changed in the caller's memory. */
+static bool values_changed(const tn_context *context) {
+    const tn_shape_state *state = context->current;
+    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+        if (state->value_bytes[i] &&
+            (!context->inputs[i].data || context->inputs[i].bytes < state->value_bytes[i] ||
+             memcmp(context->inputs[i].data, state->values[i], state->value_bytes[i]) != 0))
+            return true;
+    }
+    return false;
+}
+
+tn_status tn_context_run(tn_context *context) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    if (!context->are_shapes_set ||
+        (context->engine->has_value_inputs && !context->dynamic && values_changed(context)))
+        TN_TRY(tn_context_reshape(context));
+    context->statistics.runs++;
+    if (context->dynamic) return tn_dynamic_run(context);
+    if (!context->are_bindings_set) TN_TRY(tn_bindings_apply(context));
+    tn_bindings_stage_inputs(context);
+    TN_TRY(context->is_profiling ? tn_walk_profile(context) : tn_walk_run(context));
+    tn_bindings_copy_outputs(context);
+    context->has_run = true;
+    return TN_OK;
+}
+
+tn_status tn_context_output(tn_context *context, uint32_t output, const tn_tensor **out_tensor) {
+    if (!context || !out_tensor)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_context_output needs a context and a place for the tensor");
+    TN_TRY(check_index("output", output, tn_engine_output_count(context->engine)));
+    const tn_tensor *tensor = context->dynamic   ? tn_dynamic_output(context, output)
+                              : context->current ? &context->current->outputs[output].tensor
+                                                 : NULL;
+    if (!tensor)
+        return tn_fail(TN_ERROR_STATE, "output '%s' is not there before %s",
+                       context->engine->outputs[output].name,
+                       context->dynamic ? "run: its shape depends on data" : "reshape or run");
+    *out_tensor = tensor;
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * profile, statistics */
+
+tn_status tn_context_set_profiling(tn_context *context, bool is_on) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    if (is_on && context->dynamic)
+        return tn_fail(TN_ERROR_UNSUPPORTED,
+                       "networks whose shapes depend on data are not profiled by node");
+    context->is_profiling = is_on;
+    return TN_OK;
+}
+
+uint32_t tn_context_profile_count(const tn_context *context) {
+    return context ? context->profile_count : 0;
+}
+
+const tn_profile_entry *tn_context_profile(const tn_context *context, uint32_t index) {
+    return context && index < context->profile_count
+               ? &context->profile[context->profile_steps[index]]
+               : NULL;
+}
+
+void tn_context_get_statistics(const tn_context *context, tn_context_statistics *out_statistics) {
+    const uint32_t size = out_statistics->size;
+    memcpy(out_statistics, &context->statistics,
+           size < sizeof(context->statistics) ? size : sizeof(context->statistics));
+    out_statistics->size = size;
+}
