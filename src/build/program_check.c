@@ -96,7 +96,6 @@ static bool has_one_output(const tn_graph_node *node) {
 static bool take_chain(program_checker *checker, const tn_program_step *step) {
     const tn_graph *graph = checker->graph;
     uint32_t before = step->node;
-    if (step->epilogue_count > TN_CHAIN_LIMIT) return false;
     for (uint32_t i = 0; i < step->epilogue_count; i++) {
         uint32_t node = step->epilogues[i];
         if (!has_one_output(&graph->nodes[before]) || !take_node(checker, node) ||
@@ -153,14 +152,11 @@ static bool is_in_place_sound(const program_checker *checker, uint32_t index) {
 
 static tn_status check_node_step(program_checker *checker, uint32_t index) {
     const tn_program_step *step = &checker->program->steps[index];
-    if (!take_node(checker, step->node))
-        return fail_step(index, "names a node that is not there or is done twice");
     const tn_graph_node *node = &checker->graph->nodes[step->node];
-    if (step->input_count != node->input_count || step->output_count != node->output_count)
-        return fail_step(index, "does not have its node's inputs and outputs");
+    if (!take_node(checker, step->node))
+        return fail_step(index, "does a node that is done already");
     if (!take_chain(checker, step)) return fail_step(index, "has a damaged chain of epilogues");
-    if (step->operand_count > step->epilogue_count ||
-        (step->epilogue_count > 0 && (!step->kernel || step->is_host)))
+    if (step->epilogue_count > 0 && (!step->kernel || step->is_host))
         return fail_step(index, "fuses what it cannot");
     if (step->kind == TN_STEP_VIEW && (step->epilogue_count > 0 || !is_view(node)))
         return fail_step(index, "is a view of something that is none");
@@ -188,8 +184,7 @@ static tn_status check_node_step(program_checker *checker, uint32_t index) {
 static tn_status check_reformat(program_checker *checker, uint32_t index) {
     const tn_program_step *step = &checker->program->steps[index];
     const tn_program_value *values = checker->program->values;
-    if (step->input_count != 1 || step->output_count != 1 || step->operand_count != 0 ||
-        step->epilogue_count != 0 || step->inputs[0] >= checker->program->value_count ||
+    if (step->is_in_place || step->inputs[0] >= checker->program->value_count ||
         step->outputs[0] >= checker->program->value_count)
         return fail_step(index, "is a damaged reformat");
     const tn_program_value *from = &values[step->inputs[0]], *to = &values[step->outputs[0]];
@@ -200,21 +195,35 @@ static tn_status check_reformat(program_checker *checker, uint32_t index) {
     return TN_OK;
 }
 
+/* The counts alone, so that all else may be read. */
+static tn_status check_counts(const program_checker *checker, uint32_t index) {
+    const tn_program_step *step = &checker->program->steps[index];
+    uint32_t inputs = 1, outputs = 1, chain = 0;
+    if (step->kind == TN_STEP_KERNEL || step->kind == TN_STEP_VIEW) {
+        if (step->node >= checker->graph->node_count)
+            return fail_step(index, "names a node that is not there");
+        inputs = checker->graph->nodes[step->node].input_count;
+        outputs = checker->graph->nodes[step->node].output_count;
+        chain = TN_CHAIN_LIMIT;
+    } else if (step->kind != TN_STEP_REFORMAT) {
+        return fail_step(index, "is of an unknown kind");
+    }
+    if (step->input_count != inputs || step->output_count != outputs ||
+        step->epilogue_count > chain || step->operand_count > step->epilogue_count)
+        return fail_step(index, "has a wrong number of inputs, outputs, epilogues or operands");
+    return TN_OK;
+}
+
 static tn_status check_steps(program_checker *checker) {
     const tn_program *program = checker->program;
     for (uint32_t s = 0; s < program->step_count; s++) {
+        TN_TRY(check_counts(checker, s));
         note_reads(checker, s, program->steps[s].input_count, program->steps[s].inputs);
         note_reads(checker, s, program->steps[s].operand_count, program->steps[s].operands);
     }
-    for (uint32_t s = 0; s < program->step_count; s++) {
-        uint32_t kind = program->steps[s].kind;
-        if (kind == TN_STEP_REFORMAT)
-            TN_TRY(check_reformat(checker, s));
-        else if (kind == TN_STEP_KERNEL || kind == TN_STEP_VIEW)
-            TN_TRY(check_node_step(checker, s));
-        else
-            return fail_step(s, "is of an unknown kind");
-    }
+    for (uint32_t s = 0; s < program->step_count; s++)
+        TN_TRY(program->steps[s].kind == TN_STEP_REFORMAT ? check_reformat(checker, s)
+                                                          : check_node_step(checker, s));
     for (size_t n = 0; n < checker->graph->node_count; n++)
         if (!checker->graph->nodes[n].is_dead && !checker->is_done[n])
             return tn_fail(TN_ERROR_FORMAT, "no step of the program does node '%s'",
