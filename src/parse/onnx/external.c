@@ -109,7 +109,7 @@ tn_status tn_onnx_external_read(tn_onnx_reader *reader, const tn_onnx_tensor *te
                                 size_t alignment, const void **out_data) {
     external_place place = {0};
     char folder[PATH_MAX], path[PATH_MAX];
-    const tn_file *file;
+    const tn_file *file = NULL;
     TN_TRY(read_place(tensor, &place));
     TN_TRY(resolve(reader, place.location, folder, path));
     TN_TRY(map_once(reader, path, &file));
