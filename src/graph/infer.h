@@ -70,7 +70,7 @@ tn_status tn_inference_set(tn_inference *inference, tn_tensor_id tensor, const t
 
 /* Computes a node by its operator's reference on linear host tensors: for folding and host nodes.
  * Inputs' and outputs' data must be there; what only its shape is read of is hidden from the
- * operator. Outputs sized by run come back with their true shape. */
+ * operator. Views are copied. Outputs sized by run come back with their true shape. */
 tn_status tn_evaluate_node(const tn_graph *graph, uint32_t node, const tn_tensor *const *inputs,
                            tn_tensor *const *outputs);
 

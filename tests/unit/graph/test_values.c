@@ -68,6 +68,45 @@ static void test_a_view_shares_the_value(void **state) {
     inference_end(&test);
 }
 
+static void test_a_view_is_copied_when_a_node_is_computed_alone(void **state) {
+    tn_graph *graph = ((graph_test *)*state)->graph;
+    tn_tensor_id c = add_i64s(graph, "c", 4, EXTENTS(1, 2, 3, 4));
+    tn_tensor_id two = add_i64s(graph, "two", 2, EXTENTS(2, 2));
+    add_node(graph, "Reshape", "view", 2, TENSORS(c, two));
+    tn_tensor_storage data, shape, output;
+    int64_t numbers[] = {5, 6, 7, 8}, extents[] = {2, 2}, result[4] = {0};
+    tn_shape four = {.rank = 1, .extents = {4}}, pair = {.rank = 1, .extents = {2}};
+    tn_shape square = {.rank = 2, .extents = {2, 2}};
+    assert_int_equal(tn_tensor_init(&data, TN_I64, TN_LINEAR, &four), TN_OK);
+    assert_int_equal(tn_tensor_init(&shape, TN_I64, TN_LINEAR, &pair), TN_OK);
+    assert_int_equal(tn_tensor_init(&output, TN_I64, TN_LINEAR, &square), TN_OK);
+    data.tensor.data = numbers;
+    shape.tensor.data = extents;
+    output.tensor.data = result;
+    const tn_tensor *inputs[] = {&data.tensor, &shape.tensor};
+    tn_tensor *outputs[] = {&output.tensor};
+    assert_int_equal(tn_evaluate_node(graph, 0, inputs, outputs), TN_OK);
+    assert_memory_equal(result, numbers, sizeof(numbers));
+}
+
+static void test_what_only_its_shape_is_read_of_is_hidden(void **state) {
+    tn_graph *graph = ((graph_test *)*state)->graph;
+    tn_tensor_id c = add_i64s(graph, "c", 4, EXTENTS(1, 2, 3, 4));
+    add_unary(graph, "Shape", "shape", c);
+    tn_tensor_storage data, output;
+    int64_t numbers[] = {5, 6, 7, 8}, result = 0;
+    tn_shape four = {.rank = 1, .extents = {4}}, one = {.rank = 1, .extents = {1}};
+    assert_int_equal(tn_tensor_init(&data, TN_I64, TN_LINEAR, &four), TN_OK);
+    assert_int_equal(tn_tensor_init(&output, TN_I64, TN_LINEAR, &one), TN_OK);
+    data.tensor.data = numbers;
+    output.tensor.data = &result;
+    const tn_tensor *inputs[] = {&data.tensor};
+    tn_tensor *outputs[] = {&output.tensor};
+    assert_int_equal(tn_evaluate_node(graph, 0, inputs, outputs), TN_OK); /* it looks */
+    assert_int_equal(result, 4);
+    assert_ptr_equal(data.tensor.data, numbers);
+}
+
 static void test_a_view_keeps_its_elements(void **state) {
     tn_graph *graph = ((graph_test *)*state)->graph;
     tn_tensor_id x = add_input(graph, "x", TN_F32, 1, EXTENTS(7));
@@ -204,6 +243,8 @@ int main(void) {
         GRAPH_TEST(test_only_what_a_value_needs_is_computed),
         GRAPH_TEST(test_a_value_input_is_needed_and_copied),
         GRAPH_TEST(test_a_view_shares_the_value),
+        GRAPH_TEST(test_a_view_is_copied_when_a_node_is_computed_alone),
+        GRAPH_TEST(test_what_only_its_shape_is_read_of_is_hidden),
         GRAPH_TEST(test_a_view_keeps_its_elements),
         GRAPH_TEST(test_a_value_without_reference_is_unsupported),
         GRAPH_TEST(test_a_host_node_sized_by_run_has_its_true_shape),
