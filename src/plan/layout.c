@@ -142,7 +142,7 @@ static tn_status read_section(const unsigned char *data, size_t bytes, uint32_t 
 }
 
 tn_status tn_plan_layout_read(const void *data, size_t bytes, tn_plan_layout *out_layout) {
-    file_header header;
+    file_header header = {0};
     TN_TRY(read_header(data, bytes, &header));
     tn_plan_layout layout = {.bytes = bytes, .section_count = header.section_count};
     size_t end = head_bytes(header.section_count);

@@ -24,7 +24,8 @@ tn_status tn_plan_state_save(const tn_plan_node_context *context, const void *pa
 tn_status tn_plan_state_load(const tn_plan_node_context *context, const void *params,
                              const void *data, size_t bytes, void *new_params);
 /* Turns the fields that state version `from` saved into attributes of today's version, in the
- * arena. Without an `upgrade` of the operator: TN_ERROR_UNSUPPORTED. */
+ * arena. TN_ERROR_UNSUPPORTED when it is newer than the operator's own, or when the operator has no
+ * `upgrade`. Errors name the node. */
 tn_status tn_plan_state_upgrade(const tn_plan_node_context *context, uint32_t from, uint64_t count,
                                 const tn_attribute *const *attributes, uint64_t *out_count,
                                 const tn_attribute *const **out_attributes);

@@ -67,16 +67,24 @@ static void note_written(const tn_operator *op, const void *before, void *params
     memcpy(params, &present, sizeof(present));
 }
 
+static tn_status fail_version(const tn_plan_node_context *context, uint32_t saved) {
+    const tn_operator *op = context->entry->op;
+    const tn_loaded_library *library = context->entry->library;
+    bool is_newer = saved > op->state_version;
+    return tn_error_at(
+        tn_fail(TN_ERROR_UNSUPPORTED,
+                "the plan has fields of operator %s in state version %" PRIu32
+                "; library '%s' (version %s) has state version %" PRIu32 "%s build the plan again",
+                op->name, saved, library->name, library->version, op->state_version,
+                is_newer ? ": load a newer library, or" : " and no upgrade from older ones:"),
+        "node '%s'", context->node);
+}
+
 tn_status tn_plan_state_upgrade(const tn_plan_node_context *context, uint32_t from, uint64_t count,
                                 const tn_attribute *const *attributes, uint64_t *out_count,
                                 const tn_attribute *const **out_attributes) {
     const tn_operator *op = context->entry->op;
-    if (!op->upgrade)
-        return tn_fail(TN_ERROR_UNSUPPORTED,
-                       "the plan has fields of operator %s in state version %" PRIu32
-                       "; library '%s' has state version %" PRIu32
-                       " and no upgrade from older ones: build the plan again",
-                       op->name, from, context->entry->library->name, op->state_version);
+    if (from > op->state_version || !op->upgrade) return fail_version(context, from);
     void *params = NULL, *before = NULL;
     TN_TRY(start_params(context, count, attributes, &params));
     if (op->field_count > 0) {

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fields of a plan's nodes, as attributes; what they mean is the operator's table's business.
+ * See reader.h. */
+#include "plan/reader.h"
+
+#include "base/status.h"
+
+#include <inttypes.h>
+
+static tn_status read_tensor(tn_plan_reader *reader, const Tenon__Plan__Value *message,
+                             const tn_tensor **out_tensor) {
+    tn_shape shape;
+    const void *data;
+    if (!message) return tn_plan_reader_fail("the tensor is not there");
+    TN_TRY(tn_plan_reader_shape(message->n_shape, message->shape, &shape));
+    TN_TRY(tn_plan_reader_weight(reader, message->type, &shape, message->offset, message->bytes,
+                                 &data));
+    tn_tensor_storage *storage = tn_arena_allocate(reader->scratch, 1, sizeof(*storage));
+    if (!storage) return tn_fail_memory("a field");
+    TN_TRY(tn_tensor_init(storage, message->type, TN_LINEAR, &shape));
+    storage->tensor.data = (void *)(uintptr_t)data;
+    storage->tensor.name = "";
+    *out_tensor = &storage->tensor;
+    return TN_OK;
+}
+
+static void set_list(tn_attribute *attribute, size_t count, const void *items) {
+    attribute->count = count;
+    attribute->items = items;
+}
+
+static tn_status read_value(tn_plan_reader *reader, const Tenon__Plan__Attribute *message,
+                            tn_attribute *attribute) {
+    switch (message->type) {
+    case TN_FIELD_BOOL:
+    case TN_FIELD_I32:
+    case TN_FIELD_I64:
+    case TN_FIELD_TYPE:
+    case TN_FIELD_ENUM:
+        attribute->i = message->i;
+        return TN_OK;
+    case TN_FIELD_F32:
+    case TN_FIELD_F64:
+        attribute->f = message->f;
+        return TN_OK;
+    case TN_FIELD_STRING:
+        attribute->s = message->s;
+        return TN_OK;
+    case 0:
+    case TN_FIELD_BYTES:
+        set_list(attribute, message->raw.len, message->raw.data);
+        return TN_OK;
+    case TN_FIELD_I64S:
+        set_list(attribute, message->n_i64s, message->i64s);
+        return TN_OK;
+    case TN_FIELD_F32S:
+        set_list(attribute, message->n_f32s, message->f32s);
+        return TN_OK;
+    case TN_FIELD_F64S:
+        set_list(attribute, message->n_f64s, message->f64s);
+        return TN_OK;
+    case TN_FIELD_STRINGS:
+        set_list(attribute, message->n_strings, message->strings);
+        return TN_OK;
+    case TN_FIELD_TENSOR:
+        return read_tensor(reader, message->tensor, &attribute->tensor);
+    default:
+        return tn_plan_reader_fail("there is no type %" PRIu32 " of fields", message->type);
+    }
+}
+
+tn_status tn_plan_read_attributes(tn_plan_reader *reader, const Tenon__Plan__Node *message,
+                                  const tn_attribute *const **out_attributes) {
+    size_t count = message->n_attributes;
+    tn_attribute *items = tn_arena_allocate(reader->scratch, count, sizeof(*items));
+    const tn_attribute **attributes =
+        tn_arena_allocate(reader->scratch, count, sizeof(*attributes));
+    if (!items || !attributes) return tn_fail_memory("the fields of a node");
+    for (size_t i = 0; i < count; i++) {
+        const Tenon__Plan__Attribute *from = message->attributes[i];
+        items[i] = (tn_attribute){.size = sizeof(*items), .type = from->type, .name = from->name};
+        attributes[i] = &items[i];
+        TN_TRY(tn_error_at(read_value(reader, from, &items[i]), "field '%s'", from->name));
+    }
+    *out_attributes = attributes;
+    return TN_OK;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The manifest: finds and loads the libraries that a plan's operators and kernels come from, and
+ * then the operators by domain, name and version. See reader.h.
+ */
+#include "plan/reader.h"
+
+#include "base/status.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* A name for messages, like "Test::Resize". */
+static const char *operator_name(const tn_plan_reader *reader,
+                                 const Tenon__Plan__Operator *message) {
+    const char *name = *message->domain ? tn_arena_format(reader->scratch, "%s::%s",
+                                                          message->domain, message->name)
+                                        : message->name;
+    return name ? name : "";
+}
+
+static bool visit_name(void *user, const tn_library_info *library) {
+    const char **name = user;
+    if (strcmp(library->name, *name) == 0) *name = NULL;
+    return *name != NULL;
+}
+
+/* A library that was linked in has no file that could be searched for. */
+static tn_status check_linked(const tn_plan_reader *reader, const Tenon__Plan__Library *message,
+                              const char *needed_for) {
+    const char *name = message->name;
+    if (*message->file_name) return TN_OK;
+    tn_runtime_visit_libraries(reader->runtime, visit_name, &name);
+    if (!name) return TN_OK;
+    return tn_fail(TN_ERROR_NOT_FOUND,
+                   "%s needs library '%s', which was linked into the program that built the plan "
+                   "and is not loaded here: register it (tn_runtime_register_library) or load it "
+                   "before the plan",
+                   needed_for, message->name);
+}
+
+/* Needed for operators, it must be there; for kernels, others can do their work. */
+static tn_status find_library(tn_plan_reader *reader, uint32_t index, const char *needed_for) {
+    const Tenon__Plan__Library *message = reader->plan->libraries[index];
+    if (reader->libraries[index]) return TN_OK;
+    TN_TRY(check_linked(reader, message, needed_for));
+    tn_library_request request = {.name = message->name,
+                                  .file_name = message->file_name,
+                                  .hash = message->hash,
+                                  .needed_for = needed_for,
+                                  .is_exact = reader->options->is_exact,
+                                  .allowed_count = reader->options->allowed_count,
+                                  .allowed = reader->options->allowed};
+    return tn_library_find(reader->runtime, &request, &reader->libraries[index]);
+}
+
+/* By name the operator may come from another library than the manifest's. */
+static tn_status check_source(const tn_plan_reader *reader, const Tenon__Plan__Operator *message,
+                              const tn_operator_entry *entry) {
+    const char *variant = entry->op->variant ? entry->op->variant : "";
+    if (strcmp(variant, message->variant) != 0)
+        return tn_fail(TN_ERROR_UNSUPPORTED,
+                       "the plan needs operator %s in the variant '%s'; library '%s' has the "
+                       "variant '%s'",
+                       operator_name(reader, message), message->variant, entry->library->name,
+                       variant);
+    const char *wanted = reader->plan->libraries[message->library]->name;
+    if (entry->library == reader->libraries[message->library]) return TN_OK;
+    if (reader->options->is_exact || reader->options->allowed_count > 0)
+        return tn_fail(TN_ERROR_PLUGIN,
+                       "operator %s was of library '%s' when the plan was built; here it is of "
+                       "library '%s', which exact loading and a list of allowed libraries refuse",
+                       operator_name(reader, message), wanted, entry->library->name);
+    tn_runtime_log(reader->runtime, TN_LOG_WARNING,
+                   "operator %s is taken from library '%s'; the plan was built with '%s'",
+                   operator_name(reader, message), entry->library->name, wanted);
+    return TN_OK;
+}
+
+static tn_status read_operator(tn_plan_reader *reader, size_t index) {
+    const Tenon__Plan__Operator *message = reader->plan->operators[index];
+    if (!*message->name) return tn_plan_reader_fail("an operator has no name");
+    if (message->library >= reader->plan->n_libraries)
+        return tn_plan_reader_fail("there is no library number %" PRIu32, message->library);
+    const char *needed_for =
+        tn_arena_format(reader->scratch, "operator %s version %" PRIu32,
+                        operator_name(reader, message), message->since_version);
+    if (!needed_for) return tn_fail_memory("the manifest of a plan");
+    TN_TRY(find_library(reader, message->library, needed_for));
+    TN_TRY(tn_registry_find_operator_exact(tn_runtime_registry(reader->runtime), message->domain,
+                                           message->name, message->since_version,
+                                           &reader->operators[index]));
+    return check_source(reader, message, reader->operators[index]);
+}
+
+tn_status tn_plan_read_manifest(tn_plan_reader *reader) {
+    const Tenon__Plan__Plan *plan = reader->plan;
+    tn_arena *arena = reader->contents.arena;
+    reader->libraries = tn_arena_allocate(arena, plan->n_libraries, sizeof(*reader->libraries));
+    reader->is_missing = tn_arena_allocate(reader->scratch, plan->n_libraries, sizeof(bool));
+    reader->operators =
+        tn_arena_allocate(reader->scratch, plan->n_operators, sizeof(*reader->operators));
+    if (!reader->libraries || !reader->is_missing || !reader->operators)
+        return tn_fail_memory("the manifest of a plan");
+    reader->contents.libraries = reader->libraries;
+    reader->contents.library_count = (uint32_t)plan->n_libraries;
+    for (size_t i = 0; i < plan->n_libraries; i++)
+        if (!*plan->libraries[i]->name) return tn_plan_reader_fail("a library has no name");
+    for (size_t i = 0; i < plan->n_operators; i++)
+        TN_TRY(read_operator(reader, i));
+    return TN_OK;
+}
+
+/* The library of a step's kernel; answers false when it cannot be had. */
+static tn_status find_kernel_library(tn_plan_reader *reader, const char *name, bool *out_is_there) {
+    const Tenon__Plan__Plan *plan = reader->plan;
+    uint32_t index = 0;
+    while (index < plan->n_libraries && strcmp(plan->libraries[index]->name, name) != 0)
+        index++;
+    if (index == plan->n_libraries)
+        return tn_plan_reader_fail("the kernels' library '%s' is not in the manifest", name);
+    *out_is_there = reader->libraries[index] != NULL;
+    if (*out_is_there || reader->is_missing[index]) return TN_OK;
+    tn_status status = find_library(reader, index, "a kernel of the plan");
+    *out_is_there = status == TN_OK;
+    if (status == TN_OK || status == TN_ERROR_MEMORY || reader->options->is_exact) return status;
+    reader->is_missing[index] = true;
+    tn_runtime_log(reader->runtime, TN_LOG_WARNING, "kernels are chosen again, without timing: %s",
+                   tn_last_error()->message);
+    tn_error_clear();
+    return TN_OK;
+}
+
+tn_status tn_plan_read_kernel_libraries(tn_plan_reader *reader, const Tenon__Plan__Program *message,
+                                        bool *out_is_there) {
+    const char *before = "";
+    bool is_there = true;
+    for (size_t i = 0; i < message->n_steps && is_there; i++) {
+        const char *name = message->steps[i]->library;
+        if (!*name || strcmp(name, before) == 0) continue;
+        TN_TRY(find_kernel_library(reader, name, &is_there));
+        before = name;
+    }
+    *out_is_there = is_there;
+    return TN_OK;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The programs of a plan. What their numbers mean is checked against the graph by
+ * tn_program_check; here they only get their place. See reader.h.
+ */
+#include "plan/reader.h"
+
+#include "base/status.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* More than any machine has, and few enough to make. */
+#define THREAD_LIMIT 1024u
+
+/* 1 + the number, 0 for none. */
+static tn_status read_numbers(tn_plan_reader *reader, size_t count, const uint32_t *numbers,
+                              uint32_t **out_numbers) {
+    uint32_t *read = tn_arena_allocate(reader->contents.arena, count, sizeof(*read));
+    if (!read) return tn_fail_memory("a program");
+    for (size_t i = 0; i < count; i++)
+        read[i] = numbers[i] - 1; /* 0 becomes UINT32_MAX: none */
+    *out_numbers = read;
+    return TN_OK;
+}
+
+static tn_status read_text(tn_plan_reader *reader, const char *text, const char **out_text) {
+    if (!*text) return TN_OK;
+    *out_text = tn_arena_text(reader->contents.arena, text);
+    return *out_text ? TN_OK : tn_fail_memory("a program");
+}
+
+static tn_status read_step(tn_plan_reader *reader, const Tenon__Plan__Step *message,
+                           tn_program_step *step) {
+    if (!isfinite(message->nanoseconds) || message->nanoseconds < 0)
+        return tn_plan_reader_fail("a step took a time that is not possible");
+    *step = (tn_program_step){.kind = message->kind,
+                              .node = message->node - 1,
+                              .epilogue_count = (uint32_t)message->n_epilogues,
+                              .tactic = message->tactic,
+                              .is_in_place = message->is_in_place,
+                              .is_host = message->is_host,
+                              .input_count = (uint32_t)message->n_inputs,
+                              .output_count = (uint32_t)message->n_outputs,
+                              .operand_count = (uint32_t)message->n_operands,
+                              .nanoseconds = message->nanoseconds};
+    step->epilogues = tn_arena_copy(reader->contents.arena, message->epilogues,
+                                    message->n_epilogues * sizeof(uint32_t));
+    if (!step->epilogues) return tn_fail_memory("a program");
+    TN_TRY(read_text(reader, message->kernel, &step->kernel));
+    TN_TRY(read_text(reader, message->library, &step->library));
+    TN_TRY(read_numbers(reader, message->n_inputs, message->inputs, &step->inputs));
+    TN_TRY(read_numbers(reader, message->n_outputs, message->outputs, &step->outputs));
+    return read_numbers(reader, message->n_operands, message->operands, &step->operands);
+}
+
+static tn_status read_values(tn_plan_reader *reader, const Tenon__Plan__Program *message,
+                             tn_program *program) {
+    program->values =
+        tn_arena_allocate(reader->contents.arena, message->n_values, sizeof(*program->values));
+    if (!program->values) return tn_fail_memory("a program");
+    program->value_count = (uint32_t)message->n_values;
+    for (size_t v = 0; v < message->n_values; v++)
+        program->values[v] = (tn_program_value){.tensor = message->values[v]->tensor,
+                                                .format = message->values[v]->format,
+                                                .type = message->values[v]->type};
+    return TN_OK;
+}
+
+static tn_status read_ports(tn_plan_reader *reader, const Tenon__Plan__Program *message,
+                            tn_program *program) {
+    const tn_graph *graph = reader->contents.graph;
+    if (message->n_input_values != graph->input_count ||
+        message->n_output_values != graph->output_count)
+        return tn_plan_reader_fail("it has values for %zu inputs and %zu outputs",
+                                   message->n_input_values, message->n_output_values);
+    TN_TRY(read_numbers(reader, message->n_input_values, message->input_values,
+                        &program->input_values));
+    return read_numbers(reader, message->n_output_values, message->output_values,
+                        &program->output_values);
+}
+
+static tn_status read_program(tn_plan_reader *reader, const Tenon__Plan__Program *message,
+                              tn_program **out_program) {
+    tn_program *program = tn_arena_allocate(reader->contents.arena, 1, sizeof(*program));
+    if (!program) return tn_fail_memory("a program");
+    if (!*message->fingerprint) return tn_plan_reader_fail("it is for no device");
+    if (message->threads == 0 || message->threads > THREAD_LIMIT)
+        return tn_plan_reader_fail("it is for %" PRIu32 " threads", message->threads);
+    program->threads = message->threads;
+    TN_TRY(read_text(reader, message->fingerprint, &program->fingerprint));
+    TN_TRY(read_values(reader, message, program));
+    TN_TRY(read_ports(reader, message, program));
+    program->steps =
+        tn_arena_allocate(reader->contents.arena, message->n_steps, sizeof(*program->steps));
+    if (!program->steps) return tn_fail_memory("a program");
+    program->step_count = (uint32_t)message->n_steps;
+    for (size_t s = 0; s < message->n_steps; s++)
+        TN_TRY(read_step(reader, message->steps[s], &program->steps[s]));
+    TN_TRY(tn_program_check(program, reader->contents.graph));
+    *out_program = program;
+    return TN_OK;
+}
+
+tn_status tn_plan_read_programs(tn_plan_reader *reader) {
+    const Tenon__Plan__Plan *plan = reader->plan;
+    tn_plan_contents *contents = &reader->contents;
+    const tn_device *cpu = tn_runtime_cpu(reader->runtime);
+    const char *fingerprint = cpu->fingerprint(cpu);
+    contents->programs =
+        tn_arena_allocate(contents->arena, plan->n_programs, sizeof(*contents->programs));
+    if (!contents->programs) return tn_fail_memory("the programs of a plan");
+    for (size_t p = 0; p < plan->n_programs; p++) {
+        tn_program *program = NULL;
+        bool is_there = true;
+        TN_TRY(tn_error_at(read_program(reader, plan->programs[p], &program), "program %zu", p));
+        if (strcmp(program->fingerprint, fingerprint) == 0)
+            TN_TRY(tn_plan_read_kernel_libraries(reader, plan->programs[p], &is_there));
+        if (is_there) contents->programs[contents->program_count++] = program;
+    }
+    return TN_OK;
+}

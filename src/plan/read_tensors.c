@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors, inputs and outputs of a plan; see reader.h. */
+#include "plan/reader.h"
+
+#include "base/status.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { KIND_MADE = 0, KIND_INPUT = 1, KIND_CONSTANT = 2 };
+
+static tn_status read_made(tn_plan_reader *reader, const Tenon__Plan__Tensor *message,
+                           tn_tensor_id *out_id) {
+    if (message->type != TN_NONE && !tn_type_is_valid(message->type))
+        return tn_plan_reader_fail("there is no element type %" PRIu32, message->type);
+    return tn_graph_add_tensor(reader->contents.graph, message->name, message->type, out_id);
+}
+
+static tn_status read_input(tn_plan_reader *reader, const Tenon__Plan__Tensor *message,
+                            tn_tensor_id *out_id) {
+    if (message->n_shape > TN_MAX_RANK ||
+        (message->n_extent_names > 0 && message->n_extent_names != message->n_shape))
+        return tn_plan_reader_fail("the input has %zu extents and %zu names of extents",
+                                   message->n_shape, message->n_extent_names);
+    uint32_t rank = message->has_shape ? (uint32_t)message->n_shape : UINT32_MAX;
+    const char *const *names =
+        message->n_extent_names > 0 ? (const char *const *)message->extent_names : NULL;
+    return tn_graph_add_input(reader->contents.graph, message->name, message->type, rank,
+                              message->shape, names, out_id);
+}
+
+static tn_status read_constant(tn_plan_reader *reader, const Tenon__Plan__Tensor *message,
+                               tn_tensor_id *out_id) {
+    tn_shape shape;
+    const void *data;
+    if (!message->has_shape) return tn_plan_reader_fail("the constant has no shape");
+    TN_TRY(tn_plan_reader_shape(message->n_shape, message->shape, &shape));
+    TN_TRY(tn_plan_reader_weight(reader, message->type, &shape, message->offset, message->bytes,
+                                 &data));
+    return tn_graph_add_constant_lent(reader->contents.graph, message->name, message->type, &shape,
+                                      data, (size_t)message->bytes, out_id);
+}
+
+/* One scale, or one for each extent of an axis that is known: nobody else could check it. */
+static tn_status check_quantization(const tn_graph_tensor *tensor,
+                                    const Tenon__Plan__Quantization *message) {
+    if (message->n_scale == 0 ||
+        (message->n_zero_point != 0 && message->n_zero_point != message->n_scale))
+        return tn_plan_reader_fail("the quantisation has %zu scales and %zu zero points",
+                                   message->n_scale, message->n_zero_point);
+    if (message->n_scale == 1) return TN_OK;
+    if (!tensor->has_shape || message->axis < 0 || (uint32_t)message->axis >= tensor->shape.rank ||
+        tensor->shape.extents[message->axis] < 0 ||
+        (uint64_t)tensor->shape.extents[message->axis] != message->n_scale)
+        return tn_plan_reader_fail("the quantisation has %zu scales along axis %" PRId32
+                                   ", which has not as many extents",
+                                   message->n_scale, message->axis);
+    return TN_OK;
+}
+
+static tn_status read_quantization(tn_plan_reader *reader, tn_graph_tensor *tensor,
+                                   const Tenon__Plan__Quantization *message) {
+    tn_arena *arena = reader->contents.graph->arena;
+    TN_TRY(check_quantization(tensor, message));
+    tn_quantization *quantization = tn_arena_allocate(arena, 1, sizeof(*quantization));
+    float *scale = tn_arena_copy(arena, message->scale, message->n_scale * sizeof(*scale));
+    int32_t *zero_point = NULL;
+    if (message->n_zero_point > 0)
+        zero_point =
+            tn_arena_copy(arena, message->zero_point, message->n_zero_point * sizeof(*zero_point));
+    if (!quantization || !scale || (message->n_zero_point > 0 && !zero_point))
+        return tn_fail_memory("a tensor's quantisation");
+    *quantization = (tn_quantization){.size = sizeof(*quantization),
+                                      .axis = message->axis,
+                                      .count = message->n_scale,
+                                      .scale = scale,
+                                      .zero_point = zero_point};
+    tensor->quantization = quantization;
+    return TN_OK;
+}
+
+static tn_status read_tensor(tn_plan_reader *reader, const Tenon__Plan__Tensor *message) {
+    tn_tensor_id id = TN_NO_TENSOR;
+    if (!*message->name) return tn_plan_reader_fail("a tensor has no name");
+    if (message->kind == KIND_MADE)
+        TN_TRY(read_made(reader, message, &id));
+    else if (message->kind == KIND_INPUT)
+        TN_TRY(read_input(reader, message, &id));
+    else if (message->kind == KIND_CONSTANT)
+        TN_TRY(read_constant(reader, message, &id));
+    else
+        return tn_plan_reader_fail("there is no kind %" PRIu32 " of tensors", message->kind);
+    reader->is_made[id] = message->kind != KIND_MADE;
+    if (!message->quantization) return TN_OK;
+    return read_quantization(reader, &reader->contents.graph->tensors[id], message->quantization);
+}
+
+/* The graph has its inputs in the order of the tensors; the plan says in which they were. */
+static tn_status order_inputs(tn_plan_reader *reader) {
+    tn_graph *graph = reader->contents.graph;
+    const Tenon__Plan__Plan *plan = reader->plan;
+    bool *is_listed = tn_arena_allocate(reader->scratch, graph->tensor_count, sizeof(*is_listed));
+    if (!is_listed) return tn_fail_memory("the inputs of a plan");
+    if (plan->n_inputs != graph->input_count)
+        return tn_plan_reader_fail("%zu inputs are listed, but %zu tensors are inputs",
+                                   plan->n_inputs, graph->input_count);
+    for (size_t i = 0; i < plan->n_inputs; i++) {
+        tn_tensor_id id = plan->inputs[i];
+        if (id >= graph->tensor_count || !graph->tensors[id].is_input || is_listed[id])
+            return tn_plan_reader_fail(
+                "input %zu is tensor %" PRIu32 ", which is none or is listed twice", i, id);
+        is_listed[id] = true;
+        graph->inputs[i] = id;
+    }
+    return TN_OK;
+}
+
+tn_status tn_plan_read_tensors(tn_plan_reader *reader) {
+    const Tenon__Plan__Plan *plan = reader->plan;
+    reader->is_made = tn_arena_allocate(reader->scratch, plan->n_tensors, sizeof(bool));
+    if (!reader->is_made) return tn_fail_memory("the tensors of a plan");
+    for (size_t i = 0; i < plan->n_tensors; i++)
+        TN_TRY(tn_error_at(read_tensor(reader, plan->tensors[i]), "tensor '%s'",
+                           plan->tensors[i]->name));
+    return order_inputs(reader);
+}
+
+tn_status tn_plan_read_outputs(tn_plan_reader *reader) {
+    const Tenon__Plan__Plan *plan = reader->plan;
+    for (size_t i = 0; i < plan->n_outputs; i++) {
+        const Tenon__Plan__Output *output = plan->outputs[i];
+        if (output->tensor >= plan->n_tensors || !reader->is_made[output->tensor])
+            return tn_plan_reader_fail("output '%s' is tensor %" PRIu32 ", which nobody makes",
+                                       output->name, output->tensor);
+        TN_TRY(tn_graph_add_output(reader->contents.graph, output->tensor, output->name));
+    }
+    return TN_OK;
+}

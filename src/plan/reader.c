@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading a plan: checks the file's layout, unpacks the description, and makes the graph, profiles
+ * and programs from it in one pass. Weights stay where they are. The parts are in read_*.c.
+ */
+#include "plan/reader.h"
+
+#include "base/status.h"
+#include "base/wire.h"
+
+#include <stdio.h>
+
+tn_status tn_plan_reader_fail(const char *format, ...) {
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    if (vsnprintf(text, sizeof(text), format, arguments) < 0) text[0] = '\0';
+    va_end(arguments);
+    return tn_fail(TN_ERROR_FORMAT, "the plan is damaged: %s", text);
+}
+
+tn_status tn_plan_reader_shape(size_t rank, const int64_t *extents, tn_shape *out_shape) {
+    if (rank > TN_MAX_RANK)
+        return tn_plan_reader_fail("a shape has rank %zu; at most %d is possible", rank,
+                                   TN_MAX_RANK);
+    return tn_shape_set(out_shape, (uint32_t)rank, extents);
+}
+
+tn_status tn_plan_reader_check_elements(tn_type type, const tn_shape *shape, const void *data,
+                                        size_t bytes) {
+    size_t expected;
+    if (!tn_type_is_valid(type))
+        return tn_plan_reader_fail("there is no element type %u", (unsigned)type);
+    TN_TRY(tn_format_bytes(TN_LINEAR, type, shape, &expected));
+    if (bytes != expected) {
+        char text[TN_SHAPE_TEXT_BYTES];
+        return tn_plan_reader_fail("%s of %s takes %zu bytes, but has %zu",
+                                   tn_shape_print(shape->rank, shape->extents, text, sizeof(text)),
+                                   tn_type_name(type), expected, bytes);
+    }
+    if (type != TN_BOOL) return TN_OK;
+    for (size_t i = 0; i < bytes; i++)
+        if (((const unsigned char *)data)[i] > 1)
+            return tn_plan_reader_fail("element %zu of a bool tensor is neither 0 nor 1", i);
+    return TN_OK;
+}
+
+tn_status tn_plan_reader_weight(const tn_plan_reader *reader, tn_type type, const tn_shape *shape,
+                                uint64_t offset, uint64_t bytes, const void **out_data) {
+    if (offset % TN_PLAN_WEIGHT_ALIGNMENT != 0 || offset > reader->weight_bytes ||
+        bytes > reader->weight_bytes - offset)
+        return tn_plan_reader_fail("a constant of %llu bytes at %llu is not inside the weights' "
+                                   "%zu bytes, or not aligned",
+                                   (unsigned long long)bytes, (unsigned long long)offset,
+                                   reader->weight_bytes);
+    const void *data = reader->weights + offset;
+    TN_TRY(tn_plan_reader_check_elements(type, shape, data, (size_t)bytes));
+    *out_data = bytes > 0 ? data : NULL;
+    return TN_OK;
+}
+
+/* Finds the sections and unpacks the description. */
+static tn_status open_file(tn_plan_reader *reader, const tn_file *file) {
+    tn_plan_layout layout;
+    TN_TRY(tn_plan_layout_read(file->data, file->bytes, &layout));
+    const unsigned char *data = file->data;
+    const tn_plan_section *description = tn_plan_layout_find(&layout, TN_SECTION_DESCRIPTION);
+    const tn_plan_section *weights = tn_plan_layout_find(&layout, TN_SECTION_WEIGHTS);
+    if (!description || !weights)
+        return tn_plan_reader_fail("it has no %s", description ? "weights" : "description");
+    if ((uintptr_t)(data + weights->offset) % TN_PLAN_WEIGHT_ALIGNMENT != 0)
+        return tn_fail(TN_ERROR_INTERNAL, "a plan's memory is not aligned to 64 bytes");
+    reader->weights = data + weights->offset;
+    reader->weight_bytes = weights->bytes;
+    ProtobufCMessage *message;
+    TN_TRY(tn_wire_unpack(reader->allocator, &tenon__plan__plan__descriptor,
+                          data + description->offset, description->bytes, &message));
+    reader->plan = (Tenon__Plan__Plan *)message;
+    return TN_OK;
+}
+
+/* The graph takes the file over. */
+static tn_status make_graph(tn_plan_reader *reader, tn_file *file) {
+    TN_TRY(tn_arena_create(reader->allocator, &reader->scratch));
+    TN_TRY(tn_arena_create(reader->allocator, &reader->contents.arena));
+    TN_TRY(tn_graph_create(reader->runtime, reader->plan->name, &reader->contents.graph));
+    return tn_graph_own_file(reader->contents.graph, file);
+}
+
+static tn_status read_all(tn_plan_reader *reader, tn_file *file) {
+    TN_TRY(open_file(reader, file));
+    TN_TRY(make_graph(reader, file));
+    TN_TRY(tn_plan_read_manifest(reader));
+    TN_TRY(tn_plan_read_tensors(reader));
+    TN_TRY(tn_plan_read_nodes(reader));
+    TN_TRY(tn_plan_read_outputs(reader));
+    TN_TRY(tn_plan_read_profiles(reader));
+    return tn_plan_read_programs(reader);
+}
+
+/* What is wrong with a plan's numbers is a damaged file, whoever found it. */
+static tn_status fail_read(tn_status status, const char *name) {
+    tn_error_copy error;
+    tn_error_save(&error);
+    if (status == TN_ERROR_ARGUMENT || status == TN_ERROR_SHAPE || status == TN_ERROR_TYPE ||
+        status == TN_ERROR_RANGE)
+        error.status = TN_ERROR_FORMAT;
+    tn_error_restore(&error);
+    return tn_error_at(error.status, "%s", name);
+}
+
+static void reader_deinit(tn_plan_reader *reader) {
+    for (size_t i = 0; reader->operators && i < reader->plan->n_operators; i++)
+        if (reader->operators[i]) tn_library_release(reader->operators[i]->library);
+    tn_wire_free(reader->allocator, reader->plan ? &reader->plan->base : NULL);
+    tn_arena_destroy(reader->scratch);
+}
+
+tn_status tn_plan_read(tn_runtime *runtime, tn_file *file, const char *name,
+                       const tn_plan_read_options *options, tn_plan_contents *out_contents) {
+    static const tn_plan_read_options no_options;
+    tn_plan_reader reader = {.runtime = runtime,
+                             .allocator = tn_runtime_allocator(runtime),
+                             .options = options ? options : &no_options};
+    tn_status status = read_all(&reader, file);
+    if (status == TN_OK) {
+        *out_contents = reader.contents;
+    } else {
+        tn_error_copy error;
+        status = fail_read(status, name);
+        tn_error_save(&error);
+        tn_plan_contents_deinit(&reader.contents);
+        tn_error_restore(&error);
+    }
+    reader_deinit(&reader);
+    tn_file_unmap(file); /* when the graph did not get it */
+    return status;
+}
+
+void tn_plan_contents_deinit(tn_plan_contents *contents) {
+    tn_graph_destroy(contents->graph);
+    for (uint32_t i = 0; i < contents->library_count; i++)
+        if (contents->libraries[i]) tn_library_release(contents->libraries[i]);
+    tn_arena_destroy(contents->arena);
+    *contents = (tn_plan_contents){0};
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of the reader share. Nothing of a plan is believed: each number is checked before
+ * it is used, and what the graph's own calls check is left to them.
+ *
+ *   reader.c           the whole: from bytes to contents
+ *   read_manifest.c    libraries and operators, found and loaded
+ *   read_tensors.c     tensors, inputs, outputs
+ *   read_nodes.c       nodes; fields of older versions, state
+ *   read_attributes.c  fields
+ *   read_profiles.c    profiles
+ *   read_programs.c    programs
+ */
+#ifndef TN_PLAN_READER_H
+#define TN_PLAN_READER_H
+
+#include "plan/layout.h"
+#include "plan/plan.h"
+#include "plan/plan.pb-c.h"
+
+typedef struct tn_plan_reader {
+    tn_runtime *runtime;
+    const tn_allocator *allocator;
+    const tn_plan_read_options *options;
+    Tenon__Plan__Plan *plan;
+    const unsigned char *weights;
+    size_t weight_bytes;
+    tn_arena *scratch;                   /* until the plan is read */
+    bool *is_made;                       /* by tensor: input, constant, or made by a node so far */
+    const tn_operator_entry **operators; /* by the manifest's; each counted */
+    tn_loaded_library **libraries;       /* by the manifest's; counted; null: not asked for */
+    bool *is_missing;                    /* by the manifest's libraries */
+    tn_plan_contents contents;           /* so far */
+} tn_plan_reader;
+
+/* "the plan is damaged: " and what: TN_ERROR_FORMAT. */
+tn_status tn_plan_reader_fail(const char *format, ...) TN_PRINTF(1, 2);
+/* A shape of known extents. */
+tn_status tn_plan_reader_shape(size_t rank, const int64_t *extents, tn_shape *out_shape);
+/* Elements in linear order: as many bytes as type and shape say, bools that are 0 or 1. */
+tn_status tn_plan_reader_check_elements(tn_type type, const tn_shape *shape, const void *data,
+                                        size_t bytes);
+/* The data of a constant in the weights section; null when it has no elements. */
+tn_status tn_plan_reader_weight(const tn_plan_reader *reader, tn_type type, const tn_shape *shape,
+                                uint64_t offset, uint64_t bytes, const void **out_data);
+
+tn_status tn_plan_read_manifest(tn_plan_reader *reader);
+/* Finds the libraries whose kernels a program needs; false when one is not to be had, and that is
+ * no error. */
+tn_status tn_plan_read_kernel_libraries(tn_plan_reader *reader, const Tenon__Plan__Program *message,
+                                        bool *out_is_there);
+tn_status tn_plan_read_tensors(tn_plan_reader *reader);
+tn_status tn_plan_read_outputs(tn_plan_reader *reader); /* after the nodes */
+tn_status tn_plan_read_nodes(tn_plan_reader *reader);
+/* In scratch; the data of tensors is the plan's. */
+tn_status tn_plan_read_attributes(tn_plan_reader *reader, const Tenon__Plan__Node *message,
+                                  const tn_attribute *const **out_attributes);
+tn_status tn_plan_read_profiles(tn_plan_reader *reader);
+tn_status tn_plan_read_programs(tn_plan_reader *reader);
+
+#endif
