@@ -7,6 +7,7 @@
 #include "common/infer.h"
 #include "common/layer.h"
 #include "common/product.h"
+#include "gemm/kernels.h"
 
 static const tn_field gemm_fields[] = {
     TN_FIELD(tn_gemm_params, alpha, TN_FIELD_F32, TN_OPTIONAL, "1", "factor of the product"),
@@ -159,4 +160,4 @@ static const tn_operator gemm_7 = {
 };
 
 static const tn_operator *const gemm_operators[] = {&gemm_1, &gemm_7};
-TN_LAYER_WITHOUT_KERNELS(gemm, gemm_operators);
+TN_LAYER(gemm, gemm_operators, tn_gemm_kernels);

@@ -8,6 +8,7 @@
 #include "common/infer.h"
 #include "common/layer.h"
 #include "common/product.h"
+#include "mat_mul/kernels.h"
 
 static tn_status refuse_shapes(tn_call *call) {
     const tn_tensor *a = call->inputs[0], *b = call->inputs[1];
@@ -122,4 +123,4 @@ static const tn_operator mat_mul_1 = {
 };
 
 static const tn_operator *const mat_mul_operators[] = {&mat_mul_1};
-TN_LAYER_WITHOUT_KERNELS(mat_mul, mat_mul_operators);
+TN_LAYER(mat_mul, mat_mul_operators, tn_mat_mul_kernels);

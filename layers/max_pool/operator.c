@@ -6,6 +6,7 @@
 #include "max_pool/max_pool.h"
 #include "common/infer.h"
 #include "common/layer.h"
+#include "max_pool/kernels.h"
 
 static const tn_field max_pool_fields[] = {
     TN_FIELD_CHOICE(tn_max_pool_params, auto_pad, TN_FIELD_ENUM, TN_OPTIONAL, "NOTSET",
@@ -89,4 +90,4 @@ static const tn_operator max_pool_1 = {
 };
 
 static const tn_operator *const max_pool_operators[] = {&max_pool_1};
-TN_LAYER_WITHOUT_KERNELS(max_pool, max_pool_operators);
+TN_LAYER(max_pool, max_pool_operators, tn_max_pool_kernels);

@@ -6,6 +6,7 @@
 #include "resize/resize.h"
 #include "common/infer.h"
 #include "common/layer.h"
+#include "resize/kernels.h"
 
 #define FIELD_MODE(choices)                                                                        \
     TN_FIELD_CHOICE(tn_resize_params, mode, TN_FIELD_ENUM, TN_OPTIONAL, "nearest", choices,        \
@@ -137,4 +138,4 @@ static const tn_operator resize_18 = {
 };
 
 static const tn_operator *const resize_operators[] = {&resize_10, &resize_11, &resize_18};
-TN_LAYER_WITHOUT_KERNELS(resize, resize_operators);
+TN_LAYER(resize, resize_operators, tn_resize_kernels);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gemm with a constant B as the matrix product of common/matrix_kernel.h. */
+#include "common/activation.h"
+#include "common/epilogue.h"
+#include "common/matrix_kernel.h"
+#include "gemm/gemm.h"
+#include "gemm/kernels.h"
+
+static bool read_gemm(const tn_call *call, tn_matrix_problem *out_problem) {
+    const tn_gemm_params *params = call->params;
+    const tn_tensor *c = call->input_count > TN_GEMM_C ? call->inputs[TN_GEMM_C] : NULL;
+    tn_call probe = *call;
+    tn_gemm_sizes sizes;
+    if (params->transA || tn_gemm_read(&probe, &sizes) != TN_OK) return false;
+    if (c && sizes.c_row_stride != 0) /* a C that differs from row to row is no bias */
+        return false;
+    *out_problem = (tn_matrix_problem){.rows = sizes.rows,
+                                       .depth = sizes.depth,
+                                       .columns = sizes.columns,
+                                       .b_row_stride = sizes.b_row_stride,
+                                       .b_column_stride = sizes.b_column_stride,
+                                       .scale = params->alpha,
+                                       .bias_scale = params->beta,
+                                       .has_bias = c != NULL,
+                                       .bias_is_scalar = c && sizes.c_column_stride == 0};
+    return true;
+}
+
+static const char *const combinations[] = {"f32, f32, f32? -> f32"};
+
+#define PACKED_KERNEL(level, features_text)                                                        \
+    static const tn_matrix_kernel_user user_##level = {&tn_matrix_##level, read_gemm};             \
+    static const tn_kernel level = {                                                               \
+        .size = sizeof(tn_kernel),                                                                 \
+        .revision = 1,                                                                             \
+        .domain = "",                                                                              \
+        .op = "Gemm",                                                                              \
+        .device = "cpu",                                                                           \
+        .name = "packed_" #level,                                                                  \
+        .doc = "A constant B, packed by columns.",                                                 \
+        .requires_features = features_text,                                                        \
+        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
+        .epilogues = TN_FLOAT_EPILOGUES,                                                           \
+        .activations = TN_SIMPLE_ACTIVATIONS,                                                      \
+        TN_COMBINATIONS(combinations),                                                             \
+        TN_MATRIX_KERNEL_CALLBACKS,                                                                \
+        .user = (void *)&user_##level,                                                             \
+    }
+PACKED_KERNEL(baseline, NULL);
+PACKED_KERNEL(avx2, "avx2,fma");
+PACKED_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+
+const tn_kernel *const tn_gemm_kernels[3] = {&avx512, &avx2, &baseline};

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MaxPool of floats without indices, a row at a time (rows.h), as kernels: one a processor level.
+ */
+#include "max_pool/kernels.h"
+#include "max_pool/max_pool.h"
+#include "max_pool/rows.h"
+
+/* Two spatial axes, or one; false for what the rows do not do. */
+static bool read_rows(const tn_call *call, tn_max_pool_rows *out_rows, int64_t *out_planes) {
+    const tn_tensor *x = call->inputs[0];
+    tn_call probe = *call;
+    tn_window window;
+    if (!x || (x->rank != 3 && x->rank != 4) || tn_max_pool_window(&probe, &window) != TN_OK)
+        return false;
+    const uint32_t last = window.rank - 1;
+    const bool is_flat = window.rank == 1;
+    *out_rows = (tn_max_pool_rows){
+        .in_height = is_flat ? 1 : window.input[0],
+        .in_width = window.input[last],
+        .out_height = is_flat ? 1 : window.output[0],
+        .out_width = window.output[last],
+        .kernel_height = is_flat ? 1 : window.kernel[0],
+        .kernel_width = window.kernel[last],
+        .stride_height = is_flat ? 1 : window.stride[0],
+        .stride_width = window.stride[last],
+        .dilation_height = is_flat ? 1 : window.dilation[0],
+        .dilation_width = window.dilation[last],
+        .pad_top = is_flat ? 0 : window.pad_begin[0],
+        .pad_left = window.pad_begin[last],
+    };
+    *out_planes = x->shape[0] * x->shape[1];
+    return true;
+}
+
+static tn_status rows_accepts(tn_call *call) {
+    tn_max_pool_rows rows;
+    int64_t planes;
+    const bool has_indices = call->output_count > 1 && call->outputs[TN_MAX_POOL_INDICES];
+    return !has_indices && read_rows(call, &rows, &planes) ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+
+static uint64_t scratch_bytes(const tn_max_pool_rows *rows) {
+    return ((uint64_t)tn_max_pool_scratch_floats(rows) * sizeof(float) + 63) / 64 * 64;
+}
+
+static tn_status rows_reshape(tn_call *call) {
+    tn_max_pool_rows rows;
+    int64_t planes;
+    if (!read_rows(call, &rows, &planes))
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED,
+                                "pooling by rows does not do this window");
+    call->workspace_bytes = scratch_bytes(&rows) * call->threads;
+    return TN_OK;
+}
+
+typedef struct rows_job {
+    tn_max_pool_rows rows;
+    tn_max_pool_function function;
+    const float *input;
+    float *output;
+    char *scratch;
+} rows_job;
+
+static tn_status pool_planes(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const rows_job *job = user;
+    job->function(&job->rows, job->input + begin * job->rows.in_height * job->rows.in_width,
+                  job->output + begin * job->rows.out_height * job->rows.out_width, end - begin,
+                  (float *)(void *)(job->scratch + thread * scratch_bytes(&job->rows)));
+    return TN_OK;
+}
+
+static tn_status rows_run(tn_call *call) {
+    rows_job job = {.function = *(const tn_max_pool_function *)call->user,
+                    .input = call->inputs[0]->data,
+                    .output = call->outputs[0]->data,
+                    .scratch = call->workspace};
+    int64_t planes;
+    if (!read_rows(call, &job.rows, &planes)) return TN_ERROR_INTERNAL;
+    if (call->outputs[0]->bytes == 0) return TN_OK;
+    const int64_t plane_reads =
+        job.rows.out_height * job.rows.out_width * job.rows.kernel_height * job.rows.kernel_width;
+    return call->host->parallel_for(call, planes, 40000 / (plane_reads + 1) + 1, pool_planes, &job);
+}
+
+static const char *const combinations[] = {"f32 -> f32"};
+
+#define ROWS_KERNEL(level, features_text)                                                          \
+    static const tn_max_pool_function function_##level = tn_max_pool_rows_##level;                 \
+    static const tn_kernel level = {                                                               \
+        .size = sizeof(tn_kernel),                                                                 \
+        .revision = 1,                                                                             \
+        .domain = "",                                                                              \
+        .op = "MaxPool",                                                                           \
+        .device = "cpu",                                                                           \
+        .name = "rows_" #level,                                                                    \
+        .doc = "Rows of a window joined first, then its columns.",                                 \
+        .requires_features = features_text,                                                        \
+        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
+        TN_COMBINATIONS(combinations),                                                             \
+        .accepts = rows_accepts,                                                                   \
+        .reshape = rows_reshape,                                                                   \
+        .run = rows_run,                                                                           \
+        .user = (void *)(uintptr_t)&function_##level,                                              \
+    }
+ROWS_KERNEL(baseline, NULL);
+ROWS_KERNEL(avx2, "avx2,fma");
+ROWS_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+
+const tn_kernel *const tn_max_pool_kernels[3] = {&avx512, &avx2, &baseline};
