@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is in a plan file, as JSON: sizes, manifest, graph and profiles; fields are in
+ * inspect_fields.c, programs in inspect_programs.c. See inspect.h.
+ */
+#include "plan/inspect.h"
+
+#include "base/file.h"
+#include "base/status.h"
+#include "base/wire.h"
+#include "plan/layout.h"
+#include "plugin/runtime.h"
+#include "tensor/shape.h"
+#include <tenon/builder.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void tn_inspect_tensor_name(tn_text *text, const Tenon__Plan__Plan *plan, uint64_t tensor) {
+    if (tensor < plan->n_tensors)
+        tn_text_add_json(text, plan->tensors[tensor]->name);
+    else
+        tn_text_add(text, "null");
+}
+
+void tn_inspect_node_name(tn_text *text, const Tenon__Plan__Plan *plan, uint64_t node) {
+    if (node < plan->n_nodes)
+        tn_text_add_json(text, plan->nodes[node]->name);
+    else
+        tn_text_add(text, "null");
+}
+
+void tn_inspect_type(tn_text *text, uint32_t type) {
+    tn_text_add_format(text, "\"%s\"", tn_type_name(type));
+}
+
+void tn_inspect_shape(tn_text *text, size_t rank, const int64_t *extents) {
+    tn_text_add(text, "[");
+    for (size_t axis = 0; axis < rank; axis++)
+        tn_text_add_format(text, "%s%" PRId64, axis > 0 ? ", " : "", extents[axis]);
+    tn_text_add(text, "]");
+}
+
+void tn_inspect_number(tn_text *text, double value) {
+    char digits[40];
+    if (!isfinite(value)) {
+        tn_text_add(text, "null");
+        return;
+    }
+    snprintf(digits, sizeof(digits), "%.9g", value);
+    for (char *at = digits; *at; at++)
+        if (*at == ',') *at = '.';
+    tn_text_add(text, digits);
+}
+
+static const char *between(size_t index) {
+    return index > 0 ? ",\n    " : "\n    ";
+}
+
+static void add_libraries(tn_text *text, const Tenon__Plan__Plan *plan) {
+    tn_text_add(text, "  \"libraries\": [");
+    for (size_t i = 0; i < plan->n_libraries; i++) {
+        const Tenon__Plan__Library *library = plan->libraries[i];
+        tn_text_add_format(text, "%s{\"name\": ", between(i));
+        tn_text_add_json(text, library->name);
+        tn_text_add(text, ", \"version\": ");
+        tn_text_add_json(text, library->version);
+        tn_text_add(text, ", \"file\": ");
+        if (*library->file_name)
+            tn_text_add_json(text, library->file_name);
+        else
+            tn_text_add(text, "null");
+        tn_text_add_format(text, ", \"hash\": \"%016" PRIx64 "\", \"linked_in\": %s}",
+                           library->hash, *library->file_name ? "false" : "true");
+    }
+    tn_text_add(text, "],\n");
+}
+
+static void add_operators(tn_text *text, const Tenon__Plan__Plan *plan) {
+    tn_text_add(text, "  \"operators\": [");
+    for (size_t i = 0; i < plan->n_operators; i++) {
+        const Tenon__Plan__Operator *op = plan->operators[i];
+        tn_text_add_format(text, "%s{\"domain\": ", between(i));
+        tn_text_add_json(text, op->domain);
+        tn_text_add(text, ", \"name\": ");
+        tn_text_add_json(text, op->name);
+        tn_text_add_format(
+            text, ", \"version\": %" PRIu32 ", \"state_version\": %" PRIu32 ", \"library\": ",
+            op->since_version, op->state_version);
+        if (op->library < plan->n_libraries)
+            tn_text_add_json(text, plan->libraries[op->library]->name);
+        else
+            tn_text_add(text, "null");
+        tn_text_add(text, "}");
+    }
+    tn_text_add(text, "],\n");
+}
+
+static void add_extent_names(tn_text *text, const Tenon__Plan__Tensor *tensor) {
+    tn_text_add(text, ", \"extent_names\": [");
+    for (size_t i = 0; i < tensor->n_extent_names; i++) {
+        if (i > 0) tn_text_add(text, ", ");
+        tn_text_add_json(text, tensor->extent_names[i]);
+    }
+    tn_text_add(text, "]");
+}
+
+static void add_declaration(tn_text *text, const Tenon__Plan__Tensor *tensor) {
+    tn_text_add_json(text, tensor->name);
+    tn_text_add(text, ", \"type\": ");
+    tn_inspect_type(text, tensor->type);
+    tn_text_add(text, ", \"shape\": ");
+    if (tensor->has_shape)
+        tn_inspect_shape(text, tensor->n_shape, tensor->shape);
+    else
+        tn_text_add(text, "null");
+}
+
+static void add_point(tn_text *text, const char *name, const Tenon__Plan__Point *point) {
+    tn_text_add_format(text, ", \"%s\": ", name);
+    if (point)
+        tn_inspect_shape(text, point->n_shape, point->shape);
+    else
+        tn_text_add(text, "null");
+}
+
+static void add_inputs(tn_text *text, const Tenon__Plan__Plan *plan) {
+    size_t written = 0;
+    tn_text_add(text, "  \"inputs\": [");
+    for (size_t i = 0; i < plan->n_inputs; i++) {
+        if (plan->inputs[i] >= plan->n_tensors) continue;
+        const Tenon__Plan__Tensor *tensor = plan->tensors[plan->inputs[i]];
+        tn_text_add_format(text, "%s{\"name\": ", between(written++));
+        add_declaration(text, tensor);
+        add_extent_names(text, tensor);
+        if (i < plan->n_profiles) {
+            const Tenon__Plan__Profile *profile = plan->profiles[i];
+            tn_text_add_format(text, ", \"free\": %s", profile->is_free ? "true" : "false");
+            add_point(text, "min", profile->minimum);
+            add_point(text, "opt", profile->optimum);
+            add_point(text, "max", profile->maximum);
+        }
+        tn_text_add(text, "}");
+    }
+    tn_text_add(text, "],\n");
+}
+
+static void add_outputs(tn_text *text, const Tenon__Plan__Plan *plan) {
+    tn_text_add(text, "  \"outputs\": [");
+    for (size_t i = 0; i < plan->n_outputs; i++) {
+        tn_text_add_format(text, "%s{\"name\": ", between(i));
+        tn_text_add_json(text, plan->outputs[i]->name);
+        tn_text_add(text, ", \"tensor\": ");
+        tn_inspect_tensor_name(text, plan, plan->outputs[i]->tensor);
+        tn_text_add(text, "}");
+    }
+    tn_text_add(text, "],\n");
+}
+
+static void add_constants(tn_text *text, const Tenon__Plan__Plan *plan) {
+    size_t written = 0;
+    tn_text_add(text, "  \"constants\": [");
+    for (size_t i = 0; i < plan->n_tensors; i++) {
+        const Tenon__Plan__Tensor *tensor = plan->tensors[i];
+        if (tensor->kind != 2) continue;
+        tn_text_add_format(text, "%s{\"name\": ", between(written++));
+        add_declaration(text, tensor);
+        tn_text_add_format(text, ", \"bytes\": %" PRIu64 "}", tensor->bytes);
+    }
+    tn_text_add(text, "],\n");
+}
+
+static void add_ports(tn_text *text, const Tenon__Plan__Plan *plan, const char *name, size_t count,
+                      const uint32_t *numbers) {
+    tn_text_add_format(text, ", \"%s\": [", name);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0) tn_text_add(text, ", ");
+        tn_inspect_tensor_name(text, plan, (uint64_t)numbers[i] + UINT64_MAX);
+    }
+    tn_text_add(text, "]");
+}
+
+static void add_node(tn_text *text, const Tenon__Plan__Plan *plan, const Tenon__Plan__Node *node) {
+    static const Tenon__Plan__Operator none = TENON__PLAN__OPERATOR__INIT;
+    const Tenon__Plan__Operator *op =
+        node->operator_index < plan->n_operators ? plan->operators[node->operator_index] : &none;
+    tn_text_add_json(text, node->name);
+    tn_text_add(text, ", \"op\": ");
+    tn_text_add_json(text, op->name);
+    tn_text_add(text, ", \"domain\": ");
+    tn_text_add_json(text, op->domain);
+    tn_text_add_format(text, ", \"version\": %" PRIu32, op->since_version);
+    add_ports(text, plan, "inputs", node->n_inputs, node->inputs);
+    add_ports(text, plan, "outputs", node->n_outputs, node->outputs);
+    tn_inspect_fields(text, node);
+    tn_text_add_format(text, ", \"state_bytes\": %zu}", node->state.len);
+}
+
+static void add_nodes(tn_text *text, const Tenon__Plan__Plan *plan) {
+    tn_text_add(text, "  \"nodes\": [");
+    for (size_t i = 0; i < plan->n_nodes; i++) {
+        tn_text_add_format(text, "%s{\"name\": ", between(i));
+        add_node(text, plan, plan->nodes[i]);
+    }
+    tn_text_add(text, "],\n");
+}
+
+static tn_status write_json(const tn_allocator *allocator, const Tenon__Plan__Plan *plan,
+                            size_t file_bytes, size_t description_bytes, size_t weight_bytes,
+                            char **out_json) {
+    tn_text text;
+    tn_text_init(&text, allocator);
+    tn_text_add(&text, "{\n  \"graph\": ");
+    tn_text_add_json(&text, plan->name);
+    tn_text_add(&text, ",\n  \"producer\": ");
+    tn_text_add_json(&text, plan->producer);
+    tn_text_add_format(&text,
+                       ",\n  \"format_version\": %u,\n  \"bytes\": {\"file\": %zu, "
+                       "\"description\": %zu, \"weights\": %zu},\n",
+                       TN_PLAN_VERSION, file_bytes, description_bytes, weight_bytes);
+    add_libraries(&text, plan);
+    add_operators(&text, plan);
+    add_inputs(&text, plan);
+    add_outputs(&text, plan);
+    add_constants(&text, plan);
+    add_nodes(&text, plan);
+    tn_inspect_programs(&text, plan);
+    tn_text_add(&text, "}\n");
+    tn_status status = tn_text_take(&text, out_json);
+    tn_text_deinit(&text);
+    return status;
+}
+
+static tn_status inspect(const tn_allocator *allocator, const tn_file *file, char **out_json) {
+    tn_plan_layout layout;
+    TN_TRY(tn_plan_layout_read(file->data, file->bytes, &layout));
+    const tn_plan_section *description = tn_plan_layout_find(&layout, TN_SECTION_DESCRIPTION);
+    const tn_plan_section *weights = tn_plan_layout_find(&layout, TN_SECTION_WEIGHTS);
+    if (!description) return tn_fail(TN_ERROR_FORMAT, "the plan is damaged: it has no description");
+    ProtobufCMessage *message;
+    TN_TRY(tn_wire_unpack(allocator, &tenon__plan__plan__descriptor,
+                          (const unsigned char *)file->data + description->offset,
+                          description->bytes, &message));
+    tn_status status = write_json(allocator, (const Tenon__Plan__Plan *)message, file->bytes,
+                                  description->bytes, weights ? weights->bytes : 0, out_json);
+    tn_wire_free(allocator, message);
+    return status;
+}
+
+tn_status tn_plan_inspect(tn_runtime *runtime, const char *path, char **out_json) {
+    tn_file file;
+    if (!runtime || !path || !out_json)
+        return tn_fail(TN_ERROR_ARGUMENT, "tn_plan_inspect needs a runtime, a path and out_json");
+    const tn_allocator *allocator = tn_runtime_allocator(runtime);
+    TN_TRY(tn_file_map(allocator, path, &file));
+    tn_status status = inspect(allocator, &file, out_json);
+    tn_file_unmap(&file);
+    return tn_error_at(status, "%s", path);
+}

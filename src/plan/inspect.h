@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of the inspection share. It reads a plan's description alone and loads no code, so
+ * that a plan from a stranger can be looked at; numbers that lead nowhere are shown as null.
+ */
+#ifndef TN_PLAN_INSPECT_H
+#define TN_PLAN_INSPECT_H
+
+#include "base/text.h"
+#include "plan/plan.pb-c.h"
+
+/* Names by number, "null" for what is not there. */
+void tn_inspect_tensor_name(tn_text *text, const Tenon__Plan__Plan *plan, uint64_t tensor);
+void tn_inspect_node_name(tn_text *text, const Tenon__Plan__Plan *plan, uint64_t node);
+void tn_inspect_type(tn_text *text, uint32_t type); /* in quotes */
+void tn_inspect_shape(tn_text *text, size_t rank, const int64_t *extents);
+/* A number as JSON has it, whatever the locale; null for those that JSON has not. */
+void tn_inspect_number(tn_text *text, double value);
+
+void tn_inspect_fields(tn_text *text, const Tenon__Plan__Node *node);
+void tn_inspect_programs(tn_text *text, const Tenon__Plan__Plan *plan);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The programs of a plan as JSON, in the words of the builder's report. See inspect.h. */
+#include "plan/inspect.h"
+
+#include "build/program.h"
+
+#include <inttypes.h>
+
+/* `number` is 1 + the value. */
+static void add_value(tn_text *text, const Tenon__Plan__Plan *plan,
+                      const Tenon__Plan__Program *program, uint32_t number) {
+    if (number == 0 || number > program->n_values) {
+        tn_text_add(text, "null");
+        return;
+    }
+    const Tenon__Plan__ProgramValue *value = program->values[number - 1];
+    tn_text_add(text, "{\"tensor\": ");
+    tn_inspect_tensor_name(text, plan, value->tensor);
+    tn_text_add(text, ", \"type\": ");
+    tn_inspect_type(text, value->type);
+    tn_text_add_format(text, ", \"format\": \"%s\"}", tn_format_name(value->format));
+}
+
+static void add_values(tn_text *text, const Tenon__Plan__Plan *plan,
+                       const Tenon__Plan__Program *program, const char *name, size_t count,
+                       const uint32_t *numbers) {
+    tn_text_add_format(text, ", \"%s\": [", name);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0) tn_text_add(text, ", ");
+        add_value(text, plan, program, numbers[i]);
+    }
+    tn_text_add(text, "]");
+}
+
+static void add_kernel(tn_text *text, const Tenon__Plan__Step *step) {
+    static const char *const kinds[] = {"unknown", "kernel", "reformat", "view"};
+    const char *kind = step->kind <= TN_STEP_VIEW ? kinds[step->kind] : kinds[0];
+    tn_text_add_format(text, ", \"kind\": \"%s\", \"kernel\": ", step->is_host ? "shape" : kind);
+    if (*step->kernel) {
+        tn_text_add_json(text, step->kernel);
+        tn_text_add(text, ", \"library\": ");
+        tn_text_add_json(text, step->library);
+    } else {
+        tn_text_add(text, step->kind == TN_STEP_KERNEL ? "\"reference\"" : "null");
+        tn_text_add(text, ", \"library\": null");
+    }
+}
+
+static void add_step(tn_text *text, const Tenon__Plan__Plan *plan,
+                     const Tenon__Plan__Program *program, const Tenon__Plan__Step *step) {
+    tn_text_add(text, "{\"name\": ");
+    tn_inspect_node_name(text, plan, (uint64_t)step->node + UINT64_MAX);
+    add_kernel(text, step);
+    tn_text_add_format(text, ", \"tactic\": %" PRIu32 ", \"in_place\": %s, \"ns\": ", step->tactic,
+                       step->is_in_place ? "true" : "false");
+    tn_inspect_number(text, step->nanoseconds);
+    tn_text_add(text, ", \"absorbed\": [");
+    for (size_t i = 0; i < step->n_epilogues; i++) {
+        if (i > 0) tn_text_add(text, ", ");
+        tn_inspect_node_name(text, plan, step->epilogues[i]);
+    }
+    tn_text_add(text, "]");
+    add_values(text, plan, program, "inputs", step->n_inputs, step->inputs);
+    add_values(text, plan, program, "operands", step->n_operands, step->operands);
+    add_values(text, plan, program, "outputs", step->n_outputs, step->outputs);
+    tn_text_add(text, "}");
+}
+
+void tn_inspect_programs(tn_text *text, const Tenon__Plan__Plan *plan) {
+    tn_text_add(text, "  \"programs\": [");
+    for (size_t p = 0; p < plan->n_programs; p++) {
+        const Tenon__Plan__Program *program = plan->programs[p];
+        tn_text_add(text, p > 0 ? ",\n    {\"device\": " : "\n    {\"device\": ");
+        tn_text_add_json(text, program->fingerprint);
+        tn_text_add_format(text, ", \"threads\": %" PRIu32 ", \"steps\": [", program->threads);
+        for (size_t s = 0; s < program->n_steps; s++) {
+            tn_text_add(text, s > 0 ? ",\n      " : "\n      ");
+            add_step(text, plan, program, program->steps[s]);
+        }
+        tn_text_add(text, "]}");
+    }
+    tn_text_add(text, "]\n");
+}
