@@ -46,34 +46,39 @@ tn_status tn_onnx_scope_tensor(tn_onnx_reader *reader, tn_onnx_scope *scope, con
     return TN_OK;
 }
 
+/* The tensors of a list of names, without the empty ones at its end. */
 static tn_status read_tensors(tn_onnx_reader *reader, tn_onnx_scope *scope, size_t count,
-                              char *const *names, tn_tensor_id **out_ids) {
+                              char *const *names, tn_tensor_id **out_ids, uint32_t *out_count) {
+    while (count > 0 && !*names[count - 1])
+        count--;
     if (count >= UINT32_MAX) return tn_fail_memory("a node");
     tn_tensor_id *ids = tn_arena_allocate(reader->arena, count, sizeof(*ids));
     if (!ids) return tn_fail_memory("a node");
     for (size_t i = 0; i < count; i++)
         TN_TRY(tn_onnx_scope_tensor(reader, scope, names[i], &ids[i]));
     *out_ids = ids;
+    *out_count = (uint32_t)count;
     return TN_OK;
 }
 
 static tn_status add_node(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn_onnx_node *node,
                           const char *name, const tn_operator_entry *entry) {
-    uint64_t attribute_count;
-    const tn_attribute *const *attributes;
-    tn_tensor_id *inputs, *outputs;
+    uint64_t attribute_count = 0;
+    const tn_attribute *const *attributes = NULL;
+    uint32_t input_count = 0, output_count = 0;
+    tn_tensor_id *inputs = NULL, *outputs = NULL;
     tn_status status = tn_onnx_attributes_read(reader, scope, node, entry->op, reader->arena,
                                                &attribute_count, &attributes);
-    if (status == TN_OK) status = read_tensors(reader, scope, node->n_input, node->input, &inputs);
     if (status == TN_OK)
-        status = read_tensors(reader, scope, node->n_output, node->output, &outputs);
+        status = read_tensors(reader, scope, node->n_input, node->input, &inputs, &input_count);
+    if (status == TN_OK)
+        status = read_tensors(reader, scope, node->n_output, node->output, &outputs, &output_count);
     if (status != TN_OK) {
         tn_error_at(status, "operator %s", node->op_type);
         return tn_error_at(status, "node '%s'", name);
     }
     return tn_graph_add_node_raw(reader->graph, name, entry, attribute_count, attributes,
-                                 (uint32_t)node->n_input, inputs, (uint32_t)node->n_output, outputs,
-                                 NULL);
+                                 input_count, inputs, output_count, outputs, NULL);
 }
 
 static tn_status find_operator(tn_onnx_reader *reader, const tn_onnx_scope *scope,

@@ -39,6 +39,24 @@ static void test_nodes_may_stand_in_any_order(void **state) {
     assert_string_equal(test->graph->nodes[0].name, "first");
 }
 
+static void test_empty_names_at_the_end_are_nothing(void **state) {
+    graph_test *test = *state;
+    onnx_part graph = onnx_graph("g"), node = {0};
+    onnx_graph_input(&graph, "x", ONNX_F32, "2");
+    onnx_part_text(&node, 1, "x");
+    onnx_part_text(&node, 1, "");
+    onnx_part_text(&node, 1, "");
+    onnx_part_text(&node, 2, "y");
+    onnx_part_text(&node, 2, "");
+    onnx_part_text(&node, 4, "Copy");
+    onnx_part_text(&node, 7, "tiny");
+    onnx_part_move(&graph, ONNX_GRAPH_NODE, &node);
+    onnx_part model = onnx_model(&graph, "tiny", 1);
+    must_parse(test, &model);
+    assert_int_equal(test->graph->nodes[0].input_count, 1);
+    assert_string_equal(test->graph->nodes[0].name, "Copy_0");
+}
+
 /* A model with one initializer `w` of two floats, also an input, and one other input. */
 static void test_initializers_among_the_inputs_are_no_inputs(void **state) {
     graph_test *test = *state;
@@ -365,6 +383,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         GRAPH_TEST(test_a_model_becomes_a_sorted_graph),
         GRAPH_TEST(test_nodes_may_stand_in_any_order),
+        GRAPH_TEST(test_empty_names_at_the_end_are_nothing),
         GRAPH_TEST(test_initializers_among_the_inputs_are_no_inputs),
         GRAPH_TEST(test_the_import_decides_the_version),
         GRAPH_TEST(test_a_domain_that_is_not_imported_means_version_1),
