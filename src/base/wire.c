@@ -88,7 +88,7 @@ static tn_status note_single(wire_walk *walk, const ProtobufCFieldDescriptor *fi
 }
 
 static tn_status enter_bytes(wire_walk *walk, const ProtobufCFieldDescriptor *field) {
-    uint64_t length;
+    uint64_t length = 0;
     TN_TRY(read_varint(walk, &length));
     size_t start = walk->at;
     if (!field || field->type != PROTOBUF_C_TYPE_MESSAGE) {
@@ -109,7 +109,7 @@ static tn_status enter_bytes(wire_walk *walk, const ProtobufCFieldDescriptor *fi
 }
 
 static tn_status read_field(wire_walk *walk) {
-    uint64_t tag, value;
+    uint64_t tag = 0, value = 0;
     size_t start = walk->at;
     TN_TRY(read_varint(walk, &tag));
     if (tag >> 3 == 0 || tag >> 3 > 0x1fffffff)

@@ -117,7 +117,7 @@ static tn_status check_node(tn_plan_reader *reader, const Tenon__Plan__Node *mes
 
 static tn_status read_node(tn_plan_reader *reader, const Tenon__Plan__Node *message) {
     tn_graph *graph = reader->contents.graph;
-    node_ports ports;
+    node_ports ports = {0};
     uint64_t count = 0;
     const tn_attribute *const *attributes = NULL;
     TN_TRY(tn_error_at(check_node(reader, message, &ports), "node '%s'", message->name));
