@@ -264,8 +264,7 @@ static tn_status add_all(tn_lowering *lowering, uint32_t index) {
     tn_candidate view;
     if (lowering->plan->is_host_node[index] && !tn_lower_is_view(node))
         return add_reference(lowering, index, true);
-    if (tn_lower_is_view(node) &&
-        (!lowering->options->reference_only || lowering->plan->is_host_node[index])) {
+    if (tn_lower_is_view(node)) {
         TN_TRY(start_candidate(lowering, index, TN_STEP_VIEW, 0, &view, NULL));
         view.is_host = lowering->plan->is_host_node[index];
         view.kind = view.is_host ? TN_STEP_KERNEL : TN_STEP_VIEW;

@@ -261,11 +261,10 @@ static bool may_overwrite(const program_emitter *emitter, uint32_t index,
         step->outputs[0] == TN_NO_VALUE || !emitter->lowering->nodes[step->node].is_shaped)
         return false;
     candidate = &emitter->lowering->nodes[step->node].candidates[emitter->choice[step->node]];
-    const value_facts *input = &facts[step->inputs[0]], *output = &facts[step->outputs[0]];
+    const value_facts *input = &facts[step->inputs[0]];
     return (candidate->entry->kernel->traits & TN_KERNEL_IN_PLACE) &&
            input->root == step->inputs[0] && !input->is_taken && !input->has_views &&
-           input->last_read == index && !output->is_taken &&
-           count_reads(step, step->inputs[0]) == 1 &&
+           input->last_read == index && count_reads(step, step->inputs[0]) == 1 &&
            has_same_bytes(emitter->lowering, &program->values[step->inputs[0]],
                           &program->values[step->outputs[0]]);
 }

@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+/* Where the data of tensors without elements points. */
+static const _Alignas(64) unsigned char no_elements[64];
+
 typedef struct constant_folder {
     tn_pass_context *context;
     bool *is_fixed; /* by tensor: its shape never differs */
@@ -63,11 +66,23 @@ static bool is_small(const tn_pass_context *context, const tn_graph_node *node) 
     return made <= allowed;
 }
 
+/* All outputs are inputs in another shape: nothing is to be computed. */
+static bool is_view(const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        const tn_port *port = tn_graph_output_port(node->entry->op, i);
+        if (node->outputs[i] == TN_NO_TENSOR) continue;
+        if (!(port->flags & TN_PORT_VIEW) || port->alias == 0 || port->alias > node->input_count ||
+            node->inputs[port->alias - 1] == TN_NO_TENSOR)
+            return false;
+    }
+    return true;
+}
+
 static bool can_fold(const constant_folder *folder, const tn_graph_node *node) {
     const tn_pass_context *context = folder->context;
     const tn_operator *op = node->entry->op;
     bool has_inputs = false;
-    if ((op->traits & TN_OPERATOR_NO_FOLD) || !op->reference) return false;
+    if ((op->traits & TN_OPERATOR_NO_FOLD) || (!op->reference && !is_view(node))) return false;
     for (uint32_t i = 0; i < node->input_count; i++)
         has_inputs = has_inputs || node->inputs[i] != TN_NO_TENSOR;
     if (!has_inputs && !(op->traits & TN_OPERATOR_CONSTANT)) return false;
@@ -99,7 +114,6 @@ static tn_status lay_out(const constant_folder *folder, const tn_graph_node *nod
                               TN_LINEAR, tensor->is_constant ? &tensor->shape : &known->shape));
         items[i].tensor.name = tensor->name;
         items[i].tensor.quantization = tensor->quantization;
-        static const _Alignas(64) unsigned char no_elements[64];
         if (tensor->is_constant)
             items[i].tensor.data =
                 (void *)(uintptr_t)(tensor->bytes > 0 ? tensor->data : no_elements);
@@ -112,7 +126,14 @@ static tn_status lay_out(const constant_folder *folder, const tn_graph_node *nod
         TN_TRY(tn_tensor_init(&outputs[i], known->tensor.type, TN_LINEAR, &known->shape));
         outputs[i].tensor.name = graph->tensors[id].name;
         outputs[i].tensor.quantization = graph->tensors[id].quantization;
-        outputs[i].tensor.data = tn_graph_allocate_data(graph, (size_t)outputs[i].tensor.bytes);
+        if (is_view(node)) {
+            const tn_tensor *source = inputs[tn_graph_output_port(node->entry->op, i)->alias - 1];
+            outputs[i].tensor.data = source->data;
+            if (!source->data || source->bytes != outputs[i].tensor.bytes)
+                return tn_fail(TN_ERROR_PLUGIN, "a view has other bytes than its input");
+        } else {
+            outputs[i].tensor.data = tn_graph_allocate_data(graph, (size_t)outputs[i].tensor.bytes);
+        }
         if (!outputs[i].tensor.data) return tn_fail_memory("folding constants");
     }
     *out_inputs = inputs;
@@ -153,7 +174,7 @@ static tn_status evaluate(constant_folder *folder, uint32_t index, tn_arena *are
     if (!outputs) return tn_fail_memory("folding constants");
     for (uint32_t i = 0; i < node->output_count; i++)
         if (node->outputs[i] != TN_NO_TENSOR) outputs[i] = &storage[i].tensor;
-    tn_status status = tn_evaluate_node(graph, index, inputs, outputs);
+    tn_status status = is_view(node) ? TN_OK : tn_evaluate_node(graph, index, inputs, outputs);
     if (status == TN_ERROR_MEMORY) return status;
     if (status != TN_OK) {
         /* It would fail in a run just so, if a run ever comes to it: the run shall say so. */

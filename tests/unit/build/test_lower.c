@@ -360,7 +360,7 @@ static void test_in_place_only_where_nobody_else_looks(void **state) {
     assert_false(step_of(&stage, "shared")->is_in_place);
     assert_true(step_of(&stage, "shared_too")->is_in_place); /* the last one to look */
     assert_false(step_of(&stage, "sum")->is_in_place);       /* by the reference */
-    assert_false(step_of(&stage, "to_output")->is_in_place);
+    assert_true(step_of(&stage, "to_output")->is_in_place);
     assert_false(step_of(&stage, "viewed")->is_in_place);
     stage_end(&stage);
 }
