@@ -20,6 +20,9 @@
 #define FALLBACK_FACTOR 8.0
 #define REFERENCE_NS    20.0 /* an element of work, in double precision */
 #define UNKNOWN_BYTES   4096.0
+/* How much slower than the best one may be and still be measured again. */
+#define RIVAL_FACTOR 2.0
+#define RIVAL_ROUNDS 2
 
 static double bytes_of(const tn_lowering *lowering, tn_tensor_id tensor, tn_format format) {
     size_t bytes = 0;
@@ -105,23 +108,32 @@ static bool has_other_single(const tn_lower_node *node, size_t index) {
 static tn_status time_node(tn_lowering *lowering, uint32_t index) {
     tn_lower_node *node = &lowering->nodes[index];
     for (size_t i = 0; i < node->candidate_count;) {
-        tn_candidate *candidate = &node->candidates[i];
-        double ns = 0;
-        tn_status status =
-            tn_timing_candidate(lowering, index, candidate, &ns, &candidate->is_measured);
+        tn_status status = tn_timing_candidate(lowering, index, &node->candidates[i]);
         if (status == TN_ERROR_MEMORY || (status != TN_OK && !has_other_single(node, i)))
             return status;
         if (status == TN_OK) {
-            if (candidate->is_measured) candidate->cost = ns;
             i++;
             continue;
         }
         tn_runtime_log(lowering->graph->runtime, TN_LOG_WARNING,
                        "kernel '%s' is passed over for node '%s': %s",
-                       candidate->entry->kernel->name, lowering->graph->nodes[index].name,
+                       node->candidates[i].entry->kernel->name, lowering->graph->nodes[index].name,
                        tn_last_error()->message);
         remove_candidate(node, i);
     }
+    return TN_OK;
+}
+
+/* Those near the best are measured again, some time after the first, so that a moment in which the
+ * machine did something else does not decide. */
+static tn_status time_rivals(tn_lowering *lowering, uint32_t index) {
+    tn_lower_node *node = &lowering->nodes[index];
+    double best = INFINITY;
+    for (size_t i = 0; i < node->candidate_count; i++)
+        if (node->candidates[i].is_measured) best = fmin(best, node->candidates[i].cost);
+    for (size_t i = 0; node->candidate_count > 1 && i < node->candidate_count; i++)
+        if (node->candidates[i].is_fresh && node->candidates[i].cost <= RIVAL_FACTOR * best)
+            TN_TRY(tn_timing_again(lowering, index, &node->candidates[i]));
     return TN_OK;
 }
 
@@ -133,6 +145,17 @@ static void level_estimates(tn_lower_node *node) {
     for (size_t i = 0; i < node->candidate_count; i++)
         if (!node->candidates[i].is_measured && highest > 0)
             node->candidates[i].cost = fmax(node->candidates[i].cost, 1.1 * highest);
+}
+
+/* Equal nodes share their timings: all read what the cache says in the end, as a later build with
+ * this cache will. */
+static tn_status settle_node(tn_lowering *lowering, uint32_t index) {
+    tn_lower_node *node = &lowering->nodes[index];
+    for (size_t i = 0; i < node->candidate_count; i++)
+        if (node->candidates[i].is_measured)
+            TN_TRY(tn_timing_candidate(lowering, index, &node->candidates[i]));
+    level_estimates(node);
+    return TN_OK;
 }
 
 tn_status tn_lower_costs(tn_lowering *lowering) {
@@ -149,8 +172,12 @@ tn_status tn_lower_costs(tn_lowering *lowering) {
         for (uint32_t n = 0; n < graph->node_count; n++)
             if (!graph->nodes[n].is_dead && (lowering->nodes[n].candidate_count > 1) == (pass == 0))
                 TN_TRY(time_node(lowering, n));
+    tn_timing_limit(lowering);
+    for (int round = 0; round < RIVAL_ROUNDS; round++)
+        for (uint32_t n = 0; n < graph->node_count; n++)
+            TN_TRY(time_rivals(lowering, n));
     for (uint32_t n = 0; n < graph->node_count; n++)
-        level_estimates(&lowering->nodes[n]);
+        TN_TRY(settle_node(lowering, n));
     return TN_OK;
 }
 

@@ -28,7 +28,7 @@ typedef struct tn_candidate {
     uint32_t tactic, chain_count;
     const tn_format *inputs, *outputs, *operands; /* as many as the node has, with this chain */
     double cost;                                  /* nanoseconds, or an estimate in their place */
-    bool is_measured;
+    bool is_measured, is_fresh;                   /* fresh: in this build */
 } tn_candidate;
 
 typedef struct tn_lower_node {

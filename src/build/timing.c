@@ -20,7 +20,8 @@
 #define LONG_RUN_NS   200e6 /* longer ones are run once more after the first, not thrice */
 
 struct tn_timing_scratch {
-    double end_ns; /* when the time is over; 0: not started */
+    double begin_ns, end_ns; /* when the time is over; 0: not started */
+    double again_end_ns;     /* of measuring again */
     /* memory for tensors, used again from candidate to candidate */
     void **blocks;
     size_t *block_bytes;
@@ -41,8 +42,15 @@ tn_status tn_timing_begin(tn_lowering *lowering) {
 
 void tn_timing_start_clock(tn_lowering *lowering) {
     double seconds = lowering->options->timing_seconds;
-    if (lowering->timing && lowering->timing->end_ns == 0)
-        lowering->timing->end_ns = now_ns() + (seconds > 0 ? seconds : 20) * 1e9;
+    struct tn_timing_scratch *timing = lowering->timing;
+    if (!timing || timing->end_ns != 0) return;
+    timing->begin_ns = now_ns();
+    timing->end_ns = timing->begin_ns + (seconds > 0 ? seconds : 20) * 1e9;
+}
+
+void tn_timing_limit(tn_lowering *lowering) {
+    struct tn_timing_scratch *timing = lowering->timing;
+    timing->again_end_ns = 2 * now_ns() - timing->begin_ns;
 }
 
 void tn_timing_end(tn_lowering *lowering) {
@@ -234,19 +242,33 @@ static bool can_time(const tn_lowering *lowering, uint32_t index, const tn_candi
     return true;
 }
 
-tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
-                              double *out_ns, bool *out_is_known) {
+tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidate *candidate) {
     uint64_t key = 0;
-    *out_is_known = false;
+    double ns = 0;
+    candidate->is_measured = candidate->is_fresh = false;
     if (!can_time(lowering, index, candidate)) return TN_OK;
     TN_TRY(tn_timing_key(lowering, index, candidate, &key));
-    if (!tn_timing_cache_get(lowering->cache, key, out_ns)) {
+    if (!tn_timing_cache_get(lowering->cache, key, &ns)) {
         if (is_over(lowering)) return TN_OK;
-        TN_TRY(measure(lowering, index, candidate, out_ns));
-        TN_TRY(tn_timing_cache_set(lowering->cache, key, *out_ns));
+        TN_TRY(measure(lowering, index, candidate, &ns));
+        TN_TRY(tn_timing_cache_set(lowering->cache, key, ns));
+        candidate->is_fresh = true;
     }
-    *out_is_known = true;
+    candidate->cost = ns;
+    candidate->is_measured = true;
     return TN_OK;
+}
+
+tn_status tn_timing_again(tn_lowering *lowering, uint32_t index, tn_candidate *candidate) {
+    uint64_t key = 0;
+    double ns = 0;
+    if (!candidate->is_fresh || is_over(lowering) || now_ns() >= lowering->timing->again_end_ns)
+        return TN_OK;
+    TN_TRY(measure(lowering, index, candidate, &ns));
+    if (ns >= candidate->cost) return TN_OK;
+    candidate->cost = ns;
+    TN_TRY(tn_timing_key(lowering, index, candidate, &key));
+    return tn_timing_cache_set(lowering->cache, key, ns);
 }
 
 typedef struct conversion {

@@ -14,12 +14,15 @@ tn_status tn_timing_begin(tn_lowering *lowering);
 void tn_timing_end(tn_lowering *lowering); /* before a beginning is fine */
 /* From now on the time is counted. */
 void tn_timing_start_clock(tn_lowering *lowering);
+/* Measuring again may take as long from now on as measuring took since then. */
+void tn_timing_limit(tn_lowering *lowering);
 
-/* The time of a candidate: from the cache, or measured and put there. Answers *out_is_known false
- * when it is in neither: no timing is wanted, the time is over, or this kind of node cannot be
- * timed. A kernel that fails is reported with its own error. */
-tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t node, const tn_candidate *candidate,
-                              double *out_ns, bool *out_is_known);
+/* The time of a candidate, into its cost: from the cache, or measured and put there (is_fresh).
+ * Leaves is_measured false when it is in neither: no timing is wanted, the time is over, or this
+ * kind of node cannot be timed. A kernel that fails is reported with its own error. */
+tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t node, tn_candidate *candidate);
+/* Measures a fresh one once more, and keeps the shorter time; nothing when the time is over. */
+tn_status tn_timing_again(tn_lowering *lowering, uint32_t node, tn_candidate *candidate);
 tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_format from,
                              tn_format to, double *out_ns, bool *out_is_known);
 
