@@ -187,9 +187,169 @@ static void test_every_way_of_building_gives_the_same_results(void **state) {
     }
 }
 
+/* --- networks that no build can know whole --- */
+
+typedef struct session {
+    tn_plan *plan;
+    tn_engine *engine;
+    tn_context *context;
+} session;
+
+static session begin(graph_test *test, uint32_t flags) {
+    session session = {0};
+    uint64_t bytes = 0;
+    tn_builder_options options = {.size = sizeof options, .threads = 1, .flags = flags};
+    check(tn_build(test->graph, &options, &session.plan));
+    const void *data = tn_plan_bytes(session.plan, &bytes);
+    check(tn_engine_load_bytes(test->runtime, data, bytes, NULL, &session.engine));
+    check(tn_context_create(session.engine, &session.context));
+    return session;
+}
+
+static void end(session *session) {
+    tn_context_destroy(session->context);
+    tn_engine_release(session->engine);
+    tn_plan_destroy(session->plan);
+}
+
+static const tn_tensor *output_of(session *session, uint32_t index) {
+    const tn_tensor *output = NULL;
+    check(tn_context_output(session->context, index, &output));
+    return output;
+}
+
+static const uint32_t both_ways[] = {TN_BUILD_REFERENCE, 0};
+
+static void test_shapes_that_are_inputs_run_without_a_profile(void **state) {
+    graph_test *test = *state;
+    tn_graph *graph = test->graph;
+    tn_tensor_id x = add_input(graph, "x", TN_F32, 1, EXTENTS(6));
+    tn_tensor_id shape = add_input(graph, "shape", TN_I64, 1, EXTENTS(2));
+    tn_tensor_id relu = add_unary(graph, "Relu", "relu", x);
+    tn_tensor_id flat = add_node(graph, "Reshape", "flat", 2, TENSORS(relu, shape));
+    tn_tensor_id copied = add_unary(graph, "Copy", "copied", flat);
+    tn_tensor_id scaled = add_unary(graph, "Scale", "scaled", copied);
+    add_output(graph, add_unary(graph, "Fragile", "fragile", scaled));
+    for (int way = 0; way < 2; way++) {
+        session session = begin(test, both_ways[way]);
+        static const float values[6] = {-1, 2, 3, -4, 5, 6};
+        static const int64_t shapes[2][2] = {{2, 3}, {3, 2}};
+        for (int round = 0; round < 4; round++) {
+            check(tn_context_bind_input(session.context, 0, values, sizeof values));
+            check(tn_context_bind_input(session.context, 1, shapes[round % 2], 16));
+            check(tn_context_run(session.context));
+            const tn_tensor *output = output_of(&session, 0);
+            assert_int_equal(output->rank, 2);
+            assert_int_equal(output->shape[0], shapes[round % 2][0]);
+            for (int i = 0; i < 6; i++)
+                assert_true(((const float *)output->data)[i] ==
+                            (values[i] > 0 ? 2 * values[i] : 0));
+        }
+        end(&session);
+    }
+}
+
+static void test_sizes_that_only_a_run_knows(void **state) {
+    graph_test *test = *state;
+    tn_graph *graph = test->graph;
+    tn_tensor_id x = add_input(graph, "x", TN_I64, 1, EXTENTS(5));
+    tn_tensor_id places = add_unary(graph, "NonZero", "places", x);
+    tn_tensor_id copied = add_unary(graph, "Copy", "copied", places);
+    add_output(graph, add_node(graph, "Add", "sum", 2, TENSORS(copied, places)));
+    for (int way = 0; way < 2; way++) {
+        session session = begin(test, both_ways[way]);
+        static const int64_t values[2][5] = {{0, 7, 0, 0, 1}, {1, 1, 0, 1, 1}};
+        static const int64_t expected[2][4] = {{2, 8}, {0, 2, 6, 8}};
+        for (int round = 0; round < 2; round++) {
+            check(tn_context_bind_input(session.context, 0, values[round], sizeof values[round]));
+            check(tn_context_run(session.context));
+            const tn_tensor *output = output_of(&session, 0);
+            assert_int_equal(output->shape[0], round == 0 ? 2 : 4);
+            assert_memory_equal(output->data, expected[round], (size_t)output->shape[0] * 8);
+        }
+        end(&session);
+    }
+}
+
+static void test_free_extents_run_at_any_size(void **state) {
+    graph_test *test = *state;
+    tn_graph *graph = test->graph;
+    tn_tensor_id x = add_input(graph, "x", TN_F32, 4, EXTENTS(-1, CHANNELS, -1, 2));
+    tn_tensor_id w = add_floats(graph, "w", 1, EXTENTS(CHANNELS));
+    tn_tensor_id mixed = add_node(graph, "Mix", "mix", 2, TENSORS(x, w));
+    tn_tensor_id sum = add_node(graph, "Plus", "sum", 2, TENSORS(mixed, x));
+    add_output(graph, add_unary(graph, "Only16", "blocked", sum));
+    static const int64_t sizes[3][2] = {{1, 1}, {3, 5}, {2, 9}};
+    for (int way = 0; way < 2; way++) {
+        session session = begin(test, both_ways[way]);
+        for (int round = 0; round < 6; round++) {
+            const int64_t *size = sizes[round % 3];
+            size_t count = (size_t)(size[0] * CHANNELS * size[1] * 2);
+            float *input = calloc(count, sizeof *input);
+            for (size_t i = 0; i < count; i++)
+                input[i] = (float)(i % 11);
+            check(tn_context_set_shape(session.context, 0, 4,
+                                       EXTENTS(size[0], CHANNELS, size[1], 2)));
+            check(tn_context_bind_input(session.context, 0, input, count * sizeof *input));
+            check(tn_context_run(session.context));
+            const tn_tensor *output = output_of(&session, 0);
+            assert_int_equal(output->bytes, count * sizeof *input);
+            for (size_t i = 0; i < count; i++) {
+                size_t channel = i / (size_t)(size[1] * 2) % CHANNELS;
+                float weight = (float)(channel % 17) / 8 - 1;
+                assert_true(((const float *)output->data)[i] == input[i] * weight + input[i]);
+            }
+            free(input);
+        }
+        end(&session);
+    }
+}
+
+static void test_outputs_that_are_inputs_constants_or_views_of_them(void **state) {
+    graph_test *test = *state;
+    tn_graph *graph = test->graph;
+    tn_tensor_id x = add_input(graph, "x", TN_F32, 1, EXTENTS(6));
+    tn_tensor_id constant = add_floats(graph, "constant", 1, EXTENTS(3));
+    tn_tensor_id shape = add_i64s(graph, "shape", 2, (const int64_t[]){2, 3});
+    tn_tensor_id relu = add_unary(graph, "Relu", "relu", x);
+    tn_tensor_id viewed = add_node(graph, "Reshape", "v0", 2, TENSORS(relu, shape));
+    add_output(graph, x);
+    add_output(graph, constant);
+    add_output(graph, add_unary(graph, "Same", "same", x));
+    add_output(graph, add_node(graph, "Reshape", "v1", 2, TENSORS(x, shape)));
+    add_output(graph, relu);
+    add_output(graph, viewed);
+    add_output(graph, add_unary(graph, "Scale", "scaled", viewed));
+    add_output(graph, add_unary(graph, "Copy", "of_constant", constant));
+    for (int way = 0; way < 2; way++) {
+        session session = begin(test, both_ways[way]);
+        static const float values[6] = {-1, 2, 3, -4, 5, 6};
+        check(tn_context_bind_input(session.context, 0, values, sizeof values));
+        for (int round = 0; round < 2; round++)
+            check(tn_context_run(session.context));
+        for (int i = 0; i < 6; i++) {
+            float positive = values[i] > 0 ? values[i] : 0;
+            static const uint32_t same[] = {0, 2, 3}, positives[] = {4, 5};
+            for (int k = 0; k < 3; k++)
+                assert_true(((const float *)output_of(&session, same[k])->data)[i] == values[i]);
+            for (int k = 0; k < 2; k++)
+                assert_true(((const float *)output_of(&session, positives[k])->data)[i] ==
+                            positive);
+            assert_true(((const float *)output_of(&session, 6)->data)[i] == 2 * positive);
+        }
+        assert_true(((const float *)output_of(&session, 1)->data)[1] == 1.0f / 8 - 1);
+        assert_true(((const float *)output_of(&session, 7)->data)[2] == 2.0f / 8 - 1);
+        end(&session);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         BUILD_TEST(test_every_way_of_building_gives_the_same_results),
+        BUILD_TEST(test_shapes_that_are_inputs_run_without_a_profile),
+        BUILD_TEST(test_sizes_that_only_a_run_knows),
+        BUILD_TEST(test_free_extents_run_at_any_size),
+        BUILD_TEST(test_outputs_that_are_inputs_constants_or_views_of_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
