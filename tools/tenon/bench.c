@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tenon bench: times a model or plan, on one or several contexts. */
+#include "session.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char help[] =
+    "usage: tenon bench MODEL.onnx|PLAN [options]\n"
+    "  -t, --threads N       threads of the engine\n"
+    "      --seconds S       how long to measure (default 1); 0: one inference\n"
+    "      --contexts N      that run at once, each on a thread of its own\n"
+    "      --profile         the time of each node\n"
+    "  -i, --input NAME=FILE, -o, --output NAME=FILE   the values that are timed (also raw "
+    "float32)\n"
+    "  -p, --plugin LIB.so  -P, --plugin-dir DIR  -s, --shape NAME=...  --timing-cache FILE\n"
+    "the last line is median_ms=F min_ms=F p99_ms=F runs=N\n"
+    "example: tenon bench net.onnx --threads 1 --seconds 2 --profile\n";
+
+typedef struct measurement {
+    tn_context *context;
+    double seconds;
+    double *ms;
+    size_t count, capacity;
+    tn_status status;
+    tn_error error;
+    char message[512];
+} measurement;
+
+static double now_ms(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+}
+
+static bool keep(measurement *m, double ms) {
+    if (m->count == m->capacity) {
+        const size_t capacity = m->capacity ? m->capacity * 2 : 4096;
+        double *larger = realloc(m->ms, capacity * sizeof(*larger));
+        if (!larger) return false;
+        m->ms = larger;
+        m->capacity = capacity;
+    }
+    m->ms[m->count++] = ms;
+    return true;
+}
+
+/* Runs until the time is over; the first runs, which take memory and warm caches, do not count. */
+static void *measure(void *user) {
+    measurement *m = user;
+    const double begin = now_ms();
+    double before = begin;
+    for (size_t i = 0; m->status == TN_OK; i++) {
+        m->status = tn_context_run(m->context);
+        const double after = now_ms();
+        const bool is_warm = i >= 2 && after - begin > m->seconds * 50;
+        if (m->status == TN_OK && (is_warm || m->seconds == 0 || (i >= 2 && m->count == 0)) &&
+            !keep(m, after - before))
+            break;
+        if (m->seconds == 0 || (m->count >= 3 && after - begin >= m->seconds * 1e3)) break;
+        before = now_ms();
+    }
+    if (m->status != TN_OK)
+        snprintf(m->message, sizeof(m->message), "%s: %s", tn_last_error()->where,
+                 tn_last_error()->message);
+    return NULL;
+}
+
+static int compare_double(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int print_times(measurement *all, uint32_t count, const cli_options *options) {
+    measurement merged = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < all[i].count; k++) {
+            if (!keep(&merged, all[i].ms[k])) return cli_fault("no memory for the times");
+        }
+    }
+    if (merged.count == 0) return cli_fault("nothing was measured");
+    qsort(merged.ms, merged.count, sizeof(double), compare_double);
+    const double median = merged.ms[merged.count / 2], p99 = merged.ms[merged.count * 99 / 100];
+    if (options->json)
+        printf("{\"median_ms\": %.6f, \"min_ms\": %.6f, \"p99_ms\": %.6f, \"runs\": %zu}\n", median,
+               merged.ms[0], p99, merged.count);
+    else
+        printf("median_ms=%.6f min_ms=%.6f p99_ms=%.6f runs=%zu\n", median, merged.ms[0], p99,
+               merged.count);
+    free(merged.ms);
+    return EXIT_DONE;
+}
+
+static void print_profile(tn_context *context) {
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < tn_context_profile_count(context); i++)
+        total += tn_context_profile(context, i)->minimum_ns;
+    printf("%-28s %-20s %-20s %12s %6s\n", "node", "operator", "kernel", "min_us", "%");
+    for (uint32_t i = 0; i < tn_context_profile_count(context); i++) {
+        const tn_profile_entry *entry = tn_context_profile(context, i);
+        printf("%-28.28s %-20s %-20s %12.2f %6.1f\n", entry->node, entry->op, entry->kernel,
+               (double)entry->minimum_ns / 1e3,
+               100.0 * (double)entry->minimum_ns / (double)(total ? total : 1));
+    }
+}
+
+static int profile_runs(tn_context *context, double seconds) {
+    if (tn_context_set_profiling(context, true) != TN_OK) return cli_fail("bench");
+    const double begin = now_ms();
+    for (int i = 0; i < 3 || (now_ms() - begin < seconds * 500 && i < 1000); i++) {
+        if (tn_context_run(context) != TN_OK) return cli_fail("bench");
+    }
+    print_profile(context);
+    return EXIT_DONE;
+}
+
+static int measure_all(tn_engine *engine, const cli_options *options, measurement *all,
+                       pthread_t *threads, file_tensor *tensors) {
+    const uint32_t inputs = tn_engine_input_count(engine);
+    for (uint32_t i = 0; i < options->contexts; i++) {
+        all[i].seconds = options->seconds;
+        if (tn_context_create(engine, &all[i].context) != TN_OK) return cli_fail("bench");
+        const int code =
+            session_bind_inputs(engine, all[i].context, options, true, tensors + i * inputs);
+        if (code != EXIT_DONE) return code;
+    }
+    uint32_t started = 1;
+    while (started < options->contexts &&
+           pthread_create(&threads[started], NULL, measure, &all[started]) == 0)
+        started++;
+    measure(&all[0]);
+    for (uint32_t i = 1; i < started; i++)
+        pthread_join(threads[i], NULL);
+    for (uint32_t i = 0; i < started; i++) {
+        if (all[i].status != TN_OK) return cli_fault("%s", all[i].message);
+    }
+    int code = session_write_outputs(engine, all[0].context, options);
+    if (code == EXIT_DONE && options->profile)
+        code = profile_runs(all[0].context, options->seconds);
+    return code == EXIT_DONE ? print_times(all, started, options) : code;
+}
+
+static int bench(tn_engine *engine, const cli_options *options) {
+    const size_t inputs = tn_engine_input_count(engine);
+    measurement *all = calloc(options->contexts, sizeof(*all));
+    pthread_t *threads = calloc(options->contexts, sizeof(*threads));
+    file_tensor *tensors = calloc(inputs * options->contexts + 1, sizeof(*tensors));
+    int code = all && threads && tensors ? measure_all(engine, options, all, threads, tensors)
+                                         : cli_fault("no memory");
+    for (uint32_t i = 0; all && i < options->contexts; i++) {
+        tn_context_destroy(all[i].context);
+        free(all[i].ms);
+    }
+    for (size_t i = 0; tensors && i < inputs * options->contexts; i++)
+        file_tensor_free(&tensors[i]);
+    free(tensors);
+    free(threads);
+    free(all);
+    return code;
+}
+
+int command_bench(int argc, char **argv) {
+    cli_options options;
+    int code = cli_options_read(argc, argv, "pPsiodtcTYSnfOxajLCmkNFEKIv", &options);
+    if (code == EXIT_DONE && options.help) {
+        fputs(help, stdout);
+    } else if (code == EXIT_DONE && (options.argument_count != 1 || options.contexts < 1)) {
+        code = cli_usage("bench takes one model or plan and at least one context (tenon bench -h)");
+    } else if (code == EXIT_DONE) {
+        tn_runtime *runtime = cli_runtime(&options, &code);
+        tn_engine *engine =
+            runtime ? session_engine(runtime, options.arguments[0], &options, true, &code) : NULL;
+        if (engine) code = bench(engine, &options);
+        tn_engine_release(engine);
+        tn_runtime_release(runtime);
+    }
+    cli_options_free(&options);
+    return code;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tenon build: a plan from a model. */
+#include "session.h"
+
+#include <string.h>
+
+static const char help[] =
+    "usage: tenon build MODEL.onnx -o PLAN [options]\n"
+    "  -o, --output PLAN              where the plan goes\n"
+    "  -p, --plugin LIB.so            load a plugin library (repeatable; also TENON_PLUGIN_PATH)\n"
+    "  -P, --plugin-dir DIR           load all libraries of a folder\n"
+    "  -s, --shape NAME=1x3x64x64     fix an input's shape, or NAME=MIN:OPT:MAX for a range\n"
+    "  -t, --threads N                threads that the plan is made for (default: the cores there "
+    "are)\n"
+    "      --device cpu, --precision fp32\n"
+    "      --timing-cache FILE        keep timings between builds\n"
+    "      --timing-seconds S         bound on the time spent measuring (default 20)\n"
+    "      --no-timing, --no-fusion, --reference   for finding faults\n"
+    "      --report FILE.json         what was chosen, node by node\n"
+    "example: tenon build net.onnx --plugin libmy_layer.so --shape "
+    "image=1x3x32x32:1x3x256x256:1x3x512x512 -o net.plan\n";
+
+static bool is_plan_path(const char *text) {
+    return !strchr(text, '=') || strchr(text, '/');
+}
+
+static int build(const cli_options *options, const char *model, const char *path) {
+    int code = EXIT_FAULT;
+    tn_runtime *runtime = cli_runtime(options, &code);
+    if (!runtime) return code;
+    tn_plan *plan = session_build(runtime, model, options, &code);
+    if (plan) {
+        code = tn_plan_save(plan, path) == TN_OK ? EXIT_DONE : cli_fail(path);
+        const char *report = tn_plan_report(plan);
+        if (code == EXIT_DONE && options->report &&
+            !whole_file_write(options->report, NULL, 0, report, strlen(report)))
+            code = EXIT_FAULT;
+        uint64_t bytes;
+        tn_plan_bytes(plan, &bytes);
+        if (code == EXIT_DONE && options->json)
+            fputs(report, stdout);
+        else if (code == EXIT_DONE)
+            printf("%s: %llu bytes\n", path, (unsigned long long)bytes);
+    }
+    tn_plan_destroy(plan);
+    tn_runtime_release(runtime);
+    return code;
+}
+
+int command_build(int argc, char **argv) {
+    cli_options options;
+    int code = cli_options_read(argc, argv, "pPsodtcTYrjNFEv", &options);
+    if (code == EXIT_DONE && options.help) {
+        fputs(help, stdout);
+    } else if (code == EXIT_DONE) {
+        if (options.argument_count != 1 || options.outputs.count != 1 ||
+            !is_plan_path(options.outputs.items[0]))
+            code = cli_usage("build takes one model and -o PLAN (tenon build -h)");
+        else
+            code = build(&options, options.arguments[0], options.outputs.items[0]);
+    }
+    cli_options_free(&options);
+    return code;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the subcommands share: exit codes, errors, and the common options. Results go to stdout, all
+ * else to stderr.
+ */
+#ifndef TENON_CLI_H
+#define TENON_CLI_H
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <tenon/tenon.h>
+
+enum { EXIT_DONE = 0, EXIT_FAULT = 1, EXIT_USAGE = 2, EXIT_UNSUPPORTED = 3 };
+
+/* Prints the last error and answers its exit code. */
+int cli_fail(const char *what);
+/* Prints a sentence of the command line's own and answers EXIT_FAULT, EXIT_USAGE or
+ * EXIT_UNSUPPORTED. */
+int cli_fault(const char *format, ...) TN_PRINTF(1, 2);
+int cli_usage(const char *format, ...) TN_PRINTF(1, 2);
+int cli_unsupported(const char *format, ...) TN_PRINTF(1, 2);
+
+/* A growing list of texts (lent). */
+typedef struct text_list {
+    const char **items;
+    size_t count, capacity;
+} text_list;
+bool text_list_add(text_list *list, const char *text);
+
+/* --- common options --- */
+typedef struct cli_options {
+    text_list plugins, plugin_dirs, shapes, inputs, outputs, allowed;
+    const char *output_dir, *timing_cache, *report, *html, *dot, *plan;
+    const char *layout; /* "nchw" or "nhwc" */
+    const char *channels;
+    double scale, seconds, rtol, atol, timing_seconds;
+    double mean[3];
+    uint32_t threads, contexts;
+    bool has_mean, has_rtol, has_atol, profile, exact, json, help, no_timing, no_fusion, reference,
+        verbose;
+    char **arguments; /* what is not an option */
+    int argument_count;
+} cli_options;
+
+/* Reads the options of a subcommand; `letters` names those that it takes (see options.c). Answers
+ * EXIT_DONE, or an exit code after having said why. */
+int cli_options_read(int argc, char **argv, const char *letters, cli_options *out_options);
+void cli_options_free(cli_options *options);
+
+/* A runtime with the plugins of the options loaded; null after having said why (*out_exit). */
+tn_runtime *cli_runtime(const cli_options *options, int *out_exit);
+
+/* --- subcommands --- */
+int command_build(int argc, char **argv);
+int command_run(int argc, char **argv);
+int command_bench(int argc, char **argv);
+int command_test(int argc, char **argv);
+int command_inspect(int argc, char **argv);
+int command_plugin(int argc, char **argv);
+int command_doctor(int argc, char **argv);
+
+#endif

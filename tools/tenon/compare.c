@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See compare.h. */
+#include "compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void read_member(const char *text, const char *key, double *inout) {
+    const char *at = strstr(text, key);
+    if (!at || !(at = strchr(at, ':'))) return;
+    char *end;
+    const double value = strtod(at + 1, &end);
+    if (end != at + 1) *inout = value;
+}
+
+void tolerance_read(const char *path, tolerance *inout_tolerance) {
+    unsigned char *data;
+    size_t bytes;
+    if (!whole_file_read(path, &data, &bytes)) return;
+    data[bytes] = 0; /* there is room: see whole_file_read */
+    read_member((const char *)data, "\"rtol\"", &inout_tolerance->rtol);
+    read_member((const char *)data, "\"atol\"", &inout_tolerance->atol);
+    free(data);
+}
+
+static double half(uint16_t bits) {
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double sign = bits & 0x8000 ? -1 : 1;
+    if (exponent == 31) return fraction ? (double)NAN : sign * INFINITY;
+    return sign * (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
+}
+
+static double number(const void *data, tn_type type, size_t i) {
+    switch (type) {
+    case TN_F64:
+        return ((const double *)data)[i];
+    case TN_F32:
+        return (double)((const float *)data)[i];
+    case TN_F16:
+        return half(((const uint16_t *)data)[i]);
+    case TN_BF16: {
+        const uint32_t bits = (uint32_t)((const uint16_t *)data)[i] << 16;
+        float value;
+        memcpy(&value, &bits, sizeof(value));
+        return (double)value;
+    }
+    default:
+        return 0;
+    }
+}
+
+static void print_shape(char *text, size_t bytes, uint32_t rank, const int64_t *shape) {
+    size_t at = (size_t)snprintf(text, bytes, "[");
+    for (uint32_t i = 0; i < rank && at < bytes; i++)
+        at += (size_t)snprintf(text + at, bytes - at, i ? ", %lld" : "%lld", (long long)shape[i]);
+    if (at < bytes) snprintf(text + at, bytes - at, "]");
+}
+
+static bool compare_numbers(const char *name, const file_tensor *expected, const tn_tensor *found,
+                            const tolerance *allowed, char *why, size_t why_bytes) {
+    const bool is_bf16 = expected->type == TN_BF16;
+    const double rtol = is_bf16 && allowed->rtol < 0x1p-6 ? 0x1p-6 : allowed->rtol;
+    size_t wrong = 0;
+    for (size_t i = 0; i < file_tensor_count(expected); i++) {
+        const double a = number(expected->data, expected->type, i),
+                     b = number(found->data, found->type, i);
+        const bool is_near =
+            a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= allowed->atol + rtol * fabs(a);
+        if (!is_near && wrong++ == 0)
+            snprintf(why, why_bytes, "output '%s': element %zu is %.9g, expected %.9g", name, i, b,
+                     a);
+    }
+    const size_t at = strlen(why);
+    if (wrong && at < why_bytes)
+        snprintf(why + at, why_bytes - at, " (%zu of %zu differ)", wrong,
+                 file_tensor_count(expected));
+    return wrong == 0;
+}
+
+bool compare_tensors(const char *name, const file_tensor *expected, const tn_tensor *found,
+                     const tolerance *allowed, char *why, size_t why_bytes) {
+    char a[160], b[160];
+    if (expected->type != found->type) {
+        snprintf(why, why_bytes, "output '%s' is %s, expected %s", name, type_name(found->type),
+                 type_name(expected->type));
+        return false;
+    }
+    if (expected->rank != found->rank ||
+        memcmp(expected->shape, found->shape, expected->rank * sizeof(int64_t)) != 0) {
+        print_shape(a, sizeof(a), found->rank, found->shape);
+        print_shape(b, sizeof(b), expected->rank, expected->shape);
+        snprintf(why, why_bytes, "output '%s' has shape %s, expected %s", name, a, b);
+        return false;
+    }
+    why[0] = 0;
+    const bool is_float = expected->type <= TN_BF16;
+    if (is_float) return compare_numbers(name, expected, found, allowed, why, why_bytes);
+    if (expected->bytes == 0 || memcmp(expected->data, found->data, expected->bytes) == 0)
+        return true;
+    size_t i = 0;
+    const size_t item = type_bytes(expected->type);
+    while (memcmp((const char *)expected->data + i * item, (const char *)found->data + i * item,
+                  item) == 0)
+        i++;
+    snprintf(why, why_bytes, "output '%s': element %zu differs", name, i);
+    return false;
+}

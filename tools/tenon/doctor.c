@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tenon doctor: version, processor, devices, libraries, and what is missing with how to get it. */
+#include "session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sched.h>
+
+static const char help[] = "usage: tenon doctor [--plugin LIB.so ...]\nexample: tenon doctor\n";
+
+typedef struct findings {
+    bool has_onednn;
+} findings;
+
+static bool note_library(void *user, const tn_library_info *library) {
+    findings *found = user;
+    found->has_onednn |= strcmp(library->name, "onednn") == 0;
+    printf("  %-16s %-8s %llu operators, %llu kernels%s%s\n", library->name, library->version,
+           (unsigned long long)library->operator_count, (unsigned long long)library->kernel_count,
+           library->path[0] ? ", " : "", library->path);
+    return true;
+}
+
+/* A tiny build makes the runtime load its kernel libraries. */
+static void load_kernels(tn_runtime *runtime) {
+    const int64_t shape[1] = {1};
+    tn_graph *graph = NULL;
+    tn_plan *plan = NULL;
+    tn_tensor_id input, output;
+    if (tn_graph_create(runtime, "doctor", &graph) == TN_OK &&
+        tn_graph_add_input(graph, "x", TN_F32, 1, shape, NULL, &input) == TN_OK) {
+        const tn_node_description relu = {.size = sizeof(relu),
+                                          .domain = "",
+                                          .op = "Relu",
+                                          .input_count = 1,
+                                          .output_count = 1,
+                                          .inputs = &input};
+        const tn_builder_options options = {
+            .size = sizeof(options), .threads = 1, .flags = TN_BUILD_NO_TIMING};
+        if (tn_graph_add_node(graph, &relu, &output) == TN_OK &&
+            tn_graph_add_output(graph, output, NULL) == TN_OK &&
+            tn_build(graph, &options, &plan) == TN_OK)
+            tn_plan_destroy(plan);
+    }
+    tn_graph_destroy(graph);
+}
+
+int command_doctor(int argc, char **argv) {
+    cli_options options;
+    int code = cli_options_read(argc, argv, "pPv", &options);
+    if (code == EXIT_DONE && options.help) {
+        fputs(help, stdout);
+    } else if (code == EXIT_DONE) {
+        tn_runtime *runtime = cli_runtime(&options, &code);
+        if (runtime) {
+            findings found = {0};
+            cpu_set_t cores;
+            load_kernels(runtime);
+            printf("tenon %s, plugin ABI %u.%u\n", tn_version(), TN_ABI_MAJOR, TN_ABI_MINOR);
+            printf("processor features: %s\n", tn_runtime_cpu_features(runtime));
+            if (sched_getaffinity(0, sizeof(cores), &cores) == 0)
+                printf("cores that may be used: %d\n", CPU_COUNT(&cores));
+            printf("devices: cpu\nlibraries:\n");
+            tn_runtime_visit_libraries(runtime, note_library, &found);
+            if (!found.has_onednn)
+                printf("missing: the oneDNN kernels (libtenon_onednn.so in lib/tenon/kernels); "
+                       "everything runs without them, "
+                       "large convolutions slower; build with TENON_WITH_ONEDNN=ON and Debian's "
+                       "libdnnl-dev\n");
+            const char *path = getenv("TENON_PLUGIN_PATH");
+            printf("TENON_PLUGIN_PATH: %s\n", path ? path : "(not set)");
+        }
+        tn_runtime_release(runtime);
+    }
+    cli_options_free(&options);
+    return code;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options that subcommands share, each with a letter by which a subcommand says that it takes
+ * it. */
+#include "cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ----------------------------------------------------------------------------------------------
+ * errors */
+
+static void print_message(const char *format, va_list arguments) {
+    fprintf(stderr, "tenon: ");
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "\n");
+}
+
+#define MESSAGE(code)                                                                              \
+    va_list arguments;                                                                             \
+    va_start(arguments, format);                                                                   \
+    print_message(format, arguments);                                                              \
+    va_end(arguments);                                                                             \
+    return code
+
+int cli_fault(const char *format, ...) {
+    MESSAGE(EXIT_FAULT);
+}
+int cli_usage(const char *format, ...) {
+    MESSAGE(EXIT_USAGE);
+}
+int cli_unsupported(const char *format, ...) {
+    MESSAGE(EXIT_UNSUPPORTED);
+}
+
+int cli_fail(const char *what) {
+    const tn_error *error = tn_last_error();
+    const bool says_where = error->where[0] && strncmp(error->where, what, strlen(what)) != 0;
+    fprintf(stderr, "tenon: %s%s%s%s%s\n", error->where[0] && !says_where ? "" : what,
+            error->where[0] && !says_where ? "" : ": ", error->where, error->where[0] ? ": " : "",
+            error->message);
+    return error->status == TN_ERROR_UNSUPPORTED ? EXIT_UNSUPPORTED : EXIT_FAULT;
+}
+
+bool text_list_add(text_list *list, const char *text) {
+    if (list->count == list->capacity) {
+        const size_t capacity = list->capacity ? list->capacity * 2 : 8;
+        const char **items = realloc(list->items, capacity * sizeof(*items));
+        if (!items) return false;
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = text;
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * the table */
+
+/* `letter` is both the short form, where `has_short`, and the name by which subcommands ask for the
+ * option. */
+typedef struct option_row {
+    char letter;
+    bool has_short, has_value;
+    const char *name;
+} option_row;
+
+static const option_row rows[] = {
+    {'h', true, false, "help"},           {'p', true, true, "plugin"},
+    {'P', true, true, "plugin-dir"},      {'s', true, true, "shape"},
+    {'t', true, true, "threads"},         {'d', false, true, "device"},
+    {'c', false, true, "precision"},      {'i', true, true, "input"},
+    {'o', true, true, "output"},          {'O', true, true, "output-dir"},
+    {'T', false, true, "timing-cache"},   {'r', false, true, "report"},
+    {'x', false, false, "exact"},         {'a', false, true, "allow-plugin"},
+    {'j', false, false, "json"},          {'S', false, true, "seconds"},
+    {'n', false, true, "contexts"},       {'f', false, false, "profile"},
+    {'R', false, true, "rtol"},           {'A', false, true, "atol"},
+    {'L', false, true, "layout"},         {'C', false, true, "channels"},
+    {'m', false, true, "mean"},           {'k', false, true, "scale"},
+    {'H', false, true, "html"},           {'D', false, true, "dot"},
+    {'N', false, false, "no-timing"},     {'F', false, false, "no-fusion"},
+    {'E', false, false, "reference"},     {'v', true, false, "verbose"},
+    {'Y', false, true, "timing-seconds"}, {'K', false, false, "checked"},
+    {'I', false, false, "isolate"},
+};
+#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+
+static bool read_number(const char *text, double *out) {
+    char *end;
+    errno = 0;
+    *out = strtod(text, &end);
+    return *text && *end == 0 && errno == 0;
+}
+
+static bool read_count(const char *text, uint32_t *out) {
+    double number;
+    if (!read_number(text, &number) || number < 0 || number > 1024 ||
+        number != (double)(uint32_t)number)
+        return false;
+    *out = (uint32_t)number;
+    return true;
+}
+
+static bool read_mean(cli_options *o, const char *text) {
+    const int count = sscanf(text, "%lf,%lf,%lf", &o->mean[0], &o->mean[1], &o->mean[2]);
+    if (count == 1) o->mean[1] = o->mean[2] = o->mean[0];
+    o->has_mean = true;
+    return count == 1 || count == 3;
+}
+
+static int bad_value(const char *name, const char *value, const char *expected) {
+    return cli_usage("option --%s: '%s' is not %s", name, value, expected);
+}
+
+static int add(text_list *list, const char *value) {
+    return text_list_add(list, value) ? EXIT_DONE : cli_fault("no memory for the options");
+}
+
+static int take(cli_options *o, char letter, const char *value) {
+    switch (letter) {
+    case 'h':
+        o->help = true;
+        break;
+    case 'p':
+        return add(&o->plugins, value);
+    case 'P':
+        return add(&o->plugin_dirs, value);
+    case 's':
+        return add(&o->shapes, value);
+    case 'i':
+        return add(&o->inputs, value);
+    case 'o':
+        return add(&o->outputs, value);
+    case 'a':
+        return add(&o->allowed, value);
+    case 't':
+        return read_count(value, &o->threads) ? EXIT_DONE
+                                              : bad_value("threads", value, "a number of threads");
+    case 'n':
+        return read_count(value, &o->contexts)
+                   ? EXIT_DONE
+                   : bad_value("contexts", value, "a number of contexts");
+    case 'd':
+        if (strcmp(value, "cpu") != 0)
+            return cli_unsupported("device '%s' is not there; there is: cpu", value);
+        break;
+    case 'c':
+        if (strcmp(value, "fp32") != 0)
+            return cli_unsupported("precision '%s' is not there; there is: fp32", value);
+        break;
+    case 'O':
+        o->output_dir = value;
+        break;
+    case 'T':
+        o->timing_cache = value;
+        break;
+    case 'r':
+        o->report = value;
+        break;
+    case 'H':
+        o->html = value;
+        break;
+    case 'D':
+        o->dot = value;
+        break;
+    case 'x':
+        o->exact = true;
+        break;
+    case 'j':
+        o->json = true;
+        break;
+    case 'f':
+        o->profile = true;
+        break;
+    case 'N':
+        o->no_timing = true;
+        break;
+    case 'F':
+        o->no_fusion = true;
+        break;
+    case 'E':
+        o->reference = true;
+        break;
+    case 'v':
+        o->verbose = true;
+        break;
+    case 'S':
+        return read_number(value, &o->seconds) && o->seconds >= 0
+                   ? EXIT_DONE
+                   : bad_value("seconds", value, "a time");
+    case 'Y':
+        return read_number(value, &o->timing_seconds) && o->timing_seconds > 0
+                   ? EXIT_DONE
+                   : bad_value("timing-seconds", value, "a time");
+    case 'R':
+        o->has_rtol = true;
+        return read_number(value, &o->rtol) && o->rtol >= 0
+                   ? EXIT_DONE
+                   : bad_value("rtol", value, "a tolerance");
+    case 'A':
+        o->has_atol = true;
+        return read_number(value, &o->atol) && o->atol >= 0
+                   ? EXIT_DONE
+                   : bad_value("atol", value, "a tolerance");
+    case 'L':
+        if (strcmp(value, "nchw") != 0 && strcmp(value, "nhwc") != 0)
+            return bad_value("layout", value, "nchw or nhwc");
+        o->layout = value;
+        break;
+    case 'C':
+        if (strcmp(value, "rgb") != 0 && strcmp(value, "bgr") != 0)
+            return bad_value("channels", value, "rgb or bgr");
+        o->channels = value;
+        break;
+    case 'm':
+        return read_mean(o, value)
+                   ? EXIT_DONE
+                   : bad_value("mean", value, "one number or three, like 0.5,0.4,0.3");
+    case 'k':
+        return read_number(value, &o->scale) ? EXIT_DONE : bad_value("scale", value, "a number");
+    default:
+        return cli_unsupported("option --%s is not in this version",
+                               letter == 'K' ? "checked" : "isolate");
+    }
+    return EXIT_DONE;
+}
+
+int cli_options_read(int argc, char **argv, const char *letters, cli_options *out_options) {
+    struct option longs[ROW_COUNT + 1];
+    char shorts[2 * ROW_COUNT + 2];
+    size_t count = 0, at = 0;
+    shorts[at++] = ':';
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        if (rows[i].letter != 'h' && !strchr(letters, rows[i].letter)) continue;
+        longs[count++] = (struct option){rows[i].name, rows[i].has_value, NULL, rows[i].letter};
+        if (rows[i].has_short) {
+            shorts[at++] = rows[i].letter;
+            if (rows[i].has_value) shorts[at++] = ':';
+        }
+    }
+    longs[count] = (struct option){0};
+    shorts[at] = 0;
+    *out_options = (cli_options){
+        .scale = 1.0, .seconds = 1.0, .contexts = 1, .layout = "nchw", .channels = "rgb"};
+    optind = 1;
+    opterr = 0;
+    for (int letter; (letter = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
+        if (letter == '?')
+            return cli_usage("%s: unknown option '%s' (tenon %s -h lists them)", argv[0],
+                             argv[optind - 1], argv[0]);
+        if (letter == ':')
+            return cli_usage("%s: option '%s' needs a value", argv[0], argv[optind - 1]);
+        const int code = take(out_options, (char)letter, optarg);
+        if (code != EXIT_DONE) return code;
+    }
+    out_options->arguments = argv + optind;
+    out_options->argument_count = argc - optind;
+    return EXIT_DONE;
+}
+
+void cli_options_free(cli_options *options) {
+    text_list *const lists[] = {&options->plugins, &options->plugin_dirs, &options->shapes,
+                                &options->inputs,  &options->outputs,     &options->allowed};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        free(lists[i]->items);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * runtime */
+
+static void print_log(void *user, uint32_t level, const char *text) {
+    static const char *const names[] = {"", "error", "warning", "info", "debug"};
+    (void)user;
+    fprintf(stderr, "tenon: %s: %s\n", level < 5 ? names[level] : "log", text);
+}
+
+tn_runtime *cli_runtime(const cli_options *options, int *out_exit) {
+    const tn_runtime_options runtime_options = {.size = sizeof(runtime_options),
+                                                .log_level = options->verbose ? TN_LOG_DEBUG
+                                                                              : TN_LOG_WARNING,
+                                                .log = print_log};
+    tn_runtime *runtime = NULL;
+    tn_status status = tn_runtime_create(&runtime_options, &runtime);
+    const char *what = "tenon";
+    for (size_t i = 0; status == TN_OK && i < options->plugin_dirs.count; i++) {
+        what = options->plugin_dirs.items[i];
+        status = tn_runtime_add_search_path(runtime, what);
+        if (status == TN_OK) status = tn_runtime_load_directory(runtime, what);
+    }
+    for (size_t i = 0; status == TN_OK && i < options->plugins.count; i++) {
+        what = options->plugins.items[i];
+        status = tn_runtime_load_library(runtime, what);
+    }
+    if (status == TN_OK) return runtime;
+    *out_exit = cli_fail(what);
+    tn_runtime_release(runtime);
+    return NULL;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tenon run: a model or plan on files. */
+#include "session.h"
+
+#include <stdlib.h>
+
+static const char help[] =
+    "usage: tenon run MODEL.onnx|PLAN --input NAME=FILE... [--output NAME=FILE | --output-dir DIR] "
+    "[options]\n"
+    "  -i, --input NAME=FILE     .npy, .pb (TensorProto), .png .jpg .pgm .ppm, or raw float32\n"
+    "  -o, --output NAME=FILE    .npy, an image, or raw; -O, --output-dir DIR: NAME.npy for every "
+    "output\n"
+    "      --layout nchw|nhwc  --channels rgb|bgr  --scale F  --mean F[,F,F]   for images: value = "
+    "(x - mean) * scale\n"
+    "  -p, --plugin LIB.so  -P, --plugin-dir DIR  -s, --shape NAME=...  -t, --threads N\n"
+    "      --exact               refuse a library with other content than the plan was built with\n"
+    "      --allow-plugin HASH|DIR   let only these libraries load for the plan\n"
+    "example: tenon run net.plan --input image=photo.png --output output=out.png\n";
+
+static void print_outputs(tn_engine *engine, tn_context *context, const cli_options *options) {
+    if (options->json) printf("{\"outputs\": [");
+    for (uint32_t i = 0; i < tn_engine_output_count(engine); i++) {
+        const tn_tensor *tensor;
+        if (tn_context_output(context, i, &tensor) != TN_OK) continue;
+        printf(options->json ? "%s{\"name\": \"%s\", \"type\": \"%s\", \"shape\": [" : "%s%s: %s[",
+               options->json && i ? ", " : "", tn_engine_output(engine, i)->name,
+               type_name(tensor->type));
+        for (uint32_t axis = 0; axis < tensor->rank; axis++)
+            printf(axis ? ", %lld" : "%lld", (long long)tensor->shape[axis]);
+        printf(options->json ? "]}" : "]\n");
+    }
+    if (options->json) printf("]}\n");
+}
+
+static int run_engine(tn_engine *engine, const cli_options *options) {
+    tn_context *context = NULL;
+    file_tensor *tensors = calloc(tn_engine_input_count(engine) + 1u, sizeof(*tensors));
+    int code = tensors ? EXIT_DONE : cli_fault("no memory");
+    if (code == EXIT_DONE && tn_context_create(engine, &context) != TN_OK) code = cli_fail("run");
+    if (code == EXIT_DONE) code = session_bind_inputs(engine, context, options, false, tensors);
+    if (code == EXIT_DONE && tn_context_run(context) != TN_OK) code = cli_fail("run");
+    if (code == EXIT_DONE) code = session_write_outputs(engine, context, options);
+    if (code == EXIT_DONE) print_outputs(engine, context, options);
+    tn_context_destroy(context);
+    for (uint32_t i = 0; tensors && i < tn_engine_input_count(engine); i++)
+        file_tensor_free(&tensors[i]);
+    free(tensors);
+    return code;
+}
+
+int command_run(int argc, char **argv) {
+    cli_options options;
+    int code = cli_options_read(argc, argv, "pPsiodtcTOxajLCmkNFEKIv", &options);
+    if (code == EXIT_DONE && options.help) {
+        fputs(help, stdout);
+    } else if (code == EXIT_DONE && options.argument_count != 1) {
+        code = cli_usage("run takes one model or plan (tenon run -h)");
+    } else if (code == EXIT_DONE) {
+        tn_runtime *runtime = cli_runtime(&options, &code);
+        tn_engine *engine =
+            runtime ? session_engine(runtime, options.arguments[0], &options, false, &code) : NULL;
+        if (engine) code = run_engine(engine, &options);
+        tn_engine_release(engine);
+        tn_runtime_release(runtime);
+    }
+    cli_options_free(&options);
+    return code;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Engines, inputs and outputs for run and bench; see session.h. Shapes of --shape are read in
+ * shapes.c. */
+#include "session.h"
+#include "shapes.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool ends_with(const char *path, const char *ending) {
+    const size_t length = strlen(path), wanted = strlen(ending);
+    return length >= wanted && strcmp(path + length - wanted, ending) == 0;
+}
+
+static tn_graph *load_model(tn_runtime *runtime, const char *model, int *out_exit) {
+    tn_graph *graph = NULL;
+    if (ends_with(model, ".uff") || ends_with(model, ".prototxt"))
+        *out_exit = cli_unsupported("%s: this version reads .onnx models", model);
+    else if (tn_graph_load_onnx(runtime, model, &graph) != TN_OK)
+        *out_exit = cli_fail(model);
+    return graph;
+}
+
+tn_plan *session_build(tn_runtime *runtime, const char *model, const cli_options *options,
+                       int *out_exit) {
+    tn_plan *plan = NULL;
+    tn_graph *graph = load_model(runtime, model, out_exit);
+    if (!graph) return NULL;
+    shape_profiles profiles = {0};
+    if (shape_profiles_read(&profiles, options, graph, out_exit)) {
+        const tn_builder_options build = {.size = sizeof(build),
+                                          .threads = options->threads,
+                                          .timing_cache = options->timing_cache,
+                                          .flags = (options->no_timing ? TN_BUILD_NO_TIMING : 0u) |
+                                                   (options->no_fusion ? TN_BUILD_NO_FUSION : 0u) |
+                                                   (options->reference ? TN_BUILD_REFERENCE : 0u),
+                                          .profile_input_count = profiles.count,
+                                          .profile_inputs = profiles.pointers,
+                                          .timing_seconds = options->timing_seconds};
+        if (tn_build(graph, &build, &plan) != TN_OK) *out_exit = cli_fail(model);
+    }
+    shape_profiles_free(&profiles);
+    tn_graph_destroy(graph);
+    return plan;
+}
+
+tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_options *options,
+                          bool with_timing, int *out_exit) {
+    const tn_engine_options engine_options = {.size = sizeof(engine_options),
+                                              .threads = options->threads,
+                                              .flags = options->exact ? TN_ENGINE_EXACT : 0u,
+                                              .allowed_count = (uint32_t)options->allowed.count,
+                                              .allowed = options->allowed.items};
+    tn_engine *engine = NULL;
+    tn_status status;
+    if (ends_with(path, ".onnx") || ends_with(path, ".uff") || ends_with(path, ".prototxt")) {
+        cli_options build = *options;
+        build.no_timing |= !with_timing;
+        tn_plan *plan = session_build(runtime, path, &build, out_exit);
+        if (!plan) return NULL;
+        uint64_t bytes;
+        const void *data = tn_plan_bytes(plan, &bytes);
+        status = tn_engine_load_bytes(runtime, data, bytes, &engine_options, &engine);
+        tn_plan_destroy(plan);
+    } else {
+        status = tn_engine_load(runtime, path, &engine_options, &engine);
+    }
+    if (status != TN_OK) *out_exit = cli_fail(path);
+    return engine;
+}
+
+bool split_assignment(const char *text, char **out_name, const char **out_value) {
+    const char *equals = strchr(text, '=');
+    *out_name = NULL;
+    *out_value = text;
+    if (!equals) return true;
+    *out_name = strndup(text, (size_t)(equals - text));
+    *out_value = equals + 1;
+    return *out_name != NULL;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * inputs */
+
+/* The shape that a file-less or raw input gets: the port's, --shape's optimum for unknown extents,
+ * else 1. */
+static void default_shape(const tn_port_info *port, const cli_options *options, int64_t *shape,
+                          uint32_t *out_rank) {
+    *out_rank = port->rank == UINT32_MAX ? 0 : port->rank;
+    if (shape_option_optimum(options, port->name, shape, out_rank)) return;
+    for (uint32_t i = 0; i < *out_rank; i++)
+        shape[i] = port->extents[i] < 0 ? 1 : port->extents[i];
+}
+
+static int bind(tn_context *context, uint32_t index, const tn_port_info *port,
+                const file_tensor *tensor, const char *path) {
+    if (tensor->type != port->type)
+        return cli_fault("%s: elements are %s, input '%s' takes %s", path, type_name(tensor->type),
+                         port->name, type_name(port->type));
+    if (tn_context_set_shape(context, index, tensor->rank, tensor->shape) != TN_OK ||
+        tn_context_bind_input(context, index, tensor->data, tensor->bytes) != TN_OK)
+        return cli_fail(path);
+    return EXIT_DONE;
+}
+
+static int read_given(tn_engine *engine, tn_context *context, const cli_options *options,
+                      file_tensor *tensors) {
+    for (size_t i = 0; i < options->inputs.count; i++) {
+        char *name;
+        const char *path;
+        uint32_t index = 0;
+        if (!split_assignment(options->inputs.items[i], &name, &path))
+            return cli_fault("no memory");
+        if (!name && tn_engine_input_count(engine) != 1)
+            return cli_usage("--input '%s' has no name: there are %u inputs", path,
+                             tn_engine_input_count(engine));
+        const tn_status status = name ? tn_engine_find_input(engine, name, &index) : TN_OK;
+        free(name);
+        if (status != TN_OK) return cli_fail("--input");
+        const tn_port_info *port = tn_engine_input(engine, index);
+        int64_t shape[TN_MAX_RANK];
+        uint32_t rank;
+        default_shape(port, options, shape, &rank);
+        file_tensor_free(&tensors[index]);
+        if (!tensor_file_read(path, options, port->rank == UINT32_MAX && !rank ? -1 : (int)rank,
+                              shape, &tensors[index]))
+            return EXIT_FAULT;
+        const int code = bind(context, index, port, &tensors[index], path);
+        if (code != EXIT_DONE) return code;
+    }
+    return EXIT_DONE;
+}
+
+int session_bind_inputs(tn_engine *engine, tn_context *context, const cli_options *options,
+                        bool fill_missing, file_tensor *tensors) {
+    int code = read_given(engine, context, options, tensors);
+    for (uint32_t i = 0; code == EXIT_DONE && fill_missing && i < tn_engine_input_count(engine);
+         i++) {
+        const tn_port_info *port = tn_engine_input(engine, i);
+        int64_t shape[TN_MAX_RANK];
+        uint32_t rank;
+        if (tensors[i].data) continue;
+        default_shape(port, options, shape, &rank);
+        if (!file_tensor_allocate(&tensors[i], port->type, rank, shape, port->name))
+            return EXIT_FAULT;
+        memset(tensors[i].data, 0, tensors[i].bytes);
+        code = bind(context, i, port, &tensors[i], port->name);
+    }
+    return code;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * outputs */
+
+static int write_output(tn_context *context, uint32_t index, const cli_options *options,
+                        const char *path) {
+    const tn_tensor *tensor;
+    if (tn_context_output(context, index, &tensor) != TN_OK) return cli_fail(path);
+    return tensor_file_write(path, options, tensor) ? EXIT_DONE : EXIT_FAULT;
+}
+
+static int write_named(tn_engine *engine, tn_context *context, const cli_options *options,
+                       const char *text) {
+    char *name;
+    const char *path;
+    uint32_t index = 0;
+    if (!split_assignment(text, &name, &path)) return cli_fault("no memory");
+    const tn_status status = name ? tn_engine_find_output(engine, name, &index) : TN_OK;
+    free(name);
+    return status == TN_OK ? write_output(context, index, options, path) : cli_fail("--output");
+}
+
+int session_write_outputs(tn_engine *engine, tn_context *context, const cli_options *options) {
+    int code = EXIT_DONE;
+    for (size_t i = 0; code == EXIT_DONE && i < options->outputs.count; i++)
+        code = write_named(engine, context, options, options->outputs.items[i]);
+    if (!options->output_dir || code != EXIT_DONE) return code;
+    mkdir(options->output_dir, 0777);
+    for (uint32_t i = 0; code == EXIT_DONE && i < tn_engine_output_count(engine); i++) {
+        char path[4096], name[256];
+        snprintf(name, sizeof(name), "%s", tn_engine_output(engine, i)->name);
+        for (char *at = name; *at; at++)
+            *at = *at == '/' ? '_' : *at; /* names are the model's, paths are ours */
+        snprintf(path, sizeof(path), "%s/%s.npy", options->output_dir, name);
+        code = write_output(context, i, options, path);
+    }
+    return code;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a model or plan on the command line to an engine, and inputs and outputs by name. */
+#ifndef TENON_SESSION_H
+#define TENON_SESSION_H
+
+#include "tensor_file.h"
+
+/* Builds a plan from a model file (.onnx) with the options' shapes. Null after having said why
+ * (*out_exit). */
+tn_plan *session_build(tn_runtime *runtime, const char *model, const cli_options *options,
+                       int *out_exit);
+/* An engine from a model (built first, by rule unless `with_timing`) or a plan. */
+tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_options *options,
+                          bool with_timing, int *out_exit);
+
+/* NAME=VALUE; false (having said so) when there is no '='. `*out_name` is freed by the caller. A
+ * VALUE alone is taken for the only port there is (*out_name null). */
+bool split_assignment(const char *text, char **out_name, const char **out_value);
+
+/* A context's inputs read from the options' --input NAME=FILE and bound; those without a file get
+ * zeros when `fill_missing` (and shapes from --shape or 1). `tensors` has room for the engine's
+ * inputs. */
+int session_bind_inputs(tn_engine *engine, tn_context *context, const cli_options *options,
+                        bool fill_missing, file_tensor *tensors);
+int session_write_outputs(tn_engine *engine, tn_context *context, const cli_options *options);
+
+#endif

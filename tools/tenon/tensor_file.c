@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading and writing tensors by the file's ending; whole files. The formats are in npy.c,
+ * tensor_pb.c and image.c. */
+#include "tensor_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct type_row {
+    const char *name;
+    size_t bytes;
+} type_row;
+static const type_row types[TN_TYPE_COUNT] = {
+    [TN_NONE] = {"none", 0}, [TN_F64] = {"f64", 8},  [TN_F32] = {"f32", 4}, [TN_F16] = {"f16", 2},
+    [TN_BF16] = {"bf16", 2}, [TN_I64] = {"i64", 8},  [TN_I32] = {"i32", 4}, [TN_I16] = {"i16", 2},
+    [TN_I8] = {"i8", 1},     [TN_U64] = {"u64", 8},  [TN_U32] = {"u32", 4}, [TN_U16] = {"u16", 2},
+    [TN_U8] = {"u8", 1},     [TN_BOOL] = {"bool", 1}};
+
+size_t type_bytes(tn_type type) {
+    return type < TN_TYPE_COUNT ? types[type].bytes : 0;
+}
+const char *type_name(tn_type type) {
+    return type < TN_TYPE_COUNT ? types[type].name : "unknown";
+}
+
+size_t file_tensor_count(const file_tensor *tensor) {
+    return type_bytes(tensor->type) ? tensor->bytes / type_bytes(tensor->type) : 0;
+}
+
+bool file_tensor_allocate(file_tensor *tensor, tn_type type, uint32_t rank, const int64_t *shape,
+                          const char *path) {
+    size_t count = 1;
+    if (rank > TN_MAX_RANK)
+        return cli_fault("%s: rank %u is above the highest, %d", path, rank, TN_MAX_RANK), false;
+    *tensor = (file_tensor){.type = type, .rank = rank};
+    for (uint32_t i = 0; i < rank; i++) {
+        if (shape[i] < 0 || __builtin_mul_overflow(count, (size_t)shape[i], &count) ||
+            count > ((size_t)1 << 40))
+            return cli_fault("%s: the tensor's shape is negative or larger than can be addressed",
+                             path),
+                   false;
+        tensor->shape[i] = shape[i];
+    }
+    tensor->bytes = count * type_bytes(type);
+    if (posix_memalign(&tensor->data, 64, tensor->bytes ? tensor->bytes : 64) != 0) {
+        tensor->data = NULL;
+        return cli_fault("%s: no memory for %zu bytes", path, tensor->bytes), false;
+    }
+    return true;
+}
+
+void file_tensor_free(file_tensor *tensor) {
+    free(tensor->data);
+    tensor->data = NULL;
+}
+
+bool whole_file_read(const char *path, unsigned char **out_data, size_t *out_bytes) {
+    FILE *file = fopen(path, "rb");
+    struct stat info;
+    if (!file) return cli_fault("cannot open '%s': %s", path, strerror(errno)), false;
+    unsigned char *data = NULL;
+    bool is_read = false;
+    if (fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode)) {
+        data = malloc((size_t)info.st_size + 1);
+        is_read = data && fread(data, 1, (size_t)info.st_size, file) == (size_t)info.st_size;
+    }
+    fclose(file);
+    if (!is_read) {
+        free(data);
+        return cli_fault("cannot read '%s': it is no regular file, or larger than memory", path),
+               false;
+    }
+    *out_data = data;
+    *out_bytes = (size_t)info.st_size;
+    return true;
+}
+
+bool whole_file_write(const char *path, const void *head, size_t head_bytes, const void *data,
+                      size_t bytes) {
+    char beside[4096];
+    if ((size_t)snprintf(beside, sizeof(beside), "%s.%ld.part", path, (long)getpid()) >=
+        sizeof(beside))
+        return cli_fault("the path '%s' is too long", path), false;
+    FILE *file = fopen(beside, "wbx");
+    if (!file) return cli_fault("cannot create '%s': %s", beside, strerror(errno)), false;
+    bool is_written = (!head_bytes || fwrite(head, 1, head_bytes, file) == head_bytes) &&
+                      (!bytes || fwrite(data, 1, bytes, file) == bytes) && fflush(file) == 0;
+    int reason = errno;
+    is_written = fclose(file) == 0 && is_written;
+    if (is_written && rename(beside, path) == 0) return true;
+    reason = is_written ? errno : reason;
+    unlink(beside);
+    return cli_fault("cannot write '%s': %s", path, strerror(reason)), false;
+}
+
+static bool ends_with(const char *path, const char *ending) {
+    const size_t length = strlen(path), wanted = strlen(ending);
+    return length >= wanted && strcasecmp(path + length - wanted, ending) == 0;
+}
+
+static bool is_image(const char *path) {
+    static const char *const endings[] = {".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp"};
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        if (ends_with(path, endings[i])) return true;
+    }
+    return false;
+}
+
+static bool raw_read(const char *path, const unsigned char *data, size_t bytes, int rank,
+                     const int64_t *shape, file_tensor *out_tensor) {
+    if (rank < 0)
+        return cli_fault("%s: raw floats need a known shape (--shape NAME=...)", path), false;
+    if (!file_tensor_allocate(out_tensor, TN_F32, (uint32_t)rank, shape, path)) return false;
+    if (out_tensor->bytes != bytes) {
+        cli_fault("%s: %zu bytes of raw f32, the shape needs %zu", path, bytes, out_tensor->bytes);
+        file_tensor_free(out_tensor);
+        return false;
+    }
+    memcpy(out_tensor->data, data, bytes);
+    return true;
+}
+
+bool tensor_file_read(const char *path, const cli_options *options, int raw_rank,
+                      const int64_t *raw_shape, file_tensor *out_tensor) {
+    unsigned char *data;
+    size_t bytes;
+    if (is_image(path)) return image_read(path, options, out_tensor);
+    if (!whole_file_read(path, &data, &bytes)) return false;
+    bool is_read;
+    if (ends_with(path, ".npy"))
+        is_read = npy_read(path, data, bytes, out_tensor);
+    else if (ends_with(path, ".pb"))
+        is_read = tensor_pb_read(path, data, bytes, out_tensor);
+    else
+        is_read = raw_read(path, data, bytes, raw_rank, raw_shape, out_tensor);
+    free(data);
+    return is_read;
+}
+
+bool tensor_file_write(const char *path, const cli_options *options, const tn_tensor *tensor) {
+    if (is_image(path)) return image_write(path, options, tensor);
+    if (ends_with(path, ".npy")) return npy_write(path, tensor);
+    return whole_file_write(path, NULL, 0, tensor->data, (size_t)tensor->bytes);
+}

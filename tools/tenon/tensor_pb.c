@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ONNX's TensorProto files, as test data sets have them. Unpacked by protobuf-c from the reader's
+ * own schema. */
+#include "parse/onnx/onnx.pb-c.h"
+#include "tensor_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ONNX's numbering of element types. */
+static tn_type type_of(int32_t number) {
+    static const tn_type types[] = {TN_NONE, TN_F32, TN_U8,   TN_I8,   TN_U16, TN_I16,
+                                    TN_I32,  TN_I64, TN_NONE, TN_BOOL, TN_F16, TN_F64,
+                                    TN_U32,  TN_U64, TN_NONE, TN_NONE, TN_BF16};
+    return number >= 0 && (size_t)number < sizeof(types) / sizeof(types[0]) ? types[number]
+                                                                            : TN_NONE;
+}
+
+/* The typed field of a type: how many, and element i as bits in *out. */
+static size_t typed_count(const Tenon__Onnx__TensorProto *proto, tn_type type) {
+    switch (type) {
+    case TN_F32:
+        return proto->n_float_data;
+    case TN_F64:
+        return proto->n_double_data;
+    case TN_I64:
+        return proto->n_int64_data;
+    case TN_U64:
+    case TN_U32:
+        return proto->n_uint64_data;
+    default:
+        return proto->n_int32_data;
+    }
+}
+
+static void typed_element(const Tenon__Onnx__TensorProto *proto, tn_type type, size_t i,
+                          void *out) {
+    switch (type) {
+    case TN_F32:
+        memcpy(out, &proto->float_data[i], 4);
+        break;
+    case TN_F64:
+        memcpy(out, &proto->double_data[i], 8);
+        break;
+    case TN_I64:
+        memcpy(out, &proto->int64_data[i], 8);
+        break;
+    case TN_U64:
+    case TN_U32:
+        memcpy(out, &proto->uint64_data[i], type_bytes(type));
+        break;
+    default:
+        memcpy(out, &proto->int32_data[i], type_bytes(type));
+        break;
+    }
+}
+
+static bool fill(const char *path, const Tenon__Onnx__TensorProto *proto, file_tensor *tensor) {
+    if (proto->has_raw_data || tensor->bytes == 0) {
+        if (proto->raw_data.len != tensor->bytes)
+            return cli_fault("%s: %zu bytes of raw data, the shape needs %zu", path,
+                             proto->raw_data.len, tensor->bytes),
+                   false;
+        if (tensor->bytes) memcpy(tensor->data, proto->raw_data.data, tensor->bytes);
+        return true;
+    }
+    const size_t count = file_tensor_count(tensor);
+    if (typed_count(proto, tensor->type) != count)
+        return cli_fault("%s: %zu elements, the shape needs %zu", path,
+                         typed_count(proto, tensor->type), count),
+               false;
+    for (size_t i = 0; i < count; i++)
+        typed_element(proto, tensor->type, i, (char *)tensor->data + i * type_bytes(tensor->type));
+    return true;
+}
+
+bool tensor_pb_read(const char *path, const unsigned char *data, size_t bytes,
+                    file_tensor *out_tensor) {
+    Tenon__Onnx__TensorProto *proto = tenon__onnx__tensor_proto__unpack(NULL, bytes, data);
+    if (!proto) return cli_fault("%s: it is not a TensorProto", path), false;
+    const tn_type type = type_of(proto->data_type);
+    bool is_read = false;
+    if (type == TN_NONE)
+        cli_fault("%s: elements of ONNX type %d are not supported", path, proto->data_type);
+    else if (file_tensor_allocate(out_tensor, type, (uint32_t)proto->n_dims, proto->dims, path))
+        is_read = fill(path, proto, out_tensor);
+    if (!is_read) file_tensor_free(out_tensor);
+    tenon__onnx__tensor_proto__free_unpacked(proto, NULL);
+    return is_read;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tenon test: test directories in ONNX's own layout, a line each. Comparing is compare.c. */
+#include "compare.h"
+#include "session.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: tenon test DIR... [options]\n"
+    "  DIR holds model.onnx and test_data_set_N/{input,output}_M.pb, or folders that do\n"
+    "      --rtol F  --atol F    default 1e-3 and 1e-7, or what data.json beside the model says; "
+    "bfloat16: rtol 2^-6 at least\n"
+    "  -p, --plugin LIB.so  -P, --plugin-dir DIR  -t, --threads N  --reference  --no-fusion\n"
+    "      --timing-cache FILE   choose kernels by measured time (otherwise by rule)\n"
+    "prints PASS DIR | FAIL DIR: why | UNSUPPORTED DIR: why; last line: N passed, N failed, N "
+    "skipped\n"
+    "example: tenon test suite/test_relu suite/test_conv*\n";
+
+typedef struct test_run {
+    const cli_options *options;
+    tn_runtime *runtime;
+    size_t passed, failed, skipped;
+} test_run;
+
+typedef struct verdict {
+    bool is_unsupported;
+    char why[700];
+} verdict;
+
+static bool exists(const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (file) fclose(file);
+    return file != NULL;
+}
+
+static bool fail_last(verdict *out) {
+    const tn_error *error = tn_last_error();
+    out->is_unsupported = error->status == TN_ERROR_UNSUPPORTED;
+    snprintf(out->why, sizeof(out->why), "%s%s%s", error->where, error->where[0] ? ": " : "",
+             error->message);
+    for (char *at = out->why; *at; at++)
+        *at = *at == '\n' ? ' ' : *at;
+    return false;
+}
+
+/* The engine's inputs are the model's inputs that are not initializers, in order: input_k feeds the
+ * k-th. */
+static bool bind_files(tn_engine *engine, tn_context *context, const test_run *run, const char *set,
+                       file_tensor *tensors, verdict *out) {
+    for (uint32_t i = 0; i < tn_engine_input_count(engine); i++) {
+        char path[4200];
+        snprintf(path, sizeof(path), "%s/input_%u.pb", set, i);
+        if (!exists(path)) {
+            snprintf(out->why, sizeof(out->why), "there is no %s for input '%s'", path,
+                     tn_engine_input(engine, i)->name);
+            return false;
+        }
+        if (!tensor_file_read(path, run->options, -1, NULL, &tensors[i])) {
+            snprintf(out->why, sizeof(out->why), "cannot read %s", path);
+            return false;
+        }
+        if (tensors[i].type != tn_engine_input(engine, i)->type) {
+            snprintf(out->why, sizeof(out->why), "%s holds %s, input '%s' takes %s", path,
+                     type_name(tensors[i].type), tn_engine_input(engine, i)->name,
+                     type_name(tn_engine_input(engine, i)->type));
+            return false;
+        }
+        if (tn_context_set_shape(context, i, tensors[i].rank, tensors[i].shape) != TN_OK ||
+            tn_context_bind_input(context, i, tensors[i].data, tensors[i].bytes) != TN_OK)
+            return fail_last(out);
+    }
+    return true;
+}
+
+static bool compare_files(tn_engine *engine, tn_context *context, const test_run *run,
+                          const char *set, const tolerance *allowed, verdict *out) {
+    for (uint32_t i = 0; i < tn_engine_output_count(engine); i++) {
+        char path[4200];
+        file_tensor expected = {0};
+        const tn_tensor *found;
+        snprintf(path, sizeof(path), "%s/output_%u.pb", set, i);
+        if (tn_context_output(context, i, &found) != TN_OK) return fail_last(out);
+        if (!exists(path) || !tensor_file_read(path, run->options, -1, NULL, &expected)) {
+            snprintf(out->why, sizeof(out->why), "cannot read %s", path);
+            return false;
+        }
+        const bool is_equal = compare_tensors(tn_engine_output(engine, i)->name, &expected, found,
+                                              allowed, out->why, sizeof(out->why));
+        file_tensor_free(&expected);
+        if (!is_equal) return false;
+    }
+    return true;
+}
+
+static bool run_set(tn_engine *engine, const test_run *run, const char *set,
+                    const tolerance *allowed, verdict *out) {
+    tn_context *context = NULL;
+    file_tensor *tensors = calloc(tn_engine_input_count(engine) + 1u, sizeof(*tensors));
+    if (!tensors || tn_context_create(engine, &context) != TN_OK) {
+        free(tensors);
+        return fail_last(out);
+    }
+    bool is_passed = bind_files(engine, context, run, set, tensors, out);
+    if (is_passed && tn_context_run(context) != TN_OK) is_passed = fail_last(out);
+    is_passed = is_passed && compare_files(engine, context, run, set, allowed, out);
+    tn_context_destroy(context);
+    for (uint32_t i = 0; i < tn_engine_input_count(engine); i++)
+        file_tensor_free(&tensors[i]);
+    free(tensors);
+    return is_passed;
+}
+
+static tn_engine *build_case(const test_run *run, const char *model, verdict *out) {
+    const cli_options *options = run->options;
+    const tn_builder_options build = {.size = sizeof(build),
+                                      .threads = options->threads,
+                                      .timing_cache = options->timing_cache,
+                                      .flags = (options->timing_cache ? 0u : TN_BUILD_NO_TIMING) |
+                                               (options->no_fusion ? TN_BUILD_NO_FUSION : 0u) |
+                                               (options->reference ? TN_BUILD_REFERENCE : 0u)};
+    tn_graph *graph = NULL;
+    tn_plan *plan = NULL;
+    tn_engine *engine = NULL;
+    uint64_t bytes = 0;
+    tn_status status = tn_graph_load_onnx(run->runtime, model, &graph);
+    if (status == TN_OK) status = tn_build(graph, &build, &plan);
+    const void *data = status == TN_OK ? tn_plan_bytes(plan, &bytes) : NULL;
+    if (status == TN_OK) status = tn_engine_load_bytes(run->runtime, data, bytes, NULL, &engine);
+    if (status != TN_OK) fail_last(out);
+    tn_plan_destroy(plan);
+    tn_graph_destroy(graph);
+    return engine;
+}
+
+static bool run_case(const test_run *run, const char *directory, verdict *out) {
+    char path[4096];
+    tolerance allowed = {.rtol = 1e-3, .atol = 1e-7};
+    snprintf(path, sizeof(path), "%s/data.json", directory);
+    if (exists(path)) tolerance_read(path, &allowed);
+    if (run->options->has_rtol) allowed.rtol = run->options->rtol;
+    if (run->options->has_atol) allowed.atol = run->options->atol;
+    snprintf(path, sizeof(path), "%s/model.onnx", directory);
+    tn_engine *engine = build_case(run, path, out);
+    bool is_passed = engine != NULL;
+    int sets = 0;
+    for (; is_passed && sets < 1000; sets++) {
+        snprintf(path, sizeof(path), "%s/test_data_set_%d", directory, sets);
+        DIR *folder = opendir(path);
+        if (!folder) break;
+        closedir(folder);
+        is_passed = run_set(engine, run, path, &allowed, out);
+    }
+    if (is_passed && sets == 0) {
+        snprintf(out->why, sizeof(out->why), "there is no test_data_set_0");
+        is_passed = false;
+    }
+    tn_engine_release(engine);
+    return is_passed;
+}
+
+static void report_case(test_run *run, const char *directory) {
+    verdict result = {.why = ""};
+    const bool is_passed = run_case(run, directory, &result);
+    if (is_passed)
+        printf("PASS %s\n", directory);
+    else
+        printf("%s %s: %s\n", result.is_unsupported ? "UNSUPPORTED" : "FAIL", directory,
+               result.why);
+    fflush(stdout);
+    run->passed += is_passed;
+    run->skipped += !is_passed && result.is_unsupported;
+    run->failed += !is_passed && !result.is_unsupported;
+}
+
+static int compare_text(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int run_folder(test_run *run, const char *directory) {
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/model.onnx", directory);
+    if (exists(path)) {
+        report_case(run, directory);
+        return EXIT_DONE;
+    }
+    DIR *folder = opendir(directory);
+    if (!folder) return cli_fault("there is no directory '%s'", directory);
+    text_list cases = {0};
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        snprintf(path, sizeof(path), "%s/%s/model.onnx", directory, entry->d_name);
+        if (entry->d_name[0] == '.' || !exists(path)) continue;
+        path[strlen(path) - strlen("/model.onnx")] = 0;
+        text_list_add(&cases, strdup(path));
+    }
+    closedir(folder);
+    if (cases.count) qsort(cases.items, cases.count, sizeof(*cases.items), compare_text);
+    for (size_t i = 0; i < cases.count; i++) {
+        report_case(run, cases.items[i]);
+        free((void *)(uintptr_t)cases.items[i]);
+    }
+    free(cases.items);
+    return cases.count ? EXIT_DONE
+                       : cli_fault("'%s' holds no model.onnx, and no folders that do", directory);
+}
+
+int command_test(int argc, char **argv) {
+    cli_options options;
+    int code = cli_options_read(argc, argv, "pPtdcTRAFEKIv", &options);
+    if (code == EXIT_DONE && options.help) {
+        fputs(help, stdout);
+    } else if (code == EXIT_DONE && options.argument_count < 1) {
+        code = cli_usage("test takes directories (tenon test -h)");
+    } else if (code == EXIT_DONE) {
+        if (options.threads == 0) options.threads = 1;
+        test_run run = {.options = &options, .runtime = cli_runtime(&options, &code)};
+        for (int i = 0; run.runtime && code == EXIT_DONE && i < options.argument_count; i++)
+            code = run_folder(&run, options.arguments[i]);
+        if (run.runtime)
+            printf("%zu passed, %zu failed, %zu skipped\n", run.passed, run.failed, run.skipped);
+        if (code == EXIT_DONE && run.failed) code = EXIT_FAULT;
+        tn_runtime_release(run.runtime);
+    }
+    cli_options_free(&options);
+    return code;
+}
