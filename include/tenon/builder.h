@@ -30,10 +30,13 @@ typedef struct tn_builder_options {
     uint32_t threads; /* kernels are timed with so many; 0: one for each core that this process may
                          use */
     const char *device;       /* null: "cpu" */
-    const char *timing_cache; /* a file that keeps timings between builds, safe between processes;
-                                 null: none */
-    const char *force_kernel; /* "Op=kernel[,Op=kernel...]": pins kernels by name; null: the
-                                 environment's */
+    const char *timing_cache; /* a file that keeps timings between builds, safe between processes
+                                 (by a lock beside it, FILE.lock); one that is damaged or cannot be
+                                 written is a warning in the log. Null: none */
+    const char *force_kernel; /* "Op=kernel[,Op=kernel...]": pins kernels by name (Op may be
+                                 DOMAIN::Op, kernel may be LIBRARY/kernel, or "reference"); a node
+                                 that its kernel does not take is a warning. Null: what
+                                 TENON_FORCE_KERNEL says */
     uint32_t flags;           /* TN_BUILD_... */
     uint32_t profile_input_count;
     const tn_profile_input *const
@@ -50,8 +53,10 @@ enum {
 
 /* Builds a plan. The graph is not changed. The same model, options, cache and machine give the same
  * bytes. Errors name the node: TN_ERROR_SHAPE, TN_ERROR_TYPE, TN_ERROR_RANGE (a profile that is not
- * min <= opt <= max), TN_ERROR_UNSUPPORTED, TN_ERROR_MEMORY. The caller destroys the plan. [thread:
- * any; the runtime may be shared] */
+ * min <= opt <= max), TN_ERROR_NOT_FOUND (a profile for no input, a pin of no kernel),
+ * TN_ERROR_UNSUPPORTED, TN_ERROR_MEMORY, and what a kernel answers that fails when it is timed and
+ * has no rival. `options` may be null. The caller destroys the plan. [thread: any; the runtime may
+ * be shared] */
 TN_EXPORT tn_status tn_build(tn_graph *graph, const tn_builder_options *options,
                              tn_plan **out_plan);
 

@@ -189,14 +189,14 @@ static void test_every_way_of_building_gives_the_same_results(void **state) {
 
 /* --- networks that no build can know whole --- */
 
-typedef struct session {
+typedef struct run_session {
     tn_plan *plan;
     tn_engine *engine;
     tn_context *context;
-} session;
+} run_session;
 
-static session begin(graph_test *test, uint32_t flags) {
-    session session = {0};
+static run_session begin(graph_test *test, uint32_t flags) {
+    run_session session = {0};
     uint64_t bytes = 0;
     tn_builder_options options = {.size = sizeof options, .threads = 1, .flags = flags};
     check(tn_build(test->graph, &options, &session.plan));
@@ -206,13 +206,13 @@ static session begin(graph_test *test, uint32_t flags) {
     return session;
 }
 
-static void end(session *session) {
+static void end(run_session *session) {
     tn_context_destroy(session->context);
     tn_engine_release(session->engine);
     tn_plan_destroy(session->plan);
 }
 
-static const tn_tensor *output_of(session *session, uint32_t index) {
+static const tn_tensor *output_of(run_session *session, uint32_t index) {
     const tn_tensor *output = NULL;
     check(tn_context_output(session->context, index, &output));
     return output;
@@ -231,7 +231,7 @@ static void test_shapes_that_are_inputs_run_without_a_profile(void **state) {
     tn_tensor_id scaled = add_unary(graph, "Scale", "scaled", copied);
     add_output(graph, add_unary(graph, "Fragile", "fragile", scaled));
     for (int way = 0; way < 2; way++) {
-        session session = begin(test, both_ways[way]);
+        run_session session = begin(test, both_ways[way]);
         static const float values[6] = {-1, 2, 3, -4, 5, 6};
         static const int64_t shapes[2][2] = {{2, 3}, {3, 2}};
         for (int round = 0; round < 4; round++) {
@@ -257,7 +257,7 @@ static void test_sizes_that_only_a_run_knows(void **state) {
     tn_tensor_id copied = add_unary(graph, "Copy", "copied", places);
     add_output(graph, add_node(graph, "Add", "sum", 2, TENSORS(copied, places)));
     for (int way = 0; way < 2; way++) {
-        session session = begin(test, both_ways[way]);
+        run_session session = begin(test, both_ways[way]);
         static const int64_t values[2][5] = {{0, 7, 0, 0, 1}, {1, 1, 0, 1, 1}};
         static const int64_t expected[2][4] = {{2, 8}, {0, 2, 6, 8}};
         for (int round = 0; round < 2; round++) {
@@ -281,7 +281,7 @@ static void test_free_extents_run_at_any_size(void **state) {
     add_output(graph, add_unary(graph, "Only16", "blocked", sum));
     static const int64_t sizes[3][2] = {{1, 1}, {3, 5}, {2, 9}};
     for (int way = 0; way < 2; way++) {
-        session session = begin(test, both_ways[way]);
+        run_session session = begin(test, both_ways[way]);
         for (int round = 0; round < 6; round++) {
             const int64_t *size = sizes[round % 3];
             size_t count = (size_t)(size[0] * CHANNELS * size[1] * 2);
@@ -322,7 +322,7 @@ static void test_outputs_that_are_inputs_constants_or_views_of_them(void **state
     add_output(graph, add_unary(graph, "Scale", "scaled", viewed));
     add_output(graph, add_unary(graph, "Copy", "of_constant", constant));
     for (int way = 0; way < 2; way++) {
-        session session = begin(test, both_ways[way]);
+        run_session session = begin(test, both_ways[way]);
         static const float values[6] = {-1, 2, 3, -4, 5, 6};
         check(tn_context_bind_input(session.context, 0, values, sizeof values));
         for (int round = 0; round < 2; round++)

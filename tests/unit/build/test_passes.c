@@ -26,6 +26,22 @@ static void test_a_node_of_constants_becomes_a_constant(void **state) {
     stage_end(&stage);
 }
 
+static void test_a_view_of_a_constant_is_folded_without_a_copy(void **state) {
+    graph_test *test = *state;
+    tn_graph *graph = test->graph;
+    build_stage stage;
+    tn_tensor_id w = add_floats(graph, "w", 1, EXTENTS(6));
+    tn_tensor_id shape = add_i64s(graph, "shape", 2, (const int64_t[]){2, 3});
+    tn_tensor_id viewed = add_node(graph, "Reshape", "view", 2, TENSORS(w, shape));
+    add_output(graph, add_unary(graph, "Noise", "noise", viewed));
+    stage_infer(&stage, graph, NULL);
+    assert_int_equal(tn_pass_fold_constants(&stage.passes), TN_OK);
+    assert_false(has_node(graph, "view"));
+    assert_ptr_equal(graph->tensors[viewed].data, graph->tensors[w].data);
+    assert_int_equal(graph->tensors[viewed].shape.rank, 2);
+    stage_end(&stage);
+}
+
 static void test_what_must_not_be_folded_stays(void **state) {
     graph_test *test = *state;
     tn_graph *graph = test->graph;
@@ -195,6 +211,7 @@ static void test_an_identity_from_input_to_output_stays(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         BUILD_TEST(test_a_node_of_constants_becomes_a_constant),
+        BUILD_TEST(test_a_view_of_a_constant_is_folded_without_a_copy),
         BUILD_TEST(test_what_must_not_be_folded_stays),
         BUILD_TEST(test_a_constant_that_grows_too_much_is_not_folded),
         BUILD_TEST(test_a_shape_that_never_differs_is_folded),
