@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each allocation of writing, reading and inspecting fails in turn: an error, and nothing stays. */
+#include "plan_test.h"
+
+#include <unistd.h>
+
+static void test_writer_survives_each_failing_allocation(void **state) {
+    plan_test *test = *state;
+    failing_allocator *allocator = &test->allocator;
+    tn_arena *arena = NULL;
+    assert_int_equal(tn_arena_create(tn_allocator_default(), &arena), TN_OK);
+    tn_graph *graph = plan_graph(test->runtime);
+    int64_t live = allocator->live;
+    uint64_t count = 0;
+    for (tn_status status = TN_ERROR_MEMORY; status != TN_OK; count++) {
+        tn_plan *plan = NULL;
+        allocator->fail_at = allocator->allocations + count + 1;
+        status = plan_try_write(graph, arena, &plan);
+        assert_int_equal(status, plan ? TN_OK : TN_ERROR_MEMORY);
+        tn_plan_destroy(plan);
+        assert_int_equal(allocator->live, live);
+    }
+    allocator->fail_at = 0;
+    assert_true(count > 5);
+    tn_graph_destroy(graph);
+    tn_arena_destroy(arena);
+}
+
+static void read_with_failures(tn_runtime *runtime, failing_allocator *allocator,
+                               plan_bytes bytes) {
+    int64_t live = allocator->live;
+    uint64_t count = 0;
+    for (tn_status status = TN_ERROR_MEMORY; status != TN_OK; count++) {
+        tn_plan_contents contents = {0};
+        allocator->fail_at = allocator->allocations + count + 1;
+        status = plan_read(runtime, bytes.data, bytes.bytes, &contents);
+        assert_int_equal(status, contents.graph ? TN_OK : TN_ERROR_MEMORY);
+        tn_plan_contents_deinit(&contents);
+        assert_int_equal(allocator->live, live);
+        assert_int_equal(plan_opaque_alive, 0);
+    }
+    allocator->fail_at = 0;
+    assert_true(count > 50);
+}
+
+static void test_reader_survives_each_failing_allocation(void **state) {
+    plan_test *test = *state;
+    plan_bytes bytes = plan_of_everything(test->runtime);
+    read_with_failures(test->runtime, &test->allocator, bytes);
+    free(bytes.data);
+}
+
+static void test_upgrade_survives_each_failing_allocation(void **state) {
+    plan_test *test = *state;
+    plan_bytes bytes = plan_of_small_graph(test->runtime, 0.5f);
+    tn_runtime *newer = plan_runtime(&test->allocator.functions, plan_entry_2);
+    read_with_failures(newer, &test->allocator, bytes);
+    tn_runtime_release(newer);
+    free(bytes.data);
+}
+
+static void test_inspection_survives_each_failing_allocation(void **state) {
+    plan_test *test = *state;
+    failing_allocator *allocator = &test->allocator;
+    const char *path = "test-plan-memory.plan";
+    tn_graph *graph = plan_graph(test->runtime);
+    tn_plan *plan = plan_write(graph);
+    assert_int_equal(tn_plan_save(plan, path), TN_OK);
+    int64_t live = allocator->live;
+    uint64_t count = 0;
+    for (tn_status status = TN_ERROR_MEMORY; status != TN_OK; count++) {
+        char *json = NULL;
+        allocator->fail_at = allocator->allocations + count + 1;
+        status = tn_plan_inspect(test->runtime, path, &json);
+        assert_int_equal(status, json ? TN_OK : TN_ERROR_MEMORY);
+        tn_text_free(test->runtime, json);
+        assert_int_equal(allocator->live, live);
+    }
+    allocator->fail_at = 0;
+    assert_true(count > 50);
+    unlink(path);
+    tn_plan_destroy(plan);
+    tn_graph_destroy(graph);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        PLAN_TEST(test_writer_survives_each_failing_allocation),
+        PLAN_TEST(test_reader_survives_each_failing_allocation),
+        PLAN_TEST(test_upgrade_survives_each_failing_allocation),
+        PLAN_TEST(test_inspection_survives_each_failing_allocation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
