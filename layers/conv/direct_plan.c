@@ -114,7 +114,11 @@ bool tn_direct_plan_make(const tn_direct_level *level, const tn_conv_geometry *g
     else
         plan_rows(&plan, level->lanes, threads);
     /* POINT copies the columns of a last part vector, so as not to read past the input's end. */
-    if (plan.layout == TN_DIRECT_POINT) plan.copy_floats = g->channels * 16, plan.table_count = 2;
+    if (plan.layout == TN_DIRECT_POINT) {
+        plan.copy_floats = g->channels * 16;
+        plan.table_count = 2;
+        plan.copies = threads;
+    }
     plan.copy_floats = divide_up(plan.copy_floats + TN_DIRECT_VECTORS * level->lanes, 16) * 16;
     int64_t reach =
         plan.layout == TN_DIRECT_POINT ? g->channels * plan.positions : plan.copy_floats;
