@@ -8,7 +8,7 @@
 
 #include "build_layers.h" /* before cmocka's macro `fail`, which is also a member of tn_host */
 
-#include "support/graph_test.h"
+#include "graph_test.h"
 
 #include "base/status.h"
 #include "build/lower.h"
