@@ -175,44 +175,64 @@ static inline void copy_row(float *to, const float *from, int64_t count, bool ma
         memcpy(to + i, from + i, 8 * sizeof(float));
 }
 
-/* One row of FLAT: to[i] = row[i * stride + column - pad], zero outside. `left` floats are readable
- * from `row` on. */
-static void flat_row(const tn_conv_geometry *g, float *to, const float *row, int64_t column,
-                     int64_t left) {
-    int64_t start = column * g->dilation_width - g->pad_left, stride = g->stride_width, i = 0;
-    int64_t end = g->out_width;
-    for (; i < end && start + i * stride < 0; i++)
+/* One kernel column of FLAT: which outputs see the input, and where the first of them reads. */
+typedef struct flat_column {
+    int64_t first, last; /* outputs whose element is inside the row; before and behind lie zeros */
+    int64_t source;      /* of output `first`, in the row */
+} flat_column;
+
+static flat_column flat_column_of(const tn_conv_geometry *g, int64_t column) {
+    const int64_t start = column * g->dilation_width - g->pad_left, stride = g->stride_width;
+    flat_column result = {.first = start < 0 ? (stride - 1 - start) / stride : 0, .last = 0};
+    if (start < g->in_width) result.last = (g->in_width - start + stride - 1) / stride;
+    if (result.last > g->out_width) result.last = g->out_width;
+    if (result.first > result.last) result.first = result.last;
+    result.source = start + result.first * stride;
+    return result;
+}
+
+/* One row: `left` floats are readable from `row` on. */
+static inline void flat_row(const tn_conv_geometry *g, const flat_column *column, float *to,
+                            const float *row, int64_t left) {
+    const int64_t count = column->last - column->first, stride = g->stride_width;
+    for (int64_t i = 0; i < column->first; i++)
         to[i] = 0;
-    int64_t valid_end = start >= g->in_width ? 0 : (g->in_width - start + stride - 1) / stride;
-    if (valid_end > end) valid_end = end;
-    if (stride == 1 && valid_end > i) {
-        copy_row(to + i, row + start + i, valid_end - i, start + valid_end + 8 <= left);
-        i = valid_end;
+    if (stride == 1) {
+        copy_row(to + column->first, row + column->source, count,
+                 column->source + count + 8 <= left);
     } else {
-        for (; i < valid_end; i++)
-            to[i] = row[start + i * stride];
+        for (int64_t i = 0; i < count; i++)
+            to[column->first + i] = row[column->source + i * stride];
     }
-    for (; i < end; i++)
+    for (int64_t i = column->last; i < g->out_width; i++)
         to[i] = 0;
+}
+
+/* All rows of one vertical phase of one column and channel. */
+static float *flat_plane(const tn_direct_plan *plan, const flat_column *column, int64_t phase,
+                         float *copy, const float *input, int64_t left) {
+    const tn_conv_geometry *g = &plan->geometry;
+    int64_t y = phase - g->pad_top;
+    for (int64_t r = 0; r < plan->phase_rows; r++, copy += g->out_width, y += g->stride_height) {
+        if (y < 0 || y >= g->in_height)
+            memset(copy, 0, (size_t)g->out_width * sizeof(float));
+        else
+            flat_row(g, column, copy, input + y * g->in_width, left - y * g->in_width);
+    }
+    return copy;
 }
 
 /* Lays out one group of one image. Rows are written in ascending order, so that an overrun is
  * overwritten. */
 static void layout_flat(const tn_direct_plan *plan, float *copy, const float *input) {
     const tn_conv_geometry *g = &plan->geometry;
-    const int64_t plane = g->in_height * g->in_width, total = g->channels * plane;
+    const int64_t plane = g->in_height * g->in_width;
     for (int64_t c = 0; c < g->channels; c++) {
-        for (int64_t column = 0; column < g->kernel_width; column++) {
-            for (int64_t phase = 0; phase < g->stride_height; phase++) {
-                for (int64_t r = 0; r < plan->phase_rows; r++, copy += g->out_width) {
-                    int64_t y = r * g->stride_height + phase - g->pad_top;
-                    if (y < 0 || y >= g->in_height)
-                        memset(copy, 0, (size_t)g->out_width * sizeof(float));
-                    else
-                        flat_row(g, copy, input + c * plane + y * g->in_width, column,
-                                 total - c * plane - y * g->in_width);
-                }
-            }
+        for (int64_t k = 0; k < g->kernel_width; k++) {
+            const flat_column column = flat_column_of(g, k);
+            for (int64_t phase = 0; phase < g->stride_height; phase++)
+                copy = flat_plane(plan, &column, phase, copy, input + c * plane,
+                                  (g->channels - c) * plane);
         }
     }
 }
