@@ -9,8 +9,8 @@
 
 #include "plan_layers.h" /* before cmocka's macro `fail` */
 
-#include "support/graph_test.h"
-#include "support/plan_repair.h"
+#include "graph_test.h"
+#include "plan_repair.h"
 
 #include "base/status.h"
 #include "base/wire.h"

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes the seeds of the plan fuzz target into a folder: plans of small graphs of built-in layers,
+ * whole and as their description alone, so that a fuzzer starts from what is sound.
+ *
+ *     make_plan_corpus FOLDER
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tenon/tenon.h>
+
+static const char *folder;
+static tn_runtime *runtime;
+
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        if ((call) != TN_OK) {                                                                     \
+            fprintf(stderr, "%s: %s\n", tn_last_error()->where, tn_last_error()->message);         \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+#define LIST(...) ((const int64_t[]){__VA_ARGS__})
+
+static void write_file(const char *name, const char *ending, const void *data, size_t bytes) {
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/%s.%s", folder, name, ending);
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(data, 1, bytes, file) != bytes || fclose(file) != 0) {
+        fprintf(stderr, "cannot write %s\n", path);
+        exit(1);
+    }
+}
+
+/* Builds and writes the graph and gives it back. */
+static void save(tn_graph *graph, const char *name, uint32_t flags) {
+    tn_builder_options options = {
+        .size = sizeof(options), .threads = 1, .flags = flags | TN_BUILD_NO_TIMING};
+    tn_plan *plan;
+    uint64_t bytes, place[2];
+    TRY(tn_build(graph, &options, &plan));
+    const unsigned char *data = tn_plan_bytes(plan, &bytes);
+    memcpy(place, data + 40, sizeof(place)); /* of the description: offset and bytes */
+    write_file(name, "plan", data, (size_t)bytes);
+    write_file(name, "description", data + place[0], (size_t)place[1]);
+    tn_plan_destroy(plan);
+    tn_graph_destroy(graph);
+}
+
+static tn_graph *start(tn_tensor_id *out_input, int64_t batch) {
+    static const char *const names[] = {"batch", NULL, NULL, NULL};
+    tn_graph *graph;
+    TRY(tn_graph_create(runtime, "seed", &graph));
+    TRY(tn_graph_add_input(graph, "x", TN_F32, 4, LIST(batch, 2, 4, 4), names, out_input));
+    return graph;
+}
+
+static tn_tensor_id add_node(tn_graph *graph, const char *op, uint32_t input_count,
+                             const tn_tensor_id *inputs, uint64_t attribute_count,
+                             const tn_attribute *const *attributes) {
+    tn_node_description node = {.size = sizeof(node),
+                                .domain = "",
+                                .op = op,
+                                .input_count = input_count,
+                                .inputs = inputs,
+                                .output_count = 1,
+                                .attribute_count = attribute_count,
+                                .attributes = attributes};
+    tn_tensor_id output;
+    TRY(tn_graph_add_node(graph, &node, &output));
+    return output;
+}
+
+static tn_tensor_id add_ones(tn_graph *graph, const char *name, uint32_t rank,
+                             const int64_t *extents, size_t count) {
+    static float ones[64];
+    tn_tensor_id id;
+    for (size_t i = 0; i < 64; i++)
+        ones[i] = 1;
+    TRY(tn_graph_add_constant(graph, name, TN_F32, rank, extents, ones, count * sizeof(float),
+                              &id));
+    return id;
+}
+
+static tn_tensor_id add_convolution(tn_graph *graph, tn_tensor_id x) {
+    const tn_attribute pads = {.size = sizeof(pads),
+                               .type = TN_FIELD_I64S,
+                               .name = "pads",
+                               .count = 4,
+                               .items = LIST(1, 1, 1, 1)};
+    const tn_attribute *const attributes[] = {&pads};
+    tn_tensor_id inputs[] = {x, add_ones(graph, "weight", 4, LIST(3, 2, 3, 3), 54),
+                             add_ones(graph, "bias", 1, LIST(3), 3)};
+    return add_node(graph, "Conv", 3, inputs, 1, attributes);
+}
+
+static void save_convolution(const char *name, int64_t batch, uint32_t flags) {
+    tn_tensor_id x;
+    tn_graph *graph = start(&x, batch);
+    tn_tensor_id y = add_convolution(graph, x);
+    y = add_node(graph, "Relu", 1, &y, 0, NULL);
+    TRY(tn_graph_add_output(graph, y, "y"));
+    save(graph, name, flags);
+}
+
+static void save_classifier(const char *name) {
+    tn_tensor_id x;
+    tn_graph *graph = start(&x, 1);
+    const tn_attribute kernel = {.size = sizeof(kernel),
+                                 .type = TN_FIELD_I64S,
+                                 .name = "kernel_shape",
+                                 .count = 2,
+                                 .items = LIST(2, 2)};
+    const tn_attribute *const attributes[] = {&kernel};
+    tn_tensor_id y = add_node(graph, "MaxPool", 1, &x, 1, attributes);
+    y = add_node(graph, "Flatten", 1, &y, 0, NULL);
+    tn_tensor_id product[] = {y, add_ones(graph, "matrix", 2, LIST(18, 3), 54)};
+    y = add_node(graph, "MatMul", 2, product, 0, NULL);
+    y = add_node(graph, "Softmax", 1, &y, 0, NULL);
+    TRY(tn_graph_add_output(graph, y, "y"));
+    save(graph, name, 0);
+}
+
+static void save_sum(const char *name) {
+    tn_tensor_id x;
+    tn_graph *graph = start(&x, -1);
+    tn_tensor_id sum[] = {x, add_ones(graph, "one", 0, NULL, 1)};
+    tn_tensor_id y = add_node(graph, "Add", 2, sum, 0, NULL);
+    TRY(tn_graph_add_output(graph, y, "y"));
+    TRY(tn_graph_add_output(graph, add_node(graph, "Shape", 1, &y, 0, NULL), "shape"));
+    save(graph, name, TN_BUILD_REFERENCE);
+}
+
+int main(int argument_count, char **arguments) {
+    tn_runtime_options options = {.size = sizeof(options), .flags = TN_RUNTIME_NO_ENVIRONMENT};
+    if (argument_count != 2) {
+        fprintf(stderr, "usage: make_plan_corpus FOLDER\n");
+        return 2;
+    }
+    folder = arguments[1];
+    TRY(tn_runtime_create(&options, &runtime));
+    save_convolution("convolution", 1, 0);
+    save_convolution("convolution_any_batch", -1, 0);
+    save_convolution("convolution_reference", 1, TN_BUILD_REFERENCE);
+    save_classifier("classifier");
+    save_sum("sum");
+    tn_runtime_release(runtime);
+    return 0;
+}
