@@ -19,4 +19,21 @@ target_compile_options(tenon_flags INTERFACE
 if(TENON_SANITIZE)
     target_compile_options(tenon_flags INTERFACE -fsanitize=${TENON_SANITIZE} -fno-omit-frame-pointer -g)
     target_link_options(tenon_flags INTERFACE -fsanitize=${TENON_SANITIZE})
+    if(TENON_SANITIZE MATCHES "undefined") # a finding ends the program, so that a test sees it
+        target_compile_options(tenon_flags INTERFACE -fno-sanitize-recover=undefined)
+    endif()
+endif()
+if(TENON_BUILD_FUZZERS)
+    target_compile_options(tenon_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# What the core's threads are: an OpenMP team, or threads of our own.
+add_library(tenon_threads INTERFACE)
+find_package(Threads REQUIRED)
+target_link_libraries(tenon_threads INTERFACE Threads::Threads)
+if(TENON_WITH_OPENMP)
+    target_compile_options(tenon_threads INTERFACE -fopenmp)
+    target_link_options(tenon_threads INTERFACE -fopenmp)
+else()
+    target_compile_definitions(tenon_threads INTERFACE TN_NO_OPENMP)
 endif()
