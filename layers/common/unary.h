@@ -21,4 +21,8 @@ typedef struct tn_unary_function {
 } tn_unary_function;
 tn_status tn_unary_compute(tn_call *call, const tn_unary_function *function);
 
+/* Describes the node as an activation (TN_ACTIVATION_...) of the kernel before it. */
+tn_status tn_unary_epilogue(const tn_call *call, uint32_t activation, float alpha, float beta,
+                            tn_epilogue *out_epilogue);
+
 #endif

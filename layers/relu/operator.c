@@ -37,11 +37,7 @@ static tn_status relu_reference(tn_call *call) {
 
 static tn_status relu_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
     (void)input;
-    if (!call->inputs[0]) return TN_ERROR_UNSUPPORTED;
-    out_epilogue->kind = TN_EPILOGUE_ACTIVATION;
-    out_epilogue->activation = TN_ACTIVATION_RELU;
-    out_epilogue->type = call->inputs[0]->type;
-    return TN_OK;
+    return tn_unary_epilogue(call, TN_ACTIVATION_RELU, 0, 0, out_epilogue);
 }
 
 static const tn_port relu_inputs[] = {
