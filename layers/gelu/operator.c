@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gelu: y = x * P(X < x) for a standard normal X, exactly by the error function or approximated by
+ * tanh, as the field `approximate` says. Absorbed as an activation by the kernels before it.
+ */
+#include "common/layer.h"
+#include "common/unary.h"
+
+#include <math.h>
+
+enum { GELU_NONE = 0, GELU_TANH = 1 };
+
+typedef struct gelu_params {
+    uint64_t present;
+    uint32_t approximate;
+} gelu_params;
+
+static const tn_field gelu_fields[] = {
+    TN_FIELD_CHOICE(gelu_params, approximate, TN_FIELD_ENUM, TN_OPTIONAL, "none", "none|tanh",
+                    "none: by the error function; tanh: approximated"),
+};
+
+/* P(X < x) as half the complementary error function: it keeps its digits where x is far below 0. */
+static double gelu_real(const void *params, double x) {
+    const gelu_params *fields = params;
+    if (fields->approximate == GELU_TANH) {
+        double inner = sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+        return x / (1 + exp(-2 * inner)); /* (1 + tanh(t)) / 2 = 1 / (1 + exp(-2 t)) */
+    }
+    return 0.5 * x * erfc(-x * M_SQRT1_2);
+}
+
+static tn_status gelu_reference(tn_call *call) {
+    static const tn_unary_function function = {.real = gelu_real};
+    return tn_unary_compute(call, &function);
+}
+
+static tn_status gelu_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+    const gelu_params *params = call->params;
+    (void)input;
+    return tn_unary_epilogue(
+        call, params->approximate == GELU_TANH ? TN_ACTIVATION_GELU_TANH : TN_ACTIVATION_GELU_ERF,
+        0, 0, out_epilogue);
+}
+
+static const tn_port gelu_inputs[] = {
+    TN_PORT("X", "T:float", 0, "any tensor"),
+};
+static const tn_port gelu_outputs[] = {
+    TN_PORT("Y", "T", 0, "X times the probability of a smaller number"),
+};
+static const char *const gelu_cases[] = {
+    "| X=f32[2,3,5,7]",
+    "approximate=tanh | X=f32[2,3,5,7]",
+    "| X=f32[1]",
+    "| X=f32[]",
+    "approximate=tanh | X=f32[3,0,2]",
+    "| X=f64[17]",
+    "approximate=tanh | X=f16[4,33]",
+    "| X=bf16[63]",
+    "| X=f32[64,3072]",
+    "approximate=tanh | X=f32[64,3072]",
+};
+
+static const tn_operator gelu_20 = {
+    .size = sizeof(tn_operator),
+    .since_version = 20,
+    .state_version = 1,
+    .traits = TN_OPERATOR_ELEMENTWISE,
+    .domain = "",
+    .name = "Gelu",
+    .doc = "Gaussian error linear unit.",
+    TN_FIELDS(gelu_params, gelu_fields),
+    TN_INPUTS(gelu_inputs),
+    TN_OUTPUTS(gelu_outputs),
+    .infer = tn_unary_infer,
+    .reference = gelu_reference,
+    .epilogue = gelu_epilogue,
+    .expression = "approximate == 1"
+                  " ? X / (1 + exp(-1.5957691216057308 * (X + 0.044715 * X * X * X)))"
+                  " : 0.5 * X * erfc(-0.7071067811865476 * X)",
+    TN_CASES(gelu_cases),
+};
+
+static const tn_operator *const gelu_operators[] = {&gelu_20};
+TN_LAYER_WITHOUT_KERNELS(gelu, gelu_operators);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HardSwish: y = x * (x / 6 + 0.5 held within 0..1), element by element. Absorbed as an activation
+ * by the kernels before it.
+ */
+#include "common/layer.h"
+#include "common/unary.h"
+
+static double hard_swish_real(const void *params, double x) {
+    double gate = x / 6 + 0.5;
+    (void)params;
+    return x * (gate < 0 ? 0 : gate > 1 ? 1 : gate);
+}
+
+static tn_status hard_swish_reference(tn_call *call) {
+    static const tn_unary_function function = {.real = hard_swish_real};
+    return tn_unary_compute(call, &function);
+}
+
+static tn_status hard_swish_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+    (void)input;
+    return tn_unary_epilogue(call, TN_ACTIVATION_HARD_SWISH, 0, 0, out_epilogue);
+}
+
+static const tn_port hard_swish_inputs[] = {
+    TN_PORT("X", "T:float", 0, "any tensor"),
+};
+static const tn_port hard_swish_outputs[] = {
+    TN_PORT("Y", "T", 0, "X times its gate"),
+};
+static const char *const hard_swish_cases[] = {
+    "| X=f32[2,3,5,7]", "| X=f32[1]",    "| X=f32[]",    "| X=f32[3,0,2]",
+    "| X=f64[17]",      "| X=f16[4,33]", "| X=bf16[63]", "| X=f32[1,64,56,56]",
+};
+
+static const tn_operator hard_swish_14 = {
+    .size = sizeof(tn_operator),
+    .since_version = 14,
+    .state_version = 1,
+    .traits = TN_OPERATOR_ELEMENTWISE,
+    .domain = "",
+    .name = "HardSwish",
+    .doc = "Swish with a straight line for its gate.",
+    TN_NO_FIELDS,
+    TN_INPUTS(hard_swish_inputs),
+    TN_OUTPUTS(hard_swish_outputs),
+    .infer = tn_unary_infer,
+    .reference = hard_swish_reference,
+    .epilogue = hard_swish_epilogue,
+    .expression = "X * (X < -3 ? 0 : X > 3 ? 1 : X / 6 + 0.5)",
+    TN_CASES(hard_swish_cases),
+};
+
+static const tn_operator *const hard_swish_operators[] = {&hard_swish_14};
+TN_LAYER_WITHOUT_KERNELS(hard_swish, hard_swish_operators);

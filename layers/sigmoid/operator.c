@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sigmoid: y = 1 / (1 + exp(-x)), element by element. Absorbed as an activation by the kernels
+ * before it.
+ */
+#include "common/layer.h"
+#include "common/unary.h"
+
+#include <math.h>
+
+static double sigmoid_real(const void *params, double x) {
+    (void)params;
+    return 1 / (1 + exp(-x));
+}
+
+static tn_status sigmoid_reference(tn_call *call) {
+    static const tn_unary_function function = {.real = sigmoid_real};
+    return tn_unary_compute(call, &function);
+}
+
+static tn_status sigmoid_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+    (void)input;
+    return tn_unary_epilogue(call, TN_ACTIVATION_SIGMOID, 0, 0, out_epilogue);
+}
+
+static const tn_port sigmoid_inputs[] = {
+    TN_PORT("X", "T:float", 0, "any tensor"),
+};
+static const tn_port sigmoid_outputs[] = {
+    TN_PORT("Y", "T", 0, "numbers of 0..1"),
+};
+static const char *const sigmoid_cases[] = {
+    "| X=f32[2,3,5,7]", "| X=f32[1]",    "| X=f32[]",    "| X=f32[3,0,2]",
+    "| X=f64[17]",      "| X=f16[4,33]", "| X=bf16[63]", "| X=f32[1,64,56,56]",
+};
+
+static const tn_operator sigmoid_6 = {
+    .size = sizeof(tn_operator),
+    .since_version = 6,
+    .state_version = 1,
+    .traits = TN_OPERATOR_ELEMENTWISE,
+    .domain = "",
+    .name = "Sigmoid",
+    .doc = "Logistic function.",
+    TN_NO_FIELDS,
+    TN_INPUTS(sigmoid_inputs),
+    TN_OUTPUTS(sigmoid_outputs),
+    .infer = tn_unary_infer,
+    .reference = sigmoid_reference,
+    .epilogue = sigmoid_epilogue,
+    .expression = "1 / (1 + exp(-X))",
+    TN_CASES(sigmoid_cases),
+};
+
+static const tn_operator *const sigmoid_operators[] = {&sigmoid_6};
+TN_LAYER_WITHOUT_KERNELS(sigmoid, sigmoid_operators);
