@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cast: the same elements in another type. Real numbers lose what is behind the point on their way
+ * to integers, and integers keep their low bits in narrower ones, as NumPy and the machine's
+ * conversions have it: what is beyond 64 bits, and NaN, becomes the lowest integer.
+ */
+#include "common/element.h"
+#include "common/infer.h"
+#include "common/layer.h"
+
+#include <math.h>
+
+typedef struct cast_params {
+    uint64_t present;
+    tn_type to;
+} cast_params;
+
+typedef struct cast_19_params {
+    uint64_t present;
+    tn_type to;
+    bool saturate;
+} cast_19_params;
+
+typedef struct cast_24_params {
+    uint64_t present;
+    tn_type to;
+    bool saturate;
+    uint32_t round_mode;
+} cast_24_params;
+
+#define FIELD_TO(params)                                                                           \
+    TN_FIELD(params, to, TN_FIELD_TYPE, TN_REQUIRED, NULL, "type of the output")
+#define FIELD_SATURATE(params)                                                                     \
+    TN_FIELD(params, saturate, TN_FIELD_BOOL, TN_OPTIONAL, "1",                                    \
+             "speaks of types of 8 bits and less alone, which are not offered")
+
+static const tn_field cast_6_fields[] = {FIELD_TO(cast_params)};
+static const tn_field cast_19_fields[] = {FIELD_TO(cast_19_params), FIELD_SATURATE(cast_19_params)};
+static const tn_field cast_24_fields[] = {
+    FIELD_TO(cast_24_params),
+    FIELD_SATURATE(cast_24_params),
+    TN_FIELD_CHOICE(cast_24_params, round_mode, TN_FIELD_ENUM, TN_OPTIONAL, "up", "up|down|nearest",
+                    "speaks of exponents alone as a type, which is not offered"),
+};
+
+/* All parameter structs begin with these members. */
+static tn_type cast_type(const tn_call *call) {
+    return ((const cast_params *)call->params)->to;
+}
+
+static tn_status cast_infer(tn_call *call) {
+    tn_infer_set_type(call, 0, cast_type(call));
+    return tn_infer_copy_shape(call, 0, 0);
+}
+
+static tn_status cast_is_identity(tn_call *call) {
+    return call->inputs[0]->type == cast_type(call) ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+
+static int64_t integer_from_real(double value, tn_type type) {
+    if (type == TN_U64 && value >= 0x1p63 && value < 0x1p64) return (int64_t)(uint64_t)value;
+    bool fits = value >= -0x1p63 && value < 0x1p63;
+    if (type == TN_I32) fits = value > -0x1p31 - 1 && value < 0x1p31;
+    if (!fits) return type == TN_I32 ? INT32_MIN : INT64_MIN;
+    return (int64_t)value;
+}
+
+static void cast_from_real(const tn_tensor *x, const tn_tensor *y) {
+    const bool is_real = tn_element_is_real(y->type) || y->type == TN_BOOL;
+    for (int64_t i = 0; i < tn_element_count(y); i++) {
+        double value = tn_element_load_f64(x->data, x->type, i);
+        if (is_real)
+            tn_element_store_f64(y->data, y->type, i, value);
+        else
+            tn_element_store_i64(y->data, y->type, i, integer_from_real(value, y->type));
+    }
+}
+
+/* u64 to reals: above the highest int64 they would change their sign. */
+static void cast_from_integer(const tn_tensor *x, const tn_tensor *y) {
+    const bool is_real = tn_element_is_real(y->type);
+    for (int64_t i = 0; i < tn_element_count(y); i++) {
+        int64_t value = tn_element_load_i64(x->data, x->type, i);
+        if (is_real && x->type == TN_U64 && y->type == TN_F32)
+            ((float *)y->data)[i] = (float)(uint64_t)value;
+        else if (is_real && x->type == TN_U64)
+            tn_element_store_f64(y->data, y->type, i, (double)(uint64_t)value);
+        else
+            tn_element_store_i64(y->data, y->type, i, value);
+    }
+}
+
+static tn_status cast_reference(tn_call *call) {
+    const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
+    if (x->type == y->type)
+        tn_element_copy(x, y);
+    else if (tn_element_is_real(x->type))
+        cast_from_real(x, y);
+    else
+        cast_from_integer(x, y);
+    return TN_OK;
+}
+
+static const tn_port cast_inputs[] = {
+    TN_PORT("input", "any", 0, "any tensor"),
+};
+static const tn_port cast_outputs[] = {
+    TN_PORT("output", "any", 0, "the same in the type `to`"),
+};
+static const char *const cast_cases[] = {
+    "to=f16 | input=f32[2,3,5]",
+    "to=f32 | input=f16[33]",
+    "to=bf16 | input=f32[33]",
+    "to=f64 | input=bf16[]",
+    "to=i32 | input=f32[6]{-2.7,-0.5,0.5,1.5,2.5,1e20}",
+    "to=u8 | input=f32[4]{-1,255.5,256,3}",
+    "to=i64 | input=f64[3]{1e18,-1e18,0.1}",
+    "to=bool | input=f32[4]{0,-0.0,0.1,-7}",
+    "to=f32 | input=bool[3]{0,1,1}",
+    "to=u8 | input=i32[3]{-1,256,255}",
+    "to=f32 | input=u64[2]{18446744073709551615,1}",
+    "to=f32 | input=i64[2,0]",
+    "to=i16 | input=i16[9]",
+    "to=i64 | input=i32[64,128]",
+};
+
+#define CAST(version, params, field_table)                                                         \
+    static const tn_operator cast_##version = {                                                    \
+        .size = sizeof(tn_operator),                                                               \
+        .since_version = version,                                                                  \
+        .state_version = 1,                                                                        \
+        .traits = TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY,                                  \
+        .domain = "",                                                                              \
+        .name = "Cast",                                                                            \
+        .doc = "A tensor's elements in another type.",                                             \
+        TN_FIELDS(params, field_table),                                                            \
+        TN_INPUTS(cast_inputs),                                                                    \
+        TN_OUTPUTS(cast_outputs),                                                                  \
+        .infer = cast_infer,                                                                       \
+        .reference = cast_reference,                                                               \
+        .is_identity = cast_is_identity,                                                           \
+        TN_CASES(cast_cases),                                                                      \
+    }
+CAST(6, cast_params, cast_6_fields);
+CAST(19, cast_19_params, cast_19_fields);
+CAST(24, cast_24_params, cast_24_fields);
+
+static const tn_operator *const cast_operators[] = {&cast_6, &cast_19, &cast_24};
+TN_LAYER_WITHOUT_KERNELS(cast, cast_operators);
