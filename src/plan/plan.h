@@ -9,6 +9,9 @@
 #include "build/program.h"
 #include <tenon/builder.h>
 
+/* Threads that a program may be for: more than any machine has, and few enough to make. */
+#define TN_PLAN_THREAD_LIMIT 1024u
+
 /* The profile of one graph input, as stored. */
 typedef struct tn_plan_profile {
     bool is_free; /* no profile was given: any shape that the graph's declaration allows */

@@ -11,9 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-/* More than any machine has, and few enough to make. */
-#define THREAD_LIMIT 1024u
-
 /* 1 + the number, 0 for none. */
 static tn_status read_numbers(tn_plan_reader *reader, size_t count, const uint32_t *numbers,
                               uint32_t **out_numbers) {
@@ -86,7 +83,7 @@ static tn_status read_program(tn_plan_reader *reader, const Tenon__Plan__Program
     tn_program *program = tn_arena_allocate(reader->contents.arena, 1, sizeof(*program));
     if (!program) return tn_fail_memory("a program");
     if (!*message->fingerprint) return tn_plan_reader_fail("it is for no device");
-    if (message->threads == 0 || message->threads > THREAD_LIMIT)
+    if (message->threads == 0 || message->threads > TN_PLAN_THREAD_LIMIT)
         return tn_plan_reader_fail("it is for %" PRIu32 " threads", message->threads);
     program->threads = message->threads;
     TN_TRY(read_text(reader, message->fingerprint, &program->fingerprint));

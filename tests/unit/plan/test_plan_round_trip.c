@@ -212,10 +212,26 @@ static void test_plan_is_saved_and_mapped(void **state) {
     assert_int_equal(tn_plan_read(test->runtime, &file, path, NULL, &contents), TN_OK);
     assert_true(contents.graph->files[0].is_mapped);
     tn_plan_contents_deinit(&contents);
-    assert_int_equal(tn_plan_save(plan, "no-such-folder/at/all.plan"), TN_ERROR_NOT_FOUND);
+    assert_int_not_equal(tn_plan_save(plan, "no-such-folder/at/all.plan"), TN_OK);
     tn_plan_destroy(plan);
     tn_graph_destroy(graph);
     unlink(path);
+}
+
+static void test_writer_refuses_threads_that_no_reader_takes(void **state) {
+    plan_test *test = *state;
+    tn_arena *arena = NULL;
+    tn_plan *plan = NULL;
+    assert_int_equal(tn_arena_create(tn_allocator_default(), &arena), TN_OK);
+    tn_graph *graph = plan_small_graph(test->runtime, 1);
+    tn_program *program = plan_program(graph, arena);
+    const tn_program *programs[] = {program};
+    program->threads = TN_PLAN_THREAD_LIMIT + 1;
+    assert_int_equal(tn_plan_write(graph, plan_profiles(graph, arena), 1, programs, &plan),
+                     TN_ERROR_RANGE);
+    assert_error("1025 threads", NULL);
+    tn_graph_destroy(graph);
+    tn_arena_destroy(arena);
 }
 
 int main(void) {
@@ -230,6 +246,7 @@ int main(void) {
         PLAN_TEST(test_inputs_keep_their_order_whatever_the_tensors_is),
         PLAN_TEST(test_the_same_graph_gives_the_same_bytes),
         PLAN_TEST(test_plan_is_saved_and_mapped),
+        PLAN_TEST(test_writer_refuses_threads_that_no_reader_takes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
