@@ -10,14 +10,14 @@ static bool is_aligned(const void *memory) {
     return ((uintptr_t)memory & 63) == 0;
 }
 
-/* At least `bytes` of aligned memory in *memory; grows, never shrinks. */
+/* At least `bytes` of aligned memory in *memory; grows, never shrinks; what was in it is lost. */
 static tn_status reserve(tn_context *context, void **memory, size_t *capacity, size_t bytes,
                          const char *what) {
     if (*memory && *capacity >= bytes) return TN_OK;
-    void *larger = tn_allocate_aligned(&context->allocator, bytes ? bytes : 64, 64);
-    if (!larger) return tn_fail(TN_ERROR_MEMORY, "no memory for %zu bytes of %s", bytes, what);
     tn_deallocate(&context->allocator, *memory);
-    *memory = larger;
+    *capacity = 0;
+    *memory = tn_allocate_aligned(&context->allocator, bytes ? bytes : 64, 64);
+    if (!*memory) return tn_fail(TN_ERROR_MEMORY, "no memory for %zu bytes of %s", bytes, what);
     *capacity = bytes;
     return TN_OK;
 }
@@ -27,6 +27,7 @@ tn_status tn_bindings_check_input(const tn_context *context, uint32_t input,
     const tn_input_binding *binding = &context->inputs[input];
     const char *name = context->engine->inputs[input].name;
     char text[TN_SHAPE_TEXT_BYTES];
+    if (needed_bytes == 0) return TN_OK;
     if (!binding->data) return tn_fail(TN_ERROR_STATE, "input '%s' is not bound", name);
     if (binding->bytes < needed_bytes)
         return tn_fail(
@@ -36,18 +37,19 @@ tn_status tn_bindings_check_input(const tn_context *context, uint32_t input,
     return TN_OK;
 }
 
-static tn_status apply_inputs(tn_context *context) {
+tn_status tn_bindings_apply_inputs(tn_context *context) {
     for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
         tn_input_binding *binding = &context->inputs[i];
-        size_t count;
+        size_t bytes = 0;
         binding->is_staged = false;
-        if (!binding->is_needed) continue;
-        TN_TRY(tn_shape_count(&binding->shape, &count));
-        const size_t bytes = count * tn_type_bytes(context->engine->inputs[i].type);
-        if (bytes || !binding->data) TN_TRY(tn_bindings_check_input(context, i, bytes));
+        if (!binding->is_needed || context->engine->plan.is_value_input[i]) continue;
+        TN_TRY(
+            tn_format_bytes(TN_LINEAR, context->engine->inputs[i].type, &binding->shape, &bytes));
+        TN_TRY(tn_bindings_check_input(context, i, bytes));
         if (is_aligned(binding->data)) continue;
         TN_TRY(reserve(context, &binding->staging, &binding->staging_bytes, bytes,
                        "an input's aligned copy"));
+        binding->staged_bytes = bytes;
         binding->is_staged = true;
     }
     return TN_OK;
@@ -79,14 +81,19 @@ static tn_status apply_outputs(tn_context *context) {
     return TN_OK;
 }
 
+void *tn_bindings_input(const tn_context *context, uint32_t input) {
+    static const char nothing[64];
+    const tn_input_binding *binding = &context->inputs[input];
+    if (binding->is_staged) return binding->staging;
+    return (void *)(uintptr_t)(binding->data ? binding->data : nothing);
+}
+
 static void *pointer_of(const tn_context *context, const tn_value_place *place) {
     switch (place->kind) {
     case TN_PLACE_ARENA:
         return (char *)context->memory + place->offset;
-    case TN_PLACE_INPUT: {
-        const tn_input_binding *binding = &context->inputs[place->index];
-        return binding->is_staged ? binding->staging : (void *)(uintptr_t)binding->data;
-    }
+    case TN_PLACE_INPUT:
+        return tn_bindings_input(context, place->index);
     case TN_PLACE_OUTPUT:
         return context->outputs[place->index].target;
     default:
@@ -94,30 +101,38 @@ static void *pointer_of(const tn_context *context, const tn_value_place *place) 
     }
 }
 
+static void set_pointer(const tn_context *context, tn_shape_state *state, uint32_t value) {
+    state->tensors[value].tensor.data = pointer_of(context, &state->places[value]);
+}
+
+/* All pointers, when the state is new or the arena has moved. */
+static void set_all(const tn_context *context, tn_shape_state *state) {
+    for (uint32_t v = 0; v < context->engine->program->value_count; v++)
+        set_pointer(context, state, v);
+    for (uint32_t i = 0; i < state->walk_count; i++)
+        state->walk[i].call->workspace =
+            state->workspace_bytes[i] ? (char *)context->memory + state->workspaces[i] : NULL;
+    state->is_applied = true;
+}
+
 static tn_status reserve_memory(tn_context *context) {
     if (context->current->memory_bytes <= context->memory_bytes) return TN_OK;
     TN_TRY(reserve(context, &context->memory, &context->memory_bytes,
                    context->current->memory_bytes, "the arena"));
     context->statistics.arena_bytes = context->memory_bytes;
+    for (int i = 0; i < TN_SHAPE_STATES; i++)
+        if (context->states[i]) context->states[i]->is_applied = false;
     return TN_OK;
 }
 
 tn_status tn_bindings_apply(tn_context *context) {
     tn_shape_state *state = context->current;
     TN_TRY(reserve_memory(context));
-    TN_TRY(apply_inputs(context));
+    TN_TRY(tn_bindings_apply_inputs(context));
     TN_TRY(apply_outputs(context));
-    for (uint32_t v = 0; v < context->engine->program->value_count; v++) {
-        uint32_t root = v;
-        while (state->places[root].root != root)
-            root = state->places[root].root;
-        state->tensors[v].tensor.data = pointer_of(context, &state->places[root]);
-    }
-    for (uint32_t i = 0; i < state->walk_count; i++) {
-        tn_call *call = state->walk[i].call;
-        call->workspace =
-            call->workspace_bytes ? (char *)context->memory + state->workspaces[i] : NULL;
-    }
+    if (!state->is_applied) set_all(context, state);
+    for (uint32_t i = 0; i < state->patch_count; i++)
+        set_pointer(context, state, state->patches[i]);
     context->are_bindings_set = true;
     return TN_OK;
 }
@@ -125,10 +140,8 @@ tn_status tn_bindings_apply(tn_context *context) {
 void tn_bindings_stage_inputs(tn_context *context) {
     for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
         const tn_input_binding *binding = &context->inputs[i];
-        if (binding->is_staged)
-            memcpy(binding->staging, binding->data,
-                   binding->staging_bytes < binding->bytes ? binding->staging_bytes
-                                                           : (size_t)binding->bytes);
+        if (binding->is_staged && binding->staged_bytes > 0)
+            memcpy(binding->staging, binding->data, binding->staged_bytes);
     }
 }
 
@@ -142,7 +155,7 @@ void tn_bindings_copy_outputs(tn_context *context) {
     }
     for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++) {
         const tn_output_binding *binding = &context->outputs[i];
-        if (binding->data && binding->data != binding->target)
+        if (binding->data && binding->data != binding->target && state->outputs[i].tensor.bytes > 0)
             memcpy(binding->data, binding->target, (size_t)state->outputs[i].tensor.bytes);
     }
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The context: creation, shapes, reshape with its cache of states, run. Neighbours:
- * context_private.h names them. */
+/* The context: creation, bindings, run, statistics. context_private.h says where the parts are. */
 #include "base/status.h"
 #include "run/context_private.h"
 
@@ -74,12 +73,23 @@ static void set_fixed_shapes(tn_context *context) {
 }
 
 static tn_status open_kernels(tn_context *context) {
-    const tn_engine *engine = context->engine;
-    for (uint32_t i = 0; i < engine->program->step_count; i++) {
+    tn_engine *engine = context->engine;
+    tn_status status = TN_OK;
+    pthread_mutex_lock(&engine->opening);
+    for (uint32_t i = 0; i < engine->program->step_count && status == TN_OK; i++) {
         if (engine->steps[i].prepared.is_prepared)
-            TN_TRY(tn_open_kernel_init(&context->kernels[i], &engine->steps[i].prepared));
+            status = tn_open_kernel_init(&context->kernels[i], &engine->steps[i].prepared);
     }
-    return TN_OK;
+    pthread_mutex_unlock(&engine->opening);
+    return status;
+}
+
+static void close_kernels(tn_context *context) {
+    tn_engine *engine = context->engine;
+    pthread_mutex_lock(&engine->opening);
+    for (uint32_t i = 0; context->kernels && i < engine->program->step_count; i++)
+        tn_open_kernel_deinit(&context->kernels[i]);
+    pthread_mutex_unlock(&engine->opening);
 }
 
 static tn_status set_up(tn_context *context) {
@@ -90,15 +100,20 @@ static tn_status set_up(tn_context *context) {
                                        sizeof(*context->inputs));
     context->outputs = tn_allocate_zero(&context->allocator, engine->graph->output_count + 1,
                                         sizeof(*context->outputs));
+    context->shapes = tn_allocate_zero(&context->allocator, engine->graph->input_count + 1,
+                                       sizeof(*context->shapes));
+    context->values = tn_allocate_zero(&context->allocator, engine->graph->input_count + 1,
+                                       sizeof(*context->values));
     context->profile = tn_allocate_zero(&context->allocator, steps + 1u, sizeof(*context->profile));
     context->profile_steps =
         tn_allocate_zero(&context->allocator, steps + 1u, sizeof(*context->profile_steps));
-    if (!context->kernels || !context->inputs || !context->outputs || !context->profile ||
-        !context->profile_steps)
+    if (!context->kernels || !context->inputs || !context->outputs || !context->shapes ||
+        !context->values || !context->profile || !context->profile_steps)
         return tn_fail_memory("a context");
     find_needed(context);
     set_fixed_shapes(context);
     TN_TRY(tn_inference_init(&context->inference, engine->graph, &engine->plan));
+    context->inference.allocator = &context->allocator; /* from here on it is counted */
     TN_TRY(open_kernels(context));
     return engine->plan.is_sized_by_run ? tn_dynamic_create(context) : TN_OK;
 }
@@ -133,8 +148,7 @@ void tn_context_destroy(tn_context *context) {
     for (int i = 0; i < TN_SHAPE_STATES; i++)
         tn_shape_state_destroy(context->states[i]);
     tn_dynamic_destroy(context);
-    for (uint32_t i = 0; context->kernels && i < engine->program->step_count; i++)
-        tn_open_kernel_deinit(&context->kernels[i]);
+    close_kernels(context);
     for (size_t i = 0; context->inputs && i < engine->graph->input_count; i++)
         tn_deallocate(allocator, context->inputs[i].staging);
     for (size_t i = 0; context->outputs && i < engine->graph->output_count; i++)
@@ -144,6 +158,8 @@ void tn_context_destroy(tn_context *context) {
     tn_deallocate(allocator, context->kernels);
     tn_deallocate(allocator, context->inputs);
     tn_deallocate(allocator, context->outputs);
+    tn_deallocate(allocator, context->shapes);
+    tn_deallocate(allocator, (void *)context->values);
     tn_deallocate(allocator, context->profile);
     tn_deallocate(allocator, context->profile_steps);
     tn_deallocate(context->parent, context);
@@ -151,43 +167,7 @@ void tn_context_destroy(tn_context *context) {
 }
 
 /* ----------------------------------------------------------------------------------------------
- * shapes */
-
-static tn_status check_profile(const tn_context *context, uint32_t input, const tn_shape *shape) {
-    const tn_plan_profile *profile = &context->engine->contents.profiles[input];
-    const char *name = context->engine->inputs[input].name;
-    char text[TN_SHAPE_TEXT_BYTES];
-    if (profile->is_free) return TN_OK;
-    if (shape->rank != profile->minimum.rank)
-        return tn_fail(TN_ERROR_SHAPE, "input '%s' has shape %s: expected rank %u", name,
-                       tn_shape_print(shape->rank, shape->extents, text, sizeof(text)),
-                       profile->minimum.rank);
-    for (uint32_t i = 0; i < shape->rank; i++) {
-        if (shape->extents[i] < profile->minimum.extents[i] ||
-            shape->extents[i] > profile->maximum.extents[i])
-            return tn_fail(
-                TN_ERROR_RANGE,
-                "input '%s' has shape %s: axis %u is %lld, the plan was built for %lld to %lld",
-                name, tn_shape_print(shape->rank, shape->extents, text, sizeof(text)), i,
-                (long long)shape->extents[i], (long long)profile->minimum.extents[i],
-                (long long)profile->maximum.extents[i]);
-    }
-    return TN_OK;
-}
-
-static tn_status check_declared(const tn_context *context, uint32_t input, const tn_shape *shape) {
-    const tn_graph *graph = context->engine->graph;
-    const tn_graph_tensor *tensor = &graph->tensors[graph->inputs[input]];
-    char given[TN_SHAPE_TEXT_BYTES], declared[TN_SHAPE_TEXT_BYTES];
-    bool fits = !tensor->has_shape || tensor->shape.rank == shape->rank;
-    for (uint32_t i = 0; fits && tensor->has_shape && i < shape->rank; i++)
-        fits = tensor->shape.extents[i] < 0 || tensor->shape.extents[i] == shape->extents[i];
-    if (fits) return TN_OK;
-    return tn_fail(
-        TN_ERROR_SHAPE, "input '%s' has shape %s: expected %s", tensor->name,
-        tn_shape_print(shape->rank, shape->extents, given, sizeof(given)),
-        tn_shape_print(tensor->shape.rank, tensor->shape.extents, declared, sizeof(declared)));
-}
+ * shapes and memory */
 
 static tn_status check_index(const char *kind, uint32_t index, uint32_t count) {
     if (index < count) return TN_OK;
@@ -203,8 +183,7 @@ tn_status tn_context_set_shape(tn_context *context, uint32_t input, uint32_t ran
     tn_status status = tn_shape_set(&shape, rank, extents);
     if (status != TN_OK)
         return tn_error_at(status, "input '%s'", context->engine->inputs[input].name);
-    TN_TRY(check_declared(context, input, &shape));
-    TN_TRY(check_profile(context, input, &shape));
+    TN_TRY(tn_reshape_check_shape(context, input, &shape));
     tn_input_binding *binding = &context->inputs[input];
     if (!binding->has_shape || !tn_shape_equal(&binding->shape, &shape))
         context->are_shapes_set = false;
@@ -235,116 +214,11 @@ tn_status tn_context_bind_output(tn_context *context, uint32_t output, void *dat
 }
 
 /* ----------------------------------------------------------------------------------------------
- * reshape */
-
-/* Values that decide shapes, from the bindings. */
-static tn_status gather_values(const tn_context *context, const void **values) {
-    const tn_engine *engine = context->engine;
-    for (uint32_t i = 0; i < tn_engine_input_count(engine); i++) {
-        values[i] = NULL;
-        if (!context->inputs[i].has_shape)
-            return tn_fail(TN_ERROR_STATE, "the shape of input '%s' is not set",
-                           engine->inputs[i].name);
-        if (!engine->plan.is_value_input[i]) continue;
-        size_t count;
-        TN_TRY(tn_shape_count(&context->inputs[i].shape, &count));
-        TN_TRY(tn_bindings_check_input(context, i, count * tn_type_bytes(engine->inputs[i].type)));
-        values[i] = context->inputs[i].data;
-    }
-    return TN_OK;
-}
-
-static bool state_fits(const tn_context *context, const tn_shape_state *state,
-                       const void *const *values) {
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
-        if (!tn_shape_equal(&state->shapes[i], &context->inputs[i].shape)) return false;
-        if (values[i] && state->value_bytes[i] &&
-            memcmp(values[i], state->values[i], state->value_bytes[i]) != 0)
-            return false;
-    }
-    return true;
-}
-
-static tn_status make_state(tn_context *context, const void *const *values,
-                            tn_shape_state **out_state) {
-    tn_shape shapes[64], *all = shapes;
-    const uint32_t count = tn_engine_input_count(context->engine);
-    if (count > 64) all = tn_allocate_zero(&context->allocator, count, sizeof(*all));
-    if (!all) return tn_fail_memory("shapes");
-    for (uint32_t i = 0; i < count; i++)
-        all[i] = context->inputs[i].shape;
-    tn_status status = tn_inference_run(&context->inference, all, values);
-    if (status == TN_OK) status = tn_shape_state_create(context, all, values, out_state);
-    if (all != shapes) tn_deallocate(&context->allocator, all);
-    return status;
-}
-
-static tn_status add_state(tn_context *context, const void *const *values) {
-    tn_shape_state *state;
-    int slot = 0;
-    for (int i = 0; i < TN_SHAPE_STATES; i++) {
-        if (!context->states[i]) {
-            slot = i;
-            break;
-        }
-        if (context->states[i]->last_used < context->states[slot]->last_used) slot = i;
-    }
-    TN_TRY(make_state(context, values, &state));
-    tn_shape_state_destroy(context->states[slot]);
-    context->states[slot] = state;
-    context->current = state;
-    return TN_OK;
-}
-
-static tn_status find_state(tn_context *context, const void *const *values) {
-    for (int i = 0; i < TN_SHAPE_STATES; i++) {
-        tn_shape_state *state = context->states[i];
-        if (!state || !state_fits(context, state, values)) continue;
-        context->statistics.shape_cache_hits++;
-        if (state == context->current) return TN_OK;
-        context->current = NULL; /* until its kernels know */
-        TN_TRY(tn_shape_state_reshape(context, state));
-        context->current = state;
-        return TN_OK;
-    }
-    context->current = NULL;
-    return add_state(context, values);
-}
-
-tn_status tn_context_reshape(tn_context *context) {
-    const void *few[64], **values = few;
-    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
-    const uint32_t count = tn_engine_input_count(context->engine);
-    if (count > 64) values = tn_allocate_zero(&context->allocator, count, sizeof(*values));
-    if (!values) return tn_fail_memory("values");
-    tn_status status = gather_values(context, values);
-    if (status == TN_OK && !context->dynamic) status = find_state(context, values);
-    if (values != few) tn_deallocate(&context->allocator, values);
-    TN_TRY(status);
-    context->statistics.reshapes++;
-    if (context->current) context->current->last_used = context->statistics.reshapes;
-    context->are_shapes_set = true;
-    context->are_bindings_set = false;
-    context->has_run = false;
-    return TN_OK;
-}
-
-/* Whether a value that decided the current shapes has changed in the caller's memory. */
-static bool values_changed(const tn_context *context) {
-    const tn_shape_state *state = context->current;
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
-        if (state->value_bytes[i] &&
-            (!context->inputs[i].data || context->inputs[i].bytes < state->value_bytes[i] ||
-             memcmp(context->inputs[i].data, state->values[i], state->value_bytes[i]) != 0))
-            return true;
-    }
-    return false;
-}
+ * run */
 
 tn_status tn_context_run(tn_context *context) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
-    if (!context->are_shapes_set ||
-        (context->engine->has_value_inputs && !context->dynamic && values_changed(context)))
+    if (!context->are_shapes_set || tn_reshape_is_stale(context))
         TN_TRY(tn_context_reshape(context));
     context->statistics.runs++;
     if (context->dynamic) return tn_dynamic_run(context);
@@ -352,7 +226,6 @@ tn_status tn_context_run(tn_context *context) {
     tn_bindings_stage_inputs(context);
     TN_TRY(context->is_profiling ? tn_walk_profile(context) : tn_walk_run(context));
     tn_bindings_copy_outputs(context);
-    context->has_run = true;
     return TN_OK;
 }
 
@@ -377,9 +250,11 @@ tn_status tn_context_output(tn_context *context, uint32_t output, const tn_tenso
 
 tn_status tn_context_set_profiling(tn_context *context, bool is_on) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
-    if (is_on && context->dynamic)
-        return tn_fail(TN_ERROR_UNSUPPORTED,
-                       "networks whose shapes depend on data are not profiled by node");
+    if (is_on && !context->is_profiling) {
+        memset(context->profile, 0,
+               context->engine->program->step_count * sizeof(*context->profile));
+        context->profile_count = 0;
+    }
     context->is_profiling = is_on;
     return TN_OK;
 }
@@ -395,6 +270,7 @@ const tn_profile_entry *tn_context_profile(const tn_context *context, uint32_t i
 }
 
 void tn_context_get_statistics(const tn_context *context, tn_context_statistics *out_statistics) {
+    if (!context || !out_statistics) return;
     const uint32_t size = out_statistics->size;
     memcpy(out_statistics, &context->statistics,
            size < sizeof(context->statistics) ? size : sizeof(context->statistics));

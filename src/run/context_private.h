@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of tn_context: its opened kernels, bindings, arena and shape states. context.c has the
- * public calls, shape_state*.c what is made for one set of shapes, bindings.c the callers' memory,
- * walk.c the run, dynamic.c the run of networks whose shapes only data decides.
+ * The inside of tn_context: its opened kernels, bindings, arena and shape states.
+ *
+ *   context.c               creation, the public calls
+ *   reshape.c               shapes and values, the cache of shape states
+ *   describe.c              descriptors of values, what was fused at these shapes
+ *   shape_state.c           what is made for one set of shapes
+ *   shape_state_places.c    where its values lie
+ *   shape_state_memory.c    the arena's plan
+ *   bindings.c              the callers' memory
+ *   walk.c                  the run, and the run with a clock
+ *   dynamic.c               the run of networks whose shapes only data decides
  */
 #ifndef TN_RUN_CONTEXT_PRIVATE_H
 #define TN_RUN_CONTEXT_PRIVATE_H
@@ -13,7 +21,8 @@
 enum { TN_PLACE_NONE, TN_PLACE_ARENA, TN_PLACE_INPUT, TN_PLACE_OUTPUT, TN_PLACE_FIXED };
 typedef struct tn_value_place {
     uint32_t kind;
-    uint32_t root; /* the value whose memory this one has; itself unless it is a view or in place */
+    uint32_t root;  /* the value whose memory this one has, and whose place it is a copy of in the
+                       end; itself unless it is a view or in place */
     uint32_t index; /* INPUT, OUTPUT: which */
     size_t offset;  /* ARENA */
     void *pointer;  /* FIXED: constants, and values computed at reshape */
@@ -33,18 +42,23 @@ typedef struct tn_output_copy {
 typedef struct tn_shape_state {
     tn_arena *arena;  /* of all below */
     tn_shape *shapes; /* by graph input */
-    void **values;    /* by graph input: a copy of the value, or null */
+    void **values;    /* by graph input: a copy of the value, 64-byte aligned, or null */
     size_t *value_bytes;
     tn_tensor_storage *tensors; /* by program value */
     tn_value_place *places;     /* by program value */
     tn_tensor_storage *outputs; /* by graph output, as the caller sees them */
     tn_walk_item *walk;
-    uint32_t *walk_steps; /* the step of each item */
-    size_t *workspaces;   /* offset in the arena memory of each item's workspace */
+    uint32_t *walk_steps;      /* the step of each item */
+    size_t *workspaces;        /* offset in the arena memory of each item's workspace */
+    uint64_t *workspace_bytes; /* of each item, as planned */
+    uint32_t *patches;         /* values that lie in the callers' memory */
+    uint32_t patch_count;
     uint32_t walk_count;
     tn_output_copy *copies;
     uint32_t copy_count;
     size_t memory_bytes; /* of the arena memory that it needs */
+    bool is_placed;      /* the memory is planned */
+    bool is_applied;     /* its pointers are set, for the arena where it is now */
     uint64_t last_used;
 } tn_shape_state;
 
@@ -53,6 +67,7 @@ typedef struct tn_input_binding {
     uint64_t bytes;
     void *staging; /* an aligned copy, for memory that is not aligned */
     size_t staging_bytes;
+    size_t staged_bytes; /* of them, to be copied before a run */
     bool is_staged;
     bool is_needed; /* its data is read by some step */
     bool has_shape;
@@ -77,12 +92,14 @@ struct tn_context {
     tn_input_binding *inputs;
     tn_output_binding *outputs;
     tn_inference inference;
+    tn_shape *shapes;    /* by graph input: scratch of reshape */
+    const void **values; /* by graph input: scratch of reshape */
     tn_shape_state *states[TN_SHAPE_STATES];
     tn_shape_state *current;
     void *memory;
     size_t memory_bytes;
     bool are_shapes_set, are_bindings_set; /* false: to be looked at before the next walk */
-    bool is_profiling, has_run;
+    bool is_profiling;
     tn_profile_entry *profile; /* by step */
     uint32_t *profile_steps;
     uint32_t profile_count;
@@ -90,23 +107,47 @@ struct tn_context {
     tn_context_statistics statistics;
 };
 
+/* --- reshape.c --- */
+/* The shape of an input against what is declared and what the plan was built for. */
+tn_status tn_reshape_check_shape(const tn_context *context, uint32_t input, const tn_shape *shape);
+/* Whether a value that decided the current shapes has changed in the caller's memory. */
+bool tn_reshape_is_stale(const tn_context *context);
+/* Shapes and values of all inputs into context->shapes and values, checked. */
+tn_status tn_reshape_gather(tn_context *context);
+
+/* --- describe.c --- */
+/* A value's descriptor at the inferred shapes, without data. */
+tn_status tn_context_describe(const tn_context *context, uint32_t value,
+                              tn_tensor_storage *out_storage);
+/* Whether what a step fuses fits the inferred shapes: TN_ERROR_SHAPE. */
+tn_status tn_context_check_fusion(const tn_context *context, uint32_t step);
+
 /* --- shape_state.c --- */
-/* Makes the state for the inference's present shapes; its kernels have been told (reshape). */
-tn_status tn_shape_state_create(tn_context *context, const tn_shape *shapes,
-                                const void *const *values, tn_shape_state **out_state);
+/* Makes the state for the inference's present shapes, which are those of context->shapes and
+ * values; its kernels have been told (reshape). */
+tn_status tn_shape_state_create(tn_context *context, tn_shape_state **out_state);
 void tn_shape_state_destroy(tn_shape_state *state); /* null is fine */
+/* A 64-byte aligned copy that lives as long as the state; null: no memory. */
+void *tn_shape_state_copy(tn_shape_state *state, const void *data, size_t bytes);
 /* Tells the kernels that have a reshape of a state that becomes current again. */
 tn_status tn_shape_state_reshape(tn_context *context, tn_shape_state *state);
 
 /* --- shape_state_places.c --- */
-/* Decides where each value lies and plans the memory; the calls and their workspaces are there
- * already. */
+/* Decides in which memory each value lies; the calls are there already. */
 tn_status tn_shape_state_place(tn_context *context, tn_shape_state *state);
+/* --- shape_state_memory.c --- */
+/* Plans the arena; the workspaces are known. Afterwards every place is final. */
+tn_status tn_shape_state_plan(tn_context *context, tn_shape_state *state);
 
 /* --- bindings.c --- */
 /* Sets all pointers of the current state from the bindings; takes memory where it must. */
 tn_status tn_bindings_apply(tn_context *context);
 tn_status tn_bindings_check_input(const tn_context *context, uint32_t input, uint64_t needed_bytes);
+/* Checks what is bound, and takes memory for copies that are aligned. Inputs whose value decides
+ * shapes are read elsewhere. */
+tn_status tn_bindings_apply_inputs(tn_context *context);
+/* Where kernels read an input. */
+void *tn_bindings_input(const tn_context *context, uint32_t input);
 /* Copies inputs that are staged, and outputs that are not written in place. */
 void tn_bindings_stage_inputs(tn_context *context);
 void tn_bindings_copy_outputs(tn_context *context);
@@ -115,6 +156,8 @@ tn_status tn_bindings_own_output(tn_context *context, uint32_t output, size_t by
 /* --- walk.c --- */
 tn_status tn_walk_run(tn_context *context);
 tn_status tn_walk_profile(tn_context *context);
+uint64_t tn_walk_now_ns(void);
+void tn_walk_note_time(tn_context *context, uint32_t step, uint64_t ns);
 /* The callback of reformat steps. */
 tn_status tn_walk_reformat(tn_call *call);
 

@@ -1,67 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine: loading a plan, choosing the program that fits this machine, ports and counts.
- * Preparing is engine_prepare.c. */
+/* The engine: loading a plan, ports and counts. engine_private.h says where the parts are. */
 #include "base/status.h"
 #include "base/text.h"
-#include "build/lower.h"
-#include "device/cpu/cpu.h"
 #include "run/engine_private.h"
 
 #include <string.h>
 
 /* ----------------------------------------------------------------------------------------------
- * the program */
-
-static const tn_program *find_program(const tn_plan_contents *contents, const char *fingerprint,
-                                      uint32_t threads) {
-    for (uint32_t i = 0; i < contents->program_count; i++) {
-        const tn_program *program = contents->programs[i];
-        if (strcmp(program->fingerprint, fingerprint) == 0 &&
-            (threads == 0 || program->threads == threads))
-            return program;
-    }
-    return NULL;
-}
-
-/* No stored program was made for this device: chooses anew, by rule. */
-static tn_status lower_again(tn_engine *engine, uint32_t threads) {
-    tn_profile_shapes shapes = {0};
-    tn_program *program = tn_arena_allocate(engine->arena, 1, sizeof(*program));
-    if (!program) return tn_fail_memory("a program");
-    TN_TRY(tn_runtime_load_companions(engine->runtime));
-    tn_cpu_pool_init(&engine->pool, threads);
-    tn_status status =
-        tn_profile_shapes_init(&shapes, engine->graph, engine->contents.profiles, engine->arena);
-    if (status == TN_OK) {
-        const tn_lower_options options = {.threads = threads,
-                                          .no_timing = true,
-                                          .forced = tn_runtime_forced_kernels(engine->runtime),
-                                          .pool = &engine->pool};
-        status =
-            tn_lower(engine->graph, &shapes.plan, shapes.points, &options, engine->arena, program);
-    }
-    tn_profile_shapes_deinit(&shapes);
-    engine->program = program;
-    return status;
-}
-
-static tn_status choose_program(tn_engine *engine, uint32_t threads) {
-    const tn_device *cpu = tn_runtime_cpu(engine->runtime);
-    const char *fingerprint = cpu->fingerprint(cpu);
-    engine->program = find_program(&engine->contents, fingerprint, threads);
-    if (!engine->program) {
-        const uint32_t stored =
-            engine->contents.program_count ? engine->contents.programs[0]->threads : 0;
-        TN_TRY(lower_again(engine, threads ? threads : stored ? stored : tn_cpu_core_count()));
-    }
-    tn_cpu_pool_init(&engine->pool, engine->program->threads);
-    return TN_OK;
-}
-
-/* ----------------------------------------------------------------------------------------------
  * ports */
 
-static tn_status make_ports(tn_engine *engine) {
+static tn_status make_ports(const tn_engine_loading *loading) {
+    tn_engine *engine = loading->engine;
     const tn_graph *graph = engine->graph;
     engine->inputs =
         tn_arena_allocate(engine->arena, graph->input_count + 1, sizeof(*engine->inputs));
@@ -75,9 +24,9 @@ static tn_status make_ports(tn_engine *engine) {
     }
     for (uint32_t i = 0; i < graph->output_count; i++) {
         engine->outputs[i] = *tn_graph_output(graph, i);
-        const uint32_t value = engine->program->output_values[i];
-        if (value != TN_NO_VALUE && engine->program->values[value].type != TN_NONE)
-            engine->outputs[i].type = engine->program->values[value].type;
+        const tn_tensor *known = loading->linear[graph->outputs[i]];
+        engine->outputs[i].type =
+            known ? known->type : engine->program->values[engine->program->output_values[i]].type;
     }
     return TN_OK;
 }
@@ -134,14 +83,14 @@ tn_status tn_engine_find_output(const tn_engine *engine, const char *name, uint3
 }
 
 const char *tn_engine_report(const tn_engine *engine) {
-    return engine->report;
+    return engine ? engine->report : "{}";
 }
 
 /* ----------------------------------------------------------------------------------------------
  * life */
 
-static tn_status set_up(tn_engine *engine, tn_file *file, const char *name,
-                        const tn_engine_options *options) {
+static tn_status read_plan(tn_engine *engine, tn_file *file, const char *name,
+                           const tn_engine_options *options) {
     const tn_plan_read_options read = {.is_exact = options->flags & TN_ENGINE_EXACT,
                                        .allowed_count = options->allowed_count,
                                        .allowed = options->allowed};
@@ -152,18 +101,52 @@ static tn_status set_up(tn_engine *engine, tn_file *file, const char *name,
     }
     TN_TRY(tn_plan_read(engine->runtime, file, name, &read, &engine->contents));
     engine->graph = engine->contents.graph;
-    TN_TRY(tn_inference_plan_create(engine->graph, engine->arena, &engine->plan));
-    TN_TRY(choose_program(engine, options->threads));
+    return tn_inference_plan_create(engine->graph, engine->arena, &engine->plan);
+}
+
+static tn_status infer_profile(tn_engine_loading *loading) {
+    const tn_engine *engine = loading->engine;
+    TN_TRY(tn_arena_create(engine->allocator, &loading->arena));
+    TN_TRY(tn_profile_shapes_init(&loading->shapes, engine->graph, engine->contents.profiles,
+                                  loading->arena));
+    loading->linear = tn_arena_allocate(loading->arena, engine->graph->tensor_count + 1,
+                                        sizeof(*loading->linear));
+    if (!loading->linear) return tn_fail_memory("an engine");
+    for (size_t i = 0; i < engine->graph->tensor_count; i++) {
+        const tn_inferred_tensor *inferred = &loading->shapes.points[1]->tensors[i];
+        loading->linear[i] = inferred->is_known ? &inferred->storage.tensor : NULL;
+    }
+    return TN_OK;
+}
+
+static tn_status get_ready(tn_engine_loading *loading, uint32_t threads) {
+    tn_engine *engine = loading->engine;
+    TN_TRY(infer_profile(loading));
+    TN_TRY(tn_engine_choose_program(loading, threads));
     TN_TRY(tn_packed_store_create(engine->allocator, &engine->packed));
-    TN_TRY(make_ports(engine));
-    TN_TRY(tn_engine_prepare(engine));
+    TN_TRY(make_ports(loading));
+    TN_TRY(tn_engine_prepare(loading));
     return tn_engine_make_report(engine);
+}
+
+static tn_status set_up(tn_engine *engine, tn_file *file, const char *name,
+                        const tn_engine_options *options) {
+    tn_engine_loading loading = {.engine = engine};
+    TN_TRY(read_plan(engine, file, name, options));
+    const tn_status status = get_ready(&loading, options->threads);
+    tn_profile_shapes_deinit(&loading.shapes);
+    tn_arena_destroy(loading.arena);
+    return tn_error_at(status, "%s", name);
 }
 
 /* Takes over the file. */
 static tn_status load(tn_runtime *runtime, tn_file *file, const char *name,
                       const tn_engine_options *given, tn_engine **out_engine) {
     tn_engine_options options = {0};
+    if (given && (given->size < sizeof(given->size) || given->size > UINT16_MAX)) {
+        tn_file_unmap(file);
+        return tn_fail(TN_ERROR_ARGUMENT, "the engine options' `size` is not set");
+    }
     if (given)
         memcpy(&options, given, given->size < sizeof(options) ? given->size : sizeof(options));
     tn_engine *engine = tn_allocate_zero(tn_runtime_allocator(runtime), 1, sizeof(*engine));
@@ -172,6 +155,7 @@ static tn_status load(tn_runtime *runtime, tn_file *file, const char *name,
         return tn_fail_memory("an engine");
     }
     atomic_init(&engine->references, 1);
+    pthread_mutex_init(&engine->opening, NULL);
     engine->runtime = tn_runtime_retain(runtime);
     engine->allocator = tn_runtime_allocator(runtime);
     const tn_status status = set_up(engine, file, name, &options);
@@ -218,6 +202,7 @@ void tn_engine_release(tn_engine *engine) {
     tn_plan_contents_deinit(&engine->contents);
     tn_deallocate(engine->allocator, engine->report);
     tn_arena_destroy(engine->arena);
+    pthread_mutex_destroy(&engine->opening);
     tn_runtime *runtime = engine->runtime;
     tn_deallocate(engine->allocator, engine);
     tn_runtime_release(runtime);

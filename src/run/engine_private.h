@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of tn_engine, for the files of src/run. Public side: tenon/engine.h. */
+/*
+ * The inside of tn_engine, for the files of src/run. Public side: tenon/engine.h. In the order of
+ * loading:
+ *
+ *   engine.c          the whole; ports; life
+ *   engine_program.c  the program: a stored one that fits, or one lowered here
+ *   engine_check.c    whether kernels can do what a stored program asks of them
+ *   engine_call.c     the call of a step at a point of the profile
+ *   engine_prepare.c  preparing the kernels
+ *   engine_report.c   the steps as JSON
+ */
 #ifndef TN_RUN_ENGINE_PRIVATE_H
 #define TN_RUN_ENGINE_PRIVATE_H
 
@@ -8,6 +18,7 @@
 #include "plugin/kernel_instance.h"
 #include <tenon/engine.h>
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 /* A step of the program, prepared. */
@@ -29,16 +40,41 @@ struct tn_engine {
     tn_engine_step *steps;     /* program->step_count */
     tn_thread_pool pool;
     tn_packed_store *packed;
+    pthread_mutex_t opening; /* kernels are opened and closed by one thread at a time */
     tn_port_info *inputs, *outputs;
     bool has_value_inputs;
     char *report;
 };
 
-/* Prepares the kernels of all steps (engine_prepare.c). What was prepared is released by
- * tn_engine_unprepare. */
-tn_status tn_engine_prepare(tn_engine *engine);
+/* What is known while an engine is loaded: the shapes at the profile's three points. */
+typedef struct tn_engine_loading {
+    tn_engine *engine;
+    tn_arena *arena; /* gone when the engine is loaded */
+    tn_profile_shapes shapes;
+    const tn_tensor **linear; /* at the optimum, by tensor id; null where nothing is known */
+} tn_engine_loading;
+
+/* The call of a step at a point (0, 1, 2: minimum, optimum, maximum); null descriptors where
+ * nothing is known. Descriptors lie in the loading's arena, epilogues in `arena`. TN_ERROR_FORMAT:
+ * the step's fused nodes are not what it says. */
+tn_status tn_engine_call_init(tn_engine_loading *loading, const tn_program_step *step,
+                              const tn_kernel_entry *entry, int point, tn_arena *arena,
+                              tn_call_scope *scope, tn_call *out_call);
+/* Whether all shapes of a step are known at all points and can be relied on. */
+bool tn_engine_step_is_shaped(const tn_engine_loading *loading, const tn_program_step *step);
+
+/* Checks what a step asks of its kernel (null: the reference): types, formats, epilogues, tactic.
+ * TN_ERROR_FORMAT, with the reason. */
+tn_status tn_engine_check_step(tn_engine_loading *loading, const tn_program_step *step,
+                               const tn_kernel_entry *entry);
+
+/* Finds the program and the kernels of its steps. */
+tn_status tn_engine_choose_program(tn_engine_loading *loading, uint32_t threads);
+/* Prepares the kernels of all steps. What was prepared, and the kernels' libraries, are given back
+ * by tn_engine_unprepare. */
+tn_status tn_engine_prepare(tn_engine_loading *loading);
 void tn_engine_unprepare(tn_engine *engine);
-/* The JSON of tn_engine_report (engine_report.c). */
+/* The JSON of tn_engine_report. */
 tn_status tn_engine_make_report(tn_engine *engine);
 
 #endif

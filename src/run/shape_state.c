@@ -12,36 +12,34 @@ void tn_shape_state_destroy(tn_shape_state *state) {
     if (state) tn_arena_destroy(state->arena);
 }
 
-static tn_status copy_key(tn_context *context, tn_shape_state *state, const tn_shape *shapes,
-                          const void *const *values) {
+/* Zeroed memory of the state, aligned as tensors' data is. */
+static void *allocate_data(tn_shape_state *state, size_t bytes) {
+    size_t room;
+    if (!tn_add_size(bytes, 64, &room)) return NULL;
+    char *data = tn_arena_allocate(state->arena, room, 1);
+    return data ? data + (64 - ((uintptr_t)data & 63)) : NULL;
+}
+
+void *tn_shape_state_copy(tn_shape_state *state, const void *data, size_t bytes) {
+    void *copy = allocate_data(state, bytes);
+    if (copy && bytes > 0) memcpy(copy, data, bytes);
+    return copy;
+}
+
+static tn_status copy_key(tn_context *context, tn_shape_state *state) {
     const uint32_t count = tn_engine_input_count(context->engine);
-    state->shapes = tn_arena_copy(state->arena, shapes, count * sizeof(*shapes));
+    state->shapes = tn_arena_copy(state->arena, context->shapes, count * sizeof(*context->shapes));
     state->values = tn_arena_allocate(state->arena, count + 1u, sizeof(*state->values));
     state->value_bytes = tn_arena_allocate(state->arena, count + 1u, sizeof(*state->value_bytes));
     if (!state->shapes || !state->values || !state->value_bytes)
         return tn_fail_memory("a set of shapes");
     for (uint32_t i = 0; i < count; i++) {
-        if (!values[i]) continue;
-        size_t elements;
-        TN_TRY(tn_shape_count(&shapes[i], &elements));
-        state->value_bytes[i] = elements * tn_type_bytes(context->engine->inputs[i].type);
-        state->values[i] = tn_arena_copy(state->arena, values[i], state->value_bytes[i]);
+        if (!context->values[i]) continue;
+        TN_TRY(tn_format_bytes(TN_LINEAR, context->engine->inputs[i].type, &state->shapes[i],
+                               &state->value_bytes[i]));
+        state->values[i] = tn_shape_state_copy(state, context->values[i], state->value_bytes[i]);
         if (!state->values[i]) return tn_fail_memory("a set of shapes");
     }
-    return TN_OK;
-}
-
-/* A value's descriptor; constants have their data, all else is set later. */
-static tn_status describe(tn_context *context, tn_tensor_storage *storage, uint32_t value) {
-    const tn_program_value *item = &context->engine->program->values[value];
-    const tn_inferred_tensor *inferred = &context->inference.tensors[item->tensor];
-    const tn_graph_tensor *tensor = &context->engine->graph->tensors[item->tensor];
-    if (!inferred->is_known)
-        return tn_fail(TN_ERROR_INTERNAL, "tensor '%s' has no shape", tensor->name);
-    TN_TRY(tn_tensor_init(storage, inferred->storage.tensor.type, item->format,
-                          &inferred->storage.shape));
-    storage->tensor.name = tensor->name;
-    storage->tensor.quantization = tensor->quantization;
     return TN_OK;
 }
 
@@ -63,7 +61,7 @@ static tn_status describe_used(tn_context *context, tn_shape_state *state) {
     for (size_t i = 0; i < context->engine->graph->output_count; i++)
         is_used[program->output_values[i]] = true;
     for (uint32_t v = 0; v < program->value_count; v++) {
-        if (is_used[v]) TN_TRY(describe(context, &state->tensors[v], v));
+        if (is_used[v]) TN_TRY(tn_context_describe(context, v, &state->tensors[v]));
     }
     return TN_OK;
 }
@@ -103,7 +101,7 @@ static tn_status make_call(tn_context *context, tn_shape_state *state, uint32_t 
     const tn_program_step *step = &context->engine->program->steps[index];
     tn_open_kernel *kernel = &context->kernels[index];
     tn_call *call = tn_arena_allocate(state->arena, 1, sizeof(*call));
-    tn_tensor **inputs, **outputs, **operands;
+    tn_tensor **inputs = NULL, **outputs = NULL, **operands = NULL;
     if (!call) return tn_fail_memory("a set of shapes");
     TN_TRY(list_tensors(state, step->inputs, step->input_count, &inputs));
     TN_TRY(list_tensors(state, step->outputs, step->output_count, &outputs));
@@ -137,27 +135,37 @@ static tn_status make_walk(tn_context *context, tn_shape_state *state) {
     const tn_program *program = context->engine->program;
     for (uint32_t s = 0; s < program->step_count; s++) {
         if (!runs(&program->steps[s])) continue;
+        TN_TRY(tn_context_check_fusion(context, s));
         TN_TRY(make_call(context, state, s, &state->walk[state->walk_count]));
         state->walk_steps[state->walk_count++] = s;
     }
     return TN_OK;
 }
 
+/* Workspaces are planned once: what a kernel answers for the same shapes later must fit in. */
+static tn_status reshape_item(const tn_shape_state *state, uint32_t item, tn_callback reshape) {
+    tn_call *call = state->walk[item].call;
+    call->workspace_bytes = 0;
+    TN_TRY(tn_call_invoke(call, reshape, "reshape"));
+    const uint64_t answered = call->workspace_bytes, planned = state->workspace_bytes[item];
+    if (!state->is_placed) {
+        state->workspace_bytes[item] = answered;
+        return TN_OK;
+    }
+    call->workspace_bytes = planned;
+    if (answered <= planned) return TN_OK;
+    return tn_error_at(tn_fail(TN_ERROR_PLUGIN,
+                               "reshape answered %llu bytes of workspace, and %llu for the same "
+                               "shapes before",
+                               (unsigned long long)answered, (unsigned long long)planned),
+                       "node '%s'", call->node);
+}
+
 tn_status tn_shape_state_reshape(tn_context *context, tn_shape_state *state) {
     for (uint32_t i = 0; i < state->walk_count; i++) {
-        tn_call *call = state->walk[i].call;
         const tn_open_kernel *kernel = &context->kernels[state->walk_steps[i]];
-        if (!kernel->is_open || !kernel->prepared->kernel || !kernel->prepared->kernel->reshape)
-            continue;
-        const uint64_t before = call->workspace_bytes;
-        TN_TRY(tn_call_invoke(call, kernel->prepared->kernel->reshape, "reshape"));
-        if (state->memory_bytes && call->workspace_bytes > before)
-            return tn_error_at(
-                tn_fail(
-                    TN_ERROR_PLUGIN,
-                    "reshape answered %llu bytes of workspace, and %llu for the same shapes before",
-                    (unsigned long long)call->workspace_bytes, (unsigned long long)before),
-                "node '%s'", call->node);
+        if (kernel->is_open && kernel->prepared->kernel && kernel->prepared->kernel->reshape)
+            TN_TRY(reshape_item(state, i, kernel->prepared->kernel->reshape));
     }
     return TN_OK;
 }
@@ -173,11 +181,9 @@ static tn_status describe_outputs(tn_context *context, tn_shape_state *state) {
     return TN_OK;
 }
 
-static tn_status fill_state(tn_context *context, tn_shape_state *state, const tn_shape *shapes,
-                            const void *const *values) {
+static tn_status allocate(tn_context *context, tn_shape_state *state) {
     const tn_program *program = context->engine->program;
     const size_t outputs = context->engine->graph->output_count;
-    TN_TRY(copy_key(context, state, shapes, values));
     state->tensors =
         tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->tensors));
     state->places =
@@ -187,27 +193,38 @@ static tn_status fill_state(tn_context *context, tn_shape_state *state, const tn
         tn_arena_allocate(state->arena, program->step_count + 1u, sizeof(*state->walk_steps));
     state->workspaces =
         tn_arena_allocate(state->arena, program->step_count + 1u, sizeof(*state->workspaces));
+    state->workspace_bytes =
+        tn_arena_allocate(state->arena, program->step_count + 1u, sizeof(*state->workspace_bytes));
+    state->patches =
+        tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->patches));
     state->outputs = tn_arena_allocate(state->arena, outputs + 1, sizeof(*state->outputs));
     state->copies = tn_arena_allocate(state->arena, outputs + 1, sizeof(*state->copies));
     if (!state->tensors || !state->places || !state->walk || !state->walk_steps ||
-        !state->workspaces || !state->outputs || !state->copies)
+        !state->workspaces || !state->workspace_bytes || !state->patches || !state->outputs ||
+        !state->copies)
         return tn_fail_memory("a set of shapes");
+    return TN_OK;
+}
+
+static tn_status fill_state(tn_context *context, tn_shape_state *state) {
+    TN_TRY(allocate(context, state));
+    TN_TRY(copy_key(context, state));
     TN_TRY(describe_used(context, state));
     TN_TRY(describe_outputs(context, state));
     TN_TRY(make_walk(context, state));
     TN_TRY(tn_shape_state_place(context, state));
-    return TN_OK;
+    TN_TRY(tn_shape_state_reshape(context, state)); /* asks for the workspaces */
+    return tn_shape_state_plan(context, state);
 }
 
-tn_status tn_shape_state_create(tn_context *context, const tn_shape *shapes,
-                                const void *const *values, tn_shape_state **out_state) {
+tn_status tn_shape_state_create(tn_context *context, tn_shape_state **out_state) {
     tn_arena *arena;
     TN_TRY(tn_arena_create(&context->allocator, &arena));
     tn_shape_state *state = tn_arena_allocate(arena, 1, sizeof(*state));
     tn_status status = state ? TN_OK : tn_fail_memory("a set of shapes");
     if (state) {
         state->arena = arena;
-        status = fill_state(context, state, shapes, values);
+        status = fill_state(context, state);
     }
     if (status != TN_OK) {
         tn_arena_destroy(arena);

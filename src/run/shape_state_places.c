@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where each value of a shape state lies: constants and computed values where they are, network
- * inputs and outputs in the caller's memory, views and in-place outputs on their source, all else
- * and the workspaces in one arena by lifetimes.
+ * Where each value of a shape state lies: constants and values that decide shapes where they are,
+ * network inputs and outputs in the caller's memory, views and in-place outputs on their source,
+ * all else in the arena, whose plan is shape_state_memory.c's.
  */
 #include "base/status.h"
-#include "build/memory_plan.h"
 #include "run/context_private.h"
 
-#include <string.h>
-
+/* A value's root is final when it is asked for: steps make values in order, so chains are short. */
 static uint32_t root_of(const tn_shape_state *state, uint32_t value) {
     while (state->places[value].root != value)
         value = state->places[value].root;
@@ -19,35 +17,45 @@ static uint32_t root_of(const tn_shape_state *state, uint32_t value) {
 /* ----------------------------------------------------------------------------------------------
  * sources */
 
+static void place_fixed(tn_shape_state *state, uint32_t value, void *data) {
+    static const char nothing[64];
+    tn_value_place *place = &state->places[value];
+    place->kind = TN_PLACE_FIXED;
+    place->pointer = data ? data : (void *)(uintptr_t)nothing;
+    state->tensors[value].tensor.data = place->pointer;
+}
+
+/* An input whose value decides shapes is read from the state's own copy: that one is the value that
+ * the shapes were made from. */
+static void place_input(const tn_context *context, tn_shape_state *state, uint32_t value,
+                        uint32_t input) {
+    if (context->engine->plan.is_value_input[input]) {
+        place_fixed(state, value, state->values[input]);
+        return;
+    }
+    state->places[value].kind = TN_PLACE_INPUT;
+    state->places[value].index = input;
+}
+
 static tn_status place_source(tn_context *context, tn_shape_state *state, uint32_t value) {
     const tn_engine *engine = context->engine;
     const tn_tensor_id id = engine->program->values[value].tensor;
     const tn_graph_tensor *tensor = &engine->graph->tensors[id];
-    tn_value_place *place = &state->places[value];
     if (tensor->is_constant) {
-        static const char nothing[64];
-        place->kind = TN_PLACE_FIXED;
-        place->pointer = (void *)(uintptr_t)(tensor->data ? tensor->data : nothing);
-        state->tensors[value].tensor.data = place->pointer;
+        place_fixed(state, value, (void *)(uintptr_t)tensor->data);
         return TN_OK;
     }
     for (uint32_t i = 0; tensor->is_input && i < engine->graph->input_count; i++) {
-        if (engine->graph->inputs[i] == id) {
-            place->kind = TN_PLACE_INPUT;
-            place->index = i;
-            return TN_OK;
-        }
+        if (engine->graph->inputs[i] != id) continue;
+        place_input(context, state, value, i);
+        return TN_OK;
     }
     /* A host node's output: inference has computed it, and will compute others for other shapes. */
     const tn_tensor *computed = &context->inference.tensors[id].storage.tensor;
     if (!computed->data) return TN_OK; /* only shapes are read of it */
-    char *copy = tn_arena_allocate(state->arena, (size_t)computed->bytes + 64, 1);
+    void *copy = tn_shape_state_copy(state, computed->data, (size_t)computed->bytes);
     if (!copy) return tn_fail_memory("a computed value");
-    copy += 64 - ((uintptr_t)copy & 63);
-    memcpy(copy, computed->data, (size_t)computed->bytes);
-    place->kind = TN_PLACE_FIXED;
-    place->pointer = copy;
-    state->tensors[value].tensor.data = copy;
+    place_fixed(state, value, copy);
     return TN_OK;
 }
 
@@ -120,73 +128,29 @@ static void place_outputs(tn_context *context, tn_shape_state *state) {
     }
 }
 
-/* ----------------------------------------------------------------------------------------------
- * memory */
-
-typedef struct lifetimes {
-    tn_memory_buffer *buffers;
-    uint32_t *buffer_of; /* by value: index + 1 */
-    size_t count;
-} lifetimes;
-
-static void use_value(lifetimes *all, const tn_shape_state *state, uint32_t value, uint32_t at) {
-    if (value == TN_NO_VALUE) return;
-    const uint32_t root = root_of(state, value);
-    if (state->places[root].kind != TN_PLACE_ARENA) return;
-    if (!all->buffer_of[root]) {
-        const size_t bytes = (size_t)state->tensors[root].tensor.bytes;
-        all->buffers[all->count++] =
-            (tn_memory_buffer){.bytes = bytes ? bytes : 64, .first = at, .last = at};
-        all->buffer_of[root] = (uint32_t)all->count;
-    }
-    tn_memory_buffer *buffer = &all->buffers[all->buffer_of[root] - 1];
-    if (buffer->last < at) buffer->last = at;
-}
-
-static void gather_lifetimes(const tn_context *context, tn_shape_state *state, lifetimes *all) {
-    const tn_program *program = context->engine->program;
-    for (uint32_t i = 0; i < state->walk_count; i++) {
-        const tn_program_step *step = &program->steps[state->walk_steps[i]];
-        for (uint32_t k = 0; k < step->input_count; k++)
-            use_value(all, state, step->inputs[k], i);
-        for (uint32_t k = 0; k < step->operand_count; k++)
-            use_value(all, state, step->operands[k], i);
-        for (uint32_t k = 0; k < step->output_count; k++)
-            use_value(all, state, step->outputs[k], i);
-    }
-    for (uint32_t i = 0; i < state->copy_count; i++)
-        use_value(all, state, state->copies[i].value, state->walk_count);
-}
-
-static tn_status plan_memory(tn_context *context, tn_shape_state *state) {
-    const uint32_t values = context->engine->program->value_count;
-    lifetimes all = {0};
-    all.buffers = tn_arena_allocate(state->arena, (size_t)values + state->walk_count + 1,
-                                    sizeof(*all.buffers));
-    all.buffer_of = tn_arena_allocate(state->arena, (size_t)values + 1, sizeof(*all.buffer_of));
-    if (!all.buffers || !all.buffer_of) return tn_fail_memory("a memory plan");
-    gather_lifetimes(context, state, &all);
-    const size_t value_buffers = all.count;
-    for (uint32_t i = 0; i < state->walk_count; i++) {
-        if (state->walk[i].call->workspace_bytes)
-            all.buffers[all.count++] = (tn_memory_buffer){
-                .bytes = (size_t)state->walk[i].call->workspace_bytes, .first = i, .last = i};
-    }
-    TN_TRY(
-        tn_memory_plan_make(&context->allocator, all.buffers, all.count, 64, &state->memory_bytes));
-    for (uint32_t v = 0; v < values; v++) {
-        if (all.buffer_of[v]) state->places[v].offset = all.buffers[all.buffer_of[v] - 1].offset;
-    }
-    size_t at = value_buffers;
-    for (uint32_t i = 0; i < state->walk_count; i++) {
-        if (state->walk[i].call->workspace_bytes) state->workspaces[i] = all.buffers[at++].offset;
+/* Kernels see values that decide shapes already in reshape: these must be there by then. */
+static tn_status check_values(const tn_context *context, const tn_shape_state *state,
+                              const tn_program_step *step) {
+    const tn_graph_node *node = &context->engine->graph->nodes[step->node];
+    for (uint32_t i = 0; i < step->input_count; i++) {
+        const tn_port *port = tn_graph_input_port(node->entry->op, i);
+        if (step->inputs[i] == TN_NO_VALUE || !port || !(port->flags & TN_PORT_VALUE_NEEDED) ||
+            state->places[root_of(state, step->inputs[i])].kind == TN_PLACE_FIXED)
+            continue;
+        return tn_error_at(
+            tn_fail(TN_ERROR_FORMAT, "the value of input '%s' is needed before a run", port->name),
+            "node '%s'", node->name);
     }
     return TN_OK;
 }
 
 tn_status tn_shape_state_place(tn_context *context, tn_shape_state *state) {
+    const tn_program *program = context->engine->program;
     TN_TRY(place_values(context, state));
+    for (uint32_t i = 0; i < state->walk_count; i++) {
+        const tn_program_step *step = &program->steps[state->walk_steps[i]];
+        if (step->kind == TN_STEP_KERNEL) TN_TRY(check_values(context, state, step));
+    }
     place_outputs(context, state);
-    TN_TRY(tn_shape_state_reshape(context, state)); /* asks for the workspaces */
-    return plan_memory(context, state);
+    return TN_OK;
 }

@@ -8,9 +8,14 @@
 #include <time.h>
 
 static tn_status fail_item(const tn_walk_item *item, tn_status status) {
-    if (item->run == tn_walk_reformat) return status;
-    status = tn_call_failed(item->call, status, "run");
-    ((tn_call_scope *)item->call->host_private)->failed = TN_OK;
+    tn_call *call = item->call;
+    if (item->run == tn_walk_reformat)
+        return tn_error_at(status, "conversion of tensor '%s' from format %s to %s",
+                           call->inputs[0]->name, tn_format_name(call->inputs[0]->format),
+                           tn_format_name(call->outputs[0]->format));
+    tn_call_scope *scope = call->host_private;
+    status = tn_call_failed(call, status, scope->kernel ? "run" : "the reference");
+    scope->failed = TN_OK;
     return status;
 }
 
@@ -24,24 +29,26 @@ tn_status tn_walk_run(tn_context *context) {
     return TN_OK;
 }
 
-static uint64_t now_ns(void) {
+uint64_t tn_walk_now_ns(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-static void note_time(tn_context *context, uint32_t index, uint64_t ns) {
+void tn_walk_note_time(tn_context *context, uint32_t index, uint64_t ns) {
     tn_profile_entry *entry = &context->profile[index];
     const tn_program_step *step = &context->engine->program->steps[index];
     if (entry->runs == 0) {
+        const tn_engine *engine = context->engine;
         const bool is_node = step->node != TN_NO_NODE;
-        const tn_graph_node *node = is_node ? &context->engine->graph->nodes[step->node] : NULL;
-        *entry = (tn_profile_entry){.size = sizeof(*entry),
-                                    .node = is_node ? node->name : "",
-                                    .op = is_node ? node->entry->op->name : "reformat",
-                                    .kernel = is_node ? (step->kernel ? step->kernel : "reference")
-                                                      : "convert",
-                                    .minimum_ns = ns};
+        const tn_graph_node *node = is_node ? &engine->graph->nodes[step->node] : NULL;
+        const tn_tensor_id read = is_node ? 0 : engine->program->values[step->inputs[0]].tensor;
+        *entry = (tn_profile_entry){
+            .size = sizeof(*entry),
+            .node = is_node ? node->name : engine->graph->tensors[read].name,
+            .op = is_node ? node->entry->op->name : "reformat",
+            .kernel = is_node ? (step->kernel ? step->kernel : "reference") : "convert",
+            .minimum_ns = ns};
         context->profile_steps[context->profile_count++] = index;
     }
     entry->runs++;
@@ -52,10 +59,10 @@ static void note_time(tn_context *context, uint32_t index, uint64_t ns) {
 tn_status tn_walk_profile(tn_context *context) {
     const tn_shape_state *state = context->current;
     for (uint32_t i = 0; i < state->walk_count; i++) {
-        const uint64_t before = now_ns();
+        const uint64_t before = tn_walk_now_ns();
         const tn_status status = state->walk[i].run(state->walk[i].call);
         if (status != TN_OK) return fail_item(&state->walk[i], status);
-        note_time(context, state->walk_steps[i], now_ns() - before);
+        tn_walk_note_time(context, state->walk_steps[i], tn_walk_now_ns() - before);
     }
     return TN_OK;
 }

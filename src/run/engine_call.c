@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The call of a step at a point of the profile, for a kernel's questions (accepts, tactics) and for
+ * prepare: descriptors in the step's formats, data of constants and of values that decide shapes.
+ */
+#include "base/status.h"
+#include "run/engine_private.h"
+
+static const tn_inferred_tensor *known_at(const tn_engine_loading *loading, uint32_t value,
+                                          int point) {
+    const tn_tensor_id tensor = loading->engine->program->values[value].tensor;
+    return &loading->shapes.points[point]->tensors[tensor];
+}
+
+/* A value's descriptor at a point; null when its shape is not known. */
+static tn_status describe(const tn_engine_loading *loading, uint32_t value, int point,
+                          uint32_t port_flags, tn_tensor **out_tensor) {
+    const tn_program_value *item = &loading->engine->program->values[value];
+    const tn_inferred_tensor *known = known_at(loading, value, point);
+    const tn_graph_tensor *tensor = &loading->engine->graph->tensors[item->tensor];
+    *out_tensor = NULL;
+    if (!known->is_known) return TN_OK;
+    tn_tensor_storage *storage = tn_arena_allocate(loading->arena, 1, sizeof(*storage));
+    if (!storage) return tn_fail_memory("a tensor's description");
+    TN_TRY(
+        tn_tensor_init(storage, known->storage.tensor.type, item->format, &known->storage.shape));
+    storage->tensor.name = tensor->name;
+    storage->tensor.quantization = tensor->quantization;
+    const bool is_shown = tensor->is_constant || (port_flags & TN_PORT_VALUE_NEEDED);
+    if (is_shown && !(port_flags & TN_PORT_SHAPE_ONLY) && item->format == TN_LINEAR)
+        storage->tensor.data = known->storage.tensor.data;
+    *out_tensor = &storage->tensor;
+    return TN_OK;
+}
+
+/* `op` is null for tensors that are no inputs of it. */
+static tn_status describe_all(const tn_engine_loading *loading, const tn_operator *op,
+                              const uint32_t *values, uint32_t count, int point,
+                              tn_tensor ***out_tensors) {
+    tn_tensor **tensors = tn_arena_allocate(loading->arena, count + 1u, sizeof(*tensors));
+    if (!tensors) return tn_fail_memory("a tensor's description");
+    for (uint32_t i = 0; i < count; i++) {
+        const tn_port *port = op ? tn_graph_input_port(op, i) : NULL;
+        if (values[i] != TN_NO_VALUE)
+            TN_TRY(describe(loading, values[i], point, port ? port->flags : 0, &tensors[i]));
+    }
+    *out_tensors = tensors;
+    return TN_OK;
+}
+
+static tn_status describe_inputs(const tn_engine_loading *loading, const tn_program_step *step,
+                                 int point, const tn_tensor *const **out_tensors) {
+    const tn_operator *op = loading->engine->graph->nodes[step->node].entry->op;
+    tn_tensor **tensors = NULL;
+    TN_TRY(describe_all(loading, op, step->inputs, step->input_count, point, &tensors));
+    *out_tensors = (const tn_tensor *const *)tensors;
+    return TN_OK;
+}
+
+/* The epilogues, whose operands must be those that the step names. */
+static tn_status fill_epilogues(const tn_engine_loading *loading, const tn_program_step *step,
+                                tn_arena *arena, tn_call *call) {
+    const tn_engine *engine = loading->engine;
+    const tn_epilogue *const *epilogues;
+    tn_tensor_id *operands;
+    uint32_t count;
+    TN_TRY(tn_program_epilogues(step, engine->graph, (const tn_tensor *const *)loading->linear,
+                                arena, &epilogues, &operands, &count));
+    bool are_right = count == step->operand_count;
+    for (uint32_t i = 0; are_right && i < count; i++)
+        are_right = engine->program->values[step->operands[i]].tensor == operands[i];
+    if (!are_right)
+        return tn_error_at(
+            tn_fail(TN_ERROR_FORMAT, "the step's operands are not those of its fused nodes"),
+            "node '%s'", engine->graph->nodes[step->node].name);
+    call->epilogues = epilogues;
+    return TN_OK;
+}
+
+bool tn_engine_step_is_shaped(const tn_engine_loading *loading, const tn_program_step *step) {
+    const uint32_t *const lists[3] = {step->inputs, step->outputs, step->operands};
+    const uint32_t counts[3] = {step->input_count, step->output_count, step->operand_count};
+    if (loading->shapes.plan.is_after_run[step->node]) return false;
+    for (int list = 0; list < 3; list++) {
+        for (uint32_t i = 0; i < counts[list]; i++) {
+            for (int point = 0; lists[list][i] != TN_NO_VALUE && point < 3; point++)
+                if (!known_at(loading, lists[list][i], point)->is_known) return false;
+        }
+    }
+    return true;
+}
+
+tn_status tn_engine_call_init(tn_engine_loading *loading, const tn_program_step *step,
+                              const tn_kernel_entry *entry, int point, tn_arena *arena,
+                              tn_call_scope *scope, tn_call *out_call) {
+    tn_engine *engine = loading->engine;
+    const tn_graph_node *node = &engine->graph->nodes[step->node];
+    const tn_kernel *kernel = entry ? entry->kernel : NULL;
+    tn_tensor **operands = NULL, **outputs = NULL;
+    *scope = (tn_call_scope){.runtime = engine->runtime,
+                             .pool = kernel ? &engine->pool : NULL,
+                             .kernel = kernel ? kernel->name : NULL,
+                             .library = entry ? entry->library->name : node->entry->library->name};
+    *out_call = (tn_call){.size = sizeof(*out_call),
+                          .input_count = step->input_count,
+                          .output_count = step->output_count,
+                          .operand_count = step->operand_count,
+                          .epilogue_count = step->epilogue_count,
+                          .threads = kernel ? engine->pool.threads : 1,
+                          .tactic = step->tactic,
+                          .flags = kernel ? 0 : TN_CALL_REFERENCE,
+                          .host = tn_runtime_host(engine->runtime),
+                          .op = node->entry->op,
+                          .params = node->params,
+                          .user = kernel ? kernel->user : node->entry->op->user,
+                          .device = tn_runtime_cpu(engine->runtime),
+                          .node = node->name,
+                          .host_private = scope};
+    TN_TRY(fill_epilogues(loading, step, arena, out_call));
+    TN_TRY(describe_inputs(loading, step, point, &out_call->inputs));
+    TN_TRY(describe_inputs(loading, step, 0, &out_call->minimum_inputs));
+    TN_TRY(describe_inputs(loading, step, 2, &out_call->maximum_inputs));
+    TN_TRY(describe_all(loading, NULL, step->operands, step->operand_count, point, &operands));
+    TN_TRY(describe_all(loading, NULL, step->outputs, step->output_count, point, &outputs));
+    out_call->operands = (const tn_tensor *const *)operands;
+    out_call->outputs = outputs;
+    return TN_OK;
+}

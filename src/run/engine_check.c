@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether kernels can do what a program asks of them. A stored program is a stranger's data, and
+ * the library that it was made for may have changed since: its kernels' tables decide, as they do
+ * when a graph is lowered. Numbers are program_check.c's matter (src/build).
+ */
+#include "base/status.h"
+#include "build/node_call.h"
+#include "run/engine_private.h"
+
+static tn_status fail_step(const tn_engine_loading *loading, const tn_program_step *step,
+                           const char *why) {
+    const tn_graph_node *node = &loading->engine->graph->nodes[step->node];
+    return tn_error_at(tn_fail(TN_ERROR_FORMAT, "the stored program %s", why),
+                       "node '%s': operator %s%s%s", node->name, node->entry->op->name,
+                       step->kernel ? ": kernel " : "", step->kernel ? step->kernel : "");
+}
+
+static const tn_program_value *value_of(const tn_engine_loading *loading, uint32_t value) {
+    return &loading->engine->program->values[value];
+}
+
+static bool is_linear(const tn_engine_loading *loading, uint32_t value) {
+    return value == TN_NO_VALUE || value_of(loading, value)->format == TN_LINEAR;
+}
+
+static uint32_t input_flags(const tn_engine_loading *loading, const tn_program_step *step,
+                            uint32_t input) {
+    const tn_port *port =
+        tn_graph_input_port(loading->engine->graph->nodes[step->node].entry->op, input);
+    return port ? port->flags : 0;
+}
+
+/* All that is read or written is linear; what is read of which only the shape counts may be in any
+ * format. */
+static bool are_all_linear(const tn_engine_loading *loading, const tn_program_step *step) {
+    for (uint32_t i = 0; i < step->input_count; i++) {
+        if (!is_linear(loading, step->inputs[i]) &&
+            !(input_flags(loading, step, i) & TN_PORT_SHAPE_ONLY))
+            return false;
+    }
+    for (uint32_t i = 0; i < step->output_count; i++)
+        if (!is_linear(loading, step->outputs[i])) return false;
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * kernels */
+
+static bool formats_match(const tn_engine_loading *loading, const tn_program_step *step,
+                          const tn_combination *combination) {
+    for (uint32_t i = 0; i < step->input_count; i++) {
+        const tn_combination_port *port = tn_combination_input(combination, i);
+        const uint32_t flags = input_flags(loading, step, i);
+        if (step->inputs[i] == TN_NO_VALUE || (flags & TN_PORT_SHAPE_ONLY)) continue;
+        const tn_format format = value_of(loading, step->inputs[i])->format;
+        if (!port || format != port->format ||
+            (format != TN_LINEAR && (flags & TN_PORT_VALUE_NEEDED)))
+            return false;
+    }
+    for (uint32_t i = 0; i < step->output_count; i++) {
+        const tn_combination_port *port = tn_combination_output(combination, i);
+        if (step->outputs[i] != TN_NO_VALUE &&
+            (!port || value_of(loading, step->outputs[i])->format != port->format))
+            return false;
+    }
+    return true;
+}
+
+/* Types of values, TN_NONE for absent ones; false when one is not known. */
+static bool read_types(const tn_engine_loading *loading, const uint32_t *values, uint32_t count,
+                       tn_type *types) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (values[i] == TN_NO_VALUE) continue;
+        types[i] = value_of(loading, values[i])->type;
+        if (types[i] == TN_NONE) return false;
+    }
+    return true;
+}
+
+static tn_status check_combination(tn_engine_loading *loading, const tn_program_step *step,
+                                   const tn_kernel_entry *entry) {
+    tn_type *inputs = tn_arena_allocate(loading->arena, step->input_count + 1u, sizeof(*inputs));
+    tn_type *outputs = tn_arena_allocate(loading->arena, step->output_count + 1u, sizeof(*outputs));
+    if (!inputs || !outputs) return tn_fail_memory("a node's types");
+    if (!read_types(loading, step->inputs, step->input_count, inputs) ||
+        !read_types(loading, step->outputs, step->output_count, outputs))
+        return fail_step(loading, step, "gives it types that are not known");
+    if (entry->combination_count == 0 && are_all_linear(loading, step)) return TN_OK;
+    for (uint32_t c = 0; c < entry->combination_count; c++) {
+        if (tn_combination_matches(&entry->combinations[c], step->input_count, inputs,
+                                   step->output_count, outputs) &&
+            formats_match(loading, step, &entry->combinations[c]))
+            return TN_OK;
+    }
+    return fail_step(loading, step, "gives it types or formats that it does not take");
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * epilogues */
+
+static tn_status check_epilogue(const tn_engine_loading *loading, const tn_program_step *step,
+                                const tn_kernel *kernel, const tn_epilogue *epilogue) {
+    const bool is_absorbed = kernel->epilogues & TN_EPILOGUE_BIT(epilogue->kind);
+    const bool is_activation = epilogue->kind == TN_EPILOGUE_ACTIVATION && kernel->activations != 0;
+    if (!is_absorbed ||
+        (is_activation && (epilogue->activation >= 32 ||
+                           !(kernel->activations & UINT32_C(1) << epilogue->activation))))
+        return fail_step(loading, step, "fuses more into it than it takes");
+    if (!tn_node_call_has_operand(epilogue->kind)) return TN_OK;
+    const tn_program_value *operand = value_of(loading, step->operands[epilogue->operand]);
+    const tn_program_value *output = value_of(loading, step->outputs[0]);
+    const bool is_sound = epilogue->kind == TN_EPILOGUE_ADD
+                              ? operand->format == output->format && operand->type == output->type
+                              : operand->format == TN_LINEAR &&
+                                    loading->engine->graph->tensors[operand->tensor].is_constant;
+    return is_sound ? TN_OK : fail_step(loading, step, "fuses an operand that does not fit");
+}
+
+static bool is_fusable(const tn_engine_loading *loading, uint32_t node) {
+    const tn_engine *engine = loading->engine;
+    return !engine->plan.is_host_node[node] && !loading->shapes.plan.is_after_run[node] &&
+           !(tn_graph_output_port(engine->graph->nodes[node].entry->op, 0)->flags &
+             TN_PORT_SIZED_BY_RUN);
+}
+
+static tn_status check_epilogues(const tn_engine_loading *loading, const tn_program_step *step,
+                                 const tn_kernel *kernel, const tn_call *call) {
+    for (uint32_t i = 0; i < step->epilogue_count; i++) {
+        if (!is_fusable(loading, step->node) || !is_fusable(loading, step->epilogues[i]))
+            return fail_step(loading, step, "fuses nodes whose shapes no build can know");
+        TN_TRY(check_epilogue(loading, step, kernel, call->epilogues[i]));
+    }
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * questions to the kernel */
+
+static tn_status ask_kernel(tn_engine_loading *loading, const tn_program_step *step,
+                            const tn_kernel_entry *entry) {
+    const tn_kernel *kernel = entry->kernel;
+    tn_call call;
+    tn_call_scope scope;
+    for (int i = 0; kernel->accepts && i < 3; i++) {
+        const int point = (i + 1) % 3; /* the optimum first */
+        if (i > 0 && loading->shapes.points[point] == loading->shapes.points[1]) continue;
+        TN_TRY(tn_engine_call_init(loading, step, entry, point, loading->arena, &scope, &call));
+        if (kernel->accepts(&call) != TN_OK)
+            return fail_step(loading, step, "gives it a node that it does not accept");
+    }
+    uint32_t tactics = 1;
+    if (kernel->tactics) {
+        TN_TRY(tn_engine_call_init(loading, step, entry, 1, loading->arena, &scope, &call));
+        call.tactic = 1;
+        TN_TRY(tn_call_invoke(&call, kernel->tactics, "tactics"));
+        tactics = call.tactic ? call.tactic : 1;
+    }
+    return step->tactic < tactics ? TN_OK
+                                  : fail_step(loading, step, "asks for a tactic that it lacks");
+}
+
+static tn_status check_kernel(tn_engine_loading *loading, const tn_program_step *step,
+                              const tn_kernel_entry *entry) {
+    const tn_kernel *kernel = entry->kernel;
+    tn_call call;
+    tn_call_scope scope;
+    TN_TRY(check_combination(loading, step, entry));
+    if (step->is_in_place && !(kernel->traits & TN_KERNEL_IN_PLACE))
+        return fail_step(loading, step, "lets it overwrite its input, which it does not do");
+    if (!tn_engine_step_is_shaped(loading, step)) {
+        if (!kernel->accepts && !kernel->prepare && !kernel->tactics && step->epilogue_count == 0)
+            return TN_OK;
+        return fail_step(loading, step, "gives it shapes that are not known before a run");
+    }
+    TN_TRY(tn_engine_call_init(loading, step, entry, 1, loading->arena, &scope, &call));
+    TN_TRY(check_epilogues(loading, step, kernel, &call));
+    return ask_kernel(loading, step, entry);
+}
+
+/* Views and values that decide shapes lie as linear elements do. */
+static tn_status check_plain(const tn_engine_loading *loading, const tn_program_step *step) {
+    if (!are_all_linear(loading, step))
+        return fail_step(loading, step, "has formats that only kernels can have");
+    if (step->is_host && !loading->engine->plan.is_host_node[step->node])
+        return fail_step(loading, step, "leaves to the reshape what belongs to the run");
+    if (step->is_in_place) return fail_step(loading, step, "overwrites an input");
+    return TN_OK;
+}
+
+tn_status tn_engine_check_step(tn_engine_loading *loading, const tn_program_step *step,
+                               const tn_kernel_entry *entry) {
+    if (step->kind == TN_STEP_REFORMAT) return TN_OK;
+    return entry && !step->is_host ? check_kernel(loading, step, entry)
+                                   : check_plain(loading, step);
+}

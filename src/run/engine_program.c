@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The program that an engine runs: the stored one that was lowered for this device and number of
+ * threads, if its kernels are here and take what it gives them; otherwise the graph is lowered
+ * again, by rule, since loading does not measure.
+ */
+#include "base/status.h"
+#include "build/lower.h"
+#include "device/cpu/cpu.h"
+#include "run/engine_private.h"
+
+#include <string.h>
+
+static void release_kernels(tn_engine *engine) {
+    for (uint32_t i = 0; engine->steps && i < engine->program->step_count; i++) {
+        if (engine->steps[i].entry) tn_library_release(engine->steps[i].entry->library);
+        engine->steps[i].entry = NULL;
+    }
+    engine->steps = NULL;
+}
+
+static tn_status find_kernel(const tn_engine *engine, const tn_program_step *step,
+                             const tn_kernel_entry **out_entry) {
+    if (step->kind != TN_STEP_KERNEL || !step->kernel || step->is_host) return TN_OK;
+    const tn_graph_node *node = &engine->graph->nodes[step->node];
+    *out_entry = tn_registry_find_kernel(tn_runtime_registry(engine->runtime), node->entry->op,
+                                         "cpu", step->kernel, step->library);
+    if (*out_entry) return TN_OK;
+    return tn_error_at(tn_fail(TN_ERROR_NOT_FOUND,
+                               "kernel '%s' of library '%s' is not there for this machine",
+                               step->kernel, step->library),
+                       "node '%s': operator %s", node->name, node->entry->op->name);
+}
+
+/* The kernels of all steps of engine->program, each checked. */
+static tn_status take_kernels(tn_engine_loading *loading) {
+    tn_engine *engine = loading->engine;
+    engine->steps =
+        tn_arena_allocate(engine->arena, engine->program->step_count + 1u, sizeof(*engine->steps));
+    if (!engine->steps) return tn_fail_memory("an engine");
+    for (uint32_t i = 0; i < engine->program->step_count; i++) {
+        tn_engine_step *step = &engine->steps[i];
+        step->step = &engine->program->steps[i];
+        TN_TRY(find_kernel(engine, step->step, &step->entry));
+        TN_TRY(tn_engine_check_step(loading, step->step, step->entry));
+    }
+    return TN_OK;
+}
+
+/* Takes a stored program; answers false where its kernels have changed or are not here. */
+static tn_status try_program(tn_engine_loading *loading, const tn_program *program,
+                             bool *out_is_taken) {
+    tn_engine *engine = loading->engine;
+    tn_error_copy before;
+    tn_error_save(&before);
+    engine->program = program;
+    tn_cpu_pool_init(&engine->pool, program->threads);
+    const tn_status status = take_kernels(loading);
+    *out_is_taken = status == TN_OK;
+    if (status == TN_OK || status == TN_ERROR_MEMORY) return status;
+    tn_runtime_log(engine->runtime, TN_LOG_WARNING,
+                   "kernels are chosen again, without timing: %s: %s", tn_last_error()->where,
+                   tn_last_error()->message);
+    tn_error_restore(&before);
+    release_kernels(engine);
+    engine->program = NULL;
+    return TN_OK;
+}
+
+static tn_status find_stored(tn_engine_loading *loading, uint32_t threads) {
+    tn_engine *engine = loading->engine;
+    const tn_device *cpu = tn_runtime_cpu(engine->runtime);
+    const char *fingerprint = cpu->fingerprint(cpu);
+    bool is_taken = false;
+    for (uint32_t i = 0; i < engine->contents.program_count && !is_taken; i++) {
+        const tn_program *program = engine->contents.programs[i];
+        if (strcmp(program->fingerprint, fingerprint) == 0 &&
+            (threads == 0 || program->threads == threads))
+            TN_TRY(try_program(loading, program, &is_taken));
+    }
+    return TN_OK;
+}
+
+static tn_status lower_again(tn_engine_loading *loading, uint32_t threads) {
+    tn_engine *engine = loading->engine;
+    tn_program *program = tn_arena_allocate(engine->arena, 1, sizeof(*program));
+    if (!program) return tn_fail_memory("a program");
+    TN_TRY(tn_runtime_load_companions(engine->runtime));
+    tn_cpu_pool_init(&engine->pool, threads);
+    const tn_lower_options options = {.threads = threads,
+                                      .no_timing = true,
+                                      .forced = tn_runtime_forced_kernels(engine->runtime),
+                                      .pool = &engine->pool};
+    TN_TRY(tn_lower(engine->graph, &loading->shapes.plan, loading->shapes.points, &options,
+                    engine->arena, program));
+    engine->program = program;
+    return take_kernels(loading);
+}
+
+tn_status tn_engine_choose_program(tn_engine_loading *loading, uint32_t threads) {
+    tn_engine *engine = loading->engine;
+    TN_TRY(find_stored(loading, threads));
+    if (engine->program) return TN_OK;
+    const uint32_t stored =
+        engine->contents.program_count ? engine->contents.programs[0]->threads : 0;
+    return lower_again(loading, threads ? threads : stored ? stored : tn_cpu_core_count());
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reshape: the inputs' shapes, and the values that decide shapes, against the declaration and the
+ * profile; then the state that was made for them, found again or made now. Finding one again takes
+ * no memory.
+ */
+#include "base/status.h"
+#include "run/context_private.h"
+
+#include <string.h>
+
+/* ----------------------------------------------------------------------------------------------
+ * checks */
+
+static tn_status check_profile(const tn_context *context, uint32_t input, const tn_shape *shape) {
+    const tn_plan_profile *profile = &context->engine->contents.profiles[input];
+    const char *name = context->engine->inputs[input].name;
+    char text[TN_SHAPE_TEXT_BYTES];
+    if (profile->is_free) return TN_OK;
+    if (shape->rank != profile->minimum.rank)
+        return tn_fail(TN_ERROR_SHAPE, "input '%s' has shape %s: expected rank %u", name,
+                       tn_shape_print(shape->rank, shape->extents, text, sizeof(text)),
+                       profile->minimum.rank);
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        if (shape->extents[i] >= profile->minimum.extents[i] &&
+            shape->extents[i] <= profile->maximum.extents[i])
+            continue;
+        return tn_fail(
+            TN_ERROR_RANGE,
+            "input '%s' has shape %s: axis %u is %lld, the plan was built for %lld to %lld", name,
+            tn_shape_print(shape->rank, shape->extents, text, sizeof(text)), i,
+            (long long)shape->extents[i], (long long)profile->minimum.extents[i],
+            (long long)profile->maximum.extents[i]);
+    }
+    return TN_OK;
+}
+
+tn_status tn_reshape_check_shape(const tn_context *context, uint32_t input, const tn_shape *shape) {
+    const tn_graph *graph = context->engine->graph;
+    const tn_graph_tensor *tensor = &graph->tensors[graph->inputs[input]];
+    char given[TN_SHAPE_TEXT_BYTES], declared[TN_SHAPE_TEXT_BYTES];
+    bool fits = !tensor->has_shape || tensor->shape.rank == shape->rank;
+    for (uint32_t i = 0; fits && tensor->has_shape && i < shape->rank; i++)
+        fits = tensor->shape.extents[i] < 0 || tensor->shape.extents[i] == shape->extents[i];
+    if (fits) return check_profile(context, input, shape);
+    return tn_fail(
+        TN_ERROR_SHAPE, "input '%s' has shape %s: expected %s", tensor->name,
+        tn_shape_print(shape->rank, shape->extents, given, sizeof(given)),
+        tn_shape_print(tensor->shape.rank, tensor->shape.extents, declared, sizeof(declared)));
+}
+
+/* Values are checked element by element where the profile has as many at all three points. */
+static tn_status check_value(const tn_context *context, uint32_t input, size_t count) {
+    const tn_plan_profile *profile = &context->engine->contents.profiles[input];
+    const tn_type type = context->engine->inputs[input].type;
+    if (!profile->minimum_value || !profile->maximum_value ||
+        !tn_shape_equal(&profile->minimum, &profile->maximum) ||
+        !tn_shape_equal(&profile->minimum, &context->inputs[input].shape))
+        return TN_OK;
+    for (size_t i = 0; i < count; i++) {
+        const double a = tn_element_get_f64(profile->minimum_value, type, i),
+                     b = tn_element_get_f64(profile->maximum_value, type, i),
+                     value = tn_element_get_f64(context->values[input], type, i);
+        const double low = a < b ? a : b, high = a < b ? b : a;
+        if (!(value < low || value > high)) continue;
+        return tn_fail(
+            TN_ERROR_RANGE,
+            "element %zu of the value of input '%s' is %g, the plan was built for %g to %g", i,
+            context->engine->inputs[input].name, value, low, high);
+    }
+    return TN_OK;
+}
+
+static tn_status gather_value(tn_context *context, uint32_t input) {
+    static const char nothing[64];
+    const tn_type type = context->engine->inputs[input].type;
+    size_t bytes;
+    TN_TRY(tn_format_bytes(TN_LINEAR, type, &context->inputs[input].shape, &bytes));
+    TN_TRY(tn_bindings_check_input(context, input, bytes));
+    context->values[input] = bytes > 0 ? context->inputs[input].data : nothing;
+    return check_value(context, input, bytes / tn_type_bytes(type));
+}
+
+tn_status tn_reshape_gather(tn_context *context) {
+    const tn_engine *engine = context->engine;
+    for (uint32_t i = 0; i < tn_engine_input_count(engine); i++) {
+        if (!context->inputs[i].has_shape)
+            return tn_fail(TN_ERROR_STATE, "the shape of input '%s' is not set",
+                           engine->inputs[i].name);
+        context->shapes[i] = context->inputs[i].shape;
+        context->values[i] = NULL;
+        if (engine->plan.is_value_input[i]) TN_TRY(gather_value(context, i));
+    }
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * the cache of states */
+
+static bool state_fits(const tn_context *context, const tn_shape_state *state) {
+    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+        if (!tn_shape_equal(&state->shapes[i], &context->shapes[i])) return false;
+        if (state->value_bytes[i] &&
+            memcmp(context->values[i], state->values[i], state->value_bytes[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
+static tn_status add_state(tn_context *context) {
+    tn_shape_state *state;
+    int slot = 0;
+    for (int i = 0; i < TN_SHAPE_STATES; i++) {
+        if (!context->states[i]) {
+            slot = i;
+            break;
+        }
+        if (context->states[i]->last_used < context->states[slot]->last_used) slot = i;
+    }
+    TN_TRY(tn_inference_run(&context->inference, context->shapes, context->values));
+    TN_TRY(tn_shape_state_create(context, &state));
+    tn_shape_state_destroy(context->states[slot]);
+    context->states[slot] = state;
+    context->current = state;
+    return TN_OK;
+}
+
+/* Until the kernels know of another state, none is current. */
+static tn_status find_state(tn_context *context) {
+    tn_shape_state *before = context->current;
+    context->current = NULL;
+    for (int i = 0; i < TN_SHAPE_STATES; i++) {
+        tn_shape_state *state = context->states[i];
+        if (!state || !state_fits(context, state)) continue;
+        context->statistics.shape_cache_hits++;
+        if (state != before) TN_TRY(tn_shape_state_reshape(context, state));
+        context->current = state;
+        return TN_OK;
+    }
+    return add_state(context);
+}
+
+tn_status tn_context_reshape(tn_context *context) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    context->are_shapes_set = context->are_bindings_set = false;
+    TN_TRY(tn_reshape_gather(context));
+    context->statistics.reshapes++;
+    if (!context->dynamic) {
+        TN_TRY(find_state(context));
+        context->current->last_used = context->statistics.reshapes;
+        for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++)
+            context->current->outputs[i].tensor.data = NULL; /* until a run */
+    }
+    context->are_shapes_set = true;
+    return TN_OK;
+}
+
+bool tn_reshape_is_stale(const tn_context *context) {
+    const tn_shape_state *state = context->current;
+    if (!context->engine->has_value_inputs || !state) return false;
+    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+        const tn_input_binding *binding = &context->inputs[i];
+        if (state->value_bytes[i] &&
+            (!binding->data || binding->bytes < state->value_bytes[i] ||
+             memcmp(binding->data, state->values[i], state->value_bytes[i]) != 0))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The memory of a shape state: one arena for the values that lie in it and for the workspaces, by
+ * the steps of the walk between which each is needed. Which values these are is
+ * shape_state_places.c's matter, the offsets are found by src/build/memory_plan.c.
+ */
+#include "base/status.h"
+#include "build/memory_plan.h"
+#include "run/context_private.h"
+
+static uint32_t root_of(const tn_shape_state *state, uint32_t value) {
+    while (state->places[value].root != value)
+        value = state->places[value].root;
+    return value;
+}
+
+typedef struct lifetimes {
+    tn_memory_buffer *buffers;
+    uint32_t *buffer_of; /* by value: index + 1 */
+    size_t count;
+} lifetimes;
+
+static void use_value(lifetimes *all, const tn_shape_state *state, uint32_t value, uint32_t at) {
+    if (value == TN_NO_VALUE) return;
+    const uint32_t root = root_of(state, value);
+    if (state->places[root].kind != TN_PLACE_ARENA) return;
+    if (!all->buffer_of[root]) {
+        const size_t bytes = (size_t)state->tensors[root].tensor.bytes;
+        all->buffers[all->count++] =
+            (tn_memory_buffer){.bytes = bytes ? bytes : 64, .first = at, .last = at};
+        all->buffer_of[root] = (uint32_t)all->count;
+    }
+    tn_memory_buffer *buffer = &all->buffers[all->buffer_of[root] - 1];
+    if (buffer->last < at) buffer->last = at;
+}
+
+static void gather_lifetimes(const tn_context *context, tn_shape_state *state, lifetimes *all) {
+    const tn_program *program = context->engine->program;
+    for (uint32_t i = 0; i < state->walk_count; i++) {
+        const tn_program_step *step = &program->steps[state->walk_steps[i]];
+        for (uint32_t k = 0; k < step->input_count; k++)
+            use_value(all, state, step->inputs[k], i);
+        for (uint32_t k = 0; k < step->operand_count; k++)
+            use_value(all, state, step->operands[k], i);
+        for (uint32_t k = 0; k < step->output_count; k++)
+            use_value(all, state, step->outputs[k], i);
+    }
+    for (uint32_t i = 0; i < state->copy_count; i++)
+        use_value(all, state, state->copies[i].value, state->walk_count);
+}
+
+static tn_status plan_memory(tn_context *context, tn_shape_state *state) {
+    const uint32_t values = context->engine->program->value_count;
+    lifetimes all = {0};
+    all.buffers = tn_arena_allocate(state->arena, (size_t)values + state->walk_count + 1,
+                                    sizeof(*all.buffers));
+    all.buffer_of = tn_arena_allocate(state->arena, (size_t)values + 1, sizeof(*all.buffer_of));
+    if (!all.buffers || !all.buffer_of) return tn_fail_memory("a memory plan");
+    gather_lifetimes(context, state, &all);
+    const size_t value_buffers = all.count;
+    for (uint32_t i = 0; i < state->walk_count; i++) {
+        if (state->workspace_bytes[i])
+            all.buffers[all.count++] = (tn_memory_buffer){
+                .bytes = (size_t)state->workspace_bytes[i], .first = i, .last = i};
+    }
+    TN_TRY(
+        tn_memory_plan_make(&context->allocator, all.buffers, all.count, 64, &state->memory_bytes));
+    for (uint32_t v = 0; v < values; v++) {
+        if (all.buffer_of[v]) state->places[v].offset = all.buffers[all.buffer_of[v] - 1].offset;
+    }
+    size_t at = value_buffers;
+    for (uint32_t i = 0; i < state->walk_count; i++) {
+        if (state->workspace_bytes[i]) state->workspaces[i] = all.buffers[at++].offset;
+    }
+    return TN_OK;
+}
+
+/* Every value gets its root's place, and those in the callers' memory are listed. */
+static void settle_places(const tn_context *context, tn_shape_state *state) {
+    for (uint32_t v = 0; v < context->engine->program->value_count; v++) {
+        const uint32_t root = root_of(state, v);
+        tn_value_place *place = &state->places[v];
+        *place = state->places[root];
+        place->root = root;
+        if (place->kind == TN_PLACE_INPUT || place->kind == TN_PLACE_OUTPUT)
+            state->patches[state->patch_count++] = v;
+    }
+}
+
+tn_status tn_shape_state_plan(tn_context *context, tn_shape_state *state) {
+    TN_TRY(plan_memory(context, state));
+    settle_places(context, state);
+    state->is_placed = true;
+    return TN_OK;
+}
