@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs every case of every registered operator: by the reference, then by each kernel (pinned),
+ * with the inputs after the first as constants and as network inputs, with one thread and two,
+ * twice in a row; outputs lie between guard zones. A kernel that does not take a case is passed
+ * over. `tenon-conformance [OPERATOR]`; libraries in TENON_PLUGIN_PATH are loaded first. The last
+ * line is "N passed, N failed".
+ */
+#include "base/status.h"
+#include "case.h"
+#include "plugin/runtime.h"
+#include <tenon/tenon.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GUARD 256
+
+typedef struct suite {
+    tn_runtime *runtime;
+    tn_arena *arena; /* of the lists */
+    const tn_operator *operators[4096];
+    size_t operator_count;
+    const tn_kernel *kernels[4096];
+    size_t kernel_count;
+    size_t passed, failed;
+} suite;
+
+/* What one way of running a case gave: the outputs, copied. */
+typedef struct outcome {
+    uint32_t count;
+    tn_type types[16];
+    tn_shape shapes[16];
+    void *data[16];
+    size_t bytes[16];
+    char kernel[128];
+} outcome;
+
+static void outcome_free(outcome *result) {
+    for (uint32_t i = 0; i < result->count; i++)
+        free(result->data[i]);
+    result->count = 0;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * one run */
+
+typedef struct way {
+    const char *pin; /* "Op=kernel", or null */
+    bool is_reference, are_constant;
+    uint32_t threads;
+} way;
+
+static bool is_constant_input(const tn_operator *op, const tn_case *c, uint32_t index,
+                              const way *w) {
+    const tn_port *port = &op->inputs[c->inputs[index].port];
+    return (port->flags & TN_PORT_VALUE_NEEDED) || (w->are_constant && index > 0);
+}
+
+static tn_status make_graph(const suite *s, const tn_operator *op, const tn_case *c, const way *w,
+                            tn_graph **out_graph) {
+    tn_tensor_id inputs[64], outputs[64];
+    tn_graph *graph;
+    uint32_t count = 0;
+    TN_TRY(tn_graph_create(s->runtime, "case", &graph));
+    tn_status status = TN_OK;
+    for (uint32_t port = 0; port < op->input_count; port++) {
+        bool is_given = false;
+        for (uint32_t i = 0; status == TN_OK && i < c->input_count && count < 64; i++) {
+            const tn_case_input *input = &c->inputs[i];
+            char name[32];
+            if (input->port != port) continue;
+            is_given = true;
+            snprintf(name, sizeof(name), "in%u", i);
+            status = is_constant_input(op, c, i, w)
+                         ? tn_graph_add_constant(graph, name, input->type, input->shape.rank,
+                                                 input->shape.extents, input->data, input->bytes,
+                                                 &inputs[count++])
+                         : tn_graph_add_input(graph, name, input->type, input->shape.rank,
+                                              input->shape.extents, NULL, &inputs[count++]);
+        }
+        if (!is_given && !(op->inputs[port].flags & TN_PORT_VARIADIC))
+            inputs[count++] = TN_NO_TENSOR;
+    }
+    uint32_t wanted = 0;
+    while (wanted < op->output_count &&
+           !(op->outputs[wanted].flags & (TN_PORT_OPTIONAL | TN_PORT_VARIADIC)))
+        wanted++;
+    if (wanted == 0) wanted = 1;
+    const tn_node_description node = {.size = sizeof(node),
+                                      .version = op->since_version,
+                                      .domain = op->domain,
+                                      .op = op->name,
+                                      .name = "node",
+                                      .input_count = count,
+                                      .output_count = wanted,
+                                      .inputs = inputs,
+                                      .attribute_count = c->attribute_count,
+                                      .attributes = c->attributes};
+    if (status == TN_OK) status = tn_graph_add_node(graph, &node, outputs);
+    for (uint32_t i = 0; status == TN_OK && i < wanted; i++)
+        status = tn_graph_add_output(graph, outputs[i], NULL);
+    if (status != TN_OK) {
+        tn_graph_destroy(graph);
+        return status;
+    }
+    *out_graph = graph;
+    return TN_OK;
+}
+
+static tn_status bind_inputs(tn_context *context, tn_engine *engine, const tn_case *c) {
+    for (uint32_t i = 0; i < tn_engine_input_count(engine); i++) {
+        const tn_case_input *input = &c->inputs[atoi(tn_engine_input(engine, i)->name + 2)];
+        TN_TRY(tn_context_bind_input(context, i, input->data, input->bytes));
+    }
+    return TN_OK;
+}
+
+/* Outputs in guarded memory, all bytes of which are the guard's before. */
+static tn_status guarded_run(tn_context *context, uint32_t output_count, char **guarded) {
+    TN_TRY(tn_context_reshape(context));
+    for (uint32_t i = 0; i < output_count; i++) {
+        const tn_tensor *output;
+        tn_status status = tn_context_output(context, i, &output);
+        if (status == TN_ERROR_STATE) continue; /* sized by run */
+        TN_TRY(status);
+        guarded[i] = aligned_alloc(64, (output->bytes + 2 * GUARD + 63) / 64 * 64);
+        if (!guarded[i]) return tn_fail_memory("a guarded output");
+        memset(guarded[i], 0xA5, output->bytes + 2 * GUARD);
+        TN_TRY(tn_context_bind_output(context, i, guarded[i] + GUARD, output->bytes));
+    }
+    return tn_context_run(context);
+}
+
+static tn_status check_guard(const char *guarded, size_t bytes, uint32_t index) {
+    for (size_t i = 0; i < GUARD; i++) {
+        if ((unsigned char)guarded[i] != 0xA5 || (unsigned char)guarded[GUARD + bytes + i] != 0xA5)
+            return tn_fail(TN_ERROR_PLUGIN, "output %u was written outside its %zu bytes", index,
+                           bytes);
+    }
+    return TN_OK;
+}
+
+static tn_status keep_outputs(tn_context *context, uint32_t count, char **guarded, outcome *out) {
+    for (uint32_t i = 0; i < count; i++) {
+        const tn_tensor *tensor;
+        TN_TRY(tn_context_output(context, i, &tensor));
+        if (guarded[i]) TN_TRY(check_guard(guarded[i], (size_t)tensor->bytes, i));
+        out->types[i] = tensor->type;
+        TN_TRY(tn_shape_set(&out->shapes[i], tensor->rank, tensor->shape));
+        out->bytes[i] = (size_t)tensor->bytes;
+        out->data[i] = malloc(tensor->bytes ? tensor->bytes : 1);
+        if (!out->data[i]) return tn_fail_memory("an output's copy");
+        if (tensor->bytes) memcpy(out->data[i], tensor->data, tensor->bytes);
+        out->count = i + 1;
+    }
+    return TN_OK;
+}
+
+static tn_status run_engine(tn_engine *engine, const tn_case *c, outcome *out) {
+    tn_context *context;
+    char *guarded[16] = {0};
+    const uint32_t count = tn_engine_output_count(engine);
+    if (count > 16) return tn_fail(TN_ERROR_UNSUPPORTED, "more than 16 outputs");
+    TN_TRY(tn_context_create(engine, &context));
+    tn_status status = bind_inputs(context, engine, c);
+    if (status == TN_OK) status = guarded_run(context, count, guarded);
+    if (status == TN_OK) status = tn_context_run(context); /* the second run must give the same */
+    if (status == TN_OK) status = keep_outputs(context, count, guarded, out);
+    tn_context_destroy(context);
+    for (uint32_t i = 0; i < count; i++)
+        free(guarded[i]);
+    return status;
+}
+
+/* The kernel that the plan chose for the only node, from the engine's report. */
+static void note_kernel(tn_engine *engine, outcome *out) {
+    const char *at = strstr(tn_engine_report(engine), "\"kernel\": \"");
+    snprintf(out->kernel, sizeof(out->kernel), "%.*s", at ? (int)strcspn(at + 11, "\"") : 0,
+             at ? at + 11 : "");
+}
+
+static tn_status run_case(const suite *s, const tn_operator *op, const tn_case *c, const way *w,
+                          outcome *out) {
+    tn_graph *graph = NULL;
+    tn_plan *plan = NULL;
+    tn_engine *engine = NULL;
+    uint64_t bytes;
+    const tn_builder_options options = {.size = sizeof(options),
+                                        .threads = w->threads,
+                                        .force_kernel = w->pin,
+                                        .flags = TN_BUILD_NO_TIMING |
+                                                 (w->is_reference ? TN_BUILD_REFERENCE : 0u)};
+    TN_TRY(make_graph(s, op, c, w, &graph));
+    tn_status status = tn_build(graph, &options, &plan);
+    if (status == TN_OK) {
+        const void *data = tn_plan_bytes(plan, &bytes);
+        status = tn_engine_load_bytes(s->runtime, data, bytes, NULL, &engine);
+    }
+    if (status == TN_OK) note_kernel(engine, out);
+    if (status == TN_OK) status = run_engine(engine, c, out);
+    tn_engine_release(engine);
+    tn_plan_destroy(plan);
+    tn_graph_destroy(graph);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * comparing */
+
+static double tolerance_of(tn_type type) {
+    return type == TN_F64 ? 1e-9 : type == TN_F16 ? 2e-3 : type == TN_BF16 ? 2e-2 : 1e-4;
+}
+
+static bool outcomes_equal(const outcome *wanted, const outcome *found, char *why, size_t bytes) {
+    for (uint32_t i = 0; i < wanted->count; i++) {
+        if (found->types[i] != wanted->types[i] ||
+            !tn_shape_equal(&found->shapes[i], &wanted->shapes[i])) {
+            snprintf(why, bytes, "output %u has another type or shape", i);
+            return false;
+        }
+        const bool is_float = tn_type_is_float(wanted->types[i]);
+        const double rtol = tolerance_of(wanted->types[i]);
+        const size_t count = wanted->bytes[i] / tn_type_bytes(wanted->types[i]);
+        double largest = 1e-6;
+        for (size_t k = 0; is_float && k < count; k++) {
+            const double value = fabs(tn_element_get_f64(wanted->data[i], wanted->types[i], k));
+            largest = value > largest && isfinite(value) ? value : largest;
+        }
+        for (size_t k = 0; k < count; k++) {
+            const double a = tn_element_get_f64(wanted->data[i], wanted->types[i], k);
+            const double b = tn_element_get_f64(found->data[i], found->types[i], k);
+            const bool is_near = a == b || (isnan(a) && isnan(b)) ||
+                                 (is_float && fabs(a - b) <= rtol * fabs(a) + rtol * 0.1 * largest);
+            if (!is_near) {
+                snprintf(why, bytes, "output %u, element %zu is %.9g, expected %.9g", i, k, b, a);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void verdict(suite *s, bool is_passed, const tn_operator *op, const char *text, const way *w,
+                    const char *why) {
+    s->passed += is_passed;
+    s->failed += !is_passed;
+    if (!is_passed)
+        printf("FAIL %s version %u, %s, %s, %u threads: case \"%s\": %s\n", op->name,
+               op->since_version,
+               w->pin            ? w->pin
+               : w->is_reference ? "reference"
+                                 : "default",
+               w->are_constant ? "constants" : "inputs", w->threads, text, why);
+}
+
+static void check_way(suite *s, const tn_operator *op, const char *text, const tn_case *c,
+                      const way *w, const char *wanted_kernel, const outcome *expected) {
+    outcome found = {0};
+    char why[400] = "";
+    const tn_status status = run_case(s, op, c, w, &found);
+    if (status != TN_OK)
+        snprintf(why, sizeof(why), "%s: %s", tn_last_error()->where, tn_last_error()->message);
+    const bool is_other =
+        status == TN_OK && wanted_kernel && strcmp(found.kernel, wanted_kernel) != 0;
+    if (!is_other) /* the pinned kernel does not take this case */
+        verdict(s, status == TN_OK && outcomes_equal(expected, &found, why, sizeof(why)), op, text,
+                w, why);
+    outcome_free(&found);
+}
+
+static void check_case(suite *s, const tn_operator *op, const char *text) {
+    tn_arena *arena = NULL;
+    tn_case c;
+    outcome expected = {0};
+    const way reference = {.is_reference = true, .threads = 1};
+    tn_status status = tn_arena_create(tn_allocator_default(), &arena);
+    if (status == TN_OK) status = tn_case_read(arena, op, text, &c);
+    if (status == TN_OK) status = run_case(s, op, &c, &reference, &expected);
+    if (status != TN_OK) {
+        verdict(s, false, op, text, &reference, tn_last_error()->message);
+    } else {
+        s->passed++;
+        for (int constant = 0; constant < 2; constant++) {
+            const way plain = {.are_constant = constant, .threads = 1};
+            check_way(s, op, text, &c, &plain, NULL, &expected);
+            for (size_t k = 0; k < s->kernel_count; k++) {
+                char pin[256];
+                if (strcmp(s->kernels[k]->op, op->name) != 0 ||
+                    strcmp(s->kernels[k]->domain, op->domain) != 0)
+                    continue;
+                snprintf(pin, sizeof(pin), "%s=%s", op->name, s->kernels[k]->name);
+                for (uint32_t threads = 1; threads <= 2; threads++) {
+                    const way w = {.pin = pin, .are_constant = constant, .threads = threads};
+                    check_way(s, op, text, &c, &w, s->kernels[k]->name, &expected);
+                }
+            }
+        }
+    }
+    outcome_free(&expected);
+    tn_arena_destroy(arena);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * all */
+
+static bool note_operator(void *user, const tn_operator *op, const tn_library_info *library) {
+    suite *s = user;
+    (void)library;
+    s->operators[s->operator_count++] = op;
+    return s->operator_count < 4096;
+}
+
+static bool note_kernel_table(void *user, const tn_kernel *kernel, const tn_library_info *library) {
+    suite *s = user;
+    (void)library;
+    if (!kernel->requires_features ||
+        tn_runtime_has_features(s->runtime, kernel->requires_features))
+        s->kernels[s->kernel_count++] = kernel;
+    return s->kernel_count < 4096;
+}
+
+int main(int argc, char **argv) {
+    static suite s;
+    if (tn_runtime_create(NULL, &s.runtime) != TN_OK ||
+        tn_runtime_load_companions(s.runtime) != TN_OK) {
+        fprintf(stderr, "conformance: %s\n", tn_last_error()->message);
+        return 1;
+    }
+    const char *folder = getenv("TENON_PLUGIN_PATH");
+    if (folder && folder[0] && tn_runtime_load_directory(s.runtime, folder) != TN_OK) {
+        fprintf(stderr, "conformance: %s: %s\n", folder, tn_last_error()->message);
+        return 1;
+    }
+    tn_runtime_visit_operators(s.runtime, note_operator, &s);
+    tn_runtime_visit_kernels(s.runtime, note_kernel_table, &s);
+    size_t without = 0;
+    for (size_t i = 0; i < s.operator_count; i++) {
+        const tn_operator *op = s.operators[i];
+        if (argc > 1 && strcmp(op->name, argv[1]) != 0) continue;
+        without += op->case_count == 0;
+        for (uint64_t k = 0; k < op->case_count; k++)
+            check_case(&s, op, op->cases[k]);
+    }
+    printf("%zu operators, %zu kernels; %zu operators without cases\n", s.operator_count,
+           s.kernel_count, without);
+    printf("%zu passed, %zu failed\n", s.passed, s.failed);
+    tn_runtime_release(s.runtime);
+    return s.failed != 0;
+}
