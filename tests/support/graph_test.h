@@ -54,10 +54,12 @@ static inline int graph_test_teardown(void **state) {
 /* Both parts of the last error; null: whatever it is. */
 static inline void assert_error(const char *message_part, const char *where_part) {
     const tn_error *error = tn_last_error();
-    if (message_part && !strstr(error->message, message_part))
-        fail_msg("'%s' is not in the message '%s'", message_part, error->message);
-    if (where_part && !strstr(error->where, where_part))
-        fail_msg("'%s' is not in the place '%s'", where_part, error->where);
+    const char *message = error->message ? error->message : "";
+    const char *where = error->where ? error->where : "";
+    if (message_part && !strstr(message, message_part))
+        fail_msg("'%s' is not in the message '%s'", message_part, message);
+    if (where_part && !strstr(where, where_part))
+        fail_msg("'%s' is not in the place '%s'", where_part, where);
 }
 
 static inline tn_tensor_id add_input(tn_graph *graph, const char *name, tn_type type, uint32_t rank,
