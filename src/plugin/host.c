@@ -88,14 +88,14 @@ static tn_status registering(const tn_host *host, tn_library *library,
 
 static tn_status host_register_operator(const tn_host *host, tn_library *library,
                                         const tn_operator *op) {
-    tn_loaded_library *loaded;
+    tn_loaded_library *loaded = NULL;
     TN_TRY(registering(host, library, &loaded));
     return tn_registry_add_operator(runtime_of(host)->registry, loaded, op);
 }
 
 static tn_status host_register_kernel(const tn_host *host, tn_library *library,
                                       const tn_kernel *kernel) {
-    tn_loaded_library *loaded;
+    tn_loaded_library *loaded = NULL;
     TN_TRY(registering(host, library, &loaded));
     return tn_registry_add_kernel(runtime_of(host)->registry, loaded, kernel);
 }

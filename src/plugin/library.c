@@ -168,7 +168,7 @@ static tn_status open_entry(const char *path, tn_library_entry *out_entry) {
 
 static tn_status start(tn_runtime *runtime, tn_library_entry entry, const char *path, uint64_t hash,
                        tn_loaded_library **out_library) {
-    tn_loaded_library *library;
+    tn_loaded_library *library = NULL;
     TN_TRY(make(runtime, path, hash, &library));
     library->table = entry(tn_runtime_host(runtime));
     tn_status status = TN_OK;
@@ -193,7 +193,7 @@ static tn_status load_locked(tn_runtime *runtime, const char *path, uint64_t has
         *out_library = library;
         return TN_OK;
     }
-    tn_library_entry entry;
+    tn_library_entry entry = NULL;
     TN_TRY(open_entry(path, &entry));
     TN_TRY(start(runtime, entry, path, hash, &library));
     tn_status status = tn_runtime_add_loaded(runtime, library);
