@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: tenon inspect MODEL.onnx|PLAN [--json] [options]\n"
@@ -12,7 +13,7 @@ static const char help[] =
     "  a model: the same of the plan that it would become (needs its plugins: -p, --plugin LIB.so, "
     "-s, --shape ...)\n"
     "      --json          the whole as one JSON document\n"
-    "      --html FILE     the document as a page\n"
+    "      --html FILE     the document as a page; --dot FILE: the nodes and tensors for Graphviz\n"
     "example: tenon inspect net.plan --json\n";
 
 static bool is_plan(const char *path) {
@@ -20,34 +21,119 @@ static bool is_plan(const char *path) {
     return length < 5 || strcmp(path + length - 5, ".onnx") != 0;
 }
 
-/* JSON as lines that a person reads: one object of an array a line, quotes and braces left out. */
-static void print_plain(const char *json) {
-    int depth = 0;
-    bool in_text = false;
-    for (const char *at = json; *at; at++) {
-        if (*at == '"' && (at == json || at[-1] != '\\')) {
-            in_text = !in_text;
-            continue;
-        }
-        if (!in_text && (*at == '{' || *at == '[')) {
-            depth++;
-            if (depth <= 3 && *at == '{' && depth > 1) printf("\n%*s", (depth - 2) * 2, "");
-            continue;
-        }
-        if (!in_text && (*at == '}' || *at == ']')) {
-            depth--;
-            continue;
-        }
-        if (!in_text && depth == 1 && *at == ',') {
-            printf("\n");
-            continue;
-        }
-        if (*at == '\n' || (!in_text && depth == 1 && *at == ' ' && at > json && at[-1] == ','))
-            continue;
-        putchar(*at);
+/* One line of the document without quotes and the braces around it; brackets that do not close in
+ * it are left out. */
+static void print_line(const char *line, size_t length) {
+    size_t from = strspn(line, " "), open[64], depth = 0;
+    char *text = malloc(length + 1);
+    bool *is_hidden = calloc(length + 1, sizeof(*is_hidden));
+    if (!text || !is_hidden) {
+        free(text);
+        free(is_hidden);
+        return;
     }
-    printf("\n");
+    bool in_text = false;
+    for (size_t i = from; i < length; i++) {
+        const char c = line[i];
+        in_text ^= c == '"' && line[i - 1] != '\\';
+        is_hidden[i] = c == '"' || (!in_text && (c == '{' || c == '}'));
+        if (!in_text && c == '[' && depth < 64) open[depth++] = i;
+        if (!in_text && c == ']') {
+            is_hidden[i] = depth == 0;
+            depth -= depth > 0;
+        }
+    }
+    while (depth > 0)
+        is_hidden[open[--depth]] = true;
+    size_t count = 0;
+    for (size_t i = from; i < length; i++) {
+        if (!is_hidden[i]) text[count++] = line[i];
+    }
+    while (count && (text[count - 1] == ',' || text[count - 1] == ' '))
+        count--;
+    if (count) printf("%*s%.*s\n", from > 2 ? (int)from - 2 : 0, "", (int)count, text);
+    free(is_hidden);
+    free(text);
 }
+
+static void print_plain(const char *json) {
+    while (*json) {
+        const size_t length = strcspn(json, "\n");
+        print_line(json, length);
+        json += length + (json[length] == '\n');
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * graphviz */
+
+/* The texts of an array that follows `key` in a line of the document, one call of `visit` each. */
+static void each_text(const char *line, size_t length, const char *key,
+                      void (*visit)(void *user, const char *text, size_t bytes), void *user) {
+    const char *end = line + length, *at = strstr(line, key);
+    if (!at || at >= end) return;
+    at += strlen(key);
+    while (at < end && *at != ']') {
+        const char *quote = memchr(at, '"', (size_t)(end - at)),
+                   *close = memchr(at, ']', (size_t)(end - at));
+        if (!quote || (close && close < quote)) return;
+        const char *stop = quote + 1;
+        while (stop < end && (*stop != '"' || stop[-1] == '\\'))
+            stop++;
+        visit(user, quote + 1, (size_t)(stop - quote - 1));
+        at = stop + 1;
+    }
+}
+
+typedef struct dot_node {
+    FILE *file;
+    size_t index;
+} dot_node;
+
+static void edge_in(void *user, const char *text, size_t bytes) {
+    const dot_node *node = user;
+    fprintf(node->file, "  \"t:%.*s\" -> n%zu;\n", (int)bytes, text, node->index);
+}
+static void edge_out(void *user, const char *text, size_t bytes) {
+    const dot_node *node = user;
+    fprintf(node->file, "  n%zu -> \"t:%.*s\";\n  \"t:%.*s\" [label=\"%.*s\", shape=plaintext];\n",
+            node->index, (int)bytes, text, (int)bytes, text, (int)bytes, text);
+}
+
+/* The operator's name of a node's line. */
+static void operator_of(const char *line, char *name, size_t bytes) {
+    const char *at = strstr(line, "\"op\": \"");
+    snprintf(name, bytes, "%.*s", at ? (int)strcspn(at + 7, "\"") : 1, at ? at + 7 : "?");
+}
+
+/* The nodes and tensors of the document, as Graphviz takes them. */
+static int write_dot(const char *path, const char *json) {
+    char *text = NULL;
+    size_t bytes = 0;
+    dot_node node = {.file = open_memstream(&text, &bytes)};
+    if (!node.file) return cli_fault("no memory for the graph");
+    fprintf(node.file, "digraph tenon {\n  node [shape=box, fontname=\"sans-serif\"];\n");
+    const char *line = strstr(json, "\"nodes\": [");
+    for (line = line ? strchr(line, '\n') : NULL; line && strncmp(line + 1, "    {", 5) == 0;
+         node.index++) {
+        const size_t length = strcspn(++line, "\n");
+        char name[128];
+        operator_of(line, name, sizeof(name));
+        fprintf(node.file, "  n%zu [label=\"%s\", style=filled, fillcolor=\"#eef3f9\"];\n",
+                node.index, name);
+        each_text(line, length, "\"inputs\": [", edge_in, &node);
+        each_text(line, length, "\"outputs\": [", edge_out, &node);
+        line = strchr(line, '\n');
+    }
+    fprintf(node.file, "}\n");
+    fclose(node.file);
+    const bool is_written = text && whole_file_write(path, NULL, 0, text, bytes);
+    free(text);
+    return is_written ? EXIT_DONE : EXIT_FAULT;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * page */
 
 static int write_page(const char *path, const char *title, const char *json) {
     static const char head[] =
@@ -73,6 +159,7 @@ static int write_page(const char *path, const char *title, const char *json) {
 }
 
 static int show(const cli_options *options, const char *name, const char *json) {
+    if (options->dot) return write_dot(options->dot, json);
     if (options->html) return write_page(options->html, name, json);
     if (options->json)
         fputs(json, stdout);
@@ -89,18 +176,28 @@ static int inspect_plan(tn_runtime *runtime, const cli_options *options, const c
     return code;
 }
 
+/* A model is built into a plan that is forgotten again. */
 static int inspect_model(tn_runtime *runtime, const cli_options *options, const char *path) {
     int code = EXIT_FAULT;
+    char name[] = "/tmp/tenon-inspect-XXXXXX";
     tn_plan *plan = session_build(runtime, path, options, &code);
     if (!plan) return code;
-    code = show(options, path, tn_plan_report(plan));
+    const int descriptor = mkstemp(name);
+    if (descriptor < 0) {
+        code = cli_fault("cannot create a temporary file");
+    } else {
+        close(descriptor);
+        code = tn_plan_save(plan, name) == TN_OK ? inspect_plan(runtime, options, name)
+                                                 : cli_fail(name);
+        unlink(name);
+    }
     tn_plan_destroy(plan);
     return code;
 }
 
 int command_inspect(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPstjHv", &options);
+    int code = cli_options_read(argc, argv, "pPstjHDv", &options);
     options.no_timing = true;
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);

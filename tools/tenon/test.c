@@ -53,16 +53,16 @@ static bool bind_files(tn_engine *engine, tn_context *context, const test_run *r
         char path[4200];
         snprintf(path, sizeof(path), "%s/input_%u.pb", set, i);
         if (!exists(path)) {
-            snprintf(out->why, sizeof(out->why), "there is no %s for input '%s'", path,
+            snprintf(out->why, sizeof(out->why), "there is no %.500s for input '%s'", path,
                      tn_engine_input(engine, i)->name);
             return false;
         }
         if (!tensor_file_read(path, run->options, -1, NULL, &tensors[i])) {
-            snprintf(out->why, sizeof(out->why), "cannot read %s", path);
+            snprintf(out->why, sizeof(out->why), "cannot read %.600s", path);
             return false;
         }
         if (tensors[i].type != tn_engine_input(engine, i)->type) {
-            snprintf(out->why, sizeof(out->why), "%s holds %s, input '%s' takes %s", path,
+            snprintf(out->why, sizeof(out->why), "%.400s holds %s, input '%s' takes %s", path,
                      type_name(tensors[i].type), tn_engine_input(engine, i)->name,
                      type_name(tn_engine_input(engine, i)->type));
             return false;
@@ -83,7 +83,7 @@ static bool compare_files(tn_engine *engine, tn_context *context, const test_run
         snprintf(path, sizeof(path), "%s/output_%u.pb", set, i);
         if (tn_context_output(context, i, &found) != TN_OK) return fail_last(out);
         if (!exists(path) || !tensor_file_read(path, run->options, -1, NULL, &expected)) {
-            snprintf(out->why, sizeof(out->why), "cannot read %s", path);
+            snprintf(out->why, sizeof(out->why), "cannot read %.600s", path);
             return false;
         }
         const bool is_equal = compare_tensors(tn_engine_output(engine, i)->name, &expected, found,
