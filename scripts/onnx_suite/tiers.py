@@ -30,10 +30,12 @@ TYPES = frozenset((
     onnx.TensorProto.INT64, onnx.TensorProto.UINT8, onnx.TensorProto.UINT16, onnx.TensorProto.UINT32,
     onnx.TensorProto.UINT64, onnx.TensorProto.BOOL))
 
+# Operators of strings that also have cases without strings, and operators of pictures' files.
+NOT_OF_TENSORS = frozenset(("ImageDecoder", "TfIdfVectorizer"))
+
 # Operators whose cases have no fixed result.
 RANDOM = frozenset("Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike".split())
 RANDOM_CASES = ("test_bernoulli", "test_training_dropout_default", "test_training_dropout_mask")
-IMAGE_CODECS = frozenset(("ImageDecoder",))
 
 
 def has_random_output(name):
@@ -87,7 +89,7 @@ class Facts:
 def is_core(name, facts):
     return (not facts.has_other_values and facts.types <= TYPES and not has_random_output(name)
             and all(domain == "" for domain, _ in facts.operators)
-            and not any(op.startswith(("Sequence", "Optional")) or op in IMAGE_CODECS or op in RANDOM
+            and not any(op.startswith(("Sequence", "Optional")) or op in NOT_OF_TENSORS or op in RANDOM
                         for _, op in facts.operators))
 
 
