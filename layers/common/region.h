@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Boxes of elements that are copied from one tensor to another with strides of their own on both
+ * sides: what operators that only move data (Concat, Slice, Expand, Transpose) come down to.
+ * Elements are bytes: 1, 2, 4 or 8 of them.
+ */
+#ifndef TN_LAYERS_REGION_H
+#define TN_LAYERS_REGION_H
+
+#include <tenon/plugin.h>
+
+/* Strides count elements; a source may be repeated (stride 0) or walked backwards. */
+typedef struct tn_region {
+    uint32_t rank;
+    size_t element_bytes;
+    int64_t extents[TN_MAX_RANK], to_strides[TN_MAX_RANK], from_strides[TN_MAX_RANK];
+} tn_region;
+
+/* Row-major strides of a shape. */
+void tn_region_strides(uint32_t rank, const int64_t *shape, int64_t *out_strides);
+/* A whole tensor of this shape, row-major on both sides. */
+void tn_region_init(tn_region *region, uint32_t rank, const int64_t *shape, tn_type type);
+/* Takes out axes of one element and joins axes that both sides walk as one. At least one axis is
+ * left. False when there are no elements. */
+bool tn_region_simplify(tn_region *region);
+
+/* How a region is copied; the status is for those that use threads. */
+typedef tn_status (*tn_region_mover)(tn_call *call, const tn_region *region, void *to,
+                                     const void *from);
+/* On the calling thread; never fails. */
+tn_status tn_region_copy(tn_call *call, const tn_region *region, void *to, const void *from);
+/* On the engine's threads. [called: run] */
+tn_status tn_region_copy_parallel(tn_call *call, const tn_region *region, void *to,
+                                  const void *from);
+
+/* The kernel table of an operator that moves data: any type, linear. */
+#define TN_REGION_KERNEL(operator_name, kernel_run)                                                \
+    {                                                                                              \
+        .size = sizeof(tn_kernel), .revision = 1, .domain = "", .op = operator_name,               \
+        .device = "cpu", .name = "runs", .doc = "Runs of elements copied on all threads.",         \
+        .traits = TN_KERNEL_DETERMINISTIC, .run = kernel_run,                                      \
+    }
+
+#endif

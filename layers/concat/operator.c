@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Concat: tensors one after the other along an axis; they agree in all other extents. */
+#include "common/element.h"
+#include "common/infer.h"
+#include "common/layer.h"
+#include "common/region.h"
+
+typedef struct concat_params {
+    uint64_t present;
+    int64_t axis;
+} concat_params;
+
+static const tn_field concat_fields[] = {
+    TN_FIELD(concat_params, axis, TN_FIELD_I64, TN_REQUIRED, NULL,
+             "axis along which they are joined; negative: from the end"),
+};
+
+static tn_status check_input(tn_call *call, uint32_t input, uint32_t axis) {
+    const tn_tensor *first = call->inputs[0], *tensor = call->inputs[input];
+    bool fits = tensor->rank == first->rank;
+    for (uint32_t i = 0; fits && i < first->rank; i++)
+        fits = i == axis || tensor->shape[i] == first->shape[i];
+    if (fits) return TN_OK;
+    char text[TN_INFER_SHAPE_TEXT_BYTES], other[TN_INFER_SHAPE_TEXT_BYTES];
+    return call->host->fail(
+        call, TN_ERROR_SHAPE, "input %u has the shape %s, which does not continue %s along axis %u",
+        input, tn_infer_shape_text(tensor->rank, tensor->shape, text, sizeof(text)),
+        tn_infer_shape_text(first->rank, first->shape, other, sizeof(other)), axis);
+}
+
+static tn_status concat_infer(tn_call *call) {
+    const concat_params *params = call->params;
+    int64_t shape[TN_MAX_RANK] = {0};
+    uint32_t axis = 0;
+    TN_TRY(tn_infer_require_rank(call, 0, 1, TN_MAX_RANK));
+    const tn_tensor *first = call->inputs[0];
+    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, first->rank, &axis));
+    for (uint32_t i = 0; i < first->rank; i++)
+        shape[i] = first->shape[i];
+    for (uint32_t k = 1; k < call->input_count; k++) {
+        TN_TRY(tn_infer_require_rank(call, k, 1, TN_MAX_RANK));
+        TN_TRY(check_input(call, k, axis));
+        if (!tn_infer_add(shape[axis], call->inputs[k]->shape[axis], &shape[axis]))
+            return call->host->fail(call, TN_ERROR_SHAPE,
+                                    "the sum of extents along axis %u is too "
+                                    "large",
+                                    axis);
+    }
+    return tn_infer_set_shape(call, 0, first->rank, shape);
+}
+
+static tn_status move_all(tn_call *call, tn_region_mover mover) {
+    const concat_params *params = call->params;
+    const tn_tensor *output = call->outputs[0];
+    const size_t bytes = tn_element_bytes(output->type);
+    int64_t strides[TN_MAX_RANK], offset = 0;
+    uint32_t axis = 0;
+    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, output->rank, &axis));
+    tn_region_strides(output->rank, output->shape, strides);
+    for (uint32_t k = 0; k < call->input_count; k++) {
+        const tn_tensor *input = call->inputs[k];
+        tn_region region;
+        tn_region_init(&region, input->rank, input->shape, input->type);
+        memcpy(region.to_strides, strides, output->rank * sizeof(*strides));
+        if (tn_element_count(input) > 0)
+            TN_TRY(
+                mover(call, &region, (char *)output->data + (size_t)offset * bytes, input->data));
+        offset += input->shape[axis] * strides[axis];
+    }
+    return TN_OK;
+}
+
+static tn_status concat_reference(tn_call *call) {
+    return move_all(call, tn_region_copy);
+}
+
+static tn_status concat_run(tn_call *call) {
+    return move_all(call, tn_region_copy_parallel);
+}
+
+static const tn_port concat_inputs[] = {
+    {"inputs", "T:any", "tensors of one rank", TN_PORT_VARIADIC, 0, 1, 0},
+};
+static const tn_port concat_outputs[] = {
+    TN_PORT("concat_result", "T", 0, "the tensors joined"),
+};
+static const char *const concat_cases[] = {
+    "axis=0 | inputs=f32[2,3] inputs=f32[1,3]",
+    "axis=1 | inputs=f32[2,3,4] inputs=f32[2,1,4] inputs=f32[2,5,4]",
+    "axis=-1 | inputs=i64[3] inputs=i64[1]",
+    "axis=1 | inputs=f16[2,0,3] inputs=f16[2,7,3]",
+    "axis=0 | inputs=bool[5]",
+    "axis=2 | inputs=u8[1,1,3] inputs=u8[1,1,2]",
+    "axis=1 | inputs=f32[1,64,28,28] inputs=f32[1,32,28,28]",
+};
+
+static const tn_operator concat_4 = {
+    .size = sizeof(tn_operator),
+    .since_version = 4,
+    .state_version = 1,
+    .domain = "",
+    .name = "Concat",
+    .doc = "Joins tensors along an axis.",
+    TN_FIELDS(concat_params, concat_fields),
+    TN_INPUTS(concat_inputs),
+    TN_OUTPUTS(concat_outputs),
+    .infer = concat_infer,
+    .reference = concat_reference,
+    TN_CASES(concat_cases),
+};
+
+static const tn_kernel concat_runs = TN_REGION_KERNEL("Concat", concat_run);
+
+static const tn_operator *const concat_operators[] = {&concat_4};
+static const tn_kernel *const concat_kernels[] = {&concat_runs};
+TN_LAYER(concat, concat_operators, concat_kernels);

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Split: a tensor in parts along an axis. The parts' sizes are a field before opset 13 and an input
+ * from then on; without them the parts are equal, and from opset 18 on the last one may be smaller.
+ */
+#include "common/element.h"
+#include "common/infer.h"
+#include "common/layer.h"
+#include "common/region.h"
+
+typedef struct split_params {
+    uint64_t present;
+    int64_t axis;
+    tn_i64s split;       /* before opset 13 */
+    int64_t num_outputs; /* from opset 18 on */
+} split_params;
+
+enum { SPLIT_SIZES = 1, SPLIT_NUM_OUTPUTS_PRESENT = 2, SPLIT_MAXIMUM_PARTS = 65536 };
+
+#define FIELD_AXIS                                                                                 \
+    TN_FIELD(split_params, axis, TN_FIELD_I64, TN_OPTIONAL, "0",                                   \
+             "axis that is split; negative: from the end")
+static const tn_field split_2_fields[] = {
+    FIELD_AXIS,
+    TN_FIELD(split_params, split, TN_FIELD_I64S, TN_OPTIONAL, NULL,
+             "extents of the parts; absent: all equal"),
+};
+static const tn_field split_13_fields[] = {FIELD_AXIS};
+static const tn_field split_18_fields[] = {
+    FIELD_AXIS,
+    TN_FIELD_RANGE(split_params, num_outputs, TN_FIELD_I64, TN_OPTIONAL, NULL, 1,
+                   SPLIT_MAXIMUM_PARTS, "how many parts; the last one may be smaller"),
+};
+
+/* How an axis is split: by a list of sizes, or in parts of one size. */
+typedef struct split_plan {
+    uint32_t axis;
+    int64_t extent;
+    bool is_listed;
+    int64_t size;         /* of all parts but the last; not listed */
+    const int64_t *sizes; /* listed */
+} split_plan;
+
+static int64_t part_size(const split_plan *plan, uint32_t part, int64_t begin) {
+    if (plan->is_listed) return plan->sizes[part];
+    return plan->extent - begin < plan->size ? plan->extent - begin : plan->size;
+}
+
+static tn_status check_sizes(tn_call *call, uint64_t count, const int64_t *sizes, int64_t extent) {
+    int64_t sum = 0;
+    if (count != call->output_count)
+        return call->host->fail(call, TN_ERROR_SHAPE, "'split' has %llu sizes for %u outputs",
+                                (unsigned long long)count, call->output_count);
+    for (uint64_t i = 0; i < count; i++)
+        if (sizes[i] < 0 || !tn_infer_add(sum, sizes[i], &sum)) sum = -1;
+    if (sum == extent) return TN_OK;
+    return call->host->fail(call, TN_ERROR_SHAPE,
+                            "the sizes in 'split' do not sum to the axis's extent %lld",
+                            (long long)extent);
+}
+
+static tn_status plan_equal(tn_call *call, split_plan *plan) {
+    const split_params *params = call->params;
+    const int64_t count = call->output_count, extent = plan->extent;
+    if (call->op->since_version < 18 && extent % count != 0)
+        return call->host->fail(call, TN_ERROR_SHAPE,
+                                "an axis of %lld elements cannot be split into %lld equal parts",
+                                (long long)extent, (long long)count);
+    if (call->op->since_version >= 18 && (params->present & SPLIT_NUM_OUTPUTS_PRESENT) &&
+        params->num_outputs != count)
+        return call->host->fail(call, TN_ERROR_SHAPE, "num_outputs is %lld, but there are %lld",
+                                (long long)params->num_outputs, (long long)count);
+    plan->size = extent / count + (extent % count != 0);
+    if (extent > 0 && plan->size * (count - 1) > extent)
+        return call->host->fail(call, TN_ERROR_SHAPE,
+                                "an axis of %lld elements cannot be split into %lld parts of %lld",
+                                (long long)extent, (long long)count, (long long)plan->size);
+    return TN_OK;
+}
+
+static tn_status read_plan(tn_call *call, split_plan *plan) {
+    const split_params *params = call->params;
+    const tn_tensor *sizes = tn_infer_input(call, SPLIT_SIZES);
+    memset(plan, 0, sizeof(*plan));
+    TN_TRY(tn_infer_require_rank(call, 0, 1, TN_MAX_RANK));
+    const tn_tensor *input = call->inputs[0];
+    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, input->rank, &plan->axis));
+    plan->extent = input->shape[plan->axis];
+    if (call->output_count == 0)
+        return call->host->fail(call, TN_ERROR_ARGUMENT, "there are no outputs");
+    uint64_t count = 0;
+    if (sizes) {
+        TN_TRY(tn_infer_require_rank(call, SPLIT_SIZES, 1, 1));
+        if (!sizes->data)
+            return call->host->fail(call, TN_ERROR_STATE,
+                                    "the value of input 'split' is not known");
+        count = (uint64_t)sizes->shape[0];
+        plan->sizes = sizes->data;
+    } else if (call->op->since_version < 13) {
+        count = params->split.count;
+        plan->sizes = params->split.items;
+    }
+    plan->is_listed = count > 0;
+    if (plan->is_listed) return check_sizes(call, count, plan->sizes, plan->extent);
+    return plan_equal(call, plan);
+}
+
+static tn_status split_infer(tn_call *call) {
+    int64_t shape[TN_MAX_RANK], begin = 0;
+    split_plan plan;
+    TN_TRY(read_plan(call, &plan));
+    const tn_tensor *input = call->inputs[0];
+    memcpy(shape, input->shape, input->rank * sizeof(*shape));
+    for (uint32_t k = 0; k < call->output_count; k++) {
+        shape[plan.axis] = part_size(&plan, k, begin);
+        begin += shape[plan.axis];
+        TN_TRY(tn_infer_set_shape(call, k, input->rank, shape));
+    }
+    return TN_OK;
+}
+
+static tn_status move_all(tn_call *call, tn_region_mover mover) {
+    split_plan plan;
+    int64_t strides[TN_MAX_RANK], begin = 0;
+    TN_TRY(read_plan(call, &plan));
+    const tn_tensor *input = call->inputs[0];
+    const int64_t bytes = (int64_t)tn_element_bytes(input->type);
+    tn_region_strides(input->rank, input->shape, strides);
+    for (uint32_t k = 0; k < call->output_count; k++) {
+        const tn_tensor *output = call->outputs[k];
+        const int64_t size = part_size(&plan, k, begin);
+        if (output && tn_element_count(output) > 0) {
+            tn_region region;
+            tn_region_init(&region, output->rank, output->shape, output->type);
+            memcpy(region.from_strides, strides, input->rank * sizeof(*strides));
+            TN_TRY(mover(call, &region, output->data,
+                         (const char *)input->data + begin * strides[plan.axis] * bytes));
+        }
+        begin += size;
+    }
+    return TN_OK;
+}
+
+static tn_status split_reference(tn_call *call) {
+    return move_all(call, tn_region_copy);
+}
+
+static tn_status split_run(tn_call *call) {
+    return move_all(call, tn_region_copy_parallel);
+}
+
+static const tn_port split_2_inputs[] = {
+    TN_PORT("input", "T:any", 0, "any tensor"),
+};
+static const tn_port split_13_inputs[] = {
+    TN_PORT("input", "T:any", 0, "any tensor"),
+    TN_PORT("split", "i64", TN_PORT_OPTIONAL | TN_PORT_VALUE_NEEDED,
+            "extents of the parts; absent: all equal"),
+};
+static const tn_port split_outputs[] = {
+    {"outputs", "T", "the parts", TN_PORT_VARIADIC, 0, 1, 0},
+};
+static const char *const split_2_cases[] = {
+    "| input=f32[6]",
+    "axis=1 split=[4] | input=f32[2,4,3]",
+    "axis=-1 | input=i8[0,4]",
+};
+static const char *const split_13_cases[] = {
+    "axis=1 | input=f32[2,4]",
+    "axis=-2 | input=f16[2,5,3] split=i64[1]{5}",
+    "| input=bool[0]",
+    "axis=1 | input=f32[1,96,28,28]",
+};
+static const char *const split_18_cases[] = {
+    "num_outputs=1 axis=1 | input=f32[2,4]",
+    "axis=-2 | input=f16[2,5,3] split=i64[1]{5}",
+    "num_outputs=1 | input=u8[7]",
+    "axis=1 | input=f32[1,96,28,28]",
+};
+
+#define SPLIT(version, input_table)                                                                \
+    static const tn_operator split_##version = {                                                   \
+        .size = sizeof(tn_operator),                                                               \
+        .since_version = version,                                                                  \
+        .state_version = 1,                                                                        \
+        .domain = "",                                                                              \
+        .name = "Split",                                                                           \
+        .doc = "Splits a tensor along an axis.",                                                   \
+        TN_FIELDS(split_params, split_##version##_fields),                                         \
+        TN_INPUTS(input_table),                                                                    \
+        TN_OUTPUTS(split_outputs),                                                                 \
+        .infer = split_infer,                                                                      \
+        .reference = split_reference,                                                              \
+        TN_CASES(split_##version##_cases),                                                         \
+    }
+SPLIT(2, split_2_inputs);
+SPLIT(13, split_13_inputs);
+SPLIT(18, split_13_inputs);
+
+static const tn_kernel split_runs = TN_REGION_KERNEL("Split", split_run);
+
+static const tn_operator *const split_operators[] = {&split_2, &split_13, &split_18};
+static const tn_kernel *const split_kernels[] = {&split_runs};
+TN_LAYER(split, split_operators, split_kernels);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Transpose: a tensor with its axes in another order. */
+#include "common/element.h"
+#include "common/infer.h"
+#include "common/layer.h"
+#include "common/region.h"
+
+typedef struct transpose_params {
+    uint64_t present;
+    tn_i64s perm;
+} transpose_params;
+
+static const tn_field transpose_fields[] = {
+    TN_FIELD(transpose_params, perm, TN_FIELD_I64S, TN_OPTIONAL, NULL,
+             "axis of the input for each axis of the output; absent: the order reversed"),
+};
+
+static tn_status read_axes(tn_call *call, uint32_t *out_axes) {
+    const transpose_params *params = call->params;
+    const uint32_t rank = call->inputs[0]->rank;
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < rank; i++)
+        out_axes[i] = rank - 1 - i;
+    if (!(params->present & 1)) return TN_OK;
+    if (params->perm.count != rank)
+        return call->host->fail(call, TN_ERROR_SHAPE,
+                                "field 'perm' has %llu axes, the input has rank %u",
+                                (unsigned long long)params->perm.count, rank);
+    TN_TRY(tn_infer_axes(call, "field 'perm'", rank, params->perm.items, rank, &mask));
+    for (uint32_t i = 0; i < rank; i++)
+        TN_TRY(tn_infer_axis(call, "field 'perm'", params->perm.items[i], rank, &out_axes[i]));
+    return TN_OK;
+}
+
+static tn_status transpose_infer(tn_call *call) {
+    uint32_t axes[TN_MAX_RANK];
+    int64_t shape[TN_MAX_RANK];
+    TN_TRY(tn_infer_require_rank(call, 0, 0, TN_MAX_RANK));
+    TN_TRY(read_axes(call, axes));
+    const tn_tensor *data = call->inputs[0];
+    for (uint32_t i = 0; i < data->rank; i++)
+        shape[i] = data->shape[axes[i]];
+    return tn_infer_set_shape(call, 0, data->rank, shape);
+}
+
+static tn_status transpose_is_identity(tn_call *call) {
+    uint32_t axes[TN_MAX_RANK];
+    TN_TRY(read_axes(call, axes));
+    for (uint32_t i = 0; i < call->inputs[0]->rank; i++)
+        if (axes[i] != i) return TN_ERROR_UNSUPPORTED;
+    return TN_OK;
+}
+
+static tn_status move(tn_call *call, tn_region_mover mover) {
+    const tn_tensor *data = call->inputs[0], *output = call->outputs[0];
+    uint32_t axes[TN_MAX_RANK];
+    int64_t strides[TN_MAX_RANK];
+    tn_region region;
+    TN_TRY(read_axes(call, axes));
+    if (tn_element_count(output) == 0) return TN_OK;
+    tn_region_init(&region, output->rank, output->shape, output->type);
+    tn_region_strides(data->rank, data->shape, strides);
+    for (uint32_t i = 0; i < data->rank; i++)
+        region.from_strides[i] = strides[axes[i]];
+    return mover(call, &region, output->data, data->data);
+}
+
+static tn_status transpose_reference(tn_call *call) {
+    return move(call, tn_region_copy);
+}
+
+static tn_status transpose_run(tn_call *call) {
+    return move(call, tn_region_copy_parallel);
+}
+
+static const tn_port transpose_inputs[] = {
+    TN_PORT("data", "T:any", 0, "any tensor"),
+};
+static const tn_port transpose_outputs[] = {
+    TN_PORT("transposed", "T", 0, "the tensor with its axes in the other order"),
+};
+static const char *const transpose_cases[] = {
+    "| data=f32[2,3,4]",
+    "perm=[1,0] | data=f32[33,17]",
+    "perm=[0,2,3,1] | data=f32[2,3,5,7]",
+    "perm=[0,3,1,2] | data=f16[2,5,7,3]",
+    "perm=[0,2,1,3] | data=i64[2,9,4,8]",
+    "perm=[2,0,1] | data=u8[3,1,70]",
+    "perm=[1,0] | data=f32[0,5]",
+    "| data=f64[]",
+    "perm=[0,1,2] | data=bool[2,3,4]",
+    "perm=[4,3,2,1,0] | data=f32[2,3,4,5,6]",
+    "perm=[0,2,1] | data=f32[12,128,64]",
+    "perm=[0,3,1,2] | data=f32[1,56,56,64]",
+};
+
+static const tn_operator transpose_1 = {
+    .size = sizeof(tn_operator),
+    .since_version = 1,
+    .state_version = 1,
+    .traits = TN_OPERATOR_IDENTITY,
+    .domain = "",
+    .name = "Transpose",
+    .doc = "A tensor with its axes in another order.",
+    TN_FIELDS(transpose_params, transpose_fields),
+    TN_INPUTS(transpose_inputs),
+    TN_OUTPUTS(transpose_outputs),
+    .infer = transpose_infer,
+    .reference = transpose_reference,
+    .is_identity = transpose_is_identity,
+    TN_CASES(transpose_cases),
+};
+
+static const tn_kernel transpose_runs = TN_REGION_KERNEL("Transpose", transpose_run);
+
+static const tn_operator *const transpose_operators[] = {&transpose_1};
+static const tn_kernel *const transpose_kernels[] = {&transpose_runs};
+TN_LAYER(transpose, transpose_operators, transpose_kernels);
