@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ConstantOfShape: a tensor of a given shape with one value everywhere. */
+#include "common/element.h"
+#include "common/infer.h"
+#include "common/layer.h"
+
+typedef struct constant_of_shape_params {
+    uint64_t present;
+    const tn_tensor *value;
+} constant_of_shape_params;
+
+static const tn_field constant_of_shape_fields[] = {
+    TN_FIELD(constant_of_shape_params, value, TN_FIELD_TENSOR, TN_OPTIONAL, NULL,
+             "a tensor of one element: the value and its type; absent: zero, in f32"),
+};
+
+static tn_status constant_of_shape_infer(tn_call *call) {
+    const constant_of_shape_params *params = call->params;
+    int64_t shape[TN_MAX_RANK];
+    uint32_t rank = 0;
+    if (params->value && (tn_element_count(params->value) != 1 || !params->value->data))
+        return call->host->fail(call, TN_ERROR_ARGUMENT, "field 'value' must have one element");
+    TN_TRY(tn_infer_integers(call, 0, TN_MAX_RANK, shape, &rank));
+    tn_infer_set_type(call, 0, params->value ? params->value->type : TN_F32);
+    return tn_infer_set_shape(call, 0, rank, shape);
+}
+
+static tn_status constant_of_shape_reference(tn_call *call) {
+    const constant_of_shape_params *params = call->params;
+    const tn_tensor *output = call->outputs[0];
+    const size_t bytes = tn_element_bytes(output->type);
+    const size_t total = (size_t)tn_element_count(output) * bytes;
+    if (total == 0) return TN_OK;
+    if (!params->value) {
+        memset(output->data, 0, total);
+        return TN_OK;
+    }
+    for (size_t at = 0; at < total; at += bytes)
+        memcpy((char *)output->data + at, params->value->data, bytes);
+    return TN_OK;
+}
+
+static const tn_port constant_of_shape_inputs[] = {
+    TN_PORT("input", "i64", TN_PORT_VALUE_NEEDED, "extents of the output"),
+};
+static const tn_port constant_of_shape_outputs[] = {
+    TN_PORT("output", "any", 0, "the value everywhere"),
+};
+static const char *const constant_of_shape_cases[] = {
+    "| input=i64[3]{2,3,4}",
+    "| input=i64[0]",
+    "| input=i64[2]{0,3}",
+};
+
+static const tn_operator constant_of_shape_9 = {
+    .size = sizeof(tn_operator),
+    .since_version = 9,
+    .state_version = 1,
+    .domain = "",
+    .name = "ConstantOfShape",
+    .doc = "A tensor with one value everywhere.",
+    TN_FIELDS(constant_of_shape_params, constant_of_shape_fields),
+    TN_INPUTS(constant_of_shape_inputs),
+    TN_OUTPUTS(constant_of_shape_outputs),
+    .infer = constant_of_shape_infer,
+    .reference = constant_of_shape_reference,
+    TN_CASES(constant_of_shape_cases),
+};
+
+static const tn_operator *const constant_of_shape_operators[] = {&constant_of_shape_9};
+TN_LAYER_WITHOUT_KERNELS(constant_of_shape, constant_of_shape_operators);
