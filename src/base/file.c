@@ -76,7 +76,8 @@ static tn_status write_all(int descriptor, const char *path, const void *data, s
     while (bytes) {
         const ssize_t written = write(descriptor, at, bytes);
         if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return fail_io("write", path);
+        if (written == 0) errno = ENOSPC;
+        if (written <= 0) return fail_io("write", path);
         at += written;
         bytes -= (size_t)written;
     }
@@ -91,16 +92,33 @@ static void sync_folder(const char *path, tn_arena *arena) {
     close(descriptor);
 }
 
-static tn_status write_beside(tn_arena *arena, const char *path, const void *data, size_t bytes) {
+/* A file beside `path` that nobody else writes. A name may be left over from a process that was
+ * killed and had the same number: the next one is tried. */
+static tn_status create_beside(tn_arena *arena, const char *path, const char **out_beside,
+                               int *out_descriptor) {
     static atomic_uint counter;
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        const char *beside = tn_arena_format(arena, "%s.%ld.%u.part", path, (long)getpid(),
+                                             atomic_fetch_add(&counter, 1));
+        if (!beside) return tn_fail_memory("a file's name");
+        const int descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (descriptor >= 0) {
+            *out_beside = beside;
+            *out_descriptor = descriptor;
+            return TN_OK;
+        }
+        if (errno != EEXIST) return fail_io("create", beside);
+    }
+    return fail_io("create a file beside", path);
+}
+
+static tn_status write_beside(tn_arena *arena, const char *path, const void *data, size_t bytes) {
     struct stat info;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
         return tn_fail(TN_ERROR_IO, "cannot write '%s': it is not a regular file", path);
-    const char *beside = tn_arena_format(arena, "%s.%ld.%u.part", path, (long)getpid(),
-                                         atomic_fetch_add(&counter, 1));
-    if (!beside) return tn_fail_memory("a file's name");
-    const int descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor < 0) return fail_io("create", beside);
+    const char *beside;
+    int descriptor;
+    TN_TRY(create_beside(arena, path, &beside, &descriptor));
     tn_status status = write_all(descriptor, path, data, bytes);
     if (close(descriptor) != 0 && status == TN_OK) status = fail_io("write", path);
     if (status == TN_OK && rename(beside, path) != 0) status = fail_io("replace", path);

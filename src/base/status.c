@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#undef tn_fail
+#undef tn_fail_memory
+
 static _Thread_local tn_error_copy last_error;
 static _Thread_local tn_error last_error_view;
 

@@ -24,12 +24,19 @@
         if (status != TN_OK) goto done;                                                            \
     } while (0)
 
-/* Records a new error (message and status; the chain of places becomes empty) and returns `status`.
- */
+/* Records a new error (message and status; the chain of places becomes empty) and returns `status`,
+ * or TN_ERROR_INTERNAL when that is TN_OK: a failure is never taken for success. */
 tn_status tn_fail(tn_status status, const char *format, ...) TN_PRINTF(2, 3);
 tn_status tn_fail_va(tn_status status, const char *format, va_list arguments);
 /* The common case: no memory for `what`. */
 tn_status tn_fail_memory(const char *what);
+/* Tells the compiler so, which then sees that results are set wherever a call succeeded. */
+static inline tn_status tn_status_failed(tn_status status) {
+    if (status == TN_OK) __builtin_unreachable();
+    return status;
+}
+#define tn_fail(...)         tn_status_failed(tn_fail(__VA_ARGS__))
+#define tn_fail_memory(what) tn_status_failed(tn_fail_memory(what))
 /* Puts a place before the chain of the last error and returns `status` unchanged (nothing happens
  * on TN_OK): `return tn_error_at(status, "node '%s'", name)`. */
 tn_status tn_error_at(tn_status status, const char *format, ...) TN_PRINTF(2, 3);

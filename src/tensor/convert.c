@@ -1,210 +1,184 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversions between formats and types; see convert.h. A work item is one row of the outer axes:
- * all positions of the last axis for one index of the others (one block of channels at a time in
- * blocked formats). 4-byte elements of one type move as they are; everything else goes number by
- * number through the widest type that holds it.
+ * Conversions between formats and types; see convert.h. Here a way is chosen, from the tensors
+ * alone, so that every part of a split conversion chooses the same one: copying, types only
+ * (convert_types.c), channels only (convert_channels.c), or row by row (convert_rows.c).
  */
-#include "tensor/convert.h"
+#include "tensor/convert_private.h"
 #include "base/status.h"
 
-#include <math.h>
 #include <string.h>
 
-/* Rows: the product of all extents but the last. */
-static int64_t row_count(const tn_tensor *tensor) {
-    int64_t rows = 1;
-    for (uint32_t i = 0; i + 1 < tensor->rank; i++)
-        rows *= tensor->shape[i];
-    return rows;
-}
+typedef enum convert_way {
+    CONVERT_COPY,
+    CONVERT_TYPES,
+    CONVERT_CHANNELS,
+    CONVERT_ROWS,
+    CONVERT_SCALED_ROWS
+} convert_way;
 
-static int64_t row_length(const tn_tensor *tensor) {
-    return tensor->rank ? tensor->shape[tensor->rank - 1] : 1;
-}
+/* Of one item that copies or converts types only. */
+#define ITEM_BYTES    32768
+#define ITEM_ELEMENTS 8192
 
-int64_t tn_convert_items(const tn_tensor *from, const tn_tensor *to) {
-    (void)to;
-    for (uint32_t i = 0; i < from->rank; i++) {
-        if (from->shape[i] == 0) return 0;
+/* Whether the tensor's elements lie as its format says, without gaps. Strides of axes with one
+ * element say nothing. */
+static bool is_packed(const tn_tensor *tensor) {
+    const uint32_t rank = tensor->rank;
+    const int64_t block = tn_convert_block(tensor);
+    const bool is_last = tn_convert_layout(tensor) == TN_LAYOUT_CHANNELS_LAST;
+    int64_t stride = block ? block : 1;
+    for (uint32_t i = rank; i-- > 0;) {
+        /* Channels last: 0, 2, 3, ..., 1. */
+        const uint32_t axis = !is_last || i == 0 ? i : i + 1 == rank ? 1 : i + 1;
+        int64_t extent = tensor->shape[axis];
+        if (block && axis == tn_convert_blocked_axis(tensor))
+            extent = extent / block + (extent % block != 0);
+        if (extent > 1 && tensor->strides[axis] != stride) return false;
+        stride *= extent;
     }
-    return row_count(from);
+    return tensor->bytes == (uint64_t)stride * tn_type_bytes(tensor->type);
 }
 
-static int64_t block_of(const tn_tensor *tensor) {
-    return (tensor->format & 0xff) == TN_LAYOUT_BLOCKED ? (int64_t)(tensor->format >> 16) : 0;
+static bool has_scale(const tn_tensor *tensor) {
+    return tensor->quantization && tensor->quantization->scale;
 }
 
-static uint32_t blocked_axis(const tn_tensor *tensor) {
-    return tensor->format >> 8 & 0xff;
-}
-
-/* The place of an index, of which the last axis is `last`. */
-static int64_t place(const tn_tensor *tensor, const int64_t *index, int64_t last) {
-    const int64_t block = block_of(tensor);
-    int64_t at = 0;
-    for (uint32_t i = 0; i < tensor->rank; i++) {
-        const int64_t value = i + 1 == tensor->rank ? last : index[i];
-        if (block && i == blocked_axis(tensor))
-            at += value / block * tensor->strides[i] + value % block;
-        else
-            at += value * tensor->strides[i];
+static bool is_equally_scaled(const tn_tensor *from, const tn_tensor *to) {
+    const tn_quantization *a = from->quantization, *b = to->quantization;
+    if (!has_scale(from) || !has_scale(to)) return has_scale(from) == has_scale(to);
+    if (a == b) return true;
+    if (a->count != b->count || (a->count > 1 && a->axis != b->axis)) return false;
+    for (uint64_t i = 0; i < a->count; i++) {
+        if (a->scale[i] != b->scale[i] ||
+            (a->zero_point ? a->zero_point[i] : 0) != (b->zero_point ? b->zero_point[i] : 0))
+            return false;
     }
-    return at;
-}
-
-/* How a row's elements lie: constant step, or by blocks when the last axis is the blocked one. */
-static bool row_is_strided(const tn_tensor *tensor) {
-    return tensor->rank == 0 || !block_of(tensor) || blocked_axis(tensor) + 1 != tensor->rank;
-}
-
-static int64_t row_step(const tn_tensor *tensor) {
-    return tensor->rank ? tensor->strides[tensor->rank - 1] : 1;
-}
-
-static void move_row_32(const uint32_t *restrict from, int64_t from_step, uint32_t *restrict to,
-                        int64_t to_step, int64_t count) {
-    if (from_step == 1 && to_step == 1) {
-        memcpy(to, from, (size_t)count * sizeof(*to));
-    } else if (to_step == 16) {
-        for (int64_t i = 0; i < count; i++)
-            to[i * 16] = from[i * from_step];
-    } else if (from_step == 16) {
-        for (int64_t i = 0; i < count; i++)
-            to[i * to_step] = from[i * 16];
-    } else {
-        for (int64_t i = 0; i < count; i++)
-            to[i * to_step] = from[i * from_step];
-    }
-}
-
-typedef struct scaling {
-    const float *scale;
-    const int32_t *zero_point;
-    uint64_t count;
-    uint32_t axis;
-} scaling;
-
-static bool scaling_read(const tn_tensor *tensor, scaling *out) {
-    const tn_quantization *q = tensor->quantization;
-    if (!q || !q->scale) return false;
-    *out = (scaling){q->scale, q->zero_point, q->count,
-                     (uint32_t)(q->axis < 0 ? q->axis + (int32_t)tensor->rank : q->axis)};
     return true;
 }
 
-static size_t scaling_index(const scaling *how, const tn_tensor *tensor, const int64_t *index,
-                            int64_t last) {
-    if (how->count <= 1 || how->axis >= tensor->rank) return 0;
-    return (size_t)(how->axis + 1 == tensor->rank ? last : index[how->axis]);
+static bool have_same_strides(const tn_tensor *from, const tn_tensor *to) {
+    for (uint32_t i = 0; i < from->rank; i++) {
+        if (from->shape[i] > 1 && from->strides[i] != to->strides[i]) return false;
+    }
+    return true;
 }
 
-static void convert_scaled(const tn_tensor *from, const tn_tensor *to, const scaling *a,
-                           const scaling *b, const int64_t *index, int64_t last) {
-    double value = tn_element_get_f64(from->data, from->type, (size_t)place(from, index, last));
-    if (a) {
-        const size_t i = scaling_index(a, from, index, last);
-        value = (value - (a->zero_point ? a->zero_point[i] : 0)) * (double)a->scale[i];
-    }
-    if (b) {
-        const size_t i = scaling_index(b, to, index, last);
-        value = nearbyint(value / (double)b->scale[i]) + (b->zero_point ? b->zero_point[i] : 0);
-    }
-    tn_element_set_f64(to->data, to->type, (size_t)place(to, index, last), value);
+static convert_way choose_way(const tn_tensor *from, const tn_tensor *to) {
+    const bool is_same_type = from->type == to->type;
+    if (!is_equally_scaled(from, to) || (!is_same_type && has_scale(from)))
+        return CONVERT_SCALED_ROWS;
+    if (!is_packed(from) || !is_packed(to)) return CONVERT_ROWS;
+    if (tn_convert_block(from) == tn_convert_block(to) && have_same_strides(from, to))
+        return is_same_type ? CONVERT_COPY : CONVERT_TYPES;
+    return is_same_type && from->rank >= 2 ? CONVERT_CHANNELS : CONVERT_ROWS;
 }
 
-/* One number, as Cast converts it. */
-static void convert_element(const tn_tensor *from, size_t source, const tn_tensor *to,
-                            size_t target) {
-    const bool is_exact = !tn_type_is_float(from->type) && !tn_type_is_float(to->type);
-    if (is_exact && from->type == TN_U64 && to->type == TN_U64) {
-        memcpy((uint64_t *)to->data + target, (const uint64_t *)from->data + source, 8);
-    } else if (is_exact) {
-        tn_element_set_i64(to->data, to->type, target,
-                           tn_element_get_i64(from->data, from->type, source));
-    } else {
-        double value = tn_element_get_f64(from->data, from->type, source);
-        if (!tn_type_is_float(to->type) && to->type != TN_BOOL)
-            value = isnan(value) ? 0 : trunc(value);
-        tn_element_set_f64(to->data, to->type, target, value);
+static bool is_empty(const tn_tensor *tensor) {
+    for (uint32_t i = 0; i < tensor->rank; i++) {
+        if (tensor->shape[i] <= 0) return true;
     }
+    return false;
 }
 
-static void convert_row(const tn_tensor *from, const tn_tensor *to, const int64_t *index) {
-    const int64_t count = row_length(from);
-    scaling a, b;
-    const bool has_a = scaling_read(from, &a), has_b = scaling_read(to, &b);
-    if (has_a || has_b) {
-        for (int64_t i = 0; i < count; i++)
-            convert_scaled(from, to, has_a ? &a : NULL, has_b ? &b : NULL, index, i);
-        return;
-    }
-    const bool is_strided = row_is_strided(from) && row_is_strided(to);
-    if (from->type == to->type && is_strided && tn_type_bytes(from->type) == 4) {
-        move_row_32((const uint32_t *)from->data + place(from, index, 0), row_step(from),
-                    (uint32_t *)to->data + place(to, index, 0), row_step(to), count);
-        return;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        const size_t source = (size_t)place(from, index, i), target = (size_t)place(to, index, i);
-        const size_t bytes = tn_type_bytes(from->type);
-        if (from->type == to->type)
-            memcpy((char *)to->data + target * bytes, (const char *)from->data + source * bytes,
-                   bytes);
-        else
-            convert_element(from, source, to, target);
+static int64_t count_items(const tn_tensor *from, const tn_tensor *to, convert_way way) {
+    switch (way) {
+    case CONVERT_COPY:
+        return (int64_t)((from->bytes + ITEM_BYTES - 1) / ITEM_BYTES);
+    case CONVERT_TYPES:
+        return (int64_t)((from->bytes / tn_type_bytes(from->type) + ITEM_ELEMENTS - 1) /
+                         ITEM_ELEMENTS);
+    case CONVERT_CHANNELS:
+        return tn_convert_channels_items(from, to);
+    default:
+        return tn_convert_rows_items(from);
     }
 }
 
-/* Writes zero into the lanes past the end of the blocked axis, for the row `index` of the last
- * block. */
-static void clear_padding(const tn_tensor *to, const int64_t *index) {
-    const int64_t block = block_of(to);
-    if (!block) return;
-    const uint32_t axis = blocked_axis(to);
-    const int64_t extent = to->shape[axis], bytes = (int64_t)tn_type_bytes(to->type);
-    const bool is_last_axis = axis + 1 == to->rank;
-    if (extent % block == 0 || (!is_last_axis && index[axis] != extent - 1)) return;
-    const int64_t count = is_last_axis ? 1 : row_length(to);
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t at = place(to, index, is_last_axis ? extent - 1 : i) + 1;
-        memset((char *)to->data + at * bytes, 0, (size_t)((block - extent % block) * bytes));
-    }
+static void copy_items(const tn_tensor *from, const tn_tensor *to, int64_t begin, int64_t end) {
+    const uint64_t first = (uint64_t)begin * ITEM_BYTES;
+    uint64_t last = (uint64_t)end * ITEM_BYTES;
+    if (last > from->bytes) last = from->bytes;
+    memcpy((char *)to->data + first, (const char *)from->data + first, (size_t)(last - first));
 }
 
-/* The next row, last outer axis fastest. */
-static void advance(const tn_tensor *tensor, int64_t *index) {
-    for (uint32_t i = tensor->rank - 1; i-- > 0;) {
-        if (++index[i] < tensor->shape[i]) return;
-        index[i] = 0;
-    }
+static void convert_type_items(const tn_tensor *from, const tn_tensor *to, int64_t begin,
+                               int64_t end) {
+    const size_t from_bytes = tn_type_bytes(from->type), to_bytes = tn_type_bytes(to->type);
+    const size_t first = (size_t)begin * ITEM_ELEMENTS, all = (size_t)from->bytes / from_bytes;
+    size_t last = (size_t)end * ITEM_ELEMENTS;
+    if (last > all) last = all;
+    tn_convert_types((const char *)from->data + first * from_bytes, from->type,
+                     (char *)to->data + first * to_bytes, to->type, (int64_t)(last - first));
 }
 
-tn_status tn_convert(const tn_tensor *from, const tn_tensor *to, int64_t begin, int64_t end) {
+/* One scale, or one for each index of an axis. */
+static bool is_quantization_sound(const tn_tensor *tensor) {
+    if (!has_scale(tensor) || tensor->quantization->count == 1) return true;
+    const tn_quantization *q = tensor->quantization;
+    const int64_t rank = tensor->rank, axis = q->axis < 0 ? q->axis + rank : q->axis;
+    return axis >= 0 && axis < rank && q->count == (uint64_t)tensor->shape[axis];
+}
+
+static bool is_same_shape(const tn_tensor *from, const tn_tensor *to) {
+    return from->rank == to->rank && from->rank <= TN_MAX_RANK &&
+           (from->rank == 0 ||
+            memcmp(from->shape, to->shape, from->rank * sizeof(*from->shape)) == 0);
+}
+
+static bool is_convertible(const tn_tensor *from, const tn_tensor *to) {
+    return is_same_shape(from, to) && tn_type_is_valid(from->type) && tn_type_is_valid(to->type) &&
+           tn_format_fits(from->format, from->rank) && tn_format_fits(to->format, to->rank) &&
+           is_quantization_sound(from) && is_quantization_sound(to);
+}
+
+static tn_status fail_convert(const tn_tensor *from, const tn_tensor *to) {
     char a[TN_SHAPE_TEXT_BYTES], b[TN_SHAPE_TEXT_BYTES];
-    if (from->rank != to->rank || memcmp(from->shape, to->shape, from->rank * sizeof(int64_t)) != 0)
+    if (!is_same_shape(from, to))
         return tn_fail(TN_ERROR_SHAPE,
                        "a tensor of shape %s cannot be converted into one of shape %s",
                        tn_shape_print(from->rank, from->shape, a, sizeof(a)),
                        tn_shape_print(to->rank, to->shape, b, sizeof(b)));
     if (!tn_type_is_valid(from->type) || !tn_type_is_valid(to->type))
-        return tn_fail(TN_ERROR_TYPE, "cannot convert from %s to %s", tn_type_name(from->type),
+        return tn_fail(TN_ERROR_TYPE, "cannot convert from type %s to %s", tn_type_name(from->type),
                        tn_type_name(to->type));
-    if (begin >= end) return TN_OK;
-    if (from->format == to->format && from->type == to->type && !from->quantization &&
-        !to->quantization && begin == 0 && end == tn_convert_items(from, to)) {
-        memcpy(to->data, from->data, (size_t)from->bytes);
-        return TN_OK;
-    }
-    int64_t index[TN_MAX_RANK] = {0}, rest = begin;
-    for (uint32_t i = from->rank ? from->rank - 1 : 0; i-- > 0;) {
-        index[i] = rest % from->shape[i];
-        rest /= from->shape[i];
-    }
-    for (int64_t item = begin; item < end; item++) {
-        convert_row(from, to, index);
-        clear_padding(to, index);
-        if (from->rank) advance(from, index);
+    if (!tn_format_fits(from->format, from->rank) || !tn_format_fits(to->format, to->rank))
+        return tn_fail(TN_ERROR_SHAPE, "cannot convert from format %s to %s at rank %u",
+                       tn_format_name(from->format), tn_format_name(to->format), from->rank);
+    const tn_quantization *q = is_quantization_sound(from) ? to->quantization : from->quantization;
+    return tn_fail(TN_ERROR_SHAPE,
+                   "a tensor of shape %s has %llu scales along axis %d: expected 1, or one for "
+                   "each index of an axis",
+                   tn_shape_print(from->rank, from->shape, a, sizeof(a)),
+                   (unsigned long long)q->count, q->axis);
+}
+
+int64_t tn_convert_items(const tn_tensor *from, const tn_tensor *to) {
+    if (!is_convertible(from, to)) return 1; /* so that tn_convert is called and says why */
+    return is_empty(from) ? 0 : count_items(from, to, choose_way(from, to));
+}
+
+tn_status tn_convert(const tn_tensor *from, const tn_tensor *to, int64_t begin, int64_t end) {
+    if (!is_convertible(from, to)) return fail_convert(from, to);
+    if (is_empty(from) || begin >= end) return TN_OK;
+    const convert_way way = choose_way(from, to);
+    const int64_t items = count_items(from, to, way);
+    if (begin < 0 || end > items)
+        return tn_fail(TN_ERROR_ARGUMENT, "items %lld to %lld are not within 0 to %lld",
+                       (long long)begin, (long long)end, (long long)items);
+    switch (way) {
+    case CONVERT_COPY:
+        copy_items(from, to, begin, end);
+        break;
+    case CONVERT_TYPES:
+        convert_type_items(from, to, begin, end);
+        break;
+    case CONVERT_CHANNELS:
+        tn_convert_channels(from, to, begin, end);
+        break;
+    default:
+        tn_convert_rows(from, to, way == CONVERT_SCALED_ROWS, begin, end);
+        break;
     }
     return TN_OK;
 }

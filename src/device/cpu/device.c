@@ -9,6 +9,9 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 static const char *cpu_fingerprint(const tn_device *device) {
     return device->user;
@@ -119,18 +122,15 @@ void tn_cpu_device_init(tn_device *out_device, const char *fingerprint) {
                               .last_error = cpu_last_error};
 }
 
-/* The brand string, from cpuid. */
+/* The brand string, from the extended leaves of CPUID; "cpu" where there is none. */
 static void read_model(char *model, size_t bytes) {
-    snprintf(model, bytes, "cpu");
-#if defined(__x86_64__)
     uint32_t words[13] = {0};
+#if defined(__x86_64__)
     for (uint32_t i = 0; i < 3; i++)
-        __asm__ volatile("cpuid"
-                         : "=a"(words[4 * i]), "=b"(words[4 * i + 1]), "=c"(words[4 * i + 2]),
-                           "=d"(words[4 * i + 3])
-                         : "a"(0x80000002u + i), "c"(0));
-    if (words[0]) snprintf(model, bytes, "%.48s", (const char *)words);
+        __get_cpuid(0x80000002u + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2],
+                    &words[4 * i + 3]);
 #endif
+    snprintf(model, bytes, "%s", words[0] ? (const char *)words : "cpu");
 }
 
 void tn_cpu_fingerprint(const char *features, char *buffer, size_t bytes) {
@@ -139,7 +139,12 @@ void tn_cpu_fingerprint(const char *features, char *buffer, size_t bytes) {
     size_t length = strlen(model);
     while (length && model[length - 1] == ' ')
         model[--length] = 0;
-    snprintf(buffer, bytes, "cpu; %s; %s", model, features);
+#if defined(_OPENMP) && !defined(TN_NO_OPENMP)
+    const char *threads = "openmp";
+#else
+    const char *threads = "own";
+#endif
+    snprintf(buffer, bytes, "cpu; %s; %s; %s threads", model, features, threads);
 }
 
 uint32_t tn_cpu_core_count(void) {

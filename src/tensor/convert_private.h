@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of the conversion share; convert.c chooses a way, each other file is one. All ways
+ * answer the same for any split of their items.
+ */
+#ifndef TN_TENSOR_CONVERT_PRIVATE_H
+#define TN_TENSOR_CONVERT_PRIVATE_H
+
+#include "tensor/convert.h"
+
+static inline uint32_t tn_convert_layout(const tn_tensor *tensor) {
+    return tensor->format & 0xff;
+}
+/* Elements a block; 0: the format has no blocks. */
+static inline int64_t tn_convert_block(const tn_tensor *tensor) {
+    return tn_convert_layout(tensor) == TN_LAYOUT_BLOCKED ? (int64_t)(tensor->format >> 16) : 0;
+}
+static inline uint32_t tn_convert_blocked_axis(const tn_tensor *tensor) {
+    return tensor->format >> 8 & 0xff;
+}
+
+/* convert_types.c: `count` elements that lie one after the other. */
+void tn_convert_types(const void *from, tn_type from_type, void *to, tn_type to_type,
+                      int64_t count);
+
+/* convert_channels.c: elements of one type between linear, channels last and blocked channels. An
+ * item is a tile of channels at a few positions of one image. Both tensors without gaps. */
+int64_t tn_convert_channels_items(const tn_tensor *from, const tn_tensor *to);
+void tn_convert_channels(const tn_tensor *from, const tn_tensor *to, int64_t begin, int64_t end);
+
+/* convert_rows.c: everything. An item is one row: all positions of the last axis for one index of
+ * the others. With `is_scaled` stored values go through real numbers. */
+int64_t tn_convert_rows_items(const tn_tensor *from);
+void tn_convert_rows(const tn_tensor *from, const tn_tensor *to, bool is_scaled, int64_t begin,
+                     int64_t end);
+
+#endif
