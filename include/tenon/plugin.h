@@ -573,8 +573,12 @@ struct tn_operator {
      * exactly once a node] */
     void (*destroy_params)(void *user, void *params) TN_NOEXCEPT;
     void *user;
-    /* Test cases, each a line: fields, then '|', then input tensors, like
-     * "kernel=[2,2] stride=[2,2] | x=f32[1,3,8,8]". See docs/conformance.md. */
+    /* Test cases, each a line: fields, then '|', then input tensors by port, like
+     * "kernel=[2,2] stride=[2,2] | x=f32[1,3,8,8]". Words are separated by spaces, so lists hold
+     * none. A tensor is TYPE[extents], a scalar f32[]; the tensors of a variadic port repeat its
+     * name. Inputs whose values matter, all VALUE_NEEDED ones among them, have them in braces, in
+     * linear order: "sizes=i64[4]{1,3,17,5}"; the others are filled by the test. See
+     * docs/conformance.md. */
     uint64_t case_count;
     const char *const *cases;
 };
