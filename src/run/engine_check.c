@@ -188,9 +188,25 @@ static tn_status check_plain(const tn_engine_loading *loading, const tn_program_
     return TN_OK;
 }
 
+/* Where a type is known already, a value has it. */
+static bool has_types(const tn_engine_loading *loading, const uint32_t *values, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (values[i] == TN_NO_VALUE) continue;
+        const tn_program_value *value = value_of(loading, values[i]);
+        const tn_tensor *known = loading->linear[value->tensor];
+        if (known && value->type != known->type) return false;
+    }
+    return true;
+}
+
 tn_status tn_engine_check_step(tn_engine_loading *loading, const tn_program_step *step,
                                const tn_kernel_entry *entry) {
-    if (step->kind == TN_STEP_REFORMAT) return TN_OK;
+    const bool is_sound = has_types(loading, step->inputs, step->input_count) &&
+                          has_types(loading, step->outputs, step->output_count) &&
+                          has_types(loading, step->operands, step->operand_count);
+    if (step->kind == TN_STEP_REFORMAT)
+        return is_sound ? TN_OK : tn_fail(TN_ERROR_FORMAT, "the stored program has a wrong type");
+    if (!is_sound) return fail_step(loading, step, "has other types than the network");
     return entry && !step->is_host ? check_kernel(loading, step, entry)
                                    : check_plain(loading, step);
 }
