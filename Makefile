@@ -1,5 +1,5 @@
 # The commands of a newcomer: `make demo` and `make test`. Each installs what it lacks (scripts/setup says what).
-.PHONY: help build demo test test-all bench clean
+.PHONY: help configure build demo test test-all bench clean
 help:
 	@echo 'make demo      play the main job: a network whose missing layer is a plugin, on a photograph'
 	@echo 'make test      build and run the tests (minutes)'
@@ -7,12 +7,16 @@ help:
 	@echo 'make build     build release into build/'
 	@echo 'make bench     the benchmarks'
 
-build:
-	@scripts/setup build
-	@cmake --preset release > build.log 2>&1 || { cat build.log; exit 1; }; rm -f build.log
+build: configure
 	@cmake --build build
 
-demo: build
+configure:
+	@scripts/setup build
+	@cmake --preset release > build.log 2>&1 || { cat build.log; exit 1; }; rm -f build.log
+
+# What is installed, without the tests.
+demo: configure
+	@cmake --build build --target install_targets
 	@scripts/demo
 
 test: build

@@ -27,3 +27,11 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake ${CMAKE_CURRENT_BINA
     DESTINATION ${config_dir})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/tenon.pc.in ${CMAKE_CURRENT_BINARY_DIR}/tenon.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tenon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# Everything that is installed, and nothing else.
+add_custom_target(install_targets DEPENDS tenon)
+foreach(target tenon_program tenon_onednn)
+    if(TARGET ${target})
+        add_dependencies(install_targets ${target})
+    endif()
+endforeach()
