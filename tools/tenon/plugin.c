@@ -95,6 +95,16 @@ static bool show_kernel(void *user, const tn_kernel *kernel, const tn_library_in
     return true;
 }
 
+/* The registry's own words for an operator that is not there, which name the nearest. */
+static int fail_missing(tn_runtime *runtime, const char *domain, const char *name) {
+    const tn_node_description node = {.size = sizeof(node), .domain = domain, .op = name};
+    tn_graph *graph = NULL;
+    if (tn_graph_create(runtime, "show", &graph) == TN_OK) tn_graph_add_node(graph, &node, NULL);
+    const int code = cli_fail("plugin show");
+    tn_graph_destroy(graph);
+    return code;
+}
+
 static int show(tn_runtime *runtime, const char *name) {
     const char *colons = strstr(name, "::");
     char *domain = colons ? strndup(name, (size_t)(colons - name)) : NULL;
@@ -102,11 +112,9 @@ static int show(tn_runtime *runtime, const char *name) {
         .domain = domain ? domain : "", .name = colons ? colons + 2 : name, .any_domain = !colons};
     tn_runtime_visit_operators(runtime, show_operator, &w);
     if (w.found) tn_runtime_visit_kernels(runtime, show_kernel, &w);
+    const int code = w.found ? EXIT_DONE : fail_missing(runtime, w.domain, w.name);
     free(domain);
-    return w.found ? EXIT_DONE
-                   : cli_unsupported("there is no operator '%s' (tenon plugin list; --plugin "
-                                     "LIB.so loads a library)",
-                                     name);
+    return code;
 }
 
 int command_plugin(int argc, char **argv) {
