@@ -82,7 +82,7 @@ static tn_status apply_outputs(tn_context *context) {
 }
 
 void *tn_bindings_input(const tn_context *context, uint32_t input) {
-    static const char nothing[64];
+    static _Alignas(64) const char nothing[64];
     const tn_input_binding *binding = &context->inputs[input];
     if (binding->is_staged) return binding->staging;
     return (void *)(uintptr_t)(binding->data ? binding->data : nothing);

@@ -68,7 +68,7 @@ void tn_dynamic_destroy(tn_context *context) {
  * values */
 
 static void *source_data(const tn_context *context, tn_tensor_id id) {
-    static const char nothing[64];
+    static _Alignas(64) const char nothing[64];
     const tn_graph *graph = context->engine->graph;
     const tn_graph_tensor *tensor = &graph->tensors[id];
     if (tensor->is_constant) return (void *)(uintptr_t)(tensor->data ? tensor->data : nothing);

@@ -72,7 +72,7 @@ static tn_status check_value(const tn_context *context, uint32_t input, size_t c
 }
 
 static tn_status gather_value(tn_context *context, uint32_t input) {
-    static const char nothing[64];
+    static _Alignas(64) const char nothing[64];
     const tn_type type = context->engine->inputs[input].type;
     size_t bytes;
     TN_TRY(tn_format_bytes(TN_LINEAR, type, &context->inputs[input].shape, &bytes));

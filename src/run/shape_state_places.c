@@ -18,7 +18,7 @@ static uint32_t root_of(const tn_shape_state *state, uint32_t value) {
  * sources */
 
 static void place_fixed(tn_shape_state *state, uint32_t value, void *data) {
-    static const char nothing[64];
+    static _Alignas(64) const char nothing[64];
     tn_value_place *place = &state->places[value];
     place->kind = TN_PLACE_FIXED;
     place->pointer = data ? data : (void *)(uintptr_t)nothing;
