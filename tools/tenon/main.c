@@ -2,6 +2,7 @@
 /* tenon: one program, one file a subcommand. */
 #include "cli.h"
 
+#include <signal.h>
 #include <string.h>
 
 typedef struct subcommand {
@@ -29,6 +30,7 @@ static void print_help(FILE *file) {
 }
 
 int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is then an error like a full disk */
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;
