@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <tenon/tenon.h>
 
+/* clang-format off */
 #define CHECK(call) if ((call) != TN_OK) return fprintf(stderr, "%s: %s\n", tn_last_error()->where, tn_last_error()->message), 1
 
 int main(int argc, char **argv) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a super-resolution plan (inputs "image" and "size", output "output") on a photograph at several sizes, beside plain
- * bicubic, which is a graph of one node built by hand here:
+ * Runs a super-resolution plan (inputs "image" and "size", output "output") on a photograph at
+ * several sizes, beside plain bicubic, which is a graph of one node built by hand here:
  *
  *     super_resolution PLAN PLUGIN.so PHOTO.png OUT_DIR HEIGHTxWIDTH... [--truth TRUTH.png]
  *
- * Writes OUT_DIR/sr_HxW.png and OUT_DIR/bicubic_HxW.png; prints shapes, milliseconds and, where the truth has that size, the
- * PSNR of both (RGB, 6 border pixels cut).
+ * Writes OUT_DIR/sr_HxW.png and OUT_DIR/bicubic_HxW.png; prints shapes, milliseconds and, where the
+ * truth has that size, the PSNR of both (RGB, 6 border pixels cut).
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,8 @@ typedef struct image {
 
 static int fail(const char *what) {
     const tn_error *error = tn_last_error();
-    fprintf(stderr, "super_resolution: %s: %s%s%s\n", what, error->where, error->where[0] ? ": " : "", error->message);
+    fprintf(stderr, "super_resolution: %s: %s%s%s\n", what, error->where,
+            error->where[0] ? ": " : "", error->message);
     return 1;
 }
 
@@ -63,7 +64,9 @@ static double psnr(const image *truth, const float *planes) {
     for (int c = 0; c < 3; c++) {
         for (int y = 6; y < truth->height - 6; y++) {
             for (int x = 6; x < truth->width - 6; x++, count++) {
-                const size_t i = ((size_t)c * (size_t)truth->height + (size_t)y) * (size_t)truth->width + (size_t)x;
+                const size_t i =
+                    ((size_t)c * (size_t)truth->height + (size_t)y) * (size_t)truth->width +
+                    (size_t)x;
                 const double value = planes[i] < 0 ? 0 : planes[i] > 1 ? 1 : planes[i];
                 sum += (value - truth->planes[i]) * (value - truth->planes[i]);
             }
@@ -72,20 +75,27 @@ static double psnr(const image *truth, const float *planes) {
     return -10.0 * log10(sum / (double)count);
 }
 
-/* Runs at one size; *out_planes is the context's. Answers the best time of three runs in milliseconds, negative on failure. */
-static double upscale(tn_context *context, const image *photo, int height, int width, const float **out_planes) {
-    const int64_t image_shape[4] = {1, 3, photo->height, photo->width}, size_shape[4] = {1, 1, height, width};
+/* Runs at one size; *out_planes is the context's. Answers the best time of three runs in
+ * milliseconds, negative on failure. */
+static double upscale(tn_context *context, const image *photo, int height, int width,
+                      const float **out_planes) {
+    const int64_t image_shape[4] = {1, 3, photo->height, photo->width},
+                  size_shape[4] = {1, 1, height, width};
     const tn_tensor *output;
     double best = -1;
-    if (tn_context_set_shape(context, 0, 4, image_shape) != TN_OK || tn_context_set_shape(context, 1, 4, size_shape) != TN_OK ||
-        tn_context_bind_input(context, 0, photo->planes, (uint64_t)(3 * photo->height * photo->width) * sizeof(float)) != TN_OK)
+    if (tn_context_set_shape(context, 0, 4, image_shape) != TN_OK ||
+        tn_context_set_shape(context, 1, 4, size_shape) != TN_OK ||
+        tn_context_bind_input(context, 0, photo->planes,
+                              (uint64_t)(3 * photo->height * photo->width) * sizeof(float)) !=
+            TN_OK)
         return -1;
     for (int i = 0; i < 4; i++) {
         struct timespec from, to;
         clock_gettime(CLOCK_MONOTONIC, &from);
         if (tn_context_run(context) != TN_OK) return -1;
         clock_gettime(CLOCK_MONOTONIC, &to);
-        const double ms = (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) * 1e-6;
+        const double ms =
+            (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) * 1e-6;
         if (i > 0 && (best < 0 || ms < best)) best = ms; /* the first run takes memory */
     }
     if (tn_context_output(context, 0, &output) != TN_OK) return -1;
@@ -101,12 +111,19 @@ static tn_status bicubic_context(tn_runtime *runtime, tn_context **out_context) 
     tn_engine *engine = NULL;
     tn_tensor_id inputs[2], output;
     uint64_t bytes = 0;
-    tn_node_description node = {.size = sizeof(node), .domain = "Test", .op = "DynamicTRTResize", .name = "bicubic",
-                                .input_count = 2, .output_count = 1, .inputs = inputs};
+    tn_node_description node = {.size = sizeof(node),
+                                .domain = "Test",
+                                .op = "DynamicTRTResize",
+                                .name = "bicubic",
+                                .input_count = 2,
+                                .output_count = 1,
+                                .inputs = inputs};
     tn_status status = tn_graph_create(runtime, "bicubic", &graph);
-    if (status == TN_OK) status = tn_graph_add_input(graph, "image", TN_F32, 4, unknown, NULL, &inputs[0]);
+    if (status == TN_OK)
+        status = tn_graph_add_input(graph, "image", TN_F32, 4, unknown, NULL, &inputs[0]);
     const int64_t size_extents[4] = {1, 1, -1, -1};
-    if (status == TN_OK) status = tn_graph_add_input(graph, "size", TN_F32, 4, size_extents, NULL, &inputs[1]);
+    if (status == TN_OK)
+        status = tn_graph_add_input(graph, "size", TN_F32, 4, size_extents, NULL, &inputs[1]);
     if (status == TN_OK) status = tn_graph_add_node(graph, &node, &output);
     if (status == TN_OK) status = tn_graph_add_output(graph, output, "output");
     if (status == TN_OK) status = tn_build(graph, NULL, &plan);
@@ -119,8 +136,8 @@ static tn_status bicubic_context(tn_runtime *runtime, tn_context **out_context) 
     return status;
 }
 
-static int run_size(tn_context *network, tn_context *bicubic, const image *photo, const image *truth, const char *folder,
-                    int height, int width) {
+static int run_size(tn_context *network, tn_context *bicubic, const image *photo,
+                    const image *truth, const char *folder, int height, int width) {
     const float *planes, *plain;
     char path[2][4096];
     const double ms = upscale(network, photo, height, width, &planes);
@@ -133,7 +150,8 @@ static int run_size(tn_context *network, tn_context *bicubic, const image *photo
         fprintf(stderr, "super_resolution: cannot write %s or %s\n", path[0], path[1]);
         return 1;
     }
-    printf("  %dx%d -> %dx%d: network %.2f ms, bicubic alone %.2f ms", photo->height, photo->width, height, width, ms, plain_ms);
+    printf("  %dx%d -> %dx%d: network %.2f ms, bicubic alone %.2f ms", photo->height, photo->width,
+           height, width, ms, plain_ms);
     if (truth->planes && truth->height == height && truth->width == width)
         printf("; PSNR %.2f dB, bicubic %.2f dB", psnr(truth, planes), psnr(truth, plain));
     printf("\n    wrote %s\n", path[0]);
@@ -147,17 +165,21 @@ int main(int argc, char **argv) {
     image photo = {0}, truth = {0};
     int exit_code = 1, sizes = argc;
     if (argc < 6) {
-        fprintf(stderr, "usage: super_resolution PLAN PLUGIN.so PHOTO.png OUT_DIR HEIGHTxWIDTH... [--truth TRUTH.png]\n");
+        fprintf(stderr, "usage: super_resolution PLAN PLUGIN.so PHOTO.png OUT_DIR HEIGHTxWIDTH... "
+                        "[--truth TRUTH.png]\n");
         return 2;
     }
     if (strcmp(argv[argc - 2], "--truth") == 0) {
         sizes -= 2;
-        if (!image_load(argv[argc - 1], &truth)) fprintf(stderr, "super_resolution: cannot read %s\n", argv[argc - 1]);
+        if (!image_load(argv[argc - 1], &truth))
+            fprintf(stderr, "super_resolution: cannot read %s\n", argv[argc - 1]);
     }
     if (!image_load(argv[3], &photo))
         fprintf(stderr, "super_resolution: cannot read %s\n", argv[3]);
-    else if (tn_runtime_create(NULL, &runtime) != TN_OK || tn_runtime_load_library(runtime, argv[2]) != TN_OK ||
-             tn_engine_load(runtime, argv[1], NULL, &engine) != TN_OK || tn_context_create(engine, &network) != TN_OK ||
+    else if (tn_runtime_create(NULL, &runtime) != TN_OK ||
+             tn_runtime_load_library(runtime, argv[2]) != TN_OK ||
+             tn_engine_load(runtime, argv[1], NULL, &engine) != TN_OK ||
+             tn_context_create(engine, &network) != TN_OK ||
              bicubic_context(runtime, &bicubic) != TN_OK)
         exit_code = fail(argv[1]);
     else

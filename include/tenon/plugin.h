@@ -254,7 +254,7 @@ typedef struct tn_attribute {
     const char *s;
     uint64_t count;    /* of a list, or of bytes */
     const void *items; /* of the list: const int64_t *, const float *, const double *, const char
-                          *const *, bytes */
+                        *const *, bytes */
     const tn_tensor *tensor;
     const void *graph;
 } tn_attribute;
@@ -271,8 +271,8 @@ enum {
     TN_PORT_SIZED_BY_RUN =
         16u,             /* output: `infer` gives an upper bound, `run` writes the true shape */
     TN_PORT_VIEW = 32u,  /* output: the same elements in the same linear order as input `alias - 1`,
-                            only the shape differs;  the engine lends it that input's memory and calls
-                            no kernel when all outputs are views */
+                            only the shape differs;  the engine lends it that input's memory and
+                            calls  no kernel when all outputs are views */
     TN_PORT_ALIAS = 64u, /* output: may share the memory of input `alias - 1`, which is then
                             overwritten (state that is updated in place) */
     TN_PORT_HETEROGENEOUS = 128u /* variadic: the tensors may differ in type */

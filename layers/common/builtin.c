@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The built-in layers as a plugin library like any other: gathers what the folders of layers/ offer (tn_layer_table) and
- * registers it through the host's services. The core knows this entry alone.
+ * The built-in layers as a plugin library like any other: gathers what the folders of layers/ offer
+ * (tn_layer_table) and registers it through the host's services. The core knows this entry alone.
  */
 #include "common/builtin.h"
 #include "common/layer.h"
