@@ -233,7 +233,7 @@ static int measure(bench *b, double limit) {
 int main(int argument_count, char **arguments) {
     bench b = {.nodes = 1000, .input = {2, 3}};
     double limit = 1e30;
-    for (int i = 1; i < argument_count; i++) {
+    for (int i = 1; i < argument_count; i += 2) {
         const char *value = i + 1 < argument_count ? arguments[i + 1] : NULL;
         if (value && strcmp(arguments[i], "--nodes") == 0 && atoi(value) > 0) {
             b.nodes = (uint32_t)atoi(value);
@@ -243,7 +243,6 @@ int main(int argument_count, char **arguments) {
             fprintf(stderr, "usage: tenon-bench-walk [--nodes N] [--limit NANOSECONDS]\n");
             return 2;
         }
-        i++;
     }
     const int code = measure(&b, limit);
     tear_down(&b);
