@@ -25,6 +25,7 @@ file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake
     DESTINATION ${config_dir})
+file(RELATIVE_PATH pc_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/tenon.pc.in ${CMAKE_CURRENT_BINARY_DIR}/tenon.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tenon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
