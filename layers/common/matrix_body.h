@@ -86,14 +86,16 @@ TN_INLINE void tile_run(const int rows, const int vectors, const tn_matrix_tile 
 #if TN_LANES == 16
 TILES_4(1)
 TILES_4(2)
-TILES_4(3) TILES_4(4) TILES_4(5) TILES_4(6) const tn_matrix_level TN_MATRIX_LEVEL = {
+TILES_4(3)
+TILES_4(4) TILES_4(5) TILES_4(6) const tn_matrix_level TN_MATRIX_LEVEL = {
     .lanes = TN_LANES,
     .vectors = 4,
     .functions = {ROW_4(1), ROW_4(2), ROW_4(3), ROW_4(4), ROW_4(5), ROW_4(6)}};
 #else
 TILES_2(1)
 TILES_2(2)
-TILES_2(3) TILES_2(4) TILES_2(5) TILES_2(6) const tn_matrix_level TN_MATRIX_LEVEL = {
+TILES_2(3)
+TILES_2(4) TILES_2(5) TILES_2(6) const tn_matrix_level TN_MATRIX_LEVEL = {
     .lanes = TN_LANES,
     .vectors = 2,
     .functions = {ROW_2(1), ROW_2(2), ROW_2(3), ROW_2(4), ROW_2(5), ROW_2(6)}};

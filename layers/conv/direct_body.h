@@ -88,7 +88,8 @@ TN_INLINE void tile_run(const int vectors, const int channels, const tn_direct_t
 #if TN_LANES == 16
 TILES_8(1)
 TILES_8(2)
-TILES_8(3) TILES_6(4) TILES_5(5) TILES_4(6) TILES_3(7)
+TILES_8(3)
+TILES_6(4) TILES_5(5) TILES_4(6) TILES_3(7)
     TILES_3(8) const tn_direct_level TN_DIRECT_LEVEL = {.lanes = TN_LANES,
                                                         .maximum_channels = 8,
                                                         .maximum_vectors = {8, 8, 8, 6, 5, 4, 3, 3},
@@ -103,7 +104,8 @@ TILES_8(3) TILES_6(4) TILES_5(5) TILES_4(6) TILES_3(7)
 #else
 TILES_8(1)
 TILES_5(2)
-TILES_4(3) TILES_3(4) TILES_2(5) TILES_2(6) const tn_direct_level TN_DIRECT_LEVEL = {
+TILES_4(3)
+TILES_3(4) TILES_2(5) TILES_2(6) const tn_direct_level TN_DIRECT_LEVEL = {
     .lanes = TN_LANES,
     .maximum_channels = 6,
     .maximum_vectors = {8, 5, 4, 3, 2, 2},
