@@ -19,7 +19,8 @@ typedef struct tn_context tn_context;
 
 typedef struct tn_engine_options {
     uint32_t size;
-    uint32_t threads; /* of parallel_for and the numerical libraries; 0: as the plan was built */
+    uint32_t threads; /* of parallel_for and the numerical libraries; 0: as the plan was built. For
+                         another number than that, kernels are chosen again, without timing */
     uint32_t flags;   /* TN_ENGINE_... */
     uint32_t allowed_count;
     const char *const
@@ -33,8 +34,12 @@ enum {
 
 /* Loads a plan file: maps it, verifies its sections' checksums, finds and loads the libraries that
  * its manifest names. The error of a missing one says what was wanted, where it was searched, what
- * was found and what would mend it. `options` may be null. TN_ERROR_IO, TN_ERROR_FORMAT,
- * TN_ERROR_NOT_FOUND, TN_ERROR_PLUGIN, TN_ERROR_MEMORY. [thread: any] */
+ * was found and what would mend it. Where the plan was built for another machine, or the kernels of
+ * a library have changed since, kernels are chosen again without timing (the latter with a warning
+ * in the log). The file may be removed or replaced by another while the engine lives, but must not
+ * be written to. `options` may be null. TN_ERROR_IO, TN_ERROR_FORMAT, TN_ERROR_NOT_FOUND,
+ * TN_ERROR_UNSUPPORTED (an operator's version or state), TN_ERROR_PLUGIN, TN_ERROR_MEMORY, and what
+ * a kernel's `prepare` fails with. [thread: any] */
 TN_EXPORT tn_status tn_engine_load(tn_runtime *runtime, const char *path,
                                    const tn_engine_options *options, tn_engine **out_engine);
 /* The same from memory; the bytes are copied. */
@@ -61,29 +66,41 @@ TN_EXPORT const char *tn_engine_report(const tn_engine *engine);
 TN_EXPORT tn_status tn_context_create(tn_engine *engine, tn_context **out_context);
 TN_EXPORT void tn_context_destroy(tn_context *context); /* null is fine */
 
-/* Sets the shape of an input; inputs with fixed shapes need none. TN_ERROR_SHAPE, TN_ERROR_RANGE
- * (outside the profile). */
+/* Sets the shape of an input; inputs with fixed shapes need none. TN_ERROR_SHAPE (not as declared),
+ * TN_ERROR_RANGE (outside the profile): the input keeps the shape that it had. */
 TN_EXPORT tn_status tn_context_set_shape(tn_context *context, uint32_t input, uint32_t rank,
                                          const int64_t *extents);
-/* Lends the memory of an input: `bytes` of linear elements, aligned to the element at least; it
- * must live until the run is over. TN_ERROR_ARGUMENT when it is not as large as the shape says at
- * reshape or run. Null is allowed for an input of which only the shape is read. */
+/* Lends the memory of an input: at least as many bytes of linear elements as its shape says, read
+ * anew at each run; it must live until the run is over; it may be an output's too. Memory
+ * that is aligned to 64 bytes is read in place, other memory is copied first. At reshape or run:
+ * TN_ERROR_STATE when nothing is bound, TN_ERROR_ARGUMENT when it is too small. Null is allowed for
+ * an input of which only the shape is read. */
 TN_EXPORT tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void *data,
                                           uint64_t bytes);
-/* Lends memory for an output; not bound, the context keeps one of its own. */
+/* Lends memory for an output, at least as large as it becomes; null: the context keeps one of its
+ * own. Memory that is aligned to 64 bytes is written in place where a step makes the output, other
+ * memory is copied into. When a run fails, what is in it is undefined. */
 TN_EXPORT tn_status tn_context_bind_output(tn_context *context, uint32_t output, void *data,
                                            uint64_t bytes);
-/* Infers all shapes and takes the memory that they need; run does it when it was not done. Shapes
- * seen before are found again. Inputs whose values decide shapes must be bound. */
+/* Infers all shapes and asks the kernels for the memory that they need; run does it when it was not
+ * done. The last eight sets of shapes are found again. Inputs whose values decide shapes must be
+ * bound; their values are compared at each run, and outside the profile's they are TN_ERROR_RANGE.
+ * TN_ERROR_STATE names an input whose shape is not set. After a failure the context works on. */
 TN_EXPORT tn_status tn_context_reshape(tn_context *context);
-/* Runs. The second and later runs with the same shapes allocate nothing and take no lock. */
+/* Runs. The second and later runs with the same shapes, or with shapes that come in turn, allocate
+ * nothing, take no lock and hash nothing. The error of a failing kernel names node, operator,
+ * kernel and library; the context works on. Exempt are networks with an output sized by run: there
+ * shapes are inferred and memory is taken while it runs. */
 TN_EXPORT tn_status tn_context_run(tn_context *context);
-/* An output after reshape (its shape; for outputs sized by run after run) and after run (its data).
- * The tensor lives until the context's next reshape with other shapes. TN_ERROR_STATE before. */
+/* An output after reshape (its shape; data is null) and after run (its data). In networks with an
+ * output sized by run it is there after run alone. Linear; the tensor lives until the context's
+ * next reshape. TN_ERROR_STATE before. */
 TN_EXPORT tn_status tn_context_output(tn_context *context, uint32_t output,
                                       const tn_tensor **out_tensor);
 
-/* Times of the nodes. Start, run some times, read. Off, it costs nothing. */
+/* Times of the steps in the order in which they run: of a node with what is fused into it, or of a
+ * conversion between formats ("reformat", `node` names the tensor). Turn it on (which begins anew),
+ * run some times, read. Off, it costs nothing. */
 typedef struct tn_profile_entry {
     uint32_t size;
     const char *node, *op, *kernel;

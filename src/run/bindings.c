@@ -60,6 +60,19 @@ tn_status tn_bindings_own_output(tn_context *context, uint32_t output, size_t by
     return reserve(context, &binding->own, &binding->own_bytes, bytes, "an output");
 }
 
+/* Whether an output's memory is some input's too: it is then written when the inputs were read. */
+static bool is_input_memory(const tn_context *context, const tn_output_binding *output) {
+    const uintptr_t begin = (uintptr_t)output->data;
+    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+        const tn_input_binding *input = &context->inputs[i];
+        const uintptr_t from = (uintptr_t)input->data;
+        if (input->is_needed && input->data && begin < from + input->bytes &&
+            from < begin + output->bytes)
+            return true;
+    }
+    return false;
+}
+
 static tn_status apply_outputs(tn_context *context) {
     for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++) {
         tn_output_binding *binding = &context->outputs[i];
@@ -70,7 +83,7 @@ static tn_status apply_outputs(tn_context *context) {
                            "output '%s' has shape %s, %llu bytes; %llu are bound", output->name,
                            tn_shape_print(output->rank, output->shape, text, sizeof(text)),
                            (unsigned long long)output->bytes, (unsigned long long)binding->bytes);
-        if (binding->data && is_aligned(binding->data)) {
+        if (binding->data && is_aligned(binding->data) && !is_input_memory(context, binding)) {
             binding->target = binding->data;
         } else {
             TN_TRY(tn_bindings_own_output(context, i, (size_t)output->bytes));

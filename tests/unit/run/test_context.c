@@ -96,6 +96,27 @@ static void test_outputs_are_written_into_the_callers_memory(void **state) {
     assert_floats(run_result(test, 0), 2, FLOATS(6, 10));
 }
 
+/* y is written before x is read for the last time. */
+static void test_memory_may_be_inputs_and_outputs(void **state) {
+    run_test *test = *state;
+    run_buffer memory = {.aligned = {1, 2, 3}};
+    tn_tensor_id x = add_input(test->graph, "x", TN_F32, 1, EXTENTS(3));
+    tn_tensor_id y = run_unary(test->graph, "Step", NULL, x);
+    run_output(test->graph, y, "y");
+    run_output(test->graph, run_node(test->graph, "Sum", NULL, 2, TENSORS(x, y)), "z");
+    run_output(test->graph, x, "x_again");
+    run_start(test, 0, NULL);
+    run_bind(test, "x", memory.aligned, 12);
+    run_must(tn_context_bind_output(test->context, 0, memory.aligned, 12));
+    run_must(tn_context_run(test->context));
+    assert_floats(run_result(test, 0), 3, FLOATS(2, 3, 4));
+    assert_floats(run_result(test, 1), 3, FLOATS(3, 5, 7));
+    assert_floats(run_result(test, 2), 3, FLOATS(1, 2, 3));
+    assert_ptr_equal(run_result(test, 0)->data, memory.aligned);
+    run_must(tn_context_run(test->context));
+    assert_floats(run_result(test, 1), 3, FLOATS(5, 7, 9));
+}
+
 static void test_rebinding_takes_no_memory(void **state) {
     run_test *test = *state;
     run_buffer in[2] = {{.aligned = {1}, .crooked = {2}}, {.aligned = {3}, .crooked = {4}}}, out;
@@ -229,6 +250,7 @@ int main(void) {
         RUN_TEST(test_shapes_outside_the_profile_are_refused),
         RUN_TEST(test_memory_must_be_bound_and_large_enough),
         RUN_TEST(test_outputs_are_written_into_the_callers_memory),
+        RUN_TEST(test_memory_may_be_inputs_and_outputs),
         RUN_TEST(test_rebinding_takes_no_memory),
         RUN_TEST(test_outputs_have_a_shape_after_reshape_and_data_after_run),
         RUN_TEST(test_empty_tensors_run),
