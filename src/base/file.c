@@ -116,8 +116,8 @@ static tn_status write_beside(tn_arena *arena, const char *path, const void *dat
     struct stat info;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
         return tn_fail(TN_ERROR_IO, "cannot write '%s': it is not a regular file", path);
-    const char *beside;
-    int descriptor;
+    const char *beside = NULL;
+    int descriptor = -1;
     TN_TRY(create_beside(arena, path, &beside, &descriptor));
     tn_status status = write_all(descriptor, path, data, bytes);
     if (close(descriptor) != 0 && status == TN_OK) status = fail_io("write", path);

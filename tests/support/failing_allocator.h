@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An allocator for tests: counts what lives, and refuses one allocation when it is told to, so that
- * each can be made to fail in turn. Not for several threads.
+ * each can be made to fail in turn. Several threads may use it; fail_at is set while they do not.
  */
 #ifndef TN_TESTS_FAILING_ALLOCATOR_H
 #define TN_TESTS_FAILING_ALLOCATOR_H
@@ -11,9 +11,9 @@
 
 typedef struct failing_allocator {
     tn_allocator functions;
-    uint64_t allocations; /* asked for so far */
-    uint64_t fail_at;     /* the number of the one to refuse, from 1; 0: none */
-    int64_t live;         /* blocks not yet given back */
+    _Atomic uint64_t allocations; /* asked for so far */
+    _Atomic uint64_t fail_at;     /* the number of the one to refuse, from 1; 0: none */
+    _Atomic int64_t live;         /* blocks not yet given back */
 } failing_allocator;
 
 static void *failing_allocate(void *user, uint64_t bytes, uint64_t alignment) {

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The thread's last error: message, chain of places, truncation, threads. */
+#include "base/status.h"
+
+#include "test.h"
+
+#include <pthread.h>
+
+static void test_a_failure_records_status_and_message(void **state) {
+    (void)state;
+    assert_failed(tn_fail(TN_ERROR_SHAPE, "rank %d of '%s'", 9, "x"), TN_ERROR_SHAPE,
+                  "rank 9 of 'x'");
+    assert_string_equal(tn_last_error()->where, "");
+    assert_int_equal(tn_last_error()->size, sizeof(tn_error));
+    assert_failed(tn_fail_memory("a map"), TN_ERROR_MEMORY, "no memory for a map");
+}
+
+static void test_places_are_chained_outermost_first(void **state) {
+    (void)state;
+    tn_status status = tn_fail(TN_ERROR_TYPE, "bad");
+    status = tn_error_at(status, "operator %s", "Conv");
+    status = tn_error_at(status, "node '%s'", "conv1");
+    assert_int_equal(tn_error_at(status, "model.onnx"), TN_ERROR_TYPE);
+    assert_string_equal(tn_last_error()->where, "model.onnx: node 'conv1': operator Conv");
+    assert_string_equal(tn_last_error()->message, "bad");
+    tn_fail(TN_ERROR_IO, "another");
+    assert_string_equal(tn_last_error()->where, "");
+}
+
+static void test_success_leaves_the_error_as_it_is(void **state) {
+    (void)state;
+    tn_fail(TN_ERROR_IO, "gone");
+    assert_int_equal(tn_error_at(TN_OK, "nowhere"), TN_OK);
+    assert_string_equal(tn_last_error()->where, "");
+    assert_string_equal(tn_last_error()->message, "gone");
+}
+
+static void test_a_failure_is_never_ok(void **state) {
+    (void)state;
+    assert_int_equal(tn_fail(TN_OK, "no status given"), TN_ERROR_INTERNAL);
+    assert_int_equal(tn_last_error()->status, TN_ERROR_INTERNAL);
+}
+
+static void test_the_error_may_be_quoted_in_the_next(void **state) {
+    (void)state;
+    tn_fail(TN_ERROR_IO, "inner");
+    tn_error_at(TN_ERROR_IO, "here");
+    tn_fail(TN_ERROR_FORMAT, "outer: %s", tn_last_error()->message);
+    assert_string_equal(tn_last_error()->message, "outer: inner");
+    tn_error_at(TN_ERROR_FORMAT, "place");
+    tn_error_at(TN_ERROR_FORMAT, "[%s]", tn_last_error()->where);
+    assert_string_equal(tn_last_error()->where, "[place]: place");
+}
+
+static void test_long_texts_are_cut_not_overrun(void **state) {
+    (void)state;
+    char text[8192];
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = 0;
+    tn_fail(TN_ERROR_FORMAT, "%s", text);
+    assert_int_equal(strlen(tn_last_error()->message), sizeof(((tn_error_copy *)0)->message) - 1);
+    for (size_t length = 1000; length < 1040; length++) {
+        tn_fail(TN_ERROR_FORMAT, "cut");
+        tn_error_at(TN_ERROR_FORMAT, "inner place");
+        tn_error_at(TN_ERROR_FORMAT, "%.*s", (int)length, text);
+        assert_true(strlen(tn_last_error()->where) < sizeof(((tn_error_copy *)0)->where));
+        assert_memory_equal(tn_last_error()->where, text, 1000);
+    }
+    for (int i = 0; i < 500; i++)
+        tn_error_at(TN_ERROR_FORMAT, "place %d", i);
+    assert_memory_equal(tn_last_error()->where, "place 499: place 498: ", 22);
+    assert_true(strlen(tn_last_error()->where) < sizeof(((tn_error_copy *)0)->where));
+}
+
+static void test_an_error_can_be_kept_and_forgotten(void **state) {
+    (void)state;
+    tn_error_copy copy;
+    tn_fail(TN_ERROR_RANGE, "kept");
+    tn_error_at(TN_ERROR_RANGE, "place");
+    tn_error_save(&copy);
+    tn_fail(TN_ERROR_IO, "clean-up failed");
+    tn_error_restore(&copy);
+    assert_failed(TN_ERROR_RANGE, TN_ERROR_RANGE, "kept");
+    assert_string_equal(tn_last_error()->where, "place");
+    tn_error_clear();
+    assert_int_equal(tn_last_error()->status, TN_OK);
+    assert_string_equal(tn_last_error()->message, "");
+    assert_string_equal(tn_last_error()->where, "");
+}
+
+static void *fail_elsewhere(void *user) {
+    for (int i = 0; i < 1000; i++) {
+        tn_fail(TN_ERROR_DEVICE, "%s", (const char *)user);
+        tn_error_at(TN_ERROR_DEVICE, "%s", (const char *)user);
+        if (strcmp(tn_last_error()->message, user) != 0) return user;
+        if (strcmp(tn_last_error()->where, user) != 0) return user;
+    }
+    return NULL;
+}
+
+static void test_each_thread_has_its_own_error(void **state) {
+    (void)state;
+    pthread_t threads[2];
+    char names[2][8] = {"one", "two"};
+    tn_fail(TN_ERROR_IO, "mine");
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, fail_elsewhere, names[i]), 0);
+    for (int i = 0; i < 2; i++) {
+        void *wrong;
+        assert_int_equal(pthread_join(threads[i], &wrong), 0);
+        assert_null(wrong);
+    }
+    assert_string_equal(tn_last_error()->message, "mine");
+}
+
+static void test_statuses_have_names(void **state) {
+    (void)state;
+    assert_string_equal(tn_status_name(TN_OK), "TN_OK");
+    assert_string_equal(tn_status_name(TN_ERROR_ARGUMENT), "TN_ERROR_ARGUMENT");
+    assert_string_equal(tn_status_name(TN_ERROR_SHAPE), "TN_ERROR_SHAPE");
+    assert_string_equal(tn_status_name(TN_ERROR_CANCELLED), "TN_ERROR_CANCELLED");
+    assert_string_equal(tn_status_name(TN_ERROR_INTERNAL), "TN_ERROR_INTERNAL");
+    assert_string_equal(tn_status_name(TN_ERROR_INTERNAL + 1), "unknown status");
+    assert_string_equal(tn_status_name(-1), "unknown status");
+    assert_string_equal(tn_status_name(INT32_MIN), "unknown status");
+    int major, minor, patch;
+    assert_int_equal(sscanf(tn_version(), "%d.%d.%d", &major, &minor, &patch), 3);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_failure_records_status_and_message),
+        cmocka_unit_test(test_places_are_chained_outermost_first),
+        cmocka_unit_test(test_success_leaves_the_error_as_it_is),
+        cmocka_unit_test(test_a_failure_is_never_ok),
+        cmocka_unit_test(test_the_error_may_be_quoted_in_the_next),
+        cmocka_unit_test(test_long_texts_are_cut_not_overrun),
+        cmocka_unit_test(test_an_error_can_be_kept_and_forgotten),
+        cmocka_unit_test(test_each_thread_has_its_own_error),
+        cmocka_unit_test(test_statuses_have_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parallel_for: every item once, ranges no smaller than the grain, failures, several callers. */
+#include "device/cpu/cpu.h" /* before cmocka's macro `fail`, which is also a member of tn_host */
+
+#include "random.h"
+#include "test.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define MOST_THREADS 4
+#define MOST_RANGES  64
+
+typedef struct visit {
+    atomic_int busy[MOST_THREADS]; /* bodies that run with this thread's number */
+    atomic_int is_wrong;
+    atomic_int range_count;
+    int64_t ranges[MOST_RANGES][2];
+    uint32_t threads;
+} visit;
+
+static tn_status note_range(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    visit *seen = user;
+    const int slot = atomic_fetch_add(&seen->range_count, 1);
+    if (slot >= MOST_RANGES || thread >= seen->threads || begin >= end) {
+        atomic_store(&seen->is_wrong, 1);
+        return TN_OK;
+    }
+    if (atomic_fetch_add(&seen->busy[thread], 1) != 0) atomic_store(&seen->is_wrong, 1);
+    seen->ranges[slot][0] = begin;
+    seen->ranges[slot][1] = end;
+    atomic_fetch_sub(&seen->busy[thread], 1);
+    return TN_OK;
+}
+
+static int compare_ranges(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void assert_covers(uint32_t threads, int64_t count, int64_t grain) {
+    visit seen = {.threads = threads};
+    tn_thread_pool pool;
+    tn_cpu_pool_init(&pool, threads);
+    assert_int_equal(pool.threads, threads);
+    assert_int_equal(pool.parallel_for(&pool, count, grain, note_range, &seen), TN_OK);
+    assert_false(seen.is_wrong);
+    const int ranges = seen.range_count;
+    qsort(seen.ranges, (size_t)ranges, sizeof(seen.ranges[0]), compare_ranges);
+    int64_t at = 0;
+    for (int i = 0; i < ranges; i++) {
+        assert_true(seen.ranges[i][0] == at);
+        at = seen.ranges[i][1];
+        if (ranges > 1) assert_true(at - seen.ranges[i][0] >= grain);
+    }
+    assert_true(at == (count > 0 ? count : 0));
+    if (threads == 1) assert_int_equal(ranges, count > 0);
+}
+
+static void test_every_item_is_done_once_in_ranges_of_the_grain(void **state) {
+    (void)state;
+    test_random random = {.state = 3};
+    for (uint32_t threads = 1; threads <= MOST_THREADS; threads++) {
+        for (int64_t count = 0; count < 20; count++)
+            assert_covers(threads, count, 1);
+        for (int i = 0; i < 50; i++)
+            assert_covers(threads, random_between(&random, 0, 1000),
+                          random_between(&random, 1, 300));
+        assert_covers(threads, -5, 1);
+        assert_covers(threads, 100, 0);
+        assert_covers(threads, 100, -7);
+    }
+}
+
+static void test_counts_up_to_the_highest_do_not_overflow(void **state) {
+    (void)state;
+    for (uint32_t threads = 1; threads <= MOST_THREADS; threads++) {
+        assert_covers(threads, INT64_MAX, 1);
+        assert_covers(threads, INT64_MAX - 1, INT64_MAX / 3);
+        assert_covers(threads, INT64_MAX, INT64_MAX);
+    }
+}
+
+typedef struct failure {
+    atomic_int_fast64_t done;
+    int64_t fails_at;
+} failure;
+
+static tn_status fail_at_item(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    failure *job = user;
+    (void)thread;
+    if (begin <= job->fails_at && job->fails_at < end) return TN_ERROR_RANGE;
+    atomic_fetch_add(&job->done, end - begin);
+    return TN_OK;
+}
+
+static void test_a_failure_is_answered_wherever_it_is(void **state) {
+    (void)state;
+    for (uint32_t threads = 0; threads <= MOST_THREADS; threads++) {
+        tn_thread_pool pool;
+        tn_cpu_pool_init(&pool, threads);
+        for (int64_t item = 0; item < 100; item += 7) {
+            failure job = {.fails_at = item};
+            assert_int_equal(pool.parallel_for(&pool, 100, 1, fail_at_item, &job), TN_ERROR_RANGE);
+            assert_true(job.done < 100);
+        }
+    }
+}
+
+static tn_status fail_always(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    (void)begin;
+    (void)end;
+    (void)thread;
+    atomic_fetch_add((atomic_int *)user, 1);
+    return TN_ERROR_SHAPE;
+}
+
+static void test_a_failure_cancels_what_has_not_begun(void **state) {
+    (void)state;
+    tn_thread_pool pool;
+    tn_cpu_pool_init(&pool, 2);
+    atomic_int calls = 0;
+    assert_int_equal(pool.parallel_for(&pool, 1000, 1, fail_always, &calls), TN_ERROR_SHAPE);
+    assert_in_range(calls, 1, 2); /* of the eight pieces: one for each thread at most */
+}
+
+static tn_status note_thread(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    (void)thread;
+    assert_int_equal(begin, 0);
+    assert_int_equal(end, 1000);
+    *(pthread_t *)user = pthread_self();
+    return TN_OK;
+}
+
+static void test_one_thread_calls_once_and_here(void **state) {
+    (void)state;
+    tn_thread_pool pool;
+    for (uint32_t threads = 0; threads <= 1; threads++) {
+        pthread_t thread;
+        tn_cpu_pool_init(&pool, threads);
+        assert_int_equal(pool.threads, 1);
+        assert_int_equal(pool.parallel_for(&pool, 1000, 1, note_thread, &thread), TN_OK);
+        assert_true(pthread_equal(thread, pthread_self()));
+    }
+}
+
+typedef struct caller {
+    const tn_thread_pool *pool;
+    int64_t sums[64];
+    bool is_right;
+} caller;
+
+static tn_status fill_sums(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    caller *self = user;
+    (void)thread;
+    for (int64_t i = begin; i < end; i++)
+        self->sums[i] += i;
+    return TN_OK;
+}
+
+static void *call_often(void *user) {
+    caller *self = user;
+    self->is_right = true;
+    for (int turn = 1; turn <= 50; turn++) {
+        if (self->pool->parallel_for(self->pool, 64, 1, fill_sums, self) != TN_OK)
+            self->is_right = false;
+        for (int64_t i = 0; i < 64; i++)
+            self->is_right &= self->sums[i] == turn * i; /* all done before it returns */
+    }
+    return NULL;
+}
+
+static void test_two_threads_share_a_pool(void **state) {
+    (void)state;
+    tn_thread_pool pool;
+    static caller callers[2];
+    pthread_t threads[2];
+    tn_cpu_pool_init(&pool, 2);
+    for (int i = 0; i < 2; i++) {
+        callers[i].pool = &pool;
+        assert_int_equal(pthread_create(&threads[i], NULL, call_often, &callers[i]), 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_true(callers[i].is_right);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_item_is_done_once_in_ranges_of_the_grain),
+        cmocka_unit_test(test_counts_up_to_the_highest_do_not_overflow),
+        cmocka_unit_test(test_a_failure_is_answered_wherever_it_is),
+        cmocka_unit_test(test_a_failure_cancels_what_has_not_begun),
+        cmocka_unit_test(test_one_thread_calls_once_and_here),
+        cmocka_unit_test(test_two_threads_share_a_pool),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
