@@ -5,6 +5,7 @@
  * can absorb it.
  */
 #include "common/axis_broadcast.h"
+#include "common/combine_kernel.h"
 #include "common/layer.h"
 #include "common/operand.h"
 
@@ -111,5 +112,7 @@ static const tn_operator add_7 = {
     TN_CASES(add_cases),
 };
 
+TN_COMBINE_KERNELS(add, "Add", TN_COMBINE_ADD);
+
 static const tn_operator *const add_operators[] = {&add_6, &add_7};
-TN_LAYER_WITHOUT_KERNELS(add, add_operators);
+TN_LAYER(add, add_operators, add_kernels);

@@ -8,6 +8,7 @@
 #include "common/element.h"
 #include "common/infer.h"
 #include "common/layer.h"
+#include "common/map_kernel.h"
 #include "common/unary.h"
 
 #include <math.h>
@@ -157,5 +158,17 @@ static const tn_operator clip_11 = {
     TN_CASES(clip_11_cases),
 };
 
+static void clip_read(const tn_call *call, uint32_t *inout_map, float *out_alpha, float *out_beta) {
+    double low = 0, high = 0;
+    (void)inout_map;
+    (void)tn_clip_bounds(call, &low, &high); /* all values are there when a node runs */
+    *out_alpha = (float)low;
+    *out_beta = (float)high;
+}
+
+static const char *const clip_combinations[] = {"f32, f32?, f32? -> f32",
+                                                "f32:nhwc, f32?, f32? -> f32:nhwc"};
+TN_MAP_KERNELS_AS(clip, "Clip", TN_ACTIVATION_CLIP, clip_read, clip_combinations);
+
 static const tn_operator *const clip_operators[] = {&clip_6, &clip_11};
-TN_LAYER_WITHOUT_KERNELS(clip, clip_operators);
+TN_LAYER(clip, clip_operators, clip_kernels);

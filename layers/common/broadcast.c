@@ -107,6 +107,17 @@ bool tn_broadcast_next(tn_broadcast_rows *rows) {
     return false;
 }
 
+void tn_broadcast_seek(tn_broadcast_rows *rows, int64_t row) {
+    rows->output_offset = row * rows->count;
+    for (uint32_t k = 0; k < rows->input_count; k++)
+        rows->offset[k] = 0;
+    for (uint32_t axis = rows->rank - 1; axis-- > 0; row /= rows->extents[axis]) {
+        rows->index[axis] = row % rows->extents[axis];
+        for (uint32_t k = 0; k < rows->input_count; k++)
+            rows->offset[k] += rows->strides[k][axis] * rows->index[axis];
+    }
+}
+
 static void compute_row_f32(const tn_call *call, const tn_broadcast_binary *function,
                             const tn_broadcast_rows *rows) {
     const float *inputs[2] = {(const float *)call->inputs[0]->data + rows->offset[0],

@@ -41,6 +41,8 @@ void tn_broadcast_init(tn_broadcast_rows *rows, uint32_t rank, const int64_t *sh
 void tn_broadcast_add(tn_broadcast_rows *rows, uint32_t rank, const int64_t *shape);
 bool tn_broadcast_begin(tn_broadcast_rows *rows); /* false: no elements at all */
 bool tn_broadcast_next(tn_broadcast_rows *rows);  /* false: that was the last row */
+/* To row number `row`, which there is, after tn_broadcast_begin. */
+void tn_broadcast_seek(tn_broadcast_rows *rows, int64_t row);
 
 /* A function of two numbers. `params` are the node's. Which member serves is decided by the inputs'
  * types: `row` where all tensors are f32 (give it only where it equals `real` rounded once),

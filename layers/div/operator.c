@@ -4,6 +4,7 @@
  * from `axis` on. Integers are divided towards zero; by zero they give zero.
  */
 #include "common/axis_broadcast.h"
+#include "common/combine_kernel.h"
 #include "common/layer.h"
 
 static double div_real(const void *params, double a, double b) {
@@ -102,5 +103,7 @@ static const tn_operator div_7 = {
     TN_CASES(div_cases),
 };
 
+TN_COMBINE_KERNELS(div, "Div", TN_COMBINE_DIV);
+
 static const tn_operator *const div_operators[] = {&div_6, &div_7};
-TN_LAYER_WITHOUT_KERNELS(div, div_operators);
+TN_LAYER(div, div_operators, div_kernels);

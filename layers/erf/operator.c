@@ -4,6 +4,7 @@
  * the point is dropped.
  */
 #include "common/layer.h"
+#include "common/map_kernel.h"
 #include "common/unary.h"
 
 #include <math.h>
@@ -16,6 +17,12 @@ static double erf_real(const void *params, double x) {
 static int64_t erf_whole(const void *params, int64_t x) {
     (void)params;
     return (int64_t)erf((double)x);
+}
+
+static void erf_row(const void *params, uint64_t count, const float *const *inputs,
+                    const uint64_t *strides, float *output) {
+    (void)params;
+    tn_rows_map(TN_MAP_ERF, 0, 0, count, inputs, strides, output);
 }
 
 static tn_status erf_reference(tn_call *call) {
@@ -51,8 +58,11 @@ static const tn_operator erf_9 = {
     .infer = tn_unary_infer,
     .reference = erf_reference,
     .expression = "erf(input)",
+    .row = erf_row,
     TN_CASES(erf_cases),
 };
 
+TN_MAP_KERNELS(erf, "Erf", TN_MAP_ERF, NULL);
+
 static const tn_operator *const erf_operators[] = {&erf_9};
-TN_LAYER_WITHOUT_KERNELS(erf, erf_operators);
+TN_LAYER(erf, erf_operators, erf_kernels);

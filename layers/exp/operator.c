@@ -3,6 +3,7 @@
  * Exp: the exponential function, element by element.
  */
 #include "common/layer.h"
+#include "common/map_kernel.h"
 #include "common/unary.h"
 
 #include <math.h>
@@ -10,6 +11,12 @@
 static double exp_real(const void *params, double x) {
     (void)params;
     return exp(x);
+}
+
+static void exp_row(const void *params, uint64_t count, const float *const *inputs,
+                    const uint64_t *strides, float *output) {
+    (void)params;
+    tn_rows_map(TN_MAP_EXP, 0, 0, count, inputs, strides, output);
 }
 
 static tn_status exp_reference(tn_call *call) {
@@ -42,8 +49,11 @@ static const tn_operator exp_6 = {
     .infer = tn_unary_infer,
     .reference = exp_reference,
     .expression = "exp(input)",
+    .row = exp_row,
     TN_CASES(exp_cases),
 };
 
+TN_MAP_KERNELS(exp, "Exp", TN_MAP_EXP, NULL);
+
 static const tn_operator *const exp_operators[] = {&exp_6};
-TN_LAYER_WITHOUT_KERNELS(exp, exp_operators);
+TN_LAYER(exp, exp_operators, exp_kernels);

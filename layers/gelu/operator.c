@@ -4,6 +4,7 @@
  * tanh, as the field `approximate` says. Absorbed as an activation by the kernels before it.
  */
 #include "common/layer.h"
+#include "common/map_kernel.h"
 #include "common/unary.h"
 
 #include <math.h>
@@ -28,6 +29,13 @@ static double gelu_real(const void *params, double x) {
         return x / (1 + exp(-2 * inner)); /* (1 + tanh(t)) / 2 = 1 / (1 + exp(-2 t)) */
     }
     return 0.5 * x * erfc(-x * M_SQRT1_2);
+}
+
+static void gelu_row(const void *params, uint64_t count, const float *const *inputs,
+                     const uint64_t *strides, float *output) {
+    const gelu_params *fields = params;
+    tn_rows_map(fields->approximate == GELU_TANH ? TN_ACTIVATION_GELU_TANH : TN_ACTIVATION_GELU_ERF,
+                0, 0, count, inputs, strides, output);
 }
 
 static tn_status gelu_reference(tn_call *call) {
@@ -79,8 +87,17 @@ static const tn_operator gelu_20 = {
     .expression = "approximate == 1"
                   " ? X / (1 + exp(-1.5957691216057308 * (X + 0.044715 * X * X * X)))"
                   " : 0.5 * X * erfc(-0.7071067811865476 * X)",
+    .row = gelu_row,
     TN_CASES(gelu_cases),
 };
 
+static void gelu_read(const tn_call *call, uint32_t *inout_map, float *out_alpha, float *out_beta) {
+    const gelu_params *params = call->params;
+    (void)out_alpha, (void)out_beta;
+    if (params->approximate == GELU_TANH) *inout_map = TN_ACTIVATION_GELU_TANH;
+}
+
+TN_MAP_KERNELS(gelu, "Gelu", TN_ACTIVATION_GELU_ERF, gelu_read);
+
 static const tn_operator *const gelu_operators[] = {&gelu_20};
-TN_LAYER_WITHOUT_KERNELS(gelu, gelu_operators);
+TN_LAYER(gelu, gelu_operators, gelu_kernels);

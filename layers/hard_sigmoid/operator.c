@@ -4,6 +4,7 @@
  * activation by the kernels before it.
  */
 #include "common/layer.h"
+#include "common/map_kernel.h"
 #include "common/unary.h"
 
 typedef struct hard_sigmoid_params {
@@ -20,6 +21,13 @@ static double hard_sigmoid_real(const void *params, double x) {
     const hard_sigmoid_params *fields = params;
     double y = (double)fields->alpha * x + (double)fields->beta;
     return y < 0 ? 0 : y > 1 ? 1 : y;
+}
+
+static void hard_sigmoid_row(const void *params, uint64_t count, const float *const *inputs,
+                             const uint64_t *strides, float *output) {
+    const hard_sigmoid_params *fields = params;
+    tn_rows_map(TN_ACTIVATION_HARD_SIGMOID, fields->alpha, fields->beta, count, inputs, strides,
+                output);
 }
 
 static tn_status hard_sigmoid_reference(tn_call *call) {
@@ -61,8 +69,19 @@ static const tn_operator hard_sigmoid_6 = {
     .reference = hard_sigmoid_reference,
     .epilogue = hard_sigmoid_epilogue,
     .expression = "alpha * X + beta < 0 ? 0 : alpha * X + beta > 1 ? 1 : alpha * X + beta",
+    .row = hard_sigmoid_row,
     TN_CASES(hard_sigmoid_cases),
 };
 
+static void hard_sigmoid_read(const tn_call *call, uint32_t *inout_map, float *out_alpha,
+                              float *out_beta) {
+    const hard_sigmoid_params *params = call->params;
+    (void)inout_map;
+    *out_alpha = params->alpha;
+    *out_beta = params->beta;
+}
+
+TN_MAP_KERNELS(hard_sigmoid, "HardSigmoid", TN_ACTIVATION_HARD_SIGMOID, hard_sigmoid_read);
+
 static const tn_operator *const hard_sigmoid_operators[] = {&hard_sigmoid_6};
-TN_LAYER_WITHOUT_KERNELS(hard_sigmoid, hard_sigmoid_operators);
+TN_LAYER(hard_sigmoid, hard_sigmoid_operators, hard_sigmoid_kernels);

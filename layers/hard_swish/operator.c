@@ -4,12 +4,19 @@
  * by the kernels before it.
  */
 #include "common/layer.h"
+#include "common/map_kernel.h"
 #include "common/unary.h"
 
 static double hard_swish_real(const void *params, double x) {
     double gate = x / 6 + 0.5;
     (void)params;
     return x * (gate < 0 ? 0 : gate > 1 ? 1 : gate);
+}
+
+static void hard_swish_row(const void *params, uint64_t count, const float *const *inputs,
+                           const uint64_t *strides, float *output) {
+    (void)params;
+    tn_rows_map(TN_ACTIVATION_HARD_SWISH, 0, 0, count, inputs, strides, output);
 }
 
 static tn_status hard_swish_reference(tn_call *call) {
@@ -48,8 +55,11 @@ static const tn_operator hard_swish_14 = {
     .reference = hard_swish_reference,
     .epilogue = hard_swish_epilogue,
     .expression = "X * (X < -3 ? 0 : X > 3 ? 1 : X / 6 + 0.5)",
+    .row = hard_swish_row,
     TN_CASES(hard_swish_cases),
 };
 
+TN_MAP_KERNELS(hard_swish, "HardSwish", TN_ACTIVATION_HARD_SWISH, NULL);
+
 static const tn_operator *const hard_swish_operators[] = {&hard_swish_14};
-TN_LAYER_WITHOUT_KERNELS(hard_swish, hard_swish_operators);
+TN_LAYER(hard_swish, hard_swish_operators, hard_swish_kernels);

@@ -4,6 +4,7 @@
  * kernels before it.
  */
 #include "common/layer.h"
+#include "common/map_kernel.h"
 #include "common/unary.h"
 
 typedef struct leaky_relu_params {
@@ -19,6 +20,12 @@ static const tn_field leaky_relu_fields[] = {
 static double leaky_relu_real(const void *params, double x) {
     const leaky_relu_params *fields = params;
     return x < 0 ? (double)fields->alpha * x : x;
+}
+
+static void leaky_relu_row(const void *params, uint64_t count, const float *const *inputs,
+                           const uint64_t *strides, float *output) {
+    const leaky_relu_params *fields = params;
+    tn_rows_map(TN_ACTIVATION_LEAKY_RELU, fields->alpha, 0, count, inputs, strides, output);
 }
 
 static tn_status leaky_relu_reference(tn_call *call) {
@@ -59,8 +66,18 @@ static const tn_operator leaky_relu_6 = {
     .reference = leaky_relu_reference,
     .epilogue = leaky_relu_epilogue,
     .expression = "X < 0 ? alpha * X : X",
+    .row = leaky_relu_row,
     TN_CASES(leaky_relu_cases),
 };
 
+static void leaky_relu_read(const tn_call *call, uint32_t *inout_map, float *out_alpha,
+                            float *out_beta) {
+    const leaky_relu_params *params = call->params;
+    (void)inout_map, (void)out_beta;
+    *out_alpha = params->alpha;
+}
+
+TN_MAP_KERNELS(leaky_relu, "LeakyRelu", TN_ACTIVATION_LEAKY_RELU, leaky_relu_read);
+
 static const tn_operator *const leaky_relu_operators[] = {&leaky_relu_6};
-TN_LAYER_WITHOUT_KERNELS(leaky_relu, leaky_relu_operators);
+TN_LAYER(leaky_relu, leaky_relu_operators, leaky_relu_kernels);

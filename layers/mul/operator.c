@@ -5,6 +5,7 @@
  * can absorb it.
  */
 #include "common/axis_broadcast.h"
+#include "common/combine_kernel.h"
 #include "common/layer.h"
 #include "common/operand.h"
 
@@ -107,5 +108,7 @@ static const tn_operator mul_7 = {
     TN_CASES(mul_cases),
 };
 
+TN_COMBINE_KERNELS(mul, "Mul", TN_COMBINE_MUL);
+
 static const tn_operator *const mul_operators[] = {&mul_6, &mul_7};
-TN_LAYER_WITHOUT_KERNELS(mul, mul_operators);
+TN_LAYER(mul, mul_operators, mul_kernels);

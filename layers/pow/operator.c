@@ -4,6 +4,7 @@
  * power of integers wrap; to the power of real numbers what is behind the point is dropped.
  */
 #include "common/axis_broadcast.h"
+#include "common/combine_kernel.h"
 #include "common/element.h"
 #include "common/layer.h"
 
@@ -133,5 +134,7 @@ static const tn_operator pow_7 = {
     TN_CASES(pow_cases),
 };
 
+TN_COMBINE_KERNELS(pow, "Pow", TN_COMBINE_POW);
+
 static const tn_operator *const pow_operators[] = {&pow_1, &pow_7};
-TN_LAYER_WITHOUT_KERNELS(pow, pow_operators);
+TN_LAYER(pow, pow_operators, pow_kernels);

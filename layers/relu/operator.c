@@ -4,6 +4,7 @@
  * by the kernels before it, or runs through its row function.
  */
 #include "common/layer.h"
+#include "common/map_kernel.h"
 #include "common/unary.h"
 
 static double relu_real(const void *params, double x) {
@@ -70,5 +71,7 @@ static const tn_operator relu_6 = {
     TN_CASES(relu_cases),
 };
 
+TN_MAP_KERNELS(relu, "Relu", TN_ACTIVATION_RELU, NULL);
+
 static const tn_operator *const relu_operators[] = {&relu_6};
-TN_LAYER_WITHOUT_KERNELS(relu, relu_operators);
+TN_LAYER(relu, relu_operators, relu_kernels);

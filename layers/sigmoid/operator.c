@@ -4,6 +4,7 @@
  * before it.
  */
 #include "common/layer.h"
+#include "common/map_kernel.h"
 #include "common/unary.h"
 
 #include <math.h>
@@ -11,6 +12,12 @@
 static double sigmoid_real(const void *params, double x) {
     (void)params;
     return 1 / (1 + exp(-x));
+}
+
+static void sigmoid_row(const void *params, uint64_t count, const float *const *inputs,
+                        const uint64_t *strides, float *output) {
+    (void)params;
+    tn_rows_map(TN_ACTIVATION_SIGMOID, 0, 0, count, inputs, strides, output);
 }
 
 static tn_status sigmoid_reference(tn_call *call) {
@@ -49,8 +56,11 @@ static const tn_operator sigmoid_6 = {
     .reference = sigmoid_reference,
     .epilogue = sigmoid_epilogue,
     .expression = "1 / (1 + exp(-X))",
+    .row = sigmoid_row,
     TN_CASES(sigmoid_cases),
 };
 
+TN_MAP_KERNELS(sigmoid, "Sigmoid", TN_ACTIVATION_SIGMOID, NULL);
+
 static const tn_operator *const sigmoid_operators[] = {&sigmoid_6};
-TN_LAYER_WITHOUT_KERNELS(sigmoid, sigmoid_operators);
+TN_LAYER(sigmoid, sigmoid_operators, sigmoid_kernels);

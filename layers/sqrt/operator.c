@@ -3,6 +3,7 @@
  * Sqrt: the square root, element by element; of negative numbers NaN.
  */
 #include "common/layer.h"
+#include "common/map_kernel.h"
 #include "common/unary.h"
 
 #include <math.h>
@@ -10,6 +11,12 @@
 static double sqrt_real(const void *params, double x) {
     (void)params;
     return sqrt(x);
+}
+
+static void sqrt_row(const void *params, uint64_t count, const float *const *inputs,
+                     const uint64_t *strides, float *output) {
+    (void)params;
+    tn_rows_map(TN_MAP_SQRT, 0, 0, count, inputs, strides, output);
 }
 
 static tn_status sqrt_reference(tn_call *call) {
@@ -42,8 +49,11 @@ static const tn_operator sqrt_6 = {
     .infer = tn_unary_infer,
     .reference = sqrt_reference,
     .expression = "sqrt(X)",
+    .row = sqrt_row,
     TN_CASES(sqrt_cases),
 };
 
+TN_MAP_KERNELS(sqrt, "Sqrt", TN_MAP_SQRT, NULL);
+
 static const tn_operator *const sqrt_operators[] = {&sqrt_6};
-TN_LAYER_WITHOUT_KERNELS(sqrt, sqrt_operators);
+TN_LAYER(sqrt, sqrt_operators, sqrt_kernels);

@@ -4,6 +4,7 @@
  * from `axis` on.
  */
 #include "common/axis_broadcast.h"
+#include "common/combine_kernel.h"
 #include "common/layer.h"
 
 static double sub_real(const void *params, double a, double b) {
@@ -95,5 +96,7 @@ static const tn_operator sub_7 = {
     TN_CASES(sub_cases),
 };
 
+TN_COMBINE_KERNELS(sub, "Sub", TN_COMBINE_SUB);
+
 static const tn_operator *const sub_operators[] = {&sub_6, &sub_7};
-TN_LAYER_WITHOUT_KERNELS(sub, sub_operators);
+TN_LAYER(sub, sub_operators, sub_kernels);

@@ -4,6 +4,7 @@
  * it.
  */
 #include "common/layer.h"
+#include "common/map_kernel.h"
 #include "common/unary.h"
 
 #include <math.h>
@@ -11,6 +12,12 @@
 static double tanh_real(const void *params, double x) {
     (void)params;
     return tanh(x);
+}
+
+static void tanh_row(const void *params, uint64_t count, const float *const *inputs,
+                     const uint64_t *strides, float *output) {
+    (void)params;
+    tn_rows_map(TN_ACTIVATION_TANH, 0, 0, count, inputs, strides, output);
 }
 
 static tn_status tanh_reference(tn_call *call) {
@@ -49,8 +56,11 @@ static const tn_operator tanh_6 = {
     .reference = tanh_reference,
     .epilogue = tanh_epilogue,
     .expression = "tanh(input)",
+    .row = tanh_row,
     TN_CASES(tanh_cases),
 };
 
+TN_MAP_KERNELS(tanh, "Tanh", TN_ACTIVATION_TANH, NULL);
+
 static const tn_operator *const tanh_operators[] = {&tanh_6};
-TN_LAYER_WITHOUT_KERNELS(tanh, tanh_operators);
+TN_LAYER(tanh, tanh_operators, tanh_kernels);

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The callbacks of combine_kernel.h. */
+#include "common/combine_kernel.h"
+#include "common/axis_broadcast.h"
+#include "common/infer.h"
+
+const char *const tn_combine_kernel_combinations[2] = {"f32, f32 -> f32",
+                                                       "f32:nhwc, f32:nhwc -> f32:nhwc"};
+
+static bool has_output_shape(const tn_call *call, uint32_t input) {
+    const tn_tensor *x = call->inputs[input], *y = call->outputs[0];
+    if (x->rank != y->rank) return false;
+    for (uint32_t i = 0; i < y->rank; i++)
+        if (x->shape[i] != y->shape[i]) return false;
+    return true;
+}
+
+/* Other formats than linear are walked as they lie, which takes equal shapes. */
+tn_status tn_combine_kernel_accepts(tn_call *call) {
+    const bool is_linear = call->outputs[0]->format == TN_LINEAR;
+    if (!tn_row_chain_accepts(call)) return TN_ERROR_UNSUPPORTED;
+    if (is_linear || (has_output_shape(call, 0) && has_output_shape(call, 1))) return TN_OK;
+    return TN_ERROR_UNSUPPORTED;
+}
+
+typedef struct combine_job {
+    const tn_call *call;
+    const tn_rows_level *level;
+    tn_combine_function function;
+    const tn_broadcast_rows *rows; /* at the first row */
+    const float *a, *b;
+    float *y;
+} combine_job;
+
+/* `count` elements from `first` on of the row that `rows` is at. */
+static void combine_row(const combine_job *job, const tn_broadcast_rows *rows, int64_t first,
+                        int64_t count) {
+    const float *a = job->a + rows->offset[0] + first * rows->stride[0];
+    const float *b = job->b + rows->offset[1] + first * rows->stride[1];
+    float *y = job->y + rows->output_offset + first;
+    if (job->call->epilogue_count == 0) {
+        job->function(count, a, rows->stride[0], b, rows->stride[1], y);
+        return;
+    }
+    for (int64_t i = 0; i < count; i += TN_ROW_BLOCK) {
+        const int64_t some = count - i < TN_ROW_BLOCK ? count - i : TN_ROW_BLOCK;
+        job->function(some, a + i * rows->stride[0], rows->stride[0], b + i * rows->stride[1],
+                      rows->stride[1], y + i);
+        tn_row_chain_apply(job->call, job->level, some, y + i);
+    }
+}
+
+/* An item is an element of the output. */
+static tn_status combine_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const combine_job *job = user;
+    tn_broadcast_rows rows = *job->rows;
+    int64_t first = begin % rows.count;
+    (void)thread;
+    tn_broadcast_seek(&rows, begin / rows.count);
+    while (begin < end) {
+        const int64_t left = rows.count - first;
+        const int64_t count = end - begin < left ? end - begin : left;
+        combine_row(job, &rows, first, count);
+        begin += count;
+        first = 0;
+        if (!tn_broadcast_next(&rows)) break;
+    }
+    return TN_OK;
+}
+
+tn_status tn_combine_kernel_run(tn_call *call) {
+    enum { GRAIN = 16384 };
+    const tn_combine_kernel_user *user = call->user;
+    const tn_tensor *output = call->outputs[0];
+    uint32_t rank = call->inputs[1]->rank;
+    int64_t shape[TN_MAX_RANK];
+    tn_broadcast_rows rows;
+    combine_job job = {.call = call,
+                       .level = user->level,
+                       .function = user->level->combines[user->combine],
+                       .rows = &rows,
+                       .a = call->inputs[0]->data,
+                       .b = call->inputs[1]->data,
+                       .y = output->data};
+    tn_broadcast_init(&rows, output->rank, output->shape);
+    tn_broadcast_add(&rows, call->inputs[0]->rank, call->inputs[0]->shape);
+    if (call->op->since_version < 7) TN_TRY(tn_axis_broadcast_shape(call, &rank, shape));
+    tn_broadcast_add(&rows, rank, call->op->since_version < 7 ? shape : call->inputs[1]->shape);
+    if (!tn_broadcast_begin(&rows)) return TN_OK;
+    return call->host->parallel_for(call, tn_infer_product(output->shape, 0, output->rank), GRAIN,
+                                    combine_elements, &job);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Elementwise functions of rows of floats, compiled once a processor level from rows_body.h: maps
+ * of one row, combinations of two. Operators take their row functions from the baseline; the
+ * kernels around them are map_kernel.h and combine_kernel.h.
+ */
+#ifndef TN_LAYERS_ROWS_H
+#define TN_LAYERS_ROWS_H
+
+#include <tenon/plugin.h>
+
+/* Maps: the activations under their own numbers, and others after them. */
+enum { TN_MAP_EXP = 16, TN_MAP_ERF = 17, TN_MAP_SQRT = 18, TN_MAP_COUNT = 19 };
+
+enum {
+    TN_COMBINE_ADD = 0,
+    TN_COMBINE_SUB = 1,
+    TN_COMBINE_MUL = 2,
+    TN_COMBINE_DIV = 3,
+    TN_COMBINE_POW = 4,
+    TN_COMBINE_COUNT = 5
+};
+
+/* y may be x. */
+typedef void (*tn_map_function)(float alpha, float beta, int64_t count, const float *x, float *y);
+/* Strides are 0 or 1; y may be a or b. */
+typedef void (*tn_combine_function)(int64_t count, const float *a, int64_t a_stride, const float *b,
+                                    int64_t b_stride, float *y);
+
+typedef struct tn_rows_level {
+    tn_map_function maps[TN_MAP_COUNT]; /* null: there is none of this number */
+    tn_combine_function combines[TN_COMBINE_COUNT];
+} tn_rows_level;
+
+extern const tn_rows_level tn_rows_baseline, tn_rows_avx2, tn_rows_avx512;
+
+/* A map as a row function has it: the input's stride is 0 or 1. */
+void tn_rows_map(uint32_t map, float alpha, float beta, uint64_t count, const float *const *inputs,
+                 const uint64_t *strides, float *output);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The functions of rows.h for one processor level. Included by a file a level, which names the
+ * table as TN_ROWS_LEVEL. Vectors are loaded before they are stored, so that rows may be changed in
+ * place.
+ */
+#include "common/rows.h"
+#include "common/vector_math.h"
+
+#include <math.h>
+
+/* Defines map_NAME, whose value of x (with alpha and beta at hand) is `expression`. */
+#define MAP(name, expression)                                                                      \
+    TN_INLINE tn_vector value_##name(float alpha, float beta, tn_vector x) {                       \
+        (void)alpha, (void)beta;                                                                   \
+        return expression;                                                                         \
+    }                                                                                              \
+    static void map_##name(float alpha, float beta, int64_t count, const float *from, float *to) { \
+        int64_t i = 0;                                                                             \
+        for (; i + TN_LANES <= count; i += TN_LANES)                                               \
+            tn_vector_store(to + i, value_##name(alpha, beta, tn_vector_load(from + i)));          \
+        tn_vector_store_part(to + i,                                                               \
+                             value_##name(alpha, beta, tn_vector_load_part(from + i, count - i)),  \
+                             count - i);                                                           \
+    }
+
+TN_INLINE tn_vector within(tn_vector x, float low, float high) {
+    return tn_vector_min(tn_vector_max(x, tn_vector_all(low)), tn_vector_all(high));
+}
+TN_INLINE tn_vector where_negative(tn_vector x, tn_vector then) {
+    return tn_vector_select((tn_vector_bits)(x < 0.0f), then, x);
+}
+TN_INLINE tn_vector square_root(tn_vector x) {
+    for (int i = 0; i < TN_LANES; i++)
+        x[i] = sqrtf(x[i]);
+    return x;
+}
+
+MAP(relu, tn_vector_max(x, tn_vector_all(0.0f)))
+MAP(leaky_relu, where_negative(x, x *alpha))
+MAP(clip, within(x, alpha, beta))
+MAP(sigmoid, tn_vector_sigmoid(x))
+MAP(tanh, tn_vector_tanh(x))
+MAP(hard_sigmoid, within(x *alpha + beta, 0.0f, 1.0f))
+MAP(hard_swish, x *within(x *(1.0f / 6.0f) + 0.5f, 0.0f, 1.0f))
+MAP(gelu_erf, tn_vector_gelu_erf(x))
+MAP(gelu_tanh, tn_vector_gelu_tanh(x))
+MAP(swish, x *tn_vector_sigmoid(x *alpha))
+MAP(exp, tn_vector_exp(x))
+MAP(erf, tn_vector_erf(x))
+MAP(sqrt, square_root(x))
+MAP(square, x *x)
+MAP(cube, x *x *x)
+
+/* One operand's vector: from its row, or the same everywhere. */
+TN_INLINE tn_vector operand(const float *row, int64_t stride, int64_t at, int64_t left) {
+    if (stride == 0) return tn_vector_all(row[0]);
+    return left >= TN_LANES ? tn_vector_load(row + at) : tn_vector_load_part(row + at, left);
+}
+
+/* The loop for strides that are known here. */
+#define COMBINE_LOOP(a_step, b_step, expression)                                                   \
+    {                                                                                              \
+        int64_t i = 0;                                                                             \
+        for (; i + TN_LANES <= count; i += TN_LANES) {                                             \
+            const tn_vector a = operand(left, a_step, i, TN_LANES);                                \
+            const tn_vector b = operand(right, b_step, i, TN_LANES);                               \
+            tn_vector_store(to + i, expression);                                                   \
+        }                                                                                          \
+        if (i < count) {                                                                           \
+            const tn_vector a = operand(left, a_step, i, count - i);                               \
+            const tn_vector b = operand(right, b_step, i, count - i);                              \
+            tn_vector_store_part(to + i, expression, count - i);                                   \
+        }                                                                                          \
+    }
+
+#define COMBINE(name, expression)                                                                  \
+    static void combine_##name(int64_t count, const float *left, int64_t a_stride,                 \
+                               const float *right, int64_t b_stride, float *to) {                  \
+        if (a_stride && b_stride)                                                                  \
+            COMBINE_LOOP(1, 1, expression)                                                         \
+        else if (a_stride)                                                                         \
+            COMBINE_LOOP(1, 0, expression)                                                         \
+        else                                                                                       \
+            COMBINE_LOOP(0, b_stride, expression)                                                  \
+    }
+
+COMBINE(add, a + b)
+COMBINE(sub, a - b)
+COMBINE(mul, a *b)
+COMBINE(div, a / b)
+
+/* The commonest powers at once, the others one by one in double precision. */
+static void combine_pow(int64_t count, const float *left, int64_t a_stride, const float *right,
+                        int64_t b_stride, float *to) {
+    const bool is_one_power = a_stride && !b_stride && count > 0;
+    if (is_one_power && right[0] == 2.0f)
+        map_square(0, 0, count, left, to);
+    else if (is_one_power && right[0] == 3.0f)
+        map_cube(0, 0, count, left, to);
+    else
+        for (int64_t i = 0; i < count; i++)
+            to[i] = (float)pow((double)left[i * a_stride], (double)right[i * b_stride]);
+}
+
+const tn_rows_level TN_ROWS_LEVEL = {
+    .maps = {[TN_ACTIVATION_RELU] = map_relu,
+             [TN_ACTIVATION_LEAKY_RELU] = map_leaky_relu,
+             [TN_ACTIVATION_CLIP] = map_clip,
+             [TN_ACTIVATION_SIGMOID] = map_sigmoid,
+             [TN_ACTIVATION_TANH] = map_tanh,
+             [TN_ACTIVATION_HARD_SIGMOID] = map_hard_sigmoid,
+             [TN_ACTIVATION_HARD_SWISH] = map_hard_swish,
+             [TN_ACTIVATION_GELU_ERF] = map_gelu_erf,
+             [TN_ACTIVATION_GELU_TANH] = map_gelu_tanh,
+             [TN_ACTIVATION_SWISH] = map_swish,
+             [TN_MAP_EXP] = map_exp,
+             [TN_MAP_ERF] = map_erf,
+             [TN_MAP_SQRT] = map_sqrt},
+    .combines = {combine_add, combine_sub, combine_mul, combine_div, combine_pow},
+};
