@@ -7,6 +7,7 @@
 #include "common/element.h"
 #include "common/infer.h"
 #include "common/layer.h"
+#include "softmax/kernels.h"
 
 #include <math.h>
 
@@ -77,9 +78,15 @@ static const char *const softmax_1_cases[] = {
     "axis=-1 | input=f32[3,10]",
 };
 static const char *const softmax_cases[] = {
-    "| input=f32[1]",         "| input=f32[3,10]",          "axis=1 | input=f32[2,3,5,7]",
-    "axis=0 | input=f64[17]", "axis=-2 | input=f16[2,9,3]", "| input=bf16[2,33]",
-    "| input=f32[0,5]",       "| input=f32[64,1000]",
+    "| input=f32[1]",
+    "| input=f32[3,10]",
+    "axis=1 | input=f32[2,3,5,7]",
+    "axis=0 | input=f64[17]",
+    "axis=-2 | input=f16[2,9,3]",
+    "| input=bf16[2,33]",
+    "axis=1 | input=f32[1,21,5,33]",
+    "| input=f32[0,5]",
+    "| input=f32[64,1000]",
 };
 
 static const tn_operator softmax_1 = {
@@ -112,4 +119,4 @@ static const tn_operator softmax_13 = {
 };
 
 static const tn_operator *const softmax_operators[] = {&softmax_1, &softmax_13};
-TN_LAYER_WITHOUT_KERNELS(softmax, softmax_operators);
+TN_LAYER(softmax, softmax_operators, tn_softmax_kernels);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Softmax's own kernels. */
+#ifndef TN_LAYERS_SOFTMAX_KERNELS_H
+#define TN_LAYERS_SOFTMAX_KERNELS_H
+
+#include <tenon/plugin.h>
+
+extern const tn_kernel *const tn_softmax_kernels[3];
+
+#endif
