@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Transpose: a tensor with its axes in another order. */
+#include "transpose/transpose.h"
 #include "common/element.h"
 #include "common/infer.h"
 #include "common/layer.h"
-#include "common/region.h"
-
-typedef struct transpose_params {
-    uint64_t present;
-    tn_i64s perm;
-} transpose_params;
+#include "transpose/kernels.h"
 
 static const tn_field transpose_fields[] = {
-    TN_FIELD(transpose_params, perm, TN_FIELD_I64S, TN_OPTIONAL, NULL,
+    TN_FIELD(tn_transpose_params, perm, TN_FIELD_I64S, TN_OPTIONAL, NULL,
              "axis of the input for each axis of the output; absent: the order reversed"),
 };
 
 static tn_status read_axes(tn_call *call, uint32_t *out_axes) {
-    const transpose_params *params = call->params;
+    const tn_transpose_params *params = call->params;
     const uint32_t rank = call->inputs[0]->rank;
     uint32_t mask = 0;
     for (uint32_t i = 0; i < rank; i++)
@@ -51,26 +47,23 @@ static tn_status transpose_is_identity(tn_call *call) {
     return TN_OK;
 }
 
-static tn_status move(tn_call *call, tn_region_mover mover) {
+tn_status tn_transpose_region(tn_call *call, tn_region *out_region) {
     const tn_tensor *data = call->inputs[0], *output = call->outputs[0];
     uint32_t axes[TN_MAX_RANK];
     int64_t strides[TN_MAX_RANK];
-    tn_region region;
     TN_TRY(read_axes(call, axes));
-    if (tn_element_count(output) == 0) return TN_OK;
-    tn_region_init(&region, output->rank, output->shape, output->type);
+    tn_region_init(out_region, output->rank, output->shape, output->type);
     tn_region_strides(data->rank, data->shape, strides);
     for (uint32_t i = 0; i < data->rank; i++)
-        region.from_strides[i] = strides[axes[i]];
-    return mover(call, &region, output->data, data->data);
+        out_region->from_strides[i] = strides[axes[i]];
+    return TN_OK;
 }
 
 static tn_status transpose_reference(tn_call *call) {
-    return move(call, tn_region_copy);
-}
-
-static tn_status transpose_run(tn_call *call) {
-    return move(call, tn_region_copy_parallel);
+    tn_region region;
+    if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
+    TN_TRY(tn_transpose_region(call, &region));
+    return tn_region_copy(call, &region, call->outputs[0]->data, call->inputs[0]->data);
 }
 
 static const tn_port transpose_inputs[] = {
@@ -82,6 +75,7 @@ static const tn_port transpose_outputs[] = {
 static const char *const transpose_cases[] = {
     "| data=f32[2,3,4]",
     "perm=[1,0] | data=f32[33,17]",
+    "perm=[1,2,0] | data=i32[3,17,35]",
     "perm=[0,2,3,1] | data=f32[2,3,5,7]",
     "perm=[0,3,1,2] | data=f16[2,5,7,3]",
     "perm=[0,2,1,3] | data=i64[2,9,4,8]",
@@ -102,7 +96,7 @@ static const tn_operator transpose_1 = {
     .domain = "",
     .name = "Transpose",
     .doc = "A tensor with its axes in another order.",
-    TN_FIELDS(transpose_params, transpose_fields),
+    TN_FIELDS(tn_transpose_params, transpose_fields),
     TN_INPUTS(transpose_inputs),
     TN_OUTPUTS(transpose_outputs),
     .infer = transpose_infer,
@@ -111,8 +105,5 @@ static const tn_operator transpose_1 = {
     TN_CASES(transpose_cases),
 };
 
-static const tn_kernel transpose_runs = TN_REGION_KERNEL("Transpose", transpose_run);
-
 static const tn_operator *const transpose_operators[] = {&transpose_1};
-static const tn_kernel *const transpose_kernels[] = {&transpose_runs};
-TN_LAYER(transpose, transpose_operators, transpose_kernels);
+TN_LAYER(transpose, transpose_operators, tn_transpose_kernels);
