@@ -188,11 +188,14 @@ static int run_folder(test_run *run, const char *directory) {
     DIR *folder = opendir(directory);
     if (!folder) return cli_fault("there is no directory '%s'", directory);
     text_list cases = {0};
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    bool is_complete = true;
+    for (struct dirent *entry; is_complete && (entry = readdir(folder)) != NULL;) {
         snprintf(path, sizeof(path), "%s/%s/model.onnx", directory, entry->d_name);
         if (entry->d_name[0] == '.' || !exists(path)) continue;
         path[strlen(path) - strlen("/model.onnx")] = 0;
-        text_list_add(&cases, strdup(path));
+        char *copy = strdup(path);
+        is_complete = copy && text_list_add(&cases, copy);
+        if (!is_complete) free(copy);
     }
     closedir(folder);
     if (cases.count) qsort(cases.items, cases.count, sizeof(*cases.items), compare_text);
@@ -201,6 +204,7 @@ static int run_folder(test_run *run, const char *directory) {
         free((void *)(uintptr_t)cases.items[i]);
     }
     free(cases.items);
+    if (!is_complete) return cli_fault("no memory for the folders of '%s'", directory);
     return cases.count ? EXIT_DONE
                        : cli_fault("'%s' holds no model.onnx, and no folders that do", directory);
 }
