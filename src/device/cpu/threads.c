@@ -73,7 +73,7 @@ static void *thread_main(void *user) {
 #define MOST_THREADS 64
 /* A part whose thread cannot be started is done here. */
 static void run_parts(parallel_job *job, uint32_t threads) {
-    parallel_thread started[MOST_THREADS];
+    parallel_thread started[MOST_THREADS] = {{0}};
     (void)threads;
     if (job->parts > MOST_THREADS) job->parts = MOST_THREADS;
     for (int64_t part = 1; part < job->parts; part++) {
