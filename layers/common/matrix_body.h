@@ -83,20 +83,19 @@ TN_INLINE void tile_run(const int rows, const int vectors, const tn_matrix_tile 
 #define TILES_2(M) TILE(M, 1) TILE(M, 2)
 #define TILES_4(M) TILES_2(M) TILE(M, 3) TILE(M, 4)
 
+/* Lists of macros that are functions. */
+/* clang-format off */
 #if TN_LANES == 16
-TILES_4(1)
-TILES_4(2)
-TILES_4(3)
-TILES_4(4) TILES_4(5) TILES_4(6) const tn_matrix_level TN_MATRIX_LEVEL = {
+TILES_4(1) TILES_4(2) TILES_4(3) TILES_4(4) TILES_4(5) TILES_4(6)
+const tn_matrix_level TN_MATRIX_LEVEL = {
     .lanes = TN_LANES,
     .vectors = 4,
     .functions = {ROW_4(1), ROW_4(2), ROW_4(3), ROW_4(4), ROW_4(5), ROW_4(6)}};
 #else
-TILES_2(1)
-TILES_2(2)
-TILES_2(3)
-TILES_2(4) TILES_2(5) TILES_2(6) const tn_matrix_level TN_MATRIX_LEVEL = {
+TILES_2(1) TILES_2(2) TILES_2(3) TILES_2(4) TILES_2(5) TILES_2(6)
+const tn_matrix_level TN_MATRIX_LEVEL = {
     .lanes = TN_LANES,
     .vectors = 2,
     .functions = {ROW_2(1), ROW_2(2), ROW_2(3), ROW_2(4), ROW_2(5), ROW_2(6)}};
 #endif
+/* clang-format on */

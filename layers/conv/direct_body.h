@@ -85,29 +85,22 @@ TN_INLINE void tile_run(const int vectors, const int channels, const tn_direct_t
 #define ROW_6(C)   ROW_5(C), tile_##C##_6
 #define ROW_8(C)   ROW_6(C), tile_##C##_7, tile_##C##_8
 
+/* Lists of macros that are functions. */
+/* clang-format off */
 #if TN_LANES == 16
-TILES_8(1)
-TILES_8(2)
-TILES_8(3)
-TILES_6(4) TILES_5(5) TILES_4(6) TILES_3(7)
-    TILES_3(8) const tn_direct_level TN_DIRECT_LEVEL = {.lanes = TN_LANES,
-                                                        .maximum_channels = 8,
-                                                        .maximum_vectors = {8, 8, 8, 6, 5, 4, 3, 3},
-                                                        .functions = {{ROW_8(1)},
-                                                                      {ROW_8(2)},
-                                                                      {ROW_8(3)},
-                                                                      {ROW_6(4)},
-                                                                      {ROW_5(5)},
-                                                                      {ROW_4(6)},
-                                                                      {ROW_3(7)},
-                                                                      {ROW_3(8)}}};
+TILES_8(1) TILES_8(2) TILES_8(3) TILES_6(4) TILES_5(5) TILES_4(6) TILES_3(7) TILES_3(8)
+const tn_direct_level TN_DIRECT_LEVEL = {
+    .lanes = TN_LANES,
+    .maximum_channels = 8,
+    .maximum_vectors = {8, 8, 8, 6, 5, 4, 3, 3},
+    .functions = {{ROW_8(1)}, {ROW_8(2)}, {ROW_8(3)}, {ROW_6(4)},
+                  {ROW_5(5)}, {ROW_4(6)}, {ROW_3(7)}, {ROW_3(8)}}};
 #else
-TILES_8(1)
-TILES_5(2)
-TILES_4(3)
-TILES_3(4) TILES_2(5) TILES_2(6) const tn_direct_level TN_DIRECT_LEVEL = {
+TILES_8(1) TILES_5(2) TILES_4(3) TILES_3(4) TILES_2(5) TILES_2(6)
+const tn_direct_level TN_DIRECT_LEVEL = {
     .lanes = TN_LANES,
     .maximum_channels = 6,
     .maximum_vectors = {8, 5, 4, 3, 2, 2},
     .functions = {{ROW_8(1)}, {ROW_5(2)}, {ROW_4(3)}, {ROW_3(4)}, {ROW_2(5)}, {ROW_2(6)}}};
 #endif
+/* clang-format on */
