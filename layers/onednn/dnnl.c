@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See dnnl.h. */
+#include "onednn/dnnl.h"
+
+#include <omp.h>
+#include <pthread.h>
+#include <string.h>
+
+static dnnl_engine_t the_engine;
+static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
+
+static void make_engine(void) {
+    if (dnnl_engine_create(&the_engine, dnnl_cpu, 0) != dnnl_success) the_engine = NULL;
+}
+
+dnnl_engine_t tn_dnnl_engine(void) {
+    pthread_once(&engine_once, make_engine);
+    return the_engine;
+}
+
+tn_status tn_dnnl_check(tn_call *call, dnnl_status_t status, const char *what) {
+    if (status == dnnl_success) return TN_OK;
+    return call->host->fail(call,
+                            status == dnnl_out_of_memory ? TN_ERROR_MEMORY : TN_ERROR_UNSUPPORTED,
+                            "oneDNN answers %d to %s", (int)status, what);
+}
+
+bool tn_dnnl_describe(const tn_tensor *tensor, dnnl_memory_desc_t *out_desc) {
+    dnnl_format_tag_t tag;
+    if (!tensor || tensor->rank != 4 || tensor->type != TN_F32) return false;
+    switch (tensor->format) {
+    case TN_LINEAR:
+        tag = dnnl_abcd;
+        break;
+    case TN_NHWC:
+        tag = dnnl_acdb;
+        break;
+    case TN_C8:
+        tag = dnnl_aBcd8b;
+        break;
+    case TN_C16:
+        tag = dnnl_aBcd16b;
+        break;
+    default:
+        return false;
+    }
+    dnnl_dims_t dims;
+    for (int i = 0; i < 4; i++) {
+        if (tensor->shape[i] < 1) return false;
+        dims[i] = tensor->shape[i];
+    }
+    return dnnl_memory_desc_init_by_tag(out_desc, 4, dims, dnnl_f32, tag) == dnnl_success;
+}
+
+int tn_dnnl_set_threads(uint32_t threads) {
+    const int before = omp_get_max_threads();
+    if ((uint32_t)before != threads) omp_set_num_threads((int)threads);
+    return before;
+}
+
+tn_status tn_dnnl_primitive_make(tn_call *call, const_dnnl_primitive_desc_t desc,
+                                 tn_dnnl_primitive *primitive) {
+    tn_dnnl_primitive_destroy(primitive);
+    const dnnl_memory_desc_t *scratch =
+        dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+    tn_status status = tn_dnnl_check(
+        call, dnnl_stream_create(&primitive->stream, tn_dnnl_engine(), dnnl_stream_default_flags),
+        "making a stream");
+    if (status == TN_OK)
+        status = tn_dnnl_check(call, dnnl_primitive_create(&primitive->primitive, desc),
+                               "making a primitive");
+    if (status == TN_OK)
+        status = tn_dnnl_primitive_add(call, primitive, DNNL_ARG_SCRATCHPAD, scratch);
+    primitive->scratch_bytes = scratch ? dnnl_memory_desc_get_size(scratch) : 0;
+    return status;
+}
+
+tn_status tn_dnnl_primitive_add(tn_call *call, tn_dnnl_primitive *primitive, int id,
+                                const dnnl_memory_desc_t *desc) {
+    primitive->ids[primitive->count] = id;
+    const tn_status status =
+        tn_dnnl_check(call,
+                      dnnl_memory_create(&primitive->memories[primitive->count], desc,
+                                         tn_dnnl_engine(), DNNL_MEMORY_NONE),
+                      "making a memory");
+    primitive->count += status == TN_OK;
+    return status;
+}
+
+void tn_dnnl_primitive_destroy(tn_dnnl_primitive *primitive) {
+    for (uint32_t i = 0; i < primitive->count; i++)
+        dnnl_memory_destroy(primitive->memories[i]);
+    if (primitive->primitive) dnnl_primitive_destroy(primitive->primitive);
+    if (primitive->stream) dnnl_stream_destroy(primitive->stream);
+    memset(primitive, 0, sizeof(*primitive));
+}
+
+tn_status tn_dnnl_primitive_run(tn_call *call, const tn_dnnl_primitive *primitive,
+                                void *const *data) {
+    dnnl_exec_arg_t arguments[TN_DNNL_ARGUMENTS];
+    for (uint32_t i = 0; i < primitive->count; i++) {
+        arguments[i] = (dnnl_exec_arg_t){primitive->ids[i], primitive->memories[i]};
+        void *address = i == 0 ? call->workspace : data[i - 1]; /* scratch memory comes first */
+        if (dnnl_memory_set_data_handle_v2(primitive->memories[i], address, primitive->stream) !=
+            dnnl_success)
+            return call->host->fail(call, TN_ERROR_INTERNAL, "oneDNN refuses an address");
+    }
+    const int before = tn_dnnl_set_threads(call->threads);
+    const dnnl_status_t status = dnnl_primitive_execute(primitive->primitive, primitive->stream,
+                                                        (int)primitive->count, arguments);
+    const dnnl_status_t waited = dnnl_stream_wait(primitive->stream);
+    tn_dnnl_set_threads((uint32_t)before);
+    return tn_dnnl_check(call, status != dnnl_success ? status : waited, "running a primitive");
+}
+
+bool tn_dnnl_is_plain(const_dnnl_primitive_desc_t desc) {
+    const char *name = NULL;
+    if (dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name) != dnnl_success ||
+        !name)
+        return true;
+    return strncmp(name, "ref", 3) == 0 || strncmp(name, "simple", 6) == 0;
+}
