@@ -28,6 +28,7 @@ static void mark_ports(value_marker *marker, const tn_graph_node *node, uint32_t
     }
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): written through the marker */
 tn_status tn_graph_mark_values(const tn_graph *graph, bool *tensors, bool *nodes) {
     value_marker marker = {.graph = graph, .tensors = tensors};
     marker.queue =

@@ -16,7 +16,7 @@ typedef struct failing_allocator {
     _Atomic int64_t live;         /* blocks not yet given back */
 } failing_allocator;
 
-static void *failing_allocate(void *user, uint64_t bytes, uint64_t alignment) {
+static inline void *failing_allocate(void *user, uint64_t bytes, uint64_t alignment) {
     failing_allocator *allocator = user;
     if (++allocator->allocations == allocator->fail_at) return NULL;
     if (bytes > (uint64_t)1 << 32) return NULL;
@@ -26,12 +26,12 @@ static void *failing_allocate(void *user, uint64_t bytes, uint64_t alignment) {
     return memory;
 }
 
-static void failing_deallocate(void *user, void *memory) {
+static inline void failing_deallocate(void *user, void *memory) {
     if (memory) ((failing_allocator *)user)->live--;
     free(memory);
 }
 
-static void failing_allocator_init(failing_allocator *allocator) {
+static inline void failing_allocator_init(failing_allocator *allocator) {
     *allocator = (failing_allocator){.functions = {.size = sizeof(tn_allocator),
                                                    .user = allocator,
                                                    .allocate = failing_allocate,

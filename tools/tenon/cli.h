@@ -21,12 +21,13 @@ int cli_fault(const char *format, ...) TN_PRINTF(1, 2);
 int cli_usage(const char *format, ...) TN_PRINTF(1, 2);
 int cli_unsupported(const char *format, ...) TN_PRINTF(1, 2);
 
-/* A growing list of texts (lent). */
+/* A growing list of texts. */
 typedef struct text_list {
     const char **items;
     size_t count, capacity;
 } text_list;
-bool text_list_add(text_list *list, const char *text);
+bool text_list_add(text_list *list, const char *text);      /* lent */
+bool text_list_add_copy(text_list *list, const char *text); /* the caller frees each item */
 
 /* --- common options --- */
 typedef struct cli_options {

@@ -56,6 +56,13 @@ bool text_list_add(text_list *list, const char *text) {
     return true;
 }
 
+bool text_list_add_copy(text_list *list, const char *text) {
+    char *copy = strdup(text);
+    if (copy && text_list_add(list, copy)) return true;
+    free(copy);
+    return false;
+}
+
 /* ----------------------------------------------------------------------------------------------
  * the table */
 

@@ -193,9 +193,7 @@ static int run_folder(test_run *run, const char *directory) {
         snprintf(path, sizeof(path), "%s/%s/model.onnx", directory, entry->d_name);
         if (entry->d_name[0] == '.' || !exists(path)) continue;
         path[strlen(path) - strlen("/model.onnx")] = 0;
-        char *copy = strdup(path);
-        is_complete = copy && text_list_add(&cases, copy);
-        if (!is_complete) free(copy);
+        is_complete = text_list_add_copy(&cases, path);
     }
     closedir(folder);
     if (cases.count) qsort(cases.items, cases.count, sizeof(*cases.items), compare_text);

@@ -10,7 +10,6 @@
 #include <tenon/tenon.h>
 
 #include <dirent.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -110,9 +109,7 @@ static void test_every_allocation_may_fail(void **state) {
 }
 
 int main(void) {
-    char here[] = __FILE__;
-    snprintf(model_path, sizeof(model_path), "%s/../../../models/tiny/tiny_dynamic.onnx",
-             dirname(here));
+    snprintf(model_path, sizeof(model_path), "%s/models/tiny/tiny_dynamic.onnx", TENON_ROOT);
     for (size_t i = 0; i < sizeof(image) / sizeof(image[0]); i++)
         image[i] = (float)(i % 7) / 7.0f;
     if (!mkdtemp(folder)) return 1;
