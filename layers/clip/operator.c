@@ -168,7 +168,7 @@ static void clip_read(const tn_call *call, uint32_t *inout_map, float *out_alpha
 
 static const char *const clip_combinations[] = {"f32, f32?, f32? -> f32",
                                                 "f32:nhwc, f32?, f32? -> f32:nhwc"};
-TN_MAP_KERNELS_AS(clip, "Clip", TN_ACTIVATION_CLIP, clip_read, clip_combinations);
+TN_MAP_KERNELS_AS(clip, "", "Clip", TN_ACTIVATION_CLIP, clip_read, clip_combinations);
 
 static const tn_operator *const clip_operators[] = {&clip_6, &clip_11};
 TN_LAYER(clip, clip_operators, clip_kernels);

@@ -21,14 +21,14 @@ tn_status tn_map_kernel_run(tn_call *call) TN_NOEXCEPT;
 
 extern const char *const tn_map_kernel_combinations[2];
 
-#define TN_MAP_KERNEL_LEVEL(prefix, operator_name, map_number, read_function, level_name,          \
-                            features, combination_table)                                           \
+#define TN_MAP_KERNEL_LEVEL(prefix, domain_name, operator_name, map_number, read_function,         \
+                            level_name, features, combination_table)                               \
     static const tn_map_kernel_user prefix##_user_##level_name = {&tn_rows_##level_name,           \
                                                                   map_number, read_function};      \
     static const tn_kernel prefix##_##level_name = {                                               \
         .size = sizeof(tn_kernel),                                                                 \
         .revision = 1,                                                                             \
-        .domain = "",                                                                              \
+        .domain = domain_name,                                                                     \
         .op = operator_name,                                                                       \
         .device = "cpu",                                                                           \
         .name = "rows_" #level_name,                                                               \
@@ -45,16 +45,22 @@ extern const char *const tn_map_kernel_combinations[2];
 
 /* Defines the array PREFIX_kernels of an operator: one kernel a level. `map_number` is one of
  * rows.h. */
-#define TN_MAP_KERNELS_AS(prefix, operator_name, map_number, read_function, combination_table)     \
-    TN_MAP_KERNEL_LEVEL(prefix, operator_name, map_number, read_function, baseline, NULL,          \
-                        combination_table);                                                        \
-    TN_MAP_KERNEL_LEVEL(prefix, operator_name, map_number, read_function, avx2, "avx2,fma",        \
-                        combination_table);                                                        \
-    TN_MAP_KERNEL_LEVEL(prefix, operator_name, map_number, read_function, avx512,                  \
+#define TN_MAP_KERNELS_AS(prefix, domain_name, operator_name, map_number, read_function,           \
+                          combination_table)                                                       \
+    TN_MAP_KERNEL_LEVEL(prefix, domain_name, operator_name, map_number, read_function, baseline,   \
+                        NULL, combination_table);                                                  \
+    TN_MAP_KERNEL_LEVEL(prefix, domain_name, operator_name, map_number, read_function, avx2,       \
+                        "avx2,fma", combination_table);                                            \
+    TN_MAP_KERNEL_LEVEL(prefix, domain_name, operator_name, map_number, read_function, avx512,     \
                         "avx512f,avx512bw,avx512vl,avx512dq", combination_table);                  \
     static const tn_kernel *const prefix##_kernels[] = {&prefix##_avx512, &prefix##_avx2,          \
                                                         &prefix##_baseline}
 #define TN_MAP_KERNELS(prefix, operator_name, map_number, read_function)                           \
-    TN_MAP_KERNELS_AS(prefix, operator_name, map_number, read_function, tn_map_kernel_combinations)
+    TN_MAP_KERNELS_AS(prefix, "", operator_name, map_number, read_function,                        \
+                      tn_map_kernel_combinations)
+/* The same for an operator of another domain than ONNX's own. */
+#define TN_MAP_KERNELS_OF(prefix, domain_name, operator_name, map_number, read_function)           \
+    TN_MAP_KERNELS_AS(prefix, domain_name, operator_name, map_number, read_function,               \
+                      tn_map_kernel_combinations)
 
 #endif

@@ -16,7 +16,7 @@
      (1u << TN_ACTIVATION_SIGMOID) | (1u << TN_ACTIVATION_TANH) |                                  \
      (1u << TN_ACTIVATION_HARD_SIGMOID) | (1u << TN_ACTIVATION_HARD_SWISH) |                       \
      (1u << TN_ACTIVATION_GELU_ERF) | (1u << TN_ACTIVATION_GELU_TANH) |                            \
-     (1u << TN_ACTIVATION_SWISH))
+     (1u << TN_ACTIVATION_SWISH) | (1u << TN_ACTIVATION_ELU))
 
 /* Floats of a block. */
 enum { TN_ROW_BLOCK = 2048 };

@@ -10,7 +10,38 @@
 #include <tenon/plugin.h>
 
 /* Maps: the activations under their own numbers, and others after them. */
-enum { TN_MAP_EXP = 16, TN_MAP_ERF = 17, TN_MAP_SQRT = 18, TN_MAP_COUNT = 19 };
+enum {
+    TN_MAP_EXP = 16,
+    TN_MAP_ERF = 17,
+    TN_MAP_SQRT = 18,
+    TN_MAP_NEG = 19,
+    TN_MAP_ABS = 20,
+    TN_MAP_RECIPROCAL = 21,
+    TN_MAP_LOG = 22,
+    TN_MAP_FLOOR = 23,
+    TN_MAP_CEIL = 24,
+    TN_MAP_ROUND = 25,
+    TN_MAP_SIGN = 26,
+    TN_MAP_SELU = 27, /* beta * (x < 0 ? alpha * (exp(x) - 1) : x) */
+    TN_MAP_CELU = 28, /* x < 0 ? alpha * (exp(x / alpha) - 1) : x */
+    TN_MAP_SOFTPLUS = 29,
+    TN_MAP_SOFTSIGN = 30,
+    TN_MAP_MISH = 31,
+    TN_MAP_THRESHOLDED_RELU = 32, /* x > alpha ? x : 0 */
+    TN_MAP_THRESHOLD = 33,        /* x > alpha ? 1 : 0 */
+    TN_MAP_SIN = 34,
+    TN_MAP_COS = 35,
+    TN_MAP_TAN = 36,
+    TN_MAP_ASIN = 37,
+    TN_MAP_ACOS = 38,
+    TN_MAP_ATAN = 39,
+    TN_MAP_SINH = 40,
+    TN_MAP_COSH = 41,
+    TN_MAP_ASINH = 42,
+    TN_MAP_ACOSH = 43,
+    TN_MAP_ATANH = 44,
+    TN_MAP_COUNT = 45
+};
 
 enum {
     TN_COMBINE_ADD = 0,
@@ -18,7 +49,10 @@ enum {
     TN_COMBINE_MUL = 2,
     TN_COMBINE_DIV = 3,
     TN_COMBINE_POW = 4,
-    TN_COMBINE_COUNT = 5
+    TN_COMBINE_MAX = 5, /* NaN where one of both is NaN */
+    TN_COMBINE_MIN = 6,
+    TN_COMBINE_PRELU = 7, /* a < 0 ? a * b : a */
+    TN_COMBINE_COUNT = 8
 };
 
 /* y may be x. */

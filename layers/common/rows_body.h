@@ -51,6 +51,44 @@ MAP(erf, tn_vector_erf(x))
 MAP(sqrt, square_root(x))
 MAP(square, x *x)
 MAP(cube, x *x *x)
+MAP(neg, -x)
+MAP(abs, tn_vector_absolute(x))
+MAP(reciprocal, 1.0f / x)
+MAP(log, tn_vector_log(x))
+MAP(sign, tn_vector_select((tn_vector_bits)(tn_vector_absolute(x) > 0.0f),
+                           tn_vector_with_sign(tn_vector_all(1.0f), x), x))
+MAP(elu, where_negative(x, alpha *tn_vector_expm1(x)))
+MAP(selu, beta *where_negative(x, alpha *tn_vector_expm1(x)))
+MAP(celu, where_negative(x, alpha *tn_vector_expm1(x / alpha)))
+MAP(softplus, tn_vector_softplus(x))
+MAP(softsign, x / (1.0f + tn_vector_absolute(x)))
+MAP(mish, tn_vector_mish(x))
+MAP(thresholded_relu, tn_vector_select((tn_vector_bits)(x > alpha), x, tn_vector_all(0.0f)))
+MAP(threshold,
+    tn_vector_select((tn_vector_bits)(x > alpha), tn_vector_all(1.0f), tn_vector_all(0.0f)))
+
+/* Lane by lane by the function of libm, which for some of them becomes an instruction. */
+#define MAP_LANES(name, function)                                                                  \
+    TN_INLINE tn_vector lanes_##name(tn_vector x) {                                                \
+        for (int i = 0; i < TN_LANES; i++)                                                         \
+            x[i] = function(x[i]);                                                                 \
+        return x;                                                                                  \
+    }                                                                                              \
+    MAP(name, lanes_##name(x))
+MAP_LANES(floor, floorf)
+MAP_LANES(ceil, ceilf)
+MAP_LANES(round, nearbyintf)
+MAP_LANES(sin, sinf)
+MAP_LANES(cos, cosf)
+MAP_LANES(tan, tanf)
+MAP_LANES(asin, asinf)
+MAP_LANES(acos, acosf)
+MAP_LANES(atan, atanf)
+MAP_LANES(sinh, sinhf)
+MAP_LANES(cosh, coshf)
+MAP_LANES(asinh, asinhf)
+MAP_LANES(acosh, acoshf)
+MAP_LANES(atanh, atanhf)
 
 /* One operand's vector: from its row, or the same everywhere. */
 TN_INLINE tn_vector operand(const float *row, int64_t stride, int64_t at, int64_t left) {
@@ -89,6 +127,9 @@ COMBINE(add, a + b)
 COMBINE(sub, a - b)
 COMBINE(mul, a *b)
 COMBINE(div, a / b)
+COMBINE(max, tn_vector_select((tn_vector_bits)(b != b), b, tn_vector_max(a, b)))
+COMBINE(min, tn_vector_select((tn_vector_bits)(b != b), b, tn_vector_min(a, b)))
+COMBINE(prelu, tn_vector_select((tn_vector_bits)(a < 0.0f), a *b, a))
 
 /* The commonest powers at once, the others one by one in double precision. */
 static void combine_pow(int64_t count, const float *left, int64_t a_stride, const float *right,
@@ -114,8 +155,36 @@ const tn_rows_level TN_ROWS_LEVEL = {
              [TN_ACTIVATION_GELU_ERF] = map_gelu_erf,
              [TN_ACTIVATION_GELU_TANH] = map_gelu_tanh,
              [TN_ACTIVATION_SWISH] = map_swish,
+             [TN_ACTIVATION_ELU] = map_elu,
              [TN_MAP_EXP] = map_exp,
              [TN_MAP_ERF] = map_erf,
-             [TN_MAP_SQRT] = map_sqrt},
-    .combines = {combine_add, combine_sub, combine_mul, combine_div, combine_pow},
+             [TN_MAP_SQRT] = map_sqrt,
+             [TN_MAP_NEG] = map_neg,
+             [TN_MAP_ABS] = map_abs,
+             [TN_MAP_RECIPROCAL] = map_reciprocal,
+             [TN_MAP_LOG] = map_log,
+             [TN_MAP_FLOOR] = map_floor,
+             [TN_MAP_CEIL] = map_ceil,
+             [TN_MAP_ROUND] = map_round,
+             [TN_MAP_SIGN] = map_sign,
+             [TN_MAP_SELU] = map_selu,
+             [TN_MAP_CELU] = map_celu,
+             [TN_MAP_SOFTPLUS] = map_softplus,
+             [TN_MAP_SOFTSIGN] = map_softsign,
+             [TN_MAP_MISH] = map_mish,
+             [TN_MAP_THRESHOLDED_RELU] = map_thresholded_relu,
+             [TN_MAP_THRESHOLD] = map_threshold,
+             [TN_MAP_SIN] = map_sin,
+             [TN_MAP_COS] = map_cos,
+             [TN_MAP_TAN] = map_tan,
+             [TN_MAP_ASIN] = map_asin,
+             [TN_MAP_ACOS] = map_acos,
+             [TN_MAP_ATAN] = map_atan,
+             [TN_MAP_SINH] = map_sinh,
+             [TN_MAP_COSH] = map_cosh,
+             [TN_MAP_ASINH] = map_asinh,
+             [TN_MAP_ACOSH] = map_acosh,
+             [TN_MAP_ATANH] = map_atanh},
+    .combines = {combine_add, combine_sub, combine_mul, combine_div, combine_pow, combine_max,
+                 combine_min, combine_prelu},
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of vectors of floats (vector.h): exponential, hyperbolic tangent, error function and
- * what is made of them, each within a few units in the last place. Polynomials are minimax fits
- * (least squares, reweighted after Lawson) to the functions in double precision; the exponential's
- * argument is reduced by multiples of ln 2 in two parts after Cody and Waite, "Software Manual for
- * the Elementary Functions" (1980).
+ * Functions of vectors of floats (vector.h): exponential, logarithm, hyperbolic tangent, error
+ * function and what is made of them, each within a few units in the last place. Polynomials are
+ * minimax fits (least squares, reweighted after Lawson) to the functions in double precision; the
+ * exponential's argument is reduced by multiples of ln 2 in two parts after Cody and Waite,
+ * "Software Manual for the Elementary Functions" (1980).
  */
 #ifndef TN_LAYERS_VECTOR_MATH_H
 #define TN_LAYERS_VECTOR_MATH_H
@@ -93,6 +93,54 @@ TN_INLINE tn_vector tn_vector_gelu_erf(tn_vector x) {
 /* x (1 + tanh(u)) / 2 = x / (1 + exp(-2 u)), u = sqrt(2 / pi) (x + 0.044715 x^3). */
 TN_INLINE tn_vector tn_vector_gelu_tanh(tn_vector x) {
     return x * tn_vector_sigmoid(x * (1.5957691f + 0.071354814f * (x * x)));
+}
+
+/* exp(x) - 1 = 2 t / (1 - t) with t = tanh(x / 2), for x <= 0: keeps its digits near zero. */
+TN_INLINE tn_vector tn_vector_expm1(tn_vector x) {
+    const tn_vector t = tn_vector_tanh(x * 0.5f);
+    return 2.0f * t / (1.0f - t);
+}
+
+/* NaN below zero. The number is m 2^e with m about 1; log(m) = 2 atanh(s), s = (m - 1) / (m + 1),
+ * by the first terms of the series. */
+TN_INLINE tn_vector tn_vector_log(tn_vector x) {
+    const int32_t root = 0x3f3504f3; /* the bits of sqrt(1/2) */
+    const tn_vector_bits is_small = (tn_vector_bits)(x < 0x1p-126f);
+    const tn_vector_bits bits = (tn_vector_bits)tn_vector_select(is_small, x * 0x1p23f, x) - root;
+    const tn_vector_bits power = (bits >> 23) - (is_small & 23);
+    const tn_vector e = __builtin_convertvector(power, tn_vector);
+    const tn_vector m = (tn_vector)((bits & 0x7fffff) + root);
+    const tn_vector s = (m - 1.0f) / (m + 1.0f), z = s * s;
+    tn_vector p = z * 0x1.c71c72p-3f + 0x1.24924ap-2f;
+    p = p * z + 0x1.99999ap-2f;
+    p = p * z + 0x1.555556p-1f;
+    const tn_vector low = e * 0x1.0bfbe8p-15f + s * z * p;
+    tn_vector y = e * 0x1.62ep-1f + (2.0f * s + low);
+    const tn_vector infinity = tn_vector_all(__builtin_inff());
+    y = tn_vector_select((tn_vector_bits)(x == infinity), infinity, y);
+    y = tn_vector_select((tn_vector_bits)(x == 0.0f), -infinity, y);
+    return tn_vector_select((tn_vector_bits)(x >= 0.0f), y, tn_vector_all(__builtin_nanf("")));
+}
+
+/* log(1 + exp(x)) = max(x, 0) + log(1 + t), t = exp(-|x|); log(1 + t) = 2 atanh(s),
+ * s = t / (2 + t) <= 1/3, by the first terms of the series. NaN stays NaN. */
+TN_INLINE tn_vector tn_vector_softplus(tn_vector x) {
+    const tn_vector t = tn_vector_exp(-tn_vector_absolute(x));
+    const tn_vector s = t / (2.0f + t), z = s * s;
+    tn_vector p = z * 0x1.111112p-3f + 0x1.3b13b2p-3f;
+    p = p * z + 0x1.745d18p-3f;
+    p = p * z + 0x1.c71c72p-3f;
+    p = p * z + 0x1.24924ap-2f;
+    p = p * z + 0x1.99999ap-2f;
+    p = p * z + 0x1.555556p-1f;
+    return tn_vector_max(x, tn_vector_all(0.0f)) + (2.0f * s + s * z * p);
+}
+
+/* x tanh(log(1 + exp(x))) = x n / (n + 2), n = w (w + 2), w = exp(x). */
+TN_INLINE tn_vector tn_vector_mish(tn_vector x) {
+    const tn_vector w = tn_vector_exp(tn_vector_min(x, tn_vector_all(20.0f)));
+    const tn_vector n = w * (w + 2.0f);
+    return x * (n / (n + 2.0f));
 }
 
 #endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Swish: y = x / (1 + exp(-alpha x)), element by element. Absorbed as an activation by kernels
+ * before it. */
+#include "common/layer.h"
+#include "common/map_kernel.h"
+#include "common/unary.h"
+
+#include <math.h>
+
+typedef struct swish_params {
+    uint64_t present;
+    float alpha;
+} swish_params;
+
+static const tn_field swish_fields[] = {
+    TN_FIELD(swish_params, alpha, TN_FIELD_F32, TN_OPTIONAL, "1", "slope within the sigmoid"),
+};
+
+static double swish_real(const void *params, double x) {
+    const swish_params *fields = params;
+    return x / (1 + exp(-(double)fields->alpha * x));
+}
+
+static void swish_row(const void *params, uint64_t count, const float *const *inputs,
+                      const uint64_t *strides, float *output) {
+    const swish_params *fields = params;
+    tn_rows_map(TN_ACTIVATION_SWISH, fields->alpha, 0, count, inputs, strides, output);
+}
+
+static tn_status swish_reference(tn_call *call) {
+    static const tn_unary_function function = {.real = swish_real};
+    return tn_unary_compute(call, &function);
+}
+
+static tn_status swish_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+    (void)input;
+    const swish_params *fields = call->params;
+    return tn_unary_epilogue(call, TN_ACTIVATION_SWISH, fields->alpha, 0, out_epilogue);
+}
+
+static const tn_port swish_inputs[] = {
+    TN_PORT("X", "T:float", 0, "any tensor"),
+};
+static const tn_port swish_outputs[] = {
+    TN_PORT("Y", "T", 0, "the numbers, negative ones close to zero"),
+};
+static const char *const swish_cases[] = {
+    "| X=f32[2,3,5,7]",    "| X=f32[1]",    "| X=f32[]",    "| X=f32[3,0,2]",
+    "| X=f64[17]",         "| X=f16[4,33]", "| X=bf16[63]", "alpha=2 | X=f32[5]{-80,-1,0,3,50}",
+    "| X=f32[1,64,56,56]",
+};
+
+static const tn_operator swish_24 = {
+    .size = sizeof(tn_operator),
+    .since_version = 24,
+    .state_version = 1,
+    .traits = TN_OPERATOR_ELEMENTWISE,
+    .domain = "",
+    .name = "Swish",
+    .doc = "Numbers times their sigmoid.",
+    TN_FIELDS(swish_params, swish_fields),
+    TN_INPUTS(swish_inputs),
+    TN_OUTPUTS(swish_outputs),
+    .infer = tn_unary_infer,
+    .reference = swish_reference,
+    .epilogue = swish_epilogue,
+    .expression = "X / (1 + exp(-alpha * X))",
+    .row = swish_row,
+    TN_CASES(swish_cases),
+};
+
+static void swish_read(const tn_call *call, uint32_t *inout_map, float *out_alpha,
+                       float *out_beta) {
+    const swish_params *fields = call->params;
+    (void)inout_map, (void)out_beta;
+    *out_alpha = fields->alpha;
+}
+
+TN_MAP_KERNELS(swish, "Swish", TN_ACTIVATION_SWISH, swish_read);
+
+static const tn_operator *const swish_operators[] = {&swish_24};
+TN_LAYER(swish, swish_operators, swish_kernels);
