@@ -6,6 +6,7 @@
 #ifndef TENON_BUILDER_H
 #define TENON_BUILDER_H
 
+#include <tenon/calibration.h>
 #include <tenon/graph.h>
 
 #ifdef __cplusplus
@@ -43,7 +44,24 @@ typedef struct tn_builder_options {
         *profile_inputs;   /* inputs that are not named keep their graph's shape; those with unknown
                               extents and no profile accept any shape, optimum 1 for each */
     double timing_seconds; /* bound on the time spent measuring; 0: 20 */
+    uint32_t precision;    /* TN_PRECISION_...: the least exact type that a tensor of 32-bit floats
+                              may be stored in where that is faster */
+    uint32_t keep_count;
+    const char *const *keep; /* nodes, by name, that stay in 32-bit floats */
+    const tn_calibration
+        *calibration; /* the scales that TN_PRECISION_I8 stores tensors with; read during the build
+                         only. A tensor without a scale stays in floats. Null: none */
 } tn_builder_options;
+
+/* Inputs and outputs of the network stay in the types that the graph gives them, and so do tensors
+ * of other types than 32-bit floats. */
+enum {
+    TN_PRECISION_F32 = 0,  /* nothing less, anywhere */
+    TN_PRECISION_TF32 = 1, /* as F32 on a device that has no such products (the processor) */
+    TN_PRECISION_BF16 = 2,
+    TN_PRECISION_F16 = 3,
+    TN_PRECISION_I8 = 4 /* 8-bit integers with the scales of `calibration` */
+};
 
 enum {
     TN_BUILD_NO_TIMING = 1u, /* choose kernels by rule, not by measurement */

@@ -11,6 +11,7 @@
 #include "build/timing_cache.h"
 #include "device/cpu/cpu.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 typedef struct build_state {
@@ -41,6 +42,11 @@ static tn_status read_options(const tn_builder_options *given, tn_builder_option
                        out_options->device);
     if (out_options->profile_input_count > 0 && !out_options->profile_inputs)
         return tn_fail(TN_ERROR_ARGUMENT, "profiles are counted but not given");
+    if (out_options->keep_count > 0 && !out_options->keep)
+        return tn_fail(TN_ERROR_ARGUMENT, "nodes to keep are counted but not given");
+    if (out_options->precision > TN_PRECISION_I8)
+        return tn_fail(TN_ERROR_ARGUMENT, "there is no precision %" PRIu32 "; the last is %d (I8)",
+                       out_options->precision, TN_PRECISION_I8);
     if (out_options->threads == 0) out_options->threads = tn_cpu_core_count();
     return TN_OK;
 }
