@@ -271,6 +271,12 @@ static void check_way(suite *s, const tn_operator *op, const char *text, const t
     outcome_free(&found);
 }
 
+static bool serves(const tn_kernel *kernel, const tn_operator *op) {
+    return strcmp(kernel->op, op->name) == 0 && strcmp(kernel->domain, op->domain) == 0 &&
+           op->since_version >= kernel->minimum_version &&
+           (!kernel->maximum_version || op->since_version <= kernel->maximum_version);
+}
+
 static void check_case(suite *s, const tn_operator *op, const char *text) {
     tn_arena *arena = NULL;
     tn_case c;
@@ -288,9 +294,7 @@ static void check_case(suite *s, const tn_operator *op, const char *text) {
             check_way(s, op, text, &c, &plain, NULL, &expected);
             for (size_t k = 0; k < s->kernel_count; k++) {
                 char pin[256];
-                if (strcmp(s->kernels[k]->op, op->name) != 0 ||
-                    strcmp(s->kernels[k]->domain, op->domain) != 0)
-                    continue;
+                if (!serves(s->kernels[k], op)) continue;
                 snprintf(pin, sizeof(pin), "%s=%s", op->name, s->kernels[k]->name);
                 for (uint32_t threads = 1; threads <= 2; threads++) {
                     const way w = {.pin = pin, .are_constant = constant, .threads = threads};

@@ -20,7 +20,8 @@ tn_status tn_combine_kernel_run(tn_call *call) TN_NOEXCEPT;
 
 extern const char *const tn_combine_kernel_combinations[2];
 
-#define TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, level_name, features)               \
+#define TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, level_name,          \
+                                features)                                                          \
     static const tn_combine_kernel_user prefix##_user_##level_name = {&tn_rows_##level_name,       \
                                                                       number};                     \
     static const tn_kernel prefix##_##level_name = {                                               \
@@ -28,6 +29,7 @@ extern const char *const tn_combine_kernel_combinations[2];
         .revision = 1,                                                                             \
         .domain = "",                                                                              \
         .op = operator_name,                                                                       \
+        .minimum_version = first_version,                                                          \
         .device = "cpu",                                                                           \
         .name = "rows_" #level_name,                                                               \
         .doc = "Rows of floats on all threads.",                                                   \
@@ -42,13 +44,15 @@ extern const char *const tn_combine_kernel_combinations[2];
     }
 
 /* Defines the array PREFIX_kernels of an operator: one kernel a level. `number` is a combination of
- * rows.h. */
-#define TN_COMBINE_KERNELS(prefix, operator_name, number)                                          \
-    TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, baseline, NULL);                        \
-    TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, avx2, "avx2,fma");                      \
-    TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, avx512,                                 \
+ * rows.h, `first_version` the operator's lowest since_version that they serve. */
+#define TN_COMBINE_KERNELS_FROM(prefix, operator_name, number, first_version)                      \
+    TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, baseline, NULL);         \
+    TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, avx2, "avx2,fma");       \
+    TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, avx512,                  \
                             "avx512f,avx512bw,avx512vl,avx512dq");                                 \
     static const tn_kernel *const prefix##_kernels[] = {&prefix##_avx512, &prefix##_avx2,          \
                                                         &prefix##_baseline}
+#define TN_COMBINE_KERNELS(prefix, operator_name, number)                                          \
+    TN_COMBINE_KERNELS_FROM(prefix, operator_name, number, 0)
 
 #endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * And: C = whether both are true, with broadcasting; before opset 7 B is broadcast only where
+ * `broadcast` says so, from `axis` on.
+ */
+#include "common/axis_broadcast.h"
+#include "common/layer.h"
+
+static int64_t and_whole(const void *params, int64_t a, int64_t b) {
+    (void)params;
+    return a & b;
+}
+
+static const tn_broadcast_binary and_function = {.whole = and_whole};
+
+static tn_status and_reference(tn_call *call) {
+    return tn_broadcast_compute(call, &and_function);
+}
+
+static tn_status and_1_reference(tn_call *call) {
+    return tn_axis_broadcast_compute(call, &and_function);
+}
+
+static const tn_port and_inputs[] = {
+    TN_PORT("A", "T:bool", 0, "any tensor"),
+    TN_PORT("B", "T", 0, "another one"),
+};
+static const tn_port and_outputs[] = {
+    TN_PORT("C", "bool", 0, "whether both are true"),
+};
+static const char *const and_1_cases[] = {
+    "| A=bool[4]{0,0,1,1} B=bool[4]{0,1,0,1}",
+    "broadcast=1 axis=0 | A=bool[2,2]{0,1,1,0} B=bool[2]{1,0}",
+};
+static const char *const and_cases[] = {
+    "| A=bool[4]{0,0,1,1} B=bool[4]{0,1,0,1}",
+    "| A=bool[2,1]{0,1} B=bool[2]{1,0}",
+    "| A=bool[]{1} B=bool[]{1}",
+    "| A=bool[0,3] B=bool[3]",
+    "| A=bool[7,1,33] B=bool[5,1]",
+};
+
+static const tn_operator and_1 = {
+    .size = sizeof(tn_operator),
+    .since_version = 1,
+    .state_version = 1,
+    .domain = "",
+    .name = "And",
+    .doc = "Whether both are true; the second may be broadcast along given axes.",
+    TN_FIELDS(tn_axis_broadcast_params, tn_axis_broadcast_fields),
+    TN_INPUTS(and_inputs),
+    TN_OUTPUTS(and_outputs),
+    .infer = tn_axis_broadcast_infer,
+    .reference = and_1_reference,
+    TN_CASES(and_1_cases),
+};
+static const tn_operator and_7 = {
+    .size = sizeof(tn_operator),
+    .since_version = 7,
+    .state_version = 1,
+    .traits = TN_OPERATOR_ELEMENTWISE,
+    .domain = "",
+    .name = "And",
+    .doc = "Whether both are true, broadcast with each other.",
+    TN_NO_FIELDS,
+    TN_INPUTS(and_inputs),
+    TN_OUTPUTS(and_outputs),
+    .infer = tn_broadcast_infer_binary,
+    .reference = and_reference,
+    .expression = "A && B",
+    TN_CASES(and_cases),
+};
+
+static const tn_operator *const and_operators[] = {&and_1, &and_7};
+TN_LAYER_WITHOUT_KERNELS(and, and_operators);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Max: the largest of several tensors' elements, with broadcasting; NaN where there is one. */
+#include "common/variadic.h"
+
+#include <math.h>
+
+static double max_real(double a, double b) {
+    return isnan(a) || isnan(b) ? a + b : a > b ? a : b;
+}
+
+static int64_t max_whole(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static uint64_t max_natural(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static tn_status max_reference(tn_call *call) {
+    static const tn_variadic_function function = {
+        .real = max_real, .whole = max_whole, .natural = max_natural};
+    return tn_variadic_compute(call, &function);
+}
+
+static const tn_port max_inputs[] = {
+    {"data_0", "T:number", "tensors that broadcast with each other", TN_PORT_VARIADIC, 0, 1, 0},
+};
+static const tn_port max_outputs[] = {
+    TN_PORT("max", "T", 0, "the largest"),
+};
+static const char *const max_cases[] = {
+    "| data_0=f32[2,3,5,7]",
+    "| data_0=f32[2,3,5,7] data_0=f32[2,3,5,7]",
+    "| data_0=f32[2,3,5,7] data_0=f32[3,1,1] data_0=f32[7]",
+    "| data_0=f32[3] data_0=f32[] data_0=f32[2,1] data_0=f32[2,3] data_0=f32[1] data_0=f32[3]",
+    "| data_0=f32[0,3] data_0=f32[1,3]",
+    "| data_0=f16[3,33] data_0=f16[33]",
+    "| data_0=f64[2,1,3] data_0=f64[4,1] data_0=f64[]",
+    "| data_0=i32[2,9] data_0=i32[9]",
+    "| data_0=u64[3]{18446744073709551615,0,5} data_0=u64[]{7}",
+    "| data_0=i8[4]{-128,127,0,5} data_0=i8[4]{1,2,3,4} data_0=i8[1]{-3}",
+    "| data_0=f32[3]{nan,1,2} data_0=f32[3]{0,nan,3}",
+    "| data_0=f32[1,64,56,56] data_0=f32[1,64,56,56]",
+};
+
+static const tn_operator max_6 = {
+    .size = sizeof(tn_operator),
+    .since_version = 6,
+    .state_version = 1,
+    .traits = TN_OPERATOR_ELEMENTWISE,
+    .domain = "",
+    .name = "Max",
+    .doc = "The largest elements of several tensors.",
+    TN_NO_FIELDS,
+    TN_INPUTS(max_inputs),
+    TN_OUTPUTS(max_outputs),
+    .infer = tn_variadic_infer,
+    .reference = max_reference,
+    TN_CASES(max_cases),
+};
+
+TN_VARIADIC_KERNELS(max, "Max", TN_COMBINE_MAX, false);
+
+static const tn_operator *const max_operators[] = {&max_6};
+TN_LAYER(max, max_operators, max_kernels);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ReduceL1: the sum of absolute values along axes; before opset 18 the axes are a field. */
+#include "common/element.h"
+#include "common/reduce_operator.h"
+
+#include <math.h>
+
+static double absolutes_real(tn_reduce_lane *lane) {
+    double sum = 0;
+    for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane))
+        sum += fabs(tn_element_load_f64(lane->x->data, lane->x->type, lane->at));
+    return sum;
+}
+
+static int64_t absolutes_whole(tn_reduce_lane *lane) {
+    uint64_t sum = 0;
+    for (bool more = tn_reduce_first(lane); more; more = tn_reduce_next(lane)) {
+        const int64_t value = tn_element_load_i64(lane->x->data, lane->x->type, lane->at);
+        sum += value < 0 && lane->x->type != TN_U64 ? 0 - (uint64_t)value : (uint64_t)value;
+    }
+    return (int64_t)sum;
+}
+
+static const tn_reduce_function reduce_l1_function = {absolutes_real, absolutes_whole};
+
+static const char *const reduce_l1_1_cases[] = {
+    "| data=f32[2,3]",
+    "axes=[1] | data=f32[2,3]",
+    "axes=[0,-1] keepdims=0 | data=f32[2,3]",
+    "axes=[0] keepdims=0 | data=i32[2,3]{1,2,3,4,5,6}",
+    "axes=[0] | data=f64[3,2]{1,2,3,4,5,6}",
+    "axes=[-1] | data=f16[2,2]{1,2,3,4}",
+    "| data=f32[]{0.5}",
+};
+static const char *const reduce_l1_18_cases[] = {
+    "| data=f32[2,3]",
+    "noop_with_empty_axes=1 | data=f32[2,3]",
+    "| data=f32[2,3] axes=i64[1]{1}",
+    "keepdims=0 | data=f32[2,3] axes=i64[2]{0,-1}",
+    "keepdims=0 | data=i32[2,3]{1,2,3,4,5,6} axes=i64[1]{0}",
+    "| data=bf16[4]{1,2,3,4} axes=i64[1]{0}",
+    "| data=i64[2]{7,9}",
+    "| data=f32[2,3,5,7] axes=i64[2]{1,3}",
+    "| data=f32[64,512] axes=i64[1]{-1}",
+    "| data=f32[2,0,4] axes=i64[1]{1}",
+};
+
+TN_REDUCE_LAYER(reduce_l1, "ReduceL1", "number", 18, reduce_l1_function,
+                "Sums of absolute values along axes.", "the sums; integers wrap", reduce_l1_1_cases,
+                reduce_l1_18_cases);
