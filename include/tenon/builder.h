@@ -81,7 +81,7 @@ TN_EXPORT tn_status tn_build(tn_graph *graph, const tn_builder_options *options,
 /* The plan's bytes, alive as long as the plan. */
 TN_EXPORT const void *tn_plan_bytes(const tn_plan *plan, uint64_t *out_bytes);
 /* Writes the plan beside `path` and renames it into place: on failure (a full disk) the old file
- * stays. TN_ERROR_IO. */
+ * stays. TN_ERROR_IO; TN_ERROR_NOT_FOUND: the folder is not there. */
 TN_EXPORT tn_status tn_plan_save(const tn_plan *plan, const char *path);
 /* What was chosen, as one JSON document (nodes, kernels, formats, times, memory); owned by the
  * plan. */

@@ -92,6 +92,23 @@ static tn_status fail_unknown(const tn_operator *op, const char *name) {
                    nearest.best ? nearest.best : "", nearest.best ? "'" : "");
 }
 
+/* A caller's attribute that says a value and has none. */
+static tn_status check_value(const tn_attribute *attribute) {
+    const bool is_list = attribute->type == TN_FIELD_BYTES || attribute->type == TN_FIELD_I64S ||
+                         attribute->type == TN_FIELD_F32S || attribute->type == TN_FIELD_F64S ||
+                         attribute->type == TN_FIELD_STRINGS || attribute->type == 0;
+    bool is_there = !is_list || attribute->count == 0 || attribute->items;
+    if (attribute->type == TN_FIELD_STRING) is_there = attribute->s != NULL;
+    if (attribute->type == TN_FIELD_TENSOR) is_there = attribute->tensor != NULL;
+    if (is_there && attribute->type == TN_FIELD_STRINGS)
+        for (uint64_t i = 0; i < attribute->count; i++)
+            is_there = is_there && ((const char *const *)attribute->items)[i];
+    if (is_there) return TN_OK;
+    return tn_fail(TN_ERROR_ARGUMENT, "attribute '%s' says %s, but its value is null",
+                   attribute->name,
+                   attribute->type ? tn_field_type_name(attribute->type) : "untyped bytes");
+}
+
 static tn_status parse_given(tn_arena *arena, const tn_operator *op, uint64_t count,
                              const tn_attribute *const *attributes, char *params) {
     uint64_t present = 0;
@@ -106,6 +123,7 @@ static tn_status parse_given(tn_arena *arena, const tn_operator *op, uint64_t co
         tn_attribute whole = {0}; /* the attribute may be of an older, shorter struct */
         memcpy(&whole, attribute,
                attribute->size < sizeof(whole) ? attribute->size : sizeof(whole));
+        TN_TRY(check_value(&whole));
         TN_TRY(tn_field_set(arena, tn_fields_at(op, index), &whole, params));
         present |= 1ull << index;
     }

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Combinations: what their texts mean, what they match, and where a wrong one is wrong. */
+#include "plugin/combination.h"
+
+#include "test.h"
+
+static int setup(void **state) {
+    return tn_arena_create(tn_allocator_default(), (tn_arena **)state) == TN_OK ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    tn_arena_destroy(*state);
+    return 0;
+}
+
+static void test_ports_and_formats_are_read(void **state) {
+    tn_combination it;
+    assert_int_equal(tn_combination_parse(*state, "f32:c16, f32|f16, i64? -> *:nhwc", &it), TN_OK);
+    assert_int_equal(it.input_count, 3);
+    assert_int_equal(it.output_count, 1);
+    assert_int_equal(it.inputs[0].format, TN_C16);
+    assert_int_equal(it.inputs[1].format, TN_LINEAR);
+    assert_int_equal(it.inputs[1].types, TN_TYPE_BIT(TN_F32) | TN_TYPE_BIT(TN_F16));
+    assert_true(it.inputs[2].is_optional);
+    assert_false(it.inputs[0].is_optional);
+    assert_int_equal(it.outputs[0].format, TN_NHWC);
+    assert_null(tn_combination_input(&it, 3));
+}
+
+static bool matches(void **state, const char *text, uint32_t inputs, const tn_type *input_types,
+                    tn_type output) {
+    tn_combination it;
+    assert_int_equal(tn_combination_parse(*state, text, &it), TN_OK);
+    return tn_combination_matches(&it, inputs, input_types, 1, &output);
+}
+
+static void test_types_are_matched(void **state) {
+    const tn_type floats[] = {TN_F32, TN_F32}, mixed[] = {TN_F32, TN_F16};
+    const tn_type without[] = {TN_F32, TN_NONE};
+    assert_true(matches(state, "f32, f32 -> f32", 2, floats, TN_F32));
+    assert_false(matches(state, "f32, f32 -> f32", 2, mixed, TN_F32));
+    assert_false(matches(state, "f32, f32 -> f16", 2, floats, TN_F32));
+    assert_true(matches(state, "f32, f32? -> f32", 2, without, TN_F32));
+    assert_false(matches(state, "f32, f32 -> f32", 2, without, TN_F32));
+    assert_true(matches(state, "f32|f16, f32|f16 -> f32|f16", 2, floats, TN_F32));
+    /* ports that list the same set have the same type */
+    assert_false(matches(state, "f32|f16, f32|f16 -> f32|f16", 2, mixed, TN_F32));
+    assert_false(matches(state, "f32|f16, f32|f16 -> f32|f16", 2, floats, TN_F16));
+    assert_true(matches(state, "f32|f16, f16 -> f32|f16", 2, mixed, TN_F32));
+}
+
+static void test_the_last_port_repeats(void **state) {
+    const tn_type three[] = {TN_F32, TN_I8, TN_I8};
+    assert_true(matches(state, "f32, i8... -> f32", 3, three, TN_F32));
+    assert_true(matches(state, "f32, i8... -> f32", 2, three, TN_F32));
+    assert_false(matches(state, "f32, i8 -> f32", 3, three, TN_F32));
+    assert_false(matches(state, "f32... -> f32", 3, three, TN_F32));
+}
+
+static void test_wrong_texts_are_refused_with_the_column(void **state) {
+    static const struct {
+        const char *text, *part;
+    } cases[] = {{"", "column 1"},
+                 {"f32", "column 4"},
+                 {"f99 -> f32", "column 1"},
+                 {"f32, -> f32", "column 6"},
+                 {"f32:c17 -> f32", "column 5"},
+                 {"f32 -> f32 f32", "column 12"},
+                 {"f32.. -> f32", "column 4"},
+                 {"f32|| -> f32", "column 1"},
+                 {"f32..., f32 -> f32", "column 7"}};
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        tn_combination it = {.input_count = 77};
+        assert_failed(tn_combination_parse(*state, cases[i].text, &it), TN_ERROR_PLUGIN,
+                      cases[i].part);
+        assert_int_equal(it.input_count, 77);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_ports_and_formats_are_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_types_are_matched, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_last_port_repeats, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_wrong_texts_are_refused_with_the_column, setup,
+                                        teardown)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
