@@ -362,18 +362,17 @@ typedef struct tn_library tn_library;
 
 /* What every callback gets: one node, as far as it is known at that stage. The host fills it and
  * owns all of it; all pointers live until the callback returns, except where said. Members that a
- * stage does not know are zero.
+ * stage does not know are zero. What is known of the inputs and outputs, and what is to be written:
  *
- * | stage          | inputs: shape, type | their data          | outputs     | writes |
- * |----------------|---------------------|---------------------|-------------|---------------------------------|
- * | infer          | yes                 | where value needed  | to be set   | outputs' type, rank,
- * shape      | | epilogue       | yes                 | constants           | yes         | its
- * argument                    | | accepts        | yes                 | constants           | yes
- * | nothing                         | | prepare        | of opt; min, max    | constants | of opt
- * | state                           | | open           | no                  | constants | no |
- * context                         | | reshape        | yes                 | constants, values   |
- * yes         | workspace_bytes                 | | run, reference | yes                 | yes |
- * yes         | outputs' data                   |
+ *  - infer: the inputs' shapes and types, and their values where needed; writes the outputs' types,
+ *    ranks and shapes.
+ *  - epilogue: shapes and types of both, constants' values; writes its argument.
+ *  - accepts, tactics: the same; writes nothing, and the number of tactics.
+ *  - prepare: those of the profile's optimum (and its ends), constants' values; writes `state`.
+ *  - open: none; writes `context`.
+ *  - reshape: shapes and types of both, constants' values and values where needed; writes
+ *    `workspace_bytes`.
+ *  - run, reference: everything; writes the outputs' data.
  */
 struct tn_call {
     uint32_t size;
