@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ArgMax: where the largest element along an axis is. */
+#include "common/arg_reduce.h"
+
+#define CASES                                                                                      \
+    "| data=f32[2,3,4]", "axis=1 | data=f32[2,3,4]", "axis=-1 keepdims=0 | data=f32[2,3,4]",       \
+        "axis=1 | data=i32[2,3]{5,7,7,-1,-1,3}", "| data=u64[3]{1,18446744073709551615,7}",        \
+        "| data=f16[33,3]", "keepdims=0 | data=f32[4]{1,nan,9,nan}", "axis=1 | data=f32[0,4]",     \
+        "axis=1 | data=f32[1,21,33,33]"
+static const char *const arg_max_1_cases[] = {CASES};
+static const char *const arg_max_12_cases[] = {
+    CASES,
+    "select_last_index=1 axis=1 | data=i32[2,3]{5,7,7,-1,-1,3}",
+    "select_last_index=1 | data=f32[3]{2,2,2}",
+};
+
+TN_ARG_REDUCE_LAYER(arg_max, "ArgMax", true, "Where the largest elements along an axis are.");

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * LRN, local response normalization: y = x / (bias + alpha / size * s)^beta, s the sum of squares
+ * over `size` channels around one's own, as far as there are such (Krizhevsky, Sutskever and
+ * Hinton, "ImageNet Classification with Deep Convolutional Neural Networks", 2012). The kernels lie
+ * beside it.
+ */
+#include "lrn/lrn.h"
+#include "common/element.h"
+#include "common/infer.h"
+#include "common/lanes.h"
+#include "common/layer.h"
+
+#include <math.h>
+
+static const tn_field lrn_fields[] = {
+    TN_FIELD(tn_lrn_params, alpha, TN_FIELD_F32, TN_OPTIONAL, "0.0001",
+             "weight of the mean square"),
+    TN_FIELD(tn_lrn_params, beta, TN_FIELD_F32, TN_OPTIONAL, "0.75", "exponent"),
+    TN_FIELD(tn_lrn_params, bias, TN_FIELD_F32, TN_OPTIONAL, "1", "what is added to the sum"),
+    TN_FIELD_RANGE(tn_lrn_params, size, TN_FIELD_I64, TN_REQUIRED, NULL, 1, 2147483647,
+                   "channels that count"),
+};
+
+static tn_status lrn_infer(tn_call *call) {
+    TN_TRY(tn_infer_require_rank(call, 0, 2, TN_MAX_RANK));
+    return tn_infer_copy_shape(call, 0, 0);
+}
+
+static double square_sum(const tn_tensor *x, const tn_lanes *lanes, const tn_lrn_params *params,
+                         int64_t first, int64_t c) {
+    const int64_t before = tn_lrn_before(params), after = tn_lrn_after(params);
+    const int64_t begin = c < before ? 0 : c - before;
+    const int64_t end = lanes->count - 1 - c < after ? lanes->count - 1 : c + after;
+    double sum = 0;
+    for (int64_t k = begin; k <= end; k++) {
+        const double value = tn_element_load_f64(x->data, x->type, first + k * lanes->inner);
+        sum += value * value;
+    }
+    return sum;
+}
+
+static tn_status lrn_reference(tn_call *call) {
+    const tn_lrn_params *params = call->params;
+    const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
+    const tn_lanes lanes = tn_lanes_along(x, 1, 2);
+    const double scale = (double)params->alpha / (double)params->size;
+    if (tn_element_count(y) == 0) return TN_OK;
+    for (int64_t lane = 0; lane < lanes.outer * lanes.inner; lane++) {
+        const int64_t first = tn_lanes_first(&lanes, lane);
+        for (int64_t c = 0; c < lanes.count; c++) {
+            const int64_t at = first + c * lanes.inner;
+            const double sum = square_sum(x, &lanes, params, first, c);
+            const double base = (double)params->bias + scale * sum;
+            tn_element_store_f64(y->data, y->type, at,
+                                 tn_element_load_f64(x->data, x->type, at) *
+                                     pow(base, -(double)params->beta));
+        }
+    }
+    return TN_OK;
+}
+
+static const tn_port lrn_inputs[] = {
+    TN_PORT("X", "T:float", 0, "batch, channels, spatial axes"),
+};
+static const tn_port lrn_outputs[] = {
+    TN_PORT("Y", "T", 0, "X, less where its neighbours are large"),
+};
+static const char *const lrn_cases[] = {
+    "size=3 | X=f32[2,5,5,5]",         "size=5 alpha=1 beta=0.5 bias=2 | X=f32[1,7,3,11]",
+    "size=2 alpha=0.5 | X=f64[2,4,3]", "size=9 alpha=2 | X=f32[2,3,17]",
+    "size=1 alpha=1 | X=f32[3,4]",     "size=4 alpha=1 | X=f16[1,9,7]",
+    "size=5 | X=bf16[1,6,4,4]",        "size=3 | X=f32[0,3,8,8]",
+    "size=5 | X=f32[1,96,27,27]",
+};
+
+static const tn_operator lrn_1 = {
+    .size = sizeof(tn_operator),
+    .since_version = 1,
+    .state_version = 1,
+    .domain = "",
+    .name = "LRN",
+    .doc = "Local response normalization across channels.",
+    TN_FIELDS(tn_lrn_params, lrn_fields),
+    TN_INPUTS(lrn_inputs),
+    TN_OUTPUTS(lrn_outputs),
+    .infer = lrn_infer,
+    .reference = lrn_reference,
+    TN_CASES(lrn_cases),
+};
+
+static const tn_operator *const lrn_operators[] = {&lrn_1};
+TN_LAYER(lrn, lrn_operators, tn_lrn_kernels);

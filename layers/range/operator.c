@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Range: the numbers start, start + delta, ... up to limit, which is not among them. */
+#include "common/element.h"
+#include "common/infer.h"
+#include "common/layer.h"
+
+#include <math.h>
+
+enum { RANGE_START = 0, RANGE_LIMIT = 1, RANGE_DELTA = 2 };
+
+static tn_status count_reals(tn_call *call, double start, double limit, double delta,
+                             int64_t *out_count) {
+    const double count = ceil((limit - start) / delta);
+    if (isnan(count) || count >= 0x1p62)
+        return call->host->fail(call, TN_ERROR_RANGE, "%g..%g by %g is no finite range", start,
+                                limit, delta);
+    *out_count = count > 0 ? (int64_t)count : 0;
+    return TN_OK;
+}
+
+static tn_status count_integers(tn_call *call, int64_t start, int64_t limit, int64_t delta,
+                                int64_t *out_count) {
+    if (delta == 0) return call->host->fail(call, TN_ERROR_RANGE, "input 'delta' is zero");
+    const bool is_empty = delta > 0 ? start >= limit : start <= limit;
+    const uint64_t distance =
+        delta > 0 ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
+    const uint64_t step = delta > 0 ? (uint64_t)delta : 0 - (uint64_t)delta;
+    const uint64_t count = is_empty ? 0 : (distance - 1) / step + 1;
+    *out_count = count > INT64_MAX ? INT64_MAX : (int64_t)count;
+    return TN_OK;
+}
+
+static tn_status range_infer(tn_call *call) {
+    int64_t count = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        TN_TRY(tn_infer_require_rank(call, i, 0, 1));
+        if (tn_element_count(call->inputs[i]) != 1)
+            return call->host->fail(call, TN_ERROR_SHAPE, "input '%s' must be one number",
+                                    tn_infer_input_name(call, i));
+        if (!call->inputs[i]->data)
+            return call->host->fail(call, TN_ERROR_STATE, "the value of input '%s' is not known",
+                                    tn_infer_input_name(call, i));
+    }
+    const tn_tensor *const *x = call->inputs;
+    const tn_type type = x[0]->type;
+    if (tn_element_is_real(type))
+        TN_TRY(count_reals(call, tn_element_load_f64(x[RANGE_START]->data, type, 0),
+                           tn_element_load_f64(x[RANGE_LIMIT]->data, type, 0),
+                           tn_element_load_f64(x[RANGE_DELTA]->data, type, 0), &count));
+    else
+        TN_TRY(count_integers(call, tn_element_load_i64(x[RANGE_START]->data, type, 0),
+                              tn_element_load_i64(x[RANGE_LIMIT]->data, type, 0),
+                              tn_element_load_i64(x[RANGE_DELTA]->data, type, 0), &count));
+    return tn_infer_set_shape(call, 0, 1, &count);
+}
+
+static tn_status range_reference(tn_call *call) {
+    const tn_tensor *start = call->inputs[RANGE_START], *delta = call->inputs[RANGE_DELTA];
+    const tn_tensor *y = call->outputs[0];
+    const bool is_real = tn_element_is_real(y->type);
+    for (int64_t i = 0; i < y->shape[0]; i++) {
+        if (is_real)
+            tn_element_store_f64(y->data, y->type, i,
+                                 tn_element_load_f64(start->data, y->type, 0) +
+                                     (double)i * tn_element_load_f64(delta->data, y->type, 0));
+        else
+            tn_element_store_i64(
+                y->data, y->type, i,
+                (int64_t)((uint64_t)tn_element_load_i64(start->data, y->type, 0) +
+                          (uint64_t)i * (uint64_t)tn_element_load_i64(delta->data, y->type, 0)));
+    }
+    return TN_OK;
+}
+
+static const tn_port range_inputs[] = {
+    TN_PORT("start", "T:float|i16|i32|i64", TN_PORT_VALUE_NEEDED, "the first number"),
+    TN_PORT("limit", "T", TN_PORT_VALUE_NEEDED, "what the numbers do not reach"),
+    TN_PORT("delta", "T", TN_PORT_VALUE_NEEDED, "the step; may be negative"),
+};
+static const tn_port range_outputs[] = {
+    TN_PORT("output", "T", 0, "the numbers"),
+};
+static const char *const range_cases[] = {
+    "| start=i64[]{3} limit=i64[]{9} delta=i64[]{3}",
+    "| start=i32[]{10} limit=i32[]{4} delta=i32[]{-4}",
+    "| start=f32[]{1} limit=f32[]{5} delta=f32[]{1.5}",
+    "| start=f64[1]{0} limit=f64[]{-2} delta=f64[]{0.1}",
+    "| start=i16[]{5} limit=i16[]{5} delta=i16[]{1}",
+};
+
+static const tn_operator range_11 = {
+    .size = sizeof(tn_operator),
+    .since_version = 11,
+    .state_version = 1,
+    .domain = "",
+    .name = "Range",
+    .doc = "Numbers one step apart.",
+    TN_NO_FIELDS,
+    TN_INPUTS(range_inputs),
+    TN_OUTPUTS(range_outputs),
+    .infer = range_infer,
+    .reference = range_reference,
+    TN_CASES(range_cases),
+};
+
+static const tn_operator *const range_operators[] = {&range_11};
+TN_LAYER_WITHOUT_KERNELS(range, range_operators);

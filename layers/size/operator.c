@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Size: how many elements a tensor has. Reads none of them. */
+#include "common/element.h"
+#include "common/infer.h"
+#include "common/layer.h"
+
+static tn_status size_infer(tn_call *call) {
+    TN_TRY(tn_infer_require_rank(call, 0, 0, TN_MAX_RANK));
+    return tn_infer_set_shape(call, 0, 0, NULL);
+}
+
+static tn_status size_reference(tn_call *call) {
+    *(int64_t *)call->outputs[0]->data = tn_element_count(call->inputs[0]);
+    return TN_OK;
+}
+
+static const tn_port size_inputs[] = {
+    TN_PORT("data", "any", TN_PORT_SHAPE_ONLY, "any tensor; its elements are not read"),
+};
+static const tn_port size_outputs[] = {
+    TN_PORT("size", "i64", 0, "the number of its elements"),
+};
+static const char *const size_cases[] = {
+    "| data=f32[2,3,4,5]",
+    "| data=f32[]",
+    "| data=i8[2,0,4]",
+    "| data=bool[7]",
+};
+
+static const tn_operator size_1 = {
+    .size = sizeof(tn_operator),
+    .since_version = 1,
+    .state_version = 1,
+    .domain = "",
+    .name = "Size",
+    .doc = "The number of a tensor's elements.",
+    TN_NO_FIELDS,
+    TN_INPUTS(size_inputs),
+    TN_OUTPUTS(size_outputs),
+    .infer = size_infer,
+    .reference = size_reference,
+    TN_CASES(size_cases),
+};
+
+static const tn_operator *const size_operators[] = {&size_1};
+TN_LAYER_WITHOUT_KERNELS(size, size_operators);
