@@ -36,6 +36,20 @@ TN_EXPORT uint64_t tn_calibration_count(const tn_calibration *calibration);
 TN_EXPORT bool tn_calibration_entry(const tn_calibration *calibration, uint64_t index,
                                     const char **out_tensor, float *out_scale);
 
+/* Reads a table in the text that TensorRT's calibrators write ("calibration cache"): a header, then
+ * a line "NAME: HEX" a tensor, HEX being the bits of the scale as a 32-bit float. Any header is
+ * taken, whatever version and algorithm it names; a name that comes twice has its last scale.
+ * TN_ERROR_NOT_FOUND, TN_ERROR_IO, TN_ERROR_FORMAT (with the line's number), TN_ERROR_MEMORY. The
+ * caller destroys it. [thread: any] */
+TN_EXPORT tn_status tn_calibration_read(tn_runtime *runtime, const char *path,
+                                        tn_calibration **out_calibration);
+/* Writes a table as that text, entries in the order of their names, under the header that it was
+ * read with, or one that names the algorithm that made it. It is written beside `path` and renamed
+ * into place: on failure an old file stays. TN_ERROR_IO, TN_ERROR_NOT_FOUND (its folder),
+ * TN_ERROR_MEMORY, TN_ERROR_ARGUMENT (a name that a line cannot hold). [thread: as reading the
+ * table] */
+TN_EXPORT tn_status tn_calibration_write(const tn_calibration *calibration, const char *path);
+
 #ifdef __cplusplus
 }
 #endif

@@ -21,6 +21,7 @@ struct tn_calibration {
     tn_map *map; /* name to place in `entries` */
     calibration_entry *entries;
     size_t count, capacity;
+    char *header; /* of the file; null: none */
 };
 
 bool tn_calibration_table_is_scale(float scale) {
@@ -55,6 +56,7 @@ void tn_calibration_destroy(tn_calibration *calibration) {
     for (size_t i = 0; i < calibration->count; i++)
         tn_deallocate(allocator, calibration->entries[i].tensor);
     tn_deallocate(allocator, calibration->entries);
+    tn_deallocate(allocator, calibration->header);
     tn_deallocate(allocator, calibration);
     tn_runtime_release(runtime);
 }
@@ -102,4 +104,17 @@ bool tn_calibration_entry(const tn_calibration *calibration, uint64_t index,
     *out_tensor = calibration->entries[index].tensor;
     *out_scale = calibration->entries[index].scale;
     return true;
+}
+
+tn_status tn_calibration_table_set_header(tn_calibration *calibration, const char *header) {
+    const tn_allocator *allocator = tn_runtime_allocator(calibration->runtime);
+    char *copy = tn_duplicate_text(allocator, header);
+    if (!copy) return tn_fail_memory("a calibration table");
+    tn_deallocate(allocator, calibration->header);
+    calibration->header = copy;
+    return TN_OK;
+}
+
+const char *tn_calibration_table_header(const tn_calibration *calibration) {
+    return calibration->header;
 }

@@ -12,5 +12,9 @@
 bool tn_calibration_table_is_scale(float scale);
 /* The runtime that the table was made with. */
 tn_runtime *tn_calibration_table_runtime(const tn_calibration *calibration);
+/* The first line of the table as a file, without its end: what it was read with or made by; null
+ * when nobody said. The text is copied. TN_ERROR_MEMORY. */
+tn_status tn_calibration_table_set_header(tn_calibration *calibration, const char *header);
+const char *tn_calibration_table_header(const tn_calibration *calibration);
 
 #endif
