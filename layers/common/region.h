@@ -35,8 +35,11 @@ tn_status tn_region_copy_parallel(tn_call *call, const tn_region *region, void *
 
 /* The kernel table of an operator that moves data: any type, linear. */
 #define TN_REGION_KERNEL(operator_name, kernel_run)                                                \
+    TN_REGION_KERNEL_OF("", operator_name, kernel_run)
+/* The same in another domain than ONNX's own. */
+#define TN_REGION_KERNEL_OF(domain_name, operator_name, kernel_run)                                \
     {                                                                                              \
-        .size = sizeof(tn_kernel), .revision = 1, .domain = "", .op = operator_name,               \
+        .size = sizeof(tn_kernel), .revision = 1, .domain = domain_name, .op = operator_name,      \
         .device = "cpu", .name = "runs", .doc = "Runs of elements copied on all threads.",         \
         .traits = TN_KERNEL_DETERMINISTIC, .run = kernel_run,                                      \
     }

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Normalize of Caffe's SSD branch: a tensor divided by its Euclidean length, over channels at each
+ * place or over a whole image, and multiplied by a scale (Liu, Rabinovich and Berg, "ParseNet:
+ * Looking Wider to See Better", 2015).
+ */
+#include "common/element.h"
+#include "common/lanes.h"
+#include "common/layer.h"
+
+#include <math.h>
+
+typedef struct normalize_params {
+    uint64_t present;
+    bool across_spatial, channel_shared;
+    float eps;
+} normalize_params;
+
+enum { NORMALIZE_X = 0, NORMALIZE_SCALE = 1 };
+
+static const tn_field normalize_fields[] = {
+    TN_FIELD(normalize_params, across_spatial, TN_FIELD_BOOL, TN_OPTIONAL, "1",
+             "whether the length is that of a whole image instead of the channels at one place"),
+    TN_FIELD(normalize_params, channel_shared, TN_FIELD_BOOL, TN_OPTIONAL, "1",
+             "whether all channels have one scale"),
+    TN_FIELD(normalize_params, eps, TN_FIELD_F32, TN_OPTIONAL, "1e-10",
+             "what is added to the sum of squares"),
+};
+
+static tn_status normalize_infer(tn_call *call) {
+    const normalize_params *params = call->params;
+    TN_TRY(tn_infer_require_rank(call, NORMALIZE_X, 2, TN_MAX_RANK));
+    TN_TRY(tn_infer_require_rank(call, NORMALIZE_SCALE, 0, TN_MAX_RANK));
+    const tn_tensor *x = call->inputs[NORMALIZE_X];
+    const int64_t wanted = params->channel_shared ? 1 : x->shape[1];
+    const int64_t given = tn_element_count(call->inputs[NORMALIZE_SCALE]);
+    if (given != wanted)
+        return call->host->fail(call, TN_ERROR_SHAPE,
+                                "input 'scale' has %lld elements instead of %lld", (long long)given,
+                                (long long)wanted);
+    return tn_infer_copy_shape(call, 0, NORMALIZE_X);
+}
+
+typedef struct normalize_job {
+    const tn_tensor *x, *scale, *y;
+    tn_lanes lanes; /* the channels at one place */
+    double eps;
+    bool is_shared;
+} normalize_job;
+
+static normalize_job read_job(const tn_call *call) {
+    const normalize_params *params = call->params;
+    const tn_tensor *x = call->inputs[NORMALIZE_X];
+    return (normalize_job){.x = x,
+                           .scale = call->inputs[NORMALIZE_SCALE],
+                           .y = call->outputs[0],
+                           .lanes = tn_lanes_along(x, 1, 2),
+                           .eps = (double)params->eps,
+                           .is_shared = params->channel_shared};
+}
+
+static double load_square(const tn_tensor *x, int64_t at) {
+    const double value = tn_element_load_f64(x->data, x->type, at);
+    return value * value;
+}
+
+/* Multiplies `count` elements `step` apart from `first` on, which are of channel `channel`. */
+static void scale_elements(const normalize_job *job, int64_t channel, int64_t first, int64_t step,
+                           int64_t count, double factor) {
+    const tn_tensor *x = job->x, *y = job->y;
+    factor *= tn_element_load_f64(job->scale->data, job->scale->type, job->is_shared ? 0 : channel);
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t at = first + i * step;
+        tn_element_store_f64(y->data, y->type, at,
+                             tn_element_load_f64(x->data, x->type, at) * factor);
+    }
+}
+
+/* An item is an image. */
+static tn_status do_images(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const normalize_job *job = user;
+    const int64_t inner = job->lanes.inner, count = job->lanes.count * inner;
+    (void)thread;
+    for (int64_t image = begin; image < end; image++) {
+        double sum = job->eps;
+        for (int64_t i = 0; i < count; i++)
+            sum += load_square(job->x, image * count + i);
+        for (int64_t c = 0; c < job->lanes.count; c++)
+            scale_elements(job, c, image * count + c * inner, 1, inner, 1 / sqrt(sum));
+    }
+    return TN_OK;
+}
+
+/* An item is a place. */
+static tn_status do_places(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const normalize_job *job = user;
+    const int64_t inner = job->lanes.inner;
+    (void)thread;
+    for (int64_t place = begin; place < end; place++) {
+        const int64_t first = tn_lanes_first(&job->lanes, place);
+        double sum = job->eps;
+        for (int64_t c = 0; c < job->lanes.count; c++)
+            sum += load_square(job->x, first + c * inner);
+        for (int64_t c = 0; c < job->lanes.count; c++)
+            scale_elements(job, c, first + c * inner, 1, 1, 1 / sqrt(sum));
+    }
+    return TN_OK;
+}
+
+static tn_status normalize_reference(tn_call *call) {
+    const normalize_params *params = call->params;
+    normalize_job job = read_job(call);
+    if (tn_element_count(job.y) == 0) return TN_OK;
+    if (params->across_spatial) return do_images(&job, 0, job.lanes.outer, 0);
+    return do_places(&job, 0, job.lanes.outer * job.lanes.inner, 0);
+}
+
+static tn_status normalize_run(tn_call *call) {
+    enum { GRAIN = 4096 };
+    const normalize_params *params = call->params;
+    normalize_job job = read_job(call);
+    if (tn_element_count(job.y) == 0) return TN_OK;
+    if (params->across_spatial)
+        return call->host->parallel_for(call, job.lanes.outer, 1, do_images, &job);
+    return call->host->parallel_for(call, job.lanes.outer * job.lanes.inner,
+                                    GRAIN / job.lanes.count + 1, do_places, &job);
+}
+
+static const tn_port normalize_inputs[] = {
+    TN_PORT("X", "T:float", 0, "batch, channels, spatial axes"),
+    TN_PORT("scale", "T", 0, "one number, or one for each channel"),
+};
+static const tn_port normalize_outputs[] = {
+    TN_PORT("Y", "T", 0, "X divided by its lengths and scaled"),
+};
+static const char *const normalize_cases[] = {
+    "| X=f32[2,3,5,7] scale=f32[1]",
+    "across_spatial=0 | X=f32[2,3,5,7] scale=f32[]",
+    "across_spatial=0 channel_shared=0 | X=f32[1,4,3,3] scale=f32[4]",
+    "channel_shared=0 eps=0.5 | X=f64[2,4,3] scale=f64[4]",
+    "across_spatial=0 channel_shared=0 | X=f16[2,9] scale=f16[9]",
+    "| X=f32[0,3,2] scale=f32[1]",
+    "| X=f32[1,2,2] scale=f32[1]",
+    "across_spatial=0 channel_shared=0 | X=f32[1,512,38,38] scale=f32[512]",
+};
+
+static const tn_operator normalize_1 = {
+    .size = sizeof(tn_operator),
+    .since_version = 1,
+    .state_version = 1,
+    .domain = "Caffe",
+    .name = "Normalize",
+    .doc = "Divides by Euclidean lengths and scales: y = scale * x / sqrt(sum(x^2) + eps).",
+    TN_FIELDS(normalize_params, normalize_fields),
+    TN_INPUTS(normalize_inputs),
+    TN_OUTPUTS(normalize_outputs),
+    .infer = normalize_infer,
+    .reference = normalize_reference,
+    TN_CASES(normalize_cases),
+};
+
+static const tn_kernel normalize_threads = {
+    .size = sizeof(tn_kernel),
+    .revision = 1,
+    .domain = "Caffe",
+    .op = "Normalize",
+    .device = "cpu",
+    .name = "threads",
+    .doc = "Images or places on all threads, in double precision.",
+    .traits = TN_KERNEL_DETERMINISTIC,
+    .run = normalize_run,
+};
+
+static const tn_operator *const normalize_operators[] = {&normalize_1};
+static const tn_kernel *const normalize_kernels[] = {&normalize_threads};
+TN_LAYER(caffe_normalize, normalize_operators, normalize_kernels);
