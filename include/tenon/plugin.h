@@ -517,7 +517,11 @@ enum {
     TN_OPERATOR_CONSTANT = 8u, /* no inputs; outputs depend on fields alone */
     TN_OPERATOR_QUANTIZE =
         16u, /* input 0 in real numbers to output 0 quantised, by scale and zero point inputs */
-    TN_OPERATOR_DEQUANTIZE = 32u /* the other way */
+    TN_OPERATOR_DEQUANTIZE = 32u, /* the other way */
+    TN_OPERATOR_SELECTS =
+        64u /* every element of output 0 (variadic: of all of them) is an element of input 0
+               (variadic: of any of them), unchanged: what is stored in 8 bits has one scale then on
+               both sides */
 };
 
 /* What is computed. A table, constant for the life of the library; registered ones are copied. */
@@ -614,7 +618,17 @@ enum {
  * (what the operator allows); FORMAT is linear (the default), nhwc, c4, c8, c16 or c32; '?' after a
  * port lets it be absent; "..." after the last port of a side repeats it. One type with several
  * values (f32|f16) is the same one at every port that lists the same set. No combinations: all
- * types that the operator allows, linear. */
+ * types that the operator allows, linear.
+ *
+ * Where the operator has 32-bit floats and the build's precision allows less, a port may name a
+ * lower type: f16, bf16, or qi8 and qu8, which are 8-bit integers that stand for real numbers. Such
+ * a tensor has type TN_I8 or TN_U8 and `quantization` set, one scale for the whole tensor:
+ * real = (stored - zero_point) * scale; stored = clamp(round_half_even(real / scale) + zero_point).
+ * The build brings the scales and inserts the conversions around the kernel. Constants stay in
+ * 32-bit floats: the kernel converts them in `prepare`. Epilogues compute in real numbers; what is
+ * stored is rounded after the last one, and the operand of TN_EPILOGUE_ADD is stored as the output
+ * is, with a scale of its own. A plain i8 is ONNX's integer type and never has a scale from the
+ * build; '*' and no combinations never get a lower type. */
 struct tn_kernel {
     uint32_t size;
     uint32_t revision; /* raise it when the speed may have changed: timings are remembered by it.

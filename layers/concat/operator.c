@@ -98,6 +98,7 @@ static const tn_operator concat_4 = {
     .size = sizeof(tn_operator),
     .since_version = 4,
     .state_version = 1,
+    .traits = TN_OPERATOR_SELECTS,
     .domain = "",
     .name = "Concat",
     .doc = "Joins tensors along an axis.",

@@ -71,6 +71,7 @@ static const tn_operator expand_8 = {
     .size = sizeof(tn_operator),
     .since_version = 8,
     .state_version = 1,
+    .traits = TN_OPERATOR_SELECTS,
     .domain = "",
     .name = "Expand",
     .doc = "Repeats a tensor along axes of one element.",

@@ -50,6 +50,7 @@ static const tn_operator flatten_1 = {
     .size = sizeof(tn_operator),
     .since_version = 1,
     .state_version = 1,
+    .traits = TN_OPERATOR_SELECTS,
     .domain = "",
     .name = "Flatten",
     .doc = "Flattens a tensor into a matrix.",

@@ -127,6 +127,7 @@ static const tn_operator gather_1 = {
     .size = sizeof(tn_operator),
     .since_version = 1,
     .state_version = 1,
+    .traits = TN_OPERATOR_SELECTS,
     .domain = "",
     .name = "Gather",
     .doc = "Picks slices of a tensor by their indices.",

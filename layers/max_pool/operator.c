@@ -78,6 +78,7 @@ static const tn_operator max_pool_1 = {
     .size = sizeof(tn_operator),
     .since_version = 1,
     .state_version = 1,
+    .traits = TN_OPERATOR_SELECTS,
     .domain = "",
     .name = "MaxPool",
     .doc = "The largest element of each window.",

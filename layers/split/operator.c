@@ -183,6 +183,7 @@ static const char *const split_18_cases[] = {
         .size = sizeof(tn_operator),                                                               \
         .since_version = version,                                                                  \
         .state_version = 1,                                                                        \
+        .traits = TN_OPERATOR_SELECTS,                                                             \
         .domain = "",                                                                              \
         .name = "Split",                                                                           \
         .doc = "Splits a tensor along an axis.",                                                   \

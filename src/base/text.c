@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 void tn_text_init(tn_text *text, const tn_allocator *allocator) {
@@ -90,6 +91,18 @@ void tn_text_add_json(tn_text *text, const char *piece) {
         }
     }
     add_bytes(text, "\"", 1);
+}
+
+void tn_text_add_number(tn_text *text, double value) {
+    char digits[40];
+    if (!isfinite(value)) {
+        tn_text_add(text, "null");
+        return;
+    }
+    snprintf(digits, sizeof(digits), "%.9g", value);
+    for (char *at = digits; *at; at++)
+        if (*at == ',') *at = '.';
+    tn_text_add(text, digits);
 }
 
 tn_status tn_text_take(tn_text *text, char **out_data) {

@@ -22,6 +22,8 @@ void tn_text_add_format(tn_text *text, const char *format, ...) TN_PRINTF(2, 3);
 void tn_text_add_json(
     tn_text *text,
     const char *piece); /* as a JSON string in quotes; bytes that are not UTF-8 replaced */
+/* A number as JSON has it, whatever the locale: nine digits; null when it is not finite. */
+void tn_text_add_number(tn_text *text, double value);
 /* Hands over the text (never null on success); TN_ERROR_MEMORY when it failed. The text is empty
  * afterwards. */
 tn_status tn_text_take(tn_text *text, char **out_data);

@@ -4,6 +4,7 @@
  * passes, infers again, lowers, and has the plan written (src/plan) with a report beside it.
  */
 #include "base/status.h"
+#include "base/text.h"
 #include "build/lower.h"
 #include "build/passes/passes.h"
 #include "build/profile.h"
@@ -25,6 +26,9 @@ typedef struct build_state {
     tn_timing_cache *cache;
     tn_thread_pool pool;
     tn_program program;
+    tn_lower_notes notes;
+    bool *is_kept; /* by node of the graph that is lowered */
+    float *scales; /* by tensor of it */
     tn_plan *plan;
 } build_state;
 
@@ -95,9 +99,69 @@ static tn_status run_passes(build_state *state) {
     return tn_pass_drop_dead(passes);
 }
 
+/* Names are those of the caller's graph: the passes may have removed some nodes. */
+static tn_status check_kept(const tn_graph *graph, const tn_builder_options *options) {
+    for (uint32_t k = 0; k < options->keep_count; k++) {
+        bool is_found = false;
+        tn_nearest nearest;
+        if (!options->keep[k])
+            return tn_fail(TN_ERROR_ARGUMENT, "the name of a node to keep is null");
+        tn_nearest_init(&nearest, options->keep[k]);
+        for (size_t n = 0; n < graph->node_count && !is_found; n++) {
+            is_found = strcmp(graph->nodes[n].name, options->keep[k]) == 0;
+            tn_nearest_offer(&nearest, graph->nodes[n].name);
+        }
+        if (!is_found)
+            return tn_fail(TN_ERROR_NOT_FOUND,
+                           "there is no node '%s' to be kept in 32-bit floats%s%s%s",
+                           options->keep[k], nearest.best ? "; the nearest is '" : "",
+                           nearest.best ? nearest.best : "", nearest.best ? "'" : "");
+    }
+    return TN_OK;
+}
+
+static void mark_kept(const build_state *state) {
+    const tn_builder_options *options = state->options;
+    for (size_t n = 0; n < state->graph->node_count; n++)
+        for (uint32_t k = 0; k < options->keep_count; k++)
+            if (strcmp(state->graph->nodes[n].name, options->keep[k]) == 0)
+                state->is_kept[n] = true;
+}
+
+/* A tensor's scale, by its own name or by that of the output that it is. */
+static void read_scales(const build_state *state) {
+    const tn_graph *graph = state->graph;
+    const tn_calibration *table = state->options->calibration;
+    for (size_t i = 0; i < graph->output_count; i++)
+        tn_calibration_find(table, graph->output_names[i], &state->scales[graph->outputs[i]]);
+    for (size_t t = 0; t < graph->tensor_count; t++)
+        tn_calibration_find(table, graph->tensors[t].name, &state->scales[t]);
+}
+
+static tn_status prepare_storages(build_state *state) {
+    const tn_graph *graph = state->graph;
+    state->is_kept = tn_arena_allocate(state->arena, graph->node_count + 1, sizeof(bool));
+    state->scales = tn_arena_allocate(state->arena, graph->tensor_count + 1, sizeof(float));
+    if (!state->is_kept || !state->scales) return tn_fail_memory("a build");
+    mark_kept(state);
+    read_scales(state);
+    return TN_OK;
+}
+
+/* One line, however many there are: the report has them all. */
+static void warn_without_scale(const build_state *state) {
+    const tn_lower_notes *notes = &state->notes;
+    if (notes->without_scale_count == 0) return;
+    tn_runtime_log(state->graph->runtime, TN_LOG_WARNING,
+                   "%zu tensors have no scale and stay in 32-bit floats, tensor '%s' first: "
+                   "calibrate with inputs, or give a table that names them",
+                   notes->without_scale_count, state->graph->tensors[notes->without_scale[0]].name);
+}
+
 static tn_status lower(build_state *state) {
     const tn_builder_options *options = state->options;
     const char *forced = options->force_kernel;
+    TN_TRY(prepare_storages(state));
     tn_lower_options lower_options = {
         .threads = options->threads,
         .no_timing = options->flags & TN_BUILD_NO_TIMING,
@@ -106,10 +170,16 @@ static tn_status lower(build_state *state) {
         .forced = forced ? forced : tn_runtime_forced_kernels(state->graph->runtime),
         .cache = state->cache,
         .timing_seconds = options->timing_seconds,
-        .pool = &state->pool};
+        .pool = &state->pool,
+        .precision = options->precision,
+        .scales = state->scales,
+        .is_kept = state->is_kept,
+        .notes = &state->notes};
     tn_cpu_pool_init(&state->pool, options->threads);
-    return tn_lower(state->graph, &state->after.plan, state->after.points, &lower_options,
-                    state->arena, &state->program);
+    TN_TRY(tn_lower(state->graph, &state->after.plan, state->after.points, &lower_options,
+                    state->arena, &state->program));
+    warn_without_scale(state);
+    return TN_OK;
 }
 
 /* A cache that cannot be kept costs the next build its time, and nothing else. */
@@ -127,6 +197,7 @@ static tn_status write_plan(build_state *state) {
                                .profiles = state->profiles,
                                .shapes = &state->after,
                                .program = &state->program,
+                               .notes = &state->notes,
                                .passes = &state->passes};
     char *report = NULL;
     TN_TRY(tn_report_make(&source, &report));
@@ -158,6 +229,7 @@ tn_status tn_build(tn_graph *graph, const tn_builder_options *options, tn_plan *
     build_state state = {.options = &known};
     if (!graph || !out_plan) return tn_fail(TN_ERROR_ARGUMENT, "tn_build needs a graph and a plan");
     TN_TRY(read_options(options, &known));
+    TN_TRY(check_kept(graph, &known));
     TN_TRY(tn_runtime_load_companions(graph->runtime));
     TN_TRY(tn_graph_copy(graph, &state.graph));
     tn_status status = build(&state);

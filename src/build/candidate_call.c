@@ -3,13 +3,14 @@
 #include "build/candidate_call.h"
 #include "base/status.h"
 
-static tn_status describe(const tn_lowering *lowering, tn_tensor_id id, tn_format format,
+static tn_status describe(const tn_lowering *lowering, tn_tensor_id id, tn_storage stored,
                           uint32_t port_flags, int point, tn_tensor_storage *storage) {
     const tn_tensor_storage *known = &lowering->points[point]->tensors[id].storage;
     const tn_graph_tensor *tensor = &lowering->graph->tensors[id];
-    TN_TRY(tn_tensor_init(storage, known->tensor.type, format, &known->shape));
+    const tn_type type = stored.type == TN_NONE ? known->tensor.type : stored.type;
+    TN_TRY(tn_tensor_init(storage, type, stored.format, &known->shape));
     storage->tensor.name = tensor->name;
-    storage->tensor.quantization = tensor->quantization;
+    storage->tensor.quantization = tn_lower_quantization(lowering, id, stored);
     bool is_shown = tensor->is_constant || (port_flags & TN_PORT_VALUE_NEEDED);
     if (is_shown && !(port_flags & TN_PORT_SHAPE_ONLY)) storage->tensor.data = known->tensor.data;
     return TN_OK;

@@ -74,13 +74,13 @@ static void mark_dirty(tn_choice_state *state, const tn_choose_candidate *candid
 static double tensor_cost(const tn_choice_state *state, uint32_t tensor) {
     const tn_choose_tensor *ends = &state->problem->tensors[tensor];
     uint32_t from = ends->given, read = ends->wanted == TN_CHOOSE_NONE ? 0 : 1u << ends->wanted;
-    size_t formats = state->problem->format_count;
+    size_t storages = state->problem->storage_count;
     for (uint32_t i = state->writers.first[tensor]; i < state->writers.first[tensor + 1]; i++) {
         uint32_t n = state->writers.items[i];
         if (state->owner[n] != n) continue;
         const tn_choose_candidate *candidate = tn_choice_candidate(state, n, state->choice[n]);
         for (uint32_t k = 0; k < candidate->output_count; k++)
-            if (candidate->outputs[k].tensor == tensor) from = candidate->outputs[k].format;
+            if (candidate->outputs[k].tensor == tensor) from = candidate->outputs[k].storage;
     }
     if (from == TN_CHOOSE_NONE) return 0;
     for (uint32_t i = state->readers.first[tensor]; i < state->readers.first[tensor + 1]; i++) {
@@ -88,12 +88,12 @@ static double tensor_cost(const tn_choice_state *state, uint32_t tensor) {
         if (state->owner[n] != n) continue;
         const tn_choose_candidate *candidate = tn_choice_candidate(state, n, state->choice[n]);
         for (uint32_t k = 0; k < candidate->input_count; k++)
-            if (candidate->inputs[k].tensor == tensor) read |= 1u << candidate->inputs[k].format;
+            if (candidate->inputs[k].tensor == tensor) read |= 1u << candidate->inputs[k].storage;
     }
     double cost = 0;
-    for (uint32_t to = 0; to < formats; to++)
+    for (uint32_t to = 0; to < storages; to++)
         if (to != from && read & 1u << to)
-            cost += state->problem->reformat[(tensor * formats + from) * formats + to];
+            cost += state->problem->reformat[(tensor * storages + from) * storages + to];
     return cost;
 }
 

@@ -6,41 +6,43 @@
  */
 #include "build/choose.h"
 
-static uint32_t written_format(const tn_choose_problem *problem, const uint32_t *choice,
-                               uint32_t tensor) {
+static uint32_t written_storage(const tn_choose_problem *problem, const uint32_t *choice,
+                                uint32_t tensor) {
     for (uint32_t n = 0; n < problem->node_count; n++) {
         if (choice[n] == TN_CHOOSE_NONE) continue;
         const tn_choose_candidate *candidate = &problem->nodes[n].candidates[choice[n]];
         for (uint32_t i = 0; i < candidate->output_count; i++)
-            if (candidate->outputs[i].tensor == tensor) return candidate->outputs[i].format;
+            if (candidate->outputs[i].tensor == tensor) return candidate->outputs[i].storage;
     }
     return problem->tensors[tensor].given;
 }
 
-static uint32_t read_formats(const tn_choose_problem *problem, const uint32_t *choice,
-                             uint32_t tensor) {
+static uint32_t read_storages(const tn_choose_problem *problem, const uint32_t *choice,
+                              uint32_t tensor) {
     uint32_t wanted = problem->tensors[tensor].wanted;
-    uint32_t formats = wanted == TN_CHOOSE_NONE ? 0 : 1u << wanted;
+    uint32_t storages = wanted == TN_CHOOSE_NONE ? 0 : 1u << wanted;
     for (uint32_t n = 0; n < problem->node_count; n++) {
         if (choice[n] == TN_CHOOSE_NONE) continue;
         const tn_choose_candidate *candidate = &problem->nodes[n].candidates[choice[n]];
         for (uint32_t i = 0; i < candidate->input_count; i++)
-            if (candidate->inputs[i].tensor == tensor) formats |= 1u << candidate->inputs[i].format;
+            if (candidate->inputs[i].tensor == tensor)
+                storages |= 1u << candidate->inputs[i].storage;
     }
-    return formats;
+    return storages;
 }
 
 double tn_choose_cost(const tn_choose_problem *problem, const uint32_t *choice) {
     double cost = 0;
-    size_t formats = problem->format_count;
+    size_t storages = problem->storage_count;
     for (uint32_t n = 0; n < problem->node_count; n++)
         if (choice[n] != TN_CHOOSE_NONE) cost += problem->nodes[n].candidates[choice[n]].cost;
     for (uint32_t t = 0; t < problem->tensor_count; t++) {
-        uint32_t from = written_format(problem, choice, t), read = read_formats(problem, choice, t);
+        uint32_t from = written_storage(problem, choice, t),
+                 read = read_storages(problem, choice, t);
         if (from == TN_CHOOSE_NONE) continue;
-        for (uint32_t to = 0; to < problem->format_count; to++)
+        for (uint32_t to = 0; to < problem->storage_count; to++)
             if (to != from && read & 1u << to)
-                cost += problem->reformat[(t * formats + from) * formats + to];
+                cost += problem->reformat[(t * storages + from) * storages + to];
     }
     return cost;
 }

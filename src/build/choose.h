@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The choice for a whole graph at once, as pure numbers: which candidate does each node's work, so
- * that the sum of the candidates' costs and of the conversions between formats is small. Knows
+ * that the sum of the candidates' costs and of the conversions between storages is small. Knows
  * nothing of kernels; lower.c states the problem and reads the answer.
  *
  * A candidate of node n does n and, when it fuses, the later nodes of its chain, which then have no
- * candidate of their own. It reads tensors in given formats and writes tensors in given formats. A
- * conversion is paid once for each (tensor, format) that somebody reads and that is not the format
- * the tensor was written in.
+ * candidate of their own. It reads tensors in given storages and writes tensors in given storages.
+ * A conversion is paid once for each (tensor, storage) that somebody reads and that is not the
+ * storage the tensor was written in.
  */
 #ifndef TN_BUILD_CHOOSE_H
 #define TN_BUILD_CHOOSE_H
@@ -15,11 +15,11 @@
 #include "base/memory.h"
 
 #define TN_CHOOSE_NONE UINT32_MAX
-/* Formats are told by number, below this. */
-#define TN_CHOOSE_FORMAT_LIMIT 32
+/* Storages are told by number, below this. */
+#define TN_CHOOSE_STORAGE_LIMIT 32
 
 typedef struct tn_choose_use {
-    uint32_t tensor, format;
+    uint32_t tensor, storage;
 } tn_choose_use;
 
 typedef struct tn_choose_candidate {
@@ -35,7 +35,7 @@ typedef struct tn_choose_node {
     const tn_choose_candidate *candidates;
 } tn_choose_node;
 
-/* A tensor that comes from outside in a format, or that the outside wants in one; TN_CHOOSE_NONE.
+/* A tensor that comes from outside in a storage, or that the outside wants in one; TN_CHOOSE_NONE.
  */
 typedef struct tn_choose_tensor {
     uint32_t given, wanted;
@@ -43,7 +43,7 @@ typedef struct tn_choose_tensor {
 
 /* Nodes are sorted: who writes a tensor comes before who reads it. */
 typedef struct tn_choose_problem {
-    uint32_t node_count, tensor_count, format_count;
+    uint32_t node_count, tensor_count, storage_count;
     const tn_choose_node *nodes;
     const tn_choose_tensor *tensors;
     const double *reformat; /* [tensor][from][to] */

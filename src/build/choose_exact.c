@@ -18,7 +18,7 @@ typedef struct tensor_state {
 
 typedef struct exact_search {
     const tn_choose_problem *problem;
-    uint32_t *choice, *from, *read; /* from, read: by tensor, its format and who reads which */
+    uint32_t *choice, *from, *read; /* from, read: by tensor, its storage and who reads which */
     bool *is_covered;
     double *share; /* by node: the least that its work costs, whoever does it */
     uint32_t *best_choice;
@@ -39,8 +39,8 @@ static void remember(exact_search *exact, uint32_t tensor) {
 }
 
 static double conversion(const exact_search *exact, uint32_t tensor, uint32_t from, uint32_t to) {
-    size_t formats = exact->problem->format_count;
-    return from == to ? 0 : exact->problem->reformat[(tensor * formats + from) * formats + to];
+    size_t storages = exact->problem->storage_count;
+    return from == to ? 0 : exact->problem->reformat[(tensor * storages + from) * storages + to];
 }
 
 /* Notes what a candidate reads and writes; answers the conversions that this brings. */
@@ -48,19 +48,19 @@ static double enter(exact_search *exact, const tn_choose_candidate *candidate) {
     double added = 0;
     for (uint32_t i = 0; i < candidate->input_count; i++) {
         tn_choose_use use = candidate->inputs[i];
-        if (exact->read[use.tensor] & 1u << use.format) continue;
+        if (exact->read[use.tensor] & 1u << use.storage) continue;
         remember(exact, use.tensor);
-        exact->read[use.tensor] |= 1u << use.format;
+        exact->read[use.tensor] |= 1u << use.storage;
         if (exact->from[use.tensor] != TN_CHOOSE_NONE)
-            added += conversion(exact, use.tensor, exact->from[use.tensor], use.format);
+            added += conversion(exact, use.tensor, exact->from[use.tensor], use.storage);
     }
     for (uint32_t i = 0; i < candidate->output_count; i++) {
         tn_choose_use use = candidate->outputs[i];
         remember(exact, use.tensor);
-        exact->from[use.tensor] = use.format;
-        for (uint32_t to = 0; to < exact->problem->format_count; to++)
+        exact->from[use.tensor] = use.storage;
+        for (uint32_t to = 0; to < exact->problem->storage_count; to++)
             if (exact->read[use.tensor] & 1u << to)
-                added += conversion(exact, use.tensor, use.format, to);
+                added += conversion(exact, use.tensor, use.storage, to);
     }
     return added;
 }

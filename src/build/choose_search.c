@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Local search for the choice of a whole graph: descends from a greedy start and from one start a
- * format ("everything channel-blocked"), by changing one node at a time and then pairs of
+ * storage ("everything channel-blocked"), by changing one node at a time and then pairs of
  * neighbours, and keeps the best end.
  */
 #include "base/status.h"
@@ -100,11 +100,11 @@ static tn_status descend(tn_choice_state *state) {
     return TN_OK;
 }
 
-static bool uses_only(const tn_choose_candidate *candidate, uint32_t format) {
+static bool uses_only(const tn_choose_candidate *candidate, uint32_t storage) {
     for (uint32_t i = 0; i < candidate->input_count; i++)
-        if (candidate->inputs[i].format != format) return false;
+        if (candidate->inputs[i].storage != storage) return false;
     for (uint32_t i = 0; i < candidate->output_count; i++)
-        if (candidate->outputs[i].format != format) return false;
+        if (candidate->outputs[i].storage != storage) return false;
     return true;
 }
 
@@ -124,8 +124,8 @@ static bool can_cover(const tn_choice_state *state, const tn_choose_candidate *c
 }
 
 /* The candidate that adds least, a chain's nodes counted as saved; those that use nothing but
- * `format` go first, where there are any. */
-static tn_status start_node(tn_choice_state *state, uint32_t node, uint32_t format) {
+ * `storage` go first, where there are any. */
+static tn_status start_node(tn_choice_state *state, uint32_t node, uint32_t storage) {
     uint32_t best = TN_CHOOSE_NONE;
     bool is_best_uniform = false;
     double best_added = INFINITY, before = state->total;
@@ -133,7 +133,7 @@ static tn_status start_node(tn_choice_state *state, uint32_t node, uint32_t form
     for (uint32_t c = 0; c < state->problem->nodes[node].candidate_count; c++) {
         const tn_choose_candidate *candidate = tn_choice_candidate(state, node, c);
         if (!can_cover(state, candidate)) continue;
-        bool is_uniform = format != TN_CHOOSE_NONE && uses_only(candidate, format);
+        bool is_uniform = storage != TN_CHOOSE_NONE && uses_only(candidate, storage);
         TN_TRY(tn_choice_set_head(state, node, c));
         TN_TRY(tn_choice_refresh(state));
         double added = state->total - before;
@@ -151,10 +151,10 @@ static tn_status start_node(tn_choice_state *state, uint32_t node, uint32_t form
     return tn_choice_refresh(state);
 }
 
-static tn_status start(tn_choice_state *state, uint32_t format) {
+static tn_status start(tn_choice_state *state, uint32_t storage) {
     tn_choice_clear(state);
     for (uint32_t n = 0; n < state->problem->node_count; n++)
-        if (state->owner[n] == TN_CHOOSE_NONE) TN_TRY(start_node(state, n, format));
+        if (state->owner[n] == TN_CHOOSE_NONE) TN_TRY(start_node(state, n, storage));
     state->log_count = 0;
     return TN_OK;
 }
@@ -164,7 +164,7 @@ tn_status tn_choose_search(const tn_allocator *allocator, const tn_choose_proble
     tn_choice_state state = {0};
     double best = INFINITY;
     tn_status status = tn_choice_state_init(&state, allocator, problem);
-    for (uint32_t s = 0; status == TN_OK && s <= problem->format_count; s++) {
+    for (uint32_t s = 0; status == TN_OK && s <= problem->storage_count; s++) {
         TN_GO(start(&state, s == 0 ? TN_CHOOSE_NONE : s - 1));
         TN_GO(descend(&state));
         if (s > 0 && !is_better(state.total, best)) continue;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lowering: chooses, for a sorted optimised graph and its profile, a kernel, combination, tactic
- * and epilogue chain for each node, and formats for the whole graph at once; by measured time, or
- * by rule without timing. Used by the builder, and by the engine when no stored program fits the
- * device.
+ * and epilogue chain for each node, and storages (types and formats) for the whole graph at once;
+ * by measured time, or by rule without timing. Used by the builder, and by the engine when no
+ * stored program fits the device.
  */
 #ifndef TN_BUILD_LOWER_H
 #define TN_BUILD_LOWER_H
@@ -13,6 +13,28 @@
 
 typedef struct tn_timing_cache tn_timing_cache; /* build/timing_cache.h */
 
+/* Why a node reads and writes nothing in the type that the build's precision allows. */
+enum {
+    TN_LOWER_DONE = 0,      /* it does, or is no node of floats */
+    TN_LOWER_KEPT = 1,      /* by the caller */
+    TN_LOWER_NO_KERNEL = 2, /* no kernel of its operator names the type */
+    TN_LOWER_NO_FIT = 3,    /* none that does takes this node */
+    TN_LOWER_NO_SCALE = 4,  /* a tensor of it has no scale */
+    TN_LOWER_SLOWER = 5     /* it would, and its conversions, take longer */
+};
+typedef struct tn_lower_note_item {
+    uint32_t reason;
+    tn_tensor_id tensor;        /* NO_SCALE */
+    double lower_ns, chosen_ns; /* SLOWER: both with their conversions */
+    bool is_measured;           /* both were; else they are estimates */
+} tn_lower_note_item;
+typedef struct tn_lower_notes {
+    tn_type type;              /* TN_NONE: the build was in the tensors' own types */
+    tn_lower_note_item *nodes; /* by node; those that head a step count */
+    size_t without_scale_count;
+    tn_tensor_id *without_scale; /* tensors that some kernel would take in 8 bits */
+} tn_lower_notes;
+
 typedef struct tn_lower_options {
     uint32_t threads;
     bool no_timing, no_fusion, reference_only;
@@ -20,6 +42,10 @@ typedef struct tn_lower_options {
     tn_timing_cache *cache; /* null: none */
     double timing_seconds;
     const tn_thread_pool *pool; /* that timings run on */
+    uint32_t precision;         /* TN_PRECISION_... */
+    const float *scales;        /* by tensor, 0: none; null: none at all */
+    const bool *is_kept;        /* by node: stays in its own types; null: none does */
+    tn_lower_notes *notes;      /* null, or to be filled, in the program's arena */
 } tn_lower_options;
 
 /* `inferences`: at the profile's minimum, optimum and maximum (the same one thrice for fixed

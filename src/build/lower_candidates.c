@@ -11,10 +11,6 @@
 
 enum { TACTIC_LIMIT = 64 };
 
-typedef struct node_types {
-    tn_type *inputs, *outputs;
-} node_types;
-
 tn_tensor_id tn_lower_output(const tn_lowering *lowering, uint32_t node,
                              const tn_candidate *candidate, uint32_t index) {
     if (index == 0 && candidate->chain_count > 0)
@@ -37,69 +33,22 @@ static tn_status add(tn_lowering *lowering, uint32_t index, const tn_candidate *
     return TN_OK;
 }
 
-/* A candidate with all formats linear. */
+/* A candidate with everything linear and in its own type. */
 static tn_status start_candidate(tn_lowering *lowering, uint32_t index, uint32_t kind,
                                  uint32_t chain_count, tn_candidate *out_candidate,
-                                 tn_format **out_formats) {
+                                 tn_storage **out_storages) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     size_t operands = lowering->nodes[index].operand_counts[chain_count];
     size_t count = (size_t)node->input_count + node->output_count + operands;
-    tn_format *formats = tn_arena_allocate(lowering->arena, count + 1, sizeof *formats);
-    if (!formats) return tn_fail_memory("the candidates of a node");
+    tn_storage *storages = tn_arena_allocate(lowering->arena, count + 1, sizeof *storages);
+    if (!storages) return tn_fail_memory("the candidates of a node");
     *out_candidate = (tn_candidate){.kind = kind,
                                     .chain_count = chain_count,
-                                    .inputs = formats,
-                                    .outputs = formats + node->input_count,
-                                    .operands = formats + node->input_count + node->output_count};
-    if (out_formats) *out_formats = formats;
+                                    .inputs = storages,
+                                    .outputs = storages + node->input_count,
+                                    .operands = storages + node->input_count + node->output_count};
+    if (out_storages) *out_storages = storages;
     return TN_OK;
-}
-
-static bool note_format(tn_lowering *lowering, tn_format format) {
-    for (uint32_t i = 0; i < lowering->format_count; i++)
-        if (lowering->formats[i] == format) return true;
-    if (lowering->format_count == TN_CHOOSE_FORMAT_LIMIT) return false;
-    lowering->formats[lowering->format_count++] = format;
-    return true;
-}
-
-/* Whether a tensor of the node may lie in a format that a combination asks for. */
-static bool format_fits(tn_lowering *lowering, uint32_t index, tn_tensor_id tensor,
-                        tn_format format, uint32_t port_flags) {
-    if (format == TN_LINEAR || (port_flags & TN_PORT_SHAPE_ONLY)) return true;
-    if (lowering->graph->tensors[tensor].is_constant || (port_flags & TN_PORT_VALUE_NEEDED) ||
-        !lowering->nodes[index].is_shaped)
-        return false;
-    return tn_format_fits(format, lowering->tensors[tensor]->rank) && note_format(lowering, format);
-}
-
-/* Sets the formats of a combination; answers false when the node cannot have them. */
-static bool set_formats(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
-                        const tn_combination *combination, tn_format *formats) {
-    const tn_graph_node *node = &lowering->graph->nodes[index];
-    tn_format *outputs = formats + node->input_count, *operands = outputs + node->output_count;
-    for (uint32_t i = 0; combination && i < node->input_count; i++) {
-        const tn_combination_port *port = tn_combination_input(combination, i);
-        if (node->inputs[i] == TN_NO_TENSOR || !port) continue;
-        if (!format_fits(lowering, index, node->inputs[i], port->format,
-                         tn_graph_input_port(node->entry->op, i)->flags))
-            return false;
-        formats[i] = port->format;
-    }
-    for (uint32_t i = 0; combination && i < node->output_count; i++) {
-        const tn_combination_port *port = tn_combination_output(combination, i);
-        tn_tensor_id made = tn_lower_output(lowering, index, candidate, i);
-        if (made == TN_NO_TENSOR || !port) continue;
-        if (!format_fits(lowering, index, made, port->format, 0)) return false;
-        outputs[i] = port->format;
-    }
-    const tn_lower_node *lowered = &lowering->nodes[index];
-    for (uint32_t i = 0, operand = 0; i < candidate->chain_count; i++) {
-        uint32_t kind = lowered->epilogues[i]->kind;
-        if (!tn_node_call_has_operand(kind)) continue;
-        operands[operand++] = kind == TN_EPILOGUE_ADD ? outputs[0] : TN_LINEAR;
-    }
-    return true;
 }
 
 static tn_status accepts(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
@@ -129,24 +78,39 @@ done:
     return status;
 }
 
+static tn_status add_storages(tn_lowering *lowering, uint32_t index,
+                              const tn_candidate *candidate) {
+    bool is_accepted = true;
+    uint32_t tactics = 1;
+    tn_candidate each = *candidate;
+    if (lowering->nodes[index].is_shaped)
+        TN_TRY(accepts(lowering, index, candidate, &is_accepted, &tactics));
+    for (uint32_t tactic = 0; is_accepted && tactic < tactics; tactic++) {
+        each.tactic = tactic;
+        TN_TRY(add(lowering, index, &each));
+    }
+    return TN_OK;
+}
+
+/* In the tensors' own types as far as the combination leaves it open, then in the lower type. */
 static tn_status add_combination(tn_lowering *lowering, uint32_t index, const tn_candidate *like,
                                  const tn_combination *combination) {
-    tn_candidate candidate;
-    tn_format *formats = NULL;
-    bool is_accepted = false;
-    uint32_t tactics = 1;
-    TN_TRY(
-        start_candidate(lowering, index, TN_STEP_KERNEL, like->chain_count, &candidate, &formats));
-    candidate.entry = like->entry;
-    candidate.rank = like->rank;
-    if (!set_formats(lowering, index, &candidate, combination, formats)) return TN_OK;
-    if (lowering->nodes[index].is_shaped)
-        TN_TRY(accepts(lowering, index, &candidate, &is_accepted, &tactics));
-    else
-        is_accepted = true;
-    for (uint32_t tactic = 0; is_accepted && tactic < tactics; tactic++) {
-        candidate.tactic = tactic;
-        TN_TRY(add(lowering, index, &candidate));
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    const size_t ports = (size_t)node->input_count + node->output_count;
+    tn_storage *before = NULL;
+    for (int is_lower = 0; is_lower < 2; is_lower++) {
+        tn_candidate candidate;
+        tn_storage *storages = NULL;
+        bool fits = false;
+        if (is_lower && !tn_lower_is_allowed(lowering, index, like->chain_count)) break;
+        TN_TRY(start_candidate(lowering, index, TN_STEP_KERNEL, like->chain_count, &candidate,
+                               &storages));
+        candidate.entry = like->entry;
+        candidate.rank = like->rank;
+        TN_TRY(tn_lower_ports(lowering, index, &candidate, combination, is_lower, storages, &fits));
+        if (!fits || (before && memcmp(before, storages, ports * sizeof *storages) == 0)) continue;
+        before = storages;
+        TN_TRY(add_storages(lowering, index, &candidate));
     }
     return TN_OK;
 }
@@ -165,21 +129,6 @@ static uint32_t longest_chain(const tn_lowering *lowering, uint32_t index,
     return count;
 }
 
-static tn_status read_types(const tn_lowering *lowering, uint32_t index, tn_arena *arena,
-                            node_types *out_types) {
-    const tn_graph_node *node = &lowering->graph->nodes[index];
-    out_types->inputs = tn_arena_allocate(arena, node->input_count + 1u, sizeof(tn_type));
-    out_types->outputs = tn_arena_allocate(arena, node->output_count + 1u, sizeof(tn_type));
-    if (!out_types->inputs || !out_types->outputs) return tn_fail_memory("a node's types");
-    for (uint32_t i = 0; i < node->input_count; i++)
-        if (node->inputs[i] != TN_NO_TENSOR)
-            out_types->inputs[i] = lowering->types[node->inputs[i]];
-    for (uint32_t i = 0; i < node->output_count; i++)
-        if (node->outputs[i] != TN_NO_TENSOR)
-            out_types->outputs[i] = lowering->types[node->outputs[i]];
-    return TN_OK;
-}
-
 static bool has_all_types(const tn_lowering *lowering, const tn_graph_node *node) {
     for (uint32_t i = 0; i < node->input_count; i++)
         if (node->inputs[i] != TN_NO_TENSOR && lowering->types[node->inputs[i]] == TN_NONE)
@@ -194,21 +143,14 @@ static tn_status add_kernel(tn_lowering *lowering, uint32_t index, const tn_kern
                             uint32_t rank) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const tn_kernel *kernel = entry->kernel;
-    node_types types;
     bool is_shaped = lowering->nodes[index].is_shaped;
     if (!has_all_types(lowering, node)) return TN_OK;
     if (!is_shaped && (kernel->accepts || kernel->prepare || kernel->tactics)) return TN_OK;
-    TN_TRY(read_types(lowering, index, lowering->arena, &types));
     uint32_t longest = is_shaped ? longest_chain(lowering, index, kernel) : 0;
     for (uint32_t length = longest + 1; length-- > 0;) {
         tn_candidate like = {.entry = entry, .rank = rank, .chain_count = length};
-        tn_tensor_id made = tn_lower_output(lowering, index, &like, 0);
-        if (made != TN_NO_TENSOR) types.outputs[0] = lowering->types[made];
-        if (entry->combination_count == 0) TN_TRY(add_combination(lowering, index, &like, NULL));
         for (uint32_t c = 0; c < entry->combination_count; c++)
-            if (tn_combination_matches(&entry->combinations[c], node->input_count, types.inputs,
-                                       node->output_count, types.outputs))
-                TN_TRY(add_combination(lowering, index, &like, &entry->combinations[c]));
+            TN_TRY(add_combination(lowering, index, &like, &entry->combinations[c]));
     }
     return TN_OK;
 }
@@ -217,6 +159,16 @@ static tn_status add_kernel(tn_lowering *lowering, uint32_t index, const tn_kern
 static bool has_single(const tn_lower_node *node) {
     for (size_t i = 0; i < node->candidate_count; i++)
         if (node->candidates[i].chain_count == 0) return true;
+    return false;
+}
+
+/* The same in the tensors' own types: the lower one is never the only way, unless it is pinned. */
+static bool has_plain_single(const tn_lowering *lowering, uint32_t index) {
+    const tn_lower_node *node = &lowering->nodes[index];
+    for (size_t i = 0; i < node->candidate_count; i++)
+        if (node->candidates[i].chain_count == 0 &&
+            !tn_lower_is_lowered(lowering, index, &node->candidates[i]))
+            return true;
     return false;
 }
 
@@ -258,25 +210,41 @@ static tn_status add_reference(tn_lowering *lowering, uint32_t index, bool is_ho
     return add(lowering, index, &candidate);
 }
 
+/* A view in the tensors' own types and, where both ends may be stored so, in the lower type. */
+static tn_status add_views(tn_lowering *lowering, uint32_t index) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    tn_candidate view;
+    tn_storage *storages = NULL;
+    TN_TRY(start_candidate(lowering, index, TN_STEP_VIEW, 0, &view, &storages));
+    view.is_host = lowering->plan->is_host_node[index];
+    view.kind = view.is_host ? TN_STEP_KERNEL : TN_STEP_VIEW;
+    TN_TRY(add(lowering, index, &view));
+    if (view.is_host || !tn_lower_is_allowed(lowering, index, 0)) return TN_OK;
+    TN_TRY(start_candidate(lowering, index, TN_STEP_VIEW, 0, &view, &storages));
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        if (node->outputs[i] == TN_NO_TENSOR) continue;
+        uint32_t input = tn_graph_output_port(node->entry->op, i)->alias - 1;
+        if (!lowering->may_lower[node->outputs[i]] || !lowering->may_lower[node->inputs[input]])
+            return TN_OK;
+        storages[input].type = storages[node->input_count + i].type = lowering->lower_type;
+    }
+    const tn_storage lower = {lowering->lower_type, TN_LINEAR};
+    return tn_lower_note_storage(lowering, lower) ? add(lowering, index, &view) : TN_OK;
+}
+
 static tn_status add_all(tn_lowering *lowering, uint32_t index) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const tn_lower_kernels *kernels = NULL;
-    tn_candidate view;
-    if (lowering->plan->is_host_node[index] && !tn_lower_is_view(node))
-        return add_reference(lowering, index, true);
-    if (tn_lower_is_view(node)) {
-        TN_TRY(start_candidate(lowering, index, TN_STEP_VIEW, 0, &view, NULL));
-        view.is_host = lowering->plan->is_host_node[index];
-        view.kind = view.is_host ? TN_STEP_KERNEL : TN_STEP_VIEW;
-        return add(lowering, index, &view);
-    }
+    if (tn_lower_is_view(node)) return add_views(lowering, index);
+    if (lowering->plan->is_host_node[index]) return add_reference(lowering, index, true);
     if (lowering->options->reference_only) return add_reference(lowering, index, false);
     TN_TRY(tn_lower_kernels_of(lowering, node->entry->op, &kernels));
     tn_lower_pin *pin = tn_lower_pin_of(lowering, node->entry->op);
     if (pin) TN_TRY(add_pinned(lowering, index, kernels, pin));
     if (pin && strcmp(pin->kernel, "reference") == 0) return add_reference(lowering, index, false);
-    if (!has_single(&lowering->nodes[index])) TN_TRY(add_kernels(lowering, index, kernels, false));
-    if (has_single(&lowering->nodes[index])) return TN_OK;
+    if (pin && has_single(&lowering->nodes[index])) return TN_OK;
+    TN_TRY(add_kernels(lowering, index, kernels, false));
+    if (has_plain_single(lowering, index)) return TN_OK;
     TN_TRY(add_kernels(lowering, index, kernels, true));
     return add_reference(lowering, index, false);
 }

@@ -24,13 +24,14 @@
 #define RIVAL_FACTOR 2.0
 #define RIVAL_ROUNDS 2
 
-static double bytes_of(const tn_lowering *lowering, tn_tensor_id tensor, tn_format format) {
+static double bytes_of(const tn_lowering *lowering, tn_tensor_id tensor, tn_storage stored) {
     size_t bytes = 0;
     if (tensor == TN_NO_TENSOR) return 0;
     const tn_tensor *known = lowering->tensors[tensor];
     if (!known || known->type == TN_NONE) return UNKNOWN_BYTES;
     const tn_tensor_storage *storage = &lowering->points[1]->tensors[tensor].storage;
-    if (tn_format_bytes(format, known->type, &storage->shape, &bytes) != TN_OK)
+    if (tn_format_bytes(stored.format, tn_lower_type(lowering, tensor, stored), &storage->shape,
+                        &bytes) != TN_OK)
         return (double)known->bytes;
     return (double)bytes;
 }
@@ -41,6 +42,21 @@ static double elements_of(const tn_lowering *lowering, tn_tensor_id tensor) {
         tn_shape_count(&lowering->points[1]->tensors[tensor].storage.shape, &count) != TN_OK)
         return UNKNOWN_BYTES / 4;
     return (double)count;
+}
+
+/* Of work, in the type that a candidate reads its first input in. */
+static double type_factor(const tn_candidate *candidate, const tn_graph_node *node) {
+    if (node->input_count == 0) return 1;
+    switch (candidate->inputs[0].type) {
+    case TN_I8:
+    case TN_U8:
+        return 0.25;
+    case TN_F16:
+    case TN_BF16:
+        return 0.5;
+    default:
+        return 1;
+    }
 }
 
 /* Each output element meets each weight of its own row of the weights, more or less. */
@@ -84,7 +100,8 @@ static double estimate(const tn_lowering *lowering, uint32_t index, const tn_can
     if (candidate->kind == TN_STEP_VIEW || candidate->is_host) return 0;
     double bytes = moved_bytes(lowering, index, candidate), work = work_of(lowering, node);
     if (!candidate->entry) return STEP_NS + (bytes / 4 + work) * REFERENCE_NS;
-    if (node->output_count > 0 && candidate->outputs[0] != TN_LINEAR) work *= BLOCKED_FACTOR;
+    work *= type_factor(candidate, node);
+    if (node->output_count > 0 && candidate->outputs[0].format != TN_LINEAR) work *= BLOCKED_FACTOR;
     double ns = STEP_NS + fmax(bytes / BYTES_A_NS, work / WORK_A_NS);
     ns *= 1 + RANK_FACTOR * candidate->rank + 0.01 * candidate->tactic;
     return candidate->entry->kernel->traits & TN_KERNEL_FALLBACK ? ns * FALLBACK_FACTOR : ns;
@@ -181,8 +198,8 @@ tn_status tn_lower_costs(tn_lowering *lowering) {
     return TN_OK;
 }
 
-tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_format from,
-                                 tn_format to, double *out_cost, bool *out_is_measured) {
+tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
+                                 tn_storage to, double *out_cost, bool *out_is_measured) {
     *out_cost = STEP_NS +
                 (bytes_of(lowering, tensor, from) + bytes_of(lowering, tensor, to)) / CONVERT_A_NS;
     if (!lowering->timing) {

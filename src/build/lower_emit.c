@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The program of a choice: steps in the order of the nodes, a fused one where its last node stands;
- * a value for each tensor and format, with a reformat before the first step that reads another
- * format than was written, shared by all that read it; then which steps may overwrite their input.
+ * a value for each tensor and storage, with a reformat before the first step that reads another
+ * storage than was written, shared by all that read it; then which steps may overwrite their input.
  */
 #include "base/status.h"
 #include "build/lower_private.h"
@@ -14,41 +14,60 @@ typedef struct program_emitter {
     const uint32_t *choice;
     tn_arena *arena;
     tn_program *program;
-    uint32_t *value_of;     /* [tensor][format number] */
-    uint32_t *written;      /* by tensor: its first value, in the format it was written in */
+    uint32_t *value_of;     /* [tensor][storage number] */
+    tn_storage *storage_of; /* by value */
+    uint32_t *written;      /* by tensor: its first value, in the storage it was written in */
     uint32_t *emitted_with; /* by node: the head that is emitted where it stands */
 } program_emitter;
 
+static const tn_storage own_linear = {TN_NONE, TN_LINEAR};
+
 static uint32_t *value_place(const program_emitter *emitter, tn_tensor_id tensor,
-                             tn_format format) {
-    uint32_t number = 0;
-    while (number + 1 < emitter->lowering->format_count &&
-           emitter->lowering->formats[number] != format)
-        number++;
-    return &emitter->value_of[(size_t)tensor * emitter->lowering->format_count + number];
+                             tn_storage storage) {
+    const tn_lowering *lowering = emitter->lowering;
+    return &emitter->value_of[(size_t)tensor * lowering->storage_count +
+                              tn_lower_storage_number(lowering, storage)];
 }
 
-static uint32_t add_value(program_emitter *emitter, tn_tensor_id tensor, tn_format format) {
+/* The scale of a tensor, in the program's arena. */
+static tn_status keep_quantization(const program_emitter *emitter, tn_tensor_id tensor,
+                                   const tn_quantization **out_quantization) {
+    const tn_quantization *known = &emitter->lowering->quantizations[tensor];
+    tn_quantization *kept = tn_arena_copy(emitter->arena, known, sizeof *kept);
+    const float *scale = tn_arena_copy(emitter->arena, known->scale, sizeof *scale);
+    if (!kept || !scale) return tn_fail_memory("a program");
+    kept->scale = scale;
+    *out_quantization = kept;
+    return TN_OK;
+}
+
+static tn_status add_value(program_emitter *emitter, tn_tensor_id tensor, tn_storage storage,
+                           uint32_t *out_value) {
+    tn_program_value made = {.tensor = tensor,
+                             .format = storage.format,
+                             .type = tn_lower_type(emitter->lowering, tensor, storage)};
+    if (storage.type == TN_I8) TN_TRY(keep_quantization(emitter, tensor, &made.quantization));
     uint32_t value = emitter->program->value_count++;
-    emitter->program->values[value] =
-        (tn_program_value){tensor, format, emitter->lowering->types[tensor]};
-    *value_place(emitter, tensor, format) = value;
+    emitter->program->values[value] = made;
+    emitter->storage_of[value] = storage;
+    *value_place(emitter, tensor, storage) = value;
     if (emitter->written[tensor] == TN_NO_VALUE) emitter->written[tensor] = value;
-    return value;
+    *out_value = value;
+    return TN_OK;
 }
 
-static tn_status add_reformat(program_emitter *emitter, uint32_t from, tn_format format,
+static tn_status add_reformat(program_emitter *emitter, uint32_t from, tn_storage storage,
                               uint32_t *out_value) {
     tn_program *program = emitter->program;
-    tn_program_value source = program->values[from];
+    tn_tensor_id tensor = program->values[from].tensor;
     uint32_t *ports = tn_arena_allocate(emitter->arena, 2, sizeof *ports);
     double cost = 0;
     bool is_measured = false;
     if (!ports) return tn_fail_memory("a program");
-    TN_TRY(tn_lower_reformat_cost(emitter->lowering, source.tensor, source.format, format, &cost,
-                                  &is_measured));
+    TN_TRY(tn_lower_reformat_cost(emitter->lowering, tensor, emitter->storage_of[from], storage,
+                                  &cost, &is_measured));
     ports[0] = from;
-    ports[1] = add_value(emitter, source.tensor, format);
+    TN_TRY(add_value(emitter, tensor, storage, &ports[1]));
     program->steps[program->step_count++] =
         (tn_program_step){.kind = TN_STEP_REFORMAT,
                           .node = TN_NO_NODE,
@@ -61,17 +80,17 @@ static tn_status add_reformat(program_emitter *emitter, uint32_t from, tn_format
     return TN_OK;
 }
 
-/* The value of a tensor in a format: there already, a source, or reformatted now. */
-static tn_status read_value(program_emitter *emitter, tn_tensor_id tensor, tn_format format,
+/* The value of a tensor in a storage: there already, a source, or converted now. */
+static tn_status read_value(program_emitter *emitter, tn_tensor_id tensor, tn_storage storage,
                             uint32_t *out_value) {
     const tn_graph_tensor *item = &emitter->lowering->graph->tensors[tensor];
     if (emitter->written[tensor] == TN_NO_VALUE && (item->is_constant || item->is_input))
-        add_value(emitter, tensor, TN_LINEAR);
-    *out_value = *value_place(emitter, tensor, format);
+        TN_TRY(add_value(emitter, tensor, own_linear, out_value));
+    *out_value = *value_place(emitter, tensor, storage);
     if (*out_value != TN_NO_VALUE) return TN_OK;
     if (emitter->written[tensor] == TN_NO_VALUE)
         return tn_fail(TN_ERROR_INTERNAL, "tensor '%s' is read before it is made", item->name);
-    return add_reformat(emitter, emitter->written[tensor], format, out_value);
+    return add_reformat(emitter, emitter->written[tensor], storage, out_value);
 }
 
 static tn_status read_inputs(program_emitter *emitter, uint32_t index,
@@ -130,20 +149,21 @@ static tn_status emit_node(program_emitter *emitter, uint32_t index) {
             read_value(emitter, lowered->operands[i], candidate->operands[i], &step.operands[i]));
     for (uint32_t i = 0; i < node->output_count; i++) {
         tn_tensor_id made = tn_lower_output(lowering, index, candidate, i);
-        step.outputs[i] =
-            made == TN_NO_TENSOR ? TN_NO_VALUE : add_value(emitter, made, candidate->outputs[i]);
+        step.outputs[i] = TN_NO_VALUE;
+        if (made != TN_NO_TENSOR)
+            TN_TRY(add_value(emitter, made, candidate->outputs[i], &step.outputs[i]));
     }
     emitter->program->steps[emitter->program->step_count++] = step;
     return TN_OK;
 }
 
-/* Values and steps that there can be at most: each tensor in each format. */
+/* Values and steps that there can be at most: each tensor in each storage. */
 static tn_status allocate(program_emitter *emitter) {
     tn_lowering *lowering = emitter->lowering;
     const tn_graph *graph = lowering->graph;
     tn_program *program = emitter->program;
     size_t values = 0, steps = 0;
-    if (!tn_mul_size(graph->tensor_count + 1, lowering->format_count, &values) ||
+    if (!tn_mul_size(graph->tensor_count + 1, lowering->storage_count, &values) ||
         !tn_add_size(values, graph->node_count + 1, &steps) || steps >= UINT32_MAX)
         return tn_fail_memory("a program");
     program->values = tn_arena_allocate(lowering->arena, values, sizeof *program->values);
@@ -153,12 +173,13 @@ static tn_status allocate(program_emitter *emitter) {
     program->output_values =
         tn_arena_allocate(emitter->arena, graph->output_count + 1, sizeof(uint32_t));
     emitter->value_of = tn_arena_allocate(lowering->arena, values, sizeof(uint32_t));
+    emitter->storage_of = tn_arena_allocate(lowering->arena, values, sizeof(tn_storage));
     emitter->written =
         tn_arena_allocate(lowering->arena, graph->tensor_count + 1, sizeof(uint32_t));
     emitter->emitted_with =
         tn_arena_allocate(lowering->arena, graph->node_count + 1, sizeof(uint32_t));
     if (!program->values || !program->steps || !program->input_values || !program->output_values ||
-        !emitter->value_of || !emitter->written || !emitter->emitted_with)
+        !emitter->value_of || !emitter->storage_of || !emitter->written || !emitter->emitted_with)
         return tn_fail_memory("a program");
     memset(emitter->value_of, 0xff, values * sizeof(uint32_t));
     memset(emitter->written, 0xff, graph->tensor_count * sizeof(uint32_t));
@@ -175,13 +196,14 @@ static tn_status emit_steps(program_emitter *emitter) {
         emitter->emitted_with[length == 0 ? n : lowered->chain[length - 1]] = n;
     }
     for (size_t i = 0; i < graph->input_count; i++)
-        emitter->program->input_values[i] = add_value(emitter, graph->inputs[i], TN_LINEAR);
+        TN_TRY(
+            add_value(emitter, graph->inputs[i], own_linear, &emitter->program->input_values[i]));
     for (uint32_t n = 0; n < graph->node_count; n++)
         if (emitter->emitted_with[n] != TN_NO_NODE)
             TN_TRY(emit_node(emitter, emitter->emitted_with[n]));
     for (size_t i = 0; i < graph->output_count; i++)
-        TN_TRY(
-            read_value(emitter, graph->outputs[i], TN_LINEAR, &emitter->program->output_values[i]));
+        TN_TRY(read_value(emitter, graph->outputs[i], own_linear,
+                          &emitter->program->output_values[i]));
     return TN_OK;
 }
 
@@ -217,8 +239,8 @@ static void note_values(const program_emitter *emitter, value_facts *facts) {
     for (uint32_t v = 0; v < program->value_count; v++) {
         const tn_graph_tensor *tensor = &graph->tensors[program->values[v].tensor];
         facts[v].root = v;
-        facts[v].is_taken =
-            (tensor->is_constant || tensor->is_input) && program->values[v].format == TN_LINEAR;
+        facts[v].is_taken = (tensor->is_constant || tensor->is_input) &&
+                            tn_lower_storage_number(emitter->lowering, emitter->storage_of[v]) == 0;
     }
     for (uint32_t s = 0; s < program->step_count; s++) {
         const tn_program_step *step = &program->steps[s];

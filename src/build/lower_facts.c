@@ -84,7 +84,7 @@ tn_status tn_lower_facts(tn_lowering *lowering) {
     note_tensors(lowering);
     for (uint32_t n = 0; n < graph->node_count; n++)
         if (!graph->nodes[n].is_dead) note_node(lowering, n);
-    lowering->formats[lowering->format_count++] = TN_LINEAR;
+    lowering->storages[lowering->storage_count++] = (tn_storage){TN_NONE, TN_LINEAR};
     return TN_OK;
 }
 

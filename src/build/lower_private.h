@@ -5,12 +5,19 @@
  *   lower.c             the whole: from a graph to a program
  *   lower_facts.c       what is known of each tensor and node
  *   lower_pins.c        kernels that the user pinned
+ *   lower_storages.c    which tensors may be stored in a lower type, and with which scale
  *   lower_chains.c      which nodes could be absorbed by which
  *   lower_candidates.c  all ways to do each node
+ *   lower_ports.c       the storages of a node's ports with a combination
  *   candidate_call.c    the call of a candidate, for questions to its kernel and for timing
  *   lower_cost.c        what a candidate and a conversion cost: measured by timing.c, or estimated
  *   lower_problem.c     the choice for the whole graph, stated for choose.h
  *   lower_emit.c        the program of a choice
+ *   lower_notes.c       what the report says of a build in a lower type
+ *
+ * A storage is a type and a format. A tensor of 32-bit floats may be stored in the one lower type
+ * that the build's precision allows (quantised 8-bit integers where it has a scale); every tensor
+ * may be stored in its own type, in any format that kernels ask for.
  */
 #ifndef TN_BUILD_LOWER_PRIVATE_H
 #define TN_BUILD_LOWER_PRIVATE_H
@@ -19,6 +26,11 @@
 #include "build/lower.h"
 #include "build/node_call.h"
 
+typedef struct tn_storage {
+    tn_type type; /* TN_NONE: the tensor's own */
+    tn_format format;
+} tn_storage;
+
 /* One way to do a node, and the first `chain_count` nodes of its chain with it. */
 typedef struct tn_candidate {
     uint32_t kind; /* TN_STEP_KERNEL or TN_STEP_VIEW */
@@ -26,9 +38,9 @@ typedef struct tn_candidate {
     const tn_kernel_entry *entry; /* null: the operator's reference, or no work at all */
     uint32_t rank;                /* of its kernel, for estimates: 0 is preferred */
     uint32_t tactic, chain_count;
-    const tn_format *inputs, *outputs, *operands; /* as many as the node has, with this chain */
-    double cost;                                  /* nanoseconds, or an estimate in their place */
-    bool is_measured, is_fresh;                   /* fresh: in this build */
+    const tn_storage *inputs, *outputs, *operands; /* as many as the node has, with this chain */
+    double cost;                                   /* nanoseconds, or an estimate in their place */
+    bool is_measured, is_fresh;                    /* fresh: in this build */
 } tn_candidate;
 
 typedef struct tn_lower_node {
@@ -71,8 +83,13 @@ typedef struct tn_lowering {
     size_t kernels_count, kernels_capacity;
     tn_lower_pin *pins;
     size_t pin_count;
-    tn_format formats[TN_CHOOSE_FORMAT_LIMIT];
-    uint32_t format_count;
+    tn_storage storages[TN_CHOOSE_STORAGE_LIMIT]; /* by number; 0: own type, linear */
+    uint32_t storage_count;
+    /* lower_storages.c */
+    tn_type lower_type;             /* TN_NONE: none is allowed */
+    bool *may_lower;                /* by tensor: whether it may be stored in lower_type */
+    bool *lacks_scale;              /* by tensor: whether it might, if it had a scale */
+    tn_quantization *quantizations; /* by tensor, of those that may */
     tn_timing_cache *cache;
     tn_timing_cache *own_cache; /* when the caller has none: equal nodes are measured once */
     struct tn_timing_scratch *timing;
@@ -90,18 +107,41 @@ tn_lower_pin *tn_lower_pin_of(const tn_lowering *lowering, const tn_operator *op
 bool tn_lower_pin_fits(const tn_lower_pin *pin, const tn_kernel_entry *entry);
 /* Pins that name a kernel that no operator of theirs has: TN_ERROR_NOT_FOUND. */
 tn_status tn_lower_pins_check(tn_lowering *lowering);
+/* --- lower_storages.c --- */
+tn_status tn_lower_storages(tn_lowering *lowering);
+/* The number of a storage, which is added; false when there are too many. */
+bool tn_lower_note_storage(tn_lowering *lowering, tn_storage storage);
+uint32_t tn_lower_storage_number(const tn_lowering *lowering, tn_storage storage);
+/* What a tensor is in a storage. */
+tn_type tn_lower_type(const tn_lowering *lowering, tn_tensor_id tensor, tn_storage storage);
+const tn_quantization *tn_lower_quantization(const tn_lowering *lowering, tn_tensor_id tensor,
+                                             tn_storage storage);
+/* Whether a node, and the first nodes of its chain, may use the lower type. */
+bool tn_lower_is_allowed(const tn_lowering *lowering, uint32_t node, uint32_t chain_count);
+/* --- lower_ports.c --- */
+/* The storages of a candidate's ports with a combination, as many as the node has with its chain.
+ * With `is_lower` a port that the combination leaves open takes the lower type. *out_fits: whether
+ * the node can have them. TN_ERROR_MEMORY. */
+tn_status tn_lower_ports(tn_lowering *lowering, uint32_t node, const tn_candidate *candidate,
+                         const tn_combination *combination, bool is_lower, tn_storage *storages,
+                         bool *out_fits);
+/* Whether it reads or writes something in the lower type. */
+bool tn_lower_is_lowered(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate);
 /* --- lower_chains.c --- */
 tn_status tn_lower_chains(tn_lowering *lowering);
 /* --- lower_candidates.c --- */
 tn_status tn_lower_candidates(tn_lowering *lowering);
 /* --- lower_cost.c --- */
 tn_status tn_lower_costs(tn_lowering *lowering);
-/* Of a tensor, from a format to another. */
-tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_format from,
-                                 tn_format to, double *out_cost, bool *out_is_measured);
+/* Of a tensor, from a storage to another. */
+tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
+                                 tn_storage to, double *out_cost, bool *out_is_measured);
 /* --- lower_problem.c --- */
 /* A candidate for each node, TN_CHOOSE_NONE for absorbed ones. */
 tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice);
+/* --- lower_notes.c --- */
+tn_status tn_lower_note(tn_lowering *lowering, const uint32_t *choice, tn_arena *arena,
+                        tn_lower_notes *out_notes);
 /* --- lower_emit.c --- */
 tn_status tn_lower_emit(tn_lowering *lowering, const uint32_t *choice, tn_arena *arena,
                         tn_program *out_program);

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * States the choice for the whole graph as numbers for choose.h: formats by their number in
- * lowering->formats, tensors and nodes by their own.
+ * States the choice for the whole graph as numbers for choose.h: storages by their number in
+ * lowering->storages, tensors and nodes by their own.
  */
 #include "base/status.h"
 #include "build/lower_private.h"
 
 #include <string.h>
 
-static uint32_t format_number(const tn_lowering *lowering, tn_format format) {
-    for (uint32_t i = 0; i < lowering->format_count; i++)
-        if (lowering->formats[i] == format) return i;
-    return 0; /* never: candidates note their formats */
-}
-
 static void add_use(const tn_lowering *lowering, tn_choose_use *uses, uint32_t *count,
-                    tn_tensor_id tensor, tn_format format) {
+                    tn_tensor_id tensor, tn_storage storage) {
+    const uint32_t number = tn_lower_storage_number(lowering, storage);
     if (tensor == TN_NO_TENSOR) return;
-    if (lowering->graph->tensors[tensor].is_constant && format == TN_LINEAR) return;
-    uses[(*count)++] = (tn_choose_use){tensor, format_number(lowering, format)};
+    if (lowering->graph->tensors[tensor].is_constant && number == 0) return;
+    uses[(*count)++] = (tn_choose_use){tensor, number};
 }
 
 /* Of two that take the same time within what can be measured, the preferred one is taken. */
@@ -80,8 +75,8 @@ static void state_tensors(const tn_graph *graph, tn_choose_tensor *tensors) {
         tensors[graph->outputs[i]].wanted = 0;
 }
 
-/* Which formats some candidate writes a tensor in, and which some candidate reads. */
-static void note_formats(const tn_choose_problem *problem, uint32_t *written, uint32_t *read) {
+/* Which storages some candidate writes a tensor in, and which some candidate reads. */
+static void note_storages(const tn_choose_problem *problem, uint32_t *written, uint32_t *read) {
     for (uint32_t t = 0; t < problem->tensor_count; t++) {
         written[t] = problem->tensors[t].given == TN_CHOOSE_NONE ? 0 : 1u;
         read[t] = problem->tensors[t].wanted == TN_CHOOSE_NONE ? 0 : 1u;
@@ -90,38 +85,38 @@ static void note_formats(const tn_choose_problem *problem, uint32_t *written, ui
         for (uint32_t c = 0; c < problem->nodes[n].candidate_count; c++) {
             const tn_choose_candidate *candidate = &problem->nodes[n].candidates[c];
             for (uint32_t i = 0; i < candidate->input_count; i++)
-                read[candidate->inputs[i].tensor] |= 1u << candidate->inputs[i].format;
+                read[candidate->inputs[i].tensor] |= 1u << candidate->inputs[i].storage;
             for (uint32_t i = 0; i < candidate->output_count; i++)
-                written[candidate->outputs[i].tensor] |= 1u << candidate->outputs[i].format;
+                written[candidate->outputs[i].tensor] |= 1u << candidate->outputs[i].storage;
         }
 }
 
 /* Costs of the conversions that some choice could need. */
 static tn_status price_conversions(tn_lowering *lowering, const tn_choose_problem *problem,
                                    double *costs) {
-    size_t formats = problem->format_count;
+    size_t storages = problem->storage_count;
     uint32_t *written =
         tn_arena_allocate(lowering->arena, problem->tensor_count + 1u, sizeof *written);
     uint32_t *read = tn_arena_allocate(lowering->arena, problem->tensor_count + 1u, sizeof *read);
     if (!written || !read) return tn_fail_memory("the choice of kernels");
-    note_formats(problem, written, read);
+    note_storages(problem, written, read);
     for (uint32_t t = 0; t < problem->tensor_count; t++)
-        for (uint32_t from = 0; from < formats; from++)
-            for (uint32_t to = 0; to < formats; to++) {
+        for (uint32_t from = 0; from < storages; from++)
+            for (uint32_t to = 0; to < storages; to++) {
                 bool is_measured = false;
                 if (from == to || !(written[t] & 1u << from) || !(read[t] & 1u << to)) continue;
                 TN_TRY(tn_lower_reformat_cost(
-                    lowering, t, lowering->formats[from], lowering->formats[to],
-                    &costs[(t * formats + from) * formats + to], &is_measured));
+                    lowering, t, lowering->storages[from], lowering->storages[to],
+                    &costs[(t * storages + from) * storages + to], &is_measured));
             }
     return TN_OK;
 }
 
 tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice) {
     const tn_graph *graph = lowering->graph;
-    size_t formats = lowering->format_count, cells = 0;
+    size_t storages = lowering->storage_count, cells = 0;
     double cost = 0;
-    if (!tn_mul_size(graph->tensor_count + 1, formats * formats, &cells))
+    if (!tn_mul_size(graph->tensor_count + 1, storages * storages, &cells))
         return tn_fail_memory("the choice of kernels");
     tn_choose_node *nodes =
         tn_arena_allocate(lowering->arena, graph->node_count + 1, sizeof *nodes);
@@ -133,7 +128,7 @@ tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice) {
     state_tensors(graph, tensors);
     tn_choose_problem problem = {.node_count = (uint32_t)graph->node_count,
                                  .tensor_count = (uint32_t)graph->tensor_count,
-                                 .format_count = lowering->format_count,
+                                 .storage_count = lowering->storage_count,
                                  .nodes = nodes,
                                  .tensors = tensors,
                                  .reformat = reformat};

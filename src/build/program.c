@@ -6,6 +6,29 @@
 #include "build/program.h"
 #include "base/status.h"
 #include "build/node_call.h"
+#include "plugin/combination.h"
+
+bool tn_program_value_fits(const tn_program_value *value, tn_type own) {
+    const bool is_byte = value->type == TN_I8 || value->type == TN_U8;
+    if (value->quantization) return is_byte && (own == TN_F32 || own == TN_NONE);
+    if (value->type == TN_NONE || own == TN_NONE || value->type == own) return true;
+    return own == TN_F32 && (value->type == TN_F16 || value->type == TN_BF16);
+}
+
+static int32_t zero_point_of(const tn_quantization *quantization) {
+    return quantization->zero_point ? quantization->zero_point[0] : 0;
+}
+
+bool tn_program_value_is_alike(const tn_program_value *a, const tn_program_value *b) {
+    const tn_quantization *p = a->quantization, *q = b->quantization;
+    if (a->type != b->type || (p != NULL) != (q != NULL)) return false;
+    return !p || (p->scale[0] == q->scale[0] && zero_point_of(p) == zero_point_of(q));
+}
+
+tn_type tn_program_value_port_type(const tn_program_value *value) {
+    if (!value->quantization) return value->type;
+    return value->type == TN_I8 ? TN_STORED_QI8 : TN_STORED_QU8;
+}
 
 static tn_status fail_step(const tn_graph *graph, uint32_t node) {
     return tn_fail(TN_ERROR_FORMAT,

@@ -2,8 +2,10 @@
 /*
  * A program: what the builder makes of an optimised graph, what the plan stores as a lowered
  * variant, and what the engine runs: an ordered list of steps over values. A value is a graph
- * tensor in one format and type (a graph tensor may have several values, made by reformat steps).
- * Shapes are not here: they are inferred over the graph.
+ * tensor in one storage, which is a type and a format (a graph tensor may have several values, made
+ * by reformat steps). A tensor of 32-bit floats may be stored in 16-bit floats, or in 8-bit
+ * integers with a scale; all others in their own type. Shapes are not here: they are inferred over
+ * the graph.
  */
 #ifndef TN_BUILD_PROGRAM_H
 #define TN_BUILD_PROGRAM_H
@@ -18,7 +20,17 @@ typedef struct tn_program_value {
     tn_tensor_id tensor;
     tn_format format;
     tn_type type;
+    const tn_quantization *quantization; /* of 32-bit floats stored in 8-bit integers: one scale.
+                                            Null for all others */
 } tn_program_value;
+
+/* Whether a value is a sound storage of a tensor whose own type this is (TN_NONE: not known yet,
+ * then every one is). */
+bool tn_program_value_fits(const tn_program_value *value, tn_type own);
+/* Whether two values are stored alike, formats aside: the same type with the same scale. */
+bool tn_program_value_is_alike(const tn_program_value *a, const tn_program_value *b);
+/* The type as a kernel's combination names it: TN_STORED_QI8 or QU8 for a quantised one. */
+tn_type tn_program_value_port_type(const tn_program_value *value);
 
 typedef struct tn_program_step {
     uint32_t kind;

@@ -5,6 +5,7 @@
  * is done once. What kernels and operators make of it is checked where they are called.
  */
 #include "base/status.h"
+#include "build/calibration_table.h"
 #include "build/node_call.h"
 #include "build/program.h"
 
@@ -23,6 +24,24 @@ static tn_status fail_step(uint32_t step, const char *why) {
     return tn_fail(TN_ERROR_FORMAT, "step %" PRIu32 " of the program %s", step, why);
 }
 
+/* As callers and constants bring it. */
+static bool is_own_linear(const tn_program_value *value, const tn_graph_tensor *tensor) {
+    return value->format == TN_LINEAR && !value->quantization &&
+           (value->type == tensor->type || value->type == TN_NONE || tensor->type == TN_NONE);
+}
+
+/* One scale that numbers can be divided by, and a zero point that the type has. */
+static bool is_quantization_sound(const tn_program_value *value) {
+    const tn_quantization *quantization = value->quantization;
+    if (!quantization) return true;
+    const int32_t zero = quantization->zero_point ? quantization->zero_point[0] : 0;
+    if (quantization->count != 1 || !tn_calibration_table_is_scale(quantization->scale[0]))
+        return false;
+    return value->type == TN_I8   ? zero >= INT8_MIN && zero <= INT8_MAX
+           : value->type == TN_U8 ? zero >= 0 && zero <= UINT8_MAX
+                                  : false;
+}
+
 static tn_status check_values(program_checker *checker) {
     const tn_program *program = checker->program;
     for (uint32_t v = 0; v < program->value_count; v++) {
@@ -31,7 +50,10 @@ static tn_status check_values(program_checker *checker) {
             (value->type != TN_NONE && !tn_type_is_valid(value->type)))
             return tn_fail(TN_ERROR_FORMAT, "value %" PRIu32 " of the program is damaged", v);
         const tn_graph_tensor *tensor = &checker->graph->tensors[value->tensor];
-        if ((tensor->is_constant || tensor->is_input) && value->format == TN_LINEAR)
+        if (!is_quantization_sound(value) || !tn_program_value_fits(value, tensor->type))
+            return tn_fail(TN_ERROR_FORMAT,
+                           "value %" PRIu32 " of the program has a damaged type or scale", v);
+        if ((tensor->is_constant || tensor->is_input) && is_own_linear(value, tensor))
             checker->is_made[v] = true;
     }
     return TN_OK;
@@ -40,7 +62,7 @@ static tn_status check_values(program_checker *checker) {
 static bool is_port_value(const program_checker *checker, uint32_t value, tn_tensor_id tensor) {
     return value < checker->program->value_count &&
            checker->program->values[value].tensor == tensor &&
-           checker->program->values[value].format == TN_LINEAR;
+           is_own_linear(&checker->program->values[value], &checker->graph->tensors[tensor]);
 }
 
 static tn_status check_ports(const program_checker *checker) {
@@ -150,6 +172,28 @@ static bool is_in_place_sound(const program_checker *checker, uint32_t index) {
     return checker->is_own[value] && checker->last_read[value] == index;
 }
 
+/* A view is the same bytes, and what only selects elements copies them. */
+static bool are_stored_alike(const program_checker *checker, const tn_program_step *step) {
+    const tn_graph_node *node = &checker->graph->nodes[step->node];
+    const tn_operator *op = node->entry->op;
+    const tn_program_value *values = checker->program->values;
+    const bool selects = step->epilogue_count == 0 && (op->traits & TN_OPERATOR_SELECTS);
+    for (uint32_t o = 0; o < step->output_count; o++) {
+        if (step->outputs[o] == TN_NO_VALUE) continue;
+        for (uint32_t i = 0; i < step->input_count; i++) {
+            if (step->inputs[i] == TN_NO_VALUE) continue;
+            const tn_program_value *in = &values[step->inputs[i]], *out = &values[step->outputs[o]];
+            const bool is_source =
+                step->kind == TN_STEP_VIEW
+                    ? tn_graph_output_port(op, o)->alias == i + 1
+                    : selects && in->quantization && out->quantization &&
+                          tn_graph_input_port(op, i) == tn_graph_input_port(op, 0);
+            if (is_source && !tn_program_value_is_alike(in, out)) return false;
+        }
+    }
+    return true;
+}
+
 static tn_status check_node_step(program_checker *checker, uint32_t index) {
     const tn_program_step *step = &checker->program->steps[index];
     const tn_graph_node *node = &checker->graph->nodes[step->node];
@@ -178,7 +222,15 @@ static tn_status check_node_step(program_checker *checker, uint32_t index) {
         if (step->outputs[i] != TN_NO_VALUE)
             checker->is_own[step->outputs[i]] = step->kind == TN_STEP_KERNEL && !step->is_host;
     }
+    if (!are_stored_alike(checker, step))
+        return fail_step(index, "takes numbers of one scale for those of another");
     return TN_OK;
+}
+
+/* Real numbers, in whatever type: what a conversion may be between, if not within one type. */
+static bool is_real(const tn_program_value *value) {
+    return value->quantization || value->type == TN_F32 || value->type == TN_F16 ||
+           value->type == TN_BF16;
 }
 
 static tn_status check_reformat(program_checker *checker, uint32_t index) {
@@ -188,7 +240,8 @@ static tn_status check_reformat(program_checker *checker, uint32_t index) {
         step->outputs[0] >= checker->program->value_count)
         return fail_step(index, "is a damaged reformat");
     const tn_program_value *from = &values[step->inputs[0]], *to = &values[step->outputs[0]];
-    if (!is_read_sound(checker, step->inputs[0], from->tensor) || from->type != to->type ||
+    if (!is_read_sound(checker, step->inputs[0], from->tensor) ||
+        (!tn_program_value_is_alike(from, to) && !(is_real(from) && is_real(to))) ||
         !make_value(checker, step->outputs[0], from->tensor))
         return fail_step(index, "reformats a value that is not there, or into a wrong one");
     checker->is_own[step->outputs[0]] = true;

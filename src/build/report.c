@@ -50,6 +50,10 @@ static void add_value(tn_text *text, const tn_report_source *source, uint32_t va
         add_extents(text, &known->storage.shape);
     else
         tn_text_add(text, "null");
+    if (item->quantization) {
+        tn_text_add(text, ", \"scale\": ");
+        tn_text_add_number(text, (double)item->quantization->scale[0]);
+    }
     tn_text_add(text, "}");
 }
 
@@ -77,6 +81,40 @@ static void add_kernel(tn_text *text, const tn_program_step *step) {
     }
 }
 
+static const char *reason_of(uint32_t reason) {
+    switch (reason) {
+    case TN_LOWER_KEPT:
+        return "kept by the caller";
+    case TN_LOWER_NO_KERNEL:
+        return "no kernel with it";
+    case TN_LOWER_NO_FIT:
+        return "no kernel with it takes this node";
+    case TN_LOWER_NO_SCALE:
+        return "no scale";
+    default:
+        return "slower with it";
+    }
+}
+
+/* Why a node reads and writes nothing in the type that the precision allows. */
+static void add_note(tn_text *text, const tn_report_source *source, uint32_t node) {
+    const tn_lower_note_item *note = &source->notes->nodes[node];
+    const char *type = source->notes->type == TN_I8 ? "int8" : tn_type_name(source->notes->type);
+    tn_text_add_format(text,
+                       ", \"stays\": {\"in\": \"f32\", \"instead_of\": \"%s\", \"why\": ", type);
+    tn_text_add_json(text, reason_of(note->reason));
+    if (note->reason == TN_LOWER_NO_SCALE) {
+        tn_text_add(text, ", \"tensor\": ");
+        tn_text_add_json(text, source->graph->tensors[note->tensor].name);
+        tn_text_add(text, ", \"to_do\": \"calibrate with inputs, or give a table that names the "
+                          "tensor\"");
+    }
+    if (note->reason == TN_LOWER_SLOWER)
+        tn_text_add_format(text, ", \"best_ns\": %.0f, \"chosen_ns\": %.0f, \"measured\": %s",
+                           note->lower_ns, note->chosen_ns, note->is_measured ? "true" : "false");
+    tn_text_add(text, "}");
+}
+
 static void add_node(tn_text *text, const tn_report_source *source, const tn_program_step *step) {
     const tn_graph_node *node = &source->graph->nodes[step->node];
     tn_text_add(text, "{\"name\": ");
@@ -95,6 +133,8 @@ static void add_node(tn_text *text, const tn_report_source *source, const tn_pro
     add_values(text, source, "inputs", step->input_count, step->inputs);
     add_values(text, source, "operands", step->operand_count, step->operands);
     add_values(text, source, "outputs", step->output_count, step->outputs);
+    if (source->notes && source->notes->nodes[step->node].reason != TN_LOWER_DONE)
+        add_note(text, source, step->node);
     tn_text_add(text, "}");
 }
 
@@ -110,13 +150,16 @@ static size_t value_bytes(const tn_report_source *source, uint32_t value) {
 
 static void add_reformat(tn_text *text, const tn_report_source *source,
                          const tn_program_step *step) {
-    const tn_program_value *values = source->program->values;
+    const tn_program_value *from = &source->program->values[step->inputs[0]],
+                           *to = &source->program->values[step->outputs[0]];
     tn_text_add(text, "{\"tensor\": ");
-    tn_text_add_json(text, source->graph->tensors[values[step->inputs[0]].tensor].name);
-    tn_text_add_format(text, ", \"from\": \"%s\"", tn_format_name(values[step->inputs[0]].format));
-    tn_text_add_format(text, ", \"to\": \"%s\", \"bytes\": %zu, \"ns\": %.0f}",
-                       tn_format_name(values[step->outputs[0]].format),
-                       value_bytes(source, step->outputs[0]), step->nanoseconds);
+    tn_text_add_json(text, source->graph->tensors[from->tensor].name);
+    tn_text_add_format(text,
+                       ", \"from\": \"%s\", \"to\": \"%s\", \"bytes\": %zu, \"ns\": %.0f, "
+                       "\"from_type\": \"%s\", \"to_type\": \"%s\"}",
+                       tn_format_name(from->format), tn_format_name(to->format),
+                       value_bytes(source, step->outputs[0]), step->nanoseconds,
+                       tn_type_name(from->type), tn_type_name(to->type));
 }
 
 static void add_steps(tn_text *text, const tn_report_source *source, bool of_reformats) {
@@ -179,25 +222,64 @@ static tn_status measure_arena(const tn_report_source *source, size_t *out_bytes
     return status;
 }
 
+/* What the steps cost; of the conversions those between types apart. */
+typedef struct step_sums {
+    double kernel_ns, reformat_ns, retype_ns;
+    uint32_t reformat_count, retype_count;
+} step_sums;
+
+static step_sums sum_steps(const tn_program *program) {
+    step_sums sums = {0};
+    for (uint32_t s = 0; s < program->step_count; s++) {
+        const tn_program_step *step = &program->steps[s];
+        if (step->kind != TN_STEP_REFORMAT) {
+            sums.kernel_ns += step->nanoseconds;
+            continue;
+        }
+        sums.reformat_count++;
+        sums.reformat_ns += step->nanoseconds;
+        if (tn_program_value_is_alike(&program->values[step->inputs[0]],
+                                      &program->values[step->outputs[0]]))
+            continue;
+        sums.retype_count++;
+        sums.retype_ns += step->nanoseconds;
+    }
+    return sums;
+}
+
 static void add_totals(tn_text *text, const tn_report_source *source, size_t arena_bytes) {
     const tn_program *program = source->program;
-    double kernels = 0, reformats = 0;
-    uint32_t reformat_count = 0;
+    const step_sums sums = sum_steps(program);
+    const double all = sums.kernel_ns + sums.reformat_ns;
     size_t constants = 0;
-    for (uint32_t s = 0; s < program->step_count; s++) {
-        bool is_reformat = program->steps[s].kind == TN_STEP_REFORMAT;
-        reformat_count += is_reformat;
-        *(is_reformat ? &reformats : &kernels) += program->steps[s].nanoseconds;
-    }
     for (size_t t = 0; t < source->graph->tensor_count; t++)
         if (source->graph->tensors[t].is_constant && source->graph->tensors[t].use_count > 0)
             constants += source->graph->tensors[t].bytes;
     tn_text_add_format(text,
                        "  \"totals\": {\"steps\": %" PRIu32 ", \"reformats\": %" PRIu32
                        ", \"kernel_ns\": %.0f, \"reformat_ns\": %.0f, \"constant_bytes\": %zu, "
-                       "\"arena_bytes\": %zu}\n",
-                       program->step_count, reformat_count, kernels, reformats, constants,
-                       arena_bytes);
+                       "\"arena_bytes\": %zu, \"type_conversions\": %" PRIu32
+                       ", \"type_conversion_ns\": %.0f, \"type_conversion_share\": ",
+                       program->step_count, sums.reformat_count, sums.kernel_ns, sums.reformat_ns,
+                       constants, arena_bytes, sums.retype_count, sums.retype_ns);
+    tn_text_add_number(text, all > 0 ? sums.retype_ns / all : 0);
+    tn_text_add(text, "}\n");
+}
+
+/* The type that the precision allowed beside the tensors' own, and who would need a scale. */
+static void add_precision(tn_text *text, const tn_report_source *source) {
+    const tn_lower_notes *notes = source->notes;
+    if (!notes || notes->type == TN_NONE) {
+        tn_text_add(text, "  \"precision\": \"f32\",\n");
+        return;
+    }
+    tn_text_add_format(text, "  \"precision\": \"%s\",\n  \"without_scale\": [",
+                       notes->type == TN_I8 ? "int8" : tn_type_name(notes->type));
+    for (size_t i = 0; i < notes->without_scale_count; i++) {
+        if (i > 0) tn_text_add(text, ", ");
+        tn_text_add_json(text, source->graph->tensors[notes->without_scale[i]].name);
+    }
+    tn_text_add(text, "],\n");
 }
 
 tn_status tn_report_make(const tn_report_source *source, char **out_json) {
@@ -210,6 +292,7 @@ tn_status tn_report_make(const tn_report_source *source, char **out_json) {
     tn_text_add(&text, ",\n  \"device\": ");
     tn_text_add_json(&text, source->program->fingerprint);
     tn_text_add_format(&text, ",\n  \"threads\": %" PRIu32 ",\n", source->program->threads);
+    add_precision(&text, source);
     add_inputs(&text, source);
     add_steps(&text, source, false);
     add_steps(&text, source, true);

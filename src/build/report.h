@@ -5,6 +5,7 @@
 #ifndef TN_BUILD_REPORT_H
 #define TN_BUILD_REPORT_H
 
+#include "build/lower.h"
 #include "build/passes/passes.h"
 #include "build/profile.h"
 
@@ -13,6 +14,7 @@ typedef struct tn_report_source {
     const tn_plan_profile *profiles;
     const tn_profile_shapes *shapes;
     const tn_program *program;
+    const tn_lower_notes *notes; /* null: nothing is said of precision */
     const tn_pass_context *passes;
 } tn_report_source;
 /* The caller frees *out_json by tn_deallocate. TN_ERROR_MEMORY. */

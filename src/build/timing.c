@@ -94,11 +94,16 @@ static tn_status take_block(tn_lowering *lowering, size_t bytes, void **out_bloc
     return TN_OK;
 }
 
-/* Numbers in -0.5 .. 0.5, without a pattern that a cache or a predictor would like. Lanes of
- * padding get them too: they are read or not, in the same time. */
+/* Numbers in -0.5 .. 0.5, or all that 8 bits can stand for, without a pattern that a cache or a
+ * predictor would like. Lanes of padding get them too: they are read or not, in the same time. */
 static void fill(const tn_tensor *tensor) {
     size_t bytes = (size_t)tensor->bytes;
     uint32_t state = 12345;
+    for (size_t i = 0; tensor->quantization && i < bytes; i++) {
+        state = state * 1664525u + 1013904223u;
+        ((uint8_t *)tensor->data)[i] = (uint8_t)(state >> 24);
+    }
+    if (tensor->quantization) return;
     if (tensor->type != TN_F32 && tensor->type != TN_F16 && tensor->type != TN_BF16 &&
         tensor->type != TN_F64) {
         memset(tensor->data, 0, bytes);
@@ -307,8 +312,16 @@ static tn_status measure_reformat(tn_lowering *lowering, tn_tensor_storage *from
     return TN_OK;
 }
 
-tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_format from,
-                             tn_format to, double *out_ns, bool *out_is_known) {
+static tn_status describe(const tn_lowering *lowering, tn_tensor_id tensor, tn_storage storage,
+                          tn_tensor_storage *out_tensor) {
+    TN_TRY(tn_tensor_init(out_tensor, tn_lower_type(lowering, tensor, storage), storage.format,
+                          &lowering->points[1]->tensors[tensor].storage.shape));
+    out_tensor->tensor.quantization = tn_lower_quantization(lowering, tensor, storage);
+    return TN_OK;
+}
+
+tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
+                             tn_storage to, double *out_ns, bool *out_is_known) {
     const tn_tensor_storage *known = &lowering->points[1]->tensors[tensor].storage;
     const tn_device *device = tn_runtime_cpu(lowering->graph->runtime);
     *out_is_known = false;
@@ -316,14 +329,15 @@ tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_form
     uint64_t key = tn_hash_add_text(0, "reformat");
     key = tn_hash_add_text(key, device->fingerprint(device));
     key = tn_hash_add_u64(key, lowering->options->threads);
-    key = tn_hash_add_u64(tn_hash_add_u64(key, from), to);
-    key = tn_hash_add_u64(tn_hash_add_u64(key, lowering->types[tensor]), known->shape.rank);
+    key = tn_timing_key_storage(lowering, key, tensor, from);
+    key = tn_timing_key_storage(lowering, key, tensor, to);
+    key = tn_hash_add_u64(key, known->shape.rank);
     key = tn_hash_add(key, known->shape.extents, known->shape.rank * sizeof(int64_t));
     if (!tn_timing_cache_get(lowering->cache, key, out_ns)) {
         tn_tensor_storage source, target;
         if (is_over(lowering)) return TN_OK;
-        TN_TRY(tn_tensor_init(&source, lowering->types[tensor], from, &known->shape));
-        TN_TRY(tn_tensor_init(&target, lowering->types[tensor], to, &known->shape));
+        TN_TRY(describe(lowering, tensor, from, &source));
+        TN_TRY(describe(lowering, tensor, to, &target));
         TN_TRY(measure_reformat(lowering, &source, &target, out_ns));
         TN_TRY(tn_timing_cache_set(lowering->cache, key, *out_ns));
     }

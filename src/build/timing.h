@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Timing: runs a candidate, or a conversion between formats, on the profile's optimum shapes and
+ * Timing: runs a candidate, or a conversion between storages, on the profile's optimum shapes and
  * answers the shortest of several runs. Knows the cache's keys, and when the time that it may take
  * is over; what an unmeasured candidate costs is lower_cost.c's matter.
  */
@@ -23,11 +23,14 @@ void tn_timing_limit(tn_lowering *lowering);
 tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t node, tn_candidate *candidate);
 /* Measures a fresh one once more, and keeps the shorter time; nothing when the time is over. */
 tn_status tn_timing_again(tn_lowering *lowering, uint32_t node, tn_candidate *candidate);
-tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_format from,
-                             tn_format to, double *out_ns, bool *out_is_known);
+tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
+                             tn_storage to, double *out_ns, bool *out_is_known);
 
 /* What a candidate's time depends on. */
 tn_status tn_timing_key(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate,
                         uint64_t *out_key);
+/* The same of how a tensor is stored. */
+uint64_t tn_timing_key_storage(const tn_lowering *lowering, uint64_t key, tn_tensor_id tensor,
+                               tn_storage storage);
 
 #endif

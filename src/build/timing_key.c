@@ -14,18 +14,26 @@ static uint64_t add_shape(uint64_t key, const tn_shape *shape) {
     return key;
 }
 
-/* A tensor: type, format, the shapes of all points, and the value where it decides shapes. */
+/* That a tensor has a scale counts, not which. */
+uint64_t tn_timing_key_storage(const tn_lowering *lowering, uint64_t key, tn_tensor_id tensor,
+                               tn_storage storage) {
+    const bool is_quantized = storage.type == TN_I8;
+    key = tn_hash_add_u64(key, 1 + tn_lower_type(lowering, tensor, storage));
+    if (is_quantized) key = tn_hash_add_text(key, "quantised");
+    return tn_hash_add_u64(key, storage.format);
+}
+
+/* A tensor: its storage, the shapes of all points, and the value where it decides shapes. */
 static uint64_t add_tensor(const tn_lowering *lowering, uint64_t key, tn_tensor_id id,
-                           tn_format format, bool with_value) {
+                           tn_storage storage, bool with_value) {
     if (id == TN_NO_TENSOR) return tn_hash_add_u64(key, 0);
-    key = tn_hash_add_u64(key, 1 + lowering->types[id]);
-    key = tn_hash_add_u64(key, format);
+    key = tn_timing_key_storage(lowering, key, id, storage);
     key = tn_hash_add_u64(key, lowering->graph->tensors[id].is_constant);
     for (int point = 0; point < 3; point++) {
-        const tn_tensor_storage *storage = &lowering->points[point]->tensors[id].storage;
-        key = add_shape(key, &storage->shape);
-        if (with_value && storage->tensor.data)
-            key = tn_hash_add(key, storage->tensor.data, (size_t)storage->tensor.bytes);
+        const tn_tensor_storage *known = &lowering->points[point]->tensors[id].storage;
+        key = add_shape(key, &known->shape);
+        if (with_value && known->tensor.data)
+            key = tn_hash_add(key, known->tensor.data, (size_t)known->tensor.bytes);
     }
     return key;
 }

@@ -43,18 +43,6 @@ void tn_inspect_shape(tn_text *text, size_t rank, const int64_t *extents) {
     tn_text_add(text, "]");
 }
 
-void tn_inspect_number(tn_text *text, double value) {
-    char digits[40];
-    if (!isfinite(value)) {
-        tn_text_add(text, "null");
-        return;
-    }
-    snprintf(digits, sizeof(digits), "%.9g", value);
-    for (char *at = digits; *at; at++)
-        if (*at == ',') *at = '.';
-    tn_text_add(text, digits);
-}
-
 static const char *between(size_t index) {
     return index > 0 ? ",\n    " : "\n    ";
 }

@@ -14,8 +14,6 @@ void tn_inspect_tensor_name(tn_text *text, const Tenon__Plan__Plan *plan, uint64
 void tn_inspect_node_name(tn_text *text, const Tenon__Plan__Plan *plan, uint64_t node);
 void tn_inspect_type(tn_text *text, uint32_t type); /* in quotes */
 void tn_inspect_shape(tn_text *text, size_t rank, const int64_t *extents);
-/* A number as JSON has it, whatever the locale; null for those that JSON has not. */
-void tn_inspect_number(tn_text *text, double value);
 
 void tn_inspect_fields(tn_text *text, const Tenon__Plan__Node *node);
 void tn_inspect_programs(tn_text *text, const Tenon__Plan__Plan *plan);

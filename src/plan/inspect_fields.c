@@ -24,9 +24,9 @@ static void add_item(tn_text *text, const Tenon__Plan__Attribute *attribute, siz
     if (attribute->type == TN_FIELD_I64S)
         tn_text_add_format(text, "%" PRId64, attribute->i64s[index]);
     else if (attribute->type == TN_FIELD_F32S)
-        tn_inspect_number(text, (double)attribute->f32s[index]);
+        tn_text_add_number(text, (double)attribute->f32s[index]);
     else if (attribute->type == TN_FIELD_F64S)
-        tn_inspect_number(text, attribute->f64s[index]);
+        tn_text_add_number(text, attribute->f64s[index]);
     else
         tn_text_add_json(text, attribute->strings[index]);
 }
@@ -58,7 +58,7 @@ static void add_value(tn_text *text, const Tenon__Plan__Attribute *attribute) {
     switch (attribute->type) {
     case TN_FIELD_F32:
     case TN_FIELD_F64:
-        tn_inspect_number(text, attribute->f);
+        tn_text_add_number(text, attribute->f);
         return;
     case TN_FIELD_STRING:
         tn_text_add_json(text, attribute->s);

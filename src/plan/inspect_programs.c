@@ -18,7 +18,12 @@ static void add_value(tn_text *text, const Tenon__Plan__Plan *plan,
     tn_inspect_tensor_name(text, plan, value->tensor);
     tn_text_add(text, ", \"type\": ");
     tn_inspect_type(text, value->type);
-    tn_text_add_format(text, ", \"format\": \"%s\"}", tn_format_name(value->format));
+    tn_text_add_format(text, ", \"format\": \"%s\"", tn_format_name(value->format));
+    if (value->quantization && value->quantization->n_scale > 0) {
+        tn_text_add(text, ", \"scale\": ");
+        tn_text_add_number(text, (double)value->quantization->scale[0]);
+    }
+    tn_text_add(text, "}");
 }
 
 static void add_values(tn_text *text, const Tenon__Plan__Plan *plan,
@@ -53,7 +58,7 @@ static void add_step(tn_text *text, const Tenon__Plan__Plan *plan,
     add_kernel(text, step);
     tn_text_add_format(text, ", \"tactic\": %" PRIu32 ", \"in_place\": %s, \"ns\": ", step->tactic,
                        step->is_in_place ? "true" : "false");
-    tn_inspect_number(text, step->nanoseconds);
+    tn_text_add_number(text, step->nanoseconds);
     tn_text_add(text, ", \"absorbed\": [");
     for (size_t i = 0; i < step->n_epilogues; i++) {
         if (i > 0) tn_text_add(text, ", ");

@@ -52,16 +52,39 @@ static tn_status read_step(tn_plan_reader *reader, const Tenon__Plan__Step *mess
     return read_numbers(reader, message->n_operands, message->operands, &step->operands);
 }
 
+/* One scale; whether it is sound, the check of the program says. */
+static tn_status read_quantization(tn_plan_reader *reader, const Tenon__Plan__Quantization *message,
+                                   tn_program_value *value) {
+    tn_arena *arena = reader->contents.arena;
+    if (message->n_scale != 1 || message->n_zero_point > 1)
+        return tn_plan_reader_fail("a value has %zu scales and %zu zero points", message->n_scale,
+                                   message->n_zero_point);
+    tn_quantization *quantization = tn_arena_allocate(arena, 1, sizeof(*quantization));
+    float *scale = tn_arena_copy(arena, message->scale, sizeof(*scale));
+    int32_t *zero_point = tn_arena_allocate(arena, 1, sizeof(*zero_point));
+    if (!quantization || !scale || !zero_point) return tn_fail_memory("a value's scale");
+    if (message->n_zero_point == 1) zero_point[0] = message->zero_point[0];
+    *quantization = (tn_quantization){.size = sizeof(*quantization),
+                                      .count = 1,
+                                      .scale = scale,
+                                      .zero_point = message->n_zero_point ? zero_point : NULL};
+    value->quantization = quantization;
+    return TN_OK;
+}
+
 static tn_status read_values(tn_plan_reader *reader, const Tenon__Plan__Program *message,
                              tn_program *program) {
     program->values =
         tn_arena_allocate(reader->contents.arena, message->n_values, sizeof(*program->values));
     if (!program->values) return tn_fail_memory("a program");
     program->value_count = (uint32_t)message->n_values;
-    for (size_t v = 0; v < message->n_values; v++)
-        program->values[v] = (tn_program_value){.tensor = message->values[v]->tensor,
-                                                .format = message->values[v]->format,
-                                                .type = message->values[v]->type};
+    for (size_t v = 0; v < message->n_values; v++) {
+        const Tenon__Plan__ProgramValue *value = message->values[v];
+        program->values[v] = (tn_program_value){
+            .tensor = value->tensor, .format = value->format, .type = value->type};
+        if (value->quantization)
+            TN_TRY(read_quantization(reader, value->quantization, &program->values[v]));
+    }
     return TN_OK;
 }
 

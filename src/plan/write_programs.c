@@ -54,6 +54,8 @@ static tn_status write_values(tn_plan_writer *writer, const tn_program *program,
         written->tensor = writer->tensor_numbers[value->tensor];
         written->format = value->format;
         written->type = value->type;
+        if (value->quantization)
+            TN_TRY(tn_plan_write_quantization(writer, value->quantization, &written->quantization));
     }
     return TN_OK;
 }

@@ -4,8 +4,8 @@
 
 #include "base/status.h"
 
-static tn_status write_quantization(tn_plan_writer *writer, const tn_quantization *from,
-                                    Tenon__Plan__Quantization **out_message) {
+tn_status tn_plan_write_quantization(tn_plan_writer *writer, const tn_quantization *from,
+                                     Tenon__Plan__Quantization **out_message) {
     Tenon__Plan__Quantization *message = tn_arena_allocate(writer->arena, 1, sizeof(*message));
     if (!message) return tn_fail_memory("writing a plan");
     tenon__plan__quantization__init(message);
@@ -50,7 +50,7 @@ static tn_status write_tensor(tn_plan_writer *writer, const tn_graph_tensor *ten
         TN_TRY(tn_plan_writer_weight(writer, tensor->data, tensor->bytes, &message->offset));
     }
     if (!tensor->quantization) return TN_OK;
-    return write_quantization(writer, tensor->quantization, &message->quantization);
+    return tn_plan_write_quantization(writer, tensor->quantization, &message->quantization);
 }
 
 tn_status tn_plan_write_tensors(tn_plan_writer *writer) {

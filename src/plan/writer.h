@@ -50,6 +50,9 @@ tn_status tn_plan_writer_numbers(tn_plan_writer *writer, size_t count, const uin
 tn_status tn_plan_writer_weight(tn_plan_writer *writer, const void *data, size_t bytes,
                                 uint64_t *out_offset);
 
+/* Lends the scales. */
+tn_status tn_plan_write_quantization(tn_plan_writer *writer, const tn_quantization *from,
+                                     Tenon__Plan__Quantization **out_message);
 tn_status tn_plan_write_tensors(tn_plan_writer *writer);
 tn_status tn_plan_write_outputs(tn_plan_writer *writer);
 tn_status tn_plan_write_profiles(tn_plan_writer *writer);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define EVERY_TYPE ((1u << TN_TYPE_COUNT) - 2u)
+#define EVERY_TYPE TN_COMBINATION_EVERY
 
 typedef struct parser {
     tn_arena *arena;
@@ -34,6 +34,26 @@ static size_t word_length(const char *at, const char *stops) {
     return strcspn(at, stops);
 }
 
+/* Element types joined by '|', quantised ones among them; 0 when it is not well-formed. */
+static tn_type_set parse_types(const char *text, size_t length) {
+    tn_type_set all = 0;
+    for (size_t at = 0; at <= length;) {
+        const char *word = text + at, *bar = memchr(word, '|', length - at);
+        const size_t count = bar ? (size_t)(bar - word) : length - at;
+        tn_type_set set = 0;
+        if (count == 3 && memcmp(word, "qi8", 3) == 0)
+            set = TN_TYPE_BIT(TN_STORED_QI8);
+        else if (count == 3 && memcmp(word, "qu8", 3) == 0)
+            set = TN_TYPE_BIT(TN_STORED_QU8);
+        else
+            set = tn_type_set_parse(word, count);
+        if (!set) return 0;
+        all |= set;
+        at += count + 1;
+    }
+    return all;
+}
+
 static tn_status parse_port(parser *p, tn_combination_port *port) {
     skip_spaces(p);
     *port = (tn_combination_port){.format = TN_LINEAR};
@@ -41,7 +61,7 @@ static tn_status parse_port(parser *p, tn_combination_port *port) {
         port->types = EVERY_TYPE;
     } else {
         const size_t length = word_length(p->at, " :,?.-");
-        port->types = tn_type_set_parse(p->at, length);
+        port->types = parse_types(p->at, length);
         if (!port->types) return fail_at(p, "element types like f32, f32|f16 or *");
         p->at += length;
     }

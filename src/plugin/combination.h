@@ -6,6 +6,12 @@
 
 #include "tensor/shape.h"
 
+/* Types of ports as combinations name them: element types, and these two for 8-bit integers with
+ * scales, which stand for real numbers. Beyond all numbers of element types that there will be. */
+enum { TN_STORED_QI8 = 30, TN_STORED_QU8 = 31 };
+/* What '*' means: every element type, none of those two. */
+#define TN_COMBINATION_EVERY ((1u << TN_TYPE_COUNT) - 2u)
+
 typedef struct tn_combination_port {
     tn_type_set types;
     tn_format format;
@@ -18,7 +24,8 @@ typedef struct tn_combination {
 } tn_combination;
 /* Parses one; arrays in `arena`. TN_ERROR_PLUGIN with the column. */
 tn_status tn_combination_parse(tn_arena *arena, const char *text, tn_combination *out_combination);
-/* Whether it fits a node: `types[i]` TN_NONE for an absent port. */
+/* Whether it fits a node: `types[i]` TN_NONE for an absent port, TN_STORED_... for quantised
+ * reals. */
 bool tn_combination_matches(const tn_combination *combination, uint32_t input_count,
                             const tn_type *input_types, uint32_t output_count,
                             const tn_type *output_types);

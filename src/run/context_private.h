@@ -119,6 +119,9 @@ tn_status tn_reshape_gather(tn_context *context);
 /* A value's descriptor at the inferred shapes, without data. */
 tn_status tn_context_describe(const tn_context *context, uint32_t value,
                               tn_tensor_storage *out_storage);
+/* Makes a value's descriptor that of a port of which only the shape is read: no data, the network's
+ * own type. */
+void tn_context_hide(const tn_context *context, uint32_t value, tn_tensor *tensor);
 /* Whether what a step fuses fits the inferred shapes: TN_ERROR_SHAPE. */
 tn_status tn_context_check_fusion(const tn_context *context, uint32_t step);
 

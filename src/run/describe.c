@@ -15,14 +15,23 @@ tn_status tn_context_describe(const tn_context *context, uint32_t value,
     const tn_type type = inferred->storage.tensor.type;
     if (!inferred->is_known)
         return tn_fail(TN_ERROR_INTERNAL, "tensor '%s' has no shape", tensor->name);
-    if (item->type != TN_NONE && item->type != type)
+    if (!tn_program_value_fits(item, type))
         return tn_fail(TN_ERROR_TYPE,
                        "tensor '%s' has elements of type %s; the plan was built for %s",
                        tensor->name, tn_type_name(type), tn_type_name(item->type));
-    TN_TRY(tn_tensor_init(out_storage, type, item->format, &inferred->storage.shape));
+    TN_TRY(tn_tensor_init(out_storage, item->type == TN_NONE ? type : item->type, item->format,
+                          &inferred->storage.shape));
     out_storage->tensor.name = tensor->name;
-    out_storage->tensor.quantization = tensor->quantization;
+    out_storage->tensor.quantization =
+        item->quantization ? item->quantization : tensor->quantization;
     return TN_OK;
+}
+
+void tn_context_hide(const tn_context *context, uint32_t value, tn_tensor *tensor) {
+    const tn_tensor_id id = context->engine->program->values[value].tensor;
+    tensor->data = NULL;
+    tensor->type = context->inference.tensors[id].storage.tensor.type;
+    tensor->quantization = context->engine->graph->tensors[id].quantization;
 }
 
 static const tn_shape *shape_of(const tn_context *context, tn_tensor_id tensor) {

@@ -127,7 +127,7 @@ static void hide_data(tn_context *context, const tn_program_step *step) {
         const tn_port *port = tn_graph_input_port(op, i);
         if (!dynamic->step_inputs[i] || !port || !(port->flags & TN_PORT_SHAPE_ONLY)) continue;
         dynamic->hidden[i] = *dynamic->step_inputs[i];
-        dynamic->hidden[i].data = NULL;
+        tn_context_hide(context, step->inputs[i], &dynamic->hidden[i]);
         dynamic->step_inputs[i] = &dynamic->hidden[i];
     }
 }

@@ -22,12 +22,15 @@ static tn_status describe(const tn_engine_loading *loading, uint32_t value, int 
     if (!known->is_known) return TN_OK;
     tn_tensor_storage *storage = tn_arena_allocate(loading->arena, 1, sizeof(*storage));
     if (!storage) return tn_fail_memory("a tensor's description");
-    TN_TRY(
-        tn_tensor_init(storage, known->storage.tensor.type, item->format, &known->storage.shape));
+    const tn_type own = known->storage.tensor.type;
+    const bool is_own = port_flags & TN_PORT_SHAPE_ONLY || item->type == TN_NONE;
+    TN_TRY(tn_tensor_init(storage, is_own ? own : item->type, item->format, &known->storage.shape));
     storage->tensor.name = tensor->name;
-    storage->tensor.quantization = tensor->quantization;
+    storage->tensor.quantization =
+        item->quantization && !is_own ? item->quantization : tensor->quantization;
     const bool is_shown = tensor->is_constant || (port_flags & TN_PORT_VALUE_NEEDED);
-    if (is_shown && !(port_flags & TN_PORT_SHAPE_ONLY) && item->format == TN_LINEAR)
+    if (is_shown && !(port_flags & TN_PORT_SHAPE_ONLY) && item->format == TN_LINEAR &&
+        storage->tensor.type == own)
         storage->tensor.data = known->storage.tensor.data;
     *out_tensor = &storage->tensor;
     return TN_OK;

@@ -44,35 +44,66 @@ static bool are_all_linear(const tn_engine_loading *loading, const tn_program_st
     return true;
 }
 
+/* Stored in the type that the network gives it. */
+static bool is_own(const tn_engine_loading *loading, uint32_t value) {
+    const tn_program_value *item = value_of(loading, value);
+    const tn_tensor *known = loading->linear[item->tensor];
+    return !item->quantization && (!known || item->type == known->type);
+}
+
+static bool are_all_own(const tn_engine_loading *loading, const tn_program_step *step) {
+    for (uint32_t i = 0; i < step->input_count; i++)
+        if (step->inputs[i] != TN_NO_VALUE && !is_own(loading, step->inputs[i]) &&
+            !(input_flags(loading, step, i) & TN_PORT_SHAPE_ONLY))
+            return false;
+    for (uint32_t i = 0; i < step->output_count; i++)
+        if (step->outputs[i] != TN_NO_VALUE && !is_own(loading, step->outputs[i])) return false;
+    return true;
+}
+
 /* ----------------------------------------------------------------------------------------------
  * kernels */
 
-static bool formats_match(const tn_engine_loading *loading, const tn_program_step *step,
-                          const tn_combination *combination) {
+/* A lower type is for ports that name it, and for shapes that are known before a run. */
+static bool type_matches(const tn_engine_loading *loading, const tn_program_step *step,
+                         uint32_t value, const tn_combination_port *port) {
+    return is_own(loading, value) ||
+           (port->types != TN_COMBINATION_EVERY && tn_engine_step_is_shaped(loading, step));
+}
+
+static bool storages_match(const tn_engine_loading *loading, const tn_program_step *step,
+                           const tn_combination *combination) {
     for (uint32_t i = 0; i < step->input_count; i++) {
         const tn_combination_port *port = tn_combination_input(combination, i);
         const uint32_t flags = input_flags(loading, step, i);
         if (step->inputs[i] == TN_NO_VALUE || (flags & TN_PORT_SHAPE_ONLY)) continue;
         const tn_format format = value_of(loading, step->inputs[i])->format;
         if (!port || format != port->format ||
-            (format != TN_LINEAR && (flags & TN_PORT_VALUE_NEEDED)))
+            !type_matches(loading, step, step->inputs[i], port) ||
+            ((format != TN_LINEAR || !is_own(loading, step->inputs[i])) &&
+             (flags & TN_PORT_VALUE_NEEDED)))
             return false;
     }
     for (uint32_t i = 0; i < step->output_count; i++) {
         const tn_combination_port *port = tn_combination_output(combination, i);
         if (step->outputs[i] != TN_NO_VALUE &&
-            (!port || value_of(loading, step->outputs[i])->format != port->format))
+            (!port || value_of(loading, step->outputs[i])->format != port->format ||
+             !type_matches(loading, step, step->outputs[i], port)))
             return false;
     }
     return true;
 }
 
-/* Types of values, TN_NONE for absent ones; false when one is not known. */
-static bool read_types(const tn_engine_loading *loading, const uint32_t *values, uint32_t count,
-                       tn_type *types) {
+/* Types of values, TN_NONE for absent ones; false when one is not known. Where only the shape is
+ * read, the network's own. `op` is null for outputs. */
+static bool read_types(const tn_engine_loading *loading, const tn_operator *op,
+                       const uint32_t *values, uint32_t count, tn_type *types) {
     for (uint32_t i = 0; i < count; i++) {
         if (values[i] == TN_NO_VALUE) continue;
-        types[i] = value_of(loading, values[i])->type;
+        const tn_port *port = op ? tn_graph_input_port(op, i) : NULL;
+        const tn_tensor *known = loading->linear[value_of(loading, values[i])->tensor];
+        types[i] = tn_program_value_port_type(value_of(loading, values[i]));
+        if (known && port && (port->flags & TN_PORT_SHAPE_ONLY)) types[i] = known->type;
         if (types[i] == TN_NONE) return false;
     }
     return true;
@@ -83,14 +114,14 @@ static tn_status check_combination(tn_engine_loading *loading, const tn_program_
     tn_type *inputs = tn_arena_allocate(loading->arena, step->input_count + 1u, sizeof(*inputs));
     tn_type *outputs = tn_arena_allocate(loading->arena, step->output_count + 1u, sizeof(*outputs));
     if (!inputs || !outputs) return tn_fail_memory("a node's types");
-    if (!read_types(loading, step->inputs, step->input_count, inputs) ||
-        !read_types(loading, step->outputs, step->output_count, outputs))
+    const tn_operator *op = loading->engine->graph->nodes[step->node].entry->op;
+    if (!read_types(loading, op, step->inputs, step->input_count, inputs) ||
+        !read_types(loading, NULL, step->outputs, step->output_count, outputs))
         return fail_step(loading, step, "gives it types that are not known");
-    if (entry->combination_count == 0 && are_all_linear(loading, step)) return TN_OK;
     for (uint32_t c = 0; c < entry->combination_count; c++) {
         if (tn_combination_matches(&entry->combinations[c], step->input_count, inputs,
                                    step->output_count, outputs) &&
-            formats_match(loading, step, &entry->combinations[c]))
+            storages_match(loading, step, &entry->combinations[c]))
             return TN_OK;
     }
     return fail_step(loading, step, "gives it types or formats that it does not take");
@@ -111,8 +142,10 @@ static tn_status check_epilogue(const tn_engine_loading *loading, const tn_progr
     const tn_program_value *operand = value_of(loading, step->operands[epilogue->operand]);
     const tn_program_value *output = value_of(loading, step->outputs[0]);
     const bool is_sound = epilogue->kind == TN_EPILOGUE_ADD
-                              ? operand->format == output->format && operand->type == output->type
-                              : operand->format == TN_LINEAR &&
+                              ? operand->format == output->format &&
+                                    operand->type == output->type &&
+                                    !operand->quantization == !output->quantization
+                              : operand->format == TN_LINEAR && !operand->quantization &&
                                     loading->engine->graph->tensors[operand->tensor].is_constant;
     return is_sound ? TN_OK : fail_step(loading, step, "fuses an operand that does not fit");
 }
@@ -182,21 +215,34 @@ static tn_status check_kernel(tn_engine_loading *loading, const tn_program_step 
 static tn_status check_plain(const tn_engine_loading *loading, const tn_program_step *step) {
     if (!are_all_linear(loading, step))
         return fail_step(loading, step, "has formats that only kernels can have");
+    if (step->kind != TN_STEP_VIEW && !are_all_own(loading, step))
+        return fail_step(loading, step, "has types that only kernels can have");
     if (step->is_host && !loading->engine->plan.is_host_node[step->node])
         return fail_step(loading, step, "leaves to the reshape what belongs to the run");
     if (step->is_in_place) return fail_step(loading, step, "overwrites an input");
     return TN_OK;
 }
 
-/* Where a type is known already, a value has it. */
+/* Where a type is known already, a value has it, or a lower one that may stand for it. */
 static bool has_types(const tn_engine_loading *loading, const uint32_t *values, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         if (values[i] == TN_NO_VALUE) continue;
         const tn_program_value *value = value_of(loading, values[i]);
         const tn_tensor *known = loading->linear[value->tensor];
-        if (known && value->type != known->type) return false;
+        if (known && !tn_program_value_fits(value, known->type)) return false;
     }
     return true;
+}
+
+tn_status tn_engine_check_ports(const tn_engine_loading *loading) {
+    const tn_engine *engine = loading->engine;
+    for (size_t i = 0; i < engine->graph->input_count; i++)
+        if (!is_own(loading, engine->program->input_values[i]))
+            return tn_fail(TN_ERROR_FORMAT, "the stored program has a wrong type at input %zu", i);
+    for (size_t i = 0; i < engine->graph->output_count; i++)
+        if (!is_own(loading, engine->program->output_values[i]))
+            return tn_fail(TN_ERROR_FORMAT, "the stored program has a wrong type at output %zu", i);
+    return TN_OK;
 }
 
 tn_status tn_engine_check_step(tn_engine_loading *loading, const tn_program_step *step,

@@ -68,6 +68,9 @@ bool tn_engine_step_is_shaped(const tn_engine_loading *loading, const tn_program
 tn_status tn_engine_check_step(tn_engine_loading *loading, const tn_program_step *step,
                                const tn_kernel_entry *entry);
 
+/* Checks that the network's inputs and outputs are in its own types. TN_ERROR_FORMAT. */
+tn_status tn_engine_check_ports(const tn_engine_loading *loading);
+
 /* Finds the program and the kernels of its steps. */
 tn_status tn_engine_choose_program(tn_engine_loading *loading, uint32_t threads);
 /* Prepares the kernels of all steps. What was prepared, and the kernels' libraries, are given back

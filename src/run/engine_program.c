@@ -9,6 +9,8 @@
 #include "device/cpu/cpu.h"
 #include "run/engine_private.h"
 
+#include <tenon/builder.h>
+
 #include <string.h>
 
 static void release_kernels(tn_engine *engine) {
@@ -38,6 +40,7 @@ static tn_status take_kernels(tn_engine_loading *loading) {
     engine->steps =
         tn_arena_allocate(engine->arena, engine->program->step_count + 1u, sizeof(*engine->steps));
     if (!engine->steps) return tn_fail_memory("an engine");
+    TN_TRY(tn_engine_check_ports(loading));
     for (uint32_t i = 0; i < engine->program->step_count; i++) {
         tn_engine_step *step = &engine->steps[i];
         step->step = &engine->program->steps[i];
@@ -81,16 +84,42 @@ static tn_status find_stored(tn_engine_loading *loading, uint32_t threads) {
     return TN_OK;
 }
 
+/* What the stored programs say of precision and scales, for a lowering of the same graph. */
+static tn_status read_storages(const tn_engine_loading *loading, tn_lower_options *options) {
+    const tn_plan_contents *contents = &loading->engine->contents;
+    float *scales = tn_arena_allocate(loading->arena, loading->engine->graph->tensor_count + 1,
+                                      sizeof(*scales));
+    if (!scales) return tn_fail_memory("an engine");
+    options->scales = scales;
+    for (uint32_t p = contents->program_count; p-- > 0;) {
+        for (uint32_t v = 0; v < contents->programs[p]->value_count; v++) {
+            const tn_program_value *value = &contents->programs[p]->values[v];
+            const tn_tensor *known = loading->linear[value->tensor];
+            const bool is_float = known && known->type == TN_F32;
+            if (is_float && value->quantization) {
+                options->precision = TN_PRECISION_I8;
+                scales[value->tensor] = value->quantization->scale[0];
+            } else if (is_float && options->precision == TN_PRECISION_F32) {
+                options->precision = value->type == TN_F16    ? TN_PRECISION_F16
+                                     : value->type == TN_BF16 ? TN_PRECISION_BF16
+                                                              : TN_PRECISION_F32;
+            }
+        }
+    }
+    return TN_OK;
+}
+
 static tn_status lower_again(tn_engine_loading *loading, uint32_t threads) {
     tn_engine *engine = loading->engine;
     tn_program *program = tn_arena_allocate(engine->arena, 1, sizeof(*program));
     if (!program) return tn_fail_memory("a program");
     TN_TRY(tn_runtime_load_companions(engine->runtime));
     tn_cpu_pool_init(&engine->pool, threads);
-    const tn_lower_options options = {.threads = threads,
-                                      .no_timing = true,
-                                      .forced = tn_runtime_forced_kernels(engine->runtime),
-                                      .pool = &engine->pool};
+    tn_lower_options options = {.threads = threads,
+                                .no_timing = true,
+                                .forced = tn_runtime_forced_kernels(engine->runtime),
+                                .pool = &engine->pool};
+    TN_TRY(read_storages(loading, &options));
     TN_TRY(tn_lower(engine->graph, &loading->shapes.plan, loading->shapes.points, &options,
                     engine->arena, program));
     engine->program = program;

@@ -70,7 +70,8 @@ static tn_tensor *value_tensor(tn_shape_state *state, uint32_t value) {
     return value == TN_NO_VALUE ? NULL : &state->tensors[value].tensor;
 }
 
-/* A port of which only the shape is read gets a descriptor without data. */
+/* A port of which only the shape is read gets a descriptor without data, in the tensor's own type.
+ */
 static tn_status hide_data(const tn_context *context, tn_shape_state *state,
                            const tn_program_step *step, const tn_tensor **inputs) {
     if (step->kind != TN_STEP_KERNEL) return TN_OK;
@@ -80,7 +81,7 @@ static tn_status hide_data(const tn_context *context, tn_shape_state *state,
         if (!inputs[i] || !port || !(port->flags & TN_PORT_SHAPE_ONLY)) continue;
         tn_tensor *copy = tn_arena_copy(state->arena, inputs[i], sizeof(*copy));
         if (!copy) return tn_fail_memory("a set of shapes");
-        copy->data = NULL;
+        tn_context_hide(context, step->inputs[i], copy);
         inputs[i] = copy;
     }
     return TN_OK;

@@ -10,9 +10,10 @@
 static tn_status fail_item(const tn_walk_item *item, tn_status status) {
     tn_call *call = item->call;
     if (item->run == tn_walk_reformat)
-        return tn_error_at(status, "conversion of tensor '%s' from format %s to %s",
-                           call->inputs[0]->name, tn_format_name(call->inputs[0]->format),
-                           tn_format_name(call->outputs[0]->format));
+        return tn_error_at(
+            status, "conversion of tensor '%s' from %s:%s to %s:%s", call->inputs[0]->name,
+            tn_type_name(call->inputs[0]->type), tn_format_name(call->inputs[0]->format),
+            tn_type_name(call->outputs[0]->type), tn_format_name(call->outputs[0]->format));
     tn_call_scope *scope = call->host_private;
     status = tn_call_failed(call, status, scope->kernel ? "run" : "the reference");
     scope->failed = TN_OK;

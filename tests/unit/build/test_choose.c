@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The choice for a whole graph against brute force: random graphs of up to 8 nodes with made-up
- * costs, several formats, chains and branches.
+ * costs, several storages, chains and branches.
  */
 #include "base/status.h"
 #include "build/choose.h"
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { NODES = 8, CANDIDATES = 8, FORMATS = 3, USES = 3 };
+enum { NODES = 8, CANDIDATES = 8, STORAGES = 3, USES = 3 };
 
 /* A random problem. Node n writes tensor n + 1; tensor 0 is the graph's input. */
 typedef struct random_problem {
@@ -24,7 +24,7 @@ typedef struct random_problem {
     uint32_t chains[NODES][2];
     tn_choose_use inputs[NODES][CANDIDATES][USES], outputs[NODES][CANDIDATES][1];
     tn_choose_tensor tensors[NODES + 1];
-    double reformat[(NODES + 1) * FORMATS * FORMATS];
+    double reformat[(NODES + 1) * STORAGES * STORAGES];
     uint32_t reads[NODES][2], read_counts[NODES], use_counts[NODES + 1];
 } random_problem;
 
@@ -62,7 +62,7 @@ static uint32_t find_chain(random_problem *random, uint32_t nodes, uint32_t n) {
 static void draw_candidate(random_problem *random, uint32_t n, uint32_t c, uint32_t length,
                            uint32_t *seed) {
     tn_choose_candidate *candidate = &random->candidates[n][c];
-    uint32_t in = draw(seed, FORMATS), out = draw(seed, 3) == 0 ? draw(seed, FORMATS) : in;
+    uint32_t in = draw(seed, STORAGES), out = draw(seed, 3) == 0 ? draw(seed, STORAGES) : in;
     uint32_t count = 0, last = n + length;
     for (uint32_t i = 0; i < random->read_counts[n]; i++)
         random->inputs[n][c][count++] = (tn_choose_use){random->reads[n][i], in};
@@ -96,15 +96,15 @@ static void draw_problem(random_problem *random, uint32_t nodes, uint32_t candid
     for (uint32_t t = 0; t <= nodes; t++) {
         random->tensors[t] = (tn_choose_tensor){TN_CHOOSE_NONE, TN_CHOOSE_NONE};
         uint32_t base = 1 + draw(seed, 60);
-        for (uint32_t f = 0; f < FORMATS * FORMATS; f++)
-            random->reformat[t * FORMATS * FORMATS + f] = base + draw(seed, 10);
+        for (uint32_t f = 0; f < STORAGES * STORAGES; f++)
+            random->reformat[t * STORAGES * STORAGES + f] = base + draw(seed, 10);
     }
     random->tensors[0].given = 0;
     for (uint32_t t = 1; t <= nodes; t++)
         if (random->use_counts[t] == 0) random->tensors[t].wanted = 0;
     random->problem = (tn_choose_problem){.node_count = nodes,
                                           .tensor_count = nodes + 1,
-                                          .format_count = FORMATS,
+                                          .storage_count = STORAGES,
                                           .nodes = random->nodes,
                                           .tensors = random->tensors,
                                           .reformat = random->reformat};
@@ -211,8 +211,8 @@ static void test_same_problem_gives_same_choice(void **state) {
     }
 }
 
-/* Ten fast kernels in format 1 are worth one conversion at each end, though no single one is. */
-static void test_a_whole_chain_changes_its_format(void **state) {
+/* Ten fast kernels in storage 1 are worth one conversion at each end, though no single one is. */
+static void test_a_whole_chain_changes_its_storage(void **state) {
     (void)state;
     enum { LENGTH = 40 };
     static tn_choose_candidate candidates[LENGTH][2];
@@ -270,7 +270,7 @@ int main(void) {
         cmocka_unit_test(test_small_graphs_are_chosen_as_brute_force_would),
         cmocka_unit_test(test_local_search_alone_is_within_5_percent),
         cmocka_unit_test(test_same_problem_gives_same_choice),
-        cmocka_unit_test(test_a_whole_chain_changes_its_format),
+        cmocka_unit_test(test_a_whole_chain_changes_its_storage),
         cmocka_unit_test(test_a_reformat_is_paid_once_for_all_readers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

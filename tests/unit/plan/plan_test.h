@@ -219,7 +219,8 @@ static inline tn_program *plan_program(const tn_graph *graph, tn_arena *arena) {
         const tn_graph_tensor *tensor = &graph->tensors[t];
         if (tensor->use_count == 0 && !tensor->is_input && tensor->producer == TN_NO_NODE) continue;
         values[t] = program->value_count;
-        program->values[program->value_count++] = (tn_program_value){t, TN_LINEAR, tensor->type};
+        program->values[program->value_count++] =
+            (tn_program_value){.tensor = t, .format = TN_LINEAR, .type = tensor->type};
     }
     program->steps = tn_arena_allocate(arena, graph->node_count, sizeof(*program->steps));
     for (uint32_t n = 0; n < graph->node_count; n++) {
