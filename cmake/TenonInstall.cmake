@@ -19,6 +19,7 @@ endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tenon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tenon)
+export(EXPORT tenonTargets NAMESPACE tenon:: FILE ${CMAKE_BINARY_DIR}/tenonTargets.cmake) # the build folder is a package too
 install(EXPORT tenonTargets NAMESPACE tenon:: DESTINATION ${config_dir})
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake
     "include(\"\${CMAKE_CURRENT_LIST_DIR}/tenonTargets.cmake\")\n")

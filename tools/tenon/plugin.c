@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tenon plugin: list and show what is registered. */
+/* tenon plugin: list and show what is registered; its other verbs have files of their own. */
+#include "plugin_command.h"
 #include "session.h"
 
 #include <stdlib.h>
@@ -9,6 +10,8 @@ static const char help[] =
     "usage: tenon plugin list [--plugin LIB.so ...]           libraries, operators and kernels\n"
     "       tenon plugin show [DOMAIN::]NAME [--plugin LIB.so ...]   one operator: fields, ports, "
     "versions, kernels\n"
+    "       tenon plugin new NAME ...      the project of a layer (tenon plugin new -h)\n"
+    "       tenon plugin build DIR ...     compiles it (tenon plugin build -h)\n"
     "example: tenon plugin show Conv\n";
 
 static bool print_library(void *user, const tn_library_info *library) {
@@ -119,6 +122,8 @@ static int show(tn_runtime *runtime, const char *name) {
 
 int command_plugin(int argc, char **argv) {
     cli_options options;
+    if (argc > 1 && strcmp(argv[1], "new") == 0) return plugin_new(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "build") == 0) return plugin_build(argc - 1, argv + 1);
     int code = cli_options_read(argc, argv, "pPv", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
@@ -128,8 +133,8 @@ int command_plugin(int argc, char **argv) {
         const char *verb = options.arguments[0];
         const bool is_list = strcmp(verb, "list") == 0 && options.argument_count == 1;
         const bool is_show = strcmp(verb, "show") == 0 && options.argument_count == 2;
-        static const char *const later[] = {"new", "build", "check", "bench"};
-        for (size_t i = 0; i < 4; i++)
+        static const char *const later[] = {"check", "bench"};
+        for (size_t i = 0; i < 2; i++)
             code = strcmp(verb, later[i]) == 0
                        ? cli_unsupported("plugin %s is not in this version", verb)
                        : code;

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The author's tools, from the installed program: a layer of every kind is made, compiled and run, and what is wrong is told.
+
+Usage: check_plugin_tools.py TENON, the installed program.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+FIELDS = ("low:f32=0, high:f32=6, count:i64, mode:enum(slow|fast)=fast, on:bool=true, label:string, "
+          "axes:i64s[2], factors:f32s=[0.5,2], names:strings, to:type=f16, table:tensor, exact:f64=1e-3, small:i32=3")
+
+
+class Checks:
+    def __init__(self, tenon, folder):
+        self.tenon, self.folder = tenon, folder
+        self.passed, self.failed = 0, 0
+        self.environment = {**os.environ, "LC_ALL": "C"}
+
+    def say(self, good, text):
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        print("PASS" if good else "FAIL", text, flush=True)
+        return good
+
+    def run(self, *arguments, where=""):
+        return subprocess.run([self.tenon, *arguments], cwd=os.path.join(self.folder, where), env=self.environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+
+    def expect(self, title, arguments, code, *words, where=""):
+        done = self.run(*arguments, where=where)
+        said = done.stdout + done.stderr
+        missing = [word for word in words if word not in said]
+        return self.say(done.returncode == code and not missing,
+                        f"{title}" + ("" if done.returncode == code and not missing else
+                                      f": exit {done.returncode}, missing {missing}: {said[:400]}"))
+
+    def path(self, *parts):
+        return os.path.join(self.folder, *parts)
+
+
+def make_each_kind(checks):
+    kinds = ["elementwise", "reduction", "pooling", "resize", "two-outputs", "sized-by-run"]
+    for kind in kinds:
+        name = "my_" + kind.replace("-", "_")
+        library = f"build/lib{name}.so"
+        checks.expect(f"new --like {kind}", ["plugin", "new", name, "--like", kind], 0, f"{name}/{name}.c")
+        checks.expect(f"build {name}", ["plugin", "build", "."], 0, "built into", where=name)
+        checks.expect(f"run {name}.onnx", ["bench", f"{name}.onnx", "--plugin", library, "--seconds", "0"], 0, "runs=1",
+                      where=name)
+        lines = sum(1 for _ in open(checks.path(name, name + ".c"), encoding="utf-8"))
+        checks.say(lines <= 115, f"{name}.c is small ({lines} lines)")
+
+
+def make_with_fields(checks):
+    checks.expect("new with every type of field", ["plugin", "new", "many_fields", "--fields", FIELDS, "--inputs", "a, b, c",
+                                                   "--outputs", "sum:like(b)", "--domain", "my.layers"], 0)
+    checks.expect("its build", ["plugin", "build", "many_fields"], 0)
+    checks.expect("its network", ["bench", "many_fields.onnx", "--plugin", "build/libmany_fields.so", "--seconds", "0"], 0,
+                  where="many_fields")
+    checks.expect("its table", ["plugin", "show", "my.layers::ManyFields", "--plugin", "build/libmany_fields.so"], 0,
+                  "slow|fast", "1e-3", "[0.5,2]", where="many_fields")
+
+
+def build_only_what_changed(checks):
+    source = checks.path("my_elementwise", "my_elementwise.c")
+    start = time.time()
+    checks.expect("a second build compiles nothing", ["plugin", "build", "my_elementwise"], 0, "no work to do")
+    checks.say(time.time() - start < 5, "and is quick")
+    checks.expect("--rebuild compiles", ["plugin", "build", "my_elementwise", "--rebuild"], 0, "Building C object")
+    text = open(source, encoding="utf-8").read()
+    line = text[:text.index("static tn_status infer")].count("\n") + 2
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(text.replace("const tn_tensor *first = call->inputs[0];", "const tn_tensor *first = call->inputz[0];", 1))
+    done = checks.run("plugin", "build", "my_elementwise")
+    said = done.stdout + done.stderr
+    checks.say(done.returncode == 1 and re.search(rf"my_elementwise\.c:{line}:\d+: error", said) is not None,
+               "the compiler's error comes with file and line")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(text)
+    checks.expect("mended, it builds", ["plugin", "build", "my_elementwise"], 0)
+
+
+def refuse(checks):
+    cases = [
+        (["no-name"], 2, "not a name like soft_clip"),
+        (["Upper"], 2, "not a name like soft_clip"),
+        ([], 2, "takes one name"),
+        (["x1", "--like", "pool"], 2, "pooling"),
+        (["x1", "--fields", "low:f33"], 2, "a type: bool"),
+        (["x1", "--fields", "low"], 2, "NAME:TYPE"),
+        (["x1", "--fields", "low:f32, low:i64"], 2, "twice"),
+        (["x1", "--fields", "mode:enum"], 2, "choices"),
+        (["x1", "--fields", 'label:string="quoted"'], 2, "without quotes"),
+        (["x1", "--inputs", "a b"], 2, "list of"),
+        (["x1", "--outputs", "y:like(q)"], 2, "like(INPUT)"),
+        (["x1", "--outputs", "y,z"], 2, "has 1"),
+        (["x1", "--inputs", "a", "--outputs", "a"], 2, "an input and an output"),
+        (["x1", "--like", "resize", "--inputs", "x"], 2, "has 2"),
+        (["x1", "--devices", "tpu"], 2, "cpu,cuda"),
+        (["x1", "--domain", "a::b"], 2, "not a domain"),
+        (["x1", "--fieldz", "a:f32"], 2, "unknown option"),
+        (["x1", "--fields"], 2, "needs a value"),
+        (["my_elementwise"], 1, "is there already"),
+    ]
+    for arguments, code, word in cases:
+        checks.expect(f"new {' '.join(arguments)}", ["plugin", "new", *arguments], code, word)
+    checks.expect("build of no folder", ["plugin", "build", "nowhere"], 1, "nowhere/CMakeLists.txt")
+    checks.expect("build of two", ["plugin", "build", "a", "b"], 2, "one folder")
+    left = sorted(name for name in os.listdir(checks.folder) if name.startswith((".", "x1")))
+    checks.say(not left, f"nothing is left behind {left or ''}")
+
+
+def main():
+    folder = tempfile.mkdtemp(prefix="tenon-plugin-tools.")
+    checks = Checks(os.path.abspath(sys.argv[1]), folder)
+    try:
+        make_each_kind(checks)
+        make_with_fields(checks)
+        build_only_what_changed(checks)
+        refuse(checks)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"{checks.passed} passed, {checks.failed} failed")
+    return 1 if checks.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verbs of `tenon plugin`, one file each. argv[0] is the verb. */
+#ifndef TENON_PLUGIN_COMMAND_H
+#define TENON_PLUGIN_COMMAND_H
+
+int plugin_new(int argc, char **argv);
+int plugin_build(int argc, char **argv);
+
+#endif
