@@ -1,16 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conv by oneDNN: two spatial axes, constant weights in the layout that the implementation likes, a
- * residual and an activation done while storing. Tactics: direct, and Winograd where there is one.
- * Weights are laid out in prepare; a primitive is made for the shapes of a context's reshape.
+ * Conv and ConvTranspose by oneDNN: two spatial axes, constant weights in the layout that the
+ * implementation likes, a residual and an activation done while storing. Tactics of Conv: direct,
+ * and Winograd where there is one. Weights are laid out in prepare; a primitive is made for the
+ * shapes of a context's reshape. One body; a kernel's `user` points at what tells them apart.
  */
 #include "conv/conv.h"
+#include "conv_transpose/conv_transpose.h"
 #include "onednn/dnnl.h"
 
 #include <string.h>
 
+/* Both have these inputs. */
+enum { X = 0, W = 1, B = 2 };
+
+typedef struct conv_kind {
+    tn_status (*read_window)(tn_call *call, tn_window *out_window);
+    int64_t (*group_of)(const void *params);
+    bool is_transposed; /* W is channels, filters of a group, kernel; else filters, channels of a
+                           group, kernel. oneDNN wants the filters first either way */
+    dnnl_format_tag_t tag, grouped_tag; /* of W as it lies, in oneDNN's order of axes */
+} conv_kind;
+
+static int64_t conv_group(const void *params) {
+    return ((const tn_conv_params *)params)->group;
+}
+static int64_t conv_transpose_group(const void *params) {
+    return ((const tn_conv_transpose_params *)params)->group;
+}
+
+static const conv_kind conv = {tn_conv_window, conv_group, false, dnnl_abcd, dnnl_abcde};
+static const conv_kind conv_transpose = {tn_conv_transpose_window, conv_transpose_group, true,
+                                         dnnl_bacd, dnnl_acbde};
+
 typedef struct conv_state {
-    dnnl_memory_desc_t weights;
+    tn_dnnl_layout weights;
     const void *packed;
 } conv_state;
 
@@ -22,155 +46,115 @@ typedef struct conv_context {
 /* ----------------------------------------------------------------------------------------------
  * descriptors */
 
-static bool post_op_of(const tn_epilogue *step, dnnl_alg_kind_t *out_kind, float *out_alpha,
-                       float *out_beta) {
-    *out_alpha = step->alpha;
-    *out_beta = step->beta;
-    switch (step->activation) {
-    case TN_ACTIVATION_RELU:
-        *out_kind = dnnl_eltwise_relu;
-        *out_alpha = 0;
-        return true;
-    case TN_ACTIVATION_LEAKY_RELU:
-        *out_kind = dnnl_eltwise_relu;
-        return true;
-    case TN_ACTIVATION_CLIP:
-        *out_kind = dnnl_eltwise_clip_v2;
-        return true;
-    case TN_ACTIVATION_SIGMOID:
-        *out_kind = dnnl_eltwise_logistic;
-        return true;
-    case TN_ACTIVATION_TANH:
-        *out_kind = dnnl_eltwise_tanh;
-        return true;
-    case TN_ACTIVATION_GELU_ERF:
-        *out_kind = dnnl_eltwise_gelu_erf;
-        return true;
-    case TN_ACTIVATION_ELU:
-        *out_kind = dnnl_eltwise_elu;
-        return true;
-    default:
-        return false;
+static bool has_bias(const tn_call *call) {
+    return call->input_count > B && call->inputs[B];
+}
+
+/* The weights in oneDNN's order of axes: filters, channels of a group, height, width; with groups,
+ * an axis for them before. */
+static bool describe_weights(const tn_call *call, bool is_plain, tn_dnnl_layout *layout) {
+    const conv_kind *kind = call->user;
+    const int64_t *shape = call->inputs[W]->shape, groups = kind->group_of(call->params);
+    const int64_t filters = kind->is_transposed ? shape[1] : shape[0] / groups;
+    const int64_t channels = kind->is_transposed ? shape[0] / groups : shape[1];
+    const int64_t axes[] = {groups, filters, channels, shape[2], shape[3]};
+    const bool is_grouped = groups != 1;
+    dnnl_format_tag_t tag = is_grouped ? kind->grouped_tag : kind->tag;
+    return tn_dnnl_layout_make(layout, is_grouped ? 5 : 4, is_grouped ? axes : axes + 1,
+                               is_plain ? tag : dnnl_format_tag_any);
+}
+
+static void fill_window(const conv_kind *kind, const tn_window *window, tn_dnnl_window *out) {
+    for (uint32_t i = 0; i < 2; i++) {
+        /* The side that windows are counted on, and the one that they look at. */
+        const int64_t count = kind->is_transposed ? window->input[i] : window->output[i];
+        const int64_t seen = kind->is_transposed ? window->output[i] : window->input[i];
+        out->kernel[i] = window->kernel[i];
+        out->strides[i] = window->stride[i];
+        out->dilations[i] = window->dilation[i] - 1;
+        out->begin[i] = window->pad_begin[i];
+        out->end[i] = (count - 1) * window->stride[i] + tn_window_extent(window, i) - seen -
+                      window->pad_begin[i];
     }
 }
 
-/* Attributes with the chain: at most one residual, then at most one activation. */
-static tn_status make_attributes(tn_call *call, dnnl_primitive_attr_t *out_attributes) {
-    dnnl_post_ops_t post_ops = NULL;
-    dnnl_primitive_attr_t attributes = NULL;
-    dnnl_status_t status = dnnl_primitive_attr_create(&attributes);
-    if (status == dnnl_success)
-        status = dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user);
-    if (status == dnnl_success) status = dnnl_post_ops_create(&post_ops);
-    for (uint32_t i = 0; status == dnnl_success && i < call->epilogue_count; i++) {
-        const tn_epilogue *step = call->epilogues[i];
-        dnnl_alg_kind_t kind;
-        dnnl_memory_desc_t operand;
-        float alpha, beta;
-        if (step->kind == TN_EPILOGUE_ADD && i == 0 &&
-            tn_dnnl_describe(call->operands[step->operand], &operand))
-            status = dnnl_post_ops_append_binary(post_ops, dnnl_binary_add, &operand);
-        else if (step->kind == TN_EPILOGUE_ACTIVATION && i + 1 == call->epilogue_count &&
-                 post_op_of(step, &kind, &alpha, &beta))
-            status = dnnl_post_ops_append_eltwise(post_ops, 1.0f, kind, alpha, beta);
-        else
-            status = dnnl_unimplemented;
-    }
-    if (status == dnnl_success) status = dnnl_primitive_attr_set_post_ops(attributes, post_ops);
-    if (post_ops) dnnl_post_ops_destroy(post_ops);
-    if (status != dnnl_success) {
-        if (attributes) dnnl_primitive_attr_destroy(attributes);
-        return tn_dnnl_check(call, status, "the attributes of a convolution");
-    }
-    *out_attributes = attributes;
-    return TN_OK;
-}
+typedef struct conv_layouts {
+    tn_dnnl_layout source, target, weights, bias;
+} conv_layouts;
 
-/* The weights as ONNX has them: filters, channels of a group, height, width; with groups, a
- * dimension for them. */
-static bool describe_weights(const tn_call *call, dnnl_format_tag_t plain,
-                             dnnl_format_tag_t grouped, dnnl_memory_desc_t *out) {
-    const tn_conv_params *params = call->params;
-    const tn_tensor *w = call->inputs[TN_CONV_W];
-    const int64_t groups = params->group;
-    if (groups == 1) {
-        const dnnl_dims_t dims = {w->shape[0], w->shape[1], w->shape[2], w->shape[3]};
-        return dnnl_memory_desc_init_by_tag(out, 4, dims, dnnl_f32, plain) == dnnl_success;
-    }
-    const dnnl_dims_t dims = {groups, w->shape[0] / groups, w->shape[1], w->shape[2], w->shape[3]};
-    return dnnl_memory_desc_init_by_tag(out, 5, dims, dnnl_f32, grouped) == dnnl_success;
+static bool describe_tensors(const tn_call *call, conv_layouts *layouts) {
+    const int64_t *filters = &call->outputs[0]->shape[1];
+    return tn_dnnl_layout_of(&layouts->source, call->inputs[X]) &&
+           tn_dnnl_layout_of(&layouts->target, call->outputs[0]) &&
+           describe_weights(call, false, &layouts->weights) &&
+           (!has_bias(call) || tn_dnnl_layout_make(&layouts->bias, 1, filters, dnnl_a));
 }
 
 /* A descriptor for the call's shapes; `weights` null: the implementation's own layout. */
-static tn_status make_descriptor(tn_call *call, const dnnl_memory_desc_t *weights, uint32_t tactic,
+static tn_status make_descriptor(tn_call *call, const tn_dnnl_layout *weights, uint32_t tactic,
                                  dnnl_primitive_desc_t *out_desc) {
-    dnnl_memory_desc_t source, target, any_weights, bias;
+    const conv_kind *kind = call->user;
+    conv_layouts layouts = {0};
+    tn_dnnl_convolution convolution = {.is_transposed = kind->is_transposed,
+                                       .is_winograd = tactic == 1};
     tn_window window;
-    tn_status status = tn_conv_window(call, &window);
+    tn_status status = kind->read_window(call, &window);
     if (status != TN_OK) return status;
-    const tn_tensor *b = call->input_count > TN_CONV_B ? call->inputs[TN_CONV_B] : NULL;
-    const dnnl_dims_t filters = {call->inputs[TN_CONV_W]->shape[0]};
-    if (window.rank != 2 || !tn_dnnl_describe(call->inputs[TN_CONV_X], &source) ||
-        !tn_dnnl_describe(call->outputs[0], &target) ||
-        !describe_weights(call, dnnl_format_tag_any, dnnl_format_tag_any, &any_weights) ||
-        dnnl_memory_desc_init_by_tag(&bias, 1, filters, dnnl_f32, dnnl_a) != dnnl_success)
-        return call->host->fail(call, TN_ERROR_UNSUPPORTED, "oneDNN does not do this convolution");
-    dnnl_dims_t strides, dilations, begin, end;
-    for (uint32_t i = 0; i < 2; i++) {
-        strides[i] = window.stride[i];
-        dilations[i] = window.dilation[i] - 1;
-        begin[i] = window.pad_begin[i];
-        end[i] = (window.output[i] - 1) * window.stride[i] + tn_window_extent(&window, i) -
-                 window.input[i] - begin[i];
+    if (window.rank == 2 && describe_tensors(call, &layouts)) {
+        convolution.source = tn_dnnl_layout_view(&layouts.source);
+        convolution.target = tn_dnnl_layout_view(&layouts.target);
+        convolution.weights = tn_dnnl_layout_view(weights ? weights : &layouts.weights);
+        convolution.bias = tn_dnnl_layout_view(&layouts.bias);
+        fill_window(kind, &window, &convolution.window);
+        status = tn_dnnl_convolution_describe(call, &convolution, out_desc);
+    } else {
+        status = call->host->fail(call, TN_ERROR_UNSUPPORTED, "oneDNN does not do these tensors");
     }
-    dnnl_convolution_desc_t description;
-    dnnl_primitive_attr_t attributes = NULL;
-    status = tn_dnnl_check(call,
-                           dnnl_dilated_convolution_forward_desc_init(
-                               &description, dnnl_forward_inference,
-                               tactic == 0 ? dnnl_convolution_direct : dnnl_convolution_winograd,
-                               &source, weights ? weights : &any_weights, b ? &bias : NULL, &target,
-                               strides, dilations, begin, end),
-                           "describing a convolution");
-    if (status == TN_OK) status = make_attributes(call, &attributes);
-    if (status != TN_OK) return status;
-    const int before = tn_dnnl_set_threads(call->threads ? call->threads : 1);
-    status = tn_dnnl_check(
-        call,
-        dnnl_primitive_desc_create(out_desc, &description, attributes, tn_dnnl_engine(), NULL),
-        "a convolution");
-    tn_dnnl_set_threads((uint32_t)before);
-    dnnl_primitive_attr_destroy(attributes);
+    tn_dnnl_layout_clear(&layouts.source);
+    tn_dnnl_layout_clear(&layouts.target);
+    tn_dnnl_layout_clear(&layouts.weights);
+    tn_dnnl_layout_clear(&layouts.bias);
     return status;
 }
 
 /* ----------------------------------------------------------------------------------------------
- * callbacks */
+ * accepts, tactics */
 
-static tn_status conv_accepts(tn_call *call) {
+/* Whether there is an implementation worth having, whose layout of weights can be shared. */
+static bool can_do(tn_call *call, uint32_t tactic) {
     dnnl_primitive_desc_t desc;
-    if (!call->inputs[TN_CONV_W] || !call->inputs[TN_CONV_W]->data ||
-        call->inputs[TN_CONV_X]->rank != 4 || !tn_dnnl_engine() ||
-        make_descriptor(call, NULL, 0, &desc) != TN_OK)
-        return TN_ERROR_UNSUPPORTED;
-    const bool is_plain = tn_dnnl_is_plain(desc);
+    tn_dnnl_layout weights = {0};
+    char key[TN_DNNL_KEY_BYTES];
+    if (make_descriptor(call, NULL, tactic, &desc) != TN_OK) return false;
+    const bool answer =
+        !tn_dnnl_is_plain(desc) &&
+        tn_dnnl_layout_copy(&weights,
+                            dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0)) &&
+        tn_dnnl_layout_key(&weights, key);
+    tn_dnnl_layout_clear(&weights);
     dnnl_primitive_desc_destroy(desc);
-    return is_plain ? TN_ERROR_UNSUPPORTED : TN_OK;
+    return answer;
 }
 
-static tn_status conv_tactics(tn_call *call) {
-    dnnl_primitive_desc_t desc;
-    call->tactic = 1;
-    if (make_descriptor(call, NULL, 1, &desc) == TN_OK) {
-        call->tactic = tn_dnnl_is_plain(desc) ? 1 : 2;
-        dnnl_primitive_desc_destroy(desc);
-    }
+static tn_status conv_accepts(tn_call *call) {
+    const tn_tensor *x = call->inputs[X], *w = call->inputs[W];
+    if (!x || x->rank != 4 || !w || !w->data || !tn_dnnl_engine() || !can_do(call, 0))
+        return TN_ERROR_UNSUPPORTED;
     return TN_OK;
 }
 
+static tn_status conv_tactics(tn_call *call) {
+    const conv_kind *kind = call->user;
+    call->tactic = !kind->is_transposed && can_do(call, 1) ? 2 : 1;
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * prepare */
+
 typedef struct reorder_job {
     tn_call *call;
-    const dnnl_memory_desc_t *from, *to;
+    tn_dnnl_view from, to;
     const void *weights;
 } reorder_job;
 
@@ -206,20 +190,24 @@ static tn_status pack_weights(void *user, void *data, uint64_t bytes) {
     return tn_dnnl_check(job->call, status, "laying out weights");
 }
 
-/* Whoever shares laid-out weights must have the same layout: its description is the key. */
-static void layout_key(const dnnl_memory_desc_t *desc, char key[40]) {
-    uint64_t hash = 1469598103934665603u;
-    for (size_t i = 0; i < sizeof(*desc); i++)
-        hash = (hash ^ ((const unsigned char *)desc)[i]) * 1099511628211u;
-    for (int i = 0; i < 16; i++)
-        key[i] = (char)('a' + (hash >> (4 * i) & 15));
-    key[16] = 0;
+static tn_status pack(tn_call *call, conv_state *state) {
+    tn_dnnl_layout plain = {0};
+    char key[TN_DNNL_KEY_BYTES];
+    tn_status status;
+    if (describe_weights(call, true, &plain) && tn_dnnl_layout_key(&state->weights, key)) {
+        reorder_job job = {call, tn_dnnl_layout_view(&plain), tn_dnnl_layout_view(&state->weights),
+                           call->inputs[W]->data};
+        status = call->host->packed(call, W, key, dnnl_memory_desc_get_size(job.to), pack_weights,
+                                    &job, &state->packed);
+    } else {
+        status = call->host->fail(call, TN_ERROR_UNSUPPORTED, "oneDNN does not take these weights");
+    }
+    tn_dnnl_layout_clear(&plain);
+    return status;
 }
 
 static tn_status conv_prepare(tn_call *call) {
     dnnl_primitive_desc_t desc;
-    dnnl_memory_desc_t plain;
-    char key[40];
     tn_status status = make_descriptor(call, NULL, call->tactic, &desc);
     if (status != TN_OK) return status;
     conv_state *state = call->host->allocate(call->host, sizeof(*state), 64);
@@ -228,17 +216,13 @@ static tn_status conv_prepare(tn_call *call) {
         return call->host->fail(call, TN_ERROR_MEMORY, "no memory for the convolution's state");
     }
     memset(state, 0, sizeof(*state));
-    state->weights = *dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0);
+    const bool is_copied = tn_dnnl_layout_copy(
+        &state->weights, dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0));
     dnnl_primitive_desc_destroy(desc);
-    reorder_job job = {call, &plain, &state->weights, call->inputs[TN_CONV_W]->data};
-    layout_key(&state->weights, key);
-    if (!describe_weights(call, dnnl_abcd, dnnl_abcde, &plain))
-        status = call->host->fail(call, TN_ERROR_UNSUPPORTED, "oneDNN does not take these weights");
-    if (status == TN_OK)
-        status =
-            call->host->packed(call, TN_CONV_W, key, dnnl_memory_desc_get_size(&state->weights),
-                               pack_weights, &job, &state->packed);
+    status = is_copied ? pack(call, state)
+                       : call->host->fail(call, TN_ERROR_MEMORY, "no memory for a layout");
     if (status != TN_OK) {
+        tn_dnnl_layout_clear(&state->weights);
         call->host->deallocate(call->host, state);
         return status;
     }
@@ -247,8 +231,13 @@ static tn_status conv_prepare(tn_call *call) {
 }
 
 static void conv_release(tn_call *call) {
-    call->host->deallocate(call->host, call->state);
+    conv_state *state = call->state;
+    tn_dnnl_layout_clear(&state->weights);
+    call->host->deallocate(call->host, state);
 }
+
+/* ----------------------------------------------------------------------------------------------
+ * open, reshape, run */
 
 static tn_status conv_open(tn_call *call) {
     conv_context *context = call->host->allocate(call->host, sizeof(*context), 16);
@@ -265,16 +254,9 @@ static void conv_close(tn_call *call) {
     call->host->deallocate(call->host, context);
 }
 
-static tn_status make_primitive(tn_call *call, conv_context *context) {
-    const conv_state *state = call->state;
-    const bool has_bias = call->input_count > TN_CONV_B && call->inputs[TN_CONV_B];
-    dnnl_primitive_desc_t desc;
-    dnnl_memory_desc_t operand;
-    tn_status status = make_descriptor(call, &state->weights, call->tactic, &desc);
-    if (status != TN_OK) return status;
-    const int before = tn_dnnl_set_threads(call->threads);
-    status = tn_dnnl_primitive_make(call, desc, &context->primitive);
-    tn_dnnl_set_threads((uint32_t)before);
+/* The arguments in the order in which conv_run gives their addresses. */
+static tn_status add_arguments(tn_call *call, const_dnnl_primitive_desc_t desc,
+                               tn_dnnl_primitive *primitive) {
     const struct {
         int id;
         dnnl_query_t query;
@@ -283,24 +265,39 @@ static tn_status make_primitive(tn_call *call, conv_context *context) {
     } arguments[] = {{DNNL_ARG_SRC, dnnl_query_src_md, 0, true},
                      {DNNL_ARG_WEIGHTS, dnnl_query_weights_md, 0, true},
                      {DNNL_ARG_DST, dnnl_query_dst_md, 0, true},
-                     {DNNL_ARG_BIAS, dnnl_query_weights_md, 1, has_bias}};
-    for (size_t i = 0; status == TN_OK && i < 4; i++) {
-        if (arguments[i].is_there)
-            status = tn_dnnl_primitive_add(
-                call, &context->primitive, arguments[i].id,
-                dnnl_primitive_desc_query_md(desc, arguments[i].query, arguments[i].index));
+                     {DNNL_ARG_BIAS, dnnl_query_weights_md, 1, has_bias(call)}};
+    tn_dnnl_layout operand = {0};
+    tn_status status = TN_OK;
+    for (size_t i = 0; status == TN_OK && i < sizeof(arguments) / sizeof(*arguments); i++) {
+        if (!arguments[i].is_there) continue;
+        tn_dnnl_view view =
+            dnnl_primitive_desc_query_md(desc, arguments[i].query, arguments[i].index);
+        status = tn_dnnl_primitive_add(call, primitive, arguments[i].id, view);
     }
-    if (status == TN_OK && call->operand_count && tn_dnnl_describe(call->operands[0], &operand))
-        status =
-            tn_dnnl_primitive_add(call, &context->primitive,
-                                  DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, &operand);
+    if (status == TN_OK && call->operand_count && tn_dnnl_layout_of(&operand, call->operands[0]))
+        status = tn_dnnl_primitive_add(call, primitive,
+                                       DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
+                                       tn_dnnl_layout_view(&operand));
+    tn_dnnl_layout_clear(&operand);
+    return status;
+}
+
+static tn_status make_primitive(tn_call *call, conv_context *context) {
+    const conv_state *state = call->state;
+    dnnl_primitive_desc_t desc;
+    tn_status status = make_descriptor(call, &state->weights, call->tactic, &desc);
+    if (status != TN_OK) return status;
+    const int before = tn_dnnl_set_threads(call->threads);
+    status = tn_dnnl_primitive_make(call, desc, &context->primitive);
+    tn_dnnl_set_threads((uint32_t)before);
+    if (status == TN_OK) status = add_arguments(call, desc, &context->primitive);
     dnnl_primitive_desc_destroy(desc);
     return status;
 }
 
 static tn_status conv_reshape(tn_call *call) {
     conv_context *context = call->context;
-    const int64_t *shape = call->inputs[TN_CONV_X]->shape;
+    const int64_t *shape = call->inputs[X]->shape;
     if (!context->primitive.primitive ||
         memcmp(context->shape, shape, sizeof(context->shape)) != 0) {
         const tn_status status = make_primitive(call, context);
@@ -317,11 +314,10 @@ static tn_status conv_reshape(tn_call *call) {
 static tn_status conv_run(tn_call *call) {
     const conv_context *context = call->context;
     const conv_state *state = call->state;
-    void *data[TN_DNNL_ARGUMENTS] = {call->inputs[TN_CONV_X]->data,
-                                     (void *)(uintptr_t)state->packed, call->outputs[0]->data};
+    void *data[TN_DNNL_ARGUMENTS] = {call->inputs[X]->data, (void *)(uintptr_t)state->packed,
+                                     call->outputs[0]->data};
     uint32_t count = 3;
-    if (call->input_count > TN_CONV_B && call->inputs[TN_CONV_B])
-        data[count++] = call->inputs[TN_CONV_B]->data;
+    if (has_bias(call)) data[count++] = call->inputs[B]->data;
     if (call->operand_count) data[count++] = call->operands[0]->data;
     return tn_dnnl_primitive_run(call, &context->primitive, data);
 }
@@ -332,26 +328,28 @@ static const char *const combinations[] = {
     "f32, f32, f32? -> f32:c16",     "f32, f32, f32? -> f32:c8",
 };
 
-const tn_kernel tn_dnnl_conv_kernel = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "",
-    .op = "Conv",
-    .device = "cpu",
-    .name = "onednn",
-    .doc = "oneDNN's convolution, direct or Winograd.",
-    .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) | TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION),
-    .activations = (1u << TN_ACTIVATION_RELU) | (1u << TN_ACTIVATION_LEAKY_RELU) |
-                   (1u << TN_ACTIVATION_CLIP) | (1u << TN_ACTIVATION_SIGMOID) |
-                   (1u << TN_ACTIVATION_TANH) | (1u << TN_ACTIVATION_GELU_ERF) |
-                   (1u << TN_ACTIVATION_ELU),
-    TN_COMBINATIONS(combinations),
-    .accepts = conv_accepts,
-    .tactics = conv_tactics,
-    .prepare = conv_prepare,
-    .release = conv_release,
-    .open = conv_open,
-    .close = conv_close,
-    .reshape = conv_reshape,
-    .run = conv_run,
-};
+#define CONV_KERNEL(name_of, operator_name, kind, text)                                            \
+    const tn_kernel name_of = {                                                                    \
+        .size = sizeof(tn_kernel),                                                                 \
+        .revision = 2,                                                                             \
+        .domain = "",                                                                              \
+        .op = operator_name,                                                                       \
+        .device = "cpu",                                                                           \
+        .name = "onednn",                                                                          \
+        .doc = text,                                                                               \
+        .epilogues = TN_DNNL_EPILOGUES,                                                            \
+        .activations = TN_DNNL_ACTIVATIONS,                                                        \
+        TN_COMBINATIONS(combinations),                                                             \
+        .accepts = conv_accepts,                                                                   \
+        .tactics = conv_tactics,                                                                   \
+        .prepare = conv_prepare,                                                                   \
+        .release = conv_release,                                                                   \
+        .open = conv_open,                                                                         \
+        .close = conv_close,                                                                       \
+        .reshape = conv_reshape,                                                                   \
+        .run = conv_run,                                                                           \
+        .user = (void *)(uintptr_t) & (kind),                                                      \
+    }
+CONV_KERNEL(tn_dnnl_conv_kernel, "Conv", conv, "oneDNN's convolution, direct or Winograd.");
+CONV_KERNEL(tn_dnnl_conv_transpose_kernel, "ConvTranspose", conv_transpose,
+            "oneDNN's transposed convolution.");

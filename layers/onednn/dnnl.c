@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See dnnl.h. */
+/* The engine and primitives at work; see dnnl.h. Layouts are in dnnl_layout.c, descriptors in
+ * dnnl_describe.c. */
 #include "onednn/dnnl.h"
 
 #include <omp.h>
@@ -25,33 +26,6 @@ tn_status tn_dnnl_check(tn_call *call, dnnl_status_t status, const char *what) {
                             "oneDNN answers %d to %s", (int)status, what);
 }
 
-bool tn_dnnl_describe(const tn_tensor *tensor, dnnl_memory_desc_t *out_desc) {
-    dnnl_format_tag_t tag;
-    if (!tensor || tensor->rank != 4 || tensor->type != TN_F32) return false;
-    switch (tensor->format) {
-    case TN_LINEAR:
-        tag = dnnl_abcd;
-        break;
-    case TN_NHWC:
-        tag = dnnl_acdb;
-        break;
-    case TN_C8:
-        tag = dnnl_aBcd8b;
-        break;
-    case TN_C16:
-        tag = dnnl_aBcd16b;
-        break;
-    default:
-        return false;
-    }
-    dnnl_dims_t dims;
-    for (int i = 0; i < 4; i++) {
-        if (tensor->shape[i] < 1) return false;
-        dims[i] = tensor->shape[i];
-    }
-    return dnnl_memory_desc_init_by_tag(out_desc, 4, dims, dnnl_f32, tag) == dnnl_success;
-}
-
 int tn_dnnl_set_threads(uint32_t threads) {
     const int before = omp_get_max_threads();
     if ((uint32_t)before != threads) omp_set_num_threads((int)threads);
@@ -61,8 +35,7 @@ int tn_dnnl_set_threads(uint32_t threads) {
 tn_status tn_dnnl_primitive_make(tn_call *call, const_dnnl_primitive_desc_t desc,
                                  tn_dnnl_primitive *primitive) {
     tn_dnnl_primitive_destroy(primitive);
-    const dnnl_memory_desc_t *scratch =
-        dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+    tn_dnnl_view scratch = dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
     tn_status status = tn_dnnl_check(
         call, dnnl_stream_create(&primitive->stream, tn_dnnl_engine(), dnnl_stream_default_flags),
         "making a stream");
@@ -76,11 +49,11 @@ tn_status tn_dnnl_primitive_make(tn_call *call, const_dnnl_primitive_desc_t desc
 }
 
 tn_status tn_dnnl_primitive_add(tn_call *call, tn_dnnl_primitive *primitive, int id,
-                                const dnnl_memory_desc_t *desc) {
+                                tn_dnnl_view view) {
     primitive->ids[primitive->count] = id;
     const tn_status status =
         tn_dnnl_check(call,
-                      dnnl_memory_create(&primitive->memories[primitive->count], desc,
+                      dnnl_memory_create(&primitive->memories[primitive->count], view,
                                          tn_dnnl_engine(), DNNL_MEMORY_NONE),
                       "making a memory");
     primitive->count += status == TN_OK;
@@ -95,14 +68,22 @@ void tn_dnnl_primitive_destroy(tn_dnnl_primitive *primitive) {
     memset(primitive, 0, sizeof(*primitive));
 }
 
+static dnnl_status_t set_address(const tn_dnnl_primitive *primitive, uint32_t index,
+                                 void *address) {
+#if DNNL_VERSION_MAJOR >= 3
+    return dnnl_memory_set_data_handle(primitive->memories[index], address);
+#else
+    return dnnl_memory_set_data_handle_v2(primitive->memories[index], address, primitive->stream);
+#endif
+}
+
 tn_status tn_dnnl_primitive_run(tn_call *call, const tn_dnnl_primitive *primitive,
                                 void *const *data) {
     dnnl_exec_arg_t arguments[TN_DNNL_ARGUMENTS];
     for (uint32_t i = 0; i < primitive->count; i++) {
         arguments[i] = (dnnl_exec_arg_t){primitive->ids[i], primitive->memories[i]};
         void *address = i == 0 ? call->workspace : data[i - 1]; /* scratch memory comes first */
-        if (dnnl_memory_set_data_handle_v2(primitive->memories[i], address, primitive->stream) !=
-            dnnl_success)
+        if (set_address(primitive, i, address) != dnnl_success)
             return call->host->fail(call, TN_ERROR_INTERNAL, "oneDNN refuses an address");
     }
     const int before = tn_dnnl_set_threads(call->threads);
@@ -118,5 +99,7 @@ bool tn_dnnl_is_plain(const_dnnl_primitive_desc_t desc) {
     if (dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name) != dnnl_success ||
         !name)
         return true;
+    const char *inner = strchr(name, '+'); /* "conv:any+ref:any": by way of another primitive */
+    if (inner && strncmp(inner + 1, "ref", 3) == 0) return true;
     return strncmp(name, "ref", 3) == 0 || strncmp(name, "simple", 6) == 0;
 }

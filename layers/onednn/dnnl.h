@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernels by oneDNN share: one engine, descriptors from tensors, errors with the
- * primitive's name, and a primitive at work: its memories, its scratch memory, its execution on the
- * call's threads. oneDNN 2.x.
+ * What the kernels by oneDNN share, and the only place that knows which oneDNN this is: one engine,
+ * layouts of tensors, descriptors of primitives, errors with the primitive's name, and a primitive
+ * at work: its memories, its scratch memory, its execution on the call's threads.
+ *
+ * oneDNN 2 has layouts as structs and describes an operation before it makes a primitive's
+ * descriptor; oneDNN 3 has layouts as handles and makes the descriptor in one call. Kernels see
+ * neither: they use tn_dnnl_layout, tn_dnnl_view and the functions below.
  */
 #ifndef TN_LAYERS_ONEDNN_DNNL_H
 #define TN_LAYERS_ONEDNN_DNNL_H
@@ -10,14 +14,72 @@
 #include <oneapi/dnnl/dnnl.h>
 #include <tenon/plugin.h>
 
+/* A layout that is owned: zeroed first, cleared in the end. A view is lent: of a layout, or of a
+ * primitive's descriptor. */
+#if DNNL_VERSION_MAJOR >= 3
+typedef struct tn_dnnl_layout {
+    dnnl_memory_desc_t desc;
+} tn_dnnl_layout;
+typedef const_dnnl_memory_desc_t tn_dnnl_view;
+#else
+typedef struct tn_dnnl_layout {
+    dnnl_memory_desc_t desc;
+    bool is_set;
+} tn_dnnl_layout;
+typedef const dnnl_memory_desc_t *tn_dnnl_view;
+#endif
+
 /* The CPU engine, made once and kept; null after a failure. [thread: any] */
 dnnl_engine_t tn_dnnl_engine(void);
 
 /* TN_OK, or host->fail with what failed. */
 tn_status tn_dnnl_check(tn_call *call, dnnl_status_t status, const char *what);
 
+/* 32-bit floats of the given extents; false when there is no such layout. What *layout held is
+ * cleared. */
+bool tn_dnnl_layout_make(tn_dnnl_layout *layout, int rank, const int64_t *shape,
+                         dnnl_format_tag_t tag);
 /* A tensor of rank 4 in one of the formats linear, nhwc, c8, c16; false for others. */
-bool tn_dnnl_describe(const tn_tensor *tensor, dnnl_memory_desc_t *out_desc);
+bool tn_dnnl_layout_of(tn_dnnl_layout *layout, const tn_tensor *tensor);
+bool tn_dnnl_layout_copy(tn_dnnl_layout *layout, tn_dnnl_view view);
+void tn_dnnl_layout_clear(tn_dnnl_layout *layout);
+tn_dnnl_view tn_dnnl_layout_view(const tn_dnnl_layout *layout); /* null when it is not set */
+/* Text that two layouts share only when they lay the same elements out alike, `key` having room for
+ * TN_DNNL_KEY_BYTES; false where that cannot be told. */
+#define TN_DNNL_KEY_BYTES 24
+bool tn_dnnl_layout_key(const tn_dnnl_layout *layout, char *key);
+
+/* A window over two spatial axes, as oneDNN counts it: a dilation of 0 leaves no gaps. */
+typedef struct tn_dnnl_window {
+    dnnl_dims_t kernel, strides, dilations, begin, end;
+} tn_dnnl_window;
+
+/* The epilogues as attributes: at most one addition, then at most one activation of
+ * TN_DNNL_ACTIVATIONS. Scratch memory is the user's. The caller destroys them. */
+tn_status tn_dnnl_attributes(tn_call *call, dnnl_primitive_attr_t *out_attributes);
+#define TN_DNNL_EPILOGUES                                                                          \
+    (TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) | TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION))
+#define TN_DNNL_ACTIVATIONS                                                                        \
+    ((1u << TN_ACTIVATION_RELU) | (1u << TN_ACTIVATION_LEAKY_RELU) | (1u << TN_ACTIVATION_CLIP) |  \
+     (1u << TN_ACTIVATION_SIGMOID) | (1u << TN_ACTIVATION_TANH) |                                  \
+     (1u << TN_ACTIVATION_HARD_SWISH) | (1u << TN_ACTIVATION_GELU_ERF) |                           \
+     (1u << TN_ACTIVATION_GELU_TANH) | (1u << TN_ACTIVATION_SWISH) | (1u << TN_ACTIVATION_ELU))
+
+/* Descriptors for the call's threads and epilogues; the caller destroys them. */
+typedef struct tn_dnnl_convolution {
+    bool is_transposed, is_winograd;
+    tn_dnnl_view source, weights, bias, target; /* bias: null, none */
+    tn_dnnl_window window;
+} tn_dnnl_convolution;
+tn_status tn_dnnl_convolution_describe(tn_call *call, const tn_dnnl_convolution *convolution,
+                                       dnnl_primitive_desc_t *out_desc);
+typedef struct tn_dnnl_pooling {
+    dnnl_alg_kind_t algorithm;
+    tn_dnnl_view source, target;
+    tn_dnnl_window window;
+} tn_dnnl_pooling;
+tn_status tn_dnnl_pooling_describe(tn_call *call, const tn_dnnl_pooling *pooling,
+                                   dnnl_primitive_desc_t *out_desc);
 
 /* Sets OpenMP's number of threads for this thread and answers the one before, to be set back. */
 int tn_dnnl_set_threads(uint32_t threads);
@@ -39,7 +101,7 @@ tn_status tn_dnnl_primitive_make(tn_call *call, const_dnnl_primitive_desc_t desc
                                  tn_dnnl_primitive *primitive);
 /* Adds an argument with the layout that the primitive's descriptor has for it. */
 tn_status tn_dnnl_primitive_add(tn_call *call, tn_dnnl_primitive *primitive, int id,
-                                const dnnl_memory_desc_t *desc);
+                                tn_dnnl_view view);
 void tn_dnnl_primitive_destroy(tn_dnnl_primitive *primitive); /* a zeroed one is fine */
 /* `data` has an address for each argument. Scratch memory is call->workspace. */
 tn_status tn_dnnl_primitive_run(tn_call *call, const tn_dnnl_primitive *primitive,
@@ -48,7 +110,7 @@ tn_status tn_dnnl_primitive_run(tn_call *call, const tn_dnnl_primitive *primitiv
 /* Whether the implementation is one of oneDNN's plain ones, which our own kernels beat. */
 bool tn_dnnl_is_plain(const_dnnl_primitive_desc_t desc);
 
-extern const tn_kernel tn_dnnl_conv_kernel, tn_dnnl_max_pool_kernel, tn_dnnl_average_pool_kernel,
-    tn_dnnl_global_average_pool_kernel;
+extern const tn_kernel tn_dnnl_conv_kernel, tn_dnnl_conv_transpose_kernel, tn_dnnl_max_pool_kernel,
+    tn_dnnl_average_pool_kernel, tn_dnnl_global_average_pool_kernel;
 
 #endif

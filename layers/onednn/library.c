@@ -3,8 +3,12 @@
  * it. */
 #include "onednn/dnnl.h"
 
-static const tn_kernel *const kernels[] = {&tn_dnnl_conv_kernel, &tn_dnnl_max_pool_kernel,
-                                           &tn_dnnl_average_pool_kernel,
+#define TEXT_OF(number)   #number
+#define TEXT(number)      TEXT_OF(number)
+#define DNNL_VERSION_TEXT TEXT(DNNL_VERSION_MAJOR) "." TEXT(DNNL_VERSION_MINOR)
+
+static const tn_kernel *const kernels[] = {&tn_dnnl_conv_kernel, &tn_dnnl_conv_transpose_kernel,
+                                           &tn_dnnl_max_pool_kernel, &tn_dnnl_average_pool_kernel,
                                            &tn_dnnl_global_average_pool_kernel};
 
 TN_EXPORT tn_library *tenon_library_1(const tn_host *host);
@@ -13,7 +17,7 @@ TN_EXPORT tn_library *tenon_library_1(const tn_host *host) {
                                .abi_major = TN_ABI_MAJOR,
                                .abi_minor = TN_ABI_MINOR,
                                .name = "onednn",
-                               .version = "2",
+                               .version = DNNL_VERSION_TEXT,
                                .kernel_count = TN_COUNT(kernels),
                                .kernels = kernels};
     (void)host;

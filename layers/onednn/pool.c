@@ -53,42 +53,37 @@ static dnnl_alg_kind_t algorithm_of(const tn_call *call, const pool_kind *kind) 
                                      : dnnl_pooling_avg_exclude_padding;
 }
 
+/* The window in oneDNN's words; the end is what the last output sees, ceil_mode's part included. */
+static void fill_window(const tn_window *window, bool may_cut, tn_dnnl_window *out) {
+    for (uint32_t i = 0; i < 2; i++) {
+        out->kernel[i] = window->kernel[i];
+        out->strides[i] = window->stride[i];
+        out->dilations[i] = window->dilation[i] - 1;
+        out->begin[i] = window->pad_begin[i];
+        out->end[i] = (window->output[i] - 1) * window->stride[i] + tn_window_extent(window, i) -
+                      window->input[i] - out->begin[i];
+        if (!may_cut && out->end[i] < 0) out->end[i] = 0;
+    }
+}
+
 static tn_status make_descriptor(tn_call *call, dnnl_primitive_desc_t *out_desc) {
     const pool_kind *kind = call->user;
-    dnnl_memory_desc_t source, target;
-    dnnl_pooling_v2_desc_t description;
-    dnnl_primitive_attr_t attributes = NULL;
+    tn_dnnl_layout source = {0}, target = {0};
+    tn_dnnl_pooling pooling = {.algorithm = algorithm_of(call, kind)};
     tn_window window;
-    if (!kind->read(call, &window) || window.rank != 2 ||
-        !tn_dnnl_describe(call->inputs[0], &source) || !tn_dnnl_describe(call->outputs[0], &target))
-        return call->host->fail(call, TN_ERROR_UNSUPPORTED, "oneDNN does not do this pooling");
-    dnnl_dims_t kernel, strides, dilations, begin, end;
-    for (uint32_t i = 0; i < 2; i++) {
-        kernel[i] = window.kernel[i];
-        strides[i] = window.stride[i];
-        dilations[i] = window.dilation[i] - 1;
-        begin[i] = window.pad_begin[i];
-        end[i] = (window.output[i] - 1) * window.stride[i] + tn_window_extent(&window, i) -
-                 window.input[i] - begin[i];
-        if (kind != &max_kind && end[i] < 0) end[i] = 0;
+    tn_status status;
+    if (kind->read(call, &window) && window.rank == 2 &&
+        tn_dnnl_layout_of(&source, call->inputs[0]) &&
+        tn_dnnl_layout_of(&target, call->outputs[0])) {
+        pooling.source = tn_dnnl_layout_view(&source);
+        pooling.target = tn_dnnl_layout_view(&target);
+        fill_window(&window, kind == &max_kind, &pooling.window);
+        status = tn_dnnl_pooling_describe(call, &pooling, out_desc);
+    } else {
+        status = call->host->fail(call, TN_ERROR_UNSUPPORTED, "oneDNN does not do this pooling");
     }
-    tn_status status =
-        tn_dnnl_check(call,
-                      dnnl_pooling_v2_forward_desc_init(&description, dnnl_forward_inference,
-                                                        algorithm_of(call, kind), &source, &target,
-                                                        strides, kernel, dilations, begin, end),
-                      "describing a pooling");
-    if (status == TN_OK)
-        status = tn_dnnl_check(call, dnnl_primitive_attr_create(&attributes), "making attributes");
-    if (status != TN_OK) return status;
-    dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user);
-    const int before = tn_dnnl_set_threads(call->threads ? call->threads : 1);
-    status = tn_dnnl_check(
-        call,
-        dnnl_primitive_desc_create(out_desc, &description, attributes, tn_dnnl_engine(), NULL),
-        "a pooling");
-    tn_dnnl_set_threads((uint32_t)before);
-    dnnl_primitive_attr_destroy(attributes);
+    tn_dnnl_layout_clear(&source);
+    tn_dnnl_layout_clear(&target);
     return status;
 }
 

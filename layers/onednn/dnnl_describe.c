@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attributes and descriptors of primitives in oneDNN's words, 2 and 3; see dnnl.h. */
+#include "onednn/dnnl.h"
+
+/* ----------------------------------------------------------------------------------------------
+ * attributes */
+
+static bool activation_of(const tn_epilogue *step, dnnl_alg_kind_t *out_kind, float *out_alpha,
+                          float *out_beta) {
+    *out_alpha = step->alpha;
+    *out_beta = step->beta;
+    switch (step->activation) {
+    case TN_ACTIVATION_RELU:
+        *out_kind = dnnl_eltwise_relu;
+        *out_alpha = 0;
+        return true;
+    case TN_ACTIVATION_LEAKY_RELU:
+        *out_kind = dnnl_eltwise_relu;
+        return true;
+    case TN_ACTIVATION_CLIP:
+        *out_kind = dnnl_eltwise_clip_v2;
+        return true;
+    case TN_ACTIVATION_SIGMOID:
+        *out_kind = dnnl_eltwise_logistic;
+        return true;
+    case TN_ACTIVATION_TANH:
+        *out_kind = dnnl_eltwise_tanh;
+        return true;
+    case TN_ACTIVATION_HARD_SWISH: /* oneDNN 2 has these numbers built in */
+        *out_kind = dnnl_eltwise_hardswish;
+        *out_alpha = 1.0f / 6.0f;
+        *out_beta = 0.5f;
+        return true;
+    case TN_ACTIVATION_GELU_ERF:
+        *out_kind = dnnl_eltwise_gelu_erf;
+        return true;
+    case TN_ACTIVATION_GELU_TANH:
+        *out_kind = dnnl_eltwise_gelu_tanh;
+        return true;
+    case TN_ACTIVATION_SWISH:
+        *out_kind = dnnl_eltwise_swish;
+        return true;
+    case TN_ACTIVATION_ELU:
+        *out_kind = dnnl_eltwise_elu;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static dnnl_status_t append_activation(dnnl_post_ops_t post_ops, const tn_epilogue *step) {
+    dnnl_alg_kind_t kind;
+    float alpha, beta;
+    if (!activation_of(step, &kind, &alpha, &beta)) return dnnl_unimplemented;
+#if DNNL_VERSION_MAJOR >= 3
+    return dnnl_post_ops_append_eltwise(post_ops, kind, alpha, beta);
+#else
+    return dnnl_post_ops_append_eltwise(post_ops, 1.0f, kind, alpha, beta);
+#endif
+}
+
+static dnnl_status_t append_addition(dnnl_post_ops_t post_ops, const tn_tensor *operand) {
+    tn_dnnl_layout layout = {0};
+    dnnl_status_t status = dnnl_unimplemented;
+    if (tn_dnnl_layout_of(&layout, operand))
+        status =
+            dnnl_post_ops_append_binary(post_ops, dnnl_binary_add, tn_dnnl_layout_view(&layout));
+    tn_dnnl_layout_clear(&layout);
+    return status;
+}
+
+tn_status tn_dnnl_attributes(tn_call *call, dnnl_primitive_attr_t *out_attributes) {
+    dnnl_post_ops_t post_ops = NULL;
+    dnnl_primitive_attr_t attributes = NULL;
+    dnnl_status_t status = dnnl_primitive_attr_create(&attributes);
+    if (status == dnnl_success)
+        status = dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user);
+    if (status == dnnl_success) status = dnnl_post_ops_create(&post_ops);
+    for (uint32_t i = 0; status == dnnl_success && i < call->epilogue_count; i++) {
+        const tn_epilogue *step = call->epilogues[i];
+        if (step->kind == TN_EPILOGUE_ADD && i == 0)
+            status = append_addition(post_ops, call->operands[step->operand]);
+        else if (step->kind == TN_EPILOGUE_ACTIVATION && i + 1 == call->epilogue_count)
+            status = append_activation(post_ops, step);
+        else
+            status = dnnl_unimplemented;
+    }
+    if (status == dnnl_success) status = dnnl_primitive_attr_set_post_ops(attributes, post_ops);
+    if (post_ops) dnnl_post_ops_destroy(post_ops);
+    if (status != dnnl_success) {
+        if (attributes) dnnl_primitive_attr_destroy(attributes);
+        return tn_dnnl_check(call, status, "the attributes of a primitive");
+    }
+    *out_attributes = attributes;
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * descriptors */
+
+#if DNNL_VERSION_MAJOR >= 3
+
+static dnnl_status_t make_convolution(const tn_dnnl_convolution *c,
+                                      const_dnnl_primitive_attr_t attributes,
+                                      dnnl_primitive_desc_t *out_desc) {
+    const tn_dnnl_window *w = &c->window;
+    if (c->is_transposed)
+        return dnnl_deconvolution_forward_primitive_desc_create(
+            out_desc, tn_dnnl_engine(), dnnl_forward_inference, dnnl_deconvolution_direct,
+            c->source, c->weights, c->bias, c->target, w->strides, w->dilations, w->begin, w->end,
+            attributes);
+    return dnnl_convolution_forward_primitive_desc_create(
+        out_desc, tn_dnnl_engine(), dnnl_forward_inference,
+        c->is_winograd ? dnnl_convolution_winograd : dnnl_convolution_direct, c->source, c->weights,
+        c->bias, c->target, w->strides, w->dilations, w->begin, w->end, attributes);
+}
+
+static dnnl_status_t make_pooling(const tn_dnnl_pooling *p, const_dnnl_primitive_attr_t attributes,
+                                  dnnl_primitive_desc_t *out_desc) {
+    const tn_dnnl_window *w = &p->window;
+    return dnnl_pooling_forward_primitive_desc_create(
+        out_desc, tn_dnnl_engine(), dnnl_forward_inference, p->algorithm, p->source, p->target,
+        w->strides, w->kernel, w->dilations, w->begin, w->end, attributes);
+}
+
+#else
+
+static dnnl_status_t make_convolution(const tn_dnnl_convolution *c,
+                                      const_dnnl_primitive_attr_t attributes,
+                                      dnnl_primitive_desc_t *out_desc) {
+    const tn_dnnl_window *w = &c->window;
+    union {
+        dnnl_convolution_desc_t convolution;
+        dnnl_deconvolution_desc_t deconvolution;
+    } description;
+    dnnl_status_t status;
+    if (c->is_transposed)
+        status = dnnl_dilated_deconvolution_forward_desc_init(
+            &description.deconvolution, dnnl_forward_inference, dnnl_deconvolution_direct,
+            c->source, c->weights, c->bias, c->target, w->strides, w->dilations, w->begin, w->end);
+    else
+        status = dnnl_dilated_convolution_forward_desc_init(
+            &description.convolution, dnnl_forward_inference,
+            c->is_winograd ? dnnl_convolution_winograd : dnnl_convolution_direct, c->source,
+            c->weights, c->bias, c->target, w->strides, w->dilations, w->begin, w->end);
+    if (status != dnnl_success) return status;
+    return dnnl_primitive_desc_create(out_desc, &description, attributes, tn_dnnl_engine(), NULL);
+}
+
+static dnnl_status_t make_pooling(const tn_dnnl_pooling *p, const_dnnl_primitive_attr_t attributes,
+                                  dnnl_primitive_desc_t *out_desc) {
+    const tn_dnnl_window *w = &p->window;
+    dnnl_pooling_v2_desc_t description;
+    const dnnl_status_t status = dnnl_pooling_v2_forward_desc_init(
+        &description, dnnl_forward_inference, p->algorithm, p->source, p->target, w->strides,
+        w->kernel, w->dilations, w->begin, w->end);
+    if (status != dnnl_success) return status;
+    return dnnl_primitive_desc_create(out_desc, &description, attributes, tn_dnnl_engine(), NULL);
+}
+
+#endif
+
+tn_status tn_dnnl_convolution_describe(tn_call *call, const tn_dnnl_convolution *convolution,
+                                       dnnl_primitive_desc_t *out_desc) {
+    dnnl_primitive_attr_t attributes = NULL;
+    tn_status status = tn_dnnl_attributes(call, &attributes);
+    if (status != TN_OK) return status;
+    const int before = tn_dnnl_set_threads(call->threads ? call->threads : 1);
+    status =
+        tn_dnnl_check(call, make_convolution(convolution, attributes, out_desc),
+                      convolution->is_transposed ? "a transposed convolution" : "a convolution");
+    tn_dnnl_set_threads((uint32_t)before);
+    dnnl_primitive_attr_destroy(attributes);
+    return status;
+}
+
+tn_status tn_dnnl_pooling_describe(tn_call *call, const tn_dnnl_pooling *pooling,
+                                   dnnl_primitive_desc_t *out_desc) {
+    dnnl_primitive_attr_t attributes = NULL;
+    tn_status status = tn_dnnl_attributes(call, &attributes);
+    if (status != TN_OK) return status;
+    const int before = tn_dnnl_set_threads(call->threads ? call->threads : 1);
+    status = tn_dnnl_check(call, make_pooling(pooling, attributes, out_desc), "a pooling");
+    tn_dnnl_set_threads((uint32_t)before);
+    dnnl_primitive_attr_destroy(attributes);
+    return status;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layouts of tensors and weights in oneDNN's words, 2 and 3; see dnnl.h. */
+#include "onednn/dnnl.h"
+
+#include <string.h>
+
+/* FNV-1a, 64 bits, as 16 letters. */
+static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes) {
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ ((const unsigned char *)data)[i]) * 1099511628211u;
+    return hash;
+}
+
+static void write_key(uint64_t hash, char *key) {
+    key[0] = (char)('0' + DNNL_VERSION_MAJOR);
+    for (int i = 0; i < 16; i++)
+        key[1 + i] = (char)('a' + (hash >> (4 * i) & 15));
+    key[17] = 0;
+}
+
+#if DNNL_VERSION_MAJOR >= 3
+
+bool tn_dnnl_layout_make(tn_dnnl_layout *layout, int rank, const int64_t *shape,
+                         dnnl_format_tag_t tag) {
+    dnnl_dims_t dims = {0};
+    tn_dnnl_layout_clear(layout);
+    memcpy(dims, shape, (size_t)rank * sizeof(*dims));
+    if (dnnl_memory_desc_create_with_tag(&layout->desc, rank, dims, dnnl_f32, tag) == dnnl_success)
+        return true;
+    layout->desc = NULL;
+    return false;
+}
+
+bool tn_dnnl_layout_copy(tn_dnnl_layout *layout, tn_dnnl_view view) {
+    tn_dnnl_layout_clear(layout);
+    if (view && dnnl_memory_desc_clone(&layout->desc, view) == dnnl_success) return true;
+    layout->desc = NULL;
+    return false;
+}
+
+void tn_dnnl_layout_clear(tn_dnnl_layout *layout) {
+    if (layout->desc) dnnl_memory_desc_destroy(layout->desc);
+    layout->desc = NULL;
+}
+
+tn_dnnl_view tn_dnnl_layout_view(const tn_dnnl_layout *layout) {
+    return layout->desc;
+}
+
+/* Only blocked layouts tell what they are. */
+bool tn_dnnl_layout_key(const tn_dnnl_layout *layout, char *key) {
+    const dnnl_query_t lists[] = {dnnl_query_dims, dnnl_query_padded_dims, dnnl_query_strides};
+    const dnnl_query_t inner[] = {dnnl_query_inner_blks, dnnl_query_inner_idxs};
+    dnnl_format_kind_t kind;
+    int rank = 0, blocks = 0;
+    uint64_t hash = 1469598103934665603u;
+    if (dnnl_memory_desc_query(layout->desc, dnnl_query_format_kind, &kind) != dnnl_success ||
+        kind != dnnl_blocked ||
+        dnnl_memory_desc_query(layout->desc, dnnl_query_ndims_s32, &rank) != dnnl_success ||
+        dnnl_memory_desc_query(layout->desc, dnnl_query_inner_nblks_s32, &blocks) != dnnl_success)
+        return false;
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+        const dnnl_dims_t *dims = NULL;
+        if (dnnl_memory_desc_query(layout->desc, lists[i], (void *)&dims) != dnnl_success || !dims)
+            return false;
+        hash = hash_bytes(hash, dims, (size_t)rank * sizeof(dnnl_dim_t));
+    }
+    for (size_t i = 0; blocks > 0 && i < sizeof(inner) / sizeof(*inner); i++) {
+        const dnnl_dims_t *dims = NULL;
+        if (dnnl_memory_desc_query(layout->desc, inner[i], (void *)&dims) != dnnl_success || !dims)
+            return false;
+        hash = hash_bytes(hash, dims, (size_t)blocks * sizeof(dnnl_dim_t));
+    }
+    write_key(hash, key);
+    return true;
+}
+
+#else
+
+bool tn_dnnl_layout_make(tn_dnnl_layout *layout, int rank, const int64_t *shape,
+                         dnnl_format_tag_t tag) {
+    dnnl_dims_t dims = {0};
+    memcpy(dims, shape, (size_t)rank * sizeof(*dims));
+    layout->is_set =
+        dnnl_memory_desc_init_by_tag(&layout->desc, rank, dims, dnnl_f32, tag) == dnnl_success;
+    return layout->is_set;
+}
+
+bool tn_dnnl_layout_copy(tn_dnnl_layout *layout, tn_dnnl_view view) {
+    layout->is_set = view != NULL;
+    if (view) layout->desc = *view;
+    return layout->is_set;
+}
+
+void tn_dnnl_layout_clear(tn_dnnl_layout *layout) {
+    layout->is_set = false;
+}
+
+tn_dnnl_view tn_dnnl_layout_view(const tn_dnnl_layout *layout) {
+    return layout->is_set ? &layout->desc : NULL;
+}
+
+bool tn_dnnl_layout_key(const tn_dnnl_layout *layout, char *key) {
+    write_key(hash_bytes(1469598103934665603u, &layout->desc, sizeof(layout->desc)), key);
+    return true;
+}
+
+#endif
+
+bool tn_dnnl_layout_of(tn_dnnl_layout *layout, const tn_tensor *tensor) {
+    dnnl_format_tag_t tag;
+    if (!tensor || tensor->rank != 4 || tensor->type != TN_F32) return false;
+    switch (tensor->format) {
+    case TN_LINEAR:
+        tag = dnnl_abcd;
+        break;
+    case TN_NHWC:
+        tag = dnnl_acdb;
+        break;
+    case TN_C8:
+        tag = dnnl_aBcd8b;
+        break;
+    case TN_C16:
+        tag = dnnl_aBcd16b;
+        break;
+    default:
+        return false;
+    }
+    for (int i = 0; i < 4; i++)
+        if (tensor->shape[i] < 1) return false;
+    return tn_dnnl_layout_make(layout, 4, tensor->shape, tag);
+}
