@@ -31,6 +31,35 @@ TN_EXPORT tn_status tn_graph_load_onnx(tn_runtime *runtime, const char *path, tn
 TN_EXPORT tn_status tn_graph_parse_onnx(tn_runtime *runtime, const void *data, uint64_t bytes,
                                         const char *folder, tn_graph **out_graph);
 
+/* How the data of a network whose file has N, H, W, C comes in and goes out. AUTO: an input is as
+ * the file declares it, and N, C, H, W where the file leaves the batch axis out (its shape is C, H,
+ * W then) or where the given shape fits only so; outputs of rank 3 and above follow the inputs. */
+enum { TN_UFF_ORDER_AUTO = 0, TN_UFF_ORDER_NCHW = 1 };
+
+/* An input of a UFF file. The shape takes the place of the file's; -1: known only at run time. A
+ * name that is an inner node's makes that node an input. */
+typedef struct tn_uff_input {
+    uint32_t size;
+    uint32_t rank; /* 0 with null extents: as the file says */
+    const char *name;
+    const int64_t *extents;
+} tn_uff_input;
+typedef struct tn_uff_options {
+    uint32_t size;
+    uint32_t order; /* TN_UFF_ORDER_... */
+    uint32_t input_count, output_count;
+    const tn_uff_input *const *inputs;
+    const char *const *outputs; /* nodes that are outputs, instead of those that the file marks */
+} tn_uff_options;
+/* Reads a UFF file (docs/uff.md). `options` may be null. Operations that the format does not define
+ * are looked for among the operators of all libraries, under their name without a leading
+ * underscore. Errors as in tn_graph_load_onnx; TN_ERROR_NOT_FOUND also for an output's name. */
+TN_EXPORT tn_status tn_graph_load_uff(tn_runtime *runtime, const char *path,
+                                      const tn_uff_options *options, tn_graph **out_graph);
+/* The same from memory, which is not needed after the call. */
+TN_EXPORT tn_status tn_graph_parse_uff(tn_runtime *runtime, const void *data, uint64_t bytes,
+                                       const tn_uff_options *options, tn_graph **out_graph);
+
 /* Says which opset of a domain nodes added by hand without a version mean. Default: the newest
  * registered. */
 TN_EXPORT tn_status tn_graph_set_opset(tn_graph *graph, const char *domain, uint32_t version);

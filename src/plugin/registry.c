@@ -174,10 +174,8 @@ static tn_status fail_missing(const tn_registry *registry, const char *domain, c
     }
     const tn_operator_entry *hint = other_domain ? other_domain : nearest_entry;
     if (!hint)
-        return tn_fail(
-            TN_ERROR_UNSUPPORTED,
-            "no operator '%s%s%s'%s: load the plugin library that has it (--plugin LIB.so)", domain,
-            separator(domain), name, domain[0] ? "" : " among the built-in ones");
+        return tn_fail(TN_ERROR_UNSUPPORTED, "no operator '%s%s%s'%s", domain, separator(domain),
+                       name, domain[0] ? "" : " among the built-in ones");
     return tn_fail(TN_ERROR_UNSUPPORTED,
                    "no operator '%s%s%s': the nearest is '%s%s%s' (library %s)", domain,
                    separator(domain), name, hint->op->domain, separator(hint->op->domain),
@@ -215,6 +213,40 @@ tn_status tn_registry_find_operator_exact(tn_registry *registry, const char *dom
                                           const char *name, uint32_t since_version,
                                           const tn_operator_entry **out_entry) {
     return find_operator(registry, domain, name, since_version, true, out_entry);
+}
+
+static bool is_plugin(const tn_operator_entry *entry) {
+    return entry->op->domain[0] != 0;
+}
+
+static tn_status fail_ambiguous(const tn_operator_entry *a, const tn_operator_entry *b) {
+    return tn_fail(TN_ERROR_UNSUPPORTED,
+                   "'%s' may be '%s::%s' of library '%s' or '%s::%s' of library '%s'; load one of "
+                   "the two",
+                   a->op->name, a->op->domain, a->op->name, a->library->name, b->op->domain,
+                   b->op->name, b->library->name);
+}
+
+tn_status tn_registry_find_any(tn_registry *registry, const char *name,
+                               const tn_operator_entry **out_entry) {
+    const tn_operator_entry *best = NULL;
+    tn_status status = TN_OK;
+    pthread_mutex_lock(&registry->lock);
+    for (size_t i = 0; i < registry->operator_count && status == TN_OK; i++) {
+        const tn_operator_entry *entry = registry->operators[i];
+        if (strcmp(entry->op->name, name) != 0 || (best && is_plugin(best) && !is_plugin(entry)))
+            continue;
+        if (best && is_plugin(best) && strcmp(best->op->domain, entry->op->domain) != 0)
+            status = fail_ambiguous(best, entry);
+        else if (!best || is_plugin(best) != is_plugin(entry) ||
+                 entry->op->since_version > best->op->since_version)
+            best = entry;
+    }
+    if (!best) status = fail_missing(registry, "", name, 0);
+    if (status == TN_OK) tn_library_retain(best->library);
+    pthread_mutex_unlock(&registry->lock);
+    if (status == TN_OK) *out_entry = best;
+    return status;
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 #include <time.h>
 
 static const char help[] =
-    "usage: tenon bench MODEL.onnx|PLAN [options]\n"
+    "usage: tenon bench MODEL|PLAN [options]\n"
     "  -t, --threads N       threads of the engine\n"
     "      --seconds S       how long to measure (default 1); 0: one inference\n"
     "      --contexts N      that run at once, each on a thread of its own\n"

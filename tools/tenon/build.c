@@ -5,8 +5,10 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: tenon build MODEL.onnx -o PLAN [options]\n"
-    "  -o, --output PLAN              where the plan goes\n"
+    "usage: tenon build MODEL -o PLAN [options]        MODEL: .onnx, .uff\n"
+    "  -o PLAN                        where the plan goes\n"
+    "      --input NAME, --output NAME   the network's inputs and outputs, where not all of the "
+    "model's are wanted\n"
     "  -p, --plugin LIB.so            load a plugin library (repeatable; also TENON_PLUGIN_PATH)\n"
     "  -P, --plugin-dir DIR           load all libraries of a folder\n"
     "  -s, --shape NAME=1x3x64x64     fix an input's shape, or NAME=MIN:OPT:MAX for a range\n"
@@ -20,8 +22,16 @@ static const char help[] =
     "example: tenon build net.onnx --plugin libmy_layer.so --shape "
     "image=1x3x32x32:1x3x256x256:1x3x512x512 -o net.plan\n";
 
-static bool is_plan_path(const char *text) {
-    return !strchr(text, '=') || strchr(text, '/');
+/* -o names the plan, --output a tensor; --output alone may name the plan, too. */
+static const char *take_plan_path(cli_options *options) {
+    text_list *outputs = &options->outputs;
+    const char *path = options->short_output;
+    if (!path) return outputs->count == 1 ? outputs->items[--outputs->count] : NULL;
+    size_t kept = 0;
+    for (size_t i = 0; i < outputs->count; i++)
+        if (outputs->items[i] != path) outputs->items[kept++] = outputs->items[i];
+    outputs->count = kept;
+    return path;
 }
 
 static int build(const cli_options *options, const char *model, const char *path) {
@@ -49,15 +59,15 @@ static int build(const cli_options *options, const char *model, const char *path
 
 int command_build(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPsodtcTYrjNFEv", &options);
+    int code = cli_options_read(argc, argv, "pPsiodtcTYrjNFEv", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE) {
-        if (options.argument_count != 1 || options.outputs.count != 1 ||
-            !is_plan_path(options.outputs.items[0]))
+        options.plan = take_plan_path(&options);
+        if (options.argument_count != 1 || !options.plan)
             code = cli_usage("build takes one model and -o PLAN (tenon build -h)");
         else
-            code = build(&options, options.arguments[0], options.outputs.items[0]);
+            code = build(&options, options.arguments[0], options.plan);
     }
     cli_options_free(&options);
     return code;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon inspect: what is in a plan, or a model as it would be built, without running it; inspecting
  * a plan loads no code. */
+#include "model.h"
 #include "session.h"
 
 #include <stdlib.h>
@@ -8,18 +9,13 @@
 #include <unistd.h>
 
 static const char help[] =
-    "usage: tenon inspect MODEL.onnx|PLAN [--json] [options]\n"
+    "usage: tenon inspect MODEL|PLAN [--json] [options]\n"
     "  a plan: graph, kernels, formats, profiles, manifest, sizes; no code is loaded\n"
     "  a model: the same of the plan that it would become (needs its plugins: -p, --plugin LIB.so, "
     "-s, --shape ...)\n"
     "      --json          the whole as one JSON document\n"
     "      --html FILE     the document as a page; --dot FILE: the nodes and tensors for Graphviz\n"
     "example: tenon inspect net.plan --json\n";
-
-static bool is_plan(const char *path) {
-    const size_t length = strlen(path);
-    return length < 5 || strcmp(path + length - 5, ".onnx") != 0;
-}
 
 /* One line of the document without quotes and the braces around it; brackets that do not close in
  * it are left out. */
@@ -207,8 +203,8 @@ int command_inspect(int argc, char **argv) {
         const char *path = options.arguments[0];
         tn_runtime *runtime = cli_runtime(&options, &code);
         if (runtime)
-            code = is_plan(path) ? inspect_plan(runtime, &options, path)
-                                 : inspect_model(runtime, &options, path);
+            code = !model_is_named(path) ? inspect_plan(runtime, &options, path)
+                                         : inspect_model(runtime, &options, path);
         tn_runtime_release(runtime);
     }
     cli_options_free(&options);

@@ -254,12 +254,14 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
         .scale = 1.0, .seconds = 1.0, .contexts = 1, .layout = "nchw", .channels = "rgb"};
     optind = 1;
     opterr = 0;
-    for (int letter; (letter = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
+    int place = -1; /* of a long option; stays for a short one */
+    for (int letter; (letter = getopt_long(argc, argv, shorts, longs, &place)) != -1; place = -1) {
         if (letter == '?')
             return cli_usage("%s: unknown option '%s' (tenon %s -h lists them)", argv[0],
                              argv[optind - 1], argv[0]);
         if (letter == ':')
             return cli_usage("%s: option '%s' needs a value", argv[0], argv[optind - 1]);
+        if (letter == 'o' && place < 0) out_options->short_output = optarg;
         const int code = take(out_options, (char)letter, optarg);
         if (code != EXIT_DONE) return code;
     }

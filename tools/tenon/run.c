@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 static const char help[] =
-    "usage: tenon run MODEL.onnx|PLAN --input NAME=FILE... [--output NAME=FILE | --output-dir DIR] "
+    "usage: tenon run MODEL|PLAN --input NAME=FILE... [--output NAME=FILE | --output-dir DIR] "
     "[options]\n"
     "  -i, --input NAME=FILE     .npy, .pb (TensorProto), .png .jpg .pgm .ppm, or raw float32\n"
     "  -o, --output NAME=FILE    .npy, an image, or raw; -O, --output-dir DIR: NAME.npy for every "

@@ -2,30 +2,17 @@
 /* Engines, inputs and outputs for run and bench; see session.h. Shapes of --shape are read in
  * shapes.c. */
 #include "session.h"
+#include "model.h"
 #include "shapes.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-static bool ends_with(const char *path, const char *ending) {
-    const size_t length = strlen(path), wanted = strlen(ending);
-    return length >= wanted && strcmp(path + length - wanted, ending) == 0;
-}
-
-static tn_graph *load_model(tn_runtime *runtime, const char *model, int *out_exit) {
-    tn_graph *graph = NULL;
-    if (ends_with(model, ".uff") || ends_with(model, ".prototxt"))
-        *out_exit = cli_unsupported("%s: this version reads .onnx models", model);
-    else if (tn_graph_load_onnx(runtime, model, &graph) != TN_OK)
-        *out_exit = cli_fail(model);
-    return graph;
-}
-
 tn_plan *session_build(tn_runtime *runtime, const char *model, const cli_options *options,
                        int *out_exit) {
     tn_plan *plan = NULL;
-    tn_graph *graph = load_model(runtime, model, out_exit);
+    tn_graph *graph = model_load(runtime, model, options, out_exit);
     if (!graph) return NULL;
     shape_profiles profiles = {0};
     if (shape_profiles_read(&profiles, options, graph, out_exit)) {
@@ -54,7 +41,7 @@ tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_optio
                                               .allowed = options->allowed.items};
     tn_engine *engine = NULL;
     tn_status status;
-    if (ends_with(path, ".onnx") || ends_with(path, ".uff") || ends_with(path, ".prototxt")) {
+    if (model_is_named(path)) {
         cli_options build = *options;
         build.no_timing |= !with_timing;
         tn_plan *plan = session_build(runtime, path, &build, out_exit);

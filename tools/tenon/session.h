@@ -5,7 +5,7 @@
 
 #include "tensor_file.h"
 
-/* Builds a plan from a model file (.onnx) with the options' shapes. Null after having said why
+/* Builds a plan from a model file (model.h) with the options' shapes. Null after having said why
  * (*out_exit). */
 tn_plan *session_build(tn_runtime *runtime, const char *model, const cli_options *options,
                        int *out_exit);

@@ -102,17 +102,34 @@ void shape_profiles_free(shape_profiles *profiles) {
     free((void *)(uintptr_t)profiles->pointers);
 }
 
-bool shape_option_optimum(const cli_options *options, const char *name, int64_t *shape,
-                          uint32_t *out_rank) {
+/* What --shape says of an input; false when it says nothing. */
+static bool find_option(const cli_options *options, const char *name, shape_text shapes[3]) {
     for (size_t i = 0; i < options->shapes.count; i++) {
         const char *text = options->shapes.items[i], *equals = strrchr(text, '=');
-        shape_text shapes[3];
         const bool is_named = !equals || (strlen(name) == (size_t)(equals - text) &&
                                           memcmp(name, text, strlen(name)) == 0);
-        if (!is_named || !read_range(equals ? equals + 1 : text, shapes)) continue;
-        memcpy(shape, shapes[1].extents, shapes[1].rank * sizeof(*shape));
-        *out_rank = shapes[1].rank;
-        return true;
+        if (is_named && read_range(equals ? equals + 1 : text, shapes)) return true;
     }
     return false;
+}
+
+bool shape_option_optimum(const cli_options *options, const char *name, int64_t *shape,
+                          uint32_t *out_rank) {
+    shape_text shapes[3];
+    if (!find_option(options, name, shapes)) return false;
+    memcpy(shape, shapes[1].extents, shapes[1].rank * sizeof(*shape));
+    *out_rank = shapes[1].rank;
+    return true;
+}
+
+bool shape_option_extents(const cli_options *options, const char *name, int64_t *extents,
+                          uint32_t *out_rank) {
+    shape_text shapes[3];
+    if (!find_option(options, name, shapes)) return false;
+    *out_rank = shapes[0].rank;
+    for (uint32_t i = 0; i < shapes[0].rank; i++) {
+        const bool is_fixed = shapes[0].extents[i] == shapes[2].extents[i];
+        extents[i] = is_fixed ? shapes[0].extents[i] : -1;
+    }
+    return true;
 }

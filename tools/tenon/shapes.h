@@ -18,5 +18,8 @@ void shape_profiles_free(shape_profiles *profiles);
 /* The optimum that --shape gives an input; false when it gives none. */
 bool shape_option_optimum(const cli_options *options, const char *name, int64_t *shape,
                           uint32_t *out_rank);
+/* The same with -1 where minimum and maximum differ. */
+bool shape_option_extents(const cli_options *options, const char *name, int64_t *extents,
+                          uint32_t *out_rank);
 
 #endif

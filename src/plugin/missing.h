@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is said when no library has the operator of a node: one sentence for networks of all origins
+ * (ONNX, UFF, Caffe, built by hand). The registry's look-up names the nearest operator; this adds
+ * what the node brought and how a library is given.
+ */
+#ifndef TN_PLUGIN_MISSING_H
+#define TN_PLUGIN_MISSING_H
+
+#include "base/text.h"
+#include <tenon/plugin.h>
+
+/* Extends the last error, which a look-up in the registry has just set, by the node's fields with
+ * their types and values (shortened), and answers `status` as it came. Other statuses than
+ * TN_ERROR_UNSUPPORTED are left alone. An attribute of type TN_FIELD_TYPE holds a tn_type in `i`.
+ */
+tn_status tn_missing_describe(const tn_allocator *allocator, tn_status status, uint64_t count,
+                              const tn_attribute *const *attributes);
+/* One field: "ksize=[1, 2, 2, 1] (a list of integers)". */
+void tn_missing_add_field(tn_text *text, const tn_attribute *attribute);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading models by their endings; see model.h. */
+#include "model.h"
+#include "shapes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool ends_with(const char *path, const char *ending) {
+    const size_t length = strlen(path), wanted = strlen(ending);
+    return length >= wanted && strcmp(path + length - wanted, ending) == 0;
+}
+
+bool model_is_named(const char *path) {
+    return ends_with(path, ".onnx") || ends_with(path, ".uff") || ends_with(path, ".prototxt");
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * names of ports */
+
+typedef struct name_list {
+    char **items;
+    uint32_t count;
+} name_list;
+
+static void names_free(name_list *names) {
+    for (uint32_t i = 0; i < names->count; i++)
+        free(names->items[i]);
+    free(names->items);
+}
+
+/* The names before '='; texts without it are names where `takes_all`, else something of another
+ * kind (a file for the only port there is). */
+static bool names_read(const text_list *texts, bool takes_all, name_list *out_names) {
+    out_names->count = 0;
+    out_names->items = calloc(texts->count + 1, sizeof(*out_names->items));
+    for (size_t i = 0; out_names->items && i < texts->count; i++) {
+        const char *text = texts->items[i], *equals = strchr(text, '=');
+        if (!equals && !takes_all) continue;
+        char *name = strndup(text, equals ? (size_t)(equals - text) : strlen(text));
+        if (!name) return false;
+        out_names->items[out_names->count++] = name;
+    }
+    return out_names->items != NULL;
+}
+
+/* All outputs are kept where a folder is to take them. */
+static bool read_names(const cli_options *options, name_list *inputs, name_list *outputs) {
+    static const text_list none = {0};
+    const bool is_build = options->plan != NULL;
+    return names_read(&options->inputs, is_build, inputs) &&
+           names_read(options->output_dir ? &none : &options->outputs, is_build, outputs);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * formats */
+
+static tn_status choose_outputs(tn_graph *graph, const name_list *names) {
+    if (names->count == 0) return TN_OK;
+    tn_tensor_id *ids = calloc(names->count, sizeof(*ids));
+    tn_status status = ids ? TN_OK : TN_ERROR_MEMORY;
+    for (uint32_t i = 0; i < names->count && status == TN_OK; i++)
+        status = tn_graph_find(graph, names->items[i], &ids[i]);
+    if (status == TN_OK) tn_graph_clear_outputs(graph);
+    for (uint32_t i = 0; i < names->count && status == TN_OK; i++)
+        status = tn_graph_add_output(graph, ids[i], names->items[i]);
+    free(ids);
+    return status;
+}
+
+/* Inputs that are named must be there: those of an ONNX model are what the file says. */
+static bool check_inputs(const tn_graph *graph, const name_list *names, const char *path) {
+    for (uint32_t i = 0; i < names->count; i++) {
+        bool is_there = false;
+        for (uint32_t j = 0; j < tn_graph_input_count(graph); j++)
+            is_there |= strcmp(tn_graph_input(graph, j)->name, names->items[i]) == 0;
+        if (is_there) continue;
+        cli_fault("%s: there is no input '%s'; the first of %u is '%s'", path, names->items[i],
+                  tn_graph_input_count(graph),
+                  tn_graph_input_count(graph) ? tn_graph_input(graph, 0)->name : "");
+        return false;
+    }
+    return true;
+}
+
+static tn_graph *load_onnx(tn_runtime *runtime, const char *path, const name_list *inputs,
+                           const name_list *outputs, int *out_exit) {
+    tn_graph *graph = NULL;
+    if (tn_graph_load_onnx(runtime, path, &graph) != TN_OK ||
+        choose_outputs(graph, outputs) != TN_OK) {
+        *out_exit = cli_fail(path);
+    } else if (check_inputs(graph, inputs, path)) {
+        return graph;
+    } else {
+        *out_exit = EXIT_FAULT;
+    }
+    tn_graph_destroy(graph);
+    return NULL;
+}
+
+/* An input that is named, with the shape that --shape gives it, if it does. */
+typedef struct uff_input {
+    tn_uff_input input;
+    int64_t extents[TN_MAX_RANK];
+} uff_input;
+
+static void set_uff_input(const cli_options *options, const char *name, uff_input *out) {
+    out->input = (tn_uff_input){.size = sizeof(out->input), .name = name};
+    if (shape_option_extents(options, name, out->extents, &out->input.rank))
+        out->input.extents = out->extents;
+}
+
+static tn_graph *load_uff(tn_runtime *runtime, const char *path, const cli_options *options,
+                          const name_list *inputs, const name_list *outputs, int *out_exit) {
+    name_list shaped = {0};
+    const size_t count = inputs->count + options->shapes.count;
+    uff_input *items = calloc(count + 1, sizeof(*items));
+    const tn_uff_input **pointers = calloc(count + 1, sizeof(*pointers));
+    tn_graph *graph = NULL;
+    if (!items || !pointers || !names_read(&options->shapes, false, &shaped)) {
+        *out_exit = cli_fault("no memory");
+    } else {
+        uint32_t used = 0;
+        for (uint32_t i = 0; i < shaped.count; i++)
+            set_uff_input(options, shaped.items[i], &items[used++]);
+        for (uint32_t i = 0; i < inputs->count; i++)
+            set_uff_input(options, inputs->items[i], &items[used++]);
+        for (uint32_t i = 0; i < used; i++)
+            pointers[i] = &items[i].input;
+        const tn_uff_options uff = {.size = sizeof(uff),
+                                    .input_count = used,
+                                    .inputs = pointers,
+                                    .output_count = outputs->count,
+                                    .outputs = (const char *const *)outputs->items};
+        if (tn_graph_load_uff(runtime, path, &uff, &graph) != TN_OK) *out_exit = cli_fail(path);
+    }
+    names_free(&shaped);
+    free(pointers);
+    free(items);
+    return graph;
+}
+
+tn_graph *model_load(tn_runtime *runtime, const char *path, const cli_options *options,
+                     int *out_exit) {
+    name_list inputs = {0}, outputs = {0};
+    tn_graph *graph = NULL;
+    if (!read_names(options, &inputs, &outputs))
+        *out_exit = cli_fault("no memory");
+    else if (ends_with(path, ".prototxt"))
+        *out_exit = cli_unsupported("%s: this version reads .onnx and .uff models", path);
+    else if (ends_with(path, ".uff"))
+        graph = load_uff(runtime, path, options, &inputs, &outputs, out_exit);
+    else
+        graph = load_onnx(runtime, path, &inputs, &outputs, out_exit);
+    names_free(&outputs);
+    names_free(&inputs);
+    return graph;
+}
