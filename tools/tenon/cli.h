@@ -34,7 +34,7 @@ typedef struct cli_options {
     text_list plugins, plugin_dirs, shapes, inputs, outputs, allowed;
     const char *output_dir, *timing_cache, *report, *html, *dot, *plan;
     const char *short_output; /* the last -o, which is also among the outputs */
-    const char *layout; /* "nchw" or "nhwc" */
+    const char *layout;       /* "nchw" or "nhwc" */
     const char *channels;
     double scale, seconds, rtol, atol, timing_seconds;
     double mean[3];
