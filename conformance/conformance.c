@@ -2,14 +2,12 @@
 /*
  * Runs every case of every registered operator: by the reference, then by each kernel (pinned),
  * with the inputs after the first as constants and as network inputs, with one thread and two,
- * twice in a row; outputs lie between guard zones. A kernel that does not take a case is passed
- * over. `tenon-conformance [OPERATOR]`; libraries in TENON_PLUGIN_PATH are loaded first. The last
- * line is "N passed, N failed".
+ * twice in a row; outputs lie between guard zones. Then the combinations with narrower types
+ * (stored.c). A kernel that does not take a case is passed over. `tenon-conformance [OPERATOR]`;
+ * libraries in TENON_PLUGIN_PATH are loaded first. The last line is "N passed, N failed".
  */
 #include "base/status.h"
-#include "case.h"
-#include "plugin/runtime.h"
-#include <tenon/tenon.h>
+#include "conformance.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,43 +26,27 @@ typedef struct suite {
     size_t passed, failed;
 } suite;
 
-/* What one way of running a case gave: the outputs, copied. */
-typedef struct outcome {
-    uint32_t count;
-    tn_type types[16];
-    tn_shape shapes[16];
-    void *data[16];
-    size_t bytes[16];
-    char kernel[128];
-} outcome;
-
-static void outcome_free(outcome *result) {
-    for (uint32_t i = 0; i < result->count; i++)
-        free(result->data[i]);
-    result->count = 0;
+void tn_outcome_free(tn_outcome *outcome) {
+    for (uint32_t i = 0; i < outcome->count; i++)
+        free(outcome->data[i]);
+    outcome->count = 0;
 }
 
 /* ----------------------------------------------------------------------------------------------
  * one run */
 
-typedef struct way {
-    const char *pin; /* "Op=kernel", or null */
-    bool is_reference, are_constant;
-    uint32_t threads;
-} way;
-
 static bool is_constant_input(const tn_operator *op, const tn_case *c, uint32_t index,
-                              const way *w) {
+                              const tn_way *w) {
     const tn_port *port = &op->inputs[c->inputs[index].port];
     return (port->flags & TN_PORT_VALUE_NEEDED) || (w->are_constant && index > 0);
 }
 
-static tn_status make_graph(const suite *s, const tn_operator *op, const tn_case *c, const way *w,
-                            tn_graph **out_graph) {
+tn_status tn_case_graph(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
+                        const tn_way *w, tn_graph **out_graph) {
     tn_tensor_id inputs[64], outputs[64];
     tn_graph *graph;
     uint32_t count = 0;
-    TN_TRY(tn_graph_create(s->runtime, "case", &graph));
+    TN_TRY(tn_graph_create(runtime, "case", &graph));
     tn_status status = TN_OK;
     for (uint32_t port = 0; port < op->input_count; port++) {
         bool is_given = false;
@@ -143,7 +125,8 @@ static tn_status check_guard(const char *guarded, size_t bytes, uint32_t index) 
     return TN_OK;
 }
 
-static tn_status keep_outputs(tn_context *context, uint32_t count, char **guarded, outcome *out) {
+static tn_status keep_outputs(tn_context *context, uint32_t count, char **guarded,
+                              tn_outcome *out) {
     for (uint32_t i = 0; i < count; i++) {
         const tn_tensor *tensor;
         TN_TRY(tn_context_output(context, i, &tensor));
@@ -159,7 +142,7 @@ static tn_status keep_outputs(tn_context *context, uint32_t count, char **guarde
     return TN_OK;
 }
 
-static tn_status run_engine(tn_engine *engine, const tn_case *c, outcome *out) {
+static tn_status run_engine(tn_engine *engine, const tn_case *c, tn_outcome *out) {
     tn_context *context;
     char *guarded[16] = {0};
     const uint32_t count = tn_engine_output_count(engine);
@@ -176,14 +159,14 @@ static tn_status run_engine(tn_engine *engine, const tn_case *c, outcome *out) {
 }
 
 /* The kernel that the plan chose for the only node, from the engine's report. */
-static void note_kernel(tn_engine *engine, outcome *out) {
+static void note_kernel(tn_engine *engine, tn_outcome *out) {
     const char *at = strstr(tn_engine_report(engine), "\"kernel\": \"");
     snprintf(out->kernel, sizeof(out->kernel), "%.*s", at ? (int)strcspn(at + 11, "\"") : 0,
              at ? at + 11 : "");
 }
 
-static tn_status run_case(const suite *s, const tn_operator *op, const tn_case *c, const way *w,
-                          outcome *out) {
+tn_status tn_case_run(tn_runtime *runtime, const tn_operator *op, const tn_case *c, const tn_way *w,
+                      tn_outcome *out) {
     tn_graph *graph = NULL;
     tn_plan *plan = NULL;
     tn_engine *engine = NULL;
@@ -193,11 +176,11 @@ static tn_status run_case(const suite *s, const tn_operator *op, const tn_case *
                                         .force_kernel = w->pin,
                                         .flags = TN_BUILD_NO_TIMING |
                                                  (w->is_reference ? TN_BUILD_REFERENCE : 0u)};
-    TN_TRY(make_graph(s, op, c, w, &graph));
+    TN_TRY(tn_case_graph(runtime, op, c, w, &graph));
     tn_status status = tn_build(graph, &options, &plan);
     if (status == TN_OK) {
         const void *data = tn_plan_bytes(plan, &bytes);
-        status = tn_engine_load_bytes(s->runtime, data, bytes, NULL, &engine);
+        status = tn_engine_load_bytes(runtime, data, bytes, NULL, &engine);
     }
     if (status == TN_OK) note_kernel(engine, out);
     if (status == TN_OK) status = run_engine(engine, c, out);
@@ -214,7 +197,8 @@ static double tolerance_of(tn_type type) {
     return type == TN_F64 ? 1e-9 : type == TN_F16 ? 2e-3 : type == TN_BF16 ? 2e-2 : 1e-4;
 }
 
-static bool outcomes_equal(const outcome *wanted, const outcome *found, char *why, size_t bytes) {
+static bool outcomes_equal(const tn_outcome *wanted, const tn_outcome *found, char *why,
+                           size_t bytes) {
     for (uint32_t i = 0; i < wanted->count; i++) {
         if (found->types[i] != wanted->types[i] ||
             !tn_shape_equal(&found->shapes[i], &wanted->shapes[i])) {
@@ -243,8 +227,8 @@ static bool outcomes_equal(const outcome *wanted, const outcome *found, char *wh
     return true;
 }
 
-static void verdict(suite *s, bool is_passed, const tn_operator *op, const char *text, const way *w,
-                    const char *why) {
+static void verdict(suite *s, bool is_passed, const tn_operator *op, const char *text,
+                    const tn_way *w, const char *why) {
     s->passed += is_passed;
     s->failed += !is_passed;
     if (!is_passed)
@@ -257,10 +241,10 @@ static void verdict(suite *s, bool is_passed, const tn_operator *op, const char 
 }
 
 static void check_way(suite *s, const tn_operator *op, const char *text, const tn_case *c,
-                      const way *w, const char *wanted_kernel, const outcome *expected) {
-    outcome found = {0};
+                      const tn_way *w, const char *wanted_kernel, const tn_outcome *expected) {
+    tn_outcome found = {0};
     char why[400] = "";
-    const tn_status status = run_case(s, op, c, w, &found);
+    const tn_status status = tn_case_run(s->runtime, op, c, w, &found);
     if (status != TN_OK)
         snprintf(why, sizeof(why), "%s: %s", tn_last_error()->where, tn_last_error()->message);
     const bool is_other =
@@ -268,7 +252,7 @@ static void check_way(suite *s, const tn_operator *op, const char *text, const t
     if (!is_other) /* the pinned kernel does not take this case */
         verdict(s, status == TN_OK && outcomes_equal(expected, &found, why, sizeof(why)), op, text,
                 w, why);
-    outcome_free(&found);
+    tn_outcome_free(&found);
 }
 
 static bool serves(const tn_kernel *kernel, const tn_operator *op) {
@@ -280,31 +264,32 @@ static bool serves(const tn_kernel *kernel, const tn_operator *op) {
 static void check_case(suite *s, const tn_operator *op, const char *text) {
     tn_arena *arena = NULL;
     tn_case c;
-    outcome expected = {0};
-    const way reference = {.is_reference = true, .threads = 1};
+    tn_outcome expected = {0};
+    const tn_way reference = {.is_reference = true, .threads = 1};
     tn_status status = tn_arena_create(tn_allocator_default(), &arena);
     if (status == TN_OK) status = tn_case_read(arena, op, text, &c);
-    if (status == TN_OK) status = run_case(s, op, &c, &reference, &expected);
+    if (status == TN_OK) status = tn_case_run(s->runtime, op, &c, &reference, &expected);
     if (status != TN_OK) {
         verdict(s, false, op, text, &reference, tn_last_error()->message);
     } else {
         s->passed++;
         for (int constant = 0; constant < 2; constant++) {
-            const way plain = {.are_constant = constant, .threads = 1};
+            const tn_way plain = {.are_constant = constant, .threads = 1};
             check_way(s, op, text, &c, &plain, NULL, &expected);
             for (size_t k = 0; k < s->kernel_count; k++) {
                 char pin[256];
                 if (!serves(s->kernels[k], op)) continue;
                 snprintf(pin, sizeof(pin), "%s=%s", op->name, s->kernels[k]->name);
                 for (uint32_t threads = 1; threads <= 2; threads++) {
-                    const way w = {.pin = pin, .are_constant = constant, .threads = threads};
+                    const tn_way w = {.pin = pin, .are_constant = constant, .threads = threads};
                     check_way(s, op, text, &c, &w, s->kernels[k]->name, &expected);
                 }
             }
         }
     }
-    outcome_free(&expected);
+    tn_outcome_free(&expected);
     tn_arena_destroy(arena);
+    tn_stored_check(s->runtime, op, text, &s->passed, &s->failed);
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -19,6 +19,6 @@ tn_status tn_conv_direct_reshape(tn_call *call);
 tn_status tn_conv_direct_run(tn_call *call);
 
 /* The kernels, one a processor level (call->user is the level). */
-extern const tn_kernel *const tn_conv_direct_kernels[3];
+extern const tn_kernel tn_conv_direct_baseline, tn_conv_direct_avx2, tn_conv_direct_avx512;
 
 #endif

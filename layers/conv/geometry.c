@@ -52,7 +52,6 @@ static const char *const combinations[] = {"f32, f32, f32? -> f32"};
         .user = (void *)&tn_direct_##level                                                         \
     }
 
-static const tn_kernel baseline = DIRECT_KERNEL(baseline, NULL);
-static const tn_kernel avx2 = DIRECT_KERNEL(avx2, "avx2,fma");
-static const tn_kernel avx512 = DIRECT_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
-const tn_kernel *const tn_conv_direct_kernels[3] = {&avx512, &avx2, &baseline};
+const tn_kernel tn_conv_direct_baseline = DIRECT_KERNEL(baseline, NULL);
+const tn_kernel tn_conv_direct_avx2 = DIRECT_KERNEL(avx2, "avx2,fma");
+const tn_kernel tn_conv_direct_avx512 = DIRECT_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");

@@ -5,6 +5,7 @@
  */
 #include "conv/conv.h"
 #include "conv/direct_kernel.h"
+#include "conv/int8.h"
 #include "common/infer.h"
 #include "common/layer.h"
 
@@ -116,4 +117,8 @@ static const tn_operator conv_1 = {
 };
 
 static const tn_operator *const conv_operators[] = {&conv_1};
-TN_LAYER(conv, conv_operators, tn_conv_direct_kernels);
+static const tn_kernel *const conv_kernels[] = {
+    &tn_conv_direct_avx512,   &tn_conv_direct_avx2, &tn_conv_direct_baseline,
+    &tn_conv_int8_avx512vnni, &tn_conv_int8_avx2,   &tn_conv_int8_baseline,
+};
+TN_LAYER(conv, conv_operators, conv_kernels);

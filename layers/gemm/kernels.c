@@ -2,6 +2,7 @@
 /* Gemm with a constant B as the matrix product of common/matrix_kernel.h. */
 #include "common/activation.h"
 #include "common/epilogue.h"
+#include "common/int8_matrix.h"
 #include "common/matrix_kernel.h"
 #include "gemm/gemm.h"
 #include "gemm/kernels.h"
@@ -50,4 +51,8 @@ PACKED_KERNEL(baseline, NULL);
 PACKED_KERNEL(avx2, "avx2,fma");
 PACKED_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
 
-const tn_kernel *const tn_gemm_kernels[3] = {&avx512, &avx2, &baseline};
+static const char *const int8_combinations[] = {"qi8, f32, f32? -> qi8", "qi8, f32, f32? -> f32"};
+TN_INT8_MATRIX_KERNELS("Gemm", read_gemm, int8_combinations);
+
+const tn_kernel *const tn_gemm_kernels[6] = {&avx512,          &avx2,      &baseline,
+                                             &int8_avx512vnni, &int8_avx2, &int8_baseline};

@@ -2,6 +2,7 @@
 /* MatMul of anything by a constant matrix as the matrix product of common/matrix_kernel.h. */
 #include "common/activation.h"
 #include "common/epilogue.h"
+#include "common/int8_matrix.h"
 #include "common/matrix_kernel.h"
 #include "mat_mul/mat_mul.h"
 #include "mat_mul/kernels.h"
@@ -48,4 +49,8 @@ PACKED_KERNEL(baseline, NULL);
 PACKED_KERNEL(avx2, "avx2,fma");
 PACKED_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
 
-const tn_kernel *const tn_mat_mul_kernels[3] = {&avx512, &avx2, &baseline};
+static const char *const int8_combinations[] = {"qi8, f32 -> qi8", "qi8, f32 -> f32"};
+TN_INT8_MATRIX_KERNELS("MatMul", read_mat_mul, int8_combinations);
+
+const tn_kernel *const tn_mat_mul_kernels[6] = {&avx512,          &avx2,      &baseline,
+                                                &int8_avx512vnni, &int8_avx2, &int8_baseline};

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the parts of the conformance suite share: running a case as a network of one node
+ * (conformance.c), and checking the combinations that store real numbers in narrower types
+ * (stored.c), which no network asks for by itself.
+ */
+#ifndef TN_CONFORMANCE_CONFORMANCE_H
+#define TN_CONFORMANCE_CONFORMANCE_H
+
+#include "case.h"
+#include "plugin/runtime.h"
+#include <tenon/tenon.h>
+
+/* What one way of running a case gave: the outputs, copied. */
+typedef struct tn_outcome {
+    uint32_t count;
+    tn_type types[16];
+    tn_shape shapes[16];
+    void *data[16];
+    size_t bytes[16];
+    char kernel[128];
+} tn_outcome;
+void tn_outcome_free(tn_outcome *outcome);
+
+/* How a case is run. */
+typedef struct tn_way {
+    const char *pin; /* "Op=kernel", or null */
+    bool is_reference, are_constant;
+    uint32_t threads;
+} tn_way;
+
+/* A graph of one node; its inputs are named "in" and the case's input's number. */
+tn_status tn_case_graph(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
+                        const tn_way *way, tn_graph **out_graph);
+tn_status tn_case_run(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
+                      const tn_way *way, tn_outcome *out_outcome);
+
+/* Every kernel's combinations with 8-bit tensors that stand for real numbers, and those with
+ * 16-bit floats where the case has 32-bit ones; prints the failures. */
+void tn_stored_check(tn_runtime *runtime, const tn_operator *op, const char *text,
+                     size_t *inout_passed, size_t *inout_failed);
+
+#endif

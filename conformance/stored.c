@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The combinations that store real numbers in narrower types. The case's inputs are rounded to the
+ * stored type, the operator's reference computes from the rounded values, and the kernel's output
+ * is compared with that, after the epilogues, within what rounding allows:
+ *
+ *   8 bits:  |output / s - clamp(y / s, -128, 127)| <= 1/2 + W / s + 1e-3, where s is the output's
+ *            scale, y the reference's real number, and W bounds what the weights' rounding does:
+ *            W = reference(|x|, d, 0) with d = max|w| / 254 * 1.001 in place of every weight of a
+ *            constant of two axes or more (half of the largest step of a symmetric quantisation,
+ *            a channel or a tensor), biases zero;
+ *   floats:  |output - y| <= W + 1e-5 * max|y| + u * |y|, d = u * |w|, u the stored type's unit of
+ *            rounding.
+ *
+ * Inputs are drawn so in four ways: EXACT, where scales are powers of two and weights are whole
+ * multiples of their channel's step with the largest among them, so that W is zero and ties occur,
+ * which must go to even; RANGE, scales from the values' ranges, all different; SATURATE, scales too
+ * small for inputs and output; EQUAL, one scale for inputs and outputs, which must keep bits where
+ * the operator selects.
+ */
+#include "stored.h"
+#include "base/status.h"
+#include "plugin/combination.h"
+#include "tensor/convert.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXACT = 0, RANGE = 1, SATURATE = 2, EQUAL = 3, DRAW_COUNT = 4 };
+static const char *const draw_names[] = {"exact", "range", "saturate", "equal"};
+/* Epilogue chains: none; residual and ReLU; bias and clip; residual and leaky ReLU. */
+enum { CHAIN_COUNT = 4 };
+
+/* One operator's case, drawn in one way, for one set of inputs that are stored narrowly. */
+typedef struct drawn {
+    tn_runtime *runtime;
+    const tn_operator *op;
+    const char *text;
+    tn_arena *arena;
+    tn_case c; /* inputs: the rounded values */
+    tn_graph *graph;
+    const tn_graph_node *node;
+    tn_type stored;  /* TN_STORED_QI8, TN_F16 or TN_BF16 */
+    uint64_t narrow; /* bit i: input i of the case is stored so */
+    uint32_t draw;
+    float scales[TN_STORED_PORTS];
+    tn_outcome expected, slack; /* the reference, and W */
+    float output_scales[16];
+    double largest[16];
+    uint64_t random;
+    size_t *passed, *failed;
+} drawn;
+
+static double draw_number(drawn *d) {
+    d->random = d->random * 6364136223846793005u + 1442695040888963407u;
+    return (double)(d->random >> 40) / (double)(1 << 24);
+}
+
+static size_t count_of(const tn_shape *shape) {
+    size_t count = 0;
+    return tn_shape_count(shape, &count) == TN_OK ? count : 0;
+}
+
+static double largest_of(const float *values, size_t count) {
+    double largest = 0;
+    for (size_t i = 0; i < count; i++)
+        largest = fabs((double)values[i]) > largest ? fabs((double)values[i]) : largest;
+    return largest;
+}
+
+/* The smallest power of two that is not below. */
+static float power_of_two(double value) {
+    return (float)exp2(ceil(log2(value > 1e-30 ? value : 1.0)));
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * drawing */
+
+static bool is_weight(const drawn *d, uint32_t index) {
+    const tn_case_input *input = &d->c.inputs[index];
+    return input->type == TN_F32 && !(d->narrow >> index & 1) && !input->has_values &&
+           !(d->op->inputs[input->port].flags & TN_PORT_VALUE_NEEDED) && input->shape.rank >= 2;
+}
+
+static bool has_weights(const drawn *d) {
+    for (uint32_t i = 0; i < d->c.input_count; i++) {
+        if (is_weight(d, i)) return true;
+    }
+    return false;
+}
+
+/* Weights whose largest magnitude, 127 steps, lies at every second element along every axis, so
+ * that any slice has one. */
+static void draw_weights(drawn *d, tn_case_input *input) {
+    float *values = input->data;
+    for (size_t i = 0, count = count_of(&input->shape); i < count; i++) {
+        int64_t parity = 0, rest = (int64_t)i;
+        for (uint32_t axis = input->shape.rank; axis-- > 0; rest /= input->shape.extents[axis])
+            parity += rest % input->shape.extents[axis];
+        const double number = draw_number(d);
+        const double steps = parity % 2 ? floor(number * 255.0) - 127.0 : number < 0.5 ? -127 : 127;
+        values[i] = (float)(steps / 128.0);
+    }
+}
+
+static void draw_exact(drawn *d) {
+    for (uint32_t i = 0; i < d->c.input_count; i++) {
+        tn_case_input *input = &d->c.inputs[i];
+        float *values = input->data;
+        const size_t count = count_of(&input->shape);
+        if (input->type != TN_F32 || input->has_values) continue;
+        if (is_weight(d, i)) {
+            draw_weights(d, input);
+        } else if (d->narrow >> i & 1) { /* few bits beside weights, so that sums often tie */
+            const double step = has_weights(d) ? 16 : 1;
+            for (size_t k = 0; k < count; k++)
+                values[k] = (float)((floor(draw_number(d) * 256 / step) * step - 128) / 64);
+        } else if (input->shape.rank <= 1) {
+            for (size_t k = 0; k < count; k++)
+                values[k] = (float)((floor(draw_number(d) * 512) - 256) / 256);
+        }
+    }
+}
+
+/* Rounds the narrow inputs to what is stored; a scale each. */
+static tn_status round_inputs(drawn *d) {
+    float all = 0;
+    for (uint32_t i = 0; i < d->c.input_count; i++) {
+        const tn_case_input *input = &d->c.inputs[i];
+        const size_t count = count_of(&input->shape);
+        if (!(d->narrow >> i & 1)) continue;
+        float *values = input->data;
+        const double range = largest_of(values, count) > 0 ? largest_of(values, count) : 1;
+        static const double factors[] = {1, 1.37, 0.81, 1.11};
+        float scale = (float)(range / 127 * factors[i % 4]);
+        if (d->draw == EXACT) scale = 0x1p-6f;
+        if (d->draw == SATURATE) scale *= 0.5f;
+        if (d->draw == EQUAL && all != 0) scale = all;
+        all = scale;
+        d->scales[i] = d->stored == TN_STORED_QI8 ? scale : 0;
+        for (size_t k = 0; k < count; k++) {
+            if (d->stored == TN_F16) values[k] = tn_f16_to_f32(tn_f32_to_f16(values[k]));
+            if (d->stored == TN_BF16) values[k] = tn_bf16_to_f32(tn_f32_to_bf16(values[k]));
+            if (d->stored == TN_STORED_QI8)
+                values[k] = fmaxf(-128.0f, fminf(127.0f, rintf(values[k] / scale))) * scale;
+        }
+    }
+    return TN_OK;
+}
+
+/* The case with |x| and d in place of w, other constants zero: what the weights' rounding may do
+ * at most. */
+static tn_status compute_slack(drawn *d) {
+    const tn_way reference = {.is_reference = true, .threads = 1};
+    tn_case c = d->c;
+    const double unit = d->stored == TN_F16 ? 0x1p-11 : 0x1p-8;
+    c.inputs = tn_arena_allocate(d->arena, c.input_count, sizeof(*c.inputs));
+    if (!c.inputs) return tn_fail_memory("a case");
+    for (uint32_t i = 0; i < c.input_count; i++) {
+        c.inputs[i] = d->c.inputs[i];
+        if (c.inputs[i].type != TN_F32 || c.inputs[i].has_values) continue;
+        const size_t count = count_of(&c.inputs[i].shape);
+        const float *from = d->c.inputs[i].data;
+        float *to = tn_arena_allocate(d->arena, count + 1, sizeof(*to));
+        if (!to) return tn_fail_memory("a case");
+        const double step = largest_of(from, count) / 254 * 1.001;
+        for (size_t k = 0; k < count; k++) {
+            if (d->narrow >> i & 1)
+                to[k] = fabsf(from[k]);
+            else if (!is_weight(d, i))
+                to[k] = 0;
+            else
+                to[k] = (float)(d->stored == TN_STORED_QI8 ? step : unit * fabs((double)from[k]));
+        }
+        c.inputs[i].data = to;
+    }
+    return tn_case_run(d->runtime, d->op, &c, &reference, &d->slack);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * one kernel, one combination */
+
+/* The type in which a port stores a tensor of type `own`: the narrow one where the port takes it;
+ * TN_NONE when it takes neither. */
+static tn_type stored_type(const drawn *d, const tn_combination_port *port, tn_type own) {
+    if (!port) return TN_NONE;
+    if (own == TN_F32 && (port->types & TN_TYPE_BIT(d->stored))) return d->stored;
+    return port->types & TN_TYPE_BIT(own) ? own : TN_NONE;
+}
+
+static uint32_t case_input_of(const drawn *d, uint32_t node_input) {
+    return (uint32_t)atoi(d->graph->tensors[d->node->inputs[node_input]].name + 2);
+}
+
+/* Which inputs of the case a combination stores narrowly; false when it does not fit, or stores
+ * nothing so. */
+static bool narrow_inputs(const drawn *d, const tn_combination *combination, uint64_t *out_narrow) {
+    uint64_t narrow = 0;
+    bool is_any = false;
+    for (uint32_t i = 0; i < d->node->input_count; i++) {
+        const tn_combination_port *port = tn_combination_input(combination, i);
+        if (d->node->inputs[i] == TN_NO_TENSOR) {
+            if (port && !port->is_optional) return false;
+            continue;
+        }
+        const uint32_t index = case_input_of(d, i);
+        const tn_case_input *input = &d->c.inputs[index];
+        const tn_type type = stored_type(d, port, input->type);
+        if (type == TN_NONE || !tn_format_fits(port->format, input->shape.rank)) return false;
+        if (type == d->stored) narrow |= UINT64_C(1) << index;
+    }
+    for (uint32_t i = 0; i < d->node->output_count; i++) {
+        const tn_combination_port *port = tn_combination_output(combination, i);
+        is_any = is_any || (port && (port->types & TN_TYPE_BIT(d->stored)));
+    }
+    *out_narrow = narrow;
+    return narrow != 0 || is_any;
+}
+
+static tn_type element_type(tn_type stored) {
+    return stored == TN_STORED_QI8 ? TN_I8 : stored;
+}
+
+static bool describe_run(const drawn *d, const tn_kernel *kernel, const tn_combination *combination,
+                         tn_stored_run *run) {
+    *run = (tn_stored_run){.runtime = d->runtime,
+                           .kernel = kernel,
+                           .node = d->node,
+                           .input_count = d->node->input_count,
+                           .output_count = d->node->output_count};
+    for (uint32_t i = 0; i < run->input_count; i++) {
+        if (d->node->inputs[i] == TN_NO_TENSOR) continue;
+        const tn_combination_port *port = tn_combination_input(combination, i);
+        const uint32_t index = case_input_of(d, i);
+        const tn_case_input *input = &d->c.inputs[index];
+        const tn_type type = stored_type(d, port, input->type);
+        run->inputs[i] = (tn_stored_tensor){.is_given = true,
+                                            .type = element_type(type),
+                                            .format = port->format,
+                                            .scale = type == TN_STORED_QI8 ? d->scales[index] : 0,
+                                            .own_type = input->type,
+                                            .shape = &input->shape,
+                                            .data = input->data,
+                                            .is_constant = !(d->narrow >> index & 1)};
+    }
+    for (uint32_t i = 0; i < d->expected.count && i < run->output_count; i++) {
+        const tn_combination_port *port = tn_combination_output(combination, i);
+        const tn_type type = stored_type(d, port, d->expected.types[i]);
+        if (type == TN_NONE || !tn_format_fits(port->format, d->expected.shapes[i].rank))
+            return false;
+        run->outputs[i] =
+            (tn_stored_tensor){.is_given = true,
+                               .type = element_type(type),
+                               .format = port->format,
+                               .scale = type == TN_STORED_QI8 ? d->output_scales[i] : 0,
+                               .own_type = d->expected.types[i],
+                               .shape = &d->expected.shapes[i]};
+    }
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * epilogues */
+
+/* A chain on the first output; null data where the kernel does not absorb it. Fills run's
+ * epilogues and operands (`operand` has room for the output's elements). */
+static bool add_chain(drawn *d, tn_stored_run *run, uint32_t chain, float *operand,
+                      tn_shape *channels) {
+    const bool has_bias = chain == 2, has_residual = chain == 1 || chain == 3;
+    const tn_stored_tensor *y = &run->outputs[0];
+    const uint32_t activations[] = {0, TN_ACTIVATION_RELU, TN_ACTIVATION_CLIP,
+                                    TN_ACTIVATION_LEAKY_RELU};
+    const uint32_t wanted = TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION) |
+                            (has_bias ? TN_EPILOGUE_BIT(TN_EPILOGUE_BIAS) : 0) |
+                            (has_residual ? TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) : 0);
+    if (chain == 0) return true;
+    if ((run->kernel->epilogues & wanted) != wanted || y->own_type != TN_F32 ||
+        y->shape->rank < 2 ||
+        (run->kernel->activations && !(run->kernel->activations >> activations[chain] & 1)))
+        return false;
+    const uint32_t axis =
+        y->shape->rank > 2 && strcmp(d->op->name, "MatMul") != 0 ? 1 : y->shape->rank - 1;
+    *channels = (tn_shape){.rank = 1, .extents = {y->shape->extents[axis]}};
+    const double range = d->largest[0] > 0 ? d->largest[0] : 1;
+    run->operand_count = 1;
+    run->operands[0] = *y;
+    if (has_bias) {
+        run->operands[0] = (tn_stored_tensor){
+            .type = TN_F32, .own_type = TN_F32, .shape = channels, .is_constant = true};
+    } else if (y->scale != 0) {
+        run->operands[0].scale = d->draw == EXACT ? y->scale / 2 : y->scale * 0.7f;
+    }
+    run->operands[0].is_given = true;
+    run->operands[0].data = operand;
+    const size_t count = count_of(run->operands[0].shape);
+    for (size_t i = 0; i < count; i++) {
+        const double value = (draw_number(d) * 2 - 1) * range * 0.6;
+        const float scale = run->operands[0].scale;
+        operand[i] = scale == 0 ? (float)value
+                                : fmaxf(-128, fminf(127, rintf((float)value / scale))) * scale;
+        if (run->operands[0].type == TN_F16) operand[i] = tn_f16_to_f32(tn_f32_to_f16(operand[i]));
+        if (run->operands[0].type == TN_BF16)
+            operand[i] = tn_bf16_to_f32(tn_f32_to_bf16(operand[i]));
+    }
+    run->epilogue_count = 2;
+    run->epilogues[0] = (tn_epilogue){.size = sizeof(tn_epilogue),
+                                      .kind = has_bias ? TN_EPILOGUE_BIAS : TN_EPILOGUE_ADD,
+                                      .axis = has_bias ? (int32_t)axis : 0,
+                                      .type = TN_F32};
+    run->epilogues[1] = (tn_epilogue){.size = sizeof(tn_epilogue),
+                                      .kind = TN_EPILOGUE_ACTIVATION,
+                                      .activation = activations[chain],
+                                      .alpha = chain == 2 ? (float)(-0.3 * range) : 0.125f,
+                                      .beta = (float)(0.4 * range),
+                                      .type = TN_F32};
+    return true;
+}
+
+/* The reference's number after the chain. */
+static double after_chain(const tn_stored_run *run, size_t index, double y) {
+    if (run->epilogue_count == 0) return y;
+    const tn_epilogue *first = &run->epilogues[0], *second = &run->epilogues[1];
+    const float *operand = run->operands[0].data;
+    size_t at = index;
+    if (first->kind == TN_EPILOGUE_BIAS) {
+        const tn_shape *shape = run->outputs[0].shape;
+        size_t inner = 1;
+        for (uint32_t i = (uint32_t)first->axis + 1; i < shape->rank; i++)
+            inner *= (size_t)shape->extents[i];
+        at = index / inner % (size_t)shape->extents[first->axis];
+    }
+    y += (double)operand[at];
+    if (second->activation == TN_ACTIVATION_CLIP)
+        return fmin(fmax(y, (double)second->alpha), (double)second->beta);
+    return y < 0 ? (second->activation == TN_ACTIVATION_RELU ? 0 : y * (double)second->alpha) : y;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * comparing */
+
+static bool compare_bytes(const drawn *d, const tn_stored_run *run, uint32_t output, char *why,
+                          size_t bytes) {
+    const float *found = run->results[output], *wanted = d->expected.data[output];
+    const float *slack = d->slack.count ? d->slack.data[output] : NULL;
+    const double scale = (double)run->outputs[output].scale;
+    size_t ties = 0, odd = 0;
+    for (size_t i = 0, count = count_of(&d->expected.shapes[output]); i < count; i++) {
+        const double y = after_chain(output == 0 ? run : &(tn_stored_run){0}, i, (double)wanted[i]);
+        const double steps = fmin(fmax(y / scale, -128), 127), q = rint((double)found[i] / scale);
+        const double allowed = 0.5 + (slack ? fabs((double)slack[i]) / scale : 0) + 1e-3;
+        if (!(fabs(q - steps) <= allowed)) {
+            snprintf(why, bytes, "output %u, element %zu is %g steps, expected %.6g +- %.3g",
+                     output, i, q, steps, allowed);
+            return false;
+        }
+        if (fabs(steps - floor(steps) - 0.5) < 1e-9) {
+            ties++;
+            odd += fmod(fabs(q), 2) == 1;
+        }
+    }
+    /* A kernel that computes a little off may miss some, one that rounds otherwise misses half. */
+    if (d->draw == EXACT && ties >= 16 && odd * 4 > ties) {
+        snprintf(why, bytes, "of %zu ties %zu were rounded to odd numbers", ties, odd);
+        return false;
+    }
+    return true;
+}
+
+static bool compare_floats(const drawn *d, const tn_stored_run *run, uint32_t output, char *why,
+                           size_t bytes) {
+    const tn_type type = run->outputs[output].type;
+    const double unit = type == TN_F16 ? 0x1p-10 : type == TN_BF16 ? 0x1p-7 : 1e-6;
+    const float *found = run->results[output], *wanted = d->expected.data[output];
+    const float *slack = d->slack.count ? d->slack.data[output] : NULL;
+    for (size_t i = 0, count = count_of(&d->expected.shapes[output]); i < count; i++) {
+        const double y = after_chain(output == 0 ? run : &(tn_stored_run){0}, i, (double)wanted[i]);
+        const double allowed = (slack ? fabs((double)slack[i]) : 0) + unit * fabs(y) +
+                               1e-5 * (d->largest[output] + 1e-6);
+        if (!(fabs((double)found[i] - y) <= allowed) && !(isnan(y) && isnan((double)found[i]))) {
+            snprintf(why, bytes, "output %u, element %zu is %.9g, expected %.9g +- %.3g", output, i,
+                     (double)found[i], y, allowed);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool compare(const drawn *d, const tn_stored_run *run, char *why, size_t bytes) {
+    for (uint32_t i = 0; i < d->expected.count && i < run->output_count; i++) {
+        const size_t length = d->expected.bytes[i];
+        if (run->outputs[i].own_type != TN_F32) {
+            if (memcmp(run->results[i], d->expected.data[i], length) == 0) continue;
+            snprintf(why, bytes, "output %u differs", i);
+            return false;
+        }
+        if (!(run->outputs[i].scale != 0 ? compare_bytes(d, run, i, why, bytes)
+                                         : compare_floats(d, run, i, why, bytes)))
+            return false;
+    }
+    return true;
+}
+
+static void check_run(drawn *d, tn_stored_run *run, const char *combination, uint32_t chain) {
+    char why[300] = "";
+    bool is_taken = false, is_passed;
+    const tn_status status = tn_stored_do(run, &is_taken);
+    if (status == TN_OK && !is_taken) return;
+    if (status != TN_OK)
+        snprintf(why, sizeof(why), "%s: %s", tn_last_error()->where, tn_last_error()->message);
+    is_passed = status == TN_OK && compare(d, run, why, sizeof(why));
+    tn_stored_free(run);
+    *d->passed += is_passed;
+    *d->failed += !is_passed;
+    if (!is_passed)
+        printf("FAIL %s version %u, %s, \"%s\", %s values, chain %u, %u threads: case \"%s\": %s\n",
+               d->op->name, d->op->since_version, run->kernel->name, combination,
+               draw_names[d->draw], chain, run->threads, d->text, why);
+}
+
+static void check_combination(drawn *d, const tn_kernel_entry *entry, uint32_t index) {
+    const size_t count = d->expected.count ? count_of(&d->expected.shapes[0]) : 0;
+    float *operand = malloc((count + 1) * sizeof(*operand));
+    tn_stored_run *run = malloc(sizeof(*run));
+    tn_shape channels;
+    for (uint32_t chain = 0; chain < CHAIN_COUNT && operand && run; chain++) {
+        for (uint32_t threads = 1; threads <= 2; threads++) {
+            if (!describe_run(d, entry->kernel, &entry->combinations[index], run) ||
+                !add_chain(d, run, chain, operand, &channels))
+                continue;
+            run->threads = threads;
+            check_run(d, run, entry->kernel->combinations[index], chain);
+        }
+    }
+    free(run);
+    free(operand);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * all */
+
+/* Draws the values, and lets the reference compute from them. */
+static tn_status draw_case(drawn *d) {
+    const tn_way reference = {.is_reference = true, .threads = 1};
+    TN_TRY(tn_case_read(d->arena, d->op, d->text, &d->c));
+    if (d->draw == EXACT) draw_exact(d);
+    TN_TRY(round_inputs(d));
+    TN_TRY(tn_case_run(d->runtime, d->op, &d->c, &reference, &d->expected));
+    if (d->draw != EXACT && has_weights(d)) TN_TRY(compute_slack(d));
+    for (uint32_t i = 0; i < d->expected.count; i++) {
+        if (d->expected.types[i] != TN_F32) continue;
+        d->largest[i] = largest_of(d->expected.data[i], count_of(&d->expected.shapes[i]));
+        const double range = d->largest[i] > 0 ? d->largest[i] : 1;
+        d->output_scales[i] = d->draw == EXACT      ? power_of_two(range / 31)
+                              : d->draw == SATURATE ? (float)(range / 127 * 0.4)
+                                                    : (float)(range / 127);
+        for (uint32_t k = 0; d->draw == EQUAL && k < d->c.input_count; k++) {
+            if (d->scales[k] != 0) d->output_scales[i] = d->scales[k];
+        }
+    }
+    return TN_OK;
+}
+
+/* All combinations of all kernels that store the inputs `narrow` as d->stored. */
+static void check_narrow(drawn *d, const tn_kernel_entry **entries, uint32_t entry_count) {
+    const uint64_t narrow = d->narrow;
+    for (d->draw = 0; d->draw < (d->stored == TN_STORED_QI8 ? DRAW_COUNT : 2u); d->draw++) {
+        d->expected.count = d->slack.count = 0;
+        memset(d->scales, 0, sizeof(d->scales));
+        d->random = 20011 + d->draw;
+        const tn_status status = draw_case(d);
+        if (status != TN_OK) {
+            *d->failed += 1;
+            printf("FAIL %s version %u: case \"%s\": %s\n", d->op->name, d->op->since_version,
+                   d->text, tn_last_error()->message);
+        }
+        for (uint32_t e = 0; status == TN_OK && e < entry_count; e++) {
+            for (uint32_t k = 0; k < entries[e]->combination_count; k++) {
+                uint64_t wanted;
+                if (narrow_inputs(d, &entries[e]->combinations[k], &wanted) && wanted == narrow)
+                    check_combination(d, entries[e], k);
+            }
+        }
+        tn_outcome_free(&d->expected);
+        tn_outcome_free(&d->slack);
+    }
+}
+
+/* Every set of inputs that some combination stores as `d->stored`, once. */
+static void check_stored(drawn *d, const tn_kernel_entry **entries, uint32_t entry_count) {
+    uint64_t done[64];
+    size_t done_count = 0;
+    for (uint32_t e = 0; e < entry_count; e++) {
+        for (uint32_t k = 0; k < entries[e]->combination_count; k++) {
+            size_t known = 0;
+            if (!narrow_inputs(d, &entries[e]->combinations[k], &d->narrow)) continue;
+            while (known < done_count && done[known] != d->narrow)
+                known++;
+            if (known < done_count || done_count == 64) continue;
+            done[done_count++] = d->narrow;
+            check_narrow(d, entries, entry_count);
+        }
+    }
+}
+
+void tn_stored_check(tn_runtime *runtime, const tn_operator *op, const char *text,
+                     size_t *inout_passed, size_t *inout_failed) {
+    static const tn_type kinds[] = {TN_STORED_QI8, TN_F16, TN_BF16};
+    const tn_way way = {.threads = 1};
+    drawn *d = calloc(1, sizeof(*d));
+    const tn_kernel_entry **entries = NULL;
+    uint32_t count = 0;
+    if (!d) return;
+    *d = (drawn){
+        .runtime = runtime, .op = op, .text = text, .passed = inout_passed, .failed = inout_failed};
+    tn_status status = tn_arena_create(tn_allocator_default(), &d->arena);
+    if (status == TN_OK) status = tn_case_read(d->arena, op, text, &d->c);
+    if (status == TN_OK) status = tn_case_graph(runtime, op, &d->c, &way, &d->graph);
+    if (status == TN_OK)
+        status = tn_registry_kernels(tn_runtime_registry(runtime), op, "cpu", &entries, &count);
+    if (status == TN_OK) d->node = &d->graph->nodes[0];
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && status == TN_OK; i++) {
+        d->stored = kinds[i];
+        check_stored(d, entries, count);
+    }
+    tn_registry_free_kernels(tn_runtime_registry(runtime), entries, count);
+    tn_graph_destroy(d->graph);
+    tn_arena_destroy(d->arena);
+    free(d);
+}

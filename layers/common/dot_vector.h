@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What dot_body.h needs of a processor level: the product of groups, and stores of rounded and
+ * saturated bytes. Files named *_avx512vnni.c have VNNI, *_avx2.c AVX2; elsewhere SSE2, or plain C
+ * where there is no SSE2.
+ */
+#ifndef TN_LAYERS_DOT_VECTOR_H
+#define TN_LAYERS_DOT_VECTOR_H
+
+#include "common/vector.h"
+
+#include <math.h>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+typedef tn_vector_bits tn_vector_whole;
+typedef int32_t tn_vector_whole_unaligned
+    __attribute__((vector_size(TN_VECTOR_BYTES), aligned(4), may_alias));
+
+#if defined(__AVX512VNNI__)
+#define TN_DOT_GROUP 4
+typedef uint8_t tn_dot_element;
+typedef __m512i tn_dot_weights;
+typedef __m512i tn_dot_inputs;
+#define TN_DOT_ZERO              128
+#define TN_DOT_INITIAL_OF_WEIGHT (-128)
+
+TN_INLINE tn_dot_element tn_dot_element_of(int8_t value) {
+    return (uint8_t)((uint8_t)value ^ 0x80u);
+}
+TN_INLINE tn_dot_weights tn_dot_load_weights(const int8_t *from) {
+    return _mm512_loadu_si512(from);
+}
+TN_INLINE tn_dot_inputs tn_dot_load_inputs(const tn_dot_element *from) {
+    int32_t four;
+    memcpy(&four, from, sizeof(four));
+    return _mm512_set1_epi32(four);
+}
+TN_INLINE tn_vector_whole tn_dot_add(tn_vector_whole sum, tn_dot_inputs x, tn_dot_weights w) {
+    return (tn_vector_whole)_mm512_dpbusd_epi32((__m512i)sum, x, w);
+}
+TN_INLINE void tn_dot_store_bytes(int8_t *to, tn_vector value, int64_t count) {
+    const __m512i whole = _mm512_cvtps_epi32((__m512)value);
+    if (count >= TN_LANES)
+        _mm_storeu_si128((__m128i *)(void *)to, _mm512_cvtsepi32_epi8(whole));
+    else if (count > 0)
+        _mm512_mask_cvtsepi32_storeu_epi8(to, (__mmask16)((1u << count) - 1u), whole);
+}
+TN_INLINE tn_vector tn_dot_clamp(tn_vector value, tn_vector low, tn_vector high) {
+    return (tn_vector)_mm512_min_ps((__m512)high, _mm512_max_ps((__m512)low, (__m512)value));
+}
+
+#else
+#define TN_DOT_GROUP             2
+typedef int16_t tn_dot_element;
+#define TN_DOT_ZERO              0
+#define TN_DOT_INITIAL_OF_WEIGHT 0
+
+TN_INLINE tn_dot_element tn_dot_element_of(int8_t value) {
+    return value;
+}
+
+#if defined(__AVX2__)
+typedef __m256i tn_dot_weights;
+typedef __m256i tn_dot_inputs;
+TN_INLINE tn_dot_weights tn_dot_load_weights(const int8_t *from) {
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)from));
+}
+TN_INLINE tn_dot_inputs tn_dot_load_inputs(const tn_dot_element *from) {
+    int32_t two;
+    memcpy(&two, from, sizeof(two));
+    return _mm256_set1_epi32(two);
+}
+TN_INLINE tn_vector_whole tn_dot_add(tn_vector_whole sum, tn_dot_inputs x, tn_dot_weights w) {
+    return sum + (tn_vector_whole)_mm256_madd_epi16(x, w);
+}
+TN_INLINE void tn_dot_store_bytes(int8_t *to, tn_vector value, int64_t count) {
+    const __m256i whole = _mm256_cvtps_epi32((__m256)value);
+    const __m128i words =
+        _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
+    const __m128i bytes = _mm_packs_epi16(words, words);
+    if (count >= TN_LANES)
+        _mm_storel_epi64((__m128i *)(void *)to, bytes);
+    else if (count > 0)
+        memcpy(to, &bytes, (size_t)count);
+}
+TN_INLINE tn_vector tn_dot_clamp(tn_vector value, tn_vector low, tn_vector high) {
+    return (tn_vector)_mm256_min_ps((__m256)high, _mm256_max_ps((__m256)low, (__m256)value));
+}
+
+#elif defined(__SSE2__)
+typedef __m128i tn_dot_weights;
+typedef __m128i tn_dot_inputs;
+TN_INLINE tn_dot_weights tn_dot_load_weights(const int8_t *from) {
+    const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)from);
+    return _mm_srai_epi16(_mm_unpacklo_epi8(bytes, bytes), 8);
+}
+TN_INLINE tn_dot_inputs tn_dot_load_inputs(const tn_dot_element *from) {
+    int32_t two;
+    memcpy(&two, from, sizeof(two));
+    return _mm_set1_epi32(two);
+}
+TN_INLINE tn_vector_whole tn_dot_add(tn_vector_whole sum, tn_dot_inputs x, tn_dot_weights w) {
+    return sum + (tn_vector_whole)_mm_madd_epi16(x, w);
+}
+TN_INLINE void tn_dot_store_bytes(int8_t *to, tn_vector value, int64_t count) {
+    const __m128i whole = _mm_cvtps_epi32((__m128)value);
+    const __m128i words = _mm_packs_epi32(whole, whole), bytes = _mm_packs_epi16(words, words);
+    if (count > 0) memcpy(to, &bytes, (size_t)(count < TN_LANES ? count : TN_LANES));
+}
+TN_INLINE tn_vector tn_dot_clamp(tn_vector value, tn_vector low, tn_vector high) {
+    return (tn_vector)_mm_min_ps((__m128)high, _mm_max_ps((__m128)low, (__m128)value));
+}
+
+#else
+typedef struct tn_dot_weights {
+    int8_t values[TN_LANES * 2];
+} tn_dot_weights;
+typedef struct tn_dot_inputs {
+    tn_dot_element values[2];
+} tn_dot_inputs;
+TN_INLINE tn_dot_weights tn_dot_load_weights(const int8_t *from) {
+    tn_dot_weights weights;
+    memcpy(weights.values, from, sizeof(weights.values));
+    return weights;
+}
+TN_INLINE tn_dot_inputs tn_dot_load_inputs(const tn_dot_element *from) {
+    return (tn_dot_inputs){{from[0], from[1]}};
+}
+TN_INLINE tn_vector_whole tn_dot_add(tn_vector_whole sum, tn_dot_inputs x, tn_dot_weights w) {
+    for (int i = 0; i < TN_LANES; i++)
+        sum[i] += x.values[0] * w.values[2 * i] + x.values[1] * w.values[2 * i + 1];
+    return sum;
+}
+TN_INLINE void tn_dot_store_bytes(int8_t *to, tn_vector value, int64_t count) {
+    for (int i = 0; i < TN_LANES && i < count; i++)
+        to[i] = value[i] == value[i] ? (int8_t)rintf(value[i]) : INT8_MIN;
+}
+TN_INLINE tn_vector tn_dot_clamp(tn_vector value, tn_vector low, tn_vector high) {
+    return tn_vector_min(tn_vector_max(value, low), high);
+}
+#endif
+#endif
+
+TN_INLINE tn_vector_whole tn_vector_whole_load(const int32_t *from) {
+    return *(const tn_vector_whole_unaligned *)from;
+}
+TN_INLINE tn_vector tn_vector_of_whole(tn_vector_whole value) {
+    return __builtin_convertvector(value, tn_vector);
+}
+/* The first `count` of `lanes` bytes as floats; the others are zero. */
+TN_INLINE tn_vector tn_dot_load_bytes(const int8_t *from, int64_t count) {
+    typedef int8_t bytes_type __attribute__((vector_size(TN_LANES)));
+    bytes_type bytes = {0};
+    if (count >= TN_LANES)
+        memcpy(&bytes, from, sizeof(bytes));
+    else if (count > 0)
+        memcpy(&bytes, from, (size_t)count);
+    return __builtin_convertvector(bytes, tn_vector);
+}
+
+#endif

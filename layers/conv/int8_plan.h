@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the quantised convolution (int8.c) lays out its input for one geometry, and how it cuts the
+ * work. Pure numbers.
+ *
+ * A band of output rows is done at a time: the input rows that it sees are copied, channels last,
+ * with the padding written out, as the level's activations (dot.h). With a dilation of 1 along the
+ * width, the inputs of one kernel row are then neighbours, and are multiplied as one run of kernel
+ * width x channels, cut into groups; otherwise each kernel column is a run of its own. Groups that
+ * reach past a run's end meet zero weights there.
+ */
+#ifndef TN_LAYERS_CONV_INT8_PLAN_H
+#define TN_LAYERS_CONV_INT8_PLAN_H
+
+#include "common/dot.h"
+#include "conv/direct.h"
+
+typedef struct tn_int8_plan {
+    tn_conv_geometry geometry;
+    int64_t runs, run_groups; /* groups of each run */
+    int64_t groups;           /* of all runs */
+    int64_t row_elements;     /* of one padded input row */
+    int64_t band_rows, bands; /* output rows of a band; the last may have fewer */
+    bool is_by_row;           /* a tile stays in one output row */
+    int64_t positions;        /* of the table of rows: one output row's or a band's */
+    int64_t copy_bytes;       /* of one band's input */
+} tn_int8_plan;
+
+/* False when the geometry is beyond what offsets of 32 bits can say. */
+bool tn_int8_plan_make(const tn_dot_level *level, const tn_conv_geometry *geometry,
+                       uint32_t threads, tn_int8_plan *out_plan);
+/* Where in a filter's weights element k of the runs lies, or -1: groups x group entries. */
+void tn_int8_plan_elements(const tn_dot_level *level, const tn_int8_plan *plan,
+                           int32_t *out_elements);
+/* Offsets of the groups (plan->groups) and of the output positions (plan->positions). */
+void tn_int8_plan_offsets(const tn_dot_level *level, const tn_int8_plan *plan, int32_t *out_groups,
+                          int32_t *out_positions);
+
+#endif
