@@ -4,6 +4,7 @@
 #define TENON_TENON_H
 
 #include <tenon/builder.h>
+#include <tenon/calibrate.h>
 #include <tenon/calibration.h>
 #include <tenon/engine.h>
 #include <tenon/graph.h>
