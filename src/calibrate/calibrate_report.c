@@ -2,8 +2,8 @@
 /* The report of a calibration, one JSON document: what each tensor's values are and what 8 bits
  * make of them. */
 #include "base/status.h"
+#include "base/text.h"
 #include "calibrate/calibrate_private.h"
-#include "calibrate/number_text.h"
 
 #include <inttypes.h>
 
@@ -37,6 +37,12 @@ static void add_histogram(tn_text *text, const tn_histogram *histogram) {
     tn_text_add(text, "]");
 }
 
+/* , "key": number */
+static void add_member(tn_text *text, const char *key, double number) {
+    tn_text_add_format(text, ", \"%s\": ", key);
+    tn_text_add_number(text, number);
+}
+
 static void add_text_or_null(tn_text *text, const char *key, const char *value) {
     tn_text_add_format(text, ", \"%s\": ", key);
     if (value)
@@ -52,12 +58,10 @@ static void add_scale(tn_text *text, const tn_watched_tensor *watched) {
                          watched->histogram.value_count == 0 ? "no values" : "zero throughout");
         return;
     }
-    tn_number_text_add_member(text, "scale", watched->scale);
-    tn_number_text_add_member(text, "bound", watched->bound);
-    tn_number_text_add_member(text, "clipped",
-                              tn_histogram_clipped_share(&watched->histogram, watched->scale));
-    tn_number_text_add_member(text, "error",
-                              tn_histogram_quantization_error(&watched->histogram, watched->scale));
+    add_member(text, "scale", watched->scale);
+    add_member(text, "bound", watched->bound);
+    add_member(text, "clipped", tn_histogram_clipped_share(&watched->histogram, watched->scale));
+    add_member(text, "error", tn_histogram_quantization_error(&watched->histogram, watched->scale));
 }
 
 static void add_tensor(tn_text *text, const tn_watched_tensor *watched) {
@@ -68,9 +72,9 @@ static void add_tensor(tn_text *text, const tn_watched_tensor *watched) {
     add_text_or_null(text, "node", watched->node);
     add_text_or_null(text, "op", watched->op);
     tn_text_add_format(text, ", \"values\": %" PRIu64, histogram->value_count);
-    tn_number_text_add_member(text, "zeros", count > 0 ? (double)histogram->zero_count / count : 0);
-    tn_number_text_add_member(text, "largest", histogram->largest);
-    tn_number_text_add_member(text, "lowest", histogram->lowest);
+    add_member(text, "zeros", count > 0 ? (double)histogram->zero_count / count : 0);
+    add_member(text, "largest", histogram->largest);
+    add_member(text, "lowest", histogram->lowest);
     add_scale(text, watched);
     add_histogram(text, histogram);
     tn_text_add(text, "}");
@@ -84,7 +88,7 @@ tn_status tn_calibrate_report(const tn_calibration_state *state, char **out_json
     tn_text_add_format(&text, "{\n  \"calibrator\": \"%s\"",
                        tn_calibrate_calibrator_name(options->calibrator));
     if (options->calibrator == TN_CALIBRATOR_PERCENTILE)
-        tn_number_text_add_member(&text, "percentile", options->percentile);
+        add_member(&text, "percentile", options->percentile);
     tn_text_add_format(&text, ",\n  \"batches\": %" PRIu64 ",\n  \"tensors\": [",
                        options->batches->count);
     for (size_t i = 0; i < state->watched_count; i++) {

@@ -4,9 +4,6 @@
 #include "batches.h"
 
 #include "build/calibration_table.h"
-#include "calibrate/number_text.h"
-
-#include <locale.h>
 
 static tn_tensor_id batch_input(run_test *test, const char *name) {
     return add_input(test->graph, name, TN_F32, 2, EXTENTS(-1, 4));
@@ -223,20 +220,6 @@ static void test_each_refused_allocation_is_an_error_and_nothing_leaks(void **st
     }
 }
 
-static void test_numbers_are_the_same_in_every_locale(void **state) {
-    (void)state;
-    tn_text text;
-    tn_text_init(&text, tn_allocator_default());
-    const char *const found = setlocale(LC_NUMERIC, "de_DE.UTF-8");
-    tn_number_text_add(&text, -0.0625);
-    tn_number_text_add_member(&text, "x", 1.5e-20);
-    tn_number_text_add(&text, NAN);
-    setlocale(LC_NUMERIC, "C");
-    assert_string_equal(text.data, "-0.0625, \"x\": 1.5e-20null");
-    tn_text_deinit(&text);
-    if (!found) print_message("there is no locale with a decimal comma here\n");
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_finds_the_scale_of_every_tensor_by_its_name),
@@ -248,7 +231,6 @@ int main(void) {
         RUN_TEST(test_stops_when_the_caller_says_so),
         RUN_TEST(test_refuses_options_that_make_no_sense),
         RUN_TEST(test_each_refused_allocation_is_an_error_and_nothing_leaks),
-        cmocka_unit_test(test_numbers_are_the_same_in_every_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
