@@ -102,17 +102,18 @@ static const char *const cases[] = {
     "ksize=[1,2,2,1] strides=[1,2,2,1] | x=f16[1,5,9,6]",
     "ksize=[1,1,3,2] strides=[1,1,1,2] data_format=NCHW | x=f32[1,2,5,7]"};
 #define OPERATOR                                                                                   \
-    .size = sizeof(tn_operator), .since_version = 1, .state_version = 1, .domain = "UFF",          \
-    .name = "MaxPool", TN_FIELDS(params, fields), TN_INPUTS(inputs), TN_OUTPUTS(outputs),          \
-    .infer = infer, .reference = reference, TN_CASES(cases)
+    .size = sizeof(tn_operator), .since_version = 1, .state_version = 1,                           \
+    .traits = TN_OPERATOR_SELECTS, .domain = "UFF", .name = "MaxPool", TN_FIELDS(params, fields),  \
+    TN_INPUTS(inputs), TN_OUTPUTS(outputs), .infer = infer, .reference = reference,                \
+    TN_CASES(cases)
 #define KERNEL(text, types)                                                                        \
     .size = sizeof(tn_kernel), .revision = 1, .domain = "UFF", .op = "MaxPool", .device = "cpu",   \
     .name = text, .traits = TN_KERNEL_DETERMINISTIC, .combination_count = 1,                       \
     .combinations = (const char *const[]){types}, .open = open_handle, .close = close_handle,      \
     .run = run
 static const tn_operator max_pool = {OPERATOR};
-static const tn_kernel f32 = {KERNEL("f32", "f32 -> f32")};
-static const tn_kernel f16 = {KERNEL("f16", "f16 -> f16")};
+static const tn_kernel f32 = {KERNEL("f32", "f32 -> f32")}, f16 = {KERNEL("f16", "f16 -> f16")},
+                       i8 = {KERNEL("i8", "qi8 -> qi8")};
 static const tn_operator *const operators[] = {&max_pool};
-static const tn_kernel *const kernels[] = {&f32, &f16};
+static const tn_kernel *const kernels[] = {&f32, &f16, &i8};
 TN_LIBRARY("uff_pool", "1.0", operators, kernels)
