@@ -3,24 +3,34 @@
 #include "common/combine_kernel.h"
 #include "common/axis_broadcast.h"
 #include "common/infer.h"
+#include "common/physical.h"
 
-const char *const tn_combine_kernel_combinations[2] = {"f32, f32 -> f32",
-                                                       "f32:nhwc, f32:nhwc -> f32:nhwc"};
+const char *const tn_combine_kernel_combinations[4] = {
+    "f32, f32 -> f32", "f32:nhwc, f32:nhwc -> f32:nhwc", "f32:c16, f32:c16 -> f32:c16",
+    "f32:c8, f32:c8 -> f32:c8"};
 
-static bool has_output_shape(const tn_call *call, uint32_t input) {
-    const tn_tensor *x = call->inputs[input], *y = call->outputs[0];
-    if (x->rank != y->rank) return false;
-    for (uint32_t i = 0; i < y->rank; i++)
-        if (x->shape[i] != y->shape[i]) return false;
-    return true;
+/* Whether two zeros become zero, so that padded lanes stay what they must be. */
+static bool keeps_zero(const tn_call *call) {
+    const tn_combine_kernel_user *user = call->user;
+    const float zero = 0;
+    float y = 0;
+    user->level->combines[user->combine](1, &zero, 1, &zero, 1, &y);
+    tn_row_chain_apply(call, user->level, 1, &y);
+    return y == 0;
 }
 
-/* Other formats than linear are walked as they lie, which takes equal shapes. */
+/* Other formats than linear are walked as they lie: the inputs have all axes of the output, and its
+ * channels. */
+static bool fits_format(const tn_call *call, uint32_t input) {
+    const tn_tensor *x = call->inputs[input], *y = call->outputs[0];
+    return y->format == TN_LINEAR || (x->rank == y->rank && x->shape[1] == y->shape[1]);
+}
+
 tn_status tn_combine_kernel_accepts(tn_call *call) {
-    const bool is_linear = call->outputs[0]->format == TN_LINEAR;
-    if (!tn_row_chain_accepts(call)) return TN_ERROR_UNSUPPORTED;
-    if (is_linear || (has_output_shape(call, 0) && has_output_shape(call, 1))) return TN_OK;
-    return TN_ERROR_UNSUPPORTED;
+    if (!tn_row_chain_accepts(call) || !fits_format(call, 0) || !fits_format(call, 1))
+        return TN_ERROR_UNSUPPORTED;
+    return tn_physical_is_padded(call->outputs[0]) && !keeps_zero(call) ? TN_ERROR_UNSUPPORTED
+                                                                        : TN_OK;
 }
 
 typedef struct combine_job {
@@ -68,12 +78,21 @@ static tn_status combine_elements(void *user, int64_t begin, int64_t end, uint32
     return TN_OK;
 }
 
+/* One more input with the extents `shape`, as it lies in the output's format. */
+static void add_input(tn_broadcast_rows *rows, const tn_tensor *output, uint32_t rank,
+                      const int64_t *shape) {
+    tn_physical physical;
+    tn_physical_init(&physical, output->format, rank, shape);
+    tn_broadcast_add(rows, physical.rank, physical.shape);
+}
+
 tn_status tn_combine_kernel_run(tn_call *call) {
     enum { GRAIN = 16384 };
     const tn_combine_kernel_user *user = call->user;
     const tn_tensor *output = call->outputs[0];
     uint32_t rank = call->inputs[1]->rank;
     int64_t shape[TN_MAX_RANK];
+    tn_physical physical;
     tn_broadcast_rows rows;
     combine_job job = {.call = call,
                        .level = user->level,
@@ -82,11 +101,12 @@ tn_status tn_combine_kernel_run(tn_call *call) {
                        .a = call->inputs[0]->data,
                        .b = call->inputs[1]->data,
                        .y = output->data};
-    tn_broadcast_init(&rows, output->rank, output->shape);
-    tn_broadcast_add(&rows, call->inputs[0]->rank, call->inputs[0]->shape);
+    tn_physical_init(&physical, output->format, output->rank, output->shape);
+    tn_broadcast_init(&rows, physical.rank, physical.shape);
+    add_input(&rows, output, call->inputs[0]->rank, call->inputs[0]->shape);
     if (call->op->since_version < 7) TN_TRY(tn_axis_broadcast_shape(call, &rank, shape));
-    tn_broadcast_add(&rows, rank, call->op->since_version < 7 ? shape : call->inputs[1]->shape);
+    add_input(&rows, output, rank, call->op->since_version < 7 ? shape : call->inputs[1]->shape);
     if (!tn_broadcast_begin(&rows)) return TN_OK;
-    return call->host->parallel_for(call, tn_infer_product(output->shape, 0, output->rank), GRAIN,
+    return call->host->parallel_for(call, tn_infer_product(physical.shape, 0, physical.rank), GRAIN,
                                     combine_elements, &job);
 }

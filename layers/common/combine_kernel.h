@@ -18,7 +18,7 @@ typedef struct tn_combine_kernel_user {
 tn_status tn_combine_kernel_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_combine_kernel_run(tn_call *call) TN_NOEXCEPT;
 
-extern const char *const tn_combine_kernel_combinations[2];
+extern const char *const tn_combine_kernel_combinations[4];
 
 #define TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, level_name,          \
                                 features)                                                          \

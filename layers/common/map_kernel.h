@@ -19,7 +19,8 @@ typedef struct tn_map_kernel_user {
 tn_status tn_map_kernel_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_map_kernel_run(tn_call *call) TN_NOEXCEPT;
 
-extern const char *const tn_map_kernel_combinations[2];
+/* The formats are all the same to a map, but for the lanes that must stay zero. */
+extern const char *const tn_map_kernel_combinations[4];
 
 #define TN_MAP_KERNEL_LEVEL(prefix, domain_name, operator_name, map_number, read_function,         \
                             level_name, features, combination_table)                               \

@@ -82,7 +82,7 @@ static void copy_rows(const tn_region *region, void *to, const void *from, int64
                       int64_t end) {
     const uint32_t last = region->rank - 1;
     const int64_t bytes = (int64_t)region->element_bytes;
-    int64_t index[TN_MAX_RANK] = {0}, to_offset = 0, from_offset = 0;
+    int64_t index[TN_MAX_RANK + 1] = {0}, to_offset = 0, from_offset = 0;
     for (uint32_t i = last; i-- > 0;) {
         int64_t rest = begin;
         for (uint32_t k = last; --k > i;)

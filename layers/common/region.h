@@ -13,7 +13,7 @@
 typedef struct tn_region {
     uint32_t rank;
     size_t element_bytes;
-    int64_t extents[TN_MAX_RANK], to_strides[TN_MAX_RANK], from_strides[TN_MAX_RANK];
+    int64_t extents[TN_MAX_RANK + 1], to_strides[TN_MAX_RANK + 1], from_strides[TN_MAX_RANK + 1];
 } tn_region;
 
 /* Row-major strides of a shape. */

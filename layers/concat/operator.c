@@ -3,6 +3,7 @@
 #include "common/element.h"
 #include "common/infer.h"
 #include "common/layer.h"
+#include "common/physical.h"
 #include "common/region.h"
 
 typedef struct concat_params {
@@ -49,24 +50,39 @@ static tn_status concat_infer(tn_call *call) {
     return tn_infer_set_shape(call, 0, first->rank, shape);
 }
 
+/* In any format: the tensors are moved as they lie. */
 static tn_status move_all(tn_call *call, tn_region_mover mover) {
     const concat_params *params = call->params;
     const tn_tensor *output = call->outputs[0];
     const size_t bytes = tn_element_bytes(output->type);
-    int64_t strides[TN_MAX_RANK], offset = 0;
+    int64_t strides[TN_MAX_RANK + 1], offset = 0;
     uint32_t axis = 0;
+    tn_physical physical;
     TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, output->rank, &axis));
-    tn_region_strides(output->rank, output->shape, strides);
+    tn_physical_init(&physical, output->format, output->rank, output->shape);
+    tn_region_strides(physical.rank, physical.shape, strides);
     for (uint32_t k = 0; k < call->input_count; k++) {
         const tn_tensor *input = call->inputs[k];
         tn_region region;
-        tn_region_init(&region, input->rank, input->shape, input->type);
-        memcpy(region.to_strides, strides, output->rank * sizeof(*strides));
+        tn_physical_init(&physical, output->format, input->rank, input->shape);
+        tn_region_init(&region, physical.rank, physical.shape, input->type);
+        memcpy(region.to_strides, strides, physical.rank * sizeof(*strides));
         if (tn_element_count(input) > 0)
             TN_TRY(
                 mover(call, &region, (char *)output->data + (size_t)offset * bytes, input->data));
-        offset += input->shape[axis] * strides[axis];
+        offset += physical.shape[physical.places[axis]] * strides[physical.places[axis]];
     }
+    return TN_OK;
+}
+
+/* Along blocked channels a tensor begins where a block begins. */
+static tn_status concat_accepts(tn_call *call) {
+    const concat_params *params = call->params;
+    const int64_t block = tn_physical_block(call->outputs[0]->format);
+    uint32_t axis = 0;
+    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, call->outputs[0]->rank, &axis));
+    for (uint32_t k = 0; block && axis == 1 && k + 1 < call->input_count; k++)
+        if (call->inputs[k]->shape[1] % block != 0) return TN_ERROR_UNSUPPORTED;
     return TN_OK;
 }
 
@@ -110,7 +126,21 @@ static const tn_operator concat_4 = {
     TN_CASES(concat_cases),
 };
 
-static const tn_kernel concat_runs = TN_REGION_KERNEL("Concat", concat_run);
+static const char *const concat_combinations[] = {"* -> *", "*:nhwc... -> *:nhwc",
+                                                  "*:c16... -> *:c16", "*:c8... -> *:c8"};
+static const tn_kernel concat_runs = {
+    .size = sizeof(tn_kernel),
+    .revision = 2,
+    .domain = "",
+    .op = "Concat",
+    .device = "cpu",
+    .name = "runs",
+    .doc = "Runs of elements copied on all threads.",
+    .traits = TN_KERNEL_DETERMINISTIC,
+    TN_COMBINATIONS(concat_combinations),
+    .accepts = concat_accepts,
+    .run = concat_run,
+};
 
 static const tn_operator *const concat_operators[] = {&concat_4};
 static const tn_kernel *const concat_kernels[] = {&concat_runs};

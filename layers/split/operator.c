@@ -6,6 +6,7 @@
 #include "common/element.h"
 #include "common/infer.h"
 #include "common/layer.h"
+#include "common/physical.h"
 #include "common/region.h"
 
 typedef struct split_params {
@@ -119,24 +120,45 @@ static tn_status split_infer(tn_call *call) {
     return TN_OK;
 }
 
+/* In any format: the parts are moved as they lie. */
 static tn_status move_all(tn_call *call, tn_region_mover mover) {
     split_plan plan;
-    int64_t strides[TN_MAX_RANK], begin = 0;
+    int64_t strides[TN_MAX_RANK + 1], begin = 0;
+    tn_physical whole;
     TN_TRY(read_plan(call, &plan));
     const tn_tensor *input = call->inputs[0];
     const int64_t bytes = (int64_t)tn_element_bytes(input->type);
-    tn_region_strides(input->rank, input->shape, strides);
+    tn_physical_init(&whole, input->format, input->rank, input->shape);
+    tn_region_strides(whole.rank, whole.shape, strides);
+    const int64_t block = plan.axis == 1 ? tn_physical_block(input->format) : 0;
+    const int64_t step = strides[whole.places[plan.axis]];
     for (uint32_t k = 0; k < call->output_count; k++) {
         const tn_tensor *output = call->outputs[k];
         const int64_t size = part_size(&plan, k, begin);
         if (output && tn_element_count(output) > 0) {
+            const int64_t offset = (block ? begin / block : begin) * step * bytes;
+            tn_physical part;
             tn_region region;
-            tn_region_init(&region, output->rank, output->shape, output->type);
-            memcpy(region.from_strides, strides, input->rank * sizeof(*strides));
-            TN_TRY(mover(call, &region, output->data,
-                         (const char *)input->data + begin * strides[plan.axis] * bytes));
+            tn_physical_init(&part, input->format, output->rank, output->shape);
+            tn_region_init(&region, part.rank, part.shape, output->type);
+            memcpy(region.from_strides, strides, part.rank * sizeof(*strides));
+            TN_TRY(mover(call, &region, output->data, (const char *)input->data + offset));
         }
         begin += size;
+    }
+    return TN_OK;
+}
+
+/* Of blocked channels a part begins where a block begins. */
+static tn_status split_accepts(tn_call *call) {
+    const int64_t block = tn_physical_block(call->inputs[0]->format);
+    split_plan plan;
+    int64_t begin = 0;
+    if (block == 0) return TN_OK;
+    TN_TRY(read_plan(call, &plan));
+    for (uint32_t k = 0; plan.axis == 1 && k < call->output_count; k++) {
+        if (begin % block != 0) return TN_ERROR_UNSUPPORTED;
+        begin += part_size(&plan, k, begin);
     }
     return TN_OK;
 }
@@ -198,7 +220,22 @@ SPLIT(2, split_2_inputs);
 SPLIT(13, split_13_inputs);
 SPLIT(18, split_13_inputs);
 
-static const tn_kernel split_runs = TN_REGION_KERNEL("Split", split_run);
+static const char *const split_combinations[] = {"*, i64? -> *...", "*:nhwc, i64? -> *:nhwc...",
+                                                 "*:c16, i64? -> *:c16...",
+                                                 "*:c8, i64? -> *:c8..."};
+static const tn_kernel split_runs = {
+    .size = sizeof(tn_kernel),
+    .revision = 2,
+    .domain = "",
+    .op = "Split",
+    .device = "cpu",
+    .name = "runs",
+    .doc = "Runs of elements copied on all threads.",
+    .traits = TN_KERNEL_DETERMINISTIC,
+    TN_COMBINATIONS(split_combinations),
+    .accepts = split_accepts,
+    .run = split_run,
+};
 
 static const tn_operator *const split_operators[] = {&split_2, &split_13, &split_18};
 static const tn_kernel *const split_kernels[] = {&split_runs};
