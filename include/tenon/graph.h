@@ -59,6 +59,29 @@ TN_EXPORT tn_status tn_graph_load_uff(tn_runtime *runtime, const char *path,
 /* The same from memory, which is not needed after the call. */
 TN_EXPORT tn_status tn_graph_parse_uff(tn_runtime *runtime, const void *data, uint64_t bytes,
                                        const tn_uff_options *options, tn_graph **out_graph);
+/* How a Caffe network is read. */
+typedef struct tn_caffe_options {
+    uint32_t size; /* sizeof(tn_caffe_options) */
+    int32_t level; /* of the network's state; 0: what the network says itself */
+    uint32_t stage_count, open_input_count;
+    const char *const *stages; /* of the state, beside the network's own */
+    const char *const
+        *open_inputs; /* inputs of which the extents come with the profile; those of
+                         others are as the network says, but for the first, the batch */
+} tn_caffe_options;
+/* Reads a Caffe network in the phase TEST: `network_path` is its description (.prototxt, or the
+ * same in binary form), `weights_path` the model with its weights (.caffemodel), null when it has
+ * none. `options` may be null. Layers that the registry has to serve and does not:
+ * TN_ERROR_UNSUPPORTED names layer and type; TN_ERROR_FORMAT gives line and column in the text; a
+ * blob of another size is TN_ERROR_SHAPE with both shapes. Also TN_ERROR_NOT_FOUND, TN_ERROR_IO. */
+TN_EXPORT tn_status tn_graph_load_caffe(tn_runtime *runtime, const char *network_path,
+                                        const char *weights_path, const tn_caffe_options *options,
+                                        tn_graph **out_graph);
+/* The same from memory, which is not needed after the call; `weights` null: there are none. */
+TN_EXPORT tn_status tn_graph_parse_caffe(tn_runtime *runtime, const void *network,
+                                         uint64_t network_bytes, const void *weights,
+                                         uint64_t weights_bytes, const tn_caffe_options *options,
+                                         tn_graph **out_graph);
 
 /* Says which opset of a domain nodes added by hand without a version mean. Default: the newest
  * registered. */

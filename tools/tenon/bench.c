@@ -163,7 +163,7 @@ static int bench(tn_engine *engine, const cli_options *options) {
 
 int command_bench(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPsiodtcTYSnfOxajLCmkNFEKIv", &options);
+    int code = cli_options_read(argc, argv, "pPwsiodtcTYSnfOxajLCmkNFEKIv", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && (options.argument_count != 1 || options.contexts < 1)) {

@@ -32,6 +32,7 @@ bool text_list_add_copy(text_list *list, const char *text); /* the caller frees 
 /* --- common options --- */
 typedef struct cli_options {
     text_list plugins, plugin_dirs, shapes, inputs, outputs, allowed;
+    const char *weights; /* the file of a Caffe network's weights */
     const char *output_dir, *timing_cache, *report, *html, *dot, *plan;
     const char *short_output; /* the last -o, which is also among the outputs */
     const char *layout;       /* "nchw" or "nhwc" */

@@ -140,6 +140,33 @@ static tn_graph *load_uff(tn_runtime *runtime, const char *path, const cli_optio
     return graph;
 }
 
+/* Inputs that --shape gives take all their extents from it. */
+static tn_graph *load_caffe(tn_runtime *runtime, const char *path, const cli_options *options,
+                            const name_list *inputs, const name_list *outputs, int *out_exit) {
+    name_list shaped = {0};
+    tn_graph *graph = NULL;
+    if (!names_read(&options->shapes, false, &shaped)) {
+        *out_exit = cli_fault("no memory");
+        names_free(&shaped);
+        return NULL;
+    }
+    const tn_caffe_options caffe = {.size = sizeof(caffe),
+                                    .open_input_count = shaped.count,
+                                    .open_inputs = (const char *const *)shaped.items};
+    if (tn_graph_load_caffe(runtime, path, options->weights, &caffe, &graph) != TN_OK ||
+        choose_outputs(graph, outputs) != TN_OK) {
+        *out_exit = cli_fail(path);
+        tn_graph_destroy(graph);
+        graph = NULL;
+    } else if (!check_inputs(graph, inputs, path)) {
+        *out_exit = EXIT_FAULT;
+        tn_graph_destroy(graph);
+        graph = NULL;
+    }
+    names_free(&shaped);
+    return graph;
+}
+
 tn_graph *model_load(tn_runtime *runtime, const char *path, const cli_options *options,
                      int *out_exit) {
     name_list inputs = {0}, outputs = {0};
@@ -147,7 +174,7 @@ tn_graph *model_load(tn_runtime *runtime, const char *path, const cli_options *o
     if (!read_names(options, &inputs, &outputs))
         *out_exit = cli_fault("no memory");
     else if (ends_with(path, ".prototxt"))
-        *out_exit = cli_unsupported("%s: this version reads .onnx and .uff models", path);
+        graph = load_caffe(runtime, path, options, &inputs, &outputs, out_exit);
     else if (ends_with(path, ".uff"))
         graph = load_uff(runtime, path, options, &inputs, &outputs, out_exit);
     else

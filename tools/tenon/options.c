@@ -91,7 +91,7 @@ static const option_row rows[] = {
     {'N', false, false, "no-timing"},     {'F', false, false, "no-fusion"},
     {'E', false, false, "reference"},     {'v', true, false, "verbose"},
     {'Y', false, true, "timing-seconds"}, {'K', false, false, "checked"},
-    {'I', false, false, "isolate"},
+    {'I', false, false, "isolate"},       {'w', true, true, "weights"},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
@@ -163,6 +163,9 @@ static int take(cli_options *o, char letter, const char *value) {
         break;
     case 'T':
         o->timing_cache = value;
+        break;
+    case 'w':
+        o->weights = value;
         break;
     case 'r':
         o->report = value;

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The SSD branch's Normalize, PriorBox and DetectionOutput, and SPP and Interp: operators of the
+ * domain Caffe, whose fields have the names of the layers' own.
+ */
+#include "base/status.h"
+#include "parse/caffe/caffe.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The numbers of a repeated field; *out_values in the arena. */
+static tn_status read_floats(tn_caffe_reader *reader, const tn_caffe_message *message,
+                             const char *name, size_t *out_count, float **out_values) {
+    size_t count = tn_caffe_count(message, name);
+    const tn_caffe_field *field = NULL;
+    float *values = tn_arena_allocate(reader->arena, count, sizeof(*values));
+    if (!values) return tn_fail_memory("a layer");
+    for (size_t i = 0; i < count; i++) {
+        double value = 0;
+        field = tn_caffe_message_next(message, name, field);
+        (void)tn_caffe_field_number(field, &value);
+        values[i] = (float)value;
+    }
+    *out_count = count;
+    *out_values = values;
+    return TN_OK;
+}
+
+static tn_status add_float_list(tn_caffe_reader *reader, const tn_caffe_layer *layer,
+                                const char *name, tn_caffe_attributes *attributes) {
+    size_t count;
+    float *values;
+    TN_TRY(read_floats(reader, layer->params, name, &count, &values));
+    if (count > 0) tn_caffe_add_floats(attributes, name, count, values);
+    return TN_OK;
+}
+
+static void copy_bool(const tn_caffe_message *params, const char *name,
+                      tn_caffe_attributes *attributes) {
+    if (tn_caffe_has(params, name))
+        tn_caffe_add_integer(attributes, name, tn_caffe_bool(params, name, false));
+}
+
+static void copy_integer(const tn_caffe_message *params, const char *name,
+                         tn_caffe_attributes *attributes) {
+    if (tn_caffe_has(params, name))
+        tn_caffe_add_integer(attributes, name, tn_caffe_integer(params, name, 0));
+}
+
+static void copy_float(const tn_caffe_message *params, const char *name,
+                       tn_caffe_attributes *attributes) {
+    if (tn_caffe_has(params, name))
+        tn_caffe_add_float(attributes, name, tn_caffe_number(params, name, 0));
+}
+
+tn_status tn_caffe_read_normalize(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+    const tn_caffe_value *x = &layer->bottoms[0];
+    bool is_shared = tn_caffe_bool(layer->params, "channel_shared", true);
+    int64_t scales =
+        is_shared || x->rank == UINT32_MAX || x->rank < 2 ? is_shared ? 1 : -1 : x->extents[1];
+    tn_tensor_id inputs[2] = {x->tensor, TN_NO_TENSOR};
+    tn_caffe_attributes attributes = {0};
+    TN_TRY(tn_caffe_blob_constant(reader, layer, 0, 1, &scales, 0, NULL, &inputs[1]));
+    copy_bool(layer->params, "across_spatial", &attributes);
+    copy_float(layer->params, "eps", &attributes);
+    return tn_caffe_top(reader, layer, 0, "Caffe", "Normalize", &attributes, 2, inputs, x);
+}
+
+tn_status tn_caffe_read_prior_box(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+    static const char *const lists[] = {"min_size", "max_size", "aspect_ratio", "variance"};
+    static const char *const integers[] = {"img_size", "img_h", "img_w"};
+    static const char *const floats[] = {"step", "step_h", "step_w", "offset"};
+    tn_tensor_id inputs[2] = {layer->bottoms[0].tensor, layer->bottoms[1].tensor};
+    tn_caffe_value shape = {.rank = 3, .extents = {1, 2, -1}};
+    tn_caffe_attributes attributes = {0};
+    for (size_t i = 0; i < TN_COUNT(lists); i++)
+        TN_TRY(add_float_list(reader, layer, lists[i], &attributes));
+    copy_bool(layer->params, "flip", &attributes);
+    copy_bool(layer->params, "clip", &attributes);
+    for (size_t i = 0; i < TN_COUNT(integers); i++)
+        copy_integer(layer->params, integers[i], &attributes);
+    for (size_t i = 0; i < TN_COUNT(floats); i++)
+        copy_float(layer->params, floats[i], &attributes);
+    return tn_caffe_top(reader, layer, 0, "Caffe", "PriorBox", &attributes, 2, inputs, &shape);
+}
+
+tn_status tn_caffe_read_detection_output(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+    const tn_caffe_message *params = layer->params, *nms = tn_caffe_child(params, "nms_param");
+    tn_tensor_id inputs[3];
+    tn_caffe_value shape = {.rank = 4, .extents = {1, 1, -1, 7}};
+    tn_caffe_attributes attributes = {0};
+    for (uint32_t i = 0; i < 3; i++)
+        inputs[i] = layer->bottoms[i].tensor;
+    copy_integer(params, "num_classes", &attributes);
+    copy_bool(params, "share_location", &attributes);
+    copy_integer(params, "background_label_id", &attributes);
+    copy_float(nms, "nms_threshold", &attributes);
+    copy_integer(nms, "top_k", &attributes);
+    copy_float(nms, "eta", &attributes);
+    if (tn_caffe_has(params, "code_type"))
+        tn_caffe_add_text(&attributes, "code_type", tn_caffe_text(params, "code_type", ""));
+    copy_integer(params, "keep_top_k", &attributes);
+    copy_bool(params, "variance_encoded_in_target", &attributes);
+    copy_float(params, "confidence_threshold", &attributes);
+    return tn_caffe_top(reader, layer, 0, "Caffe", "DetectionOutput", &attributes, 3, inputs,
+                        &shape);
+}
+
+tn_status tn_caffe_read_spp(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+    const tn_caffe_value *x = &layer->bottoms[0];
+    int64_t height = tn_caffe_integer(layer->params, "pyramid_height", 0), cells = 0;
+    tn_caffe_attributes attributes = {0};
+    if (height < 1 || height > 15)
+        return tn_fail(TN_ERROR_RANGE, "pyramid_height is %" PRId64 "; from 1 to 15 is expected",
+                       height);
+    for (int64_t i = 0; i < height; i++)
+        cells += INT64_C(1) << (2 * i);
+    bool is_known = x->rank != UINT32_MAX && x->rank > 1;
+    tn_caffe_value shape = {.rank = 2,
+                            .extents = {is_known ? x->extents[0] : -1,
+                                        is_known ? tn_caffe_multiply(x->extents[1], cells) : -1}};
+    tn_caffe_add_integer(&attributes, "pyramid_height", height);
+    tn_caffe_add_text(&attributes, "pool", tn_caffe_text(layer->params, "pool", "MAX"));
+    return tn_caffe_top(reader, layer, 0, "Caffe", "SPP", &attributes, 1, &x->tensor, &shape);
+}
+
+tn_status tn_caffe_read_interp(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+    static const char *const integers[] = {"height",        "width",   "zoom_factor",
+                                           "shrink_factor", "pad_beg", "pad_end"};
+    const tn_caffe_value *x = &layer->bottoms[0];
+    tn_caffe_value shape = *x;
+    tn_caffe_attributes attributes = {0};
+    tn_tensor_id inputs[2] = {x->tensor, TN_NO_TENSOR};
+    if (layer->bottom_count > 1) inputs[1] = layer->bottoms[1].tensor;
+    for (size_t i = 0; i < TN_COUNT(integers); i++)
+        copy_integer(layer->params, integers[i], &attributes);
+    if (x->rank == 4) shape.extents[2] = shape.extents[3] = -1;
+    return tn_caffe_top(reader, layer, 0, "Caffe", "Interp", &attributes, layer->bottom_count,
+                        inputs, &shape);
+}
