@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DepthToSpace: channels become blocks of places: [n, c, h, w] becomes [n, c / b^2, h b, w b]. In
+ * mode DCR the place in the block is the slower part of the channel's number, in mode CRD the
+ * faster one.
+ */
+#include "common/infer.h"
+#include "common/layer.h"
+#include "common/region.h"
+
+typedef struct depth_to_space_params {
+    uint64_t present;
+    int64_t blocksize;
+    uint32_t mode;
+} depth_to_space_params;
+
+enum { DEPTH_DCR = 0, DEPTH_CRD = 1 };
+
+#define FIELD_BLOCKSIZE                                                                            \
+    TN_FIELD_RANGE(depth_to_space_params, blocksize, TN_FIELD_I64, TN_REQUIRED, NULL, 1, 65536,    \
+                   "extent of a block, both ways")
+static const tn_field depth_to_space_1_fields[] = {FIELD_BLOCKSIZE};
+static const tn_field depth_to_space_11_fields[] = {
+    FIELD_BLOCKSIZE,
+    TN_FIELD_CHOICE(depth_to_space_params, mode, TN_FIELD_ENUM, TN_OPTIONAL, "DCR", "DCR|CRD",
+                    "which part of a channel's number is the place in the block"),
+};
+
+static tn_status depth_to_space_infer(tn_call *call) {
+    const depth_to_space_params *params = call->params;
+    const int64_t block = params->blocksize;
+    TN_TRY(tn_infer_require_rank(call, 0, 4, 4));
+    const int64_t *x = call->inputs[0]->shape;
+    int64_t shape[4] = {x[0], x[1] / (block * block), 0, 0};
+    if (x[1] % (block * block) != 0)
+        return call->host->fail(call, TN_ERROR_SHAPE, "%lld channels are no multiple of %lld",
+                                (long long)x[1], (long long)(block * block));
+    if (!tn_infer_multiply(x[2], block, &shape[2]) || !tn_infer_multiply(x[3], block, &shape[3]))
+        return call->host->fail(call, TN_ERROR_SHAPE, "the output becomes too large");
+    return tn_infer_set_shape(call, 0, 4, shape);
+}
+
+/* As a region of axes image, channel, row, row in block, column, column in block. */
+static tn_status move_all(tn_call *call, tn_region_mover mover) {
+    const depth_to_space_params *params = call->params;
+    const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
+    const bool is_crd = call->op->since_version >= 11 && params->mode == DEPTH_CRD;
+    const int64_t block = params->blocksize, places = block * block, channels = y->shape[1];
+    const int64_t height = x->shape[2], width = x->shape[3], plane = height * width;
+    const int64_t place = is_crd ? plane : channels * plane;
+    const int64_t extents[] = {x->shape[0], channels, height, block, width, block};
+    const int64_t from[] = {
+        x->shape[1] * plane, is_crd ? places * plane : plane, width, block * place, 1, place};
+    tn_region region;
+    tn_region_init(&region, 6, extents, x->type); /* the output is walked in its own order */
+    for (uint32_t i = 0; i < 6; i++)
+        region.from_strides[i] = from[i];
+    return mover(call, &region, y->data, x->data);
+}
+
+static tn_status depth_to_space_reference(tn_call *call) {
+    return move_all(call, tn_region_copy);
+}
+
+static tn_status depth_to_space_run(tn_call *call) {
+    return move_all(call, tn_region_copy_parallel);
+}
+
+static const tn_port depth_to_space_inputs[] = {
+    TN_PORT("input", "T:any", 0, "batch, channels, height, width"),
+};
+static const tn_port depth_to_space_outputs[] = {
+    TN_PORT("output", "T", 0, "fewer channels, a larger picture"),
+};
+#define CASES_1                                                                                    \
+    "blocksize=2 | input=f32[1,8,2,3]", "blocksize=3 | input=f16[2,9,1,2]",                        \
+        "blocksize=1 | input=i8[1,3,2,2]", "blocksize=2 | input=i64[0,4,2,2]",                     \
+        "blocksize=2 | input=f32[1,64,28,28]"
+static const char *const depth_to_space_1_cases[] = {CASES_1};
+static const char *const depth_to_space_11_cases[] = {
+    CASES_1,
+    "blocksize=2 mode=CRD | input=f32[1,8,2,3]",
+    "blocksize=3 mode=CRD | input=u8[2,18,1,2]",
+};
+
+#define DEPTH_TO_SPACE(version)                                                                    \
+    static const tn_operator depth_to_space_##version = {                                          \
+        .size = sizeof(tn_operator),                                                               \
+        .since_version = version,                                                                  \
+        .state_version = 1,                                                                        \
+        .domain = "",                                                                              \
+        .name = "DepthToSpace",                                                                    \
+        .doc = "Channels as blocks of places.",                                                    \
+        TN_FIELDS(depth_to_space_params, depth_to_space_##version##_fields),                       \
+        TN_INPUTS(depth_to_space_inputs),                                                          \
+        TN_OUTPUTS(depth_to_space_outputs),                                                        \
+        .infer = depth_to_space_infer,                                                             \
+        .reference = depth_to_space_reference,                                                     \
+        TN_CASES(depth_to_space_##version##_cases),                                                \
+    }
+DEPTH_TO_SPACE(1);
+DEPTH_TO_SPACE(11);
+
+static const tn_kernel depth_to_space_runs = TN_REGION_KERNEL("DepthToSpace", depth_to_space_run);
+
+static const tn_operator *const depth_to_space_operators[] = {&depth_to_space_1,
+                                                              &depth_to_space_11};
+static const tn_kernel *const depth_to_space_kernels[] = {&depth_to_space_runs};
+TN_LAYER(depth_to_space, depth_to_space_operators, depth_to_space_kernels);
