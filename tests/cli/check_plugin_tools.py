@@ -4,6 +4,7 @@
 Usage: check_plugin_tools.py TENON, the installed program.
 """
 
+import json
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import xml.etree.ElementTree
 
 FIELDS = ("low:f32=0, high:f32=6, count:i64, mode:enum(slow|fast)=fast, on:bool=true, label:string, "
           "axes:i64s[2], factors:f32s=[0.5,2], names:strings, to:type=f16, table:tensor, exact:f64=1e-3, small:i32=3")
@@ -52,6 +54,7 @@ def make_each_kind(checks):
         checks.expect(f"build {name}", ["plugin", "build", "."], 0, "built into", where=name)
         checks.expect(f"run {name}.onnx", ["bench", f"{name}.onnx", "--plugin", library, "--seconds", "0"], 0, "runs=1",
                       where=name)
+        checks.expect(f"check {name}", ["plugin", "check", library], 0, " 0 failed", where=name)
         lines = sum(1 for _ in open(checks.path(name, name + ".c"), encoding="utf-8"))
         checks.say(lines <= 115, f"{name}.c is small ({lines} lines)")
 
@@ -62,6 +65,7 @@ def make_with_fields(checks):
     checks.expect("its build", ["plugin", "build", "many_fields"], 0)
     checks.expect("its network", ["bench", "many_fields.onnx", "--plugin", "build/libmany_fields.so", "--seconds", "0"], 0,
                   where="many_fields")
+    checks.expect("its check", ["plugin", "check", "build/libmany_fields.so"], 0, " 0 failed", where="many_fields")
     checks.expect("its table", ["plugin", "show", "my.layers::ManyFields", "--plugin", "build/libmany_fields.so"], 0,
                   "slow|fast", "1e-3", "[0.5,2]", where="many_fields")
 
@@ -83,6 +87,50 @@ def build_only_what_changed(checks):
     with open(source, "w", encoding="utf-8") as file:
         file.write(text)
     checks.expect("mended, it builds", ["plugin", "build", "my_elementwise"], 0)
+
+
+def check_forms(checks):
+    """What check says of a layer that is wrong, in its three forms."""
+    source = checks.path("my_elementwise", "my_elementwise.c")
+    text = open(source, encoding="utf-8").read()
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(text.replace("y[i] = x[i];", "y[i] = x[i] + (i == 6 ? 1 : 0);", 1))
+    checks.expect("a wrong kernel builds", ["plugin", "build", "my_elementwise"], 0)
+    library = "my_elementwise/build/libmy_elementwise.so"
+    done = checks.run("plugin", "check", library)
+    again = re.search(r"again: (tenon plugin check \S+ --only \d+)", done.stdout)
+    checks.say(done.returncode == 1 and "FAIL matches-reference: Custom::MyElementwise, kernel plain" in done.stdout
+               and "element 6" in done.stdout and again, "its failure names rule, operator, kernel, element")
+    if again:
+        checks.expect("one test again", again.group(1).split()[1:], 1, "1 failed")
+    checks.expect("one rule", ["plugin", "check", library, "--rule", "has-cases"], 0, "has-cases")
+    checks.expect("one operator", ["plugin", "check", library, "--operator", "MyElementwise"], 1, "element 6")
+    checks.expect("results in files", ["plugin", "check", library, "--json", "check.json", "--junit", "check.xml"], 1)
+    results = json.load(open(checks.path("check.json"), encoding="utf-8"))
+    failed = [it for it in results["results"] if it["outcome"] == "failed"]
+    checks.say(results["failed"] == len(failed) > 0 and all(it["operator"] == "Custom::MyElementwise" for it in failed),
+               "the JSON counts what it lists")
+    suite = xml.etree.ElementTree.parse(checks.path("check.xml")).getroot()
+    checks.say(int(suite.get("failures")) == len(failed) == len(suite.findall(".//failure")), "so does JUnit's form")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(text.replace("y[i] = x[i];", "y[i] = x[i + (i == 6 ? 1 << 20 : 0)];", 1))
+    checks.expect("a kernel that reads outside builds", ["plugin", "build", "my_elementwise"], 0)
+    checks.expect("and is caught", ["plugin", "check", library], 1, "FAIL ")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(text.replace("static tn_status run(tn_call *call) {",
+                                "static tn_status run(tn_call *call) {\n    while (call->outputs[0]->bytes == 4) { }", 1))
+    checks.expect("a kernel that hangs builds", ["plugin", "build", "my_elementwise"], 0)
+    checks.expect("and is stopped", ["plugin", "check", library, "--time-limit", "0.3", "--rule", "matches-reference"], 1,
+                  "FAIL time-limit", "not done after 0.3 seconds")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(text)
+    checks.expect("--sanitize compiles it so, and checks", ["plugin", "check",
+                  "my_elementwise/build-sanitize/libmy_elementwise.so", "--sanitize", "my_elementwise"], 0, " 0 failed")
+    checks.expect("no library", ["plugin", "check", "nothing.so"], 1, "there is no library 'nothing.so'")
+    checks.expect("no library at all", ["plugin", "check", source], 1, "FAIL library-loads")
+    checks.expect("the rules", ["plugin", "check", "--rules"], 0, "pointer-life")
+    checks.expect("an unknown option", ["plugin", "check", "a.so", "--fast"], 2, "--fast")
+    checks.expect("a bad time", ["plugin", "check", "a.so", "--time-limit", "soon"], 2, "soon")
 
 
 def refuse(checks):
@@ -122,6 +170,7 @@ def main():
         make_each_kind(checks)
         make_with_fields(checks)
         build_only_what_changed(checks)
+        check_forms(checks)
         refuse(checks)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

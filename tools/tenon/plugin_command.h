@@ -5,5 +5,6 @@
 
 int plugin_new(int argc, char **argv);
 int plugin_build(int argc, char **argv);
+int plugin_check(int argc, char **argv);
 
 #endif

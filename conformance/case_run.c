@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Running a case as a network of one node, between guard zones; see conformance.h. */
+#include "base/status.h"
+#include "conformance.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GUARD 256
+
+void tn_outcome_free(tn_outcome *outcome) {
+    for (uint32_t i = 0; i < outcome->count; i++)
+        free(outcome->data[i]);
+    outcome->count = 0;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * one run */
+
+static bool is_constant_input(const tn_operator *op, const tn_case *c, uint32_t index,
+                              const tn_way *w) {
+    const tn_port *port = &op->inputs[c->inputs[index].port];
+    return (port->flags & TN_PORT_VALUE_NEEDED) || (w->are_constant && index > 0);
+}
+
+tn_status tn_case_graph(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
+                        const tn_way *w, tn_graph **out_graph) {
+    tn_tensor_id inputs[64], outputs[64];
+    tn_graph *graph;
+    uint32_t count = 0;
+    TN_TRY(tn_graph_create(runtime, "case", &graph));
+    tn_status status = TN_OK;
+    for (uint32_t port = 0; port < op->input_count; port++) {
+        bool is_given = false;
+        for (uint32_t i = 0; status == TN_OK && i < c->input_count && count < 64; i++) {
+            const tn_case_input *input = &c->inputs[i];
+            char name[32];
+            if (input->port != port) continue;
+            is_given = true;
+            snprintf(name, sizeof(name), "in%u", i);
+            status = is_constant_input(op, c, i, w)
+                         ? tn_graph_add_constant(graph, name, input->type, input->shape.rank,
+                                                 input->shape.extents, input->data, input->bytes,
+                                                 &inputs[count++])
+                         : tn_graph_add_input(graph, name, input->type, input->shape.rank,
+                                              input->shape.extents, NULL, &inputs[count++]);
+        }
+        if (!is_given && !(op->inputs[port].flags & TN_PORT_VARIADIC))
+            inputs[count++] = TN_NO_TENSOR;
+    }
+    uint32_t wanted = 0;
+    while (wanted < op->output_count &&
+           !(op->outputs[wanted].flags & (TN_PORT_OPTIONAL | TN_PORT_VARIADIC)))
+        wanted++;
+    if (wanted == 0) wanted = 1;
+    const tn_node_description node = {.size = sizeof(node),
+                                      .version = op->since_version,
+                                      .domain = op->domain,
+                                      .op = op->name,
+                                      .name = "node",
+                                      .input_count = count,
+                                      .output_count = wanted,
+                                      .inputs = inputs,
+                                      .attribute_count = c->attribute_count,
+                                      .attributes = c->attributes};
+    if (status == TN_OK) status = tn_graph_add_node(graph, &node, outputs);
+    for (uint32_t i = 0; status == TN_OK && i < wanted; i++)
+        status = tn_graph_add_output(graph, outputs[i], NULL);
+    if (status != TN_OK) {
+        tn_graph_destroy(graph);
+        return status;
+    }
+    *out_graph = graph;
+    return TN_OK;
+}
+
+static tn_status bind_inputs(tn_context *context, tn_engine *engine, const tn_case *c) {
+    for (uint32_t i = 0; i < tn_engine_input_count(engine); i++) {
+        const tn_case_input *input = &c->inputs[atoi(tn_engine_input(engine, i)->name + 2)];
+        TN_TRY(tn_context_bind_input(context, i, input->data, input->bytes));
+    }
+    return TN_OK;
+}
+
+/* Outputs in guarded memory, all bytes of which are the guard's before. */
+static tn_status guarded_run(tn_context *context, uint32_t output_count, char **guarded) {
+    TN_TRY(tn_context_reshape(context));
+    for (uint32_t i = 0; i < output_count; i++) {
+        const tn_tensor *output;
+        tn_status status = tn_context_output(context, i, &output);
+        if (status == TN_ERROR_STATE) continue; /* sized by run */
+        TN_TRY(status);
+        guarded[i] = aligned_alloc(64, (output->bytes + 2 * GUARD + 63) / 64 * 64);
+        if (!guarded[i]) return tn_fail_memory("a guarded output");
+        memset(guarded[i], 0xA5, output->bytes + 2 * GUARD);
+        TN_TRY(tn_context_bind_output(context, i, guarded[i] + GUARD, output->bytes));
+    }
+    return tn_context_run(context);
+}
+
+static tn_status check_guard(const char *guarded, size_t bytes, uint32_t index) {
+    for (size_t i = 0; i < GUARD; i++) {
+        if ((unsigned char)guarded[i] != 0xA5 || (unsigned char)guarded[GUARD + bytes + i] != 0xA5)
+            return tn_fail(TN_ERROR_PLUGIN, "output %u was written outside its %zu bytes", index,
+                           bytes);
+    }
+    return TN_OK;
+}
+
+static tn_status keep_outputs(tn_context *context, uint32_t count, char **guarded,
+                              tn_outcome *out) {
+    for (uint32_t i = 0; i < count; i++) {
+        const tn_tensor *tensor;
+        TN_TRY(tn_context_output(context, i, &tensor));
+        if (guarded[i]) TN_TRY(check_guard(guarded[i], (size_t)tensor->bytes, i));
+        out->types[i] = tensor->type;
+        TN_TRY(tn_shape_set(&out->shapes[i], tensor->rank, tensor->shape));
+        out->bytes[i] = (size_t)tensor->bytes;
+        out->data[i] = malloc(tensor->bytes ? tensor->bytes : 1);
+        if (!out->data[i]) return tn_fail_memory("an output's copy");
+        if (tensor->bytes) memcpy(out->data[i], tensor->data, tensor->bytes);
+        out->count = i + 1;
+    }
+    return TN_OK;
+}
+
+static tn_status run_engine(tn_engine *engine, const tn_case *c, tn_outcome *out) {
+    tn_context *context;
+    char *guarded[16] = {0};
+    const uint32_t count = tn_engine_output_count(engine);
+    if (count > 16) return tn_fail(TN_ERROR_UNSUPPORTED, "more than 16 outputs");
+    TN_TRY(tn_context_create(engine, &context));
+    tn_status status = bind_inputs(context, engine, c);
+    if (status == TN_OK) status = guarded_run(context, count, guarded);
+    if (status == TN_OK) status = tn_context_run(context); /* the second run must give the same */
+    if (status == TN_OK) status = keep_outputs(context, count, guarded, out);
+    tn_context_destroy(context);
+    for (uint32_t i = 0; i < count; i++)
+        free(guarded[i]);
+    return status;
+}
+
+/* The kernel that the plan chose for the only node, from the engine's report. */
+static void note_kernel(tn_engine *engine, tn_outcome *out) {
+    const char *at = strstr(tn_engine_report(engine), "\"kernel\": \"");
+    snprintf(out->kernel, sizeof(out->kernel), "%.*s", at ? (int)strcspn(at + 11, "\"") : 0,
+             at ? at + 11 : "");
+}
+
+tn_status tn_case_run(tn_runtime *runtime, const tn_operator *op, const tn_case *c, const tn_way *w,
+                      tn_outcome *out) {
+    tn_graph *graph = NULL;
+    tn_plan *plan = NULL;
+    tn_engine *engine = NULL;
+    uint64_t bytes;
+    const tn_builder_options options = {.size = sizeof(options),
+                                        .threads = w->threads,
+                                        .force_kernel = w->pin,
+                                        .flags = TN_BUILD_NO_TIMING |
+                                                 (w->is_reference ? TN_BUILD_REFERENCE : 0u)};
+    TN_TRY(tn_case_graph(runtime, op, c, w, &graph));
+    tn_status status = tn_build(graph, &options, &plan);
+    if (status == TN_OK) {
+        const void *data = tn_plan_bytes(plan, &bytes);
+        status = tn_engine_load_bytes(runtime, data, bytes, NULL, &engine);
+    }
+    if (status == TN_OK) note_kernel(engine, out);
+    if (status == TN_OK) status = run_engine(engine, c, out);
+    tn_engine_release(engine);
+    tn_plan_destroy(plan);
+    tn_graph_destroy(graph);
+    return status;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames; see frame.h. */
+#include "frame.h"
+#include "base/status.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEPT = 512 };
+
+/* Frames that were closed, the oldest is unmapped when a new one comes. */
+static tn_guarded kept[KEPT];
+static size_t kept_next;
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER; /* two contexts run on two threads */
+
+void tn_probe_forget_frames(void) {
+    for (size_t i = 0; i < KEPT; i++)
+        tn_guarded_destroy(&kept[i]);
+}
+
+/* A bump allocator inside the frame. */
+typedef struct room {
+    char *at, *end;
+} room;
+
+static void *take(room *r, size_t bytes) {
+    char *data = r->at;
+    bytes = (bytes + 15) / 16 * 16;
+    if ((size_t)(r->end - r->at) < bytes) return NULL;
+    r->at += bytes;
+    memset(data, 0, bytes);
+    return data;
+}
+
+/* A tensor with its own arrays. `data` is what this stage sees of it. */
+static tn_tensor *put_tensor(room *r, const tn_probe_port *port, const char *data) {
+    tn_tensor *tensor = take(r, sizeof(*tensor));
+    int64_t *arrays = take(r, 2 * TN_MAX_RANK * sizeof(*arrays));
+    tn_quantization *quantization = take(r, sizeof(*quantization));
+    float *scale = take(r, sizeof(*scale));
+    tn_tensor_storage known;
+    if (!tensor || !arrays || !quantization || !scale ||
+        tn_tensor_init(&known, port->type, port->format, &port->shape) != TN_OK)
+        return NULL;
+    *tensor = known.tensor;
+    memcpy(arrays, known.tensor.shape, port->shape.rank * sizeof(*arrays));
+    memcpy(arrays + TN_MAX_RANK, known.tensor.strides, port->shape.rank * sizeof(*arrays));
+    *scale = port->scale;
+    *quantization = (tn_quantization){.size = sizeof(*quantization), .count = 1, .scale = scale};
+    tensor->shape = arrays;
+    tensor->strides = arrays + TN_MAX_RANK;
+    tensor->quantization = port->scale != 0 ? quantization : NULL;
+    tensor->data = (void *)(uintptr_t)data;
+    tensor->name = "";
+    return tensor;
+}
+
+static const char *seen_data(const tn_probe_port *port, const tn_guarded *memory, int sees) {
+    const bool is_seen =
+        !port->is_shape_only && (sees == TN_SEES_ALL || port->is_constant ||
+                                 (sees == TN_SEES_VALUES && port->is_value_needed));
+    if (!is_seen) return NULL;
+    return memory ? memory->data : (const char *)port->own;
+}
+
+static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
+                        const tn_probe_memory *memory, int sees) {
+    const tn_tensor **inputs = take(r, (probe->input_count + 1) * sizeof(*inputs));
+    tn_tensor **outputs = take(r, (probe->output_count + 1) * sizeof(*outputs));
+    const tn_tensor **operands = take(r, (TN_PROBE_STEPS + 1) * sizeof(*operands));
+    const tn_epilogue **steps = take(r, (TN_PROBE_STEPS + 1) * sizeof(*steps));
+    if (!inputs || !outputs || !operands || !steps) return false;
+    for (uint32_t i = 0; i < probe->input_count; i++) {
+        const tn_probe_port *port = &probe->inputs[i];
+        if (!port->is_given) continue;
+        inputs[i] = put_tensor(r, port, seen_data(port, memory ? &memory->inputs[i] : NULL, sees));
+        if (!inputs[i]) return false;
+    }
+    for (uint32_t i = 0; i < probe->output_count; i++) {
+        if (!probe->outputs[i].is_given) continue;
+        const bool has_data = sees == TN_SEES_ALL && memory;
+        const tn_guarded *at = has_data && i == 0 && memory->is_in_place ? &memory->inputs[0]
+                               : has_data                                ? &memory->outputs[i]
+                                                                         : NULL;
+        outputs[i] = put_tensor(r, &probe->outputs[i], at ? at->data : NULL);
+        if (!outputs[i]) return false;
+        frame->outputs[i] = outputs[i];
+    }
+    uint32_t operand_count = 0;
+    for (uint32_t i = 0; i < probe->step_count; i++) {
+        tn_epilogue *step = take(r, sizeof(*step));
+        if (!step) return false;
+        *step = probe->steps[i];
+        steps[i] = step;
+        if (!probe->operands[operand_count].is_given) continue;
+        const tn_probe_port *port = &probe->operands[operand_count];
+        if (step->kind == TN_EPILOGUE_ACTIVATION) continue;
+        operands[operand_count] = put_tensor(
+            r, port, seen_data(port, memory ? &memory->operands[operand_count] : NULL, sees));
+        if (!operands[operand_count++]) return false;
+    }
+    frame->call->inputs = inputs;
+    frame->call->outputs = outputs;
+    frame->call->operands = operands;
+    frame->call->epilogues = steps;
+    frame->call->operand_count = operand_count;
+    return true;
+}
+
+/* The profile's ends: the least or the greatest of both shapes, an axis at a time. */
+static const tn_tensor **put_profile(room *r, const tn_probe *probe, bool is_maximum, int sees) {
+    const tn_tensor **pointers = take(r, (probe->input_count + 1) * sizeof(*pointers));
+    for (uint32_t i = 0; pointers && i < probe->input_count; i++) {
+        tn_probe_port port = probe->inputs[i];
+        const tn_shape *other = &probe->other->inputs[i].shape;
+        if (!port.is_given) continue;
+        for (uint32_t axis = 0; axis < port.shape.rank && axis < other->rank; axis++)
+            if ((other->extents[axis] > port.shape.extents[axis]) == is_maximum)
+                port.shape.extents[axis] = other->extents[axis];
+        pointers[i] = put_tensor(r, &port, seen_data(&probe->inputs[i], NULL, sees));
+        if (!pointers[i]) return NULL;
+    }
+    return pointers;
+}
+
+tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_life *life,
+                        const tn_probe_memory *memory, int sees) {
+    const size_t tensors = (size_t)probe->input_count + probe->output_count + TN_PROBE_STEPS;
+    *frame = (tn_frame){0};
+    pthread_mutex_lock(&kept_lock);
+    const tn_status made =
+        tn_guarded_create(&frame->memory, TN_GUARDED_FRAME, 0, 4096 + tensors * 1536, true, 0xEE);
+    pthread_mutex_unlock(&kept_lock);
+    if (made != TN_OK) return made;
+    room r = {frame->memory.data, frame->memory.data + frame->memory.bytes};
+    frame->call = take(&r, sizeof(*frame->call));
+    frame->scope = (tn_call_scope){.runtime = probe->runtime,
+                                   .pool = life ? &life->pool : NULL,
+                                   .packed = life ? life->packed : NULL,
+                                   .kernel = probe->kernel ? probe->kernel->name : NULL,
+                                   .library = probe->library};
+    if (frame->call) {
+        *frame->call = (tn_call){.size = sizeof(tn_call),
+                                 .input_count = probe->input_count,
+                                 .output_count = probe->output_count,
+                                 .epilogue_count = probe->step_count,
+                                 .threads = probe->threads,
+                                 .tactic = probe->tactic,
+                                 .flags = probe->kernel ? 0 : TN_CALL_REFERENCE,
+                                 .host = tn_runtime_host(probe->runtime),
+                                 .op = probe->op,
+                                 .params = probe->node->params,
+                                 .user = probe->kernel ? probe->kernel->user : probe->op->user,
+                                 .state = life ? life->state : NULL,
+                                 .device = tn_runtime_cpu(probe->runtime),
+                                 .node = "node",
+                                 .host_private = &frame->scope};
+        bool is_whole = put_tensors(frame, &r, probe, memory, sees);
+        frame->call->minimum_inputs = frame->call->maximum_inputs = frame->call->inputs;
+        if (is_whole && probe->other) {
+            frame->call->minimum_inputs = put_profile(&r, probe, false, sees);
+            frame->call->maximum_inputs = put_profile(&r, probe, true, sees);
+            is_whole = frame->call->minimum_inputs && frame->call->maximum_inputs;
+        }
+        if (is_whole) return TN_OK;
+    }
+    tn_guarded_destroy(&frame->memory);
+    return tn_fail_memory("a call");
+}
+
+void tn_frame_close(tn_frame *frame) {
+    tn_guarded *place = &kept[kept_next];
+    if (!frame->memory.map) return;
+    pthread_mutex_lock(&kept_lock);
+    kept_next = (kept_next + 1) % KEPT;
+    tn_guarded_destroy(place);
+    tn_guarded_move(&frame->memory, place);
+    tn_guarded_protect(place, TN_GUARDED_NONE);
+    pthread_mutex_unlock(&kept_lock);
+}
+
+static tn_status broken(tn_probe *probe, const char *rule, tn_status status) {
+    snprintf(probe->rule, sizeof(probe->rule), "%s", rule);
+    return status;
+}
+
+tn_status tn_frame_call(tn_frame *frame, tn_probe *probe, tn_callback callback, const char *name) {
+    probe->rule[0] = 0;
+    const tn_status status = callback(frame->call);
+    if (frame->call->host_private != &frame->scope || frame->call->size != sizeof(tn_call))
+        return broken(probe, "pointer-life",
+                      tn_fail(TN_ERROR_PLUGIN, "%s changed the call itself", name));
+    if (status == TN_OK && frame->scope.failed != TN_OK)
+        return broken(probe, "fails-honestly",
+                      tn_fail(TN_ERROR_PLUGIN, "%s said why it fails (%s) and returned success",
+                              name, tn_last_error()->message));
+    if (status == TN_OK) return TN_OK;
+    if (status < 0 || status > TN_ERROR_INTERNAL)
+        return broken(probe, "fails-honestly",
+                      tn_fail(TN_ERROR_PLUGIN, "%s returned %d, which is no status", name, status));
+    if (frame->scope.failed == TN_OK)
+        return broken(probe, "fails-honestly",
+                      tn_fail(TN_ERROR_PLUGIN, "%s returned %s without a reason (host->fail)", name,
+                              tn_status_name(status)));
+    return status;
+}

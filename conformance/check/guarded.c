@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Guarded memory and the fault handler; see guarded.h. */
+#include "guarded.h"
+#include "base/status.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, ALIGNMENT = 64, TABLE = 8192 };
+
+/* What the handler looks into: the live buffers. */
+static tn_guarded *volatile table[TABLE];
+static volatile size_t table_count;
+static tn_fault_report fault_report;
+
+const char *tn_guarded_kind_name(uint32_t kind) {
+    static const char *const names[] = {"?", "input", "output", "operand", "workspace", "call"};
+    return names[kind <= TN_GUARDED_FRAME ? kind : 0];
+}
+
+static bool enter(tn_guarded *buffer) {
+    for (size_t i = 0; i < table_count; i++) {
+        if (table[i]) continue;
+        table[i] = buffer;
+        return true;
+    }
+    if (table_count == TABLE) return false;
+    table[table_count] = buffer;
+    table_count = table_count + 1;
+    return true;
+}
+
+static void leave(const tn_guarded *buffer) {
+    for (size_t i = 0; i < table_count; i++)
+        if (table[i] == buffer) table[i] = NULL;
+}
+
+tn_status tn_guarded_create(tn_guarded *buffer, uint32_t kind, uint32_t index, size_t bytes,
+                            bool is_at_end, uint8_t slack) {
+    size_t room = bytes ? bytes : 1, map_bytes = 0;
+    if (!tn_align_size(room, PAGE, &room) || !tn_add_size(room, 2 * PAGE, &map_bytes))
+        return tn_fail_memory("a guarded buffer");
+    char *map = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED) return tn_fail_memory("a guarded buffer");
+    *buffer = (tn_guarded){.kind = kind,
+                           .index = index,
+                           .map = map,
+                           .map_bytes = map_bytes,
+                           .bytes = bytes,
+                           .is_live = true};
+    memset(map + PAGE, slack, room);
+    const size_t before = is_at_end ? (room - bytes) / ALIGNMENT * ALIGNMENT : 0;
+    buffer->data = map + PAGE + before;
+    if (!enter(buffer)) {
+        munmap(map, map_bytes);
+        *buffer = (tn_guarded){0};
+        return tn_fail_memory("a guarded buffer: too many of them");
+    }
+    mprotect(map, PAGE, PROT_NONE);
+    mprotect(map + PAGE + room, PAGE, PROT_NONE);
+    return TN_OK;
+}
+
+void tn_guarded_destroy(tn_guarded *buffer) {
+    if (!buffer->map) return;
+    leave(buffer);
+    munmap(buffer->map, buffer->map_bytes);
+    *buffer = (tn_guarded){0};
+}
+
+void tn_guarded_move(tn_guarded *from, tn_guarded *to) {
+    *to = *from;
+    for (size_t i = 0; i < table_count; i++)
+        if (table[i] == from) table[i] = to;
+    *from = (tn_guarded){0};
+}
+
+void tn_guarded_protect(tn_guarded *buffer, int access) {
+    static const int rights[] = {PROT_READ, PROT_READ | PROT_WRITE, PROT_NONE};
+    if (!buffer->map) return;
+    buffer->is_live = access != TN_GUARDED_NONE;
+    mprotect(buffer->map + PAGE, buffer->map_bytes - 2 * PAGE, rights[access]);
+}
+
+bool tn_guarded_is_whole(const tn_guarded *buffer, uint8_t slack) {
+    const char *end = buffer->map + buffer->map_bytes - PAGE;
+    for (const char *at = buffer->map + PAGE; at < buffer->data; at++)
+        if ((uint8_t)*at != slack) return false;
+    for (const char *at = buffer->data + buffer->bytes; at < end; at++)
+        if ((uint8_t)*at != slack) return false;
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * faults */
+
+static const tn_guarded *find(const char *address) {
+    for (size_t i = 0; i < table_count; i++) {
+        const tn_guarded *buffer = table[i];
+        if (buffer && address >= buffer->map && address < buffer->map + buffer->map_bytes)
+            return buffer;
+    }
+    return NULL;
+}
+
+static bool is_write(const void *context) {
+#if defined(__x86_64__)
+    return ((const ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] & 2;
+#else
+    (void)context;
+    return false;
+#endif
+}
+
+static void describe(const tn_guarded *buffer, const char *address, bool is_writing) {
+    char text[256];
+    const char *rule = is_writing ? "writes-inside" : "reads-inside",
+               *end = buffer->data + buffer->bytes;
+    const char *verb = is_writing ? "writes" : "reads", *kind = tn_guarded_kind_name(buffer->kind);
+    if (buffer->kind == TN_GUARDED_FRAME) {
+        rule = "pointer-life";
+        snprintf(text, sizeof(text),
+                 "%s through a pointer of an earlier callback: calls and tensors live until the "
+                 "callback "
+                 "returns",
+                 verb);
+    } else if (address >= buffer->data && address < end) {
+        rule = "inputs-unchanged";
+        snprintf(text, sizeof(text), "%s %s %u, %zu bytes from its start", verb, kind,
+                 buffer->index, (size_t)(address - buffer->data));
+    } else if (address >= end) {
+        snprintf(text, sizeof(text), "%s %zu bytes past the end of %s %u (%zu bytes)", verb,
+                 (size_t)(address - end), kind, buffer->index, buffer->bytes);
+    } else {
+        snprintf(text, sizeof(text), "%s %zu bytes before the start of %s %u", verb,
+                 (size_t)(buffer->data - address), kind, buffer->index);
+    }
+    if (buffer->kind == TN_GUARDED_WORKSPACE) rule = "workspace-inside";
+    fault_report(rule, text);
+}
+
+static void handle(int number, siginfo_t *info, void *context) {
+    const char *address = info->si_addr;
+    const tn_guarded *buffer = number == SIGSEGV || number == SIGBUS ? find(address) : NULL;
+    char text[128];
+    if (buffer) {
+        describe(buffer, address, is_write(context));
+    } else {
+        snprintf(text, sizeof(text),
+                 number == SIGABRT  ? "the process was aborted (by the C library or an assertion)"
+                 : number == SIGFPE ? "an arithmetic fault (a division by zero?)"
+                                    : "signal %d at address %p, which is no tensor's",
+                 number, (const void *)address);
+        fault_report("crash", text);
+    }
+    _exit(70);
+}
+
+void tn_fault_install(tn_fault_report report) {
+    static char stack[65536];
+    const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
+    static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    fault_report = report;
+    sigaltstack(&alternate, NULL);
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        sigaction(numbers[i], &action, NULL);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that tells who touches what he must not: each buffer lies between pages that cannot be
+ * accessed, its end (or its start) at their edge, and the process' fault handler knows which buffer
+ * a bad address belongs to. One thread makes and frees buffers; faults may come from any.
+ */
+#ifndef TN_CONFORMANCE_GUARDED_H
+#define TN_CONFORMANCE_GUARDED_H
+
+#include "tensor/shape.h"
+
+enum {
+    TN_GUARDED_INPUT = 1,
+    TN_GUARDED_OUTPUT,
+    TN_GUARDED_OPERAND,
+    TN_GUARDED_WORKSPACE,
+    TN_GUARDED_FRAME
+};
+
+typedef struct tn_guarded {
+    uint32_t kind, index; /* "input 0" */
+    char *map;            /* with a guard page at each end */
+    size_t map_bytes;
+    char *data; /* 64-byte aligned */
+    size_t bytes;
+    bool is_live;
+} tn_guarded;
+
+/* At its end (`is_at_end`) as near to the guard page as an alignment of 64 bytes lets it be, else
+ * at its start; every other byte of its pages is `slack`. TN_ERROR_MEMORY. */
+tn_status tn_guarded_create(tn_guarded *buffer, uint32_t kind, uint32_t index, size_t bytes,
+                            bool is_at_end, uint8_t slack);
+void tn_guarded_destroy(tn_guarded *buffer); /* a zeroed one is fine */
+/* Hands the buffer over to another place in memory. */
+void tn_guarded_move(tn_guarded *from, tn_guarded *to);
+/* Reading alone, everything, nothing (0, 1, 2). */
+enum { TN_GUARDED_READ = 0, TN_GUARDED_WRITE = 1, TN_GUARDED_NONE = 2 };
+void tn_guarded_protect(tn_guarded *buffer, int access);
+/* Whether the bytes around the data are as they were. */
+bool tn_guarded_is_whole(const tn_guarded *buffer, uint8_t slack);
+/* "input 0" and the like. */
+const char *tn_guarded_kind_name(uint32_t kind);
+
+/* What a fault is, as a rule's id and a text; called by the handler, before the process ends. */
+typedef void (*tn_fault_report)(const char *rule, const char *text);
+/* Handles SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT: reports, and ends the process with 70. */
+void tn_fault_install(tn_fault_report report);
+
+#endif

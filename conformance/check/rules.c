@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of rules, and what they share; see rules.h. */
+#include "rules.h"
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const tn_rule tn_rules[] = {
+    {"has-cases", "The operator's table has at least one case.", TN_RULE_OPERATOR,
+     tn_rule_has_cases},
+    {"has-reference", "The operator has a reference, or a view's outputs alone.", TN_RULE_OPERATOR,
+     tn_rule_has_reference},
+    {"shape-rule",
+     "The shape rule is a pure function: twice the same, without data that its ports do not "
+     "declare; "
+     "run keeps to its shapes.",
+     TN_RULE_CASE, tn_rule_shape_rule},
+    {"matches-reference",
+     "The outputs are those of the operator's reference, in every combination, on memory that ends "
+     "and "
+     "that begins at a page that cannot be touched.",
+     TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_matches_reference},
+    {"writes-all",
+     "Every element of every output is written; nothing depends on what lay in the outputs "
+     "or in the workspace.",
+     TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_writes_all},
+    {"other-shapes",
+     "The same with other extents (one more, one, none, many): what the shape rule takes is "
+     "computed "
+     "right.",
+     TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_other_shapes},
+    {"special-values", "NaN, infinities and zeros come out as the reference has them.",
+     TN_RULE_KERNEL, tn_rule_special_values},
+    {"repeatable",
+     "The same inputs give the same outputs after other inputs; bit by bit where "
+     "TN_KERNEL_DETERMINISTIC is declared.",
+     TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_repeatable},
+    {"threads", "The outputs are the same on two and on three threads.", TN_RULE_KERNEL,
+     tn_rule_threads},
+    {"contexts",
+     "Two contexts of one engine do not disturb each other, in turn and on two threads.",
+     TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_contexts},
+    {"reshape", "New shapes, and the old ones again, give the right outputs in one context.",
+     TN_RULE_KERNEL, tn_rule_reshape},
+    {"in-place", "Output 0 on the memory of input 0 is right where TN_KERNEL_IN_PLACE is declared.",
+     TN_RULE_KERNEL, tn_rule_in_place},
+    {"tactics", "Every tactic gives the same outputs.", TN_RULE_KERNEL, tn_rule_tactics},
+    {"epilogues", "Bias, addition and activation are absorbed as they are declared.",
+     TN_RULE_KERNEL, tn_rule_epilogues},
+    {"leaks", "prepare and release, open and close give back all memory and files.",
+     TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_leaks},
+    {"no-memory", "When the host has no memory the callback fails, and leaks nothing.",
+     TN_RULE_KERNEL, tn_rule_no_memory},
+    {"plan", "A network of one node, built, saved, loaded and run, gives the same outputs.",
+     TN_RULE_KERNEL, tn_rule_plan},
+    {"stored-types",
+     "8-bit numbers with scales and 16-bit floats are read, rounded to even and saturated as "
+     "declared.",
+     TN_RULE_CASE, tn_rule_stored_types},
+    {"fields-default", "A field that is absent means its default.", TN_RULE_CASE,
+     tn_rule_fields_default},
+    {"fields-hostile", "Zero and negative numbers in fields are refused, or computed.",
+     TN_RULE_CASE, tn_rule_fields_hostile},
+    {"traits", "Elementwise, identity, constant and view are true where they are declared.",
+     TN_RULE_CASE, tn_rule_traits},
+    {"row", "The row function gives what the reference gives.", TN_RULE_CASE, tn_rule_row},
+    {"upgrade", "Fields of each older state version become fields that mean the same.",
+     TN_RULE_CASE, tn_rule_upgrade},
+    {"state", "What save writes is what load reads.", TN_RULE_CASE, tn_rule_state},
+    {"library-loads", "The library loads and its tables are sound.", TN_RULE_SHOWN, NULL},
+    {"case-runs", "Each case can be read, and its reference computes it.", TN_RULE_SHOWN, NULL},
+    {"reads-inside", "Nothing is read outside a tensor.", TN_RULE_SHOWN, NULL},
+    {"writes-inside", "Nothing is written outside an output.", TN_RULE_SHOWN, NULL},
+    {"inputs-unchanged", "Inputs are not written.", TN_RULE_SHOWN, NULL},
+    {"workspace-inside", "The workspace is used within the bytes that reshape asked for.",
+     TN_RULE_SHOWN, NULL},
+    {"pointer-life", "A call, its tensors and shapes are not used after the callback returned.",
+     TN_RULE_SHOWN, NULL},
+    {"fails-honestly", "A failure has a status and a reason; a reason comes with a failure.",
+     TN_RULE_SHOWN, NULL},
+    {"crash", "No signal, no abort, no exit.", TN_RULE_SHOWN, NULL},
+    {"time-limit", "A test ends in its time.", TN_RULE_SHOWN, NULL},
+    {NULL, NULL, 0, NULL}};
+
+void tn_verdict_fail(tn_verdict *verdict, const char *format, ...) {
+    va_list arguments;
+    verdict->outcome = TN_FAILED;
+    va_start(arguments, format);
+    vsnprintf(verdict->why, sizeof(verdict->why), format, arguments);
+    va_end(arguments);
+}
+
+void tn_verdict_error(tn_verdict *verdict, const tn_probe *probe, const char *during) {
+    tn_verdict_fail(verdict, "%s%s%s", during, during[0] ? ": " : "", tn_last_error()->message);
+    if (probe && probe->rule[0]) snprintf(verdict->rule, sizeof(verdict->rule), "%s", probe->rule);
+}
+
+bool tn_test_subject(const tn_test *test, const tn_change *change, tn_subject *subject,
+                     tn_verdict *verdict) {
+    bool is_taken = false;
+    const tn_status status =
+        tn_subject_create(subject, test->runtime, test->op, test->kernel, test->combination,
+                          test->text, test->are_constant, change, &is_taken);
+    if (status == TN_OK && is_taken) {
+        subject->probe.library = test->library;
+        subject->probe.allocator = &test->counter->functions;
+        return true;
+    }
+    verdict->outcome = TN_SKIPPED;
+    if (status != TN_OK && !change) {
+        tn_verdict_error(verdict, NULL, "");
+        snprintf(verdict->rule, sizeof(verdict->rule), "case-runs");
+    }
+    return false;
+}

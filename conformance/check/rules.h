@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rules of conformance: what each checks is in `doc`, which docs/conformance.md prints. A rule
+ * looks at an operator, or at a kernel (or an operator's reference in a kernel's place), on one
+ * case.
+ */
+#ifndef TN_CONFORMANCE_RULES_H
+#define TN_CONFORMANCE_RULES_H
+
+#include "subject.h"
+
+typedef struct tn_test {
+    tn_runtime *runtime;
+    tn_counter *counter; /* the runtime's allocator */
+    const tn_operator *op;
+    const tn_kernel *kernel; /* null: the reference */
+    const char *combination; /* null: the operator's types, linear */
+    const char *library, *text;
+    bool are_constant;
+} tn_test;
+
+enum { TN_PASSED = 0, TN_FAILED = 1, TN_SKIPPED = 2 };
+
+typedef struct tn_verdict {
+    int outcome;
+    char rule[32]; /* that was broken, where a test found another one than its own */
+    char why[600];
+} tn_verdict;
+
+enum {
+    TN_RULE_OPERATOR = 1,  /* once an operator */
+    TN_RULE_CASE = 2,      /* each case, by the operator's own functions */
+    TN_RULE_KERNEL = 4,    /* each case, by each kernel */
+    TN_RULE_REFERENCE = 8, /* the same, by the reference */
+    TN_RULE_SHOWN = 16     /* never run by itself: others find it */
+};
+
+typedef struct tn_rule {
+    const char *id, *doc;
+    uint32_t kinds;
+    void (*check)(const tn_test *test, tn_verdict *verdict);
+} tn_rule;
+
+/* Ends with a null id. */
+extern const tn_rule tn_rules[];
+
+/* --- for the rules --- */
+void tn_verdict_fail(tn_verdict *verdict, const char *format, ...) TN_PRINTF(2, 3);
+/* The last error becomes the verdict: the contract's rule, where the probe found one broken. */
+void tn_verdict_error(tn_verdict *verdict, const tn_probe *probe, const char *during);
+/* Makes the test's subject; false: skipped, or failed. */
+bool tn_test_subject(const tn_test *test, const tn_change *change, tn_subject *subject,
+                     tn_verdict *verdict);
+
+/* --- rules_results.c --- */
+void tn_rule_matches_reference(const tn_test *test, tn_verdict *verdict);
+void tn_rule_writes_all(const tn_test *test, tn_verdict *verdict);
+void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict);
+void tn_rule_special_values(const tn_test *test, tn_verdict *verdict);
+void tn_rule_threads(const tn_test *test, tn_verdict *verdict);
+void tn_rule_in_place(const tn_test *test, tn_verdict *verdict);
+void tn_rule_tactics(const tn_test *test, tn_verdict *verdict);
+void tn_rule_epilogues(const tn_test *test, tn_verdict *verdict);
+void tn_rule_plan(const tn_test *test, tn_verdict *verdict);
+void tn_rule_stored_types(const tn_test *test, tn_verdict *verdict);
+/* --- rules_life.c --- */
+void tn_rule_repeatable(const tn_test *test, tn_verdict *verdict);
+void tn_rule_contexts(const tn_test *test, tn_verdict *verdict);
+void tn_rule_reshape(const tn_test *test, tn_verdict *verdict);
+void tn_rule_leaks(const tn_test *test, tn_verdict *verdict);
+void tn_rule_no_memory(const tn_test *test, tn_verdict *verdict);
+/* --- rules_operator.c --- */
+void tn_rule_has_cases(const tn_test *test, tn_verdict *verdict);
+void tn_rule_has_reference(const tn_test *test, tn_verdict *verdict);
+void tn_rule_shape_rule(const tn_test *test, tn_verdict *verdict);
+void tn_rule_fields_default(const tn_test *test, tn_verdict *verdict);
+void tn_rule_fields_hostile(const tn_test *test, tn_verdict *verdict);
+void tn_rule_traits(const tn_test *test, tn_verdict *verdict);
+void tn_rule_row(const tn_test *test, tn_verdict *verdict);
+void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict);
+void tn_rule_state(const tn_test *test, tn_verdict *verdict);
+
+#endif

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules about an operator's own tables and functions; see rules.h. */
+#include "base/status.h"
+#include "frame.h"
+#include "plan/state.h"
+#include "plugin/fields_private.h"
+#include "rules.h"
+#include "tensor/type.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_view(const tn_operator *op) {
+    for (uint32_t i = 0; i < op->output_count; i++)
+        if (!(op->outputs[i].flags & TN_PORT_VIEW)) return false;
+    return true;
+}
+
+void tn_rule_has_cases(const tn_test *test, tn_verdict *verdict) {
+    if (test->op->case_count == 0)
+        tn_verdict_fail(verdict,
+                        "the operator has no cases: nothing of it can be checked (TN_CASES)");
+}
+
+void tn_rule_has_reference(const tn_test *test, tn_verdict *verdict) {
+    if (!test->op->reference && !is_view(test->op))
+        tn_verdict_fail(
+            verdict, "the operator has no reference: its kernels cannot be compared with anything");
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * shapes */
+
+/* Calls infer with outputs that hold rubbish, and compares what it says with what was inferred. */
+static bool infer_again(tn_subject *subject, tn_verdict *verdict) {
+    tn_probe *probe = &subject->probe;
+    tn_frame frame;
+    if (tn_frame_open(&frame, probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return false;
+    for (uint32_t i = 0; i < probe->output_count; i++) {
+        if (!frame.outputs[i]) continue;
+        frame.outputs[i]->rank = 7;
+        for (uint32_t axis = 0; axis < TN_MAX_RANK; axis++)
+            frame.outputs[i]->shape[axis] = 1000003 + axis;
+    }
+    if (tn_frame_call(&frame, probe, probe->op->infer, "infer") != TN_OK)
+        tn_verdict_error(verdict, probe, "a second time");
+    for (uint32_t i = 0; i < probe->output_count && verdict->outcome == TN_PASSED; i++) {
+        const tn_shape *shape = &probe->outputs[i].shape;
+        const tn_tensor *said = frame.outputs[i];
+        if (!said) continue;
+        bool is_equal = said->rank == shape->rank && said->type == probe->outputs[i].type;
+        for (uint32_t axis = 0; is_equal && axis < shape->rank; axis++)
+            is_equal = said->shape[axis] == shape->extents[axis];
+        if (!is_equal)
+            tn_verdict_fail(verdict,
+                            "output %u: the shape rule says something else the second time", i);
+    }
+    tn_frame_close(&frame);
+    return verdict->outcome == TN_PASSED;
+}
+
+void tn_rule_shape_rule(const tn_test *test, tn_verdict *verdict) {
+    tn_subject subject;
+    verdict->outcome = TN_SKIPPED;
+    if (!test->op->infer || !tn_test_subject(test, NULL, &subject, verdict)) return;
+    verdict->outcome = TN_PASSED;
+    if (infer_again(&subject, verdict)) infer_again(&subject, verdict);
+    tn_subject_destroy(&subject);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * fields */
+
+/* The case with "name=value" in front; a field that it gives already is left alone. */
+static bool with_field(const tn_test *test, const char *name, const char *value, char *text,
+                       size_t bytes) {
+    char given[128];
+    snprintf(given, sizeof(given), "%s=", name);
+    const char *at = strstr(test->text, given);
+    if (at && (at == test->text || at[-1] == ' ') && at < strchr(test->text, '|')) return false;
+    const int length = snprintf(text, bytes, "%s=%s %s", name, value, test->text);
+    return length > 0 && (size_t)length < bytes;
+}
+
+void tn_rule_fields_default(const tn_test *test, tn_verdict *verdict) {
+    tn_subject plain;
+    uint32_t tried = 0;
+    char text[4096];
+    if (!tn_test_subject(test, NULL, &plain, verdict)) return;
+    for (uint32_t i = 0; i < test->op->field_count && verdict->outcome == TN_PASSED; i++) {
+        const tn_field *field = tn_fields_at(test->op, i);
+        tn_subject given;
+        tn_test other = *test;
+        tn_verdict none = {0};
+        char why[300];
+        if (!field->fallback || !field->fallback[0] || strpbrk(field->fallback, " |")) continue;
+        if (!with_field(test, field->name, field->fallback, text, sizeof(text))) continue;
+        other.text = text;
+        if (!tn_test_subject(&other, NULL, &given, &none)) {
+            if (none.outcome == TN_FAILED) tn_verdict_fail(verdict, "%s: %s", text, none.why);
+            continue;
+        }
+        tried++;
+        if (!tn_results_equal(&plain.expected, &given.expected, false, why, sizeof(why)))
+            tn_verdict_fail(
+                verdict,
+                "field '%s' given as its default (%s) means something else than absent: %s",
+                field->name, field->fallback, why);
+        tn_subject_destroy(&given);
+    }
+    if (tried == 0 && verdict->outcome == TN_PASSED) verdict->outcome = TN_SKIPPED;
+    tn_subject_destroy(&plain);
+}
+
+/* A number, or as many of them as the field's default or its bounds say. */
+static void hostile_text(const tn_field *field, const char *number, char *text, size_t bytes) {
+    uint32_t count = field->minimum_count ? field->minimum_count : 1;
+    size_t at = 0;
+    if (field->fallback)
+        for (const char *c = field->fallback; *c; c++)
+            if (field->minimum_count == 0) count += *c == ',';
+    if (field->type != TN_FIELD_I64S) {
+        snprintf(text, bytes, "%s", number);
+        return;
+    }
+    for (uint32_t i = 0; i < count && at + 24 < bytes; i++)
+        at += (size_t)snprintf(text + at, bytes - at, "%c%s", i == 0 ? '[' : ',', number);
+    snprintf(text + at, bytes - at, "]");
+}
+
+/* Takes the field out of a case's text. */
+static void without_field(const char *text, const char *name, char *out, size_t bytes) {
+    char given[128];
+    snprintf(given, sizeof(given), "%s=", name);
+    const char *at = strstr(text, given), *bar = strchr(text, '|');
+    while (at && at != text && at[-1] != ' ')
+        at = strstr(at + 1, given);
+    if (!at || (bar && at > bar)) {
+        snprintf(out, bytes, "%s", text);
+        return;
+    }
+    const char *end = at + strcspn(at, " ");
+    snprintf(out, bytes, "%.*s%s", (int)(at - text), text, end + (*end == ' '));
+}
+
+void tn_rule_fields_hostile(const tn_test *test, tn_verdict *verdict) {
+    static const char *const numbers[] = {"0", "-1", "7"};
+    uint32_t tried = 0;
+    for (uint32_t i = 0; i < test->op->field_count && verdict->outcome != TN_FAILED; i++) {
+        const tn_field *field = tn_fields_at(test->op, i);
+        if (field->type != TN_FIELD_I64 && field->type != TN_FIELD_I32 &&
+            field->type != TN_FIELD_I64S)
+            continue;
+        for (size_t k = 0; k < 3 && verdict->outcome != TN_FAILED; k++) {
+            char rest[3000], text[4096], value[256];
+            tn_test other = *test;
+            tn_subject subject;
+            tn_outcome found = {0};
+            tn_verdict none = {0};
+            hostile_text(field, numbers[k], value, sizeof(value));
+            without_field(test->text, field->name, rest, sizeof(rest));
+            snprintf(text, sizeof(text), "%s=%s %s", field->name, value, rest);
+            other.text = text;
+            tried++;
+            if (!tn_test_subject(&other, NULL, &subject, &none)) continue; /* refused */
+            if (tn_probe_once(&subject.probe, true, false, 0xFF, &found) != TN_OK &&
+                subject.probe.rule[0])
+                tn_verdict_error(verdict, &subject.probe, text);
+            tn_outcome_free(&found);
+            tn_subject_destroy(&subject);
+        }
+    }
+    if (tried == 0) verdict->outcome = TN_SKIPPED;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * traits */
+
+/* Changing one element of the first input changes the same element of the output, and no other. */
+static void check_elementwise(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
+    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_probe_port *x = &subject->probe.inputs[0];
+    tn_case_input *input = &subject->c.inputs[0];
+    tn_outcome found = {0};
+    size_t count = 0;
+    if (subject->expected.count == 0 || !tn_shape_equal(&x->shape, &subject->expected.shapes[0]) ||
+        input->has_values || tn_shape_count(&x->shape, &count) != TN_OK || count < 2 ||
+        !tn_type_is_float(input->type))
+        return;
+    const size_t changed = count / 2;
+    tn_element_set_f64(input->data, input->type, changed,
+                       tn_element_get_f64(input->data, input->type, changed) * 0.5 + 0.25);
+    if (tn_case_run(test->runtime, test->op, &subject->c, &reference, &found) != TN_OK) return;
+    for (size_t i = 0; i < count && verdict->outcome == TN_PASSED; i++) {
+        const double a =
+            tn_element_get_f64(subject->expected.data[0], subject->expected.types[0], i);
+        const double b = tn_element_get_f64(found.data[0], found.types[0], i);
+        if (i != changed && a != b && (a == a || b == b))
+            tn_verdict_fail(
+                verdict,
+                "declared elementwise, but element %zu of the input changes element %zu of "
+                "the output",
+                changed, i);
+    }
+    tn_outcome_free(&found);
+}
+
+static void check_identity(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
+    tn_frame frame;
+    const tn_case_input *input = &subject->c.inputs[0];
+    if (subject->c.input_count == 0 || subject->expected.count == 0) return;
+    if (test->op->is_identity) {
+        if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return;
+        const bool answer = test->op->is_identity(frame.call) == TN_OK;
+        tn_frame_close(&frame);
+        if (!answer) return;
+    }
+    if (subject->expected.bytes[0] != input->bytes ||
+        memcmp(subject->expected.data[0], input->data, input->bytes) != 0)
+        tn_verdict_fail(verdict, "declared an identity, but output 0 is not input 0");
+}
+
+void tn_rule_traits(const tn_test *test, tn_verdict *verdict) {
+    const uint32_t traits = test->op->traits;
+    const tn_change copy = {.axis = -1};
+    tn_subject subject;
+    verdict->outcome = TN_SKIPPED;
+    if (!(traits & (TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY | TN_OPERATOR_CONSTANT))) return;
+    if (!tn_test_subject(test, &copy, &subject, verdict)) return;
+    verdict->outcome = TN_PASSED;
+    if ((traits & TN_OPERATOR_CONSTANT) && subject.probe.input_count > 0)
+        tn_verdict_fail(verdict, "declared constant, but it has inputs");
+    if ((traits & TN_OPERATOR_IDENTITY) && verdict->outcome == TN_PASSED)
+        check_identity(test, &subject, verdict);
+    if ((traits & TN_OPERATOR_ELEMENTWISE) && subject.c.input_count > 0 &&
+        verdict->outcome == TN_PASSED)
+        check_elementwise(test, &subject, verdict);
+    tn_subject_destroy(&subject);
+}
+
+void tn_rule_row(const tn_test *test, tn_verdict *verdict) {
+    const float *rows[TN_PROBE_PORTS] = {0};
+    uint64_t strides[TN_PROBE_PORTS] = {0};
+    tn_subject subject;
+    verdict->outcome = TN_SKIPPED;
+    if (!test->op->row || !tn_test_subject(test, NULL, &subject, verdict)) return;
+    const tn_probe *probe = &subject.probe;
+    const tn_outcome *expected = &subject.expected;
+    bool is_plain = expected->count == 1 && expected->types[0] == TN_F32;
+    size_t count = is_plain ? expected->bytes[0] / sizeof(float) : 0;
+    for (uint32_t i = 0; i < probe->input_count && is_plain; i++) {
+        const tn_probe_port *port = &probe->inputs[i];
+        size_t elements = 0;
+        if (!port->is_given) continue;
+        rows[i] = port->own;
+        is_plain = port->type == TN_F32 && tn_shape_count(&port->shape, &elements) == TN_OK &&
+                   (elements == count || elements == 1);
+        strides[i] = elements == 1 ? 0 : 1;
+    }
+    tn_guarded output = {0};
+    if (is_plain && count > 0 &&
+        tn_guarded_create(&output, TN_GUARDED_OUTPUT, 0, count * sizeof(float), true, 0x7F) ==
+            TN_OK) {
+        tn_outcome found = *expected;
+        char why[300];
+        found.data[0] = output.data;
+        verdict->outcome = TN_PASSED;
+        test->op->row(probe->node->params, count, rows, strides, (float *)(void *)output.data);
+        if (!tn_results_equal(expected, &found, false, why, sizeof(why)))
+            tn_verdict_fail(verdict, "%s", why);
+        tn_guarded_destroy(&output);
+    }
+    tn_subject_destroy(&subject);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * saved state */
+
+void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict) {
+    tn_subject subject, after;
+    verdict->outcome = TN_SKIPPED;
+    if (test->op->state_version < 2 || !tn_test_subject(test, NULL, &subject, verdict)) return;
+    verdict->outcome = TN_PASSED;
+    if (!test->op->upgrade)
+        tn_verdict_fail(verdict, "state version %u, and no upgrade from older ones",
+                        test->op->state_version);
+    const tn_plan_node_context context = {.runtime = test->runtime,
+                                          .entry = subject.probe.node->entry,
+                                          .node = "node",
+                                          .arena = subject.arena};
+    for (uint32_t from = 1; from < test->op->state_version && verdict->outcome == TN_PASSED;
+         from++) {
+        const tn_attribute *const *attributes = NULL;
+        uint64_t count = 0;
+        char why[300];
+        tn_outcome found = {0};
+        const tn_way reference = {.is_reference = true, .threads = 1};
+        if (tn_plan_state_upgrade(&context, from, subject.c.attribute_count, subject.c.attributes,
+                                  &count, &attributes) != TN_OK) {
+            tn_verdict_error(verdict, NULL, "upgrade");
+            break;
+        }
+        after = subject;
+        after.c.attribute_count = count;
+        after.c.attributes = attributes;
+        if (tn_case_run(test->runtime, test->op, &after.c, &reference, &found) != TN_OK)
+            tn_verdict_error(verdict, NULL, "after upgrade");
+        else if (!tn_results_equal(&subject.expected, &found, false, why, sizeof(why)))
+            tn_verdict_fail(
+                verdict,
+                "fields of the same names and types, from state version %u, mean something "
+                "else after upgrade: %s",
+                from, why);
+        tn_outcome_free(&found);
+    }
+    tn_subject_destroy(&subject);
+}
+
+/* Plans save the state, and the case's expected results came out of one: only a direct call
+ * differs. */
+void tn_rule_state(const tn_test *test, tn_verdict *verdict) {
+    tn_subject subject;
+    tn_outcome found = {0};
+    char why[300];
+    verdict->outcome = TN_SKIPPED;
+    if (!test->op->save || !tn_test_subject(test, NULL, &subject, verdict)) return;
+    verdict->outcome = TN_PASSED;
+    if (tn_probe_once(&subject.probe, true, false, 0xFF, &found) != TN_OK)
+        tn_verdict_error(verdict, &subject.probe, "");
+    else if (!tn_results_equal(&found, &subject.expected, false, why, sizeof(why)))
+        tn_verdict_fail(verdict, "after save and load: %s", why);
+    tn_outcome_free(&found);
+    tn_subject_destroy(&subject);
+}

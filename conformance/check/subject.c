@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From an operator's case to a probe; see subject.h. */
+#include "subject.h"
+#include "base/status.h"
+#include "plugin/combination.h"
+#include "tensor/type.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *counted_allocate(void *user, uint64_t bytes, uint64_t alignment) {
+    tn_counter *counter = user;
+    if (++counter->allocations == counter->fail_at || bytes > (uint64_t)4 << 30) return NULL;
+    if (alignment < 16) alignment = 16;
+    void *memory =
+        aligned_alloc((size_t)alignment, (size_t)((bytes + alignment) / alignment * alignment));
+    counter->live += memory != NULL;
+    return memory;
+}
+
+static void counted_deallocate(void *user, void *memory) {
+    if (memory) ((tn_counter *)user)->live--;
+    free(memory);
+}
+
+void tn_counter_init(tn_counter *counter) {
+    *counter = (tn_counter){.functions = {.size = sizeof(tn_allocator),
+                                          .user = counter,
+                                          .allocate = counted_allocate,
+                                          .deallocate = counted_deallocate}};
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * changing a case */
+
+static double draw(uint32_t *random) {
+    *random = *random * 1664525u + 1013904223u;
+    return (double)(*random >> 8) / (double)(1 << 24) * 4 - 2;
+}
+
+/* New numbers, of the same kind as a case's own random ones. */
+static void fill(tn_case_input *input, uint32_t seed) {
+    size_t count = 0;
+    uint32_t random = seed * 2654435761u + 12345u;
+    if (tn_shape_count(&input->shape, &count) != TN_OK) return;
+    for (size_t i = 0; i < count; i++) {
+        const double number = draw(&random);
+        const bool is_float = tn_type_is_float(input->type);
+        tn_element_set_f64(input->data, input->type, i,
+                           is_float                 ? number
+                           : input->type == TN_BOOL ? number > 0
+                                                    : floor(fabs(number) * 4));
+    }
+}
+
+static tn_status change_case(tn_subject *subject, const tn_change *change) {
+    tn_case *c = &subject->c;
+    const tn_shape first = c->input_count ? c->inputs[0].shape : (tn_shape){0};
+    for (uint32_t i = 0; i < c->input_count; i++) {
+        tn_case_input *input = &c->inputs[i];
+        const int32_t axis = change->axis;
+        const bool is_resized = axis >= 0 && (uint32_t)axis < input->shape.rank &&
+                                (uint32_t)axis < first.rank &&
+                                input->shape.extents[axis] == first.extents[axis] &&
+                                !input->has_values && (i == 0 || input->shape.rank == first.rank);
+        if (input->has_values) continue;
+        if (is_resized) {
+            input->shape.extents[axis] = change->extent;
+            TN_TRY(tn_format_bytes(TN_LINEAR, input->type, &input->shape, &input->bytes));
+        }
+        /* in any case memory of its own: the case's may be shared */
+        char *data = tn_arena_allocate(subject->arena, 1, input->bytes + 128);
+        if (!data) return tn_fail_memory("a case");
+        data += (64 - (uintptr_t)data % 64) % 64;
+        if (change->seed == 0 && !is_resized) memcpy(data, input->data, input->bytes);
+        input->data = data;
+        if (change->seed != 0 || is_resized) fill(input, change->seed + 17 * i + 1);
+    }
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * ports */
+
+/* The type in which a combination's port stores a tensor: its own, or nothing. */
+static bool port_fits(const tn_combination_port *port, tn_type type, const tn_shape *shape) {
+    return port && (port->types & TN_TYPE_BIT(type)) && tn_format_fits(port->format, shape->rank);
+}
+
+static void describe(tn_probe_port *port, const tn_tensor_storage *known,
+                     const tn_combination_port *stored) {
+    port->is_given = true;
+    port->type = port->own_type = known->tensor.type;
+    port->shape = known->shape;
+    port->format = stored ? stored->format : TN_LINEAR;
+}
+
+static bool describe_ports(tn_subject *subject, const tn_inference *inference,
+                           const tn_combination *combination) {
+    tn_probe *probe = &subject->probe;
+    const tn_graph_node *node = probe->node;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const tn_port *declared = tn_graph_input_port(subject->op, i);
+        const tn_combination_port *stored =
+            combination ? tn_combination_input(combination, i) : NULL;
+        if (node->inputs[i] == TN_NO_TENSOR) {
+            if (stored && !stored->is_optional) return false;
+            continue;
+        }
+        const tn_tensor_storage *known = &inference->tensors[node->inputs[i]].storage;
+        if (combination && !port_fits(stored, known->tensor.type, &known->shape)) return false;
+        const tn_graph_tensor *tensor = &subject->graph->tensors[node->inputs[i]];
+        describe(&probe->inputs[i], known, stored);
+        probe->inputs[i].is_constant = tensor->is_constant;
+        probe->inputs[i].is_shape_only = declared->flags & TN_PORT_SHAPE_ONLY;
+        probe->inputs[i].is_value_needed = declared->flags & TN_PORT_VALUE_NEEDED;
+        probe->inputs[i].own = subject->c.inputs[atoi(tensor->name + 2)].data;
+        if (probe->inputs[i].format != TN_LINEAR &&
+            (tensor->is_constant || probe->inputs[i].is_value_needed))
+            return false;
+    }
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        const tn_combination_port *stored =
+            combination ? tn_combination_output(combination, i) : NULL;
+        if (node->outputs[i] == TN_NO_TENSOR ||
+            subject->graph->tensors[node->outputs[i]].use_count == 0) {
+            if (stored && !stored->is_optional && i == 0) return false;
+            continue;
+        }
+        const tn_tensor_storage *known = &inference->tensors[node->outputs[i]].storage;
+        if (combination && !port_fits(stored, known->tensor.type, &known->shape)) return false;
+        describe(&probe->outputs[i], known, stored);
+    }
+    return true;
+}
+
+/* Types and shapes of the node's tensors, by the operator's own rule. */
+static tn_status infer(tn_subject *subject, tn_inference_plan *plan, tn_inference *inference) {
+    const tn_graph *graph = subject->graph;
+    tn_shape shapes[TN_PROBE_PORTS];
+    const void *values[TN_PROBE_PORTS];
+    TN_TRY(tn_graph_sort(subject->graph));
+    TN_TRY(tn_inference_plan_create(graph, subject->arena, plan));
+    TN_TRY(tn_inference_init(inference, graph, plan));
+    for (size_t i = 0; i < graph->input_count && i < TN_PROBE_PORTS; i++) {
+        const tn_case_input *input =
+            &subject->c.inputs[atoi(graph->tensors[graph->inputs[i]].name + 2)];
+        shapes[i] = input->shape;
+        values[i] = plan->is_value_input[i] ? input->data : NULL;
+    }
+    return tn_inference_run(inference, shapes, values);
+}
+
+static tn_status make_probe(tn_subject *subject, bool *out_is_taken) {
+    tn_inference_plan plan;
+    tn_inference inference = {0};
+    tn_combination combination;
+    tn_probe *probe = &subject->probe;
+    *out_is_taken = false;
+    if (subject->combination)
+        TN_TRY(tn_combination_parse(subject->arena, subject->combination, &combination));
+    tn_status status = infer(subject, &plan, &inference);
+    probe->runtime = subject->runtime;
+    probe->op = subject->op;
+    probe->kernel = subject->kernel;
+    probe->library = subject->library;
+    probe->node = &subject->graph->nodes[0];
+    probe->input_count = probe->node->input_count;
+    probe->output_count = probe->node->output_count;
+    probe->threads = 1;
+    probe->allocator = tn_allocator_default();
+    const bool fits = status == TN_OK && probe->input_count <= TN_PROBE_PORTS &&
+                      probe->output_count <= TN_PROBE_OUTPUTS;
+    if (fits)
+        *out_is_taken =
+            describe_ports(subject, &inference, subject->combination ? &combination : NULL) &&
+            tn_probe_accepts(probe);
+    tn_inference_deinit(&inference);
+    return status;
+}
+
+tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_operator *op,
+                            const tn_kernel *kernel, const char *combination, const char *text,
+                            bool are_constant, const tn_change *change, bool *out_is_taken) {
+    const tn_way built = {.are_constant = are_constant, .threads = 1};
+    const tn_way reference = {.is_reference = true, .threads = 1};
+    *subject = (tn_subject){.runtime = runtime,
+                            .op = op,
+                            .kernel = kernel,
+                            .combination = combination,
+                            .text = text,
+                            .are_constant = are_constant};
+    *out_is_taken = false;
+    TN_TRY(tn_arena_create(tn_allocator_default(), &subject->arena));
+    tn_status status = tn_case_read(subject->arena, op, text, &subject->c);
+    if (status == TN_OK && change) status = change_case(subject, change);
+    if (status == TN_OK) status = tn_case_graph(runtime, op, &subject->c, &built, &subject->graph);
+    if (status == TN_OK) status = make_probe(subject, out_is_taken);
+    if (status == TN_OK && *out_is_taken && op->reference)
+        status = tn_case_run(runtime, op, &subject->c, &reference, &subject->expected);
+    if (status != TN_OK) *out_is_taken = false;
+    if (!*out_is_taken) tn_subject_destroy(subject);
+    return status;
+}
+
+void tn_subject_destroy(tn_subject *subject) {
+    tn_outcome_free(&subject->expected);
+    tn_graph_destroy(subject->graph);
+    tn_arena_destroy(subject->arena);
+    *subject = (tn_subject){0};
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * comparing */
+
+static double tolerance_of(tn_type type) {
+    return type == TN_F64 ? 1e-9 : type == TN_F16 ? 2e-3 : type == TN_BF16 ? 2e-2 : 1e-4;
+}
+
+static bool is_near(double a, double b, double absolute, double relative) {
+    return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= absolute + relative * fabs(a);
+}
+
+bool tn_results_equal(const tn_outcome *wanted, const tn_outcome *found, bool is_exact, char *why,
+                      size_t bytes) {
+    for (uint32_t i = 0; i < wanted->count; i++) {
+        if (i >= found->count || found->types[i] != wanted->types[i] ||
+            !tn_shape_equal(&found->shapes[i], &wanted->shapes[i])) {
+            char a[128], b[128];
+            snprintf(
+                why, bytes, "output %u has shape %s, expected %s", i,
+                i < found->count
+                    ? tn_shape_print(found->shapes[i].rank, found->shapes[i].extents, a, sizeof(a))
+                    : "none",
+                tn_shape_print(wanted->shapes[i].rank, wanted->shapes[i].extents, b, sizeof(b)));
+            return false;
+        }
+        const tn_type type = wanted->types[i];
+        const size_t count = wanted->bytes[i] / tn_type_bytes(type);
+        const bool is_float = tn_type_is_float(type) && !is_exact;
+        double largest = 1e-6;
+        for (size_t k = 0; is_float && k < count; k++) {
+            const double value = fabs(tn_element_get_f64(wanted->data[i], type, k));
+            largest = value > largest && isfinite(value) ? value : largest;
+        }
+        const double relative = is_float ? tolerance_of(type) : 0;
+        for (size_t k = 0; k < count; k++) {
+            const double a = tn_element_get_f64(wanted->data[i], type, k);
+            const double b = tn_element_get_f64(found->data[i], type, k);
+            if (is_near(a, b, relative * 0.1 * largest, relative)) continue;
+            snprintf(why, bytes, "output %u, element %zu is %.9g, expected %.9g", i, k, b, a);
+            return false;
+        }
+    }
+    return true;
+}

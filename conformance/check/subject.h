@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a test is about: an operator, a case, and one of its kernels in one of its combinations (or
+ * the operator's reference), as a probe with numbers, and what the reference says of them.
+ */
+#ifndef TN_CONFORMANCE_SUBJECT_H
+#define TN_CONFORMANCE_SUBJECT_H
+
+#include "graph/infer.h"
+#include "probe.h"
+
+/* A counting allocator, which can be told to fail. */
+typedef struct tn_counter {
+    tn_allocator functions;
+    uint64_t live, allocations, fail_at; /* 0: never */
+} tn_counter;
+void tn_counter_init(tn_counter *counter);
+
+typedef struct tn_subject {
+    tn_runtime *runtime;
+    const tn_operator *op;
+    const tn_kernel *kernel;    /* null: the reference */
+    const char *combination;    /* null: the operator's types, linear */
+    const char *library, *text; /* of the case */
+    bool are_constant;          /* all inputs but the first are known at build */
+    tn_arena *arena;
+    tn_case c;
+    tn_graph *graph;
+    tn_probe probe;
+    tn_outcome expected; /* by the reference */
+} tn_subject;
+
+/* Reads the case, or takes `like`'s with the numbers and extents changed by `change`. `is_taken` is
+ * false when the combination does not fit, or the kernel does not accept: then nothing is to be
+ * freed. Fails where the reference or the shape rule does. */
+typedef struct tn_change {
+    uint32_t seed;  /* of the numbers; 0: the case's own */
+    int32_t axis;   /* of every input that has the first one's extent there; -1: no change */
+    int64_t extent; /* the new one */
+} tn_change;
+tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_operator *op,
+                            const tn_kernel *kernel, const char *combination, const char *text,
+                            bool are_constant, const tn_change *change, bool *out_is_taken);
+void tn_subject_destroy(tn_subject *subject);
+
+/* Whether two results are the same numbers: bit by bit, or as near as kernels may be. */
+bool tn_results_equal(const tn_outcome *wanted, const tn_outcome *found, bool is_exact, char *why,
+                      size_t bytes);
+
+#endif

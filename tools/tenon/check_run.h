@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Driving tenon-check, the process that runs the rules of conformance on a library: starts it,
+ * reads its lines, gives each test a time limit, and starts it again behind a test that it did not
+ * survive.
+ */
+#ifndef TENON_CHECK_RUN_H
+#define TENON_CHECK_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CHECK_PASSED = 0, CHECK_FAILED = 1, CHECK_SKIPPED = 2 };
+
+/* One test and its verdict. All texts are the list's own. */
+typedef struct check_result {
+    size_t number; /* 0: the library itself */
+    int outcome;
+    bool is_constant;                              /* with all inputs but the first as constants */
+    char *test, *op, *kernel, *combination, *text; /* the rule that was tried, and on what */
+    char *rule, *why;                              /* the rule that was broken */
+    double seconds;
+} check_result;
+
+typedef struct check_results {
+    check_result *items;
+    size_t count, capacity;
+    size_t totals[3];
+} check_results;
+
+typedef struct check_options {
+    const char *program;   /* tenon-check */
+    const char *library;   /* a path, or "builtin" */
+    const char *rule, *op; /* null: all */
+    size_t only;           /* 0: all */
+    double time_limit;     /* seconds for one test */
+    void (*progress)(size_t done, size_t count);
+} check_options;
+
+/* Runs all; EXIT_DONE when the process said all that it had to say (whatever the verdicts), or an
+ * exit code after having said why not. */
+int check_run(const check_options *options, check_results *results);
+void check_results_free(check_results *results);
+
+#endif
