@@ -8,7 +8,8 @@
 #include <tenon/plugin.h>
 
 #ifndef FOREIGN_DOMAIN
-#define FOREIGN_DOMAIN "tests.foreign"
+#define FOREIGN_DOMAIN "tests.foreign_layers"
+#define FOREIGN_NAME   "foreign_layers"
 #endif
 
 typedef struct pool_params {
@@ -165,7 +166,7 @@ static tn_library library = {
     .size = sizeof(tn_library),
     .abi_major = TN_ABI_MAJOR,
     .abi_minor = TN_ABI_MINOR,
-    .name = "foreign_layers",
+    .name = FOREIGN_NAME,
     .version = "1.0",
     .operator_count = TN_COUNT(operators),
     .operators = operators,

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs networks of other formats through build and run, as a user would, and compares with NumPy and with ONNX.
+
+Usage: check_foreign_models.py TENON LAYERS, where TENON is the program and LAYERS the library
+foreign_layers of tests/foreign, beside which other_layers lies. Networks that are not in the repository are tried where they are found: in the folder that
+TENON_SHARED_DATA names, or ../shared/data beside the repository.
+"""
+
+import gzip
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+MODELS = os.path.join(ROOT, "models")
+sys.path.insert(0, os.path.join(ROOT, "scripts", "models"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import uff_cases  # noqa: E402
+
+SHARED = os.environ.get("TENON_SHARED_DATA", os.path.join(ROOT, "..", "shared", "data"))
+RELATIVE, ABSOLUTE = 1e-4, 2e-5
+UNSUPPORTED = 3
+
+
+class Checks:
+    def __init__(self, tenon, layers, folder):
+        self.tenon, self.layers, self.folder = tenon, layers, folder
+        self.passed = self.failed = self.skipped = 0
+
+    def say(self, good, text):
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        print("PASS" if good else "FAIL", text, flush=True)
+
+    def skip(self, text):
+        self.skipped += 1
+        print("SKIP", text, flush=True)
+
+    def program(self, *arguments):
+        return subprocess.run([self.tenon, *arguments], capture_output=True, text=True, timeout=300,
+                              cwd=self.folder)
+
+    def run(self, model, inputs, options):
+        """Results by name; None after a failure, which is said."""
+        out = os.path.join(self.folder, "out")
+        os.makedirs(out, exist_ok=True)
+        for name in os.listdir(out):
+            os.remove(os.path.join(out, name))
+        arguments = ["run", model, "--no-timing", *options]
+        if "--output" not in options:
+            arguments += ["--output-dir", "out"]
+        for name, value in inputs.items():
+            path = os.path.join(self.folder, f"in_{name}.npy")
+            np.save(path, np.ascontiguousarray(value))
+            arguments += ["--input", f"{name}={path}"]
+        done = self.program(*arguments)
+        if done.returncode != 0:
+            self.say(False, f"{os.path.basename(model)}: exit {done.returncode} {done.stderr.strip()}")
+            return None
+        where = out if "--output" not in options else self.folder
+        return {name[:-4]: np.load(os.path.join(where, name)) for name in os.listdir(where)
+                if name.endswith(".npy") and not name.startswith("in_")}
+
+    def compare(self, text, found, expected):
+        if found.shape != expected.shape:
+            return self.say(False, f"{text}: shape {found.shape}, expected {expected.shape}")
+        worst = np.max(np.abs(found - expected) - RELATIVE * np.abs(expected), initial=0)
+        return self.say(worst <= ABSOLUTE, f"{text}: {worst:.2g} above the relative bound")
+
+
+# --- UFF ---
+
+def shape_option(inputs):
+    return [part for name, value in inputs.items()
+            for part in ("--shape", f"{name}={'x'.join(str(extent) for extent in value.shape)}")]
+
+
+def range_option(inputs):
+    """The batch axis is free: the reader does not know its extent."""
+    options = []
+    for name, value in inputs.items():
+        rest = "".join(f"x{extent}" for extent in value.shape[1:])
+        batch = value.shape[0]
+        options += ["--shape", f"{name}=1{rest}:{batch}{rest}:{batch + 1}{rest}"]
+    return options
+
+
+def check_uff_case(checks, name, build, plugin, options):
+    network, inputs, results = build()
+    path = os.path.join(checks.folder, name + ".uff")
+    network.write(path)
+    ways = [("", [])] if "--shape" in options else [("", shape_option(inputs)),
+                                                    (", any batch", range_option(inputs))]
+    for way, shapes in ways:
+        given = [*options, *shapes, *(["--plugin", checks.layers] if plugin else [])]
+        found = checks.run(path, inputs, given)
+        for output, expected in results.items() if found is not None else ():
+            if output not in found:
+                checks.say(False, f"uff {name}{way}: there is no output '{output}' among {sorted(found)}")
+            else:
+                checks.compare(f"uff {name} {output}{way}", found[output], expected)
+
+
+def check_uff_lenet(checks):
+    """The repository's digits: the same network in ONNX, and in UFF with a custom layer."""
+    digits = np.load(os.path.join(MODELS, "reference", "lenet_input.npy"))
+    shape = ["--shape", "input=" + "x".join(str(extent) for extent in digits.shape)]
+    first = checks.run(os.path.join(MODELS, "lenet.onnx"), {"input": digits}, shape)
+    second = checks.run(os.path.join(MODELS, "lenet_nhwc.uff"), {"input": digits},
+                        [*shape, "--plugin", checks.layers])
+    if first and second:
+        checks.compare("uff lenet_nhwc.uff against lenet.onnx", second["output"], first["output"])
+
+
+def check_uff_messages(checks):
+    model = os.path.join(MODELS, "lenet_nhwc.uff")
+    done = checks.program("build", model, "-o", "x.plan")
+    words = ("pool2", "MaxPool", "ksize=[1, 2, 2, 1]", "padding='VALID'", "T=f32", "--plugin")
+    checks.say(done.returncode == UNSUPPORTED and all(word in done.stderr for word in words),
+               f"uff without its layer: exit {done.returncode} {done.stderr.strip()}")
+    done = checks.program("build", model, "-o", "x.plan", "--plugin", checks.layers, "--output", "outputs")
+    checks.say(done.returncode == 1 and "'output'" in done.stderr, f"uff output of another name: {done.stderr.strip()}")
+    other = checks.layers.replace("foreign_layers", "other_layers")
+    done = checks.program("build", model, "-o", "x.plan", "--plugin", checks.layers, "--plugin", other)
+    checks.say(done.returncode == UNSUPPORTED and "tests.foreign_layers::MaxPool" in done.stderr
+               and "tests.other_layers::MaxPool" in done.stderr, f"uff layer of two libraries: {done.stderr.strip()}")
+    done = checks.program("inspect", model, "--plugin", checks.layers, "--shape", "input=1x1x28x28")
+    checks.say(done.returncode == 0 and "Transpose" not in done.stdout,
+               "uff lenet_nhwc.uff is inspected, and nothing in it is transposed")
+
+
+# --- networks that the repository does not hold ---
+
+def read_digits():
+    with gzip.open(os.path.join(SHARED, "mnist", "t10k-images-idx3-ubyte.gz")) as file:
+        images = np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 1, 28, 28)
+    with gzip.open(os.path.join(SHARED, "mnist", "t10k-labels-idx1-ubyte.gz")) as file:
+        return images, np.frombuffer(file.read(), np.uint8, offset=8)
+
+
+def check_shared_uff(checks):
+    model = os.path.join(SHARED, "lenet", "lenet5_custom_pool.uff")
+    if not os.path.exists(model):
+        return checks.skip(f"the UFF network of NVIDIA's example is not in {SHARED} (TENON_SHARED_DATA)")
+    images, labels = read_digits()
+    digits = images.astype(np.float32) / np.float32(255)
+    found = checks.run(model, {"in": digits}, [*shape_option({"in": digits}), "--plugin", checks.layers])
+    if found is None:
+        return None
+    right = found["out"].argmax(1) == labels
+    checks.say(right[:2000].sum() == 1977, f"uff example: {right[:2000].sum()} of the first 2000 are right, 1977 expected")
+    checks.say(right.sum() == 9923, f"uff example: {right.sum()} of 10000 are right, 9923 expected")
+    logits = np.array([-6.9156, -2.9222, -1.7858, 6.5042, -2.9527, -1.7079, -11.8253, 16.2226, -5.1592, 2.7025])
+    return checks.say(np.abs(found["out"][0] - logits).max() < 2e-4, "uff example: the first image's ten values")
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    with tempfile.TemporaryDirectory() as folder:
+        checks = Checks(*map(os.path.abspath, sys.argv[1:]), folder)
+        for name, build, plugin, options in uff_cases.CASES:
+            check_uff_case(checks, name, build, plugin, options)
+        check_uff_lenet(checks)
+        check_uff_messages(checks)
+        check_shared_uff(checks)
+    print(f"{checks.passed} passed, {checks.failed} failed, {checks.skipped} skipped")
+    return 1 if checks.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
