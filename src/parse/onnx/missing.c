@@ -35,7 +35,7 @@ static void add_line(tn_text *text, const tn_onnx_missing *missing, bool is_list
     tn_text_add_format(text, "%snode '%.200s'", is_list ? "\n  " : "", missing->node);
     if (missing->count > 1)
         tn_text_add_format(text, " and %" PRIu64 " more like it", missing->count - 1);
-    tn_text_add_format(text, ": %.400s", missing->reason);
+    tn_text_add_format(text, is_list ? ": %.400s" : ": %.1200s", missing->reason);
 }
 
 tn_status tn_onnx_missing_report(const tn_onnx_reader *reader) {

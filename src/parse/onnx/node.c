@@ -5,6 +5,7 @@
  */
 #include "base/status.h"
 #include "parse/onnx/onnx.h"
+#include "plugin/missing.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -90,6 +91,22 @@ static tn_status find_operator(tn_onnx_reader *reader, const tn_onnx_scope *scop
                                      version, out_entry);
 }
 
+/* The last error, that an operator is missing, with the fields that the node brings. Those that
+ * Tenon cannot read are not what is missing, and left out. */
+static tn_status describe_missing(tn_onnx_reader *reader, const tn_onnx_scope *scope,
+                                  const tn_onnx_node *node) {
+    uint64_t count = 0;
+    const tn_attribute *const *attributes = NULL;
+    tn_error_copy missing;
+    tn_error_save(&missing);
+    const tn_status status =
+        tn_onnx_attributes_read(reader, scope, node, NULL, reader->arena, &count, &attributes);
+    if (status == TN_ERROR_MEMORY) return status;
+    tn_error_restore(&missing);
+    return tn_missing_describe(reader->allocator, TN_ERROR_UNSUPPORTED, status == TN_OK ? count : 0,
+                               attributes);
+}
+
 /* A node of an operator, or a note that there is none. */
 static tn_status read_operator_node(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                     const tn_onnx_node *node, const char *name) {
@@ -107,8 +124,9 @@ static tn_status read_operator_node(tn_onnx_reader *reader, tn_onnx_scope *scope
         key = tn_arena_format(reader->arena, "%s\n%s", key, tn_last_error()->message);
         if (!key) return tn_fail_memory("a node");
         if (status == TN_ERROR_UNSUPPORTED && tn_onnx_missing_count(reader, key)) return TN_OK;
-    } else if (status != TN_ERROR_UNSUPPORTED) {
-        return tn_error_at(status, "node '%s'", name);
+    } else {
+        if (status == TN_ERROR_UNSUPPORTED) status = describe_missing(reader, scope, node);
+        if (status != TN_ERROR_UNSUPPORTED) return tn_error_at(status, "node '%s'", name);
     }
     return status == TN_ERROR_UNSUPPORTED ? tn_onnx_missing_add(reader, key, name) : status;
 }

@@ -97,8 +97,8 @@ tn_status tn_onnx_external_read(tn_onnx_reader *reader, const tn_onnx_tensor *te
  * value when the call gives none. */
 tn_status tn_onnx_attribute_resolve(const tn_onnx_scope *scope, tn_onnx_attribute *attribute,
                                     tn_onnx_binding *out_binding);
-/* A node's attributes in our terms, typed as the operator's fields ask. TN_ERROR_UNSUPPORTED for
- * what Tenon has not (bodies, strings as tensors). */
+/* A node's attributes in our terms, typed as the operator's fields ask (`op` null: as they are, for
+ * a message). TN_ERROR_UNSUPPORTED for what Tenon has not (bodies, strings as tensors). */
 tn_status tn_onnx_attributes_read(tn_onnx_reader *reader, const tn_onnx_scope *scope,
                                   const tn_onnx_node *node, const tn_operator *op, tn_arena *arena,
                                   uint64_t *out_count, const tn_attribute *const **out_attributes);
