@@ -196,9 +196,15 @@ static tn_uff_order output_order(const tn_uff_call *call, uint32_t rank) {
 }
 
 typedef struct answer {
-    tn_type types[OUTPUTS_AT_MOST];
-    tn_shape shapes[OUTPUTS_AT_MOST];
+    tn_type *types;
+    tn_shape *shapes;
 } answer;
+
+static bool answer_init(tn_arena *arena, uint32_t count, answer *out_answer) {
+    out_answer->types = tn_arena_allocate(arena, count, sizeof(tn_type));
+    out_answer->shapes = tn_arena_allocate(arena, count, sizeof(tn_shape));
+    return out_answer->types && out_answer->shapes;
+}
 
 static void set_output(tn_uff_reader *reader, const tn_uff_call *call, uint32_t index,
                        const answer *first, const answer *second, tn_uff_value *value) {
@@ -234,8 +240,10 @@ static tn_status ask_shapes(tn_uff_reader *reader, const tn_uff_call *call, cons
 
 static tn_status set_outputs(tn_uff_reader *reader, tn_uff_call *call, const custom *own) {
     tn_custom_input *inputs = tn_arena_allocate(reader->arena, call->input_count, sizeof(*inputs));
-    answer *answers = tn_arena_allocate(reader->arena, 2, sizeof(*answers));
-    if (!inputs || !answers) return tn_fail_memory("a node");
+    answer answers[2];
+    if (!inputs || !answer_init(reader->arena, own->output_count, &answers[0]) ||
+        !answer_init(reader->arena, own->output_count, &answers[1]))
+        return tn_fail_memory("a node");
     TN_TRY(ask_shapes(reader, call, own, false, inputs, &answers[0]));
     const bool is_asked_again = has_open(call);
     if (is_asked_again && ask_shapes(reader, call, own, true, inputs, &answers[1]) != TN_OK) {

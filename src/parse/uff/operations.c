@@ -9,9 +9,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Lists of integers up to this length are followed as numbers. */
-#define NUMBERS_AT_MOST 64
-
 #define MANY UINT32_MAX
 static const struct {
     const char *name;
@@ -135,7 +132,7 @@ tn_status tn_uff_read_const(tn_uff_reader *reader, tn_uff_call *call) {
         value->blob = 0;
         if (!value->data) return tn_fail_memory("a constant");
     }
-    if (!tn_type_is_integer(value->type) || value->rank > 1 || count > NUMBERS_AT_MOST)
+    if (!tn_type_is_integer(value->type) || value->rank > 1 || count > TN_UFF_NUMBERS_AT_MOST)
         return TN_OK;
     int64_t *numbers = tn_arena_allocate(reader->arena, count, sizeof(*numbers));
     if (!numbers) return tn_fail_memory("a constant");

@@ -35,7 +35,8 @@ static tn_status join_numbers(tn_uff_reader *reader, const tn_uff_call *call, ui
     *out_numbers = NULL;
     for (uint32_t i = 0; i < call->input_count; i++) {
         if (call->inputs[i]->rank != rank || !tn_uff_numbers(call->inputs[i], &count)) return TN_OK;
-        if (!tn_add_size(total, count, &total)) return tn_fail_memory("a list");
+        total += count;
+        if (total > TN_UFF_NUMBERS_AT_MOST) return TN_OK;
     }
     int64_t *numbers = tn_arena_allocate(reader->arena, total, sizeof(*numbers));
     if (!numbers) return tn_fail_memory("a list");

@@ -127,6 +127,19 @@ static tn_status add_output(tn_uff_reader *reader, uint32_t node, uint32_t outpu
     return tn_graph_add_output(reader->graph, tensor, name);
 }
 
+/* A constant is put in another order for each node that needs it so; a small file with many such
+ * nodes is not to take all memory. */
+#define PERMUTABLE_BASE   ((size_t)64 << 20)
+#define PERMUTABLE_FACTOR 8u
+
+static size_t permutable_bytes(uint64_t file_bytes) {
+    size_t bytes;
+    if (!tn_mul_size((size_t)file_bytes, PERMUTABLE_FACTOR, &bytes) ||
+        !tn_add_size(bytes, PERMUTABLE_BASE, &bytes))
+        return SIZE_MAX;
+    return bytes;
+}
+
 /* Names that the caller gives are in the file. */
 static tn_status check_names(const tn_uff_reader *reader) {
     uint32_t node, output;
@@ -190,7 +203,8 @@ tn_status tn_graph_parse_uff(tn_runtime *runtime, const void *data, uint64_t byt
     tn_uff_reader reader = {.runtime = runtime,
                             .allocator = allocator,
                             .file = (tn_uff_file *)message,
-                            .options = &own};
+                            .options = &own,
+                            .permutable_bytes = permutable_bytes(bytes)};
     tn_status status = read_file(&reader);
     if (status == TN_OK) {
         *out_graph = reader.graph;

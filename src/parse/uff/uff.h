@@ -24,6 +24,9 @@ typedef Tenon__Uff__Node tn_uff_node;
 typedef Tenon__Uff__Entry tn_uff_entry;
 typedef Tenon__Uff__Data tn_uff_data;
 
+/* Lists of integers up to this length are followed as numbers. */
+#define TN_UFF_NUMBERS_AT_MOST 64
+
 /* --- numbers that may be open --- */
 /* An extent or another number about shapes: known, or open until run time. Open ones are numbered,
  * so that the same unknown is known to be the same. */
@@ -86,7 +89,8 @@ typedef struct tn_uff_reader {
     uint32_t *outputs; /* nodes that are outputs, and which of their outputs */
     uint32_t *output_indices;
     size_t output_count;
-    uint64_t open_count; /* of open numbers so far */
+    uint64_t open_count;     /* of open numbers so far */
+    size_t permutable_bytes; /* what constants in another order may still take */
     int64_t batch; /* the open number that stands for a batch axis which the file leaves out */
     bool is_batch_left_out; /* inputs without a batch axis: C, H, W */
     bool is_channels_first; /* some input is given as N, C, H, W though the file has N, H, W, C */

@@ -65,6 +65,9 @@ tn_status tn_uff_constant_permute(tn_uff_reader *reader, const tn_uff_value *val
     order_extents(value, order, out_extents);
     for (uint32_t i = 0; i < value->rank; i++)
         steps[i] = strides[order->axes[i]];
+    if (value->bytes > reader->permutable_bytes)
+        return tn_fail(TN_ERROR_MEMORY, "the file asks for its constants in too many orders");
+    reader->permutable_bytes -= value->bytes;
     char *to = tn_graph_allocate_data(reader->graph, value->bytes);
     if (!to) return tn_fail_memory("a constant");
     *out_data = to;

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Damaged and hostile UFF files, and memory that runs out: an error each, no crash, no leak. */
+#include "uff_test.h"
+
+/* Parses; a graph that comes out is inferred with small shapes. Leaves nothing behind. */
+static tn_status parse_and_infer(graph_test *test, const void *data, size_t bytes) {
+    tn_graph *graph;
+    tn_status status = tn_graph_parse_uff(test->runtime, data, bytes, NULL, &graph);
+    if (status != TN_OK) return status;
+    tn_arena *arena = NULL;
+    tn_inference_plan plan;
+    tn_inference inference = {0};
+    tn_shape shapes[4] = {{0}};
+    status = graph->input_count > TN_COUNT(shapes) ? TN_ERROR_UNSUPPORTED : TN_OK;
+    for (size_t i = 0; i < graph->input_count && status == TN_OK; i++) {
+        shapes[i] = graph->tensors[graph->inputs[i]].shape;
+        for (uint32_t axis = 0; axis < shapes[i].rank; axis++)
+            if (shapes[i].extents[axis] < 0) shapes[i].extents[axis] = 2;
+    }
+    if (status == TN_OK) status = tn_arena_create(graph->allocator, &arena);
+    if (status == TN_OK) status = tn_inference_plan_create(graph, arena, &plan);
+    if (status == TN_OK) status = tn_inference_init(&inference, graph, &plan);
+    if (status == TN_OK) status = tn_inference_run(&inference, shapes, NULL);
+    tn_inference_deinit(&inference);
+    tn_arena_destroy(arena);
+    tn_graph_destroy(graph);
+    return status;
+}
+
+static void test_the_network_is_sound(void **state) {
+    onnx_part file = uff_mixed_network();
+    if (parse_and_infer(*state, file.data, file.bytes) != TN_OK)
+        fail_msg("%s: %s", tn_last_error()->where, tn_last_error()->message);
+    onnx_part_free(&file);
+}
+
+static void test_a_file_cut_off_anywhere_is_an_error(void **state) {
+    graph_test *test = *state;
+    onnx_part file = uff_mixed_network();
+    int64_t live = test->allocator.live;
+    size_t refused = 0;
+    for (size_t bytes = 0; bytes < file.bytes; bytes++) {
+        unsigned char *cut = malloc(bytes + 1); /* so that a sanitizer sees its end */
+        assert_non_null(cut);
+        memcpy(cut, file.data, bytes);
+        refused += parse_and_infer(test, cut, bytes) != TN_OK;
+        free(cut);
+        assert_int_equal(test->allocator.live, live);
+    }
+    assert_int_equal(refused, file.bytes); /* the last entry is needed, too */
+    onnx_part_free(&file);
+}
+
+static void test_flipped_bits_do_no_harm(void **state) {
+    graph_test *test = *state;
+    onnx_part file = uff_mixed_network();
+    int64_t live = test->allocator.live;
+    size_t refused = 0;
+    for (size_t i = 0; i < file.bytes * 8; i++) {
+        file.data[i / 8] ^= (unsigned char)(1u << (i % 8));
+        refused += parse_and_infer(test, file.data, file.bytes) != TN_OK;
+        assert_int_equal(test->allocator.live, live);
+        file.data[i / 8] ^= (unsigned char)(1u << (i % 8));
+    }
+    assert_true(refused > file.bytes);
+    onnx_part_free(&file);
+}
+
+static void test_each_failing_allocation_is_an_error_without_leak(void **state) {
+    graph_test *test = *state;
+    onnx_part file = uff_mixed_network();
+    int64_t live = test->allocator.live;
+    for (uint64_t n = 1;; n++) {
+        test->allocator.allocations = 0;
+        test->allocator.fail_at = n;
+        tn_status status = parse_and_infer(test, file.data, file.bytes);
+        test->allocator.fail_at = 0;
+        assert_int_equal(test->allocator.live, live);
+        if (status == TN_OK) {
+            assert_true(n > 50);
+            break;
+        }
+        assert_int_equal(status, TN_ERROR_MEMORY);
+    }
+    onnx_part_free(&file);
+}
+
+/* A list joined to itself, again and again. */
+static void test_lists_do_not_grow_without_bound(void **state) {
+    static const int32_t number = 1;
+    uff_net net = {0};
+    char last[16] = "n", name[16], inputs[40];
+    uff_const(&net, "n", UFF_I32, "1", &number, sizeof(number));
+    for (int i = 0; i < 40; i++) {
+        snprintf(name, sizeof(name), "c%d", i);
+        snprintf(inputs, sizeof(inputs), "%s,%s", last, last);
+        onnx_part node = uff_node(name, "Concat", inputs);
+        uff_field_int(&node, "axis", 0);
+        uff_add(&net, &node);
+        snprintf(last, sizeof(last), "%s", name);
+    }
+    uff_mark(&net, last);
+    graph_test *test = *state;
+    const tn_status status = parse_uff(test, &net, NULL);
+    assert_int_equal(status, TN_OK);
+    assert_true(test->allocator.allocations < 100000);
+}
+
+static void test_constants_are_not_permuted_without_bound(void **state) {
+    static float values[256 * 1024];
+    uff_net net = {0};
+    char name[16], last[16] = "p";
+    onnx_part node = uff_node("p", "Pool", "x");
+    uff_field_text(&node, "func", "max");
+    uff_field_ints(&node, "kernel", "1,1");
+    uff_field_orders(&net, &node, "N+C");
+    uff_add(&net, &node);
+    uff_input(&net, "x", "4,512,512");
+    uff_const(&net, "w", UFF_F32, "512,512,1", values, sizeof(values));
+    for (int i = 0; i < 200; i++) {
+        char inputs[40];
+        snprintf(name, sizeof(name), "b%d", i);
+        snprintf(inputs, sizeof(inputs), "%s,w", last);
+        uff_add_function(&net, name, "Binary", inputs, "add");
+        snprintf(last, sizeof(last), "%s", name);
+    }
+    uff_mark(&net, last);
+    assert_int_equal(parse_uff(*state, &net, NULL), TN_ERROR_MEMORY);
+    assert_error("too many orders", "node");
+}
+
+static void test_deep_nesting_is_refused(void **state) {
+    graph_test *test = *state;
+    onnx_part file = {0}, inner = {0};
+    for (int i = 0; i < 1000; i++) { /* whatever the field: the walk looks at known messages */
+        onnx_part outer = {0};
+        onnx_part_move(&outer, 4, &inner);
+        inner = outer;
+    }
+    onnx_part_move(&file, 4, &inner);
+    assert_int_not_equal(parse_uff_in(test, &file, NULL), TN_OK);
+    onnx_part_free(&file);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        GRAPH_TEST(test_the_network_is_sound),
+        GRAPH_TEST(test_a_file_cut_off_anywhere_is_an_error),
+        GRAPH_TEST(test_flipped_bits_do_no_harm),
+        GRAPH_TEST(test_each_failing_allocation_is_an_error_without_leak),
+        GRAPH_TEST(test_lists_do_not_grow_without_bound),
+        GRAPH_TEST(test_constants_are_not_permuted_without_bound),
+        GRAPH_TEST(test_deep_nesting_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
