@@ -117,7 +117,7 @@ static tn_status read_all(tn_onnx_reader *reader, tn_onnx_scope *scope,
     TN_TRY(read_initializers(reader, scope, graph));
     TN_TRY(read_inputs(reader, scope, graph));
     TN_TRY(tn_onnx_nodes_read(reader, scope, graph->n_node, graph->node));
-    TN_TRY(tn_onnx_missing_report(reader));
+    TN_TRY(tn_missing_list_report(&reader->missing));
     TN_TRY(read_outputs(reader, scope, graph));
     return tn_graph_sort(reader->graph);
 }

@@ -113,7 +113,7 @@ static tn_status read_operator_node(tn_onnx_reader *reader, tn_onnx_scope *scope
     const char *key =
         tn_arena_format(reader->arena, "%s\n%s", tn_onnx_domain(node->domain), node->op_type);
     if (!key) return tn_fail_memory("a node");
-    if (tn_onnx_missing_count(reader, key)) return TN_OK;
+    if (tn_missing_list_count(&reader->missing, key)) return TN_OK;
     const tn_operator_entry *entry;
     tn_status status = find_operator(reader, scope, node, &entry);
     if (status == TN_OK) {
@@ -123,12 +123,14 @@ static tn_status read_operator_node(tn_onnx_reader *reader, tn_onnx_scope *scope
         /* a feature of this node: others of the operator may be served */
         key = tn_arena_format(reader->arena, "%s\n%s", key, tn_last_error()->message);
         if (!key) return tn_fail_memory("a node");
-        if (status == TN_ERROR_UNSUPPORTED && tn_onnx_missing_count(reader, key)) return TN_OK;
+        if (status == TN_ERROR_UNSUPPORTED && tn_missing_list_count(&reader->missing, key))
+            return TN_OK;
     } else {
         if (status == TN_ERROR_UNSUPPORTED) status = describe_missing(reader, scope, node);
         if (status != TN_ERROR_UNSUPPORTED) return tn_error_at(status, "node '%s'", name);
     }
-    return status == TN_ERROR_UNSUPPORTED ? tn_onnx_missing_add(reader, key, name) : status;
+    return status == TN_ERROR_UNSUPPORTED ? tn_missing_list_add(&reader->missing, key, name)
+                                          : status;
 }
 
 static tn_status read_node(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn_onnx_node *node) {

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "graph/graph.h"
+#include "parse/common/missing_list.h"
 #include "parse/onnx/onnx.pb-c.h"
 
 typedef Tenon__Onnx__ModelProto tn_onnx_model;
@@ -24,13 +25,6 @@ typedef Tenon__Onnx__OperatorSetIdProto tn_onnx_opset;
 /* The opsets of ONNX's own domain that are read: a newer one may change what an operator means. */
 #define TN_ONNX_OPSET_MINIMUM 6
 #define TN_ONNX_OPSET_MAXIMUM 28
-
-/* What no registered operator serves, gathered so that all of it is reported at once. */
-typedef struct tn_onnx_missing {
-    const char *reason;
-    const char *node; /* the first one's name */
-    uint64_t count;
-} tn_onnx_missing;
 
 /* A tensor as it was read. */
 typedef struct tn_onnx_data {
@@ -52,10 +46,8 @@ typedef struct tn_onnx_reader {
     tn_map *tensors;    /* place in `shared` of a function's tensor, which is read once */
     tn_onnx_data *shared;
     size_t shared_count, shared_capacity;
-    tn_map *missing_keys; /* place in `missing` by domain and operator */
-    tn_onnx_missing *missing;
-    size_t missing_count, missing_capacity;
-    uint64_t nodes_left; /* bound on what functions may expand to */
+    tn_missing_list missing; /* what no registered operator serves, all of it reported at once */
+    uint64_t nodes_left;     /* bound on what functions may expand to */
 } tn_onnx_reader;
 
 /* An attribute as a node in a function sees it: the name is the node's, the value may come from the
@@ -129,14 +121,6 @@ tn_status tn_onnx_function_expand(tn_onnx_reader *reader, tn_onnx_scope *scope,
 tn_status tn_onnx_opset_version(const tn_onnx_reader *reader, const tn_onnx_scope *scope,
                                 const char *domain, uint32_t *out_version);
 tn_status tn_onnx_opsets_check(size_t count, tn_onnx_opset *const *opsets);
-
-/* --- missing.c --- */
-/* Whether this operator was found missing before; then this node is counted too. */
-bool tn_onnx_missing_count(tn_onnx_reader *reader, const char *key);
-/* Notes the last error as the reason why a node cannot be served. */
-tn_status tn_onnx_missing_add(tn_onnx_reader *reader, const char *key, const char *node);
-/* TN_ERROR_UNSUPPORTED with all of them, or TN_OK when there are none. */
-tn_status tn_onnx_missing_report(const tn_onnx_reader *reader);
 
 /* --- model_graph.c --- */
 /* Inputs, initializers, nodes and outputs of the model's graph. */

@@ -18,13 +18,12 @@ static tn_status reader_init(tn_onnx_reader *reader) {
     TN_TRY(tn_map_create(reader->allocator, &reader->functions));
     TN_TRY(tn_map_create(reader->allocator, &reader->files));
     TN_TRY(tn_map_create(reader->allocator, &reader->tensors));
-    return tn_map_create(reader->allocator, &reader->missing_keys);
+    return tn_missing_list_init(&reader->missing, reader->allocator, reader->arena);
 }
 
 static void reader_deinit(tn_onnx_reader *reader) {
-    tn_deallocate(reader->allocator, reader->missing);
     tn_deallocate(reader->allocator, reader->shared);
-    tn_map_destroy(reader->missing_keys);
+    tn_missing_list_deinit(&reader->missing);
     tn_map_destroy(reader->tensors);
     tn_map_destroy(reader->files);
     tn_map_destroy(reader->functions);

@@ -301,15 +301,42 @@ static tn_status read_inputs(tn_uff_reader *reader, const tn_uff_call *call, cus
     return TN_OK;
 }
 
-tn_status tn_uff_read_custom(tn_uff_reader *reader, tn_uff_call *call) {
-    const char *name = call->node->operation;
+/* The operation's name without the converter's underscore. */
+static const char *operator_name(const tn_uff_node *node) {
+    const char *name = node->operation;
+    return name[0] == '_' && name[1] ? name + 1 : name;
+}
+
+static tn_status find_operator(tn_uff_reader *reader, const tn_uff_node *node, custom *own) {
     tn_custom_field *fields = NULL;
     size_t field_count = 0;
+    TN_TRY(read_fields(reader, node, &field_count, &fields));
+    return tn_custom_find(reader->runtime, reader->arena, operator_name(node), field_count, fields,
+                          &own->entry, &own->attribute_count, &own->attributes);
+}
+
+tn_status tn_uff_customs_check(tn_uff_reader *reader) {
+    for (size_t i = 0; i < reader->sorted_count; i++) {
+        const tn_uff_node *node = reader->source->nodes[reader->sorted[i]];
+        custom own = {0};
+        if (tn_uff_is_input(reader, node) || tn_uff_operation_find(node->operation, NULL, NULL) ||
+            tn_missing_list_count(&reader->missing, node->operation))
+            continue;
+        tn_status status = find_operator(reader, node, &own);
+        if (status == TN_OK) tn_library_release(own.entry->library);
+        if (status == TN_ERROR_UNSUPPORTED)
+            status = tn_missing_list_add(&reader->missing, node->operation, node->id);
+        if (status != TN_OK) {
+            tn_error_at(status, "operation %s", node->operation);
+            return tn_error_at(status, "node '%s'", node->id);
+        }
+    }
+    return tn_missing_list_report(&reader->missing);
+}
+
+tn_status tn_uff_read_custom(tn_uff_reader *reader, tn_uff_call *call) {
     custom own = {0};
-    if (name[0] == '_' && name[1]) name++;
-    TN_TRY(read_fields(reader, call->node, &field_count, &fields));
-    TN_TRY(tn_custom_find(reader->runtime, reader->arena, name, field_count, fields, &own.entry,
-                          &own.attribute_count, &own.attributes));
+    TN_TRY(find_operator(reader, call->node, &own));
     tn_status status = count_outputs(own.entry->op, &own.output_count);
     if (status == TN_OK) status = read_inputs(reader, call, &own);
     if (status == TN_OK) status = set_outputs(reader, call, &own);

@@ -14,6 +14,7 @@
 static tn_status reader_init(tn_uff_reader *reader) {
     const size_t count = reader->file->n_referenced_data;
     TN_TRY(tn_arena_create(reader->allocator, &reader->arena));
+    TN_TRY(tn_missing_list_init(&reader->missing, reader->allocator, reader->arena));
     TN_TRY(tn_map_create(reader->allocator, &reader->nodes));
     TN_TRY(tn_map_create(reader->allocator, &reader->data));
     reader->blobs = tn_arena_allocate(reader->arena, count, sizeof(*reader->blobs));
@@ -27,6 +28,7 @@ static tn_status reader_init(tn_uff_reader *reader) {
 }
 
 static void reader_deinit(tn_uff_reader *reader) {
+    tn_missing_list_deinit(&reader->missing);
     tn_map_destroy(reader->data);
     tn_map_destroy(reader->nodes);
     tn_arena_destroy(reader->arena);
@@ -157,6 +159,7 @@ static tn_status read_file(tn_uff_reader *reader) {
     TN_TRY(tn_graph_create(reader->runtime, name, &reader->graph));
     TN_TRY(tn_uff_walk(reader));
     TN_TRY(check_names(reader));
+    TN_TRY(tn_uff_customs_check(reader));
     TN_TRY(tn_uff_inputs_survey(reader));
     for (size_t i = 0; i < reader->sorted_count; i++)
         TN_TRY(read_node(reader, reader->sorted[i]));

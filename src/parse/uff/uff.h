@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "graph/graph.h"
+#include "parse/common/missing_list.h"
 #include "parse/uff/uff.pb-c.h"
 
 typedef Tenon__Uff__MetaGraph tn_uff_file;
@@ -89,6 +90,7 @@ typedef struct tn_uff_reader {
     uint32_t *outputs; /* nodes that are outputs, and which of their outputs */
     uint32_t *output_indices;
     size_t output_count;
+    tn_missing_list missing; /* what no library has */
     uint64_t open_count;     /* of open numbers so far */
     size_t permutable_bytes; /* what constants in another order may still take */
     int64_t batch; /* the open number that stands for a batch axis which the file leaves out */
@@ -257,6 +259,9 @@ tn_status tn_uff_read_arg(tn_uff_reader *reader, tn_uff_call *call);
 tn_status tn_uff_read_gather(tn_uff_reader *reader, tn_uff_call *call);
 
 /* --- custom.c --- */
+/* Whether all live nodes have an operation or an operator; those that have not are all named in one
+ * error. The nodes are sorted. */
+tn_status tn_uff_customs_check(tn_uff_reader *reader);
 /* A node whose operator is a library's. */
 tn_status tn_uff_read_custom(tn_uff_reader *reader, tn_uff_call *call);
 

@@ -148,12 +148,29 @@ static void test_a_missing_layer_is_said_with_its_fields(void **state) {
     uff_field_type(&node, "T", UFF_F16);
     add_custom(&net, &node);
     assert_int_equal(parse_uff(test, &net, NULL), TN_ERROR_UNSUPPORTED);
-    assert_error("'Fieldz'", "node 'y'");
+    assert_error("node 'y': no operator 'Fieldz'", NULL);
     assert_error("tiny::Fields", NULL);
     assert_error("size=3 (an integer), ksize=[1, 2, 2, 1] (a list of integers), mode='SAME' "
                  "(a string), T=f16 (an element type)",
                  NULL);
     assert_error("--plugin", NULL);
+}
+
+static void test_all_missing_layers_are_said_at_once(void **state) {
+    graph_test *test = *state;
+    uff_net net = {0};
+    static const char *const nodes[][3] = {
+        {"a", "_GridAnchor_TRT", "x"}, {"b", "_NMS_TRT", "a"}, {"y", "_NMS_TRT", "b"}};
+    for (size_t i = 0; i < TN_COUNT(nodes); i++) {
+        onnx_part node = uff_node(nodes[i][0], nodes[i][1], nodes[i][2]);
+        uff_add(&net, &node);
+    }
+    uff_input(&net, "x", "-1,4");
+    uff_mark(&net, "y");
+    assert_int_equal(parse_uff(test, &net, NULL), TN_ERROR_UNSUPPORTED);
+    assert_error("2 things", NULL);
+    assert_error("node 'a': no operator 'GridAnchor_TRT'", NULL);
+    assert_error("node 'b' and 1 more like it: no operator 'NMS_TRT'", NULL);
 }
 
 static void test_the_same_is_said_of_a_graph_built_by_hand(void **state) {
@@ -427,6 +444,7 @@ int main(void) {
         GRAPH_TEST(test_whole_floats_serve_where_integers_are_asked_for),
         GRAPH_TEST(test_a_field_that_the_operator_lacks_is_refused_by_name),
         GRAPH_TEST(test_a_missing_layer_is_said_with_its_fields),
+        GRAPH_TEST(test_all_missing_layers_are_said_at_once),
         GRAPH_TEST(test_the_same_is_said_of_a_graph_built_by_hand),
         GRAPH_TEST(test_outputs_are_chosen_by_name),
         GRAPH_TEST(test_an_inner_node_becomes_an_input),
