@@ -234,7 +234,7 @@ static tn_status resolve_axis(window *w, uint32_t axis, int64_t in, int64_t out,
 tn_status tn_uff_read_conv_transpose(tn_uff_reader *reader, tn_uff_call *call) {
     tn_uff_value *y = call->output, *kernel_value = call->inputs[1];
     window w = {0};
-    int64_t groups, extents[TN_MAX_RANK], output_padding[TN_MAX_RANK];
+    int64_t groups, extents[TN_MAX_RANK] = {0}, output_padding[TN_MAX_RANK];
     tn_uff_attributes attributes = {0};
     tn_tensor_id inputs[2];
     tn_uff_order order;
