@@ -8,6 +8,7 @@ TENON_SHARED_DATA names, or ../shared/data beside the repository.
 
 import gzip
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 MODELS = os.path.join(ROOT, "models")
 sys.path.insert(0, os.path.join(ROOT, "scripts", "models"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import uff  # noqa: E402
 import uff_cases  # noqa: E402
 
 SHARED = os.environ.get("TENON_SHARED_DATA", os.path.join(ROOT, "..", "shared", "data"))
@@ -131,6 +133,45 @@ def check_uff_messages(checks):
                "uff lenet_nhwc.uff is inspected, and nothing in it is transposed")
 
 
+# --- the choice of ports ---
+
+def check_ports(checks):
+    onnx, uff_model = (os.path.join(MODELS, name) for name in ("lenet.onnx", "lenet_nhwc.uff"))
+    shape = ["--shape", "input=1x1x28x28"]
+
+    def build(text, good, words, *arguments):
+        done = checks.program("build", *arguments, "-o", "x.plan", "--no-timing")
+        said = done.stdout + done.stderr
+        if done.returncode == 0:
+            said = checks.program("inspect", "x.plan").stdout
+        checks.say((done.returncode == 0) == good and all(word in said for word in words),
+                   f"ports: {text}: exit {done.returncode} {done.stderr.strip()}")
+    build("an inner tensor of an ONNX model", True, ["name: relu1_output, tensor: relu1_output"],
+          onnx, *shape, "--output", "relu1_output")
+    build("an output that is not there", False, ["relu1_output"], onnx, *shape, "--output", "relu1_outputs")
+    build("an input of an ONNX model", True, ["name: input"], onnx, *shape, "--input", "input")
+    build("an input that is not there", False, ["no input 'inputs'"], onnx, *shape, "--input", "inputs")
+    build("inner nodes of a UFF network", True, ["name: pool1, type: f32, shape: [1, 20, 12, 12]", "name: relu"],
+          uff_model, "--plugin", checks.layers, "--input", "pool1", "--shape", "pool1=1x20x12x12", "--output", "relu")
+    build("an inner node without a shape", False, ["its shape is given"],
+          uff_model, "--plugin", checks.layers, "--input", "pool1")
+
+
+def check_test_folder(checks):
+    """A folder of test data in ONNX's layout, with a UFF network in it."""
+    onnx, folder = (os.path.join(MODELS, "lenet.onnx"), os.path.join(checks.folder, "case"))
+    os.makedirs(os.path.join(folder, "test_data_set_0"))
+    shutil.copy(os.path.join(MODELS, "lenet_nhwc.uff"), os.path.join(folder, "model.uff"))
+    digits = np.load(os.path.join(MODELS, "reference", "lenet_input.npy"))
+    found = checks.run(onnx, {"input": digits}, shape_option({"input": digits}))
+    for name, value in (("input_0", digits), ("output_0", found["output"] if found else digits)):
+        with open(os.path.join(folder, "test_data_set_0", name + ".pb"), "wb") as file:
+            file.write(b"".join(uff.number(1, extent) for extent in value.shape)  # a TensorProto
+                       + uff.number(2, 1) + uff.chunk(9, np.ascontiguousarray(value).tobytes()))
+    done = checks.program("test", "case", "--plugin", checks.layers)
+    checks.say(done.returncode == 0 and "1 passed, 0 failed" in done.stdout, f"test of a UFF network: {done.stdout.strip()}")
+
+
 # --- networks that the repository does not hold ---
 
 def read_digits():
@@ -165,6 +206,8 @@ def main():
             check_uff_case(checks, name, build, plugin, options)
         check_uff_lenet(checks)
         check_uff_messages(checks)
+        check_ports(checks)
+        check_test_folder(checks)
         check_shared_uff(checks)
     print(f"{checks.passed} passed, {checks.failed} failed, {checks.skipped} skipped")
     return 1 if checks.failed else 0

@@ -9,7 +9,8 @@
 
 static const char help[] =
     "usage: tenon test DIR... [options]\n"
-    "  DIR holds model.onnx and test_data_set_N/{input,output}_M.pb, or folders that do\n"
+    "  DIR holds model.onnx (or model.uff) and test_data_set_N/{input,output}_M.pb, or folders "
+    "that do\n"
     "      --rtol F  --atol F    default 1e-3 and 1e-7, or what data.json beside the model says; "
     "bfloat16: rtol 2^-6 at least\n"
     "  -p, --plugin LIB.so  -P, --plugin-dir DIR  -t, --threads N  --reference  --no-fusion\n"
@@ -112,6 +113,22 @@ static bool run_set(tn_engine *engine, const test_run *run, const char *set,
     return is_passed;
 }
 
+/* The model of a folder, by the formats that are read; false when it holds none. */
+static bool find_model(const char *directory, char *path, size_t bytes) {
+    static const char *const names[] = {"model.onnx", "model.uff"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const int length = snprintf(path, bytes, "%s/%s", directory, names[i]);
+        if (length > 0 && (size_t)length < bytes && exists(path)) return true;
+    }
+    return false;
+}
+
+static tn_status load_model(tn_runtime *runtime, const char *model, tn_graph **out_graph) {
+    return strcmp(model + strlen(model) - 4, ".uff") == 0
+               ? tn_graph_load_uff(runtime, model, NULL, out_graph)
+               : tn_graph_load_onnx(runtime, model, out_graph);
+}
+
 static tn_engine *build_case(const test_run *run, const char *model, verdict *out) {
     const cli_options *options = run->options;
     const tn_builder_options build = {.size = sizeof(build),
@@ -124,7 +141,7 @@ static tn_engine *build_case(const test_run *run, const char *model, verdict *ou
     tn_plan *plan = NULL;
     tn_engine *engine = NULL;
     uint64_t bytes = 0;
-    tn_status status = tn_graph_load_onnx(run->runtime, model, &graph);
+    tn_status status = load_model(run->runtime, model, &graph);
     if (status == TN_OK) status = tn_build(graph, &build, &plan);
     const void *data = status == TN_OK ? tn_plan_bytes(plan, &bytes) : NULL;
     if (status == TN_OK) status = tn_engine_load_bytes(run->runtime, data, bytes, NULL, &engine);
@@ -141,7 +158,10 @@ static bool run_case(const test_run *run, const char *directory, verdict *out) {
     if (exists(path)) tolerance_read(path, &allowed);
     if (run->options->has_rtol) allowed.rtol = run->options->rtol;
     if (run->options->has_atol) allowed.atol = run->options->atol;
-    snprintf(path, sizeof(path), "%s/model.onnx", directory);
+    if (!find_model(directory, path, sizeof(path))) {
+        snprintf(out->why, sizeof(out->why), "there is no model");
+        return false;
+    }
     tn_engine *engine = build_case(run, path, out);
     bool is_passed = engine != NULL;
     int sets = 0;
@@ -179,9 +199,8 @@ static int compare_text(const void *a, const void *b) {
 }
 
 static int run_folder(test_run *run, const char *directory) {
-    char path[4096];
-    snprintf(path, sizeof(path), "%s/model.onnx", directory);
-    if (exists(path)) {
+    char path[4096], inside[4096];
+    if (find_model(directory, path, sizeof(path))) {
         report_case(run, directory);
         return EXIT_DONE;
     }
@@ -190,10 +209,11 @@ static int run_folder(test_run *run, const char *directory) {
     text_list cases = {0};
     bool is_complete = true;
     for (struct dirent *entry; is_complete && (entry = readdir(folder)) != NULL;) {
-        snprintf(path, sizeof(path), "%s/%s/model.onnx", directory, entry->d_name);
-        if (entry->d_name[0] == '.' || !exists(path)) continue;
-        path[strlen(path) - strlen("/model.onnx")] = 0;
-        is_complete = text_list_add_copy(&cases, path);
+        const int length = snprintf(inside, sizeof(inside), "%s/%s", directory, entry->d_name);
+        if (entry->d_name[0] == '.' || length < 0 || (size_t)length >= sizeof(inside) ||
+            !find_model(inside, path, sizeof(path)))
+            continue;
+        is_complete = text_list_add_copy(&cases, inside);
     }
     closedir(folder);
     if (cases.count) qsort(cases.items, cases.count, sizeof(*cases.items), compare_text);
@@ -204,7 +224,8 @@ static int run_folder(test_run *run, const char *directory) {
     free(cases.items);
     if (!is_complete) return cli_fault("no memory for the folders of '%s'", directory);
     return cases.count ? EXIT_DONE
-                       : cli_fault("'%s' holds no model.onnx, and no folders that do", directory);
+                       : cli_fault("'%s' holds no model.onnx or model.uff, and no folders that do",
+                                   directory);
 }
 
 int command_test(int argc, char **argv) {

@@ -168,6 +168,17 @@ static tn_status read_file(tn_uff_reader *reader) {
     return tn_graph_sort(reader->graph);
 }
 
+/* The text form of such a file begins with one of its names. */
+static bool is_text(const char *data, uint64_t bytes) {
+    static const char *const names[] = {"version:", "descriptor_core_version:", "descriptors ",
+                                        "graphs "};
+    for (size_t i = 0; i < TN_COUNT(names); i++) {
+        const size_t length = strlen(names[i]);
+        if (bytes >= length && memcmp(data, names[i], length) == 0) return true;
+    }
+    return false;
+}
+
 static tn_status check_options(const tn_uff_options *options) {
     if (options->order > TN_UFF_ORDER_NCHW)
         return tn_fail(TN_ERROR_ARGUMENT, "order %" PRIu32 " is not known", options->order);
@@ -201,6 +212,9 @@ tn_status tn_graph_parse_uff(tn_runtime *runtime, const void *data, uint64_t byt
     TN_TRY(check_options(&own));
     const tn_allocator *allocator = tn_runtime_allocator(runtime);
     ProtobufCMessage *message;
+    if (is_text(data, bytes))
+        return tn_fail(TN_ERROR_UNSUPPORTED, "this is the text form of a UFF file, which is not "
+                                             "read; write the binary form");
     TN_TRY(tn_wire_unpack(allocator, &tenon__uff__meta_graph__descriptor, data, (size_t)bytes,
                           &message));
     tn_uff_reader reader = {.runtime = runtime,

@@ -432,6 +432,10 @@ static void test_other_versions_and_files_are_refused(void **state) {
     assert_int_equal(parse_uff_in(test, &file, NULL), TN_ERROR_UNSUPPORTED);
     assert_error("version 2", NULL);
     onnx_part_free(&file);
+    onnx_part_raw(&file, "version: 1\ngraphs {\n}\n", 22);
+    assert_int_equal(parse_uff_in(test, &file, NULL), TN_ERROR_UNSUPPORTED);
+    assert_error("text form", NULL);
+    onnx_part_free(&file);
 }
 
 int main(void) {
