@@ -8,6 +8,7 @@ TENON_SHARED_DATA names, or ../shared/data beside the repository.
 
 import gzip
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,7 @@ import uff_cases  # noqa: E402
 SHARED = os.environ.get("TENON_SHARED_DATA", os.path.join(ROOT, "..", "shared", "data"))
 RELATIVE, ABSOLUTE = 1e-4, 2e-5
 UNSUPPORTED = 3
+DAMAGED_COPIES = 60
 
 
 class Checks:
@@ -133,6 +135,27 @@ def check_uff_messages(checks):
                "uff lenet_nhwc.uff is inspected, and nothing in it is transposed")
 
 
+def check_damaged_uff(checks):
+    """Cut anywhere, or with a byte changed outside the weights: an exit code and one message, or a sound plan."""
+    with open(os.path.join(MODELS, "lenet_nhwc.uff"), "rb") as file:
+        whole = file.read()
+    chosen, bad = random.Random(7), []
+    for number in range(DAMAGED_COPIES):
+        damaged = bytearray(whole)
+        if number % 3 == 0:
+            del damaged[chosen.randrange(1, len(whole)):]
+        else:
+            damaged[chosen.randrange(2500)] ^= 1 << chosen.randrange(8)
+        path = os.path.join(checks.folder, "damaged.uff")
+        with open(path, "wb") as file:
+            file.write(damaged)
+        done = checks.program("build", path, "-o", "x.plan", "--no-timing", "--plugin", checks.layers,
+                              "--shape", "input=1x1x28x28")
+        if done.returncode not in (0, 1, UNSUPPORTED) or (done.returncode and "damaged.uff" not in done.stderr):
+            bad.append(f"{number}: exit {done.returncode} {done.stderr.strip()}")
+    checks.say(not bad, f"uff: {DAMAGED_COPIES} damaged copies: {'; '.join(bad)}")
+
+
 # --- the choice of ports ---
 
 def check_ports(checks):
@@ -206,6 +229,7 @@ def main():
             check_uff_case(checks, name, build, plugin, options)
         check_uff_lenet(checks)
         check_uff_messages(checks)
+        check_damaged_uff(checks)
         check_ports(checks)
         check_test_folder(checks)
         check_shared_uff(checks)
