@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "graph/graph.h"
+#include "parse/common/custom.h"
 #include "parse/common/missing_list.h"
 #include "parse/uff/uff.pb-c.h"
 
@@ -258,7 +259,10 @@ tn_status tn_uff_read_reduce(tn_uff_reader *reader, tn_uff_call *call);
 tn_status tn_uff_read_arg(tn_uff_reader *reader, tn_uff_call *call);
 tn_status tn_uff_read_gather(tn_uff_reader *reader, tn_uff_call *call);
 
-/* --- custom.c --- */
+/* --- custom.c, custom_fields.c --- */
+/* All fields of a node, references followed. */
+tn_status tn_uff_custom_fields_read(tn_uff_reader *reader, const tn_uff_node *node,
+                                    size_t *out_count, tn_custom_field **out_fields);
 /* Whether all live nodes have an operation or an operator; those that have not are all named in one
  * error. The nodes are sorted. */
 tn_status tn_uff_customs_check(tn_uff_reader *reader);
