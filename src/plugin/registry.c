@@ -215,8 +215,14 @@ tn_status tn_registry_find_operator_exact(tn_registry *registry, const char *dom
     return find_operator(registry, domain, name, since_version, true, out_entry);
 }
 
-static bool is_plugin(const tn_operator_entry *entry) {
-    return entry->op->domain[0] != 0;
+static bool is_given(const tn_operator_entry *entry) {
+    return strcmp(entry->library->name, "builtin") != 0;
+}
+
+/* What a name without a domain means rather: a given library's operator, then one of a domain of
+ * its own. */
+static int preference(const tn_operator_entry *entry) {
+    return is_given(entry) ? 2 : entry->op->domain[0] != 0;
 }
 
 static tn_status fail_ambiguous(const tn_operator_entry *a, const tn_operator_entry *b) {
@@ -234,12 +240,12 @@ tn_status tn_registry_find_any(tn_registry *registry, const char *name,
     pthread_mutex_lock(&registry->lock);
     for (size_t i = 0; i < registry->operator_count && status == TN_OK; i++) {
         const tn_operator_entry *entry = registry->operators[i];
-        if (strcmp(entry->op->name, name) != 0 || (best && is_plugin(best) && !is_plugin(entry)))
+        if (strcmp(entry->op->name, name) != 0 || (best && preference(best) > preference(entry)))
             continue;
-        if (best && is_plugin(best) && strcmp(best->op->domain, entry->op->domain) != 0)
+        bool is_as_good = best && preference(best) == preference(entry);
+        if (is_as_good && preference(best) > 0 && strcmp(best->op->domain, entry->op->domain) != 0)
             status = fail_ambiguous(best, entry);
-        else if (!best || is_plugin(best) != is_plugin(entry) ||
-                 entry->op->since_version > best->op->since_version)
+        else if (!is_as_good || entry->op->since_version > best->op->since_version)
             best = entry;
     }
     if (!best) status = fail_missing(registry, "", name, 0);
@@ -247,6 +253,16 @@ tn_status tn_registry_find_any(tn_registry *registry, const char *name,
     pthread_mutex_unlock(&registry->lock);
     if (status == TN_OK) *out_entry = best;
     return status;
+}
+
+bool tn_registry_has_given(tn_registry *registry, const char *name) {
+    bool is_found = false;
+    pthread_mutex_lock(&registry->lock);
+    for (size_t i = 0; i < registry->operator_count && !is_found; i++)
+        is_found =
+            is_given(registry->operators[i]) && strcmp(registry->operators[i]->op->name, name) == 0;
+    pthread_mutex_unlock(&registry->lock);
+    return is_found;
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -59,10 +59,12 @@ tn_status tn_registry_find_operator_exact(tn_registry *registry, const char *dom
                                           const char *name, uint32_t since_version,
                                           const tn_operator_entry **out_entry);
 /* The newest version of an operator of this name in whatever domain, for networks that name no
- * domains: a library's own domain goes before ONNX's. TN_ERROR_UNSUPPORTED: there is none (as
- * above), or two domains have it (names both). */
+ * domains: a given library's operator goes before Tenon's own, and a domain of its own before
+ * ONNX's. TN_ERROR_UNSUPPORTED: there is none (as above), or two domains have it (names both). */
 tn_status tn_registry_find_any(tn_registry *registry, const char *name,
                                const tn_operator_entry **out_entry);
+/* Whether a library that was given, not Tenon's own, has an operator of this name. */
+bool tn_registry_has_given(tn_registry *registry, const char *name);
 /* The kernels of an operator version on a device whose processor features are there, in the order
  * of registration; allocated with the runtime's allocator; each holds a count on its library, given
  * back by tn_registry_free_kernels. */
