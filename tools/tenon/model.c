@@ -140,31 +140,56 @@ static tn_graph *load_uff(tn_runtime *runtime, const char *path, const cli_optio
     return graph;
 }
 
-/* Inputs that --shape gives take all their extents from it. */
+/* Whether --shape says otherwise than the network's text does. */
+static bool is_reshaped(const tn_graph *graph, const cli_options *options) {
+    for (uint32_t i = 0; i < tn_graph_input_count(graph); i++) {
+        const tn_port_info *port = tn_graph_input(graph, i);
+        int64_t extents[TN_MAX_RANK];
+        uint32_t rank = 0;
+        if (!shape_option_extents(options, port->name, extents, &rank) || rank != port->rank)
+            continue;
+        for (uint32_t axis = 0; axis < rank; axis++)
+            if (port->extents[axis] >= 0 && port->extents[axis] != extents[axis]) return true;
+    }
+    return false;
+}
+
+/* A network's extents are what it was trained with; those of --shape go before them. */
+static tn_status load_caffe_shaped(tn_runtime *runtime, const char *path,
+                                   const cli_options *options, const name_list *shaped,
+                                   tn_graph **out_graph) {
+    tn_caffe_options caffe = {.size = sizeof(caffe)};
+    tn_graph *graph = NULL;
+    tn_status status = tn_graph_load_caffe(runtime, path, options->weights, &caffe, &graph);
+    if (status == TN_OK && !is_reshaped(graph, options)) {
+        *out_graph = graph;
+        return TN_OK;
+    }
+    tn_graph_destroy(graph);
+    if (status != TN_OK) return status;
+    caffe.open_input_count = shaped->count;
+    caffe.open_inputs = (const char *const *)shaped->items;
+    return tn_graph_load_caffe(runtime, path, options->weights, &caffe, out_graph);
+}
+
 static tn_graph *load_caffe(tn_runtime *runtime, const char *path, const cli_options *options,
                             const name_list *inputs, const name_list *outputs, int *out_exit) {
     name_list shaped = {0};
     tn_graph *graph = NULL;
-    if (!names_read(&options->shapes, false, &shaped)) {
+    bool is_good = false;
+    if (!names_read(&options->shapes, false, &shaped))
         *out_exit = cli_fault("no memory");
-        names_free(&shaped);
-        return NULL;
-    }
-    const tn_caffe_options caffe = {.size = sizeof(caffe),
-                                    .open_input_count = shaped.count,
-                                    .open_inputs = (const char *const *)shaped.items};
-    if (tn_graph_load_caffe(runtime, path, options->weights, &caffe, &graph) != TN_OK ||
-        choose_outputs(graph, outputs) != TN_OK) {
+    else if (load_caffe_shaped(runtime, path, options, &shaped, &graph) != TN_OK ||
+             choose_outputs(graph, outputs) != TN_OK)
         *out_exit = cli_fail(path);
-        tn_graph_destroy(graph);
-        graph = NULL;
-    } else if (!check_inputs(graph, inputs, path)) {
+    else if (!check_inputs(graph, inputs, path))
         *out_exit = EXIT_FAULT;
-        tn_graph_destroy(graph);
-        graph = NULL;
-    }
+    else
+        is_good = true;
     names_free(&shaped);
-    return graph;
+    if (is_good) return graph;
+    tn_graph_destroy(graph);
+    return NULL;
 }
 
 tn_graph *model_load(tn_runtime *runtime, const char *path, const cli_options *options,

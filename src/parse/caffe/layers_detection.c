@@ -63,6 +63,7 @@ tn_status tn_caffe_read_normalize(tn_caffe_reader *reader, tn_caffe_layer *layer
     tn_caffe_attributes attributes = {0};
     TN_TRY(tn_caffe_blob_constant(reader, layer, 0, 1, &scales, 0, NULL, &inputs[1]));
     copy_bool(layer->params, "across_spatial", &attributes);
+    copy_bool(layer->params, "channel_shared", &attributes);
     copy_float(layer->params, "eps", &attributes);
     return tn_caffe_top(reader, layer, 0, "Caffe", "Normalize", &attributes, 2, inputs, x);
 }

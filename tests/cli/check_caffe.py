@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs Caffe networks as a user would: each kind of layer against NumPy, the repository's LeNet in all forms of the
+files against the ONNX model, what bad files get, and the networks of TENON_SHARED_DATA where those are there.
+
+Usage: check_caffe.py TENON [PLUGIN]: the program, and the library of examples/prelu_caffe.
+"""
+
+import gzip
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "..")
+sys.path += [HERE, os.path.join(ROOT, "scripts", "models")]
+
+import caffe_cases  # noqa: E402
+import write_caffe  # noqa: E402
+
+
+class Checks:
+    def __init__(self, tenon, folder):
+        self.tenon, self.folder, self.passed, self.failed, self.skipped = tenon, folder, 0, 0, 0
+
+    def say(self, good, text):
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        if not good:
+            print("FAIL", text, flush=True)
+
+    def write(self, name, content):
+        path = os.path.join(self.folder, name)
+        with open(path, "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def program(self, *arguments):
+        return subprocess.run([self.tenon, *arguments], capture_output=True, text=True, timeout=300)
+
+    def run(self, network, weights, inputs, *options):
+        """Outputs by name, or the message."""
+        results = os.path.join(self.folder, "results")
+        os.makedirs(results, exist_ok=True)
+        for name in os.listdir(results):
+            os.remove(os.path.join(results, name))
+        arguments = ["run", network, "--output-dir", results, "--threads", "1", *options]
+        arguments += ["--weights", weights] if weights else []
+        for name, value in inputs.items():
+            file = os.path.join(self.folder, f"{name}.npy")
+            np.save(file, np.asarray(value))
+            arguments += ["--input", f"{name}={file}"]
+        done = self.program(*arguments)
+        if done.returncode:
+            return f"exit {done.returncode}: {done.stderr.strip()}"
+        return {name[:-4]: np.load(os.path.join(results, name)) for name in os.listdir(results)}
+
+    def compare(self, text, results, expected, relative=1e-4, absolute=2e-5):
+        if isinstance(results, str):
+            return self.say(False, f"{text}: {results}")
+        if sorted(results) != sorted(expected):
+            return self.say(False, f"{text}: outputs {sorted(results)}, expected {sorted(expected)}")
+        for name, value in expected.items():
+            result = results[name]
+            same = result.shape == value.shape and result.dtype == np.float32
+            close = same and np.allclose(result, value, rtol=relative, atol=absolute)
+            largest = np.abs(result - value).max() if same and value.size else float("nan")
+            self.say(close, f"{text}: {name} is {result.dtype}{list(result.shape)}, expected {list(value.shape)}, largest "
+                            f"difference {largest:.1e}")
+
+    def refuse(self, text, network, weights, code, *expected, options=()):
+        """The program ends with `code` and one message that holds all that is expected."""
+        arguments = ["inspect", self.write("bad.prototxt", network), *options]
+        if weights is not None:
+            arguments += ["--weights", self.write("bad.caffemodel", weights)]
+        done = self.program(*arguments)
+        good = done.returncode == code and all(piece in done.stderr for piece in expected)
+        self.say(good, f"{text}: exit {done.returncode}, expected {code} and {expected}: {done.stderr.strip()}")
+
+
+def check_layers(checks):
+    for name, text, weights, inputs, expected in caffe_cases.all_cases():
+        network = checks.write("case.prototxt", text)
+        model = checks.write("case.caffemodel", write_caffe.model(weights)) if weights else None
+        shapes = []
+        if '"Data"' in text:  # says little of its top's shape
+            for port, value in inputs.items():
+                shapes += ["--shape", f"{port}={'x'.join(map(str, value.shape))}"]
+        checks.compare(name, checks.run(network, model, inputs, *shapes), expected)
+
+
+def check_lenet(checks):
+    models = os.path.join(ROOT, "models")
+    digits, expected = (np.load(os.path.join(models, "reference", f"lenet_{name}.npy")) for name in ("input", "output"))
+    network, model = (os.path.join(models, f"lenet.{ending}") for ending in ("prototxt", "caffemodel"))
+    result = checks.run(network, model, {"input": digits})
+    checks.compare("lenet.prototxt", result, {"output": expected}, 1e-3, 1e-5)
+    onnx = checks.run(os.path.join(models, "lenet.onnx"), None, {"input": digits})
+    if isinstance(result, dict) and isinstance(onnx, dict):
+        checks.say(np.array_equal(result["output"], onnx["output"]), "lenet.prototxt gives what lenet.onnx gives")
+    weights = write_caffe.lenet_weights()
+    for old_text in (False, True):
+        text = checks.write("lenet.prototxt", write_caffe.lenet_text(old_text))
+        for old_model, form in ((False, "legacy"), (True, "legacy"), (True, "shape"), (False, "double"),
+                                (False, "unpacked")):
+            file = checks.write("lenet.caffemodel", write_caffe.model(weights, form, old_model))
+            checks.compare(f"lenet, text {'V1' if old_text else 'V2'}, model {'V1' if old_model else 'V2'}, {form}",
+                           checks.run(text, file, {"input": digits[:2]}), {"output": expected[:2]}, 1e-3, 1e-5)
+    half = checks.write("lenet.caffemodel", write_caffe.model(weights, "half"))
+    checks.compare("lenet, half", checks.run(network, half, {"input": digits[:2]}), {"output": expected[:2]}, 2e-2, 2e-3)
+    plan = os.path.join(checks.folder, "lenet.plan")
+    done = checks.program("build", network, "--weights", model, "-o", plan, "--shape", "input=1x1x28x28", "--no-timing")
+    checks.say(done.returncode == 0, f"build: {done.stderr}")
+    checks.compare("lenet's plan", checks.run(plan, None, {"input": digits[:1]}), {"output": expected[:1]}, 1e-3, 1e-5)
+
+
+def check_errors(checks):
+    good = write_caffe.lenet_text()
+    weights = write_caffe.lenet_weights()
+    small = write_caffe.model(weights)
+    refuse = checks.refuse
+    refuse("unknown field", good.replace("num_output: 20", "num_outputs: 20"), small, 1, "line 13, column 23",
+           "num_outputs", "nearest is 'num_output'")
+    refuse("unknown field of a layer", good.replace('top: "conv1"', 'tops: "conv1"'), small, 1, "line 12", "tops", "'top'")
+    refuse("unknown word", good.replace("pool: MAX", "pool: MAXX"), small, 1, "line 20", "nearest is MAX")
+    refuse("text for a number", good.replace("kernel_size: 5", 'kernel_size: "5"'), small, 1, "line 13", "whole number")
+    refuse("given twice", good.replace("num_output: 20", "num_output: 20 num_output: 20"), small, 1, "given twice")
+    refuse("brace missing", good.rstrip()[:-1], small, 1, "ends where")
+    refuse("brace too many", good + "}", small, 1, f"line {good.count(chr(10)) + 1}, column 1", "'}'")
+    refuse("quote missing", good.replace('"lenet"', '"lenet'), small, 1, "line 1", "quotes")
+    refuse("deep nesting", "a {" * 100, small, 1, "nested deeper")
+    refuse("unknown type", good.replace('"ReLU"', '"ReLUU"'), small, 3, "relu1", "ReLUU", "'ReLU'")
+    refuse("Python", good.replace('type: "ReLU"', 'type: "Python" python_param { module: "m" layer: "L" }'), small, 3,
+           "relu1", "Python", "'m'", "'L'")
+    refuse("missing bottom", good.replace('bottom: "pool1"', 'bottom: "pool3"'), small, 1, "conv2", "pool3", "nearest")
+    refuse("no weights", good, None, 1, "conv1", ".caffemodel")
+    refuse("weights of another name", good.replace('name: "fc2"', 'name: "fc_2"'), small, 1, "fc_2", "nearest is 'fc2'")
+    refuse("blob of another size", good.replace("num_output: 500", "num_output: 400"), small, 1, "fc1", "blob 0",
+           "[500, 800]", "[400, 800]")
+    refuse("one blob too many", good.replace("num_output: 500", "num_output: 500 bias_term: false"), small, 1, "fc1",
+           "2 blobs", "1 are expected")
+    few = write_caffe.model([(n, t, a[:1]) for n, t, a in weights])
+    refuse("one blob too few", good, few, 1, "conv1", "blob 1 is missing")
+    refuse("model cut off", good, small[:-1000], 1, "bad.caffemodel", "longer than what is left")
+    refuse("not a model", good, b"GIF89a" * 50, 1, "bad.caffemodel")
+    refuse("not a description", "\x89PNG\r\n\x1a\n\0\0\0", small, 1, "bad.prototxt")
+    refuse("empty", "", small, 1, "no layer")
+    refuse("both rules", good.replace('top: "fc1"', 'top: "fc1" include { phase: TEST } exclude { phase: TRAIN }', 1), small,
+           1, "include and exclude")
+
+
+def check_binary(checks):
+    """The description in binary form: that of a caffemodel alone, without parameters, is enough for some networks."""
+    wire = write_caffe.wire
+    shape = wire.part(1, wire.integers(1, (2, 3)))
+    layers = [wire.text(1, "x") + wire.text(2, "Input") + wire.text(4, "x") + wire.part(143, shape),
+              wire.text(1, "p") + wire.text(2, "Power") + wire.text(3, "x") + wire.text(4, "y") +
+              wire.part(122, wire.real(2, 3) + wire.real(3, -1)) + wire.part(999, b"\x08\x01"),
+              wire.text(1, "s") + wire.text(2, "Eltwise") + wire.text(3, "x") + wire.text(3, "y") + wire.text(4, "z") +
+              wire.part(110, wire.integer(1, 0))]
+    network = wire.text(1, "net") + b"".join(wire.part(100, layer) for layer in layers)
+    x = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+    path = checks.write("binary.prototxt", network)
+    checks.compare("binary description", checks.run(path, None, {"x": x}), {"z": x * (3 * x - 1)})
+    other = network + wire.part(100, wire.text(1, "q") + wire.text(2, "Mine") + wire.text(3, "z") + wire.text(4, "q") +
+                                wire.part(999, b"\x08\x01"))
+    checks.refuse("binary parameters without names", other, None, 3, "'q'", "binary form numbers them")
+
+
+def check_custom(checks, plugin):
+    x, slopes = caffe_cases.data(2, 3, 4, 5), caffe_cases.data(3)
+    _, text, weights, inputs, expected = caffe_cases.one(
+        "prelu", "PReLU", "prelu_param { channel_shared: false filler { type: \"constant\" } }", x,
+        np.where(x > 0, x, slopes.reshape(3, 1, 1) * x), (slopes,))
+    network = checks.write("prelu.prototxt", text)
+    model = checks.write("prelu.caffemodel", write_caffe.model(weights))
+    checks.compare("prelu of a plugin", checks.run(network, model, inputs, "--plugin", plugin), expected)
+    shown = checks.program("inspect", network, "--weights", model, "--plugin", plugin)
+    checks.say(re.search(r"op: PReLU, domain: Caffe", shown.stdout), f"the plugin's operator serves PReLU: {shown.stdout}")
+    checks.refuse("prelu without weights", text, None, 1, "'it'", ".caffemodel", options=("--plugin", plugin))
+    checks.refuse("field that the operator has not", text.replace("channel_shared", "chanel_shared"),
+                  write_caffe.model(weights), 1, "chanel_shared", "channel_shared", options=("--plugin", plugin))
+
+
+def check_shared(checks):
+    """Caffe's own LeNet on MNIST."""
+    folder = os.environ.get("TENON_SHARED_DATA", os.path.join(ROOT, "..", "shared", "data"))
+    network, model = (os.path.join(folder, "lenet", name) for name in ("lenet.prototxt", "lenet_iter_10000.caffemodel"))
+    images, labels = (os.path.join(folder, "mnist", f"t10k-{name}-ubyte.gz") for name in ("images-idx3", "labels-idx1"))
+    if not all(map(os.path.exists, (network, model, images, labels))):
+        checks.skipped += 1
+        return print(f"SKIP Caffe's LeNet on MNIST: {folder} (TENON_SHARED_DATA) does not have the files")
+    with gzip.open(images) as file:
+        digits = np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 1, 28, 28)
+    with gzip.open(labels) as file:
+        answers = np.frombuffer(file.read(), np.uint8, offset=8)
+    result = checks.run(network, model, {"data": digits * np.float32(0.00390625)}, "--shape", "data=10000x1x28x28")
+    if isinstance(result, str):
+        return checks.say(False, result)
+    right = result["prob"].argmax(axis=1) == answers
+    for count, expected in ((2000, 1973), (10000, 9914)):
+        found = int(right[:count].sum())
+        checks.say(found == expected, f"Caffe's LeNet: {found} of {count} right, {expected} expected")
+    return None
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        print(__doc__, file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory(prefix="tenon-caffe.") as folder:
+        checks = Checks(sys.argv[1], folder)
+        check_layers(checks)
+        check_lenet(checks)
+        check_errors(checks)
+        check_binary(checks)
+        if len(sys.argv) == 3:
+            check_custom(checks, sys.argv[2])
+        check_shared(checks)
+    print(f"{checks.passed} passed, {checks.failed} failed, {checks.skipped} skipped")
+    return 1 if checks.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
