@@ -59,6 +59,7 @@ TN_EXPORT tn_status tn_graph_load_uff(tn_runtime *runtime, const char *path,
 /* The same from memory, which is not needed after the call. */
 TN_EXPORT tn_status tn_graph_parse_uff(tn_runtime *runtime, const void *data, uint64_t bytes,
                                        const tn_uff_options *options, tn_graph **out_graph);
+
 /* How a Caffe network is read. */
 typedef struct tn_caffe_options {
     uint32_t size; /* sizeof(tn_caffe_options) */
@@ -82,6 +83,15 @@ TN_EXPORT tn_status tn_graph_parse_caffe(tn_runtime *runtime, const void *networ
                                          uint64_t network_bytes, const void *weights,
                                          uint64_t weights_bytes, const tn_caffe_options *options,
                                          tn_graph **out_graph);
+
+/* Takes a mean image (.binaryproto) from an input, of whatever network: the layers get
+ * (x - mean) * scale instead of x. `input` may be null when there is one. TN_ERROR_SHAPE when the
+ * mean's shape is not the input's; on an error the graph may be used no more. */
+TN_EXPORT tn_status tn_graph_load_caffe_mean(tn_graph *graph, const char *input, const char *path,
+                                             double scale);
+/* The same from memory, which is not needed after the call. */
+TN_EXPORT tn_status tn_graph_parse_caffe_mean(tn_graph *graph, const char *input, const void *data,
+                                              uint64_t bytes, double scale);
 
 /* Says which opset of a domain nodes added by hand without a version mean. Default: the newest
  * registered. */

@@ -184,6 +184,27 @@ def check_custom(checks, plugin):
                   write_caffe.model(weights), 1, "chanel_shared", "channel_shared", options=("--plugin", plugin))
 
 
+def check_mean(checks):
+    """A mean image is subtracted before the scale, in the network itself."""
+    x, mean = 9 * caffe_cases.data(2, 3, 4, 5), caffe_cases.data(3, 4, 5)
+    text = caffe_cases.input_text("x", x.shape) + 'layer { name: "it" type: "ReLU" bottom: "x" top: "y" }\n'
+    network, file = checks.write("mean.prototxt", text), checks.write("mean.binaryproto", write_caffe.mean(mean))
+    for option, scale in ((file, "1"), (f"x={file}", "0.25")):
+        checks.compare(f"mean {option}", checks.run(network, None, {"x": x}, "--mean", option, "--scale", scale),
+                       {"y": np.maximum((x - mean) * float(scale), 0)})
+    plan = os.path.join(checks.folder, "mean.plan")
+    done = checks.program("build", network, "-o", plan, "--mean", file, "--scale", "0.5", "--no-timing")
+    checks.say(done.returncode == 0, f"build with a mean: {done.stderr}")
+    checks.compare("mean in a plan", checks.run(plan, None, {"x": x}), {"y": np.maximum((x - mean) / 2, 0)})
+    each = checks.write("mean.binaryproto", write_caffe.mean(mean[:, :1, :1]))
+    checks.compare("mean of channels", checks.run(network, None, {"x": x}, "--mean", each),
+                   {"y": np.maximum(x - mean[:, :1, :1], 0)})
+    other = checks.write("other.binaryproto", write_caffe.mean(mean[:, :, :4]))
+    checks.refuse("mean of another shape", text, None, 1, "other.binaryproto", "[1, 3, 4, 4]", "[?, 3, 4, 5]", "'x'",
+                  options=("--mean", other))
+    checks.refuse("mean of no input", text, None, 1, "'y'", options=("--mean", f"y={file}"))
+
+
 def check_shared(checks):
     """Caffe's own LeNet on MNIST."""
     folder = os.environ.get("TENON_SHARED_DATA", os.path.join(ROOT, "..", "shared", "data"))
@@ -216,6 +237,7 @@ def main():
         check_lenet(checks)
         check_errors(checks)
         check_binary(checks)
+        check_mean(checks)
         if len(sys.argv) == 3:
             check_custom(checks, sys.argv[2])
         check_shared(checks)

@@ -7,6 +7,8 @@
 static const char help[] =
     "usage: tenon build MODEL -o PLAN [options]        MODEL: .onnx, .uff, .prototxt\n"
     "  -w, --weights FILE.caffemodel  the weights of a .prototxt\n"
+    "      --mean [NAME=]FILE.binaryproto, --scale F   the input's mean image: the layers get (x - "
+    "mean) * scale\n"
     "  -o PLAN                        where the plan goes\n"
     "      --input NAME, --output NAME   the network's inputs and outputs, where not all of the "
     "model's are wanted\n"
@@ -60,7 +62,7 @@ static int build(const cli_options *options, const char *model, const char *path
 
 int command_build(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTYrjNFEv", &options);
+    int code = cli_options_read(argc, argv, "pPwsiodtcTYrjmkNFEv", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE) {

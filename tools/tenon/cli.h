@@ -32,13 +32,14 @@ bool text_list_add_copy(text_list *list, const char *text); /* the caller frees 
 /* --- common options --- */
 typedef struct cli_options {
     text_list plugins, plugin_dirs, shapes, inputs, outputs, allowed;
-    const char *weights; /* the file of a Caffe network's weights */
+    const char *weights;   /* the file of a Caffe network's weights */
+    const char *mean_file; /* a mean image that becomes a part of the network; with NAME= or not */
     const char *output_dir, *timing_cache, *report, *html, *dot, *plan;
     const char *short_output; /* the last -o, which is also among the outputs */
     const char *layout;       /* "nchw" or "nhwc" */
     const char *channels;
     double scale, seconds, rtol, atol, timing_seconds;
-    double mean[3];
+    double mean[3], mean_file_scale;
     uint32_t threads, contexts;
     bool has_mean, has_rtol, has_atol, profile, exact, json, help, no_timing, no_fusion, reference,
         verbose;

@@ -193,7 +193,7 @@ static int inspect_model(tn_runtime *runtime, const cli_options *options, const 
 
 int command_inspect(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwstjHDv", &options);
+    int code = cli_options_read(argc, argv, "pPwstjmkHDv", &options);
     options.no_timing = true;
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);

@@ -192,6 +192,22 @@ static tn_graph *load_caffe(tn_runtime *runtime, const char *path, const cli_opt
     return NULL;
 }
 
+/* The mean image of --mean FILE; gives the graph back, or null. */
+static tn_graph *add_mean(tn_graph *graph, const cli_options *options, int *out_exit) {
+    const char *file = options->mean_file;
+    if (!graph || !file) return graph;
+    const char *equals = strchr(file, '=');
+    char *name = equals ? strndup(file, (size_t)(equals - file)) : NULL;
+    const bool is_good =
+        (!equals || name) && tn_graph_load_caffe_mean(graph, name, equals ? equals + 1 : file,
+                                                      options->mean_file_scale) == TN_OK;
+    free(name);
+    if (is_good) return graph;
+    *out_exit = cli_fail("--mean");
+    tn_graph_destroy(graph);
+    return NULL;
+}
+
 tn_graph *model_load(tn_runtime *runtime, const char *path, const cli_options *options,
                      int *out_exit) {
     name_list inputs = {0}, outputs = {0};
@@ -206,5 +222,5 @@ tn_graph *model_load(tn_runtime *runtime, const char *path, const cli_options *o
         graph = load_onnx(runtime, path, &inputs, &outputs, out_exit);
     names_free(&outputs);
     names_free(&inputs);
-    return graph;
+    return add_mean(graph, options, out_exit);
 }

@@ -138,7 +138,14 @@ static bool read_count(const char *text, uint32_t *out) {
     return true;
 }
 
+/* Numbers, or a file: [NAME=]FILE.binaryproto, which becomes a part of the network. */
 static bool read_mean(cli_options *o, const char *text) {
+    static const char ending[] = ".binaryproto";
+    const size_t length = strlen(text);
+    if (length >= sizeof(ending) && strcmp(text + length - sizeof(ending) + 1, ending) == 0) {
+        o->mean_file = text;
+        return true;
+    }
     const int count = sscanf(text, "%lf,%lf,%lf", &o->mean[0], &o->mean[1], &o->mean[2]);
     if (count == 1) o->mean[1] = o->mean[2] = o->mean[0];
     o->has_mean = true;
@@ -255,7 +262,8 @@ static int take(cli_options *o, char letter, const char *value) {
     case 'm':
         return read_mean(o, value)
                    ? EXIT_DONE
-                   : bad_value("mean", value, "one number or three, like 0.5,0.4,0.3");
+                   : bad_value("mean", value,
+                               "one number or three, like 0.5,0.4,0.3, or a file .binaryproto");
     case 'k':
         return read_number(value, &o->scale) ? EXIT_DONE : bad_value("scale", value, "a number");
     default:
@@ -294,6 +302,10 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
         if (letter == 'o' && place < 0) out_options->short_output = optarg;
         const int code = take(out_options, (char)letter, optarg);
         if (code != EXIT_DONE) return code;
+    }
+    if (out_options->mean_file) { /* the network scales, after it has taken the mean */
+        out_options->mean_file_scale = out_options->scale;
+        out_options->scale = 1.0;
     }
     out_options->arguments = argv + optind;
     out_options->argument_count = argc - optind;

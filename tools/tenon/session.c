@@ -50,6 +50,10 @@ tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_optio
         const void *data = tn_plan_bytes(plan, &bytes);
         status = tn_engine_load_bytes(runtime, data, bytes, &engine_options, &engine);
         tn_plan_destroy(plan);
+    } else if (options->mean_file || options->weights) {
+        *out_exit =
+            cli_usage("%s is a plan: --weights and a file for --mean go with a model", path);
+        return NULL;
     } else {
         status = tn_engine_load(runtime, path, &engine_options, &engine);
     }
