@@ -6,6 +6,8 @@
 
 #include "onnx_writer.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {

@@ -98,7 +98,7 @@ bool tn_caffe_numeral(const char *text, size_t length, tn_caffe_token *out_token
     if (strlen(text) != length) return false;
     if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
         return read_whole(text + 2, 16, out_token);
-    if (text[0] == '0' && length > 1 && strspn(text, "01234567") == length)
+    if (text[0] == '0' && length > 1 && strspn(text, "0123456789") == length)
         return read_whole(text + 1, 8, out_token);
     return read_decimal(text, out_token);
 }

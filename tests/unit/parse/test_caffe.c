@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Caffe reader: what becomes of layers, names, rules and blobs, and what its messages say. What
+ * layers compute is tested by tests/cli/check_caffe.py. */
+#include "graph_test.h"
+
+#include "caffe_test.h"
+
+static tn_status parse_text(graph_test *test, const char *text, const onnx_part *model,
+                            const tn_caffe_options *options) {
+    tn_graph *graph = NULL;
+    tn_status status =
+        tn_graph_parse_caffe(test->runtime, text, strlen(text), model ? model->data : NULL,
+                             model ? model->bytes : 0, options, &graph);
+    if (status != TN_OK) {
+        assert_null(graph);
+        return status;
+    }
+    tn_graph_destroy(test->graph);
+    test->graph = graph;
+    return TN_OK;
+}
+
+static void must_parse(graph_test *test, const char *text, const onnx_part *model) {
+    if (parse_text(test, text, model, NULL) != TN_OK)
+        fail_msg("%s: %s", tn_last_error()->where, tn_last_error()->message);
+}
+
+static const tn_graph_node *find_node(const tn_graph *graph, const char *name) {
+    for (size_t i = 0; i < graph->node_count; i++)
+        if (strcmp(graph->nodes[i].name, name) == 0) return &graph->nodes[i];
+    fail_msg("there is no node '%s'", name);
+    return NULL;
+}
+
+static const char *output_of(const tn_graph *graph, const char *node) {
+    return graph->tensors[find_node(graph, node)->outputs[0]].name;
+}
+
+#define INPUT                                                                                      \
+    "layer { name: \"data\" type: \"Input\" top: \"x\" input_param { shape { dim: 8 dim: 3 dim: "  \
+    "4 dim: 5 } } }\n"
+#define LAYER(type, name, bottom, top, rest)                                                       \
+    "layer { name: \"" name "\" type: \"" type "\" bottom: \"" bottom "\" top: \"" top "\" " rest  \
+    " }\n"
+
+static void test_the_last_value_of_a_blob_has_its_name(void **state) {
+    graph_test *test = *state;
+    onnx_part model = caffe_model(false);
+    must_parse(test, caffe_network, &model);
+    const tn_graph *graph = test->graph;
+    assert_string_equal(graph->name, "mixed network");
+    assert_string_equal(output_of(graph, "conv"), "y@conv");
+    assert_string_equal(output_of(graph, "norm"), "y@norm");
+    assert_string_equal(output_of(graph, "scale"), "y@scale");
+    assert_string_equal(output_of(graph, "relu"), "y"); /* Dropout adds nothing */
+    assert_string_equal(output_of(graph, "power"), "w@power");
+    assert_string_equal(output_of(graph, "staged"), "w");
+    assert_int_equal(graph->output_count, 2);
+    assert_string_equal(graph->output_names[0], "f");
+    assert_string_equal(graph->output_names[1], "prob");
+    onnx_part_free(&model);
+}
+
+static void test_the_batch_is_open_and_the_rest_is_as_declared(void **state) {
+    graph_test *test = *state;
+    must_parse(test, INPUT LAYER("ReLU", "r", "x", "y", ""), NULL);
+    const tn_port_info *port = tn_graph_input(test->graph, 0);
+    static const int64_t expected[] = {-1, 3, 4, 5};
+    assert_string_equal(port->name, "x");
+    assert_int_equal(port->rank, 4);
+    assert_memory_equal(port->extents, expected, sizeof(expected));
+    assert_string_equal(port->names[0], "batch");
+}
+
+static void test_inputs_that_are_listed_are_open(void **state) {
+    graph_test *test = *state;
+    static const char *const open[] = {"x"};
+    static const int64_t expected[] = {-1, -1, -1, -1};
+    tn_caffe_options options = {
+        .size = sizeof(options), .open_input_count = 1, .open_inputs = open};
+    assert_int_equal(parse_text(test, INPUT LAYER("ReLU", "r", "x", "y", ""), NULL, &options),
+                     TN_OK);
+    assert_memory_equal(tn_graph_input(test->graph, 0)->extents, expected, sizeof(expected));
+}
+
+static void test_stages_and_level_choose_layers(void **state) {
+    graph_test *test = *state;
+    static const char text[] = INPUT LAYER("ReLU", "a", "x", "y", "include { stage: \"s\" }")
+        LAYER("TanH", "b", "x", "y", "include { not_stage: \"s\" max_level: 0 }")
+            LAYER("Sigmoid", "c", "x", "z", "exclude { min_level: 2 }");
+    static const char *const stages[] = {"s"};
+    tn_caffe_options options = {.size = sizeof(options)};
+    assert_int_equal(parse_text(test, text, NULL, &options), TN_OK);
+    assert_string_equal(output_of(test->graph, "b"), "y");
+    assert_string_equal(output_of(test->graph, "c"), "z");
+    options =
+        (tn_caffe_options){.size = sizeof(options), .level = 2, .stage_count = 1, .stages = stages};
+    assert_int_equal(parse_text(test, text, NULL, &options), TN_OK);
+    assert_string_equal(output_of(test->graph, "a"), "y");
+    assert_int_equal(test->graph->node_count, 1);
+}
+
+static void test_a_given_library_serves_unknown_layers(void **state) {
+    graph_test *test = *state;
+    onnx_part model = caffe_model(true);
+    must_parse(test, caffe_network, &model);
+    const tn_graph_node *node = find_node(test->graph, "own");
+    const tiny_fields *fields = node->params;
+    assert_string_equal(node->entry->op->name, "Fields");
+    assert_int_equal(fields->number, 3);
+    assert_int_equal(fields->list.count, 2);
+    assert_int_equal(fields->list.items[1], 2);
+    assert_int_equal(fields->mode, 1);
+    assert_string_equal(fields->text, "t");
+    assert_int_equal(fields->factors.count, 2);
+    assert_true(fields->factors.items[0] == 0.5f && fields->factors.items[1] == 2);
+    assert_non_null(fields->table);
+    assert_int_equal(fields->table->shape[fields->table->rank - 1], 3);
+    assert_true(((const float *)fields->table->data)[5] == 2.5f);
+    onnx_part_free(&model);
+}
+
+static void test_fields_of_an_unknown_layer_are_named(void **state) {
+    graph_test *test = *state;
+    assert_int_equal(parse_text(test,
+                                INPUT LAYER("Fields", "f", "x", "y", "own_param { numbr: 3 }"),
+                                NULL, NULL),
+                     TN_ERROR_ARGUMENT);
+    assert_error("number", "layer 'f' (line 2)");
+    assert_int_equal(
+        parse_text(test, INPUT LAYER("Fields", "f", "x", "y", "own_param { inner { number: 3 } }"),
+                   NULL, NULL),
+        TN_ERROR_ARGUMENT);
+    assert_error("inner.number", "layer 'f'");
+}
+
+static void test_a_missing_operator_is_named_with_what_the_layer_brought(void **state) {
+    graph_test *test = *state;
+    assert_int_equal(parse_text(test,
+                                INPUT LAYER("Convolutoin", "c", "x", "y", "own_param { size: 7 }"),
+                                NULL, NULL),
+                     TN_ERROR_UNSUPPORTED);
+    assert_error("Convolutoin", "layer 'c'");
+    assert_error("'Convolution'", NULL);
+    assert_error("size=7", NULL);
+}
+
+/* Text, and what its message must hold. */
+static void test_messages_say_what_and_where(void **state) {
+    static const struct {
+        const char *text, *message, *where;
+    } cases[] = {
+        {"name: \"a\"\n  layer { type 3 }", "line 2, column 16: '3'", NULL},
+        {"name: \"a\\q\"", "line 1, column 10: this escape", NULL},
+        {"name: \"a", "line 1, column 9: a text in quotes", NULL},
+        {"name: 08", "'08' is no number", NULL},
+        {"name: 1.2.3", "'1.2.3' is no number", NULL},
+        {"name: \xff", "binary file", NULL},
+        {"nam: \"a\"", "no field 'nam'; the nearest is 'name'", NULL},
+        {"name: a", "field 'name' is a text in quotes", NULL},
+        {"name: [\"a\"]", "is one value, not a list", NULL},
+        {"name: \"a\" name: \"b\"", "line 1, column 11: field 'name' is given twice", NULL},
+        {"input_dim: [1, 2", "',' or ']'", NULL},
+        {"input_dim: [1,]", "where a value is expected", NULL},
+        {"input_dim: 1.5", "whole number", NULL},
+        {"layer < name: \"a\" }", "'>'", NULL},
+        {"force_backward: yes", "true or false", NULL},
+        {"layer { name: \"a\" } layers { name: \"b\" }", "both 'layer' and 'layers'", NULL},
+        {"layers { layer { name: \"a\" } }", "oldest form", NULL},
+        {"layers { name: \"a\" type: \"ReLU\" }", "without quotes", NULL},
+        {INPUT LAYER("ReLU", "r", "x", "y", "relu_param { slope: 1 }"), "no field 'slope'",
+         "layer 'r' (line 2)"},
+        {INPUT LAYER("Eltwise", "e", "x", "y", ""), "1 bottoms", "layer 'e'"},
+        {INPUT LAYER("ReLU", "r", "x", "y", "") LAYER("TanH", "t", "x", "y", ""),
+         "another layer's already", "layer 't' (line 3)"},
+        {INPUT LAYER("Softmax", "s", "x", "y", "softmax_param { axis: 4 }"), "axis is 4",
+         "layer 's'"},
+        {INPUT LAYER("Pooling", "p", "x", "y", "pooling_param { kernel_size: 2 kernel_h: 2 }"),
+         "beside", "layer 'p'"},
+        {INPUT LAYER("Pooling", "p", "x", "y", "pooling_param { kernel_size: 2 pad: 2 }"),
+         "not below", "layer 'p'"},
+        {INPUT LAYER("InnerProduct", "i", "x", "y", "inner_product_param { num_output: 2 }"),
+         ".caffemodel", "layer 'i'"},
+        {INPUT, "no output", NULL},
+    };
+    graph_test *test = *state;
+    for (size_t i = 0; i < TN_COUNT(cases); i++) {
+        if (parse_text(test, cases[i].text, NULL, NULL) == TN_OK) fail_msg("%s", cases[i].text);
+        assert_error(cases[i].message, cases[i].where);
+    }
+}
+
+static void test_a_blob_of_another_shape_names_both(void **state) {
+    graph_test *test = *state;
+    static const char text[] =
+        INPUT LAYER("InnerProduct", "ip", "x", "y", "inner_product_param { num_output: 2 }");
+    onnx_part model = caffe_model(false);
+    assert_int_equal(parse_text(test, text, &model, NULL), TN_ERROR_SHAPE);
+    assert_error("[2, 48]", "layer 'ip' (line 2)");
+    assert_error("[2, 60]", "blob 0");
+    onnx_part_free(&model);
+}
+
+static void test_shared_blobs_are_those_of_the_first_layer(void **state) {
+    graph_test *test = *state;
+    static const char text[] =
+        "input: \"x\" input_dim: 1 input_dim: 48 input_dim: 1 input_dim: 1\n" LAYER(
+            "InnerProduct", "ip", "x", "y",
+            "param { name: \"w\" } param { name: \"b\" } inner_product_param { num_output: 2 }")
+            LAYER("InnerProduct", "other", "x", "z",
+                  "param { name: \"w\" } param { name: \"b\" } inner_product_param { num_output: 2 "
+                  "}");
+    onnx_part model = caffe_model(false);
+    must_parse(test, text, &model);
+    const tn_graph *graph = test->graph;
+    const tn_graph_node *first = find_node(graph, "ip"), *second = find_node(graph, "other");
+    for (uint32_t i = 1; i < 3; i++)
+        assert_ptr_equal(graph->tensors[first->inputs[i]].data,
+                         graph->tensors[second->inputs[i]].data);
+    onnx_part_free(&model);
+}
+
+static void test_a_mean_is_taken_from_its_input(void **state) {
+    graph_test *test = *state;
+    static const int64_t extents[] = {3, 4, 5}, wrong[] = {3, 4, 4};
+    onnx_part mean = caffe_blob(3, extents, true), other = caffe_blob(3, wrong, true);
+    must_parse(test, INPUT LAYER("ReLU", "r", "x", "y", ""), NULL);
+    assert_int_equal(tn_graph_parse_caffe_mean(test->graph, NULL, mean.data, mean.bytes, 0.5),
+                     TN_OK);
+    const tn_graph_node *relu = find_node(test->graph, "r");
+    assert_memory_equal(test->graph->tensors[relu->inputs[0]].name, "mean/scaled", 11);
+    must_parse(test, INPUT LAYER("ReLU", "r", "x", "y", ""), NULL);
+    assert_int_equal(tn_graph_parse_caffe_mean(test->graph, "x", other.data, other.bytes, 1),
+                     TN_ERROR_SHAPE);
+    assert_error("[1, 3, 4, 4]", NULL);
+    assert_error("[?, 3, 4, 5]", NULL);
+    assert_int_equal(tn_graph_parse_caffe_mean(test->graph, "z", mean.data, mean.bytes, 1),
+                     TN_ERROR_NOT_FOUND);
+    onnx_part_free(&other);
+    onnx_part_free(&mean);
+}
+
+static void test_each_failing_allocation_of_a_mean_is_an_error_without_leak(void **state) {
+    graph_test *test = *state;
+    static const int64_t extents[] = {3, 4, 5};
+    onnx_part mean = caffe_blob(3, extents, true);
+    for (uint64_t n = 1;; n++) {
+        must_parse(test, INPUT LAYER("ReLU", "r", "x", "y", ""), NULL);
+        test->allocator.allocations = 0;
+        test->allocator.fail_at = n;
+        tn_status status = tn_graph_parse_caffe_mean(test->graph, NULL, mean.data, mean.bytes, 0.5);
+        test->allocator.fail_at = 0;
+        if (status == TN_OK) break;
+        assert_int_equal(status, TN_ERROR_MEMORY);
+    }
+    onnx_part_free(&mean);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        GRAPH_TEST(test_the_last_value_of_a_blob_has_its_name),
+        GRAPH_TEST(test_the_batch_is_open_and_the_rest_is_as_declared),
+        GRAPH_TEST(test_inputs_that_are_listed_are_open),
+        GRAPH_TEST(test_stages_and_level_choose_layers),
+        GRAPH_TEST(test_a_given_library_serves_unknown_layers),
+        GRAPH_TEST(test_fields_of_an_unknown_layer_are_named),
+        GRAPH_TEST(test_a_missing_operator_is_named_with_what_the_layer_brought),
+        GRAPH_TEST(test_messages_say_what_and_where),
+        GRAPH_TEST(test_a_blob_of_another_shape_names_both),
+        GRAPH_TEST(test_shared_blobs_are_those_of_the_first_layer),
+        GRAPH_TEST(test_a_mean_is_taken_from_its_input),
+        GRAPH_TEST(test_each_failing_allocation_of_a_mean_is_an_error_without_leak),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
