@@ -15,6 +15,8 @@ static const char help[] =
     "      --profile         the time of each node\n"
     "  -i, --input NAME=FILE, -o, --output NAME=FILE   the values that are timed (also raw "
     "float32)\n"
+    "  -w, --weights FILE.caffemodel  of a .prototxt; --mean [NAME=]FILE.binaryproto for its mean "
+    "image\n"
     "  -p, --plugin LIB.so  -P, --plugin-dir DIR  -s, --shape NAME=...  --timing-cache FILE\n"
     "the last line is median_ms=F min_ms=F p99_ms=F runs=N\n"
     "example: tenon bench net.onnx --threads 1 --seconds 2 --profile\n";

@@ -12,7 +12,8 @@ static const char help[] =
     "usage: tenon inspect MODEL|PLAN [--json] [options]\n"
     "  a plan: graph, kernels, formats, profiles, manifest, sizes; no code is loaded\n"
     "  a model: the same of the plan that it would become (needs its plugins: -p, --plugin LIB.so, "
-    "-s, --shape ...)\n"
+    "-s, --shape ...;\n"
+    "  and its weights, if it is a .prototxt: -w, --weights FILE.caffemodel)\n"
     "      --json          the whole as one JSON document\n"
     "      --html FILE     the document as a page; --dot FILE: the nodes and tensors for Graphviz\n"
     "example: tenon inspect net.plan --json\n";

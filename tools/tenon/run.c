@@ -12,6 +12,8 @@ static const char help[] =
     "output\n"
     "      --layout nchw|nhwc  --channels rgb|bgr  --scale F  --mean F[,F,F]   for images: value = "
     "(x - mean) * scale\n"
+    "  -w, --weights FILE.caffemodel  of a .prototxt; --mean [NAME=]FILE.binaryproto for its mean "
+    "image\n"
     "  -p, --plugin LIB.so  -P, --plugin-dir DIR  -s, --shape NAME=...  -t, --threads N\n"
     "      --exact               refuse a library with other content than the plan was built with\n"
     "      --allow-plugin HASH|DIR   let only these libraries load for the plan\n"
