@@ -153,6 +153,12 @@ def normal_cases():
     yield one("batch norm of five blobs", "BatchNorm", "", x,
               expected * gamma.reshape(-1, 1, 1) + beta.reshape(-1, 1, 1),
               (mean, variance, np.array([7], np.float32), gamma, beta))
+    for top in "yz":  # in place, which is one node, and not
+        layers = (f'layer {{ name: "n" type: "BatchNorm" bottom: "x0" top: "{top}0" }}\n'
+                  f'layer {{ name: "s" type: "Scale" bottom: "{top}0" top: "y0" scale_param {{ bias_term: true }} }}\n')
+        yield (f"batch norm and scale, {top}", input_text("x0", x.shape) + layers,
+               [("n", "BatchNorm", [mean, variance, np.ones(1, np.float32)]), ("s", "Scale", [gamma, beta])], {"x0": x},
+               {"y0": expected * gamma.reshape(-1, 1, 1) + beta.reshape(-1, 1, 1)})
     yield one("scale", "Scale", "", x, x * gamma.reshape(-1, 1, 1), (gamma,))
     yield one("scale with bias", "Scale", "scale_param { bias_term: true }", x,
               x * gamma.reshape(-1, 1, 1) + beta.reshape(-1, 1, 1), (gamma, beta))

@@ -90,6 +90,7 @@ struct tn_caffe_layer {
     size_t *bottom_places;   /* in reader->values */
     tn_caffe_value *bottoms; /* copies */
     uint32_t used_blobs;     /* as many as the layer has asked for */
+    bool is_merged;          /* into the layer before it, which makes its top */
 };
 
 /* --- network.c --- */

@@ -217,6 +217,7 @@ static tn_status check_blobs(const tn_caffe_reader *reader, const tn_caffe_layer
 }
 
 static tn_status build(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+    if (layer->is_merged) return check_blobs(reader, layer);
     TN_TRY(find_bottoms(reader, layer));
     TN_TRY(check_tops(reader, layer));
     TN_TRY(layer->type ? layer->type->read(reader, layer) : tn_caffe_read_custom(reader, layer));

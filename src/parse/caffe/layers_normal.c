@@ -25,34 +25,78 @@ static tn_status make_channels(tn_caffe_reader *reader, tn_caffe_layer *layer, c
     return tn_caffe_floats(reader, layer, part, 1, &channels, data, out_tensor);
 }
 
-/* Three blobs: sums of means and variances, and the factor that they are to be divided by. NVIDIA's
- * fork has five: mean, variance, factor, gamma and beta, of which the first two stand for
- * themselves. */
-tn_status tn_caffe_read_batch_norm(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+/* What a BatchNorm layer's blobs come to. */
+typedef struct batch_norm {
+    int64_t channels;
+    const float *mean, *variance, *gamma, *beta;
+    double factor; /* of mean and variance */
+} batch_norm;
+
+/* Three blobs: sums of means and variances, and what they are to be divided by. NVIDIA's fork has
+ * five: mean, variance, factor, gamma and beta, of which the first two stand for themselves. */
+static tn_status read_batch_norm(tn_caffe_reader *reader, tn_caffe_layer *layer, batch_norm *out) {
     const tn_caffe_value *x = &layer->bottoms[0];
     bool has_scale = tn_caffe_blob_count(reader, layer) == 5;
-    int64_t channels = x->rank == UINT32_MAX || x->rank < 2 ? -1 : x->extents[1], one = 1;
-    const float *mean, *variance, *factor, *gamma = NULL, *beta = NULL;
-    tn_tensor_id inputs[5] = {x->tensor, TN_NO_TENSOR, TN_NO_TENSOR, TN_NO_TENSOR, TN_NO_TENSOR};
-    tn_caffe_attributes attributes = {0};
+    const float *divisor;
+    int64_t one = 1;
     if (!tn_caffe_bool(layer->params, "use_global_stats", true))
         return tn_fail(TN_ERROR_UNSUPPORTED,
                        "use_global_stats: false (statistics of the batch) is not supported");
     if (x->rank != UINT32_MAX && x->rank < 2)
         return tn_fail(TN_ERROR_SHAPE, "its bottom has rank %" PRIu32 "; at least 2 is expected",
                        x->rank);
-    TN_TRY(tn_caffe_blob_read(reader, layer, 0, 1, &channels, &mean));
-    TN_TRY(tn_caffe_blob_read(reader, layer, 1, 1, &channels, &variance));
-    TN_TRY(tn_caffe_blob_read(reader, layer, 2, 1, &one, &factor));
-    if (has_scale) TN_TRY(tn_caffe_blob_read(reader, layer, 3, 1, &channels, &gamma));
-    if (has_scale) TN_TRY(tn_caffe_blob_read(reader, layer, 4, 1, &channels, &beta));
-    double f = has_scale ? 1 : factor[0] == 0 ? 0 : 1 / (double)factor[0];
-    TN_TRY(make_channels(reader, layer, "gamma", channels, gamma, 1, &inputs[1]));
-    TN_TRY(make_channels(reader, layer, "beta", channels, beta, beta ? 1 : 0, &inputs[2]));
-    TN_TRY(make_channels(reader, layer, "mean", channels, mean, f, &inputs[3]));
-    TN_TRY(make_channels(reader, layer, "variance", channels, variance, f, &inputs[4]));
+    out->channels = x->rank == UINT32_MAX ? -1 : x->extents[1];
+    TN_TRY(tn_caffe_blob_read(reader, layer, 0, 1, &out->channels, &out->mean));
+    TN_TRY(tn_caffe_blob_read(reader, layer, 1, 1, &out->channels, &out->variance));
+    TN_TRY(tn_caffe_blob_read(reader, layer, 2, 1, &one, &divisor));
+    if (has_scale) TN_TRY(tn_caffe_blob_read(reader, layer, 3, 1, &out->channels, &out->gamma));
+    if (has_scale) TN_TRY(tn_caffe_blob_read(reader, layer, 4, 1, &out->channels, &out->beta));
+    out->factor = has_scale ? 1 : divisor[0] == 0 ? 0 : 1 / (double)divisor[0];
+    return TN_OK;
+}
+
+/* The layer after this one where it is a Scale of the channels that works on its top in place, so
+ * that nobody else sees what is between the two; or null. */
+static tn_caffe_layer *find_scale(const tn_caffe_reader *reader, const tn_caffe_layer *layer) {
+    if (layer->place + 1 >= reader->layer_count) return NULL;
+    tn_caffe_layer *next = &reader->layers[layer->place + 1];
+    bool is_scale = next->type && strcmp(next->type_name, "Scale") == 0 &&
+                    next->bottom_count == 1 && tn_caffe_integer(next->params, "axis", 1) == 1 &&
+                    tn_caffe_integer(next->params, "num_axes", 1) == 1;
+    return is_scale && strcmp(next->bottom_names[0], layer->top_names[0]) == 0 &&
+                   strcmp(next->top_names[0], layer->top_names[0]) == 0
+               ? next
+               : NULL;
+}
+
+static tn_status merge_scale(tn_caffe_reader *reader, tn_caffe_layer *scale, batch_norm *out) {
+    TN_TRY(tn_caffe_blob_read(reader, scale, 0, 1, &out->channels, &out->gamma));
+    if (tn_caffe_bool(scale->params, "bias_term", false))
+        TN_TRY(tn_caffe_blob_read(reader, scale, 1, 1, &out->channels, &out->beta));
+    scale->is_merged = true;
+    return TN_OK;
+}
+
+/* A BatchNorm layer, and the Scale layer that follows most of them, are one node. */
+tn_status tn_caffe_read_batch_norm(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+    const tn_caffe_value *x = &layer->bottoms[0];
+    tn_tensor_id inputs[5] = {x->tensor, TN_NO_TENSOR, TN_NO_TENSOR, TN_NO_TENSOR, TN_NO_TENSOR};
+    tn_caffe_attributes attributes = {0};
+    batch_norm norm = {0};
+    TN_TRY(read_batch_norm(reader, layer, &norm));
+    tn_caffe_layer *scale = norm.gamma ? NULL : find_scale(reader, layer);
+    if (scale)
+        TN_TRY(tn_error_at(merge_scale(reader, scale, &norm), "layer '%s' after it", scale->name));
+    const int64_t channels = norm.channels;
+    TN_TRY(make_channels(reader, layer, "gamma", channels, norm.gamma, 1, &inputs[1]));
+    TN_TRY(
+        make_channels(reader, layer, "beta", channels, norm.beta, norm.beta ? 1 : 0, &inputs[2]));
+    TN_TRY(make_channels(reader, layer, "mean", channels, norm.mean, norm.factor, &inputs[3]));
+    TN_TRY(
+        make_channels(reader, layer, "variance", channels, norm.variance, norm.factor, &inputs[4]));
     tn_caffe_add_float(&attributes, "epsilon", tn_caffe_number(layer->params, "eps", 1e-5));
-    return tn_caffe_top(reader, layer, 0, "", "BatchNormalization", &attributes, 5, inputs, x);
+    return tn_caffe_top(reader, scale ? scale : layer, 0, "", "BatchNormalization", &attributes, 5,
+                        inputs, x);
 }
 
 /* ----------------------------------------------------------------------------------------------
