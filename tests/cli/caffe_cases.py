@@ -73,6 +73,11 @@ def window_cases():
               z.mean(axis=(2, 3), keepdims=True))
     yield one("global pooling MAX", "Pooling", "pooling_param { pool: MAX global_pooling: true }", z,
               z.max(axis=(2, 3), keepdims=True))
+    pyramid = [caffe.pool(z, "MAX", (9, 10), (9, 10)), caffe.pool(z, "MAX", (5, 5), (5, 5), (1, 0)),
+               caffe.pool(z, "MAX", (3, 3), (3, 3), (2, 1))]
+    yield one("pyramid of poolings", "SPP", "spp_param { pyramid_height: 3 }", z,
+              np.concatenate([level.reshape(1, -1) for level in pyramid], 1))
+    yield one("pyramid of one", "SPP", "spp_param { pyramid_height: 1 pool: AVE }", z, z.mean(axis=(2, 3), keepdims=True))
     places = np.zeros((1, 3, 5, 5))
     for c in range(3):
         for i in range(5):
@@ -251,6 +256,13 @@ def detection_cases():
               [[[[[0, 1, 0.9, 0.1, 0.1, 0.3, 0.3], [0, 1, 0.7, 0.6, 0.6, 0.9, 0.9]]]]])
 
 
+def resize_cases():
+    x = data(2, 3, 5, 4)
+    for parameters, height, width in (("height: 9 width: 3", 9, 3), ("zoom_factor: 2", 9, 7),
+                                      ("shrink_factor: 2 zoom_factor: 3", 7, 4)):
+        yield one(f"interp {parameters}", "Interp", f"interp_param {{ {parameters} }}", x, caffe.interp(x, height, width))
+
+
 def whole_cases():
     """Rules, names and forms rather than layers."""
     x, z, w, b = data(2, 3, 4, 5), data(2, 3, 4, 4), data(2, 48), data(2)
@@ -282,5 +294,5 @@ def whole_cases():
 
 def all_cases():
     for cases in (window_cases, linear_cases, neuron_cases, normal_cases, combine_cases, shape_cases, detection_cases,
-                  whole_cases):
+                  resize_cases, whole_cases):
         yield from cases()

@@ -231,6 +231,7 @@ tn_status tn_caffe_blob_any(tn_caffe_reader *reader, tn_caffe_layer *layer, uint
 tn_status tn_caffe_read_convolution(tn_caffe_reader *reader, tn_caffe_layer *layer);
 tn_status tn_caffe_read_deconvolution(tn_caffe_reader *reader, tn_caffe_layer *layer);
 tn_status tn_caffe_read_pooling(tn_caffe_reader *reader, tn_caffe_layer *layer);
+tn_status tn_caffe_read_spp(tn_caffe_reader *reader, tn_caffe_layer *layer);
 /* layers_linear.c */
 tn_status tn_caffe_read_inner_product(tn_caffe_reader *reader, tn_caffe_layer *layer);
 tn_status tn_caffe_read_embed(tn_caffe_reader *reader, tn_caffe_layer *layer);
@@ -272,7 +273,6 @@ tn_status tn_caffe_read_tile(tn_caffe_reader *reader, tn_caffe_layer *layer);
 tn_status tn_caffe_read_normalize(tn_caffe_reader *reader, tn_caffe_layer *layer);
 tn_status tn_caffe_read_prior_box(tn_caffe_reader *reader, tn_caffe_layer *layer);
 tn_status tn_caffe_read_detection_output(tn_caffe_reader *reader, tn_caffe_layer *layer);
-tn_status tn_caffe_read_spp(tn_caffe_reader *reader, tn_caffe_layer *layer);
 tn_status tn_caffe_read_interp(tn_caffe_reader *reader, tn_caffe_layer *layer);
 /* custom_layer.c */
 /* Whether a layer is a plugin's: no built-in type has its name, or a library that the user gave has

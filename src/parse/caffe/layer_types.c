@@ -42,7 +42,7 @@ static const tn_caffe_type types[] = {
     {"InnerProduct", "INNER_PRODUCT", "inner_product_param", 1, 1, 1, 1, TN_CAFFE_COMPUTES,
      tn_caffe_read_inner_product, false},
     {"Input", NULL, "input_param", 0, 0, 1, MANY, TN_CAFFE_COMPUTES, tn_caffe_read_input, false},
-    {"Interp", NULL, "interp_param", 1, 2, 1, 1, TN_CAFFE_COMPUTES, tn_caffe_read_interp, false},
+    {"Interp", NULL, "interp_param", 1, 1, 1, 1, TN_CAFFE_COMPUTES, tn_caffe_read_interp, false},
     {"LRN", "LRN", "lrn_param", 1, 1, 1, 1, TN_CAFFE_COMPUTES, tn_caffe_read_lrn, false},
     {"Log", NULL, "log_param", 1, 1, 1, 1, TN_CAFFE_COMPUTES, tn_caffe_read_log, false},
     {"MVN", "MVN", "mvn_param", 1, 1, 1, 1, TN_CAFFE_COMPUTES, tn_caffe_read_mvn, false},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The SSD branch's Normalize, PriorBox and DetectionOutput, and SPP and Interp: operators of the
- * domain Caffe, whose fields have the names of the layers' own.
+ * The SSD branch's Normalize, PriorBox and DetectionOutput: operators of the domain Caffe, whose
+ * fields have the names of the layers' own. And DeepLab's Interp, which is a resize.
  */
 #include "base/status.h"
 #include "parse/caffe/caffe.h"
@@ -108,35 +108,61 @@ tn_status tn_caffe_read_detection_output(tn_caffe_reader *reader, tn_caffe_layer
                         &shape);
 }
 
-tn_status tn_caffe_read_spp(tn_caffe_reader *reader, tn_caffe_layer *layer) {
-    const tn_caffe_value *x = &layer->bottoms[0];
-    int64_t height = tn_caffe_integer(layer->params, "pyramid_height", 0), cells = 0;
-    tn_caffe_attributes attributes = {0};
-    if (height < 1 || height > 15)
-        return tn_fail(TN_ERROR_RANGE, "pyramid_height is %" PRId64 "; from 1 to 15 is expected",
-                       height);
-    for (int64_t i = 0; i < height; i++)
-        cells += INT64_C(1) << (2 * i);
-    bool is_known = x->rank != UINT32_MAX && x->rank > 1;
-    tn_caffe_value shape = {.rank = 2,
-                            .extents = {is_known ? x->extents[0] : -1,
-                                        is_known ? tn_caffe_multiply(x->extents[1], cells) : -1}};
-    tn_caffe_add_integer(&attributes, "pyramid_height", height);
-    tn_caffe_add_text(&attributes, "pool", tn_caffe_text(layer->params, "pool", "MAX"));
-    return tn_caffe_top(reader, layer, 0, "Caffe", "SPP", &attributes, 1, &x->tensor, &shape);
+/* ----------------------------------------------------------------------------------------------
+ * Interp */
+
+/* Height or width after the layer: given, or shrunk and then enlarged. */
+static tn_status new_extent(const tn_caffe_message *params, const char *name, int64_t extent,
+                            int64_t *out_extent) {
+    int64_t given = tn_caffe_integer(params, name, 0);
+    int64_t shrink = tn_caffe_integer(params, "shrink_factor", 1);
+    int64_t zoom = tn_caffe_integer(params, "zoom_factor", 1);
+    if (shrink < 1 || zoom < 1)
+        return tn_fail(TN_ERROR_RANGE, "zoom_factor and shrink_factor are at least 1");
+    if (given > 0) {
+        *out_extent = given;
+        return TN_OK;
+    }
+    if (extent < 1 || extent > INT32_MAX)
+        return tn_fail(TN_ERROR_UNSUPPORTED,
+                       "factors are supported where height and width of its bottom are known");
+    *out_extent = (extent - 1) / shrink + 1;
+    *out_extent += (*out_extent - 1) * (zoom - 1);
+    return TN_OK;
 }
 
+/* The sizes of all axes: the bottom's first two, and these. */
+static tn_status emit_sizes(tn_caffe_reader *reader, tn_caffe_layer *layer, const int64_t *extents,
+                            tn_tensor_id *out_sizes) {
+    static const int64_t bounds[] = {0, 2};
+    tn_tensor_id slice[3], parts[2];
+    tn_caffe_attributes join = {0};
+    TN_TRY(tn_caffe_inner(reader, layer, "shape", "", "Shape", NULL, 1, &layer->bottoms[0].tensor,
+                          &slice[0]));
+    TN_TRY(tn_caffe_index_list(reader, layer, "from", 1, &bounds[0], &slice[1]));
+    TN_TRY(tn_caffe_index_list(reader, layer, "to", 1, &bounds[1], &slice[2]));
+    TN_TRY(tn_caffe_inner(reader, layer, "kept", "", "Slice", NULL, 3, slice, &parts[0]));
+    TN_TRY(tn_caffe_index_list(reader, layer, "extents", 2, extents, &parts[1]));
+    tn_caffe_add_integer(&join, "axis", 0);
+    return tn_caffe_inner(reader, layer, "sizes", "", "Concat", &join, 2, parts, out_sizes);
+}
+
+/* Bilinear, corners on corners. */
 tn_status tn_caffe_read_interp(tn_caffe_reader *reader, tn_caffe_layer *layer) {
-    static const char *const integers[] = {"height",        "width",   "zoom_factor",
-                                           "shrink_factor", "pad_beg", "pad_end"};
     const tn_caffe_value *x = &layer->bottoms[0];
     tn_caffe_value shape = *x;
     tn_caffe_attributes attributes = {0};
-    tn_tensor_id inputs[2] = {x->tensor, TN_NO_TENSOR};
-    if (layer->bottom_count > 1) inputs[1] = layer->bottoms[1].tensor;
-    for (size_t i = 0; i < TN_COUNT(integers); i++)
-        copy_integer(layer->params, integers[i], &attributes);
-    if (x->rank == 4) shape.extents[2] = shape.extents[3] = -1;
-    return tn_caffe_top(reader, layer, 0, "Caffe", "Interp", &attributes, layer->bottom_count,
-                        inputs, &shape);
+    tn_tensor_id inputs[4] = {x->tensor, TN_NO_TENSOR, TN_NO_TENSOR, TN_NO_TENSOR};
+    TN_TRY(tn_caffe_require_rank(x));
+    if (x->rank != 4)
+        return tn_fail(TN_ERROR_SHAPE, "its bottom has rank %" PRIu32 "; 4 is expected", x->rank);
+    if (tn_caffe_integer(layer->params, "pad_beg", 0) != 0 ||
+        tn_caffe_integer(layer->params, "pad_end", 0) != 0)
+        return tn_fail(TN_ERROR_UNSUPPORTED, "pad_beg and pad_end are not supported");
+    TN_TRY(new_extent(layer->params, "height", x->extents[2], &shape.extents[2]));
+    TN_TRY(new_extent(layer->params, "width", x->extents[3], &shape.extents[3]));
+    TN_TRY(emit_sizes(reader, layer, &shape.extents[2], &inputs[3]));
+    tn_caffe_add_text(&attributes, "mode", "linear");
+    tn_caffe_add_text(&attributes, "coordinate_transformation_mode", "align_corners");
+    return tn_caffe_top(reader, layer, 0, "", "Resize", &attributes, 4, inputs, &shape);
 }

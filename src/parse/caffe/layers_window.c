@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolution, Deconvolution and Pooling. Caffe's pooling rounds extents up and clips the last
+ * Convolution, Deconvolution, Pooling and SPP. Caffe's pooling rounds extents up and clips the last
  * window as ONNX's ceil_mode does where there is padding or the window is not shorter than its
  * step; the divisor of its average is ONNX's with count_include_pad. Semantics: Caffe's
  * base_conv_layer and pooling_layer.
@@ -300,4 +300,64 @@ tn_status tn_caffe_read_pooling(tn_caffe_reader *reader, tn_caffe_layer *layer) 
     if (layer->top_count > 1) return emit_with_indices(reader, layer, &attributes, &shape);
     return tn_caffe_top(reader, layer, 0, "", p.is_average ? "AveragePool" : "MaxPool", &attributes,
                         1, &x->tensor, &shape);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * SPP */
+
+/* Level `level` of the pyramid: 2^level windows along each axis, as wide as it takes. */
+static tn_status emit_level(tn_caffe_reader *reader, tn_caffe_layer *layer, uint32_t level,
+                            bool is_last, tn_tensor_id *out_tensor) {
+    const tn_caffe_value *x = &layer->bottoms[0];
+    pooling p = {.is_ceil = true, .window.rank = 2};
+    tn_caffe_attributes attributes = {0};
+    int64_t bins = INT64_C(1) << level;
+    p.is_average = strcmp(tn_caffe_text(layer->params, "pool", "MAX"), "AVE") == 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        int64_t extent = x->extents[2 + i];
+        p.window.kernel[i] = p.window.stride[i] = (extent + bins - 1) / bins;
+        p.window.pad[i] = (p.window.kernel[i] * bins - extent + 1) / 2;
+        p.pad_end[i] = p.window.pad[i];
+        if (p.window.pad[i] >= p.window.kernel[i] || pooled_extent(&p, i, extent) != bins)
+            return tn_fail(TN_ERROR_SHAPE,
+                           "an extent of %" PRId64 " does not divide into %" PRId64 " windows",
+                           extent, bins);
+    }
+    add_window(&attributes, &p.window, p.pad_end, false);
+    tn_caffe_add_integer(&attributes, "ceil_mode", 1);
+    if (p.is_average) tn_caffe_add_integer(&attributes, "count_include_pad", 1);
+    const char *op = p.is_average ? "AveragePool" : "MaxPool";
+    tn_caffe_value shape = {.rank = 4, .extents = {x->extents[0], x->extents[1], bins, bins}};
+    if (is_last) return tn_caffe_top(reader, layer, 0, "", op, &attributes, 1, &x->tensor, &shape);
+    return tn_caffe_inner(reader, layer, "level", "", op, &attributes, 1, &x->tensor, out_tensor);
+}
+
+/* Poolings with ever more windows, flattened and joined; of one level alone, the pooling itself. */
+tn_status tn_caffe_read_spp(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+    const tn_caffe_value *x = &layer->bottoms[0];
+    int64_t height = tn_caffe_integer(layer->params, "pyramid_height", 0), cells = 0;
+    tn_tensor_id levels[10];
+    tn_caffe_attributes flat = {0}, join = {0};
+    if (height < 1 || height > (int64_t)TN_COUNT(levels))
+        return tn_fail(TN_ERROR_RANGE, "pyramid_height is %" PRId64 "; from 1 to %u is expected",
+                       height, TN_COUNT(levels));
+    if (strcmp(tn_caffe_text(layer->params, "pool", "MAX"), "STOCHASTIC") == 0)
+        return tn_fail(TN_ERROR_UNSUPPORTED, "pool: STOCHASTIC is not supported");
+    TN_TRY(tn_caffe_require_rank(x));
+    if (x->rank != 4 || x->extents[2] < 1 || x->extents[3] < 1 || x->extents[2] > INT32_MAX ||
+        x->extents[3] > INT32_MAX)
+        return tn_fail(TN_ERROR_UNSUPPORTED,
+                       "it is supported where height and width of its bottom are known");
+    if (height == 1) return emit_level(reader, layer, 0, true, NULL);
+    tn_caffe_add_integer(&flat, "axis", 1);
+    for (uint32_t i = 0; i < (uint32_t)height; i++) {
+        TN_TRY(emit_level(reader, layer, i, false, &levels[i]));
+        TN_TRY(
+            tn_caffe_inner(reader, layer, "flat", "", "Flatten", &flat, 1, &levels[i], &levels[i]));
+        cells += INT64_C(1) << (2 * i);
+    }
+    tn_caffe_value shape = {.rank = 2,
+                            .extents = {x->extents[0], tn_caffe_multiply(x->extents[1], cells)}};
+    tn_caffe_add_integer(&join, "axis", 1);
+    return tn_caffe_top(reader, layer, 0, "", "Concat", &join, (uint32_t)height, levels, &shape);
 }
