@@ -2,7 +2,8 @@
 /*
  * Conversions between formats and types; see convert.h. Here a way is chosen, from the tensors
  * alone, so that every part of a split conversion chooses the same one: copying, types only
- * (convert_types.c), channels only (convert_channels.c), or row by row (convert_rows.c).
+ * (convert_types.c, convert_reals.c), channels only (convert_channels.c), or row by row
+ * (convert_rows.c).
  */
 #include "tensor/convert_private.h"
 #include "base/status.h"
@@ -13,6 +14,8 @@ typedef enum convert_way {
     CONVERT_COPY,
     CONVERT_TYPES,
     CONVERT_CHANNELS,
+    CONVERT_REALS,
+    CONVERT_REAL_CHANNELS,
     CONVERT_ROWS,
     CONVERT_SCALED_ROWS
 } convert_way;
@@ -64,8 +67,22 @@ static bool have_same_strides(const tn_tensor *from, const tn_tensor *to) {
     return true;
 }
 
-static convert_way choose_way(const tn_tensor *from, const tn_tensor *to) {
+/* Of a pair of convert_reals.c; COPY stands for none. A padding lane is zero in both: so is the
+ * zero point then. */
+static convert_way choose_real_way(const tn_tensor *from, const tn_tensor *to, tn_reals *reals) {
+    if (from->type == to->type || !tn_reals_init(reals, from, to) || !is_packed(from) ||
+        !is_packed(to))
+        return CONVERT_COPY;
+    const int64_t from_block = tn_convert_block(from), to_block = tn_convert_block(to);
+    if (reals->zero != 0 && (from_block || to_block)) return CONVERT_COPY;
+    if (from_block == to_block && have_same_strides(from, to)) return CONVERT_REALS;
+    return from->rank >= 2 ? CONVERT_REAL_CHANNELS : CONVERT_COPY;
+}
+
+static convert_way choose_way(const tn_tensor *from, const tn_tensor *to, tn_reals *reals) {
     const bool is_same_type = from->type == to->type;
+    const convert_way real_way = choose_real_way(from, to, reals);
+    if (real_way != CONVERT_COPY) return real_way;
     if (!is_equally_scaled(from, to) || (!is_same_type && has_scale(from)))
         return CONVERT_SCALED_ROWS;
     if (!is_packed(from) || !is_packed(to)) return CONVERT_ROWS;
@@ -86,9 +103,11 @@ static int64_t count_items(const tn_tensor *from, const tn_tensor *to, convert_w
     case CONVERT_COPY:
         return (int64_t)((from->bytes + ITEM_BYTES - 1) / ITEM_BYTES);
     case CONVERT_TYPES:
+    case CONVERT_REALS:
         return (int64_t)((from->bytes / tn_type_bytes(from->type) + ITEM_ELEMENTS - 1) /
                          ITEM_ELEMENTS);
     case CONVERT_CHANNELS:
+    case CONVERT_REAL_CHANNELS:
         return tn_convert_channels_items(from, to);
     default:
         return tn_convert_rows_items(from);
@@ -102,14 +121,19 @@ static void copy_items(const tn_tensor *from, const tn_tensor *to, int64_t begin
     memcpy((char *)to->data + first, (const char *)from->data + first, (size_t)(last - first));
 }
 
-static void convert_type_items(const tn_tensor *from, const tn_tensor *to, int64_t begin,
-                               int64_t end) {
+/* `reals` is null for types alone. */
+static void convert_type_items(const tn_tensor *from, const tn_tensor *to, const tn_reals *reals,
+                               int64_t begin, int64_t end) {
     const size_t from_bytes = tn_type_bytes(from->type), to_bytes = tn_type_bytes(to->type);
     const size_t first = (size_t)begin * ITEM_ELEMENTS, all = (size_t)from->bytes / from_bytes;
     size_t last = (size_t)end * ITEM_ELEMENTS;
     if (last > all) last = all;
-    tn_convert_types((const char *)from->data + first * from_bytes, from->type,
-                     (char *)to->data + first * to_bytes, to->type, (int64_t)(last - first));
+    const char *source = (const char *)from->data + first * from_bytes;
+    char *target = (char *)to->data + first * to_bytes;
+    if (reals)
+        tn_reals_line(reals, source, target, (int64_t)(last - first));
+    else
+        tn_convert_types(source, from->type, target, to->type, (int64_t)(last - first));
 }
 
 /* One scale, or one for each index of an axis. */
@@ -155,13 +179,15 @@ static tn_status fail_convert(const tn_tensor *from, const tn_tensor *to) {
 
 int64_t tn_convert_items(const tn_tensor *from, const tn_tensor *to) {
     if (!is_convertible(from, to)) return 1; /* so that tn_convert is called and says why */
-    return is_empty(from) ? 0 : count_items(from, to, choose_way(from, to));
+    tn_reals reals;
+    return is_empty(from) ? 0 : count_items(from, to, choose_way(from, to, &reals));
 }
 
 tn_status tn_convert(const tn_tensor *from, const tn_tensor *to, int64_t begin, int64_t end) {
     if (!is_convertible(from, to)) return fail_convert(from, to);
     if (is_empty(from) || begin >= end) return TN_OK;
-    const convert_way way = choose_way(from, to);
+    tn_reals reals;
+    const convert_way way = choose_way(from, to, &reals);
     const int64_t items = count_items(from, to, way);
     if (begin < 0 || end > items)
         return tn_fail(TN_ERROR_ARGUMENT, "items %lld to %lld are not within 0 to %lld",
@@ -171,10 +197,16 @@ tn_status tn_convert(const tn_tensor *from, const tn_tensor *to, int64_t begin, 
         copy_items(from, to, begin, end);
         break;
     case CONVERT_TYPES:
-        convert_type_items(from, to, begin, end);
+        convert_type_items(from, to, NULL, begin, end);
+        break;
+    case CONVERT_REALS:
+        convert_type_items(from, to, &reals, begin, end);
         break;
     case CONVERT_CHANNELS:
-        tn_convert_channels(from, to, begin, end);
+        tn_convert_channels(from, to, NULL, begin, end);
+        break;
+    case CONVERT_REAL_CHANNELS:
+        tn_convert_channels(from, to, &reals, begin, end);
         break;
     default:
         tn_convert_rows(from, to, way == CONVERT_SCALED_ROWS, begin, end);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elements of one type between linear, channels last and blocked channels. The tensors are seen as
- * images x channels x positions; in each of these formats a tile of up to 16 channels, none of them
- * in another block, has one step between channels and one between positions. So a tile is either a
- * transposition (4x4 at a time when elements have 4 bytes) or rows of channels that are copied.
+ * Elements of one type, or reals of two, between linear, channels last and blocked channels. The
+ * tensors are seen as images x channels x positions; in each of these formats a tile of up to 16
+ * channels, none of them in another block, has one step between channels and one between positions.
+ * So a tile is either a transposition (4x4 at a time when elements have 4 bytes) or rows of
+ * channels that are copied.
  */
 #include "tensor/convert_private.h"
 
@@ -72,7 +73,7 @@ static int64_t channel_place(const channel_view *view, int64_t channel, int64_t 
  */
 static channel_tile tile_at(const channel_sizes *sizes, const tn_tensor *from, const tn_tensor *to,
                             int64_t item) {
-    const size_t bytes = tn_type_bytes(from->type);
+    const size_t from_bytes = tn_type_bytes(from->type), to_bytes = tn_type_bytes(to->type);
     const int64_t channel = item % sizes->tiles * sizes->width;
     const int64_t position = item / sizes->tiles % sizes->pieces * TILE_POSITIONS;
     const int64_t image = item / sizes->tiles / sizes->pieces;
@@ -88,12 +89,12 @@ static channel_tile tile_at(const channel_sizes *sizes, const tn_tensor *from, c
     if (tile.positions > TILE_POSITIONS) tile.positions = TILE_POSITIONS;
     const int64_t target = image * sizes->to.image_step + position * tile.to_step +
                            channel_place(&sizes->to, channel, sizes->positions);
-    tile.to = (char *)to->data + (size_t)target * bytes;
+    tile.to = (char *)to->data + (size_t)target * to_bytes;
     tile.from = from->data;
     if (tile.count > 0) {
         const int64_t source = image * sizes->from.image_step + position * tile.from_step +
                                channel_place(&sizes->from, channel, sizes->positions);
-        tile.from += (size_t)source * bytes;
+        tile.from += (size_t)source * from_bytes;
     }
     return tile;
 }
@@ -209,25 +210,101 @@ static void turn_32(const channel_tile *tile) {
     if (rest.positions > 0) move_32(&rest);
 }
 
+typedef uint8_t byte_lanes __attribute__((vector_size(16)));
+
+/* Sixteen rows of sixteen bytes, turned. Each of four steps interleaves rows that are eight apart,
+ * which moves one bit of the row's number behind those of the column's. */
+static void turn_16x16(const uint8_t *from, int64_t from_row, uint8_t *to, int64_t to_row) {
+    byte_lanes rows[16], turned[16];
+    for (int i = 0; i < 16; i++)
+        memcpy(&rows[i], from + i * from_row, sizeof(rows[i]));
+    for (int step = 0; step < 4; step++) {
+        for (int i = 0; i < 8; i++) {
+            turned[2 * i] = __builtin_shufflevector(rows[i], rows[i + 8], 0, 16, 1, 17, 2, 18, 3,
+                                                    19, 4, 20, 5, 21, 6, 22, 7, 23);
+            turned[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + 8], 8, 24, 9, 25, 10, 26,
+                                                        11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+        }
+        memcpy(rows, turned, sizeof(rows));
+    }
+    for (int i = 0; i < 16; i++)
+        memcpy(to + i * to_row, &rows[i], sizeof(rows[i]));
+}
+
+/* A transposition of bytes: sixteen channels at sixteen positions at a time where there are so
+ * many, then what is left. */
+static void turn_8(const channel_tile *tile) {
+    const uint8_t *from = (const void *)tile->from;
+    uint8_t *to = (void *)tile->to;
+    const bool is_gather = tile->from_step == 1;
+    const int64_t from_row = is_gather ? tile->from_channel : tile->from_step;
+    const int64_t to_row = is_gather ? tile->to_step : tile->to_channel;
+    const int64_t positions = tile->count == 16 ? tile->positions / 16 * 16 : 0;
+    for (int64_t p = 0; p < positions; p += 16)
+        turn_16x16(from + p * tile->from_step, from_row, to + p * tile->to_step, to_row);
+    channel_tile rest = *tile;
+    rest.from += positions * tile->from_step;
+    rest.to += positions * tile->to_step;
+    rest.positions -= positions;
+    if (rest.positions > 0) move_8(&rest);
+}
+
 static void move_tile(const channel_tile *tile, size_t bytes) {
     if (tile->from_channel == 1 && tile->to_channel == 1)
         copy_rows(tile, bytes);
     else if (bytes == 4)
         turn_32(tile);
     else if (bytes == 1)
-        move_8(tile);
+        turn_8(tile);
     else if (bytes == 2)
         move_16(tile);
     else
         move_64(tile);
 }
 
-void tn_convert_channels(const tn_tensor *from, const tn_tensor *to, int64_t begin, int64_t end) {
+/* Room for a tile, before and after its elements are converted. */
+typedef struct tile_room {
+    _Alignas(64) char taken[TILE_CHANNELS * TILE_POSITIONS * sizeof(float)];
+    _Alignas(64) char line[TILE_CHANNELS * TILE_POSITIONS * sizeof(float)];
+} tile_room;
+
+/* Converts a tile's elements, and makes them the tile's source. Short rows are brought together
+ * first, so that lines are long. */
+static void convert_tile(const tn_reals *reals, channel_tile *tile, size_t from_bytes,
+                         size_t to_bytes, tile_room *room) {
+    if (tile->from_channel != 1) {
+        for (int64_t c = 0; c < tile->count; c++)
+            tn_reals_line(reals, tile->from + (size_t)(c * tile->from_channel) * from_bytes,
+                          room->line + (size_t)(c * TILE_POSITIONS) * to_bytes, tile->positions);
+        tile->from_channel = TILE_POSITIONS;
+    } else {
+        if (tile->from_step != tile->count) {
+            channel_tile rows = *tile;
+            rows.to = room->taken;
+            rows.to_step = tile->count;
+            copy_rows(&rows, from_bytes);
+            tile->from = room->taken;
+        }
+        tn_reals_line(reals, tile->from, room->line, tile->positions * tile->count);
+        tile->from_step = tile->count;
+    }
+    tile->from = room->line;
+}
+
+void tn_convert_channels(const tn_tensor *from, const tn_tensor *to, const tn_reals *reals,
+                         int64_t begin, int64_t end) {
     const channel_sizes sizes = sizes_of(from, to);
-    const size_t bytes = tn_type_bytes(from->type);
+    const size_t from_bytes = tn_type_bytes(from->type), to_bytes = tn_type_bytes(to->type);
+    tile_room room;
     for (int64_t item = begin; item < end; item++) {
-        const channel_tile tile = tile_at(&sizes, from, to, item);
-        if (tile.zeros > 0) write_zeros(&tile, bytes);
-        if (tile.count > 0) move_tile(&tile, bytes);
+        channel_tile tile = tile_at(&sizes, from, to, item);
+        if (tile.zeros > 0) write_zeros(&tile, to_bytes);
+        if (tile.count == 0) continue;
+        if (reals && sizes.positions == 1) { /* one row, of any length */
+            tn_reals_line(reals, tile.from, tile.to, tile.count);
+            continue;
+        }
+        if (reals) convert_tile(reals, &tile, from_bytes, to_bytes, &room);
+        move_tile(&tile, to_bytes);
     }
 }

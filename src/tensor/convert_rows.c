@@ -126,7 +126,12 @@ static void convert_scaled(const tn_tensor *from, const tn_tensor *to, const int
     }
     if (b && b->scale) {
         const size_t i = scale_index(to, index, last);
-        value = nearbyint(value / (double)b->scale[i]) + (b->zero_point ? b->zero_point[i] : 0);
+        /* 32-bit floats are divided as such: the same bits as in convert_reals.c. */
+        const double quotient = from->type == TN_F32 && !(a && a->scale)
+                                    ? (double)((float)value / b->scale[i])
+                                    : value / (double)b->scale[i];
+        value =
+            (isnan(quotient) ? 0 : nearbyint(quotient)) + (b->zero_point ? b->zero_point[i] : 0);
     } else if (!tn_type_is_float(to->type) && to->type != TN_BOOL) {
         value = isnan(value) ? 0 : trunc(value);
     }

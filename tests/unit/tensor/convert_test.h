@@ -25,8 +25,8 @@ typedef struct guarded_tensor {
 } guarded_tensor;
 
 /* Memory of exactly the tensor's size, with a guard on both sides; all of it GUARD_VALUE. */
-static void guarded_create(guarded_tensor *self, tn_type type, tn_format format,
-                           const tn_shape *shape) {
+static inline void guarded_create(guarded_tensor *self, tn_type type, tn_format format,
+                                  const tn_shape *shape) {
     assert_int_equal(tn_tensor_init(&self->storage, type, format, shape), TN_OK);
     const size_t bytes = (size_t)self->storage.tensor.bytes + 2 * GUARD_BYTES;
     self->memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
@@ -35,7 +35,7 @@ static void guarded_create(guarded_tensor *self, tn_type type, tn_format format,
     self->storage.tensor.data = self->memory + GUARD_BYTES;
 }
 
-static void guarded_destroy(guarded_tensor *self) {
+static inline void guarded_destroy(guarded_tensor *self) {
     const size_t bytes = (size_t)self->storage.tensor.bytes;
     for (size_t i = 0; i < GUARD_BYTES; i++) {
         assert_int_equal(self->memory[i], GUARD_VALUE);
@@ -45,7 +45,7 @@ static void guarded_destroy(guarded_tensor *self) {
 }
 
 /* Where element `index` lies, as plugin.h says at tn_tensor. */
-static size_t naive_place(const tn_tensor *tensor, const int64_t *index) {
+static inline size_t naive_place(const tn_tensor *tensor, const int64_t *index) {
     int64_t at = 0;
     for (uint32_t i = 0; i < tensor->rank; i++) {
         const bool is_blocked =
@@ -56,7 +56,7 @@ static size_t naive_place(const tn_tensor *tensor, const int64_t *index) {
     return (size_t)at;
 }
 
-static bool naive_next(const tn_tensor *tensor, int64_t *index) {
+static inline bool naive_next(const tn_tensor *tensor, int64_t *index) {
     for (uint32_t i = tensor->rank; i-- > 0;) {
         if (++index[i] < tensor->shape[i]) return true;
         index[i] = 0;
@@ -64,13 +64,13 @@ static bool naive_next(const tn_tensor *tensor, int64_t *index) {
     return false;
 }
 
-static bool is_empty_tensor(const tn_tensor *tensor) {
+static inline bool is_empty_tensor(const tn_tensor *tensor) {
     for (uint32_t i = 0; i < tensor->rank; i++)
         if (tensor->shape[i] == 0) return true;
     return false;
 }
 
-static long double naive_load(const void *data, tn_type type, size_t at) {
+static inline long double naive_load(const void *data, tn_type type, size_t at) {
     switch (type) {
     case TN_F64:
         return (long double)((const double *)data)[at];
@@ -103,7 +103,7 @@ static long double naive_load(const void *data, tn_type type, size_t at) {
 
 /* To nearest even among floats with `digits` binary digits and exponents from `lowest` (of the
  * unit in the last place of the smallest) up to below 2^highest. */
-static long double naive_round(long double value, int digits, int lowest, int highest) {
+static inline long double naive_round(long double value, int digits, int lowest, int highest) {
     if (isnan(value) || isinf(value) || value == 0) return value;
     int unit = ilogbl(value) - (digits - 1);
     if (unit < lowest) unit = lowest;
@@ -111,7 +111,7 @@ static long double naive_round(long double value, int digits, int lowest, int hi
     return fabsl(rounded) < ldexpl(1, highest) ? rounded : copysignl(INFINITY, value);
 }
 
-static long double naive_to_float(long double value, tn_type type) {
+static inline long double naive_to_float(long double value, tn_type type) {
     switch (type) {
     case TN_F64:
         return naive_round(value, 53, -1074, 1024);
@@ -125,7 +125,7 @@ static long double naive_to_float(long double value, tn_type type) {
 }
 
 /* Within the type's range for floats; modulo its size for integers. */
-static long double naive_to_integer(long double value, tn_type type, bool is_wrapped) {
+static inline long double naive_to_integer(long double value, tn_type type, bool is_wrapped) {
     const int bits = (int)tn_type_bits(type);
     const bool is_signed = tn_type_is_signed(type);
     const long double size = ldexpl(1, bits), low = is_signed ? -size / 2 : 0;
@@ -140,18 +140,18 @@ static long double naive_to_integer(long double value, tn_type type, bool is_wra
     return value;
 }
 
-static long double naive_convert(long double value, tn_type from, tn_type to) {
+static inline long double naive_convert(long double value, tn_type from, tn_type to) {
     if (to == TN_BOOL) return value != 0;
     if (tn_type_is_float(to)) return naive_to_float(value, to);
     return naive_to_integer(value, to, !tn_type_is_float(from));
 }
 
-static bool is_same_value(long double a, long double b) {
+static inline bool is_same_value(long double a, long double b) {
     return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b));
 }
 
 /* Each element of `to` is that of `from` converted, and every other byte of `to` is zero. */
-static void assert_converted(const tn_tensor *from, const tn_tensor *to) {
+static inline void assert_converted(const tn_tensor *from, const tn_tensor *to) {
     int64_t index[TN_MAX_RANK] = {0};
     const size_t bytes = tn_type_bytes(to->type), stored = (size_t)to->bytes / bytes;
     bool *is_element = calloc(stored + 1, 1);
@@ -177,7 +177,7 @@ static void assert_converted(const tn_tensor *from, const tn_tensor *to) {
 }
 
 /* Any bits, but zero in the lanes past the end; bools are 0 and 1. */
-static void fill_bits(const tn_tensor *tensor, test_random *random) {
+static inline void fill_bits(const tn_tensor *tensor, test_random *random) {
     int64_t index[TN_MAX_RANK] = {0};
     const size_t bytes = tn_type_bytes(tensor->type);
     memset(tensor->data, 0, (size_t)tensor->bytes);
@@ -188,7 +188,7 @@ static void fill_bits(const tn_tensor *tensor, test_random *random) {
     }
 }
 
-static void convert_whole(const tn_tensor *from, const tn_tensor *to) {
+static inline void convert_whole(const tn_tensor *from, const tn_tensor *to) {
     const int64_t items = tn_convert_items(from, to);
     assert_int_equal(items == 0, is_empty_tensor(from));
     assert_int_equal(tn_convert(from, to, 0, items), TN_OK);
