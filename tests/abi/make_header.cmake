@@ -21,6 +21,8 @@ macro(append_to end)
 endmacro()
 
 if(MODE STREQUAL "older")
+    string(REGEX MATCH "    TN_OPERATOR_SELECTS =[^}]*" selects "${text}")
+    take_out("${selects}")
     take_out("    uint64_t case_count;\n    const char *const *cases;\n")
     take_out("TN_FROZEN(tn_operator, cases, 200);\n")
     take_out("    void *host_private;\n")

@@ -30,14 +30,29 @@ static const char *path_of(const char *name) {
     return path;
 }
 
-/* A network of the library's one node, built and run: y = 3 * x + 0.75. */
-static void run_layer(tn_runtime *runtime, const char *domain, uint32_t flags) {
+/* Scales for all that the network has. */
+static tn_calibration *make_table(tn_runtime *runtime) {
+    tn_calibration *table;
+    assert_int_equal(tn_calibration_create(runtime, &table), TN_OK);
+    assert_int_equal(tn_calibration_set(table, "x", 0.2f), TN_OK);
+    assert_int_equal(tn_calibration_set(table, "y", 0.6f), TN_OK);
+    return table;
+}
+
+/* A network of the library's one node, built and run: y = 3 * x + 0.75. Whatever the precision:
+ * its kernel names no lower type and is never given one. */
+static void run_layer(tn_runtime *runtime, const char *domain, uint32_t flags, uint32_t precision) {
     const int64_t shape[2] = {4, 50};
     float x[200], *y;
     const tn_attribute factor = {
         .size = sizeof(factor), .type = TN_FIELD_F32, .name = "factor", .f = 3};
     const tn_attribute *const attributes[] = {&factor};
-    const tn_builder_options options = {.size = sizeof(options), .threads = 2, .flags = flags};
+    tn_calibration *table = make_table(runtime);
+    const tn_builder_options options = {.size = sizeof(options),
+                                        .threads = 2,
+                                        .flags = flags,
+                                        .precision = precision,
+                                        .calibration = table};
     tn_tensor_id input, output;
     tn_graph *graph;
     tn_plan *plan;
@@ -60,6 +75,7 @@ static void run_layer(tn_runtime *runtime, const char *domain, uint32_t flags) {
     assert_int_equal(tn_graph_add_node(graph, &node, &output), TN_OK);
     assert_int_equal(tn_graph_add_output(graph, output, "y"), TN_OK);
     assert_int_equal(tn_build(graph, &options, &plan), TN_OK);
+    tn_calibration_destroy(table);
     const void *data = tn_plan_bytes(plan, &bytes);
     assert_int_equal(tn_engine_load_bytes(runtime, data, bytes, NULL, &engine), TN_OK);
     assert_int_equal(tn_context_create(engine, &context), TN_OK);
@@ -79,8 +95,10 @@ static void check_layer(const char *name) {
     tn_runtime *runtime = make_runtime();
     if (tn_runtime_load_library(runtime, path_of(name)) != TN_OK)
         fail_msg("%s: %s", name, tn_last_error()->message);
-    run_layer(runtime, name, 0);
-    run_layer(runtime, name, TN_BUILD_REFERENCE);
+    run_layer(runtime, name, 0, TN_PRECISION_F32);
+    run_layer(runtime, name, TN_BUILD_REFERENCE, TN_PRECISION_F32);
+    run_layer(runtime, name, 0, TN_PRECISION_F16);
+    run_layer(runtime, name, 0, TN_PRECISION_I8);
     tn_runtime_release(runtime);
 }
 
@@ -121,7 +139,7 @@ static void test_all_run_side_by_side(void **state) {
     for (int i = 0; i < 4; i++)
         assert_int_equal(tn_runtime_load_library(runtime, path_of(names[i])), TN_OK);
     for (int i = 0; i < 4; i++)
-        run_layer(runtime, names[i], 0);
+        run_layer(runtime, names[i], 0, TN_PRECISION_F32);
     tn_runtime_release(runtime);
 }
 
@@ -165,7 +183,7 @@ static void test_broken_libraries_are_refused_with_a_reason(void **state) {
     }
     /* Nothing of them stays, and the runtime goes on. */
     assert_int_equal(tn_runtime_load_library(runtime, path_of("abi_equal")), TN_OK);
-    run_layer(runtime, "abi_equal", 0);
+    run_layer(runtime, "abi_equal", 0, TN_PRECISION_F32);
     tn_runtime_release(runtime);
 }
 
@@ -183,11 +201,11 @@ static void test_the_same_content_is_one_library(void **state) {
     tn_runtime_visit_libraries(runtime, count_library, &count);
     assert_int_equal(count, 1);
     assert_int_equal(tn_runtime_unload_library(runtime, "abi_equal"), TN_OK);
-    run_layer(runtime, "abi_equal", 0); /* the second load still counts */
+    run_layer(runtime, "abi_equal", 0, TN_PRECISION_F32); /* the second load still counts */
     assert_int_equal(tn_runtime_unload_library(runtime, "abi_equal"), TN_OK);
     assert_int_equal(tn_runtime_unload_library(runtime, "abi_equal"), TN_ERROR_NOT_FOUND);
     assert_int_equal(tn_runtime_load_library(runtime, path_of("abi_equal")), TN_OK);
-    run_layer(runtime, "abi_equal", 0);
+    run_layer(runtime, "abi_equal", 0, TN_PRECISION_F32);
     tn_runtime_release(runtime);
 }
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { NODES = 8, CANDIDATES = 8, STORAGES = 3, USES = 3 };
+enum { NODES = 8, CANDIDATES = 8, FORMATS = 3, STORAGES = 6, USES = 3 };
 
 /* A random problem. Node n writes tensor n + 1; tensor 0 is the graph's input. */
 typedef struct random_problem {
@@ -25,6 +25,7 @@ typedef struct random_problem {
     tn_choose_use inputs[NODES][CANDIDATES][USES], outputs[NODES][CANDIDATES][1];
     tn_choose_tensor tensors[NODES + 1];
     double reformat[(NODES + 1) * STORAGES * STORAGES];
+    uint32_t storages; /* FORMATS: of one type; STORAGES: of two */
     uint32_t reads[NODES][2], read_counts[NODES], use_counts[NODES + 1];
 } random_problem;
 
@@ -62,7 +63,10 @@ static uint32_t find_chain(random_problem *random, uint32_t nodes, uint32_t n) {
 static void draw_candidate(random_problem *random, uint32_t n, uint32_t c, uint32_t length,
                            uint32_t *seed) {
     tn_choose_candidate *candidate = &random->candidates[n][c];
-    uint32_t in = draw(seed, STORAGES), out = draw(seed, 3) == 0 ? draw(seed, STORAGES) : in;
+    uint32_t storages = random->storages;
+    uint32_t in = draw(seed, storages), out = draw(seed, 3) == 0 ? draw(seed, storages) : in;
+    double cost = 5 + draw(seed, 100);
+    if (in >= FORMATS) cost /= 3; /* the lower type is fast */
     uint32_t count = 0, last = n + length;
     for (uint32_t i = 0; i < random->read_counts[n]; i++)
         random->inputs[n][c][count++] = (tn_choose_use){random->reads[n][i], in};
@@ -73,7 +77,7 @@ static void draw_candidate(random_problem *random, uint32_t n, uint32_t c, uint3
                 random->inputs[n][c][count++] = (tn_choose_use){random->reads[node][i], out};
     }
     random->outputs[n][c][0] = (tn_choose_use){last + 1, out};
-    *candidate = (tn_choose_candidate){.cost = 5 + draw(seed, 100) + 20.0 * length,
+    *candidate = (tn_choose_candidate){.cost = cost + 20.0 * length,
                                        .chain_count = length,
                                        .chain = random->chains[n],
                                        .input_count = count,
@@ -83,8 +87,9 @@ static void draw_candidate(random_problem *random, uint32_t n, uint32_t c, uint3
 }
 
 static void draw_problem(random_problem *random, uint32_t nodes, uint32_t candidates,
-                         uint32_t *seed) {
+                         uint32_t storages, uint32_t *seed) {
     memset(random, 0, sizeof *random);
+    random->storages = storages;
     draw_graph(random, nodes, seed);
     for (uint32_t n = 0; n < nodes; n++) {
         uint32_t longest = find_chain(random, nodes, n);
@@ -96,15 +101,15 @@ static void draw_problem(random_problem *random, uint32_t nodes, uint32_t candid
     for (uint32_t t = 0; t <= nodes; t++) {
         random->tensors[t] = (tn_choose_tensor){TN_CHOOSE_NONE, TN_CHOOSE_NONE};
         uint32_t base = 1 + draw(seed, 60);
-        for (uint32_t f = 0; f < STORAGES * STORAGES; f++)
-            random->reformat[t * STORAGES * STORAGES + f] = base + draw(seed, 10);
+        for (uint32_t f = 0; f < storages * storages; f++)
+            random->reformat[t * storages * storages + f] = base + draw(seed, 10);
     }
     random->tensors[0].given = 0;
     for (uint32_t t = 1; t <= nodes; t++)
         if (random->use_counts[t] == 0) random->tensors[t].wanted = 0;
     random->problem = (tn_choose_problem){.node_count = nodes,
                                           .tensor_count = nodes + 1,
-                                          .storage_count = STORAGES,
+                                          .storage_count = storages,
                                           .nodes = random->nodes,
                                           .tensors = random->tensors,
                                           .reformat = random->reformat};
@@ -164,7 +169,7 @@ static void test_small_graphs_are_chosen_as_brute_force_would(void **state) {
     for (int round = 0; round < 300; round++) {
         uint32_t choice[NODES];
         double cost = 0;
-        draw_problem(&random, 1 + draw(&seed, NODES), 5, &seed);
+        draw_problem(&random, 1 + draw(&seed, NODES), 5, round % 2 ? FORMATS : STORAGES, &seed);
         assert_int_equal(tn_choose(tn_allocator_default(), &random.problem, false, choice, &cost),
                          TN_OK);
         assert_sound(&random.problem, choice);
@@ -181,7 +186,7 @@ static void test_local_search_alone_is_within_5_percent(void **state) {
     for (int round = 0; round < 300; round++) {
         uint32_t choice[NODES];
         double cost = 0;
-        draw_problem(&random, NODES, 5, &seed);
+        draw_problem(&random, NODES, 5, round % 2 ? FORMATS : STORAGES, &seed);
         assert_int_equal(tn_choose(tn_allocator_default(), &random.problem, true, choice, &cost),
                          TN_OK);
         assert_sound(&random.problem, choice);
@@ -202,7 +207,7 @@ static void test_same_problem_gives_same_choice(void **state) {
     uint32_t seed = 5, first[NODES], second[NODES];
     double cost = 0;
     for (int round = 0; round < 20; round++) {
-        draw_problem(&random, NODES, 5, &seed);
+        draw_problem(&random, NODES, 5, round % 2 ? FORMATS : STORAGES, &seed);
         assert_int_equal(tn_choose(tn_allocator_default(), &random.problem, false, first, &cost),
                          TN_OK);
         assert_int_equal(tn_choose(tn_allocator_default(), &random.problem, false, second, &cost),
