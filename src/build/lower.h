@@ -27,6 +27,8 @@ typedef struct tn_lower_note_item {
     tn_tensor_id tensor;        /* NO_SCALE */
     double lower_ns, chosen_ns; /* SLOWER: both with their conversions */
     bool is_measured;           /* both were; else they are estimates */
+    const char *why;            /* in a few words; null when DONE */
+    const char *text;           /* a sentence with all that is known */
 } tn_lower_note_item;
 typedef struct tn_lower_notes {
     tn_type type;              /* TN_NONE: the build was in the tensors' own types */

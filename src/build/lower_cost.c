@@ -13,7 +13,7 @@
 /* Of a common core of today. */
 #define BYTES_A_NS      10.0
 #define WORK_A_NS       10.0 /* multiplications and additions, a kernel in 32-bit floats */
-#define CONVERT_A_NS    4.0  /* bytes, read and written */
+#define CONVERT_A_NS    10.0 /* bytes, read and written */
 #define STEP_NS         500.0
 #define RANK_FACTOR     0.05 /* each place down the order of preference */
 #define BLOCKED_FACTOR  0.8  /* of work, in a format that kernels with weights like */

@@ -142,6 +142,7 @@ static tn_status emit_node(program_emitter *emitter, uint32_t index) {
                             .outputs = values + node->input_count,
                             .operands = values + node->input_count + node->output_count,
                             .nanoseconds = candidate->is_measured ? candidate->cost : 0};
+    if (lowering->options->notes) step.note = lowering->options->notes->nodes[index].text;
     TN_TRY(name_kernel(emitter, candidate, &step));
     TN_TRY(read_inputs(emitter, index, candidate, step.inputs));
     for (uint32_t i = 0; i < operand_count; i++)

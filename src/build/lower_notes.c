@@ -257,6 +257,44 @@ static tn_status note_node(const note_taker *taker, uint32_t index) {
     return has_way ? TN_OK : note_kernels(taker, index);
 }
 
+static const char *why_of(const tn_lower_note_item *note, tn_arena *arena, const char *type) {
+    switch (note->reason) {
+    case TN_LOWER_KEPT:
+        return tn_arena_text(arena, "kept by the caller");
+    case TN_LOWER_NO_KERNEL:
+        return tn_arena_format(arena, "no kernel with %s", type);
+    case TN_LOWER_NO_FIT:
+        return tn_arena_format(arena, "no kernel with %s takes this node", type);
+    case TN_LOWER_NO_SCALE:
+        return tn_arena_text(arena, "no scale");
+    default:
+        return tn_arena_format(arena, "slower in %s", type);
+    }
+}
+
+static const char *text_of(const note_taker *taker, const tn_lower_note_item *note,
+                           tn_arena *arena) {
+    if (note->reason == TN_LOWER_NO_SCALE)
+        return tn_arena_format(arena,
+                               "no scale for tensor '%s': calibrate with inputs, or give a table "
+                               "that names it",
+                               taker->lowering->graph->tensors[note->tensor].name);
+    if (note->reason == TN_LOWER_SLOWER)
+        return tn_arena_format(arena, "%s: %.0f ns with its conversions, %.0f ns as it is%s",
+                               note->why, note->lower_ns, note->chosen_ns,
+                               note->is_measured ? "" : ", by estimate");
+    return note->why;
+}
+
+static tn_status put_in_words(const note_taker *taker, uint32_t index, tn_arena *arena) {
+    const tn_type type = taker->lowering->lower_type;
+    tn_lower_note_item *note = &taker->notes[index];
+    if (note->reason == TN_LOWER_DONE) return TN_OK;
+    note->why = why_of(note, arena, type == TN_I8 ? "int8" : tn_type_name(type));
+    note->text = note->why ? text_of(taker, note, arena) : NULL;
+    return note->text ? TN_OK : tn_fail_memory("the notes of a build");
+}
+
 /* The list of tensors that lack a scale. */
 static tn_status list_wanted(const note_taker *taker, tn_arena *arena, tn_lower_notes *notes) {
     size_t count = 0;
@@ -287,6 +325,9 @@ tn_status tn_lower_note(tn_lowering *lowering, const uint32_t *choice, tn_arena 
         taker.would_lower[t] = lowering->may_lower[t] || lowering->lacks_scale[t];
     note_uses(&taker);
     for (uint32_t n = 0; n < lowering->graph->node_count; n++)
-        if (is_head(&taker, n)) TN_TRY(note_node(&taker, n));
+        if (is_head(&taker, n)) {
+            TN_TRY(note_node(&taker, n));
+            TN_TRY(put_in_words(&taker, n, arena));
+        }
     return list_wanted(&taker, arena, out_notes);
 }

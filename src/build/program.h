@@ -49,6 +49,8 @@ typedef struct tn_program_step {
         *operands; /* values; TN_NO_VALUE for absent ones. Operands are those of the epilogues, in
                       the order in which tn_epilogue.operand counts them */
     double nanoseconds; /* measured at build; 0: not */
+    const char *note;   /* null, or why it reads and writes nothing in the lower type that the
+                           build's precision allows; for people */
 } tn_program_step;
 
 typedef struct tn_program {

@@ -81,33 +81,18 @@ static void add_kernel(tn_text *text, const tn_program_step *step) {
     }
 }
 
-static const char *reason_of(uint32_t reason) {
-    switch (reason) {
-    case TN_LOWER_KEPT:
-        return "kept by the caller";
-    case TN_LOWER_NO_KERNEL:
-        return "no kernel with it";
-    case TN_LOWER_NO_FIT:
-        return "no kernel with it takes this node";
-    case TN_LOWER_NO_SCALE:
-        return "no scale";
-    default:
-        return "slower with it";
-    }
-}
-
 /* Why a node reads and writes nothing in the type that the precision allows. */
 static void add_note(tn_text *text, const tn_report_source *source, uint32_t node) {
     const tn_lower_note_item *note = &source->notes->nodes[node];
     const char *type = source->notes->type == TN_I8 ? "int8" : tn_type_name(source->notes->type);
     tn_text_add_format(text,
                        ", \"stays\": {\"in\": \"f32\", \"instead_of\": \"%s\", \"why\": ", type);
-    tn_text_add_json(text, reason_of(note->reason));
+    tn_text_add_json(text, note->why);
+    tn_text_add(text, ", \"text\": ");
+    tn_text_add_json(text, note->text);
     if (note->reason == TN_LOWER_NO_SCALE) {
         tn_text_add(text, ", \"tensor\": ");
         tn_text_add_json(text, source->graph->tensors[note->tensor].name);
-        tn_text_add(text, ", \"to_do\": \"calibrate with inputs, or give a table that names the "
-                          "tensor\"");
     }
     if (note->reason == TN_LOWER_SLOWER)
         tn_text_add_format(text, ", \"best_ns\": %.0f, \"chosen_ns\": %.0f, \"measured\": %s",

@@ -68,7 +68,43 @@ static void add_step(tn_text *text, const Tenon__Plan__Plan *plan,
     add_values(text, plan, program, "inputs", step->n_inputs, step->inputs);
     add_values(text, plan, program, "operands", step->n_operands, step->operands);
     add_values(text, plan, program, "outputs", step->n_outputs, step->outputs);
+    if (*step->note) {
+        tn_text_add(text, ", \"note\": ");
+        tn_text_add_json(text, step->note);
+    }
     tn_text_add(text, "}");
+}
+
+static uint32_t type_of(const Tenon__Plan__Program *program, size_t count,
+                        const uint32_t *numbers) {
+    const bool is_there = count > 0 && numbers[0] > 0 && numbers[0] <= program->n_values;
+    return is_there ? program->values[numbers[0] - 1]->type : TN_NONE;
+}
+
+/* How many conversions there are, those between types apart, and what share of the time that was
+ * measured they take. */
+static void add_conversions(tn_text *text, const Tenon__Plan__Program *program) {
+    uint32_t count = 0, type_count = 0;
+    double all_ns = 0, ns = 0, type_ns = 0;
+    for (size_t s = 0; s < program->n_steps; s++) {
+        const Tenon__Plan__Step *step = program->steps[s];
+        all_ns += step->nanoseconds;
+        if (step->kind != TN_STEP_REFORMAT) continue;
+        count++;
+        ns += step->nanoseconds;
+        if (type_of(program, step->n_inputs, step->inputs) ==
+            type_of(program, step->n_outputs, step->outputs))
+            continue;
+        type_count++;
+        type_ns += step->nanoseconds;
+    }
+    tn_text_add_format(text, ", \"reformats\": %" PRIu32 ", \"reformat_ns\": ", count);
+    tn_text_add_number(text, ns);
+    tn_text_add_format(text,
+                       ", \"type_conversions\": %" PRIu32 ", \"type_conversion_ns\": ", type_count);
+    tn_text_add_number(text, type_ns);
+    tn_text_add(text, ", \"type_conversion_share\": ");
+    tn_text_add_number(text, all_ns > 0 ? type_ns / all_ns : 0);
 }
 
 void tn_inspect_programs(tn_text *text, const Tenon__Plan__Plan *plan) {
@@ -82,7 +118,9 @@ void tn_inspect_programs(tn_text *text, const Tenon__Plan__Plan *plan) {
             tn_text_add(text, s > 0 ? ",\n      " : "\n      ");
             add_step(text, plan, program, program->steps[s]);
         }
-        tn_text_add(text, "]}");
+        tn_text_add(text, "]");
+        add_conversions(text, program);
+        tn_text_add(text, "}");
     }
     tn_text_add(text, "]\n");
 }

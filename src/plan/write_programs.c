@@ -25,6 +25,7 @@ static tn_status write_step(tn_plan_writer *writer, const tn_program_step *step,
     message->is_in_place = step->is_in_place;
     message->is_host = step->is_host;
     message->nanoseconds = step->nanoseconds;
+    message->note = tn_plan_writer_text(step->note);
     message->n_inputs = step->input_count;
     message->n_outputs = step->output_count;
     message->n_operands = step->operand_count;
