@@ -15,7 +15,10 @@ tn_status tn_context_describe(const tn_context *context, uint32_t value,
     const tn_type type = inferred->storage.tensor.type;
     if (!inferred->is_known)
         return tn_fail(TN_ERROR_INTERNAL, "tensor '%s' has no shape", tensor->name);
-    if (!tn_program_value_fits(item, type))
+    const bool is_sound = context->engine->is_lower[value]
+                              ? type == TN_F32
+                              : item->type == TN_NONE || item->type == type;
+    if (!is_sound)
         return tn_fail(TN_ERROR_TYPE,
                        "tensor '%s' has elements of type %s; the plan was built for %s",
                        tensor->name, tn_type_name(type), tn_type_name(item->type));

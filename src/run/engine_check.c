@@ -229,13 +229,19 @@ static bool has_types(const tn_engine_loading *loading, const uint32_t *values, 
         if (values[i] == TN_NO_VALUE) continue;
         const tn_program_value *value = value_of(loading, values[i]);
         const tn_tensor *known = loading->linear[value->tensor];
-        if (known && !tn_program_value_fits(value, known->type)) return false;
+        if (known ? !tn_program_value_fits(value, known->type) : value->quantization != NULL)
+            return false;
     }
     return true;
 }
 
-tn_status tn_engine_check_ports(const tn_engine_loading *loading) {
-    const tn_engine *engine = loading->engine;
+tn_status tn_engine_check_values(const tn_engine_loading *loading) {
+    tn_engine *engine = loading->engine;
+    const uint32_t count = engine->program->value_count;
+    engine->is_lower = tn_arena_allocate(engine->arena, count + 1u, sizeof(*engine->is_lower));
+    if (!engine->is_lower) return tn_fail_memory("an engine");
+    for (uint32_t v = 0; v < count; v++)
+        engine->is_lower[v] = !is_own(loading, v);
     for (size_t i = 0; i < engine->graph->input_count; i++)
         if (!is_own(loading, engine->program->input_values[i]))
             return tn_fail(TN_ERROR_FORMAT, "the stored program has a wrong type at input %zu", i);

@@ -37,6 +37,7 @@ struct tn_engine {
     const tn_graph *graph; /* contents' */
     tn_inference_plan plan;
     const tn_program *program; /* a stored one, or one lowered here */
+    bool *is_lower;            /* by value of it: stored in less than the network's own type */
     tn_engine_step *steps;     /* program->step_count */
     tn_thread_pool pool;
     tn_packed_store *packed;
@@ -68,8 +69,9 @@ bool tn_engine_step_is_shaped(const tn_engine_loading *loading, const tn_program
 tn_status tn_engine_check_step(tn_engine_loading *loading, const tn_program_step *step,
                                const tn_kernel_entry *entry);
 
-/* Checks that the network's inputs and outputs are in its own types. TN_ERROR_FORMAT. */
-tn_status tn_engine_check_ports(const tn_engine_loading *loading);
+/* Notes which values are stored in a lower type, and checks that the network's inputs and outputs
+ * are not. TN_ERROR_FORMAT. */
+tn_status tn_engine_check_values(const tn_engine_loading *loading);
 
 /* Finds the program and the kernels of its steps. */
 tn_status tn_engine_choose_program(tn_engine_loading *loading, uint32_t threads);

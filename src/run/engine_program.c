@@ -40,7 +40,7 @@ static tn_status take_kernels(tn_engine_loading *loading) {
     engine->steps =
         tn_arena_allocate(engine->arena, engine->program->step_count + 1u, sizeof(*engine->steps));
     if (!engine->steps) return tn_fail_memory("an engine");
-    TN_TRY(tn_engine_check_ports(loading));
+    TN_TRY(tn_engine_check_values(loading));
     for (uint32_t i = 0; i < engine->program->step_count; i++) {
         tn_engine_step *step = &engine->steps[i];
         step->step = &engine->program->steps[i];

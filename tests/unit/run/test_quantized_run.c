@@ -248,6 +248,33 @@ static void test_a_scale_that_is_none_is_refused(void **state) {
         damage_scale(test, scales[i]);
 }
 
+/* Whatever a flipped bit says, the plan is refused, or its kernels chosen again, or it runs. */
+static void test_a_flip_of_a_bit_in_any_byte_does_no_harm(void **state) {
+    static unsigned char changed[65536];
+    run_test *test = *state;
+    uint64_t bytes = 0, loaded = 0;
+    _Alignas(64) float x[16];
+    build_bytes(test);
+    fill(x, 0);
+    const unsigned char *data = tn_plan_bytes(test->plan, &bytes);
+    assert_true(bytes <= sizeof changed);
+    for (uint64_t at = 0; at < bytes; at++) {
+        tn_engine *engine = NULL;
+        tn_context *context = NULL;
+        memcpy(changed, data, bytes);
+        changed[at] = (unsigned char)(changed[at] ^ 1u << (at * 5 % 8));
+        plan_repair(changed, bytes);
+        if (tn_engine_load_bytes(test->runtime, changed, bytes, NULL, &engine) != TN_OK) continue;
+        loaded++;
+        if (tn_engine_input_count(engine) == 1 && tn_context_create(engine, &context) == TN_OK &&
+            tn_context_bind_input(context, 0, x, sizeof x) == TN_OK)
+            (void)tn_context_run(context);
+        tn_context_destroy(context);
+        tn_engine_release(engine);
+    }
+    assert_true(loaded > 0 && loaded < bytes);
+}
+
 typedef void change_function(tn_program *program);
 
 static void change_and_check(void **state, change_function *change, const char *reason) {
@@ -479,6 +506,7 @@ int main(void) {
         QUANTIZED_TEST(test_halves_run),
         QUANTIZED_TEST(test_the_same_build_gives_the_same_plan_and_inspect_shows_it),
         QUANTIZED_TEST(test_a_scale_that_is_none_is_refused),
+        QUANTIZED_TEST(test_a_flip_of_a_bit_in_any_byte_does_no_harm),
         QUANTIZED_TEST(test_8_bits_without_a_scale_are_refused),
         QUANTIZED_TEST(test_a_scale_on_another_type_is_refused),
         QUANTIZED_TEST(test_a_zero_point_out_of_range_is_refused),
