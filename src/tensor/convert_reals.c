@@ -7,7 +7,6 @@
  */
 #include "tensor/convert_private.h"
 
-#include <immintrin.h>
 #include <string.h>
 
 /* Added to and taken from a float of less than 2^22, it leaves the nearest integer, halves to even.
@@ -37,6 +36,38 @@ static bool is_float(const tn_tensor *tensor) {
 static inline uint16_t bf16_of(uint32_t bits) {
     const uint32_t rounded = bits + 0x7fffu + (bits >> 16 & 1);
     return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? bits >> 16 | 0x40 : rounded >> 16);
+}
+
+static inline uint32_t bits_of(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+static inline float float_of(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+/* Without branches, so that a loop becomes one of vectors. The small halves are rounded by the sum
+ * with a float whose last place is theirs, 2^-24. */
+static inline uint16_t f16_of(uint32_t bits) {
+    const uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffffu;
+    const uint32_t normal = (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
+    const uint32_t small = bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f);
+    const uint32_t nan = 0x7e00 | (magnitude >> 13 & 0x3ff);
+    const uint32_t finite = magnitude < 0x38800000u ? small : normal;
+    const uint32_t large = magnitude > 0x7f800000u ? nan : 0x7c00;
+    return (uint16_t)(sign | (magnitude >= 0x47800000u ? large : finite));
+}
+
+/* Halves with another exponent's offset are floats 2^112 times too small, small ones too. */
+static inline uint32_t of_f16(uint32_t half) {
+    const uint32_t shifted = (half & 0x7fff) << 13;
+    const uint32_t finite = bits_of(float_of(shifted) * 0x1p112f);
+    const uint32_t infinite = shifted | 0x7f800000u;
+    return (half & 0x8000) << 16 | (shifted >= 0x1fu << 23 ? infinite : finite);
 }
 
 #define LOOPS(level, target_level)                                                                 \
@@ -71,38 +102,21 @@ static inline uint16_t bf16_of(uint32_t bits) {
                                                int64_t count) {                                    \
         for (int64_t i = 0; i < count; i++)                                                        \
             to[i] = (uint32_t)from[i] << 16;                                                       \
+    }                                                                                              \
+    target_level static void to_f16_##level(const uint32_t *from, uint16_t *to, int64_t count) {   \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            to[i] = f16_of(from[i]);                                                               \
+    }                                                                                              \
+    target_level static void from_f16_##level(const uint16_t *from, uint32_t *to, int64_t count) { \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            to[i] = of_f16(from[i]);                                                               \
     }
 
-#define AVX2   __attribute__((target("avx2,f16c")))
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,f16c")))
+#define AVX2   __attribute__((target("avx2")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2")))
 LOOPS(baseline, )
 LOOPS(avx2, AVX2)
 LOOPS(avx512, AVX512)
-
-static void to_f16_baseline(const float *from, uint16_t *to, int64_t count) {
-    for (int64_t i = 0; i < count; i++)
-        to[i] = tn_f32_to_f16(from[i]);
-}
-static void from_f16_baseline(const uint16_t *from, float *to, int64_t count) {
-    for (int64_t i = 0; i < count; i++)
-        to[i] = tn_f16_to_f32(from[i]);
-}
-
-AVX2 static void to_f16_avx2(const float *from, uint16_t *to, int64_t count) {
-    int64_t i = 0;
-    for (; i + 8 <= count; i += 8)
-        _mm_storeu_si128((__m128i_u *)(void *)(to + i),
-                         _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
-    to_f16_baseline(from + i, to + i, count - i);
-}
-/* The processor makes signalling NaNs quiet, which are not told apart elsewhere either. */
-AVX2 static void from_f16_avx2(const uint16_t *from, float *to, int64_t count) {
-    int64_t i = 0;
-    for (; i + 8 <= count; i += 8)
-        _mm256_storeu_ps(
-            to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i_u *)(const void *)(from + i))));
-    from_f16_baseline(from + i, to + i, count - i);
-}
 
 /* ----------------------------------------------------------------------------------------------
  * lines */
@@ -110,7 +124,7 @@ AVX2 static void from_f16_avx2(const uint16_t *from, float *to, int64_t count) {
 enum { LEVEL_BASELINE, LEVEL_AVX2, LEVEL_AVX512 };
 
 static int highest_level(void) {
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c")) return LEVEL_BASELINE;
+    if (!__builtin_cpu_supports("avx2")) return LEVEL_BASELINE;
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")
                ? LEVEL_AVX512
@@ -148,14 +162,10 @@ static void convert_halves(const tn_reals *reals, const void *from, void *to, in
         AT_LEVEL(from_bf16, from, to, count);
     else if (reals->type == TN_BF16)
         AT_LEVEL(to_bf16, from, to, count);
-    else if (reals->level == LEVEL_BASELINE && reals->is_up)
-        from_f16_baseline(from, to, count);
-    else if (reals->level == LEVEL_BASELINE)
-        to_f16_baseline(from, to, count);
     else if (reals->is_up)
-        from_f16_avx2(from, to, count);
+        AT_LEVEL(from_f16, from, to, count);
     else
-        to_f16_avx2(from, to, count);
+        AT_LEVEL(to_f16, from, to, count);
 }
 
 void tn_reals_line(const tn_reals *reals, const void *from, void *to, int64_t count) {
