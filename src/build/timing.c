@@ -17,6 +17,7 @@
 #define RUNS_AT_LEAST 3
 #define RUNS_AT_MOST  50
 #define RUN_NS        10e6  /* enough for one candidate, once it ran as often as it must */
+#define CONVERSION_NS 2e6   /* enough for one conversion: there are many, and they vary little */
 #define LONG_RUN_NS   200e6 /* longer ones are run once more after the first, not thrice */
 
 struct tn_timing_scratch {
@@ -301,7 +302,7 @@ static tn_status measure_reformat(tn_lowering *lowering, tn_tensor_storage *from
     TN_TRY(give_data(lowering, &from->tensor));
     TN_TRY(give_data(lowering, &to->tensor));
     for (int runs = 0; runs <= RUNS_AT_MOST; runs++) {
-        if (runs > RUNS_AT_LEAST && (total >= RUN_NS || is_over(lowering))) break;
+        if (runs > RUNS_AT_LEAST && (total >= CONVERSION_NS || is_over(lowering))) break;
         double begin = now_ns();
         TN_TRY(convert_once(lowering, &work));
         double ns = now_ns() - begin;

@@ -218,6 +218,39 @@ static void test_the_same_build_gives_the_same_plan_and_inspect_shows_it(void **
     unlink(path);
 }
 
+static void test_a_timing_cache_makes_timed_builds_the_same(void **state) {
+    run_test *test = *state;
+    tn_plan *plans[2] = {NULL, NULL};
+    tn_calibration *table = NULL;
+    const void *data[2];
+    uint64_t bytes[2];
+    char path[] = "/tmp/tenon_quantized_XXXXXX", lock[64];
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    snprintf(lock, sizeof lock, "%s.lock", path);
+    unlink(path);
+    make_network(test->graph);
+    run_must(calibrate(test->runtime, test->graph, &table));
+    const tn_builder_options options = {.size = sizeof(options),
+                                        .threads = 1,
+                                        .precision = TN_PRECISION_I8,
+                                        .calibration = table,
+                                        .timing_cache = path};
+    for (int i = 0; i < 2; i++) {
+        run_must(tn_build(test->graph, &options, &plans[i]));
+        data[i] = tn_plan_bytes(plans[i], &bytes[i]);
+    }
+    unlink(path);
+    unlink(lock);
+    assert_int_equal(bytes[0], bytes[1]);
+    assert_memory_equal(data[0], data[1], bytes[0]);
+    assert_string_equal(tn_plan_report(plans[0]), tn_plan_report(plans[1]));
+    tn_calibration_destroy(table);
+    tn_plan_destroy(plans[0]);
+    tn_plan_destroy(plans[1]);
+}
+
 /* Puts other bytes where the plan has a scale. */
 static void damage_scale(run_test *test, float scale) {
     static unsigned char changed[65536];
@@ -505,6 +538,7 @@ int main(void) {
         QUANTIZED_TEST(test_a_kernel_sees_the_scales_of_its_operands),
         QUANTIZED_TEST(test_halves_run),
         QUANTIZED_TEST(test_the_same_build_gives_the_same_plan_and_inspect_shows_it),
+        QUANTIZED_TEST(test_a_timing_cache_makes_timed_builds_the_same),
         QUANTIZED_TEST(test_a_scale_that_is_none_is_refused),
         QUANTIZED_TEST(test_a_flip_of_a_bit_in_any_byte_does_no_harm),
         QUANTIZED_TEST(test_8_bits_without_a_scale_are_refused),
