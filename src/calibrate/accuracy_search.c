@@ -16,20 +16,41 @@
 /* ----------------------------------------------------------------------------------------------
  * what has a lower precision */
 
-static bool is_lowered(const tn_engine *engine, uint32_t count, const uint32_t *values) {
-    for (uint32_t i = 0; i < count; i++) {
-        if (values[i] == TN_NO_VALUE) continue;
-        const tn_program_value *value = &engine->program->values[values[i]];
-        if (value->type != engine->graph->tensors[value->tensor].type) return true;
+static bool is_lowered_value(const tn_accuracy_state *state, const tn_program_value *value) {
+    switch (state->build.precision) {
+    case TN_PRECISION_I8:
+        return value->quantization != NULL;
+    case TN_PRECISION_F16:
+        return value->type == TN_F16;
+    case TN_PRECISION_BF16:
+        return value->type == TN_BF16;
+    default:
+        return false;
     }
+}
+
+static bool is_lowered(const tn_accuracy_state *state, const tn_program *program, uint32_t count,
+                       const uint32_t *values) {
+    for (uint32_t i = 0; i < count; i++)
+        if (values[i] != TN_NO_VALUE && is_lowered_value(state, &program->values[values[i]]))
+            return true;
     return false;
 }
 
-static bool is_lowered_step(const tn_engine *engine, const tn_program_step *step) {
-    return step->kind != TN_STEP_REFORMAT && !step->is_host &&
-           (is_lowered(engine, step->input_count, step->inputs) ||
-            is_lowered(engine, step->operand_count, step->operands) ||
-            is_lowered(engine, step->output_count, step->outputs));
+/* Views go with their neighbours: nothing is computed in them. */
+static bool is_lowered_step(const tn_accuracy_state *state, const tn_program *program,
+                            const tn_program_step *step) {
+    return step->kind == TN_STEP_KERNEL && !step->is_host &&
+           (is_lowered(state, program, step->input_count, step->inputs) ||
+            is_lowered(state, program, step->operand_count, step->operands) ||
+            is_lowered(state, program, step->output_count, step->outputs));
+}
+
+static bool has_lowered_step(const tn_accuracy_state *state, const tn_batch_run *run) {
+    const tn_program *program = run->engine->program;
+    for (uint32_t s = 0; s < program->step_count; s++)
+        if (is_lowered_step(state, program, &program->steps[s])) return true;
+    return false;
 }
 
 static tn_status fill_unit(const tn_accuracy_state *state, const tn_engine *engine,
@@ -53,7 +74,7 @@ static tn_status find_units(tn_accuracy_state *state) {
         tn_arena_allocate(state->arena, program->step_count + (size_t)1, sizeof(*state->units));
     if (!state->units) return tn_fail_memory("a search");
     for (uint32_t s = 0; s < program->step_count; s++) {
-        if (!is_lowered_step(engine, &program->steps[s])) continue;
+        if (!is_lowered_step(state, program, &program->steps[s])) continue;
         TN_TRY(fill_unit(state, engine, &program->steps[s], &state->units[state->unit_count]));
         state->unit_count++;
     }
@@ -117,17 +138,48 @@ static tn_status build_keeping(tn_accuracy_state *state, const kept_names *names
 /* ----------------------------------------------------------------------------------------------
  * the search */
 
-static tn_status probe(tn_accuracy_state *state, tn_lowered_unit *unit, kept_names *names,
-                       tn_output_loss *losses) {
-    const uint32_t probes =
-        state->options->probe_count ? state->options->probe_count : DEFAULT_PROBES;
+static uint32_t probe_count(const tn_accuracy_state *state) {
+    return state->options->probe_count ? state->options->probe_count : DEFAULT_PROBES;
+}
+
+/* The loss of a build that keeps these names, on some of the batches. `*out_is_lower`: it has
+ * something in the lower precision. */
+static tn_status probe(tn_accuracy_state *state, const kept_names *names, tn_output_loss *losses,
+                       double *out_loss, bool *out_is_lower) {
     tn_batch_run run = {0};
-    keep_others(state, unit, names);
     tn_status status = build_keeping(state, names, TN_BUILD_NO_TIMING, &run);
+    *out_is_lower = status == TN_OK && has_lowered_step(state, &run);
     if (status == TN_OK)
-        status = tn_accuracy_measure(state, &run, "probe", probes, losses, &unit->loss);
+        status = tn_accuracy_measure(state, &run, "probe", probe_count(state), losses, out_loss);
     tn_batch_run_deinit(&run);
-    return tn_error_at(status, "measuring node '%s' alone", unit->nodes[0]);
+    return status;
+}
+
+/* A unit that alone is not worth its conversions, so that a build leaves it in floats, counts by
+ * what the whole gains without it. */
+static tn_status probe_unit(tn_accuracy_state *state, double whole, tn_lowered_unit *unit,
+                            kept_names *names, tn_output_loss *losses) {
+    bool is_lower = false;
+    double without = 0;
+    keep_others(state, unit, names);
+    TN_TRY(probe(state, names, losses, &unit->loss, &is_lower));
+    if (is_lower) return TN_OK;
+    keep_given(state, names);
+    keep_unit(unit, names);
+    TN_TRY(probe(state, names, losses, &without, &is_lower));
+    unit->loss = whole > without ? whole - without : 0;
+    return TN_OK;
+}
+
+static tn_status probe_all(tn_accuracy_state *state, kept_names *names, tn_output_loss *losses) {
+    double whole = 0;
+    bool is_lower = false;
+    keep_given(state, names);
+    TN_TRY(probe(state, names, losses, &whole, &is_lower));
+    for (uint32_t i = 0; i < state->unit_count; i++)
+        TN_TRY(tn_error_at(probe_unit(state, whole, &state->units[i], names, losses),
+                           "measuring node '%s' alone", state->units[i].nodes[0]));
+    return TN_OK;
 }
 
 static int compare_losses(const void *a, const void *b) {
@@ -188,8 +240,7 @@ tn_status tn_accuracy_search(tn_accuracy_state *state) {
     if (!losses) return tn_fail_memory("a search");
     TN_TRY(find_units(state));
     TN_TRY(make_names(state, &names));
-    for (uint32_t i = 0; i < state->unit_count; i++)
-        TN_TRY(probe(state, &state->units[i], &names, losses));
+    TN_TRY(probe_all(state, &names, losses));
     qsort(state->units, state->unit_count, sizeof(*state->units), compare_losses);
     return halve(state, &names, losses);
 }

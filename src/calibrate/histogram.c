@@ -87,7 +87,7 @@ static double nonzero_in(const tn_histogram *histogram, size_t bin) {
 }
 
 double tn_histogram_clipped_share(const tn_histogram *histogram, double scale) {
-    const double bound = STEPS * scale;
+    const double bound = (STEPS + 0.5) * scale;
     const size_t used = tn_histogram_used_bins(histogram);
     double beyond = 0;
     if (bound >= histogram->largest) return 0;

@@ -34,8 +34,9 @@ size_t tn_histogram_add(tn_histogram *histogram, const float *values, size_t cou
 
 /* Bins up to the last one that holds a value; 0 without values, or with zeros alone. */
 size_t tn_histogram_used_bins(const tn_histogram *histogram);
-/* The share of values that a scale cuts off: those whose bins lie beyond 127 * scale; a bin that
- * the bound cuts counts by the part beyond. */
+/* The share of values that a scale cuts off: those beyond the half step after the last one, 127.5 *
+ * scale, up to which rounding to the last step is as good as any. A bin that the bound cuts counts
+ * by the part beyond. */
 double tn_histogram_clipped_share(const tn_histogram *histogram, double scale);
 /* The error of storing the values as round(x / scale) * scale with 127 steps, as the root of the
  * sum of squared errors over that of squared values; 0 when all are zero. Values count as spread

@@ -19,6 +19,9 @@ static const char help[] =
     "image\n"
     "  -p, --plugin LIB.so  -P, --plugin-dir DIR  -s, --shape NAME=...  --timing-cache FILE\n"
     "the last line is median_ms=F min_ms=F p99_ms=F runs=N\n"
+    "      --precision fp32|tf32|bf16|fp16|int8, --calibration ...   of a model: as tenon build "
+    "has "
+    "them\n"
     "example: tenon bench net.onnx --threads 1 --seconds 2 --profile\n";
 
 typedef struct measurement {
@@ -165,7 +168,7 @@ static int bench(tn_engine *engine, const cli_options *options) {
 
 int command_bench(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTYSnfOxajLCmkNFEKIv", &options);
+    int code = cli_options_read(argc, argv, "pPwsiodtcTYSnfOxajLCmkNFEKIvBGQUX", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && (options.argument_count != 1 || options.contexts < 1)) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon build: a plan from a model. */
+#include "report_page.h"
 #include "session.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
@@ -17,11 +19,24 @@ static const char help[] =
     "  -s, --shape NAME=1x3x64x64     fix an input's shape, or NAME=MIN:OPT:MAX for a range\n"
     "  -t, --threads N                threads that the plan is made for (default: the cores there "
     "are)\n"
-    "      --device cpu, --precision fp32\n"
+    "      --device cpu\n"
+    "      --precision fp32|tf32|bf16|fp16|int8   the least exact type that tensors may be stored "
+    "in (default fp32)\n"
+    "      --calibration DIR|FILE     int8: sample inputs (.npy, images, or a sub-folder of them "
+    "an "
+    "input), or a table\n"
+    "      --calibrator entropy|minmax|percentile, --percentile P   (default entropy; 99.99)\n"
+    "      --write-calibration FILE   keep the table of scales, in TensorRT's text\n"
+    "      --max-accuracy-loss F      take nodes back to fp32 until sum |y - y32| / sum |y32| is "
+    "at "
+    "most F\n"
+    "      --keep NODE                a node that stays in fp32 (repeatable)\n"
+    "      --layout nchw|nhwc  --channels rgb|bgr  --scale F  --mean F[,F,F]   of sample images: "
+    "value = (x - mean) * scale\n"
     "      --timing-cache FILE        keep timings between builds\n"
     "      --timing-seconds S         bound on the time spent measuring (default 20)\n"
     "      --no-timing, --no-fusion, --reference   for finding faults\n"
-    "      --report FILE.json         what was chosen, node by node\n"
+    "      --report FILE.json|FILE.html   what was chosen, node by node\n"
     "example: tenon build net.onnx --plugin libmy_layer.so --shape "
     "image=1x3x32x32:1x3x256x256:1x3x512x512 -o net.plan\n";
 
@@ -37,24 +52,37 @@ static const char *take_plan_path(cli_options *options) {
     return path;
 }
 
+static int write_report(const char *path, const char *report, const char *model) {
+    const size_t length = strlen(path);
+    if (length > 5 && strcmp(path + length - 5, ".html") == 0)
+        return report_page_write(path, model, report) ? EXIT_DONE : EXIT_FAULT;
+    return whole_file_write(path, NULL, 0, report, strlen(report)) ? EXIT_DONE : EXIT_FAULT;
+}
+
+static int save(const cli_options *options, const char *model, const char *path,
+                const tn_plan *plan, const precision_reports *reports) {
+    uint64_t bytes;
+    if (tn_plan_save(plan, path) != TN_OK) return cli_fail(path);
+    char *report = precision_join_reports(tn_plan_report(plan), reports);
+    if (!report) return cli_fault("no memory for the report");
+    const int code = options->report ? write_report(options->report, report, model) : EXIT_DONE;
+    tn_plan_bytes(plan, &bytes);
+    if (code == EXIT_DONE && options->json)
+        fputs(report, stdout);
+    else if (code == EXIT_DONE)
+        printf("%s: %llu bytes\n", path, (unsigned long long)bytes);
+    free(report);
+    return code;
+}
+
 static int build(const cli_options *options, const char *model, const char *path) {
     int code = EXIT_FAULT;
+    precision_reports reports = {0};
     tn_runtime *runtime = cli_runtime(options, &code);
     if (!runtime) return code;
-    tn_plan *plan = session_build(runtime, model, options, &code);
-    if (plan) {
-        code = tn_plan_save(plan, path) == TN_OK ? EXIT_DONE : cli_fail(path);
-        const char *report = tn_plan_report(plan);
-        if (code == EXIT_DONE && options->report &&
-            !whole_file_write(options->report, NULL, 0, report, strlen(report)))
-            code = EXIT_FAULT;
-        uint64_t bytes;
-        tn_plan_bytes(plan, &bytes);
-        if (code == EXIT_DONE && options->json)
-            fputs(report, stdout);
-        else if (code == EXIT_DONE)
-            printf("%s: %llu bytes\n", path, (unsigned long long)bytes);
-    }
+    tn_plan *plan = session_build_reported(runtime, model, options, &reports, &code);
+    if (plan) code = save(options, model, path, plan, &reports);
+    precision_reports_free(runtime, &reports);
     tn_plan_destroy(plan);
     tn_runtime_release(runtime);
     return code;
@@ -62,7 +90,7 @@ static int build(const cli_options *options, const char *model, const char *path
 
 int command_build(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTYrjmkNFEv", &options);
+    int code = cli_options_read(argc, argv, "pPwsiodtcTYrjmkNFEvBGQWUXLC", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE) {

@@ -31,16 +31,20 @@ bool text_list_add_copy(text_list *list, const char *text); /* the caller frees 
 
 /* --- common options --- */
 typedef struct cli_options {
-    text_list plugins, plugin_dirs, shapes, inputs, outputs, allowed;
+    text_list plugins, plugin_dirs, shapes, inputs, outputs, allowed, calibrations, keep;
     const char *weights;   /* the file of a Caffe network's weights */
     const char *mean_file; /* a mean image that becomes a part of the network; with NAME= or not */
     const char *output_dir, *timing_cache, *report, *html, *dot, *plan;
     const char *short_output; /* the last -o, which is also among the outputs */
     const char *layout;       /* "nchw" or "nhwc" */
     const char *channels;
+    const char *write_calibration;
     double scale, seconds, rtol, atol, timing_seconds;
     double mean[3], mean_file_scale;
+    double percentile, max_loss;    /* 0: the calibrator's own */
+    uint32_t precision, calibrator; /* TN_PRECISION_..., TN_CALIBRATOR_... */
     uint32_t threads, contexts;
+    bool has_max_loss;
     bool has_mean, has_rtol, has_atol, profile, exact, json, help, no_timing, no_fusion, reference,
         verbose;
     char **arguments; /* what is not an option */
@@ -51,6 +55,8 @@ typedef struct cli_options {
  * EXIT_DONE, or an exit code after having said why. */
 int cli_options_read(int argc, char **argv, const char *letters, cli_options *out_options);
 void cli_options_free(cli_options *options);
+/* precision_options.c: takes one of the options about precision; false when it is none of those. */
+bool cli_option_of_precision(cli_options *options, char letter, const char *value, int *out_exit);
 
 /* A runtime with the plugins of the options loaded; null after having said why (*out_exit). */
 tn_runtime *cli_runtime(const cli_options *options, int *out_exit);

@@ -119,6 +119,9 @@ static const option_row rows[] = {
     {'E', false, false, "reference"},     {'v', true, false, "verbose"},
     {'Y', false, true, "timing-seconds"}, {'K', false, false, "checked"},
     {'I', false, false, "isolate"},       {'w', true, true, "weights"},
+    {'B', false, true, "calibration"},    {'G', false, true, "calibrator"},
+    {'Q', false, true, "percentile"},     {'W', false, true, "write-calibration"},
+    {'U', false, true, "keep"},           {'X', false, true, "max-accuracy-loss"},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
@@ -161,6 +164,8 @@ static int add(text_list *list, const char *value) {
 }
 
 static int take(cli_options *o, char letter, const char *value) {
+    int code = EXIT_DONE;
+    if (cli_option_of_precision(o, letter, value, &code)) return code;
     switch (letter) {
     case 'h':
         o->help = true;
@@ -187,10 +192,6 @@ static int take(cli_options *o, char letter, const char *value) {
     case 'd':
         if (strcmp(value, "cpu") != 0)
             return cli_unsupported("device '%s' is not there; there is: cpu", value);
-        break;
-    case 'c':
-        if (strcmp(value, "fp32") != 0)
-            return cli_unsupported("precision '%s' is not there; there is: fp32", value);
         break;
     case 'O':
         o->output_dir = value;
@@ -313,8 +314,9 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
 }
 
 void cli_options_free(cli_options *options) {
-    text_list *const lists[] = {&options->plugins, &options->plugin_dirs, &options->shapes,
-                                &options->inputs,  &options->outputs,     &options->allowed};
+    text_list *const lists[] = {&options->plugins,      &options->plugin_dirs, &options->shapes,
+                                &options->inputs,       &options->outputs,     &options->allowed,
+                                &options->calibrations, &options->keep};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         free(lists[i]->items);
 }

@@ -17,6 +17,9 @@ static const char help[] =
     "  -p, --plugin LIB.so  -P, --plugin-dir DIR  -s, --shape NAME=...  -t, --threads N\n"
     "      --exact               refuse a library with other content than the plan was built with\n"
     "      --allow-plugin HASH|DIR   let only these libraries load for the plan\n"
+    "      --precision fp32|tf32|bf16|fp16|int8, --calibration ...   of a model: as tenon build "
+    "has "
+    "them\n"
     "example: tenon run net.plan --input image=photo.png --output output=out.png\n";
 
 static void print_outputs(tn_engine *engine, tn_context *context, const cli_options *options) {
@@ -52,7 +55,7 @@ static int run_engine(tn_engine *engine, const cli_options *options) {
 
 int command_run(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTOxajLCmkNFEKIv", &options);
+    int code = cli_options_read(argc, argv, "pPwsiodtcTOxajLCmkNFEKIvBGQUX", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && options.argument_count != 1) {

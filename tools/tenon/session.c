@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-tn_plan *session_build(tn_runtime *runtime, const char *model, const cli_options *options,
-                       int *out_exit) {
+tn_plan *session_build_reported(tn_runtime *runtime, const char *model, const cli_options *options,
+                                precision_reports *out_reports, int *out_exit) {
     tn_plan *plan = NULL;
     tn_graph *graph = model_load(runtime, model, options, out_exit);
     if (!graph) return NULL;
@@ -25,10 +25,18 @@ tn_plan *session_build(tn_runtime *runtime, const char *model, const cli_options
                                           .profile_input_count = profiles.count,
                                           .profile_inputs = profiles.pointers,
                                           .timing_seconds = options->timing_seconds};
-        if (tn_build(graph, &build, &plan) != TN_OK) *out_exit = cli_fail(model);
+        plan = precision_build(graph, runtime, model, options, &build, out_reports, out_exit);
     }
     shape_profiles_free(&profiles);
     tn_graph_destroy(graph);
+    return plan;
+}
+
+tn_plan *session_build(tn_runtime *runtime, const char *model, const cli_options *options,
+                       int *out_exit) {
+    precision_reports reports = {0};
+    tn_plan *plan = session_build_reported(runtime, model, options, &reports, out_exit);
+    precision_reports_free(runtime, &reports);
     return plan;
 }
 
@@ -53,6 +61,11 @@ tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_optio
     } else if (options->mean_file || options->weights) {
         *out_exit =
             cli_usage("%s is a plan: --weights and a file for --mean go with a model", path);
+        return NULL;
+    } else if (options->precision != TN_PRECISION_F32) {
+        *out_exit = cli_usage("'%s' is taken for a plan, which has its precision already: "
+                              "--precision goes with a model",
+                              path);
         return NULL;
     } else {
         status = tn_engine_load(runtime, path, &engine_options, &engine);

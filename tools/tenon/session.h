@@ -3,12 +3,16 @@
 #ifndef TENON_SESSION_H
 #define TENON_SESSION_H
 
+#include "precision.h"
 #include "tensor_file.h"
 
 /* Builds a plan from a model file (model.h) with the options' shapes. Null after having said why
  * (*out_exit). */
 tn_plan *session_build(tn_runtime *runtime, const char *model, const cli_options *options,
                        int *out_exit);
+/* The same, and what calibration and measurements said. */
+tn_plan *session_build_reported(tn_runtime *runtime, const char *model, const cli_options *options,
+                                precision_reports *out_reports, int *out_exit);
 /* An engine from a model (built first, by rule unless `with_timing`) or a plan. */
 tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_options *options,
                           bool with_timing, int *out_exit);

@@ -136,7 +136,8 @@ static tn_engine *build_case(const test_run *run, const char *model, verdict *ou
                                       .timing_cache = options->timing_cache,
                                       .flags = (options->timing_cache ? 0u : TN_BUILD_NO_TIMING) |
                                                (options->no_fusion ? TN_BUILD_NO_FUSION : 0u) |
-                                               (options->reference ? TN_BUILD_REFERENCE : 0u)};
+                                               (options->reference ? TN_BUILD_REFERENCE : 0u),
+                                      .precision = options->precision};
     tn_graph *graph = NULL;
     tn_plan *plan = NULL;
     tn_engine *engine = NULL;
@@ -235,6 +236,9 @@ int command_test(int argc, char **argv) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && options.argument_count < 1) {
         code = cli_usage("test takes directories (tenon test -h)");
+    } else if (code == EXIT_DONE && options.precision == TN_PRECISION_I8) {
+        code = cli_usage("--precision int8 needs a calibration of each model, which test does not "
+                         "make; see tenon build -h");
     } else if (code == EXIT_DONE) {
         if (options.threads == 0) options.threads = 1;
         test_run run = {.options = &options, .runtime = cli_runtime(&options, &code)};

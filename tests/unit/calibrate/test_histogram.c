@@ -119,7 +119,7 @@ static void plain_reference(const float *values, size_t count, double scale, dou
     double beyond = 0, error = 0, squares = 0;
     for (size_t i = 0; i < count; i++) {
         const double x = fabs((double)values[i]), step = fmin(nearbyint(x / scale), 127);
-        beyond += x > 127 * scale;
+        beyond += x > 127.5 * scale;
         error += (x - step * scale) * (x - step * scale);
         squares += x * x;
     }
