@@ -16,12 +16,13 @@ static inline void assert_failed(tn_status status, tn_status expected, const cha
     assert_error(part, NULL);
 }
 
-#define BATCH_COUNT 3
-#define BATCH_ROWS  2
+#define BATCH_COUNT  3
+#define BATCH_EXTENT 32 /* of both axes */
+#define BATCH_VALUES (BATCH_EXTENT * BATCH_EXTENT)
 
 typedef struct test_batches {
     tn_batches batches;
-    _Alignas(64) float values[BATCH_COUNT][BATCH_ROWS * 4];
+    _Alignas(64) float values[BATCH_COUNT][BATCH_VALUES];
     tn_tensor tensor;
     int64_t shape[2];
     uint32_t input_count;
@@ -46,10 +47,10 @@ static inline bool test_batches_progress(void *user, const char *stage, uint64_t
     return done != test->cancel_at;
 }
 
-/* Batch b, element i holds (b + 1) * (i - 3). */
+/* Batch b, element i holds (b + 1) * (i % 8 - 3). */
 static inline void test_batches_init(test_batches *test, uint32_t input_count) {
     *test = (test_batches){.input_count = input_count,
-                           .shape = {BATCH_ROWS, 4},
+                           .shape = {BATCH_EXTENT, BATCH_EXTENT},
                            .fail_at = UINT64_MAX,
                            .cancel_at = UINT64_MAX};
     test->batches = (tn_batches){.size = sizeof(tn_batches),
@@ -63,8 +64,8 @@ static inline void test_batches_init(test_batches *test, uint32_t input_count) {
                                .shape = test->shape,
                                .bytes = sizeof(test->values[0])};
     for (int batch = 0; batch < BATCH_COUNT; batch++)
-        for (int i = 0; i < BATCH_ROWS * 4; i++)
-            test->values[batch][i] = (float)((batch + 1) * (i - 3));
+        for (int i = 0; i < BATCH_VALUES; i++)
+            test->values[batch][i] = (float)((batch + 1) * (i % 8 - 3));
 }
 
 #endif

@@ -6,7 +6,7 @@
 #include "build/calibration_table.h"
 
 static tn_tensor_id batch_input(run_test *test, const char *name) {
-    return add_input(test->graph, name, TN_F32, 2, EXTENTS(-1, 4));
+    return add_input(test->graph, name, TN_F32, 2, EXTENTS(-1, BATCH_EXTENT));
 }
 
 /* x -> Step "a" -> Gain "b" -> Sum with a "y" */
@@ -80,7 +80,7 @@ static void test_each_calibrator_names_itself_and_reports_every_tensor(void **st
         assert_string_equal(tn_calibration_table_header(table), headers[calibrator]);
         assert_non_null(strstr(report, names[calibrator]));
         assert_non_null(strstr(report, "{\"tensor\": \"x\", \"node\": null"));
-        assert_non_null(strstr(report, "\"node\": \"gain\", \"op\": \"Gain\", \"values\": 24"));
+        assert_non_null(strstr(report, "\"node\": \"gain\", \"op\": \"Gain\", \"values\": 3072"));
         assert_non_null(strstr(report, "\"largest\": 26, \"lowest\": -16"));
         assert_true(scale_of(table, "x") > 0);
         tn_text_free(test->runtime, report);
