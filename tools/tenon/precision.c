@@ -87,7 +87,7 @@ static bool make_table(tn_graph *graph, const cli_options *options, const tn_bui
                                             .batches = &source->folder.batches};
     char *report = NULL;
     if (tn_calibrate(graph, &calibrate, &source->table, &report) != TN_OK) {
-        *out_exit = source->folder.has_said_why ? EXIT_FAULT : cli_fail(source->folder_path);
+        *out_exit = sample_folder_fail(&source->folder, source->folder_path);
         return false;
     }
     reports->calibration = report;
@@ -120,7 +120,7 @@ static tn_plan *build_measured(tn_graph *graph, const char *model, const cli_opt
                                           .batches = &source->folder.batches};
     tn_plan *plan = NULL;
     if (tn_build_accurate(graph, &accuracy, &plan, &reports->accuracy) == TN_OK) return plan;
-    *out_exit = source->folder.has_said_why ? EXIT_FAULT : cli_fail(model);
+    *out_exit = sample_folder_fail(&source->folder, model);
     return NULL;
 }
 

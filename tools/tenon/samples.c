@@ -316,6 +316,7 @@ static bool read_input(sample_folder *folder, sample_input *input, const char *p
 static tn_status read_sample(void *user, uint64_t index, const tn_tensor **out_inputs) {
     sample_folder *folder = user;
     const sample *item = &folder->samples[index];
+    folder->last_read = index;
     for (uint32_t i = 0; i < folder->input_count; i++) {
         if (!read_input(folder, &folder->inputs[i], item->paths[i], item->part)) {
             folder->has_said_why = true;
@@ -361,6 +362,18 @@ bool sample_folder_open(sample_folder *out_folder, const char *path, const cli_o
                                        .progress = show_progress,
                                        .user = out_folder};
     return true;
+}
+
+int sample_folder_fail(const sample_folder *folder, const char *what) {
+    static const char words[] = "sample input";
+    if (folder->has_said_why) return EXIT_FAULT;
+    const tn_error *error = tn_last_error();
+    const bool is_of_input = strstr(error->message, words) || strstr(error->where, words);
+    const int code = cli_fail(what);
+    for (uint32_t i = 0; is_of_input && i < folder->input_count; i++)
+        fprintf(stderr, "tenon: sample input %" PRIu64 " is '%s'\n", folder->last_read,
+                folder->samples[folder->last_read].paths[i]);
+    return code;
 }
 
 void sample_folder_close(sample_folder *folder) {

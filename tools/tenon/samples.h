@@ -30,6 +30,7 @@ typedef struct sample_folder {
     sample_input *inputs;
     sample *samples;
     size_t count, capacity;
+    uint64_t last_read;
     bool has_said_why; /* a batch could not be given, and the reason is on stderr */
     bool is_shown;     /* progress goes to a terminal */
     tn_batches batches;
@@ -41,6 +42,9 @@ typedef struct sample_folder {
  * the network's fixed first extent gives several. False after having said why (*out_exit). */
 bool sample_folder_open(sample_folder *out_folder, const char *path, const cli_options *options,
                         const tn_graph *graph, int *out_exit);
+/* Prints the error of a calibration that failed (cli_fail), and which files it was about, unless it
+ * was said before. */
+int sample_folder_fail(const sample_folder *folder, const char *what);
 void sample_folder_close(sample_folder *folder); /* a zeroed one is fine */
 
 #endif
