@@ -64,7 +64,7 @@ static double divergence(const bin_sums *sums, const double *counts, size_t kept
 }
 
 double tn_entropy_bound(const tn_histogram *histogram) {
-    double counts[TN_HISTOGRAM_BINS_TOTAL];
+    double counts[TN_HISTOGRAM_BINS_TOTAL] = {0};
     const size_t used = tn_histogram_used_bins(histogram);
     size_t best = used;
     double least = INFINITY;

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Folders of sample inputs: finding the files, reading them batch by batch; see samples.h. */
 #include "samples.h"
+#include "sample_files.h"
 #include "shapes.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define SHAPE_TEXT 160
@@ -89,76 +86,6 @@ static bool read_file(sample_folder *folder, sample_input *input, const char *pa
 }
 
 /* ----------------------------------------------------------------------------------------------
- * finding the files */
-
-static bool has_ending(const char *name, const char *const *endings, size_t count) {
-    const char *dot = strrchr(name, '.');
-    for (size_t i = 0; dot && i < count; i++)
-        if (strcasecmp(dot, endings[i]) == 0) return true;
-    return false;
-}
-
-static bool is_image(const char *name) {
-    static const char *const endings[] = {".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp"};
-    return has_ending(name, endings, sizeof(endings) / sizeof(*endings));
-}
-
-static bool is_sample(const char *name) {
-    static const char *const endings[] = {".npy", ".pb", ".bin", ".raw"};
-    return is_image(name) || has_ending(name, endings, sizeof(endings) / sizeof(*endings));
-}
-
-static int compare_text(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static void free_names(text_list *names) {
-    for (size_t i = 0; i < names->count; i++)
-        free((void *)(uintptr_t)names->items[i]);
-    free(names->items);
-    *names = (text_list){0};
-}
-
-/* The sample files of a folder, sorted; what else lies there is counted. */
-static bool list_files(const char *path, text_list *names, size_t *out_others, int *out_exit) {
-    DIR *folder = opendir(path);
-    bool is_complete = true;
-    if (!folder) {
-        *out_exit = cli_fault("cannot open the directory '%s': %s", path, strerror(errno));
-        return false;
-    }
-    for (struct dirent *entry; is_complete && (entry = readdir(folder)) != NULL;) {
-        if (entry->d_name[0] == '.') continue;
-        if (is_sample(entry->d_name))
-            is_complete = text_list_add_copy(names, entry->d_name);
-        else
-            ++*out_others;
-    }
-    closedir(folder);
-    if (names->count) qsort(names->items, names->count, sizeof(*names->items), compare_text);
-    if (!is_complete) *out_exit = cli_fault("no memory for the files of '%s'", path);
-    return is_complete;
-}
-
-static char *join(const char *folder, const char *name) {
-    char *path = NULL;
-    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
-}
-
-/* The sub-folder of an input: its name, with '_' for each '/'. */
-static char *input_folder(const char *path, const char *input) {
-    char *folder = join(path, input);
-    for (char *c = folder ? folder + strlen(path) + 1 : NULL; c && *c; c++)
-        if (*c == '/') *c = '_';
-    return folder;
-}
-
-static bool is_directory(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-/* ----------------------------------------------------------------------------------------------
  * the batches */
 
 static sample *new_sample(sample_folder *folder) {
@@ -182,7 +109,7 @@ static bool count_parts(sample_folder *folder, char *const *paths, uint64_t *out
     for (uint32_t i = 0; i < folder->input_count; i++) {
         uint64_t parts = 1;
         sample_input *input = &folder->inputs[i];
-        if (is_image(paths[i])) continue;
+        if (sample_file_is_image(paths[i])) continue;
         if (!read_file(folder, input, paths[i], &parts)) return false;
         if (i > 0 && parts != *out_parts)
             return cli_fault("%s: holds %" PRIu64 " samples, the file of input '%s' %" PRIu64,
@@ -208,24 +135,13 @@ static bool add_samples(sample_folder *folder, char *const *paths, int *out_exit
     return true;
 }
 
-/* The file in `folder` that differs from `name` at most in its ending. */
-static char *find_twin(const char *folder, const char *name, const text_list *names) {
-    const char *dot = strrchr(name, '.');
-    const size_t stem = dot ? (size_t)(dot - name) : strlen(name);
-    for (size_t i = 0; i < names->count; i++) {
-        const char *other = names->items[i], *end = strrchr(other, '.');
-        if (end && (size_t)(end - other) == stem && memcmp(other, name, stem) == 0)
-            return join(folder, other);
-    }
-    return NULL;
-}
-
 static bool add_twins(sample_folder *folder, char *const *folders, const text_list *names,
                       const char *name, int *out_exit) {
     char **paths = calloc(folder->input_count + (size_t)1, sizeof(*paths));
     bool is_good = paths != NULL;
     for (uint32_t i = 0; is_good && i < folder->input_count; i++) {
-        paths[i] = i == 0 ? join(folders[0], name) : find_twin(folders[i], name, &names[i]);
+        paths[i] = i == 0 ? sample_files_join(folders[0], name)
+                          : sample_files_find_twin(folders[i], name, &names[i]);
         if (paths[i]) continue;
         is_good = false;
         *out_exit = cli_fault("'%s' lies in '%s', but no file of that name in '%s'", name,
@@ -241,12 +157,12 @@ static bool add_twins(sample_folder *folder, char *const *folders, const text_li
 static bool find_in(sample_folder *folder, char *const *folders, text_list *names, int *out_exit) {
     size_t others = 0;
     for (uint32_t i = 0; i < folder->input_count; i++) {
-        if (!is_directory(folders[i])) {
+        if (!sample_files_is_directory(folders[i])) {
             *out_exit = cli_fault("there is no directory '%s' with files for input '%s'",
                                   folders[i], folder->inputs[i].name);
             return false;
         }
-        if (!list_files(folders[i], &names[i], &others, out_exit)) return false;
+        if (!sample_files_list(folders[i], &names[i], &others, out_exit)) return false;
     }
     for (size_t i = 0; i < names[0].count; i++)
         if (!add_twins(folder, folders, names, names[0].items[i], out_exit)) return false;
@@ -266,8 +182,8 @@ static bool find_samples(sample_folder *folder, const char *path, int *out_exit)
     text_list *names = calloc(folder->input_count + (size_t)1, sizeof(*names));
     bool is_good = folders && names;
     for (uint32_t i = 0; is_good && i < folder->input_count; i++) {
-        folders[i] = input_folder(path, folder->inputs[i].name);
-        if (folders[i] && folder->input_count == 1 && !is_directory(folders[i])) {
+        folders[i] = sample_files_folder_of(path, folder->inputs[i].name);
+        if (folders[i] && folder->input_count == 1 && !sample_files_is_directory(folders[i])) {
             free(folders[i]);
             folders[i] = strdup(path);
         }
@@ -277,7 +193,7 @@ static bool find_samples(sample_folder *folder, const char *path, int *out_exit)
     is_good = is_good && find_in(folder, folders, names, out_exit);
     for (uint32_t i = 0; i < folder->input_count; i++) {
         if (folders) free(folders[i]);
-        if (names) free_names(&names[i]);
+        if (names) sample_files_free(&names[i]);
     }
     free(folders);
     free(names);
