@@ -3,8 +3,11 @@
 
 Usage: check_quantization.py TENON, where TENON is the program. Needs NumPy alone. Builds choose by rule
 (--no-timing), which takes the lower precision wherever a kernel has it: what is tested is then the same on every machine.
+Caffe's LeNet with its table from TensorRT is tested where the folder is that TENON_SHARED_DATA names, or ../shared/data
+beside the repository.
 """
 
+import gzip
 import json
 import os
 import subprocess
@@ -14,6 +17,7 @@ import tempfile
 import numpy as np
 
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "models")
+SHARED = os.environ.get("TENON_SHARED_DATA", os.path.join(MODELS, "..", "..", "shared", "data"))
 LENET = os.path.join(MODELS, "lenet.onnx")
 TWO_INPUTS = os.path.join(MODELS, "tiny", "tiny_resize.onnx")
 CALIBRATION_COUNT = 200  # of the stored digits; the others were held out from training
@@ -71,7 +75,7 @@ class Checks:
     def fails(self, text, code, part, *arguments):
         done = self.program(*arguments)
         self.say(done.returncode == code and part in done.stderr,
-                 f"{text}: exit {done.returncode} (expected {code}) {done.stderr.strip()}")
+                 f"{text}: exit {done.returncode} (expected {code}) {' | '.join(done.stderr.splitlines())}")
 
     def folder_of(self, name, arrays):
         os.makedirs(self.path(name), exist_ok=True)
@@ -247,6 +251,53 @@ def check_bad_input(checks, calibration):
     checks.say(done.returncode == 0 and "changes nothing" in done.stderr, f"tf32 on the processor: {done.stderr.strip()}")
 
 
+def load_mnist():
+    def read(name, skipped):
+        with gzip.open(os.path.join(SHARED, "mnist", name)) as file:
+            return np.frombuffer(file.read()[skipped:], np.uint8)
+    return read("t10k-images-idx3-ubyte.gz", 16).reshape(-1, 1, SIZE, SIZE), read("t10k-labels-idx1-ubyte.gz", 8)
+
+
+def count_right(checks, images, labels):
+    right = []
+    for at in range(0, len(images), 1000):
+        np.save(checks.path("input.npy"), images[at:at + 1000].astype(np.float32) * np.float32(1 / 256))
+        done = checks.program("run", checks.path("plan"), "--input", f"data={checks.path('input.npy')}", "--output",
+                              f"prob={checks.path('output.npy')}")
+        if done.returncode != 0:
+            checks.say(False, f"run: exit {done.returncode} {done.stderr.strip()}")
+            return 0, 0
+        answers = np.load(checks.path("output.npy")).reshape(-1, 10).argmax(1)
+        right.append(int((answers == labels[at:at + 1000]).sum()))
+    return sum(right[:2]), sum(right)
+
+
+def check_caffe(checks):
+    """Right answers on the first 2,000 digits and on all 10,000, at least."""
+    folder = os.path.join(SHARED, "lenet")
+    if not os.path.exists(os.path.join(folder, "LegacyCalibrationTable")):
+        print(f"SKIP Caffe's LeNet: there is no {folder}")
+        return
+    images, labels = load_mnist()
+    os.makedirs(checks.path("mnist"))
+    for index in range(len(images) - 500, len(images)):
+        with open(checks.path("mnist", f"{index}.pgm"), "wb") as file:
+            file.write(b"P5\n%d %d\n255\n" % (SIZE, SIZE) + images[index].tobytes())
+    model = (os.path.join(folder, "lenet.prototxt"), "--weights", os.path.join(folder, "lenet_iter_10000.caffemodel"),
+             "--shape", f"data=1x1x{SIZE}x{SIZE}:1000x1x{SIZE}x{SIZE}:1000x1x{SIZE}x{SIZE}")
+    int8 = ("--precision", "int8", "--scale", str(1 / 256), "--calibration")
+    for text, options, first, least in (
+            ("fp32", (), 1973, 9914),
+            ("int8 with TensorRT's table", (*int8, os.path.join(folder, "LegacyCalibrationTable")), 1971, 9905),
+            ("int8 by our own calibration", (*int8, checks.path("mnist")), 1969, 9894)):
+        report = checks.build(f"Caffe's LeNet, {text}", *model, *options)
+        if not report:
+            continue
+        found = count_right(checks, images, labels)
+        checks.say(found[0] >= first and found[1] >= least and (not options or "i8" in types_of(report)),
+                   f"Caffe's LeNet, {text}: {found[0]} of 2000 and {found[1]} of 10000 right, {sorted(types_of(report))}")
+
+
 def main():
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
@@ -260,6 +311,7 @@ def main():
         check_folders(checks, calibration)
         check_page(checks)
         check_bad_input(checks, calibration)
+        check_caffe(checks)
     print(f"{checks.passed} passed, {checks.failed} failed")
     return 1 if checks.failed else 0
 
