@@ -7,6 +7,7 @@
 #include "common/element.h"
 #include "common/infer.h"
 #include "common/layer.h"
+#include "layer_normalization/kernels.h"
 #include "layer_normalization/layer_normalization.h"
 
 #include <math.h>
@@ -176,4 +177,4 @@ static const tn_operator layer_normalization_17 = {
 };
 
 static const tn_operator *const layer_normalization_operators[] = {&layer_normalization_17};
-TN_LAYER_WITHOUT_KERNELS(layer_normalization, layer_normalization_operators);
+TN_LAYER(layer_normalization, layer_normalization_operators, tn_layer_normalization_kernels);

@@ -52,5 +52,12 @@ PACKED_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
 static const char *const int8_combinations[] = {"qi8, f32 -> qi8", "qi8, f32 -> f32"};
 TN_INT8_MATRIX_KERNELS("MatMul", read_mat_mul, int8_combinations);
 
-const tn_kernel *const tn_mat_mul_kernels[6] = {&avx512,          &avx2,      &baseline,
-                                                &int8_avx512vnni, &int8_avx2, &int8_baseline};
+const tn_kernel *const tn_mat_mul_kernels[9] = {&avx512,
+                                                &avx2,
+                                                &baseline,
+                                                &tn_mat_mul_batched_avx512,
+                                                &tn_mat_mul_batched_avx2,
+                                                &tn_mat_mul_batched_baseline,
+                                                &int8_avx512vnni,
+                                                &int8_avx2,
+                                                &int8_baseline};

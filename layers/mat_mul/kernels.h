@@ -5,6 +5,8 @@
 
 #include <tenon/plugin.h>
 
-extern const tn_kernel *const tn_mat_mul_kernels[6];
+extern const tn_kernel *const tn_mat_mul_kernels[9];
+extern const tn_kernel tn_mat_mul_batched_baseline, tn_mat_mul_batched_avx2,
+    tn_mat_mul_batched_avx512;
 
 #endif

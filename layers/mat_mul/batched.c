@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MatMul of two tensors that vary, batch by batch, on the inner loop of common/matrix.h: a unit of
+ * work is one block of columns of one product, whose part of B is packed into the thread's scratch
+ * memory and then meets all rows of A. A constant B is better packed once: kernels.c.
+ */
+#include "common/activation.h"
+#include "common/broadcast.h"
+#include "common/epilogue.h"
+#include "common/matrix.h"
+#include "mat_mul/kernels.h"
+#include "mat_mul/mat_mul.h"
+
+typedef struct batched_run {
+    const tn_matrix_level *level;
+    tn_mat_mul_sizes sizes;
+    tn_float_epilogue epilogue;
+    const tn_broadcast_rows *products; /* at the first row */
+    const float *a, *b, *bias, *residual;
+    float *output, *scratch;
+    int64_t width, blocks, panel_floats;
+} batched_run;
+
+static bool read_run(tn_call *call, batched_run *run) {
+    run->level = call->user;
+    if (tn_mat_mul_read(call, &run->sizes) != TN_OK ||
+        !tn_float_epilogue_read(call, -1, &run->epilogue))
+        return false;
+    run->width = (int64_t)run->level->lanes * run->level->vectors;
+    run->blocks = (run->sizes.columns + run->width - 1) / run->width;
+    run->panel_floats = run->sizes.depth * run->width;
+    return true;
+}
+
+static tn_status batched_accepts(tn_call *call) {
+    batched_run run;
+    if (!read_run(call, &run) || run.sizes.depth == 0) return TN_ERROR_UNSUPPORTED;
+    /* A bias or a residual along the columns needs them to be an axis of the output. */
+    if (run.sizes.b_is_vector && call->epilogue_count > 0) return TN_ERROR_UNSUPPORTED;
+    return TN_OK;
+}
+
+static tn_status batched_reshape(tn_call *call) {
+    batched_run run;
+    if (!read_run(call, &run))
+        return call->host->fail(call, TN_ERROR_SHAPE, "this node does not read as a product");
+    call->workspace_bytes =
+        (uint64_t)(run.blocks * run.width + run.panel_floats * (int64_t)call->threads) *
+        sizeof(float);
+    return TN_OK;
+}
+
+/* One block of columns of the product that `products` and `item` are at. */
+static void do_block(const batched_run *run, const tn_broadcast_rows *products, int64_t item,
+                     int64_t block, float *panel) {
+    const tn_mat_mul_sizes *sizes = &run->sizes;
+    const int64_t first = block * run->width, left = sizes->columns - first;
+    const int64_t columns = left < run->width ? left : run->width, lanes = run->level->lanes;
+    const int64_t a_at = products->offset[0] + item * products->stride[0];
+    const int64_t b_at = products->offset[1] + item * products->stride[1];
+    const int64_t y_at = products->output_offset + item;
+    const float *a = run->a + a_at * sizes->rows * sizes->depth;
+    const int64_t output_at = y_at * sizes->rows * sizes->columns + first;
+    tn_matrix_pack(run->level, sizes->depth, columns,
+                   run->b + b_at * sizes->depth * sizes->columns + first, sizes->columns, 1, 1.0f,
+                   panel);
+    tn_matrix_tile tile = {.a_stride = sizes->depth,
+                           .depth = sizes->depth,
+                           .b = panel,
+                           .bias = run->bias + first,
+                           .output_stride = sizes->columns,
+                           .columns = columns,
+                           .activation = run->epilogue.activation,
+                           .alpha = run->epilogue.alpha,
+                           .beta = run->epilogue.beta};
+    for (int64_t row = 0; row < sizes->rows; row += TN_MATRIX_ROWS) {
+        const int64_t rest = sizes->rows - row,
+                      rows = rest < TN_MATRIX_ROWS ? rest : TN_MATRIX_ROWS;
+        const int64_t at = output_at + row * sizes->columns;
+        tile.a = a + row * sizes->depth;
+        tile.output = run->output + at;
+        tile.residual = run->residual ? run->residual + at : NULL;
+        run->level->functions[rows - 1][(columns + lanes - 1) / lanes - 1](&tile);
+    }
+}
+
+static tn_status do_units(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const batched_run *run = user;
+    float *panel = run->scratch + run->panel_floats * (int64_t)thread;
+    tn_broadcast_rows products = *run->products;
+    for (int64_t unit = begin; unit < end; unit++) {
+        const int64_t product = unit / run->blocks;
+        tn_broadcast_seek(&products, product / products.count);
+        do_block(run, &products, product % products.count, unit % run->blocks, panel);
+    }
+    return TN_OK;
+}
+
+static void gather_bias(const tn_call *call, const batched_run *run, float *bias) {
+    for (int64_t i = 0; i < run->blocks * run->width; i++)
+        bias[i] = 0;
+    for (uint32_t k = 0; k < run->epilogue.bias_count; k++) {
+        const float *more = call->operands[run->epilogue.bias[k]]->data;
+        for (int64_t i = 0; i < run->sizes.columns; i++)
+            bias[i] += more[i];
+    }
+}
+
+static tn_status batched_run_products(tn_call *call) {
+    enum { GRAIN = 400000 }; /* multiplications */
+    tn_broadcast_rows products;
+    batched_run run;
+    int64_t count = 1;
+    if (!read_run(call, &run))
+        return call->host->fail(call, TN_ERROR_SHAPE, "this node does not read as a product");
+    const tn_mat_mul_sizes *sizes = &run.sizes;
+    tn_broadcast_init(&products, sizes->batch_rank, sizes->batch);
+    tn_broadcast_add(&products, sizes->a_batch_rank, call->inputs[0]->shape);
+    tn_broadcast_add(&products, sizes->b_batch_rank, call->inputs[1]->shape);
+    if (call->outputs[0]->bytes == 0 || !tn_broadcast_begin(&products)) return TN_OK;
+    for (uint32_t i = 0; i < sizes->batch_rank; i++)
+        count *= sizes->batch[i];
+    run.products = &products;
+    run.a = call->inputs[0]->data;
+    run.b = call->inputs[1]->data;
+    run.output = call->outputs[0]->data;
+    run.residual =
+        run.epilogue.residual == UINT32_MAX ? NULL : call->operands[run.epilogue.residual]->data;
+    gather_bias(call, &run, call->workspace);
+    run.bias = call->workspace;
+    run.scratch = (float *)call->workspace + run.blocks * run.width;
+    const int64_t each = run.panel_floats * (sizes->rows + 8);
+    return call->host->parallel_for(call, count * run.blocks, GRAIN / (each + 1) + 1, do_units,
+                                    &run);
+}
+
+static const char *const combinations[] = {"f32, f32 -> f32"};
+
+#define BATCHED_KERNEL(level, features_text)                                                       \
+    const tn_kernel tn_mat_mul_batched_##level = {                                                 \
+        .size = sizeof(tn_kernel),                                                                 \
+        .revision = 1,                                                                             \
+        .domain = "",                                                                              \
+        .op = "MatMul",                                                                            \
+        .device = "cpu",                                                                           \
+        .name = "batched_" #level,                                                                 \
+        .doc = "Any A and B, B packed block by block.",                                            \
+        .requires_features = features_text,                                                        \
+        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
+        .epilogues = TN_FLOAT_EPILOGUES,                                                           \
+        .activations = TN_SIMPLE_ACTIVATIONS,                                                      \
+        TN_COMBINATIONS(combinations),                                                             \
+        .accepts = batched_accepts,                                                                \
+        .reshape = batched_reshape,                                                                \
+        .run = batched_run_products,                                                               \
+        .user = (void *)(uintptr_t)&tn_matrix_##level,                                             \
+    }
+BATCHED_KERNEL(baseline, NULL);
+BATCHED_KERNEL(avx2, "avx2,fma");
+BATCHED_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
