@@ -518,10 +518,10 @@ enum {
     TN_OPERATOR_QUANTIZE =
         16u, /* input 0 in real numbers to output 0 quantised, by scale and zero point inputs */
     TN_OPERATOR_DEQUANTIZE = 32u, /* the other way */
-    TN_OPERATOR_SELECTS =
-        64u /* every element of output 0 (variadic: of all of them) is an element of input 0
-               (variadic: of any of them), unchanged: what is stored in 8 bits has one scale then on
-               both sides */
+    TN_OPERATOR_SELECTS = 64u, /* every element of output 0 (variadic: of all of them) is an element
+                                 of input 0 (variadic: of any of them), unchanged: what is stored in
+                                 8 bits has one scale then on both sides */
+    TN_OPERATOR_COMMUTATIVE = 128u /* inputs 0 and 1 may change places */
 };
 
 /* What is computed. A table, constant for the life of the library; registered ones are copied. */
@@ -584,6 +584,13 @@ struct tn_operator {
      * docs/conformance.md. */
     uint64_t case_count;
     const char *const *cases;
+    /* Elementwise operators of one input: how networks spell this operator with others of the same
+     * domain where they do not have it, like "Mul(X, Sigmoid(X))". Names before a parenthesis are
+     * operators, those without are this operator's input, numbers are constants of one element; a
+     * commutative operator's inputs stand in either order. The builder puts this operator, with its
+     * fields' defaults, in place of nodes that spell it. */
+    uint64_t spelling_count;
+    const char *const *spellings;
 };
 
 #define TN_COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
@@ -594,9 +601,10 @@ struct tn_operator {
     .params_bytes = 0, .field_size = sizeof(tn_field), .field_count = 0, .fields = NULL
 #define TN_INPUTS(table)                                                                           \
     .port_size = sizeof(tn_port), .input_count = TN_COUNT(table), .inputs = (table)
-#define TN_NO_INPUTS      .port_size = sizeof(tn_port), .input_count = 0, .inputs = NULL
-#define TN_OUTPUTS(table) .reserved = 0, .output_count = TN_COUNT(table), .outputs = (table)
-#define TN_CASES(table)   .case_count = TN_COUNT(table), .cases = (table)
+#define TN_NO_INPUTS        .port_size = sizeof(tn_port), .input_count = 0, .inputs = NULL
+#define TN_OUTPUTS(table)   .reserved = 0, .output_count = TN_COUNT(table), .outputs = (table)
+#define TN_CASES(table)     .case_count = TN_COUNT(table), .cases = (table)
+#define TN_SPELLINGS(table) .spelling_count = TN_COUNT(table), .spellings = (table)
 
 /* -------------------------------------------------------------------------------------------------
  * kernels */

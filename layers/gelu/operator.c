@@ -70,6 +70,14 @@ static const char *const gelu_cases[] = {
     "approximate=tanh | X=f32[64,3072]",
 };
 
+#define NORMAL_BY_DIV "Add(Erf(Div(X, 1.4142135)), 1)"
+#define NORMAL_BY_MUL "Add(Erf(Mul(X, 0.70710678)), 1)"
+static const char *const gelu_spellings[] = {
+    "Mul(Mul(X, " NORMAL_BY_DIV "), 0.5)", "Mul(X, Mul(" NORMAL_BY_DIV ", 0.5))",
+    "Mul(Mul(X, 0.5), " NORMAL_BY_DIV ")", "Mul(Mul(X, " NORMAL_BY_MUL "), 0.5)",
+    "Mul(X, Mul(" NORMAL_BY_MUL ", 0.5))", "Mul(Mul(X, 0.5), " NORMAL_BY_MUL ")",
+};
+
 static const tn_operator gelu_20 = {
     .size = sizeof(tn_operator),
     .since_version = 20,
@@ -89,6 +97,7 @@ static const tn_operator gelu_20 = {
                   " : 0.5 * X * erfc(-0.7071067811865476 * X)",
     .row = gelu_row,
     TN_CASES(gelu_cases),
+    TN_SPELLINGS(gelu_spellings),
 };
 
 static void gelu_read(const tn_call *call, uint32_t *inout_map, float *out_alpha, float *out_beta) {

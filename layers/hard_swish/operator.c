@@ -40,6 +40,13 @@ static const char *const hard_swish_cases[] = {
     "| X=f64[17]",      "| X=f16[4,33]", "| X=bf16[63]", "| X=f32[1,64,56,56]",
 };
 
+static const char *const hard_swish_spellings[] = {
+    "Div(Mul(X, Clip(Add(X, 3), 0, 6)), 6)",
+    "Mul(X, Div(Clip(Add(X, 3), 0, 6), 6))",
+    "Mul(Mul(X, Clip(Add(X, 3), 0, 6)), 0.16666667)",
+    "Mul(X, Mul(Clip(Add(X, 3), 0, 6), 0.16666667))",
+};
+
 static const tn_operator hard_swish_14 = {
     .size = sizeof(tn_operator),
     .since_version = 14,
@@ -57,6 +64,7 @@ static const tn_operator hard_swish_14 = {
     .expression = "X * (X < -3 ? 0 : X > 3 ? 1 : X / 6 + 0.5)",
     .row = hard_swish_row,
     TN_CASES(hard_swish_cases),
+    TN_SPELLINGS(hard_swish_spellings),
 };
 
 TN_MAP_KERNELS(hard_swish, "HardSwish", TN_ACTIVATION_HARD_SWISH, NULL);

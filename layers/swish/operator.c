@@ -50,6 +50,8 @@ static const char *const swish_cases[] = {
     "| X=f32[1,64,56,56]",
 };
 
+static const char *const swish_spellings[] = {"Mul(X, Sigmoid(X))"};
+
 static const tn_operator swish_24 = {
     .size = sizeof(tn_operator),
     .since_version = 24,
@@ -67,6 +69,7 @@ static const tn_operator swish_24 = {
     .expression = "X / (1 + exp(-alpha * X))",
     .row = swish_row,
     TN_CASES(swish_cases),
+    TN_SPELLINGS(swish_spellings),
 };
 
 static void swish_read(const tn_call *call, uint32_t *inout_map, float *out_alpha,

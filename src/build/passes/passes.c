@@ -7,6 +7,7 @@ void tn_pass_context_deinit(tn_pass_context *context) {
     if (!context->graph) return;
     tn_deallocate(context->graph->allocator, (void *)context->folded.names);
     tn_deallocate(context->graph->allocator, (void *)context->dropped.names);
+    tn_deallocate(context->graph->allocator, (void *)context->recognized.names);
     *context = (tn_pass_context){0};
 }
 

@@ -21,7 +21,7 @@ typedef struct tn_pass_context {
     const tn_inference *points[3];
     const bool *is_fixed_input; /* by graph input: its shape never differs */
     const bool *is_unsure; /* by tensor: its shape is known at a run only, whatever points say */
-    tn_pass_names folded, dropped;
+    tn_pass_names folded, dropped, recognized;
 } tn_pass_context;
 void tn_pass_context_deinit(tn_pass_context *context);
 tn_status tn_pass_names_add(tn_pass_context *context, tn_pass_names *names, const char *name);
@@ -31,6 +31,8 @@ tn_status tn_pass_names_add(tn_pass_context *context, tn_pass_names *names, cons
 tn_status tn_pass_drop_dead(tn_pass_context *context);
 /* Removes nodes that their operator calls identities. Graph outputs keep their names. */
 tn_status tn_pass_drop_identities(tn_pass_context *context);
+/* Puts an operator in place of nodes that spell it (tn_operator.spellings). */
+tn_status tn_pass_recognize(tn_pass_context *context);
 /* Computes nodes that depend on nothing that can change: constants, fields, and fixed shapes. What
  * would grow by more than TN_PASS_FOLD_BYTES over its inputs is left alone. */
 tn_status tn_pass_fold_constants(tn_pass_context *context);
