@@ -5,6 +5,7 @@
  * ones are moved towards them. The training outputs of older opsets are refused.
  */
 #include "batch_normalization/batch_normalization.h"
+#include "batch_normalization/kernels.h"
 #include "common/element.h"
 #include "common/infer.h"
 #include "common/layer.h"
@@ -217,4 +218,4 @@ BATCH_NORMALIZATION(14, batch_normalization_14_outputs, batch_normalization_14_c
 static const tn_operator *const batch_normalization_operators[] = {
     &batch_normalization_6, &batch_normalization_7, &batch_normalization_9,
     &batch_normalization_14};
-TN_LAYER_WITHOUT_KERNELS(batch_normalization, batch_normalization_operators);
+TN_LAYER(batch_normalization, batch_normalization_operators, tn_batch_normalization_kernels);
