@@ -524,6 +524,25 @@ enum {
     TN_OPERATOR_COMMUTATIVE = 128u /* inputs 0 and 1 may change places */
 };
 
+/* A node as y = factor[c] * x + shift[c], x being input 0 and c the place along `axis` of output 0:
+ * what tn_operator.affine answers. */
+typedef struct tn_affine {
+    uint32_t size;
+    int32_t axis;
+    uint64_t count; /* before the call: room in the arrays; after it: the extent of the axis */
+    double *factors, *shifts; /* the host's, to be filled */
+} tn_affine;
+
+/* A node whose output 0 is linear in a constant input: what tn_operator.linear answers. */
+typedef struct tn_linear {
+    uint32_t size;
+    int32_t axis;     /* of output 0 */
+    uint32_t weights; /* input: scaling its slice c along `weights_axis` scales what `weights`
+                         gives to place c along `axis` */
+    int32_t weights_axis;
+    uint32_t bias; /* input, optional: a number for each place along `axis`, added */
+} tn_linear;
+
 /* What is computed. A table, constant for the life of the library; registered ones are copied. */
 struct tn_operator {
     uint32_t size;
@@ -591,6 +610,11 @@ struct tn_operator {
      * fields' defaults, in place of nodes that spell it. */
     uint64_t spelling_count;
     const char *const *spellings;
+    /* Describe this node, if it is such a one: TN_OK; any other status: it is not. The builder puts
+     * the factors and shifts of a node into the constants of the linear one before it. Both
+     * optional. [thread: any; called: build] */
+    tn_status (*affine)(tn_call *call, tn_affine *out_affine) TN_NOEXCEPT;
+    tn_status (*linear)(tn_call *call, tn_linear *out_linear) TN_NOEXCEPT;
 };
 
 #define TN_COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))

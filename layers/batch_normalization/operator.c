@@ -153,6 +153,30 @@ static tn_status batch_normalization_reference(tn_call *call) {
     return TN_OK;
 }
 
+/* In inference, with known statistics. */
+static tn_status batch_normalization_affine(tn_call *call, tn_affine *out_affine) {
+    const params_type *params = call->params;
+    sizes_type sizes;
+    TN_TRY(tn_batch_normalization_read(call, &sizes));
+    const tn_tensor *x = call->inputs[0];
+    if ((call->op->since_version >= 14 && params->training_mode) || x->rank < 2 ||
+        sizes.channels != x->shape[1] || (uint64_t)sizes.channels > out_affine->count)
+        return TN_ERROR_UNSUPPORTED;
+    for (uint32_t i = TN_BATCH_NORMALIZATION_SCALE; i <= TN_BATCH_NORMALIZATION_VARIANCE; i++)
+        if (!call->inputs[i]->data) return TN_ERROR_UNSUPPORTED;
+    out_affine->axis = 1;
+    out_affine->count = (uint64_t)sizes.channels;
+    for (int64_t c = 0; c < sizes.channels; c++) {
+        const double factor =
+            load(call, TN_BATCH_NORMALIZATION_SCALE, c) /
+            sqrt(load(call, TN_BATCH_NORMALIZATION_VARIANCE, c) + (double)params->epsilon);
+        out_affine->factors[c] = factor;
+        out_affine->shifts[c] = load(call, TN_BATCH_NORMALIZATION_B, c) -
+                                load(call, TN_BATCH_NORMALIZATION_MEAN, c) * factor;
+    }
+    return TN_OK;
+}
+
 static const tn_port batch_normalization_inputs[] = {
     TN_PORT("X", "T:float", 0, "batch, channels, spatial axes"),
     TN_PORT("scale", "T1:float", 0, "a factor a channel"),
@@ -209,6 +233,7 @@ static const char *const batch_normalization_14_cases[] = {
         .infer = batch_normalization_infer,                                                        \
         .reference = batch_normalization_reference,                                                \
         TN_CASES(case_table),                                                                      \
+        .affine = batch_normalization_affine,                                                      \
     }
 BATCH_NORMALIZATION(6, batch_normalization_6_outputs, batch_normalization_6_cases);
 BATCH_NORMALIZATION(7, batch_normalization_6_outputs, batch_normalization_6_cases);

@@ -101,6 +101,15 @@ static const char *const conv_cases[] = {
     "pads=[1,1,1,1] | X=f32[1,64,56,56] W=f32[64,64,3,3] B=f32[64]",
 };
 
+static tn_status conv_linear(tn_call *call, tn_linear *out_linear) {
+    (void)call;
+    out_linear->axis = 1;
+    out_linear->weights = TN_CONV_W;
+    out_linear->weights_axis = 0;
+    out_linear->bias = TN_CONV_B;
+    return TN_OK;
+}
+
 static const tn_operator conv_1 = {
     .size = sizeof(tn_operator),
     .since_version = 1,
@@ -114,6 +123,7 @@ static const tn_operator conv_1 = {
     .infer = conv_infer,
     .reference = tn_conv_reference,
     TN_CASES(conv_cases),
+    .linear = conv_linear,
 };
 
 static const tn_operator *const conv_operators[] = {&conv_1};

@@ -109,6 +109,17 @@ static const char *const conv_transpose_cases[] = {
     "strides=[2,2] pads=[1,1,1,1] | X=f32[1,32,28,28] W=f32[32,16,4,4] B=f32[16]",
 };
 
+/* With groups, a slice of W belongs to a filter of each. */
+static tn_status conv_transpose_linear(tn_call *call, tn_linear *out_linear) {
+    const tn_conv_transpose_params *params = call->params;
+    if (params->group != 1) return TN_ERROR_UNSUPPORTED;
+    out_linear->axis = 1;
+    out_linear->weights = TN_CONV_TRANSPOSE_W;
+    out_linear->weights_axis = 1;
+    out_linear->bias = TN_CONV_TRANSPOSE_B;
+    return TN_OK;
+}
+
 static const tn_operator conv_transpose_1 = {
     .size = sizeof(tn_operator),
     .since_version = 1,
@@ -122,6 +133,7 @@ static const tn_operator conv_transpose_1 = {
     .infer = conv_transpose_infer,
     .reference = conv_transpose_reference,
     TN_CASES(conv_transpose_cases),
+    .linear = conv_transpose_linear,
 };
 
 static const tn_operator *const conv_transpose_operators[] = {&conv_transpose_1};

@@ -124,6 +124,16 @@ static const char *const gemm_cases[] = {
     "| A=f32[64,256] B=f32[256,128] C=f32[128]",
 };
 
+static tn_status gemm_linear(tn_call *call, tn_linear *out_linear) {
+    const tn_gemm_params *params = call->params;
+    if (params->alpha != 1.0f || params->beta != 1.0f) return TN_ERROR_UNSUPPORTED;
+    out_linear->axis = 1;
+    out_linear->weights = TN_GEMM_B;
+    out_linear->weights_axis = params->transB ? 0 : 1;
+    out_linear->bias = TN_GEMM_C;
+    return TN_OK;
+}
+
 static const tn_operator gemm_1 = {
     .size = sizeof(tn_operator),
     .since_version = 1,
@@ -157,6 +167,7 @@ static const tn_operator gemm_7 = {
     .infer = gemm_infer,
     .reference = gemm_reference,
     TN_CASES(gemm_cases),
+    .linear = gemm_linear,
 };
 
 static const tn_operator *const gemm_operators[] = {&gemm_1, &gemm_7};

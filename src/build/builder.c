@@ -96,8 +96,10 @@ static tn_status run_passes(build_state *state) {
     TN_TRY(start_passes(state));
     if (!(state->options->flags & TN_BUILD_REFERENCE)) TN_TRY(tn_pass_drop_identities(passes));
     TN_TRY(tn_pass_fold_constants(passes));
-    if (!(state->options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION)))
+    if (!(state->options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION))) {
         TN_TRY(tn_pass_recognize(passes));
+        TN_TRY(tn_pass_fold_affine(passes));
+    }
     return tn_pass_drop_dead(passes);
 }
 

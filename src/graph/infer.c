@@ -55,6 +55,7 @@ static tn_status set_constants(tn_inference *inference) {
 tn_status tn_inference_init(tn_inference *inference, const tn_graph *graph,
                             const tn_inference_plan *plan) {
     *inference = (tn_inference){.graph = graph, .plan = plan, .allocator = graph->allocator};
+    inference->tensor_count = graph->tensor_count;
     inference->tensors = tn_allocate_zero(inference->allocator, graph->tensor_count + 1,
                                           sizeof(*inference->tensors));
     tn_status status = inference->tensors ? TN_OK : tn_fail_memory("an inference");
@@ -68,7 +69,7 @@ void tn_inference_deinit(tn_inference *inference) {
     const tn_allocator *allocator = inference->allocator;
     if (!allocator) return;
     if (inference->tensors)
-        for (size_t i = 0; i < inference->graph->tensor_count; i++)
+        for (size_t i = 0; i < inference->tensor_count; i++)
             tn_deallocate(allocator, inference->tensors[i].buffer);
     tn_deallocate(allocator, inference->tensors);
     struct tn_inference_scratch *scratch = inference->scratch;

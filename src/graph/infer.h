@@ -40,7 +40,8 @@ typedef struct tn_inferred_tensor {
 typedef struct tn_inference {
     const tn_graph *graph;
     const tn_inference_plan *plan;
-    tn_inferred_tensor *tensors; /* graph->tensor_count */
+    tn_inferred_tensor *tensors;
+    size_t tensor_count; /* the graph's when this was made: passes may add constants later */
     const tn_allocator *allocator;
     struct tn_inference_scratch *scratch; /* private to infer.c */
 } tn_inference;

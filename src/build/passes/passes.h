@@ -33,6 +33,8 @@ tn_status tn_pass_drop_dead(tn_pass_context *context);
 tn_status tn_pass_drop_identities(tn_pass_context *context);
 /* Puts an operator in place of nodes that spell it (tn_operator.spellings). */
 tn_status tn_pass_recognize(tn_pass_context *context);
+/* Puts factors and shifts of channels into the constants of the linear node before them. */
+tn_status tn_pass_fold_affine(tn_pass_context *context);
 /* Computes nodes that depend on nothing that can change: constants, fields, and fixed shapes. What
  * would grow by more than TN_PASS_FOLD_BYTES over its inputs is left alone. */
 tn_status tn_pass_fold_constants(tn_pass_context *context);
