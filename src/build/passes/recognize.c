@@ -85,8 +85,9 @@ static bool match_arguments(attempt *a, const tn_spelling *tree, const tn_graph_
 
 /* Whether the node could stand here, its inputs left aside. */
 static bool is_named(const attempt *a, const tn_spelling *tree, const tn_graph_node *node) {
-    if (node->is_dead || node->attribute_count > 0 || strcmp(node->entry->op->name, tree->name) ||
-        strcmp(node->entry->op->domain, a->domain) || node->output_count != 1)
+    if (node->is_dead || node->attribute_count > 0 ||
+        strcmp(node->entry->op->name, tree->name) != 0 ||
+        strcmp(node->entry->op->domain, a->domain) != 0 || node->output_count != 1)
         return false;
     if (node->input_count < tree->argument_count) return false;
     for (uint32_t i = 0; i < node->input_count; i++)
