@@ -2,6 +2,7 @@
 /* Resize of the last two axes of float tensors by separable resampling (separable.h), as kernels:
  * one a processor level. */
 #include "resize/kernels.h"
+#include "common/physical.h"
 #include "resize/resize.h"
 #include "resize/separable.h"
 
@@ -167,4 +168,78 @@ SEPARABLE_KERNEL(baseline, NULL);
 SEPARABLE_KERNEL(avx2, "avx2,fma");
 SEPARABLE_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
 
-const tn_kernel *const tn_resize_kernels[3] = {&avx512, &avx2, &baseline};
+/* ----------------------------------------------------------------------------------------------
+ * channels last and blocked: positions of several channels beside each other */
+
+typedef struct lanes_job {
+    const separable_context *context;
+    const tn_resample_level *level;
+    int64_t lanes;
+    const float *input;
+    float *output;
+} lanes_job;
+
+static tn_status lanes_accepts(tn_call *call) {
+    return call->inputs[0]->rank == 4 ? separable_accepts(call) : TN_ERROR_UNSUPPORTED;
+}
+
+/* An item is an output row of an image or of a block of its channels. */
+static tn_status resample_lanes(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const lanes_job *job = user;
+    const tn_resample_axis *vertical = &job->context->vertical,
+                           *horizontal = &job->context->horizontal;
+    (void)thread;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t plane = i / vertical->out;
+        job->level->lanes(vertical, horizontal, i % vertical->out, job->lanes,
+                          job->input + plane * vertical->in * horizontal->in * job->lanes,
+                          job->output + i * horizontal->out * job->lanes);
+    }
+    return TN_OK;
+}
+
+static tn_status lanes_run(tn_call *call) {
+    const separable_context *context = call->context;
+    const tn_tensor *output = call->outputs[0];
+    const int64_t block = tn_physical_block(output->format), channels = output->shape[1];
+    const int64_t planes =
+        block ? output->shape[0] * ((channels + block - 1) / block) : output->shape[0];
+    lanes_job job = {.context = context,
+                     .level = call->user,
+                     .lanes = block ? block : channels,
+                     .input = call->inputs[0]->data,
+                     .output = output->data};
+    if (output->bytes == 0) return TN_OK;
+    return call->host->parallel_for(call, planes * context->vertical.out,
+                                    16384 / (context->horizontal.out * job.lanes) + 1,
+                                    resample_lanes, &job);
+}
+
+static const char *const lanes_combinations[] = {
+    "f32:nhwc, *?... -> f32:nhwc", "f32:c16, *?... -> f32:c16", "f32:c8, *?... -> f32:c8"};
+
+#define LANES_KERNEL(level_name, features_text)                                                    \
+    static const tn_kernel lanes_##level_name = {                                                  \
+        .size = sizeof(tn_kernel),                                                                 \
+        .revision = 1,                                                                             \
+        .domain = "",                                                                              \
+        .op = "Resize",                                                                            \
+        .device = "cpu",                                                                           \
+        .name = "lanes_" #level_name,                                                              \
+        .doc = "Channels beside each other resampled at once.",                                    \
+        .requires_features = features_text,                                                        \
+        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
+        TN_COMBINATIONS(lanes_combinations),                                                       \
+        .accepts = lanes_accepts,                                                                  \
+        .open = separable_open,                                                                    \
+        .close = separable_close,                                                                  \
+        .reshape = separable_reshape,                                                              \
+        .run = lanes_run,                                                                          \
+        .user = (void *)(uintptr_t)&tn_resample_##level_name,                                      \
+    }
+LANES_KERNEL(baseline, NULL);
+LANES_KERNEL(avx2, "avx2,fma");
+LANES_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+
+const tn_kernel *const tn_resize_kernels[6] = {&avx512,       &avx2,       &baseline,
+                                               &lanes_avx512, &lanes_avx2, &lanes_baseline};

@@ -24,6 +24,9 @@ typedef struct tn_resample_level {
     /* to[i] = sum over t of weights[t * weight_stride] * rows[t][i], i < count. */
     void (*vertical)(int64_t taps, const float *const *rows, const float *weights,
                      int64_t weight_stride, int64_t count, float *to);
+    /* Output row `y` of positions of `lanes` elements each, beside each other. */
+    void (*lanes)(const tn_resample_axis *vertical, const tn_resample_axis *horizontal, int64_t y,
+                  int64_t lanes, const float *from, float *to);
 } tn_resample_level;
 
 extern const tn_resample_level tn_resample_baseline, tn_resample_avx2, tn_resample_avx512;

@@ -4,6 +4,7 @@
  * Before it is included, TN_RESAMPLE_LEVEL names the table to define. The loops are plain: the
  * compiler makes gathers and vectors of them.
  */
+#include "common/vector.h"
 #include "resize/separable.h"
 
 #define TAPS_LOOP(T)                                                                               \
@@ -49,4 +50,38 @@ static void vertical(int64_t taps, const float *const *rows, const float *weight
     }
 }
 
-const tn_resample_level TN_RESAMPLE_LEVEL = {.horizontal = horizontal, .vertical = vertical};
+/* The sum over all taps of one position, `count` lanes at most a vector. */
+TN_INLINE tn_vector sum_taps(const tn_resample_axis *vertical, const tn_resample_axis *horizontal,
+                             int64_t y, int64_t x, int64_t lanes, const float *from,
+                             int64_t count) {
+    tn_vector sum = {0};
+    for (int64_t v = 0; v < vertical->taps; v++) {
+        const int64_t down = v * vertical->out + y;
+        const float *row = from + vertical->index[down] * horizontal->in * lanes;
+        for (int64_t h = 0; h < horizontal->taps; h++) {
+            const int64_t across = h * horizontal->out + x;
+            const float *at = row + horizontal->index[across] * lanes;
+            const tn_vector value =
+                count < TN_LANES ? tn_vector_load_part(at, count) : tn_vector_load(at);
+            sum += value * (vertical->weight[down] * horizontal->weight[across]);
+        }
+    }
+    return sum;
+}
+
+static void resample_lanes(const tn_resample_axis *vertical, const tn_resample_axis *horizontal,
+                           int64_t y, int64_t lanes, const float *from, float *to) {
+    for (int64_t x = 0; x < horizontal->out; x++, to += lanes) {
+        int64_t c = 0;
+        for (; c + TN_LANES <= lanes; c += TN_LANES)
+            tn_vector_store(to + c,
+                            sum_taps(vertical, horizontal, y, x, lanes, from + c, TN_LANES));
+        if (c < lanes)
+            tn_vector_store_part(to + c,
+                                 sum_taps(vertical, horizontal, y, x, lanes, from + c, lanes - c),
+                                 lanes - c);
+    }
+}
+
+const tn_resample_level TN_RESAMPLE_LEVEL = {
+    .horizontal = horizontal, .vertical = vertical, .lanes = resample_lanes};

@@ -219,6 +219,24 @@ static void make_split(const network *net, int64_t channels) {
     add_result(net, parts[1]);
 }
 
+static void make_resize(const network *net, int64_t channels, const char *mode) {
+    const int64_t four = 4, sizes[] = {BATCH, channels, 2 * HEIGHT, 7};
+    const tn_attribute attribute = {
+        .size = sizeof(attribute), .type = TN_FIELD_STRING, .name = "mode", .s = mode};
+    tn_tensor_id inputs[4] = {add_image(net, channels, HEIGHT, WIDTH), TN_NO_TENSOR, TN_NO_TENSOR},
+                 resized = TN_NO_TENSOR;
+    check(
+        tn_graph_add_constant(net->graph, NULL, TN_I64, 1, &four, sizes, sizeof sizes, &inputs[3]));
+    add_outputs_of(net, "", "Resize", &attribute, 4, inputs, 1, &resized);
+    add_result(net, resized);
+}
+static void make_nearest(const network *net, int64_t channels) {
+    make_resize(net, channels, "nearest");
+}
+static void make_linear(const network *net, int64_t channels) {
+    make_resize(net, channels, "linear");
+}
+
 /* --- built and run in two ways --- */
 
 typedef struct results {
@@ -338,6 +356,12 @@ static void test_concat_of_columns_in_every_format(void **state) {
 static void test_split_of_channels_in_every_format(void **state) {
     test_layer(*state, make_split);
 }
+static void test_nearest_resize_in_every_format(void **state) {
+    test_layer(*state, make_nearest);
+}
+static void test_linear_resize_in_every_format(void **state) {
+    test_layer(*state, make_linear);
+}
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -351,6 +375,8 @@ int main(void) {
         GRAPH_TEST(test_concat_of_channels_in_every_format),
         GRAPH_TEST(test_concat_of_columns_in_every_format),
         GRAPH_TEST(test_split_of_channels_in_every_format),
+        GRAPH_TEST(test_nearest_resize_in_every_format),
+        GRAPH_TEST(test_linear_resize_in_every_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
