@@ -116,6 +116,21 @@ def check_lenet(checks):
     checks.compare("lenet's plan", checks.run(plan, None, {"input": digits[:1]}), {"output": expected[:1]}, 1e-3, 1e-5)
 
 
+def check_folder(checks):
+    """A folder as `tenon test` takes it, with weights beside the network."""
+    from onnx import numpy_helper
+
+    folder = os.path.join(checks.folder, "case")
+    os.makedirs(os.path.join(folder, "test_data_set_0"))
+    checks.write("case/model.prototxt", write_caffe.lenet_text())
+    checks.write("case/model.caffemodel", write_caffe.model(write_caffe.lenet_weights()))
+    for name, file in (("input", "input_0"), ("output", "output_0")):
+        array = np.load(os.path.join(ROOT, "models", "reference", f"lenet_{name}.npy"))
+        checks.write(f"case/test_data_set_0/{file}.pb", numpy_helper.from_array(array, name).SerializeToString())
+    done = checks.program("test", folder, "--atol", "1e-5")
+    checks.say(done.returncode == 0 and "1 passed, 0 failed" in done.stdout, f"test of a folder: {done.stdout}{done.stderr}")
+
+
 def check_errors(checks):
     good = write_caffe.lenet_text()
     weights = write_caffe.lenet_weights()
@@ -235,6 +250,7 @@ def main():
         checks = Checks(sys.argv[1], folder)
         check_layers(checks)
         check_lenet(checks)
+        check_folder(checks)
         check_errors(checks)
         check_binary(checks)
         check_mean(checks)

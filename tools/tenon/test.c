@@ -9,7 +9,8 @@
 
 static const char help[] =
     "usage: tenon test DIR... [options]\n"
-    "  DIR holds model.onnx (or model.uff) and test_data_set_N/{input,output}_M.pb, or folders "
+    "  DIR holds model.onnx (or model.uff, or model.prototxt with model.caffemodel) and "
+    "test_data_set_N/{input,output}_M.pb, or folders "
     "that do\n"
     "      --rtol F  --atol F    default 1e-3 and 1e-7, or what data.json beside the model says; "
     "bfloat16: rtol 2^-6 at least\n"
@@ -115,7 +116,7 @@ static bool run_set(tn_engine *engine, const test_run *run, const char *set,
 
 /* The model of a folder, by the formats that are read; false when it holds none. */
 static bool find_model(const char *directory, char *path, size_t bytes) {
-    static const char *const names[] = {"model.onnx", "model.uff"};
+    static const char *const names[] = {"model.onnx", "model.uff", "model.prototxt"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const int length = snprintf(path, bytes, "%s/%s", directory, names[i]);
         if (length > 0 && (size_t)length < bytes && exists(path)) return true;
@@ -123,10 +124,19 @@ static bool find_model(const char *directory, char *path, size_t bytes) {
     return false;
 }
 
+/* A Caffe network's weights lie beside it, where it has any. */
+static tn_status load_caffe(tn_runtime *runtime, const char *model, tn_graph **out_graph) {
+    char weights[4200];
+    const int stem = (int)(strlen(model) - strlen(".prototxt"));
+    snprintf(weights, sizeof(weights), "%.*s.caffemodel", stem, model);
+    return tn_graph_load_caffe(runtime, model, exists(weights) ? weights : NULL, NULL, out_graph);
+}
+
 static tn_status load_model(tn_runtime *runtime, const char *model, tn_graph **out_graph) {
-    return strcmp(model + strlen(model) - 4, ".uff") == 0
-               ? tn_graph_load_uff(runtime, model, NULL, out_graph)
-               : tn_graph_load_onnx(runtime, model, out_graph);
+    const char *ending = strrchr(model, '.');
+    if (strcmp(ending, ".uff") == 0) return tn_graph_load_uff(runtime, model, NULL, out_graph);
+    if (strcmp(ending, ".prototxt") == 0) return load_caffe(runtime, model, out_graph);
+    return tn_graph_load_onnx(runtime, model, out_graph);
 }
 
 static tn_engine *build_case(const test_run *run, const char *model, verdict *out) {
@@ -225,7 +235,8 @@ static int run_folder(test_run *run, const char *directory) {
     free(cases.items);
     if (!is_complete) return cli_fault("no memory for the folders of '%s'", directory);
     return cases.count ? EXIT_DONE
-                       : cli_fault("'%s' holds no model.onnx or model.uff, and no folders that do",
+                       : cli_fault("'%s' holds no model.onnx, model.uff or model.prototxt, and no "
+                                   "folders that do",
                                    directory);
 }
 

@@ -12,11 +12,12 @@
 #include "base/text.h"
 #include "graph/graph.h"
 #include "parse/caffe/tree.h"
+#include "parse/common/missing_list.h"
 
 /* The opset whose operators the layers become. */
 #define TN_CAFFE_OPSET 13
 /* Bottoms or tops of a layer, and blobs that layers share by name, at most. */
-#define TN_CAFFE_PORTS 1024
+#define TN_CAFFE_PORTS 256
 #define TN_CAFFE_BLOBS 256
 
 /* A tensor while the network is read. Extents are tracked so that weights can be checked and axes
@@ -55,6 +56,7 @@ typedef struct tn_caffe_reader {
     tn_map *last_writers; /* place in `layers` of the last layer that makes a new value of a blob */
     tn_map *param_owners; /* place in `layers` * TN_CAFFE_BLOBS + blob, by the name of a shared
                              parameter */
+    tn_missing_list missing;
 } tn_caffe_reader;
 
 typedef tn_status (*tn_caffe_layer_read)(tn_caffe_reader *reader, tn_caffe_layer *layer);
@@ -101,6 +103,7 @@ tn_status tn_caffe_set_value(tn_caffe_reader *reader, const char *blob,
                              const tn_caffe_value *value);
 
 /* --- rules.c --- */
+tn_status tn_caffe_state_check(const tn_caffe_reader *reader);
 /* Whether a layer is used in the options' state, by its include and exclude. */
 tn_status tn_caffe_rules_met(const tn_caffe_reader *reader, const tn_caffe_message *layer,
                              bool *out_is_used);
@@ -279,5 +282,7 @@ tn_status tn_caffe_read_interp(tn_caffe_reader *reader, tn_caffe_layer *layer);
  * an operator of that name. */
 bool tn_caffe_custom_is_wanted(const tn_caffe_reader *reader, const tn_caffe_layer *layer);
 tn_status tn_caffe_read_custom(tn_caffe_reader *reader, tn_caffe_layer *layer);
+/* All layers that no operator serves in one error. */
+tn_status tn_caffe_customs_check(tn_caffe_reader *reader);
 
 #endif

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define FIELDS_AT_MOST 256
+#define VALUES_AT_MOST 65536
 
 bool tn_caffe_custom_is_wanted(const tn_caffe_reader *reader, const tn_caffe_layer *layer) {
     return !layer->type ||
@@ -24,7 +25,7 @@ bool tn_caffe_custom_is_wanted(const tn_caffe_reader *reader, const tn_caffe_lay
 
 typedef struct custom_fields {
     tn_custom_field *items;
-    size_t count;
+    size_t count, capacity;
 } custom_fields;
 
 static bool ends_with(const char *name, const char *ending) {
@@ -92,14 +93,29 @@ static void read_single(const tn_caffe_message *message, const tn_caffe_field *f
     (void)tn_caffe_field_number(field, &value->f);
 }
 
+/* The values in a message and in those inside; recursion is bounded by the tree's depth. */
+static size_t count_values(const tn_caffe_message *message) {
+    size_t count = 0;
+    for (const tn_caffe_field *field = message->first; field; field = field->next)
+        count += 1 + (field->kind == TN_CAFFE_MESSAGE ? count_values(field->message) : 0);
+    return count;
+}
+
+static bool is_read(const custom_fields *fields, size_t from, const char *name) {
+    for (size_t i = from; i < fields->count; i++)
+        if (strcmp(fields->items[i].value.name, name) == 0) return true;
+    return false;
+}
+
 /* Recursion is bounded by the tree's depth. */
 static tn_status read_params(tn_caffe_reader *reader, const tn_caffe_message *message,
                              const char *prefix, custom_fields *fields) {
+    size_t from = fields->count;
     for (const tn_caffe_field *field = message->first; field; field = field->next) {
         if (is_skipped(field->name)) continue;
-        if (tn_caffe_message_next(message, field->name, NULL) != field) continue; /* of a list */
         const char *name = tn_arena_format(reader->arena, "%s%s", prefix, field->name);
         if (!name) return tn_fail_memory("a field");
+        if (is_read(fields, from, name)) continue; /* of a list */
         bool is_list = field->is_item || tn_caffe_message_next(message, field->name, field);
         if (field->kind == TN_CAFFE_MESSAGE && !is_list) {
             const char *inner = tn_arena_format(reader->arena, "%s.", name);
@@ -107,8 +123,8 @@ static tn_status read_params(tn_caffe_reader *reader, const tn_caffe_message *me
             TN_TRY(read_params(reader, field->message, inner, fields));
             continue;
         }
-        if (fields->count == FIELDS_AT_MOST)
-            return tn_fail(TN_ERROR_FORMAT, "more than %d parameters", FIELDS_AT_MOST);
+        if (fields->count == fields->capacity)
+            return tn_fail(TN_ERROR_FORMAT, "a layer has more than %d parameters", FIELDS_AT_MOST);
         tn_attribute *value = &fields->items[fields->count++].value;
         *value = (tn_attribute){.size = sizeof(*value), .name = name};
         tn_status status = TN_OK;
@@ -123,7 +139,12 @@ static tn_status read_params(tn_caffe_reader *reader, const tn_caffe_message *me
 
 static tn_status read_fields(tn_caffe_reader *reader, const tn_caffe_layer *layer,
                              custom_fields *fields) {
-    fields->items = tn_arena_allocate(reader->arena, FIELDS_AT_MOST, sizeof(*fields->items));
+    size_t values = count_values(layer->message);
+    if (values > VALUES_AT_MOST)
+        return tn_fail(TN_ERROR_FORMAT, "a layer has %zu values; at most %d are read", values,
+                       VALUES_AT_MOST);
+    fields->capacity = values < FIELDS_AT_MOST ? values : FIELDS_AT_MOST;
+    fields->items = tn_arena_allocate(reader->arena, fields->capacity, sizeof(*fields->items));
     if (!fields->items) return tn_fail_memory("a layer");
     for (const tn_caffe_field *field = layer->message->first; field; field = field->next) {
         if (field->kind != TN_CAFFE_MESSAGE || !ends_with(field->name, "_param") ||
@@ -289,15 +310,35 @@ static tn_status fail_missing(tn_caffe_reader *reader, const tn_caffe_layer *lay
     return tn_fail(status, "%s; the nearest of Caffe's own layers is '%s'", message, nearest);
 }
 
-tn_status tn_caffe_read_custom(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+static tn_status find_operator(tn_caffe_reader *reader, const tn_caffe_layer *layer,
+                               custom_node *node) {
     custom_fields fields = {0};
-    custom_node node = {0};
     TN_TRY(read_fields(reader, layer, &fields));
     tn_status status =
         tn_custom_find(reader->runtime, reader->arena, layer->type_name, fields.count, fields.items,
-                       &node.entry, &node.attribute_count, &node.attributes);
-    if (status != TN_OK) return fail_missing(reader, layer, status);
-    status = add_blobs(reader, layer, node.entry->op, &node.attribute_count, &node.attributes);
+                       &node->entry, &node->attribute_count, &node->attributes);
+    return status == TN_OK ? TN_OK : fail_missing(reader, layer, status);
+}
+
+tn_status tn_caffe_customs_check(tn_caffe_reader *reader) {
+    for (size_t i = 0; i < reader->layer_count; i++) {
+        const tn_caffe_layer *layer = &reader->layers[i];
+        custom_node node = {0};
+        if (layer->type || tn_missing_list_count(&reader->missing, layer->type_name)) continue;
+        tn_status status = find_operator(reader, layer, &node);
+        if (status == TN_OK) tn_library_release(node.entry->library);
+        if (status == TN_ERROR_UNSUPPORTED)
+            status = tn_missing_list_add(&reader->missing, layer->type_name, layer->name);
+        if (status != TN_OK) return tn_error_at(status, "layer '%s'", layer->name);
+    }
+    return tn_missing_list_report(&reader->missing);
+}
+
+tn_status tn_caffe_read_custom(tn_caffe_reader *reader, tn_caffe_layer *layer) {
+    custom_node node = {0};
+    TN_TRY(find_operator(reader, layer, &node));
+    tn_status status =
+        add_blobs(reader, layer, node.entry->op, &node.attribute_count, &node.attributes);
     if (status == TN_OK) status = add_node(reader, layer, &node);
     if (status != TN_OK) tn_library_release(node.entry->library);
     return status;

@@ -55,10 +55,12 @@ void tn_caffe_add_floats(tn_caffe_attributes *attributes, const char *name, size
 const char *tn_caffe_make_name(tn_caffe_reader *reader, const char *base) {
     uint64_t place;
     const char *name = base;
-    for (uint32_t number = 2; name && (tn_map_get(reader->last_writers, name, &place) ||
-                                       tn_map_get(reader->graph->names, name, &place));
-         number++)
-        name = tn_arena_format(reader->arena, "%s_%" PRIu32, base, number);
+    bool is_taken = tn_map_get(reader->graph->names, base, &place);
+    /* the graph counts, so that many layers of one name take no time */
+    while (name && (is_taken || tn_map_get(reader->last_writers, name, &place))) {
+        name = tn_graph_make_name(reader->graph, base);
+        is_taken = false;
+    }
     return name;
 }
 

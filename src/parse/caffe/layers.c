@@ -144,6 +144,7 @@ tn_status tn_caffe_layers_collect(tn_caffe_reader *reader) {
                        "the network has both 'layer' and 'layers': write all in one form");
     if (count == 0)
         return tn_fail(TN_ERROR_FORMAT, "there is no layer: is it a network's description?");
+    TN_TRY(tn_caffe_state_check(reader));
     reader->layers = tn_arena_allocate(reader->arena, count, sizeof(*reader->layers));
     if (!reader->layers) return tn_fail_memory("the layers");
     const tn_caffe_field *field = NULL;

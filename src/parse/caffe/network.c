@@ -59,6 +59,7 @@ static tn_status read_outputs(tn_caffe_reader *reader) {
 
 tn_status tn_caffe_network_read(tn_caffe_reader *reader) {
     TN_TRY(tn_caffe_layers_collect(reader));
+    TN_TRY(tn_caffe_customs_check(reader));
     TN_TRY(tn_caffe_inputs_read(reader));
     for (size_t i = 0; i < reader->layer_count; i++)
         TN_TRY(tn_caffe_layer_build(reader, &reader->layers[i]));

@@ -13,10 +13,12 @@ static tn_status reader_init(tn_caffe_reader *reader) {
     TN_TRY(tn_arena_create(reader->allocator, &reader->arena));
     TN_TRY(tn_map_create(reader->allocator, &reader->blobs));
     TN_TRY(tn_map_create(reader->allocator, &reader->last_writers));
-    return tn_map_create(reader->allocator, &reader->param_owners);
+    TN_TRY(tn_map_create(reader->allocator, &reader->param_owners));
+    return tn_missing_list_init(&reader->missing, reader->allocator, reader->arena);
 }
 
 static void reader_deinit(tn_caffe_reader *reader) {
+    tn_missing_list_deinit(&reader->missing);
     tn_caffe_weights_destroy(reader, reader->weights);
     tn_deallocate(reader->allocator, reader->values);
     tn_map_destroy(reader->param_owners);

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define STAGES_AT_MOST 256
+
 /* The options' stages, or those of the network's own state. */
 static bool has_stage(const tn_caffe_reader *reader, const char *stage) {
     const tn_caffe_options *options = reader->options;
@@ -45,6 +47,13 @@ static bool any_met(const tn_caffe_reader *reader, const tn_caffe_message *layer
     while ((field = tn_caffe_message_next(layer, name, field)))
         if (is_met(reader, field->message)) return true;
     return false;
+}
+
+tn_status tn_caffe_state_check(const tn_caffe_reader *reader) {
+    size_t count = tn_caffe_count(tn_caffe_child(reader->network, "state"), "stage");
+    if (count <= STAGES_AT_MOST) return TN_OK;
+    return tn_fail(TN_ERROR_FORMAT, "the network's state has %zu stages; at most %d are read",
+                   count, STAGES_AT_MOST);
 }
 
 tn_status tn_caffe_rules_met(const tn_caffe_reader *reader, const tn_caffe_message *layer,

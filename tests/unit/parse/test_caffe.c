@@ -139,9 +139,37 @@ static void test_a_missing_operator_is_named_with_what_the_layer_brought(void **
                                 INPUT LAYER("Convolutoin", "c", "x", "y", "own_param { size: 7 }"),
                                 NULL, NULL),
                      TN_ERROR_UNSUPPORTED);
-    assert_error("Convolutoin", "layer 'c'");
+    assert_error("node 'c'", NULL);
+    assert_error("Convolutoin", NULL);
     assert_error("'Convolution'", NULL);
     assert_error("size=7", NULL);
+}
+
+static void test_all_missing_operators_are_named_at_once(void **state) {
+    graph_test *test = *state;
+    assert_int_equal(parse_text(test,
+                                INPUT LAYER("One", "a", "x", "y", "")
+                                    LAYER("Two", "b", "y", "z", "") LAYER("One", "c", "z", "w", ""),
+                                NULL, NULL),
+                     TN_ERROR_UNSUPPORTED);
+    assert_error("node 'a' and 1 more like it", NULL);
+    assert_error("node 'b'", NULL);
+}
+
+/* Layers of one name must not cost more, the more there are. */
+static void test_many_layers_of_one_name_are_read(void **state) {
+    graph_test *test = *state;
+    static const char one[] = LAYER("ReLU", "r", "x", "x", "");
+    const size_t count = 20000;
+    char *text = malloc(sizeof(INPUT) + count * sizeof(one));
+    assert_non_null(text);
+    strcpy(text, INPUT);
+    size_t length = strlen(text);
+    for (size_t i = 0; i < count; i++, length += strlen(one))
+        memcpy(text + length, one, sizeof(one));
+    must_parse(test, text, NULL);
+    assert_int_equal(test->graph->node_count, count);
+    free(text);
 }
 
 /* Text, and what its message must hold. */
@@ -264,6 +292,8 @@ int main(void) {
         GRAPH_TEST(test_a_given_library_serves_unknown_layers),
         GRAPH_TEST(test_fields_of_an_unknown_layer_are_named),
         GRAPH_TEST(test_a_missing_operator_is_named_with_what_the_layer_brought),
+        GRAPH_TEST(test_all_missing_operators_are_named_at_once),
+        GRAPH_TEST(test_many_layers_of_one_name_are_read),
         GRAPH_TEST(test_messages_say_what_and_where),
         GRAPH_TEST(test_a_blob_of_another_shape_names_both),
         GRAPH_TEST(test_shared_blobs_are_those_of_the_first_layer),
