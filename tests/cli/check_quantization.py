@@ -184,6 +184,12 @@ def check_folders(checks, calibration):
         tensor = report["calibration"]["tensors"][0]
         checks.say(report["calibration"]["batches"] == 20 and abs(tensor["largest"] * 256 - 255) < 1e-3,
                    f"20 images: the largest value of '{tensor['tensor']}' is {tensor['largest']}")
+    for text, options, largest in (("as they come", (), 1), ("not scaled", ("--scale", "1"), 255)):
+        report = checks.build(f"images {text}", LENET, *shape, "--precision", "int8", *options, "--calibration",
+                              checks.path("images"))
+        if report:
+            found = report["calibration"]["tensors"][0]["largest"]
+            checks.say(abs(found / largest - 1) < 1e-6, f"images {text}: the largest value is {found}")
     folder = checks.folder_of("batch", [calibration[:30]])
     for text, options, expected in (("split into single ones", shape, 30), ("as one batch", (), 1)):
         report = checks.build(f"a file of 30 digits {text}", LENET, *options, "--precision", "int8",

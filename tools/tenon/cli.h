@@ -44,7 +44,7 @@ typedef struct cli_options {
     double percentile, max_loss;    /* 0: the calibrator's own */
     uint32_t precision, calibrator; /* TN_PRECISION_..., TN_CALIBRATOR_... */
     uint32_t threads, contexts;
-    bool has_max_loss;
+    bool has_max_loss, has_scale;
     bool has_mean, has_rtol, has_atol, profile, exact, json, help, no_timing, no_fusion, reference,
         verbose;
     char **arguments; /* what is not an option */

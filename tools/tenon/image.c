@@ -23,7 +23,7 @@ static size_t place(const cli_options *options, int channels, int height, int wi
 }
 
 static double effective_scale(const cli_options *options) {
-    return options->scale == 1.0 && !options->has_mean ? 1.0 / 255.0 : options->scale;
+    return !options->has_scale && !options->has_mean ? 1.0 / 255.0 : options->scale;
 }
 
 bool image_read(const char *path, const cli_options *options, file_tensor *out_tensor) {

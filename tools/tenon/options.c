@@ -266,6 +266,7 @@ static int take(cli_options *o, char letter, const char *value) {
                    : bad_value("mean", value,
                                "one number or three, like 0.5,0.4,0.3, or a file .binaryproto");
     case 'k':
+        o->has_scale = true;
         return read_number(value, &o->scale) ? EXIT_DONE : bad_value("scale", value, "a number");
     default:
         return cli_unsupported("option --%s is not in this version",
@@ -307,6 +308,7 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
     if (out_options->mean_file) { /* the network scales, after it has taken the mean */
         out_options->mean_file_scale = out_options->scale;
         out_options->scale = 1.0;
+        out_options->has_scale = true; /* its inputs are pixels as they are */
     }
     out_options->arguments = argv + optind;
     out_options->argument_count = argc - optind;
