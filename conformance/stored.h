@@ -33,6 +33,8 @@ typedef struct tn_stored_run {
     tn_stored_tensor inputs[TN_STORED_PORTS], outputs[16], operands[TN_STORED_STEPS];
     tn_epilogue epilogues[TN_STORED_STEPS];
     uint32_t threads;
+    double timed_seconds; /* after the two runs, it runs on for so long; 0: it does not */
+    double best_ns;       /* the shortest of those */
     /* Results: outputs as numbers of own_type, linear, to be freed by tn_stored_free. */
     void *results[16];
 } tn_stored_run;

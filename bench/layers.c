@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What single layers cost in each type: every kernel that takes the layer, in every combination,
+ * called directly on one thread (or as many as are asked for), all of them in turn and several
+ * times, so that a disturbance meets them alike. For each layer it prints the fastest of each kind
+ * (32-bit floats, 8 bits, 16-bit floats) with its combination, and how many times the fastest
+ * 32-bit one it takes.
+ *
+ *     tenon-bench-layers [--threads N] [--all] [OPERATOR]
+ *
+ * Layers are written like conformance cases. --all prints every kernel and combination.
+ */
+#include "base/status.h"
+#include "stored.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct layer {
+    const char *name, *op, *text;
+} layer;
+static const layer layers[] = {
+    {"LeNet conv1", "Conv", "| X=f32[1,1,28,28] W=f32[20,1,5,5] B=f32[20]"},
+    {"LeNet conv2", "Conv", "| X=f32[1,20,12,12] W=f32[50,20,5,5] B=f32[50]"},
+    {"LeNet ip1", "Gemm", "transB=1 | A=f32[1,800] B=f32[500,800] C=f32[500]"},
+    {"LeNet ip2", "Gemm", "transB=1 | A=f32[1,500] B=f32[10,500] C=f32[10]"},
+    {"LeNet pool1", "MaxPool", "kernel_shape=[2,2] strides=[2,2] | X=f32[1,20,24,24]"},
+    {"LeNet pool2", "MaxPool", "kernel_shape=[2,2] strides=[2,2] | X=f32[1,50,8,8]"},
+    {"LeNet softmax", "Softmax", "| input=f32[1,10]"},
+    {"SRCNN 9x9, 3 to 64, 256x256", "Conv",
+     "pads=[4,4,4,4] | X=f32[1,3,256,256] W=f32[64,3,9,9] B=f32[64]"},
+    {"SRCNN 1x1, 64 to 32", "Conv", "| X=f32[1,64,256,256] W=f32[32,64,1,1] B=f32[32]"},
+    {"SRCNN 5x5, 32 to 3", "Conv", "pads=[2,2,2,2] | X=f32[1,32,256,256] W=f32[3,32,5,5] B=f32[3]"},
+    {"ResNet 7x7/2, 3 to 64", "Conv",
+     "strides=[2,2] pads=[3,3,3,3] | X=f32[1,3,224,224] W=f32[64,3,7,7] B=f32[64]"},
+    {"ResNet 3x3, 64, 56x56", "Conv",
+     "pads=[1,1,1,1] | X=f32[1,64,56,56] W=f32[64,64,3,3] B=f32[64]"},
+    {"ResNet 1x1, 256 to 64, 56x56", "Conv", "| X=f32[1,256,56,56] W=f32[64,256,1,1] B=f32[64]"},
+    {"ResNet 3x3/2, 128 to 128", "Conv",
+     "strides=[2,2] pads=[1,1,1,1] | X=f32[1,128,56,56] W=f32[128,128,3,3] B=f32[128]"},
+    {"ResNet 3x3, 512, 7x7", "Conv",
+     "pads=[1,1,1,1] | X=f32[1,512,7,7] W=f32[512,512,3,3] B=f32[512]"},
+    {"ResNet max pool", "MaxPool",
+     "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1] | X=f32[1,64,112,112]"},
+    {"ResNet average pool", "GlobalAveragePool", "| X=f32[1,512,7,7]"},
+    {"ResNet add", "Add", "| A=f32[1,256,56,56] B=f32[1,256,56,56]"},
+    {"ResNet fully connected", "Gemm", "transB=1 | A=f32[1,2048] B=f32[1000,2048] C=f32[1000]"},
+    {"MobileNet 3x3 depthwise, 144, 56x56", "Conv",
+     "group=144 pads=[1,1,1,1] | X=f32[1,144,56,56] W=f32[144,1,3,3] B=f32[144]"},
+    {"transformer 128 x 768 to 768", "MatMul", "| A=f32[128,768] B=f32[768,768]"},
+};
+
+enum { F32 = 0, I8 = 1, F16 = 2, BF16 = 3, KINDS = 4, ROUNDS = 5, CANDIDATES = 256 };
+static const char *const kind_names[] = {"f32", "int8", "f16", "bf16"};
+static const tn_type kind_types[] = {TN_F32, TN_STORED_QI8, TN_F16, TN_BF16};
+
+typedef struct candidate {
+    tn_stored_run *run;
+    const char *combination;
+    int kind;
+    double best_ns;
+} candidate;
+
+typedef struct bench {
+    tn_runtime *runtime;
+    tn_arena *arena;
+    tn_case c;
+    tn_graph *graph;
+    tn_outcome outcome;
+    candidate candidates[CANDIDATES];
+    size_t count;
+    uint32_t threads;
+    bool is_all;
+} bench;
+
+static bool take_port(const tn_combination_port *port, const tn_shape *shape, tn_type own, int kind,
+                      tn_stored_tensor *tensor, bool *inout_is_narrow) {
+    if (!port || !tn_format_fits(port->format, shape->rank)) return false;
+    const bool is_narrow =
+        kind != F32 && own == TN_F32 && (port->types & TN_TYPE_BIT(kind_types[kind]));
+    if (!is_narrow && !(port->types & TN_TYPE_BIT(own))) return false;
+    *inout_is_narrow = *inout_is_narrow || is_narrow;
+    *tensor = (tn_stored_tensor){
+        .is_given = true,
+        .type = !is_narrow   ? own
+                : kind == I8 ? TN_I8
+                             : kind_types[kind],
+        .format = port->format,
+        .scale = is_narrow && kind == I8 ? 1.0f / 64 : 0,
+        .own_type = own,
+        .shape = shape,
+        .is_constant = !is_narrow,
+    };
+    return true;
+}
+
+/* The combination as a run; false when it does not fit, or not this kind. */
+static bool describe(const bench *b, const tn_combination *combination, int kind,
+                     tn_stored_run *run) {
+    const tn_graph_node *node = &b->graph->nodes[0];
+    bool is_narrow = false;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (node->inputs[i] == TN_NO_TENSOR) continue;
+        const tn_case_input *input =
+            &b->c.inputs[atoi(b->graph->tensors[node->inputs[i]].name + 2)];
+        if (!take_port(tn_combination_input(combination, i), &input->shape, input->type, kind,
+                       &run->inputs[i], &is_narrow))
+            return false;
+        run->inputs[i].data = input->data;
+        /* The first is a value of the network, as is everything without weights. */
+        if (i == 0 || strcmp(node->entry->op->name, "Add") == 0) run->inputs[i].is_constant = false;
+    }
+    for (uint32_t i = 0; i < b->outcome.count; i++) {
+        if (!take_port(tn_combination_output(combination, i), &b->outcome.shapes[i],
+                       b->outcome.types[i], kind, &run->outputs[i], &is_narrow))
+            return false;
+    }
+    return is_narrow == (kind != F32);
+}
+
+static void note_candidate(bench *b, const tn_kernel_entry *entry, uint32_t index, int kind) {
+    tn_stored_run *run = calloc(1, sizeof(*run));
+    if (!run || b->count == CANDIDATES || !describe(b, &entry->combinations[index], kind, run)) {
+        free(run);
+        return;
+    }
+    run->runtime = b->runtime;
+    run->kernel = entry->kernel;
+    run->node = &b->graph->nodes[0];
+    run->input_count = run->node->input_count;
+    run->output_count = run->node->output_count;
+    run->threads = b->threads;
+    run->timed_seconds = 0.02;
+    const char *text = entry->kernel->combination_count ? entry->kernel->combinations[index] : "*";
+    b->candidates[b->count++] = (candidate){.run = run, .combination = text, .kind = kind};
+}
+
+static tn_status time_all(bench *b) {
+    for (int round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < b->count; i++) {
+            candidate *one = &b->candidates[i];
+            bool is_taken = false;
+            TN_TRY(tn_stored_do(one->run, &is_taken));
+            if (!is_taken) continue;
+            tn_stored_free(one->run);
+            if (one->best_ns == 0 || one->run->best_ns < one->best_ns)
+                one->best_ns = one->run->best_ns;
+        }
+    }
+    return TN_OK;
+}
+
+static const candidate *fastest(const bench *b, int kind) {
+    const candidate *best = NULL;
+    for (size_t i = 0; i < b->count; i++) {
+        const candidate *one = &b->candidates[i];
+        if (one->kind == kind && one->best_ns > 0 && (!best || one->best_ns < best->best_ns))
+            best = one;
+    }
+    return best;
+}
+
+static void print_candidate(const candidate *one, const candidate *base) {
+    printf("    %-5s %10.2f us  %5.2f  %s  \"%s\"\n", kind_names[one->kind], one->best_ns / 1e3,
+           base ? one->best_ns / base->best_ns : 0, one->run->kernel->name, one->combination);
+}
+
+static void print_layer(const bench *b, const layer *l) {
+    const candidate *base = fastest(b, F32);
+    printf("%s\n", l->name);
+    for (int kind = 0; kind < KINDS && !b->is_all; kind++) {
+        if (fastest(b, kind)) print_candidate(fastest(b, kind), base);
+    }
+    for (size_t i = 0; i < b->count && b->is_all; i++) {
+        if (b->candidates[i].best_ns > 0) print_candidate(&b->candidates[i], base);
+    }
+    fflush(stdout);
+}
+
+/* The outputs' types and shapes, from a run of the reference. */
+static tn_status describe_outputs(bench *b, const tn_graph_node *node) {
+    const tn_builder_options options = {.size = sizeof(options), .flags = TN_BUILD_NO_TIMING};
+    tn_plan *plan = NULL;
+    tn_engine *engine = NULL;
+    tn_context *context = NULL;
+    uint64_t bytes;
+    (void)node;
+    tn_status status = tn_build(b->graph, &options, &plan);
+    if (status == TN_OK) {
+        const void *data = tn_plan_bytes(plan, &bytes);
+        status = tn_engine_load_bytes(b->runtime, data, bytes, NULL, &engine);
+    }
+    if (status == TN_OK) status = tn_context_create(engine, &context);
+    if (status == TN_OK) status = tn_context_reshape(context);
+    b->outcome.count = status == TN_OK ? tn_engine_output_count(engine) : 0;
+    for (uint32_t i = 0; i < b->outcome.count && status == TN_OK; i++) {
+        const tn_tensor *tensor = NULL;
+        status = tn_context_output(context, i, &tensor);
+        if (status != TN_OK) break;
+        b->outcome.types[i] = tensor->type;
+        status = tn_shape_set(&b->outcome.shapes[i], tensor->rank, tensor->shape);
+    }
+    tn_context_destroy(context);
+    tn_engine_release(engine);
+    tn_plan_destroy(plan);
+    return status;
+}
+
+static tn_status make_graph(bench *b, const tn_operator *op) {
+    tn_tensor_id inputs[16], output;
+    TN_TRY(tn_graph_create(b->runtime, "layer", &b->graph));
+    for (uint32_t i = 0; i < b->c.input_count && i < 16; i++) {
+        const tn_case_input *input = &b->c.inputs[i];
+        char name[16];
+        snprintf(name, sizeof(name), "in%u", i);
+        TN_TRY(tn_graph_add_input(b->graph, name, input->type, input->shape.rank,
+                                  input->shape.extents, NULL, &inputs[i]));
+    }
+    const tn_node_description node = {.size = sizeof(node),
+                                      .version = op->since_version,
+                                      .domain = op->domain,
+                                      .op = op->name,
+                                      .name = "node",
+                                      .input_count = b->c.input_count,
+                                      .output_count = 1,
+                                      .inputs = inputs,
+                                      .attribute_count = b->c.attribute_count,
+                                      .attributes = b->c.attributes};
+    TN_TRY(tn_graph_add_node(b->graph, &node, &output));
+    return tn_graph_add_output(b->graph, output, NULL);
+}
+
+static tn_status bench_layer(bench *b, const layer *l) {
+    const tn_operator_entry *op = NULL;
+    const tn_kernel_entry **entries = NULL;
+    uint32_t count = 0;
+    tn_registry *registry = tn_runtime_registry(b->runtime);
+    b->count = 0;
+    b->graph = NULL;
+    TN_TRY(tn_registry_find_operator(registry, "", l->op, 0, &op));
+    TN_TRY(tn_arena_create(tn_allocator_default(), &b->arena));
+    tn_status status = tn_case_read(b->arena, op->op, l->text, &b->c);
+    if (status == TN_OK) status = make_graph(b, op->op);
+    if (status == TN_OK) status = describe_outputs(b, &b->graph->nodes[0]);
+    if (status == TN_OK) status = tn_registry_kernels(registry, op->op, "cpu", &entries, &count);
+    for (uint32_t e = 0; e < count; e++) {
+        for (uint32_t k = 0; k < entries[e]->combination_count; k++) {
+            for (int kind = 0; kind < KINDS; kind++)
+                note_candidate(b, entries[e], k, kind);
+        }
+    }
+    if (status == TN_OK) status = time_all(b);
+    if (status == TN_OK) print_layer(b, l);
+    for (size_t i = 0; i < b->count; i++)
+        free(b->candidates[i].run);
+    tn_registry_free_kernels(registry, entries, count);
+    tn_graph_destroy(b->graph);
+    tn_arena_destroy(b->arena);
+    tn_library_release(op->library);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    static bench b = {.threads = 1};
+    const char *only = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
+            b.threads = (uint32_t)strtoul(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--all") == 0)
+            b.is_all = true;
+        else
+            only = argv[i];
+    }
+    if (b.threads == 0) b.threads = 1;
+    tn_status status = tn_runtime_create(NULL, &b.runtime);
+    if (status == TN_OK) status = tn_runtime_load_companions(b.runtime);
+    for (size_t i = 0; i < sizeof(layers) / sizeof(layers[0]) && status == TN_OK; i++) {
+        if (!only || strcmp(only, layers[i].op) == 0) status = bench_layer(&b, &layers[i]);
+    }
+    if (status != TN_OK)
+        fprintf(stderr, "%s: %s\n", tn_last_error()->where, tn_last_error()->message);
+    tn_runtime_release(b.runtime);
+    return status != TN_OK;
+}
