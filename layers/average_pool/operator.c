@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AveragePool: the mean of each window. */
 #include "average_pool/average_pool.h"
+#include "common/byte_pool.h"
 #include "common/element.h"
 #include "common/infer.h"
 #include "common/layer.h"
@@ -132,4 +133,19 @@ static const tn_operator average_pool_1 = {
 };
 
 static const tn_operator *const average_pool_operators[] = {&average_pool_1};
-TN_LAYER_WITHOUT_KERNELS(average_pool, average_pool_operators);
+static bool read_bytes(const tn_call *call, tn_byte_pool *out_pool) {
+    const tn_average_pool_params *params = call->params;
+    tn_call probe = *call;
+    tn_window window;
+    if (tn_average_pool_window(&probe, &window) != TN_OK ||
+        !tn_byte_pool_of_window(call, &window, out_pool))
+        return false;
+    out_pool->is_mean = true;
+    out_pool->counts_padding = params->count_include_pad;
+    return true;
+}
+
+TN_BYTE_POOL_KERNELS("AveragePool", read_bytes);
+static const tn_kernel *const average_pool_kernels[] = {&bytes_avx512vnni, &bytes_avx2,
+                                                        &bytes_baseline};
+TN_LAYER(average_pool, average_pool_operators, average_pool_kernels);

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scales and epilogues of the quantised kernels; see dot_end.h. */
 #include "common/dot_end.h"
+#include "common/byte_table.h"
 
 #include <math.h>
 #include <string.h>
-
-float tn_dot_scale_of(const tn_tensor *tensor) {
-    const tn_quantization *q = tensor->quantization;
-    if (tensor->type != TN_I8 || !q || !q->scale || q->count != 1 ||
-        (q->zero_point && q->zero_point[0] != 0) || !(q->scale[0] > 0) || !isfinite(q->scale[0]))
-        return 0;
-    return q->scale[0];
-}
 
 static bool is_plain_float(const tn_tensor *tensor) {
     return tensor->type == TN_F32 && !tensor->quantization;
@@ -20,9 +13,9 @@ static bool is_plain_float(const tn_tensor *tensor) {
 bool tn_dot_call_read(const tn_call *call, int32_t channel_axis, tn_float_epilogue *out_epilogue) {
     const tn_tensor *x = call->inputs[0], *weights = call->inputs[1];
     const tn_tensor *bias = call->input_count > 2 ? call->inputs[2] : NULL, *y = call->outputs[0];
-    if (!x || !weights || !y || tn_dot_scale_of(x) == 0 || !is_plain_float(weights) ||
+    if (!x || !weights || !y || tn_byte_scale(x) == 0 || !is_plain_float(weights) ||
         !weights->data || (bias && !is_plain_float(bias)) ||
-        (tn_dot_scale_of(y) == 0 && !is_plain_float(y)) ||
+        (tn_byte_scale(y) == 0 && !is_plain_float(y)) ||
         !tn_float_epilogue_read(call, channel_axis, out_epilogue))
         return false;
     for (uint32_t i = 0; i < out_epilogue->bias_count; i++) {
@@ -30,7 +23,7 @@ bool tn_dot_call_read(const tn_call *call, int32_t channel_axis, tn_float_epilog
     }
     if (out_epilogue->residual == UINT32_MAX) return true;
     const tn_tensor *residual = call->operands[out_epilogue->residual];
-    return y->type == TN_I8 ? tn_dot_scale_of(residual) != 0 : is_plain_float(residual);
+    return y->type == TN_I8 ? tn_byte_scale(residual) != 0 : is_plain_float(residual);
 }
 
 /* Whether activation(x) / s is activation(x / s), with alpha and beta over s where they are bounds.
@@ -43,7 +36,7 @@ static bool is_homogeneous(uint32_t activation) {
 float tn_dot_end_make(const tn_call *call, const tn_float_epilogue *epilogue, tn_dot_end *out_end) {
     const tn_tensor *y = call->outputs[0];
     const bool is_bytes = y->type == TN_I8;
-    const float inverse = is_bytes ? 1.0f / tn_dot_scale_of(y) : 1.0f;
+    const float inverse = is_bytes ? 1.0f / tn_byte_scale(y) : 1.0f;
     const float fold = is_homogeneous(epilogue->activation) ? inverse : 1.0f;
     tn_dot_end end = {.type = y->type,
                       .activation = epilogue->activation,
@@ -54,7 +47,7 @@ float tn_dot_end_make(const tn_call *call, const tn_float_epilogue *epilogue, tn
                       .low = is_bytes ? -128.0f : -INFINITY,
                       .high = is_bytes ? 127.0f : INFINITY};
     if (is_bytes && epilogue->residual != UINT32_MAX)
-        end.residual_scale = tn_dot_scale_of(call->operands[epilogue->residual]) * fold;
+        end.residual_scale = tn_byte_scale(call->operands[epilogue->residual]) * fold;
     if (end.activation == TN_ACTIVATION_RELU) {
         end.low = 0;
         end.activation = 0;

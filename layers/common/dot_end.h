@@ -10,10 +10,6 @@
 #include "common/dot_pack.h"
 #include "common/epilogue.h"
 
-/* The scale of a tensor of TN_I8 that stands for real numbers; 0 when it has none, more than one,
- * or a zero point. */
-float tn_dot_scale_of(const tn_tensor *tensor);
-
 /* Whether input 0 and output 0 are what these kernels take (8 bits with a scale; or an output of
  * 32-bit floats), the constant weights are there, and the epilogue chain can be done along
  * `channel_axis`. */

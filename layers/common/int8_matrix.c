@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of int8_matrix.h. */
 #include "common/int8_matrix.h"
+#include "common/byte_table.h"
 #include "common/dot_end.h"
 
 #include <stdio.h>
@@ -229,7 +230,7 @@ tn_status tn_int8_matrix_run(tn_call *call) {
                       .row_chunks = (context->rows + ROW_CHUNK - 1) / ROW_CHUNK};
     const float fold = tn_dot_end_make(call, &state->epilogue, &run.end);
     tn_dot_end_gather(call, &state->epilogue, &state->layout, state->blob, problem->bias_scale,
-                      fold, fold * problem->scale * tn_dot_scale_of(call->inputs[0]), scale, bias);
+                      fold, fold * problem->scale * tn_byte_scale(call->inputs[0]), scale, bias);
     if (state->epilogue.residual != UINT32_MAX)
         run.residual = call->operands[state->epilogue.residual]->data;
     context->reverse = !context->reverse;

@@ -8,6 +8,7 @@
  */
 #include "conv/int8.h"
 #include "common/activation.h"
+#include "common/byte_table.h"
 #include "common/dot_end.h"
 #include "conv/direct_kernel.h"
 #include "conv/int8_plan.h"
@@ -325,7 +326,7 @@ static tn_status int8_run_node(tn_call *call) {
                     .copies = workspace + 2 * channel_bytes(&state->layout)};
     const float fold = tn_dot_end_make(call, &state->epilogue, &run.end);
     tn_dot_end_gather(call, &state->epilogue, &state->layout, state->blob, 1.0f, fold,
-                      fold * tn_dot_scale_of(call->inputs[0]), scale, bias);
+                      fold * tn_byte_scale(call->inputs[0]), scale, bias);
     if (state->epilogue.residual != UINT32_MAX)
         run.residual = call->operands[state->epilogue.residual]->data;
     const tn_conv_geometry *g = &plan->geometry;

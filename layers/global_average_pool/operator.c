@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GlobalAveragePool: the mean of each channel's spatial elements. */
+#include "common/byte_pool.h"
 #include "common/element.h"
 #include "common/infer.h"
 #include "common/layer.h"
@@ -53,4 +54,28 @@ static const tn_operator global_average_pool_1 = {
 };
 
 static const tn_operator *const global_average_pool_operators[] = {&global_average_pool_1};
-TN_LAYER_WITHOUT_KERNELS(global_average_pool, global_average_pool_operators);
+/* One window over the whole plane; its axes beyond the first are joined. */
+static bool read_bytes(const tn_call *call, tn_byte_pool *out_pool) {
+    const tn_tensor *x = call->inputs[0];
+    const int64_t width = tn_infer_product(x->shape, 3, x->rank), height = x->shape[2];
+    if (height < 1 || width < 1) return false;
+    *out_pool = (tn_byte_pool){.batch = x->shape[0],
+                               .channels = x->shape[1],
+                               .in_height = height,
+                               .in_width = width,
+                               .out_height = 1,
+                               .out_width = 1,
+                               .kernel_height = height,
+                               .kernel_width = width,
+                               .stride_height = 1,
+                               .stride_width = 1,
+                               .dilation_height = 1,
+                               .dilation_width = 1,
+                               .is_mean = true};
+    return true;
+}
+
+TN_BYTE_POOL_KERNELS("GlobalAveragePool", read_bytes);
+static const tn_kernel *const global_average_pool_kernels[] = {&bytes_avx512vnni, &bytes_avx2,
+                                                               &bytes_baseline};
+TN_LAYER(global_average_pool, global_average_pool_operators, global_average_pool_kernels);

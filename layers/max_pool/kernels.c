@@ -2,6 +2,7 @@
 /* MaxPool of floats without indices, a row at a time (rows.h), as kernels: one a processor level.
  */
 #include "max_pool/kernels.h"
+#include "common/byte_pool.h"
 #include "max_pool/max_pool.h"
 #include "max_pool/rows.h"
 
@@ -106,4 +107,14 @@ ROWS_KERNEL(baseline, NULL);
 ROWS_KERNEL(avx2, "avx2,fma");
 ROWS_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
 
-const tn_kernel *const tn_max_pool_kernels[3] = {&avx512, &avx2, &baseline};
+static bool read_bytes(const tn_call *call, tn_byte_pool *out_pool) {
+    tn_call probe = *call;
+    tn_window window;
+    return tn_max_pool_window(&probe, &window) == TN_OK &&
+           tn_byte_pool_of_window(call, &window, out_pool);
+}
+
+TN_BYTE_POOL_KERNELS("MaxPool", read_bytes);
+
+const tn_kernel *const tn_max_pool_kernels[6] = {&avx512,           &avx2,       &baseline,
+                                                 &bytes_avx512vnni, &bytes_avx2, &bytes_baseline};

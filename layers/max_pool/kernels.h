@@ -5,6 +5,6 @@
 
 #include <tenon/plugin.h>
 
-extern const tn_kernel *const tn_max_pool_kernels[3];
+extern const tn_kernel *const tn_max_pool_kernels[6];
 
 #endif
