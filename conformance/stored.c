@@ -146,7 +146,8 @@ static tn_status round_inputs(drawn *d) {
             if (d->stored == TN_F16) values[k] = tn_f16_to_f32(tn_f32_to_f16(values[k]));
             if (d->stored == TN_BF16) values[k] = tn_bf16_to_f32(tn_f32_to_bf16(values[k]));
             if (d->stored == TN_STORED_QI8)
-                values[k] = fmaxf(-128.0f, fminf(127.0f, rintf(values[k] / scale))) * scale;
+                values[k] = fmaxf(-128.0f, fminf(127.0f, rintf(values[k] / scale))) * scale +
+                            0.0f; /* no negative zero */
         }
     }
     return TN_OK;

@@ -20,6 +20,11 @@ tn_status tn_combine_kernel_run(tn_call *call) TN_NOEXCEPT;
 
 extern const char *const tn_combine_kernel_combinations[4];
 
+/* The same on 8-bit tensors that stand for real numbers (combine_bytes.c). */
+tn_status tn_combine_bytes_accepts(tn_call *call) TN_NOEXCEPT;
+tn_status tn_combine_bytes_run(tn_call *call) TN_NOEXCEPT;
+extern const char *const tn_combine_bytes_combinations[2];
+
 #define TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, level_name,          \
                                 features)                                                          \
     static const tn_combine_kernel_user prefix##_user_##level_name = {&tn_rows_##level_name,       \
@@ -41,17 +46,36 @@ extern const char *const tn_combine_kernel_combinations[4];
         .accepts = tn_combine_kernel_accepts,                                                      \
         .run = tn_combine_kernel_run,                                                              \
         .user = (void *)(uintptr_t)&prefix##_user_##level_name,                                    \
+    };                                                                                             \
+    static const tn_kernel prefix##_bytes_##level_name = {                                         \
+        .size = sizeof(tn_kernel),                                                                 \
+        .revision = 1,                                                                             \
+        .domain = "",                                                                              \
+        .op = operator_name,                                                                       \
+        .minimum_version = first_version,                                                          \
+        .device = "cpu",                                                                           \
+        .name = "int8_" #level_name,                                                               \
+        .doc = "Rows of 8-bit elements on all threads.",                                           \
+        .requires_features = features,                                                             \
+        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
+        .epilogues = TN_ROW_EPILOGUES,                                                             \
+        .activations = TN_ROW_ACTIVATIONS,                                                         \
+        TN_COMBINATIONS(tn_combine_bytes_combinations),                                            \
+        .accepts = tn_combine_bytes_accepts,                                                       \
+        .run = tn_combine_bytes_run,                                                               \
+        .user = (void *)(uintptr_t)&prefix##_user_##level_name,                                    \
     }
 
-/* Defines the array PREFIX_kernels of an operator: one kernel a level. `number` is a combination of
+/* Defines the array PREFIX_kernels of an operator: kernels a level. `number` is a combination of
  * rows.h, `first_version` the operator's lowest since_version that they serve. */
 #define TN_COMBINE_KERNELS_FROM(prefix, operator_name, number, first_version)                      \
     TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, baseline, NULL);         \
     TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, avx2, "avx2,fma");       \
     TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, avx512,                  \
                             "avx512f,avx512bw,avx512vl,avx512dq");                                 \
-    static const tn_kernel *const prefix##_kernels[] = {&prefix##_avx512, &prefix##_avx2,          \
-                                                        &prefix##_baseline}
+    static const tn_kernel *const prefix##_kernels[] = {                                           \
+        &prefix##_avx512,       &prefix##_avx2,       &prefix##_baseline,                          \
+        &prefix##_bytes_avx512, &prefix##_bytes_avx2, &prefix##_bytes_baseline}
 #define TN_COMBINE_KERNELS(prefix, operator_name, number)                                          \
     TN_COMBINE_KERNELS_FROM(prefix, operator_name, number, 0)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of map_kernel.h. */
 #include "common/map_kernel.h"
+#include "common/byte_table.h"
 #include "common/physical.h"
 
 const char *const tn_map_kernel_combinations[4] = {"f32 -> f32", "f32:nhwc -> f32:nhwc",
@@ -66,4 +67,60 @@ tn_status tn_map_kernel_run(tn_call *call) {
     if (count == 0) return TN_OK;
     job.function = map_of(call, &job.alpha, &job.beta);
     return call->host->parallel_for(call, count, GRAIN, map_elements, &job);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * 8 bits */
+
+const char *const tn_map_bytes_combinations[2] = {"qi8, *?... -> qi8",
+                                                  "qi8:nhwc, *?... -> qi8:nhwc"};
+
+tn_status tn_map_bytes_accepts(tn_call *call) {
+    for (uint32_t i = 1; i < call->input_count; i++) {
+        if (call->inputs[i] && !call->inputs[i]->data) return TN_ERROR_UNSUPPORTED;
+    }
+    return tn_row_chain_accepts(call) && tn_byte_scale(call->inputs[0]) != 0 &&
+                   tn_byte_scale(call->outputs[0]) != 0
+               ? TN_OK
+               : TN_ERROR_UNSUPPORTED;
+}
+
+tn_status tn_map_bytes_prepare(tn_call *call) {
+    const tn_map_kernel_user *user = call->user;
+    const float from = tn_byte_scale(call->inputs[0]), to = tn_byte_scale(call->outputs[0]);
+    float alpha, beta, row[256];
+    tn_byte_table *table = call->host->allocate(call->host, sizeof(*table), 64);
+    if (!table) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a table of bytes");
+    for (int i = 0; i < 256; i++)
+        row[i] = (float)(i - 128) * from;
+    map_of(call, &alpha, &beta)(alpha, beta, 256, row, row);
+    tn_row_chain_apply(call, user->level, 256, row);
+    for (int i = 0; i < 256; i++)
+        table->values[i] = tn_byte_round(row[i], to);
+    call->state = table;
+    return TN_OK;
+}
+
+void tn_map_bytes_release(tn_call *call) {
+    call->host->deallocate(call->host, call->state);
+}
+
+typedef struct bytes_job {
+    const tn_byte_table *table;
+    const int8_t *x;
+    int8_t *y;
+} bytes_job;
+
+static tn_status map_bytes(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const bytes_job *job = user;
+    (void)thread;
+    tn_byte_table_apply(job->table, end - begin, job->x + begin, job->y + begin);
+    return TN_OK;
+}
+
+tn_status tn_map_bytes_run(tn_call *call) {
+    enum { GRAIN = 16384 };
+    bytes_job job = {call->state, call->inputs[0]->data, call->outputs[0]->data};
+    const int64_t count = (int64_t)call->outputs[0]->bytes;
+    return count ? call->host->parallel_for(call, count, GRAIN, map_bytes, &job) : TN_OK;
 }

@@ -19,6 +19,14 @@ typedef struct tn_map_kernel_user {
 tn_status tn_map_kernel_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_map_kernel_run(tn_call *call) TN_NOEXCEPT;
 
+/* The same maps on 8-bit tensors that stand for real numbers: a table of 256 bytes, made once. */
+tn_status tn_map_bytes_accepts(tn_call *call) TN_NOEXCEPT;
+tn_status tn_map_bytes_prepare(tn_call *call) TN_NOEXCEPT;
+void tn_map_bytes_release(tn_call *call) TN_NOEXCEPT;
+tn_status tn_map_bytes_run(tn_call *call) TN_NOEXCEPT;
+/* Inputs after the first are bounds and the like, whose values must be known. */
+extern const char *const tn_map_bytes_combinations[2];
+
 /* The formats are all the same to a map, but for the lanes that must stay zero. */
 extern const char *const tn_map_kernel_combinations[4];
 
@@ -44,8 +52,28 @@ extern const char *const tn_map_kernel_combinations[4];
         .user = (void *)(uintptr_t)&prefix##_user_##level_name,                                    \
     }
 
-/* Defines the array PREFIX_kernels of an operator: one kernel a level. `map_number` is one of
- * rows.h. */
+#define TN_MAP_BYTES_KERNEL(prefix, domain_name, operator_name)                                    \
+    static const tn_kernel prefix##_bytes = {                                                      \
+        .size = sizeof(tn_kernel),                                                                 \
+        .revision = 1,                                                                             \
+        .domain = domain_name,                                                                     \
+        .op = operator_name,                                                                       \
+        .device = "cpu",                                                                           \
+        .name = "int8_table",                                                                      \
+        .doc = "8-bit elements looked up in a table.",                                             \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
+        .epilogues = TN_ROW_EPILOGUES,                                                             \
+        .activations = TN_ROW_ACTIVATIONS,                                                         \
+        TN_COMBINATIONS(tn_map_bytes_combinations),                                                \
+        .accepts = tn_map_bytes_accepts,                                                           \
+        .prepare = tn_map_bytes_prepare,                                                           \
+        .release = tn_map_bytes_release,                                                           \
+        .run = tn_map_bytes_run,                                                                   \
+        .user = (void *)(uintptr_t)&prefix##_user_baseline,                                        \
+    }
+
+/* Defines the array PREFIX_kernels of an operator: one kernel a level, and one of 8 bits.
+ * `map_number` is one of rows.h. */
 #define TN_MAP_KERNELS_AS(prefix, domain_name, operator_name, map_number, read_function,           \
                           combination_table)                                                       \
     TN_MAP_KERNEL_LEVEL(prefix, domain_name, operator_name, map_number, read_function, baseline,   \
@@ -54,8 +82,9 @@ extern const char *const tn_map_kernel_combinations[4];
                         "avx2,fma", combination_table);                                            \
     TN_MAP_KERNEL_LEVEL(prefix, domain_name, operator_name, map_number, read_function, avx512,     \
                         "avx512f,avx512bw,avx512vl,avx512dq", combination_table);                  \
+    TN_MAP_BYTES_KERNEL(prefix, domain_name, operator_name);                                       \
     static const tn_kernel *const prefix##_kernels[] = {&prefix##_avx512, &prefix##_avx2,          \
-                                                        &prefix##_baseline}
+                                                        &prefix##_baseline, &prefix##_bytes}
 #define TN_MAP_KERNELS(prefix, operator_name, map_number, read_function)                           \
     TN_MAP_KERNELS_AS(prefix, "", operator_name, map_number, read_function,                        \
                       tn_map_kernel_combinations)

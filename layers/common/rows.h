@@ -61,9 +61,21 @@ typedef void (*tn_map_function)(float alpha, float beta, int64_t count, const fl
 typedef void (*tn_combine_function)(int64_t count, const float *a, int64_t a_stride, const float *b,
                                     int64_t b_stride, float *y);
 
+/* 8-bit elements as real numbers, y = x * scale, and back: x * inverse to nearest even, saturated
+ * (NaN: -128). `step` is 0 or 1. */
+typedef void (*tn_from_bytes_function)(int64_t count, const int8_t *x, int64_t step, float scale,
+                                       float *y);
+typedef void (*tn_to_bytes_function)(int64_t count, const float *x, float inverse, int8_t *y);
+/* Two rows of bytes joined: y = a * a_scale + b * b_scale, or y = a * b * a_scale. */
+typedef void (*tn_join_bytes_function)(int64_t count, const int8_t *a, float a_scale,
+                                       const int8_t *b, float b_scale, int8_t *y);
+
 typedef struct tn_rows_level {
     tn_map_function maps[TN_MAP_COUNT]; /* null: there is none of this number */
     tn_combine_function combines[TN_COMBINE_COUNT];
+    tn_from_bytes_function from_bytes;
+    tn_to_bytes_function to_bytes;
+    tn_join_bytes_function add_bytes, multiply_bytes;
 } tn_rows_level;
 
 extern const tn_rows_level tn_rows_baseline, tn_rows_avx2, tn_rows_avx512;

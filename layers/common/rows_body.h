@@ -144,6 +144,61 @@ static void combine_pow(int64_t count, const float *left, int64_t a_stride, cons
             to[i] = (float)pow((double)left[i * a_stride], (double)right[i * b_stride]);
 }
 
+/* Bytes of as many lanes. */
+typedef int8_t row_bytes __attribute__((vector_size(TN_LANES)));
+
+TN_INLINE tn_vector row_load_bytes(const int8_t *from, int64_t count) {
+    row_bytes bytes = {0};
+    if (count >= TN_LANES)
+        memcpy(&bytes, from, sizeof(bytes));
+    else
+        memcpy(&bytes, from, (size_t)count);
+    return __builtin_convertvector(bytes, tn_vector);
+}
+/* Added to a number of magnitude 127 it leaves that number, rounded to nearest even, in the lowest
+ * bits. */
+TN_INLINE void row_store_bytes(int8_t *to, tn_vector value, int64_t count) {
+    const tn_vector low = tn_vector_all(-128.0f), high = tn_vector_all(127.0f);
+    value = tn_vector_select((tn_vector_bits)(value > low), value, low); /* NaN: low */
+    value = tn_vector_min(value, high);
+    const tn_vector_bits whole = (tn_vector_bits)(value + 12582912.0f);
+    const row_bytes bytes = __builtin_convertvector(whole, row_bytes);
+    memcpy(to, &bytes, count >= TN_LANES ? sizeof(bytes) : (size_t)count);
+}
+
+static void from_bytes(int64_t count, const int8_t *x, int64_t step, float scale, float *y) {
+    for (int64_t i = 0; step == 0 && i < count; i++)
+        y[i] = (float)x[0] * scale;
+    for (int64_t i = 0; step != 0 && i < count; i++)
+        y[i] = (float)x[i] * scale;
+}
+
+static void to_bytes(int64_t count, const float *x, float inverse, int8_t *y) {
+    int64_t i = 0;
+    for (; i + TN_LANES <= count; i += TN_LANES)
+        row_store_bytes(y + i, tn_vector_load(x + i) * inverse, TN_LANES);
+    if (i < count)
+        row_store_bytes(y + i, tn_vector_load_part(x + i, count - i) * inverse, count - i);
+}
+
+static void add_bytes(int64_t count, const int8_t *a, float a_scale, const int8_t *b, float b_scale,
+                      int8_t *y) {
+    for (int64_t i = 0; i < count; i += TN_LANES)
+        row_store_bytes(y + i,
+                        row_load_bytes(a + i, count - i) * a_scale +
+                            row_load_bytes(b + i, count - i) * b_scale,
+                        count - i);
+}
+
+static void multiply_bytes(int64_t count, const int8_t *a, float a_scale, const int8_t *b,
+                           float b_scale, int8_t *y) {
+    (void)b_scale;
+    for (int64_t i = 0; i < count; i += TN_LANES)
+        row_store_bytes(
+            y + i, row_load_bytes(a + i, count - i) * row_load_bytes(b + i, count - i) * a_scale,
+            count - i);
+}
+
 const tn_rows_level TN_ROWS_LEVEL = {
     .maps = {[TN_ACTIVATION_RELU] = map_relu,
              [TN_ACTIVATION_LEAKY_RELU] = map_leaky_relu,
@@ -187,4 +242,8 @@ const tn_rows_level TN_ROWS_LEVEL = {
              [TN_MAP_ATANH] = map_atanh},
     .combines = {combine_add, combine_sub, combine_mul, combine_div, combine_pow, combine_max,
                  combine_min, combine_prelu},
+    .from_bytes = from_bytes,
+    .to_bytes = to_bytes,
+    .add_bytes = add_bytes,
+    .multiply_bytes = multiply_bytes,
 };
