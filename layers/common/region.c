@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of boxes of elements; see region.h. */
 #include "common/region.h"
+#include "common/byte_table.h"
 #include "common/element.h"
 
 void tn_region_strides(uint32_t rank, const int64_t *shape, int64_t *out_strides) {
@@ -156,4 +157,21 @@ tn_status tn_region_copy_parallel(tn_call *call, const tn_region *region, void *
     return call->host->parallel_for(call, count_rows(&simple),
                                     GRAIN / simple.extents[simple.rank - 1] + 1, copy_some_rows,
                                     &job);
+}
+
+const char *const tn_region_bytes_combinations[1] = {"qi8, *?... -> qi8"};
+
+tn_status tn_region_bytes_accepts(tn_call *call) {
+    const float scale = call->inputs[0] ? tn_byte_scale(call->inputs[0]) : 0;
+    if (scale == 0) return TN_ERROR_UNSUPPORTED;
+    for (uint32_t i = 1; i < call->input_count; i++) {
+        const tn_tensor *input = call->inputs[i];
+        if (input && input->quantization && tn_byte_scale(input) != scale)
+            return TN_ERROR_UNSUPPORTED;
+    }
+    for (uint32_t i = 0; i < call->output_count; i++) {
+        if (call->outputs[i] && tn_byte_scale(call->outputs[i]) != scale)
+            return TN_ERROR_UNSUPPORTED;
+    }
+    return TN_OK;
 }

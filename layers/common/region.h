@@ -44,4 +44,17 @@ tn_status tn_region_copy_parallel(tn_call *call, const tn_region *region, void *
         .traits = TN_KERNEL_DETERMINISTIC, .run = kernel_run,                                      \
     }
 
+/* The same on 8-bit tensors that stand for real numbers: input 0 (of variadic ports all) and the
+ * outputs must have one scale, so that bits can be copied. [called: build, load] */
+tn_status tn_region_bytes_accepts(tn_call *call) TN_NOEXCEPT;
+#define TN_REGION_BYTES_KERNEL(operator_name, combination_table, kernel_accepts, kernel_run)       \
+    {                                                                                              \
+        .size = sizeof(tn_kernel), .revision = 1, .domain = "", .op = operator_name,               \
+        .device = "cpu", .name = "int8_runs",                                                      \
+        .doc = "Runs of 8-bit elements copied on all threads.", .traits = TN_KERNEL_DETERMINISTIC, \
+        TN_COMBINATIONS(combination_table), .accepts = kernel_accepts, .run = kernel_run,          \
+    }
+/* One tensor in, one out, and others that say where. */
+extern const char *const tn_region_bytes_combinations[1];
+
 #endif

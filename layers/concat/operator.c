@@ -142,6 +142,15 @@ static const tn_kernel concat_runs = {
     .run = concat_run,
 };
 
+static tn_status concat_bytes_accepts(tn_call *call) {
+    TN_TRY(tn_region_bytes_accepts(call));
+    return concat_accepts(call);
+}
+
+static const char *const concat_bytes_combinations[] = {"qi8... -> qi8", "qi8:nhwc... -> qi8:nhwc"};
+static const tn_kernel concat_bytes =
+    TN_REGION_BYTES_KERNEL("Concat", concat_bytes_combinations, concat_bytes_accepts, concat_run);
+
 static const tn_operator *const concat_operators[] = {&concat_4};
-static const tn_kernel *const concat_kernels[] = {&concat_runs};
+static const tn_kernel *const concat_kernels[] = {&concat_runs, &concat_bytes};
 TN_LAYER(concat, concat_operators, concat_kernels);

@@ -84,7 +84,9 @@ static const tn_operator expand_8 = {
 };
 
 static const tn_kernel expand_runs = TN_REGION_KERNEL("Expand", expand_run);
+static const tn_kernel expand_bytes = TN_REGION_BYTES_KERNEL("Expand", tn_region_bytes_combinations,
+                                                             tn_region_bytes_accepts, expand_run);
 
 static const tn_operator *const expand_operators[] = {&expand_8};
-static const tn_kernel *const expand_kernels[] = {&expand_runs};
+static const tn_kernel *const expand_kernels[] = {&expand_runs, &expand_bytes};
 TN_LAYER(expand, expand_operators, expand_kernels);

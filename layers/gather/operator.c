@@ -140,7 +140,9 @@ static const tn_operator gather_1 = {
 };
 
 static const tn_kernel gather_runs = TN_REGION_KERNEL("Gather", gather_run);
+static const tn_kernel gather_bytes = TN_REGION_BYTES_KERNEL("Gather", tn_region_bytes_combinations,
+                                                             tn_region_bytes_accepts, gather_run);
 
 static const tn_operator *const gather_operators[] = {&gather_1};
-static const tn_kernel *const gather_kernels[] = {&gather_runs};
+static const tn_kernel *const gather_kernels[] = {&gather_runs, &gather_bytes};
 TN_LAYER(gather, gather_operators, gather_kernels);

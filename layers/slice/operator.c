@@ -209,7 +209,9 @@ static const tn_operator slice_10 = {
 };
 
 static const tn_kernel slice_runs = TN_REGION_KERNEL("Slice", slice_run);
+static const tn_kernel slice_bytes = TN_REGION_BYTES_KERNEL("Slice", tn_region_bytes_combinations,
+                                                            tn_region_bytes_accepts, slice_run);
 
 static const tn_operator *const slice_operators[] = {&slice_1, &slice_10};
-static const tn_kernel *const slice_kernels[] = {&slice_runs};
+static const tn_kernel *const slice_kernels[] = {&slice_runs, &slice_bytes};
 TN_LAYER(slice, slice_operators, slice_kernels);

@@ -238,5 +238,14 @@ static const tn_kernel split_runs = {
 };
 
 static const tn_operator *const split_operators[] = {&split_2, &split_13, &split_18};
-static const tn_kernel *const split_kernels[] = {&split_runs};
+static tn_status split_bytes_accepts(tn_call *call) {
+    TN_TRY(tn_region_bytes_accepts(call));
+    return split_accepts(call);
+}
+
+static const char *const split_bytes_combinations[] = {"qi8, i64? -> qi8...",
+                                                       "qi8:nhwc, i64? -> qi8:nhwc..."};
+static const tn_kernel split_bytes =
+    TN_REGION_BYTES_KERNEL("Split", split_bytes_combinations, split_bytes_accepts, split_run);
+static const tn_kernel *const split_kernels[] = {&split_runs, &split_bytes};
 TN_LAYER(split, split_operators, split_kernels);

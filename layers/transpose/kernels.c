@@ -92,6 +92,8 @@ static tn_status tiles_run(tn_call *call) {
 }
 
 static const tn_kernel runs = TN_REGION_KERNEL("Transpose", runs_run);
+static const tn_kernel bytes = TN_REGION_BYTES_KERNEL("Transpose", tn_region_bytes_combinations,
+                                                      tn_region_bytes_accepts, runs_run);
 
 static const char *const combinations[] = {"f32|i32|u32 -> f32|i32|u32"};
 
@@ -116,4 +118,4 @@ TILES_KERNEL(baseline, NULL);
 TILES_KERNEL(avx2, "avx2,fma");
 TILES_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
 
-const tn_kernel *const tn_transpose_kernels[4] = {&avx512, &avx2, &baseline, &runs};
+const tn_kernel *const tn_transpose_kernels[5] = {&avx512, &avx2, &baseline, &runs, &bytes};

@@ -5,6 +5,6 @@
 
 #include <tenon/plugin.h>
 
-extern const tn_kernel *const tn_transpose_kernels[4];
+extern const tn_kernel *const tn_transpose_kernels[5];
 
 #endif
