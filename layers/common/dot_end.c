@@ -63,8 +63,8 @@ float tn_dot_end_make(const tn_call *call, const tn_float_epilogue *epilogue, tn
 }
 
 void tn_dot_end_gather(const tn_call *call, const tn_float_epilogue *epilogue,
-                       const tn_dot_layout *layout, const void *blob, float factor, float fold,
-                       float factor_of_sum, float *scale, float *bias) {
+                       const tn_dot_layout *layout, const void *blob, int64_t period, float factor,
+                       float fold, float factor_of_sum, float *scale, float *bias) {
     const tn_tensor *own = call->input_count > 2 ? call->inputs[2] : NULL;
     const float *own_values = own ? own->data : NULL;
     const bool is_scalar = own && own->bytes == sizeof(float);
@@ -72,16 +72,18 @@ void tn_dot_end_gather(const tn_call *call, const tn_float_epilogue *epilogue,
     for (int64_t i = 0; i < layout->matrices * layout->padded; i++)
         scale[i] = scales[i] * factor_of_sum;
     for (int64_t m = 0; m < layout->matrices; m++, bias += layout->padded) {
-        const int64_t first = m * layout->columns;
-        for (int64_t n = 0; n < layout->columns; n++)
+        const int64_t first = m * period;
+        for (int64_t n = 0; n < period; n++)
             bias[n] = own ? own_values[is_scalar ? 0 : first + n] * factor : 0.0f;
         for (uint32_t b = 0; b < epilogue->bias_count; b++) {
             const float *more = call->operands[epilogue->bias[b]]->data;
-            for (int64_t n = 0; n < layout->columns; n++)
+            for (int64_t n = 0; n < period; n++)
                 bias[n] += more[first + n];
         }
-        for (int64_t n = 0; n < layout->columns; n++)
+        for (int64_t n = 0; n < period; n++)
             bias[n] *= fold;
+        for (int64_t n = period; n < layout->columns; n++)
+            bias[n] = bias[n - period];
         for (int64_t n = layout->columns; n < layout->padded; n++)
             bias[n] = 0;
     }

@@ -47,11 +47,11 @@ const int8_t *tn_dot_weights_of(const tn_dot_layout *layout, const void *blob, i
 }
 
 static float scale_of(const tn_dot_layout *layout, const tn_dot_source *source,
-                      const float *column) {
+                      const int32_t *elements, const float *column) {
     float largest = 0;
     for (int64_t k = 0; k < layout->groups * layout->level->group; k++) {
-        if (source->elements[k] < 0) continue;
-        const float magnitude = fabsf(column[source->elements[k] * source->element_stride]);
+        if (elements[k] < 0) continue;
+        const float magnitude = fabsf(column[elements[k] * source->element_stride]);
         if (!(magnitude <= largest)) largest = magnitude; /* NaN, once found, stays */
         if (isnan(largest)) break;
     }
@@ -66,16 +66,18 @@ static int8_t quantise(float weight, float scale) {
     return (int8_t)(steps > 127.0f ? 127.0f : steps < -127.0f ? -127.0f : steps);
 }
 
-/* One column: `to` is its first group in the block, `step` bytes from group to group. */
+/* Column n of a matrix: `to` is its first group in the block, `step` bytes from group to group. */
 static void pack_column(const tn_dot_layout *layout, const tn_dot_source *source,
-                        const float *column, int8_t *to, int64_t step, float *out_scale,
+                        const float *matrix, int64_t n, int8_t *to, int64_t step, float *out_scale,
                         int32_t *out_initial) {
     const int64_t group = layout->level->group;
-    const float scale = scale_of(layout, source, column);
+    const int32_t *elements = source->elements + n / source->period * layout->groups * group;
+    const float *column = matrix + n % source->period * source->column_stride;
+    const float scale = scale_of(layout, source, elements, column);
     int32_t sum = 0;
     for (int64_t g = 0; g < layout->groups; g++) {
         for (int64_t i = 0; i < group; i++) {
-            const int32_t element = source->elements[g * group + i];
+            const int32_t element = elements[g * group + i];
             int8_t weight = 0;
             if (element >= 0 && !isnan(scale))
                 weight = quantise(column[element * source->element_stride], scale);
@@ -108,8 +110,8 @@ void tn_dot_pack(const tn_dot_layout *layout, const tn_dot_source *source, void 
                 *scales = 0;
                 *initial = 0;
                 if (first + i < layout->columns)
-                    pack_column(layout, source, matrix + (first + i) * source->column_stride,
-                                weights + i * group, width * group, scales, initial);
+                    pack_column(layout, source, matrix, first + i, weights + i * group,
+                                width * group, scales, initial);
                 else
                     clear_column(layout, weights + i * group, width * group);
             }

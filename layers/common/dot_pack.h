@@ -24,12 +24,13 @@ bool tn_dot_layout_make(const tn_dot_level *level, int64_t matrices, int64_t col
 uint64_t tn_dot_layout_bytes(const tn_dot_layout *layout);
 
 /* Where the weights come from: matrix m's column n has at element k of its groups
- * from[m * matrix_stride + n * column_stride + elements[k] * element_stride], or zero where
- * elements[k] is negative. */
+ * from[m * matrix_stride + n % period * column_stride + e * element_stride], where e is
+ * elements[n / period][k], or zero where that is negative. */
 typedef struct tn_dot_source {
     const float *from;
     int64_t matrix_stride, column_stride, element_stride;
-    const int32_t *elements; /* groups x group */
+    int64_t period;          /* columns, or a part of them */
+    const int32_t *elements; /* columns / period x groups x group */
 } tn_dot_source;
 
 /* A column with a weight that is not finite gets NaN as its scale. */

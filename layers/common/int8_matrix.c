@@ -69,6 +69,7 @@ static tn_status fill_packed(void *user, void *data, uint64_t bytes) {
     const tn_dot_source source = {.from = call->inputs[1]->data,
                                   .column_stride = problem->b_column_stride,
                                   .element_stride = problem->b_row_stride,
+                                  .period = problem->columns,
                                   .elements = elements};
     tn_dot_pack(&state->layout, &source, data);
     host->deallocate(host, elements);
@@ -229,8 +230,9 @@ tn_status tn_int8_matrix_run(tn_call *call) {
                       .output = call->outputs[0]->data,
                       .row_chunks = (context->rows + ROW_CHUNK - 1) / ROW_CHUNK};
     const float fold = tn_dot_end_make(call, &state->epilogue, &run.end);
-    tn_dot_end_gather(call, &state->epilogue, &state->layout, state->blob, problem->bias_scale,
-                      fold, fold * problem->scale * tn_byte_scale(call->inputs[0]), scale, bias);
+    tn_dot_end_gather(call, &state->epilogue, &state->layout, state->blob, problem->columns,
+                      problem->bias_scale, fold,
+                      fold * problem->scale * tn_byte_scale(call->inputs[0]), scale, bias);
     if (state->epilogue.residual != UINT32_MAX)
         run.residual = call->operands[state->epilogue.residual]->data;
     context->reverse = !context->reverse;

@@ -10,6 +10,7 @@
 #include "common/activation.h"
 #include "common/byte_table.h"
 #include "common/dot_end.h"
+#include "common/infer.h"
 #include "conv/direct_kernel.h"
 #include "conv/int8_plan.h"
 
@@ -20,6 +21,7 @@ typedef struct int8_state {
     const tn_dot_level *level;
     tn_dot_layout layout;
     const void *blob;
+    int64_t join; /* see int8_plan.h */
     tn_float_epilogue epilogue;
 } int8_state;
 
@@ -58,22 +60,29 @@ static bool read_node(const tn_call *call, tn_conv_geometry *out_geometry,
            (out_geometry->groups == 1 || out_geometry->channels > 1 || out_geometry->filters > 1);
 }
 
-static bool make_plan(const tn_dot_level *level, const tn_conv_geometry *geometry, uint32_t threads,
-                      tn_int8_plan *out_plan, tn_dot_layout *out_layout) {
-    return tn_int8_plan_make(level, geometry, threads ? threads : 1, out_plan) &&
-           tn_dot_layout_make(level, geometry->groups, geometry->filters, out_plan->groups,
+static bool make_plan(const tn_dot_level *level, const tn_conv_geometry *geometry, int64_t join,
+                      uint32_t threads, tn_int8_plan *out_plan, tn_dot_layout *out_layout) {
+    return tn_int8_plan_make(level, geometry, join, threads ? threads : 1, out_plan) &&
+           tn_dot_layout_make(level, geometry->groups, out_plan->geometry.filters, out_plan->groups,
                               out_layout);
 }
 
-static tn_status int8_accepts(tn_call *call) {
+/* A node as it is prepared: joined outputs lie side by side with channels last alone. */
+static bool read_plan(const tn_call *call, tn_int8_plan *out_plan, tn_dot_layout *out_layout,
+                      tn_float_epilogue *out_epilogue) {
+    const tn_dot_level *level = call->user;
     tn_conv_geometry geometry;
+    if (!read_node(call, &geometry, out_epilogue)) return false;
+    const int64_t join =
+        call->outputs[0]->format == TN_NHWC ? tn_int8_plan_join(level, &geometry) : 1;
+    return make_plan(level, &geometry, join, call->threads, out_plan, out_layout);
+}
+
+static tn_status int8_accepts(tn_call *call) {
     tn_float_epilogue epilogue;
     tn_int8_plan plan;
     tn_dot_layout layout;
-    return read_node(call, &geometry, &epilogue) &&
-                   make_plan(call->user, &geometry, call->threads, &plan, &layout)
-               ? TN_OK
-               : TN_ERROR_UNSUPPORTED;
+    return read_plan(call, &plan, &layout, &epilogue) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 typedef struct pack_job {
@@ -86,8 +95,11 @@ static tn_status pack_weights(void *user, void *data, uint64_t bytes) {
     const pack_job *job = user;
     const tn_host *host = job->call->host;
     const tn_conv_geometry *g = &job->plan->geometry;
-    const int64_t taps = g->channels * g->kernel_height * g->kernel_width;
-    const uint64_t count = (uint64_t)job->plan->groups * job->layout->level->group;
+    const int64_t filters = g->filters / job->plan->join,
+                  taps =
+                      tn_infer_product(job->call->inputs[1]->shape, 1, job->call->inputs[1]->rank);
+    const uint64_t count =
+        (uint64_t)(job->plan->join * job->plan->groups) * job->layout->level->group;
     int32_t *elements = host->allocate(host, count * sizeof(*elements), 64);
     (void)bytes;
     if (!elements)
@@ -95,9 +107,10 @@ static tn_status pack_weights(void *user, void *data, uint64_t bytes) {
                           (unsigned long long)count);
     tn_int8_plan_elements(job->layout->level, job->plan, elements);
     const tn_dot_source source = {.from = job->call->inputs[1]->data,
-                                  .matrix_stride = taps * g->filters,
+                                  .matrix_stride = taps * filters,
                                   .column_stride = taps,
                                   .element_stride = 1,
+                                  .period = filters,
                                   .elements = elements};
     tn_dot_pack(job->layout, &source, data);
     host->deallocate(host, elements);
@@ -106,21 +119,21 @@ static tn_status pack_weights(void *user, void *data, uint64_t bytes) {
 
 static tn_status int8_prepare(tn_call *call) {
     const tn_host *host = call->host;
-    tn_conv_geometry geometry;
     tn_float_epilogue epilogue;
     tn_int8_plan plan;
     tn_dot_layout layout;
-    if (!read_node(call, &geometry, &epilogue) ||
-        !make_plan(call->user, &geometry, call->threads, &plan, &layout))
+    if (!read_plan(call, &plan, &layout, &epilogue))
         return host->fail(call, TN_ERROR_UNSUPPORTED,
                           "the quantised convolution does not do this node");
     int8_state *state = host->allocate(host, sizeof(*state), 64);
     if (!state) return host->fail(call, TN_ERROR_MEMORY, "no memory for the convolution's state");
-    *state = (int8_state){.level = call->user, .layout = layout, .epilogue = epilogue};
-    /* Nodes that share weights may differ in how the taps are joined and in their groups. */
+    *state = (int8_state){
+        .level = call->user, .layout = layout, .join = plan.join, .epilogue = epilogue};
+    /* Nodes that share weights may differ in their groups and in what is joined. */
     char key[64];
-    snprintf(key, sizeof(key), "%lld groups, %lld runs", (long long)geometry.groups,
-             (long long)plan.runs);
+    snprintf(key, sizeof(key), "%lld groups, %lld runs, %lld joined, stride %lld",
+             (long long)plan.geometry.groups, (long long)plan.runs, (long long)plan.join,
+             plan.join > 1 ? (long long)plan.geometry.stride_width : 1LL);
     pack_job job = {call, &layout, &plan};
     tn_status status =
         host->packed(call, 1, key, tn_dot_layout_bytes(&layout), pack_weights, &job, &state->blob);
@@ -166,7 +179,7 @@ static tn_status int8_reshape(tn_call *call) {
     tn_conv_geometry geometry;
     tn_dot_layout layout;
     if (!tn_conv_geometry_read(call, &geometry) ||
-        !make_plan(state->level, &geometry, call->threads, plan, &layout))
+        !make_plan(state->level, &geometry, state->join, call->threads, plan, &layout))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "the quantised convolution does not do these shapes");
     const int64_t count = plan->groups + plan->positions;
@@ -236,16 +249,17 @@ static void copy_band(const int8_run *run, char *copy, int64_t image, int64_t to
 /* ----------------------------------------------------------------------------------------------
  * tiles */
 
-/* One block of channels over `count` positions from `at` of the output image on. */
-static void tiles_of_block(const int8_run *run, tn_dot_tile *tile, int64_t vectors, int64_t count,
-                           int64_t output_at) {
+/* One block of channels over `count` positions from `first` on; `output_at` is the place of the
+ * first of them in the output. */
+static void tiles_of_block(const int8_run *run, tn_dot_tile *tile, int64_t vectors, int64_t first,
+                           int64_t count, int64_t output_at) {
     const tn_dot_level *level = run->state->level;
     const int64_t bytes = run->end.type == TN_I8 ? 1 : 4, most = level->rows[vectors - 1];
     const int64_t tiles = (count + most - 1) / most;
     for (int64_t t = 0; t < tiles; t++) {
         const int64_t from = tn_dot_first(count, tiles, t), to = tn_dot_first(count, tiles, t + 1);
         const int64_t at = (output_at + from * tile->row_stride) * bytes;
-        tile->rows = run->positions + from;
+        tile->rows = run->positions + first + from;
         tile->output = run->output + at;
         tile->residual = run->residual ? run->residual + at : NULL;
         level->functions[to - from - 1][vectors - 1](tile);
@@ -260,8 +274,9 @@ static void do_positions(const int8_run *run, tn_dot_tile *tile, int64_t image, 
     const int64_t group = image % g->groups, all = g->groups * g->filters;
     const int64_t first = tn_dot_block_first(layout, block),
                   width = tn_dot_block_first(layout, block + 1) - first;
-    const int64_t plane = g->out_height * g->out_width, filter = group * g->filters + first;
-    int64_t at = y * g->out_width;
+    const int64_t plane = g->out_height * run->plan->out_width;
+    const int64_t filter = group * g->filters + first;
+    int64_t at = y * run->plan->out_width;
     tile->weights = tn_dot_weights_of(layout, run->state->blob, group, block);
     tile->initial = tn_dot_initial(layout, run->state->blob, group) + first;
     tile->scale = run->scale + group * layout->padded + first;
@@ -269,10 +284,21 @@ static void do_positions(const int8_run *run, tn_dot_tile *tile, int64_t image, 
     tile->columns = g->filters - first;
     if (tile->columns > width) tile->columns = width;
     if (run->is_output_last)
-        at = (image / g->groups * plane + at) * all + filter;
+        at = (image / g->groups * plane + at) * (all / run->plan->join) + filter;
     else
         at += (image / g->groups * all + filter) * plane;
-    tiles_of_block(run, tile, width / run->state->level->lanes, rows * g->out_width, at);
+    const int64_t vectors = width / run->state->level->lanes;
+    if (run->plan->last_outputs == run->plan->join) {
+        tiles_of_block(run, tile, vectors, 0, rows * g->out_width, at);
+        return;
+    }
+    /* Of the last of this row some filters lie beyond the row. */
+    const int64_t left = run->plan->last_outputs * (g->filters / run->plan->join) - first;
+    tiles_of_block(run, tile, vectors, 0, g->out_width - 1, at);
+    if (tile->columns > left) tile->columns = left;
+    if (left > 0)
+        tiles_of_block(run, tile, vectors, g->out_width - 1, 1,
+                       at + (g->out_width - 1) * tile->row_stride);
 }
 
 static tn_status run_bands(void *user, int64_t begin, int64_t end, uint32_t thread) {
@@ -283,7 +309,7 @@ static tn_status run_bands(void *user, int64_t begin, int64_t end, uint32_t thre
     char *copy = run->copies + thread * plan->copy_bytes;
     tn_dot_tile tile = {.offsets = run->offsets, .groups = plan->groups, .end = &run->end};
     tile.row_stride = run->is_output_last ? g->groups * g->filters : 1;
-    tile.column_stride = run->is_output_last ? 1 : g->out_height * g->out_width;
+    tile.column_stride = run->is_output_last ? 1 : g->out_height * plan->out_width;
     for (int64_t unit = begin; unit < end; unit++) {
         const int64_t image = unit / plan->bands;
         const int64_t y = unit % plan->bands * plan->band_rows;
@@ -325,7 +351,8 @@ static tn_status int8_run_node(tn_call *call) {
                     .output = call->outputs[0]->data,
                     .copies = workspace + 2 * channel_bytes(&state->layout)};
     const float fold = tn_dot_end_make(call, &state->epilogue, &run.end);
-    tn_dot_end_gather(call, &state->epilogue, &state->layout, state->blob, 1.0f, fold,
+    tn_dot_end_gather(call, &state->epilogue, &state->layout, state->blob,
+                      plan->geometry.filters / plan->join, 1.0f, fold,
                       fold * tn_byte_scale(call->inputs[0]), scale, bias);
     if (state->epilogue.residual != UINT32_MAX)
         run.residual = call->operands[state->epilogue.residual]->data;

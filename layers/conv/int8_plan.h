@@ -8,6 +8,11 @@
  * width, the inputs of one kernel row are then neighbours, and are multiplied as one run of kernel
  * width x channels, cut into groups; otherwise each kernel column is a run of its own. Groups that
  * reach past a run's end meet zero weights there.
+ *
+ * Few filters would leave most lanes of a vector empty. Then `join` neighbouring outputs of a row
+ * are taken as one of as many more filters, whose kernel is as much wider: each lane has the
+ * filter's weights at the place of its own output, and zeros beside them. Channels last, these
+ * filters lie in the output as the lanes have them. The geometry of a plan is the joined one.
  */
 #ifndef TN_LAYERS_CONV_INT8_PLAN_H
 #define TN_LAYERS_CONV_INT8_PLAN_H
@@ -17,6 +22,9 @@
 
 typedef struct tn_int8_plan {
     tn_conv_geometry geometry;
+    int64_t join;             /* outputs of a row that are one; 1: none */
+    int64_t out_width;        /* of the node, where the geometry has that of joined ones */
+    int64_t last_outputs;     /* of the last joined one of a row: join or fewer */
     int64_t runs, run_groups; /* groups of each run */
     int64_t groups;           /* of all runs */
     int64_t row_elements;     /* of one padded input row */
@@ -26,10 +34,13 @@ typedef struct tn_int8_plan {
     int64_t copy_bytes;       /* of one band's input */
 } tn_int8_plan;
 
-/* False when the geometry is beyond what offsets of 32 bits can say. */
-bool tn_int8_plan_make(const tn_dot_level *level, const tn_conv_geometry *geometry,
+/* How many outputs to join, for the weights' sizes and an output row of so many; 1 where it does
+ * not pay. */
+int64_t tn_int8_plan_join(const tn_dot_level *level, const tn_conv_geometry *geometry);
+/* False when the geometry, a node's own, is beyond what offsets of 32 bits can say. */
+bool tn_int8_plan_make(const tn_dot_level *level, const tn_conv_geometry *geometry, int64_t join,
                        uint32_t threads, tn_int8_plan *out_plan);
-/* Where in a filter's weights element k of the runs lies, or -1: groups x group entries. */
+/* Where in a filter's weights element k of the runs lies, or -1: join x groups x group entries. */
 void tn_int8_plan_elements(const tn_dot_level *level, const tn_int8_plan *plan,
                            int32_t *out_elements);
 /* Offsets of the groups (plan->groups) and of the output positions (plan->positions). */
