@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NonMaxSuppression: for each image and class the boxes with the best scores, without those that
+ * overlap too much with a better one. Output: rows of image, class, box; how many is known when it
+ * has run.
+ */
+#include "common/element.h"
+#include "common/infer.h"
+#include "common/layer.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct suppression_params {
+    uint64_t present;
+    bool center_point_box;
+} suppression_params;
+
+enum {
+    SUPPRESSION_BOXES = 0,
+    SUPPRESSION_SCORES = 1,
+    SUPPRESSION_MOST = 2,
+    SUPPRESSION_IOU = 3,
+    SUPPRESSION_SCORE = 4
+};
+
+static const tn_field suppression_fields[] = {
+    TN_FIELD(suppression_params, center_point_box, TN_FIELD_BOOL, TN_OPTIONAL, "0",
+             "whether a box is x, y of its centre, width, height instead of y, x of two opposite "
+             "corners"),
+};
+
+/* The number in an optional input, or `otherwise`. */
+static double read_number(const tn_call *call, uint32_t input, double otherwise) {
+    const tn_tensor *tensor = tn_infer_input(call, input);
+    return tensor ? tn_element_load_f64(tensor->data, tensor->type, 0) : otherwise;
+}
+
+/* How many boxes a class may have: none where it is not said. */
+static int64_t read_most(const tn_call *call, int64_t boxes) {
+    const double most = read_number(call, SUPPRESSION_MOST, 0);
+    return !(most > 0) ? 0 : most < (double)boxes ? (int64_t)most : boxes;
+}
+
+static tn_status suppression_infer(tn_call *call) {
+    TN_TRY(tn_infer_require_rank(call, SUPPRESSION_BOXES, 3, 3));
+    TN_TRY(tn_infer_require_rank(call, SUPPRESSION_SCORES, 3, 3));
+    const int64_t *boxes = call->inputs[SUPPRESSION_BOXES]->shape;
+    const int64_t *scores = call->inputs[SUPPRESSION_SCORES]->shape;
+    if (boxes[2] != 4 || boxes[0] != scores[0] || boxes[1] != scores[2])
+        return call->host->fail(
+            call, TN_ERROR_SHAPE,
+            "boxes must be [images, boxes, 4], scores [images, classes, boxes]");
+    for (uint32_t i = SUPPRESSION_MOST; i < call->input_count; i++)
+        if (tn_infer_input(call, i) && tn_element_count(call->inputs[i]) != 1)
+            return call->host->fail(call, TN_ERROR_SHAPE, "input '%s' must be one number",
+                                    tn_infer_input_name(call, i));
+    const tn_tensor *most = tn_infer_input(call, SUPPRESSION_MOST);
+    if (most && !most->data)
+        return call->host->fail(call, TN_ERROR_STATE, "the value of input '%s' is not known",
+                                tn_infer_input_name(call, SUPPRESSION_MOST));
+    int64_t shape[2] = {read_most(call, boxes[1]), 3};
+    if (!tn_infer_multiply(shape[0], scores[1], &shape[0]) ||
+        !tn_infer_multiply(shape[0], scores[0], &shape[0]))
+        return call->host->fail(call, TN_ERROR_SHAPE, "there are too many boxes");
+    return tn_infer_set_shape(call, 0, 2, shape);
+}
+
+typedef struct candidate {
+    float score;
+    int64_t box;
+} candidate;
+
+/* The best first; of equals the one that was there first. */
+static int compare_candidates(const void *left, const void *right) {
+    const candidate *a = left, *b = right;
+    if (a->score != b->score) return a->score > b->score ? -1 : 1;
+    return a->box < b->box ? -1 : a->box > b->box;
+}
+
+/* The lower and upper end of a box along one of its two axes. */
+static void find_ends(const float *box, bool is_centre, int axis, double *out_low,
+                      double *out_high) {
+    const double a = (double)box[axis], b = (double)box[2 + axis];
+    *out_low = is_centre ? a - b / 2 : fmin(a, b);
+    *out_high = is_centre ? a + b / 2 : fmax(a, b);
+}
+
+static bool overlap_more(const float *a, const float *b, bool is_centre, double threshold) {
+    double common = 1, area_a = 1, area_b = 1;
+    for (int axis = 0; axis < 2; axis++) {
+        double low_a, high_a, low_b, high_b;
+        find_ends(a, is_centre, axis, &low_a, &high_a);
+        find_ends(b, is_centre, axis, &low_b, &high_b);
+        const double extent = fmin(high_a, high_b) - fmax(low_a, low_b);
+        if (!(extent > 0)) return false;
+        common *= extent;
+        area_a *= high_a - low_a;
+        area_b *= high_b - low_b;
+    }
+    return common / (area_a + area_b - common) > threshold;
+}
+
+typedef struct search {
+    bool is_centre, has_score;
+    int64_t boxes, most;
+    double iou, score;
+    candidate *candidates;
+} search;
+
+static int64_t list_candidates(const search *s, const float *scores) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < s->boxes; i++)
+        if (!isnan(scores[i]) && (!s->has_score || (double)scores[i] > s->score))
+            s->candidates[count++] = (candidate){scores[i], i};
+    qsort(s->candidates, (size_t)count, sizeof(*s->candidates), compare_candidates);
+    return count;
+}
+
+/* Keeps the chosen ones at the front of the candidates; returns how many. */
+static int64_t suppress(const search *s, const float *boxes, const float *scores) {
+    const int64_t count = list_candidates(s, scores);
+    int64_t kept = 0;
+    for (int64_t i = 0; i < count && kept < s->most; i++) {
+        const float *box = boxes + s->candidates[i].box * 4;
+        bool is_kept = true;
+        for (int64_t k = 0; is_kept && k < kept; k++)
+            is_kept = !overlap_more(box, boxes + s->candidates[k].box * 4, s->is_centre, s->iou);
+        if (is_kept) s->candidates[kept++] = s->candidates[i];
+    }
+    return kept;
+}
+
+static tn_status suppression_reference(tn_call *call) {
+    const suppression_params *params = call->params;
+    const tn_tensor *boxes = call->inputs[SUPPRESSION_BOXES];
+    const tn_tensor *scores = call->inputs[SUPPRESSION_SCORES];
+    const int64_t images = scores->shape[0], classes = scores->shape[1], count = scores->shape[2];
+    int64_t *to = call->outputs[0]->data, bytes;
+    search s = {.is_centre = params->center_point_box,
+                .has_score = tn_infer_input(call, SUPPRESSION_SCORE) != NULL,
+                .boxes = count,
+                .most = read_most(call, count),
+                .iou = read_number(call, SUPPRESSION_IOU, 0),
+                .score = read_number(call, SUPPRESSION_SCORE, 0)};
+    if (!tn_infer_multiply(count, (int64_t)sizeof(candidate), &bytes)) bytes = INT64_MAX - 1;
+    s.candidates = call->host->allocate(call->host, (uint64_t)bytes + 1, 64);
+    if (!s.candidates)
+        return call->host->fail(call, TN_ERROR_MEMORY, "no memory for %lld boxes",
+                                (long long)count);
+    for (int64_t row = 0; row < images * classes; row++) {
+        const int64_t image = row / classes;
+        const int64_t kept = suppress(&s, (const float *)boxes->data + image * count * 4,
+                                      (const float *)scores->data + row * count);
+        for (int64_t i = 0; i < kept; i++, to += 3) {
+            to[0] = image;
+            to[1] = row % classes;
+            to[2] = s.candidates[i].box;
+        }
+    }
+    call->host->deallocate(call->host, s.candidates);
+    call->outputs[0]->shape[0] = (to - (int64_t *)call->outputs[0]->data) / 3;
+    return TN_OK;
+}
+
+static const tn_port suppression_inputs[] = {
+    TN_PORT("boxes", "f32", 0, "[images, boxes, 4]"),
+    TN_PORT("scores", "f32", 0, "[images, classes, boxes]"),
+    TN_PORT("max_output_boxes_per_class", "i64", TN_PORT_OPTIONAL | TN_PORT_VALUE_NEEDED,
+            "how many of each class; absent: none"),
+    TN_PORT("iou_threshold", "f32", TN_PORT_OPTIONAL,
+            "boxes that overlap more (intersection over union) are dropped; absent: 0"),
+    TN_PORT("score_threshold", "f32", TN_PORT_OPTIONAL,
+            "what a score must exceed; absent: nothing"),
+};
+static const tn_port suppression_outputs[] = {
+    TN_PORT("selected_indices", "i64", TN_PORT_SIZED_BY_RUN, "rows of image, class, box"),
+};
+#define BOXES                                                                                      \
+    "boxes=f32[1,6,4]{0,0,1,1,0,0.1,1,1.1,0,-0.1,1,0.9,0,10,1,11,0,10.1,1,11.1,0,100,1,101} "      \
+    "scores=f32[1,1,6]{0.9,0.75,0.6,0.95,0.5,0.3} "
+static const char *const suppression_cases[] = {
+    "| " BOXES "max_output_boxes_per_class=i64[1]{3} iou_threshold=f32[1]{0.5} "
+    "score_threshold=f32[1]{0}",
+    "| " BOXES "max_output_boxes_per_class=i64[]{30} iou_threshold=f32[]{0.5} "
+    "score_threshold=f32[]{0.4}",
+    "| " BOXES,
+    "center_point_box=1 | " BOXES "max_output_boxes_per_class=i64[]{2}",
+    "| boxes=f32[2,20,4] scores=f32[2,3,20] max_output_boxes_per_class=i64[]{5} "
+    "iou_threshold=f32[]{0.3}",
+    "| boxes=f32[1,0,4] scores=f32[1,2,0] max_output_boxes_per_class=i64[]{5}",
+};
+
+static const tn_operator suppression_10 = {
+    .size = sizeof(tn_operator),
+    .since_version = 10,
+    .state_version = 1,
+    .domain = "",
+    .name = "NonMaxSuppression",
+    .doc = "The best boxes, without those that overlap with a better one.",
+    TN_FIELDS(suppression_params, suppression_fields),
+    TN_INPUTS(suppression_inputs),
+    TN_OUTPUTS(suppression_outputs),
+    .infer = suppression_infer,
+    .reference = suppression_reference,
+    TN_CASES(suppression_cases),
+};
+
+static const tn_operator *const suppression_operators[] = {&suppression_10};
+TN_LAYER_WITHOUT_KERNELS(non_max_suppression, suppression_operators);
