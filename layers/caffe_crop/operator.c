@@ -100,6 +100,7 @@ static const tn_operator crop_1 = {
     .size = sizeof(tn_operator),
     .since_version = 1,
     .state_version = 1,
+    .traits = TN_OPERATOR_SELECTS,
     .domain = "Caffe",
     .name = "Crop",
     .doc = "A part of a tensor, with the extents of another one.",

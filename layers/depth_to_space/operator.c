@@ -88,6 +88,7 @@ static const char *const depth_to_space_11_cases[] = {
         .size = sizeof(tn_operator),                                                               \
         .since_version = version,                                                                  \
         .state_version = 1,                                                                        \
+        .traits = TN_OPERATOR_SELECTS,                                                             \
         .domain = "",                                                                              \
         .name = "DepthToSpace",                                                                    \
         .doc = "Channels as blocks of places.",                                                    \

@@ -77,6 +77,7 @@ static const tn_operator gather_elements_11 = {
     .size = sizeof(tn_operator),
     .since_version = 11,
     .state_version = 1,
+    .traits = TN_OPERATOR_SELECTS,
     .domain = "",
     .name = "GatherElements",
     .doc = "Picks elements by their indices along an axis.",

@@ -99,6 +99,7 @@ static const char *const gather_nd_12_cases[] = {
         .size = sizeof(tn_operator),                                                               \
         .since_version = version,                                                                  \
         .state_version = 1,                                                                        \
+        .traits = TN_OPERATOR_SELECTS,                                                             \
         .domain = "",                                                                              \
         .name = "GatherND",                                                                        \
         .doc = "Picks slices by indices of several axes.",                                         \

@@ -43,6 +43,7 @@ static const tn_operator global_max_pool_1 = {
     .size = sizeof(tn_operator),
     .since_version = 1,
     .state_version = 1,
+    .traits = TN_OPERATOR_SELECTS,
     .domain = "",
     .name = "GlobalMaxPool",
     .doc = "The largest element of each channel.",

@@ -90,6 +90,7 @@ static const char *const space_to_depth_28_cases[] = {
         .size = sizeof(tn_operator),                                                               \
         .since_version = version,                                                                  \
         .state_version = 1,                                                                        \
+        .traits = TN_OPERATOR_SELECTS,                                                             \
         .domain = "",                                                                              \
         .name = "SpaceToDepth",                                                                    \
         .doc = "Blocks of places as channels.",                                                    \

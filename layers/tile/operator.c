@@ -118,6 +118,7 @@ static const tn_operator tile_6 = {
     .size = sizeof(tn_operator),
     .since_version = 6,
     .state_version = 1,
+    .traits = TN_OPERATOR_SELECTS,
     .domain = "",
     .name = "Tile",
     .doc = "Repeats a tensor along its axes.",

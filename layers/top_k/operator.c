@@ -167,6 +167,7 @@ static const char *const top_k_11_cases[] = {
         .size = sizeof(tn_operator),                                                               \
         .since_version = version,                                                                  \
         .state_version = 1,                                                                        \
+        .traits = TN_OPERATOR_SELECTS,                                                             \
         .domain = "",                                                                              \
         .name = "TopK",                                                                            \
         .doc = "The largest or smallest elements along an axis.",                                  \
