@@ -7,36 +7,13 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: tenon plugin list [--plugin LIB.so ...]           libraries, operators and kernels\n"
+    "usage: tenon plugin list [--json] [--plugin LIB.so ...]  libraries, operators and kernels\n"
     "       tenon plugin show [DOMAIN::]NAME [--plugin LIB.so ...]   one operator: fields, ports, "
     "versions, kernels\n"
     "       tenon plugin new NAME ...      the project of a layer (tenon plugin new -h)\n"
     "       tenon plugin build DIR ...     compiles it (tenon plugin build -h)\n"
     "       tenon plugin check LIB.so ...  checks it (tenon plugin check -h)\n"
     "example: tenon plugin show Conv\n";
-
-static bool print_library(void *user, const tn_library_info *library) {
-    (void)user;
-    printf("%-20s %-10s %4llu operators %4llu kernels  %016llx  %s\n", library->name,
-           library->version, (unsigned long long)library->operator_count,
-           (unsigned long long)library->kernel_count, (unsigned long long)library->hash,
-           library->path[0] ? library->path : "(linked in)");
-    return true;
-}
-
-static bool print_operator(void *user, const tn_operator *op, const tn_library_info *library) {
-    (void)user;
-    printf("%s%s%s version %u (%s)\n", op->domain, op->domain[0] ? "::" : "", op->name,
-           op->since_version, library->name);
-    return true;
-}
-
-static int list(tn_runtime *runtime) {
-    tn_runtime_visit_libraries(runtime, print_library, NULL);
-    printf("\n");
-    tn_runtime_visit_operators(runtime, print_operator, NULL);
-    return EXIT_DONE;
-}
 
 typedef struct wanted {
     const char *domain, *name;
@@ -126,7 +103,7 @@ int command_plugin(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "new") == 0) return plugin_new(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "build") == 0) return plugin_build(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "check") == 0) return plugin_check(argc - 1, argv + 1);
-    int code = cli_options_read(argc, argv, "pPv", &options);
+    int code = cli_options_read(argc, argv, "pPvj", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && options.argument_count < 1) {
@@ -141,7 +118,8 @@ int command_plugin(int argc, char **argv) {
         if (code == EXIT_DONE && !is_list && !is_show)
             code = cli_usage("plugin takes `list`, or `show NAME` (tenon plugin -h)");
         if (code == EXIT_DONE && (runtime = cli_runtime(&options, &code)) != NULL)
-            code = is_list ? list(runtime) : show(runtime, options.arguments[1]);
+            code =
+                is_list ? plugin_list(runtime, options.json) : show(runtime, options.arguments[1]);
         tn_runtime_release(runtime);
     }
     cli_options_free(&options);

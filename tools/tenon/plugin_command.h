@@ -3,8 +3,11 @@
 #ifndef TENON_PLUGIN_COMMAND_H
 #define TENON_PLUGIN_COMMAND_H
 
+#include <tenon/tenon.h>
+
 int plugin_new(int argc, char **argv);
 int plugin_build(int argc, char **argv);
 int plugin_check(int argc, char **argv);
+int plugin_list(tn_runtime *runtime, bool is_json);
 
 #endif
