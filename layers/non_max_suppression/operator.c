@@ -176,18 +176,18 @@ static const tn_port suppression_inputs[] = {
 static const tn_port suppression_outputs[] = {
     TN_PORT("selected_indices", "i64", TN_PORT_SIZED_BY_RUN, "rows of image, class, box"),
 };
-#define BOXES                                                                                      \
-    "boxes=f32[1,6,4]{0,0,1,1,0,0.1,1,1.1,0,-0.1,1,0.9,0,10,1,11,0,10.1,1,11.1,0,100,1,101} "      \
-    "scores=f32[1,1,6]{0.9,0.75,0.6,0.95,0.5,0.3} "
+#define BOXES(more)                                                                                \
+    "| boxes=f32[1,6,4]{0,0,1,1,0,0.1,1,1.1,0,-0.1,1,0.9,0,10,1,11,0,10.1,1,11.1,0,100,1,101} "    \
+    "scores=f32[1,1,6]{0.9,0.75,0.6,0.95,0.5,0.3} " more
 static const char *const suppression_cases[] = {
-    "| " BOXES "max_output_boxes_per_class=i64[1]{3} iou_threshold=f32[1]{0.5} "
-    "score_threshold=f32[1]{0}",
-    "| " BOXES "max_output_boxes_per_class=i64[]{30} iou_threshold=f32[]{0.5} "
-    "score_threshold=f32[]{0.4}",
-    "| " BOXES,
-    "center_point_box=1 | " BOXES "max_output_boxes_per_class=i64[]{2}",
-    "| boxes=f32[2,20,4] scores=f32[2,3,20] max_output_boxes_per_class=i64[]{5} "
-    "iou_threshold=f32[]{0.3}",
+    BOXES("max_output_boxes_per_class=i64[1]{3} iou_threshold=f32[1]{0.5} "
+          "score_threshold=f32[1]{0}"),
+    BOXES("max_output_boxes_per_class=i64[]{30} iou_threshold=f32[]{0.5} "
+          "score_threshold=f32[]{0.4}"),
+    BOXES(""),
+    "center_point_box=1 " BOXES("max_output_boxes_per_class=i64[]{2}"),
+    ("| boxes=f32[2,20,4] scores=f32[2,3,20] max_output_boxes_per_class=i64[]{5} "
+     "iou_threshold=f32[]{0.3}"),
     "| boxes=f32[1,0,4] scores=f32[1,2,0] max_output_boxes_per_class=i64[]{5}",
 };
 
