@@ -3,6 +3,7 @@
 #include "common/element.h"
 #include "common/layer.h"
 #include "common/quantize.h"
+#include "common/quantize_kernel.h"
 
 static const tn_field dequantize_linear_13_fields[] = {TN_QUANTIZE_FIELD_AXIS};
 static const tn_field dequantize_linear_21_fields[] = {TN_QUANTIZE_FIELD_AXIS,
@@ -108,7 +109,15 @@ DEQUANTIZE(21, FIELDS(dequantize_linear_21_fields), dequantize_linear_19_inputs,
 DEQUANTIZE(23, FIELDS(dequantize_linear_23_fields), dequantize_linear_19_inputs,
            dequantize_linear_23_cases);
 
+static const char *const dequantize_linear_combinations[] = {
+    "u8, f32, u8? -> f32",
+    "i8, f32, i8? -> f32",
+    "u8:nhwc, f32, u8? -> f32:nhwc",
+    "i8:nhwc, f32, i8? -> f32:nhwc",
+};
+TN_QUANTIZE_KERNELS(dequantize_linear, "DequantizeLinear", dequantize_linear_combinations);
+
 static const tn_operator *const dequantize_linear_operators[] = {
     &dequantize_linear_10, &dequantize_linear_13, &dequantize_linear_19, &dequantize_linear_21,
     &dequantize_linear_23};
-TN_LAYER_WITHOUT_KERNELS(dequantize_linear, dequantize_linear_operators);
+TN_LAYER(dequantize_linear, dequantize_linear_operators, dequantize_linear_kernels);

@@ -6,6 +6,7 @@
 #include "common/element.h"
 #include "common/layer.h"
 #include "common/quantize.h"
+#include "common/quantize_kernel.h"
 
 #include <math.h>
 
@@ -136,7 +137,15 @@ QUANTIZE(21, FIELDS(quantize_linear_21_fields), quantize_linear_19_inputs,
 QUANTIZE(23, FIELDS(quantize_linear_23_fields), quantize_linear_19_inputs,
          quantize_linear_21_cases);
 
+static const char *const quantize_linear_combinations[] = {
+    "f32, f32, u8? -> u8",
+    "f32, f32, i8? -> i8",
+    "f32:nhwc, f32, u8? -> u8:nhwc",
+    "f32:nhwc, f32, i8? -> i8:nhwc",
+};
+TN_QUANTIZE_KERNELS(quantize_linear, "QuantizeLinear", quantize_linear_combinations);
+
 static const tn_operator *const quantize_linear_operators[] = {
     &quantize_linear_10, &quantize_linear_13, &quantize_linear_19, &quantize_linear_21,
     &quantize_linear_23};
-TN_LAYER_WITHOUT_KERNELS(quantize_linear, quantize_linear_operators);
+TN_LAYER(quantize_linear, quantize_linear_operators, quantize_linear_kernels);
