@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GridSample: samples of each image at the places that a grid names, in -1..1 from the first to the
+ * last element of each spatial axis, between elements by interpolation (Jaderberg et al., "Spatial
+ * Transformer Networks", 2015; the cubic one by Keys' kernel with -3/4). The grid names the last
+ * axis first.
+ */
+#include "common/element.h"
+#include "common/infer.h"
+#include "common/layer.h"
+
+#include <math.h>
+
+typedef struct grid_sample_params {
+    uint64_t present;
+    bool align_corners;
+    uint32_t mode, padding_mode;
+} grid_sample_params;
+
+enum { GRID_X = 0, GRID_GRID = 1 };
+enum { GRID_LINEAR = 0, GRID_NEAREST = 1, GRID_CUBIC = 2 };
+enum { GRID_ZEROS = 0, GRID_BORDER = 1, GRID_REFLECTION = 2 };
+enum { GRID_MOST_AXES = TN_MAX_RANK - 2, GRID_MOST_TAPS = 4 };
+
+#define FIELDS(mode_default, mode_choices)                                                         \
+    {                                                                                              \
+        TN_FIELD(grid_sample_params, align_corners, TN_FIELD_BOOL, TN_OPTIONAL, "0",               \
+                 "whether -1 and 1 are the middles of the outer elements instead of their edges"), \
+            TN_FIELD_CHOICE(grid_sample_params, mode, TN_FIELD_ENUM, TN_OPTIONAL, mode_default,    \
+                            mode_choices, "how it is interpolated"),                               \
+            TN_FIELD_CHOICE(grid_sample_params, padding_mode, TN_FIELD_ENUM, TN_OPTIONAL, "zeros", \
+                            "zeros|border|reflection", "what lies outside"),                       \
+    }
+static const tn_field grid_sample_16_fields[] = FIELDS("bilinear", "bilinear|nearest|bicubic");
+static const tn_field grid_sample_20_fields[] = FIELDS("linear", "linear|nearest|cubic");
+
+static tn_status grid_sample_infer(tn_call *call) {
+    int64_t shape[TN_MAX_RANK];
+    TN_TRY(tn_infer_require_rank(call, GRID_X, 3, TN_MAX_RANK));
+    const tn_tensor *x = call->inputs[GRID_X];
+    TN_TRY(tn_infer_require_rank(call, GRID_GRID, x->rank, x->rank));
+    const tn_tensor *grid = call->inputs[GRID_GRID];
+    if (grid->shape[0] != x->shape[0] || grid->shape[x->rank - 1] != (int64_t)x->rank - 2)
+        return call->host->fail(call, TN_ERROR_SHAPE,
+                                "the grid must be [%lld, places, %u]: a number for each spatial "
+                                "axis",
+                                (long long)x->shape[0], x->rank - 2);
+    shape[0] = x->shape[0];
+    shape[1] = x->shape[1];
+    for (uint32_t i = 2; i < x->rank; i++)
+        shape[i] = grid->shape[i - 1];
+    return tn_infer_set_shape(call, 0, x->rank, shape);
+}
+
+/* The elements of one axis that a sample is made of; -1: outside. */
+typedef struct axis_taps {
+    uint32_t count;
+    int64_t index[GRID_MOST_TAPS];
+    double weight[GRID_MOST_TAPS];
+} axis_taps;
+
+static int64_t reflect(int64_t index, int64_t extent, bool align_corners) {
+    const int64_t period = align_corners ? 2 * (extent - 1) : 2 * extent;
+    if (period == 0) return 0;
+    index %= period;
+    if (index < 0) index += period;
+    if (index < extent) return index;
+    return align_corners ? period - index : period - 1 - index;
+}
+
+static int64_t find_element(const grid_sample_params *params, int64_t index, int64_t extent) {
+    if (index >= 0 && index < extent) return index;
+    if (params->padding_mode == GRID_BORDER) return index < 0 ? 0 : extent - 1;
+    if (params->padding_mode == GRID_REFLECTION)
+        return reflect(index, extent, params->align_corners);
+    return -1;
+}
+
+/* Weights of four neighbours for a place `t` behind the second of them. */
+static void cubic_weights(double t, double *out_weights) {
+    const double a = -0.75;
+    for (int i = 0; i < 4; i++) {
+        const double d = fabs(t + 1 - i);
+        out_weights[i] = d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1
+                                : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+    }
+}
+
+static axis_taps find_taps(const grid_sample_params *params, double place, int64_t extent) {
+    const double length = (double)extent, far = 1e15; /* beyond it places are all the same */
+    axis_taps taps = {.count = 1, .weight = {1}};
+    double at =
+        params->align_corners ? (place + 1) / 2 * (length - 1) : ((place + 1) * length - 1) / 2;
+    at = !(at > -far) ? -far : at > far ? far : at; /* NaN: outside */
+    const double below = params->mode == GRID_NEAREST ? nearbyint(at) : floor(at);
+    int64_t first = (int64_t)below;
+    if (params->mode == GRID_LINEAR) {
+        taps.count = 2;
+        taps.weight[1] = at - below;
+        taps.weight[0] = 1 - taps.weight[1];
+    } else if (params->mode == GRID_CUBIC) {
+        taps.count = 4;
+        cubic_weights(at - below, taps.weight);
+        first--;
+    }
+    for (uint32_t i = 0; i < taps.count; i++)
+        taps.index[i] = find_element(params, first + (int64_t)i, extent);
+    return taps;
+}
+
+typedef struct sample_job {
+    const tn_call *call;
+    uint32_t axes;
+    int64_t places, plane; /* elements of a channel of the output, and of X */
+} sample_job;
+
+/* The sum over all combinations of taps, in the plane that begins at `first`. */
+static double sum_taps(const sample_job *job, const axis_taps *taps, int64_t first) {
+    const tn_tensor *x = job->call->inputs[GRID_X];
+    uint32_t chosen[GRID_MOST_AXES] = {0}, axis;
+    double sum = 0;
+    do {
+        double weight = 1;
+        int64_t at = 0;
+        for (axis = 0; axis < job->axes && at >= 0; axis++) {
+            const int64_t index = taps[axis].index[chosen[axis]];
+            weight *= taps[axis].weight[chosen[axis]];
+            at = index < 0 ? -1 : at * x->shape[2 + axis] + index;
+        }
+        if (at >= 0 && weight != 0)
+            sum += weight * tn_element_load_f64(x->data, x->type, first + at);
+        for (axis = job->axes; axis-- > 0;) {
+            if (++chosen[axis] < taps[axis].count) break;
+            chosen[axis] = 0;
+        }
+    } while (axis < job->axes);
+    return sum;
+}
+
+/* An item is a place of an image. */
+static tn_status sample_places(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const sample_job *job = user;
+    const tn_call *call = job->call;
+    const tn_tensor *x = call->inputs[GRID_X], *grid = call->inputs[GRID_GRID];
+    const tn_tensor *y = call->outputs[0];
+    axis_taps taps[GRID_MOST_AXES];
+    (void)thread;
+    for (int64_t item = begin; item < end; item++) {
+        const int64_t image = item / job->places, place = item % job->places;
+        for (uint32_t axis = 0; axis < job->axes; axis++)
+            taps[axis] = find_taps(
+                call->params,
+                tn_element_load_f64(grid->data, grid->type, (item + 1) * job->axes - 1 - axis),
+                x->shape[2 + axis]);
+        for (int64_t c = image * x->shape[1]; c < (image + 1) * x->shape[1]; c++)
+            tn_element_store_f64(y->data, y->type, c * job->places + place,
+                                 job->plane ? sum_taps(job, taps, c * job->plane) : 0);
+    }
+    return TN_OK;
+}
+
+static sample_job read_job(const tn_call *call) {
+    const tn_tensor *x = call->inputs[GRID_X], *y = call->outputs[0];
+    return (sample_job){.call = call,
+                        .axes = x->rank - 2,
+                        .places = tn_infer_product(y->shape, 2, y->rank),
+                        .plane = tn_infer_product(x->shape, 2, x->rank)};
+}
+
+static tn_status grid_sample_reference(tn_call *call) {
+    sample_job job = read_job(call);
+    if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
+    return sample_places(&job, 0, call->outputs[0]->shape[0] * job.places, 0);
+}
+
+static tn_status grid_sample_run(tn_call *call) {
+    enum { GRAIN = 64 };
+    sample_job job = read_job(call);
+    if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
+    return call->host->parallel_for(call, call->outputs[0]->shape[0] * job.places, GRAIN,
+                                    sample_places, &job);
+}
+
+static const tn_port grid_sample_inputs[] = {
+    TN_PORT("X", "T:number", 0, "batch, channels, spatial axes"),
+    TN_PORT("grid", "float", 0,
+            "batch, places, a number for each spatial axis, the last one first"),
+};
+static const tn_port grid_sample_outputs[] = {
+    TN_PORT("Y", "T", 0, "batch, channels, places"),
+};
+#define CASES(linear, cubic)                                                                       \
+    "| X=f32[2,3,4,5] grid=f32[2,6,7,2]",                                                          \
+        "mode=" cubic " padding_mode=border | X=f32[1,2,4,5] grid=f32[1,3,3,2]",                   \
+        "mode=nearest padding_mode=reflection | X=f32[1,2,4,5] grid=f32[1,2,2,2]"                  \
+        "{-3,2,0.1,0.9,-1,1,1.5,-1.5}",                                                            \
+        "mode=" linear " align_corners=1 padding_mode=reflection | X=f64[1,1,3,1] "                \
+        "grid=f64[1,2,2,2]{-3,2,0.1,0.9,-1,1,1.5,-1.5}",                                           \
+        "| X=f32[1,1,2,2] grid=f32[1,1,3,2]{nan,0,inf,0,0,-1e30}",                                 \
+        "| X=f16[1,2,3,3] grid=f32[1,2,2,2]", "| X=f32[0,3,4,5] grid=f32[0,6,7,2]",                \
+        "| X=f32[1,64,28,28] grid=f32[1,28,28,2]"
+static const char *const grid_sample_16_cases[] = {CASES("bilinear", "bicubic")};
+static const char *const grid_sample_20_cases[] = {
+    CASES("linear", "cubic"),
+    "mode=cubic align_corners=1 | X=f32[1,2,3,4,5] grid=f32[1,2,2,3,3]",
+    "| X=f32[2,2,7] grid=f32[2,3,1]",
+};
+
+#define GRID_SAMPLE(version)                                                                       \
+    static const tn_operator grid_sample_##version = {                                             \
+        .size = sizeof(tn_operator),                                                               \
+        .since_version = version,                                                                  \
+        .state_version = 1,                                                                        \
+        .domain = "",                                                                              \
+        .name = "GridSample",                                                                      \
+        .doc = "Samples of images at the places of a grid.",                                       \
+        TN_FIELDS(grid_sample_params, grid_sample_##version##_fields),                             \
+        TN_INPUTS(grid_sample_inputs),                                                             \
+        TN_OUTPUTS(grid_sample_outputs),                                                           \
+        .infer = grid_sample_infer,                                                                \
+        .reference = grid_sample_reference,                                                        \
+        TN_CASES(grid_sample_##version##_cases),                                                   \
+    }
+GRID_SAMPLE(16);
+GRID_SAMPLE(20);
+
+static const tn_kernel grid_sample_places = {
+    .size = sizeof(tn_kernel),
+    .revision = 1,
+    .domain = "",
+    .op = "GridSample",
+    .device = "cpu",
+    .name = "places",
+    .doc = "Places on all threads, in double precision.",
+    .traits = TN_KERNEL_DETERMINISTIC,
+    .run = grid_sample_run,
+};
+
+static const tn_operator *const grid_sample_operators[] = {&grid_sample_16, &grid_sample_20};
+static const tn_kernel *const grid_sample_kernels[] = {&grid_sample_places};
+TN_LAYER(grid_sample, grid_sample_operators, grid_sample_kernels);

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RoiAlign: regions of images as maps of one size; each cell is the mean of samples that lie evenly
+ * in it, each interpolated between four elements (He et al., "Mask R-CNN", 2017), or, as ONNX has
+ * it, the largest of all their elements times their shares.
+ */
+#include "common/element.h"
+#include "common/infer.h"
+#include "common/layer.h"
+
+#include <math.h>
+
+typedef struct roi_align_params {
+    uint64_t present;
+    uint32_t coordinate_transformation_mode, mode;
+    int64_t output_height, output_width, sampling_ratio;
+    float spatial_scale;
+} roi_align_params;
+
+enum { ROI_X = 0, ROI_ROIS = 1, ROI_IMAGES = 2 };
+enum { ROI_HALF_PIXEL = 0 };
+enum { ROI_AVERAGE = 0, ROI_MAX = 1 };
+enum { ROI_MOST_SAMPLES = 4096 }; /* of a cell, along an axis */
+
+#define COMMON_FIELDS                                                                              \
+    TN_FIELD_CHOICE(roi_align_params, mode, TN_FIELD_ENUM, TN_OPTIONAL, "avg", "avg|max",          \
+                    "what becomes of a cell's samples"),                                           \
+        TN_FIELD_RANGE(roi_align_params, output_height, TN_FIELD_I64, TN_OPTIONAL, "1", 1,         \
+                       2147483647, "cells, downwards"),                                            \
+        TN_FIELD_RANGE(roi_align_params, output_width, TN_FIELD_I64, TN_OPTIONAL, "1", 1,          \
+                       2147483647, "cells, sideways"),                                             \
+        TN_FIELD_RANGE(roi_align_params, sampling_ratio, TN_FIELD_I64, TN_OPTIONAL, "0", 0,        \
+                       ROI_MOST_SAMPLES,                                                           \
+                       "samples of a cell, both ways; 0: as many as it has elements, rounded up"), \
+        TN_FIELD(roi_align_params, spatial_scale, TN_FIELD_F32, TN_OPTIONAL, "1",                  \
+                 "elements of X for a unit of the regions")
+static const tn_field roi_align_10_fields[] = {COMMON_FIELDS};
+static const tn_field roi_align_16_fields[] = {
+    COMMON_FIELDS,
+    TN_FIELD_CHOICE(roi_align_params, coordinate_transformation_mode, TN_FIELD_ENUM, TN_OPTIONAL,
+                    "half_pixel", "half_pixel|output_half_pixel",
+                    "half_pixel: an element's middle lies half a unit behind its number"),
+};
+
+static tn_status roi_align_infer(tn_call *call) {
+    const roi_align_params *params = call->params;
+    TN_TRY(tn_infer_require_rank(call, ROI_X, 4, 4));
+    TN_TRY(tn_infer_require_rank(call, ROI_ROIS, 2, 2));
+    TN_TRY(tn_infer_require_rank(call, ROI_IMAGES, 1, 1));
+    const int64_t *rois = call->inputs[ROI_ROIS]->shape;
+    if (rois[1] != 4 || rois[0] != call->inputs[ROI_IMAGES]->shape[0])
+        return call->host->fail(call, TN_ERROR_SHAPE,
+                                "'rois' must be [regions, 4] and 'batch_indices' [regions]");
+    const int64_t shape[] = {rois[0], call->inputs[ROI_X]->shape[1], params->output_height,
+                             params->output_width};
+    return tn_infer_set_shape(call, 0, 4, shape);
+}
+
+/* A region along one axis. */
+typedef struct roi_axis {
+    double start, cell; /* in elements */
+    int64_t samples;    /* of a cell */
+    int64_t extent;     /* of X */
+} roi_axis;
+
+static tn_status read_axis(const tn_call *call, int64_t region, uint32_t axis, roi_axis *out) {
+    const roi_align_params *params = call->params;
+    const tn_tensor *rois = call->inputs[ROI_ROIS];
+    const bool is_half =
+        call->op->since_version >= 16 && params->coordinate_transformation_mode == ROI_HALF_PIXEL;
+    const double scale = (double)params->spatial_scale, offset = is_half ? 0.5 : 0;
+    const int64_t cells = axis == 2 ? params->output_height : params->output_width;
+    const int64_t at = region * 4 + (axis == 2 ? 1 : 0); /* x, y, x, y */
+    const double start = tn_element_load_f64(rois->data, rois->type, at) * scale - offset;
+    const double end = tn_element_load_f64(rois->data, rois->type, at + 2) * scale - offset;
+    const double length = is_half ? end - start : fmax(end - start, 1);
+    *out = (roi_axis){.start = start,
+                      .cell = length / (double)cells,
+                      .samples = params->sampling_ratio,
+                      .extent = call->inputs[ROI_X]->shape[axis]};
+    if (out->samples > 0) return TN_OK;
+    const double samples = ceil(out->cell);
+    if (!(samples <= ROI_MOST_SAMPLES)) return TN_ERROR_RANGE;
+    out->samples = samples > 0 ? (int64_t)samples : 0;
+    return TN_OK;
+}
+
+/* The elements on both sides of a place, and the share of the second; false: it is outside. */
+static bool find_neighbours(const roi_axis *axis, int64_t cell, int64_t sample, int64_t *out_low,
+                            int64_t *out_high, double *out_share) {
+    double at = axis->start + (double)cell * axis->cell +
+                ((double)sample + 0.5) * axis->cell / (double)axis->samples;
+    if (!(at >= -1 && at <= (double)axis->extent)) return false;
+    if (at < 0) at = 0;
+    *out_low = (int64_t)at;
+    if (*out_low >= axis->extent - 1) {
+        *out_low = axis->extent - 1;
+        at = (double)*out_low;
+    }
+    *out_high = *out_low < axis->extent - 1 ? *out_low + 1 : *out_low;
+    *out_share = at - (double)*out_low;
+    return true;
+}
+
+/* One sample's four weighted elements. */
+static void weigh(const tn_tensor *x, int64_t plane, const roi_axis *axes, const int64_t *cell,
+                  int64_t sample, double *out_parts) {
+    int64_t low[2], high[2];
+    double share[2];
+    for (int i = 0; i < 4; i++)
+        out_parts[i] = 0;
+    if (!find_neighbours(&axes[0], cell[0], sample / axes[1].samples, &low[0], &high[0],
+                         &share[0]) ||
+        !find_neighbours(&axes[1], cell[1], sample % axes[1].samples, &low[1], &high[1], &share[1]))
+        return;
+    for (int i = 0; i < 4; i++) {
+        const int64_t row = i < 2 ? low[0] : high[0], column = i % 2 ? high[1] : low[1];
+        const double weight = (i < 2 ? 1 - share[0] : share[0]) * (i % 2 ? share[1] : 1 - share[1]);
+        out_parts[i] =
+            weight * tn_element_load_f64(x->data, x->type, plane + row * axes[1].extent + column);
+    }
+}
+
+static double find_cell(const tn_tensor *x, int64_t plane, const roi_axis *axes,
+                        const int64_t *cell, bool is_max) {
+    const int64_t count = axes[0].samples * axes[1].samples;
+    double result = is_max && count > 0 ? -(double)INFINITY : 0;
+    for (int64_t sample = 0; sample < count; sample++) {
+        double parts[4];
+        weigh(x, plane, axes, cell, sample, parts);
+        if (is_max)
+            result = fmax(fmax(fmax(result, parts[0]), fmax(parts[1], parts[2])), parts[3]);
+        else
+            result += parts[0] + parts[1] + parts[2] + parts[3];
+    }
+    return is_max || count == 0 ? result : result / (double)count;
+}
+
+static tn_status find_region(const tn_call *call, int64_t region) {
+    const roi_align_params *params = call->params;
+    const tn_tensor *x = call->inputs[ROI_X], *y = call->outputs[0];
+    const tn_tensor *images = call->inputs[ROI_IMAGES];
+    const int64_t image = tn_element_load_i64(images->data, images->type, region);
+    const int64_t channels = x->shape[1], cells = y->shape[2] * y->shape[3];
+    roi_axis axes[2];
+    if (image < 0 || image >= x->shape[0]) return TN_ERROR_RANGE;
+    TN_TRY(read_axis(call, region, 2, &axes[0]));
+    TN_TRY(read_axis(call, region, 3, &axes[1]));
+    for (int64_t c = 0; c < channels; c++) {
+        const int64_t plane = (image * channels + c) * axes[0].extent * axes[1].extent;
+        for (int64_t i = 0; i < cells; i++) {
+            const int64_t cell[2] = {i / y->shape[3], i % y->shape[3]};
+            tn_element_store_f64(y->data, y->type, (region * channels + c) * cells + i,
+                                 find_cell(x, plane, axes, cell, params->mode == ROI_MAX));
+        }
+    }
+    return TN_OK;
+}
+
+/* An item is a region. */
+static tn_status find_regions(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    tn_call *call = user;
+    (void)thread;
+    for (int64_t region = begin; region < end; region++) {
+        const tn_status status = find_region(call, region);
+        if (status != TN_OK)
+            return call->host->fail(call, status, "region %lld is in no image, or too large",
+                                    (long long)region);
+    }
+    return TN_OK;
+}
+
+static bool is_empty(const tn_call *call) {
+    return tn_element_count(call->outputs[0]) == 0 || tn_element_count(call->inputs[ROI_X]) == 0;
+}
+
+static tn_status refuse_empty(tn_call *call) {
+    if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
+    return call->host->fail(call, TN_ERROR_SHAPE, "there are regions of images without elements");
+}
+
+static tn_status roi_align_reference(tn_call *call) {
+    if (is_empty(call)) return refuse_empty(call);
+    return find_regions(call, 0, call->outputs[0]->shape[0], 0);
+}
+
+static tn_status roi_align_run(tn_call *call) {
+    if (is_empty(call)) return refuse_empty(call);
+    return call->host->parallel_for(call, call->outputs[0]->shape[0], 1, find_regions, call);
+}
+
+static const tn_port roi_align_inputs[] = {
+    TN_PORT("X", "T:float", 0, "batch, channels, height, width"),
+    TN_PORT("rois", "T", 0, "[regions, 4]: x, y of the first corner, x, y of the opposite one"),
+    TN_PORT("batch_indices", "i64", 0, "[regions]: the image of each"),
+};
+static const tn_port roi_align_outputs[] = {
+    TN_PORT("Y", "T", 0, "regions, channels, output_height, output_width"),
+};
+#define ROIS "rois=f32[3,4]{0,0,9,9,0,5,4,9,5,5,9.5,9.25} batch_indices=i64[3]{0,1,0}"
+#define CASES_10                                                                                   \
+    "output_height=3 output_width=2 sampling_ratio=2 | X=f32[2,3,10,10] " ROIS,                    \
+        "output_height=5 output_width=5 mode=max spatial_scale=0.5 | X=f32[2,1,6,7] " ROIS,        \
+        "| X=f64[1,2,4,4] rois=f64[1,4]{1,1,3,3} batch_indices=i64[1]{0}",                         \
+        "| X=f16[1,2,4,4] rois=f16[2,4]{-9,-9,-5,-5,2,2,1,1} batch_indices=i64[2]{0,0}",           \
+        "| X=f32[1,2,4,4] rois=f32[0,4] batch_indices=i64[0]"
+static const char *const roi_align_10_cases[] = {CASES_10};
+static const char *const roi_align_16_cases[] = {
+    CASES_10,
+    ("coordinate_transformation_mode=output_half_pixel output_height=4 | X=f32[2,3,10,10] " ROIS),
+};
+
+#define ROI_ALIGN(version)                                                                         \
+    static const tn_operator roi_align_##version = {                                               \
+        .size = sizeof(tn_operator),                                                               \
+        .since_version = version,                                                                  \
+        .state_version = 1,                                                                        \
+        .domain = "",                                                                              \
+        .name = "RoiAlign",                                                                        \
+        .doc = "Regions of images as maps of one size.",                                           \
+        TN_FIELDS(roi_align_params, roi_align_##version##_fields),                                 \
+        TN_INPUTS(roi_align_inputs),                                                               \
+        TN_OUTPUTS(roi_align_outputs),                                                             \
+        .infer = roi_align_infer,                                                                  \
+        .reference = roi_align_reference,                                                          \
+        TN_CASES(roi_align_##version##_cases),                                                     \
+    }
+ROI_ALIGN(10);
+ROI_ALIGN(16);
+
+static const char *const roi_align_combinations[] = {"f32, f32, i64 -> f32"};
+
+static const tn_kernel roi_align_regions = {
+    .size = sizeof(tn_kernel),
+    .revision = 1,
+    .domain = "",
+    .op = "RoiAlign",
+    .device = "cpu",
+    .name = "regions",
+    .doc = "Regions on all threads, in double precision.",
+    .traits = TN_KERNEL_DETERMINISTIC,
+    TN_COMBINATIONS(roi_align_combinations),
+    .run = roi_align_run,
+};
+
+static const tn_operator *const roi_align_operators[] = {&roi_align_10, &roi_align_16};
+static const tn_kernel *const roi_align_kernels[] = {&roi_align_regions};
+TN_LAYER(roi_align, roi_align_operators, roi_align_kernels);
