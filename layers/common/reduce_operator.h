@@ -28,10 +28,10 @@
         TN_CASES(case_table),                                                                      \
     }
 
-/* Defines the layer. `later` is the opset that made the axes an input, `types` what it takes,
- * `reduce_function` a tn_reduce_function. */
-#define TN_REDUCE_LAYER(prefix, operator_name, types, later, reduce_function, text, result_text,   \
-                        earlier_cases, later_cases)                                                \
+/* Defines PREFIX_operators, the table of both. `later` is the opset that made the axes an input,
+ * `types` what it takes, `reduce_function` a tn_reduce_function. */
+#define TN_REDUCE_OPERATORS(prefix, operator_name, types, later, reduce_function, text,            \
+                            result_text, earlier_cases, later_cases)                               \
     static tn_status prefix##_reference(tn_call *call) {                                           \
         return tn_reduce_compute(call, &(reduce_function));                                        \
     }                                                                                              \
@@ -44,7 +44,6 @@
     };                                                                                             \
     TN_REDUCE_VERSION(prefix, operator_name, 1, text, tn_reduce_fields_axes, 1, earlier_cases);    \
     TN_REDUCE_VERSION(prefix, operator_name, later, text, tn_reduce_fields_input, 2, later_cases); \
-    static const tn_operator *const prefix##_operators[] = {&prefix##_1, &prefix##_##later};       \
-    TN_LAYER_WITHOUT_KERNELS(prefix, prefix##_operators)
+    static const tn_operator *const prefix##_operators[] = {&prefix##_1, &prefix##_##later}
 
 #endif

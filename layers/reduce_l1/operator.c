@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ReduceL1: the sum of absolute values along axes; before opset 18 the axes are a field. */
 #include "common/element.h"
+#include "common/reduce_kernel.h"
 #include "common/reduce_operator.h"
 
 #include <math.h>
@@ -30,6 +31,9 @@ static const char *const reduce_l1_1_cases[] = {
     "axes=[0] keepdims=0 | data=i32[2,3]{1,2,3,4,5,6}",
     "axes=[0] | data=f64[3,2]{1,2,3,4,5,6}",
     "axes=[-1] | data=f16[2,2]{1,2,3,4}",
+    "axes=[1,2] | data=f32[3,5,7,37]",
+    "axes=[1] keepdims=0 | data=f32[2,3,149]",
+    "axes=[-2,-1] | data=f32[2,8,14,14]",
     "| data=f32[]{0.5}",
 };
 static const char *const reduce_l1_18_cases[] = {
@@ -45,6 +49,8 @@ static const char *const reduce_l1_18_cases[] = {
     "| data=f32[2,0,4] axes=i64[1]{1}",
 };
 
-TN_REDUCE_LAYER(reduce_l1, "ReduceL1", "number", 18, reduce_l1_function,
-                "Sums of absolute values along axes.", "the sums; integers wrap", reduce_l1_1_cases,
-                reduce_l1_18_cases);
+TN_REDUCE_OPERATORS(reduce_l1, "ReduceL1", "number", 18, reduce_l1_function,
+                    "Sums of absolute values along axes.", "the sums; integers wrap",
+                    reduce_l1_1_cases, reduce_l1_18_cases);
+TN_REDUCE_KERNELS(reduce_l1, "ReduceL1", TN_REDUCE_SUM_ABSOLUTE, TN_REDUCE_AS_IT_IS);
+TN_LAYER(reduce_l1, reduce_l1_operators, reduce_l1_kernels);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ReduceL2: the root of the sum of squares along axes; before opset 18 the axes are a field. */
 #include "common/element.h"
+#include "common/reduce_kernel.h"
 #include "common/reduce_operator.h"
 
 #include <math.h>
@@ -28,6 +29,9 @@ static const char *const reduce_l2_1_cases[] = {
     "axes=[0] keepdims=0 | data=i32[2,3]{1,2,3,4,5,6}",
     "axes=[0] | data=f64[3,2]{1,2,3,4,5,6}",
     "axes=[-1] | data=f16[2,2]{1,2,3,4}",
+    "axes=[1,2] | data=f32[3,5,7,37]",
+    "axes=[1] keepdims=0 | data=f32[2,3,149]",
+    "axes=[-2,-1] | data=f32[2,8,14,14]",
     "| data=f32[]{0.5}",
 };
 static const char *const reduce_l2_18_cases[] = {
@@ -43,6 +47,9 @@ static const char *const reduce_l2_18_cases[] = {
     "| data=f32[2,0,4] axes=i64[1]{1}",
 };
 
-TN_REDUCE_LAYER(reduce_l2, "ReduceL2", "number", 18, reduce_l2_function,
-                "Euclidean lengths along axes.", "the lengths; of integers, rounded towards zero",
-                reduce_l2_1_cases, reduce_l2_18_cases);
+TN_REDUCE_OPERATORS(reduce_l2, "ReduceL2", "number", 18, reduce_l2_function,
+                    "Euclidean lengths along axes.",
+                    "the lengths; of integers, rounded towards zero", reduce_l2_1_cases,
+                    reduce_l2_18_cases);
+TN_REDUCE_KERNELS(reduce_l2, "ReduceL2", TN_REDUCE_SUM_SQUARE, TN_REDUCE_ROOT);
+TN_LAYER(reduce_l2, reduce_l2_operators, reduce_l2_kernels);

@@ -38,7 +38,8 @@ static const char *const reduce_log_sum_18_cases[] = {
     "| data=i64[2]{7,9}",
 };
 
-TN_REDUCE_LAYER(reduce_log_sum, "ReduceLogSum", "number", 18, reduce_log_sum_function,
-                "Logarithms of sums along axes.",
-                "the logarithms; of integers, rounded towards zero", reduce_log_sum_1_cases,
-                reduce_log_sum_18_cases);
+TN_REDUCE_OPERATORS(reduce_log_sum, "ReduceLogSum", "number", 18, reduce_log_sum_function,
+                    "Logarithms of sums along axes.",
+                    "the logarithms; of integers, rounded towards zero", reduce_log_sum_1_cases,
+                    reduce_log_sum_18_cases);
+TN_LAYER_WITHOUT_KERNELS(reduce_log_sum, reduce_log_sum_operators);

@@ -53,7 +53,8 @@ static const char *const reduce_log_sum_exp_18_cases[] = {
     "| data=f32[64,512] axes=i64[1]{-1}",
 };
 
-TN_REDUCE_LAYER(reduce_log_sum_exp, "ReduceLogSumExp", "number", 18, reduce_log_sum_exp_function,
-                "Logarithms of sums of exponentials along axes.",
-                "the logarithms; of integers, rounded towards zero", reduce_log_sum_exp_1_cases,
-                reduce_log_sum_exp_18_cases);
+TN_REDUCE_OPERATORS(reduce_log_sum_exp, "ReduceLogSumExp", "number", 18,
+                    reduce_log_sum_exp_function, "Logarithms of sums of exponentials along axes.",
+                    "the logarithms; of integers, rounded towards zero", reduce_log_sum_exp_1_cases,
+                    reduce_log_sum_exp_18_cases);
+TN_LAYER_WITHOUT_KERNELS(reduce_log_sum_exp, reduce_log_sum_exp_operators);

@@ -3,6 +3,7 @@
 #include "common/element.h"
 #include "common/layer.h"
 #include "common/reduce.h"
+#include "common/reduce_kernel.h"
 
 static double mean_real(tn_reduce_lane *lane) {
     double sum = 0;
@@ -34,6 +35,9 @@ static const tn_port reduce_mean_outputs[] = {
     TN_PORT("reduced", "T", 0, "the means; of integers, rounded towards zero"),
 };
 static const char *const reduce_mean_1_cases[] = {
+    "axes=[1,2] | data=f32[3,5,7,37]",
+    "axes=[1] keepdims=0 | data=f32[2,3,149]",
+    "axes=[-2,-1] | data=f32[2,8,14,14]",
     "| data=f32[2,3,4]",
     "axes=[1] | data=f32[2,3,4]",
     "axes=[0,-1] keepdims=0 | data=f32[2,3,4]",
@@ -84,5 +88,7 @@ static const tn_operator reduce_mean_18 = {
     TN_CASES(reduce_mean_18_cases),
 };
 
+TN_REDUCE_KERNELS(reduce_mean, "ReduceMean", TN_REDUCE_SUM, TN_REDUCE_BY_COUNT);
+
 static const tn_operator *const reduce_mean_operators[] = {&reduce_mean_1, &reduce_mean_18};
-TN_LAYER_WITHOUT_KERNELS(reduce_mean, reduce_mean_operators);
+TN_LAYER(reduce_mean, reduce_mean_operators, reduce_mean_kernels);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ReduceMin: the smallest element along axes; before opset 18 the axes are a field. */
 #include "common/element.h"
+#include "common/reduce_kernel.h"
 #include "common/reduce_operator.h"
 
 #include <math.h>
@@ -44,6 +45,9 @@ static const char *const reduce_min_1_cases[] = {
     "axes=[0] keepdims=0 | data=i32[2,3]{1,2,3,4,5,6}",
     "axes=[0] | data=f64[3,2]{1,2,3,4,5,6}",
     "axes=[-1] | data=f16[2,2]{1,2,3,4}",
+    "axes=[1,2] | data=f32[3,5,7,37]",
+    "axes=[1] keepdims=0 | data=f32[2,3,149]",
+    "axes=[-2,-1] | data=f32[2,8,14,14]",
     "| data=f32[]{0.5}",
 };
 static const char *const reduce_min_18_cases[] = {
@@ -61,6 +65,8 @@ static const char *const reduce_min_18_cases[] = {
     "| data=f32[2,0,4] axes=i64[1]{1}",
 };
 
-TN_REDUCE_LAYER(reduce_min, "ReduceMin", "number|bool", 18, reduce_min_function,
-                "Smallest elements along axes.", "the smallest; of bool: whether all are true",
-                reduce_min_1_cases, reduce_min_18_cases);
+TN_REDUCE_OPERATORS(reduce_min, "ReduceMin", "number|bool", 18, reduce_min_function,
+                    "Smallest elements along axes.", "the smallest; of bool: whether all are true",
+                    reduce_min_1_cases, reduce_min_18_cases);
+TN_REDUCE_KERNELS(reduce_min, "ReduceMin", TN_REDUCE_MIN, TN_REDUCE_AS_IT_IS);
+TN_LAYER(reduce_min, reduce_min_operators, reduce_min_kernels);

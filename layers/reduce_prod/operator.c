@@ -41,6 +41,7 @@ static const char *const reduce_prod_18_cases[] = {
     "| data=f32[2,0,4] axes=i64[1]{1}",
 };
 
-TN_REDUCE_LAYER(reduce_prod, "ReduceProd", "number", 18, reduce_prod_function,
-                "Products along axes.", "the products; integers wrap", reduce_prod_1_cases,
-                reduce_prod_18_cases);
+TN_REDUCE_OPERATORS(reduce_prod, "ReduceProd", "number", 18, reduce_prod_function,
+                    "Products along axes.", "the products; integers wrap", reduce_prod_1_cases,
+                    reduce_prod_18_cases);
+TN_LAYER_WITHOUT_KERNELS(reduce_prod, reduce_prod_operators);

@@ -3,6 +3,7 @@
 #include "common/element.h"
 #include "common/layer.h"
 #include "common/reduce.h"
+#include "common/reduce_kernel.h"
 
 static double sum_real(tn_reduce_lane *lane) {
     double sum = 0;
@@ -31,6 +32,9 @@ static const tn_port reduce_sum_outputs[] = {
     TN_PORT("reduced", "T", 0, "the sums; integers wrap"),
 };
 static const char *const reduce_sum_1_cases[] = {
+    "axes=[1,2] | data=f32[3,5,7,37]",
+    "axes=[1] keepdims=0 | data=f32[2,3,149]",
+    "axes=[-2,-1] | data=f32[2,8,14,14]",
     "| data=f32[2,3,4]",
     "axes=[1] | data=f32[2,3,4]",
     "axes=[0,-1] keepdims=0 | data=f32[2,3,4]",
@@ -82,5 +86,7 @@ static const tn_operator reduce_sum_13 = {
     TN_CASES(reduce_sum_13_cases),
 };
 
+TN_REDUCE_KERNELS(reduce_sum, "ReduceSum", TN_REDUCE_SUM, TN_REDUCE_AS_IT_IS);
+
 static const tn_operator *const reduce_sum_operators[] = {&reduce_sum_1, &reduce_sum_13};
-TN_LAYER_WITHOUT_KERNELS(reduce_sum, reduce_sum_operators);
+TN_LAYER(reduce_sum, reduce_sum_operators, reduce_sum_kernels);
