@@ -149,15 +149,37 @@ TN_INLINE tn_vector_whole tn_vector_whole_load(const int32_t *from) {
 TN_INLINE tn_vector tn_vector_of_whole(tn_vector_whole value) {
     return __builtin_convertvector(value, tn_vector);
 }
-/* The first `count` of `lanes` bytes as floats; the others are zero. */
-TN_INLINE tn_vector tn_dot_load_bytes(const int8_t *from, int64_t count) {
-    typedef int8_t bytes_type __attribute__((vector_size(TN_LANES)));
-    bytes_type bytes = {0};
+/* The first `count` bytes, at most as many as there are lanes, as integers of 32 bits; the others
+ * are zero. */
+TN_INLINE tn_vector_whole tn_dot_widen(const int8_t *from, int64_t count) {
+#if defined(__AVX512VNNI__)
     if (count >= TN_LANES)
-        memcpy(&bytes, from, sizeof(bytes));
-    else if (count > 0)
-        memcpy(&bytes, from, (size_t)count);
-    return __builtin_convertvector(bytes, tn_vector);
+        return (tn_vector_whole)_mm512_cvtepi8_epi32(
+            _mm_loadu_si128((const __m128i *)(const void *)from));
+    return (tn_vector_whole)_mm512_cvtepi8_epi32(
+        _mm_maskz_loadu_epi8((__mmask16)((1u << (count > 0 ? count : 0)) - 1u), from));
+#else
+    int8_t bytes[16] = {0};
+    if (count > 0) memcpy(bytes, from, (size_t)(count < TN_LANES ? count : TN_LANES));
+#if defined(__AVX2__)
+    return (tn_vector_whole)_mm256_cvtepi8_epi32(
+        _mm_loadl_epi64((const __m128i *)(const void *)(count >= TN_LANES ? from : bytes)));
+#elif defined(__SSE2__)
+    int32_t four;
+    memcpy(&four, count >= TN_LANES ? from : bytes, sizeof(four));
+    __m128i value = _mm_cvtsi32_si128(four);
+    value = _mm_unpacklo_epi8(value, value);
+    return (tn_vector_whole)_mm_srai_epi32(_mm_unpacklo_epi16(value, value), 24);
+#else
+    tn_vector_whole value;
+    for (int i = 0; i < TN_LANES; i++)
+        value[i] = bytes[i];
+    return value;
+#endif
+#endif
+}
+TN_INLINE tn_vector tn_dot_load_bytes(const int8_t *from, int64_t count) {
+    return tn_vector_of_whole(tn_dot_widen(from, count));
 }
 
 #endif

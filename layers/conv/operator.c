@@ -4,6 +4,7 @@
  * in one to six spatial axes. The reference is in reference.c, kernels beside it.
  */
 #include "conv/conv.h"
+#include "conv/depthwise.h"
 #include "conv/direct_kernel.h"
 #include "conv/int8.h"
 #include "common/infer.h"
@@ -97,6 +98,11 @@ static const char *const conv_cases[] = {
     "pads=[1,1,1,1,1,1] | X=f32[1,2,5,6,7] W=f32[3,2,3,3,3]",
     "| X=f64[1,2,5,5] W=f64[2,2,2,2]",
     "pads=[1,1,1,1] | X=f16[1,8,9,9] W=f16[4,8,3,3] B=f16[4]",
+    "group=35 pads=[1,2,0,1] strides=[1,2] | X=f32[2,35,9,11] W=f32[35,1,3,3] B=f32[35]",
+    "group=16 pads=[4,4,4,4] dilations=[2,3] | X=f32[1,16,5,7] W=f32[16,1,3,3]",
+    "group=3 | X=f32[1,6,8,9] W=f32[9,2,3,2] B=f32[9]",
+    "pads=[2,2,2,2] | X=f32[1,4,11,23] W=f32[3,4,5,5] B=f32[3]",
+    "pads=[0,1,0,1] strides=[1,2] | X=f32[1,1,6,33] W=f32[1,1,3,5]",
     "| X=f32[0,3,8,8] W=f32[2,3,3,3]",
     "pads=[1,1,1,1] | X=f32[1,64,56,56] W=f32[64,64,3,3] B=f32[64]",
 };
@@ -128,7 +134,8 @@ static const tn_operator conv_1 = {
 
 static const tn_operator *const conv_operators[] = {&conv_1};
 static const tn_kernel *const conv_kernels[] = {
-    &tn_conv_direct_avx512,   &tn_conv_direct_avx2, &tn_conv_direct_baseline,
-    &tn_conv_int8_avx512vnni, &tn_conv_int8_avx2,   &tn_conv_int8_baseline,
+    &tn_conv_direct_avx512,        &tn_conv_direct_avx2,    &tn_conv_direct_baseline,
+    &tn_conv_int8_avx512vnni,      &tn_conv_int8_avx2,      &tn_conv_int8_baseline,
+    &tn_conv_depthwise_avx512vnni, &tn_conv_depthwise_avx2, &tn_conv_depthwise_baseline,
 };
 TN_LAYER(conv, conv_operators, conv_kernels);

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The callbacks of the quantised depthwise convolution; see depthwise.h. */
+#include "conv/depthwise.h"
+#include "common/activation.h"
+#include "common/byte_table.h"
+#include "common/dot_end.h"
+#include "conv/direct_kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A blob: padded scales, then block after block of weights, taps x lanes. */
+typedef struct depthwise_state {
+    const tn_depthwise_level *level;
+    const float *scales;
+    const int32_t *weights;
+    int64_t channels, padded, taps;
+    tn_float_epilogue epilogue;
+} depthwise_state;
+
+static bool read_node(const tn_call *call, tn_conv_geometry *out_geometry,
+                      tn_float_epilogue *out_epilogue) {
+    return tn_dot_call_read(call, 1, out_epilogue) && tn_conv_geometry_read(call, out_geometry) &&
+           out_geometry->groups > 1 && out_geometry->channels == 1 && out_geometry->filters == 1 &&
+           out_geometry->groups < INT32_MAX / 64 &&
+           out_geometry->kernel_height <= TN_DOT_DEPTH_LIMIT / out_geometry->kernel_width;
+}
+
+static tn_status depthwise_accepts(tn_call *call) {
+    tn_conv_geometry geometry;
+    tn_float_epilogue epilogue;
+    return read_node(call, &geometry, &epilogue) ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * prepare */
+
+typedef struct pack_job {
+    const depthwise_state *state;
+    const float *weights; /* channels x taps */
+} pack_job;
+
+static float scale_of(const float *weights, int64_t count) {
+    float largest = 0;
+    for (int64_t i = 0; i < count && !isnan(largest); i++) {
+        if (!(fabsf(weights[i]) <= largest)) largest = fabsf(weights[i]);
+    }
+    if (largest == 0) return 1.0f;
+    if (largest < 0x1p-100f) return 0x1p-100f / 127.0f;
+    return isfinite(largest) ? largest / 127.0f : NAN;
+}
+
+static tn_status pack_weights(void *user, void *data, uint64_t bytes) {
+    const pack_job *job = user;
+    const depthwise_state *state = job->state;
+    const int64_t lanes = state->level->lanes;
+    float *scales = data;
+    int32_t *weights = (int32_t *)data + state->padded;
+    memset(data, 0, (size_t)bytes);
+    for (int64_t c = 0; c < state->channels; c++) {
+        const float *from = job->weights + c * state->taps;
+        int32_t *to = weights + c / lanes * lanes * state->taps + c % lanes;
+        scales[c] = scale_of(from, state->taps);
+        for (int64_t tap = 0; tap < state->taps; tap++) {
+            const int32_t steps = tn_byte_round(isnan(scales[c]) ? 0 : from[tap], scales[c]);
+            to[tap * lanes] = (steps < -127 ? -127 : steps) & 0xffff;
+        }
+    }
+    return TN_OK;
+}
+
+static tn_status depthwise_prepare(tn_call *call) {
+    const tn_host *host = call->host;
+    tn_conv_geometry geometry;
+    tn_float_epilogue epilogue;
+    if (!read_node(call, &geometry, &epilogue))
+        return host->fail(call, TN_ERROR_UNSUPPORTED,
+                          "the quantised depthwise convolution does not do this node");
+    depthwise_state *state = host->allocate(host, sizeof(*state), 64);
+    if (!state) return host->fail(call, TN_ERROR_MEMORY, "no memory for the convolution's state");
+    const tn_depthwise_level *level = call->user;
+    const int64_t lanes = level->lanes;
+    *state = (depthwise_state){.level = level,
+                               .channels = geometry.groups,
+                               .padded = (geometry.groups + lanes - 1) / lanes * lanes,
+                               .taps = geometry.kernel_height * geometry.kernel_width,
+                               .epilogue = epilogue};
+    pack_job job = {state, call->inputs[1]->data};
+    const void *blob = NULL;
+    const uint64_t bytes = (uint64_t)state->padded * (uint64_t)(state->taps + 1) * 4;
+    tn_status status = host->packed(call, 1, "depthwise", bytes, pack_weights, &job, &blob);
+    if (status != TN_OK) {
+        host->deallocate(host, state);
+        return status;
+    }
+    state->scales = blob;
+    state->weights = (const int32_t *)blob + state->padded;
+    call->state = state;
+    return TN_OK;
+}
+
+static void depthwise_release(tn_call *call) {
+    call->host->deallocate(call->host, call->state);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * run */
+
+/* A thread's lists: offsets, then numbers of the elements that a window sees. */
+static int64_t list_bytes(const depthwise_state *state) {
+    return (state->taps * 12 + 63) / 64 * 64;
+}
+
+static int64_t channel_bytes(const depthwise_state *state) {
+    return (state->padded * 4 + 63) / 64 * 64;
+}
+
+static tn_status depthwise_reshape(tn_call *call) {
+    const depthwise_state *state = call->state;
+    tn_conv_geometry geometry;
+    if (!tn_conv_geometry_read(call, &geometry))
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED,
+                                "the quantised depthwise convolution does not do these shapes");
+    call->workspace_bytes =
+        (uint64_t)(2 * channel_bytes(state) + list_bytes(state) * (int64_t)call->threads);
+    return TN_OK;
+}
+
+typedef struct depthwise_run {
+    const depthwise_state *state;
+    tn_conv_geometry geometry;
+    tn_dot_end end;
+    float *scale, *bias;
+    const int8_t *input;
+    char *output, *lists;
+    const char *residual;
+} depthwise_run;
+
+/* The elements that the window at output (y, x) sees; offsets are from the window's own corner. */
+static int64_t list_elements(const depthwise_run *run, int64_t y, int64_t x, int64_t *offsets,
+                             int32_t *taps) {
+    const tn_conv_geometry *g = &run->geometry;
+    const int64_t top = y * g->stride_height - g->pad_top, left = x * g->stride_width - g->pad_left;
+    int64_t count = 0;
+    for (int64_t row = 0; row < g->kernel_height; row++) {
+        const int64_t down = row * g->dilation_height;
+        if (top + down < 0 || top + down >= g->in_height) continue;
+        for (int64_t column = 0; column < g->kernel_width; column++) {
+            const int64_t right = column * g->dilation_width;
+            if (left + right < 0 || left + right >= g->in_width) continue;
+            offsets[count] = (down * g->in_width + right) * run->state->channels;
+            taps[count++] = (int32_t)(row * g->kernel_width + column);
+        }
+    }
+    return count;
+}
+
+/* `count` positions from x on of row `row` (all images' rows counted), whose windows see the same
+ * elements. */
+static void do_positions(const depthwise_run *run, tn_depthwise_tile *tile, int64_t row, int64_t x,
+                         int64_t count) {
+    const depthwise_state *state = run->state;
+    const tn_conv_geometry *g = &run->geometry;
+    const int64_t lanes = state->level->lanes, bytes = run->end.type == TN_I8 ? 1 : 4;
+    const int64_t image = row / g->out_height, y = row % g->out_height;
+    const int64_t top = y * g->stride_height - g->pad_top;
+    const int64_t corner =
+        ((image * g->in_height + top) * g->in_width + x * g->stride_width - g->pad_left) *
+        state->channels;
+    for (int64_t c = 0; c < state->channels; c += lanes) {
+        tile->weights = state->weights + c * state->taps;
+        tile->end.scale = run->scale + c;
+        tile->end.bias = run->bias + c;
+        tile->end.columns = state->channels - c;
+        for (int64_t i = 0; i < count;) {
+            const int64_t at = ((row * g->out_width + x + i) * state->channels + c) * bytes;
+            tile->first = corner + c + i * tile->x_step;
+            tile->end.output = run->output + at;
+            tile->end.residual = run->residual ? run->residual + at : NULL;
+            if (count - i >= 4)
+                state->level->four(tile);
+            else
+                state->level->one(tile);
+            i += count - i >= 4 ? 4 : 1;
+        }
+    }
+}
+
+/* A unit is an output row. */
+static tn_status do_rows(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const depthwise_run *run = user;
+    const tn_conv_geometry *g = &run->geometry;
+    char *list = run->lists + thread * list_bytes(run->state);
+    int64_t *offsets = (int64_t *)(void *)list;
+    int32_t *taps = (int32_t *)(void *)(list + run->state->taps * 8);
+    const int64_t reach = (g->kernel_width - 1) * g->dilation_width;
+    tn_depthwise_tile tile = {
+        .x = run->input,
+        .end = {.row_stride = run->state->channels, .column_stride = 1, .end = &run->end},
+        .x_step = g->stride_width * run->state->channels,
+        .offsets = offsets,
+        .taps = taps};
+    /* Outputs that see no padding at the sides. */
+    int64_t first = (g->pad_left + g->stride_width - 1) / g->stride_width;
+    int64_t last = g->in_width + g->pad_left - reach - 1;
+    last = last < 0 ? 0 : last / g->stride_width + 1;
+    if (last > g->out_width) last = g->out_width;
+    if (first > last) first = last;
+    for (int64_t row = begin; row < end; row++) {
+        for (int64_t x = 0; x < g->out_width;) {
+            const int64_t count = x == first && last > first ? last - first : 1;
+            tile.count = list_elements(run, row % g->out_height, x, offsets, taps);
+            do_positions(run, &tile, row, x, count);
+            x += count;
+        }
+    }
+    return TN_OK;
+}
+
+static void gather_channels(const tn_call *call, const depthwise_state *state, float fold,
+                            depthwise_run *run) {
+    const float *own = call->input_count > 2 && call->inputs[2] ? call->inputs[2]->data : NULL;
+    const float factor = fold * tn_byte_scale(call->inputs[0]);
+    for (int64_t c = 0; c < state->padded; c++) {
+        run->scale[c] = state->scales[c] * factor;
+        run->bias[c] = own && c < state->channels ? own[c] : 0.0f;
+    }
+    for (uint32_t b = 0; b < state->epilogue.bias_count; b++) {
+        const float *more = call->operands[state->epilogue.bias[b]]->data;
+        for (int64_t c = 0; c < state->channels; c++)
+            run->bias[c] += more[c];
+    }
+    for (int64_t c = 0; c < state->channels; c++)
+        run->bias[c] *= fold;
+}
+
+static tn_status depthwise_run_node(tn_call *call) {
+    const depthwise_state *state = call->state;
+    char *workspace = call->workspace;
+    depthwise_run run = {.state = state,
+                         .scale = call->workspace,
+                         .bias = (float *)(void *)(workspace + channel_bytes(state)),
+                         .input = call->inputs[0]->data,
+                         .output = call->outputs[0]->data,
+                         .lists = workspace + 2 * channel_bytes(state)};
+    if (call->outputs[0]->bytes == 0) return TN_OK;
+    if (!tn_conv_geometry_read(call, &run.geometry)) return TN_ERROR_INTERNAL;
+    gather_channels(call, state, tn_dot_end_make(call, &state->epilogue, &run.end), &run);
+    if (state->epilogue.residual != UINT32_MAX)
+        run.residual = call->operands[state->epilogue.residual]->data;
+    const tn_conv_geometry *g = &run.geometry;
+    const int64_t work = g->out_width * state->padded * state->taps;
+    return call->host->parallel_for(call, g->batch * g->out_height, 400000 / (work + 1) + 1,
+                                    do_rows, &run);
+}
+
+static const char *const combinations[] = {"qi8:nhwc, f32, f32? -> qi8:nhwc",
+                                           "qi8:nhwc, f32, f32? -> f32:nhwc"};
+
+#define DEPTHWISE_KERNEL(level, features_text)                                                     \
+    const tn_kernel tn_conv_depthwise_##level = {                                                  \
+        .size = sizeof(tn_kernel),                                                                 \
+        .revision = 1,                                                                             \
+        .domain = "",                                                                              \
+        .op = "Conv",                                                                              \
+        .device = "cpu",                                                                           \
+        .name = "int8_depthwise_" #level,                                                          \
+        .doc = "8-bit products of a channel with its own filter.",                                 \
+        .requires_features = features_text,                                                        \
+        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
+        .epilogues = TN_FLOAT_EPILOGUES,                                                           \
+        .activations = TN_SIMPLE_ACTIVATIONS,                                                      \
+        TN_COMBINATIONS(combinations),                                                             \
+        .accepts = depthwise_accepts,                                                              \
+        .prepare = depthwise_prepare,                                                              \
+        .release = depthwise_release,                                                              \
+        .reshape = depthwise_reshape,                                                              \
+        .run = depthwise_run_node,                                                                 \
+        .user = (void *)(uintptr_t)&tn_depthwise_##level,                                          \
+    }
+DEPTHWISE_KERNEL(baseline, NULL);
+DEPTHWISE_KERNEL(avx2, "avx2,fma");
+DEPTHWISE_KERNEL(avx512vnni, "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni");
