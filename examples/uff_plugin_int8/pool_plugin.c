@@ -33,7 +33,6 @@ static tn_status infer(tn_call *call) {
     }
     return TN_OK;
 }
-
 typedef struct handle {
     int64_t height, width, down, right; /* the window's extents and steps */
     bool is_pairs; /* 2 x 2 elements, 2 apart; the reference goes the long way */
@@ -51,7 +50,7 @@ static void close_handle(tn_call *call) {
 }
 #define MORE(a, b) ((a) < (b) ? (b) : (a))
 #define HALF(x)    (int16_t)((x) ^ ((x) >> 15 & 0x7fff)) /* integers in its order, and back */
-/* A row, and planes begin..end-1. Rows of pairs are made 8 wide: later rows write over the rest. */
+/* A row, and planes begin..end-1. Rows of pairs are rounded up to vectors; later rows mend that. */
 #define POOL(type, key)                                                                            \
     static inline void row_##type(const type *restrict x, type *restrict y, int64_t n, int64_t in, \
                                   int64_t height, int64_t width, int64_t step) {                   \
@@ -69,7 +68,8 @@ static void close_handle(tn_call *call) {
         const int64_t *in = call->inputs[0]->shape, *out = call->outputs[0]->shape, n = out[3];    \
         const type *x = call->inputs[0]->data;                                                     \
         type *y = call->outputs[0]->data;                                                          \
-        for (int64_t c = begin, wide = (n + 7) / 8 * 8; thread < call->threads && c < end; c++)    \
+        const int64_t lanes = 16 / (int64_t)sizeof(type), wide = (n + lanes - 1) / lanes * lanes;  \
+        for (int64_t c = begin; thread < call->threads && c < end; c++)                            \
             for (int64_t r = 0; r < out[2]; r++) {                                                 \
                 const type *from = x + (c * in[2] + r * p.down) * in[3];                           \
                 type *to = y + (c * out[2] + r) * n;                                               \
