@@ -74,9 +74,7 @@ def accuracy(network, digits, labels):
         return float((network(digits).argmax(1) == labels).double().mean())
 
 
-def train(options, digits, labels):
-    torch.manual_seed(options.seed)
-    network = LeNet()
+def train(options, digits, labels, network):
     optimiser = torch.optim.Adam(network.parameters(), lr=options.rate, weight_decay=1e-5)
     steps = options.epochs * -(-len(labels) // options.batch)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, options.rate, steps)
@@ -151,7 +149,8 @@ def main():
     torch.set_num_threads(options.threads)
     digits, labels, held_out, held_out_labels = load_split()
     print(f"{len(labels)} digits to train on, {len(held_out_labels)} held out", flush=True)
-    network = train(options, digits, labels)
+    torch.manual_seed(options.seed)
+    network = train(options, digits, labels, LeNet())
     print(f"accuracy: training {accuracy(network, digits, labels):.4f}, "
           f"held out {accuracy(network, held_out, held_out_labels):.4f}")
     os.makedirs(options.output, exist_ok=True)
