@@ -17,7 +17,8 @@
 
 typedef struct build_state {
     const tn_builder_options *options;
-    tn_graph *graph;
+    const tn_graph *given; /* the caller's */
+    tn_graph *graph;       /* a copy with the same numbers of tensors */
     tn_arena *arena;
     tn_plan_profile *profiles;
     tn_profile_shapes before; /* the passes */
@@ -124,12 +125,47 @@ static tn_status check_kept(const tn_graph *graph, const tn_builder_options *opt
     return TN_OK;
 }
 
-static void mark_kept(const build_state *state) {
-    const tn_builder_options *options = state->options;
-    for (size_t n = 0; n < state->graph->node_count; n++)
-        for (uint32_t k = 0; k < options->keep_count; k++)
-            if (strcmp(state->graph->nodes[n].name, options->keep[k]) == 0)
-                state->is_kept[n] = true;
+static bool is_named_to_keep(const tn_builder_options *options, const char *node) {
+    for (uint32_t k = 0; k < options->keep_count; k++)
+        if (strcmp(node, options->keep[k]) == 0) return true;
+    return false;
+}
+
+/* Who makes what a node of the caller's graph made; where nobody does, since the passes have made
+ * one node of several, the nodes that read it are followed instead. */
+static void follow_kept(const build_state *state, const tn_graph_node *node, bool *is_followed) {
+    const tn_graph *given = state->given;
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        const tn_tensor_id made = node->outputs[i];
+        if (made == TN_NO_TENSOR || state->graph->tensors[made].is_constant) continue;
+        const uint32_t maker = state->graph->tensors[made].producer;
+        if (maker != TN_NO_NODE) {
+            state->is_kept[maker] = true;
+            continue;
+        }
+        for (size_t n = 0; n < given->node_count; n++)
+            for (uint32_t k = 0; k < given->nodes[n].input_count; k++)
+                is_followed[n] = is_followed[n] || given->nodes[n].inputs[k] == made;
+    }
+}
+
+static tn_status mark_kept(const build_state *state) {
+    const tn_graph *given = state->given;
+    const size_t count = given->node_count;
+    bool *is_followed = tn_arena_allocate(state->arena, count + 1, sizeof(bool));
+    bool *is_done = tn_arena_allocate(state->arena, count + 1, sizeof(bool));
+    if (!is_followed || !is_done) return tn_fail_memory("a build");
+    for (size_t n = 0; n < count && state->options->keep_count > 0; n++)
+        is_followed[n] = is_named_to_keep(state->options, given->nodes[n].name);
+    for (size_t n = 0; n < count;) {
+        const bool is_new = is_followed[n] && !is_done[n];
+        if (is_new) {
+            is_done[n] = true;
+            follow_kept(state, &given->nodes[n], is_followed);
+        }
+        n = is_new ? 0 : n + 1;
+    }
+    return TN_OK;
 }
 
 /* A tensor's scale, by its own name or by that of the output that it is. */
@@ -147,7 +183,7 @@ static tn_status prepare_storages(build_state *state) {
     state->is_kept = tn_arena_allocate(state->arena, graph->node_count + 1, sizeof(bool));
     state->scales = tn_arena_allocate(state->arena, graph->tensor_count + 1, sizeof(float));
     if (!state->is_kept || !state->scales) return tn_fail_memory("a build");
-    mark_kept(state);
+    TN_TRY(mark_kept(state));
     read_scales(state);
     return TN_OK;
 }
@@ -230,7 +266,7 @@ static tn_status build(build_state *state) {
 
 tn_status tn_build(tn_graph *graph, const tn_builder_options *options, tn_plan **out_plan) {
     tn_builder_options known;
-    build_state state = {.options = &known};
+    build_state state = {.options = &known, .given = graph};
     if (!graph || !out_plan) return tn_fail(TN_ERROR_ARGUMENT, "tn_build needs a graph and a plan");
     TN_TRY(read_options(options, &known));
     TN_TRY(check_kept(graph, &known));

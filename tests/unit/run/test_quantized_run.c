@@ -454,6 +454,40 @@ static void test_names_to_keep_must_be_there(void **state) {
     assert_non_null(strstr(tn_plan_report(test->plan), "\"why\": \"kept by the caller\""));
 }
 
+/* Mul(x, Sigmoid(x)) becomes one node, which has the name of the Mul alone. */
+static void test_a_node_that_became_part_of_another_is_still_kept(void **state) {
+    run_test *test = *state;
+    const char *const keep[] = {"gate"};
+    tn_tensor_id x = add_input(test->graph, "x", TN_F32, 1, EXTENTS(8)), gate = 0, product = 0;
+    const tn_node_description sigmoid = {.size = sizeof(sigmoid),
+                                         .domain = "",
+                                         .op = "Sigmoid",
+                                         .name = "gate",
+                                         .input_count = 1,
+                                         .inputs = &x,
+                                         .output_count = 1};
+    run_must(tn_graph_add_node(test->graph, &sigmoid, &gate));
+    const tn_node_description mul = {.size = sizeof(mul),
+                                     .domain = "",
+                                     .op = "Mul",
+                                     .name = "product",
+                                     .input_count = 2,
+                                     .inputs = TENSORS(x, gate),
+                                     .output_count = 1};
+    run_must(tn_graph_add_node(test->graph, &mul, &product));
+    run_output(test->graph, product, "y");
+    const tn_builder_options options = {.size = sizeof(options),
+                                        .threads = 1,
+                                        .flags = TN_BUILD_NO_TIMING,
+                                        .precision = TN_PRECISION_I8,
+                                        .keep = keep,
+                                        .keep_count = 1};
+    run_must(tn_build(test->graph, &options, &test->plan));
+    const char *report = tn_plan_report(test->plan);
+    assert_null(strstr(report, "\"op\": \"Sigmoid\""));
+    assert_non_null(strstr(report, "\"why\": \"kept by the caller\""));
+}
+
 static void test_unknown_precisions_are_refused(void **state) {
     run_test *test = *state;
     make_network(test->graph);
@@ -551,6 +585,7 @@ int main(void) {
         QUANTIZED_TEST(test_the_report_names_what_has_no_scale_and_the_log_warns),
         QUANTIZED_TEST(test_the_report_counts_conversions_and_their_cost),
         QUANTIZED_TEST(test_names_to_keep_must_be_there),
+        QUANTIZED_TEST(test_a_node_that_became_part_of_another_is_still_kept),
         QUANTIZED_TEST(test_unknown_precisions_are_refused),
         QUANTIZED_TEST(test_two_contexts_on_two_threads),
         QUANTIZED_TEST(test_allocations_that_fail_in_turn),
