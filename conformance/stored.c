@@ -268,7 +268,7 @@ static bool describe_run(const drawn *d, const tn_kernel *kernel, const tn_combi
  * epilogues */
 
 /* A chain on the first output; null data where the kernel does not absorb it. Fills run's
- * epilogues and operands (`operand` has room for the output's elements). */
+ * epilogues and operands (`operand` has operand_room). */
 static bool add_chain(drawn *d, tn_stored_run *run, uint32_t chain, float *operand,
                       tn_shape *channels) {
     const bool has_bias = chain == 2, has_residual = chain == 1 || chain == 3;
@@ -422,9 +422,20 @@ static void check_run(drawn *d, tn_stored_run *run, const char *combination, uin
                draw_names[d->draw], chain, run->threads, d->text, why);
 }
 
+/* Elements of the largest operand: a residual's, or, of an output without elements, a bias's. */
+static size_t operand_room(const drawn *d) {
+    size_t room = 1;
+    if (d->expected.count == 0) return room;
+    const tn_shape *shape = &d->expected.shapes[0];
+    room += count_of(shape);
+    for (uint32_t i = 0; i < shape->rank; i++)
+        room += (size_t)shape->extents[i];
+    return room;
+}
+
 static void check_combination(drawn *d, const tn_kernel_entry *entry, uint32_t index) {
     const size_t count = d->expected.count ? count_of(&d->expected.shapes[0]) : 0;
-    float *operand = malloc((count + 1) * sizeof(*operand));
+    float *operand = malloc(operand_room(d) * sizeof(*operand));
     tn_stored_run *run = malloc(sizeof(*run));
     tn_shape channels;
     const bool is_large = count > LARGE;
