@@ -15,8 +15,8 @@
  * Inputs are drawn so in four ways: EXACT, where scales are powers of two and weights are whole
  * multiples of their channel's step with the largest among them, so that W is zero and ties occur,
  * which must go to even; RANGE, scales from the values' ranges, all different; SATURATE, scales too
- * small for inputs and output; EQUAL, one scale for inputs and outputs, which must keep bits where
- * the operator selects.
+ * small for inputs and output, weights as in EXACT; EQUAL, one scale for inputs and outputs, which
+ * must keep bits where the operator selects.
  */
 #include "stored.h"
 #include "base/status.h"
@@ -455,14 +455,19 @@ static void check_combination(drawn *d, const tn_kernel_entry *entry, uint32_t i
 /* ----------------------------------------------------------------------------------------------
  * all */
 
+/* Their rounding then does nothing. */
+static bool has_exact_weights(const drawn *d) {
+    return d->draw == EXACT || d->draw == SATURATE;
+}
+
 /* Draws the values, and lets the reference compute from them. */
 static tn_status draw_case(drawn *d) {
     const tn_way reference = {.is_reference = true, .threads = 1};
     TN_TRY(tn_case_read(d->arena, d->op, d->text, &d->c));
-    if (d->draw == EXACT) draw_exact(d);
+    if (has_exact_weights(d)) draw_exact(d);
     TN_TRY(round_inputs(d));
     TN_TRY(tn_case_run(d->runtime, d->op, &d->c, &reference, &d->expected));
-    if (d->draw != EXACT && has_weights(d)) TN_TRY(compute_slack(d));
+    if (!has_exact_weights(d) && has_weights(d)) TN_TRY(compute_slack(d));
     for (uint32_t i = 0; i < d->expected.count; i++) {
         if (d->expected.types[i] != TN_F32) continue;
         d->largest[i] = largest_of(d->expected.data[i], count_of(&d->expected.shapes[i]));
