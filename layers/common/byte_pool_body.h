@@ -104,9 +104,8 @@ static void mean_columns(const tn_byte_pool *pool, const int32_t *restrict row,
             tn_vector_whole sum = tn_vector_whole_load(from + c);
             for (int64_t k = 1; k < pool->kernel_width; k++)
                 sum += tn_vector_whole_load(from + c + k * step);
-            tn_dot_store_bytes(out + x * channels + c,
-                               tn_dot_clamp(tn_vector_of_whole(sum) * scales[x], low, high),
-                               TN_LANES);
+            tn_byte_store(out + x * channels + c,
+                          tn_byte_clamp(tn_vector_of_whole(sum) * scales[x], low, high), TN_LANES);
         }
     }
 }

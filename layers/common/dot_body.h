@@ -18,7 +18,7 @@ TN_INLINE void tile_finish_bytes(const tn_dot_tile *tile,
         int8_t *to = (int8_t *)tile->output + v * TN_LANES;
         TN_UNROLL for (int m = 0; m < rows; m++) {
             const tn_vector value = tn_vector_of_whole(sums[m][v]) * scale + bias;
-            tn_dot_store_bytes(to + m * tile->row_stride, tn_dot_clamp(value, low, high), left);
+            tn_byte_store(to + m * tile->row_stride, tn_byte_clamp(value, low, high), left);
         }
     }
 }

@@ -18,8 +18,7 @@ TN_INLINE tn_vector tn_dot_end_value(const tn_dot_tile *tile, tn_vector_whole su
                       tn_vector_load(tile->bias + v * TN_LANES);
     if (tile->residual && tile->column_stride == 1) {
         if (end->type == TN_I8)
-            value +=
-                tn_dot_load_bytes((const int8_t *)tile->residual + at, left) * end->residual_scale;
+            value += tn_byte_load((const int8_t *)tile->residual + at, left) * end->residual_scale;
         else
             value += left >= TN_LANES
                          ? tn_vector_load((const float *)tile->residual + at)
@@ -33,14 +32,14 @@ TN_INLINE tn_vector tn_dot_end_value(const tn_dot_tile *tile, tn_vector_whole su
                     : ((const float *)tile->residual)[at + i * tile->column_stride];
     }
     value = tn_activation_vector(end->activation, end->alpha, end->beta, value) * end->unit;
-    return tn_dot_clamp(value, tn_vector_all(end->low), tn_vector_all(end->high));
+    return tn_byte_clamp(value, tn_vector_all(end->low), tn_vector_all(end->high));
 }
 
 TN_INLINE void tn_dot_end_store(const tn_dot_tile *tile, tn_vector value, int64_t at,
                                 int64_t left) {
     if (tile->column_stride == 1) {
         if (tile->end->type == TN_I8)
-            tn_dot_store_bytes((int8_t *)tile->output + at, value, left);
+            tn_byte_store((int8_t *)tile->output + at, value, left);
         else if (left >= TN_LANES)
             tn_vector_store((float *)tile->output + at, value);
         else
@@ -48,7 +47,7 @@ TN_INLINE void tn_dot_end_store(const tn_dot_tile *tile, tn_vector value, int64_
         return;
     }
     int8_t bytes[TN_LANES];
-    if (tile->end->type == TN_I8) tn_dot_store_bytes(bytes, value, TN_LANES);
+    if (tile->end->type == TN_I8) tn_byte_store(bytes, value, TN_LANES);
     for (int i = 0; i < TN_LANES && i < left; i++) {
         if (tile->end->type == TN_I8)
             ((int8_t *)tile->output)[at + i * tile->column_stride] = bytes[i];

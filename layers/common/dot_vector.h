@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What dot_body.h needs of a processor level: the product of groups, and stores of rounded and
- * saturated bytes. Files named *_avx512vnni.c have VNNI, *_avx2.c AVX2; elsewhere SSE2, or plain C
- * where there is no SSE2.
+ * What dot_body.h needs of a processor level: the product of groups. Files named *_avx512vnni.c
+ * have VNNI, *_avx2.c AVX2; elsewhere SSE2, or plain C where there is no SSE2.
  */
 #ifndef TN_LAYERS_DOT_VECTOR_H
 #define TN_LAYERS_DOT_VECTOR_H
 
-#include "common/vector.h"
-
-#include <math.h>
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
-
-typedef tn_vector_bits tn_vector_whole;
-typedef int32_t tn_vector_whole_unaligned
-    __attribute__((vector_size(TN_VECTOR_BYTES), aligned(4), may_alias));
+#include "common/byte_vector.h"
 
 #if defined(__AVX512VNNI__)
 #define TN_DOT_GROUP 4
@@ -39,16 +29,6 @@ TN_INLINE tn_dot_inputs tn_dot_load_inputs(const tn_dot_element *from) {
 }
 TN_INLINE tn_vector_whole tn_dot_add(tn_vector_whole sum, tn_dot_inputs x, tn_dot_weights w) {
     return (tn_vector_whole)_mm512_dpbusd_epi32((__m512i)sum, x, w);
-}
-TN_INLINE void tn_dot_store_bytes(int8_t *to, tn_vector value, int64_t count) {
-    const __m512i whole = _mm512_cvtps_epi32((__m512)value);
-    if (count >= TN_LANES)
-        _mm_storeu_si128((__m128i *)(void *)to, _mm512_cvtsepi32_epi8(whole));
-    else if (count > 0)
-        _mm512_mask_cvtsepi32_storeu_epi8(to, (__mmask16)((1u << count) - 1u), whole);
-}
-TN_INLINE tn_vector tn_dot_clamp(tn_vector value, tn_vector low, tn_vector high) {
-    return (tn_vector)_mm512_min_ps((__m512)high, _mm512_max_ps((__m512)low, (__m512)value));
 }
 
 #else
@@ -75,19 +55,6 @@ TN_INLINE tn_dot_inputs tn_dot_load_inputs(const tn_dot_element *from) {
 TN_INLINE tn_vector_whole tn_dot_add(tn_vector_whole sum, tn_dot_inputs x, tn_dot_weights w) {
     return sum + (tn_vector_whole)_mm256_madd_epi16(x, w);
 }
-TN_INLINE void tn_dot_store_bytes(int8_t *to, tn_vector value, int64_t count) {
-    const __m256i whole = _mm256_cvtps_epi32((__m256)value);
-    const __m128i words =
-        _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
-    const __m128i bytes = _mm_packs_epi16(words, words);
-    if (count >= TN_LANES)
-        _mm_storel_epi64((__m128i *)(void *)to, bytes);
-    else if (count > 0)
-        memcpy(to, &bytes, (size_t)count);
-}
-TN_INLINE tn_vector tn_dot_clamp(tn_vector value, tn_vector low, tn_vector high) {
-    return (tn_vector)_mm256_min_ps((__m256)high, _mm256_max_ps((__m256)low, (__m256)value));
-}
 
 #elif defined(__SSE2__)
 typedef __m128i tn_dot_weights;
@@ -103,14 +70,6 @@ TN_INLINE tn_dot_inputs tn_dot_load_inputs(const tn_dot_element *from) {
 }
 TN_INLINE tn_vector_whole tn_dot_add(tn_vector_whole sum, tn_dot_inputs x, tn_dot_weights w) {
     return sum + (tn_vector_whole)_mm_madd_epi16(x, w);
-}
-TN_INLINE void tn_dot_store_bytes(int8_t *to, tn_vector value, int64_t count) {
-    const __m128i whole = _mm_cvtps_epi32((__m128)value);
-    const __m128i words = _mm_packs_epi32(whole, whole), bytes = _mm_packs_epi16(words, words);
-    if (count > 0) memcpy(to, &bytes, (size_t)(count < TN_LANES ? count : TN_LANES));
-}
-TN_INLINE tn_vector tn_dot_clamp(tn_vector value, tn_vector low, tn_vector high) {
-    return (tn_vector)_mm_min_ps((__m128)high, _mm_max_ps((__m128)low, (__m128)value));
 }
 
 #else
@@ -133,53 +92,7 @@ TN_INLINE tn_vector_whole tn_dot_add(tn_vector_whole sum, tn_dot_inputs x, tn_do
         sum[i] += x.values[0] * w.values[2 * i] + x.values[1] * w.values[2 * i + 1];
     return sum;
 }
-TN_INLINE void tn_dot_store_bytes(int8_t *to, tn_vector value, int64_t count) {
-    for (int i = 0; i < TN_LANES && i < count; i++)
-        to[i] = value[i] == value[i] ? (int8_t)rintf(value[i]) : INT8_MIN;
-}
-TN_INLINE tn_vector tn_dot_clamp(tn_vector value, tn_vector low, tn_vector high) {
-    return tn_vector_min(tn_vector_max(value, low), high);
-}
 #endif
 #endif
-
-TN_INLINE tn_vector_whole tn_vector_whole_load(const int32_t *from) {
-    return *(const tn_vector_whole_unaligned *)from;
-}
-TN_INLINE tn_vector tn_vector_of_whole(tn_vector_whole value) {
-    return __builtin_convertvector(value, tn_vector);
-}
-/* The first `count` bytes, at most as many as there are lanes, as integers of 32 bits; the others
- * are zero. */
-TN_INLINE tn_vector_whole tn_dot_widen(const int8_t *from, int64_t count) {
-#if defined(__AVX512VNNI__)
-    if (count >= TN_LANES)
-        return (tn_vector_whole)_mm512_cvtepi8_epi32(
-            _mm_loadu_si128((const __m128i *)(const void *)from));
-    return (tn_vector_whole)_mm512_cvtepi8_epi32(
-        _mm_maskz_loadu_epi8((__mmask16)((1u << (count > 0 ? count : 0)) - 1u), from));
-#else
-    int8_t bytes[16] = {0};
-    if (count > 0) memcpy(bytes, from, (size_t)(count < TN_LANES ? count : TN_LANES));
-#if defined(__AVX2__)
-    return (tn_vector_whole)_mm256_cvtepi8_epi32(
-        _mm_loadl_epi64((const __m128i *)(const void *)(count >= TN_LANES ? from : bytes)));
-#elif defined(__SSE2__)
-    int32_t four;
-    memcpy(&four, count >= TN_LANES ? from : bytes, sizeof(four));
-    __m128i value = _mm_cvtsi32_si128(four);
-    value = _mm_unpacklo_epi8(value, value);
-    return (tn_vector_whole)_mm_srai_epi32(_mm_unpacklo_epi16(value, value), 24);
-#else
-    tn_vector_whole value;
-    for (int i = 0; i < TN_LANES; i++)
-        value[i] = bytes[i];
-    return value;
-#endif
-#endif
-}
-TN_INLINE tn_vector tn_dot_load_bytes(const int8_t *from, int64_t count) {
-    return tn_vector_of_whole(tn_dot_widen(from, count));
-}
 
 #endif

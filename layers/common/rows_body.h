@@ -4,6 +4,7 @@
  * table as TN_ROWS_LEVEL. Vectors are loaded before they are stored, so that rows may be changed in
  * place.
  */
+#include "common/byte_vector.h"
 #include "common/rows.h"
 #include "common/vector_math.h"
 
@@ -144,32 +145,17 @@ static void combine_pow(int64_t count, const float *left, int64_t a_stride, cons
             to[i] = (float)pow((double)left[i * a_stride], (double)right[i * b_stride]);
 }
 
-/* Bytes of as many lanes. */
-typedef int8_t row_bytes __attribute__((vector_size(TN_LANES)));
-
-TN_INLINE tn_vector row_load_bytes(const int8_t *from, int64_t count) {
-    row_bytes bytes = {0};
-    if (count >= TN_LANES)
-        memcpy(&bytes, from, sizeof(bytes));
-    else
-        memcpy(&bytes, from, (size_t)count);
-    return __builtin_convertvector(bytes, tn_vector);
-}
-/* Added to a number of magnitude 127 it leaves that number, rounded to nearest even, in the lowest
- * bits. */
 TN_INLINE void row_store_bytes(int8_t *to, tn_vector value, int64_t count) {
-    const tn_vector low = tn_vector_all(-128.0f), high = tn_vector_all(127.0f);
-    value = tn_vector_select((tn_vector_bits)(value > low), value, low); /* NaN: low */
-    value = tn_vector_min(value, high);
-    const tn_vector_bits whole = (tn_vector_bits)(value + 12582912.0f);
-    const row_bytes bytes = __builtin_convertvector(whole, row_bytes);
-    memcpy(to, &bytes, count >= TN_LANES ? sizeof(bytes) : (size_t)count);
+    tn_byte_store(to, tn_byte_clamp(value, tn_vector_all(-128.0f), tn_vector_all(127.0f)), count);
 }
 
 static void from_bytes(int64_t count, const int8_t *x, int64_t step, float scale, float *y) {
-    for (int64_t i = 0; step == 0 && i < count; i++)
+    int64_t i = 0;
+    for (; step == 0 && i < count; i++)
         y[i] = (float)x[0] * scale;
-    for (int64_t i = 0; step != 0 && i < count; i++)
+    for (; i + TN_LANES <= count; i += TN_LANES)
+        tn_vector_store(y + i, tn_byte_load(x + i, TN_LANES) * scale);
+    for (; i < count; i++)
         y[i] = (float)x[i] * scale;
 }
 
@@ -183,20 +169,31 @@ static void to_bytes(int64_t count, const float *x, float inverse, int8_t *y) {
 
 static void add_bytes(int64_t count, const int8_t *a, float a_scale, const int8_t *b, float b_scale,
                       int8_t *y) {
-    for (int64_t i = 0; i < count; i += TN_LANES)
+    int64_t i = 0;
+    for (; i + TN_LANES <= count; i += TN_LANES)
         row_store_bytes(y + i,
-                        row_load_bytes(a + i, count - i) * a_scale +
-                            row_load_bytes(b + i, count - i) * b_scale,
+                        tn_byte_load(a + i, TN_LANES) * a_scale +
+                            tn_byte_load(b + i, TN_LANES) * b_scale,
+                        TN_LANES);
+    if (i < count)
+        row_store_bytes(y + i,
+                        tn_byte_load(a + i, count - i) * a_scale +
+                            tn_byte_load(b + i, count - i) * b_scale,
                         count - i);
 }
 
 static void multiply_bytes(int64_t count, const int8_t *a, float a_scale, const int8_t *b,
                            float b_scale, int8_t *y) {
+    int64_t i = 0;
     (void)b_scale;
-    for (int64_t i = 0; i < count; i += TN_LANES)
-        row_store_bytes(
-            y + i, row_load_bytes(a + i, count - i) * row_load_bytes(b + i, count - i) * a_scale,
-            count - i);
+    for (; i + TN_LANES <= count; i += TN_LANES)
+        row_store_bytes(y + i,
+                        tn_byte_load(a + i, TN_LANES) * tn_byte_load(b + i, TN_LANES) * a_scale,
+                        TN_LANES);
+    if (i < count)
+        row_store_bytes(y + i,
+                        tn_byte_load(a + i, count - i) * tn_byte_load(b + i, count - i) * a_scale,
+                        count - i);
 }
 
 const tn_rows_level TN_ROWS_LEVEL = {

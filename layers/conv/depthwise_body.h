@@ -40,7 +40,7 @@ TN_INLINE void run(const int positions, const tn_depthwise_tile *tile) {
                 tn_vector_whole_load(tile->weights + tile->taps[i] * TN_LANES);
             const int8_t *x = tile->x + (tile->first + tile->offsets[i]);
             TN_UNROLL for (int p = 0; p < positions; p++) sums[p] =
-                multiply_add(sums[p], tn_dot_widen(x + p * tile->x_step, TN_LANES), w);
+                multiply_add(sums[p], tn_byte_widen(x + p * tile->x_step, TN_LANES), w);
         }
     } else {
         for (int64_t i = 0; i < tile->count; i++) {
@@ -48,7 +48,7 @@ TN_INLINE void run(const int positions, const tn_depthwise_tile *tile) {
                 tn_vector_whole_load(tile->weights + tile->taps[i] * TN_LANES);
             const int8_t *x = tile->x + (tile->first + tile->offsets[i]);
             TN_UNROLL for (int p = 0; p < positions; p++) sums[p] =
-                multiply_add(sums[p], tn_dot_widen(x + p * tile->x_step, left), w);
+                multiply_add(sums[p], tn_byte_widen(x + p * tile->x_step, left), w);
         }
     }
     const tn_dot_end *end = tile->end.end;
@@ -56,9 +56,9 @@ TN_INLINE void run(const int positions, const tn_depthwise_tile *tile) {
         const tn_vector low = tn_vector_all(end->low), high = tn_vector_all(end->high);
         const tn_vector scale = tn_vector_load(tile->end.scale),
                         bias = tn_vector_load(tile->end.bias);
-        TN_UNROLL for (int p = 0; p < positions; p++) tn_dot_store_bytes(
+        TN_UNROLL for (int p = 0; p < positions; p++) tn_byte_store(
             (int8_t *)tile->end.output + p * tile->end.row_stride,
-            tn_dot_clamp(tn_vector_of_whole(sums[p]) * scale + bias, low, high), left);
+            tn_byte_clamp(tn_vector_of_whole(sums[p]) * scale + bias, low, high), left);
         return;
     }
     tn_dot_finish(&tile->end, sums, positions, 1);
