@@ -54,8 +54,8 @@ typedef struct tn_calibrate_options {
  * null), to be freed by tn_text_free, says for each tensor in the order of the network: largest and
  * lowest value, share of zeros, scale, share of values cut off, error of storing it in 8 bits as
  * the root of summed squares over that of the values, and a coarse histogram. Errors name tensor
- * and batch: TN_ERROR_RANGE (a value is infinite or no number), TN_ERROR_TYPE and TN_ERROR_SHAPE (an
- * input is not as the graph says), TN_ERROR_CANCELLED, TN_ERROR_ARGUMENT, and what building and
+ * and batch: TN_ERROR_RANGE (a value is infinite or no number), TN_ERROR_TYPE and TN_ERROR_SHAPE
+ * (an input is not as the graph says), TN_ERROR_CANCELLED, TN_ERROR_ARGUMENT, and what building and
  * running answer. The caller destroys the table. [thread: one at a time for one graph; runs on as
  * many threads as `build` says] */
 TN_EXPORT tn_status tn_calibrate(tn_graph *graph, const tn_calibrate_options *options,
@@ -63,8 +63,8 @@ TN_EXPORT tn_status tn_calibrate(tn_graph *graph, const tn_calibrate_options *op
 
 typedef struct tn_accuracy_options {
     uint32_t size;
-    uint32_t probe_count;            /* batches for measuring single nodes; 0: 16 */
-    double max_loss;                 /* bound on the loss; below 0: none, the loss is only measured */
+    uint32_t probe_count; /* batches for measuring single nodes; 0: 16 */
+    double max_loss;      /* bound on the loss; below 0: none, the loss is only measured */
     const tn_builder_options *build; /* what to build, with precision, calibration and keep */
     const tn_batches *batches;
 } tn_accuracy_options;
