@@ -24,43 +24,6 @@ typedef struct suite {
     size_t passed, failed;
 } suite;
 
-/* ----------------------------------------------------------------------------------------------
- * comparing */
-
-static double tolerance_of(tn_type type) {
-    return type == TN_F64 ? 1e-9 : type == TN_F16 ? 2e-3 : type == TN_BF16 ? 2e-2 : 1e-4;
-}
-
-static bool outcomes_equal(const tn_outcome *wanted, const tn_outcome *found, char *why,
-                           size_t bytes) {
-    for (uint32_t i = 0; i < wanted->count; i++) {
-        if (found->types[i] != wanted->types[i] ||
-            !tn_shape_equal(&found->shapes[i], &wanted->shapes[i])) {
-            snprintf(why, bytes, "output %u has another type or shape", i);
-            return false;
-        }
-        const bool is_float = tn_type_is_float(wanted->types[i]);
-        const double rtol = tolerance_of(wanted->types[i]);
-        const size_t count = wanted->bytes[i] / tn_type_bytes(wanted->types[i]);
-        double largest = 1e-6;
-        for (size_t k = 0; is_float && k < count; k++) {
-            const double value = fabs(tn_element_get_f64(wanted->data[i], wanted->types[i], k));
-            largest = value > largest && isfinite(value) ? value : largest;
-        }
-        for (size_t k = 0; k < count; k++) {
-            const double a = tn_element_get_f64(wanted->data[i], wanted->types[i], k);
-            const double b = tn_element_get_f64(found->data[i], found->types[i], k);
-            const bool is_near = a == b || (isnan(a) && isnan(b)) ||
-                                 (is_float && fabs(a - b) <= rtol * fabs(a) + rtol * 0.1 * largest);
-            if (!is_near) {
-                snprintf(why, bytes, "output %u, element %zu is %.9g, expected %.9g", i, k, b, a);
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
 static void verdict(suite *s, bool is_passed, const tn_operator *op, const char *text,
                     const tn_way *w, const char *why) {
     s->passed += is_passed;
@@ -84,15 +47,9 @@ static void check_way(suite *s, const tn_operator *op, const char *text, const t
     const bool is_other =
         status == TN_OK && wanted_kernel && strcmp(found.kernel, wanted_kernel) != 0;
     if (!is_other) /* the pinned kernel does not take this case */
-        verdict(s, status == TN_OK && outcomes_equal(expected, &found, why, sizeof(why)), op, text,
-                w, why);
+        verdict(s, status == TN_OK && tn_results_equal(expected, &found, false, why, sizeof(why)),
+                op, text, w, why);
     tn_outcome_free(&found);
-}
-
-static bool serves(const tn_kernel *kernel, const tn_operator *op) {
-    return strcmp(kernel->op, op->name) == 0 && strcmp(kernel->domain, op->domain) == 0 &&
-           op->since_version >= kernel->minimum_version &&
-           (!kernel->maximum_version || op->since_version <= kernel->maximum_version);
 }
 
 static void check_case(suite *s, const tn_operator *op, const char *text) {
@@ -112,7 +69,7 @@ static void check_case(suite *s, const tn_operator *op, const char *text) {
             check_way(s, op, text, &c, &plain, NULL, &expected);
             for (size_t k = 0; k < s->kernel_count; k++) {
                 char pin[256];
-                if (!serves(s->kernels[k], op)) continue;
+                if (!tn_kernel_serves(s->kernels[k], op)) continue;
                 snprintf(pin, sizeof(pin), "%s=%s", op->name, s->kernels[k]->name);
                 for (uint32_t threads = 1; threads <= 2; threads++) {
                     const tn_way w = {.pin = pin, .are_constant = constant, .threads = threads};

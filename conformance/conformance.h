@@ -40,4 +40,10 @@ tn_status tn_case_run(tn_runtime *runtime, const tn_operator *op, const tn_case 
 void tn_stored_check(tn_runtime *runtime, const tn_operator *op, const char *text,
                      size_t *inout_passed, size_t *inout_failed);
 
+/* Whether the kernel is one of this operator, in this version. */
+bool tn_kernel_serves(const tn_kernel *kernel, const tn_operator *op);
+/* Whether two results are the same numbers: bit by bit, or as near as kernels may be. */
+bool tn_results_equal(const tn_outcome *wanted, const tn_outcome *found, bool is_exact, char *why,
+                      size_t bytes);
+
 #endif

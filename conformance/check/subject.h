@@ -43,8 +43,4 @@ tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_o
                             bool are_constant, const tn_change *change, bool *out_is_taken);
 void tn_subject_destroy(tn_subject *subject);
 
-/* Whether two results are the same numbers: bit by bit, or as near as kernels may be. */
-bool tn_results_equal(const tn_outcome *wanted, const tn_outcome *found, bool is_exact, char *why,
-                      size_t bytes);
-
 #endif

@@ -116,12 +116,6 @@ static bool list_operator(const tn_operator *op) {
     return is_added;
 }
 
-static bool serves(const tn_kernel *kernel, const tn_operator *op) {
-    return strcmp(kernel->op, op->name) == 0 && strcmp(kernel->domain, op->domain) == 0 &&
-           op->since_version >= kernel->minimum_version &&
-           (!kernel->maximum_version || op->since_version <= kernel->maximum_version);
-}
-
 static bool list_kernel(const tn_operator *op, const tn_kernel *kernel) {
     tn_test test = {.runtime = s.runtime,
                     .counter = &s.counter,
@@ -150,7 +144,7 @@ static bool list_tests(void) {
         if (s.only_operator && strcmp(op->name, s.only_operator) != 0) continue;
         if (s.is_own[i]) is_added = list_operator(op);
         for (size_t k = 0; k < s.kernel_count && is_added; k++)
-            if (serves(s.kernels[k], op)) is_added = list_kernel(op, s.kernels[k]);
+            if (tn_kernel_serves(s.kernels[k], op)) is_added = list_kernel(op, s.kernels[k]);
     }
     return is_added;
 }

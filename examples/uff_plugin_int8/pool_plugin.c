@@ -43,7 +43,7 @@ static tn_status open_handle(tn_call *call) {
     const bool is_pairs = k[0] == 2 && k[1] == 2 && s[1] == 2 && !(call->flags & TN_CALL_REFERENCE);
     handle *window = call->context = call->host->allocate(call->host, sizeof(handle), 64);
     if (window) *window = (handle){k[0], k[1], s[0], s[1], is_pairs};
-    return window ? TN_OK : TN_ERROR_MEMORY;
+    return window ? TN_OK : call->host->fail(call, TN_ERROR_MEMORY, "no memory for a handle");
 }
 static void close_handle(tn_call *call) {
     call->host->deallocate(call->host, call->context);

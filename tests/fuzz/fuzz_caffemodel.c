@@ -10,7 +10,7 @@ static void parse_mean(const uint8_t *data, size_t bytes) {
     static const int64_t extents[] = {-1, 2, 2, 2};
     tn_graph *graph;
     tn_tensor_id input;
-    if (tn_graph_create(caffe_fuzz_runtime(), "mean", &graph) != TN_OK) return;
+    if (tn_graph_create(fuzz_runtime(), "mean", &graph) != TN_OK) return;
     if (tn_graph_add_input(graph, "x", TN_F32, 4, extents, NULL, &input) == TN_OK &&
         tn_graph_add_output(graph, input, "y") == TN_OK)
         (void)tn_graph_parse_caffe_mean(graph, "x", data, bytes, 0.5);

@@ -1,88 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzz target: any bytes as an ONNX model. What is read as a graph is also inferred, with small
- * shapes for what it leaves open. Nothing may crash, leak or take long. Needs the inside of the
- * library; replay.c runs it on files.
+ * Fuzz target: any bytes as an ONNX model. What is read as a graph is also inferred. Nothing may
+ * crash, leak or take long. Needs the inside of the library; replay.c runs it on files.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "graph/infer.h"
-#include "tiny_layers.h"
-
-#define OPEN_EXTENT    3
-#define LARGEST_BYTES  ((uint64_t)256 << 20) /* of one allocation */
-#define INPUTS_AT_MOST 16
-#define INPUT_BYTES    4096
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-/* Memory as a small machine has it. */
-static void *fuzz_allocate(void *user, uint64_t bytes, uint64_t alignment) {
-    (void)user;
-    if (bytes > LARGEST_BYTES) return NULL;
-    uint64_t room = (bytes + alignment - 1) / alignment * alignment;
-    return aligned_alloc((size_t)alignment, (size_t)(room ? room : alignment));
-}
-
-static void fuzz_deallocate(void *user, void *memory) {
-    (void)user;
-    free(memory);
-}
-
-static tn_runtime *shared_runtime(void) {
-    static tn_runtime *runtime; /* made once, for the life of the process */
-    static const tn_allocator allocator = {
-        .size = sizeof(allocator), .allocate = fuzz_allocate, .deallocate = fuzz_deallocate};
-    if (runtime) return runtime;
-    tn_runtime_options options = {
-        .size = sizeof(options), .allocator = &allocator, .flags = TN_RUNTIME_NO_ENVIRONMENT};
-    if (tn_runtime_create(&options, &runtime) != TN_OK ||
-        tn_runtime_register_library(runtime, tiny_entry) != TN_OK)
-        exit(99);
-    return runtime;
-}
-
-/* The declared shapes with their open extents filled in; false when they are not small. */
-static bool choose_shapes(const tn_graph *graph, tn_shape *shapes) {
-    if (graph->input_count > INPUTS_AT_MOST) return false;
-    for (size_t i = 0; i < graph->input_count; i++) {
-        const tn_graph_tensor *tensor = &graph->tensors[graph->inputs[i]];
-        shapes[i] = tensor->shape;
-        int64_t elements = 1;
-        for (uint32_t axis = 0; axis < shapes[i].rank; axis++) {
-            if (shapes[i].extents[axis] < 0) shapes[i].extents[axis] = OPEN_EXTENT;
-            if (shapes[i].extents[axis] > INPUT_BYTES) return false;
-            elements *= shapes[i].extents[axis];
-            if (elements > INPUT_BYTES / 8) return false;
-        }
-    }
-    return true;
-}
-
-static void infer(const tn_graph *graph) {
-    static const uint64_t value[INPUT_BYTES / 8] = {2, 3, 1, 1};
-    const void *values[INPUTS_AT_MOST];
-    tn_shape shapes[INPUTS_AT_MOST];
-    tn_arena *arena;
-    tn_inference_plan plan;
-    tn_inference inference = {0};
-    if (!choose_shapes(graph, shapes)) return;
-    for (size_t i = 0; i < INPUTS_AT_MOST; i++)
-        values[i] = value;
-    if (tn_arena_create(graph->allocator, &arena) != TN_OK) return;
-    if (tn_inference_plan_create(graph, arena, &plan) == TN_OK &&
-        tn_inference_init(&inference, graph, &plan) == TN_OK)
-        (void)tn_inference_run(&inference, shapes, values);
-    tn_inference_deinit(&inference);
-    tn_arena_destroy(arena);
-}
+#include "fuzz_graph.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     tn_graph *graph;
-    if (tn_graph_parse_onnx(shared_runtime(), data, bytes, NULL, &graph) != TN_OK) return 0;
-    infer(graph);
+    if (tn_graph_parse_onnx(fuzz_runtime(), data, bytes, NULL, &graph) != TN_OK) return 0;
+    fuzz_infer(graph);
     tn_graph_destroy(graph);
     return 0;
 }
