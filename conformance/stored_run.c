@@ -53,9 +53,10 @@ static tn_status fill_input(const tn_stored_tensor *tensor, stored_memory *memor
     tn_tensor_storage own;
     TN_TRY(describe(tensor, memory));
     TN_TRY(describe_own(tensor, (void *)(uintptr_t)tensor->data, &own));
-    memory->memory = aligned_alloc(64, ((size_t)to->bytes + 127) / 64 * 64);
-    if (!memory->memory) return tn_fail_memory("an input");
-    to->data = memory->memory;
+    void *data = NULL;
+    if (posix_memalign(&data, 64, (size_t)to->bytes + (to->bytes == 0)) != 0)
+        return tn_fail_memory("an input");
+    to->data = memory->memory = data;
     return tn_convert(&own.tensor, to, 0, tn_convert_items(&own.tensor, to));
 }
 
