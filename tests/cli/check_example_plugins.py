@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples that are plugin libraries: each passes `tenon plugin check`, is as short as it says, and gives in a network what
+another implementation gives.
+
+Usage: check_example_plugins.py TENON FOLDER, the installed program and where scripts/run-tests built copies of examples/ (a
+library lies in FOLDER/NAME/build). Needs NumPy, onnx and onnxruntime. The other implementation is onnxruntime's operator of
+ONNX where that has one, otherwise NumPy.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper
+
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
+MOST_LINES = {"grid_sample": 149}
+TYPES = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64}
+
+
+class Checks:
+    def __init__(self, tenon, folder, libraries):
+        self.tenon, self.folder, self.libraries = tenon, folder, libraries
+        self.passed, self.failed = 0, 0
+
+    def say(self, good, text):
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        print("PASS" if good else "FAIL", text, flush=True)
+
+    def run(self, *arguments):
+        return subprocess.run([self.tenon, *arguments], capture_output=True, text=True, timeout=300, cwd=self.folder)
+
+    def library(self, name):
+        return os.path.join(self.libraries, name, "build", f"lib{name}.so")
+
+
+def network(domain, version, name, inputs, output_type, rank, fields):
+    """A network of one node; an input that is None is absent."""
+    given = {f"in{i}": value for i, value in enumerate(inputs) if value is not None}
+    node = helper.make_node(name, [f"in{i}" if value is not None else "" for i, value in enumerate(inputs)], ["out"],
+                            domain=domain, **fields)
+    graph = helper.make_graph(
+        [node], "one", [helper.make_tensor_value_info(key, TYPES[str(value.dtype)], value.shape)
+                        for key, value in given.items()],
+        [helper.make_tensor_value_info("out", output_type, [f"d{i}" for i in range(rank)])])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid(domain, version)] +
+                              ([helper.make_opsetid("", 17)] if domain else []), ir_version=8)
+    return model, given
+
+
+def ours(checks, example, domain, name, inputs, output_type, rank, fields):
+    """What the plugin gives for a node, or None after it was said why it gives nothing."""
+    model, given = network(domain, 1, name, inputs, output_type, rank, fields)
+    onnx.save(model, os.path.join(checks.folder, "one.onnx"))
+    arguments = []
+    for key, value in given.items():
+        np.save(os.path.join(checks.folder, key + ".npy"), value)
+        arguments += ["--input", f"{key}={key}.npy"]
+    done = checks.run("run", "one.onnx", "--plugin", checks.library(example), *arguments, "--output", "out=out.npy",
+                      "--no-timing", "--threads", "2")
+    if done.returncode:
+        checks.say(False, f"{example} {fields}: exit {done.returncode}, {done.stderr.strip()}")
+        return None
+    return np.load(os.path.join(checks.folder, "out.npy"))
+
+
+def theirs(version, name, inputs, output_type, rank, fields):
+    model, given = network("", version, name, inputs, output_type, rank, fields)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, given)[0]
+
+
+def compare(checks, text, found, expected, tolerance=2e-5):
+    if found is None:
+        return
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        checks.say(False, f"{text}: {found.dtype}{found.shape}, expected {expected.dtype}{expected.shape}")
+        return
+    difference = float(np.abs(found.astype(np.float64) - expected).max(initial=0))
+    checks.say(difference <= tolerance * max(1, float(np.abs(expected).max(initial=0))),
+               f"{text}: largest difference {difference:.1e} in {list(found.shape)}")
+
+
+def check_grid_sample(checks, numbers):
+    image = numbers.standard_normal((2, 3, 7, 9)).astype(np.float32)
+    grid = numbers.uniform(-1.6, 1.6, (2, 5, 6, 2)).astype(np.float32)
+    for mode, mode_name in enumerate(("bilinear", "nearest", "bicubic")):
+        for padding, padding_name in enumerate(("zeros", "border", "reflection")):
+            for corners in (0, 1):
+                found = ours(checks, "grid_sample", "mmcv", "grid_sampler", [image, grid], TensorProto.FLOAT, 4,
+                             {"interpolation_mode": mode, "padding_mode": padding, "align_corners": corners})
+                expected = theirs(16, "GridSample", [image, grid], TensorProto.FLOAT, 4,
+                                  {"mode": mode_name, "padding_mode": padding_name, "align_corners": corners})
+                compare(checks, f"grid_sample {mode_name} {padding_name} {corners}", found, expected)
+
+
+VALUES = {"grid_sample": check_grid_sample}
+
+
+def check_rules(checks, example):
+    """By the command that users run."""
+    done = checks.run("plugin", "check", checks.library(example))
+    last = (done.stdout.strip().splitlines() or [""])[-1]
+    counts = re.fullmatch(r"(\d+) passed, 0 failed, \d+ skipped", last)
+    checks.say(done.returncode == 0 and counts and int(counts[1]) > 50,
+               f"{example}: exit {done.returncode}, {last} {'' if counts else done.stdout + done.stderr}")
+
+
+def main():
+    tenon, libraries = (os.path.abspath(path) for path in sys.argv[1:3])
+    with tempfile.TemporaryDirectory(prefix="tenon-example-plugins-") as folder:
+        checks = Checks(tenon, folder, libraries)
+        for example, values in VALUES.items():
+            with open(os.path.join(EXAMPLES, example, example + ".c"), encoding="utf-8") as source:
+                lines = len(source.readlines())
+            checks.say(lines <= MOST_LINES[example], f"{example}: {lines} lines, at most {MOST_LINES[example]}")
+            check_rules(checks, example)
+            values(checks, np.random.default_rng(3))
+    print(f"{checks.passed} passed, {checks.failed} failed")
+    return 1 if checks.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
