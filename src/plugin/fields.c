@@ -37,6 +37,14 @@ static tn_status check_place(const tn_operator *op, const tn_field *field) {
     return TN_OK;
 }
 
+/* Two fields that share memory would overwrite each other's pointers. */
+static tn_status check_apart(const tn_field *one, const tn_field *other) {
+    if (one->offset >= other->offset + other->bytes || other->offset >= one->offset + one->bytes)
+        return TN_OK;
+    return tn_fail(TN_ERROR_PLUGIN, "fields '%s' and '%s' share memory: at %u and at %u",
+                   other->name, one->name, other->offset, one->offset);
+}
+
 tn_status tn_fields_check_table(const tn_operator *op) {
     if (op->field_count && (op->params_bytes < sizeof(uint64_t) || op->params_bytes > (1u << 20)))
         return tn_fail(TN_ERROR_PLUGIN,
@@ -53,6 +61,8 @@ tn_status tn_fields_check_table(const tn_operator *op) {
                 return tn_fail(TN_ERROR_PLUGIN, "two fields are named '%s'", field->name);
         }
         TN_TRY(check_place(op, field));
+        for (uint32_t j = 0; j < i; j++)
+            TN_TRY(check_apart(field, tn_fields_at(op, j)));
         if (field->type == TN_FIELD_ENUM && (!field->choices || !field->choices[0]))
             return tn_fail(TN_ERROR_PLUGIN, "field '%s' is a choice without choices", field->name);
     }

@@ -79,8 +79,8 @@ static tn_status read_scalar(binary_reader *reader, const ProtobufCFieldDescript
                              uint64_t wire, tn_caffe_message *message) {
     tn_caffe_field *field = NULL;
     float number;
-    if ((wire == WIRE_VARINT) != is_varint(schema) ||
-        (wire == WIRE_32) != (schema->type == PROTOBUF_C_TYPE_FLOAT))
+    const bool is_float = schema->type == PROTOBUF_C_TYPE_FLOAT;
+    if (wire == WIRE_VARINT ? !is_varint(schema) : wire != WIRE_32 || !is_float)
         return fail_type(schema);
     TN_TRY(new_field(reader, schema->name, message, &field));
     if (wire == WIRE_VARINT) return set_integer(reader, field, (int64_t)read_varint(reader));

@@ -62,6 +62,25 @@ static void test_a_model_cut_off_anywhere_is_an_error(void **state) {
     }
 }
 
+/* A field whose wire type is none that its type can have, at the very end of the file. */
+static void test_a_wrong_wire_type_is_an_error(void **state) {
+    static const unsigned char files[][9] = {{0x09, 1, 2, 3, 4, 5, 6, 7, 8}, /* name: 8 bytes */
+                                             {0x0d, 1, 2, 3, 4},             /* name: 4 bytes */
+                                             {0x08, 1},                      /* name: a number */
+                                             {0x29, 1, 2, 3, 4, 5, 6, 7, 8}, /* force_backward */
+                                             {0x2d, 1, 2, 3, 4}};
+    static const size_t bytes[] = {9, 5, 2, 9, 5};
+    graph_test *test = *state;
+    const int64_t live = test->allocator.live;
+    for (size_t i = 0; i < TN_COUNT(files); i++) {
+        unsigned char *copy = copy_of(files[i], bytes[i]);
+        assert_int_equal(parse_and_infer(test, copy, bytes[i], NULL, 0), TN_ERROR_FORMAT);
+        assert_error("not of its type", NULL);
+        free(copy);
+        assert_int_equal(test->allocator.live, live);
+    }
+}
+
 static void test_a_text_cut_off_anywhere_does_no_harm(void **state) {
     graph_test *test = *state;
     onnx_part model = caffe_model(false);
@@ -189,6 +208,7 @@ static void test_a_blob_that_claims_too_much_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         GRAPH_TEST(test_a_model_cut_off_anywhere_is_an_error),
+        GRAPH_TEST(test_a_wrong_wire_type_is_an_error),
         GRAPH_TEST(test_a_text_cut_off_anywhere_does_no_harm),
         GRAPH_TEST(test_flipped_bits_of_a_text_do_no_harm),
         GRAPH_TEST(test_flipped_bits_of_a_model_do_no_harm),

@@ -242,6 +242,10 @@ static void test_wrong_tables_are_refused(void **state) {
                       .field_count = 2,
                       .fields = twins};
     assert_failed(tn_fields_check_table(&op), TN_ERROR_PLUGIN, "two fields");
+    const tn_field over[] = {{.name = "x", .type = TN_FIELD_I64, .offset = 8, .bytes = 8},
+                             {.name = "y", .type = TN_FIELD_I32, .offset = 12, .bytes = 4}};
+    op.fields = over;
+    assert_failed(tn_fields_check_table(&op), TN_ERROR_PLUGIN, "'x' and 'y' share memory");
     assert_int_equal(tn_fields_check_table(&pool), TN_OK);
 }
 
