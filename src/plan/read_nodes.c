@@ -69,6 +69,38 @@ static tn_status keep_tensors(const tn_plan_reader *reader, uint64_t count,
     return TN_OK;
 }
 
+/* The library lost a field, or does not have it yet, without another state version. The field's
+ * number says what stands in its place now: it may have been renamed. */
+static tn_status fail_unknown(const tn_plan_node_context *context,
+                              const Tenon__Plan__Attribute *message) {
+    const tn_operator *op = context->entry->op;
+    const tn_field *instead = message->number ? tn_fields_at(op, message->number - 1) : NULL;
+    const char *renamed = "";
+    if (instead)
+        renamed = tn_arena_format(context->arena, " (its number %" PRIu32 " is '%s' here)",
+                                  message->number, instead->name);
+    return tn_error_at(
+        tn_fail(TN_ERROR_FORMAT,
+                "operator %s has no field '%s' in library '%s' (version %s)%s: load the library "
+                "that the plan was built with, or a newer one, or build the plan again",
+                op->name, message->name, context->entry->library->name,
+                context->entry->library->version, renamed ? renamed : ""),
+        "node '%s'", context->node);
+}
+
+static tn_status check_names(const tn_plan_node_context *context,
+                             const Tenon__Plan__Node *message) {
+    const tn_operator *op = context->entry->op;
+    for (size_t i = 0; i < message->n_attributes; i++) {
+        uint32_t k = 0;
+        while (k < op->field_count &&
+               strcmp(tn_fields_at(op, k)->name, message->attributes[i]->name) != 0)
+            k++;
+        if (k == op->field_count) return fail_unknown(context, message->attributes[i]);
+    }
+    return TN_OK;
+}
+
 /* As the plan has them, or upgraded. An upgrade's own failure names the node. */
 static tn_status read_fields(tn_plan_reader *reader, const tn_plan_node_context *context,
                              const Tenon__Plan__Node *message, uint64_t *out_count,
@@ -80,7 +112,7 @@ static tn_status read_fields(tn_plan_reader *reader, const tn_plan_node_context 
                        message->name));
     *out_count = message->n_attributes;
     *out_attributes = attributes;
-    if (saved == op->state_version) return TN_OK;
+    if (saved == op->state_version) return check_names(context, message);
     TN_TRY(tn_plan_state_upgrade(context, saved, message->n_attributes, attributes, out_count,
                                  out_attributes));
     return keep_tensors(reader, *out_count, *out_attributes);

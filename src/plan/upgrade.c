@@ -67,15 +67,38 @@ static void note_written(const tn_operator *op, const void *before, void *params
     memcpy(params, &present, sizeof(present));
 }
 
-static tn_status fail_version(const tn_plan_node_context *context, uint32_t saved) {
+/* ", does not have the fields 'a', 'b'", or "": what a newer library saved and this one lacks. */
+static const char *list_unknown(const tn_plan_node_context *context, uint64_t count,
+                                const tn_attribute *const *attributes) {
+    const tn_operator *op = context->entry->op;
+    const char *list = "";
+    uint64_t unknown = 0;
+    for (uint64_t i = 0; list && i < count; i++) {
+        uint32_t k = 0;
+        while (k < op->field_count && strcmp(tn_fields_at(op, k)->name, attributes[i]->name) != 0)
+            k++;
+        if (k < op->field_count) continue;
+        list = tn_arena_format(context->arena, "%s%s'%s'", list, unknown++ ? ", " : "",
+                               attributes[i]->name);
+    }
+    if (list && unknown)
+        list = tn_arena_format(context->arena, ", does not have the field%s %s",
+                               unknown > 1 ? "s" : "", list);
+    return list ? list : "";
+}
+
+static tn_status fail_version(const tn_plan_node_context *context, uint32_t saved, uint64_t count,
+                              const tn_attribute *const *attributes) {
     const tn_operator *op = context->entry->op;
     const tn_loaded_library *library = context->entry->library;
     bool is_newer = saved > op->state_version;
     return tn_error_at(
         tn_fail(TN_ERROR_UNSUPPORTED,
                 "the plan has fields of operator %s in state version %" PRIu32
-                "; library '%s' (version %s) has state version %" PRIu32 "%s build the plan again",
+                "; library '%s' (version %s) has state version %" PRIu32
+                "%s%s build the plan again",
                 op->name, saved, library->name, library->version, op->state_version,
+                is_newer ? list_unknown(context, count, attributes) : "",
                 is_newer ? ": load a newer library, or" : " and no upgrade from older ones:"),
         "node '%s'", context->node);
 }
@@ -84,7 +107,8 @@ tn_status tn_plan_state_upgrade(const tn_plan_node_context *context, uint32_t fr
                                 const tn_attribute *const *attributes, uint64_t *out_count,
                                 const tn_attribute *const **out_attributes) {
     const tn_operator *op = context->entry->op;
-    if (from > op->state_version || !op->upgrade) return fail_version(context, from);
+    if (from > op->state_version || !op->upgrade)
+        return fail_version(context, from, count, attributes);
     void *params = NULL, *before = NULL;
     TN_TRY(start_params(context, count, attributes, &params));
     if (op->field_count > 0) {

@@ -5,6 +5,8 @@
 #include "base/status.h"
 #include "plan/state.h"
 
+#include <string.h>
+
 static tn_status write_value(tn_plan_writer *writer, const tn_tensor *tensor,
                              Tenon__Plan__Value **out_message) {
     Tenon__Plan__Value *message = tn_arena_allocate(writer->arena, 1, sizeof(*message));
@@ -19,13 +21,21 @@ static tn_status write_value(tn_plan_writer *writer, const tn_tensor *tensor,
     return TN_OK;
 }
 
-static tn_status write_attribute(tn_plan_writer *writer, const tn_attribute *from,
-                                 Tenon__Plan__Attribute *message) {
+/* 1 + the field's place in the table; 0: it has none. */
+static uint32_t field_number(const tn_operator *op, const char *name) {
+    for (uint32_t i = 0; i < op->field_count; i++)
+        if (strcmp(tn_fields_at(op, i)->name, name) == 0) return i + 1;
+    return 0;
+}
+
+static tn_status write_attribute(tn_plan_writer *writer, const tn_operator *op,
+                                 const tn_attribute *from, Tenon__Plan__Attribute *message) {
     void *items = (void *)(uintptr_t)from->items;
     size_t count = (size_t)from->count;
     tenon__plan__attribute__init(message);
     message->name = tn_plan_writer_text(from->name);
     message->type = from->type;
+    message->number = field_number(op, from->name);
     switch (from->type) {
     case TN_FIELD_F32:
     case TN_FIELD_F64:
@@ -79,8 +89,8 @@ static tn_status write_fields(tn_plan_writer *writer, const tn_graph_node *node,
         tn_plan_writer_messages(writer, (size_t)count, sizeof(Tenon__Plan__Attribute), &messages));
     message->attributes = (Tenon__Plan__Attribute **)messages;
     for (uint64_t i = 0; i < count; i++)
-        TN_TRY(
-            write_attribute(writer, attributes[i], message->attributes[message->n_attributes++]));
+        TN_TRY(write_attribute(writer, op, attributes[i],
+                               message->attributes[message->n_attributes++]));
     return TN_OK;
 }
 

@@ -285,7 +285,7 @@ static const damage_case damage_cases[] = {
     {no_required_input, "input 'x' is missing"},
     {too_many_inputs, "takes at most 1 inputs"},
     {too_many_outputs, "gives at most 1 outputs"},
-    {unknown_field, "the nearest is 'factor'"},
+    {unknown_field, "its number 1 is 'factor' here"},
     {field_twice, "field 'factor' is given twice"},
     {no_required_field, "needs field 'factor'"},
     {odd_field_type, "no type 99 of fields"},

@@ -301,8 +301,8 @@ static void test_newer_fields_are_refused(void **state) {
                         TN_OK};
     move(&moved, test, plan_entry_2, NULL);
     assert_not_read(&moved, TN_ERROR_UNSUPPORTED,
-                    "in state version 7; library 'plan_layers' (version 1) has state version 2: "
-                    "load a newer library");
+                    "in state version 7; library 'plan_layers' (version 1) has state version 2, "
+                    "does not have the field 'factor': load a newer library");
     move_end(&moved);
 }
 
