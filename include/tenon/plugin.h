@@ -396,8 +396,9 @@ struct tn_call {
     void *workspace; /* run: `workspace_bytes` of scratch, 64-byte aligned, contents undefined */
     uint64_t workspace_bytes;
     const tn_device *device;
-    void *stream;                     /* the device's; null on cpu */
-    const char *node;                 /* the node's name, for messages */
+    void *stream;     /* the device's; null on cpu. What prepare and open do on theirs is waited for
+                         before the first run */
+    const char *node; /* the node's name, for messages */
     const tn_attribute *const *saved; /* upgrade: the fields as an older version saved them */
     uint64_t saved_count;
     void *new_params; /* upgrade: fields of the same name and type are there already, others hold
@@ -501,6 +502,16 @@ struct tn_device {
     tn_status (*graph_launch)(const tn_device *device, void *graph, void *stream) TN_NOEXCEPT;
     void (*graph_destroy)(const tn_device *device, void *graph) TN_NOEXCEPT;
     const char *(*last_error)(const tn_device *device)TN_NOEXCEPT; /* the calling thread's */
+    /* Both tensors lie in the device's memory and have the same shape: types, formats and
+     * quantisation may differ, as between any two storages of one tensor; padded lanes become zero.
+     * TN_ERROR_UNSUPPORTED: not between these two. Null: between none. */
+    tn_status (*convert)(const tn_device *device, const tn_tensor *from, const tn_tensor *to,
+                         void *stream) TN_NOEXCEPT;
+    /* Host memory that the device copies from and to fastest, while the host goes on (pinned),
+     * aligned to 4096 bytes. Null: the host's own does as well. */
+    tn_status (*host_allocate)(const tn_device *device, uint64_t bytes,
+                               void **out_memory) TN_NOEXCEPT;
+    void (*host_deallocate)(const tn_device *device, void *memory) TN_NOEXCEPT; /* null is fine */
 };
 
 /* -------------------------------------------------------------------------------------------------
@@ -684,8 +695,9 @@ struct tn_kernel {
     /* How many tactics there are for this node (in call->tactic), at least 1. Null: 1. [thread:
      * any; called: build] */
     tn_callback tactics;
-    /* Gets ready for a node in an engine: packs weights, plans. [thread: one at a time; called:
-     * build, load; may fail; the state is immutable afterwards] */
+    /* Gets ready for a node in an engine: packs weights, plans. On every device the data of
+     * constant inputs is host memory here, and memory of the device in run. [thread: one at a time;
+     * called: build, load; may fail; the state is immutable afterwards] */
     tn_callback prepare;
     tn_release_callback release;
     /* Makes what one context needs: handles, scratch. [thread: one at a time; called: a context's
