@@ -75,6 +75,21 @@ tn_status tn_case_graph(tn_runtime *runtime, const tn_operator *op, const tn_cas
     return TN_OK;
 }
 
+tn_status tn_case_infer(tn_graph *graph, const tn_case *c, tn_arena *arena, tn_inference_plan *plan,
+                        tn_inference *inference) {
+    tn_shape shapes[64];
+    const void *values[64];
+    TN_TRY(tn_graph_sort(graph));
+    TN_TRY(tn_inference_plan_create(graph, arena, plan));
+    TN_TRY(tn_inference_init(inference, graph, plan));
+    for (size_t i = 0; i < graph->input_count && i < 64; i++) {
+        const tn_case_input *input = &c->inputs[atoi(graph->tensors[graph->inputs[i]].name + 2)];
+        shapes[i] = input->shape;
+        values[i] = plan->is_value_input[i] ? input->data : NULL;
+    }
+    return tn_inference_run(inference, shapes, values);
+}
+
 static tn_status bind_inputs(tn_context *context, tn_engine *engine, const tn_case *c) {
     for (uint32_t i = 0; i < tn_engine_input_count(engine); i++) {
         const tn_case_input *input = &c->inputs[atoi(tn_engine_input(engine, i)->name + 2)];

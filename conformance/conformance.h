@@ -8,6 +8,7 @@
 #define TN_CONFORMANCE_CONFORMANCE_H
 
 #include "case.h"
+#include "graph/infer.h"
 #include "plugin/runtime.h"
 #include <tenon/tenon.h>
 
@@ -32,6 +33,11 @@ typedef struct tn_way {
 /* A graph of one node; its inputs are named "in" and the case's input's number. */
 tn_status tn_case_graph(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
                         const tn_way *way, tn_graph **out_graph);
+/* Types and shapes of that graph's tensors by the operator's own rule. `plan` and what it points to
+ * lie in `arena`; the caller calls tn_inference_deinit, also after a failure (*inference zeroed
+ * before). */
+tn_status tn_case_infer(tn_graph *graph, const tn_case *c, tn_arena *arena, tn_inference_plan *plan,
+                        tn_inference *inference);
 tn_status tn_case_run(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
                       const tn_way *way, tn_outcome *out_outcome);
 

@@ -10,6 +10,7 @@
 
 #include "conformance.h"
 #include "graph/graph.h"
+#include "plugin/kernel_instance.h"
 
 enum { TN_STORED_PORTS = 64, TN_STORED_STEPS = 3 };
 
@@ -27,7 +28,7 @@ typedef struct tn_stored_tensor {
 
 typedef struct tn_stored_run {
     tn_runtime *runtime;
-    const tn_kernel *kernel;
+    const tn_kernel *kernel; /* null: the operator's reference */
     const tn_graph_node *node;
     uint32_t input_count, output_count, operand_count, epilogue_count;
     tn_stored_tensor inputs[TN_STORED_PORTS], outputs[16], operands[TN_STORED_STEPS];
@@ -35,6 +36,11 @@ typedef struct tn_stored_run {
     uint32_t threads;
     double timed_seconds; /* after the two runs, it runs on for so long; 0: it does not */
     double best_ns;       /* the shortest of those */
+    /* In place of that, and of the results: what is done with the kernel once it ran twice, or
+     * null.
+     */
+    tn_status (*measure)(void *user, tn_open_kernel *opened);
+    void *measure_user;
     /* Results: outputs as numbers of own_type, linear, to be freed by tn_stored_free. */
     void *results[16];
 } tn_stored_run;

@@ -3,7 +3,6 @@
 #include "stored.h"
 #include "base/status.h"
 #include "device/cpu/cpu.h"
-#include "plugin/kernel_instance.h"
 #include "tensor/convert.h"
 
 #include <stdlib.h>
@@ -182,7 +181,7 @@ static tn_status live(tn_stored_run *run, stored_call *s, bool *out_is_taken) {
                       .host = tn_runtime_host(run->runtime),
                       .op = run->node->entry->op,
                       .params = run->node->params,
-                      .user = run->kernel->user,
+                      .user = run->kernel ? run->kernel->user : run->node->entry->op->user,
                       .inputs = s->input_pointers,
                       .outputs = s->output_pointers,
                       .operands = s->operand_pointers,
@@ -195,10 +194,10 @@ static tn_status live(tn_stored_run *run, stored_call *s, bool *out_is_taken) {
     s->prepared.kernel = run->kernel;
     s->prepared.scope.runtime = run->runtime;
     s->prepared.scope.pool = &s->pool;
-    s->prepared.scope.kernel = run->kernel->name;
+    s->prepared.scope.kernel = run->kernel ? run->kernel->name : NULL;
     s->prepared.scope.library = "";
     show_values(run, s, false);
-    *out_is_taken = !run->kernel->accepts || run->kernel->accepts(call) == TN_OK;
+    *out_is_taken = !run->kernel || !run->kernel->accepts || run->kernel->accepts(call) == TN_OK;
     if (!*out_is_taken) return TN_OK;
     s->prepared.scope.failed = TN_OK;
     TN_TRY(tn_packed_store_create(tn_runtime_allocator(run->runtime), &s->prepared.scope.packed));
@@ -207,6 +206,7 @@ static tn_status live(tn_stored_run *run, stored_call *s, bool *out_is_taken) {
     TN_TRY(tn_open_kernel_reshape(&s->opened));
     show_values(run, s, true);
     TN_TRY(run_twice(run, s));
+    if (run->measure) return run->measure(run->measure_user, &s->opened);
     TN_TRY(run_timed(run, s));
     return keep_results(run, s);
 }

@@ -136,23 +136,6 @@ static bool describe_ports(tn_subject *subject, const tn_inference *inference,
     return true;
 }
 
-/* Types and shapes of the node's tensors, by the operator's own rule. */
-static tn_status infer(tn_subject *subject, tn_inference_plan *plan, tn_inference *inference) {
-    const tn_graph *graph = subject->graph;
-    tn_shape shapes[TN_PROBE_PORTS];
-    const void *values[TN_PROBE_PORTS];
-    TN_TRY(tn_graph_sort(subject->graph));
-    TN_TRY(tn_inference_plan_create(graph, subject->arena, plan));
-    TN_TRY(tn_inference_init(inference, graph, plan));
-    for (size_t i = 0; i < graph->input_count && i < TN_PROBE_PORTS; i++) {
-        const tn_case_input *input =
-            &subject->c.inputs[atoi(graph->tensors[graph->inputs[i]].name + 2)];
-        shapes[i] = input->shape;
-        values[i] = plan->is_value_input[i] ? input->data : NULL;
-    }
-    return tn_inference_run(inference, shapes, values);
-}
-
 static tn_status make_probe(tn_subject *subject, bool *out_is_taken) {
     tn_inference_plan plan;
     tn_inference inference = {0};
@@ -161,7 +144,8 @@ static tn_status make_probe(tn_subject *subject, bool *out_is_taken) {
     *out_is_taken = false;
     if (subject->combination)
         TN_TRY(tn_combination_parse(subject->arena, subject->combination, &combination));
-    tn_status status = infer(subject, &plan, &inference);
+    tn_status status =
+        tn_case_infer(subject->graph, &subject->c, subject->arena, &plan, &inference);
     probe->runtime = subject->runtime;
     probe->op = subject->op;
     probe->kernel = subject->kernel;

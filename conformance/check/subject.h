@@ -6,7 +6,6 @@
 #ifndef TN_CONFORMANCE_SUBJECT_H
 #define TN_CONFORMANCE_SUBJECT_H
 
-#include "graph/infer.h"
 #include "probe.h"
 
 /* A counting allocator, which can be told to fail. */

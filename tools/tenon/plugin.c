@@ -13,6 +13,7 @@ static const char help[] =
     "       tenon plugin new NAME ...      the project of a layer (tenon plugin new -h)\n"
     "       tenon plugin build DIR ...     compiles it (tenon plugin build -h)\n"
     "       tenon plugin check LIB.so ...  checks it (tenon plugin check -h)\n"
+    "       tenon plugin bench LIB.so ...  times its kernels (tenon plugin bench -h)\n"
     "example: tenon plugin show Conv\n";
 
 typedef struct wanted {
@@ -103,6 +104,7 @@ int command_plugin(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "new") == 0) return plugin_new(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "build") == 0) return plugin_build(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "check") == 0) return plugin_check(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "bench") == 0) return plugin_bench(argc - 1, argv + 1);
     int code = cli_options_read(argc, argv, "pPvj", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
@@ -112,8 +114,6 @@ int command_plugin(int argc, char **argv) {
         const char *verb = options.arguments[0];
         const bool is_list = strcmp(verb, "list") == 0 && options.argument_count == 1;
         const bool is_show = strcmp(verb, "show") == 0 && options.argument_count == 2;
-        if (strcmp(verb, "bench") == 0)
-            code = cli_unsupported("plugin bench is not in this version");
         tn_runtime *runtime = NULL;
         if (code == EXIT_DONE && !is_list && !is_show)
             code = cli_usage("plugin takes `list`, or `show NAME` (tenon plugin -h)");

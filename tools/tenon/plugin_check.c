@@ -29,8 +29,7 @@ static const char help[] = "usage: tenon plugin check LIB.so|builtin [options]  
                            "exit: 0 all passed, 1 something failed\n"
                            "example: tenon plugin check build/libsoft_clip.so\n";
 
-/* tenon-check lies beside this program, or in the package's own folder. */
-static bool find_program(char *path, size_t bytes) {
+bool plugin_find_program(const char *name, char *path, size_t bytes) {
     char self[PATH_MAX];
     const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     if (length <= 0) return false;
@@ -40,7 +39,7 @@ static bool find_program(char *path, size_t bytes) {
     *slash = 0;
     static const char *const places[] = {"", "../lib/tenon/", "../libexec/tenon/"};
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        const int written = snprintf(path, bytes, "%s/%stenon-check", self, places[i]);
+        const int written = snprintf(path, bytes, "%s/%s%s", self, places[i], name);
         if (written > 0 && (size_t)written < bytes && access(path, X_OK) == 0) return true;
     }
     return false;
@@ -175,7 +174,7 @@ int plugin_check(int argc, char **argv) {
     request r = {0};
     const int code = read_options(argc, argv, &r);
     if (code != EXIT_DONE) return code < 0 ? EXIT_DONE : code;
-    if (!find_program(program, sizeof(program)))
+    if (!plugin_find_program("tenon-check", program, sizeof(program)))
         return cli_fault("there is no tenon-check beside this program: install the package whole");
     r.run.program = program;
     if (r.lists_rules) return list_rules(program);

@@ -8,6 +8,11 @@
 int plugin_new(int argc, char **argv);
 int plugin_build(int argc, char **argv);
 int plugin_check(int argc, char **argv);
+int plugin_bench(int argc, char **argv);
 int plugin_list(tn_runtime *runtime, bool is_json);
+
+/* The path of a program that lies beside this one, or in the package's own folder
+ * (plugin_check.c). */
+bool plugin_find_program(const char *name, char *path, size_t bytes);
 
 #endif

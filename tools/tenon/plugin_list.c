@@ -3,6 +3,7 @@
 #include "plugin_command.h"
 
 #include "cli.h"
+#include "json_print.h"
 
 static bool print_library(void *user, const tn_library_info *library) {
     (void)user;
@@ -20,25 +21,6 @@ static bool print_operator(void *user, const tn_operator *op, const tn_library_i
     return true;
 }
 
-/* A string in quotes. Bytes above 127 stand as they are. */
-static void print_string(const char *text) {
-    putchar('"');
-    for (; text && *text; text++) {
-        if (*text == '"' || *text == '\\')
-            printf("\\%c", *text);
-        else if ((unsigned char)*text < 0x20)
-            printf("\\u%04x", (unsigned)*text);
-        else
-            putchar(*text);
-    }
-    putchar('"');
-}
-
-static void print_member(const char *before, const char *name, const char *text) {
-    printf("%s\"%s\": ", before, name);
-    print_string(text);
-}
-
 /* Begins an item of the list whose number of items so far is *user. */
 static void begin_item(void *user) {
     size_t *count = user;
@@ -47,9 +29,9 @@ static void begin_item(void *user) {
 
 static bool print_library_json(void *user, const tn_library_info *library) {
     begin_item(user);
-    print_member("", "name", library->name);
-    print_member(", ", "version", library->version);
-    print_member(", ", "path", library->path);
+    json_print_member("", "name", library->name);
+    json_print_member(", ", "version", library->version);
+    json_print_member(", ", "path", library->path);
     printf(", \"hash\": \"%016llx\", \"operators\": %llu, \"kernels\": %llu}",
            (unsigned long long)library->hash, (unsigned long long)library->operator_count,
            (unsigned long long)library->kernel_count);
@@ -63,18 +45,18 @@ static void print_names(const char *name, uint32_t count, uint32_t bytes, const 
     for (uint32_t i = 0; i < count; i++) {
         const char *entry = (const char *)items + (size_t)i * bytes + offset;
         printf("%s", i ? ", " : "");
-        print_string(*(const char *const *)(const void *)entry);
+        json_print_string(*(const char *const *)(const void *)entry);
     }
     printf("]");
 }
 
 static bool print_operator_json(void *user, const tn_operator *op, const tn_library_info *library) {
     begin_item(user);
-    print_member("", "domain", op->domain);
-    print_member(", ", "name", op->name);
+    json_print_member("", "domain", op->domain);
+    json_print_member(", ", "name", op->name);
     printf(", \"version\": %u", op->since_version);
-    print_member(", ", "library", library->name);
-    print_member(", ", "doc", op->doc);
+    json_print_member(", ", "library", library->name);
+    json_print_member(", ", "doc", op->doc);
     print_names("inputs", op->input_count, op->port_size, op->inputs, offsetof(tn_port, name));
     print_names("outputs", op->output_count, op->port_size, op->outputs, offsetof(tn_port, name));
     print_names("fields", op->field_count, op->field_size, op->fields, offsetof(tn_field, name));
@@ -84,13 +66,13 @@ static bool print_operator_json(void *user, const tn_operator *op, const tn_libr
 
 static bool print_kernel_json(void *user, const tn_kernel *kernel, const tn_library_info *library) {
     begin_item(user);
-    print_member("", "domain", kernel->domain);
-    print_member(", ", "operator", kernel->op);
-    print_member(", ", "name", kernel->name);
-    print_member(", ", "device", kernel->device);
-    print_member(", ", "library", library->name);
-    print_member(", ", "features", kernel->requires_features);
-    print_member(", ", "doc", kernel->doc);
+    json_print_member("", "domain", kernel->domain);
+    json_print_member(", ", "operator", kernel->op);
+    json_print_member(", ", "name", kernel->name);
+    json_print_member(", ", "device", kernel->device);
+    json_print_member(", ", "library", library->name);
+    json_print_member(", ", "features", kernel->requires_features);
+    json_print_member(", ", "doc", kernel->doc);
     printf("}");
     return true;
 }

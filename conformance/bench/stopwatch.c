@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Repeating until the shortest time is stable; see bench.h. */
+#include "bench.h"
+#include "base/status.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+enum { SAMPLES = 4096 };
+
+#define SAMPLE_NS     20e3 /* a look at the clock costs a five-hundredth of that */
+#define LEAST_NS      20e6 /* what is measured at least, where the time allows it */
+#define LEAST_SAMPLES 5
+
+double tn_stopwatch_now_ns(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+static int compare(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* One sample: `repeats` runs between two looks at the clock. */
+static tn_status sample(tn_status (*body)(void *user), void *user, uint64_t repeats,
+                        double *out_ns) {
+    const double begin = tn_stopwatch_now_ns();
+    for (uint64_t i = 0; i < repeats; i++) {
+        const tn_status status = body(user);
+        if (status != TN_OK) return status;
+    }
+    *out_ns = (tn_stopwatch_now_ns() - begin) / (double)repeats;
+    return TN_OK;
+}
+
+static tn_status fill(tn_stopwatch *watch, tn_status (*body)(void *user), void *user,
+                      double *samples, size_t *out_count) {
+    double ns = 0, improved_at = 0, elapsed = 0;
+    size_t count = 0;
+    tn_status status = sample(body, user, 1, &ns);
+    const uint64_t repeats = ns > 0 && ns < SAMPLE_NS ? (uint64_t)(SAMPLE_NS / ns) + 1 : 1;
+    const double begin = tn_stopwatch_now_ns(), most = watch->seconds * 1e9;
+    watch->best_ns = samples[count++] = ns;
+    watch->runs = 1;
+    while (status == TN_OK && count < SAMPLES && ns < most && elapsed < most && !watch->is_stable) {
+        status = sample(body, user, repeats, &ns);
+        elapsed = tn_stopwatch_now_ns() - begin;
+        samples[count++] = ns;
+        watch->runs += repeats;
+        if (ns < watch->best_ns * 0.99) improved_at = elapsed;
+        if (ns < watch->best_ns) watch->best_ns = ns;
+        watch->is_stable =
+            elapsed >= LEAST_NS && count > LEAST_SAMPLES && improved_at * 2 < elapsed;
+    }
+    *out_count = count;
+    return status;
+}
+
+tn_status tn_stopwatch_measure(tn_stopwatch *watch, tn_status (*body)(void *user), void *user) {
+    double *samples = calloc(SAMPLES, sizeof(*samples));
+    size_t count = 0;
+    if (!samples) return tn_fail_memory("the times");
+    watch->is_stable = false;
+    const tn_status status = fill(watch, body, user, samples, &count);
+    qsort(samples, count, sizeof(*samples), compare);
+    watch->usual_ns = samples[count / 2];
+    free(samples);
+    return status;
+}
