@@ -56,6 +56,16 @@ static void print_line(const char *word, const char *text) {
     fflush(stdout);
 }
 
+/* What is wrong with a case; the others are timed all the same. */
+static void fail_case(const tn_operator *op, const char *text) {
+    printf("error\t%s, case \"", op->name);
+    print_text(text);
+    printf("\": ");
+    print_text(tn_last_error()->message);
+    putchar('\n');
+    fflush(stdout);
+}
+
 static int fail(const char *text) {
     print_line("error", text);
     return 1;
@@ -123,8 +133,7 @@ static void time_case(const tn_operator *op, uint64_t number, bool is_grown, con
     tn_bench_subject subject;
     double copy = 0;
     if (tn_bench_subject_create(&subject, b.runtime, op, text) != TN_OK) {
-        print_line("begin", "\t\t0\t");
-        print_line("failed", tn_last_error()->message);
+        fail_case(op, text);
         return;
     }
     b.case_count++;
@@ -157,7 +166,10 @@ typedef struct kind {
 
 static bool read_kind(const tn_operator *op, uint64_t index, kind *out) {
     tn_bench_subject subject;
-    if (tn_bench_subject_create(&subject, b.runtime, op, op->cases[index]) != TN_OK) return false;
+    if (tn_bench_subject_create(&subject, b.runtime, op, op->cases[index]) != TN_OK) {
+        fail_case(op, op->cases[index]);
+        return false;
+    }
     *out = (kind){.number = index + 1, .bytes = subject.bytes};
     for (; out->count < 16 && out->count < subject.c.input_count; out->count++)
         out->types[out->count] = subject.c.inputs[out->count].type;
@@ -195,8 +207,7 @@ static void time_both(const tn_operator *op, uint64_t number, const char *text) 
     for (size_t i = 0; i < b.shape_count && status == TN_OK; i++)
         status = tn_grow_set_shape(op, shaped, b.shapes[i], arena, &shaped);
     if (status != TN_OK) {
-        print_line("begin", "\t\t0\t");
-        print_line("failed", tn_last_error()->message);
+        fail_case(op, text);
     } else {
         time_case(op, number, false, shaped);
         if (b.grow_bytes && b.shape_count == 0 &&

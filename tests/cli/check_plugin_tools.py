@@ -133,6 +133,47 @@ def check_forms(checks):
     checks.expect("a bad time", ["plugin", "check", "a.so", "--time-limit", "soon"], 2, "soon")
 
 
+def bench(checks):
+    """The times of a library's kernels, as tables and as JSON; what fails or crashes is named."""
+    quick = ["--seconds", "0.05", "--grow", "0.25"]
+    library = "my_elementwise/build/libmy_elementwise.so"
+    checks.expect("bench of a layer", ["plugin", "bench", library, *quick], 0, "this machine, 1 thread", "* plain",
+                  "(the reference)", "grown", "/copy")
+    done = checks.run("plugin", "bench", "builtin", "--operator", "MatMul", "--case", "| A=f32[8,16] B=f32[16,24]", "--json",
+                      *quick)
+    try:
+        said = json.loads(done.stdout)
+    except ValueError:
+        said = {"cases": []}
+    kernels = said["cases"][0]["kernels"] if len(said["cases"]) == 1 else []
+    timed = [it for it in kernels if "best_ns" in it]
+    checks.say(done.returncode == 0 and said["machine"]["operations_per_second"] > 1e8
+               and any(it["reference"] for it in timed) and any(it["own"] for it in timed)
+               and all(0 < it["best_ns"] <= it["median_ns"] and it["runs"] >= 1 for it in timed), "its JSON has the times")
+    checks.say(said["cases"] and said["cases"][0]["bytes"] == 4 * (8 * 16 + 16 * 24 + 8 * 24), "and counts the bytes")
+    checks.say(all(it["bytes"] == said["cases"][0]["bytes"] for it in timed if it["combination"] == "f32, f32 -> f32"),
+               "of each kernel as it stores them")
+    checks.expect("a shape", ["plugin", "bench", library, "--case", "1", "--shape", "x=3x5x7", *quick], 0, "f32[3,5,7]")
+    checks.expect("a shape that is none", ["plugin", "bench", library, "--case", "1", "--shape", "x=3xq", *quick], 1, "x=3xq")
+    checks.expect("no such input", ["plugin", "bench", library, "--case", "1", "--shape", "q=3x3", *quick], 1, "q=3x3")
+    checks.expect("no such case", ["plugin", "bench", library, "--case", "99", *quick], 1, "no case fits")
+    checks.expect("no such operator", ["plugin", "bench", library, "--operator", "Nothing"], 1, "no operator")
+    checks.expect("no such type", ["plugin", "bench", library, "--type", "f33"], 1, "no element type")
+    checks.expect("a bad case", ["plugin", "bench", library, "--case", "| q=f32[3]", *quick], 1, "no input 'q'")
+    checks.expect("bench of nothing", ["plugin", "bench", "nothing.so"], 1, "there is no library 'nothing.so'")
+    checks.expect("bench with a wrong option", ["plugin", "bench", library, "--fast"], 2, "--fast")
+    checks.expect("bench with a wrong number", ["plugin", "bench", library, "--threads", "many"], 2, "many")
+    source = checks.path("my_elementwise", "my_elementwise.c")
+    text = open(source, encoding="utf-8").read()
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(text.replace("y[i] = x[i];", "*(volatile float *)(i + 1) = x[i];", 1))
+    checks.expect("a kernel that crashes builds", ["plugin", "build", "my_elementwise"], 0)
+    checks.expect("and bench names it", ["plugin", "bench", library, *quick], 1, "kernel plain", "signal 11", "plugin check")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(text)
+    checks.expect("mended again, it builds", ["plugin", "build", "my_elementwise"], 0)
+
+
 def refuse(checks):
     cases = [
         (["no-name"], 2, "not a name like soft_clip"),
@@ -171,6 +212,7 @@ def main():
         make_with_fields(checks)
         build_only_what_changed(checks)
         check_forms(checks)
+        bench(checks)
         refuse(checks)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -101,7 +101,7 @@ bool bench_kernels_take(bench_kernels *all, char *line) {
     if (strcmp(word, "time") == 0 || strcmp(word, "left") == 0 || strcmp(word, "failed") == 0)
         return end_row(all, fields);
     if (strcmp(word, "done") == 0) all->is_done = true;
-    if (strcmp(word, "error") == 0) return (all->error = copy(fields[1])) != NULL;
+    if (strcmp(word, "error") == 0 && !all->error) return (all->error = copy(fields[1])) != NULL;
     if (strcmp(word, "machine") == 0) {
         all->machine = (bench_machine){.threads = number(fields[1]),
                                        .name = copy(fields[2]),

@@ -35,7 +35,7 @@ typedef struct bench_kernels {
     bench_machine machine;
     bench_case current; /* printed and emptied when the next begins */
     size_t case_count;
-    char *error; /* why the process gave up, or null */
+    char *error; /* the first thing that went wrong beside the kernels, or null */
 } bench_kernels;
 
 /* Takes one line (changed in place), and prints a case when it is complete; false: no memory. */
