@@ -26,10 +26,23 @@ typedef struct tn_engine_options {
     const char *const
         *allowed; /* content hashes (16 hexadecimal digits) or directories: only libraries so named
                      load for this plan; null: those of the search path and those already loaded */
+    const char *checked_dump; /* TN_ENGINE_CHECKED: the folder, made when it is needed, that gets
+                                 the first bad node's tensors as .npy files; copied. Null: none */
 } tn_engine_options;
 enum {
     TN_ENGINE_EXACT =
-        1u /* refuse a library whose content differs from the one that the plan was built with */
+        1u, /* refuse a library whose content differs from the one that the plan was built with */
+    TN_ENGINE_CHECKED =
+        2u, /* run guarded: each node on copies of its tensors between pages that cannot be
+              accessed, outputs and workspace poisoned, inputs read-only. A run then fails
+              (TN_ERROR_PLUGIN) at the first node whose code touches what is not its own, crashes,
+              leaves outputs unwritten, or makes numbers that are not finite from ones that are; the
+              error names node, operator, kernel and library. Much slower, and it allocates. While
+              such a context lives, SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT are caught on the
+              threads that run it; a crash may leave the plugin's own locks and memory behind. See
+              docs/guarded-running.md */
+    TN_ENGINE_CHECKED_ANY_NUMBER =
+        4u /* with TN_ENGINE_CHECKED: numbers that are not finite are no fault */
 };
 
 /* Loads a plan file: maps it, verifies its sections' checksums, finds and loads the libraries that

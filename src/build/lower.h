@@ -39,7 +39,7 @@ typedef struct tn_lower_notes {
 
 typedef struct tn_lower_options {
     uint32_t threads;
-    bool no_timing, no_fusion, reference_only;
+    bool no_timing, no_fusion, reference_only, is_checked;
     const char *forced;     /* "Op=kernel,..." or null */
     tn_timing_cache *cache; /* null: none */
     double timing_seconds;

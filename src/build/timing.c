@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "build/candidate_call.h"
 #include "build/timing_cache.h"
+#include "plugin/checked_call.h"
 #include "plugin/kernel_instance.h"
 #include "tensor/convert.h"
 
@@ -179,6 +180,28 @@ static tn_status give_tensors(tn_lowering *lowering, uint32_t index,
     return TN_OK;
 }
 
+/* Once in guarded memory; the numbers are made up, so that what is not finite says nothing. */
+static tn_status run_checked(const tn_lowering *lowering, tn_open_kernel *opened) {
+    const tn_thread_pool *pool = opened->scope.pool;
+    const tn_call *call = &opened->call;
+    const tn_checked_options options = {.allocator = lowering->graph->allocator,
+                                        .pool = pool,
+                                        .most_tensors = (size_t)call->input_count +
+                                                        call->output_count + call->operand_count,
+                                        .allows_not_finite = true};
+    tn_checked *checked = NULL;
+    TN_TRY(tn_checked_create(&options, &checked));
+    if (pool) opened->scope.pool = &checked->pool;
+    opened->call.host_private = &opened->scope;
+    tn_checked_enter(checked);
+    const tn_status status =
+        tn_checked_call(checked, &opened->call, opened->prepared->kernel->run, NULL, NULL);
+    tn_checked_leave(checked);
+    opened->scope.pool = pool;
+    tn_checked_destroy(checked);
+    return status;
+}
+
 static tn_status run_often(tn_lowering *lowering, tn_open_kernel *opened, double *out_ns) {
     double best = 0, total = 0, begin = now_ns();
     TN_TRY(tn_open_kernel_run(opened)); /* to warm up */
@@ -207,6 +230,7 @@ static tn_status open_and_run(tn_lowering *lowering, uint32_t index,
     TN_GO(give_tensors(lowering, index, candidate_call));
     TN_GO(take_block(lowering, (size_t)opened.call.workspace_bytes, &workspace));
     opened.call.workspace = workspace;
+    if (lowering->options->is_checked) TN_GO(run_checked(lowering, &opened));
     TN_GO(run_often(lowering, &opened, out_ns));
 done:
     tn_open_kernel_deinit(&opened);

@@ -115,6 +115,7 @@ static tn_status set_up(tn_context *context) {
     TN_TRY(tn_inference_init(&context->inference, engine->graph, &engine->plan));
     context->inference.allocator = &context->allocator; /* from here on it is counted */
     TN_TRY(open_kernels(context));
+    if (engine->is_checked) TN_TRY(tn_checked_context_create(context));
     return engine->plan.is_sized_by_run ? tn_dynamic_create(context) : TN_OK;
 }
 
@@ -148,6 +149,7 @@ void tn_context_destroy(tn_context *context) {
     for (int i = 0; i < TN_SHAPE_STATES; i++)
         tn_shape_state_destroy(context->states[i]);
     tn_dynamic_destroy(context);
+    tn_checked_context_destroy(context);
     close_kernels(context);
     for (size_t i = 0; context->inputs && i < engine->graph->input_count; i++)
         tn_deallocate(allocator, context->inputs[i].staging);
@@ -216,6 +218,11 @@ tn_status tn_context_bind_output(tn_context *context, uint32_t output, void *dat
 /* ----------------------------------------------------------------------------------------------
  * run */
 
+static tn_status walk(tn_context *context) {
+    if (context->checked) return tn_checked_walk(context);
+    return context->is_profiling ? tn_walk_profile(context) : tn_walk_run(context);
+}
+
 tn_status tn_context_run(tn_context *context) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     if (!context->are_shapes_set || tn_reshape_is_stale(context))
@@ -224,7 +231,7 @@ tn_status tn_context_run(tn_context *context) {
     if (context->dynamic) return tn_dynamic_run(context);
     if (!context->are_bindings_set) TN_TRY(tn_bindings_apply(context));
     tn_bindings_stage_inputs(context);
-    TN_TRY(context->is_profiling ? tn_walk_profile(context) : tn_walk_run(context));
+    TN_TRY(walk(context));
     tn_bindings_copy_outputs(context);
     return TN_OK;
 }

@@ -11,10 +11,12 @@
  *   bindings.c              the callers' memory
  *   walk.c                  the run, and the run with a clock
  *   dynamic.c               the run of networks whose shapes only data decides
+ *   checked.c               guarded runs
  */
 #ifndef TN_RUN_CONTEXT_PRIVATE_H
 #define TN_RUN_CONTEXT_PRIVATE_H
 
+#include "plugin/checked_call.h"
 #include "run/engine_private.h"
 
 /* Where a value's data lies. */
@@ -104,6 +106,8 @@ struct tn_context {
     uint32_t *profile_steps;
     uint32_t profile_count;
     struct tn_dynamic_run *dynamic; /* networks sized by run; else null */
+    tn_checked *checked;            /* guarded runs; else null */
+    bool *is_constant;              /* guarded runs: by program value */
     tn_context_statistics statistics;
 };
 
@@ -163,6 +167,17 @@ uint64_t tn_walk_now_ns(void);
 void tn_walk_note_time(tn_context *context, uint32_t step, uint64_t ns);
 /* The callback of reformat steps. */
 tn_status tn_walk_reformat(tn_call *call);
+
+/* The error of an item that failed. */
+tn_status tn_walk_failed(const tn_walk_item *item, tn_status status);
+
+/* --- checked.c --- */
+/* When the engine is a checked one: the kernels are open. */
+tn_status tn_checked_context_create(tn_context *context);
+void tn_checked_context_destroy(tn_context *context);
+tn_status tn_checked_walk(tn_context *context);
+/* A call of a step whose tensors are set. */
+tn_status tn_checked_step(tn_context *context, uint32_t step, tn_call *call, tn_callback run);
 
 /* --- dynamic.c --- */
 tn_status tn_dynamic_create(tn_context *context);

@@ -175,14 +175,21 @@ static tn_status note_sizes(tn_context *context, const tn_program_step *step) {
     return TN_OK;
 }
 
-static tn_status call_kernel(tn_context *context, tn_open_kernel *kernel) {
+static tn_status run_opened(tn_context *context, uint32_t step, tn_open_kernel *kernel) {
+    const tn_kernel *chosen = kernel->prepared->kernel;
+    if (!context->checked) return tn_open_kernel_run(kernel);
+    return tn_checked_step(context, step, &kernel->call,
+                           chosen ? chosen->run : kernel->call.op->reference);
+}
+
+static tn_status call_kernel(tn_context *context, uint32_t step, tn_open_kernel *kernel) {
     size_t workspace = 0;
     TN_TRY(tn_open_kernel_reshape(kernel));
     kernel->call.workspace = NULL;
-    if (kernel->call.workspace_bytes == 0) return tn_open_kernel_run(kernel);
+    if (kernel->call.workspace_bytes == 0) return run_opened(context, step, kernel);
     TN_TRY(tn_dynamic_take(context, (size_t)kernel->call.workspace_bytes, &workspace));
     kernel->call.workspace = context->dynamic->buffers[workspace].memory;
-    const tn_status status = tn_open_kernel_run(kernel);
+    const tn_status status = run_opened(context, step, kernel);
     tn_dynamic_give(context, workspace);
     return status;
 }
@@ -197,7 +204,7 @@ static tn_status run_kernel(tn_context *context, uint32_t index) {
     kernel->call.inputs = (const tn_tensor *const *)dynamic->step_inputs;
     kernel->call.outputs = dynamic->step_outputs;
     kernel->call.operands = (const tn_tensor *const *)dynamic->step_operands;
-    TN_TRY(call_kernel(context, kernel));
+    TN_TRY(call_kernel(context, index, kernel));
     return note_sizes(context, step);
 }
 

@@ -119,10 +119,19 @@ static tn_status infer_profile(tn_engine_loading *loading) {
     return TN_OK;
 }
 
-static tn_status get_ready(tn_engine_loading *loading, uint32_t threads) {
+static tn_status take_options(tn_engine *engine, const tn_engine_options *options) {
+    engine->is_checked = options->flags & TN_ENGINE_CHECKED;
+    engine->allows_not_finite = options->flags & TN_ENGINE_CHECKED_ANY_NUMBER;
+    if (!options->checked_dump) return TN_OK;
+    engine->checked_dump = tn_arena_text(engine->arena, options->checked_dump);
+    return engine->checked_dump ? TN_OK : tn_fail_memory("an engine");
+}
+
+static tn_status get_ready(tn_engine_loading *loading, const tn_engine_options *options) {
     tn_engine *engine = loading->engine;
+    TN_TRY(take_options(engine, options));
     TN_TRY(infer_profile(loading));
-    TN_TRY(tn_engine_choose_program(loading, threads));
+    TN_TRY(tn_engine_choose_program(loading, options->threads));
     TN_TRY(tn_packed_store_create(engine->allocator, &engine->packed));
     TN_TRY(make_ports(loading));
     TN_TRY(tn_engine_prepare(loading));
@@ -133,7 +142,7 @@ static tn_status set_up(tn_engine *engine, tn_file *file, const char *name,
                         const tn_engine_options *options) {
     tn_engine_loading loading = {.engine = engine};
     TN_TRY(read_plan(engine, file, name, options));
-    const tn_status status = get_ready(&loading, options->threads);
+    const tn_status status = get_ready(&loading, options);
     tn_profile_shapes_deinit(&loading.shapes);
     tn_arena_destroy(loading.arena);
     return tn_error_at(status, "%s", name);

@@ -44,6 +44,8 @@ struct tn_engine {
     pthread_mutex_t opening; /* kernels are opened and closed by one thread at a time */
     tn_port_info *inputs, *outputs;
     bool has_value_inputs;
+    bool is_checked, allows_not_finite;
+    const char *checked_dump; /* null: none */
     char *report;
 };
 

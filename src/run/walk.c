@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-static tn_status fail_item(const tn_walk_item *item, tn_status status) {
+tn_status tn_walk_failed(const tn_walk_item *item, tn_status status) {
     tn_call *call = item->call;
     if (item->run == tn_walk_reformat)
         return tn_error_at(
@@ -25,7 +25,7 @@ tn_status tn_walk_run(tn_context *context) {
     const tn_walk_item *item = state->walk, *end = item + state->walk_count;
     for (; item != end; item++) {
         const tn_status status = item->run(item->call);
-        if (__builtin_expect(status != TN_OK, 0)) return fail_item(item, status);
+        if (__builtin_expect(status != TN_OK, 0)) return tn_walk_failed(item, status);
     }
     return TN_OK;
 }
@@ -62,7 +62,7 @@ tn_status tn_walk_profile(tn_context *context) {
     for (uint32_t i = 0; i < state->walk_count; i++) {
         const uint64_t before = tn_walk_now_ns();
         const tn_status status = state->walk[i].run(state->walk[i].call);
-        if (status != TN_OK) return fail_item(&state->walk[i], status);
+        if (status != TN_OK) return tn_walk_failed(&state->walk[i], status);
         tn_walk_note_time(context, state->walk_steps[i], tn_walk_now_ns() - before);
     }
     return TN_OK;

@@ -19,6 +19,8 @@ static const char help[] =
     "image\n"
     "  -p, --plugin LIB.so  -P, --plugin-dir DIR  -s, --shape NAME=...  --timing-cache FILE\n"
     "the last line is median_ms=F min_ms=F p99_ms=F runs=N\n"
+    "      --checked, --checked-dump DIR   guarded memory around each node; the first bad node's "
+    "tensors go to DIR (default tenon-checked)\n"
     "      --precision fp32|tf32|bf16|fp16|int8, --calibration ...   of a model: as tenon build "
     "has "
     "them\n"
@@ -168,7 +170,7 @@ static int bench(tn_engine *engine, const cli_options *options) {
 
 int command_bench(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTYSnfOxajLCmkNFEKIvBGQUX", &options);
+    int code = cli_options_read(argc, argv, "pPwsiodtcTYSnfOxajLCmkNFEKMIvBGQUX", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && (options.argument_count != 1 || options.contexts < 1)) {

@@ -36,6 +36,9 @@ static const char help[] =
     "      --timing-cache FILE        keep timings between builds\n"
     "      --timing-seconds S         bound on the time spent measuring (default 20)\n"
     "      --no-timing, --no-fusion, --reference   for finding faults\n"
+    "      --checked, --checked-dump DIR   kernels run in guarded memory first; bad ones are "
+    "passed over, and the plan "
+    "runs so once on sample numbers; a bad node's tensors go to DIR (default tenon-checked)\n"
     "      --report FILE.json|FILE.html   what was chosen, node by node\n"
     "example: tenon build net.onnx --plugin libmy_layer.so --shape "
     "image=1x3x32x32:1x3x256x256:1x3x512x512 -o net.plan\n";
@@ -81,7 +84,8 @@ static int build(const cli_options *options, const char *model, const char *path
     tn_runtime *runtime = cli_runtime(options, &code);
     if (!runtime) return code;
     tn_plan *plan = session_build_reported(runtime, model, options, &reports, &code);
-    if (plan) code = save(options, model, path, plan, &reports);
+    if (plan) code = session_check_plan(runtime, plan, options);
+    if (plan && code == EXIT_DONE) code = save(options, model, path, plan, &reports);
     precision_reports_free(runtime, &reports);
     tn_plan_destroy(plan);
     tn_runtime_release(runtime);
@@ -90,7 +94,7 @@ static int build(const cli_options *options, const char *model, const char *path
 
 int command_build(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTYrjmkNFEvBGQWUXLC", &options);
+    int code = cli_options_read(argc, argv, "pPwsiodtcTYrjmkNFEKMvBGQWUXLC", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE) {

@@ -34,6 +34,7 @@ typedef struct cli_options {
     text_list plugins, plugin_dirs, shapes, inputs, outputs, allowed, calibrations, keep;
     const char *weights;   /* the file of a Caffe network's weights */
     const char *mean_file; /* a mean image that becomes a part of the network; with NAME= or not */
+    const char *checked_dump; /* the folder that a checked run's bad node is written to */
     const char *output_dir, *timing_cache, *report, *html, *dot, *plan;
     const char *short_output; /* the last -o, which is also among the outputs */
     const char *layout;       /* "nchw" or "nhwc" */
@@ -45,8 +46,8 @@ typedef struct cli_options {
     uint32_t precision, calibrator; /* TN_PRECISION_..., TN_CALIBRATOR_... */
     uint32_t threads, contexts;
     bool has_max_loss, has_scale;
-    bool has_mean, has_rtol, has_atol, profile, exact, json, help, no_timing, no_fusion, reference,
-        verbose;
+    bool has_mean, has_rtol, has_atol, profile, exact, checked, json, help, no_timing, no_fusion,
+        reference, verbose;
     char **arguments; /* what is not an option */
     int argument_count;
 } cli_options;

@@ -122,6 +122,7 @@ static const option_row rows[] = {
     {'B', false, true, "calibration"},    {'G', false, true, "calibrator"},
     {'Q', false, true, "percentile"},     {'W', false, true, "write-calibration"},
     {'U', false, true, "keep"},           {'X', false, true, "max-accuracy-loss"},
+    {'M', false, true, "checked-dump"},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
@@ -211,6 +212,13 @@ static int take(cli_options *o, char letter, const char *value) {
     case 'D':
         o->dot = value;
         break;
+    case 'K':
+        o->checked = true;
+        break;
+    case 'M':
+        o->checked = true;
+        o->checked_dump = value;
+        break;
     case 'x':
         o->exact = true;
         break;
@@ -269,8 +277,7 @@ static int take(cli_options *o, char letter, const char *value) {
         o->has_scale = true;
         return read_number(value, &o->scale) ? EXIT_DONE : bad_value("scale", value, "a number");
     default:
-        return cli_unsupported("option --%s is not in this version",
-                               letter == 'K' ? "checked" : "isolate");
+        return cli_unsupported("option --isolate is not in this version");
     }
     return EXIT_DONE;
 }
@@ -290,8 +297,12 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
     }
     longs[count] = (struct option){0};
     shorts[at] = 0;
-    *out_options = (cli_options){
-        .scale = 1.0, .seconds = 1.0, .contexts = 1, .layout = "nchw", .channels = "rgb"};
+    *out_options = (cli_options){.scale = 1.0,
+                                 .seconds = 1.0,
+                                 .contexts = 1,
+                                 .layout = "nchw",
+                                 .channels = "rgb",
+                                 .checked_dump = "tenon-checked"};
     optind = 1;
     opterr = 0;
     int place = -1; /* of a long option; stays for a short one */

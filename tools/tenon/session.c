@@ -21,7 +21,8 @@ tn_plan *session_build_reported(tn_runtime *runtime, const char *model, const cl
                                           .timing_cache = options->timing_cache,
                                           .flags = (options->no_timing ? TN_BUILD_NO_TIMING : 0u) |
                                                    (options->no_fusion ? TN_BUILD_NO_FUSION : 0u) |
-                                                   (options->reference ? TN_BUILD_REFERENCE : 0u),
+                                                   (options->reference ? TN_BUILD_REFERENCE : 0u) |
+                                                   (options->checked ? TN_BUILD_CHECKED : 0u),
                                           .profile_input_count = profiles.count,
                                           .profile_inputs = profiles.pointers,
                                           .timing_seconds = options->timing_seconds};
@@ -40,13 +41,19 @@ tn_plan *session_build(tn_runtime *runtime, const char *model, const cli_options
     return plan;
 }
 
+tn_engine_options session_engine_options(const cli_options *options) {
+    return (tn_engine_options){.size = sizeof(tn_engine_options),
+                               .threads = options->threads,
+                               .flags = (options->exact ? TN_ENGINE_EXACT : 0u) |
+                                        (options->checked ? TN_ENGINE_CHECKED : 0u),
+                               .allowed_count = (uint32_t)options->allowed.count,
+                               .allowed = options->allowed.items,
+                               .checked_dump = options->checked ? options->checked_dump : NULL};
+}
+
 tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_options *options,
                           bool with_timing, int *out_exit) {
-    const tn_engine_options engine_options = {.size = sizeof(engine_options),
-                                              .threads = options->threads,
-                                              .flags = options->exact ? TN_ENGINE_EXACT : 0u,
-                                              .allowed_count = (uint32_t)options->allowed.count,
-                                              .allowed = options->allowed.items};
+    const tn_engine_options engine_options = session_engine_options(options);
     tn_engine *engine = NULL;
     tn_status status;
     if (model_is_named(path)) {
@@ -136,6 +143,20 @@ static int read_given(tn_engine *engine, tn_context *context, const cli_options 
     return EXIT_DONE;
 }
 
+/* Zeros; for a checked run numbers that a logarithm or a division takes, and sizes of 1. */
+static void fill_sample(file_tensor *tensor, const tn_port_info *port, bool is_checked) {
+    float *numbers = tensor->data;
+    uint32_t state = 1;
+    memset(tensor->data, 0, tensor->bytes);
+    for (size_t i = 0; is_checked && tensor->type == TN_F32 && i < tensor->bytes / 4; i++) {
+        state = state * 1664525u + 1013904223u;
+        numbers[i] = (float)((state >> 16) + 1) / 65536.0f;
+    }
+    int64_t *sizes = tensor->data;
+    for (size_t i = 0; port->is_value && tensor->type == TN_I64 && i < tensor->bytes / 8; i++)
+        sizes[i] = 1;
+}
+
 int session_bind_inputs(tn_engine *engine, tn_context *context, const cli_options *options,
                         bool fill_missing, file_tensor *tensors) {
     int code = read_given(engine, context, options, tensors);
@@ -148,9 +169,36 @@ int session_bind_inputs(tn_engine *engine, tn_context *context, const cli_option
         default_shape(port, options, shape, &rank);
         if (!file_tensor_allocate(&tensors[i], port->type, rank, shape, port->name))
             return EXIT_FAULT;
-        memset(tensors[i].data, 0, tensors[i].bytes);
+        fill_sample(&tensors[i], port, options->checked);
         code = bind(context, i, port, &tensors[i], port->name);
     }
+    return code;
+}
+
+int session_check_plan(tn_runtime *runtime, const tn_plan *plan, const cli_options *options) {
+    const tn_engine_options engine_options = session_engine_options(options);
+    cli_options without_files = *options; /* --input names the model's inputs here */
+    without_files.inputs.count = 0;
+    tn_engine *engine = NULL;
+    tn_context *context = NULL;
+    uint64_t bytes;
+    const void *data = tn_plan_bytes(plan, &bytes);
+    if (!options->checked) return EXIT_DONE;
+    if (tn_engine_load_bytes(runtime, data, bytes, &engine_options, &engine) != TN_OK)
+        return cli_fail("the checked run");
+    const uint32_t count = tn_engine_input_count(engine);
+    file_tensor *tensors = calloc(count + 1u, sizeof(*tensors));
+    int code = tensors ? EXIT_DONE : cli_fault("no memory");
+    if (code == EXIT_DONE && tn_context_create(engine, &context) != TN_OK)
+        code = cli_fail("the checked run");
+    if (code == EXIT_DONE)
+        code = session_bind_inputs(engine, context, &without_files, true, tensors);
+    if (code == EXIT_DONE && tn_context_run(context) != TN_OK) code = cli_fail("the checked run");
+    tn_context_destroy(context);
+    for (uint32_t i = 0; tensors && i < count; i++)
+        file_tensor_free(&tensors[i]);
+    free(tensors);
+    tn_engine_release(engine);
     return code;
 }
 

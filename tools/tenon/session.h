@@ -13,6 +13,8 @@ tn_plan *session_build(tn_runtime *runtime, const char *model, const cli_options
 /* The same, and what calibration and measurements said. */
 tn_plan *session_build_reported(tn_runtime *runtime, const char *model, const cli_options *options,
                                 precision_reports *out_reports, int *out_exit);
+/* What the options say of an engine; lends their texts. */
+tn_engine_options session_engine_options(const cli_options *options);
 /* An engine from a model (built first, by rule unless `with_timing`) or a plan. */
 tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_options *options,
                           bool with_timing, int *out_exit);
@@ -20,6 +22,9 @@ tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_optio
 /* NAME=VALUE; false (having said so) when there is no '='. `*out_name` is freed by the caller. A
  * VALUE alone is taken for the only port there is (*out_name null). */
 bool split_assignment(const char *text, char **out_name, const char **out_value);
+
+/* Runs a plan once, guarded, on sample numbers, where the options want it checked. */
+int session_check_plan(tn_runtime *runtime, const tn_plan *plan, const cli_options *options);
 
 /* A context's inputs read from the options' --input NAME=FILE and bound; those without a file get
  * zeros when `fill_missing` (and shapes from --shape or 1). `tensors` has room for the engine's

@@ -16,6 +16,8 @@ static const char help[] =
     "bfloat16: rtol 2^-6 at least\n"
     "  -p, --plugin LIB.so  -P, --plugin-dir DIR  -t, --threads N  --reference  --no-fusion\n"
     "      --timing-cache FILE   choose kernels by measured time (otherwise by rule)\n"
+    "      --checked, --checked-dump DIR   guarded memory around each node; the first bad node's "
+    "tensors go to DIR (default tenon-checked)\n"
     "prints PASS DIR | FAIL DIR: why | UNSUPPORTED DIR: why; last line: N passed, N failed, N "
     "skipped\n"
     "example: tenon test suite/test_relu suite/test_conv*\n";
@@ -155,7 +157,10 @@ static tn_engine *build_case(const test_run *run, const char *model, verdict *ou
     tn_status status = load_model(run->runtime, model, &graph);
     if (status == TN_OK) status = tn_build(graph, &build, &plan);
     const void *data = status == TN_OK ? tn_plan_bytes(plan, &bytes) : NULL;
-    if (status == TN_OK) status = tn_engine_load_bytes(run->runtime, data, bytes, NULL, &engine);
+    tn_engine_options engine_options = session_engine_options(options);
+    engine_options.flags |= TN_ENGINE_CHECKED_ANY_NUMBER; /* what is expected decides */
+    if (status == TN_OK)
+        status = tn_engine_load_bytes(run->runtime, data, bytes, &engine_options, &engine);
     if (status != TN_OK) fail_last(out);
     tn_plan_destroy(plan);
     tn_graph_destroy(graph);
@@ -242,7 +247,7 @@ static int run_folder(test_run *run, const char *directory) {
 
 int command_test(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPtdcTRAFEKIv", &options);
+    int code = cli_options_read(argc, argv, "pPtdcTRAFEKMIv", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && options.argument_count < 1) {

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The handler of faults; see fault.h. Signal handlers belong to the process, so what this file
+ * keeps is the process's too: the count of those who want them, what was there before, and each
+ * thread's landing. All else is the watch's.
+ */
+#include "plugin/fault.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <ucontext.h>
+
+static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+enum { NUMBER_COUNT = sizeof(numbers) / sizeof(numbers[0]), WATCH_COUNT = 64 };
+
+/* Where a thread goes on behind a fault. */
+typedef struct landing {
+    sigjmp_buf place;
+    struct landing *outer;
+    tn_fault_watch *watch;
+} landing;
+
+static _Thread_local landing *volatile current __attribute__((tls_model("initial-exec")));
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned takers; /* under the lock, as is what was there before */
+static struct sigaction before[NUMBER_COUNT];
+/* Calls under watch, for threads without a landing (a numerical library's own). */
+static _Atomic(tn_fault_watch *) watches[WATCH_COUNT];
+
+/* ----------------------------------------------------------------------------------------------
+ * the handler */
+
+static bool is_write(const void *context) {
+#if defined(__x86_64__)
+    return ((const ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] & 2;
+#else
+    (void)context;
+    return false;
+#endif
+}
+
+static tn_guard *find_guard(const tn_fault_watch *watch, const void *address) {
+    for (size_t i = 0; i < watch->guard_count; i++)
+        if (watch->guards[i] && tn_guard_holds(watch->guards[i], address)) return watch->guards[i];
+    return NULL;
+}
+
+static void note(tn_fault_watch *watch, const tn_guard *hit, int number, const siginfo_t *info,
+                 const void *context) {
+    int nothing = 0;
+    if (!atomic_compare_exchange_strong(&watch->state, &nothing, 1)) return;
+    watch->hit = hit;
+    watch->address = info->si_addr;
+    watch->signal = number;
+    watch->is_write = is_write(context);
+    atomic_store(&watch->state, 2);
+}
+
+static bool go_on(tn_fault_watch *watch, int number, const siginfo_t *info, const void *context) {
+    if (!watch || (number != SIGSEGV && number != SIGBUS)) return false;
+    tn_guard *hit = find_guard(watch, info->si_addr);
+    if (!hit) return false;
+    note(watch, hit, number, info, context);
+    tn_guard_open(hit);
+    return true;
+}
+
+static void hand_on(int number, siginfo_t *info, void *context) {
+    const struct sigaction *action = NULL;
+    for (int i = 0; i < NUMBER_COUNT; i++)
+        if (numbers[i] == number) action = &before[i];
+    if (!action || action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN) {
+        const struct sigaction plain = {.sa_handler = SIG_DFL};
+        sigaction(number, &plain, NULL); /* the instruction faults again, and ends the process */
+        if (number == SIGABRT || info->si_code <= 0) raise(number);
+    } else if (action->sa_flags & SA_SIGINFO) {
+        action->sa_sigaction(number, info, context);
+    } else {
+        action->sa_handler(number);
+    }
+}
+
+static void handle(int number, siginfo_t *info, void *context) {
+    landing *const to = current;
+    if (go_on(to ? to->watch : NULL, number, info, context)) return;
+    for (int i = 0; i < WATCH_COUNT && !to; i++)
+        if (go_on(atomic_load(&watches[i]), number, info, context)) return;
+    if (!to) {
+        hand_on(number, info, context);
+        return;
+    }
+    note(to->watch, NULL, number, info, context);
+    siglongjmp(to->place, 1);
+}
+
+tn_status tn_fault_take(void) {
+    struct sigaction action = {.sa_sigaction = handle,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    bool is_done = true;
+    sigemptyset(&action.sa_mask);
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < NUMBER_COUNT && takers == 0 && is_done; i++)
+        is_done = sigaction(numbers[i], &action, &before[i]) == 0;
+    if (is_done) takers++;
+    pthread_mutex_unlock(&lock);
+    return is_done ? TN_OK : tn_fail(TN_ERROR_STATE, "signal handlers cannot be installed");
+}
+
+/* Whoever put a handler of his own over this one keeps it. */
+void tn_fault_give_back(void) {
+    struct sigaction now;
+    pthread_mutex_lock(&lock);
+    takers--;
+    for (int i = 0; i < NUMBER_COUNT && takers == 0; i++)
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_sigaction == handle)
+            sigaction(numbers[i], &before[i], NULL);
+    pthread_mutex_unlock(&lock);
+}
+
+void tn_fault_set_stack(void *memory, tn_fault_stack *out_before) {
+    const stack_t stack = {.ss_sp = memory, .ss_size = TN_FAULT_STACK_BYTES};
+    stack_t old = {0};
+    out_before->is_set = sigaltstack(&stack, &old) == 0;
+    out_before->before = old.ss_sp;
+    out_before->before_bytes = old.ss_size;
+    out_before->before_flags = old.ss_flags;
+}
+
+void tn_fault_restore_stack(const tn_fault_stack *before_it) {
+    const stack_t stack = {.ss_sp = before_it->before,
+                           .ss_size = before_it->before_bytes,
+                           .ss_flags = before_it->before_flags & SS_DISABLE};
+    if (before_it->is_set) sigaltstack(&stack, NULL);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * calls */
+
+static _Atomic(tn_fault_watch *) *enter(tn_fault_watch *watch) {
+    for (int i = 0; i < WATCH_COUNT; i++) {
+        tn_fault_watch *nobody = NULL;
+        if (atomic_compare_exchange_strong(&watches[i], &nobody, watch)) return &watches[i];
+    }
+    return NULL; /* then threads without a landing are not covered */
+}
+
+/* False: a fault ended it. */
+__attribute__((noinline)) static bool run_landed(tn_fault_watch *watch, tn_callback run,
+                                                 tn_call *call, tn_status *out_status) {
+    landing here = {.outer = current, .watch = watch};
+    const bool is_first = sigsetjmp(here.place, 0) == 0;
+    if (is_first) {
+        current = &here;
+        *out_status = run(call);
+    }
+    current = here.outer;
+    return is_first;
+}
+
+bool tn_fault_call(tn_fault_watch *watch, tn_callback run, tn_call *call, tn_status *out_status) {
+    _Atomic(tn_fault_watch *) *const entry = enter(watch);
+    const bool is_returned = run_landed(watch, run, call, out_status);
+    if (entry) atomic_store(entry, NULL);
+    return is_returned;
+}
+
+tn_status tn_fault_body(tn_fault_watch *watch, tn_body body, void *user, int64_t begin, int64_t end,
+                        uint32_t thread) {
+    landing here = {.outer = current, .watch = watch};
+    if (sigsetjmp(here.place, 0) == 0) {
+        current = &here;
+        const tn_status status = body(user, begin, end, thread);
+        current = here.outer;
+        return status;
+    }
+    current = here.outer;
+    return TN_ERROR_PLUGIN;
+}
+
+bool tn_fault_is_noted(const tn_fault_watch *watch) {
+    return atomic_load(&watch->state) != 0;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Guarded runs: the walk of a context whose engine was loaded to be checked. It is a walk of its
+ * own, so that the plain one pays nothing for it. What is done with one call is
+ * plugin/checked_call.c's matter; conversions between formats are Tenon's own and run as they are.
+ */
+#include "base/status.h"
+#include "run/context_private.h"
+
+static size_t most_tensors(const tn_program *program) {
+    size_t most = 0;
+    for (uint32_t s = 0; s < program->step_count; s++) {
+        const tn_program_step *step = &program->steps[s];
+        const size_t count = (size_t)step->input_count + step->operand_count + step->output_count;
+        if (count > most) most = count;
+    }
+    return most;
+}
+
+/* Values that lie in the plan. */
+static void find_constants(const tn_engine *engine, bool *is_constant) {
+    const tn_program *program = engine->program;
+    for (uint32_t v = 0; v < program->value_count; v++)
+        is_constant[v] = engine->graph->tensors[program->values[v].tensor].is_constant;
+    for (uint32_t s = 0; s < program->step_count; s++)
+        for (uint32_t i = 0; i < program->steps[s].output_count; i++)
+            if (program->steps[s].outputs[i] != TN_NO_VALUE)
+                is_constant[program->steps[s].outputs[i]] = false;
+}
+
+tn_status tn_checked_context_create(tn_context *context) {
+    const tn_engine *engine = context->engine;
+    const tn_program *program = engine->program;
+    context->is_constant =
+        tn_allocate_zero(&context->allocator, program->value_count + 1u, sizeof(bool));
+    if (!context->is_constant) return tn_fail_memory("guarded running");
+    find_constants(engine, context->is_constant);
+    const tn_checked_options options = {.allocator = &context->allocator,
+                                        .pool = &engine->pool,
+                                        .dump_directory = engine->checked_dump,
+                                        .allows_not_finite = engine->allows_not_finite,
+                                        .most_tensors = most_tensors(program),
+                                        .value_count = program->value_count,
+                                        .is_constant = context->is_constant};
+    TN_TRY(tn_checked_create(&options, &context->checked));
+    for (uint32_t i = 0; i < program->step_count; i++)
+        if (context->kernels[i].is_open && context->kernels[i].scope.pool)
+            context->kernels[i].scope.pool = &context->checked->pool;
+    return TN_OK;
+}
+
+void tn_checked_context_destroy(tn_context *context) {
+    tn_checked_destroy(context->checked);
+    tn_deallocate(&context->allocator, context->is_constant);
+}
+
+tn_status tn_checked_step(tn_context *context, uint32_t index, tn_call *call, tn_callback run) {
+    const tn_program_step *step = &context->engine->program->steps[index];
+    tn_checked_enter(context->checked);
+    const tn_status status =
+        tn_checked_call(context->checked, call, run, step->inputs, step->operands);
+    tn_checked_leave(context->checked);
+    return status;
+}
+
+tn_status tn_checked_walk(tn_context *context) {
+    const tn_shape_state *state = context->current;
+    for (uint32_t i = 0; i < state->walk_count; i++) {
+        const tn_walk_item *item = &state->walk[i];
+        const uint64_t before = context->is_profiling ? tn_walk_now_ns() : 0;
+        if (item->run == tn_walk_reformat) {
+            const tn_status status = item->run(item->call);
+            if (status != TN_OK) return tn_walk_failed(item, status);
+        } else {
+            TN_TRY(tn_checked_step(context, state->walk_steps[i], item->call, item->run));
+        }
+        if (context->is_profiling)
+            tn_walk_note_time(context, state->walk_steps[i], tn_walk_now_ns() - before);
+    }
+    return TN_OK;
+}

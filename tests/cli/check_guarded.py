@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Guarded running, as a user meets it: layers with one mistake each are named, and good networks compute what they
+compute without it.
+
+Usage: check_guarded.py TENON LAYERS, where TENON is the program and LAYERS the library guarded_layers of tests/guarded.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+MODELS = os.path.join(ROOT, "models")
+DOMAIN = "tests.guarded"
+FAULT = 1
+SHAPE = (2, 3, 5)
+
+# Each mistake of the kernel, and what the message of a checked run says of it.
+FOUND_BY_CHECKING = {
+    "overrun": "wrote 0 bytes past the end of output 0 'y' (120 bytes)",
+    "far_overrun": "writes 20000 bytes past the end of output 0 'y'",
+    "underrun": "wrote 1 bytes before the start of output 0 'y'",
+    "read_past": "reads 8000 bytes past the end of input 0 'x'",
+    "writes_input": "writes input 0 'x' (120 bytes), 4 bytes from its start",
+    "writes_constant": "writes input 1 'w' (4 bytes), 0 bytes from its start",
+    "unwritten": "left element [1, 2, 4] of output 0 'y' (120 bytes) unwritten",
+    "nan": "element [1, 2, 4] of output 0 'y' (120 bytes) is nan, and all of its inputs are finite",
+    "infinity": "element [1, 2, 3] of output 0 'y' (120 bytes) is inf",
+    "workspace": "writes 8000 bytes past the end of the workspace (120 bytes",
+    "segfault": "touched memory that is not there: signal 11 at address (nil), near null",
+    "body_segfault": "touched memory that is not there",
+    "thread_overrun": "writes 4096 bytes past the end of output 0 'y'",
+    "stack_overflow": "touched memory that is not there",
+    "division": "did arithmetic that faults",
+    "abort": "was aborted",
+    "descriptor": "changed the description of output 0 'y'",
+    "fails": "it is meant to fail",
+}
+
+
+class Checks:
+    def __init__(self, tenon, layers, folder):
+        self.tenon, self.layers, self.folder = tenon, layers, folder
+        self.passed = self.failed = 0
+        self.x = np.linspace(-1, 1, int(np.prod(SHAPE)), dtype=np.float32).reshape(SHAPE)
+        np.save(self.path("x.npy"), self.x)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def say(self, good, text):
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        print("PASS" if good else "FAIL", text, flush=True)
+
+    def program(self, *arguments, timeout=120):
+        return subprocess.run([self.tenon, *arguments], capture_output=True, text=True, timeout=timeout,
+                              cwd=self.folder, check=False)
+
+    def network(self, mistake, stage="run", operator="Faulty"):
+        """Relu(x) * 1 -> the layer -> Neg: the layer's tensors are the network's own names x and y."""
+        inputs = ["x", "w"] if operator == "Faulty" else ["x"]
+        nodes = [helper.make_node("Abs", ["given"], ["x"], name="before"),
+                 helper.make_node(operator, inputs, ["y"], name="bad", domain=DOMAIN, mistake=mistake, stage=stage),
+                 helper.make_node("Neg", ["y"], ["out"], name="after")]
+        constants = [numpy_helper.from_array(np.array([0.5], np.float32), "w")] if operator == "Faulty" else []
+        out = SHAPE if operator == "Faulty" else ["n"]
+        graph = helper.make_graph(nodes, "guarded",
+                                  [helper.make_tensor_value_info("given", TensorProto.FLOAT, SHAPE)],
+                                  [helper.make_tensor_value_info("out", TensorProto.FLOAT, out)], constants)
+        model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17),
+                                                                      helper.make_opsetid(DOMAIN, 1)])
+        path = self.path(f"{operator}_{mistake}_{stage}.onnx")
+        onnx.save(model, path)
+        return path
+
+    def run(self, model, *options, timeout=120):
+        return self.program("run", model, "--plugin", self.layers, "--input", "given=x.npy", "--output", "out=out.npy",
+                            *options, timeout=timeout)
+
+    def expect_fault(self, title, done, *parts):
+        missing = [part for part in parts if part not in done.stderr]
+        self.say(done.returncode == FAULT and not missing,
+                 f"{title}" + (f": exit {done.returncode}, without {missing}: {done.stderr.strip()[:500]}"
+                               if done.returncode != FAULT or missing else ""))
+
+
+PLACE = ("node 'bad': operator tests.guarded::Faulty: kernel mistaken (library guarded_layers)",)
+
+
+def check_mistakes(checks):
+    for mistake, text in FOUND_BY_CHECKING.items():
+        for threads in ("1", "2") if mistake in ("body_segfault", "overrun") else ("2",):
+            if mistake == "body_segfault" and threads == "1":
+                continue  # one part, which begins at 0
+            done = checks.run(checks.network(mistake), "--checked", "--threads", threads)
+            checks.expect_fault(f"checked: {mistake} with {threads} threads", done, text, *PLACE)
+    done = checks.run(checks.network("overrun", operator="Positive"), "--checked")
+    checks.expect_fault("checked: overrun of an output sized by its run", done,
+                        "wrote 0 bytes past the end of output 0 'y'", "node 'bad': operator tests.guarded::Positive")
+
+
+def check_dump(checks):
+    model = checks.network("unwritten")
+    shutil.rmtree(checks.path("tenon-checked"), ignore_errors=True)
+    done = checks.run(model, "--checked")
+    folder = checks.path("tenon-checked")
+    checks.expect_fault("checked: the message says where the tensors are", done, "(its tensors are in tenon-checked)")
+    files = {"bad_input0_x.npy": np.abs(checks.x), "bad_input1_w.npy": np.array([0.5], np.float32)}
+    good = sorted(os.listdir(folder)) == sorted([*(name.replace("_", ".") for name in files), "bad.output0.y.npy"])
+    for name, expected in files.items():
+        good = good and np.array_equal(np.load(os.path.join(folder, name.replace("_", "."))), expected)
+    output = np.load(os.path.join(folder, "bad.output0.y.npy")) if good else None
+    expected = 2 * np.abs(checks.x) + 0.5
+    checks.say(good and np.allclose(output.flat[:-1], expected.flat[:-1]) and np.isnan(output.flat[-1]),
+               "checked: the bad node's tensors are as they were")
+    done = checks.run(model, "--checked-dump", "elsewhere")
+    checks.expect_fault("checked: --checked-dump names the folder", done, "(its tensors are in elsewhere)")
+    checks.say(len(os.listdir(checks.path("elsewhere"))) == 3, "checked: the folder holds them")
+    done = checks.run(model, "--checked-dump", "x.npy/none")
+    checks.expect_fault("checked: a folder that cannot be made", done, "could not be kept", *PLACE)
+
+
+def check_good(checks):
+    expected = -(2 * np.abs(checks.x) + 0.5)
+    for options in ((), ("--threads", "1"), ("--reference",)):
+        done = checks.run(checks.network("none"), "--checked", *options)
+        checks.say(done.returncode == 0 and np.allclose(np.load(checks.path("out.npy")), expected),
+                   f"checked: a good layer {' '.join(options)}{done.stderr.strip()}")
+    done = checks.run(checks.network("none", operator="Positive"), "--checked")
+    found = np.abs(checks.x).ravel()
+    checks.say(done.returncode == 0 and np.array_equal(np.load(checks.path("out.npy")), -found[found > 0]),
+               f"checked: a good layer sized by its run {done.stderr.strip()}")
+    done = checks.run(checks.network("nan"), "--threads", "1")
+    checks.say(done.returncode == 0 and np.isnan(np.load(checks.path("out.npy"))).sum() == 1,
+               "unchecked: what is not looked for is not found")
+
+
+def check_models(checks):
+    """The same bits with guards and without."""
+    digits = os.path.join(MODELS, "reference", "lenet_input.npy")
+    photo = os.path.join(MODELS, "photo.png")
+    networks = [("lenet.onnx", "input", digits, "--shape", "input=7x1x28x28"), ("srcnn_fixed.onnx", None, photo)]
+    for name, port, data, *options in networks:
+        plan = checks.path("plan")
+        model = os.path.join(MODELS, name)
+        if port is None:
+            graph = onnx.load(model).graph
+            port = graph.input[0].name
+            extents = [dimension.dim_value or 1 for dimension in graph.input[0].type.tensor_type.shape.dim]
+            np.save(checks.path("image.npy"), np.random.default_rng(1).random(extents, np.float32))
+            data = checks.path("image.npy")
+        else:
+            shape = [int(n) for n in options[1].split("=")[1].split("x")]
+            np.save(checks.path("some.npy"), np.resize(np.load(data), shape).astype(np.float32))
+            data = checks.path("some.npy")
+        made = checks.program("build", model, "-o", plan, "--checked", "--no-timing", *options)
+        results = []
+        for mode in ((), ("--checked",), ("--checked", "--threads", "1")):
+            done = checks.program("run", plan, "--input", f"{port}={data}", "--output-dir", "out", *mode)
+            names = sorted(os.listdir(checks.path("out"))) if done.returncode == 0 else []
+            results.append([np.load(os.path.join(checks.path("out"), n)) for n in names])
+        same = [all(np.array_equal(a, b) for a, b in zip(results[0], result)) and result for result in results[:2]]
+        close = results[2] and all(np.allclose(a, b, 1e-4, 1e-5) for a, b in zip(results[0], results[2]))
+        checks.say(made.returncode == 0 and all(same) and close,
+                   f"checked: {name} computes the same {made.stderr.strip()}")
+
+
+def check_build(checks):
+    model, plan = checks.network("overrun"), checks.path("bad.plan")
+    done = checks.program("build", model, "-o", plan, "--plugin", checks.layers, "--checked", "--no-timing")
+    checks.expect_fault("build --checked without timing: the plan's run names it", done, "past the end of output 0",
+                        *PLACE)
+    checks.say(not os.path.exists(plan), "build --checked: no plan is written then")
+    done = checks.program("build", model, "-o", plan, "--plugin", checks.layers, "--checked", "--checked-dump", "d")
+    checks.say("past the end of output 0" in done.stderr, f"build --checked: the kernel is tried before it is timed "
+               f"(exit {done.returncode})")
+
+
+def check_commands(checks):
+    model = checks.network("overrun")
+    done = checks.program("bench", model, "--plugin", checks.layers, "--checked", "--no-timing", "--seconds", "0")
+    checks.expect_fault("bench --checked", done, "past the end of output 0")
+    folder = checks.path("case")
+    os.makedirs(os.path.join(folder, "test_data_set_0"), exist_ok=True)
+    for mistake, verdict in (("none", "PASS"), ("overrun", "FAIL")):
+        shutil.copy(checks.network(mistake), os.path.join(folder, "model.onnx"))
+        for name, value in (("input_0", checks.x), ("output_0", -(2 * np.abs(checks.x) + 0.5))):
+            with open(os.path.join(folder, "test_data_set_0", f"{name}.pb"), "wb") as file:
+                file.write(numpy_helper.from_array(value.astype(np.float32)).SerializeToString())
+        done = checks.program("test", "case", "--plugin", checks.layers, "--checked")
+        checks.say(done.stdout.startswith(f"{verdict} case"), f"test --checked: {mistake} {done.stdout.strip()}")
+
+
+def main():
+    folder = tempfile.mkdtemp(prefix="tenon-guarded-")
+    try:
+        checks = Checks(os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), folder)
+        check_good(checks)
+        check_mistakes(checks)
+        check_dump(checks)
+        check_models(checks)
+        check_build(checks)
+        check_commands(checks)
+    finally:
+        shutil.rmtree(folder)
+    print(f"{checks.passed} passed, {checks.failed} failed")
+    return 1 if checks.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
