@@ -21,6 +21,36 @@ static tn_status infer(tn_bench_subject *subject) {
                          TN_STORED_PORTS);
 }
 
+/* What the operator counts, from types and shapes alone. */
+static void count_operations(tn_bench_subject *subject) {
+    const tn_graph_node *node = &subject->graph->nodes[0];
+    const tn_tensor *inputs[TN_STORED_PORTS] = {0};
+    tn_tensor *outputs[16] = {0};
+    tn_call_scope scope = {.runtime = subject->runtime, .library = ""};
+    double operations = 0;
+    if (!subject->op->operations) return;
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != TN_NO_TENSOR)
+            inputs[i] = &subject->inference.tensors[node->inputs[i]].storage.tensor;
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (node->outputs[i] != TN_NO_TENSOR)
+            outputs[i] = &subject->inference.tensors[node->outputs[i]].storage.tensor;
+    tn_call call = {.size = sizeof(call),
+                    .input_count = node->input_count,
+                    .output_count = node->output_count,
+                    .threads = 1,
+                    .host = tn_runtime_host(subject->runtime),
+                    .op = node->entry->op,
+                    .params = node->params,
+                    .user = node->entry->op->user,
+                    .inputs = inputs,
+                    .outputs = outputs,
+                    .node = "node",
+                    .host_private = &scope};
+    if (subject->op->operations(&call, &operations) == TN_OK && operations > 0)
+        subject->operations = operations;
+}
+
 tn_status tn_bench_subject_create(tn_bench_subject *subject, tn_runtime *runtime,
                                   const tn_operator *op, const char *text) {
     *subject = (tn_bench_subject){.runtime = runtime, .op = op};
@@ -32,6 +62,7 @@ tn_status tn_bench_subject_create(tn_bench_subject *subject, tn_runtime *runtime
         return status;
     }
     const tn_graph_node *node = &subject->graph->nodes[0];
+    count_operations(subject);
     for (uint32_t i = 0; i < node->input_count; i++)
         if (node->inputs[i] != TN_NO_TENSOR &&
             !(tn_graph_input_port(op, i)->flags & TN_PORT_SHAPE_ONLY))

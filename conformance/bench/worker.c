@@ -98,6 +98,12 @@ static bool is_wanted(size_t index) {
     bool is_served = b.is_own_operator[index];
     for (size_t k = 0; k < b.kernel_count && !is_served; k++)
         is_served = b.is_own_kernel[k] && tn_kernel_serves(b.kernels[k], op);
+    /* A case of the caller's own is one for the newest version. */
+    for (size_t i = 0; i < b.operator_count && b.only_case && strchr(b.only_case, '|'); i++)
+        if (strcmp(b.operators[i]->name, op->name) == 0 &&
+            strcmp(b.operators[i]->domain, op->domain) == 0 &&
+            b.operators[i]->since_version > op->since_version)
+            return false;
     return is_served && (!b.only_operator || strcmp(op->name, b.only_operator) == 0);
 }
 

@@ -626,6 +626,10 @@ struct tn_operator {
      * optional. [thread: any; called: build] */
     tn_status (*affine)(tn_call *call, tn_affine *out_affine) TN_NOEXCEPT;
     tn_status (*linear)(tn_call *call, tn_linear *out_linear) TN_NOEXCEPT;
+    /* How many operations the node's result takes on these types and shapes, whatever the kernel; a
+     * multiplication and an addition are two: what `tenon plugin bench` holds against the machine's
+     * limit. TN_OK, or any other status: not known. Optional. [thread: any; called: bench] */
+    tn_status (*operations)(tn_call *call, double *out_operations) TN_NOEXCEPT;
 };
 
 #define TN_COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))

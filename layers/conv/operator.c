@@ -116,6 +116,18 @@ static tn_status conv_linear(tn_call *call, tn_linear *out_linear) {
     return TN_OK;
 }
 
+/* Each output takes a filter's taps, each a multiplication and an addition. */
+static tn_status conv_operations(tn_call *call, double *out_operations) {
+    const tn_tensor *w = call->inputs[TN_CONV_W], *y = call->outputs[0];
+    double operations = 2;
+    for (uint32_t axis = 0; axis < y->rank; axis++)
+        operations *= (double)y->shape[axis];
+    for (uint32_t axis = 1; axis < w->rank; axis++)
+        operations *= (double)w->shape[axis];
+    *out_operations = operations;
+    return TN_OK;
+}
+
 static const tn_operator conv_1 = {
     .size = sizeof(tn_operator),
     .since_version = 1,
@@ -130,6 +142,7 @@ static const tn_operator conv_1 = {
     .reference = tn_conv_reference,
     TN_CASES(conv_cases),
     .linear = conv_linear,
+    .operations = conv_operations,
 };
 
 static const tn_operator *const conv_operators[] = {&conv_1};

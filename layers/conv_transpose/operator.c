@@ -120,6 +120,19 @@ static tn_status conv_transpose_linear(tn_call *call, tn_linear *out_linear) {
     return TN_OK;
 }
 
+/* Each input takes part in as many outputs as its channel's filters have taps. */
+static tn_status conv_transpose_operations(tn_call *call, double *out_operations) {
+    const tn_tensor *x = call->inputs[TN_CONV_TRANSPOSE_X];
+    const tn_tensor *w = call->inputs[TN_CONV_TRANSPOSE_W];
+    double operations = 2;
+    for (uint32_t axis = 0; axis < x->rank; axis++)
+        operations *= (double)x->shape[axis];
+    for (uint32_t axis = 1; axis < w->rank; axis++)
+        operations *= (double)w->shape[axis];
+    *out_operations = operations;
+    return TN_OK;
+}
+
 static const tn_operator conv_transpose_1 = {
     .size = sizeof(tn_operator),
     .since_version = 1,
@@ -134,6 +147,7 @@ static const tn_operator conv_transpose_1 = {
     .reference = conv_transpose_reference,
     TN_CASES(conv_transpose_cases),
     .linear = conv_transpose_linear,
+    .operations = conv_transpose_operations,
 };
 
 static const tn_operator *const conv_transpose_operators[] = {&conv_transpose_1};

@@ -134,6 +134,14 @@ static tn_status gemm_linear(tn_call *call, tn_linear *out_linear) {
     return TN_OK;
 }
 
+static tn_status gemm_operations(tn_call *call, double *out_operations) {
+    const tn_gemm_params *params = call->params;
+    const tn_tensor *y = call->outputs[0];
+    const int64_t depth = call->inputs[TN_GEMM_A]->shape[params->transA ? 0 : 1];
+    *out_operations = 2.0 * (double)y->shape[0] * (double)y->shape[1] * (double)depth;
+    return TN_OK;
+}
+
 static const tn_operator gemm_1 = {
     .size = sizeof(tn_operator),
     .since_version = 1,
@@ -150,6 +158,7 @@ static const tn_operator gemm_1 = {
     .infer = gemm_infer,
     .reference = gemm_reference,
     TN_CASES(gemm_1_cases),
+    .operations = gemm_operations,
 };
 static const tn_operator gemm_7 = {
     .size = sizeof(tn_operator),
@@ -168,6 +177,7 @@ static const tn_operator gemm_7 = {
     .reference = gemm_reference,
     TN_CASES(gemm_cases),
     .linear = gemm_linear,
+    .operations = gemm_operations,
 };
 
 static const tn_operator *const gemm_operators[] = {&gemm_1, &gemm_7};

@@ -107,6 +107,15 @@ static const char *const mat_mul_cases[] = {
     "| A=f32[2,0] B=f32[0,3]",   "| A=f32[12,64,64] B=f32[12,64,64]",
 };
 
+static tn_status mat_mul_operations(tn_call *call, double *out_operations) {
+    const tn_tensor *a = call->inputs[0], *y = call->outputs[0];
+    double operations = 2.0 * (double)a->shape[a->rank - 1];
+    for (uint32_t axis = 0; axis < y->rank; axis++)
+        operations *= (double)y->shape[axis];
+    *out_operations = operations;
+    return TN_OK;
+}
+
 static const tn_operator mat_mul_1 = {
     .size = sizeof(tn_operator),
     .since_version = 1,
@@ -120,6 +129,7 @@ static const tn_operator mat_mul_1 = {
     .infer = mat_mul_infer,
     .reference = mat_mul_reference,
     TN_CASES(mat_mul_cases),
+    .operations = mat_mul_operations,
 };
 
 static const tn_operator *const mat_mul_operators[] = {&mat_mul_1};

@@ -151,6 +151,7 @@ def bench(checks):
                and any(it["reference"] for it in timed) and any(it["own"] for it in timed)
                and all(0 < it["best_ns"] <= it["median_ns"] and it["runs"] >= 1 for it in timed), "its JSON has the times")
     checks.say(said["cases"] and said["cases"][0]["bytes"] == 4 * (8 * 16 + 16 * 24 + 8 * 24), "and counts the bytes")
+    checks.say(said["cases"] and said["cases"][0]["operations"] == 2 * 8 * 16 * 24, "and the operations")
     checks.say(all(it["bytes"] == said["cases"][0]["bytes"] for it in timed if it["combination"] == "f32, f32 -> f32"),
                "of each kernel as it stores them")
     checks.expect("a shape", ["plugin", "bench", library, "--case", "1", "--shape", "x=3x5x7", *quick], 0, "f32[3,5,7]")
