@@ -13,6 +13,9 @@ install(TARGETS tenon tenon_plugin EXPORT tenonTargets LIBRARY DESTINATION ${CMA
 if(TARGET tenon_onednn)
     install(TARGETS tenon_onednn LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon/kernels)
 endif()
+if(TARGET tenon_cuda)
+    install(TARGETS tenon_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon/devices)
+endif()
 if(TARGET tenon_program)
     install(TARGETS tenon_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     install(TARGETS tenon_check tenon_kernel_bench RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon)
@@ -33,7 +36,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tenon.pc DESTINATION ${CMAKE_INSTALL_L
 
 # Everything that is installed, and nothing else.
 add_custom_target(install_targets DEPENDS tenon)
-foreach(target tenon_program tenon_check tenon_kernel_bench tenon_onednn)
+foreach(target tenon_program tenon_check tenon_kernel_bench tenon_onednn tenon_cuda)
     if(TARGET ${target})
         add_dependencies(install_targets ${target})
     endif()

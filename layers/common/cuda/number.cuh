@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers on the GPU: every storage type as a 32-bit float and back, 16 bytes at a time, and
+ * division by numbers that are known when a kernel is launched. Nothing of the host's.
+ */
+#ifndef TN_LAYERS_CUDA_NUMBER_CUH
+#define TN_LAYERS_CUDA_NUMBER_CUH
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <stdint.h>
+
+/* Half-width types as they are stored. */
+typedef __half tn_f16_number;
+typedef __nv_bfloat16 tn_bf16_number;
+
+/* One element as a float: `scale` is that of an 8-bit number, and not used by the others. */
+static __device__ __forceinline__ float tn_number_load(float x, float) {
+    return x;
+}
+static __device__ __forceinline__ float tn_number_load(__half x, float) {
+    return __half2float(x);
+}
+static __device__ __forceinline__ float tn_number_load(__nv_bfloat16 x, float) {
+    return __bfloat162float(x);
+}
+static __device__ __forceinline__ float tn_number_load(int8_t x, float scale) {
+    return (float)x * scale;
+}
+
+/* Rounds once, to nearest even; 8-bit numbers are saturated, and NaN is -128 there. */
+static __device__ __forceinline__ void tn_number_store(float *to, float x, float) {
+    *to = x;
+}
+static __device__ __forceinline__ void tn_number_store(__half *to, float x, float) {
+    *to = __float2half_rn(x);
+}
+static __device__ __forceinline__ void tn_number_store(__nv_bfloat16 *to, float x, float) {
+    *to = __float2bfloat16_rn(x);
+}
+static __device__ __forceinline__ int8_t tn_number_round_i8(float x, float scale) {
+    const float steps = rintf(__fdiv_rn(x, scale));
+    return !(steps > -128.0f) ? (int8_t)-128 : (int8_t)(steps < 127.0f ? steps : 127.0f);
+}
+static __device__ __forceinline__ void tn_number_store(int8_t *to, float x, float scale) {
+    *to = tn_number_round_i8(x, scale);
+}
+
+/* 16 bytes of elements. */
+template <typename T> struct tn_pack {
+    static constexpr int count = 16 / (int)sizeof(T);
+    union {
+        uint4 bits;
+        T items[count];
+    };
+    __device__ __forceinline__ tn_pack() {}
+};
+
+template <typename T> static __device__ __forceinline__ tn_pack<T> tn_pack_load(const T *from) {
+    tn_pack<T> pack;
+    pack.bits = *(const uint4 *)from;
+    return pack;
+}
+template <typename T>
+static __device__ __forceinline__ void tn_pack_store(T *to, const tn_pack<T> &pack) {
+    *(uint4 *)to = pack.bits;
+}
+
+/* Division of numbers below 2^31 by one from 1 to 2^31 - 1: a multiplication and a shift
+ * (Granlund and Montgomery, "Division by invariant integers using multiplication", 1994). */
+typedef struct tn_divider {
+    uint32_t divisor, multiplier, shift;
+} tn_divider;
+
+static inline tn_divider tn_divider_make(uint32_t divisor) {
+    tn_divider d = {divisor, 0, 0};
+    while (d.shift < 32 && (1ull << d.shift) < divisor)
+        d.shift++;
+    d.multiplier = (uint32_t)(((1ull << 32) * ((1ull << d.shift) - divisor)) / divisor + 1);
+    return d;
+}
+static __device__ __forceinline__ uint32_t tn_divide(uint32_t number, const tn_divider &d) {
+    return (__umulhi(number, d.multiplier) + number) >> d.shift;
+}
+/* number / d, and the rest through `rest`. */
+static __device__ __forceinline__ uint32_t tn_divide_rest(uint32_t number, const tn_divider &d,
+                                                          uint32_t *rest) {
+    const uint32_t quotient = tn_divide(number, d);
+    *rest = number - quotient * d.divisor;
+    return quotient;
+}
+
+#endif

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sin on CUDA: a row of the table of common/cuda/pointwise.h. */
+#include "common/cuda/pointwise.h"
+
+TN_CUDA_MAP_KERNEL(sin, "Sin", TN_MAP_SIN);

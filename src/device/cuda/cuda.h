@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The CUDA device as tenon/plugin.h knows devices: one tn_device for each GPU, and the library that
+ * brings them together with all CUDA kernels of layers/. Nothing here knows an operator; the
+ * kernels are collected by the build. Neighbours: ../cpu is the processor's device,
+ * layers/common/cuda what kernels share.
+ */
+#ifndef TN_DEVICE_CUDA_H
+#define TN_DEVICE_CUDA_H
+
+#include <cuda_runtime_api.h>
+#include <pthread.h>
+#include <tenon/plugin.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One GPU. `table.user` points here. */
+typedef struct tn_cuda_device {
+    tn_device table;
+    int ordinal; /* CUDA's own number */
+    bool has_pools;
+    pthread_mutex_t lock; /* of `pool` while it is made */
+    cudaMemPool_t pool;   /* null until the first allocation: making it wakes the GPU */
+    char name[256];
+    char fingerprint[400];
+} tn_cuda_device;
+
+/* Fills the table of the GPU with this number, whose properties are these. */
+void tn_cuda_device_init(tn_cuda_device *device, int ordinal,
+                         const struct cudaDeviceProp *properties);
+
+/* Makes the GPU the calling thread's current one; answers the one that was, for
+ * tn_cuda_device_leave. */
+int tn_cuda_device_enter(const tn_device *device);
+void tn_cuda_device_leave(const tn_device *device, int before);
+
+/* Records `error` as the calling thread's last one (with what was being done, and whether the
+ * process's use of the GPU is lost) and answers the status for it; TN_OK for cudaSuccess. */
+tn_status tn_cuda_error_set(cudaError_t error, const char *doing);
+tn_status tn_cuda_error_set_text(tn_status status, const char *text);
+const char *tn_cuda_error_text(const tn_device *device) TN_NOEXCEPT;
+
+/* tn_device.convert; convert.cu. */
+tn_status tn_cuda_convert(const tn_device *device, const tn_tensor *from, const tn_tensor *to,
+                          void *stream) TN_NOEXCEPT;
+
+/* Kernels of each folder of layers/, arrays that end with a null; then null. Generated. */
+extern const tn_kernel *const *const tn_cuda_kernel_tables[];
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
