@@ -8,35 +8,33 @@
 #include <math.h>
 #include <tenon/layer.h>
 
-typedef struct sampler_params {
+typedef struct sampler {
     uint64_t present;
     int64_t interpolation_mode, padding_mode, align_corners;
-} sampler_params;
+} sampler;
 enum { ZEROS = 0, BORDER = 1, REFLECTION = 2 }; /* of padding_mode */
 
 static const tn_field fields[] = {
-    TN_FIELD_RANGE(sampler_params, interpolation_mode, TN_FIELD_I64, TN_OPTIONAL, "0", 0, 2,
-                   "0: bilinear, 1: nearest, 2: bicubic"),
-    TN_FIELD_RANGE(sampler_params, padding_mode, TN_FIELD_I64, TN_OPTIONAL, "0", 0, 2,
-                   "outside the image: 0: zeros, 1: the border, 2: reflection"),
-    TN_FIELD_RANGE(sampler_params, align_corners, TN_FIELD_I64, TN_OPTIONAL, "0", 0, 1,
-                   "1: -1 and 1 are the middles of the outer elements; 0: their outer edges")};
+    TN_LAYER_I64(sampler, interpolation_mode, "0", 0, 2, "0: bilinear, 1: nearest, 2: bicubic"),
+    TN_LAYER_I64(sampler, padding_mode, "0", 0, 2,
+                 "outside the image: 0: zeros, 1: the border, 2: reflection"),
+    TN_LAYER_I64(sampler, align_corners, "0", 0, 1,
+                 "1: -1 and 1 are the middles of the outer elements; 0: their outer edges")};
 static const tn_port inputs[] = {TN_PORT("input", "T:f32|f64", 0, "N, C, H, W"),
                                  TN_PORT("grid", "T", 0, "N, height, width, 2: x and y")};
 static const tn_port outputs[] = {TN_PORT("output", "T", 0, "N, C, height, width")};
 
 static tn_status infer(tn_call *call) {
-    const tn_tensor *input = call->inputs[0], *grid = call->inputs[1];
-    if (input->rank != 4 || grid->rank != 4 || grid->shape[3] != 2 ||
-        grid->shape[0] != input->shape[0] || input->shape[2] < 1 || input->shape[3] < 1)
-        return call->host->fail(call, TN_ERROR_SHAPE,
-                                "expected input [N,C,H,W], not empty, and grid [N,height,width,2]");
-    const int64_t shape[] = {input->shape[0], input->shape[1], grid->shape[1], grid->shape[2]};
-    return tn_layer_set_shape(call, 0, 4, shape);
+    const int64_t *in = call->inputs[0]->shape, *grid = call->inputs[1]->shape;
+    if (!TN_LAYER_FITS(call, 0, -1, -1, -1, -1) || !TN_LAYER_FITS(call, 1, in[0], -1, -1, 2))
+        return TN_ERROR_SHAPE;
+    if (in[2] < 1 || in[3] < 1)
+        return call->host->fail(call, TN_ERROR_SHAPE, "there are no elements to sample");
+    return TN_LAYER_SET_SHAPE(call, 0, in[0], in[1], grid[1], grid[2]);
 }
 
 /* Brings a place, in elements along an axis, into the image, as padding_mode says. */
-static double pad(const sampler_params *params, double at, double size) {
+static double pad(const sampler *params, double at, double size) {
     if (params->padding_mode == ZEROS) return at;
     if (params->padding_mode == REFLECTION) {
         const double low = params->align_corners ? 0 : -0.5;
@@ -60,7 +58,7 @@ typedef struct taps {
 } taps;
 
 /* Along one axis of `extent` elements. */
-static taps find_taps(const sampler_params *params, double place, int64_t extent) {
+static taps find_taps(const sampler *params, double place, int64_t extent) {
     const double size = (double)extent;
     const int count = (const int[]){2, 1, 4}[params->interpolation_mode];
     double at = params->align_corners ? (place + 1) / 2 * (size - 1) : ((place + 1) * size - 1) / 2;
@@ -138,10 +136,5 @@ static const char *const cases[] = {
     "padding_mode=2 | input=f32[1,1,2,3] grid=f32[1,1,4,2]{nan,0,inf,0,0,-1e30,-3,2.5}",
     "| input=f32[0,3,4,5] grid=f32[0,6,7,2]",
     "padding_mode=1 align_corners=1 | input=f32[1,64,28,28] grid=f32[1,28,28,2]"};
-TN_LAYER_OPERATOR(sampler, "mmcv", "grid_sampler", "Samples of images at the places of a grid.",
-                  TN_FIELDS(sampler_params, fields), TN_INPUTS(inputs), TN_OUTPUTS(outputs),
-                  .infer = infer, .reference = reference, TN_CASES(cases));
-static const char *const combinations[] = {"f32, f32 -> f32"};
-TN_LAYER_KERNEL(sampler_cpu, "mmcv", "grid_sampler", "places", TN_COMBINATIONS(combinations),
-                .run = run);
-TN_LAYER_LIBRARY("grid_sample", "1.0", sampler, sampler_cpu)
+TN_LAYER_LIBRARY("grid_sample", "mmcv", "grid_sampler", "Images sampled at a grid's places.",
+                 sampler, "f32, f32 -> f32", .run = run)

@@ -1,51 +1,107 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tenon/layer.h: shorthand for authors over tenon/plugin.h, which it includes and adds nothing to:
- * the heads of the tables, shapes, and elements read and written in double precision, for
- * references. All of it is compiled into the plugin; nothing here is part of the contract between
- * binaries. A reader of examples/ sees it in use.
+ * tables in fewer words, shapes asked for and set, elements read and written in double precision.
+ * All of it is compiled into the plugin; nothing here is part of the contract between binaries, and
+ * what it cannot say the tables of plugin.h say. The folder examples/ shows it in use.
  */
 #ifndef TENON_LAYER_H
 #define TENON_LAYER_H
 
+#include <stdio.h>
 #include <tenon/plugin.h>
 
-/* An operator of version 1: `static const tn_operator variable`. Its name, then what else the table
- * says, in the order of tn_operator:
- *     TN_LAYER_OPERATOR(soft_clip, "Test", "SoftClip", "A smooth clip.", TN_FIELDS(params, fields),
- *                       TN_INPUTS(inputs), TN_OUTPUTS(outputs), .infer = infer, .reference =
- *                       reference, TN_CASES(cases)); */
-#define TN_LAYER_OPERATOR(variable, of_domain, of_name, text, ...)                                 \
-    static const tn_operator variable = {.size = sizeof(tn_operator),                              \
-                                         .since_version = 1,                                       \
-                                         .state_version = 1,                                       \
-                                         .domain = of_domain,                                      \
-                                         .name = of_name,                                          \
-                                         .doc = text,                                              \
-                                         __VA_ARGS__}
+/* -------------------------------------------------------------------------------------------------
+ * tables */
 
-/* A deterministic kernel of revision 1 on the processor for that operator, likewise:
- *     TN_LAYER_KERNEL(soft_clip_cpu, "Test", "SoftClip", "rows", TN_COMBINATIONS(combinations),
- *                     .run = run); */
-#define TN_LAYER_KERNEL(variable, of_domain, of_operator, kernel_name, ...)                        \
-    static const tn_kernel variable = {.size = sizeof(tn_kernel),                                  \
-                                       .revision = 1,                                              \
-                                       .domain = of_domain,                                        \
-                                       .op = of_operator,                                          \
-                                       .device = "cpu",                                            \
-                                       .name = kernel_name,                                        \
-                                       .traits = TN_KERNEL_DETERMINISTIC,                          \
-                                       __VA_ARGS__}
+/* Optional fields: a truth value; a number, and a list of `count` numbers, each in low..high. */
+#define TN_LAYER_BOOL(params, member, fallback, doc)                                               \
+    TN_FIELD(params, member, TN_FIELD_BOOL, TN_OPTIONAL, fallback, doc)
+#define TN_LAYER_I64(params, member, fallback, low, high, doc)                                     \
+    TN_FIELD_RANGE(params, member, TN_FIELD_I64, TN_OPTIONAL, fallback, low, high, doc)
+#define TN_LAYER_F32(params, member, fallback, low, high, doc)                                     \
+    TN_FIELD_RANGE(params, member, TN_FIELD_F32, TN_OPTIONAL, fallback, low, high, doc)
+#define TN_LAYER_I64S(params, member, fallback, count, low, high, doc)                             \
+    TN_FIELD_LIST(params, member, TN_FIELD_I64S, TN_OPTIONAL, fallback, count, count, low, high,   \
+                  doc)
 
-/* A library of one operator and one kernel, no semicolon. More of them: TN_LIBRARY. */
-#define TN_LAYER_LIBRARY(library_name, library_version, operator_variable, kernel_variable)        \
-    static const tn_operator *const tn_layer_operators[] = {&operator_variable};                   \
-    static const tn_kernel *const tn_layer_kernels[] = {&kernel_variable};                         \
-    TN_LIBRARY(library_name, library_version, tn_layer_operators, tn_layer_kernels)
+/* A library of one operator of version 1 in `of_domain`, with fields in the struct `params`, and
+ * one deterministic kernel for the processor with one combination: the end of a plugin's source,
+ * without a semicolon. The tables `fields`, `inputs`, `outputs` and `cases` and the functions
+ * `infer`, `reference` and `run` are those of these names above it; what else the kernel has
+ * follows, like .reshape = reshape. For more operators, kernels, versions: the tables themselves,
+ * TN_LIBRARY. */
+#define TN_LAYER_LIBRARY(library_name, of_domain, of_name, text, params, combination, ...)         \
+    static const tn_operator tn_layer_operator = {.size = sizeof(tn_operator),                     \
+                                                  .since_version = 1,                              \
+                                                  .state_version = 1,                              \
+                                                  .domain = of_domain,                             \
+                                                  .name = of_name,                                 \
+                                                  .doc = text,                                     \
+                                                  TN_FIELDS(params, fields),                       \
+                                                  TN_INPUTS(inputs),                               \
+                                                  TN_OUTPUTS(outputs),                             \
+                                                  .infer = infer,                                  \
+                                                  .reference = reference,                          \
+                                                  TN_CASES(cases)};                                \
+    static const char *const tn_layer_combinations[] = {combination};                              \
+    static const tn_kernel tn_layer_kernel = {.size = sizeof(tn_kernel),                           \
+                                              .revision = 1,                                       \
+                                              .domain = of_domain,                                 \
+                                              .op = of_name,                                       \
+                                              .device = "cpu",                                     \
+                                              .name = library_name,                                \
+                                              .traits = TN_KERNEL_DETERMINISTIC,                   \
+                                              TN_COMBINATIONS(tn_layer_combinations),              \
+                                              __VA_ARGS__};                                        \
+    static const tn_operator *const tn_layer_operators[] = {&tn_layer_operator};                   \
+    static const tn_kernel *const tn_layer_kernels[] = {&tn_layer_kernel};                         \
+    TN_LIBRARY(library_name, "1.0", tn_layer_operators, tn_layer_kernels)
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* -------------------------------------------------------------------------------------------------
+ * shapes */
+
+/* An input, null where it is absent: an optional one at the end may not even be counted. */
+static inline const tn_tensor *tn_layer_input(const tn_call *call, uint32_t input) {
+    return input < call->input_count ? call->inputs[input] : NULL;
+}
+
+/* The data of an input, null where it is absent or shape-only. */
+static inline const void *tn_layer_data(const tn_call *call, uint32_t input) {
+    const tn_tensor *tensor = tn_layer_input(call, input);
+    return tensor ? tensor->data : NULL;
+}
+
+/* Writes a shape like [1,3,?] into `text`; a negative extent is any. */
+static inline void tn_layer_describe(uint32_t rank, const int64_t *shape, char *text,
+                                     size_t bytes) {
+    size_t at = (size_t)snprintf(text, bytes, "[");
+    for (uint32_t i = 0; i < rank && at < bytes; i++)
+        at += (size_t)(shape[i] < 0 ? snprintf(text + at, bytes - at, "%s?", i ? "," : "")
+                                    : snprintf(text + at, bytes - at, "%s%lld", i ? "," : "",
+                                               (long long)shape[i]));
+    if (at < bytes) snprintf(text + at, bytes - at, "]");
+}
+
+/* For shape rules: whether an input has this rank and these extents (a negative one: any) or is
+ * absent. If not, the reason is recorded and the rule returns TN_ERROR_SHAPE. */
+static inline bool tn_layer_fits(tn_call *call, uint32_t input, uint32_t rank,
+                                 const int64_t *shape) {
+    const tn_tensor *tensor = tn_layer_input(call, input);
+    bool is_same = !tensor || (tensor->rank == rank && rank <= TN_MAX_RANK);
+    for (uint32_t i = 0; tensor && is_same && i < rank; i++)
+        is_same = shape[i] < 0 || tensor->shape[i] == shape[i];
+    if (is_same) return true;
+    char expected[128], found[128];
+    tn_layer_describe(rank, shape, expected, sizeof(expected));
+    tn_layer_describe(tensor->rank, tensor->shape, found, sizeof(found));
+    call->host->fail(call, TN_ERROR_SHAPE, "input %u is %s, expected %s", input, found, expected);
+    return false;
+}
 
 /* Sets rank and shape of an output, in a shape rule, to `rank` extents, at most TN_MAX_RANK. */
 static inline tn_status tn_layer_set_shape(tn_call *call, uint32_t output, uint32_t rank,
@@ -55,6 +111,18 @@ static inline tn_status tn_layer_set_shape(tn_call *call, uint32_t output, uint3
         call->outputs[output]->shape[i] = shape[i];
     return TN_OK;
 }
+
+/* The same with the extents as arguments, in C: TN_LAYER_FITS(call, 1, batch, -1, 2). */
+#define TN_LAYER_EXTENTS(...)                                                                      \
+    (uint32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) {      \
+        __VA_ARGS__                                                                                \
+    }
+#define TN_LAYER_FITS(call, input, ...) tn_layer_fits(call, input, TN_LAYER_EXTENTS(__VA_ARGS__))
+#define TN_LAYER_SET_SHAPE(call, output, ...)                                                      \
+    tn_layer_set_shape(call, output, TN_LAYER_EXTENTS(__VA_ARGS__))
+
+/* -------------------------------------------------------------------------------------------------
+ * elements */
 
 /* The number of elements. */
 static inline int64_t tn_layer_count(const tn_tensor *tensor) {

@@ -19,7 +19,7 @@ import onnxruntime
 from onnx import TensorProto, helper
 
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
-MOST_LINES = {"grid_sample": 149}
+MOST_LINES = {"deformable_convolution": 149, "grid_sample": 149}
 TYPES = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64}
 
 
@@ -101,7 +101,26 @@ def check_grid_sample(checks, numbers):
                 compare(checks, f"grid_sample {mode_name} {padding_name} {corners}", found, expected)
 
 
-VALUES = {"grid_sample": check_grid_sample}
+def check_deformable_convolution(checks, numbers):
+    for groups, parts, stride, padding, dilation, with_mask, with_bias in (
+            (1, 1, 1, 1, 1, True, True), (2, 1, 2, 0, 1, True, False), (1, 2, 1, 2, 2, False, True), (2, 4, 2, 1, 1, True, True)):
+        image, weight, bias = (numbers.standard_normal(shape).astype(np.float32)
+                               for shape in ((2, 8, 11, 10), (6, 8 // groups, 3, 2), (6,)))
+        height = (11 + 2 * padding - 2 * dilation - 1) // stride + 1
+        width = (10 + 2 * padding - dilation - 1) // stride + 1
+        offset = numbers.uniform(-3, 3, (2, parts * 12, height, width)).astype(np.float32)
+        mask = numbers.uniform(0, 1, (2, parts * 6, height, width)).astype(np.float32) if with_mask else None
+        inputs = [image, offset, mask, weight] + ([bias] if with_bias else [])
+        found = ours(checks, "deformable_convolution", "mmcv", "MMCVModulatedDeformConv2d", inputs, TensorProto.FLOAT, 4,
+                     {"stride": [stride] * 2, "padding": [padding] * 2, "dilation": [dilation] * 2, "groups": groups,
+                      "deform_groups": parts})
+        expected = theirs(19, "DeformConv", [image, weight, offset, bias if with_bias else None, mask], TensorProto.FLOAT, 4,
+                          {"strides": [stride] * 2, "pads": [padding] * 4, "dilations": [dilation] * 2, "group": groups,
+                           "offset_group": parts})
+        compare(checks, f"deformable_convolution groups {groups} {parts}", found, expected)
+
+
+VALUES = {"deformable_convolution": check_deformable_convolution, "grid_sample": check_grid_sample}
 
 
 def check_rules(checks, example):
