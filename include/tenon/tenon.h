@@ -6,6 +6,7 @@
 #include <tenon/builder.h>
 #include <tenon/calibrate.h>
 #include <tenon/calibration.h>
+#include <tenon/compile.h>
 #include <tenon/engine.h>
 #include <tenon/graph.h>
 #include <tenon/plugin.h>

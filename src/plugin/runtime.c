@@ -145,6 +145,9 @@ tn_registry *tn_runtime_registry(const tn_runtime *runtime) {
 const tn_device *tn_runtime_cpu(const tn_runtime *runtime) {
     return &runtime->cpu;
 }
+bool tn_runtime_reads_environment(const tn_runtime *runtime) {
+    return runtime->reads_environment;
+}
 const char *tn_runtime_forced_kernels(const tn_runtime *runtime) {
     return runtime->forced_kernels;
 }
