@@ -185,11 +185,16 @@ static tn_status compute_slack(drawn *d) {
 /* ----------------------------------------------------------------------------------------------
  * one kernel, one combination */
 
-/* The type in which a port stores a tensor of type `own`: the narrow one where the port takes it;
+/* Whether a port names the narrow type; '*' and no combinations never get it from a build. */
+static bool names_stored(const drawn *d, const tn_combination_port *port) {
+    return port && port->types != TN_COMBINATION_EVERY && (port->types & TN_TYPE_BIT(d->stored));
+}
+
+/* The type in which a port stores a tensor of type `own`: the narrow one where the port names it;
  * TN_NONE when it takes neither. */
 static tn_type stored_type(const drawn *d, const tn_combination_port *port, tn_type own) {
     if (!port) return TN_NONE;
-    if (own == TN_F32 && (port->types & TN_TYPE_BIT(d->stored))) return d->stored;
+    if (own == TN_F32 && names_stored(d, port)) return d->stored;
     return port->types & TN_TYPE_BIT(own) ? own : TN_NONE;
 }
 
@@ -215,8 +220,7 @@ static bool narrow_inputs(const drawn *d, const tn_combination *combination, uin
         if (type == d->stored) narrow |= UINT64_C(1) << index;
     }
     for (uint32_t i = 0; i < d->node->output_count; i++) {
-        const tn_combination_port *port = tn_combination_output(combination, i);
-        is_any = is_any || (port && (port->types & TN_TYPE_BIT(d->stored)));
+        is_any = is_any || names_stored(d, tn_combination_output(combination, i));
     }
     *out_narrow = narrow;
     return narrow != 0 || is_any;
