@@ -133,6 +133,28 @@ def check_forms(checks):
     checks.expect("a bad time", ["plugin", "check", "a.so", "--time-limit", "soon"], 2, "soon")
 
 
+def show(checks):
+    """What show says of a library and of an operator, in its three forms."""
+    library = "many_fields/build/libmany_fields.so"
+    checks.expect("show of a library", ["plugin", "show", library], 0, "sum = my.layers::ManyFields(a, b, c; low=0, high=6",
+                  "2 items", "kernel plain on cpu, library many_fields",
+                  "deterministic", "cases", "  1  ")
+    checks.expect("show as Markdown", ["plugin", "show", library, "--markdown"], 0, "## my.layers::ManyFields version 1",
+                  "| low | f32 | 0 |", "slow\\|fast", "### Kernel plain", "1. `")
+    done = checks.run("plugin", "show", library, "--json")
+    op = json.loads(done.stdout)["operators"][0]
+    fields = {field["name"]: field for field in op["fields"]}
+    checks.say(done.returncode == 0 and op["domain"] == "my.layers" and len(op["inputs"]) == 3 and len(fields) == 13
+               and fields["mode"]["choices"] == "slow|fast" and fields["axes"]["maximum_count"] == 2
+               and op["kernels"] and op["kernels"][0]["combinations"] and op["cases"], "show as JSON has all of it")
+    conv = json.loads(checks.run("plugin", "show", "Conv", "--json").stdout)["operators"][0]
+    checks.say(any("activation" in kernel["epilogues"] and "relu" in kernel["activations"] for kernel in conv["kernels"]),
+               "show says what a kernel absorbs")
+    checks.expect("show of nothing", ["plugin", "show", "Gelo"], 3, "the nearest is 'Gelu'")
+    checks.expect("show of no file", ["plugin", "show", "./nothing.so"], 1, "there is no library file './nothing.so'")
+    checks.expect("show in two forms", ["plugin", "show", "Conv", "--json", "--markdown"], 2, "not both")
+
+
 def bench(checks):
     """The times of a library's kernels, as tables and as JSON; what fails or crashes is named."""
     quick = ["--seconds", "0.05", "--grow", "0.25"]
@@ -213,6 +235,7 @@ def main():
         make_with_fields(checks)
         build_only_what_changed(checks)
         check_forms(checks)
+        show(checks)
         bench(checks)
         refuse(checks)
     finally:

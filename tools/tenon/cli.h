@@ -45,7 +45,7 @@ typedef struct cli_options {
     double percentile, max_loss;    /* 0: the calibrator's own */
     uint32_t precision, calibrator; /* TN_PRECISION_..., TN_CALIBRATOR_... */
     uint32_t threads, contexts;
-    bool has_max_loss, has_scale;
+    bool has_max_loss, has_scale, markdown;
     bool has_mean, has_rtol, has_atol, profile, exact, checked, json, help, no_timing, no_fusion,
         reference, verbose;
     char **arguments; /* what is not an option */
@@ -61,6 +61,9 @@ bool cli_option_of_precision(cli_options *options, char letter, const char *valu
 
 /* A runtime with the plugins of the options loaded; null after having said why (*out_exit). */
 tn_runtime *cli_runtime(const cli_options *options, int *out_exit);
+
+/* Makes the runtime load the kernel libraries that come with Tenon, by a tiny build (doctor.c). */
+void cli_load_kernels(tn_runtime *runtime);
 
 /* --- subcommands --- */
 int command_build(int argc, char **argv);

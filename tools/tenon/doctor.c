@@ -21,8 +21,7 @@ static bool note_library(void *user, const tn_library_info *library) {
     return true;
 }
 
-/* A tiny build makes the runtime load its kernel libraries. */
-static void load_kernels(tn_runtime *runtime) {
+void cli_load_kernels(tn_runtime *runtime) {
     const int64_t shape[1] = {1};
     tn_graph *graph = NULL;
     tn_plan *plan = NULL;
@@ -55,7 +54,7 @@ int command_doctor(int argc, char **argv) {
         if (runtime) {
             findings found = {0};
             cpu_set_t cores;
-            load_kernels(runtime);
+            cli_load_kernels(runtime);
             printf("tenon %s, plugin ABI %u.%u\n", tn_version(), TN_ABI_MAJOR, TN_ABI_MINOR);
             printf("processor features: %s\n", tn_runtime_cpu_features(runtime));
             if (sched_getaffinity(0, sizeof(cores), &cores) == 0)

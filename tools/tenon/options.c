@@ -122,7 +122,7 @@ static const option_row rows[] = {
     {'B', false, true, "calibration"},    {'G', false, true, "calibrator"},
     {'Q', false, true, "percentile"},     {'W', false, true, "write-calibration"},
     {'U', false, true, "keep"},           {'X', false, true, "max-accuracy-loss"},
-    {'M', false, true, "checked-dump"},
+    {'M', false, true, "checked-dump"},   {'g', false, false, "markdown"},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
@@ -224,6 +224,9 @@ static int take(cli_options *o, char letter, const char *value) {
         break;
     case 'j':
         o->json = true;
+        break;
+    case 'g':
+        o->markdown = true;
         break;
     case 'f':
         o->profile = true;

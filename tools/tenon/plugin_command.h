@@ -3,13 +3,14 @@
 #ifndef TENON_PLUGIN_COMMAND_H
 #define TENON_PLUGIN_COMMAND_H
 
-#include <tenon/tenon.h>
+#include "cli.h"
 
 int plugin_new(int argc, char **argv);
 int plugin_build(int argc, char **argv);
 int plugin_check(int argc, char **argv);
 int plugin_bench(int argc, char **argv);
 int plugin_list(tn_runtime *runtime, bool is_json);
+int plugin_show(tn_runtime *runtime, const char *name, const cli_options *options);
 
 /* The path of a program that lies beside this one, or in the package's own folder
  * (plugin_check.c). */
