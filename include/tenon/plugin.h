@@ -481,6 +481,8 @@ struct tn_device {
     tn_status (*allocate)(const tn_device *device, uint64_t bytes, void *stream,
                           void **out_memory) TN_NOEXCEPT;
     void (*deallocate)(const tn_device *device, void *memory, void *stream) TN_NOEXCEPT;
+    /* Host memory that is read may be written again when this returns, unless host_allocate gave
+     * it; host memory that is written is there when the stream was waited for. */
     tn_status (*copy)(const tn_device *device, void *to, const void *from, uint64_t bytes,
                       uint32_t direction, void *stream) TN_NOEXCEPT;
     tn_status (*fill)(const tn_device *device, void *to, uint32_t byte, uint64_t bytes,

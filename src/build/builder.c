@@ -11,6 +11,7 @@
 #include "build/report.h"
 #include "build/timing_cache.h"
 #include "device/cpu/cpu.h"
+#include "plugin/devices.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -25,6 +26,7 @@ typedef struct build_state {
     tn_profile_shapes after;
     tn_pass_context passes;
     tn_timing_cache *cache;
+    tn_used_device device;
     tn_thread_pool pool;
     tn_program program;
     tn_lower_notes notes;
@@ -42,9 +44,6 @@ static tn_status read_options(const tn_builder_options *given, tn_builder_option
         memcpy(out_options, given,
                given->size < sizeof *out_options ? given->size : sizeof *out_options);
     }
-    if (out_options->device && strcmp(out_options->device, "cpu") != 0)
-        return tn_fail(TN_ERROR_UNSUPPORTED, "there is no device '%s'; there is: cpu",
-                       out_options->device);
     if (out_options->profile_input_count > 0 && !out_options->profile_inputs)
         return tn_fail(TN_ERROR_ARGUMENT, "profiles are counted but not given");
     if (out_options->keep_count > 0 && !out_options->keep)
@@ -203,6 +202,7 @@ static tn_status lower(build_state *state) {
     const char *forced = options->force_kernel;
     TN_TRY(prepare_storages(state));
     tn_lower_options lower_options = {
+        .device = state->device.device,
         .threads = options->threads,
         .no_timing = options->flags & TN_BUILD_NO_TIMING,
         .no_fusion = options->flags & TN_BUILD_NO_FUSION,
@@ -272,14 +272,16 @@ tn_status tn_build(tn_graph *graph, const tn_builder_options *options, tn_plan *
     TN_TRY(read_options(options, &known));
     TN_TRY(check_kept(graph, &known));
     TN_TRY(tn_runtime_load_companions(graph->runtime));
-    TN_TRY(tn_graph_copy(graph, &state.graph));
-    tn_status status = build(&state);
+    TN_TRY(tn_device_take(graph->runtime, known.device ? known.device : "cpu", &state.device));
+    tn_status status = tn_graph_copy(graph, &state.graph);
+    if (status == TN_OK) status = build(&state);
     tn_timing_cache_close(state.cache);
     tn_profile_shapes_deinit(&state.after);
     tn_profile_shapes_deinit(&state.before);
     tn_pass_context_deinit(&state.passes);
     tn_arena_destroy(state.arena);
     tn_graph_destroy(state.graph);
+    tn_device_give_back(&state.device);
     if (status == TN_OK) *out_plan = state.plan;
     return status;
 }

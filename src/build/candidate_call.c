@@ -96,7 +96,9 @@ tn_status tn_candidate_call_init(tn_candidate_call *candidate_call, const tn_low
                                      .params = node->params,
                                      .user = kernel ? kernel->user : node->entry->op->user,
                                      .epilogues = lowering->nodes[index].epilogues,
-                                     .device = tn_runtime_cpu(lowering->graph->runtime),
+                                     .device = tn_lower_is_on_device(candidate)
+                                                   ? lowering->options->device
+                                                   : tn_runtime_cpu(lowering->graph->runtime),
                                      .node = node->name,
                                      .host_private = &candidate_call->scope};
     TN_TRY(describe_inputs(lowering, index, candidate, point, arena, &candidate_call->inputs,

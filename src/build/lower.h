@@ -38,6 +38,7 @@ typedef struct tn_lower_notes {
 } tn_lower_notes;
 
 typedef struct tn_lower_options {
+    const tn_device *device; /* null: the processor */
     uint32_t threads;
     bool no_timing, no_fusion, reference_only, is_checked;
     const char *forced;     /* "Op=kernel,..." or null */

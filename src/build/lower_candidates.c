@@ -172,13 +172,22 @@ static bool has_plain_single(const tn_lowering *lowering, uint32_t index) {
     return false;
 }
 
-static tn_status add_pinned(tn_lowering *lowering, uint32_t index, const tn_lower_kernels *kernels,
-                            const tn_lower_pin *pin) {
-    const tn_graph_node *node = &lowering->graph->nodes[index];
-    if (strcmp(pin->kernel, "reference") == 0) return TN_OK;
+static tn_status add_fitting(tn_lowering *lowering, uint32_t index, bool is_device,
+                             const tn_lower_pin *pin) {
+    const tn_lower_kernels *kernels = NULL;
+    TN_TRY(tn_lower_kernels_of(lowering, lowering->graph->nodes[index].entry->op, is_device,
+                               &kernels));
     for (uint32_t i = 0; i < kernels->count; i++)
         if (tn_lower_pin_fits(pin, kernels->entries[i]))
             TN_TRY(add_kernel(lowering, index, kernels->entries[i], kernels->ranks[i]));
+    return TN_OK;
+}
+
+static tn_status add_pinned(tn_lowering *lowering, uint32_t index, const tn_lower_pin *pin) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    if (strcmp(pin->kernel, "reference") == 0) return TN_OK;
+    if (tn_lower_has_device(lowering)) TN_TRY(add_fitting(lowering, index, true, pin));
+    TN_TRY(add_fitting(lowering, index, false, pin));
     if (!has_single(&lowering->nodes[index]))
         tn_runtime_log(lowering->graph->runtime, TN_LOG_WARNING,
                        "the pinned kernel '%s' does not take node '%s' (%s)", pin->kernel,
@@ -186,8 +195,11 @@ static tn_status add_pinned(tn_lowering *lowering, uint32_t index, const tn_lowe
     return TN_OK;
 }
 
-static tn_status add_kernels(tn_lowering *lowering, uint32_t index, const tn_lower_kernels *kernels,
+static tn_status add_kernels(tn_lowering *lowering, uint32_t index, bool is_device,
                              bool is_fallback) {
+    const tn_lower_kernels *kernels = NULL;
+    TN_TRY(tn_lower_kernels_of(lowering, lowering->graph->nodes[index].entry->op, is_device,
+                               &kernels));
     for (uint32_t i = 0; i < kernels->count; i++)
         if (((kernels->entries[i]->kernel->traits & TN_KERNEL_FALLBACK) != 0) == is_fallback)
             TN_TRY(add_kernel(lowering, index, kernels->entries[i], kernels->ranks[i]));
@@ -210,42 +222,57 @@ static tn_status add_reference(tn_lowering *lowering, uint32_t index, bool is_ho
     return add(lowering, index, &candidate);
 }
 
-/* A view in the tensors' own types and, where both ends may be stored so, in the lower type. */
-static tn_status add_views(tn_lowering *lowering, uint32_t index) {
+/* A view with both ends in one storage; in the lower type, where both may be stored so. */
+static tn_status add_view(tn_lowering *lowering, uint32_t index, tn_storage storage) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     tn_candidate view;
     tn_storage *storages = NULL;
     TN_TRY(start_candidate(lowering, index, TN_STEP_VIEW, 0, &view, &storages));
-    view.is_host = lowering->plan->is_host_node[index];
-    view.kind = view.is_host ? TN_STEP_KERNEL : TN_STEP_VIEW;
-    TN_TRY(add(lowering, index, &view));
-    if (view.is_host || !tn_lower_is_allowed(lowering, index, 0)) return TN_OK;
-    TN_TRY(start_candidate(lowering, index, TN_STEP_VIEW, 0, &view, &storages));
     for (uint32_t i = 0; i < node->output_count; i++) {
         if (node->outputs[i] == TN_NO_TENSOR) continue;
         uint32_t input = tn_graph_output_port(node->entry->op, i)->alias - 1;
-        if (!lowering->may_lower[node->outputs[i]] || !lowering->may_lower[node->inputs[input]])
+        if (storage.type != TN_NONE &&
+            (!lowering->may_lower[node->outputs[i]] || !lowering->may_lower[node->inputs[input]]))
             return TN_OK;
-        storages[input].type = storages[node->input_count + i].type = lowering->lower_type;
+        storages[input] = storages[node->input_count + i] = storage;
     }
-    const tn_storage lower = {lowering->lower_type, TN_LINEAR};
-    return tn_lower_note_storage(lowering, lower) ? add(lowering, index, &view) : TN_OK;
+    return tn_lower_note_storage(lowering, storage) ? add(lowering, index, &view) : TN_OK;
+}
+
+/* In the tensors' own types and in the lower one, in the host's memory and in the device's. */
+static tn_status add_views(tn_lowering *lowering, uint32_t index) {
+    tn_storage storage = {TN_NONE, TN_LINEAR, TN_SPACE_HOST};
+    if (lowering->plan->is_host_node[index]) {
+        tn_candidate view;
+        TN_TRY(start_candidate(lowering, index, TN_STEP_KERNEL, 0, &view, NULL));
+        view.is_host = true;
+        return add(lowering, index, &view);
+    }
+    const uint32_t spaces = tn_lower_has_device(lowering) ? 2 : 1;
+    for (; storage.space < spaces; storage.space++) {
+        storage.type = TN_NONE;
+        TN_TRY(add_view(lowering, index, storage));
+        storage.type = lowering->lower_type;
+        if (tn_lower_is_allowed(lowering, index, 0)) TN_TRY(add_view(lowering, index, storage));
+    }
+    return TN_OK;
 }
 
 static tn_status add_all(tn_lowering *lowering, uint32_t index) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
-    const tn_lower_kernels *kernels = NULL;
     if (tn_lower_is_view(node)) return add_views(lowering, index);
     if (lowering->plan->is_host_node[index]) return add_reference(lowering, index, true);
     if (lowering->options->reference_only) return add_reference(lowering, index, false);
-    TN_TRY(tn_lower_kernels_of(lowering, node->entry->op, &kernels));
     tn_lower_pin *pin = tn_lower_pin_of(lowering, node->entry->op);
-    if (pin) TN_TRY(add_pinned(lowering, index, kernels, pin));
+    if (pin) TN_TRY(add_pinned(lowering, index, pin));
     if (pin && strcmp(pin->kernel, "reference") == 0) return add_reference(lowering, index, false);
     if (pin && has_single(&lowering->nodes[index])) return TN_OK;
-    TN_TRY(add_kernels(lowering, index, kernels, false));
-    if (has_plain_single(lowering, index)) return TN_OK;
-    TN_TRY(add_kernels(lowering, index, kernels, true));
+    /* What the device has no kernel for runs on the processor. */
+    for (int is_device = tn_lower_has_device(lowering); is_device >= 0; is_device--)
+        for (int is_fallback = 0; is_fallback < 2; is_fallback++) {
+            TN_TRY(add_kernels(lowering, index, is_device, is_fallback));
+            if (has_plain_single(lowering, index)) return TN_OK;
+        }
     return add_reference(lowering, index, false);
 }
 

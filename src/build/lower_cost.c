@@ -20,6 +20,12 @@
 #define FALLBACK_FACTOR 8.0
 #define REFERENCE_NS    20.0 /* an element of work, in double precision */
 #define UNKNOWN_BYTES   4096.0
+/* Of a common device of today: its own memory, its work, and copies from and to the host. */
+#define DEVICE_STEP_NS    2000.0
+#define DEVICE_BYTES_A_NS 1000.0
+#define DEVICE_WORK_A_NS  5000.0
+#define TRANSFER_STEP_NS  8000.0
+#define TRANSFER_A_NS     20.0
 /* How much slower than the best one may be and still be measured again. */
 #define RIVAL_FACTOR 2.0
 #define RIVAL_ROUNDS 2
@@ -99,6 +105,9 @@ static double estimate(const tn_lowering *lowering, uint32_t index, const tn_can
     const tn_graph_node *node = &lowering->graph->nodes[index];
     if (candidate->kind == TN_STEP_VIEW || candidate->is_host) return 0;
     double bytes = moved_bytes(lowering, index, candidate), work = work_of(lowering, node);
+    if (tn_lower_is_on_device(candidate))
+        return (DEVICE_STEP_NS + fmax(bytes / DEVICE_BYTES_A_NS, work / DEVICE_WORK_A_NS)) *
+               (1 + RANK_FACTOR * candidate->rank + 0.01 * candidate->tactic);
     if (!candidate->entry) return STEP_NS + (bytes / 4 + work) * REFERENCE_NS;
     work *= type_factor(candidate, node);
     if (node->output_count > 0 && candidate->outputs[0].format != TN_LINEAR) work *= BLOCKED_FACTOR;
@@ -200,8 +209,12 @@ tn_status tn_lower_costs(tn_lowering *lowering) {
 
 tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
                                  tn_storage to, double *out_cost, bool *out_is_measured) {
-    *out_cost = STEP_NS +
-                (bytes_of(lowering, tensor, from) + bytes_of(lowering, tensor, to)) / CONVERT_A_NS;
+    const double bytes = bytes_of(lowering, tensor, from) + bytes_of(lowering, tensor, to);
+    *out_cost = STEP_NS + bytes / CONVERT_A_NS;
+    if (from.space != to.space)
+        *out_cost = TRANSFER_STEP_NS + bytes / 2 / TRANSFER_A_NS;
+    else if (from.space == TN_SPACE_DEVICE)
+        *out_cost = DEVICE_STEP_NS + bytes / DEVICE_BYTES_A_NS;
     if (!lowering->timing) {
         *out_is_measured = false;
         return TN_OK;

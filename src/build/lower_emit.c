@@ -20,7 +20,7 @@ typedef struct program_emitter {
     uint32_t *emitted_with; /* by node: the head that is emitted where it stands */
 } program_emitter;
 
-static const tn_storage own_linear = {TN_NONE, TN_LINEAR};
+static const tn_storage own_linear = {TN_NONE, TN_LINEAR, TN_SPACE_HOST};
 
 static uint32_t *value_place(const program_emitter *emitter, tn_tensor_id tensor,
                              tn_storage storage) {
@@ -45,6 +45,7 @@ static tn_status add_value(program_emitter *emitter, tn_tensor_id tensor, tn_sto
                            uint32_t *out_value) {
     tn_program_value made = {.tensor = tensor,
                              .format = storage.format,
+                             .space = storage.space,
                              .type = tn_lower_type(emitter->lowering, tensor, storage)};
     if (storage.type == TN_I8) TN_TRY(keep_quantization(emitter, tensor, &made.quantization));
     uint32_t value = emitter->program->value_count++;
@@ -88,6 +89,8 @@ static tn_status read_value(program_emitter *emitter, tn_tensor_id tensor, tn_st
         TN_TRY(add_value(emitter, tensor, own_linear, out_value));
     *out_value = *value_place(emitter, tensor, storage);
     if (*out_value != TN_NO_VALUE) return TN_OK;
+    if (item->is_constant && storage.type == TN_NONE && storage.format == TN_LINEAR)
+        return add_value(emitter, tensor, storage, out_value); /* an engine has it in both spaces */
     if (emitter->written[tensor] == TN_NO_VALUE)
         return tn_fail(TN_ERROR_INTERNAL, "tensor '%s' is read before it is made", item->name);
     return add_reformat(emitter, emitter->written[tensor], storage, out_value);
@@ -135,6 +138,7 @@ static tn_status emit_node(program_emitter *emitter, uint32_t index) {
                             .epilogues = chain,
                             .tactic = candidate->tactic,
                             .is_host = candidate->is_host,
+                            .is_device = tn_lower_is_on_device(candidate),
                             .input_count = node->input_count,
                             .output_count = node->output_count,
                             .operand_count = operand_count,
@@ -240,8 +244,10 @@ static void note_values(const program_emitter *emitter, value_facts *facts) {
     for (uint32_t v = 0; v < program->value_count; v++) {
         const tn_graph_tensor *tensor = &graph->tensors[program->values[v].tensor];
         facts[v].root = v;
-        facts[v].is_taken = (tensor->is_constant || tensor->is_input) &&
-                            tn_lower_storage_number(emitter->lowering, emitter->storage_of[v]) == 0;
+        facts[v].is_taken =
+            tensor->is_constant ||
+            (tensor->is_input &&
+             tn_lower_storage_number(emitter->lowering, emitter->storage_of[v]) == 0);
     }
     for (uint32_t s = 0; s < program->step_count; s++) {
         const tn_program_step *step = &program->steps[s];
@@ -257,7 +263,7 @@ static void note_values(const program_emitter *emitter, value_facts *facts) {
 
 static bool has_same_bytes(const tn_lowering *lowering, const tn_program_value *a,
                            const tn_program_value *b) {
-    if (a->type != b->type || a->format != b->format) return false;
+    if (a->type != b->type || a->format != b->format || a->space != b->space) return false;
     for (int point = 0; point < 3; point++)
         if (!tn_shape_equal(&lowering->points[point]->tensors[a->tensor].storage.shape,
                             &lowering->points[point]->tensors[b->tensor].storage.shape))
@@ -306,15 +312,20 @@ static tn_status find_in_place(program_emitter *emitter) {
 /* Into the caller's arena, at its true size. */
 static tn_status keep(program_emitter *emitter) {
     tn_program *program = emitter->program;
-    const tn_device *device = tn_runtime_cpu(emitter->lowering->graph->runtime);
+    const tn_lowering *lowering = emitter->lowering;
+    const tn_device *device = tn_lower_has_device(lowering)
+                                  ? lowering->options->device
+                                  : tn_runtime_cpu(lowering->graph->runtime);
     program->values = tn_arena_copy(emitter->arena, program->values,
                                     program->value_count * sizeof *program->values);
     program->steps =
         tn_arena_copy(emitter->arena, program->steps, program->step_count * sizeof *program->steps);
     program->threads = emitter->lowering->options->threads;
     program->fingerprint = tn_arena_text(emitter->arena, device->fingerprint(device));
-    return program->values && program->steps && program->fingerprint ? TN_OK
-                                                                     : tn_fail_memory("a program");
+    program->device = tn_arena_text(emitter->arena, device->kind);
+    return program->values && program->steps && program->fingerprint && program->device
+               ? TN_OK
+               : tn_fail_memory("a program");
 }
 
 tn_status tn_lower_emit(tn_lowering *lowering, const uint32_t *choice, tn_arena *arena,

@@ -6,6 +6,7 @@
  */
 #include "base/status.h"
 #include "build/lower_private.h"
+#include "plugin/devices.h"
 
 #include <string.h>
 
@@ -84,7 +85,7 @@ tn_status tn_lower_facts(tn_lowering *lowering) {
     note_tensors(lowering);
     for (uint32_t n = 0; n < graph->node_count; n++)
         if (!graph->nodes[n].is_dead) note_node(lowering, n);
-    lowering->storages[lowering->storage_count++] = (tn_storage){TN_NONE, TN_LINEAR};
+    lowering->storages[lowering->storage_count++] = (tn_storage){TN_NONE, TN_LINEAR, TN_SPACE_HOST};
     return TN_OK;
 }
 
@@ -127,10 +128,20 @@ static void rank_kernels(tn_lower_kernels *kernels) {
         }
 }
 
-tn_status tn_lower_kernels_of(tn_lowering *lowering, const tn_operator *op,
+bool tn_lower_has_device(const tn_lowering *lowering) {
+    return lowering->options->device && tn_device_is_remote(lowering->options->device) &&
+           !lowering->plan->is_sized_by_run;
+}
+
+bool tn_lower_is_on_device(const tn_candidate *candidate) {
+    return candidate->entry && strcmp(candidate->entry->kernel->device, "cpu") != 0;
+}
+
+tn_status tn_lower_kernels_of(tn_lowering *lowering, const tn_operator *op, bool is_device,
                               const tn_lower_kernels **out_kernels) {
+    const char *kind = is_device ? lowering->options->device->kind : "cpu";
     for (size_t i = 0; i < lowering->kernels_count; i++) {
-        if (lowering->kernels[i].op != op) continue;
+        if (lowering->kernels[i].op != op || lowering->kernels[i].is_device != is_device) continue;
         *out_kernels = &lowering->kernels[i];
         return TN_OK;
     }
@@ -138,8 +149,8 @@ tn_status tn_lower_kernels_of(tn_lowering *lowering, const tn_operator *op,
                    &lowering->kernels_capacity, lowering->kernels_count + 1,
                    sizeof *lowering->kernels));
     tn_lower_kernels *kernels = &lowering->kernels[lowering->kernels_count];
-    *kernels = (tn_lower_kernels){.op = op};
-    TN_TRY(tn_registry_kernels(tn_runtime_registry(lowering->graph->runtime), op, "cpu",
+    *kernels = (tn_lower_kernels){.op = op, .is_device = is_device};
+    TN_TRY(tn_registry_kernels(tn_runtime_registry(lowering->graph->runtime), op, kind,
                                &kernels->entries, &kernels->count));
     lowering->kernels_count++;
     kernels->ranks =

@@ -209,7 +209,7 @@ static tn_status note_kernels(const note_taker *taker, uint32_t index) {
     tn_lower_note_item *note = &taker->notes[index];
     note->tensor = TN_NO_TENSOR;
     note->reason = TN_LOWER_NO_KERNEL;
-    TN_TRY(tn_lower_kernels_of(lowering, node->entry->op, &kernels));
+    TN_TRY(tn_lower_kernels_of(lowering, node->entry->op, tn_lower_has_device(lowering), &kernels));
     for (uint32_t k = 0; k < kernels->count; k++) {
         const tn_kernel_entry *entry = kernels->entries[k];
         for (uint32_t c = 0; c < entry->combination_count; c++) {

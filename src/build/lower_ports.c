@@ -37,6 +37,7 @@ typedef struct port_filler {
     tn_lowering *lowering;
     uint32_t node;
     bool may_lower, is_lower;
+    uint32_t space; /* of what its kernel reads and writes */
     tn_type *types; /* as the combination names them */
 } port_filler;
 
@@ -45,6 +46,8 @@ static bool fill_port(const port_filler *filler, uint32_t at, tn_tensor_id tenso
     tn_lowering *lowering = filler->lowering;
     if (tensor == TN_NO_TENSOR) return true;
     filler->types[at] = lowering->types[tensor];
+    if (!(port_flags & (TN_PORT_SHAPE_ONLY | TN_PORT_VALUE_NEEDED)))
+        storages[at].space = filler->space;
     if (!port) return true; /* the types do not match then */
     if (!format_fits(lowering, filler->node, tensor, port->format, port_flags)) return false;
     storages[at].format = port->format;
@@ -61,6 +64,7 @@ static bool fill_operands(const port_filler *filler, const tn_candidate *candida
     for (uint32_t i = 0, operand = 0; i < candidate->chain_count; i++) {
         uint32_t kind = lowered->epilogues[i]->kind;
         if (!tn_node_call_has_operand(kind)) continue;
+        operands[operand].space = filler->space;
         if (kind == TN_EPILOGUE_ADD) {
             if (output.type != TN_NONE && !filler->lowering->may_lower[lowered->operands[operand]])
                 return false;
@@ -98,14 +102,15 @@ tn_status tn_lower_ports(tn_lowering *lowering, uint32_t index, const tn_candida
     size_t operands = lowering->nodes[index].operand_counts[candidate->chain_count];
     tn_type *types = tn_arena_allocate(lowering->arena, ports + 1, sizeof *types);
     if (!types) return tn_fail_memory("the candidates of a node");
-    const port_filler filler = {.lowering = lowering,
-                                .node = index,
-                                .may_lower =
-                                    tn_lower_is_allowed(lowering, index, candidate->chain_count),
-                                .is_lower = is_lower,
-                                .types = types};
+    const port_filler filler = {
+        .lowering = lowering,
+        .node = index,
+        .may_lower = tn_lower_is_allowed(lowering, index, candidate->chain_count),
+        .is_lower = is_lower,
+        .space = tn_lower_is_on_device(candidate) ? TN_SPACE_DEVICE : TN_SPACE_HOST,
+        .types = types};
     for (size_t i = 0; i < ports + operands; i++)
-        storages[i] = (tn_storage){TN_NONE, TN_LINEAR};
+        storages[i] = (tn_storage){TN_NONE, TN_LINEAR, TN_SPACE_HOST};
     *out_fits = fill_ports(&filler, candidate, combination, storages);
     return TN_OK;
 }

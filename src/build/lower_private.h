@@ -15,9 +15,10 @@
  *   lower_emit.c        the program of a choice
  *   lower_notes.c       what the report says of a build in a lower type
  *
- * A storage is a type and a format. A tensor of 32-bit floats may be stored in the one lower type
- * that the build's precision allows (quantised 8-bit integers where it has a scale); every tensor
- * may be stored in its own type, in any format that kernels ask for.
+ * A storage is a type, a format and a memory space: kernels of a device read and write its memory,
+ * all others that of the host. A tensor of 32-bit floats may be stored in the one lower type that
+ * the build's precision allows (quantised 8-bit integers where it has a scale); every tensor may be
+ * stored in its own type, in any format that kernels ask for.
  */
 #ifndef TN_BUILD_LOWER_PRIVATE_H
 #define TN_BUILD_LOWER_PRIVATE_H
@@ -29,6 +30,7 @@
 typedef struct tn_storage {
     tn_type type; /* TN_NONE: the tensor's own */
     tn_format format;
+    uint32_t space; /* TN_SPACE_... */
 } tn_storage;
 
 /* One way to do a node, and the first `chain_count` nodes of its chain with it. */
@@ -56,6 +58,7 @@ typedef struct tn_lower_node {
 
 typedef struct tn_lower_kernels {
     const tn_operator *op;
+    bool is_device;
     const tn_kernel_entry **entries;
     uint32_t *ranks;
     uint32_t count;
@@ -98,8 +101,14 @@ typedef struct tn_lowering {
 /* --- lower_facts.c --- */
 tn_status tn_lower_facts(tn_lowering *lowering);
 bool tn_lower_is_view(const tn_graph_node *node);
-tn_status tn_lower_kernels_of(tn_lowering *lowering, const tn_operator *op,
+/* Those of the build's device, or those of the processor. */
+tn_status tn_lower_kernels_of(tn_lowering *lowering, const tn_operator *op, bool is_device,
                               const tn_lower_kernels **out_kernels);
+/* Whether the build is for another device than the processor, and may use it: not where shapes
+ * depend on data. */
+bool tn_lower_has_device(const tn_lowering *lowering);
+/* Whether a candidate runs on it. */
+bool tn_lower_is_on_device(const tn_candidate *candidate);
 /* --- lower_pins.c --- */
 tn_status tn_lower_pins_parse(tn_lowering *lowering);
 /* Null: not pinned. */

@@ -11,11 +11,13 @@
 
 #include <tenon/builder.h>
 
+static bool is_same(tn_storage a, tn_storage b) {
+    return a.type == b.type && a.format == b.format && a.space == b.space;
+}
+
 bool tn_lower_note_storage(tn_lowering *lowering, tn_storage storage) {
     for (uint32_t i = 0; i < lowering->storage_count; i++)
-        if (lowering->storages[i].type == storage.type &&
-            lowering->storages[i].format == storage.format)
-            return true;
+        if (is_same(lowering->storages[i], storage)) return true;
     if (lowering->storage_count == TN_CHOOSE_STORAGE_LIMIT) return false;
     lowering->storages[lowering->storage_count++] = storage;
     return true;
@@ -23,9 +25,7 @@ bool tn_lower_note_storage(tn_lowering *lowering, tn_storage storage) {
 
 uint32_t tn_lower_storage_number(const tn_lowering *lowering, tn_storage storage) {
     for (uint32_t i = 0; i < lowering->storage_count; i++)
-        if (lowering->storages[i].type == storage.type &&
-            lowering->storages[i].format == storage.format)
-            return i;
+        if (is_same(lowering->storages[i], storage)) return i;
     return 0; /* never: candidates note their storages */
 }
 

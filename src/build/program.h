@@ -2,10 +2,10 @@
 /*
  * A program: what the builder makes of an optimised graph, what the plan stores as a lowered
  * variant, and what the engine runs: an ordered list of steps over values. A value is a graph
- * tensor in one storage, which is a type and a format (a graph tensor may have several values, made
- * by reformat steps). A tensor of 32-bit floats may be stored in 16-bit floats, or in 8-bit
- * integers with a scale; all others in their own type. Shapes are not here: they are inferred over
- * the graph.
+ * tensor in one storage, which is a type, a format and a memory space (a graph tensor may have
+ * several values, made by reformat steps). A tensor of 32-bit floats may be stored in 16-bit
+ * floats, or in 8-bit integers with a scale; all others in their own type. Shapes are not here:
+ * they are inferred over the graph.
  */
 #ifndef TN_BUILD_PROGRAM_H
 #define TN_BUILD_PROGRAM_H
@@ -15,6 +15,8 @@
 #define TN_NO_VALUE UINT32_MAX
 
 enum { TN_STEP_KERNEL = 1, TN_STEP_REFORMAT = 2, TN_STEP_VIEW = 3 };
+/* The memory of the host, or of the device that the program is for. */
+enum { TN_SPACE_HOST = 0, TN_SPACE_DEVICE = 1 };
 
 typedef struct tn_program_value {
     tn_tensor_id tensor;
@@ -22,6 +24,7 @@ typedef struct tn_program_value {
     tn_type type;
     const tn_quantization *quantization; /* of 32-bit floats stored in 8-bit integers: one scale.
                                             Null for all others */
+    uint32_t space;                      /* TN_SPACE_... */
 } tn_program_value;
 
 /* Whether a value is a sound storage of a tensor whose own type this is (TN_NONE: not known yet,
@@ -46,8 +49,9 @@ typedef struct tn_program_step {
         is_host; /* its outputs are computed during reshape (a host node): nothing is done in run */
     uint32_t input_count, output_count, operand_count;
     uint32_t *inputs, *outputs,
-        *operands; /* values; TN_NO_VALUE for absent ones. Operands are those of the epilogues, in
-                      the order in which tn_epilogue.operand counts them */
+        *operands;  /* values; TN_NO_VALUE for absent ones. Operands are those of the epilogues, in
+                       the order in which tn_epilogue.operand counts them */
+    bool is_device; /* KERNEL: on the program's device, not on the processor */
     double nanoseconds; /* measured at build; 0: not */
     const char *note;   /* null, or why it reads and writes nothing in the lower type that the
                            build's precision allows; for people */
@@ -58,6 +62,7 @@ typedef struct tn_program {
     tn_program_value *values;
     tn_program_step *steps;
     uint32_t threads;
+    const char *device;      /* its kind: "cpu", "cuda" */
     const char *fingerprint; /* of the device it was lowered for */
     /* the value that a graph input or output has (linear, the tensor's own type) */
     uint32_t *input_values, *output_values;

@@ -10,6 +10,7 @@
 #include "build/program.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 typedef struct program_checker {
     const tn_program *program;
@@ -24,9 +25,10 @@ static tn_status fail_step(uint32_t step, const char *why) {
     return tn_fail(TN_ERROR_FORMAT, "step %" PRIu32 " of the program %s", step, why);
 }
 
-/* As callers and constants bring it. */
+/* As callers bring it, and constants: these an engine has in both memories. */
 static bool is_own_linear(const tn_program_value *value, const tn_graph_tensor *tensor) {
-    return value->format == TN_LINEAR && !value->quantization &&
+    return (value->space == TN_SPACE_HOST || tensor->is_constant) && value->format == TN_LINEAR &&
+           !value->quantization &&
            (value->type == tensor->type || value->type == TN_NONE || tensor->type == TN_NONE);
 }
 
@@ -42,11 +44,16 @@ static bool is_quantization_sound(const tn_program_value *value) {
                                   : false;
 }
 
+static bool has_device(const tn_program *program) {
+    return program->device && strcmp(program->device, "cpu") != 0;
+}
+
 static tn_status check_values(program_checker *checker) {
     const tn_program *program = checker->program;
     for (uint32_t v = 0; v < program->value_count; v++) {
         const tn_program_value *value = &program->values[v];
         if (value->tensor >= checker->graph->tensor_count || !tn_format_is_valid(value->format) ||
+            value->space > (has_device(program) ? TN_SPACE_DEVICE : TN_SPACE_HOST) ||
             (value->type != TN_NONE && !tn_type_is_valid(value->type)))
             return tn_fail(TN_ERROR_FORMAT, "value %" PRIu32 " of the program is damaged", v);
         const tn_graph_tensor *tensor = &checker->graph->tensors[value->tensor];
@@ -62,6 +69,7 @@ static tn_status check_values(program_checker *checker) {
 static bool is_port_value(const program_checker *checker, uint32_t value, tn_tensor_id tensor) {
     return value < checker->program->value_count &&
            checker->program->values[value].tensor == tensor &&
+           checker->program->values[value].space == TN_SPACE_HOST &&
            is_own_linear(&checker->program->values[value], &checker->graph->tensors[tensor]);
 }
 
@@ -169,7 +177,8 @@ static bool is_in_place_sound(const program_checker *checker, uint32_t index) {
     uint32_t value = step->inputs[0];
     for (size_t i = 0; i < checker->graph->output_count; i++)
         if (program->output_values[i] == value) return false;
-    return checker->is_own[value] && checker->last_read[value] == index;
+    return checker->is_own[value] && checker->last_read[value] == index &&
+           program->values[value].space == program->values[step->outputs[0]].space;
 }
 
 /* A view is the same bytes, and what only selects elements copies them. */
@@ -188,9 +197,34 @@ static bool are_stored_alike(const program_checker *checker, const tn_program_st
                     ? tn_graph_output_port(op, o)->alias == i + 1
                     : selects && in->quantization && out->quantization &&
                           tn_graph_input_port(op, i) == tn_graph_input_port(op, 0);
-            if (is_source && !tn_program_value_is_alike(in, out)) return false;
+            const bool is_moved = step->kind == TN_STEP_VIEW && in->space != out->space;
+            if (is_source && (is_moved || !tn_program_value_is_alike(in, out))) return false;
         }
     }
+    return true;
+}
+
+static bool is_in_space(const program_checker *checker, uint32_t value, uint32_t space) {
+    return value >= checker->program->value_count || checker->program->values[value].space == space;
+}
+
+/* A device's kernel has its data in the device's memory and values that decide shapes in the
+ * host's; all others have everything in the host's. A port of which only the shape is read may be
+ * anywhere, and a view is where its source is. */
+static bool has_sound_spaces(const program_checker *checker, const tn_program_step *step) {
+    const tn_graph_node *node = &checker->graph->nodes[step->node];
+    const uint32_t space = step->is_device ? TN_SPACE_DEVICE : TN_SPACE_HOST;
+    for (uint32_t i = 0; i < step->input_count; i++) {
+        const tn_port *port = tn_graph_input_port(node->entry->op, i);
+        const uint32_t flags = port ? port->flags : 0;
+        const bool is_value = flags & TN_PORT_VALUE_NEEDED;
+        if ((flags & TN_PORT_SHAPE_ONLY) || (step->kind == TN_STEP_VIEW && !is_value)) continue;
+        if (!is_in_space(checker, step->inputs[i], is_value ? TN_SPACE_HOST : space)) return false;
+    }
+    for (uint32_t i = 0; i < step->operand_count; i++)
+        if (!is_in_space(checker, step->operands[i], space)) return false;
+    for (uint32_t i = 0; i < step->output_count && step->kind != TN_STEP_VIEW; i++)
+        if (!is_in_space(checker, step->outputs[i], space)) return false;
     return true;
 }
 
@@ -204,6 +238,10 @@ static tn_status check_node_step(program_checker *checker, uint32_t index) {
         return fail_step(index, "fuses what it cannot");
     if (step->kind == TN_STEP_VIEW && (step->epilogue_count > 0 || !is_view(node)))
         return fail_step(index, "is a view of something that is none");
+    if (step->is_device && (!step->kernel || step->is_host || !has_device(checker->program)))
+        return fail_step(index, "is for a device that it cannot be for");
+    if (!has_sound_spaces(checker, step))
+        return fail_step(index, "has a value in the wrong memory");
     if (step->kernel && !step->library) return fail_step(index, "names a kernel without a library");
     for (uint32_t i = 0; i < step->input_count; i++)
         if (!is_read_sound(checker, step->inputs[i], node->inputs[i]))

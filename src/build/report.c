@@ -50,6 +50,7 @@ static void add_value(tn_text *text, const tn_report_source *source, uint32_t va
         add_extents(text, &known->storage.shape);
     else
         tn_text_add(text, "null");
+    if (item->space == TN_SPACE_DEVICE) tn_text_add(text, ", \"space\": \"device\"");
     if (item->quantization) {
         tn_text_add(text, ", \"scale\": ");
         tn_text_add_number(text, (double)item->quantization->scale[0]);
@@ -141,10 +142,12 @@ static void add_reformat(tn_text *text, const tn_report_source *source,
     tn_text_add_json(text, source->graph->tensors[from->tensor].name);
     tn_text_add_format(text,
                        ", \"from\": \"%s\", \"to\": \"%s\", \"bytes\": %zu, \"ns\": %.0f, "
-                       "\"from_type\": \"%s\", \"to_type\": \"%s\"}",
+                       "\"from_type\": \"%s\", \"to_type\": \"%s\", \"from_space\": \"%s\", "
+                       "\"to_space\": \"%s\"}",
                        tn_format_name(from->format), tn_format_name(to->format),
                        value_bytes(source, step->outputs[0]), step->nanoseconds,
-                       tn_type_name(from->type), tn_type_name(to->type));
+                       tn_type_name(from->type), tn_type_name(to->type),
+                       from->space ? "device" : "host", to->space ? "device" : "host");
 }
 
 static void add_steps(tn_text *text, const tn_report_source *source, bool of_reformats) {

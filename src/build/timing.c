@@ -9,28 +9,15 @@
 #include "build/candidate_call.h"
 #include "build/timing_cache.h"
 #include "plugin/checked_call.h"
+#include "build/timing_private.h"
+#include "plugin/devices.h"
 #include "plugin/kernel_instance.h"
 #include "tensor/convert.h"
 
 #include <string.h>
 #include <time.h>
 
-#define RUNS_AT_LEAST 3
-#define RUNS_AT_MOST  50
-#define RUN_NS        10e6  /* enough for one candidate, once it ran as often as it must */
-#define CONVERSION_NS 2e6   /* enough for one conversion: there are many, and they vary little */
-#define LONG_RUN_NS   200e6 /* longer ones are run once more after the first, not thrice */
-
-struct tn_timing_scratch {
-    double begin_ns, end_ns; /* when the time is over; 0: not started */
-    double again_end_ns;     /* of measuring again */
-    /* memory for tensors, used again from candidate to candidate */
-    void **blocks;
-    size_t *block_bytes;
-    size_t block_count, block_capacity, bytes_capacity, used;
-};
-
-static double now_ns(void) {
+double tn_timing_now_ns(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
@@ -46,13 +33,13 @@ void tn_timing_start_clock(tn_lowering *lowering) {
     double seconds = lowering->options->timing_seconds;
     struct tn_timing_scratch *timing = lowering->timing;
     if (!timing || timing->end_ns != 0) return;
-    timing->begin_ns = now_ns();
+    timing->begin_ns = tn_timing_now_ns();
     timing->end_ns = timing->begin_ns + (seconds > 0 ? seconds : 20) * 1e9;
 }
 
 void tn_timing_limit(tn_lowering *lowering) {
     struct tn_timing_scratch *timing = lowering->timing;
-    timing->again_end_ns = 2 * now_ns() - timing->begin_ns;
+    timing->again_end_ns = 2 * tn_timing_now_ns() - timing->begin_ns;
 }
 
 void tn_timing_end(tn_lowering *lowering) {
@@ -63,11 +50,12 @@ void tn_timing_end(tn_lowering *lowering) {
         tn_deallocate(allocator, timing->blocks[i]);
     tn_deallocate(allocator, (void *)timing->blocks);
     tn_deallocate(allocator, timing->block_bytes);
+    tn_timing_end_device(lowering);
     lowering->timing = NULL;
 }
 
-static bool is_over(const tn_lowering *lowering) {
-    return now_ns() >= lowering->timing->end_ns;
+bool tn_timing_is_over(const tn_lowering *lowering) {
+    return tn_timing_now_ns() >= lowering->timing->end_ns;
 }
 
 /* The next block of scratch, at least so large. */
@@ -98,7 +86,7 @@ static tn_status take_block(tn_lowering *lowering, size_t bytes, void **out_bloc
 
 /* Numbers in -0.5 .. 0.5, or all that 8 bits can stand for, without a pattern that a cache or a
  * predictor would like. Lanes of padding get them too: they are read or not, in the same time. */
-static void fill(const tn_tensor *tensor) {
+void tn_timing_fill(const tn_tensor *tensor) {
     size_t bytes = (size_t)tensor->bytes;
     uint32_t state = 12345;
     for (size_t i = 0; tensor->quantization && i < bytes; i++) {
@@ -138,13 +126,13 @@ static tn_status align_constant(tn_lowering *lowering, tn_tensor_id id, tn_tenso
 
 static tn_status give_data(tn_lowering *lowering, tn_tensor *tensor) {
     TN_TRY(take_block(lowering, (size_t)tensor->bytes, &tensor->data));
-    fill(tensor);
+    tn_timing_fill(tensor);
     return TN_OK;
 }
 
 /* Before prepare: constants in place. */
-static tn_status align_constants(tn_lowering *lowering, uint32_t index,
-                                 tn_candidate_call *candidate_call) {
+tn_status tn_timing_align_constants(tn_lowering *lowering, uint32_t index,
+                                    tn_candidate_call *candidate_call) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     for (uint32_t i = 0; i < node->input_count; i++)
         if (node->inputs[i] != TN_NO_TENSOR && candidate_call->inputs[i].tensor.data)
@@ -203,15 +191,15 @@ static tn_status run_checked(const tn_lowering *lowering, tn_open_kernel *opened
 }
 
 static tn_status run_often(tn_lowering *lowering, tn_open_kernel *opened, double *out_ns) {
-    double best = 0, total = 0, begin = now_ns();
+    double best = 0, total = 0, begin = tn_timing_now_ns();
     TN_TRY(tn_open_kernel_run(opened)); /* to warm up */
-    best = now_ns() - begin;
-    int at_least = best > LONG_RUN_NS ? 1 : RUNS_AT_LEAST;
-    for (int runs = 0; runs < RUNS_AT_MOST; runs++) {
-        if (runs >= at_least && (total >= RUN_NS || is_over(lowering))) break;
-        begin = now_ns();
+    best = tn_timing_now_ns() - begin;
+    int at_least = best > TN_TIMING_LONG_RUN_NS ? 1 : TN_TIMING_RUNS_AT_LEAST;
+    for (int runs = 0; runs < TN_TIMING_RUNS_AT_MOST; runs++) {
+        if (runs >= at_least && (total >= TN_TIMING_RUN_NS || tn_timing_is_over(lowering))) break;
+        begin = tn_timing_now_ns();
         TN_TRY(tn_open_kernel_run(opened));
-        double ns = now_ns() - begin;
+        double ns = tn_timing_now_ns() - begin;
         total += ns;
         if (ns < best) best = ns;
     }
@@ -223,6 +211,8 @@ static tn_status open_and_run(tn_lowering *lowering, uint32_t index,
                               tn_candidate_call *candidate_call, tn_prepared_kernel *prepared,
                               double *out_ns) {
     tn_open_kernel opened = {0};
+    if (tn_device_is_remote(prepared->call.device))
+        return tn_timing_on_device(lowering, index, candidate_call, prepared, out_ns);
     void *workspace = NULL;
     TN_TRY(tn_open_kernel_init(&opened, prepared));
     tn_status status = TN_OK;
@@ -247,11 +237,12 @@ static tn_status measure(tn_lowering *lowering, uint32_t index, const tn_candida
     tn_status status = TN_OK;
     TN_GO(tn_packed_store_create(lowering->graph->allocator, &packed));
     TN_GO(tn_candidate_call_init(&candidate_call, lowering, index, candidate, 1, arena));
-    TN_GO(align_constants(lowering, index, &candidate_call));
+    TN_GO(tn_timing_align_constants(lowering, index, &candidate_call));
     prepared.call = candidate_call.call;
     prepared.scope = candidate_call.scope;
     prepared.scope.packed = packed;
     prepared.call.host_private = &prepared.scope;
+    if (tn_lower_is_on_device(candidate)) TN_GO(tn_timing_stream(lowering, &prepared.call.stream));
     TN_GO(tn_prepared_kernel_init(&prepared));
     status = open_and_run(lowering, index, &candidate_call, &prepared, out_ns);
     tn_prepared_kernel_deinit(&prepared);
@@ -279,7 +270,7 @@ tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidat
     if (!can_time(lowering, index, candidate)) return TN_OK;
     TN_TRY(tn_timing_key(lowering, index, candidate, &key));
     if (!tn_timing_cache_get(lowering->cache, key, &ns)) {
-        if (is_over(lowering)) return TN_OK;
+        if (tn_timing_is_over(lowering)) return TN_OK;
         TN_TRY(measure(lowering, index, candidate, &ns));
         TN_TRY(tn_timing_cache_set(lowering->cache, key, ns));
         candidate->is_fresh = true;
@@ -292,7 +283,8 @@ tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidat
 tn_status tn_timing_again(tn_lowering *lowering, uint32_t index, tn_candidate *candidate) {
     uint64_t key = 0;
     double ns = 0;
-    if (!candidate->is_fresh || is_over(lowering) || now_ns() >= lowering->timing->again_end_ns)
+    if (!candidate->is_fresh || tn_timing_is_over(lowering) ||
+        tn_timing_now_ns() >= lowering->timing->again_end_ns)
         return TN_OK;
     TN_TRY(measure(lowering, index, candidate, &ns));
     if (ns >= candidate->cost) return TN_OK;
@@ -325,11 +317,13 @@ static tn_status measure_reformat(tn_lowering *lowering, tn_tensor_storage *from
     lowering->timing->used = 0;
     TN_TRY(give_data(lowering, &from->tensor));
     TN_TRY(give_data(lowering, &to->tensor));
-    for (int runs = 0; runs <= RUNS_AT_MOST; runs++) {
-        if (runs > RUNS_AT_LEAST && (total >= CONVERSION_NS || is_over(lowering))) break;
-        double begin = now_ns();
+    for (int runs = 0; runs <= TN_TIMING_RUNS_AT_MOST; runs++) {
+        if (runs > TN_TIMING_RUNS_AT_LEAST &&
+            (total >= TN_TIMING_CONVERSION_NS || tn_timing_is_over(lowering)))
+            break;
+        double begin = tn_timing_now_ns();
         TN_TRY(convert_once(lowering, &work));
-        double ns = now_ns() - begin;
+        double ns = tn_timing_now_ns() - begin;
         total += ns;
         if (runs == 0 || ns < best) best = ns;
     }
@@ -348,7 +342,9 @@ static tn_status describe(const tn_lowering *lowering, tn_tensor_id tensor, tn_s
 tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
                              tn_storage to, double *out_ns, bool *out_is_known) {
     const tn_tensor_storage *known = &lowering->points[1]->tensors[tensor].storage;
-    const tn_device *device = tn_runtime_cpu(lowering->graph->runtime);
+    const bool is_remote = from.space != TN_SPACE_HOST || to.space != TN_SPACE_HOST;
+    const tn_device *device =
+        is_remote ? lowering->options->device : tn_runtime_cpu(lowering->graph->runtime);
     *out_is_known = false;
     if (!lowering->timing || !lowering->tensors[tensor]) return TN_OK;
     uint64_t key = tn_hash_add_text(0, "reformat");
@@ -360,10 +356,14 @@ tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_stor
     key = tn_hash_add(key, known->shape.extents, known->shape.rank * sizeof(int64_t));
     if (!tn_timing_cache_get(lowering->cache, key, out_ns)) {
         tn_tensor_storage source, target;
-        if (is_over(lowering)) return TN_OK;
+        if (tn_timing_is_over(lowering)) return TN_OK;
         TN_TRY(describe(lowering, tensor, from, &source));
         TN_TRY(describe(lowering, tensor, to, &target));
-        TN_TRY(measure_reformat(lowering, &source, &target, out_ns));
+        if (is_remote)
+            TN_TRY(tn_timing_transfer(lowering, &source.tensor, from.space, &target.tensor,
+                                      to.space, out_ns));
+        else
+            TN_TRY(measure_reformat(lowering, &source, &target, out_ns));
         TN_TRY(tn_timing_cache_set(lowering->cache, key, *out_ns));
     }
     *out_is_known = true;

@@ -20,6 +20,7 @@ uint64_t tn_timing_key_storage(const tn_lowering *lowering, uint64_t key, tn_ten
     const bool is_quantized = storage.type == TN_I8;
     key = tn_hash_add_u64(key, 1 + tn_lower_type(lowering, tensor, storage));
     if (is_quantized) key = tn_hash_add_text(key, "quantised");
+    if (storage.space == TN_SPACE_DEVICE) key = tn_hash_add_text(key, "device");
     return tn_hash_add_u64(key, storage.format);
 }
 
@@ -47,8 +48,11 @@ static uint64_t add_epilogue(uint64_t key, const tn_epilogue *epilogue) {
     return key;
 }
 
-static uint64_t add_place(const tn_lowering *lowering, uint64_t key) {
-    const tn_device *device = tn_runtime_cpu(lowering->graph->runtime);
+static uint64_t add_place(const tn_lowering *lowering, const tn_candidate *candidate,
+                          uint64_t key) {
+    const tn_device *device = tn_lower_is_on_device(candidate)
+                                  ? lowering->options->device
+                                  : tn_runtime_cpu(lowering->graph->runtime);
     key = tn_hash_add_text(key, device->fingerprint(device));
     return tn_hash_add_u64(key, lowering->options->threads);
 }
@@ -75,7 +79,7 @@ tn_status tn_timing_key(const tn_lowering *lowering, uint32_t index, const tn_ca
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const tn_lower_node *lowered = &lowering->nodes[index];
     uint64_t key = tn_hash_add_u64(0, KEY_VERSION);
-    key = add_kernel(candidate, add_operator(node, add_place(lowering, key)));
+    key = add_kernel(candidate, add_operator(node, add_place(lowering, candidate, key)));
     for (uint32_t i = 0; i < node->input_count; i++) {
         bool with_value = tn_graph_input_port(node->entry->op, i)->flags & TN_PORT_VALUE_NEEDED;
         key = add_tensor(lowering, key, node->inputs[i], candidate->inputs[i], with_value);

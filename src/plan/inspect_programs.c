@@ -19,6 +19,7 @@ static void add_value(tn_text *text, const Tenon__Plan__Plan *plan,
     tn_text_add(text, ", \"type\": ");
     tn_inspect_type(text, value->type);
     tn_text_add_format(text, ", \"format\": \"%s\"", tn_format_name(value->format));
+    if (value->space == TN_SPACE_DEVICE) tn_text_add(text, ", \"space\": \"device\"");
     if (value->quantization && value->quantization->n_scale > 0) {
         tn_text_add(text, ", \"scale\": ");
         tn_text_add_number(text, (double)value->quantization->scale[0]);

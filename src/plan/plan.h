@@ -7,6 +7,7 @@
 #define TN_PLAN_PLAN_H
 
 #include "build/program.h"
+#include "plugin/devices.h"
 #include <tenon/builder.h>
 
 /* Threads that a program may be for: more than any machine has, and few enough to make. */
@@ -45,9 +46,11 @@ typedef struct tn_plan_contents {
     const tn_program **programs;
     tn_loaded_library **libraries; /* counted: what the manifest named */
     uint32_t library_count;
+    tn_used_device device; /* that it is to run on */
 } tn_plan_contents;
 typedef struct tn_plan_read_options {
     bool is_exact;
+    const char *device; /* null: as it was built for, if that is here; else the processor */
     uint32_t allowed_count;
     const char *const *allowed;
 } tn_plan_read_options;

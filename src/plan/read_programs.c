@@ -38,6 +38,7 @@ static tn_status read_step(tn_plan_reader *reader, const Tenon__Plan__Step *mess
                               .tactic = message->tactic,
                               .is_in_place = message->is_in_place,
                               .is_host = message->is_host,
+                              .is_device = message->is_device,
                               .input_count = (uint32_t)message->n_inputs,
                               .output_count = (uint32_t)message->n_outputs,
                               .operand_count = (uint32_t)message->n_operands,
@@ -81,8 +82,10 @@ static tn_status read_values(tn_plan_reader *reader, const Tenon__Plan__Program 
     program->value_count = (uint32_t)message->n_values;
     for (size_t v = 0; v < message->n_values; v++) {
         const Tenon__Plan__ProgramValue *value = message->values[v];
-        program->values[v] = (tn_program_value){
-            .tensor = value->tensor, .format = value->format, .type = value->type};
+        program->values[v] = (tn_program_value){.tensor = value->tensor,
+                                                .format = value->format,
+                                                .type = value->type,
+                                                .space = value->space};
         if (value->quantization)
             TN_TRY(read_quantization(reader, value->quantization, &program->values[v]));
     }
@@ -110,6 +113,8 @@ static tn_status read_program(tn_plan_reader *reader, const Tenon__Plan__Program
     if (message->threads == 0 || message->threads > TN_PLAN_THREAD_LIMIT)
         return tn_plan_reader_fail("it is for %" PRIu32 " threads", message->threads);
     program->threads = message->threads;
+    program->device = "cpu";
+    TN_TRY(read_text(reader, message->device, &program->device));
     TN_TRY(read_text(reader, message->fingerprint, &program->fingerprint));
     TN_TRY(read_values(reader, message, program));
     TN_TRY(read_ports(reader, message, program));
@@ -124,11 +129,31 @@ static tn_status read_program(tn_plan_reader *reader, const Tenon__Plan__Program
     return TN_OK;
 }
 
+/* The one that is asked for; else the one that the plan was built for, if it is here. */
+static tn_status take_device(tn_plan_reader *reader) {
+    const Tenon__Plan__Plan *plan = reader->plan;
+    const char *asked = reader->options ? reader->options->device : NULL;
+    const char *built = plan->n_programs > 0 ? plan->programs[0]->device : "";
+    tn_used_device *device = &reader->contents.device;
+    tn_error_copy before;
+    if (asked) return tn_device_take(reader->runtime, asked, device);
+    if (!*built) return tn_device_take(reader->runtime, "cpu", device);
+    tn_error_save(&before);
+    if (tn_device_take(reader->runtime, built, device) == TN_OK) return TN_OK;
+    if (tn_last_error()->status == TN_ERROR_MEMORY) return TN_ERROR_MEMORY;
+    tn_runtime_log(reader->runtime, TN_LOG_WARNING,
+                   "the plan was built for device '%s' and will run on the processor: %s", built,
+                   tn_last_error()->message);
+    tn_error_restore(&before);
+    return tn_device_take(reader->runtime, "cpu", device);
+}
+
 tn_status tn_plan_read_programs(tn_plan_reader *reader) {
     const Tenon__Plan__Plan *plan = reader->plan;
     tn_plan_contents *contents = &reader->contents;
-    const tn_device *cpu = tn_runtime_cpu(reader->runtime);
-    const char *fingerprint = cpu->fingerprint(cpu);
+    TN_TRY(take_device(reader));
+    const tn_device *device = contents->device.device;
+    const char *fingerprint = device->fingerprint(device);
     contents->programs =
         tn_arena_allocate(contents->arena, plan->n_programs, sizeof(*contents->programs));
     if (!contents->programs) return tn_fail_memory("the programs of a plan");

@@ -142,5 +142,6 @@ void tn_plan_contents_deinit(tn_plan_contents *contents) {
     for (uint32_t i = 0; i < contents->library_count; i++)
         if (contents->libraries[i]) tn_library_release(contents->libraries[i]);
     tn_arena_destroy(contents->arena);
+    tn_device_give_back(&contents->device);
     *contents = (tn_plan_contents){0};
 }

@@ -4,6 +4,8 @@
 
 #include "base/status.h"
 
+#include <string.h>
+
 static tn_status write_epilogues(tn_plan_writer *writer, const tn_program_step *step,
                                  Tenon__Plan__Step *message) {
     message->epilogues =
@@ -24,6 +26,7 @@ static tn_status write_step(tn_plan_writer *writer, const tn_program_step *step,
     message->tactic = step->tactic;
     message->is_in_place = step->is_in_place;
     message->is_host = step->is_host;
+    message->is_device = step->is_device;
     message->nanoseconds = step->nanoseconds;
     message->note = tn_plan_writer_text(step->note);
     message->n_inputs = step->input_count;
@@ -55,6 +58,7 @@ static tn_status write_values(tn_plan_writer *writer, const tn_program *program,
         written->tensor = writer->tensor_numbers[value->tensor];
         written->format = value->format;
         written->type = value->type;
+        written->space = value->space;
         if (value->quantization)
             TN_TRY(tn_plan_write_quantization(writer, value->quantization, &written->quantization));
     }
@@ -69,6 +73,8 @@ static tn_status write_program(tn_plan_writer *writer, const tn_program *program
         return tn_fail(TN_ERROR_RANGE, "a plan for %u threads: expected 1 to %u", program->threads,
                        TN_PLAN_THREAD_LIMIT);
     message->fingerprint = tn_plan_writer_text(program->fingerprint);
+    message->device = tn_plan_writer_text(
+        program->device && strcmp(program->device, "cpu") != 0 ? program->device : NULL);
     message->threads = program->threads;
     TN_TRY(write_values(writer, program, message));
     TN_TRY(

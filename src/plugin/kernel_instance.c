@@ -36,6 +36,7 @@ tn_status tn_open_kernel_init(tn_open_kernel *opened, const tn_prepared_kernel *
     opened->scope = prepared->scope;
     opened->scope.packed = NULL;
     opened->call.host_private = &opened->scope;
+    if (opened->stream) opened->call.stream = opened->stream;
     opened->call.context = NULL;
     opened->call.workspace = NULL;
     opened->call.workspace_bytes = 0;

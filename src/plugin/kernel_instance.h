@@ -27,6 +27,7 @@ void tn_prepared_kernel_deinit(
  * tensors' pointers. */
 typedef struct tn_open_kernel {
     const tn_prepared_kernel *prepared;
+    void *stream; /* set before: the context's, on a device; null: that of the prepared one */
     tn_call call;
     tn_call_scope scope;
     bool is_open;

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "device/cpu/cpu.h"
+#include "plugin/devices.h"
 #include "plugin/library_private.h"
 #include "plugin/runtime_private.h"
 
@@ -63,12 +64,14 @@ static tn_status add_program_path(tn_runtime *runtime) {
 
 static tn_status find_companions(tn_runtime *runtime) {
     Dl_info info;
-    runtime->companions = "";
+    runtime->companions = runtime->device_folder = "";
     if (!dladdr((void *)(uintptr_t)&tn_version, &info) || !info.dli_fname) return TN_OK;
     const char *folder = tn_path_folder(runtime->arena, info.dli_fname);
     runtime->companions =
         folder ? tn_arena_format(runtime->arena, "%s/tenon/kernels", folder) : NULL;
-    return runtime->companions ? TN_OK : tn_fail_memory("a path");
+    runtime->device_folder =
+        folder ? tn_arena_format(runtime->arena, "%s/tenon/devices", folder) : NULL;
+    return runtime->companions && runtime->device_folder ? TN_OK : tn_fail_memory("a path");
 }
 
 static tn_status set_up_cpu(tn_runtime *runtime) {
@@ -156,6 +159,15 @@ const char *tn_runtime_cpu_features(tn_runtime *runtime) {
 }
 const char *tn_runtime_companion_folder(tn_runtime *runtime) {
     return runtime->companions;
+}
+const char *tn_runtime_device_folder(const tn_runtime *runtime) {
+    return runtime->device_folder;
+}
+size_t tn_runtime_library_count(const tn_runtime *runtime) {
+    return runtime->library_count;
+}
+tn_loaded_library *tn_runtime_library(const tn_runtime *runtime, size_t index) {
+    return runtime->libraries[index];
 }
 void tn_runtime_lock(tn_runtime *runtime) {
     pthread_mutex_lock(&runtime->lock);

@@ -25,7 +25,7 @@ struct tn_runtime {
     char last_log[512];         /* the last error that a library logged */
     const char **paths;
     size_t path_count, path_capacity;
-    const char *companions, *forced_kernels;
+    const char *companions, *device_folder, *forced_kernels;
     tn_device cpu;
     char features[256], fingerprint[384];
 };

@@ -16,8 +16,9 @@ static void add_values(tn_text *text, const tn_program *program, const tn_graph 
         const tn_program_value *value = &program->values[values[i]];
         tn_text_add(text, "{\"tensor\": ");
         tn_text_add_json(text, graph->tensors[value->tensor].name);
-        tn_text_add_format(text, ", \"type\": \"%s\", \"format\": \"%s\"}",
-                           tn_type_name(value->type), tn_format_name(value->format));
+        tn_text_add_format(text, ", \"type\": \"%s\", \"format\": \"%s\"%s}",
+                           tn_type_name(value->type), tn_format_name(value->format),
+                           value->space == TN_SPACE_DEVICE ? ", \"space\": \"device\"" : "");
     }
     tn_text_add(text, "]");
 }

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Timing on a device that is not the processor: between two events on one stream, several runs at a
+ * time, so that what one launch costs the host is hidden as it is in a network. Tensors are in the
+ * device's caches as far as they fit: as in a network, where a kernel reads what was just written.
+ */
+#include "base/status.h"
+#include "build/timing_private.h"
+#include "device/transfer.h"
+#include "plugin/devices.h"
+
+#define BATCHES     5
+#define BATCH_NS    200e3 /* of one batch, about */
+#define BATCH_LIMIT 100
+
+tn_status tn_timing_stream(tn_lowering *lowering, void **out_stream) {
+    struct tn_timing_scratch *timing = lowering->timing;
+    const tn_device *device = lowering->options->device;
+    tn_status status = TN_OK;
+    if (!timing->stream) status = device->stream_create(device, &timing->stream);
+    if (status == TN_OK && !timing->begin) status = device->event_create(device, &timing->begin);
+    if (status == TN_OK && !timing->end) status = device->event_create(device, &timing->end);
+    if (status != TN_OK) return tn_device_failed(device, status, "a stream for timings");
+    *out_stream = timing->stream;
+    return TN_OK;
+}
+
+static void free_blocks(tn_lowering *lowering) {
+    struct tn_timing_scratch *timing = lowering->timing;
+    const tn_device *device = lowering->options->device;
+    while (timing->device_block_count > 0)
+        device->deallocate(device, timing->device_blocks[--timing->device_block_count],
+                           timing->stream);
+}
+
+void tn_timing_end_device(tn_lowering *lowering) {
+    struct tn_timing_scratch *timing = lowering->timing;
+    const tn_device *device = lowering->options->device;
+    if (timing->stream) {
+        free_blocks(lowering);
+        (void)device->stream_wait(device, timing->stream);
+        if (timing->begin) device->event_destroy(device, timing->begin);
+        if (timing->end) device->event_destroy(device, timing->end);
+        device->stream_destroy(device, timing->stream);
+    }
+    tn_deallocate(lowering->graph->allocator, (void *)timing->device_blocks);
+}
+
+static tn_status take_block(tn_lowering *lowering, uint64_t bytes, void **out_block) {
+    struct tn_timing_scratch *timing = lowering->timing;
+    const tn_device *device = lowering->options->device;
+    void *block = NULL;
+    TN_TRY(tn_grow(lowering->graph->allocator, (void **)&timing->device_blocks,
+                   &timing->device_block_capacity, timing->device_block_count + 1,
+                   sizeof *timing->device_blocks));
+    const tn_status status = device->allocate(device, bytes ? bytes : 64, timing->stream, &block);
+    if (status != TN_OK) return tn_device_failed(device, status, "memory to time a kernel with");
+    timing->device_blocks[timing->device_block_count++] = block;
+    *out_block = block;
+    return TN_OK;
+}
+
+/* Device memory for a tensor, with the numbers of `source`, or with such as timing.c makes. */
+static tn_status give_data(tn_lowering *lowering, tn_tensor *tensor, const void *source) {
+    const tn_device *device = lowering->options->device;
+    const tn_allocator *allocator = lowering->graph->allocator;
+    struct tn_timing_scratch *timing = lowering->timing;
+    void *made = NULL, *block = NULL;
+    if (!source) {
+        tn_tensor filled = *tensor;
+        made = tn_allocate_aligned(allocator, tensor->bytes ? (size_t)tensor->bytes : 64, 64);
+        if (!made) return tn_fail_memory("the tensors of a kernel to be timed");
+        filled.data = made;
+        tn_timing_fill(&filled);
+        source = made;
+    }
+    tn_status status = take_block(lowering, tensor->bytes, &block);
+    if (status == TN_OK && tensor->bytes > 0) {
+        status =
+            device->copy(device, block, source, tensor->bytes, TN_COPY_TO_DEVICE, timing->stream);
+        if (status == TN_OK) status = device->stream_wait(device, timing->stream);
+        if (status != TN_OK) status = tn_device_failed(device, status, "a copy");
+    }
+    tn_deallocate(allocator, made);
+    tensor->data = block;
+    return status;
+}
+
+static tn_status give_tensors(tn_lowering *lowering, uint32_t index,
+                              tn_candidate_call *candidate_call) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        tn_tensor *input = &candidate_call->inputs[i].tensor;
+        const uint32_t flags = tn_graph_input_port(node->entry->op, i)->flags;
+        if (node->inputs[i] == TN_NO_TENSOR ||
+            (flags & (TN_PORT_SHAPE_ONLY | TN_PORT_VALUE_NEEDED)))
+            continue;
+        TN_TRY(give_data(lowering, input, input->data));
+    }
+    for (uint32_t i = 0; i < candidate_call->call.operand_count; i++) {
+        tn_tensor *operand = &candidate_call->operands[i].tensor;
+        TN_TRY(give_data(lowering, operand, operand->data));
+    }
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (candidate_call->call.outputs[i])
+            TN_TRY(give_data(lowering, candidate_call->call.outputs[i], NULL));
+    return TN_OK;
+}
+
+typedef struct timed_work {
+    tn_open_kernel *opened; /* null: a transfer */
+    const tn_tensor *from, *to;
+    uint32_t direction;
+    void *scratch;
+} timed_work;
+
+static tn_status enqueue(const tn_lowering *lowering, const timed_work *work) {
+    if (work->opened) return tn_open_kernel_run(work->opened);
+    return tn_transfer(lowering->options->device, work->from, work->to, work->direction,
+                       work->scratch, lowering->timing->stream);
+}
+
+/* One batch, in nanoseconds a run. */
+static tn_status run_batch(const tn_lowering *lowering, const timed_work *work, int count,
+                           double *out_ns) {
+    const tn_device *device = lowering->options->device;
+    const struct tn_timing_scratch *timing = lowering->timing;
+    double ns = 0;
+    tn_status status = device->event_record(device, timing->begin, timing->stream);
+    for (int i = 0; i < count && status == TN_OK; i++)
+        TN_TRY(enqueue(lowering, work));
+    if (status == TN_OK) status = device->event_record(device, timing->end, timing->stream);
+    if (status == TN_OK) status = device->stream_wait(device, timing->stream);
+    if (status == TN_OK) status = device->event_elapsed(device, timing->begin, timing->end, &ns);
+    if (status != TN_OK) return tn_device_failed(device, status, "timing");
+    *out_ns = ns / count;
+    return TN_OK;
+}
+
+static tn_status run_often(const tn_lowering *lowering, const timed_work *work, double *out_ns) {
+    double best = 0, ns = 0;
+    TN_TRY(run_batch(lowering, work, 1, &ns)); /* to warm up */
+    TN_TRY(run_batch(lowering, work, 2, &best));
+    const double wanted = best > 0 ? BATCH_NS / best : BATCH_LIMIT;
+    const int count = wanted < 1 ? 1 : wanted > BATCH_LIMIT ? BATCH_LIMIT : (int)wanted;
+    for (int batch = 0; batch < BATCHES && !tn_timing_is_over(lowering); batch++) {
+        TN_TRY(run_batch(lowering, work, count, &ns));
+        if (batch == 0 || ns < best) best = ns;
+        if (ns * count > TN_TIMING_RUN_NS && batch > 0) break;
+    }
+    *out_ns = best;
+    return TN_OK;
+}
+
+tn_status tn_timing_on_device(tn_lowering *lowering, uint32_t index,
+                              tn_candidate_call *candidate_call, tn_prepared_kernel *prepared,
+                              double *out_ns) {
+    tn_open_kernel opened = {.stream = prepared->call.stream};
+    const timed_work work = {.opened = &opened};
+    void *workspace = NULL;
+    TN_TRY(tn_open_kernel_init(&opened, prepared));
+    tn_status status = TN_OK;
+    TN_GO(tn_open_kernel_reshape(&opened));
+    TN_GO(give_tensors(lowering, index, candidate_call));
+    if (opened.call.workspace_bytes > 0)
+        TN_GO(take_block(lowering, opened.call.workspace_bytes, &workspace));
+    opened.call.workspace = workspace;
+    TN_GO(run_often(lowering, &work, out_ns));
+done:
+    (void)lowering->options->device->stream_wait(lowering->options->device, prepared->call.stream);
+    tn_open_kernel_deinit(&opened);
+    free_blocks(lowering);
+    return status;
+}
+
+/* Memory for one end of a transfer. */
+static tn_status give_end(tn_lowering *lowering, tn_tensor *tensor, uint32_t space,
+                          void **out_host) {
+    if (space == TN_SPACE_DEVICE) return give_data(lowering, tensor, NULL);
+    *out_host = tn_allocate_aligned(lowering->graph->allocator,
+                                    tensor->bytes ? (size_t)tensor->bytes : 64, 64);
+    if (!*out_host) return tn_fail_memory("the tensors of a conversion to be timed");
+    tensor->data = *out_host;
+    tn_timing_fill(tensor);
+    return TN_OK;
+}
+
+tn_status tn_timing_transfer(tn_lowering *lowering, tn_tensor *from, uint32_t from_space,
+                             tn_tensor *to, uint32_t to_space, double *out_ns) {
+    timed_work work = {.from = from,
+                       .to = to,
+                       .direction = from_space == TN_SPACE_HOST ? TN_TRANSFER_TO_DEVICE
+                                    : to_space == TN_SPACE_HOST ? TN_TRANSFER_TO_HOST
+                                                                : TN_TRANSFER_ON_DEVICE};
+    void *stream = NULL, *host = NULL;
+    tn_status status = TN_OK;
+    TN_TRY(tn_timing_stream(lowering, &stream));
+    TN_GO(give_end(lowering, from, from_space, &host));
+    TN_GO(give_end(lowering, to, to_space, &host));
+    const uint64_t scratch = tn_transfer_scratch_bytes(from, to, work.direction);
+    if (scratch > 0) TN_GO(take_block(lowering, scratch, &work.scratch));
+    TN_GO(run_often(lowering, &work, out_ns));
+done:
+    (void)lowering->options->device->stream_wait(lowering->options->device, stream);
+    free_blocks(lowering);
+    tn_deallocate(lowering->graph->allocator, host);
+    return status;
+}

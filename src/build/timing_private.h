@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What timing.c (the processor) and timing_device.c (all other devices) share. */
+#ifndef TN_BUILD_TIMING_PRIVATE_H
+#define TN_BUILD_TIMING_PRIVATE_H
+
+#include "build/candidate_call.h"
+#include "build/timing.h"
+#include "plugin/kernel_instance.h"
+
+#define TN_TIMING_RUNS_AT_LEAST 3
+#define TN_TIMING_RUNS_AT_MOST  50
+#define TN_TIMING_RUN_NS        10e6 /* enough for one candidate, once it ran as often as it must */
+#define TN_TIMING_CONVERSION_NS 2e6  /* enough for one conversion: many, and they vary little */
+#define TN_TIMING_LONG_RUN_NS   200e6 /* longer ones are run once more after the first, not thrice \
+                                       */
+
+struct tn_timing_scratch {
+    double begin_ns, end_ns; /* when the time is over; 0: not started */
+    double again_end_ns;     /* of measuring again */
+    /* memory for tensors, used again from candidate to candidate */
+    void **blocks;
+    size_t *block_bytes;
+    size_t block_count, block_capacity, bytes_capacity, used;
+    /* timing_device.c's */
+    void *stream, *begin, *end; /* null: not made yet */
+    void **device_blocks;
+    size_t device_block_count, device_block_capacity;
+};
+
+double tn_timing_now_ns(void);
+bool tn_timing_is_over(const tn_lowering *lowering);
+/* Numbers in a tensor of the host. */
+void tn_timing_fill(const tn_tensor *tensor);
+/* Before prepare: constants in place. */
+tn_status tn_timing_align_constants(tn_lowering *lowering, uint32_t index,
+                                    tn_candidate_call *candidate_call);
+
+/* --- timing_device.c --- */
+/* The stream of all timings on the build's device; made when it is asked for first. */
+tn_status tn_timing_stream(tn_lowering *lowering, void **out_stream);
+/* Opens and runs a kernel of the device that is prepared. */
+tn_status tn_timing_on_device(tn_lowering *lowering, uint32_t index,
+                              tn_candidate_call *candidate_call, tn_prepared_kernel *prepared,
+                              double *out_ns);
+/* A conversion from, to or on the device; the tensors have no data yet. */
+tn_status tn_timing_transfer(tn_lowering *lowering, tn_tensor *from, uint32_t from_space,
+                             tn_tensor *to, uint32_t to_space, double *out_ns);
+void tn_timing_end_device(tn_lowering *lowering);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices by name: see devices.h. */
+#include "plugin/devices.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "plugin/library_private.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEVICE_BYTES_AT_LEAST (offsetof(tn_device, last_error) + sizeof(void *))
+
+bool tn_device_is_remote(const tn_device *device) {
+    return strcmp(device->kind, "cpu") != 0;
+}
+
+tn_status tn_device_failed(const tn_device *device, tn_status status, const char *doing) {
+    const char *reason = device->last_error(device);
+    return tn_error_at(tn_fail(status, "%s: %s", doing,
+                               reason && reason[0] ? reason : "the device gives no reason"),
+                       "device '%s'", device->kind);
+}
+
+/* All that a device which is not the processor must bring. What came later may be missing. */
+tn_status tn_device_check(const tn_device *device) {
+    if (!device || device->size < DEVICE_BYTES_AT_LEAST || device->size > 65536)
+        return tn_fail(TN_ERROR_PLUGIN, "a device's table is too short");
+    if (!device->kind || !device->kind[0] || strchr(device->kind, ':') ||
+        strcmp(device->kind, "cpu") == 0)
+        return tn_fail(TN_ERROR_PLUGIN, "a device has no kind of its own");
+    const uint64_t alignment = device->alignment;
+    if (alignment < 64 || alignment > 65536 || (alignment & (alignment - 1)) != 0)
+        return tn_fail(TN_ERROR_PLUGIN, "device '%s' aligns memory to %" PRIu64 " bytes",
+                       device->kind, alignment);
+    if (!device->fingerprint || !device->allocate || !device->deallocate || !device->copy ||
+        !device->fill || !device->stream_create || !device->stream_destroy ||
+        !device->stream_wait || !device->event_create || !device->event_destroy ||
+        !device->event_record || !device->event_wait || !device->event_elapsed ||
+        !device->last_error || !device->fingerprint(device) || !device->fingerprint(device)[0])
+        return tn_fail(TN_ERROR_PLUGIN, "device '%s' lacks a function", device->kind);
+    return TN_OK;
+}
+
+typedef struct device_name {
+    char kind[32];
+    uint32_t index;
+} device_name;
+
+static tn_status read_name(const char *text, device_name *out_name) {
+    const size_t length = strcspn(text, ":");
+    char *end = NULL;
+    unsigned long index = 0;
+    if (text[length] == ':') index = strtoul(text + length + 1, &end, 10);
+    const bool has_digits = !end || (end != text + length + 1 && !*end && text[length + 1] != '-');
+    if (length == 0 || length >= sizeof(out_name->kind) || !has_digits || index > 1024)
+        return tn_fail(TN_ERROR_ARGUMENT, "'%s' is no name of a device, like cpu, cuda or cuda:1",
+                       text);
+    memcpy(out_name->kind, text, length);
+    out_name->kind[length] = 0;
+    out_name->index = (uint32_t)index;
+    return TN_OK;
+}
+
+static const tn_device *const *devices_of(const tn_loaded_library *library, uint64_t *out_count) {
+    const tn_library *table = library->table;
+    const bool has = table && table->size >= offsetof(tn_library, devices) + sizeof(void *);
+    *out_count = has && table->devices ? table->device_count : 0;
+    return has ? table->devices : NULL;
+}
+
+/* Among the loaded libraries; takes a count on the library. */
+static bool find_loaded(tn_runtime *runtime, const device_name *name, tn_used_device *out_device) {
+    bool is_found = false;
+    tn_runtime_lock(runtime);
+    for (size_t i = 0; i < tn_runtime_library_count(runtime) && !is_found; i++) {
+        tn_loaded_library *library = tn_runtime_library(runtime, i);
+        uint64_t count = 0;
+        const tn_device *const *devices = devices_of(library, &count);
+        for (uint64_t d = 0; d < count && !is_found; d++) {
+            is_found = tn_device_check(devices[d]) == TN_OK &&
+                       strcmp(devices[d]->kind, name->kind) == 0 &&
+                       devices[d]->index == name->index;
+            if (is_found) *out_device = (tn_used_device){devices[d], tn_library_retain(library)};
+        }
+    }
+    tn_runtime_unlock(runtime);
+    return is_found;
+}
+
+static void list_devices(tn_runtime *runtime, tn_text *text) {
+    tn_text_add(text, "cpu");
+    tn_runtime_lock(runtime);
+    for (size_t i = 0; i < tn_runtime_library_count(runtime); i++) {
+        uint64_t count = 0;
+        const tn_device *const *devices = devices_of(tn_runtime_library(runtime, i), &count);
+        for (uint64_t d = 0; d < count; d++)
+            if (tn_device_check(devices[d]) == TN_OK)
+                tn_text_add_format(text, ", %s:%" PRIu32, devices[d]->kind, devices[d]->index);
+    }
+    tn_runtime_unlock(runtime);
+}
+
+static tn_status fail_missing(tn_runtime *runtime, const char *name, const char *why) {
+    tn_text there;
+    tn_text_init(&there, tn_runtime_allocator(runtime));
+    list_devices(runtime, &there);
+    tn_fail(TN_ERROR_NOT_FOUND, "there is no device '%s'%s%s; there is: %s", name,
+            why[0] ? ": " : "", why, there.data ? there.data : "cpu");
+    tn_text_deinit(&there);
+    return TN_ERROR_NOT_FOUND;
+}
+
+/* The library of a kind of device, as it comes with Tenon. */
+static tn_status load_library(tn_runtime *runtime, const device_name *name, char *why,
+                              size_t why_bytes) {
+    char path[4096 + 64];
+    const char *folder = tn_runtime_device_folder(runtime);
+    why[0] = 0;
+    if (!folder[0]) return TN_OK;
+    snprintf(path, sizeof(path), "%s/libtenon_%s.so", folder, name->kind);
+    if (!tn_file_exists(path)) {
+        snprintf(why, why_bytes, "no loaded library brings it, and '%s' is not there", path);
+        return TN_OK;
+    }
+    const tn_status status = tn_runtime_load_library(runtime, path);
+    if (status == TN_OK)
+        snprintf(why, why_bytes, "the library '%s' finds none%s%s", path,
+                 tn_runtime_last_log(runtime)[0] ? ": " : "", tn_runtime_last_log(runtime));
+    return status;
+}
+
+tn_status tn_device_take(tn_runtime *runtime, const char *text, tn_used_device *out_device) {
+    device_name name;
+    char why[4096 + 1024];
+    TN_TRY(read_name(text, &name));
+    if (strcmp(name.kind, "cpu") == 0) {
+        if (name.index > 0) return fail_missing(runtime, text, "the processor is one device");
+        *out_device = (tn_used_device){tn_runtime_cpu(runtime), NULL};
+        return TN_OK;
+    }
+    if (find_loaded(runtime, &name, out_device)) return TN_OK;
+    TN_TRY(load_library(runtime, &name, why, sizeof(why)));
+    if (find_loaded(runtime, &name, out_device)) return TN_OK;
+    return fail_missing(runtime, text, why);
+}
+
+void tn_device_give_back(tn_used_device *device) {
+    if (device->library) tn_library_release(device->library);
+    *device = (tn_used_device){0};
+}

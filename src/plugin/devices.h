@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Devices by name: the processor, which the runtime has itself, and those that libraries bring. One
+ * that no loaded library has is looked for in the folder tenon/devices beside the core library.
+ */
+#ifndef TN_PLUGIN_DEVICES_H
+#define TN_PLUGIN_DEVICES_H
+
+#include "plugin/runtime.h"
+
+/* A device in use: its library stays loaded. */
+typedef struct tn_used_device {
+    const tn_device *device;    /* never null */
+    tn_loaded_library *library; /* null: the processor */
+} tn_used_device;
+
+/* The device of a name like "cpu", "cuda" (the first of its kind) or "cuda:1". To be given back by
+ * tn_device_give_back. TN_ERROR_ARGUMENT: no name of a device; TN_ERROR_NOT_FOUND: what was looked
+ * for, where, and what there is; TN_ERROR_PLUGIN: its table is broken. */
+tn_status tn_device_take(tn_runtime *runtime, const char *name, tn_used_device *out_device);
+void tn_device_give_back(tn_used_device *device); /* an empty one is fine */
+/* Whether this is not the processor: its kernels are asynchronous, its memory is its own. */
+bool tn_device_is_remote(const tn_device *device);
+/* The reason that a device gives for a failure, as an error: "DOING: REASON". */
+tn_status tn_device_failed(const tn_device *device, tn_status status, const char *doing);
+
+/* Whether a device's table has what a device must have. TN_ERROR_PLUGIN. */
+tn_status tn_device_check(const tn_device *device);
+
+/* --- the runtime's list of libraries (runtime.c) --- */
+size_t tn_runtime_library_count(const tn_runtime *runtime);
+tn_loaded_library *tn_runtime_library(const tn_runtime *runtime, size_t index);
+/* The folder of device libraries; "" when it cannot be known. */
+const char *tn_runtime_device_folder(const tn_runtime *runtime);
+
+#endif
