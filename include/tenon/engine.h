@@ -28,6 +28,9 @@ typedef struct tn_engine_options {
                      load for this plan; null: those of the search path and those already loaded */
     const char *checked_dump; /* TN_ENGINE_CHECKED: the folder, made when it is needed, that gets
                                  the first bad node's tensors as .npy files; copied. Null: none */
+    const char
+        *device; /* "cpu", "cuda" (the first one), "cuda:1"; null: the one that the plan was
+                    built for if it is here, else the processor (with a warning in the log) */
 } tn_engine_options;
 enum {
     TN_ENGINE_EXACT =
@@ -95,6 +98,11 @@ TN_EXPORT tn_status tn_context_bind_input(tn_context *context, uint32_t input, c
  * memory is copied into. When a run fails, what is in it is undefined. */
 TN_EXPORT tn_status tn_context_bind_output(tn_context *context, uint32_t output, void *data,
                                            uint64_t bytes);
+/* Lends a stream of the engine's device: everything is enqueued there, and run returns without
+ * waiting for it where all of the network runs on the device; outputs are there when the caller has
+ * waited for the stream. Null: a stream of the context's own, which run waits for. TN_ERROR_STATE:
+ * the engine runs on the processor. */
+TN_EXPORT tn_status tn_context_set_stream(tn_context *context, void *stream);
 /* Infers all shapes and asks the kernels for the memory that they need; run does it when it was not
  * done. The last eight sets of shapes are found again. Inputs whose values decide shapes must be
  * bound; their values are compared at each run, and outside the profile's they are TN_ERROR_RANGE.
@@ -129,6 +137,7 @@ typedef struct tn_context_statistics {
     uint32_t size;
     uint64_t allocations; /* all that this context ever made */
     uint64_t arena_bytes, runs, reshapes, shape_cache_hits;
+    uint64_t waits; /* of the host for a device */
 } tn_context_statistics;
 TN_EXPORT void tn_context_get_statistics(const tn_context *context,
                                          tn_context_statistics *out_statistics);

@@ -396,9 +396,9 @@ struct tn_call {
     void *workspace; /* run: `workspace_bytes` of scratch, 64-byte aligned, contents undefined */
     uint64_t workspace_bytes;
     const tn_device *device;
-    void *stream;     /* the device's; null on cpu. What prepare and open do on theirs is waited for
-                         before the first run */
-    const char *node; /* the node's name, for messages */
+    void *stream; /* the device's; null on cpu; another one at each run where the caller says so.
+                     What prepare and open do on theirs is waited for before the first run */
+    const char *node;                 /* the node's name, for messages */
     const tn_attribute *const *saved; /* upgrade: the fields as an older version saved them */
     uint64_t saved_count;
     void *new_params; /* upgrade: fields of the same name and type are there already, others hold

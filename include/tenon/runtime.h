@@ -89,6 +89,25 @@ TN_EXPORT void tn_runtime_visit_kernels(tn_runtime *runtime,
                                                       const tn_library_info *library),
                                         void *user);
 
+/* Devices: the processor, and those that loaded libraries bring. */
+typedef struct tn_device_info {
+    uint32_t size;
+    uint32_t index; /* of its kind, from 0 */
+    const char *kind, *name, *fingerprint;
+    const char *library; /* empty for the processor */
+} tn_device_info;
+/* Calls `visit` for each device until it answers false; pointers live during the call. [thread:
+ * any]
+ */
+TN_EXPORT void tn_runtime_visit_devices(tn_runtime *runtime,
+                                        bool (*visit)(void *user, const tn_device_info *device),
+                                        void *user);
+/* Whether there is a device of this name ("cpu", "cuda", "cuda:1"): loads the library that brings
+ * it, tenon/devices/libtenon_KIND.so beside the core library, where no loaded one does.
+ * TN_ERROR_ARGUMENT: no name of a device; TN_ERROR_NOT_FOUND says what was looked for and what
+ * there is; TN_ERROR_PLUGIN. [thread: any] */
+TN_EXPORT tn_status tn_runtime_find_device(tn_runtime *runtime, const char *name);
+
 /* The processor features that kernels may use here, like "sse2,avx2,fma,avx512f", TENON_CPU_LEVEL
  * taken into account. Lives as long as the runtime. [thread: any] */
 TN_EXPORT const char *tn_runtime_cpu_features(tn_runtime *runtime);

@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "plugin/library_private.h"
 
+#include <tenon/runtime.h>
+
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -151,4 +153,39 @@ tn_status tn_device_take(tn_runtime *runtime, const char *text, tn_used_device *
 void tn_device_give_back(tn_used_device *device) {
     if (device->library) tn_library_release(device->library);
     *device = (tn_used_device){0};
+}
+
+tn_status tn_runtime_find_device(tn_runtime *runtime, const char *name) {
+    tn_used_device device = {0};
+    if (!runtime || !name) return tn_fail(TN_ERROR_ARGUMENT, "a runtime and a name are needed");
+    TN_TRY(tn_device_take(runtime, name, &device));
+    tn_device_give_back(&device);
+    return TN_OK;
+}
+
+static tn_device_info info_of(const tn_device *device, const char *library) {
+    return (tn_device_info){.size = sizeof(tn_device_info),
+                            .index = device->index,
+                            .kind = device->kind,
+                            .name = device->name ? device->name : "",
+                            .fingerprint = device->fingerprint(device),
+                            .library = library};
+}
+
+void tn_runtime_visit_devices(tn_runtime *runtime,
+                              bool (*visit)(void *user, const tn_device_info *device), void *user) {
+    tn_device_info info = info_of(tn_runtime_cpu(runtime), "");
+    bool goes_on = visit(user, &info);
+    tn_runtime_lock(runtime);
+    for (size_t i = 0; goes_on && i < tn_runtime_library_count(runtime); i++) {
+        const tn_loaded_library *library = tn_runtime_library(runtime, i);
+        uint64_t count = 0;
+        const tn_device *const *devices = devices_of(library, &count);
+        for (uint64_t d = 0; goes_on && d < count; d++) {
+            if (tn_device_check(devices[d]) != TN_OK) continue;
+            info = info_of(devices[d], library->name);
+            goes_on = visit(user, &info);
+        }
+    }
+    tn_runtime_unlock(runtime);
 }

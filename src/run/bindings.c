@@ -46,7 +46,7 @@ tn_status tn_bindings_apply_inputs(tn_context *context) {
         TN_TRY(
             tn_format_bytes(TN_LINEAR, context->engine->inputs[i].type, &binding->shape, &bytes));
         TN_TRY(tn_bindings_check_input(context, i, bytes));
-        if (is_aligned(binding->data)) continue;
+        if (is_aligned(binding->data) || !binding->is_read_by_host) continue;
         TN_TRY(reserve(context, &binding->staging, &binding->staging_bytes, bytes,
                        "an input's aligned copy"));
         binding->staged_bytes = bytes;
@@ -83,7 +83,8 @@ static tn_status apply_outputs(tn_context *context) {
                            "output '%s' has shape %s, %llu bytes; %llu are bound", output->name,
                            tn_shape_print(output->rank, output->shape, text, sizeof(text)),
                            (unsigned long long)output->bytes, (unsigned long long)binding->bytes);
-        if (binding->data && is_aligned(binding->data) && !is_input_memory(context, binding)) {
+        const bool fits = binding->is_from_device || is_aligned(binding->data);
+        if (binding->data && fits && !is_input_memory(context, binding)) {
             binding->target = binding->data;
         } else {
             TN_TRY(tn_bindings_own_output(context, i, (size_t)output->bytes));
@@ -105,6 +106,8 @@ static void *pointer_of(const tn_context *context, const tn_value_place *place) 
     switch (place->kind) {
     case TN_PLACE_ARENA:
         return (char *)context->memory + place->offset;
+    case TN_PLACE_DEVICE:
+        return (char *)context->device_memory + place->offset;
     case TN_PLACE_INPUT:
         return tn_bindings_input(context, place->index);
     case TN_PLACE_OUTPUT:
@@ -122,17 +125,42 @@ static void set_pointer(const tn_context *context, tn_shape_state *state, uint32
 static void set_all(const tn_context *context, tn_shape_state *state) {
     for (uint32_t v = 0; v < context->engine->program->value_count; v++)
         set_pointer(context, state, v);
-    for (uint32_t i = 0; i < state->walk_count; i++)
+    for (uint32_t i = 0; i < state->walk_count; i++) {
+        const bool is_on_device = tn_shape_state_is_on_device(context, state, i);
+        char *memory = is_on_device ? context->device_memory : context->memory;
         state->walk[i].call->workspace =
-            state->workspace_bytes[i] ? (char *)context->memory + state->workspaces[i] : NULL;
+            state->workspace_bytes[i] ? memory + state->workspaces[i] : NULL;
+        if (is_on_device) state->walk[i].call->stream = context->stream;
+    }
     state->is_applied = true;
 }
 
+/* What is enqueued still uses the old arena, which the stream gives back after it. */
+static tn_status reserve_device(tn_context *context) {
+    const tn_device *device = context->engine->device;
+    const size_t bytes = context->current->device_bytes;
+    if (bytes <= context->device_bytes) return TN_OK;
+    TN_TRY(tn_walk_wait(context));
+    if (context->device_memory) device->deallocate(device, context->device_memory, context->stream);
+    context->device_memory = NULL;
+    context->device_bytes = 0;
+    const tn_status status =
+        device->allocate(device, bytes, context->stream, &context->device_memory);
+    if (status != TN_OK)
+        return tn_error_at(tn_device_failed(device, status, "memory for the arena"), "%zu bytes",
+                           bytes);
+    context->device_bytes = bytes;
+    return TN_OK;
+}
+
 static tn_status reserve_memory(tn_context *context) {
-    if (context->current->memory_bytes <= context->memory_bytes) return TN_OK;
-    TN_TRY(reserve(context, &context->memory, &context->memory_bytes,
-                   context->current->memory_bytes, "the arena"));
-    context->statistics.arena_bytes = context->memory_bytes;
+    const bool fits = context->current->memory_bytes <= context->memory_bytes;
+    if (fits && context->current->device_bytes <= context->device_bytes) return TN_OK;
+    if (!fits)
+        TN_TRY(reserve(context, &context->memory, &context->memory_bytes,
+                       context->current->memory_bytes, "the arena"));
+    TN_TRY(reserve_device(context));
+    context->statistics.arena_bytes = context->memory_bytes + context->device_bytes;
     for (int i = 0; i < TN_SHAPE_STATES; i++)
         if (context->states[i]) context->states[i]->is_applied = false;
     return TN_OK;
@@ -156,6 +184,15 @@ void tn_bindings_stage_inputs(tn_context *context) {
         if (binding->is_staged && binding->staged_bytes > 0)
             memcpy(binding->staging, binding->data, binding->staged_bytes);
     }
+}
+
+bool tn_bindings_has_copies(const tn_context *context) {
+    if (context->current->copy_count > 0) return true;
+    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++) {
+        const tn_output_binding *binding = &context->outputs[i];
+        if (binding->data && binding->data != binding->target) return true;
+    }
+    return false;
 }
 
 void tn_bindings_copy_outputs(tn_context *context) {

@@ -3,6 +3,7 @@
  * Guarded runs: the walk of a context whose engine was loaded to be checked. It is a walk of its
  * own, so that the plain one pays nothing for it. What is done with one call is
  * plugin/checked_call.c's matter; conversions between formats are Tenon's own and run as they are.
+ * Steps on a device are waited for one by one, so that an error is that of the step that made it.
  */
 #include "base/status.h"
 #include "run/context_private.h"
@@ -68,9 +69,11 @@ tn_status tn_checked_walk(tn_context *context) {
     for (uint32_t i = 0; i < state->walk_count; i++) {
         const tn_walk_item *item = &state->walk[i];
         const uint64_t before = context->is_profiling ? tn_walk_now_ns() : 0;
-        if (item->run == tn_walk_reformat) {
+        const bool is_on_device = tn_shape_state_is_on_device(context, state, i);
+        if (item->run == tn_walk_reformat || is_on_device) {
             const tn_status status = item->run(item->call);
             if (status != TN_OK) return tn_walk_failed(item, status);
+            if (is_on_device) TN_TRY(tn_walk_settle(context, i));
         } else {
             TN_TRY(tn_checked_step(context, state->walk_steps[i], item->call, item->run));
         }

@@ -20,12 +20,14 @@ static void counted_deallocate(void *user, void *memory) {
 }
 
 /* Whose data is read by a step that runs, or handed out. */
-static void note_needed(tn_context *context, uint32_t value) {
+static void note_needed(tn_context *context, uint32_t value, bool is_transfer) {
     const tn_graph *graph = context->engine->graph;
     if (value == TN_NO_VALUE) return;
     const tn_tensor_id tensor = context->engine->program->values[value].tensor;
     for (size_t i = 0; graph->tensors[tensor].is_input && i < graph->input_count; i++) {
-        if (graph->inputs[i] == tensor) context->inputs[i].is_needed = true;
+        if (graph->inputs[i] != tensor) continue;
+        context->inputs[i].is_needed = true;
+        context->inputs[i].is_read_by_host |= !is_transfer;
     }
 }
 
@@ -36,19 +38,36 @@ static bool is_shape_only(const tn_engine *engine, const tn_program_step *step, 
     return port && (port->flags & TN_PORT_SHAPE_ONLY);
 }
 
+static bool is_transfer(const tn_program *program, const tn_program_step *step) {
+    return step->kind == TN_STEP_REFORMAT &&
+           (program->values[step->inputs[0]].space != TN_SPACE_HOST ||
+            program->values[step->outputs[0]].space != TN_SPACE_HOST);
+}
+
+/* Outputs that come from a device, each in a step of its own. */
+static void find_device_outputs(tn_context *context) {
+    const tn_program *program = context->engine->program;
+    for (uint32_t s = 0; s < program->step_count; s++)
+        for (size_t i = 0; i < context->engine->graph->output_count; i++)
+            if (is_transfer(program, &program->steps[s]) &&
+                program->steps[s].outputs[0] == program->output_values[i])
+                context->outputs[i].is_from_device = true;
+}
+
 static void find_needed(tn_context *context) {
     const tn_engine *engine = context->engine;
     const tn_program *program = engine->program;
     for (uint32_t s = 0; s < program->step_count; s++) {
         const tn_program_step *step = &program->steps[s];
         for (uint32_t i = 0; i < step->input_count && !step->is_host; i++) {
-            if (!is_shape_only(engine, step, i)) note_needed(context, step->inputs[i]);
+            if (!is_shape_only(engine, step, i))
+                note_needed(context, step->inputs[i], is_transfer(program, step));
         }
         for (uint32_t i = 0; i < step->operand_count && !step->is_host; i++)
-            note_needed(context, step->operands[i]);
+            note_needed(context, step->operands[i], false);
     }
     for (size_t i = 0; i < engine->graph->output_count; i++)
-        note_needed(context, program->output_values[i]);
+        note_needed(context, program->output_values[i], false);
     for (size_t i = 0; i < engine->graph->input_count; i++)
         context->inputs[i].is_needed |= engine->plan.is_value_input[i];
 }
@@ -77,6 +96,7 @@ static tn_status open_kernels(tn_context *context) {
     tn_status status = TN_OK;
     pthread_mutex_lock(&engine->opening);
     for (uint32_t i = 0; i < engine->program->step_count && status == TN_OK; i++) {
+        if (engine->steps[i].step->is_device) context->kernels[i].stream = context->stream;
         if (engine->steps[i].prepared.is_prepared)
             status = tn_open_kernel_init(&context->kernels[i], &engine->steps[i].prepared);
     }
@@ -111,9 +131,11 @@ static tn_status set_up(tn_context *context) {
         !context->values || !context->profile || !context->profile_steps)
         return tn_fail_memory("a context");
     find_needed(context);
+    find_device_outputs(context);
     set_fixed_shapes(context);
     TN_TRY(tn_inference_init(&context->inference, engine->graph, &engine->plan));
     context->inference.allocator = &context->allocator; /* from here on it is counted */
+    TN_TRY(tn_walk_open_device(context));
     TN_TRY(open_kernels(context));
     if (engine->is_checked) TN_TRY(tn_checked_context_create(context));
     return engine->plan.is_sized_by_run ? tn_dynamic_create(context) : TN_OK;
@@ -151,6 +173,7 @@ void tn_context_destroy(tn_context *context) {
     tn_dynamic_destroy(context);
     tn_checked_context_destroy(context);
     close_kernels(context);
+    tn_walk_close_device(context);
     for (size_t i = 0; context->inputs && i < engine->graph->input_count; i++)
         tn_deallocate(allocator, context->inputs[i].staging);
     for (size_t i = 0; context->outputs && i < engine->graph->output_count; i++)
@@ -231,8 +254,32 @@ tn_status tn_context_run(tn_context *context) {
     if (context->dynamic) return tn_dynamic_run(context);
     if (!context->are_bindings_set) TN_TRY(tn_bindings_apply(context));
     tn_bindings_stage_inputs(context);
-    TN_TRY(walk(context));
+    context->is_pending = context->stream != NULL;
+    const tn_status status = walk(context);
+    if (status != TN_OK) {
+        tn_error_copy error; /* nothing may be at work when the caller takes its memory back */
+        tn_error_save(&error);
+        (void)tn_walk_wait(context);
+        tn_error_restore(&error);
+        return status;
+    }
+    if (context->stream == context->own_stream || tn_bindings_has_copies(context))
+        TN_TRY(tn_walk_wait(context));
     tn_bindings_copy_outputs(context);
+    return TN_OK;
+}
+
+tn_status tn_context_set_stream(tn_context *context, void *stream) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    if (!context->own_stream)
+        return tn_fail(TN_ERROR_STATE, "the engine runs on the processor, which has no streams");
+    void *chosen = stream ? stream : context->own_stream;
+    if (chosen == context->stream) return TN_OK;
+    TN_TRY(tn_walk_wait(context));
+    context->stream = chosen;
+    context->are_bindings_set = false;
+    for (int i = 0; i < TN_SHAPE_STATES; i++)
+        if (context->states[i]) context->states[i]->is_applied = false;
     return TN_OK;
 }
 

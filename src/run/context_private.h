@@ -10,6 +10,7 @@
  *   shape_state_memory.c    the arena's plan
  *   bindings.c              the callers' memory
  *   walk.c                  the run, and the run with a clock
+ *   walk_device.c           steps on a device, and between its memory and the host's
  *   dynamic.c               the run of networks whose shapes only data decides
  *   checked.c               guarded runs
  */
@@ -20,13 +21,20 @@
 #include "run/engine_private.h"
 
 /* Where a value's data lies. */
-enum { TN_PLACE_NONE, TN_PLACE_ARENA, TN_PLACE_INPUT, TN_PLACE_OUTPUT, TN_PLACE_FIXED };
+enum {
+    TN_PLACE_NONE,
+    TN_PLACE_ARENA,
+    TN_PLACE_INPUT,
+    TN_PLACE_OUTPUT,
+    TN_PLACE_FIXED,
+    TN_PLACE_DEVICE /* the arena in the device's memory */
+};
 typedef struct tn_value_place {
     uint32_t kind;
     uint32_t root;  /* the value whose memory this one has, and whose place it is a copy of in the
                        end; itself unless it is a view or in place */
     uint32_t index; /* INPUT, OUTPUT: which */
-    size_t offset;  /* ARENA */
+    size_t offset;  /* ARENA, DEVICE */
     void *pointer;  /* FIXED: constants, and values computed at reshape */
 } tn_value_place;
 
@@ -59,6 +67,7 @@ typedef struct tn_shape_state {
     tn_output_copy *copies;
     uint32_t copy_count;
     size_t memory_bytes; /* of the arena memory that it needs */
+    size_t device_bytes; /* the same in the device's memory */
     bool is_placed;      /* the memory is planned */
     bool is_applied;     /* its pointers are set, for the arena where it is now */
     uint64_t last_used;
@@ -71,7 +80,8 @@ typedef struct tn_input_binding {
     size_t staging_bytes;
     size_t staged_bytes; /* of them, to be copied before a run */
     bool is_staged;
-    bool is_needed; /* its data is read by some step */
+    bool is_needed;       /* its data is read by some step */
+    bool is_read_by_host; /* by the processor, not by a copy to a device alone */
     bool has_shape;
     tn_shape shape;
 } tn_input_binding;
@@ -81,7 +91,8 @@ typedef struct tn_output_binding {
     uint64_t bytes;
     void *own; /* where it goes when nothing, or nothing aligned, is bound */
     size_t own_bytes;
-    void *target; /* what the walk writes */
+    void *target;        /* what the walk writes */
+    bool is_from_device; /* a copy from a device writes it: any alignment does, and any memory */
 } tn_output_binding;
 
 #define TN_SHAPE_STATES 8
@@ -100,6 +111,10 @@ struct tn_context {
     tn_shape_state *current;
     void *memory;
     size_t memory_bytes;
+    void *device_memory;
+    size_t device_bytes;
+    void *own_stream, *stream;             /* of the engine's device; null: the processor */
+    bool is_pending;                       /* the stream has work that nobody waited for */
     bool are_shapes_set, are_bindings_set; /* false: to be looked at before the next walk */
     bool is_profiling;
     tn_profile_entry *profile; /* by step */
@@ -145,6 +160,9 @@ tn_status tn_shape_state_place(tn_context *context, tn_shape_state *state);
 /* --- shape_state_memory.c --- */
 /* Plans the arena; the workspaces are known. Afterwards every place is final. */
 tn_status tn_shape_state_plan(tn_context *context, tn_shape_state *state);
+/* Whether an item of the walk is enqueued on the device. */
+bool tn_shape_state_is_on_device(const tn_context *context, const tn_shape_state *state,
+                                 uint32_t item);
 
 /* --- bindings.c --- */
 /* Sets all pointers of the current state from the bindings; takes memory where it must. */
@@ -157,6 +175,8 @@ tn_status tn_bindings_apply_inputs(tn_context *context);
 void *tn_bindings_input(const tn_context *context, uint32_t input);
 /* Copies inputs that are staged, and outputs that are not written in place. */
 void tn_bindings_stage_inputs(tn_context *context);
+/* Whether some output is copied by the host when the walk is over. */
+bool tn_bindings_has_copies(const tn_context *context);
 void tn_bindings_copy_outputs(tn_context *context);
 tn_status tn_bindings_own_output(tn_context *context, uint32_t output, size_t bytes);
 
@@ -178,6 +198,18 @@ void tn_checked_context_destroy(tn_context *context);
 tn_status tn_checked_walk(tn_context *context);
 /* A call of a step whose tensors are set. */
 tn_status tn_checked_step(tn_context *context, uint32_t step, tn_call *call, tn_callback run);
+
+/* --- walk_device.c --- */
+/* A stream, before the kernels are opened; nothing where the processor does it all. */
+tn_status tn_walk_open_device(tn_context *context);
+void tn_walk_close_device(tn_context *context);
+tn_status tn_walk_wait(tn_context *context); /* for all that is enqueued */
+/* The same after an item of the walk, whose error it then is. */
+tn_status tn_walk_settle(tn_context *context, uint32_t item);
+/* Turns the call of a reformat step into one from, to or on the device; its workspace is there. */
+void tn_walk_make_transfer(tn_context *context, const tn_shape_state *state, tn_walk_item *item,
+                           uint32_t from_space, uint32_t to_space, uint64_t *out_workspace_bytes);
+bool tn_walk_is_transfer(const tn_walk_item *item);
 
 /* --- dynamic.c --- */
 tn_status tn_dynamic_create(tn_context *context);

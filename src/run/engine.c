@@ -92,6 +92,7 @@ const char *tn_engine_report(const tn_engine *engine) {
 static tn_status read_plan(tn_engine *engine, tn_file *file, const char *name,
                            const tn_engine_options *options) {
     const tn_plan_read_options read = {.is_exact = options->flags & TN_ENGINE_EXACT,
+                                       .device = options->device,
                                        .allowed_count = options->allowed_count,
                                        .allowed = options->allowed};
     tn_status status = tn_arena_create(engine->allocator, &engine->arena);
@@ -101,6 +102,7 @@ static tn_status read_plan(tn_engine *engine, tn_file *file, const char *name,
     }
     TN_TRY(tn_plan_read(engine->runtime, file, name, &read, &engine->contents));
     engine->graph = engine->contents.graph;
+    engine->device = engine->contents.device.device;
     return tn_inference_plan_create(engine->graph, engine->arena, &engine->plan);
 }
 
@@ -134,7 +136,9 @@ static tn_status get_ready(tn_engine_loading *loading, const tn_engine_options *
     TN_TRY(tn_engine_choose_program(loading, options->threads));
     TN_TRY(tn_packed_store_create(engine->allocator, &engine->packed));
     TN_TRY(make_ports(loading));
+    TN_TRY(tn_engine_open_device(engine));
     TN_TRY(tn_engine_prepare(loading));
+    TN_TRY(tn_engine_upload_constants(loading));
     return tn_engine_make_report(engine);
 }
 
@@ -207,6 +211,7 @@ tn_engine *tn_engine_retain(tn_engine *engine) {
 void tn_engine_release(tn_engine *engine) {
     if (!engine || atomic_fetch_sub(&engine->references, 1) != 1) return;
     tn_engine_unprepare(engine);
+    tn_engine_close_device(engine);
     tn_packed_store_destroy(engine->packed);
     tn_plan_contents_deinit(&engine->contents);
     tn_deallocate(engine->allocator, engine->report);

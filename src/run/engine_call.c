@@ -104,21 +104,22 @@ tn_status tn_engine_call_init(tn_engine_loading *loading, const tn_program_step 
                              .pool = kernel ? &engine->pool : NULL,
                              .kernel = kernel ? kernel->name : NULL,
                              .library = entry ? entry->library->name : node->entry->library->name};
-    *out_call = (tn_call){.size = sizeof(*out_call),
-                          .input_count = step->input_count,
-                          .output_count = step->output_count,
-                          .operand_count = step->operand_count,
-                          .epilogue_count = step->epilogue_count,
-                          .threads = kernel ? engine->pool.threads : 1,
-                          .tactic = step->tactic,
-                          .flags = kernel ? 0 : TN_CALL_REFERENCE,
-                          .host = tn_runtime_host(engine->runtime),
-                          .op = node->entry->op,
-                          .params = node->params,
-                          .user = kernel ? kernel->user : node->entry->op->user,
-                          .device = tn_runtime_cpu(engine->runtime),
-                          .node = node->name,
-                          .host_private = scope};
+    *out_call =
+        (tn_call){.size = sizeof(*out_call),
+                  .input_count = step->input_count,
+                  .output_count = step->output_count,
+                  .operand_count = step->operand_count,
+                  .epilogue_count = step->epilogue_count,
+                  .threads = kernel ? engine->pool.threads : 1,
+                  .tactic = step->tactic,
+                  .flags = kernel ? 0 : TN_CALL_REFERENCE,
+                  .host = tn_runtime_host(engine->runtime),
+                  .op = node->entry->op,
+                  .params = node->params,
+                  .user = kernel ? kernel->user : node->entry->op->user,
+                  .device = step->is_device ? engine->device : tn_runtime_cpu(engine->runtime),
+                  .node = node->name,
+                  .host_private = scope};
     TN_TRY(fill_epilogues(loading, step, arena, out_call));
     TN_TRY(describe_inputs(loading, step, point, &out_call->inputs));
     TN_TRY(describe_inputs(loading, step, 0, &out_call->minimum_inputs));

@@ -21,6 +21,7 @@ static tn_status prepare_step(tn_engine_loading *loading, tn_engine_step *step) 
     TN_TRY(tn_engine_call_init(loading, step->step, step->entry, 1, engine->arena, &prepared->scope,
                                &prepared->call));
     prepared->scope.packed = engine->packed;
+    if (step->step->is_device) prepared->call.stream = engine->stream;
     const tn_status status = tn_prepared_kernel_init(prepared);
     forget_descriptors(&prepared->call);
     prepared->scope.packed = NULL;

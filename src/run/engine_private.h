@@ -8,6 +8,7 @@
  *   engine_check.c    whether kernels can do what a stored program asks of them
  *   engine_call.c     the call of a step at a point of the profile
  *   engine_prepare.c  preparing the kernels
+ *   engine_device.c   a device's stream, and the constants in its memory
  *   engine_report.c   the steps as JSON
  */
 #ifndef TN_RUN_ENGINE_PRIVATE_H
@@ -40,6 +41,10 @@ struct tn_engine {
     bool *is_lower;            /* by value of it: stored in less than the network's own type */
     tn_engine_step *steps;     /* program->step_count */
     tn_thread_pool pool;
+    const tn_device *device; /* that the program is for */
+    void *stream;            /* of it, for preparing; null: the processor */
+    void **device_constants; /* by value; null: not a constant in the device's memory */
+    void *constants_memory;
     tn_packed_store *packed;
     pthread_mutex_t opening; /* kernels are opened and closed by one thread at a time */
     tn_port_info *inputs, *outputs;
@@ -81,6 +86,11 @@ tn_status tn_engine_choose_program(tn_engine_loading *loading, uint32_t threads)
  * by tn_engine_unprepare. */
 tn_status tn_engine_prepare(tn_engine_loading *loading);
 void tn_engine_unprepare(tn_engine *engine);
+/* Before the kernels are prepared: a stream. Nothing where the processor does it all. */
+tn_status tn_engine_open_device(tn_engine *engine);
+/* After they were: constants that kernels read in the device's memory; waits for all of it. */
+tn_status tn_engine_upload_constants(tn_engine_loading *loading);
+void tn_engine_close_device(tn_engine *engine);
 /* The JSON of tn_engine_report. */
 tn_status tn_engine_make_report(tn_engine *engine);
 

@@ -26,12 +26,25 @@ static tn_status find_kernel(const tn_engine *engine, const tn_program_step *ste
     if (step->kind != TN_STEP_KERNEL || !step->kernel || step->is_host) return TN_OK;
     const tn_graph_node *node = &engine->graph->nodes[step->node];
     *out_entry = tn_registry_find_kernel(tn_runtime_registry(engine->runtime), node->entry->op,
-                                         "cpu", step->kernel, step->library);
+                                         step->is_device ? engine->device->kind : "cpu",
+                                         step->kernel, step->library);
     if (*out_entry) return TN_OK;
     return tn_error_at(tn_fail(TN_ERROR_NOT_FOUND,
                                "kernel '%s' of library '%s' is not there for this machine",
                                step->kernel, step->library),
                        "node '%s': operator %s", node->name, node->entry->op->name);
+}
+
+/* Shapes that depend on data are found out as it runs, on the processor alone. */
+static tn_status check_device(const tn_engine *engine) {
+    const tn_program *program = engine->program;
+    if (strcmp(program->device, "cpu") == 0) return TN_OK;
+    if (strcmp(program->device, engine->device->kind) != 0)
+        return tn_fail(TN_ERROR_FORMAT, "the stored program is for device '%s', not '%s'",
+                       program->device, engine->device->kind);
+    return engine->plan.is_sized_by_run
+               ? tn_fail(TN_ERROR_FORMAT, "the stored program's shapes depend on data")
+               : TN_OK;
 }
 
 /* The kernels of all steps of engine->program, each checked. */
@@ -41,6 +54,7 @@ static tn_status take_kernels(tn_engine_loading *loading) {
         tn_arena_allocate(engine->arena, engine->program->step_count + 1u, sizeof(*engine->steps));
     if (!engine->steps) return tn_fail_memory("an engine");
     TN_TRY(tn_engine_check_values(loading));
+    TN_TRY(check_device(engine));
     for (uint32_t i = 0; i < engine->program->step_count; i++) {
         tn_engine_step *step = &engine->steps[i];
         step->step = &engine->program->steps[i];
@@ -72,8 +86,7 @@ static tn_status try_program(tn_engine_loading *loading, const tn_program *progr
 
 static tn_status find_stored(tn_engine_loading *loading, uint32_t threads) {
     tn_engine *engine = loading->engine;
-    const tn_device *cpu = tn_runtime_cpu(engine->runtime);
-    const char *fingerprint = cpu->fingerprint(cpu);
+    const char *fingerprint = engine->device->fingerprint(engine->device);
     bool is_taken = false;
     for (uint32_t i = 0; i < engine->contents.program_count && !is_taken; i++) {
         const tn_program *program = engine->contents.programs[i];
@@ -115,7 +128,8 @@ static tn_status lower_again(tn_engine_loading *loading, uint32_t threads) {
     if (!program) return tn_fail_memory("a program");
     TN_TRY(tn_runtime_load_companions(engine->runtime));
     tn_cpu_pool_init(&engine->pool, threads);
-    tn_lower_options options = {.threads = threads,
+    tn_lower_options options = {.device = engine->device,
+                                .threads = threads,
                                 .no_timing = true,
                                 .forced = tn_runtime_forced_kernels(engine->runtime),
                                 .pool = &engine->pool};

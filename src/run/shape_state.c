@@ -125,6 +125,12 @@ static tn_status make_call(tn_context *context, tn_shape_state *state, uint32_t 
     call->outputs = outputs;
     call->operands = (const tn_tensor *const *)operands;
     item->call = call;
+    if (step->kind != TN_STEP_REFORMAT) return TN_OK;
+    const tn_program_value *values = context->engine->program->values;
+    const uint32_t from = values[step->inputs[0]].space, to = values[step->outputs[0]].space;
+    if (from != TN_SPACE_HOST || to != TN_SPACE_HOST)
+        tn_walk_make_transfer(context, state, item, from, to,
+                              &state->workspace_bytes[state->walk_count]);
     return TN_OK;
 }
 

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory of a shape state: one arena for the values that lie in it and for the workspaces, by
- * the steps of the walk between which each is needed. Which values these are is
- * shape_state_places.c's matter, the offsets are found by src/build/memory_plan.c.
+ * The memory of a shape state: one arena in the host's memory, and one in the device's, for the
+ * values that lie in it and for the workspaces, by the steps of the walk between which each is
+ * needed. Which values these are is shape_state_places.c's matter, the offsets are found by
+ * src/build/memory_plan.c.
  */
 #include "base/status.h"
 #include "build/memory_plan.h"
 #include "run/context_private.h"
+
+bool tn_shape_state_is_on_device(const tn_context *context, const tn_shape_state *state,
+                                 uint32_t item) {
+    return context->engine->program->steps[state->walk_steps[item]].is_device ||
+           tn_walk_is_transfer(&state->walk[item]);
+}
 
 static uint32_t root_of(const tn_shape_state *state, uint32_t value) {
     while (state->places[value].root != value)
@@ -15,6 +22,7 @@ static uint32_t root_of(const tn_shape_state *state, uint32_t value) {
 }
 
 typedef struct lifetimes {
+    uint32_t kind; /* of the places */
     tn_memory_buffer *buffers;
     uint32_t *buffer_of; /* by value: index + 1 */
     size_t count;
@@ -23,7 +31,7 @@ typedef struct lifetimes {
 static void use_value(lifetimes *all, const tn_shape_state *state, uint32_t value, uint32_t at) {
     if (value == TN_NO_VALUE) return;
     const uint32_t root = root_of(state, value);
-    if (state->places[root].kind != TN_PLACE_ARENA) return;
+    if (state->places[root].kind != all->kind) return;
     if (!all->buffer_of[root]) {
         const size_t bytes = (size_t)state->tensors[root].tensor.bytes;
         all->buffers[all->count++] =
@@ -49,9 +57,18 @@ static void gather_lifetimes(const tn_context *context, tn_shape_state *state, l
         use_value(all, state, state->copies[i].value, state->walk_count);
 }
 
-static tn_status plan_memory(tn_context *context, tn_shape_state *state) {
+/* Whether the workspace of an item lies in the arena of this kind of place. */
+static bool has_workspace(const tn_context *context, const tn_shape_state *state, uint32_t item,
+                          uint32_t kind) {
+    return state->workspace_bytes[item] &&
+           (tn_shape_state_is_on_device(context, state, item) ? TN_PLACE_DEVICE : TN_PLACE_ARENA) ==
+               kind;
+}
+
+static tn_status plan_memory(tn_context *context, tn_shape_state *state, uint32_t kind,
+                             size_t alignment, size_t *out_bytes) {
     const uint32_t values = context->engine->program->value_count;
-    lifetimes all = {0};
+    lifetimes all = {.kind = kind};
     all.buffers = tn_arena_allocate(state->arena, (size_t)values + state->walk_count + 1,
                                     sizeof(*all.buffers));
     all.buffer_of = tn_arena_allocate(state->arena, (size_t)values + 1, sizeof(*all.buffer_of));
@@ -59,18 +76,17 @@ static tn_status plan_memory(tn_context *context, tn_shape_state *state) {
     gather_lifetimes(context, state, &all);
     const size_t value_buffers = all.count;
     for (uint32_t i = 0; i < state->walk_count; i++) {
-        if (state->workspace_bytes[i])
+        if (has_workspace(context, state, i, kind))
             all.buffers[all.count++] = (tn_memory_buffer){
                 .bytes = (size_t)state->workspace_bytes[i], .first = i, .last = i};
     }
-    TN_TRY(
-        tn_memory_plan_make(&context->allocator, all.buffers, all.count, 64, &state->memory_bytes));
+    TN_TRY(tn_memory_plan_make(&context->allocator, all.buffers, all.count, alignment, out_bytes));
     for (uint32_t v = 0; v < values; v++) {
         if (all.buffer_of[v]) state->places[v].offset = all.buffers[all.buffer_of[v] - 1].offset;
     }
     size_t at = value_buffers;
     for (uint32_t i = 0; i < state->walk_count; i++) {
-        if (state->workspace_bytes[i]) state->workspaces[i] = all.buffers[at++].offset;
+        if (has_workspace(context, state, i, kind)) state->workspaces[i] = all.buffers[at++].offset;
     }
     return TN_OK;
 }
@@ -88,7 +104,10 @@ static void settle_places(const tn_context *context, tn_shape_state *state) {
 }
 
 tn_status tn_shape_state_plan(tn_context *context, tn_shape_state *state) {
-    TN_TRY(plan_memory(context, state));
+    TN_TRY(plan_memory(context, state, TN_PLACE_ARENA, 64, &state->memory_bytes));
+    if (context->stream)
+        TN_TRY(plan_memory(context, state, TN_PLACE_DEVICE,
+                           (size_t)context->engine->device->alignment, &state->device_bytes));
     settle_places(context, state);
     state->is_placed = true;
     return TN_OK;

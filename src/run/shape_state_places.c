@@ -41,6 +41,10 @@ static tn_status place_source(tn_context *context, tn_shape_state *state, uint32
     const tn_engine *engine = context->engine;
     const tn_tensor_id id = engine->program->values[value].tensor;
     const tn_graph_tensor *tensor = &engine->graph->tensors[id];
+    if (tensor->is_constant && engine->program->values[value].space == TN_SPACE_DEVICE) {
+        place_fixed(state, value, engine->device_constants[value]);
+        return TN_OK;
+    }
     if (tensor->is_constant) {
         place_fixed(state, value, (void *)(uintptr_t)tensor->data);
         return TN_OK;
@@ -79,7 +83,8 @@ static void share_in_place(tn_shape_state *state, const tn_program_step *step) {
     const uint32_t source = root_of(state, step->inputs[0]);
     const tn_tensor *from = &state->tensors[source].tensor,
                     *to = &state->tensors[step->outputs[0]].tensor;
-    if (state->places[source].kind == TN_PLACE_ARENA && from->bytes == to->bytes)
+    const uint32_t kind = state->places[source].kind;
+    if ((kind == TN_PLACE_ARENA || kind == TN_PLACE_DEVICE) && from->bytes == to->bytes)
         state->places[step->outputs[0]].root = source;
 }
 
@@ -97,7 +102,8 @@ static tn_status place_values(tn_context *context, tn_shape_state *state) {
     }
     for (uint32_t v = 0; v < program->value_count; v++) {
         if (is_made[v])
-            state->places[v].kind = TN_PLACE_ARENA;
+            state->places[v].kind =
+                program->values[v].space == TN_SPACE_DEVICE ? TN_PLACE_DEVICE : TN_PLACE_ARENA;
         else if (state->tensors[v].tensor.size)
             TN_TRY(place_source(context, state, v));
     }

@@ -9,7 +9,7 @@
 
 tn_status tn_walk_failed(const tn_walk_item *item, tn_status status) {
     tn_call *call = item->call;
-    if (item->run == tn_walk_reformat)
+    if (item->run == tn_walk_reformat || tn_walk_is_transfer(item))
         return tn_error_at(
             status, "conversion of tensor '%s' from %s:%s to %s:%s", call->inputs[0]->name,
             tn_type_name(call->inputs[0]->type), tn_format_name(call->inputs[0]->format),
@@ -63,6 +63,7 @@ tn_status tn_walk_profile(tn_context *context) {
         const uint64_t before = tn_walk_now_ns();
         const tn_status status = state->walk[i].run(state->walk[i].call);
         if (status != TN_OK) return tn_walk_failed(&state->walk[i], status);
+        if (context->stream) TN_TRY(tn_walk_settle(context, i));
         tn_walk_note_time(context, state->walk_steps[i], tn_walk_now_ns() - before);
     }
     return TN_OK;

@@ -35,7 +35,7 @@ typedef struct cli_options {
     const char *weights;   /* the file of a Caffe network's weights */
     const char *mean_file; /* a mean image that becomes a part of the network; with NAME= or not */
     const char *checked_dump; /* the folder that a checked run's bad node is written to */
-    const char *output_dir, *timing_cache, *report, *html, *dot, *plan;
+    const char *device, *output_dir, *timing_cache, *report, *html, *dot, *plan;
     const char *short_output; /* the last -o, which is also among the outputs */
     const char *layout;       /* "nchw" or "nhwc" */
     const char *channels;

@@ -44,6 +44,20 @@ void cli_load_kernels(tn_runtime *runtime) {
     tn_graph_destroy(graph);
 }
 
+static bool print_device(void *user, const tn_device_info *device) {
+    (void)user;
+    printf("  %s:%u  %s  (%s)\n", device->kind, device->index, device->name, device->fingerprint);
+    return true;
+}
+
+/* The second device is optional: why it is not there is worth a line, and no failure. */
+static void list_devices(tn_runtime *runtime) {
+    const bool has_cuda = tn_runtime_find_device(runtime, "cuda") == TN_OK;
+    printf("devices:\n");
+    tn_runtime_visit_devices(runtime, print_device, NULL);
+    if (!has_cuda) printf("  no cuda: %s\n", tn_last_error()->message);
+}
+
 int command_doctor(int argc, char **argv) {
     cli_options options;
     int code = cli_options_read(argc, argv, "pPv", &options);
@@ -59,7 +73,8 @@ int command_doctor(int argc, char **argv) {
             printf("processor features: %s\n", tn_runtime_cpu_features(runtime));
             if (sched_getaffinity(0, sizeof(cores), &cores) == 0)
                 printf("cores that may be used: %d\n", CPU_COUNT(&cores));
-            printf("devices: cpu\nlibraries:\n");
+            list_devices(runtime);
+            printf("libraries:\n");
             tn_runtime_visit_libraries(runtime, note_library, &found);
             if (!found.has_onednn)
                 printf("missing: the oneDNN kernels (libtenon_onednn.so in lib/tenon/kernels); "

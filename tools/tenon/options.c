@@ -191,8 +191,7 @@ static int take(cli_options *o, char letter, const char *value) {
                    ? EXIT_DONE
                    : bad_value("contexts", value, "a number of contexts");
     case 'd':
-        if (strcmp(value, "cpu") != 0)
-            return cli_unsupported("device '%s' is not there; there is: cpu", value);
+        o->device = value;
         break;
     case 'O':
         o->output_dir = value;

@@ -18,6 +18,7 @@ tn_plan *session_build_reported(tn_runtime *runtime, const char *model, const cl
     if (shape_profiles_read(&profiles, options, graph, out_exit)) {
         const tn_builder_options build = {.size = sizeof(build),
                                           .threads = options->threads,
+                                          .device = options->device,
                                           .timing_cache = options->timing_cache,
                                           .flags = (options->no_timing ? TN_BUILD_NO_TIMING : 0u) |
                                                    (options->no_fusion ? TN_BUILD_NO_FUSION : 0u) |
@@ -44,6 +45,7 @@ tn_plan *session_build(tn_runtime *runtime, const char *model, const cli_options
 tn_engine_options session_engine_options(const cli_options *options) {
     return (tn_engine_options){.size = sizeof(tn_engine_options),
                                .threads = options->threads,
+                               .device = options->device,
                                .flags = (options->exact ? TN_ENGINE_EXACT : 0u) |
                                         (options->checked ? TN_ENGINE_CHECKED : 0u),
                                .allowed_count = (uint32_t)options->allowed.count,

@@ -145,6 +145,7 @@ static tn_engine *build_case(const test_run *run, const char *model, verdict *ou
     const cli_options *options = run->options;
     const tn_builder_options build = {.size = sizeof(build),
                                       .threads = options->threads,
+                                      .device = options->device,
                                       .timing_cache = options->timing_cache,
                                       .flags = (options->timing_cache ? 0u : TN_BUILD_NO_TIMING) |
                                                (options->no_fusion ? TN_BUILD_NO_FUSION : 0u) |

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An engine on a device: the stream on which its kernels get ready, and one block of the device's
+ * memory with the constants that they read. What runs there is the contexts' matter.
+ */
+#include "base/status.h"
+#include "run/engine_private.h"
+
+tn_status tn_engine_open_device(tn_engine *engine) {
+    const tn_device *device = engine->device;
+    if (!tn_device_is_remote(device)) return TN_OK;
+    const tn_status status = device->stream_create(device, &engine->stream);
+    return status == TN_OK ? TN_OK : tn_device_failed(device, status, "a stream");
+}
+
+void tn_engine_close_device(tn_engine *engine) {
+    const tn_device *device = engine->device;
+    if (!engine->stream) return;
+    if (engine->constants_memory)
+        device->deallocate(device, engine->constants_memory, engine->stream);
+    (void)device->stream_wait(device, engine->stream);
+    device->stream_destroy(device, engine->stream);
+}
+
+static bool is_device_constant(const tn_engine *engine, uint32_t value) {
+    const tn_program_value *item = &engine->program->values[value];
+    return item->space == TN_SPACE_DEVICE && engine->graph->tensors[item->tensor].is_constant;
+}
+
+/* Where each of them will lie; the bytes of all. */
+static tn_status place_constants(tn_engine_loading *loading, size_t *offsets, size_t *out_bytes) {
+    const tn_engine *engine = loading->engine;
+    const size_t alignment = (size_t)engine->device->alignment;
+    size_t total = 0;
+    for (uint32_t v = 0; v < engine->program->value_count; v++) {
+        if (!is_device_constant(engine, v)) continue;
+        const tn_graph_tensor *tensor = &engine->graph->tensors[engine->program->values[v].tensor];
+        size_t bytes = 0;
+        TN_TRY(tn_format_bytes(TN_LINEAR, tensor->type, &tensor->shape, &bytes));
+        offsets[v] = total;
+        if (!tn_add_size(total, bytes, &total) || !tn_add_size(total, alignment, &total))
+            return tn_fail_memory("an engine's constants");
+        total -= total % alignment;
+    }
+    *out_bytes = total;
+    return TN_OK;
+}
+
+static tn_status copy_constants(tn_engine *engine, const size_t *offsets) {
+    const tn_device *device = engine->device;
+    for (uint32_t v = 0; v < engine->program->value_count; v++) {
+        if (!is_device_constant(engine, v)) continue;
+        const tn_graph_tensor *tensor = &engine->graph->tensors[engine->program->values[v].tensor];
+        size_t bytes = 0;
+        TN_TRY(tn_format_bytes(TN_LINEAR, tensor->type, &tensor->shape, &bytes));
+        engine->device_constants[v] = (char *)engine->constants_memory + offsets[v];
+        if (bytes == 0) continue;
+        const tn_status status = device->copy(device, engine->device_constants[v], tensor->data,
+                                              bytes, TN_COPY_TO_DEVICE, engine->stream);
+        if (status != TN_OK) return tn_device_failed(device, status, "copying constants");
+    }
+    return TN_OK;
+}
+
+tn_status tn_engine_upload_constants(tn_engine_loading *loading) {
+    tn_engine *engine = loading->engine;
+    const tn_device *device = engine->device;
+    const size_t count = engine->program->value_count + 1u;
+    size_t bytes = 0;
+    if (!engine->stream) return TN_OK;
+    engine->device_constants =
+        tn_arena_allocate(engine->arena, count, sizeof(*engine->device_constants));
+    size_t *offsets = tn_arena_allocate(loading->arena, count, sizeof(*offsets));
+    if (!engine->device_constants || !offsets) return tn_fail_memory("an engine");
+    TN_TRY(place_constants(loading, offsets, &bytes));
+    tn_status status = TN_OK;
+    if (bytes > 0)
+        status = device->allocate(device, bytes, engine->stream, &engine->constants_memory);
+    if (status != TN_OK)
+        return tn_error_at(tn_device_failed(device, status, "memory for constants"), "%zu bytes",
+                           bytes);
+    TN_TRY(copy_constants(engine, offsets));
+    status = device->stream_wait(device, engine->stream);
+    return status == TN_OK ? TN_OK : tn_device_failed(device, status, "preparing kernels");
+}

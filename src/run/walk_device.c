@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Running on a device: the context's stream, and the steps that move tensors. Everything is
+ * enqueued on one stream in the order of the walk. The host waits where a step of the processor
+ * reads what the device made (in the step that brings it), and once at the end.
+ */
+#include "base/status.h"
+#include "device/transfer.h"
+#include "run/context_private.h"
+
+tn_status tn_walk_open_device(tn_context *context) {
+    const tn_device *device = context->engine->device;
+    if (!context->engine->stream) return TN_OK;
+    const tn_status status = device->stream_create(device, &context->own_stream);
+    if (status != TN_OK) return tn_device_failed(device, status, "a stream");
+    context->stream = context->own_stream;
+    return TN_OK;
+}
+
+void tn_walk_close_device(tn_context *context) {
+    const tn_device *device = context->engine->device;
+    if (!context->own_stream) return;
+    if (context->stream != context->own_stream) (void)device->stream_wait(device, context->stream);
+    if (context->device_memory)
+        device->deallocate(device, context->device_memory, context->own_stream);
+    (void)device->stream_wait(device, context->own_stream);
+    device->stream_destroy(device, context->own_stream);
+}
+
+tn_status tn_walk_wait(tn_context *context) {
+    const tn_device *device = context->engine->device;
+    if (!context->is_pending) return TN_OK;
+    context->is_pending = false;
+    context->statistics.waits++;
+    const tn_status status = device->stream_wait(device, context->stream);
+    return status == TN_OK ? TN_OK : tn_device_failed(device, status, "running the network");
+}
+
+tn_status tn_walk_settle(tn_context *context, uint32_t item) {
+    context->is_pending =
+        context->is_pending || tn_shape_state_is_on_device(context, context->current, item);
+    const tn_status status = tn_walk_wait(context);
+    const tn_call *call = context->current->walk[item].call;
+    if (status == TN_OK || !call->node) return status;
+    return tn_error_at(status, "node '%s'", call->node);
+}
+
+static tn_status move(tn_call *call, uint32_t direction) {
+    tn_context *context = call->user;
+    context->is_pending = true;
+    return tn_transfer(call->device, call->inputs[0], call->outputs[0], direction, call->workspace,
+                       call->stream);
+}
+
+static tn_status run_to_device(tn_call *call) {
+    return move(call, TN_TRANSFER_TO_DEVICE);
+}
+static tn_status run_on_device(tn_call *call) {
+    return move(call, TN_TRANSFER_ON_DEVICE);
+}
+static tn_status run_to_host(tn_call *call) {
+    return move(call, TN_TRANSFER_TO_HOST);
+}
+/* For a step of the processor. */
+static tn_status run_to_host_and_wait(tn_call *call) {
+    TN_TRY(move(call, TN_TRANSFER_TO_HOST));
+    return tn_walk_wait(call->user);
+}
+
+bool tn_walk_is_transfer(const tn_walk_item *item) {
+    return item->run == run_to_device || item->run == run_on_device || item->run == run_to_host ||
+           item->run == run_to_host_and_wait;
+}
+
+/* Whether the processor reads the value that a step brings. */
+static bool is_read_by_host(const tn_engine *engine, const tn_tensor *tensor,
+                            const tn_shape_state *state) {
+    const tn_program *program = engine->program;
+    for (uint32_t s = 0; s < program->step_count; s++) {
+        const tn_program_step *step = &program->steps[s];
+        if (step->is_device) continue;
+        for (uint32_t i = 0; i < step->input_count; i++)
+            if (step->inputs[i] != TN_NO_VALUE && &state->tensors[step->inputs[i]].tensor == tensor)
+                return true;
+        for (uint32_t i = 0; i < step->operand_count; i++)
+            if (&state->tensors[step->operands[i]].tensor == tensor) return true;
+    }
+    return false;
+}
+
+void tn_walk_make_transfer(tn_context *context, const tn_shape_state *state, tn_walk_item *item,
+                           uint32_t from_space, uint32_t to_space, uint64_t *out_workspace_bytes) {
+    tn_call *call = item->call;
+    const tn_tensor *from = call->inputs[0], *to = call->outputs[0];
+    uint32_t direction = TN_TRANSFER_ON_DEVICE;
+    item->run = run_on_device;
+    if (from_space == TN_SPACE_HOST) {
+        direction = TN_TRANSFER_TO_DEVICE;
+        item->run = run_to_device;
+    } else if (to_space == TN_SPACE_HOST) {
+        direction = TN_TRANSFER_TO_HOST;
+        item->run =
+            is_read_by_host(context->engine, to, state) ? run_to_host_and_wait : run_to_host;
+    }
+    call->user = context;
+    call->device = context->engine->device;
+    call->stream = context->stream;
+    *out_workspace_bytes = call->workspace_bytes = tn_transfer_scratch_bytes(from, to, direction);
+}

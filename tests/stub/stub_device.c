@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stub device: see stub.h. One thread at a time works with it. */
+#include "stub.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum { BLOCK_LIMIT = 4096, WORK_LIMIT = 4096 };
+enum { WORK_COPY = 1, WORK_FILL, WORK_CONVERT, WORK_CALL, WORK_EVENT };
+
+typedef struct stub_block {
+    char *memory;
+    size_t bytes;
+} stub_block;
+
+typedef struct stub_work {
+    uint32_t kind;
+    void *to;
+    const void *from;
+    void *staged; /* what the host may change again */
+    uint64_t bytes;
+    uint32_t byte;
+    tn_tensor from_tensor, to_tensor;
+    tn_call call;
+} stub_work;
+
+typedef struct stub_stream {
+    stub_work *work;
+    size_t count;
+} stub_stream;
+
+static stub_block blocks[BLOCK_LIMIT];
+static size_t block_count;
+static _Thread_local char last_error[256];
+
+static tn_status fail(tn_status status, const char *why) {
+    snprintf(last_error, sizeof(last_error), "%s", why);
+    return status;
+}
+
+static void protect_all(int how) {
+    for (size_t i = 0; i < block_count; i++)
+        if (mprotect(blocks[i].memory, blocks[i].bytes, how) != 0) abort();
+}
+
+static const char *fingerprint(const tn_device *device) {
+    return device->index ? "stub; 1" : "stub; 0";
+}
+static const char *error_text(const tn_device *device) {
+    (void)device;
+    return last_error;
+}
+
+static tn_status allocate(const tn_device *device, uint64_t bytes, void *stream,
+                          void **out_memory) {
+    (void)device;
+    (void)stream;
+    const size_t rounded = ((size_t)bytes + 4095) & ~(size_t)4095;
+    if (block_count == BLOCK_LIMIT || bytes > (uint64_t)1 << 32)
+        return fail(TN_ERROR_MEMORY, "the stub has no more memory");
+    void *memory =
+        mmap(NULL, rounded ? rounded : 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return fail(TN_ERROR_MEMORY, "the stub has no more memory");
+    blocks[block_count++] = (stub_block){memory, rounded ? rounded : 4096};
+    *out_memory = memory;
+    return TN_OK;
+}
+
+/* In the order of the stream: whatever was enqueued before still uses it. */
+static tn_status run_all(stub_stream *stream);
+static void deallocate(const tn_device *device, void *memory, void *stream) {
+    (void)device;
+    if (stream) (void)run_all(stream);
+    for (size_t i = 0; i < block_count; i++) {
+        if (blocks[i].memory != memory) continue;
+        munmap(memory, blocks[i].bytes);
+        blocks[i] = blocks[--block_count];
+        return;
+    }
+    if (memory) abort(); /* freed twice, or never allocated */
+}
+
+static stub_work *add_work(stub_stream *stream, uint32_t kind) {
+    if (!stream || stream->count == WORK_LIMIT) return NULL;
+    stub_work *work = &stream->work[stream->count++];
+    *work = (stub_work){.kind = kind};
+    return work;
+}
+
+static tn_status copy(const tn_device *device, void *to, const void *from, uint64_t bytes,
+                      uint32_t direction, void *stream) {
+    stub_work *work = add_work(stream, WORK_COPY);
+    (void)device;
+    if (!work) return fail(TN_ERROR_DEVICE, "the stub has no such stream, or it is full");
+    work->to = to;
+    work->from = from;
+    work->bytes = bytes;
+    if (direction == TN_COPY_TO_DEVICE) {
+        work->from = work->staged = malloc(bytes ? (size_t)bytes : 1);
+        if (!work->staged) abort();
+        memcpy(work->staged, from, (size_t)bytes);
+    }
+    return TN_OK;
+}
+
+static tn_status fill(const tn_device *device, void *to, uint32_t byte, uint64_t bytes,
+                      void *stream) {
+    stub_work *work = add_work(stream, WORK_FILL);
+    (void)device;
+    if (!work) return fail(TN_ERROR_DEVICE, "the stub has no such stream, or it is full");
+    work->to = to;
+    work->byte = byte;
+    work->bytes = bytes;
+    return TN_OK;
+}
+
+static bool can_convert(const tn_tensor *tensor) {
+    return tensor->type == TN_F32 && (tensor->format == TN_LINEAR || tensor->format == TN_NHWC);
+}
+
+static tn_status convert(const tn_device *device, const tn_tensor *from, const tn_tensor *to,
+                         void *stream) {
+    (void)device;
+    if (!can_convert(from) || !can_convert(to) || (from->format != to->format && from->rank != 4))
+        return TN_ERROR_UNSUPPORTED;
+    stub_work *work = add_work(stream, WORK_CONVERT);
+    if (!work) return fail(TN_ERROR_DEVICE, "the stub has no such stream, or it is full");
+    work->from_tensor = *from;
+    work->to_tensor = *to;
+    return TN_OK;
+}
+
+tn_status tn_stub_enqueue(tn_call *call) {
+    stub_work *work = add_work(call->stream, WORK_CALL);
+    if (!work) return call->host->fail(call, TN_ERROR_DEVICE, "there is no stream, or it is full");
+    work->call = *call;
+    work->call.flags |= TN_CALL_REFERENCE;
+    work->call.user = call->op->user;
+    return TN_OK;
+}
+
+/* Four axes: the strides say where each element lies. */
+static void convert_now(const tn_tensor *from, const tn_tensor *to) {
+    const float *source = from->data;
+    float *target = to->data;
+    if (from->format == to->format) {
+        memcpy(target, source, (size_t)from->bytes);
+        return;
+    }
+    const int64_t *s = from->shape;
+    const int64_t places = s[2] * s[3];
+    for (int64_t n = 0; n < s[0]; n++)
+        for (int64_t c = 0; c < s[1]; c++)
+            for (int64_t p = 0; p < places; p++) {
+                const int64_t linear = (n * s[1] + c) * places + p,
+                              last = (n * places + p) * s[1] + c;
+                target[to->format == TN_LINEAR ? linear : last] =
+                    source[from->format == TN_LINEAR ? linear : last];
+            }
+}
+
+static tn_status run_one(stub_work *work) {
+    switch (work->kind) {
+    case WORK_COPY:
+        memcpy(work->to, work->from, (size_t)work->bytes);
+        return TN_OK;
+    case WORK_FILL:
+        memset(work->to, (int)work->byte, (size_t)work->bytes);
+        return TN_OK;
+    case WORK_CONVERT:
+        convert_now(&work->from_tensor, &work->to_tensor);
+        return TN_OK;
+    case WORK_EVENT:
+        return clock_gettime(CLOCK_MONOTONIC, work->to) == 0 ? TN_OK : TN_ERROR_DEVICE;
+    default:
+        return work->call.op->reference(&work->call);
+    }
+}
+
+static tn_status run_all(stub_stream *stream) {
+    tn_status status = TN_OK;
+    if (stream->count == 0) return TN_OK;
+    protect_all(PROT_READ | PROT_WRITE);
+    for (size_t i = 0; i < stream->count; i++) {
+        if (status == TN_OK) status = run_one(&stream->work[i]);
+        free(stream->work[i].staged);
+    }
+    protect_all(PROT_NONE);
+    stream->count = 0;
+    return status == TN_OK ? TN_OK : fail(status, "a kernel of the stub failed");
+}
+
+static tn_status stream_create(const tn_device *device, void **out_stream) {
+    stub_stream *stream = calloc(1, sizeof(*stream));
+    (void)device;
+    if (stream) stream->work = calloc(WORK_LIMIT, sizeof(*stream->work));
+    if (!stream || !stream->work) {
+        free(stream);
+        return fail(TN_ERROR_MEMORY, "no memory for a stream");
+    }
+    *out_stream = stream;
+    return TN_OK;
+}
+static void stream_destroy(const tn_device *device, void *handle) {
+    stub_stream *stream = handle;
+    (void)device;
+    if (stream->count > 0) abort(); /* work that nobody waited for */
+    free(stream->work);
+    free(stream);
+}
+static tn_status stream_wait(const tn_device *device, void *stream) {
+    (void)device;
+    return run_all(stream);
+}
+
+static tn_status event_create(const tn_device *device, void **out_event) {
+    (void)device;
+    *out_event = calloc(1, sizeof(struct timespec));
+    return *out_event ? TN_OK : fail(TN_ERROR_MEMORY, "no memory for an event");
+}
+static void event_destroy(const tn_device *device, void *event) {
+    (void)device;
+    free(event);
+}
+static tn_status event_record(const tn_device *device, void *event, void *stream) {
+    stub_work *work = add_work(stream, WORK_EVENT);
+    (void)device;
+    if (!work) return fail(TN_ERROR_DEVICE, "the stub has no such stream, or it is full");
+    work->to = event;
+    return TN_OK;
+}
+static tn_status event_wait(const tn_device *device, void *event, void *stream) {
+    (void)device;
+    (void)event;
+    (void)stream;
+    return TN_OK;
+}
+static tn_status event_elapsed(const tn_device *device, void *from, void *to, double *out_ns) {
+    const struct timespec *a = from, *b = to;
+    (void)device;
+    *out_ns = (double)(b->tv_sec - a->tv_sec) * 1e9 + (double)(b->tv_nsec - a->tv_nsec);
+    return TN_OK;
+}
+
+#define STUB_DEVICE(number)                                                                        \
+    {                                                                                              \
+        .size = sizeof(tn_device), .index = number, .kind = "stub",                                \
+        .name = "a device without hardware", .alignment = 256, .fingerprint = fingerprint,         \
+        .allocate = allocate, .deallocate = deallocate, .copy = copy, .fill = fill,                \
+        .stream_create = stream_create, .stream_destroy = stream_destroy,                          \
+        .stream_wait = stream_wait, .event_create = event_create, .event_destroy = event_destroy,  \
+        .event_record = event_record, .event_wait = event_wait, .event_elapsed = event_elapsed,    \
+        .last_error = error_text, .convert = convert                                               \
+    }
+const tn_device tn_stub_device = STUB_DEVICE(0), tn_stub_second_device = STUB_DEVICE(1);
+
+TN_EXPORT tn_library *tenon_library_1(const tn_host *host) TN_NOEXCEPT;
+TN_EXPORT tn_library *tenon_library_1(const tn_host *host) TN_NOEXCEPT {
+    static const tn_device *const devices[] = {&tn_stub_device, &tn_stub_second_device};
+    static tn_library table = {.size = sizeof(tn_library),
+                               .abi_major = TN_ABI_MAJOR,
+                               .abi_minor = TN_ABI_MINOR,
+                               .name = "tenon_stub",
+                               .version = "1",
+                               .kernels = tn_stub_kernels,
+                               .device_count = 2,
+                               .devices = devices};
+    (void)host;
+    table.kernel_count = tn_stub_kernel_count;
+    return &table;
+}

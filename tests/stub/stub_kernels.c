@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels of the stub device: the operators' references, enqueued. Sigmoid and Softmax have none,
+ * so that they run on the processor; LeakyRelu takes images with the channels last alone; MaxPool
+ * asks for a workspace. */
+#include "stub.h"
+
+#define STUB_KERNEL(variable, operator_name, kernel_traits)                                        \
+    static const tn_kernel variable = {.size = sizeof(tn_kernel),                                  \
+                                       .revision = 1,                                              \
+                                       .domain = "",                                               \
+                                       .op = operator_name,                                        \
+                                       .device = "stub",                                           \
+                                       .name = "stub",                                             \
+                                       .traits = kernel_traits,                                    \
+                                       .run = tn_stub_enqueue}
+
+STUB_KERNEL(relu, "Relu", TN_KERNEL_IN_PLACE);
+STUB_KERNEL(add, "Add", 0);
+STUB_KERNEL(mul, "Mul", 0);
+STUB_KERNEL(conv, "Conv", 0);
+STUB_KERNEL(gemm, "Gemm", 0);
+STUB_KERNEL(mat_mul, "MatMul", 0);
+STUB_KERNEL(concat, "Concat", 0);
+
+static tn_status max_pool_reshape(tn_call *call) {
+    call->workspace_bytes = call->inputs[0]->bytes;
+    return TN_OK;
+}
+static const char *const max_pool_combinations[] = {"f32 -> f32"};
+static const tn_kernel max_pool = {.size = sizeof(tn_kernel),
+                                   .revision = 1,
+                                   .domain = "",
+                                   .op = "MaxPool",
+                                   .device = "stub",
+                                   .name = "stub",
+                                   TN_COMBINATIONS(max_pool_combinations),
+                                   .reshape = max_pool_reshape,
+                                   .run = tn_stub_enqueue};
+
+static const char *const relu_last_combinations[] = {"f32:nhwc -> f32:nhwc"};
+static const tn_kernel leaky = {.size = sizeof(tn_kernel),
+                                .revision = 1,
+                                .domain = "",
+                                .op = "LeakyRelu",
+                                .device = "stub",
+                                .name = "stub_last",
+                                TN_COMBINATIONS(relu_last_combinations),
+                                .run = tn_stub_enqueue};
+
+const tn_kernel *const tn_stub_kernels[] = {&relu,    &add,    &mul,      &conv, &gemm,
+                                            &mat_mul, &concat, &max_pool, &leaky};
+const uint64_t tn_stub_kernel_count = TN_COUNT(tn_stub_kernels);
