@@ -4,6 +4,7 @@
 #include "plugin/library_private.h"
 #include "plugin/runtime_private.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +29,8 @@ static tn_status host_fail(tn_call *call, tn_status status, const char *format, 
     va_end(arguments);
     if (status <= TN_OK || status > TN_ERROR_INTERNAL) status = TN_ERROR_PLUGIN;
     tn_fail(status, "%s", text[0] ? text : "no reason given");
-    if (scope) scope->failed = status;
+    /* bodies of parallel_for may fail at once; who reads it has waited for them */
+    if (scope) __atomic_store_n(&scope->failed, status, __ATOMIC_RELAXED);
     return status;
 }
 
@@ -52,12 +54,34 @@ static void host_deallocate(const tn_host *host, void *memory) {
     tn_deallocate(&runtime_of(host)->allocator, memory);
 }
 
+/* A body whose reason for failing is brought to the caller's thread: errors are a thread's own. */
+typedef struct parallel_work {
+    tn_body body;
+    void *user;
+    atomic_flag has_failed;
+    tn_error_copy error; /* of the first that failed */
+} parallel_work;
+
+static tn_status run_work(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    parallel_work *work = user;
+    const tn_status status = work->body(work->user, begin, end, thread);
+    if (status != TN_OK && !atomic_flag_test_and_set(&work->has_failed))
+        tn_error_save(&work->error);
+    return status;
+}
+
 static tn_status host_parallel_for(tn_call *call, int64_t count, int64_t grain, tn_body body,
                                    void *user) {
     const tn_call_scope *scope = call->host_private;
     if (count <= 0) return TN_OK;
     if (!scope || !scope->pool || scope->pool->threads <= 1) return body(user, 0, count, 0);
-    return scope->pool->parallel_for(scope->pool, count, grain, body, user);
+    parallel_work work; /* most of it is the error, which is written when there is one */
+    work.body = body;
+    work.user = user;
+    atomic_flag_clear(&work.has_failed);
+    const tn_status status = scope->pool->parallel_for(scope->pool, count, grain, run_work, &work);
+    if (status != TN_OK) tn_error_restore(&work.error);
+    return status;
 }
 
 static tn_status host_packed(tn_call *call, uint32_t input, const char *key, uint64_t bytes,
@@ -128,7 +152,7 @@ const tn_host *tn_runtime_host(tn_runtime *runtime) {
 
 tn_status tn_call_failed(tn_call *call, tn_status status, const char *callback_name) {
     const tn_call_scope *scope = call->host_private;
-    if (scope->failed == TN_OK) {
+    if (scope->failed == TN_OK || tn_last_error()->status == TN_OK) {
         const bool is_known = status > TN_OK && status <= TN_ERROR_INTERNAL;
         tn_fail(is_known ? status : TN_ERROR_PLUGIN, "%s returned %d (%s) without a reason",
                 callback_name, status,

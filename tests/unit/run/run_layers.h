@@ -233,7 +233,8 @@ enum {
     PROBE_FAILS_OPEN,
     PROBE_FAILS_RESHAPE,
     PROBE_FAILS_RUN,
-    PROBE_RETURNS_NUMBER /* run returns a status that nobody knows, without a reason */
+    PROBE_FAILS_ON_A_THREAD, /* the last item of parallel_for */
+    PROBE_RETURNS_NUMBER     /* run returns a status that nobody knows, without a reason */
 };
 static struct {
     int failure, fail_after; /* in which callback, after how many good calls of it */
@@ -277,10 +278,15 @@ static tn_status run_probe_reshape(tn_call *call) {
     *(int64_t *)call->context = run_count(call->inputs[0]);
     return TN_OK;
 }
+static tn_status run_probe_item(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    (void)begin, (void)thread;
+    return end == 64 ? run_probe_step(user, PROBE_FAILS_ON_A_THREAD, run_probe.ran + 1) : TN_OK;
+}
 static tn_status run_probe_run(tn_call *call) {
     const tn_tensor *input = call->inputs[0];
     tn_status status = run_check(call);
     if (status == TN_OK) status = run_probe_step(call, PROBE_FAILS_RUN, run_probe.ran + 1);
+    if (status == TN_OK) status = call->host->parallel_for(call, 64, 1, run_probe_item, call);
     if (status != TN_OK) return status;
     if (run_probe.failure == PROBE_RETURNS_NUMBER) return 4711;
     run_probe.ran++;

@@ -76,6 +76,26 @@ static void test_run_that_fails_leaves_a_context_that_works(void **state) {
     }
 }
 
+/* The reason is recorded on another thread than the one that runs the context. */
+static void test_run_that_fails_on_a_thread_says_why(void **state) {
+    run_test *test = *state;
+    run_buffer in = {.aligned = {1, 2}};
+    const tn_engine_options options = {.size = sizeof(options), .threads = 3};
+    uint64_t bytes;
+    make_probes(test);
+    const void *data = tn_plan_bytes(test->plan, &bytes);
+    run_must(tn_engine_load_bytes(test->runtime, data, bytes, &options, &test->engine));
+    run_must(tn_context_create(test->engine, &test->context));
+    run_bind(test, "x", in.aligned, 8);
+    run_shape(test, "x", 1, EXTENTS(2));
+    run_must(tn_context_run(test->context));
+    run_probe.failure = PROBE_FAILS_ON_A_THREAD;
+    run_probe.fail_after = run_probe.ran + 1;
+    tn_error_clear();
+    assert_int_equal(tn_context_run(test->context), TN_ERROR_DEVICE);
+    assert_probe_error();
+}
+
 /* From the load to a second shape, with conversions, views, values and sizes. */
 static tn_status live_whole(run_test *test) {
     static run_buffer in = {.aligned = {1, -2, 3, -4, 5}, .crooked = {1, -2, 3, -4, 5}};
@@ -153,6 +173,7 @@ int main(void) {
         RUN_TEST(test_prepare_that_fails_undoes_the_load),
         RUN_TEST(test_open_that_fails_undoes_the_context),
         RUN_TEST(test_run_that_fails_leaves_a_context_that_works),
+        RUN_TEST(test_run_that_fails_on_a_thread_says_why),
         RUN_TEST(test_allocations_that_fail_in_turn),
         RUN_TEST(test_allocations_that_fail_in_turn_where_data_decides),
     };
