@@ -19,7 +19,7 @@ import onnxruntime
 from onnx import TensorProto, helper
 
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
-MOST_LINES = {"deformable_convolution": 149, "grid_sample": 149}
+MOST_LINES = {"deformable_convolution": 149, "grid_sample": 149, "roi_align": 149}
 TYPES = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64}
 
 
@@ -120,7 +120,51 @@ def check_deformable_convolution(checks, numbers):
         compare(checks, f"deformable_convolution groups {groups} {parts}", found, expected)
 
 
-VALUES = {"deformable_convolution": check_deformable_convolution, "grid_sample": check_grid_sample}
+def largest_samples(image, regions, cells, ratio):
+    """The largest of the samples of each cell, straight from the definition."""
+    result = np.zeros((len(regions), image.shape[1], cells, cells))
+    shares = (np.arange(cells * ratio) + 0.5) / (cells * ratio)
+    for region, (number, left, top, right, bottom) in enumerate(regions):
+        plane = image[int(number)].astype(np.float64)
+        values = np.zeros((len(plane), cells * ratio, cells * ratio))
+        for i, y in enumerate(top - 0.5 + (bottom - top) * shares):
+            for j, x in enumerate(left - 0.5 + (right - left) * shares):
+                if not (-1 <= y <= plane.shape[1] and -1 <= x <= plane.shape[2]):
+                    continue
+                row, column = (min(max(at, 0), extent - 1) for at, extent in zip((y, x), plane.shape[1:]))
+                low, first = int(row), int(column)
+                high, last = min(low + 1, plane.shape[1] - 1), min(first + 1, plane.shape[2] - 1)
+                above = plane[:, low, first] * (first + 1 - column) + plane[:, low, last] * (column - first)
+                below = plane[:, high, first] * (first + 1 - column) + plane[:, high, last] * (column - first)
+                values[:, i, j] = above * (low + 1 - row) + below * (row - low)
+        result[region] = values.reshape(len(plane), cells, ratio, cells, ratio).max((2, 4))
+    return result.astype(np.float32)
+
+
+def check_roi_align(checks, numbers):
+    image = numbers.standard_normal((2, 3, 9, 12)).astype(np.float32)
+    regions = np.array([[0, 1, 1, 9.5, 7.5], [1, 0, 0, 11, 8], [0, -4, -3, 2, 2], [1, 9, 6, 19, 17], [1, 3, 3, 3.2, 3.1]],
+                       np.float32)
+    for aligned, transformation in ((1, "half_pixel"), (0, "output_half_pixel")):
+        for ratio in (0, 2):
+            fields = {"output_height": 4, "output_width": 3, "sampling_ratio": ratio, "spatial_scale": 0.75, "mode": "avg"}
+            found = ours(checks, "roi_align", "mmcv", "MMCVRoiAlign", [image, regions], TensorProto.FLOAT, 4,
+                         {**fields, "aligned": aligned})
+            expected = theirs(16, "RoiAlign", [image, regions[:, 1:].copy(), regions[:, 0].astype(np.int64)],
+                              TensorProto.FLOAT, 4, {**fields, "coordinate_transformation_mode": transformation})
+            compare(checks, f"roi_align avg {ratio} {transformation}", found, expected)
+    found = ours(checks, "roi_align", "mmcv", "MMCVRoiAlign", [image, regions], TensorProto.FLOAT, 4,
+                 {"output_height": 3, "output_width": 3, "sampling_ratio": 2, "mode": "max"})
+    compare(checks, "roi_align max", found, largest_samples(image, regions, 3, 2))
+    regions[3, 0] = 2
+    np.save(os.path.join(checks.folder, "in1.npy"), regions)
+    done = checks.run("run", "one.onnx", "--plugin", checks.library("roi_align"), "--input", "in0=in0.npy", "--input",
+                      "in1=in1.npy", "--output", "out=out.npy", "--no-timing")
+    checks.say(done.returncode == 1 and "region 3" in done.stderr, f"roi_align of no image: exit {done.returncode}")
+
+
+VALUES = {"deformable_convolution": check_deformable_convolution, "grid_sample": check_grid_sample,
+          "roi_align": check_roi_align}
 
 
 def check_rules(checks, example):
