@@ -19,7 +19,7 @@ import onnxruntime
 from onnx import TensorProto, helper
 
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
-MOST_LINES = {"deformable_convolution": 149, "grid_sample": 149, "roi_align": 149}
+MOST_LINES = {"deformable_convolution": 149, "grid_sample": 149, "nms": 149, "roi_align": 149}
 TYPES = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64}
 
 
@@ -120,6 +120,19 @@ def check_deformable_convolution(checks, numbers):
         compare(checks, f"deformable_convolution groups {groups} {parts}", found, expected)
 
 
+def check_nms(checks, numbers):
+    for count, threshold, offset in ((1, 0.5, 0), (400, 0.5, 0), (400, 0.1, 0), (300, 0.3, 1), (6000, 0.7, 0)):
+        corners = numbers.uniform(0, 100, (count, 2))
+        boxes = np.concatenate([corners, corners + numbers.uniform(1, 40, (count, 2))], 1).astype(np.float32)
+        scores = numbers.permutation(count).astype(np.float32) / count
+        found = ours(checks, "nms", "mmcv", "NonMaxSuppression", [boxes, scores], TensorProto.INT64, 1,
+                     {"iou_threshold": threshold, "offset": offset})
+        reaching = boxes + np.array([0, 0, offset, offset], np.float32)
+        expected = theirs(10, "NonMaxSuppression", [reaching[None], scores[None, None], np.array([count], np.int64),
+                                                    np.array([threshold], np.float32)], TensorProto.INT64, 2, {})
+        compare(checks, f"nms of {count} above {threshold}", found, expected[:, 2], 0)
+
+
 def largest_samples(image, regions, cells, ratio):
     """The largest of the samples of each cell, straight from the definition."""
     result = np.zeros((len(regions), image.shape[1], cells, cells))
@@ -164,7 +177,7 @@ def check_roi_align(checks, numbers):
 
 
 VALUES = {"deformable_convolution": check_deformable_convolution, "grid_sample": check_grid_sample,
-          "roi_align": check_roi_align}
+          "nms": check_nms, "roi_align": check_roi_align}
 
 
 def check_rules(checks, example):
