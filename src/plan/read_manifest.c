@@ -77,6 +77,32 @@ static tn_status check_source(const tn_plan_reader *reader, const Tenon__Plan__O
     return TN_OK;
 }
 
+/* The name of the first node that needs an operator, for messages. */
+static const char *first_node(const tn_plan_reader *reader, size_t operator_index) {
+    for (size_t i = 0; i < reader->plan->n_nodes; i++)
+        if (reader->plan->nodes[i]->operator_index == operator_index)
+            return reader->plan->nodes[i]->name;
+    return "";
+}
+
+/* The library is there and the operator is not: says which library had it, and which one has not.
+ */
+static tn_status fail_operator(const tn_plan_reader *reader, size_t index, tn_status status) {
+    const Tenon__Plan__Operator *message = reader->plan->operators[index];
+    const Tenon__Plan__Library *wanted = reader->plan->libraries[message->library];
+    const tn_loaded_library *found = reader->libraries[message->library];
+    if (status == TN_ERROR_MEMORY) return status;
+    return tn_error_at(
+        tn_fail(status,
+                "%s; the plan was built with library '%s' version %s (%s, content %016" PRIx64
+                "); what is loaded is version %s (%s, content %016" PRIx64
+                "): load a library that has the operator, or build the plan again",
+                tn_last_error()->message, wanted->name, wanted->version,
+                *wanted->file_name ? wanted->file_name : "linked in", wanted->hash, found->version,
+                found->path[0] ? found->path : "linked in", found->hash),
+        "node '%s'", first_node(reader, index));
+}
+
 static tn_status read_operator(tn_plan_reader *reader, size_t index) {
     const Tenon__Plan__Operator *message = reader->plan->operators[index];
     if (!*message->name) return tn_plan_reader_fail("an operator has no name");
@@ -87,9 +113,10 @@ static tn_status read_operator(tn_plan_reader *reader, size_t index) {
                         operator_name(reader, message), message->since_version);
     if (!needed_for) return tn_fail_memory("the manifest of a plan");
     TN_TRY(find_library(reader, message->library, needed_for));
-    TN_TRY(tn_registry_find_operator_exact(tn_runtime_registry(reader->runtime), message->domain,
-                                           message->name, message->since_version,
-                                           &reader->operators[index]));
+    const tn_status status = tn_registry_find_operator_exact(
+        tn_runtime_registry(reader->runtime), message->domain, message->name,
+        message->since_version, &reader->operators[index]);
+    if (status != TN_OK) return fail_operator(reader, index, status);
     return check_source(reader, message, reader->operators[index]);
 }
 

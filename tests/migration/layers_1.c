@@ -2,7 +2,8 @@
 /*
  * Version 1 of a library whose operators change from one version to the next: Scale (fields that
  * are renamed, split, retyped, dropped), Codebook (fields and state of its own), Sealed (state
- * alone), Shift (a field is added). Version 2 is layers_2.c; plans of both lie in
+ * alone), Shift (a field is added), Round (a new meaning beside the old one), Gone
+ * (nothing is left). Version 2 is layers_2.c; plans of both lie in
  * ../fixtures/migration. It stands for a binary that is out in the world: it is not changed.
  */
 #include <string.h>
@@ -135,6 +136,17 @@ static const tn_kernel shift_kernel = {.size = sizeof(tn_kernel),
                                        TN_COMBINATIONS(shift_combinations),
                                        .run = shift_run};
 
-static const tn_operator *const operators[] = {&scale, &codebook, &sealed, &shift};
+/* --- Round: y = x without its fraction. Gone: the same --- */
+
+static tn_status round_run(tn_call *call) {
+    for (uint64_t i = 0; i < call->inputs[0]->bytes / 4; i++)
+        ((float *)call->outputs[0]->data)[i] =
+            (float)(int)((const float *)call->inputs[0]->data)[i];
+    return TN_OK;
+}
+static const tn_operator round_1 = {COMMON("Round", 1), TN_NO_FIELDS, .reference = round_run};
+static const tn_operator gone = {COMMON("Gone", 1), TN_NO_FIELDS, .reference = round_run};
+
+static const tn_operator *const operators[] = {&scale, &codebook, &sealed, &shift, &round_1, &gone};
 static const tn_kernel *const kernels[] = {&shift_kernel};
 TN_LIBRARY("migration", "1.0", operators, kernels)

@@ -4,7 +4,8 @@
  * and `denominator`, `steps` became the text `repeats`, the choices of `mode` have other numbers,
  * `label` went. Codebook has state version 2: `seed` became `start`, new nodes get other values,
  * and the saved bytes have another form. Sealed changed its bytes alone, Shift got a field and lost
- * its kernel to one of another name. With WITHOUT_UPGRADE, the author forgot `upgrade`.
+ * its kernel to one of another name. Round has a second meaning from version 2 on, Gone went. With
+ * WITHOUT_UPGRADE, the author forgot `upgrade`.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +25,11 @@ static tn_status infer_same(tn_call *call) {
 }
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "any shape")};
 static const tn_port outputs[] = {TN_PORT("y", "f32", 0, "as x")};
-#define COMMON(operator_name, state)                                                               \
-    .size = sizeof(tn_operator), .since_version = 1, .state_version = (state),                     \
+#define COMMON_SINCE(operator_name, since, state)                                                  \
+    .size = sizeof(tn_operator), .since_version = (since), .state_version = (state),               \
     .domain = "migration", .name = (operator_name), .doc = "For tests of migration.",              \
     TN_INPUTS(inputs), TN_OUTPUTS(outputs), .infer = infer_same
+#define COMMON(operator_name, state) COMMON_SINCE(operator_name, 1, state)
 
 static const tn_attribute *find_saved(const tn_call *call, const char *name) {
     for (uint64_t i = 0; i < call->saved_count; i++)
@@ -190,6 +192,25 @@ static const tn_kernel shift_kernel = {.size = sizeof(tn_kernel),
                                        TN_COMBINATIONS(shift_combinations),
                                        .run = shift_run};
 
-static const tn_operator *const operators[] = {&scale, &codebook, &sealed, &shift};
+/* --- Round: version 1 drops the fraction, version 2 rounds to the nearest --- */
+
+static tn_status round_run(tn_call *call, float half) {
+    for (uint64_t i = 0; i < call->inputs[0]->bytes / 4; i++)
+        ((float *)call->outputs[0]->data)[i] =
+            (float)(int)(((const float *)call->inputs[0]->data)[i] + half);
+    return TN_OK;
+}
+static tn_status round_1_run(tn_call *call) {
+    return round_run(call, 0);
+}
+static tn_status round_2_run(tn_call *call) {
+    return round_run(call, 0.5f);
+}
+static const tn_operator round_1 = {COMMON("Round", 1), TN_NO_FIELDS, .reference = round_1_run};
+static const tn_operator round_2 = {COMMON_SINCE("Round", 2, 1), TN_NO_FIELDS,
+                                    .reference = round_2_run};
+
+static const tn_operator *const operators[] = {&scale, &codebook, &sealed,
+                                               &shift, &round_1,  &round_2};
 static const tn_kernel *const kernels[] = {&shift_kernel};
 TN_LIBRARY("migration", "2.0", operators, kernels)

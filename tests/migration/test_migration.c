@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,6 +46,15 @@ static float shift(float x, int i) {
 static float shift_limit(float x, int i) {
     (void)i;
     return x + 4 > 6.5f ? 6.5f : x + 4;
+}
+
+static float round_1(float x, int i) {
+    (void)i;
+    return (float)(int)x;
+}
+static float round_2(float x, int i) {
+    (void)i;
+    return (float)(int)(x + 0.5f);
 }
 
 /* A plan, a library, and what becomes of them: a result, or an error. */
@@ -105,6 +115,17 @@ static const meeting meetings[] = {
      {"operator Shift has no field 'limit' in library 'migration' (version 1.0)",
       "its number 1 is 'amount' here", NULL, "node 'layer'"}},
     {"shift_limit_2", "2", shift_limit, TN_OK, {NULL}},
+    {"round_1", "1", round_1, TN_OK, {NULL}},
+    {"round_1", "2", round_1, TN_OK, {NULL}},
+    {"round_2", "1",
+     REFUSED("operator 'migration::Round' has versions 1; version 2 was asked for",
+             "built with library 'migration' version 2.0 (libmigration.so, content ",
+             "what is loaded is version 1.0 (", "node 'layer'")},
+    {"round_2", "2", round_2, TN_OK, {NULL}},
+    {"gone_1", "1", round_1, TN_OK, {NULL}},
+    {"gone_1", "2",
+     REFUSED("no operator 'migration::Gone'", "built with library 'migration' version 1.0",
+             "/2/libmigration.so, content ", "node 'layer'")},
 };
 
 static void assert_error(const meeting *m, const char *path, tn_status status) {
@@ -151,9 +172,18 @@ static void meet(const meeting *m, const char *folder, uint32_t flags) {
     tn_runtime_release(runtime);
 }
 
-static void meet_all(const char *folder) {
-    for (size_t i = 0; i < sizeof(meetings) / sizeof(meetings[0]); i++)
+/* Plans that a later release brought are not in an earlier one's folder: with `is_partial`, those
+ * that are missing are left out. Answers how many met. */
+static int meet_all(const char *folder, bool is_partial) {
+    int met = 0;
+    for (size_t i = 0; i < sizeof(meetings) / sizeof(meetings[0]); i++) {
+        char path[4200];
+        snprintf(path, sizeof(path), "%s/%s.plan", folder, meetings[i].plan);
+        if (is_partial && access(path, F_OK) != 0) continue;
         meet(&meetings[i], folder, 0);
+        met++;
+    }
+    return met;
 }
 
 static void test_plans_of_today_meet_both_libraries(void **state) {
@@ -161,11 +191,11 @@ static void test_plans_of_today_meet_both_libraries(void **state) {
     for (uint32_t i = 0; i < migration_plan_count; i++)
         if (!migration_plan_write(&migration_plans[i], MIGRATION_NOW))
             fail_msg("%s: %s", migration_plans[i].name, tn_last_error()->message);
-    meet_all(MIGRATION_NOW);
+    meet_all(MIGRATION_NOW, false);
 }
 
 static void test_plans_of_every_release_meet_both_libraries(void **state) {
-    char folder[4096];
+    char folder[3000];
     int releases = 0;
     (void)state;
     DIR *directory = opendir(MIGRATION_PLANS);
@@ -173,7 +203,7 @@ static void test_plans_of_every_release_meet_both_libraries(void **state) {
     for (const struct dirent *entry; (entry = readdir(directory)) != NULL;) {
         if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
         snprintf(folder, sizeof(folder), "%s/%s", MIGRATION_PLANS, entry->d_name);
-        meet_all(folder);
+        assert_true(meet_all(folder, strcmp(entry->d_name, tn_version()) != 0) > 20);
         releases++;
     }
     closedir(directory);
