@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Concat: tensors one after the other along an axis; they agree in all other extents. */
+#include "concat/concat.h"
 #include "common/element.h"
 #include "common/infer.h"
 #include "common/layer.h"
@@ -51,7 +52,7 @@ static tn_status concat_infer(tn_call *call) {
 }
 
 /* In any format: the tensors are moved as they lie. */
-static tn_status move_all(tn_call *call, tn_region_mover mover) {
+tn_status tn_concat_move(tn_call *call, tn_region_mover mover) {
     const concat_params *params = call->params;
     const tn_tensor *output = call->outputs[0];
     const size_t bytes = tn_element_bytes(output->type);
@@ -87,11 +88,11 @@ static tn_status concat_accepts(tn_call *call) {
 }
 
 static tn_status concat_reference(tn_call *call) {
-    return move_all(call, tn_region_copy);
+    return tn_concat_move(call, tn_region_copy);
 }
 
 static tn_status concat_run(tn_call *call) {
-    return move_all(call, tn_region_copy_parallel);
+    return tn_concat_move(call, tn_region_copy_parallel);
 }
 
 static const tn_port concat_inputs[] = {

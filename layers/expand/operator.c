@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expand: a tensor broadcast with a shape; extents of one on either side follow the other. */
+#include "expand/expand.h"
 #include "common/element.h"
 #include "common/infer.h"
 #include "common/layer.h"
@@ -27,7 +28,7 @@ static tn_status expand_infer(tn_call *call) {
     return tn_infer_set_shape(call, 0, rank, shape);
 }
 
-static tn_status move(tn_call *call, tn_region_mover mover) {
+tn_status tn_expand_move(tn_call *call, tn_region_mover mover) {
     const tn_tensor *input = call->inputs[0], *output = call->outputs[0];
     int64_t strides[TN_MAX_RANK];
     tn_region region;
@@ -43,11 +44,11 @@ static tn_status move(tn_call *call, tn_region_mover mover) {
 }
 
 static tn_status expand_reference(tn_call *call) {
-    return move(call, tn_region_copy);
+    return tn_expand_move(call, tn_region_copy);
 }
 
 static tn_status expand_run(tn_call *call) {
-    return move(call, tn_region_copy_parallel);
+    return tn_expand_move(call, tn_region_copy_parallel);
 }
 
 static const tn_port expand_inputs[] = {

@@ -4,6 +4,7 @@
  * positions count from the end, those outside are clamped. Starts, ends and axes are fields before
  * opset 10 and inputs from then on.
  */
+#include "slice/slice.h"
 #include "common/element.h"
 #include "common/infer.h"
 #include "common/layer.h"
@@ -117,7 +118,7 @@ static tn_status slice_infer(tn_call *call) {
     return tn_infer_set_shape(call, 0, call->inputs[0]->rank, plan.count);
 }
 
-static tn_status move(tn_call *call, tn_region_mover mover) {
+tn_status tn_slice_move(tn_call *call, tn_region_mover mover) {
     const tn_tensor *data = call->inputs[0], *output = call->outputs[0];
     int64_t strides[TN_MAX_RANK], offset = 0;
     slice_plan plan;
@@ -135,11 +136,11 @@ static tn_status move(tn_call *call, tn_region_mover mover) {
 }
 
 static tn_status slice_reference(tn_call *call) {
-    return move(call, tn_region_copy);
+    return tn_slice_move(call, tn_region_copy);
 }
 
 static tn_status slice_run(tn_call *call) {
-    return move(call, tn_region_copy_parallel);
+    return tn_slice_move(call, tn_region_copy_parallel);
 }
 
 static const tn_port slice_1_inputs[] = {

@@ -3,6 +3,7 @@
  * Split: a tensor in parts along an axis. The parts' sizes are a field before opset 13 and an input
  * from then on; without them the parts are equal, and from opset 18 on the last one may be smaller.
  */
+#include "split/split.h"
 #include "common/element.h"
 #include "common/infer.h"
 #include "common/layer.h"
@@ -121,7 +122,7 @@ static tn_status split_infer(tn_call *call) {
 }
 
 /* In any format: the parts are moved as they lie. */
-static tn_status move_all(tn_call *call, tn_region_mover mover) {
+tn_status tn_split_move(tn_call *call, tn_region_mover mover) {
     split_plan plan;
     int64_t strides[TN_MAX_RANK + 1], begin = 0;
     tn_physical whole;
@@ -164,11 +165,11 @@ static tn_status split_accepts(tn_call *call) {
 }
 
 static tn_status split_reference(tn_call *call) {
-    return move_all(call, tn_region_copy);
+    return tn_split_move(call, tn_region_copy);
 }
 
 static tn_status split_run(tn_call *call) {
-    return move_all(call, tn_region_copy_parallel);
+    return tn_split_move(call, tn_region_copy_parallel);
 }
 
 static const tn_port split_2_inputs[] = {

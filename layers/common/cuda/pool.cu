@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Windows on the GPU; see pool.h. With channels last a thread does 16 bytes of channels of one
+ * output. In rows of single channels a thread does one output, or, where windows of two stand side
+ * by side, all those that 16 bytes of each input row feed.
+ */
+#include "common/cuda/launch.h"
+#include "common/cuda/number.cuh"
+#include "common/cuda/pool_job.h"
+
+#include <math.h>
+
+namespace {
+
+enum { THREADS = 256, DEPTH = 0, HEIGHT = 1, WIDTH = 2 };
+const int64_t MOST_BLOCKS = 1 << 20;
+
+struct places {
+    uint32_t count;                               /* threads that have work */
+    tn_divider groups, output[TN_CUDA_POOL_AXES]; /* [DEPTH] is not used */
+};
+
+/* The part of a window inside the input along one axis. */
+struct span {
+    int32_t begin, count;
+};
+
+__device__ __forceinline__ span look(const tn_cuda_pool_job &job, int axis, int32_t position) {
+    const int32_t at = position * job.stride[axis] - job.pad_begin[axis];
+    const int32_t dilation = job.dilation[axis];
+    const int32_t skipped = at < 0 ? (-at + dilation - 1) / dilation : 0;
+    const int32_t begin = at + skipped * dilation, left = job.input[axis] - begin;
+    const int32_t inside = left > 0 ? (left + dilation - 1) / dilation : 0;
+    const int32_t rest = job.kernel[axis] - skipped;
+    return {begin, rest < inside ? rest : inside};
+}
+
+/* What a mean is divided by along one axis. */
+__device__ __forceinline__ float divisor(const tn_cuda_pool_job &job, int axis, int32_t position,
+                                         const span &seen) {
+    if (!job.counts_pads) return (float)seen.count;
+    const int32_t begin = position * job.stride[axis] - job.pad_begin[axis];
+    const int32_t end = job.input[axis] + job.pad_end[axis];
+    const int32_t count = (end - begin - 1) / job.dilation[axis] + 1;
+    return (float)(count < job.kernel[axis] ? count : job.kernel[axis]);
+}
+
+__device__ __forceinline__ void take(bool is_mean, float value, float *result) {
+    if (is_mean)
+        *result += value;
+    else if (value > *result || isnan(value))
+        *result = value;
+}
+
+/* EACH channels of one output a thread. */
+template <typename T, int EACH>
+__global__ void __launch_bounds__(THREADS)
+    slide(const __grid_constant__ tn_cuda_pool_job job, const __grid_constant__ places p) {
+    const int64_t step = (int64_t)gridDim.x * THREADS;
+    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.count; i += step) {
+        uint32_t group, x, y, z;
+        uint32_t rest = tn_divide_rest((uint32_t)i, p.groups, &group);
+        rest = tn_divide_rest(rest, p.output[WIDTH], &x);
+        rest = tn_divide_rest(rest, p.output[HEIGHT], &y);
+        const uint32_t image = tn_divide_rest(rest, p.output[DEPTH], &z);
+        const span d = look(job, DEPTH, (int32_t)z), h = look(job, HEIGHT, (int32_t)y),
+                   w = look(job, WIDTH, (int32_t)x);
+        const bool is_empty = d.count <= 0 || h.count <= 0 || w.count <= 0;
+        float result[EACH];
+        for (int k = 0; k < EACH; k++)
+            result[k] = job.is_mean ? 0.0f : -INFINITY;
+        const T *from = (const T *)job.x + (int64_t)group * EACH;
+        for (int a = 0; a < d.count && !is_empty; a++) {
+            for (int b = 0; b < h.count; b++) {
+                const int64_t plane =
+                    (int64_t)image * job.input[DEPTH] + d.begin + a * job.dilation[DEPTH];
+                const int64_t row = plane * job.input[HEIGHT] + h.begin + b * job.dilation[HEIGHT];
+                const T *at = from + (row * job.input[WIDTH] + w.begin) * job.channels;
+                const int64_t next = (int64_t)job.dilation[WIDTH] * job.channels;
+                for (int c = 0; c < w.count; c++, at += next) {
+                    if (EACH == 1) {
+                        take(job.is_mean, tn_number_load(*at, job.x_scale), result);
+                        continue;
+                    }
+                    const tn_pack<T> pack = tn_pack_load(at);
+#pragma unroll
+                    for (int k = 0; k < EACH; k++)
+                        take(job.is_mean, tn_number_load(pack.items[k], job.x_scale), &result[k]);
+                }
+            }
+        }
+        if (job.is_mean && !is_empty) {
+            const float count = divisor(job, DEPTH, (int32_t)z, d) *
+                                divisor(job, HEIGHT, (int32_t)y, h) *
+                                divisor(job, WIDTH, (int32_t)x, w);
+            for (int k = 0; k < EACH; k++)
+                result[k] = __fdiv_rn(result[k], count);
+        }
+        T *to = (T *)job.y + i * EACH;
+        if (EACH == 1) {
+            tn_number_store(to, result[0], job.y_scale);
+            continue;
+        }
+        tn_pack<T> pack;
+        for (int k = 0; k < EACH; k++)
+            tn_number_store(&pack.items[k], result[k], job.y_scale);
+        tn_pack_store(to, pack);
+    }
+}
+
+/* Rows of single channels in which windows of two stand side by side, and pads are not seen across:
+ * 16 bytes of each of the window's rows make half as many outputs. */
+template <typename T>
+__global__ void __launch_bounds__(THREADS)
+    halve(const __grid_constant__ tn_cuda_pool_job job, const __grid_constant__ places p) {
+    constexpr int EACH = tn_pack<T>::count, OUT = EACH / 2;
+    const int64_t step = (int64_t)gridDim.x * THREADS;
+    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.count; i += step) {
+        uint32_t group, y, z;
+        uint32_t rest = tn_divide_rest((uint32_t)i, p.groups, &group);
+        rest = tn_divide_rest(rest, p.output[HEIGHT], &y);
+        const uint32_t image = tn_divide_rest(rest, p.output[DEPTH], &z);
+        const span d = look(job, DEPTH, (int32_t)z), h = look(job, HEIGHT, (int32_t)y);
+        float result[OUT];
+        for (int k = 0; k < OUT; k++)
+            result[k] = job.is_mean ? 0.0f : -INFINITY;
+        for (int a = 0; a < d.count; a++) {
+            for (int b = 0; b < h.count; b++) {
+                const int64_t plane =
+                    (int64_t)image * job.input[DEPTH] + d.begin + a * job.dilation[DEPTH];
+                const int64_t row = plane * job.input[HEIGHT] + h.begin + b * job.dilation[HEIGHT];
+                const tn_pack<T> pack =
+                    tn_pack_load((const T *)job.x + row * job.input[WIDTH] + (int64_t)group * EACH);
+#pragma unroll
+                for (int k = 0; k < EACH; k++)
+                    take(job.is_mean, tn_number_load(pack.items[k], job.x_scale), &result[k / 2]);
+            }
+        }
+        const float count =
+            job.is_mean && d.count > 0 && h.count > 0
+                ? 2.0f * divisor(job, DEPTH, (int32_t)z, d) * divisor(job, HEIGHT, (int32_t)y, h)
+                : 1.0f;
+        union {
+            uint2 bits;
+            T items[OUT];
+        } half;
+        for (int k = 0; k < OUT; k++)
+            tn_number_store(&half.items[k], job.is_mean ? __fdiv_rn(result[k], count) : result[k],
+                            job.y_scale);
+        *(uint2 *)((T *)job.y + i * OUT) = half.bits;
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * host */
+
+places places_of(const tn_cuda_pool_job *job, int64_t groups, int64_t width) {
+    places p = {};
+    p.count = (uint32_t)(job->batch * groups * width * job->output[HEIGHT] * job->output[DEPTH]);
+    p.groups = tn_divider_make((uint32_t)groups);
+    for (int i = 0; i < TN_CUDA_POOL_AXES; i++)
+        p.output[i] = tn_divider_make((uint32_t)job->output[i]);
+    return p;
+}
+
+bool is_halved(const tn_cuda_pool_job *job, int each) {
+    return job->channels == 1 && job->kernel[WIDTH] == 2 && job->stride[WIDTH] == 2 &&
+           job->dilation[WIDTH] == 1 && job->pad_begin[WIDTH] == 0 &&
+           job->input[WIDTH] % each == 0 && job->output[WIDTH] * 2 == job->input[WIDTH];
+}
+
+template <typename T> cudaError_t launch_as(const tn_cuda_pool_job *job, cudaStream_t stream) {
+    constexpr int EACH = tn_pack<T>::count;
+    if (is_halved(job, EACH)) {
+        const places p = places_of(job, job->input[WIDTH] / EACH, 1);
+        halve<T><<<tn_cuda_blocks(p.count, THREADS, MOST_BLOCKS), THREADS, 0, stream>>>(*job, p);
+    } else if (job->channels % EACH == 0) {
+        const places p = places_of(job, job->channels / EACH, job->output[WIDTH]);
+        slide<T, EACH>
+            <<<tn_cuda_blocks(p.count, THREADS, MOST_BLOCKS), THREADS, 0, stream>>>(*job, p);
+    } else {
+        const places p = places_of(job, job->channels, job->output[WIDTH]);
+        slide<T, 1><<<tn_cuda_blocks(p.count, THREADS, MOST_BLOCKS), THREADS, 0, stream>>>(*job, p);
+    }
+    return cudaGetLastError();
+}
+
+} // namespace
+
+extern "C" cudaError_t tn_cuda_pool_launch(const tn_cuda_pool_job *job, cudaStream_t stream) {
+    switch (job->type) {
+    case TN_F32:
+        return launch_as<float>(job, stream);
+    case TN_F16:
+        return launch_as<__half>(job, stream);
+    case TN_BF16:
+        return launch_as<__nv_bfloat16>(job, stream);
+    default:
+        return launch_as<int8_t>(job, stream);
+    }
+}

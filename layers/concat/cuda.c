@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Concat on CUDA: a copy of a box for each input. */
+#include "concat/concat.h"
+#include "common/byte_table.h"
+#include "common/cuda/region.h"
+
+static const char *const combinations[] = {
+    "*... -> *",       "*:nhwc... -> *:nhwc",       "f16... -> f16", "f16:nhwc... -> f16:nhwc",
+    "bf16... -> bf16", "bf16:nhwc... -> bf16:nhwc", "qi8... -> qi8", "qi8:nhwc... -> qi8:nhwc"};
+
+static tn_status concat_accepts(tn_call *call) TN_NOEXCEPT;
+static tn_status concat_accepts(tn_call *call) {
+    for (uint32_t i = 1; i < call->input_count; i++)
+        if (tn_byte_scale(call->inputs[i]) != tn_byte_scale(call->inputs[0]))
+            return TN_ERROR_UNSUPPORTED;
+    return tn_cuda_region_accepts(call);
+}
+
+static tn_status concat_run(tn_call *call) TN_NOEXCEPT;
+static tn_status concat_run(tn_call *call) {
+    return tn_concat_move(call, tn_cuda_region_copy);
+}
+
+static const tn_kernel concat_runs = {
+    .size = sizeof(tn_kernel),
+    .revision = 1,
+    .domain = "",
+    .op = "Concat",
+    .device = "cuda",
+    .name = "runs",
+    .doc = "Runs of elements, 16 bytes a thread where they are long enough.",
+    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,
+    TN_COMBINATIONS(combinations),
+    .accepts = concat_accepts,
+    .run = concat_run,
+};
+extern const tn_kernel *const tn_concat_cuda_kernels[];
+const tn_kernel *const tn_concat_cuda_kernels[] = {&concat_runs, NULL};

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the operator Slice and its kernels share. */
+#ifndef TN_LAYERS_SLICE_SLICE_H
+#define TN_LAYERS_SLICE_SLICE_H
+
+#include "common/region.h"
+
+/* Moves the elements of the output, of linear tensors. */
+tn_status tn_slice_move(tn_call *call, tn_region_mover mover);
+
+#endif

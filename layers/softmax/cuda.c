@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Softmax on CUDA: its callbacks; the launches are cuda_lanes.cu. */
+#include "common/cuda/launch.h"
+#include "common/element.h"
+#include "common/infer.h"
+#include "softmax/cuda_job.h"
+
+static tn_status lanes_run(tn_call *call) TN_NOEXCEPT;
+static tn_status lanes_run(tn_call *call) {
+    const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
+    tn_softmax_lanes lanes;
+    TN_TRY(tn_softmax_read(call, &lanes));
+    if (tn_element_count(y) == 0) return TN_OK;
+    const int before = tn_cuda_enter(call);
+    const cudaError_t error =
+        tn_softmax_cuda_launch(x->type, x->data, y->data, &lanes, call->stream);
+    tn_cuda_leave(call, before);
+    return tn_cuda_status(call, error, "launching softmax");
+}
+
+static const char *const combinations[] = {"f32 -> f32", "f16 -> f16", "bf16 -> bf16"};
+
+static const tn_kernel lanes = {
+    .size = sizeof(tn_kernel),
+    .revision = 1,
+    .domain = "",
+    .op = "Softmax",
+    .device = "cuda",
+    .name = "lanes",
+    .doc = "A lane a warp, a block where it is long, a thread where lanes lie beside each other.",
+    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE,
+    TN_COMBINATIONS(combinations),
+    .run = lanes_run,
+};
+extern const tn_kernel *const tn_softmax_cuda_kernels[];
+const tn_kernel *const tn_softmax_cuda_kernels[] = {&lanes, NULL};
