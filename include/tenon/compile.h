@@ -94,8 +94,8 @@ enum {
  * (but those of the system), compiler version, plugin.h and processor features; loads the library
  * and registers what it offers, as tn_runtime_load_library does. Several processes may share a
  * cache folder; it may be removed at any time. `out_path` (may be null) gets the library's file, to
- * be freed by tn_text_free. With TN_RUNTIME_NO_ENVIRONMENT, $CC, $CXX, $XDG_CACHE_HOME and $HOME
- * are not read and `cache_folder` is needed.
+ * be freed by tn_text_free (tenon/builder.h). With TN_RUNTIME_NO_ENVIRONMENT, $CC, $CXX,
+ * $XDG_CACHE_HOME and $HOME are not read and `cache_folder` is needed.
  *
  * What the compiler says of sound code goes to the log as warnings. Errors: TN_ERROR_ARGUMENT (the
  * options), TN_ERROR_NOT_FOUND (no such compiler), TN_ERROR_IO (the cache folder), TN_ERROR_PLUGIN
