@@ -655,7 +655,9 @@ enum {
     TN_KERNEL_DETERMINISTIC = 1u, /* the same inputs give the same bits, whatever the threads */
     TN_KERNEL_CAPTURABLE = 2u,    /* may run while its stream is captured */
     TN_KERNEL_IN_PLACE = 4u,      /* output 0 may lie on input 0 when both have the same bytes */
-    TN_KERNEL_FALLBACK = 8u       /* chosen only where nothing else fits */
+    TN_KERNEL_FALLBACK = 8u,      /* chosen only where nothing else fits */
+    TN_KERNEL_TF32 = 16u          /* multiplies 32-bit floats with fewer bits of the mantissa: for
+                                     builds whose precision allows it */
 };
 
 /* How an operator is computed on one device. Any library may add kernels to any operator. All

@@ -7,6 +7,8 @@
 #include "base/status.h"
 #include "build/candidate_call.h"
 
+#include <tenon/builder.h>
+
 #include <string.h>
 
 enum { TACTIC_LIMIT = 64 };
@@ -139,12 +141,18 @@ static bool has_all_types(const tn_lowering *lowering, const tn_graph_node *node
     return true;
 }
 
+static bool allows_tf32(const tn_lowering *lowering, uint32_t index) {
+    const bool *is_kept = lowering->options->is_kept;
+    return lowering->options->precision != TN_PRECISION_F32 && !(is_kept && is_kept[index]);
+}
+
 static tn_status add_kernel(tn_lowering *lowering, uint32_t index, const tn_kernel_entry *entry,
                             uint32_t rank) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const tn_kernel *kernel = entry->kernel;
     bool is_shaped = lowering->nodes[index].is_shaped;
     if (!has_all_types(lowering, node)) return TN_OK;
+    if ((kernel->traits & TN_KERNEL_TF32) && !allows_tf32(lowering, index)) return TN_OK;
     if (!is_shaped && (kernel->accepts || kernel->prepare || kernel->tactics)) return TN_OK;
     uint32_t longest = is_shaped ? longest_chain(lowering, index, kernel) : 0;
     for (uint32_t length = longest + 1; length-- > 0;) {

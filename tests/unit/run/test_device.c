@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Networks on a device: on the stub of tests/stub, whose memory the host cannot read and which does
+ * nothing before it is waited for. The results are those of the processor, whatever runs where.
+ */
+#include "graph_test.h"
+
+#include "base/file.h"
+#include "run/context_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <tenon/engine.h>
+
+#define STUB    "stub/libtenon_stub.so"
+#define NETWORK TENON_ROOT "/models/tiny/tiny_lenet.onnx"
+
+typedef struct device_test {
+    failing_allocator allocator;
+    tn_runtime *runtime;
+    char log[1024];
+} device_test;
+
+static void keep_log(void *user, uint32_t level, const char *text) {
+    device_test *test = user;
+    (void)level;
+    snprintf(test->log, sizeof(test->log), "%s", text);
+}
+
+static tn_runtime *make_runtime(device_test *test) {
+    tn_runtime *runtime = NULL;
+    const tn_runtime_options options = {.size = sizeof(options),
+                                        .allocator = &test->allocator.functions,
+                                        .log = keep_log,
+                                        .log_user = test,
+                                        .flags = TN_RUNTIME_NO_ENVIRONMENT};
+    return tn_runtime_create(&options, &runtime) == TN_OK ? runtime : NULL;
+}
+
+static int setup(void **state) {
+    device_test *test = calloc(1, sizeof(*test));
+    if (!test) return -1;
+    failing_allocator_init(&test->allocator);
+    *state = test;
+    test->runtime = make_runtime(test);
+    return test->runtime && tn_runtime_load_library(test->runtime, STUB) == TN_OK ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    device_test *test = *state;
+    tn_runtime_release(test->runtime);
+    const int64_t left = test->allocator.live;
+    free(test);
+    return left == 0 ? 0 : -1;
+}
+
+static void must(tn_status status) {
+    if (status != TN_OK) fail_msg("%s: %s", tn_last_error()->where, tn_last_error()->message);
+}
+
+static tn_plan *build(tn_graph *graph, const char *device) {
+    static const int64_t smallest[] = {1, 1, 28, 28}, usual[] = {2, 1, 28, 28},
+                         largest[] = {4, 1, 28, 28};
+    const tn_profile_input input = {.size = sizeof(input),
+                                    .rank = 4,
+                                    .name = "input",
+                                    .minimum = smallest,
+                                    .optimum = usual,
+                                    .maximum = largest};
+    const tn_profile_input *const inputs[] = {&input};
+    const tn_builder_options options = {.size = sizeof(options),
+                                        .threads = 1,
+                                        .device = device,
+                                        .timing_seconds = 2,
+                                        .profile_input_count = 1,
+                                        .profile_inputs = inputs};
+    tn_plan *plan = NULL;
+    must(tn_build(graph, &options, &plan));
+    return plan;
+}
+
+static tn_plan *build_lenet(tn_runtime *runtime, const char *device) {
+    tn_graph *graph = NULL;
+    tn_file file = {0};
+    must(tn_file_map(tn_runtime_allocator(runtime), NETWORK, &file));
+    must(tn_graph_parse_onnx(runtime, file.data, file.bytes, NULL, &graph));
+    tn_file_unmap(&file);
+    tn_plan *plan = build(graph, device);
+    tn_graph_destroy(graph);
+    return plan;
+}
+
+static tn_engine *load(tn_runtime *runtime, const tn_plan *plan, const char *device) {
+    const tn_engine_options options = {.size = sizeof(options), .device = device};
+    uint64_t bytes = 0;
+    const void *data = tn_plan_bytes(plan, &bytes);
+    tn_engine *engine = NULL;
+    must(tn_engine_load_bytes(runtime, data, bytes, &options, &engine));
+    return engine;
+}
+
+static void fill(float *image, int64_t count, int seed) {
+    for (int64_t i = 0; i < count; i++)
+        image[i] = (float)((i * 37 + seed * 101) % 255) / 255.0f;
+}
+
+/* The outputs of `batch` images. */
+static void run(tn_context *context, int64_t batch, int seed, float *output) {
+    static float images[4 * 28 * 28];
+    const int64_t shape[] = {batch, 1, 28, 28};
+    const tn_tensor *made = NULL;
+    fill(images, batch * 784, seed);
+    must(tn_context_set_shape(context, 0, 4, shape));
+    must(tn_context_bind_input(context, 0, images, sizeof(images)));
+    must(tn_context_run(context));
+    must(tn_context_output(context, 0, &made));
+    assert_int_equal(made->bytes, (uint64_t)batch * 10 * sizeof(float));
+    memcpy(output, made->data, (size_t)made->bytes);
+}
+
+static void assert_close(const float *a, const float *b, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!(fabsf(a[i] - b[i]) <= 1e-5f)) fail_msg("element %zu: %g and %g", i, a[i], b[i]);
+}
+
+/* The same network on the processor and on a device, at shapes that come and go, in two contexts.
+ */
+static void test_a_device_gives_the_processors_results(void **state) {
+    device_test *test = *state;
+    tn_plan *plans[] = {build_lenet(test->runtime, NULL), build_lenet(test->runtime, "stub")};
+    tn_engine *engines[2];
+    tn_context *contexts[2], *other = NULL;
+    static const int64_t batches[] = {1, 4, 2, 4, 1, 3};
+    float outputs[2][40], again[40];
+    for (int i = 0; i < 2; i++) {
+        engines[i] = load(test->runtime, plans[i], NULL);
+        must(tn_context_create(engines[i], &contexts[i]));
+    }
+    must(tn_context_create(engines[1], &other));
+    for (size_t b = 0; b < TN_COUNT(batches); b++) {
+        for (int i = 0; i < 2; i++)
+            run(contexts[i], batches[b], (int)b, outputs[i]);
+        run(other, batches[b], (int)b, again);
+        assert_close(outputs[0], outputs[1], (size_t)batches[b] * 10);
+        assert_close(outputs[0], again, (size_t)batches[b] * 10);
+    }
+    tn_context_destroy(other);
+    for (int i = 0; i < 2; i++) {
+        tn_context_destroy(contexts[i]);
+        tn_engine_release(engines[i]);
+        tn_plan_destroy(plans[i]);
+    }
+}
+
+static void test_a_run_allocates_nothing_and_waits_once(void **state) {
+    device_test *test = *state;
+    tn_plan *plan = build_lenet(test->runtime, "stub");
+    tn_engine *engine = load(test->runtime, plan, NULL);
+    tn_context *context = NULL;
+    float output[40];
+    must(tn_context_create(engine, &context));
+    run(context, 2, 0, output);
+    tn_context_statistics before = {.size = sizeof(before)}, after = before;
+    tn_context_get_statistics(context, &before);
+    for (int i = 0; i < 5; i++)
+        run(context, 2, i, output);
+    tn_context_get_statistics(context, &after);
+    assert_int_equal(after.allocations, before.allocations);
+    assert_int_equal(after.waits - before.waits, 5); /* Softmax is the processor's */
+    tn_context_destroy(context);
+    tn_engine_release(engine);
+    tn_plan_destroy(plan);
+}
+
+/* Relu, LeakyRelu (channels last), Sigmoid (the processor's), Add, on images; all on the device but
+ * for Sigmoid, which may be left out. */
+static tn_graph *make_chain(tn_runtime *runtime, bool with_sigmoid) {
+    static const int64_t shape[] = {2, 3, 4, 5};
+    static const char *const ops[] = {"Relu", "LeakyRelu", "Sigmoid", "Relu"};
+    tn_graph *graph = NULL;
+    must(tn_graph_create(runtime, "chain", &graph));
+    const tn_tensor_id input = add_input(graph, "x", TN_F32, 4, shape);
+    tn_tensor_id last = input;
+    for (size_t i = 0; i < TN_COUNT(ops); i++) {
+        if (!with_sigmoid && strcmp(ops[i], "Sigmoid") == 0) continue;
+        const tn_node_description node = {.size = sizeof(node),
+                                          .domain = "",
+                                          .op = ops[i],
+                                          .name = ops[i],
+                                          .input_count = 1,
+                                          .inputs = &last,
+                                          .output_count = 1};
+        tn_tensor_id made = TN_NO_TENSOR;
+        must(tn_graph_add_node(graph, &node, &made));
+        last = made;
+    }
+    must(tn_graph_add_output(graph, last, "y"));
+    return graph;
+}
+
+static tn_engine *load_chain(device_test *test, bool with_sigmoid, const char *device,
+                             tn_plan **out_plan) {
+    const tn_builder_options options = {
+        .size = sizeof(options), .threads = 1, .device = device, .flags = TN_BUILD_NO_FUSION};
+    tn_graph *graph = make_chain(test->runtime, with_sigmoid);
+    must(tn_build(graph, &options, out_plan));
+    tn_graph_destroy(graph);
+    return load(test->runtime, *out_plan, NULL);
+}
+
+/* Formats change on the device; the processor reads in the middle, and the device goes on. */
+static void test_steps_of_both_take_turns(void **state) {
+    device_test *test = *state;
+    float x[120], y[2][120];
+    for (int i = 0; i < 120; i++)
+        x[i] = (float)(i % 11) - 5;
+    for (int i = 0; i < 2; i++) {
+        tn_plan *plan = NULL;
+        tn_context *context = NULL;
+        tn_engine *engine = load_chain(test, true, i ? "stub" : "cpu", &plan);
+        if (i) assert_non_null(strstr(tn_engine_report(engine), "\"format\": \"nhwc\", \"space\""));
+        must(tn_context_create(engine, &context));
+        must(tn_context_bind_input(context, 0, x, sizeof(x)));
+        must(tn_context_bind_output(context, 0, y[i], sizeof(y[i])));
+        must(tn_context_run(context));
+        must(tn_context_run(context));
+        tn_context_destroy(context);
+        tn_engine_release(engine);
+        tn_plan_destroy(plan);
+    }
+    assert_close(y[0], y[1], 120);
+}
+
+/* With a stream of the caller's, run comes back at once. */
+static void test_a_callers_stream_is_not_waited_for(void **state) {
+    device_test *test = *state;
+    tn_plan *plan = NULL;
+    tn_context *context = NULL;
+    tn_engine *engine = load_chain(test, false, "stub", &plan);
+    const tn_device *device = engine->device;
+    void *stream = NULL;
+    static _Alignas(64) float x[120], y[120];
+    for (int i = 0; i < 120; i++)
+        x[i] = (float)(i % 11) - 5, y[i] = -1;
+    must(device->stream_create(device, &stream));
+    must(tn_context_create(engine, &context));
+    must(tn_context_set_stream(context, stream));
+    must(tn_context_bind_input(context, 0, x, sizeof(x)));
+    must(tn_context_bind_output(context, 0, y, sizeof(y)));
+    must(tn_context_run(context));
+    assert_true(y[10] < 0); /* nothing is done yet */
+    must(device->stream_wait(device, stream));
+    for (int i = 0; i < 120; i++)
+        assert_true(y[i] == (x[i] > 0 ? x[i] : 0));
+    must(tn_context_set_stream(context, NULL));
+    x[10] = 7;
+    must(tn_context_run(context));
+    assert_true(y[10] == 7);
+    tn_context_destroy(context);
+    device->stream_destroy(device, stream);
+    tn_engine_release(engine);
+    tn_plan_destroy(plan);
+}
+
+static void test_the_processor_has_no_streams(void **state) {
+    device_test *test = *state;
+    tn_plan *plan = NULL;
+    tn_context *context = NULL;
+    tn_engine *engine = load_chain(test, false, "cpu", &plan);
+    must(tn_context_create(engine, &context));
+    assert_int_equal(tn_context_set_stream(context, context), TN_ERROR_STATE);
+    assert_error("processor", NULL);
+    tn_context_destroy(context);
+    tn_engine_release(engine);
+    tn_plan_destroy(plan);
+}
+
+/* Where the device is not there the plan runs on the processor, and the log says so. */
+static void test_a_plan_runs_without_its_device(void **state) {
+    device_test *test = *state;
+    float with[20], without[20];
+    tn_plan *plan = build_lenet(test->runtime, "stub");
+    tn_runtime *bare = make_runtime(test);
+    assert_non_null(bare);
+    tn_runtime *const runtimes[] = {test->runtime, bare};
+    for (int i = 0; i < 2; i++) {
+        tn_context *context = NULL;
+        tn_engine *engine = load(runtimes[i], plan, NULL);
+        must(tn_context_create(engine, &context));
+        run(context, 2, 0, i ? without : with);
+        tn_context_destroy(context);
+        tn_engine_release(engine);
+    }
+    assert_close(with, without, 20);
+    assert_non_null(strstr(test->log, "device 'stub'"));
+    const tn_engine_options options = {.size = sizeof(options), .device = "stub"};
+    uint64_t bytes = 0;
+    const void *data = tn_plan_bytes(plan, &bytes);
+    tn_engine *engine = NULL;
+    assert_int_equal(tn_engine_load_bytes(bare, data, bytes, &options, &engine),
+                     TN_ERROR_NOT_FOUND);
+    assert_error("libtenon_stub.so", NULL);
+    tn_runtime_release(bare);
+    tn_plan_destroy(plan);
+}
+
+static void test_a_plan_may_be_run_elsewhere_than_it_was_built_for(void **state) {
+    device_test *test = *state;
+    float outputs[3][20];
+    static const char *const devices[] = {"cpu", "stub:1", "stub"};
+    tn_plan *plan = build_lenet(test->runtime, "cpu");
+    for (int i = 0; i < 3; i++) {
+        tn_context *context = NULL;
+        tn_engine *engine = load(test->runtime, plan, devices[i]);
+        must(tn_context_create(engine, &context));
+        run(context, 2, 0, outputs[i]);
+        tn_context_destroy(context);
+        tn_engine_release(engine);
+    }
+    assert_close(outputs[0], outputs[1], 20);
+    assert_close(outputs[0], outputs[2], 20);
+    tn_plan_destroy(plan);
+}
+
+static void test_names_of_devices(void **state) {
+    device_test *test = *state;
+    static const char *const wrong[] = {"", ":", "stub:", "stub:x", "stub:-1", "stub:1x"};
+    for (size_t i = 0; i < TN_COUNT(wrong); i++)
+        assert_int_equal(tn_runtime_find_device(test->runtime, wrong[i]), TN_ERROR_ARGUMENT);
+    assert_int_equal(tn_runtime_find_device(test->runtime, "cpu"), TN_OK);
+    assert_int_equal(tn_runtime_find_device(test->runtime, "stub"), TN_OK);
+    assert_int_equal(tn_runtime_find_device(test->runtime, "stub:1"), TN_OK);
+    assert_int_equal(tn_runtime_find_device(test->runtime, "stub:2"), TN_ERROR_NOT_FOUND);
+    assert_error("stub:0, stub:1", NULL);
+    assert_int_equal(tn_runtime_find_device(test->runtime, "cpu:1"), TN_ERROR_NOT_FOUND);
+}
+
+static void test_memory_may_fail_anywhere(void **state) {
+    device_test *test = *state;
+    tn_plan *plan = build_lenet(test->runtime, "stub");
+    float output[20];
+    bool is_done = false;
+    for (uint64_t at = 1; !is_done && at < 20000; at += 7) {
+        const int64_t live = test->allocator.live;
+        tn_engine *engine = NULL;
+        tn_context *context = NULL;
+        uint64_t bytes = 0;
+        const void *data = tn_plan_bytes(plan, &bytes);
+        test->allocator.allocations = 0;
+        test->allocator.fail_at = at;
+        tn_status status = tn_engine_load_bytes(test->runtime, data, bytes, NULL, &engine);
+        if (status == TN_OK) status = tn_context_create(engine, &context);
+        test->allocator.fail_at = 0;
+        if (status == TN_OK) {
+            run(context, 2, 0, output);
+            is_done = true;
+        } else {
+            assert_int_equal(status, TN_ERROR_MEMORY);
+        }
+        tn_context_destroy(context);
+        tn_engine_release(engine);
+        assert_true(test->allocator.live == live || is_done);
+    }
+    assert_true(is_done);
+    tn_plan_destroy(plan);
+}
+
+#define DEVICE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        DEVICE_TEST(test_a_device_gives_the_processors_results),
+        DEVICE_TEST(test_a_run_allocates_nothing_and_waits_once),
+        DEVICE_TEST(test_steps_of_both_take_turns),
+        DEVICE_TEST(test_a_callers_stream_is_not_waited_for),
+        DEVICE_TEST(test_the_processor_has_no_streams),
+        DEVICE_TEST(test_a_plan_runs_without_its_device),
+        DEVICE_TEST(test_a_plan_may_be_run_elsewhere_than_it_was_built_for),
+        DEVICE_TEST(test_names_of_devices),
+        DEVICE_TEST(test_memory_may_fail_anywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
