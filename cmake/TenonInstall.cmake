@@ -18,7 +18,7 @@ if(TARGET tenon_cuda)
 endif()
 if(TARGET tenon_program)
     install(TARGETS tenon_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-    install(TARGETS tenon_check tenon_kernel_bench RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon)
+    install(TARGETS tenon_check tenon_kernel_bench tenon_isolate RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tenon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
@@ -36,7 +36,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tenon.pc DESTINATION ${CMAKE_INSTALL_L
 
 # Everything that is installed, and nothing else.
 add_custom_target(install_targets DEPENDS tenon)
-foreach(target tenon_program tenon_check tenon_kernel_bench tenon_onednn tenon_cuda)
+foreach(target tenon_program tenon_check tenon_kernel_bench tenon_isolate tenon_onednn tenon_cuda)
     if(TARGET ${target})
         add_dependencies(install_targets ${target})
     endif()

@@ -31,6 +31,10 @@ typedef struct tn_engine_options {
     const char
         *device; /* "cpu", "cuda" (the first one), "cuda:1"; null: the one that the plan was
                     built for if it is here, else the processor (with a warning in the log) */
+    /* TN_ENGINE_ISOLATED: the helper program (copied; null: tenon-isolate, which lies beside this
+     * library), and the milliseconds that one callback may take (0: 10,000; UINT32_MAX: any). */
+    const char *isolation_helper;
+    uint32_t isolation_limit_ms;
 } tn_engine_options;
 enum {
     TN_ENGINE_EXACT =
@@ -45,7 +49,15 @@ enum {
               threads that run it; a crash may leave the plugin's own locks and memory behind. See
               docs/guarded-running.md */
     TN_ENGINE_CHECKED_ANY_NUMBER =
-        4u /* with TN_ENGINE_CHECKED: numbers that are not finite are no fault */
+        4u, /* with TN_ENGINE_CHECKED: numbers that are not finite are no fault */
+    TN_ENGINE_ISOLATED =
+        8u /* kernels (and references) of plugin libraries are prepared, opened and run in a helper
+              process, one a context, on shared memory. Its crash, its exit or a callback that takes
+              too long is TN_ERROR_PLUGIN that names node, operator, kernel and library; that
+              context then answers TN_ERROR_STATE, others go on. What a library does when it is
+              loaded, its shape rules and what it accepts still run here, and so does what is linked
+              in. Each call costs some microseconds, and inputs and outputs are copied. See
+              docs/guarded-running.md */
 };
 
 /* Loads a plan file: maps it, verifies its sections' checksums, finds and loads the libraries that
@@ -137,7 +149,8 @@ typedef struct tn_context_statistics {
     uint32_t size;
     uint64_t allocations; /* all that this context ever made */
     uint64_t arena_bytes, runs, reshapes, shape_cache_hits;
-    uint64_t waits; /* of the host for a device */
+    uint64_t waits;          /* of the host for a device */
+    uint64_t isolated_calls; /* of kernels in the helper process */
 } tn_context_statistics;
 TN_EXPORT void tn_context_get_statistics(const tn_context *context,
                                          tn_context_statistics *out_statistics);

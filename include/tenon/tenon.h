@@ -9,6 +9,7 @@
 #include <tenon/compile.h>
 #include <tenon/engine.h>
 #include <tenon/graph.h>
+#include <tenon/isolation.h>
 #include <tenon/plugin.h>
 #include <tenon/runtime.h>
 #include <tenon/status.h>

@@ -6,18 +6,19 @@
 
 #include <string.h>
 
-static bool is_aligned(const void *memory) {
-    return ((uintptr_t)memory & 63) == 0;
+/* Whether kernels may work in a caller's memory; a helper process does not see it. */
+static bool is_fit(const tn_context *context, const void *memory) {
+    return ((uintptr_t)memory & 63) == 0 && !context->isolation;
 }
 
 /* At least `bytes` of aligned memory in *memory; grows, never shrinks; what was in it is lost. */
 static tn_status reserve(tn_context *context, void **memory, size_t *capacity, size_t bytes,
                          const char *what) {
     if (*memory && *capacity >= bytes) return TN_OK;
-    tn_deallocate(&context->allocator, *memory);
+    tn_context_give_data(context, *memory);
+    *memory = NULL;
     *capacity = 0;
-    *memory = tn_allocate_aligned(&context->allocator, bytes ? bytes : 64, 64);
-    if (!*memory) return tn_fail(TN_ERROR_MEMORY, "no memory for %zu bytes of %s", bytes, what);
+    TN_TRY(tn_context_take_data(context, bytes, what, memory));
     *capacity = bytes;
     return TN_OK;
 }
@@ -46,7 +47,7 @@ tn_status tn_bindings_apply_inputs(tn_context *context) {
         TN_TRY(
             tn_format_bytes(TN_LINEAR, context->engine->inputs[i].type, &binding->shape, &bytes));
         TN_TRY(tn_bindings_check_input(context, i, bytes));
-        if (is_aligned(binding->data) || !binding->is_read_by_host) continue;
+        if (is_fit(context, binding->data) || !binding->is_read_by_host) continue;
         TN_TRY(reserve(context, &binding->staging, &binding->staging_bytes, bytes,
                        "an input's aligned copy"));
         binding->staged_bytes = bytes;
@@ -83,7 +84,7 @@ static tn_status apply_outputs(tn_context *context) {
                            "output '%s' has shape %s, %llu bytes; %llu are bound", output->name,
                            tn_shape_print(output->rank, output->shape, text, sizeof(text)),
                            (unsigned long long)output->bytes, (unsigned long long)binding->bytes);
-        const bool fits = binding->is_from_device || is_aligned(binding->data);
+        const bool fits = binding->is_from_device || is_fit(context, binding->data);
         if (binding->data && fits && !is_input_memory(context, binding)) {
             binding->target = binding->data;
         } else {
@@ -174,6 +175,9 @@ tn_status tn_bindings_apply(tn_context *context) {
     if (!state->is_applied) set_all(context, state);
     for (uint32_t i = 0; i < state->patch_count; i++)
         set_pointer(context, state, state->patches[i]);
+    for (uint32_t i = 0; i < state->walk_count && context->isolation; i++)
+        if (state->walk[i].run == tn_isolated_run)
+            TN_TRY(tn_isolated_call_define(state->walk[i].call));
     context->are_bindings_set = true;
     return TN_OK;
 }

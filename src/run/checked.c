@@ -2,9 +2,11 @@
 /*
  * Guarded runs: the walk of a context whose engine was loaded to be checked. It is a walk of its
  * own, so that the plain one pays nothing for it. What is done with one call is
- * plugin/checked_call.c's matter; conversions between formats are Tenon's own and run as they are.
- * Steps on a device are waited for one by one, so that an error is that of the step that made it.
+ * plugin/checked_call.c's matter; conversions between formats are Tenon's own and run as they are,
+ * and isolated kernels are guarded in their helper process. Steps on a device are waited for one by
+ * one, so that an error is that of the step that made it.
  */
+#include "run/checked.h"
 #include "base/status.h"
 #include "run/context_private.h"
 
@@ -29,20 +31,26 @@ static void find_constants(const tn_engine *engine, bool *is_constant) {
                 is_constant[program->steps[s].outputs[i]] = false;
 }
 
+tn_status tn_checked_describe(const tn_engine *engine, const tn_allocator *allocator,
+                              tn_checked_options *options, bool **out_is_constant) {
+    const tn_program *program = engine->program;
+    *out_is_constant = tn_allocate_zero(allocator, program->value_count + 1u, sizeof(bool));
+    if (!*out_is_constant) return tn_fail_memory("guarded running");
+    find_constants(engine, *out_is_constant);
+    options->most_tensors = most_tensors(program);
+    options->value_count = program->value_count;
+    options->is_constant = *out_is_constant;
+    return TN_OK;
+}
+
 tn_status tn_checked_context_create(tn_context *context) {
     const tn_engine *engine = context->engine;
     const tn_program *program = engine->program;
-    context->is_constant =
-        tn_allocate_zero(&context->allocator, program->value_count + 1u, sizeof(bool));
-    if (!context->is_constant) return tn_fail_memory("guarded running");
-    find_constants(engine, context->is_constant);
-    const tn_checked_options options = {.allocator = &context->allocator,
-                                        .pool = &engine->pool,
-                                        .dump_directory = engine->checked_dump,
-                                        .allows_not_finite = engine->allows_not_finite,
-                                        .most_tensors = most_tensors(program),
-                                        .value_count = program->value_count,
-                                        .is_constant = context->is_constant};
+    tn_checked_options options = {.allocator = &context->allocator,
+                                  .pool = &engine->pool,
+                                  .dump_directory = engine->checked_dump,
+                                  .allows_not_finite = engine->allows_not_finite};
+    TN_TRY(tn_checked_describe(engine, &context->allocator, &options, &context->is_constant));
     TN_TRY(tn_checked_create(&options, &context->checked));
     for (uint32_t i = 0; i < program->step_count; i++)
         if (context->kernels[i].is_open && context->kernels[i].scope.pool)
@@ -70,7 +78,7 @@ tn_status tn_checked_walk(tn_context *context) {
         const tn_walk_item *item = &state->walk[i];
         const uint64_t before = context->is_profiling ? tn_walk_now_ns() : 0;
         const bool is_on_device = tn_shape_state_is_on_device(context, state, i);
-        if (item->run == tn_walk_reformat || is_on_device) {
+        if (item->run == tn_walk_reformat || item->run == tn_isolated_run || is_on_device) {
             const tn_status status = item->run(item->call);
             if (status != TN_OK) return tn_walk_failed(item, status);
             if (is_on_device) TN_TRY(tn_walk_settle(context, i));

@@ -91,13 +91,23 @@ static void set_fixed_shapes(tn_context *context) {
     }
 }
 
+/* It is opened in the helper process; here is its template. */
+static void describe_isolated(tn_open_kernel *kernel, const tn_prepared_kernel *prepared) {
+    kernel->prepared = prepared;
+    kernel->call = prepared->call;
+    kernel->scope = prepared->scope;
+    kernel->call.host_private = &kernel->scope;
+}
+
 static tn_status open_kernels(tn_context *context) {
     tn_engine *engine = context->engine;
     tn_status status = TN_OK;
     pthread_mutex_lock(&engine->opening);
     for (uint32_t i = 0; i < engine->program->step_count && status == TN_OK; i++) {
         if (engine->steps[i].step->is_device) context->kernels[i].stream = context->stream;
-        if (engine->steps[i].prepared.is_prepared)
+        if (engine->steps[i].is_isolated)
+            describe_isolated(&context->kernels[i], &engine->steps[i].prepared);
+        else if (engine->steps[i].prepared.is_prepared)
             status = tn_open_kernel_init(&context->kernels[i], &engine->steps[i].prepared);
     }
     pthread_mutex_unlock(&engine->opening);
@@ -137,6 +147,7 @@ static tn_status set_up(tn_context *context) {
     context->inference.allocator = &context->allocator; /* from here on it is counted */
     TN_TRY(tn_walk_open_device(context));
     TN_TRY(open_kernels(context));
+    if (engine->is_isolated) TN_TRY(tn_isolation_create(context, &context->isolation));
     if (engine->is_checked) TN_TRY(tn_checked_context_create(context));
     return engine->plan.is_sized_by_run ? tn_dynamic_create(context) : TN_OK;
 }
@@ -175,11 +186,12 @@ void tn_context_destroy(tn_context *context) {
     close_kernels(context);
     tn_walk_close_device(context);
     for (size_t i = 0; context->inputs && i < engine->graph->input_count; i++)
-        tn_deallocate(allocator, context->inputs[i].staging);
+        tn_context_give_data(context, context->inputs[i].staging);
     for (size_t i = 0; context->outputs && i < engine->graph->output_count; i++)
-        tn_deallocate(allocator, context->outputs[i].own);
+        tn_context_give_data(context, context->outputs[i].own);
     tn_inference_deinit(&context->inference);
-    tn_deallocate(allocator, context->memory);
+    tn_context_give_data(context, context->memory);
+    tn_isolation_destroy(context->isolation);
     tn_deallocate(allocator, context->kernels);
     tn_deallocate(allocator, context->inputs);
     tn_deallocate(allocator, context->outputs);
@@ -193,6 +205,22 @@ void tn_context_destroy(tn_context *context) {
 
 /* ----------------------------------------------------------------------------------------------
  * shapes and memory */
+
+tn_status tn_context_take_data(tn_context *context, size_t bytes, const char *what,
+                               void **out_memory) {
+    if (context->isolation) return tn_isolation_allocate(context->isolation, bytes, out_memory);
+    void *memory = tn_allocate_aligned(&context->allocator, bytes ? bytes : 64, 64);
+    if (!memory) return tn_fail(TN_ERROR_MEMORY, "no memory for %zu bytes of %s", bytes, what);
+    *out_memory = memory;
+    return TN_OK;
+}
+
+void tn_context_give_data(tn_context *context, void *memory) {
+    if (context->isolation)
+        tn_isolation_free(context->isolation, memory);
+    else
+        tn_deallocate(&context->allocator, memory);
+}
 
 static tn_status check_index(const char *kind, uint32_t index, uint32_t count) {
     if (index < count) return TN_OK;

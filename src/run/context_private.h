@@ -13,12 +13,14 @@
  *   walk_device.c           steps on a device, and between its memory and the host's
  *   dynamic.c               the run of networks whose shapes only data decides
  *   checked.c               guarded runs
+ *   isolation.h             plugins' kernels in a helper process
  */
 #ifndef TN_RUN_CONTEXT_PRIVATE_H
 #define TN_RUN_CONTEXT_PRIVATE_H
 
 #include "plugin/checked_call.h"
 #include "run/engine_private.h"
+#include "run/isolation.h"
 
 /* Where a value's data lies. */
 enum {
@@ -121,10 +123,17 @@ struct tn_context {
     uint32_t *profile_steps;
     uint32_t profile_count;
     struct tn_dynamic_run *dynamic; /* networks sized by run; else null */
+    tn_isolation *isolation;        /* plugins' kernels in a helper process; else null */
     tn_checked *checked;            /* guarded runs; else null */
     bool *is_constant;              /* guarded runs: by program value */
     tn_context_statistics statistics;
 };
+
+/* --- context.c --- */
+/* Memory for tensors, 64-byte aligned: shared with the helper process where there is one. */
+tn_status tn_context_take_data(tn_context *context, size_t bytes, const char *what,
+                               void **out_memory);
+void tn_context_give_data(tn_context *context, void *memory); /* null is fine */
 
 /* --- reshape.c --- */
 /* The shape of an input against what is declared and what the plan was built for. */
@@ -149,6 +158,8 @@ tn_status tn_context_check_fusion(const tn_context *context, uint32_t step);
  * values; its kernels have been told (reshape). */
 tn_status tn_shape_state_create(tn_context *context, tn_shape_state **out_state);
 void tn_shape_state_destroy(tn_shape_state *state); /* null is fine */
+/* Before it is destroyed while the context goes on: the helper process forgets its calls. */
+void tn_shape_state_forget(tn_shape_state *state);
 /* A 64-byte aligned copy that lives as long as the state; null: no memory. */
 void *tn_shape_state_copy(tn_shape_state *state, const void *data, size_t bytes);
 /* Tells the kernels that have a reshape of a state that becomes current again. */

@@ -52,7 +52,7 @@ void tn_dynamic_destroy(tn_context *context) {
     const tn_allocator *allocator = &context->allocator;
     if (!dynamic) return;
     for (size_t i = 0; i < dynamic->buffer_count; i++)
-        tn_deallocate(allocator, dynamic->buffers[i].memory);
+        tn_context_give_data(context, dynamic->buffers[i].memory);
     tn_deallocate(allocator, dynamic->buffers);
     tn_deallocate(allocator, dynamic->tensors);
     tn_deallocate(allocator, dynamic->values);
@@ -175,8 +175,22 @@ static tn_status note_sizes(tn_context *context, const tn_program_step *step) {
     return TN_OK;
 }
 
+static tn_status reshape_opened(const tn_context *context, uint32_t step, tn_open_kernel *kernel) {
+    kernel->call.workspace = NULL;
+    if (!context->engine->steps[step].is_isolated) return tn_open_kernel_reshape(kernel);
+    kernel->call.workspace_bytes = 0;
+    TN_TRY(tn_isolated_call_define(&kernel->call));
+    return tn_call_invoke(&kernel->call, tn_isolated_reshape, "reshape");
+}
+
+static tn_status run_isolated(tn_open_kernel *kernel) {
+    if (kernel->call.workspace) TN_TRY(tn_isolated_call_define(&kernel->call));
+    return tn_call_invoke(&kernel->call, tn_isolated_run, "run");
+}
+
 static tn_status run_opened(tn_context *context, uint32_t step, tn_open_kernel *kernel) {
     const tn_kernel *chosen = kernel->prepared->kernel;
+    if (context->engine->steps[step].is_isolated) return run_isolated(kernel);
     if (!context->checked) return tn_open_kernel_run(kernel);
     return tn_checked_step(context, step, &kernel->call,
                            chosen ? chosen->run : kernel->call.op->reference);
@@ -184,8 +198,7 @@ static tn_status run_opened(tn_context *context, uint32_t step, tn_open_kernel *
 
 static tn_status call_kernel(tn_context *context, uint32_t step, tn_open_kernel *kernel) {
     size_t workspace = 0;
-    TN_TRY(tn_open_kernel_reshape(kernel));
-    kernel->call.workspace = NULL;
+    TN_TRY(reshape_opened(context, step, kernel));
     if (kernel->call.workspace_bytes == 0) return run_opened(context, step, kernel);
     TN_TRY(tn_dynamic_take(context, (size_t)kernel->call.workspace_bytes, &workspace));
     kernel->call.workspace = context->dynamic->buffers[workspace].memory;

@@ -37,11 +37,10 @@ tn_status tn_dynamic_take(tn_context *context, size_t bytes, size_t *out_index) 
     TN_TRY(choose_buffer(context, bytes, &index));
     tn_dynamic_buffer *buffer = &context->dynamic->buffers[index];
     if (buffer->bytes < bytes) {
-        tn_deallocate(&context->allocator, buffer->memory);
+        tn_context_give_data(context, buffer->memory);
+        buffer->memory = NULL;
         buffer->bytes = 0;
-        buffer->memory = tn_allocate_aligned(&context->allocator, bytes, 64);
-        if (!buffer->memory)
-            return tn_fail(TN_ERROR_MEMORY, "no memory for %zu bytes of a tensor", bytes);
+        TN_TRY(tn_context_take_data(context, bytes, "a tensor", &buffer->memory));
         buffer->bytes = bytes;
     }
     buffer->is_used = true;

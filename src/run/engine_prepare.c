@@ -22,7 +22,10 @@ static tn_status prepare_step(tn_engine_loading *loading, tn_engine_step *step) 
                                &prepared->call));
     prepared->scope.packed = engine->packed;
     if (step->step->is_device) prepared->call.stream = engine->stream;
-    const tn_status status = tn_prepared_kernel_init(prepared);
+    const bool is_here = engine->is_serving == step->is_isolated;
+    if (loading->note && is_here)
+        loading->note(loading->note_user, (uint32_t)(step - engine->steps));
+    const tn_status status = is_here ? tn_prepared_kernel_init(prepared) : TN_OK;
     forget_descriptors(&prepared->call);
     prepared->scope.packed = NULL;
     return status;

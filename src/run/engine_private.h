@@ -3,13 +3,15 @@
  * The inside of tn_engine, for the files of src/run. Public side: tenon/engine.h. In the order of
  * loading:
  *
- *   engine.c          the whole; ports; life
+ *   engine_load.c     the whole; options
+ *   engine.c          ports; life
  *   engine_program.c  the program: a stored one that fits, or one lowered here
  *   engine_check.c    whether kernels can do what a stored program asks of them
  *   engine_call.c     the call of a step at a point of the profile
  *   engine_prepare.c  preparing the kernels
  *   engine_device.c   a device's stream, and the constants in its memory
  *   engine_report.c   the steps as JSON
+ *   engine_isolate.c  which steps' kernels run elsewhere
  */
 #ifndef TN_RUN_ENGINE_PRIVATE_H
 #define TN_RUN_ENGINE_PRIVATE_H
@@ -27,6 +29,8 @@ typedef struct tn_engine_step {
     const tn_program_step *step;
     const tn_kernel_entry *entry; /* null: the reference; holds a count on its library */
     tn_prepared_kernel prepared;  /* KERNEL steps that run */
+    bool is_isolated;             /* a plugin library's kernel, which runs in a helper process: then
+                                     `prepared` is prepared there, and a template here */
 } tn_engine_step;
 
 struct tn_engine {
@@ -51,8 +55,15 @@ struct tn_engine {
     bool has_value_inputs;
     bool is_checked, allows_not_finite;
     const char *checked_dump; /* null: none */
+    bool is_isolated;         /* plugins' kernels run in helper processes */
+    bool is_serving;          /* this is such a process: other kernels are left alone */
+    const char *isolation_helper;
+    uint32_t isolation_limit_ms; /* of one callback; 0: none */
+    int plan_descriptor;         /* the plan once more, for helper processes; -1: not needed */
     char *report;
 };
+
+typedef void (*tn_engine_note)(void *user, uint32_t step);
 
 /* What is known while an engine is loaded: the shapes at the profile's three points. */
 typedef struct tn_engine_loading {
@@ -60,6 +71,8 @@ typedef struct tn_engine_loading {
     tn_arena *arena; /* gone when the engine is loaded */
     tn_profile_shapes shapes;
     const tn_tensor **linear; /* at the optimum, by tensor id; null where nothing is known */
+    tn_engine_note note;      /* or null */
+    void *note_user;
 } tn_engine_loading;
 
 /* The call of a step at a point (0, 1, 2: minimum, optimum, maximum); null descriptors where
@@ -82,6 +95,14 @@ tn_status tn_engine_check_values(const tn_engine_loading *loading);
 
 /* Finds the program and the kernels of its steps. */
 tn_status tn_engine_choose_program(tn_engine_loading *loading, uint32_t threads);
+/* Marks the steps whose kernels are plugin libraries', of an engine that isolates or serves. */
+void tn_engine_mark_isolated(tn_engine *engine);
+/* The engine of a helper process, on the plan that another engine was loaded from: prepares the
+ * isolated kernels alone. `note` hears of each before. */
+tn_status tn_engine_load_serving(tn_runtime *runtime, const char *path,
+                                 const tn_engine_options *options, tn_engine_note note, void *user,
+                                 tn_engine **out_engine);
+
 /* Prepares the kernels of all steps. What was prepared, and the kernels' libraries, are given back
  * by tn_engine_unprepare. */
 tn_status tn_engine_prepare(tn_engine_loading *loading);
@@ -91,6 +112,8 @@ tn_status tn_engine_open_device(tn_engine *engine);
 /* After they were: constants that kernels read in the device's memory; waits for all of it. */
 tn_status tn_engine_upload_constants(tn_engine_loading *loading);
 void tn_engine_close_device(tn_engine *engine);
+/* The inputs and outputs as callers see them. */
+tn_status tn_engine_make_ports(const tn_engine_loading *loading);
 /* The JSON of tn_engine_report. */
 tn_status tn_engine_make_report(tn_engine *engine);
 

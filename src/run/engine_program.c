@@ -61,6 +61,7 @@ static tn_status take_kernels(tn_engine_loading *loading) {
         TN_TRY(find_kernel(engine, step->step, &step->entry));
         TN_TRY(tn_engine_check_step(loading, step->step, step->entry));
     }
+    tn_engine_mark_isolated(engine);
     return TN_OK;
 }
 

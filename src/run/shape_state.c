@@ -12,6 +12,12 @@ void tn_shape_state_destroy(tn_shape_state *state) {
     if (state) tn_arena_destroy(state->arena);
 }
 
+void tn_shape_state_forget(tn_shape_state *state) {
+    for (uint32_t i = 0; i < state->walk_count; i++)
+        if (state->walk[i].run == tn_isolated_run)
+            tn_isolated_call_forget(state->walk[i].call->user);
+}
+
 /* Zeroed memory of the state, aligned as tensors' data is. */
 static void *allocate_data(tn_shape_state *state, size_t bytes) {
     size_t room;
@@ -97,6 +103,15 @@ static tn_status list_tensors(tn_shape_state *state, const uint32_t *values, uin
     return TN_OK;
 }
 
+static tn_status isolate_call(tn_context *context, tn_shape_state *state, uint32_t index,
+                              tn_walk_item *item) {
+    tn_isolated_call *isolated = tn_arena_allocate(state->arena, 1, sizeof(*isolated));
+    if (!isolated) return tn_fail_memory("a set of shapes");
+    tn_isolated_call_init(context->isolation, index, isolated, item->call);
+    item->run = tn_isolated_run;
+    return TN_OK;
+}
+
 static tn_status make_call(tn_context *context, tn_shape_state *state, uint32_t index,
                            tn_walk_item *item) {
     const tn_program_step *step = &context->engine->program->steps[index];
@@ -125,6 +140,7 @@ static tn_status make_call(tn_context *context, tn_shape_state *state, uint32_t 
     call->outputs = outputs;
     call->operands = (const tn_tensor *const *)operands;
     item->call = call;
+    if (context->engine->steps[index].is_isolated) return isolate_call(context, state, index, item);
     if (step->kind != TN_STEP_REFORMAT) return TN_OK;
     const tn_program_value *values = context->engine->program->values;
     const uint32_t from = values[step->inputs[0]].space, to = values[step->outputs[0]].space;
@@ -171,7 +187,9 @@ static tn_status reshape_item(const tn_shape_state *state, uint32_t item, tn_cal
 tn_status tn_shape_state_reshape(tn_context *context, tn_shape_state *state) {
     for (uint32_t i = 0; i < state->walk_count; i++) {
         const tn_open_kernel *kernel = &context->kernels[state->walk_steps[i]];
-        if (kernel->is_open && kernel->prepared->kernel && kernel->prepared->kernel->reshape)
+        if (state->walk[i].run == tn_isolated_run)
+            TN_TRY(reshape_item(state, i, tn_isolated_reshape));
+        else if (kernel->is_open && kernel->prepared->kernel && kernel->prepared->kernel->reshape)
             TN_TRY(reshape_item(state, i, kernel->prepared->kernel->reshape));
     }
     return TN_OK;
@@ -234,6 +252,7 @@ tn_status tn_shape_state_create(tn_context *context, tn_shape_state **out_state)
         status = fill_state(context, state);
     }
     if (status != TN_OK) {
+        if (state) tn_shape_state_forget(state);
         tn_arena_destroy(arena);
         return status;
     }

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guarded running, as a user meets it: layers with one mistake each are named, and good networks compute what they
-compute without it.
+"""Guarded and isolated running, as a user meets them: layers with one mistake each are named, and good networks compute
+what they compute without.
 
-Usage: check_guarded.py TENON LAYERS, where TENON is the program and LAYERS the library guarded_layers of tests/guarded.
+Usage: check_guarded.py TENON LAYERS PLUGINS, where TENON is the program, LAYERS the library guarded_layers of
+tests/guarded and PLUGINS the folder of the examples' plugins.
 """
 
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 import onnx
@@ -43,10 +47,22 @@ FOUND_BY_CHECKING = {
     "fails": "it is meant to fail",
 }
 
+# Each mistake that ends or stops the helper process, and what the message of an isolated run says of it.
+FOUND_BY_ISOLATION = {
+    "segfault": "was ended by signal 11 (Segmentation fault), in run",
+    "body_segfault": "was ended by signal 11 (Segmentation fault), in run",
+    "stack_overflow": "was ended by signal 11 (Segmentation fault), in run",
+    "division": "was ended by signal 8 (Floating point exception), in run",
+    "abort": "was ended by signal 6 (Aborted), in run",
+    "exit": "called exit(0), in run",
+    "loop": "it did not return within 400 ms, in run",
+    "fails": "it is meant to fail",
+}
+
 
 class Checks:
-    def __init__(self, tenon, layers, folder):
-        self.tenon, self.layers, self.folder = tenon, layers, folder
+    def __init__(self, tenon, layers, plugins, folder):
+        self.tenon, self.layers, self.plugins, self.folder = tenon, layers, plugins, folder
         self.passed = self.failed = 0
         self.x = np.linspace(-1, 1, int(np.prod(SHAPE)), dtype=np.float32).reshape(SHAPE)
         np.save(self.path("x.npy"), self.x)
@@ -197,16 +213,134 @@ def check_commands(checks):
         checks.say(done.stdout.startswith(f"{verdict} case"), f"test --checked: {mistake} {done.stdout.strip()}")
 
 
+# --- isolation ---
+
+def check_isolated_mistakes(checks):
+    for mistake, text in FOUND_BY_ISOLATION.items():
+        done = checks.run(checks.network(mistake), "--isolate-limit", "400", "--threads", "2")
+        checks.expect_fault(f"isolated: {mistake}", done, text, *PLACE)
+    for stage in ("prepare", "open", "reshape"):
+        for mistake in ("segfault", "exit", "loop", "fails"):
+            done = checks.run(checks.network(mistake, stage), "--isolate-limit", "400")
+            text = FOUND_BY_ISOLATION[mistake].replace("in run", f"in {stage}")
+            checks.expect_fault(f"isolated: {mistake} in {stage}", done, text, *PLACE)
+    for stage in ("close", "release"):
+        done = checks.run(checks.network("segfault", stage), "--isolate")
+        checks.say(done.returncode == 0 and f"signal 11 (Segmentation fault), in {stage}" in done.stderr,
+                   f"isolated: segfault in {stage} is a warning {done.stderr if done.returncode else ''}")
+    for mistake in ("overrun", "segfault", "unwritten"):
+        done = checks.run(checks.network(mistake), "--isolate", "--checked")
+        checks.expect_fault(f"isolated and checked: {mistake}", done, FOUND_BY_CHECKING[mistake], *PLACE)
+
+
+def check_isolated_good(checks):
+    """The same bits here and there: static shapes, outputs sized by a run, references, several contexts."""
+    for operator in ("Faulty", "Positive"):
+        results = []
+        for options in ((), ("--isolate",), ("--isolate", "--checked"), ("--isolate", "--threads", "2"),
+                        ("--isolate", "--reference")):
+            done = checks.run(checks.network("none", operator=operator), *options)
+            results.append(np.load(checks.path("out.npy")) if done.returncode == 0 else done.stderr)
+        checks.say(all(np.array_equal(results[0], result) for result in results),
+                   f"isolated: {operator} computes the same {[r for r in results if isinstance(r, str)]}")
+    done = checks.program("bench", checks.network("none"), "--plugin", checks.layers, "--isolate", "--contexts", "3",
+                          "--seconds", "0.2")
+    found = re.search(r"^isolated: ([-0-9.]+) us a call, 1 calls a run", done.stdout, re.M)
+    checks.say(done.returncode == 0 and found and done.stdout.splitlines()[-1].startswith("median_ms="),
+               f"isolated: bench measures three contexts {done.stderr}")
+
+
+def check_isolated_models(checks):
+    rng = np.random.default_rng(2)
+    np.save(checks.path("image.npy"), rng.random((1, 3, 20, 24), np.float32))
+    cases = [("srcnn_dynamic.onnx", "libdynamic_resize.so", {"image": (1, 3, 20, 24), "size": (1, 1, 40, 48)}),
+             ("digits_prelu.prototxt", "libcaffe_prelu.so", {"data": (1, 1, 28, 28)})]
+    for name, library, shapes in cases:
+        options = ["--plugin", os.path.join(checks.plugins, library)]
+        if name.endswith(".prototxt"):
+            options += ["--weights", os.path.join(MODELS, "digits_prelu.caffemodel")]
+        for port, shape in shapes.items():
+            np.save(checks.path(f"{port}.npy"), rng.random(shape, np.float32))
+            options += ["--input", f"{port}={port}.npy"]
+        results = []
+        for mode in ((), ("--isolate",), ("--isolate", "--checked")):
+            shutil.rmtree(checks.path("out"), ignore_errors=True)
+            done = checks.program("run", os.path.join(MODELS, name), "--output-dir", "out", *options, *mode)
+            names = sorted(os.listdir(checks.path("out"))) if done.returncode == 0 else []
+            results.append([np.load(os.path.join(checks.path("out"), n)) for n in names])
+        same = all(r and all(np.array_equal(a, b) for a, b in zip(results[0], r)) for r in results)
+        checks.say(same, f"isolated: {name} computes the same {done.stderr.strip()}")
+
+
+def children_of(parent):
+    """The processes that have this parent; those that are over and not reaped among them."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/stat", encoding="utf-8") as file:
+                if int(file.read().rsplit(")", 1)[1].split()[1]) == parent:
+                    found.append(int(entry))
+        except OSError:
+            continue
+    return found
+
+
+def wait_until(condition, seconds):
+    end = time.time() + seconds
+    while not condition() and time.time() < end:
+        time.sleep(0.02)
+    return condition()
+
+
+def is_there(process):
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def check_orphans(checks):
+    """A helper in an endless loop ends when its parent is killed."""
+    command = [checks.tenon, "run", checks.network("loop"), "--plugin", checks.layers, "--input", "given=x.npy",
+               "--isolate"]
+    with subprocess.Popen(command, cwd=checks.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as parent:
+        wait_until(lambda: children_of(parent.pid), 5)
+        helpers = children_of(parent.pid)
+        time.sleep(0.2)
+        parent.send_signal(signal.SIGKILL)
+    gone = wait_until(lambda: not any(is_there(helper) for helper in helpers), 5)
+    checks.say(len(helpers) == 1 and gone, "isolated: a helper ends with its parent, in an endless loop too")
+
+
+def check_helper(checks):
+    helper = os.path.join(os.path.dirname(checks.tenon), "..", "lib", "tenon", "tenon-isolate")
+    if not os.path.exists(helper):
+        helper = os.path.join(os.path.dirname(checks.tenon), "tenon-isolate")
+    done = subprocess.run([helper], capture_output=True, text=True, timeout=10, check=False)
+    checks.say(done.returncode == 2 and "which start it" in done.stderr, "isolated: the helper by hand says what it is")
+    done = subprocess.run([helper, "serve"], capture_output=True, text=True, timeout=10, check=False)
+    checks.say(done.returncode == 2, "isolated: the helper without a page says so too")
+    for value in ("0", "x", "-5"):
+        done = checks.run(checks.network("none"), "--isolate-limit", value)
+        checks.say(done.returncode == 2 and "isolate-limit" in done.stderr, f"isolated: a limit of '{value}' is refused")
+
+
 def main():
     folder = tempfile.mkdtemp(prefix="tenon-guarded-")
     try:
-        checks = Checks(os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), folder)
+        checks = Checks(*(os.path.abspath(path) for path in sys.argv[1:4]), folder)
         check_good(checks)
         check_mistakes(checks)
         check_dump(checks)
         check_models(checks)
         check_build(checks)
         check_commands(checks)
+        check_isolated_good(checks)
+        check_isolated_mistakes(checks)
+        check_isolated_models(checks)
+        check_orphans(checks)
+        check_helper(checks)
     finally:
         shutil.rmtree(folder)
     print(f"{checks.passed} passed, {checks.failed} failed")

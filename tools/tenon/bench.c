@@ -18,7 +18,12 @@ static const char help[] =
     "  -w, --weights FILE.caffemodel  of a .prototxt; --mean [NAME=]FILE.binaryproto for its mean "
     "image\n"
     "  -p, --plugin LIB.so  -P, --plugin-dir DIR  -s, --shape NAME=...  --timing-cache FILE\n"
+    "with --isolate and --checked it says before what they cost: microseconds a call, times the "
+    "time\n"
     "the last line is median_ms=F min_ms=F p99_ms=F runs=N\n"
+    "      --isolate, --isolate-limit MS   plugins' kernels run in a process of their own; a "
+    "callback may take MS "
+    "(default 10000)\n"
     "      --checked, --checked-dump DIR   guarded memory around each node; the first bad node's "
     "tensors go to DIR (default tenon-checked)\n"
     "      --precision fp32|tf32|bf16|fp16|int8, --calibration ...   of a model: as tenon build "
@@ -80,7 +85,32 @@ static int compare_double(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static int print_times(measurement *all, uint32_t count, const cli_options *options) {
+/* What guards and helper processes cost: against the same network without them. */
+typedef struct overhead {
+    double plain_ms; /* 0: not measured */
+    uint64_t calls;  /* of isolated kernels in a run */
+} overhead;
+
+static void print_overhead(const overhead *cost, double median, const cli_options *options) {
+    const double us = cost->calls ? (median - cost->plain_ms) * 1e3 / (double)cost->calls : 0;
+    if (cost->plain_ms <= 0) return;
+    if (options->json) {
+        printf("\"plain_median_ms\": %.6f, ", cost->plain_ms);
+        if (options->isolate)
+            printf("\"isolated_us_per_call\": %.3f, \"isolated_calls_per_run\": %llu, ", us,
+                   (unsigned long long)cost->calls);
+    } else if (options->isolate) {
+        printf("isolated: %.3f us a call, %llu calls a run; without it median_ms=%.6f\n", us,
+               (unsigned long long)cost->calls, cost->plain_ms);
+    }
+    if (options->checked)
+        printf(options->json ? "\"checked_times\": %.3f, "
+                             : "checked: %.1f times the time without; without it median_ms=%.6f\n",
+               median / cost->plain_ms, cost->plain_ms);
+}
+
+static int print_times(measurement *all, uint32_t count, const cli_options *options,
+                       const overhead *cost) {
     measurement merged = {0};
     for (uint32_t i = 0; i < count; i++) {
         for (size_t k = 0; k < all[i].count; k++) {
@@ -90,8 +120,10 @@ static int print_times(measurement *all, uint32_t count, const cli_options *opti
     if (merged.count == 0) return cli_fault("nothing was measured");
     qsort(merged.ms, merged.count, sizeof(double), compare_double);
     const double median = merged.ms[merged.count / 2], p99 = merged.ms[merged.count * 99 / 100];
+    if (options->json) printf("{");
+    print_overhead(cost, median, options);
     if (options->json)
-        printf("{\"median_ms\": %.6f, \"min_ms\": %.6f, \"p99_ms\": %.6f, \"runs\": %zu}\n", median,
+        printf("\"median_ms\": %.6f, \"min_ms\": %.6f, \"p99_ms\": %.6f, \"runs\": %zu}\n", median,
                merged.ms[0], p99, merged.count);
     else
         printf("median_ms=%.6f min_ms=%.6f p99_ms=%.6f runs=%zu\n", median, merged.ms[0], p99,
@@ -123,8 +155,47 @@ static int profile_runs(tn_context *context, double seconds) {
     return EXIT_DONE;
 }
 
-static int measure_all(tn_engine *engine, const cli_options *options, measurement *all,
-                       pthread_t *threads, file_tensor *tensors) {
+/* The same network without guards and helper processes, on one context. */
+static int measure_plain(tn_runtime *runtime, const cli_options *options, double *out_ms) {
+    cli_options plain = *options;
+    plain.no_timing |= options->isolate; /* as it was built here */
+    plain.checked = plain.isolate = false;
+    int code = EXIT_FAULT;
+    tn_engine *engine = session_engine(runtime, options->arguments[0], &plain, true, &code);
+    if (!engine) return code;
+    const uint32_t inputs = tn_engine_input_count(engine);
+    file_tensor *tensors = calloc(inputs + 1u, sizeof(*tensors));
+    measurement m = {.seconds = options->seconds};
+    code = tensors ? EXIT_DONE : cli_fault("no memory");
+    if (code == EXIT_DONE && tn_context_create(engine, &m.context) != TN_OK)
+        code = cli_fail("bench");
+    if (code == EXIT_DONE) code = session_bind_inputs(engine, m.context, &plain, true, tensors);
+    if (code == EXIT_DONE) measure(&m);
+    if (m.status != TN_OK) code = cli_fault("%s", m.message);
+    if (m.count > 0) {
+        qsort(m.ms, m.count, sizeof(double), compare_double);
+        *out_ms = m.ms[m.count / 2];
+    }
+    tn_context_destroy(m.context);
+    for (uint32_t i = 0; tensors && i < inputs; i++)
+        file_tensor_free(&tensors[i]);
+    free(tensors);
+    free(m.ms);
+    tn_engine_release(engine);
+    return code;
+}
+
+static int measure_overhead(tn_runtime *runtime, const cli_options *options,
+                            const tn_context *context, overhead *out_cost) {
+    tn_context_statistics statistics = {.size = sizeof(statistics)};
+    if (!options->checked && !options->isolate) return EXIT_DONE;
+    tn_context_get_statistics(context, &statistics);
+    if (statistics.runs > 0) out_cost->calls = statistics.isolated_calls / statistics.runs;
+    return measure_plain(runtime, options, &out_cost->plain_ms);
+}
+
+static int measure_all(tn_runtime *runtime, tn_engine *engine, const cli_options *options,
+                       measurement *all, pthread_t *threads, file_tensor *tensors) {
     const uint32_t inputs = tn_engine_input_count(engine);
     for (uint32_t i = 0; i < options->contexts; i++) {
         all[i].seconds = options->seconds;
@@ -146,16 +217,19 @@ static int measure_all(tn_engine *engine, const cli_options *options, measuremen
     int code = session_write_outputs(engine, all[0].context, options);
     if (code == EXIT_DONE && options->profile)
         code = profile_runs(all[0].context, options->seconds);
-    return code == EXIT_DONE ? print_times(all, started, options) : code;
+    overhead cost = {0};
+    if (code == EXIT_DONE) code = measure_overhead(runtime, options, all[0].context, &cost);
+    return code == EXIT_DONE ? print_times(all, started, options, &cost) : code;
 }
 
-static int bench(tn_engine *engine, const cli_options *options) {
+static int bench(tn_runtime *runtime, tn_engine *engine, const cli_options *options) {
     const size_t inputs = tn_engine_input_count(engine);
     measurement *all = calloc(options->contexts, sizeof(*all));
     pthread_t *threads = calloc(options->contexts, sizeof(*threads));
     file_tensor *tensors = calloc(inputs * options->contexts + 1, sizeof(*tensors));
-    int code = all && threads && tensors ? measure_all(engine, options, all, threads, tensors)
-                                         : cli_fault("no memory");
+    int code = all && threads && tensors
+                   ? measure_all(runtime, engine, options, all, threads, tensors)
+                   : cli_fault("no memory");
     for (uint32_t i = 0; all && i < options->contexts; i++) {
         tn_context_destroy(all[i].context);
         free(all[i].ms);
@@ -170,7 +244,7 @@ static int bench(tn_engine *engine, const cli_options *options) {
 
 int command_bench(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTYSnfOxajLCmkNFEKMIvBGQUX", &options);
+    int code = cli_options_read(argc, argv, "pPwsiodtcTYSnfOxajLCmkNFEKMIJvBGQUX", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && (options.argument_count != 1 || options.contexts < 1)) {
@@ -179,7 +253,7 @@ int command_bench(int argc, char **argv) {
         tn_runtime *runtime = cli_runtime(&options, &code);
         tn_engine *engine =
             runtime ? session_engine(runtime, options.arguments[0], &options, true, &code) : NULL;
-        if (engine) code = bench(engine, &options);
+        if (engine) code = bench(runtime, engine, &options);
         tn_engine_release(engine);
         tn_runtime_release(runtime);
     }

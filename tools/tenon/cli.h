@@ -44,10 +44,10 @@ typedef struct cli_options {
     double mean[3], mean_file_scale;
     double percentile, max_loss;    /* 0: the calibrator's own */
     uint32_t precision, calibrator; /* TN_PRECISION_..., TN_CALIBRATOR_... */
-    uint32_t threads, contexts;
+    uint32_t threads, contexts, isolate_limit_ms;
     bool has_max_loss, has_scale, markdown;
-    bool has_mean, has_rtol, has_atol, profile, exact, checked, json, help, no_timing, no_fusion,
-        reference, verbose;
+    bool has_mean, has_rtol, has_atol, profile, exact, checked, isolate, json, help, no_timing,
+        no_fusion, reference, verbose;
     char **arguments; /* what is not an option */
     int argument_count;
 } cli_options;

@@ -122,7 +122,8 @@ static const option_row rows[] = {
     {'B', false, true, "calibration"},    {'G', false, true, "calibrator"},
     {'Q', false, true, "percentile"},     {'W', false, true, "write-calibration"},
     {'U', false, true, "keep"},           {'X', false, true, "max-accuracy-loss"},
-    {'M', false, true, "checked-dump"},   {'g', false, false, "markdown"},
+    {'M', false, true, "checked-dump"},   {'J', false, true, "isolate-limit"},
+    {'g', false, false, "markdown"},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
@@ -131,6 +132,13 @@ static bool read_number(const char *text, double *out) {
     errno = 0;
     *out = strtod(text, &end);
     return *text && *end == 0 && errno == 0;
+}
+
+static bool read_milliseconds(const char *text, uint32_t *out) {
+    double number;
+    if (!read_number(text, &number) || number < 1 || number > 4e9) return false;
+    *out = (uint32_t)number;
+    return true;
 }
 
 static bool read_count(const char *text, uint32_t *out) {
@@ -218,6 +226,14 @@ static int take(cli_options *o, char letter, const char *value) {
         o->checked = true;
         o->checked_dump = value;
         break;
+    case 'I':
+        o->isolate = true;
+        break;
+    case 'J':
+        o->isolate = true;
+        return read_milliseconds(value, &o->isolate_limit_ms)
+                   ? EXIT_DONE
+                   : bad_value("isolate-limit", value, "a number of milliseconds above 0");
     case 'x':
         o->exact = true;
         break;
@@ -279,7 +295,7 @@ static int take(cli_options *o, char letter, const char *value) {
         o->has_scale = true;
         return read_number(value, &o->scale) ? EXIT_DONE : bad_value("scale", value, "a number");
     default:
-        return cli_unsupported("option --isolate is not in this version");
+        break;
     }
     return EXIT_DONE;
 }

@@ -17,6 +17,9 @@ static const char help[] =
     "  -p, --plugin LIB.so  -P, --plugin-dir DIR  -s, --shape NAME=...  -t, --threads N\n"
     "      --exact               refuse a library with other content than the plan was built with\n"
     "      --allow-plugin HASH|DIR   let only these libraries load for the plan\n"
+    "      --isolate, --isolate-limit MS   plugins' kernels run in a process of their own; a "
+    "callback may take MS "
+    "(default 10000)\n"
     "      --checked, --checked-dump DIR   guarded memory around each node; the first bad node's "
     "tensors go to DIR (default tenon-checked)\n"
     "      --precision fp32|tf32|bf16|fp16|int8, --calibration ...   of a model: as tenon build "
@@ -57,7 +60,7 @@ static int run_engine(tn_engine *engine, const cli_options *options) {
 
 int command_run(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTOxajLCmkNFEKMIvBGQUX", &options);
+    int code = cli_options_read(argc, argv, "pPwsiodtcTOxajLCmkNFEKMIJvBGQUX", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && options.argument_count != 1) {

@@ -47,10 +47,12 @@ tn_engine_options session_engine_options(const cli_options *options) {
                                .threads = options->threads,
                                .device = options->device,
                                .flags = (options->exact ? TN_ENGINE_EXACT : 0u) |
-                                        (options->checked ? TN_ENGINE_CHECKED : 0u),
+                                        (options->checked ? TN_ENGINE_CHECKED : 0u) |
+                                        (options->isolate ? TN_ENGINE_ISOLATED : 0u),
                                .allowed_count = (uint32_t)options->allowed.count,
                                .allowed = options->allowed.items,
-                               .checked_dump = options->checked ? options->checked_dump : NULL};
+                               .checked_dump = options->checked ? options->checked_dump : NULL,
+                               .isolation_limit_ms = options->isolate_limit_ms};
 }
 
 tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_options *options,
@@ -60,7 +62,7 @@ tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_optio
     tn_status status;
     if (model_is_named(path)) {
         cli_options build = *options;
-        build.no_timing |= !with_timing;
+        build.no_timing |= !with_timing || options->isolate; /* timings would run here */
         tn_plan *plan = session_build(runtime, path, &build, out_exit);
         if (!plan) return NULL;
         uint64_t bytes;

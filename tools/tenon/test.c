@@ -16,6 +16,9 @@ static const char help[] =
     "bfloat16: rtol 2^-6 at least\n"
     "  -p, --plugin LIB.so  -P, --plugin-dir DIR  -t, --threads N  --reference  --no-fusion\n"
     "      --timing-cache FILE   choose kernels by measured time (otherwise by rule)\n"
+    "      --isolate, --isolate-limit MS   plugins' kernels run in a process of their own; a "
+    "callback may take MS "
+    "(default 10000)\n"
     "      --checked, --checked-dump DIR   guarded memory around each node; the first bad node's "
     "tensors go to DIR (default tenon-checked)\n"
     "prints PASS DIR | FAIL DIR: why | UNSUPPORTED DIR: why; last line: N passed, N failed, N "
@@ -248,7 +251,7 @@ static int run_folder(test_run *run, const char *directory) {
 
 int command_test(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPtdcTRAFEKMIv", &options);
+    int code = cli_options_read(argc, argv, "pPtdcTRAFEKMIJv", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && options.argument_count < 1) {

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loading an engine: its options, the plan's bytes, and the steps from there to a whole engine,
+ * which are other files' matter: engine_private.h names them. */
+#include "base/status.h"
+#include "run/engine_private.h"
+#include "run/isolation_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static tn_status read_plan(tn_engine *engine, tn_file *file, const char *name,
+                           const tn_engine_options *options) {
+    const tn_plan_read_options read = {.is_exact = options->flags & TN_ENGINE_EXACT,
+                                       .device = options->device,
+                                       .allowed_count = options->allowed_count,
+                                       .allowed = options->allowed};
+    tn_status status = tn_arena_create(engine->allocator, &engine->arena);
+    if (status != TN_OK) {
+        tn_file_unmap(file);
+        return status;
+    }
+    TN_TRY(tn_plan_read(engine->runtime, file, name, &read, &engine->contents));
+    engine->graph = engine->contents.graph;
+    engine->device = engine->contents.device.device;
+    return tn_inference_plan_create(engine->graph, engine->arena, &engine->plan);
+}
+
+static tn_status infer_profile(tn_engine_loading *loading) {
+    const tn_engine *engine = loading->engine;
+    TN_TRY(tn_arena_create(engine->allocator, &loading->arena));
+    TN_TRY(tn_profile_shapes_init(&loading->shapes, engine->graph, engine->contents.profiles,
+                                  loading->arena));
+    loading->linear = tn_arena_allocate(loading->arena, engine->graph->tensor_count + 1,
+                                        sizeof(*loading->linear));
+    if (!loading->linear) return tn_fail_memory("an engine");
+    for (size_t i = 0; i < engine->graph->tensor_count; i++) {
+        const tn_inferred_tensor *inferred = &loading->shapes.points[1]->tensors[i];
+        loading->linear[i] = inferred->is_known ? &inferred->storage.tensor : NULL;
+    }
+    return TN_OK;
+}
+
+static tn_status take_helper(tn_engine *engine, const char *named) {
+    engine->isolation_helper =
+        named ? tn_arena_text(engine->arena, named) : tn_isolation_process_find(engine->arena);
+    if (engine->isolation_helper) return TN_OK;
+    return tn_fail(TN_ERROR_NOT_FOUND,
+                   "there is no helper program tenon-isolate beside the library: "
+                   "install the package whole, or name it");
+}
+
+static tn_status take_options(tn_engine *engine, const tn_engine_options *options) {
+    engine->is_isolated = options->flags & TN_ENGINE_ISOLATED;
+    engine->isolation_limit_ms = options->isolation_limit_ms == UINT32_MAX ? 0
+                                 : options->isolation_limit_ms ? options->isolation_limit_ms
+                                                               : 10000;
+    engine->is_checked = options->flags & TN_ENGINE_CHECKED;
+    engine->allows_not_finite = options->flags & TN_ENGINE_CHECKED_ANY_NUMBER;
+    if (options->checked_dump) {
+        engine->checked_dump = tn_arena_text(engine->arena, options->checked_dump);
+        if (!engine->checked_dump) return tn_fail_memory("an engine");
+    }
+    return engine->is_isolated ? take_helper(engine, options->isolation_helper) : TN_OK;
+}
+
+static tn_status get_ready(tn_engine_loading *loading, const tn_engine_options *options) {
+    tn_engine *engine = loading->engine;
+    TN_TRY(take_options(engine, options));
+    TN_TRY(infer_profile(loading));
+    TN_TRY(tn_engine_choose_program(loading, options->threads));
+    TN_TRY(tn_packed_store_create(engine->allocator, &engine->packed));
+    TN_TRY(tn_engine_make_ports(loading));
+    if (!engine->is_serving) TN_TRY(tn_engine_open_device(engine));
+    TN_TRY(tn_engine_prepare(loading));
+    TN_TRY(tn_engine_upload_constants(loading));
+    return tn_engine_make_report(engine);
+}
+
+/* Where an engine comes from. */
+typedef struct source {
+    tn_file file;
+    const char *name;
+    int descriptor; /* of the same bytes; -1: not needed */
+    bool is_serving;
+    tn_engine_note note;
+    void *note_user;
+} source;
+
+static void close_source(source *from) {
+    tn_file_unmap(&from->file);
+    if (from->descriptor >= 0) close(from->descriptor);
+}
+
+static tn_status set_up(tn_engine *engine, source *from, const tn_engine_options *options) {
+    tn_engine_loading loading = {
+        .engine = engine, .note = from->note, .note_user = from->note_user};
+    TN_TRY(read_plan(engine, &from->file, from->name, options));
+    const tn_status status = get_ready(&loading, options);
+    tn_profile_shapes_deinit(&loading.shapes);
+    tn_arena_destroy(loading.arena);
+    return from->is_serving ? status : tn_error_at(status, "%s", from->name);
+}
+
+static tn_status read_options(const tn_engine_options *given, tn_engine_options *out_options) {
+    *out_options = (tn_engine_options){0};
+    if (!given) return TN_OK;
+    if (given->size < sizeof(given->size) || given->size > UINT16_MAX)
+        return tn_fail(TN_ERROR_ARGUMENT, "the engine options' `size` is not set");
+    memcpy(out_options, given,
+           given->size < sizeof(*out_options) ? given->size : sizeof(*out_options));
+    return TN_OK;
+}
+
+/* Takes over the source. */
+static tn_status load(tn_runtime *runtime, source *from, const tn_engine_options *options,
+                      tn_engine **out_engine) {
+    tn_engine *engine = tn_allocate_zero(tn_runtime_allocator(runtime), 1, sizeof(*engine));
+    if (!engine) {
+        close_source(from);
+        return tn_fail_memory("an engine");
+    }
+    atomic_init(&engine->references, 1);
+    pthread_mutex_init(&engine->opening, NULL);
+    engine->runtime = tn_runtime_retain(runtime);
+    engine->allocator = tn_runtime_allocator(runtime);
+    engine->plan_descriptor = from->descriptor;
+    engine->is_serving = from->is_serving;
+    const tn_status status = set_up(engine, from, options);
+    if (status != TN_OK) {
+        tn_error_copy error;
+        tn_error_save(&error);
+        tn_engine_release(engine);
+        tn_error_restore(&error);
+        return status;
+    }
+    *out_engine = engine;
+    return TN_OK;
+}
+
+/* Helper processes read the file that is mapped here, though another may have its name by then. */
+static tn_status open_file(tn_runtime *runtime, const char *path, const tn_engine_options *options,
+                           source *from) {
+    if (options->flags & TN_ENGINE_ISOLATED) {
+        from->descriptor = open(path, O_RDONLY | O_CLOEXEC);
+        if (from->descriptor < 0 && errno != ENOENT)
+            return tn_fail(TN_ERROR_IO, "cannot read '%s': %s", path, strerror(errno));
+    }
+    const tn_status status = tn_file_map(tn_runtime_allocator(runtime), path, &from->file);
+    if (status != TN_OK && from->descriptor >= 0) close(from->descriptor);
+    return status;
+}
+
+tn_status tn_engine_load(tn_runtime *runtime, const char *path, const tn_engine_options *options,
+                         tn_engine **out_engine) {
+    source from = {.name = path, .descriptor = -1};
+    tn_engine_options known;
+    if (!runtime || !path || !out_engine)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_engine_load needs a runtime, a path and a place for the engine");
+    TN_TRY(read_options(options, &known));
+    TN_TRY(open_file(runtime, path, &known, &from));
+    return load(runtime, &from, &known, out_engine);
+}
+
+tn_status tn_engine_load_serving(tn_runtime *runtime, const char *path,
+                                 const tn_engine_options *options, tn_engine_note note, void *user,
+                                 tn_engine **out_engine) {
+    source from = {.name = "the helper process' plan",
+                   .descriptor = -1,
+                   .is_serving = true,
+                   .note = note,
+                   .note_user = user};
+    TN_TRY(open_file(runtime, path, options, &from));
+    return load(runtime, &from, options, out_engine);
+}
+
+static tn_status write_all(int descriptor, const void *data, size_t bytes) {
+    const char *at = data;
+    while (bytes > 0) {
+        const ssize_t written = write(descriptor, at, bytes);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0)
+            return tn_fail(TN_ERROR_MEMORY, "no memory for a copy of the plan: %s",
+                           strerror(errno));
+        at += written;
+        bytes -= (size_t)written;
+    }
+    return TN_OK;
+}
+
+static tn_status open_bytes(tn_runtime *runtime, const void *data, size_t bytes,
+                            const tn_engine_options *options, source *from) {
+    tn_status status = TN_OK;
+    if (options->flags & TN_ENGINE_ISOLATED) {
+        from->descriptor = memfd_create("tenon-plan", MFD_CLOEXEC);
+        status = from->descriptor < 0 ? tn_fail_memory("a copy of the plan")
+                                      : write_all(from->descriptor, data, bytes);
+    }
+    if (status == TN_OK)
+        status = tn_file_copy(tn_runtime_allocator(runtime), data, bytes, &from->file);
+    if (status != TN_OK && from->descriptor >= 0) close(from->descriptor);
+    return status;
+}
+
+tn_status tn_engine_load_bytes(tn_runtime *runtime, const void *data, uint64_t bytes,
+                               const tn_engine_options *options, tn_engine **out_engine) {
+    source from = {.name = "plan in memory", .descriptor = -1};
+    tn_engine_options known;
+    if (!runtime || (!data && bytes) || !out_engine)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_engine_load_bytes needs a runtime, data and a place for the engine");
+    TN_TRY(read_options(options, &known));
+    TN_TRY(open_bytes(runtime, data, bytes, &known, &from));
+    return load(runtime, &from, &known, out_engine);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The helper process of a context: started from a program of its own (never by a bare fork: the
+ * caller may have teams of threads), watched, ended and reaped. What is said to it is isolation.c's
+ * matter.
+ */
+#ifndef TN_RUN_ISOLATION_PROCESS_H
+#define TN_RUN_ISOLATION_PROCESS_H
+
+#include "base/memory.h"
+
+#include <sys/types.h>
+
+typedef struct tn_isolation_process {
+    pid_t id;   /* 0: there is none */
+    int socket; /* ours; the process ends itself when it is closed */
+    bool is_over;
+    int how; /* as waitpid says it; -1: nobody knows */
+} tn_isolation_process;
+
+/* Starts `program` with the page's and the plan's descriptors. TN_ERROR_IO. */
+tn_status tn_isolation_process_start(const char *program, int page, int plan,
+                                     tn_isolation_process *out_process);
+/* Whether it has ended; then it is reaped. */
+bool tn_isolation_process_is_over(tn_isolation_process *process);
+/* Ends it whatever it does, and reaps it. A zeroed one is fine. */
+void tn_isolation_process_end(tn_isolation_process *process);
+/* "was ended by signal 11 (Segmentation fault)", "called exit(0)" */
+void tn_isolation_process_describe(const tn_isolation_process *process, char *text, size_t bytes);
+
+/* The helper beside this library: DIR/tenon/tenon-isolate, DIR/../bin/tenon-isolate. Null: it is
+ * not there. */
+const char *tn_isolation_process_find(tn_arena *arena);
+
+#endif
