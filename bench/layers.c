@@ -6,11 +6,14 @@
  * (32-bit floats, 8 bits, 16-bit floats) with its combination, and how many times the fastest
  * 32-bit one it takes.
  *
- *     tenon-bench-layers [--threads N] [--all] [OPERATOR]
+ *     tenon-bench-layers [--threads N] [--device KIND[:N]] [--all] [OPERATOR]
  *
- * Layers are written like conformance cases. --all prints every kernel and combination.
+ * Layers are written like conformance cases. --all prints every kernel and combination. On a
+ * device there are more of them, a launch of a captured graph repeats each ten times, all caches
+ * warm, and bytes a second (inputs and outputs once) are printed too.
  */
 #include "base/status.h"
+#include "plugin/devices.h"
 #include "stored.h"
 
 #include <stdio.h>
@@ -50,6 +53,34 @@ static const layer layers[] = {
      "group=144 pads=[1,1,1,1] | X=f32[1,144,56,56] W=f32[144,1,3,3] B=f32[144]"},
     {"transformer 128 x 768 to 768", "MatMul", "| A=f32[128,768] B=f32[768,768]"},
 };
+/* On devices: enough for memory to be what they wait for. */
+static const layer large_layers[] = {
+    {"max pool 2x2, 32x64x112x112", "MaxPool",
+     "kernel_shape=[2,2] strides=[2,2] | X=f32[32,64,112,112]"},
+    {"max pool 3x3/2, 32x64x112x112", "MaxPool",
+     "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1] | X=f32[32,64,112,112]"},
+    {"average pool 3x3, 8x64x56x56", "AveragePool",
+     "kernel_shape=[3,3] pads=[1,1,1,1] | X=f32[8,64,56,56]"},
+    {"bicubic 256 to 1024, 1x3", "Resize",
+     "mode=cubic cubic_coeff_a=-0.75 | X=f32[1,3,256,256] sizes=i64[4]{1,3,1024,1024}"},
+    {"bicubic 256 to 1024, 32x3", "Resize",
+     "mode=cubic cubic_coeff_a=-0.75 | X=f32[32,3,256,256] sizes=i64[4]{32,3,1024,1024}"},
+    {"bilinear 256 to 512, 8x3", "Resize",
+     "mode=linear | X=f32[8,3,256,256] sizes=i64[4]{8,3,512,512}"},
+    {"relu of 16 M", "Relu", "| X=f32[16,64,128,128]"},
+    {"sigmoid of 16 M", "Sigmoid", "| X=f32[16,64,128,128]"},
+    {"add of 16 M", "Add", "| A=f32[16,64,128,128] B=f32[16,64,128,128]"},
+    {"bias of 16 M", "Mul", "| A=f32[16,64,128,128] B=f32[64,1,1]"},
+    {"prelu of 16 M", "PRelu", "| X=f32[16,64,128,128] slope=f32[64,1,1]"},
+    {"batch normalization of 16 M", "BatchNormalization",
+     "| X=f32[16,64,128,128] scale=f32[64] B=f32[64] input_mean=f32[64] input_var=f32[64]"},
+    {"softmax of 16384 x 1000", "Softmax", "| input=f32[16384,1000]"},
+    {"softmax of 64 x 65536", "Softmax", "| input=f32[64,65536]"},
+    {"transpose 16x64x128x128 to channels last", "Transpose",
+     "perm=[0,2,3,1] | data=f32[16,64,128,128]"},
+    {"concat of 2 x 8 M", "Concat", "axis=1 | inputs=f32[16,32,128,128] inputs=f32[16,32,128,128]"},
+    {"global average of 32x2048x7x7", "GlobalAveragePool", "| X=f32[32,2048,7,7]"},
+};
 
 enum { F32 = 0, I8 = 1, F16 = 2, BF16 = 3, KINDS = 4, ROUNDS = 5, CANDIDATES = 256 };
 static const char *const kind_names[] = {"f32", "int8", "f16", "bf16"};
@@ -72,6 +103,8 @@ typedef struct bench {
     size_t count;
     uint32_t threads;
     bool is_all;
+    const tn_device *device; /* null: the processor */
+    void *stream;
 } bench;
 
 static bool take_port(const tn_combination_port *port, const tn_shape *shape, tn_type own, int kind,
@@ -109,6 +142,7 @@ static bool describe(const bench *b, const tn_combination *combination, int kind
             return false;
         run->inputs[i].data = input->data;
         /* The first is a value of the network, as is everything without weights. */
+        if (tn_graph_input_port(node->entry->op, i)->flags & TN_PORT_VALUE_NEEDED) continue;
         if (i == 0 || strcmp(node->entry->op->name, "Add") == 0) run->inputs[i].is_constant = false;
     }
     for (uint32_t i = 0; i < b->outcome.count; i++) {
@@ -131,13 +165,15 @@ static void note_candidate(bench *b, const tn_kernel_entry *entry, uint32_t inde
     run->input_count = run->node->input_count;
     run->output_count = run->node->output_count;
     run->threads = b->threads;
+    run->device = b->device;
+    run->stream = b->stream;
     run->timed_seconds = 0.02;
     const char *text = entry->kernel->combination_count ? entry->kernel->combinations[index] : "*";
     b->candidates[b->count++] = (candidate){.run = run, .combination = text, .kind = kind};
 }
 
 static tn_status time_all(bench *b) {
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < (b->device ? 1 : ROUNDS); round++) {
         for (size_t i = 0; i < b->count; i++) {
             candidate *one = &b->candidates[i];
             bool is_taken = false;
@@ -161,9 +197,26 @@ static const candidate *fastest(const bench *b, int kind) {
     return best;
 }
 
+static double bytes_of(const tn_stored_tensor *tensors, uint32_t count) {
+    double all = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        size_t bytes = 0;
+        if (tensors[i].is_given &&
+            tn_format_bytes(tensors[i].format, tensors[i].type, tensors[i].shape, &bytes) == TN_OK)
+            all += (double)bytes;
+    }
+    return all;
+}
+
 static void print_candidate(const candidate *one, const candidate *base) {
-    printf("    %-5s %10.2f us  %5.2f  %s  \"%s\"\n", kind_names[one->kind], one->best_ns / 1e3,
-           base ? one->best_ns / base->best_ns : 0, one->run->kernel->name, one->combination);
+    const tn_stored_run *run = one->run;
+    printf("    %-5s %10.2f us  %5.2f  %s  \"%s\"", kind_names[one->kind], one->best_ns / 1e3,
+           base ? one->best_ns / base->best_ns : 0, run->kernel->name, one->combination);
+    if (run->device)
+        printf("  %.0f GB/s", (bytes_of(run->inputs, run->input_count) +
+                               bytes_of(run->outputs, run->output_count)) /
+                                  one->best_ns);
+    printf("\n");
 }
 
 static void print_layer(const bench *b, const layer *l) {
@@ -214,17 +267,30 @@ static tn_status make_graph(bench *b, const tn_operator *op) {
         const tn_case_input *input = &b->c.inputs[i];
         char name[16];
         snprintf(name, sizeof(name), "in%u", i);
-        TN_TRY(tn_graph_add_input(b->graph, name, input->type, input->shape.rank,
-                                  input->shape.extents, NULL, &inputs[i]));
+        if (op->inputs[input->port].flags & TN_PORT_VALUE_NEEDED)
+            TN_TRY(tn_graph_add_constant(b->graph, name, input->type, input->shape.rank,
+                                         input->shape.extents, input->data, input->bytes,
+                                         &inputs[i]));
+        else
+            TN_TRY(tn_graph_add_input(b->graph, name, input->type, input->shape.rank,
+                                      input->shape.extents, NULL, &inputs[i]));
+    }
+    /* Ports before the last given one that are not given are absent. */
+    tn_tensor_id ports[16];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < b->c.input_count && i < 16; i++) {
+        while (count < b->c.inputs[i].port && count < 15)
+            ports[count++] = TN_NO_TENSOR;
+        if (count < 16) ports[count++] = inputs[i];
     }
     const tn_node_description node = {.size = sizeof(node),
                                       .version = op->since_version,
                                       .domain = op->domain,
                                       .op = op->name,
                                       .name = "node",
-                                      .input_count = b->c.input_count,
+                                      .input_count = count,
                                       .output_count = 1,
-                                      .inputs = inputs,
+                                      .inputs = ports,
                                       .attribute_count = b->c.attribute_count,
                                       .attributes = b->c.attributes};
     TN_TRY(tn_graph_add_node(b->graph, &node, &output));
@@ -243,7 +309,9 @@ static tn_status bench_layer(bench *b, const layer *l) {
     tn_status status = tn_case_read(b->arena, op->op, l->text, &b->c);
     if (status == TN_OK) status = make_graph(b, op->op);
     if (status == TN_OK) status = describe_outputs(b, &b->graph->nodes[0]);
-    if (status == TN_OK) status = tn_registry_kernels(registry, op->op, "cpu", &entries, &count);
+    if (status == TN_OK)
+        status = tn_registry_kernels(registry, op->op, b->device ? b->device->kind : "cpu",
+                                     &entries, &count);
     for (uint32_t e = 0; e < count; e++) {
         for (uint32_t k = 0; k < entries[e]->combination_count; k++) {
             for (int kind = 0; kind < KINDS; kind++)
@@ -261,12 +329,35 @@ static tn_status bench_layer(bench *b, const layer *l) {
     return status;
 }
 
+static tn_status bench_all(bench *b, const layer *all, size_t count, const char *only) {
+    for (size_t i = 0; i < count; i++)
+        if (!only || strcmp(only, all[i].op) == 0) TN_TRY(bench_layer(b, &all[i]));
+    return TN_OK;
+}
+
+/* On a device, both tables. */
+static tn_status bench_on(bench *b, const char *name, const char *only) {
+    tn_used_device used = {0};
+    TN_TRY(tn_device_take(b->runtime, name, &used));
+    b->device = used.device;
+    printf("%s\n", used.device->fingerprint(used.device));
+    tn_status status = used.device->stream_create(used.device, &b->stream);
+    if (status == TN_OK) status = bench_all(b, layers, sizeof(layers) / sizeof(layers[0]), only);
+    if (status == TN_OK)
+        status = bench_all(b, large_layers, sizeof(large_layers) / sizeof(large_layers[0]), only);
+    used.device->stream_destroy(used.device, b->stream);
+    tn_device_give_back(&used);
+    return status;
+}
+
 int main(int argc, char **argv) {
     static bench b = {.threads = 1};
-    const char *only = NULL;
+    const char *only = NULL, *device = NULL, *folder = getenv("TENON_PLUGIN_PATH");
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
             b.threads = (uint32_t)strtoul(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
+            device = argv[++i];
         else if (strcmp(argv[i], "--all") == 0)
             b.is_all = true;
         else
@@ -275,9 +366,11 @@ int main(int argc, char **argv) {
     if (b.threads == 0) b.threads = 1;
     tn_status status = tn_runtime_create(NULL, &b.runtime);
     if (status == TN_OK) status = tn_runtime_load_companions(b.runtime);
-    for (size_t i = 0; i < sizeof(layers) / sizeof(layers[0]) && status == TN_OK; i++) {
-        if (!only || strcmp(only, layers[i].op) == 0) status = bench_layer(&b, &layers[i]);
-    }
+    if (status == TN_OK && folder && folder[0])
+        status = tn_runtime_load_directory(b.runtime, folder);
+    if (status == TN_OK)
+        status = device ? bench_on(&b, device, only)
+                        : bench_all(&b, layers, sizeof(layers) / sizeof(layers[0]), only);
     if (status != TN_OK)
         fprintf(stderr, "%s: %s\n", tn_last_error()->where, tn_last_error()->message);
     tn_runtime_release(b.runtime);

@@ -3,16 +3,21 @@
  * Runs every case of every registered operator: by the reference, then by each kernel (pinned),
  * with the inputs after the first as constants and as network inputs, with one thread and two,
  * twice in a row; outputs lie between guard zones. Then the combinations with narrower types
- * (stored.c). A kernel that does not take a case is passed over. `tenon-conformance [OPERATOR]`;
- * libraries in TENON_PLUGIN_PATH are loaded first. The last line is "N passed, N failed".
+ * (stored.c). A kernel that does not take a case is passed over. `tenon-conformance [--device
+ * KIND[:N]] [OPERATOR]`; with a device its table and its kernels are checked in place of the
+ * processor's (device_suite.h). Libraries in TENON_PLUGIN_PATH are loaded first. The last line is
+ * "N passed, N failed".
  */
 #include "base/status.h"
 #include "conformance.h"
+#include "device_suite.h"
+#include "plugin/devices.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct suite {
     tn_runtime *runtime;
@@ -102,8 +107,71 @@ static bool note_kernel_table(void *user, const tn_kernel *kernel, const tn_libr
     return s->kernel_count < 4096;
 }
 
+/* Each operator for which the device has kernels, a line each. */
+static void check_on_device(suite *s, const tn_device *device, void *stream, const char *wanted) {
+    size_t passed = 0, failed = 0;
+    if (!wanted) {
+        tn_device_suite(device, &passed, &failed);
+        printf("%-24s %6zu passed %6zu failed\n", "(the device's table)", passed, failed);
+        s->passed += passed;
+        s->failed += failed;
+    }
+    for (size_t i = 0; i < s->operator_count; i++) {
+        const tn_operator *op = s->operators[i];
+        if (wanted && strcmp(op->name, wanted) != 0) continue;
+        passed = failed = 0;
+        for (uint64_t k = 0; k < op->case_count; k++)
+            tn_stored_check_on(s->runtime, op, op->cases[k], device, stream, &passed, &failed);
+        if (passed + failed > 0)
+            printf("%-20s %3u %6zu passed %6zu failed\n", op->name, op->since_version, passed,
+                   failed);
+        s->passed += passed;
+        s->failed += failed;
+    }
+}
+
+/* The libraries of devices lie beside the program's folder, as they do beside the core library. */
+static void load_device_libraries(tn_runtime *runtime) {
+    char program[3000] = "", folder[3100];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    if (length > 0) program[length] = 0;
+    for (int i = 0; i < 2; i++) {
+        char *slash = strrchr(program, '/');
+        if (slash) *slash = 0;
+    }
+    snprintf(folder, sizeof(folder), "%s/lib/tenon/devices", program);
+    (void)tn_runtime_load_directory(runtime, folder); /* none there: the device is not found */
+}
+
+/* Without such a device there is nothing to check, and that is no failure. */
+static int run_on_device(suite *s, const char *name, const char *wanted) {
+    tn_used_device used = {0};
+    void *stream = NULL;
+    load_device_libraries(s->runtime);
+    if (tn_device_take(s->runtime, name, &used) != TN_OK) {
+        printf("skipped: %s\n0 passed, 0 failed\n", tn_last_error()->message);
+        return 0;
+    }
+    const tn_device *device = used.device;
+    printf("%s\n", device->fingerprint(device));
+    tn_status status = device->stream_create(device, &stream);
+    if (status != TN_OK) printf("FAIL a stream: %s\n", device->last_error(device));
+    tn_runtime_visit_operators(s->runtime, note_operator, s);
+    if (status == TN_OK) check_on_device(s, device, stream, wanted);
+    device->stream_destroy(device, stream);
+    tn_device_give_back(&used);
+    printf("%zu passed, %zu failed\n", s->passed, s->failed);
+    return status != TN_OK || s->failed != 0;
+}
+
 int main(int argc, char **argv) {
     static suite s;
+    const char *device = NULL;
+    if (argc > 2 && strcmp(argv[1], "--device") == 0) {
+        device = argv[2];
+        argc -= 2;
+        argv += 2;
+    }
     if (tn_runtime_create(NULL, &s.runtime) != TN_OK ||
         tn_runtime_load_companions(s.runtime) != TN_OK) {
         fprintf(stderr, "conformance: %s\n", tn_last_error()->message);
@@ -113,6 +181,11 @@ int main(int argc, char **argv) {
     if (folder && folder[0] && tn_runtime_load_directory(s.runtime, folder) != TN_OK) {
         fprintf(stderr, "conformance: %s: %s\n", folder, tn_last_error()->message);
         return 1;
+    }
+    if (device) {
+        const int code = run_on_device(&s, device, argc > 1 ? argv[1] : NULL);
+        tn_runtime_release(s.runtime);
+        return code;
     }
     tn_runtime_visit_operators(s.runtime, note_operator, &s);
     tn_runtime_visit_kernels(s.runtime, note_kernel_table, &s);

@@ -46,6 +46,11 @@ tn_status tn_case_run(tn_runtime *runtime, const tn_operator *op, const tn_case 
 void tn_stored_check(tn_runtime *runtime, const tn_operator *op, const char *text,
                      size_t *inout_passed, size_t *inout_failed);
 
+/* The same of a device's kernels, on a stream of it, and all their other combinations too. */
+void tn_stored_check_on(tn_runtime *runtime, const tn_operator *op, const char *text,
+                        const tn_device *device, void *stream, size_t *inout_passed,
+                        size_t *inout_failed);
+
 /* Whether the kernel is one of this operator, in this version. */
 bool tn_kernel_serves(const tn_kernel *kernel, const tn_operator *op);
 /* Whether two results are the same numbers: bit by bit, or as near as kernels may be. */

@@ -44,9 +44,12 @@ typedef struct drawn {
     tn_case c; /* inputs: the rounded values */
     tn_graph *graph;
     const tn_graph_node *node;
-    tn_type stored;  /* TN_STORED_QI8, TN_F16 or TN_BF16 */
+    const tn_device *device; /* null: the processor */
+    void *stream;
+    tn_type stored;  /* TN_STORED_QI8, TN_F16 or TN_BF16; TN_NONE: all as they are */
     uint64_t narrow; /* bit i: input i of the case is stored so */
     uint32_t draw;
+    bool are_constant; /* with all as they are: the inputs after the first */
     float scales[TN_STORED_PORTS];
     tn_outcome expected, slack; /* the reference, and W */
     float output_scales[16];
@@ -187,7 +190,8 @@ static tn_status compute_slack(drawn *d) {
 
 /* Whether a port names the narrow type; '*' and no combinations never get it from a build. */
 static bool names_stored(const drawn *d, const tn_combination_port *port) {
-    return port && port->types != TN_COMBINATION_EVERY && (port->types & TN_TYPE_BIT(d->stored));
+    return d->stored != TN_NONE && port && port->types != TN_COMBINATION_EVERY &&
+           (port->types & TN_TYPE_BIT(d->stored));
 }
 
 /* The type in which a port stores a tensor of type `own`: the narrow one where the port names it;
@@ -203,7 +207,7 @@ static uint32_t case_input_of(const drawn *d, uint32_t node_input) {
 }
 
 /* Which inputs of the case a combination stores narrowly; false when it does not fit, or stores
- * nothing so. */
+ * nothing so where it should. */
 static bool narrow_inputs(const drawn *d, const tn_combination *combination, uint64_t *out_narrow) {
     uint64_t narrow = 0;
     bool is_any = false;
@@ -217,8 +221,10 @@ static bool narrow_inputs(const drawn *d, const tn_combination *combination, uin
         const tn_case_input *input = &d->c.inputs[index];
         const tn_type type = stored_type(d, port, input->type);
         if (type == TN_NONE || !tn_format_fits(port->format, input->shape.rank)) return false;
-        if (type == d->stored) narrow |= UINT64_C(1) << index;
+        if (d->stored != TN_NONE && type == d->stored) narrow |= UINT64_C(1) << index;
     }
+    *out_narrow = narrow;
+    if (d->stored == TN_NONE) return true;
     for (uint32_t i = 0; i < d->node->output_count; i++) {
         is_any = is_any || names_stored(d, tn_combination_output(combination, i));
     }
@@ -230,11 +236,20 @@ static tn_type element_type(tn_type stored) {
     return stored == TN_STORED_QI8 ? TN_I8 : stored;
 }
 
+/* Whether a kernel sees the input's value before the run. */
+static bool is_constant(const drawn *d, uint32_t index) {
+    const tn_port *port = &d->op->inputs[d->c.inputs[index].port];
+    if (d->stored != TN_NONE) return !(d->narrow >> index & 1);
+    return (port->flags & TN_PORT_VALUE_NEEDED) || (d->are_constant && index > 0);
+}
+
 static bool describe_run(const drawn *d, const tn_kernel *kernel, const tn_combination *combination,
                          tn_stored_run *run) {
     *run = (tn_stored_run){.runtime = d->runtime,
                            .kernel = kernel,
                            .node = d->node,
+                           .device = d->device,
+                           .stream = d->stream,
                            .input_count = d->node->input_count,
                            .output_count = d->node->output_count};
     for (uint32_t i = 0; i < run->input_count; i++) {
@@ -250,7 +265,7 @@ static bool describe_run(const drawn *d, const tn_kernel *kernel, const tn_combi
                                             .own_type = input->type,
                                             .shape = &input->shape,
                                             .data = input->data,
-                                            .is_constant = !(d->narrow >> index & 1)};
+                                            .is_constant = is_constant(d, index)};
     }
     for (uint32_t i = 0; i < d->expected.count && i < run->output_count; i++) {
         const tn_combination_port *port = tn_combination_output(combination, i);
@@ -394,7 +409,21 @@ static bool compare_floats(const drawn *d, const tn_stored_run *run, uint32_t ou
     return true;
 }
 
+/* Everything as it is: as near as kernels may be. */
+static bool compare_own(const drawn *d, const tn_stored_run *run, char *why, size_t bytes) {
+    tn_outcome found = {.count = run->output_count < d->expected.count ? run->output_count
+                                                                       : d->expected.count};
+    for (uint32_t i = 0; i < found.count; i++) {
+        found.types[i] = d->expected.types[i];
+        found.shapes[i] = d->expected.shapes[i];
+        found.bytes[i] = d->expected.bytes[i];
+        found.data[i] = run->results[i];
+    }
+    return tn_results_equal(&d->expected, &found, false, why, bytes);
+}
+
 static bool compare(const drawn *d, const tn_stored_run *run, char *why, size_t bytes) {
+    if (d->stored == TN_NONE && run->epilogue_count == 0) return compare_own(d, run, why, bytes);
     for (uint32_t i = 0; i < d->expected.count && i < run->output_count; i++) {
         const size_t length = d->expected.bytes[i];
         if (run->outputs[i].own_type != TN_F32) {
@@ -421,9 +450,10 @@ static void check_run(drawn *d, tn_stored_run *run, const char *combination, uin
     *d->passed += is_passed;
     *d->failed += !is_passed;
     if (!is_passed)
-        printf("FAIL %s version %u, %s, \"%s\", %s values, chain %u, %u threads: case \"%s\": %s\n",
-               d->op->name, d->op->since_version, run->kernel->name, combination,
-               draw_names[d->draw], chain, run->threads, d->text, why);
+        printf("FAIL %s version %u, %s on %s, \"%s\", %s values, chain %u, %u threads: case "
+               "\"%s\": %s\n",
+               d->op->name, d->op->since_version, run->kernel->name, run->kernel->device,
+               combination, draw_names[d->draw], chain, run->threads, d->text, why);
 }
 
 /* Elements of the largest operand: a residual's, or, of an output without elements, a bias's. */
@@ -443,8 +473,9 @@ static void check_combination(drawn *d, const tn_kernel_entry *entry, uint32_t i
     tn_stored_run *run = malloc(sizeof(*run));
     tn_shape channels;
     const bool is_large = count > LARGE;
+    const uint32_t most_threads = d->device ? 1 : 2, least_threads = is_large ? most_threads : 1;
     for (uint32_t chain = 0; chain < (is_large ? 2 : CHAIN_COUNT) && operand && run; chain++) {
-        for (uint32_t threads = is_large ? 2 : 1; threads <= 2; threads++) {
+        for (uint32_t threads = least_threads; threads <= most_threads; threads++) {
             if (!describe_run(d, entry->kernel, &entry->combinations[index], run) ||
                 !add_chain(d, run, chain, operand, &channels))
                 continue;
@@ -461,6 +492,7 @@ static void check_combination(drawn *d, const tn_kernel_entry *entry, uint32_t i
 
 /* Their rounding then does nothing. */
 static bool has_exact_weights(const drawn *d) {
+    if (d->stored == TN_NONE) return false;
     return d->draw == EXACT || d->draw == SATURATE;
 }
 
@@ -471,7 +503,7 @@ static tn_status draw_case(drawn *d) {
     if (has_exact_weights(d)) draw_exact(d);
     TN_TRY(round_inputs(d));
     TN_TRY(tn_case_run(d->runtime, d->op, &d->c, &reference, &d->expected));
-    if (!has_exact_weights(d) && has_weights(d)) TN_TRY(compute_slack(d));
+    if (d->stored != TN_NONE && !has_exact_weights(d) && has_weights(d)) TN_TRY(compute_slack(d));
     for (uint32_t i = 0; i < d->expected.count; i++) {
         if (d->expected.types[i] != TN_F32) continue;
         d->largest[i] = largest_of(d->expected.data[i], count_of(&d->expected.shapes[i]));
@@ -530,26 +562,65 @@ static void check_stored(drawn *d, const tn_kernel_entry **entries, uint32_t ent
     }
 }
 
+/* The combinations that take everything as it is. */
+static void check_own(drawn *d, const tn_kernel_entry **entries, uint32_t entry_count) {
+    d->draw = RANGE;
+    tn_status status = draw_case(d);
+    if (status != TN_OK) {
+        *d->failed += 1;
+        printf("FAIL %s version %u: case \"%s\": %s\n", d->op->name, d->op->since_version, d->text,
+               tn_last_error()->message);
+    }
+    for (int constant = 0; constant < 2; constant++) {
+        d->are_constant = constant;
+        for (uint32_t e = 0; status == TN_OK && e < entry_count; e++) {
+            for (uint32_t k = 0; k < entries[e]->combination_count; k++) {
+                if (narrow_inputs(d, &entries[e]->combinations[k], &d->narrow))
+                    check_combination(d, entries[e], k);
+            }
+        }
+    }
+    tn_outcome_free(&d->expected);
+}
+
+static void check_kinds(drawn *d, const tn_kernel_entry **entries, uint32_t entry_count) {
+    static const tn_type kinds[] = {TN_STORED_QI8, TN_F16, TN_BF16};
+    d->node = &d->graph->nodes[0];
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        d->stored = kinds[i];
+        check_stored(d, entries, entry_count);
+    }
+    d->stored = TN_NONE;
+    if (d->device) check_own(d, entries, entry_count);
+}
+
 void tn_stored_check(tn_runtime *runtime, const tn_operator *op, const char *text,
                      size_t *inout_passed, size_t *inout_failed) {
-    static const tn_type kinds[] = {TN_STORED_QI8, TN_F16, TN_BF16};
+    tn_stored_check_on(runtime, op, text, NULL, NULL, inout_passed, inout_failed);
+}
+
+void tn_stored_check_on(tn_runtime *runtime, const tn_operator *op, const char *text,
+                        const tn_device *device, void *stream, size_t *inout_passed,
+                        size_t *inout_failed) {
     const tn_way way = {.threads = 1};
     drawn *d = calloc(1, sizeof(*d));
     const tn_kernel_entry **entries = NULL;
     uint32_t count = 0;
     if (!d) return;
-    *d = (drawn){
-        .runtime = runtime, .op = op, .text = text, .passed = inout_passed, .failed = inout_failed};
+    *d = (drawn){.runtime = runtime,
+                 .op = op,
+                 .text = text,
+                 .device = device,
+                 .stream = stream,
+                 .passed = inout_passed,
+                 .failed = inout_failed};
     tn_status status = tn_arena_create(tn_allocator_default(), &d->arena);
     if (status == TN_OK) status = tn_case_read(d->arena, op, text, &d->c);
     if (status == TN_OK) status = tn_case_graph(runtime, op, &d->c, &way, &d->graph);
     if (status == TN_OK)
-        status = tn_registry_kernels(tn_runtime_registry(runtime), op, "cpu", &entries, &count);
-    if (status == TN_OK) d->node = &d->graph->nodes[0];
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && status == TN_OK; i++) {
-        d->stored = kinds[i];
-        check_stored(d, entries, count);
-    }
+        status = tn_registry_kernels(tn_runtime_registry(runtime), op,
+                                     device ? device->kind : "cpu", &entries, &count);
+    if (status == TN_OK) check_kinds(d, entries, count);
     tn_registry_free_kernels(tn_runtime_registry(runtime), entries, count);
     tn_graph_destroy(d->graph);
     tn_arena_destroy(d->arena);

@@ -34,6 +34,8 @@ typedef struct tn_stored_run {
     tn_stored_tensor inputs[TN_STORED_PORTS], outputs[16], operands[TN_STORED_STEPS];
     tn_epilogue epilogues[TN_STORED_STEPS];
     uint32_t threads;
+    const tn_device *device; /* where it runs, on `stream`; null: the processor */
+    void *stream;
     double timed_seconds; /* after the two runs, it runs on for so long; 0: it does not */
     double best_ns;       /* the shortest of those */
     /* In place of that, and of the results: what is done with the kernel once it ran twice, or

@@ -3,85 +3,51 @@
 #include "stored.h"
 #include "base/status.h"
 #include "device/cpu/cpu.h"
+#include "stored_memory.h"
 #include "tensor/convert.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define GUARD 256
-
-/* One tensor as the kernel sees it: its memory is exactly as long as it must be, so that address
- * sanitizers see a read past its end; outputs lie between guards. */
-typedef struct stored_memory {
-    tn_tensor_storage storage;
-    tn_quantization quantization;
-    char *memory;
-} stored_memory;
-
+/* The lives of a kernel's tensors are stored_memory.h's. */
 typedef struct stored_call {
-    stored_memory inputs[TN_STORED_PORTS], outputs[16], operands[TN_STORED_STEPS];
+    tn_stored_memory inputs[TN_STORED_PORTS], outputs[16], operands[TN_STORED_STEPS], workspace;
     const tn_tensor *input_pointers[TN_STORED_PORTS], *operand_pointers[TN_STORED_STEPS];
     tn_tensor *output_pointers[16];
     const tn_epilogue *epilogue_pointers[TN_STORED_STEPS];
     tn_thread_pool pool;
     tn_prepared_kernel prepared;
     tn_open_kernel opened;
-    char *workspace;
 } stored_call;
 
-static tn_status describe(const tn_stored_tensor *tensor, stored_memory *memory) {
-    TN_TRY(tn_tensor_init(&memory->storage, tensor->type, tensor->format, tensor->shape));
-    memory->storage.tensor.name = "";
-    memory->quantization = (tn_quantization){
-        .size = sizeof(memory->quantization), .count = 1, .scale = &tensor->scale};
-    if (tensor->scale != 0) memory->storage.tensor.quantization = &memory->quantization;
-    return TN_OK;
-}
-
-/* The same numbers, linear and of own_type. */
-static tn_status describe_own(const tn_stored_tensor *tensor, void *data,
-                              tn_tensor_storage *storage) {
-    TN_TRY(tn_tensor_init(storage, tensor->own_type, TN_LINEAR, tensor->shape));
-    storage->tensor.data = data;
-    return TN_OK;
-}
-
-static tn_status fill_input(const tn_stored_tensor *tensor, stored_memory *memory) {
-    tn_tensor *to = &memory->storage.tensor;
-    tn_tensor_storage own;
-    TN_TRY(describe(tensor, memory));
-    TN_TRY(describe_own(tensor, (void *)(uintptr_t)tensor->data, &own));
-    void *data = NULL;
-    if (posix_memalign(&data, 64, (size_t)to->bytes + (to->bytes == 0)) != 0)
-        return tn_fail_memory("an input");
-    to->data = memory->memory = data;
-    return tn_convert(&own.tensor, to, 0, tn_convert_items(&own.tensor, to));
-}
-
-static tn_status make_output(const tn_stored_tensor *tensor, stored_memory *memory) {
-    TN_TRY(describe(tensor, memory));
-    tn_tensor *to = &memory->storage.tensor;
-    memory->memory = aligned_alloc(64, ((size_t)to->bytes + 2 * GUARD + 63) / 64 * 64);
-    if (!memory->memory) return tn_fail_memory("an output");
-    memset(memory->memory, 0xA5, (size_t)to->bytes + 2 * GUARD);
-    to->data = memory->memory + GUARD;
-    return TN_OK;
+/* Whether a device's kernel finds this input in the host's memory, or sees its shape alone. */
+static void read_port(const tn_stored_run *run, uint32_t input, tn_stored_memory *memory) {
+    const tn_operator *op = run->node->entry->op;
+    if (op->input_count == 0) return;
+    const tn_port *port = &op->inputs[input < op->input_count ? input : op->input_count - 1];
+    memory->is_on_host = (port->flags & TN_PORT_VALUE_NEEDED) || port->memory_space == 1;
+    memory->is_shape_only = run->device && (port->flags & TN_PORT_SHAPE_ONLY);
 }
 
 static tn_status describe_all(tn_stored_run *run, stored_call *s) {
+    const tn_stored_place place = {run->device, run->stream};
     for (uint32_t i = 0; i < run->input_count; i++) {
         if (!run->inputs[i].is_given) continue;
-        TN_TRY(fill_input(&run->inputs[i], &s->inputs[i]));
+        s->inputs[i].place = place;
+        read_port(run, i, &s->inputs[i]);
+        TN_TRY(tn_stored_memory_fill(&s->inputs[i], &run->inputs[i]));
         s->input_pointers[i] = &s->inputs[i].storage.tensor;
     }
     for (uint32_t i = 0; i < run->operand_count; i++) {
-        TN_TRY(fill_input(&run->operands[i], &s->operands[i]));
+        s->operands[i].place = place;
+        TN_TRY(tn_stored_memory_fill(&s->operands[i], &run->operands[i]));
         s->operand_pointers[i] = &s->operands[i].storage.tensor;
     }
     for (uint32_t i = 0; i < run->output_count; i++) {
         if (!run->outputs[i].is_given) continue;
-        TN_TRY(make_output(&run->outputs[i], &s->outputs[i]));
+        s->outputs[i].place = place;
+        TN_TRY(tn_stored_memory_poison(&s->outputs[i], &run->outputs[i]));
         s->output_pointers[i] = &s->outputs[i].storage.tensor;
     }
     for (uint32_t i = 0; i < run->epilogue_count; i++)
@@ -89,51 +55,53 @@ static tn_status describe_all(tn_stored_run *run, stored_call *s) {
     return TN_OK;
 }
 
-/* Takes the data of what is not constant away, or gives it. */
+/* Takes the data of what is not constant away, or gives it. On a device constants are host memory
+ * until the kernel runs. */
 static void show_values(const tn_stored_run *run, stored_call *s, bool is_running) {
     for (uint32_t i = 0; i < run->input_count; i++) {
-        if (run->inputs[i].is_given && !run->inputs[i].is_constant)
-            s->inputs[i].storage.tensor.data = is_running ? s->inputs[i].memory : NULL;
+        if (run->inputs[i].is_given)
+            tn_stored_memory_show(&s->inputs[i], is_running, run->inputs[i].is_constant);
     }
-    for (uint32_t i = 0; i < run->operand_count; i++) {
-        if (!run->operands[i].is_constant)
-            s->operands[i].storage.tensor.data = is_running ? s->operands[i].memory : NULL;
-    }
+    for (uint32_t i = 0; i < run->operand_count; i++)
+        tn_stored_memory_show(&s->operands[i], is_running, run->operands[i].is_constant);
     for (uint32_t i = 0; i < run->output_count; i++) {
-        if (run->outputs[i].is_given)
-            s->outputs[i].storage.tensor.data = is_running ? s->outputs[i].memory + GUARD : NULL;
+        if (run->outputs[i].is_given) tn_stored_memory_show(&s->outputs[i], is_running, false);
     }
 }
 
-static tn_status check_guards(const tn_stored_run *run, const stored_call *s,
-                              size_t workspace_bytes) {
+static tn_status wait_for(const tn_stored_run *run) {
+    if (!run->device || run->device->stream_wait(run->device, run->stream) == TN_OK) return TN_OK;
+    return tn_fail(TN_ERROR_DEVICE, "%s", run->device->last_error(run->device));
+}
+
+static tn_status check_guards(const tn_stored_run *run, stored_call *s) {
     for (uint32_t i = 0; i < run->output_count; i++) {
-        const stored_memory *output = &s->outputs[i];
-        for (size_t k = 0; k < GUARD && run->outputs[i].is_given; k++) {
-            const size_t behind = GUARD + (size_t)output->storage.tensor.bytes + k;
-            if ((unsigned char)output->memory[k] != 0xA5 ||
-                (unsigned char)output->memory[behind] != 0xA5)
-                return tn_fail(TN_ERROR_PLUGIN, "output %u was written outside its bytes", i);
-        }
+        if (!run->outputs[i].is_given) continue;
+        TN_TRY(tn_stored_memory_fetch(&s->outputs[i]));
+        if (!tn_stored_memory_is_guarded(&s->outputs[i]))
+            return tn_fail(TN_ERROR_PLUGIN, "output %u was written outside its bytes", i);
     }
-    for (size_t k = 0; k < GUARD; k++) {
-        if ((unsigned char)s->workspace[workspace_bytes + k] != 0xFF)
-            return tn_fail(TN_ERROR_PLUGIN, "the workspace was written past its %zu bytes",
-                           workspace_bytes);
+    for (uint32_t i = 0; i < run->input_count && run->device; i++) {
+        if (run->inputs[i].is_given && !tn_stored_memory_is_unchanged(&s->inputs[i]))
+            return tn_fail(TN_ERROR_PLUGIN, "input %u was changed", i);
     }
+    TN_TRY(tn_stored_memory_fetch(&s->workspace));
+    if (!tn_stored_memory_is_guarded(&s->workspace))
+        return tn_fail(TN_ERROR_PLUGIN, "the workspace was written outside its %zu bytes",
+                       (size_t)s->opened.call.workspace_bytes);
     return TN_OK;
 }
 
 /* The second run must do as well as the first, with other rubbish in its workspace. */
 static tn_status run_twice(const tn_stored_run *run, stored_call *s) {
-    const size_t bytes = (size_t)s->opened.call.workspace_bytes;
-    s->workspace = aligned_alloc(64, (bytes + GUARD + 63) / 64 * 64);
-    if (!s->workspace) return tn_fail_memory("a workspace");
-    memset(s->workspace, 0xFF, bytes + GUARD);
-    s->opened.call.workspace = s->workspace;
+    s->workspace.place = (tn_stored_place){run->device, run->stream};
+    TN_TRY(tn_stored_memory_rubbish(&s->workspace, (size_t)s->opened.call.workspace_bytes));
+    tn_stored_memory_show(&s->workspace, true, false);
+    s->opened.call.workspace = s->workspace.storage.tensor.data;
     for (int i = 0; i < 2; i++) {
         TN_TRY(tn_open_kernel_run(&s->opened));
-        TN_TRY(check_guards(run, s, bytes));
+        TN_TRY(wait_for(run));
+        TN_TRY(check_guards(run, s));
     }
     return TN_OK;
 }
@@ -144,7 +112,63 @@ static double now_ns(void) {
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
+/* Runs that one launch of a graph repeats, or that are enqueued between two events. */
+enum { REPEATS = 10 };
+
+static tn_status enqueue_repeats(stored_call *s) {
+    for (int i = 0; i < REPEATS; i++)
+        TN_TRY(tn_open_kernel_run(&s->opened));
+    return TN_OK;
+}
+
+/* Null where the kernel or the device cannot be captured. */
+static tn_status capture_repeats(const tn_stored_run *run, stored_call *s, void **out_graph) {
+    const tn_device *device = run->device;
+    *out_graph = NULL;
+    if (!device->capture_begin || !(run->kernel->traits & TN_KERNEL_CAPTURABLE)) return TN_OK;
+    tn_status status = device->capture_begin(device, run->stream);
+    if (status != TN_OK) return tn_fail(status, "%s", device->last_error(device));
+    status = enqueue_repeats(s);
+    const tn_status ended = device->capture_end(device, run->stream, out_graph);
+    if (status != TN_OK) return status;
+    return ended == TN_OK ? TN_OK : tn_fail(ended, "%s", device->last_error(device));
+}
+
+/* Between two events; all caches are warm. */
+static tn_status run_timed_on_device(tn_stored_run *run, stored_call *s, void *from, void *to) {
+    const tn_device *device = run->device;
+    void *graph = NULL;
+    tn_status status = capture_repeats(run, s, &graph);
+    const double end = now_ns() + run->timed_seconds * 1e9;
+    for (int turn = 0; status == TN_OK && (turn < 4 || now_ns() < end); turn++) {
+        double ns = 0;
+        status = device->event_record(device, from, run->stream);
+        if (status == TN_OK)
+            status = graph ? device->graph_launch(device, graph, run->stream) : enqueue_repeats(s);
+        if (status == TN_OK) status = device->event_record(device, to, run->stream);
+        if (status == TN_OK) status = device->event_elapsed(device, from, to, &ns);
+        ns /= REPEATS;
+        if (status == TN_OK && turn > 0 && (run->best_ns == 0 || ns < run->best_ns))
+            run->best_ns = ns;
+    }
+    if (graph) device->graph_destroy(device, graph);
+    return status;
+}
+
+static tn_status time_on_device(tn_stored_run *run, stored_call *s) {
+    const tn_device *device = run->device;
+    void *from = NULL, *to = NULL;
+    tn_status status = device->event_create(device, &from);
+    if (status == TN_OK) status = device->event_create(device, &to);
+    if (status == TN_OK) status = run_timed_on_device(run, s, from, to);
+    if (from) device->event_destroy(device, from);
+    if (to) device->event_destroy(device, to);
+    return status;
+}
+
 static tn_status run_timed(tn_stored_run *run, stored_call *s) {
+    run->best_ns = 0;
+    if (run->timed_seconds > 0 && run->device) return time_on_device(run, s);
     const double end = now_ns() + run->timed_seconds * 1e9;
     run->best_ns = 0;
     if (run->timed_seconds <= 0) return TN_OK;
@@ -160,8 +184,9 @@ static tn_status keep_results(tn_stored_run *run, stored_call *s) {
     for (uint32_t i = 0; i < run->output_count; i++) {
         tn_tensor_storage own;
         if (!run->outputs[i].is_given) continue;
-        TN_TRY(describe_own(&run->outputs[i], NULL, &own));
-        const tn_tensor *from = &s->outputs[i].storage.tensor;
+        TN_TRY(tn_stored_memory_describe_own(&run->outputs[i], NULL, &own));
+        tn_tensor *from = &s->outputs[i].storage.tensor;
+        from->data = tn_stored_memory_host(&s->outputs[i]);
         run->results[i] = aligned_alloc(64, ((size_t)own.tensor.bytes + 64) / 64 * 64);
         if (!run->results[i]) return tn_fail_memory("a result");
         own.tensor.data = run->results[i];
@@ -188,7 +213,8 @@ static tn_status live(tn_stored_run *run, stored_call *s, bool *out_is_taken) {
                       .epilogues = s->epilogue_pointers,
                       .minimum_inputs = s->input_pointers,
                       .maximum_inputs = s->input_pointers,
-                      .device = tn_runtime_cpu(run->runtime),
+                      .device = run->device ? run->device : tn_runtime_cpu(run->runtime),
+                      .stream = run->stream,
                       .node = "node",
                       .host_private = &s->prepared.scope};
     s->prepared.kernel = run->kernel;
@@ -204,10 +230,12 @@ static tn_status live(tn_stored_run *run, stored_call *s, bool *out_is_taken) {
     TN_TRY(tn_prepared_kernel_init(&s->prepared));
     TN_TRY(tn_open_kernel_init(&s->opened, &s->prepared));
     TN_TRY(tn_open_kernel_reshape(&s->opened));
+    TN_TRY(wait_for(run));
     show_values(run, s, true);
     TN_TRY(run_twice(run, s));
     if (run->measure) return run->measure(run->measure_user, &s->opened);
     TN_TRY(run_timed(run, s));
+    if (run->device && run->timed_seconds > 0) return TN_OK; /* nobody asks for the results */
     return keep_results(run, s);
 }
 
@@ -221,12 +249,12 @@ tn_status tn_stored_do(tn_stored_run *run, bool *out_is_taken) {
     tn_prepared_kernel_deinit(&s->prepared);
     tn_packed_store_destroy(s->prepared.scope.packed);
     for (uint32_t i = 0; i < TN_STORED_PORTS; i++)
-        free(s->inputs[i].memory);
+        tn_stored_memory_free(&s->inputs[i]);
     for (uint32_t i = 0; i < 16; i++)
-        free(s->outputs[i].memory);
+        tn_stored_memory_free(&s->outputs[i]);
     for (uint32_t i = 0; i < TN_STORED_STEPS; i++)
-        free(s->operands[i].memory);
-    free(s->workspace);
+        tn_stored_memory_free(&s->operands[i]);
+    tn_stored_memory_free(&s->workspace);
     free(s);
     if (status != TN_OK) tn_stored_free(run);
     return status;
