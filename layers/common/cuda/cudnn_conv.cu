@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The callbacks of convolutions by cuDNN; see cudnn_conv.h. A node is read into a `problem`;
+ * problem and tactic give a plan (cudnn_conv_plan.cu); weights and the numbers of the epilogue are
+ * brought to the device in prepare.
+ */
+#if __has_include(<cudnn.h>)
+#include "common/cuda/cudnn_conv_plan.h"
+#include "common/cuda/finish.h"
+#include "common/cuda/launch.h"
+#include "common/cuda/upload.h"
+
+extern "C" {
+#include "common/element.h"
+}
+
+#include <math.h>
+#include <string.h>
+
+/* Both operators have these inputs. */
+enum { X = 0, W = 1, B = 2 };
+
+typedef struct conv_state {
+    tn_cudnn_problem problem; /* at the optimum */
+    tn_cudnn_conv_plan plan;  /* for that */
+    void *weights;            /* null: the node's own lie as cuDNN wants them */
+    float *numbers;           /* `channels` biases, then as many scales */
+    tn_cudnn_handle *handle;
+} conv_state;
+
+typedef struct conv_context {
+    tn_cudnn_handle *handle;
+    tn_cudnn_problem problem;
+    tn_cudnn_conv_plan plan; /* for other shapes than the state's */
+    const tn_cudnn_conv_plan *current;
+    /* The arguments of the last run and the pack that holds them: a run with the same needs none.
+     */
+    void *data[TN_CUDNN_CONV_ARGUMENTS + 1];
+    cudnnBackendDescriptor_t pack;
+} conv_context;
+
+static tn_status refuse(tn_call *call) {
+    return call->host->fail(call, TN_ERROR_UNSUPPORTED, "cuDNN does not do this convolution");
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * accepts, tactics */
+
+tn_status tn_cudnn_conv_accepts(tn_call *call) TN_NOEXCEPT {
+    tn_cudnn_problem problem;
+    if (!tn_cudnn_problem_read(call, &problem) || !call->inputs[W]->data ||
+        !tn_cudnn_open(call->host))
+        return TN_ERROR_UNSUPPORTED;
+    if (call->input_count > B && call->inputs[B] && !call->inputs[B]->data)
+        return TN_ERROR_UNSUPPORTED;
+    for (uint32_t i = 0; i < problem.epilogue.bias_count; i++)
+        if (!call->operands[problem.epilogue.bias[i]]->data) return TN_ERROR_UNSUPPORTED;
+    return TN_OK;
+}
+
+tn_status tn_cudnn_conv_tactics(tn_call *call) TN_NOEXCEPT {
+    tn_cudnn_problem problem;
+    tn_cudnn_handle *handle;
+    cudnnHandle_t cudnn;
+    if (!tn_cudnn_problem_read(call, &problem)) return refuse(call);
+    const int before = tn_cuda_enter(call);
+    tn_status status = tn_cudnn_handle_retain(call, &handle);
+    if (status == TN_OK) {
+        status = tn_cudnn_handle_lock(call, handle, &cudnn);
+        if (status == TN_OK) {
+            call->tactic = tn_cudnn_conv_plan_count(call, &problem, cudnn);
+            tn_cudnn_handle_unlock(handle);
+        }
+        tn_cudnn_handle_release(handle);
+    }
+    tn_cuda_leave(call, before);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * prepare */
+
+static float largest_of(const tn_tensor *w, int64_t first, int64_t count) {
+    float largest = 0;
+    for (int64_t i = first; i < first + count; i++) {
+        const float magnitude = fabsf((float)tn_element_load_f64(w->data, w->type, i));
+        if (!(magnitude <= largest)) largest = magnitude; /* NaN, once found, stays */
+        if (isnan(largest)) break;
+    }
+    return largest;
+}
+
+/* The scale of one filter's weights in 8 bits, symmetric. */
+static float weight_scale(const tn_tensor *w, int64_t first, int64_t count) {
+    const float largest = largest_of(w, first, count);
+    if (largest == 0) return 1.0f;
+    if (largest < 0x1p-100f) return 0x1p-100f / 127.0f;
+    return isfinite(largest) ? largest / 127.0f : NAN;
+}
+
+static int8_t quantise(float weight, float scale) {
+    const float steps = rintf(weight / scale);
+    return isnan(scale) ? (int8_t)0 : (int8_t)(steps > 127 ? 127 : steps < -127 ? -127 : steps);
+}
+
+/* Filter, kernel's elements, channels, in the type that cuDNN multiplies; `scales` of each filter
+ * where that is 8 bits. */
+static void pack_weights(const tn_cudnn_problem *problem, const tn_tensor *w, void *packed,
+                         float *scales) {
+    const int64_t filters = problem->w.shape[0], channels = problem->w.shape[1];
+    const int64_t taps = tn_window_count(problem->rank - 2, problem->w.shape + 2);
+    for (int64_t f = 0; f < filters; f++) {
+        const int64_t first = f * channels * taps;
+        const bool is_bytes = problem->storage == TN_I8;
+        if (is_bytes) scales[f] = weight_scale(w, first, channels * taps);
+        for (int64_t c = 0; c < channels; c++) {
+            for (int64_t t = 0; t < taps; t++) {
+                const double value = tn_element_load_f64(w->data, w->type, first + c * taps + t);
+                const int64_t to =
+                    problem->is_last ? first + t * channels + c : first + c * taps + t;
+                if (is_bytes)
+                    ((int8_t *)packed)[to] = quantise((float)value, scales[f]);
+                else
+                    tn_element_store_f64(packed, problem->storage, to, value);
+            }
+        }
+    }
+}
+
+static tn_status prepare_weights(tn_call *call, conv_state *state, float *scales) {
+    const tn_cudnn_problem *problem = &state->problem;
+    const tn_tensor *w = call->inputs[W];
+    if (!problem->is_last && w->type == problem->storage) return TN_OK;
+    const uint64_t bytes = (uint64_t)tn_element_count(w) * tn_element_bytes(problem->storage);
+    void *packed = call->host->allocate(call->host, bytes, 64);
+    if (!packed)
+        return call->host->fail(call, TN_ERROR_MEMORY, "no memory to pack %llu bytes of weights",
+                                (unsigned long long)bytes);
+    pack_weights(problem, w, packed, scales);
+    const tn_status status = tn_cuda_upload(call, packed, bytes, &state->weights);
+    call->host->deallocate(call->host, packed);
+    return status;
+}
+
+/* Biases and scales as cuDNN's operation or our launch after it take them: over the output's scale
+ * where it is folded in. */
+static void gather(const tn_call *call, const tn_cudnn_problem *problem, float *numbers) {
+    const int64_t channels = problem->y.shape[1];
+    const tn_tensor *own = call->input_count > B ? call->inputs[B] : NULL;
+    for (int64_t i = 0; i < channels; i++) {
+        double bias = own ? tn_element_load_f64(own->data, own->type, i) : 0;
+        for (uint32_t k = 0; k < problem->epilogue.bias_count; k++) {
+            const tn_tensor *more = call->operands[problem->epilogue.bias[k]];
+            bias += tn_element_load_f64(more->data, more->type, i);
+        }
+        numbers[i] = (float)bias * problem->fold;
+        numbers[channels + i] *= problem->x_scale * problem->fold;
+    }
+}
+
+static tn_status prepare_constants(tn_call *call, conv_state *state) {
+    const int64_t channels = state->problem.y.shape[1];
+    const uint64_t count = 2 * (uint64_t)channels;
+    float *numbers = (float *)call->host->allocate(call->host, count * sizeof(float), 64);
+    if (!numbers) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for biases");
+    for (uint64_t i = 0; i < count; i++)
+        numbers[i] = 1.0f;
+    tn_status status = prepare_weights(call, state, numbers + channels);
+    if (status == TN_OK) {
+        gather(call, &state->problem, numbers);
+        status = tn_cuda_upload(call, numbers, count * sizeof(float), (void **)&state->numbers);
+    }
+    call->host->deallocate(call->host, numbers);
+    return status;
+}
+
+static tn_status make_plan(tn_call *call, tn_cudnn_handle *handle, const tn_cudnn_problem *problem,
+                           bool is_exact, tn_cudnn_conv_plan *plan) {
+    cudnnHandle_t cudnn;
+    tn_status status = tn_cudnn_handle_lock(call, handle, &cudnn);
+    if (status != TN_OK) return status;
+    status = tn_cudnn_conv_plan_make(call, problem, cudnn, is_exact, plan);
+    tn_cudnn_handle_unlock(handle);
+    return status;
+}
+
+static void free_state(tn_call *call, conv_state *state) {
+    const tn_device *device = call->device;
+    tn_cudnn_conv_plan_clear(&state->plan);
+    if (state->weights) device->deallocate(device, state->weights, call->stream);
+    if (state->numbers) device->deallocate(device, state->numbers, call->stream);
+    tn_cudnn_handle_release(state->handle);
+    call->host->deallocate(call->host, state);
+}
+
+tn_status tn_cudnn_conv_prepare(tn_call *call) TN_NOEXCEPT {
+    conv_state *state = (conv_state *)call->host->allocate(call->host, sizeof(*state), 64);
+    if (!state)
+        return call->host->fail(call, TN_ERROR_MEMORY, "no memory for the convolution's state");
+    memset(state, 0, sizeof(*state));
+    const int before = tn_cuda_enter(call);
+    tn_status status = tn_cudnn_problem_read(call, &state->problem) ? TN_OK : refuse(call);
+    if (status == TN_OK) status = tn_cudnn_handle_retain(call, &state->handle);
+    if (status == TN_OK)
+        status = make_plan(call, state->handle, &state->problem, true, &state->plan);
+    if (status == TN_OK) status = prepare_constants(call, state);
+    if (status == TN_OK)
+        call->state = state;
+    else
+        free_state(call, state);
+    tn_cuda_leave(call, before);
+    return status;
+}
+
+void tn_cudnn_conv_release(tn_call *call) TN_NOEXCEPT {
+    const int before = tn_cuda_enter(call);
+    free_state(call, (conv_state *)call->state);
+    tn_cuda_leave(call, before);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * open, reshape */
+
+tn_status tn_cudnn_conv_open(tn_call *call) TN_NOEXCEPT {
+    conv_context *context = (conv_context *)call->host->allocate(call->host, sizeof(*context), 16);
+    if (!context)
+        return call->host->fail(call, TN_ERROR_MEMORY, "no memory for the convolution's context");
+    memset(context, 0, sizeof(*context));
+    const int before = tn_cuda_enter(call);
+    const tn_status status = tn_cudnn_handle_retain(call, &context->handle);
+    tn_cuda_leave(call, before);
+    if (status != TN_OK) {
+        call->host->deallocate(call->host, context);
+        return status;
+    }
+    call->context = context;
+    return TN_OK;
+}
+
+static void drop_pack(const tn_call *call, conv_context *context) {
+    tn_cudnn_destroy(tn_cudnn_open(call->host), context->pack);
+    context->pack = NULL;
+}
+
+void tn_cudnn_conv_close(tn_call *call) TN_NOEXCEPT {
+    conv_context *context = (conv_context *)call->context;
+    drop_pack(call, context);
+    tn_cudnn_conv_plan_clear(&context->plan);
+    tn_cudnn_handle_release(context->handle);
+    call->host->deallocate(call->host, context);
+}
+
+static bool is_same_shape(const tn_cudnn_problem *a, const tn_cudnn_problem *b) {
+    return a->rank == b->rank && memcmp(a->x.shape, b->x.shape, a->rank * sizeof(int64_t)) == 0;
+}
+
+/* Sums of an unfused plan that are not of the output's type lie behind cuDNN's own workspace. */
+static uint64_t sums_at(const tn_cudnn_conv_plan *plan) {
+    return (plan->workspace_bytes + 255) / 256 * 256;
+}
+
+tn_status tn_cudnn_conv_reshape(tn_call *call) TN_NOEXCEPT {
+    const conv_state *state = (const conv_state *)call->state;
+    conv_context *context = (conv_context *)call->context;
+    tn_status status = TN_OK;
+    call->workspace_bytes = 0;
+    context->current = NULL;
+    drop_pack(call, context);
+    if (call->outputs[0]->bytes == 0) return TN_OK;
+    tn_cudnn_problem problem;
+    if (!tn_cudnn_problem_read(call, &problem)) return refuse(call);
+    if (is_same_shape(&problem, &state->problem)) {
+        context->current = &state->plan;
+    } else {
+        if (!context->plan.plan || !is_same_shape(&problem, &context->problem)) {
+            const int before = tn_cuda_enter(call);
+            tn_cudnn_conv_plan_clear(&context->plan);
+            status = make_plan(call, context->handle, &problem, false, &context->plan);
+            tn_cuda_leave(call, before);
+            if (status != TN_OK) return status;
+        }
+        context->current = &context->plan;
+    }
+    context->problem = problem;
+    call->workspace_bytes = context->current->workspace_bytes;
+    if (!context->current->is_fused && problem.storage == TN_I8)
+        call->workspace_bytes = sums_at(context->current) +
+                                (uint64_t)tn_element_count(call->outputs[0]) * sizeof(float);
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * run */
+
+static tn_status make_pack(tn_call *call, conv_context *context, void *const *data) {
+    const tn_cudnn_conv_plan *plan = context->current;
+    void *chosen[TN_CUDNN_CONV_ARGUMENTS];
+    if (context->pack && memcmp(context->data, data, sizeof(context->data)) == 0) return TN_OK;
+    drop_pack(call, context);
+    for (uint32_t i = 0; i < plan->argument_count; i++)
+        chosen[i] = data[plan->arguments[i]];
+    const tn_status status = tn_cudnn_check(
+        call,
+        tn_cudnn_pack_create(tn_cudnn_open(call->host), plan->argument_count, plan->arguments,
+                             chosen, data[TN_CUDNN_CONV_ARGUMENTS], &context->pack),
+        "taking arguments");
+    if (status == TN_OK) memcpy(context->data, data, sizeof(context->data));
+    return status;
+}
+
+static tn_status execute(tn_call *call, conv_context *context) {
+    cudnnHandle_t handle;
+    tn_status status = tn_cudnn_handle_lock(call, context->handle, &handle);
+    if (status != TN_OK) return status;
+    status =
+        tn_cudnn_check(call,
+                       tn_cudnn_open(call->host)
+                           ->cudnnBackendExecute(handle, context->current->plan, context->pack),
+                       "a convolution");
+    tn_cudnn_handle_unlock(context->handle);
+    return status;
+}
+
+static tn_status finish(tn_call *call, const conv_context *context, const void *sums) {
+    const conv_state *state = (const conv_state *)call->state;
+    const tn_cudnn_problem *problem = &context->problem;
+    const int64_t channels = problem->y.shape[1];
+    const int64_t plane = tn_window_count(problem->rank - 2, problem->y.shape + 2);
+    if (!problem->has_epilogue && problem->storage != TN_I8) return TN_OK;
+    tn_cuda_finish f = {};
+    f.sums = sums;
+    f.y = call->outputs[0]->data;
+    f.y_type = call->outputs[0]->type;
+    f.sum_type = problem->storage == TN_I8 ? (tn_type)TN_F32 : problem->storage;
+    f.bias = problem->has_bias ? state->numbers : NULL;
+    if (problem->storage == TN_I8) f.scale = state->numbers + channels;
+    f.residual_scale = problem->residual_scale * problem->fold;
+    f.y_scale = problem->is_folded ? 1.0f : problem->y_scale;
+    if (problem->epilogue.residual != UINT32_MAX)
+        f.residual = call->operands[problem->epilogue.residual]->data;
+    f.activation = {problem->epilogue.activation, problem->epilogue.alpha, problem->epilogue.beta};
+    f.outer = problem->is_last ? problem->y.shape[0] * plane : problem->y.shape[0];
+    f.channels = channels;
+    f.inner = problem->is_last ? 1 : plane;
+    return tn_cuda_status(call, tn_cuda_finish_launch(&f, (cudaStream_t)call->stream),
+                          "bias and activation after a convolution");
+}
+
+tn_status tn_cudnn_conv_run(tn_call *call) TN_NOEXCEPT {
+    const conv_state *state = (const conv_state *)call->state;
+    conv_context *context = (conv_context *)call->context;
+    const tn_cudnn_conv_plan *plan = context->current;
+    if (call->outputs[0]->bytes == 0 || !plan) return TN_OK;
+    const tn_cudnn_problem *problem = &context->problem;
+    const bool is_apart = !plan->is_fused && problem->storage == TN_I8;
+    void *sums = is_apart ? (char *)call->workspace + sums_at(plan) : call->outputs[0]->data;
+    void *data[TN_CUDNN_CONV_ARGUMENTS + 1] = {};
+    data[TN_CUDNN_CONV_X] = call->inputs[X]->data;
+    data[TN_CUDNN_CONV_W] = state->weights ? state->weights : call->inputs[W]->data;
+    data[TN_CUDNN_CONV_Y] = sums;
+    data[TN_CUDNN_CONV_BIAS] = state->numbers;
+    data[TN_CUDNN_CONV_SCALE] = state->numbers + problem->y.shape[1];
+    if (problem->epilogue.residual != UINT32_MAX)
+        data[TN_CUDNN_CONV_RESIDUAL] = call->operands[problem->epilogue.residual]->data;
+    data[TN_CUDNN_CONV_ARGUMENTS] = call->workspace;
+    const int before = tn_cuda_enter(call);
+    tn_status status = make_pack(call, context, data);
+    if (status == TN_OK) status = execute(call, context);
+    if (status == TN_OK && !plan->is_fused) status = finish(call, context, sums);
+    tn_cuda_leave(call, before);
+    return status;
+}
+
+const char *const tn_cudnn_conv_combinations[8] = {
+    "f32, f32, f32? -> f32",           "f32:nhwc, f32, f32? -> f32:nhwc",
+    "f16:nhwc, f32, f32? -> f16:nhwc", "bf16:nhwc, f32, f32? -> bf16:nhwc",
+    "f16:nhwc, f16, f16? -> f16:nhwc", "bf16:nhwc, bf16, bf16? -> bf16:nhwc",
+    "qi8:nhwc, f32, f32? -> qi8:nhwc", "qi8:nhwc, f32, f32? -> f32:nhwc",
+};
+const char *const tn_cudnn_conv_float_combinations[2] = {
+    "f32, f32, f32? -> f32",
+    "f32:nhwc, f32, f32? -> f32:nhwc",
+};
+
+#endif
