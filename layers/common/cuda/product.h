@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matrix products on CUDA for operators that read as one (Gemm, MatMul): what a node means, and the
+ * callbacks of two kernels, through cuBLASLt (product_library.cu) and, for few rows times a
+ * constant matrix, our own (product_rows.cu). The operator's folder says how its node reads as a
+ * product.
+ */
+#ifndef TN_LAYERS_CUDA_PRODUCT_H
+#define TN_LAYERS_CUDA_PRODUCT_H
+
+#include <tenon/plugin.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "common/epilogue.h"
+
+/* y[i][row][column] = alpha * sum of a[i][row][k] * b[i][k][column] + c_factor * c, and then the
+ * epilogues. Matrices are contiguous; a stride of 0 from one product to the next is the same matrix
+ * again. */
+typedef struct tn_cuda_product {
+    int64_t batch, rows, columns, depth;
+    int64_t a_batch_stride, b_batch_stride;
+    bool a_is_transposed, b_is_transposed; /* depth x rows; columns x depth */
+    float alpha, c_factor;
+    bool has_c;                            /* input 2 */
+    int64_t c_row_stride, c_column_stride; /* 0: the same for all */
+} tn_cuda_product;
+
+/* Whether there are kernels through cuBLASLt: they are compiled where its headers are, and ask for
+ * the library when they are first wanted. */
+#define TN_HAS_CUBLASLT __has_include(<cublasLt.h>)
+
+/* What a kernel's `user` points at. `read` answers false for nodes that do not read as a product.
+ */
+typedef struct tn_cuda_product_user {
+    bool (*read)(const tn_call *call, tn_cuda_product *out_product);
+    bool may_round; /* 32-bit floats may be rounded to tf32 before they are multiplied */
+} tn_cuda_product_user;
+
+/* A product with its epilogue; `has_bias`: of the constant c or the chain, one a column. */
+typedef struct tn_cuda_product_node {
+    tn_cuda_product product;
+    tn_float_epilogue epilogue;
+    tn_type type; /* of a and y as they are stored */
+    bool has_bias, has_matrix /* c is a matrix, added like a residual */;
+} tn_cuda_product_node;
+
+/* False for what no kernel here does. */
+bool tn_cuda_product_read(const tn_call *call, tn_cuda_product_node *out_node);
+/* Whether what prepare converts has a value: biases, and b where its type is not a's. */
+bool tn_cuda_product_is_constant(const tn_call *call, const tn_cuda_product_node *node);
+/* The biases of all columns, real numbers. */
+void tn_cuda_product_bias(const tn_call *call, const tn_cuda_product_node *node, float *bias);
+/* What is added to the product: the residual or the matrix c; null: nothing. */
+const void *tn_cuda_product_addend(const tn_call *call, const tn_cuda_product_node *node);
+
+#define TN_CUDA_PRODUCT_DECLARE(name)                                                              \
+    tn_status tn_cuda_product_##name##_accepts(tn_call *call) TN_NOEXCEPT;                         \
+    tn_status tn_cuda_product_##name##_tactics(tn_call *call) TN_NOEXCEPT;                         \
+    tn_status tn_cuda_product_##name##_prepare(tn_call *call) TN_NOEXCEPT;                         \
+    void tn_cuda_product_##name##_release(tn_call *call) TN_NOEXCEPT;                              \
+    tn_status tn_cuda_product_##name##_open(tn_call *call) TN_NOEXCEPT;                            \
+    void tn_cuda_product_##name##_close(tn_call *call) TN_NOEXCEPT;                                \
+    tn_status tn_cuda_product_##name##_reshape(tn_call *call) TN_NOEXCEPT;                         \
+    tn_status tn_cuda_product_##name##_run(tn_call *call) TN_NOEXCEPT
+TN_CUDA_PRODUCT_DECLARE(library);
+TN_CUDA_PRODUCT_DECLARE(rows);
+
+#define TN_CUDA_PRODUCT_CALLBACKS(name)                                                            \
+    .accepts = tn_cuda_product_##name##_accepts, .tactics = tn_cuda_product_##name##_tactics,      \
+    .prepare = tn_cuda_product_##name##_prepare, .release = tn_cuda_product_##name##_release,      \
+    .open = tn_cuda_product_##name##_open, .close = tn_cuda_product_##name##_close,                \
+    .reshape = tn_cuda_product_##name##_reshape, .run = tn_cuda_product_##name##_run
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
