@@ -105,6 +105,11 @@ TN_EXPORT tn_status tn_context_set_shape(tn_context *context, uint32_t input, ui
  * an input of which only the shape is read. */
 TN_EXPORT tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void *data,
                                           uint64_t bytes);
+/* Memory of the context's own for an input, bound to it, for the caller to fill before each run:
+ * what a device copies from fastest. It lives until the next call for this input or the context's
+ * end. TN_ERROR_MEMORY: what was lent before may be gone. */
+TN_EXPORT tn_status tn_context_lend_input(tn_context *context, uint32_t input, uint64_t bytes,
+                                          void **out_data);
 /* Lends memory for an output, at least as large as it becomes; null: the context keeps one of its
  * own. Memory that is aligned to 64 bytes is written in place where a step makes the output, other
  * memory is copied into. When a run fails, what is in it is undefined. */
@@ -151,6 +156,7 @@ typedef struct tn_context_statistics {
     uint64_t arena_bytes, runs, reshapes, shape_cache_hits;
     uint64_t waits;          /* of the host for a device */
     uint64_t isolated_calls; /* of kernels in the helper process */
+    uint64_t graph_launches; /* captured pieces of the network that a device did at once */
 } tn_context_statistics;
 TN_EXPORT void tn_context_get_statistics(const tn_context *context,
                                          tn_context_statistics *out_statistics);

@@ -56,9 +56,26 @@ tn_status tn_bindings_apply_inputs(tn_context *context) {
     return TN_OK;
 }
 
+/* As reserve, in memory that a device copies fastest. */
+static tn_status reserve_pinned(tn_context *context, void **memory, size_t *capacity, size_t bytes,
+                                const char *what) {
+    if (*memory && *capacity >= bytes) return TN_OK;
+    tn_walk_host_deallocate(context, *memory);
+    *memory = NULL;
+    *capacity = 0;
+    TN_TRY(tn_walk_host_allocate(context, bytes, what, memory));
+    *capacity = bytes;
+    return TN_OK;
+}
+
 tn_status tn_bindings_own_output(tn_context *context, uint32_t output, size_t bytes) {
     tn_output_binding *binding = &context->outputs[output];
-    return reserve(context, &binding->own, &binding->own_bytes, bytes, "an output");
+    return reserve_pinned(context, &binding->own, &binding->own_bytes, bytes, "an output");
+}
+
+tn_status tn_bindings_own_input(tn_context *context, uint32_t input, size_t bytes) {
+    tn_input_binding *binding = &context->inputs[input];
+    return reserve_pinned(context, &binding->own, &binding->own_bytes, bytes, "an input");
 }
 
 /* Whether an output's memory is some input's too: it is then written when the inputs were read. */
@@ -133,6 +150,7 @@ static void set_all(const tn_context *context, tn_shape_state *state) {
             state->workspace_bytes[i] ? memory + state->workspaces[i] : NULL;
         if (is_on_device) state->walk[i].call->stream = context->stream;
     }
+    tn_walk_drop_graphs(context, state);
     state->is_applied = true;
 }
 

@@ -179,16 +179,19 @@ void tn_context_destroy(tn_context *context) {
     if (!context) return;
     tn_engine *engine = context->engine;
     const tn_allocator *allocator = &context->allocator;
+    (void)tn_walk_wait(context);
     for (int i = 0; i < TN_SHAPE_STATES; i++)
-        tn_shape_state_destroy(context->states[i]);
+        tn_shape_state_destroy(context, context->states[i]);
     tn_dynamic_destroy(context);
     tn_checked_context_destroy(context);
     close_kernels(context);
-    tn_walk_close_device(context);
-    for (size_t i = 0; context->inputs && i < engine->graph->input_count; i++)
+    for (size_t i = 0; context->inputs && i < engine->graph->input_count; i++) {
         tn_context_give_data(context, context->inputs[i].staging);
+        tn_walk_host_deallocate(context, context->inputs[i].own);
+    }
     for (size_t i = 0; context->outputs && i < engine->graph->output_count; i++)
-        tn_context_give_data(context, context->outputs[i].own);
+        tn_walk_host_deallocate(context, context->outputs[i].own);
+    tn_walk_close_device(context);
     tn_inference_deinit(&context->inference);
     tn_context_give_data(context, context->memory);
     tn_isolation_destroy(context->isolation);
@@ -256,6 +259,19 @@ tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void 
     return TN_OK;
 }
 
+tn_status tn_context_lend_input(tn_context *context, uint32_t input, uint64_t bytes,
+                                void **out_data) {
+    if (!context || !out_data)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_context_lend_input needs a context and a place for the pointer");
+    TN_TRY(check_index("input", input, tn_engine_input_count(context->engine)));
+    TN_TRY(tn_walk_wait(context)); /* the device may still read the old memory */
+    TN_TRY(tn_bindings_own_input(context, input, (size_t)bytes));
+    TN_TRY(tn_context_bind_input(context, input, context->inputs[input].own, bytes));
+    *out_data = context->inputs[input].own;
+    return TN_OK;
+}
+
 tn_status tn_context_bind_output(tn_context *context, uint32_t output, void *data, uint64_t bytes) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(check_index("output", output, tn_engine_output_count(context->engine)));
@@ -271,7 +287,8 @@ tn_status tn_context_bind_output(tn_context *context, uint32_t output, void *dat
 
 static tn_status walk(tn_context *context) {
     if (context->checked) return tn_checked_walk(context);
-    return context->is_profiling ? tn_walk_profile(context) : tn_walk_run(context);
+    if (context->is_profiling) return tn_walk_profile(context);
+    return context->stream ? tn_walk_run_device(context) : tn_walk_run(context);
 }
 
 tn_status tn_context_run(tn_context *context) {

@@ -11,6 +11,7 @@
  *   bindings.c              the callers' memory
  *   walk.c                  the run, and the run with a clock
  *   walk_device.c           steps on a device, and between its memory and the host's
+ *   walk_graph.c            steps that a device does as one captured graph
  *   dynamic.c               the run of networks whose shapes only data decides
  *   checked.c               guarded runs
  *   isolation.h             plugins' kernels in a helper process
@@ -45,6 +46,12 @@ typedef struct tn_walk_item {
     tn_call *call;
 } tn_walk_item;
 
+/* Items in a row that a device does as one captured graph. */
+typedef struct tn_walk_graph {
+    uint32_t first, end; /* of the walk's items */
+    void *graph;         /* null: not captured yet */
+} tn_walk_graph;
+
 /* A graph output that is not written in its place: copied after the walk. */
 typedef struct tn_output_copy {
     uint32_t value, output;
@@ -60,7 +67,10 @@ typedef struct tn_shape_state {
     tn_value_place *places;     /* by program value */
     tn_tensor_storage *outputs; /* by graph output, as the caller sees them */
     tn_walk_item *walk;
-    uint32_t *walk_steps;      /* the step of each item */
+    uint32_t *walk_steps;  /* the step of each item */
+    tn_walk_graph *graphs; /* in the order of the walk; null on the processor */
+    uint32_t graph_count;
+    uint32_t device_runs;      /* since its pointers were set last: the second one captures */
     size_t *workspaces;        /* offset in the arena memory of each item's workspace */
     uint64_t *workspace_bytes; /* of each item, as planned */
     uint32_t *patches;         /* values that lie in the callers' memory */
@@ -78,6 +88,8 @@ typedef struct tn_shape_state {
 typedef struct tn_input_binding {
     const void *data; /* as bound */
     uint64_t bytes;
+    void *own; /* lent to the caller to be filled, or null */
+    size_t own_bytes;
     void *staging; /* an aligned copy, for memory that is not aligned */
     size_t staging_bytes;
     size_t staged_bytes; /* of them, to be copied before a run */
@@ -157,7 +169,7 @@ tn_status tn_context_check_fusion(const tn_context *context, uint32_t step);
 /* Makes the state for the inference's present shapes, which are those of context->shapes and
  * values; its kernels have been told (reshape). */
 tn_status tn_shape_state_create(tn_context *context, tn_shape_state **out_state);
-void tn_shape_state_destroy(tn_shape_state *state); /* null is fine */
+void tn_shape_state_destroy(const tn_context *context, tn_shape_state *state); /* null is fine */
 /* Before it is destroyed while the context goes on: the helper process forgets its calls. */
 void tn_shape_state_forget(tn_shape_state *state);
 /* A 64-byte aligned copy that lives as long as the state; null: no memory. */
@@ -190,6 +202,7 @@ void tn_bindings_stage_inputs(tn_context *context);
 bool tn_bindings_has_copies(const tn_context *context);
 void tn_bindings_copy_outputs(tn_context *context);
 tn_status tn_bindings_own_output(tn_context *context, uint32_t output, size_t bytes);
+tn_status tn_bindings_own_input(tn_context *context, uint32_t input, size_t bytes);
 
 /* --- walk.c --- */
 tn_status tn_walk_run(tn_context *context);
@@ -210,6 +223,12 @@ tn_status tn_checked_walk(tn_context *context);
 /* A call of a step whose tensors are set. */
 tn_status tn_checked_step(tn_context *context, uint32_t step, tn_call *call, tn_callback run);
 
+/* Memory of the host for an input or output: what the device copies fastest, where one reads or
+ * writes it. */
+tn_status tn_walk_host_allocate(tn_context *context, size_t bytes, const char *what,
+                                void **out_memory);
+void tn_walk_host_deallocate(tn_context *context, void *memory); /* null is fine */
+
 /* --- walk_device.c --- */
 /* A stream, before the kernels are opened; nothing where the processor does it all. */
 tn_status tn_walk_open_device(tn_context *context);
@@ -217,6 +236,12 @@ void tn_walk_close_device(tn_context *context);
 tn_status tn_walk_wait(tn_context *context); /* for all that is enqueued */
 /* The same after an item of the walk, whose error it then is. */
 tn_status tn_walk_settle(tn_context *context, uint32_t item);
+/* Finds the items that may be captured. */
+tn_status tn_walk_find_graphs(tn_context *context, tn_shape_state *state);
+/* Forgets what was captured: pointers or the stream have changed, or the state goes. */
+void tn_walk_drop_graphs(const tn_context *context, tn_shape_state *state);
+/* The walk on a device. */
+tn_status tn_walk_run_device(tn_context *context);
 /* Turns the call of a reformat step into one from, to or on the device; its workspace is there. */
 void tn_walk_make_transfer(tn_context *context, const tn_shape_state *state, tn_walk_item *item,
                            uint32_t from_space, uint32_t to_space, uint64_t *out_workspace_bytes);

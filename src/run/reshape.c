@@ -120,7 +120,7 @@ static tn_status add_state(tn_context *context) {
     TN_TRY(tn_inference_run(&context->inference, context->shapes, context->values));
     TN_TRY(tn_shape_state_create(context, &state));
     if (context->states[slot]) tn_shape_state_forget(context->states[slot]);
-    tn_shape_state_destroy(context->states[slot]);
+    tn_shape_state_destroy(context, context->states[slot]);
     context->states[slot] = state;
     context->current = state;
     return TN_OK;

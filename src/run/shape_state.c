@@ -8,8 +8,10 @@
 
 #include <string.h>
 
-void tn_shape_state_destroy(tn_shape_state *state) {
-    if (state) tn_arena_destroy(state->arena);
+void tn_shape_state_destroy(const tn_context *context, tn_shape_state *state) {
+    if (!state) return;
+    tn_walk_drop_graphs(context, state);
+    tn_arena_destroy(state->arena);
 }
 
 void tn_shape_state_forget(tn_shape_state *state) {
@@ -239,7 +241,8 @@ static tn_status fill_state(tn_context *context, tn_shape_state *state) {
     TN_TRY(make_walk(context, state));
     TN_TRY(tn_shape_state_place(context, state));
     TN_TRY(tn_shape_state_reshape(context, state)); /* asks for the workspaces */
-    return tn_shape_state_plan(context, state);
+    TN_TRY(tn_shape_state_plan(context, state));
+    return tn_walk_find_graphs(context, state);
 }
 
 tn_status tn_shape_state_create(tn_context *context, tn_shape_state **out_state) {

@@ -8,6 +8,8 @@
 #include "device/transfer.h"
 #include "run/context_private.h"
 
+#include <stddef.h>
+
 tn_status tn_walk_open_device(tn_context *context) {
     const tn_device *device = context->engine->device;
     if (!context->engine->stream) return TN_OK;
@@ -25,6 +27,29 @@ void tn_walk_close_device(tn_context *context) {
         device->deallocate(device, context->device_memory, context->own_stream);
     (void)device->stream_wait(device, context->own_stream);
     device->stream_destroy(device, context->own_stream);
+}
+
+static bool has_pinned(const tn_context *context) {
+    const tn_device *device = context->engine->device;
+    return context->own_stream && !context->isolation &&
+           device->size >= offsetof(tn_device, host_deallocate) + sizeof(void *) &&
+           device->host_allocate && device->host_deallocate;
+}
+
+tn_status tn_walk_host_allocate(tn_context *context, size_t bytes, const char *what,
+                                void **out_memory) {
+    const tn_device *device = context->engine->device;
+    if (!has_pinned(context)) return tn_context_take_data(context, bytes, what, out_memory);
+    const tn_status status = device->host_allocate(device, bytes ? bytes : 64, out_memory);
+    return status == TN_OK ? TN_OK : tn_device_failed(device, status, what);
+}
+
+void tn_walk_host_deallocate(tn_context *context, void *memory) {
+    const tn_device *device = context->engine->device;
+    if (has_pinned(context))
+        device->host_deallocate(device, memory);
+    else
+        tn_context_give_data(context, memory);
 }
 
 tn_status tn_walk_wait(tn_context *context) {

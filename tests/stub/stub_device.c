@@ -30,7 +30,14 @@ typedef struct stub_work {
 typedef struct stub_stream {
     stub_work *work;
     size_t count;
+    bool is_capturing;
+    size_t captured_from; /* what is enqueued from there on belongs to the graph */
 } stub_stream;
+
+typedef struct stub_graph {
+    size_t count;
+    stub_work work[];
+} stub_graph;
 
 static stub_block blocks[BLOCK_LIMIT];
 static size_t block_count;
@@ -98,6 +105,8 @@ static tn_status copy(const tn_device *device, void *to, const void *from, uint6
     work->to = to;
     work->from = from;
     work->bytes = bytes;
+    if (direction != TN_COPY_ON_DEVICE && ((stub_stream *)stream)->is_capturing)
+        return fail(TN_ERROR_DEVICE, "a copy from or to the host is captured");
     if (direction == TN_COPY_TO_DEVICE) {
         work->from = work->staged = malloc(bytes ? (size_t)bytes : 1);
         if (!work->staged) abort();
@@ -182,6 +191,7 @@ static tn_status run_one(stub_work *work) {
 
 static tn_status run_all(stub_stream *stream) {
     tn_status status = TN_OK;
+    if (stream->is_capturing) return fail(TN_ERROR_DEVICE, "a stream is waited for in a capture");
     if (stream->count == 0) return TN_OK;
     protect_all(PROT_READ | PROT_WRITE);
     for (size_t i = 0; i < stream->count; i++) {
@@ -245,6 +255,44 @@ static tn_status event_elapsed(const tn_device *device, void *from, void *to, do
     return TN_OK;
 }
 
+static tn_status capture_begin(const tn_device *device, void *handle) {
+    stub_stream *stream = handle;
+    (void)device;
+    if (stream->is_capturing) return fail(TN_ERROR_DEVICE, "a capture in a capture");
+    stream->is_capturing = true;
+    stream->captured_from = stream->count;
+    return TN_OK;
+}
+
+static tn_status capture_end(const tn_device *device, void *handle, void **out_graph) {
+    stub_stream *stream = handle;
+    (void)device;
+    const size_t count = stream->count - stream->captured_from;
+    stub_graph *graph = malloc(sizeof(*graph) + count * sizeof(*graph->work));
+    if (!graph) abort();
+    graph->count = count;
+    memcpy(graph->work, stream->work + stream->captured_from, count * sizeof(*graph->work));
+    stream->count = stream->captured_from;
+    stream->is_capturing = false;
+    *out_graph = graph;
+    return TN_OK;
+}
+
+static tn_status graph_launch(const tn_device *device, void *handle, void *stream) {
+    const stub_graph *graph = handle;
+    (void)device;
+    for (size_t i = 0; i < graph->count; i++) {
+        stub_work *work = add_work(stream, 0);
+        if (!work) return fail(TN_ERROR_DEVICE, "the stream is full");
+        *work = graph->work[i];
+    }
+    return TN_OK;
+}
+static void graph_destroy(const tn_device *device, void *graph) {
+    (void)device;
+    free(graph);
+}
+
 #define STUB_DEVICE(number)                                                                        \
     {                                                                                              \
         .size = sizeof(tn_device), .index = number, .kind = "stub",                                \
@@ -253,7 +301,8 @@ static tn_status event_elapsed(const tn_device *device, void *from, void *to, do
         .stream_create = stream_create, .stream_destroy = stream_destroy,                          \
         .stream_wait = stream_wait, .event_create = event_create, .event_destroy = event_destroy,  \
         .event_record = event_record, .event_wait = event_wait, .event_elapsed = event_elapsed,    \
-        .last_error = error_text, .convert = convert                                               \
+        .capture_begin = capture_begin, .capture_end = capture_end, .graph_launch = graph_launch,  \
+        .graph_destroy = graph_destroy, .last_error = error_text, .convert = convert               \
     }
 const tn_device tn_stub_device = STUB_DEVICE(0), tn_stub_second_device = STUB_DEVICE(1);
 

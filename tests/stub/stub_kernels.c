@@ -14,12 +14,12 @@
                                        .traits = kernel_traits,                                    \
                                        .run = tn_stub_enqueue}
 
-STUB_KERNEL(relu, "Relu", TN_KERNEL_IN_PLACE);
-STUB_KERNEL(add, "Add", 0);
-STUB_KERNEL(mul, "Mul", 0);
-STUB_KERNEL(conv, "Conv", 0);
-STUB_KERNEL(gemm, "Gemm", 0);
-STUB_KERNEL(mat_mul, "MatMul", 0);
+STUB_KERNEL(relu, "Relu", TN_KERNEL_IN_PLACE | TN_KERNEL_CAPTURABLE);
+STUB_KERNEL(add, "Add", TN_KERNEL_CAPTURABLE);
+STUB_KERNEL(mul, "Mul", TN_KERNEL_CAPTURABLE);
+STUB_KERNEL(conv, "Conv", TN_KERNEL_CAPTURABLE);
+STUB_KERNEL(gemm, "Gemm", TN_KERNEL_CAPTURABLE);
+STUB_KERNEL(mat_mul, "MatMul", TN_KERNEL_CAPTURABLE);
 STUB_KERNEL(concat, "Concat", 0);
 
 static tn_status max_pool_reshape(tn_call *call) {
@@ -33,6 +33,7 @@ static const tn_kernel max_pool = {.size = sizeof(tn_kernel),
                                    .op = "MaxPool",
                                    .device = "stub",
                                    .name = "stub",
+                                   .traits = TN_KERNEL_CAPTURABLE,
                                    TN_COMBINATIONS(max_pool_combinations),
                                    .reshape = max_pool_reshape,
                                    .run = tn_stub_enqueue};

@@ -167,6 +167,7 @@ static void test_a_run_allocates_nothing_and_waits_once(void **state) {
     tn_context_get_statistics(context, &after);
     assert_int_equal(after.allocations, before.allocations);
     assert_int_equal(after.waits - before.waits, 5); /* Softmax is the processor's */
+    assert_true(after.graph_launches >= before.graph_launches + 5);
     tn_context_destroy(context);
     tn_engine_release(engine);
     tn_plan_destroy(plan);
@@ -252,10 +253,22 @@ static void test_a_callers_stream_is_not_waited_for(void **state) {
     must(device->stream_wait(device, stream));
     for (int i = 0; i < 120; i++)
         assert_true(y[i] == (x[i] > 0 ? x[i] : 0));
+    for (int i = 0; i < 3; i++) { /* captured on another stream, launched on this one */
+        x[10] = (float)(i + 1);
+        must(tn_context_run(context));
+        must(device->stream_wait(device, stream));
+        assert_true(y[10] == (float)(i + 1));
+    }
     must(tn_context_set_stream(context, NULL));
     x[10] = 7;
     must(tn_context_run(context));
     assert_true(y[10] == 7);
+    float *lent = NULL;
+    must(tn_context_lend_input(context, 0, sizeof(x), (void **)&lent));
+    memcpy(lent, x, sizeof(x));
+    lent[10] = 9;
+    must(tn_context_run(context));
+    assert_true(y[10] == 9);
     tn_context_destroy(context);
     device->stream_destroy(device, stream);
     tn_engine_release(engine);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pieces of a walk that a device does as one captured graph: steps in a row that are its own, with
+ * kernels that may run while their stream is captured. All their pointers lie in the context's
+ * arena and among the engine's constants, so that what was captured holds until the arena moves.
+ * The first run of a state is a plain one, in which libraries make what they make lazily; the
+ * second one captures.
+ */
+#include "base/status.h"
+#include "run/context_private.h"
+
+#define ITEMS_AT_LEAST 2
+
+static bool can_capture(const tn_device *device) {
+    return device->capture_begin && device->capture_end && device->graph_launch &&
+           device->graph_destroy;
+}
+
+static bool is_capturable(const tn_context *context, const tn_shape_state *state, uint32_t item) {
+    const uint32_t index = state->walk_steps[item];
+    const tn_program_step *step = &context->engine->program->steps[index];
+    const tn_program_value *values = context->engine->program->values;
+    if (step->kind == TN_STEP_REFORMAT)
+        return values[step->inputs[0]].space == TN_SPACE_DEVICE &&
+               values[step->outputs[0]].space == TN_SPACE_DEVICE;
+    return step->is_device &&
+           (context->engine->steps[index].entry->kernel->traits & TN_KERNEL_CAPTURABLE);
+}
+
+tn_status tn_walk_find_graphs(tn_context *context, tn_shape_state *state) {
+    if (!context->stream || !can_capture(context->engine->device)) return TN_OK;
+    state->graphs = tn_arena_allocate(state->arena, state->walk_count / ITEMS_AT_LEAST + 1u,
+                                      sizeof(*state->graphs));
+    if (!state->graphs) return tn_fail_memory("a set of shapes");
+    for (uint32_t i = 0; i < state->walk_count;) {
+        uint32_t end = i;
+        while (end < state->walk_count && is_capturable(context, state, end))
+            end++;
+        if (end - i >= ITEMS_AT_LEAST)
+            state->graphs[state->graph_count++] = (tn_walk_graph){.first = i, .end = end};
+        i = end > i ? end : i + 1;
+    }
+    return TN_OK;
+}
+
+void tn_walk_drop_graphs(const tn_context *context, tn_shape_state *state) {
+    const tn_device *device = context->engine->device;
+    for (uint32_t g = 0; g < state->graph_count; g++) {
+        if (state->graphs[g].graph) device->graph_destroy(device, state->graphs[g].graph);
+        state->graphs[g].graph = NULL;
+    }
+    state->device_runs = 0;
+}
+
+static tn_status run_items(const tn_shape_state *state, uint32_t first, uint32_t end) {
+    for (uint32_t i = first; i < end; i++) {
+        const tn_walk_item *item = &state->walk[i];
+        const tn_status status = item->run(item->call);
+        if (__builtin_expect(status != TN_OK, 0)) return tn_walk_failed(item, status);
+    }
+    return TN_OK;
+}
+
+static void set_stream(const tn_shape_state *state, const tn_walk_graph *graph, void *stream) {
+    for (uint32_t i = graph->first; i < graph->end; i++)
+        state->walk[i].call->stream = stream;
+}
+
+/* On the context's own stream, whichever the graph is launched on. A piece that the device does not
+ * capture after all is run as it is from then on. */
+static tn_status capture(tn_context *context, tn_shape_state *state, tn_walk_graph *graph) {
+    const tn_device *device = context->engine->device;
+    tn_status status = device->capture_begin(device, context->own_stream);
+    void *captured = NULL;
+    if (status == TN_OK) {
+        set_stream(state, graph, context->own_stream);
+        status = run_items(state, graph->first, graph->end);
+        const tn_status ended = device->capture_end(device, context->own_stream, &captured);
+        if (status == TN_OK) status = ended;
+        set_stream(state, graph, context->stream);
+    }
+    if (status == TN_OK) {
+        graph->graph = captured;
+        return TN_OK;
+    }
+    if (captured) device->graph_destroy(device, captured);
+    const char *reason = device->last_error(device);
+    tn_runtime_log(context->engine->runtime, TN_LOG_INFO,
+                   "%u steps are launched one by one: the device does not capture them: %s",
+                   graph->end - graph->first, reason ? reason : "");
+    return status == TN_ERROR_MEMORY ? status : TN_OK;
+}
+
+static tn_status capture_all(tn_context *context, tn_shape_state *state) {
+    tn_error_copy before;
+    tn_error_save(&before);
+    for (uint32_t g = 0; g < state->graph_count; g++)
+        TN_TRY(capture(context, state, &state->graphs[g]));
+    tn_error_restore(&before);
+    return TN_OK;
+}
+
+tn_status tn_walk_run_device(tn_context *context) {
+    tn_shape_state *state = context->current;
+    const tn_device *device = context->engine->device;
+    uint32_t at = 0;
+    if (state->device_runs == 1) TN_TRY(capture_all(context, state));
+    if (state->device_runs < 2) state->device_runs++;
+    for (uint32_t g = 0; g < state->graph_count; g++) {
+        const tn_walk_graph *graph = &state->graphs[g];
+        if (!graph->graph) continue;
+        TN_TRY(run_items(state, at, graph->first));
+        const tn_status status = device->graph_launch(device, graph->graph, context->stream);
+        if (status != TN_OK) return tn_device_failed(device, status, "launching a graph");
+        context->statistics.graph_launches++;
+        at = graph->end;
+    }
+    return run_items(state, at, state->walk_count);
+}
