@@ -17,8 +17,7 @@ GATE = os.path.join(ROOT, "scripts", "check-abi")
 CHANGES = [
     ("nothing", None, "", "", [], None),
     ("a function is added", None, "", "", ["-DGATE_MORE"], None),
-    ("a member is appended to a table", "plugin.h", "tn_status (*linear)(tn_call *call, tn_linear *out_linear) TN_NOEXCEPT;",
-     "tn_status (*linear)(tn_call *call, tn_linear *out_linear) TN_NOEXCEPT;\n    uint64_t more;", [], None),
+    ("a member is appended to a table", None, "", "", ["-DAPPEND_TABLE"], None),
     ("a member is appended to options", None, "", "", ["-DAPPEND_OPTION"], None),
     ("a member is appended to what is strided", "plugin.h", "} tn_port;", "    uint64_t more;\n} tn_port;", [], None),
     ("a constant is added", "plugin.h", "TN_ERROR_INTERNAL = 14", "TN_ERROR_INTERNAL = 14, TN_ERROR_MORE = 15", [], None),
@@ -63,6 +62,14 @@ def replace(path, old, new):
         file.write(text.replace(old, new, 1))
 
 
+def append_to(path, struct):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    end = text.index("\n};", text.index(struct + " {"))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text[:end] + "\n    uint64_t more;" + text[end:])
+
+
 def make(folder, header, old, new, flags):
     """Headers with the change, and a library of them; answers its path and the headers' folder."""
     headers = os.path.join(folder, "include")
@@ -71,6 +78,8 @@ def make(folder, header, old, new, flags):
     shutil.copy(os.path.join(ROOT, "tests", "abi", "gate.c"), source)
     if "-DAPPEND_OPTION" in flags:
         replace(os.path.join(headers, "tenon", "builder.h"), "} tn_builder_options;", "    uint64_t more;\n} tn_builder_options;")
+    if "-DAPPEND_TABLE" in flags:
+        append_to(os.path.join(headers, "tenon", "plugin.h"), "struct tn_operator")
     if header:
         replace(os.path.join(headers, "tenon", header), old, new)
     if "-Dpath_type" in flags:

@@ -2,6 +2,7 @@
 /* Layers from source text: whole sources, layers by their parts, and what the cache keeps. */
 #include "compile_test.h"
 
+#include <pthread.h>
 #include <sys/wait.h>
 
 #define WHOLE_SOURCE(amount, more)                                                                 \
@@ -398,6 +399,30 @@ static void test_processes_may_compile_the_same_at_once(void **state) {
     assert_adds(test->runtime, "AddAmount", 1.5f);
 }
 
+static void *compile_twice(void *user) {
+    compile_test *test = user;
+    const tn_compile_layer layer = add_layer();
+    tn_compile_options options = compile_options(test);
+    options.layer = &layer;
+    const bool is_good = tn_compile_library(test->runtime, &options, NULL) == TN_OK &&
+                         tn_compile_library(test->runtime, &options, NULL) == TN_OK;
+    if (!is_good) fprintf(stderr, "%s\n", tn_last_error()->message);
+    return is_good ? test : NULL;
+}
+
+static void test_threads_may_compile_the_same_at_once(void **state) {
+    compile_test *test = *state;
+    pthread_t threads[4];
+    void *answer;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, compile_twice, test), 0);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(threads[i], &answer), 0);
+        assert_non_null(answer);
+    }
+    assert_adds(test->runtime, "AddAmount", 1.5f);
+}
+
 static void test_environment_names_compiler_and_cache(void **state) {
     compile_test *test = *state;
     tn_compile_layer layer = add_layer();
@@ -435,6 +460,7 @@ int main(void) {
         COMPILE_TEST(test_damaged_entries_are_compiled_again),
         COMPILE_TEST(test_entry_that_is_cut_anywhere_is_no_entry),
         COMPILE_TEST(test_processes_may_compile_the_same_at_once),
+        COMPILE_TEST(test_threads_may_compile_the_same_at_once),
         COMPILE_TEST(test_environment_names_compiler_and_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
