@@ -209,5 +209,10 @@ static const tn_kernel resize_cpu = {
 };
 
 static const tn_operator *const operators[] = {&dynamic_resize};
+#ifdef WITH_CUDA
+extern const tn_kernel dynamic_resize_cuda; /* cuda.cu */
+static const tn_kernel *const kernels[] = {&resize_cpu, &dynamic_resize_cuda};
+#else
 static const tn_kernel *const kernels[] = {&resize_cpu};
+#endif
 TN_LIBRARY("dynamic_resize", "1.0", operators, kernels)

@@ -7,13 +7,7 @@
  * Source: K. He et al., "Delving Deep into Rectifiers", 2015; one slope a channel (axis 1), or one
  * for all where channel_shared is set.
  */
-#include <tenon/plugin.h>
-
-typedef struct prelu_params {
-    uint64_t present;
-    bool channel_shared;
-    const tn_tensor *slope;
-} prelu_params;
+#include "prelu_plugin.h"
 
 static const tn_field prelu_fields[] = {
     TN_FIELD(prelu_params, channel_shared, TN_FIELD_BOOL, TN_OPTIONAL, "false",
@@ -150,5 +144,10 @@ static const tn_kernel prelu_cpu = {
 };
 
 static const tn_operator *const operators[] = {&prelu};
+#ifdef WITH_CUDA
+extern const tn_kernel caffe_prelu_cuda; /* cuda.cu */
+static const tn_kernel *const kernels[] = {&prelu_cpu, &caffe_prelu_cuda};
+#else
 static const tn_kernel *const kernels[] = {&prelu_cpu};
+#endif
 TN_LIBRARY("caffe_prelu", "1.0", operators, kernels)

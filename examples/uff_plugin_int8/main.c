@@ -4,7 +4,7 @@
  * (pool_plugin.c), in fp32, fp16 or INT8: reads the UFF file, calibrates where INT8 is wanted,
  * builds a plan, saves it, loads it again, and runs it on ten pictures, which it draws as text.
  *
- *     uff_plugin_int8 [--datadir DIR] [--fp16 | --int8] [-h]
+ *     uff_plugin_int8 [--datadir DIR] [--fp16 | --int8] [--device NAME] [-h]
  *
  * The last line is "&&&& PASSED" when all digits were recognised and the plugin's kernel of the
  * precision that was asked for has run, and else "&&&& FAILED"; the exit status is 0 or 1.
@@ -36,6 +36,7 @@ static const mode modes[] = {
 typedef struct options {
     char model[PATH];
     const mode *mode;
+    const char *device;
 } options;
 
 typedef struct digits {
@@ -120,6 +121,7 @@ static tn_status build(tn_runtime *runtime, const options *options, const digits
     if (status == TN_OK) input.name = tn_graph_input(graph, 0)->name;
     if (status == TN_OK && options->mode->precision == TN_PRECISION_I8)
         status = calibrate(graph, pictures, &how, &calibration);
+    how.device = options->device; /* calibration runs on the processor */
     how.precision = options->mode->precision;
     how.calibration = calibration;
     how.force_kernel = options->mode->force;
@@ -207,11 +209,12 @@ static bool run(tn_runtime *runtime, const options *options, const digits *pictu
  * the program */
 
 static const char usage[] =
-    "usage: uff_plugin_int8 [--datadir DIR] [--fp16 | --int8] [-h]\n"
+    "usage: uff_plugin_int8 [--datadir DIR] [--fp16 | --int8] [--device NAME] [-h]\n"
     "  --datadir DIR  where lenet5_custom_pool.uff or lenet_nhwc.uff lies, and 0.pgm to 9.pgm\n"
     "                 there or in DIR/digits (default: " MODELS ")\n"
     "  --fp16         the plugin's pooling in half precision, what else is faster so too\n"
     "  --int8         the same in 8-bit integers, calibrated with the ten pictures\n"
+    "  --device NAME  where it runs: cpu (the default), cuda, cuda:1\n"
     "  -h, --help     this text\n";
 
 /* Joins a folder and a file that is to be there; false: it is not. */
@@ -267,6 +270,8 @@ static int read_options(int argc, char **argv, options *out_options, const char 
             out_options->mode = &modes[1];
         else if (strcmp(argv[i], "--int8") == 0)
             out_options->mode = &modes[2];
+        else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
+            out_options->device = argv[++i];
         else if (strcmp(argv[i], "--datadir") == 0 && i + 1 < argc)
             *out_folder = argv[++i];
         else {

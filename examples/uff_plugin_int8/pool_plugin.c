@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* UFF::MaxPool: max pooling of fp32, fp16 and INT8 tensors that lie as N, C, H, W, as a library of
  * its own. Fields as TensorFlow has them: ksize and strides in data_format's order. */
-#include <math.h>
-#include <tenon/plugin.h>
+#include "pool_plugin.h"
 
-typedef struct params {
-    uint64_t present;
-    tn_type T;
-    uint32_t data_format, padding;
-    tn_i64s ksize, strides;
-} params;
+#include <math.h>
+
 static const tn_field fields[] = {
     TN_FIELD(params, T, TN_FIELD_TYPE, 0, NULL, "the type that the network was trained in"),
     TN_FIELD_CHOICE(params, data_format, TN_FIELD_ENUM, 0, "NHWC", "NHWC|NCHW", "order of axes"),
@@ -115,5 +110,12 @@ static const tn_operator max_pool = {OPERATOR};
 static const tn_kernel f32 = {KERNEL("f32", "f32 -> f32")}, f16 = {KERNEL("f16", "f16 -> f16")},
                        i8 = {KERNEL("i8", "qi8 -> qi8")};
 static const tn_operator *const operators[] = {&max_pool};
+#ifdef WITH_CUDA
+/* cuda.cu */
+extern const tn_kernel uff_pool_cuda_f32, uff_pool_cuda_f16, uff_pool_cuda_i8;
+static const tn_kernel *const kernels[] = {
+    &f32, &f16, &i8, &uff_pool_cuda_f32, &uff_pool_cuda_f16, &uff_pool_cuda_i8};
+#else
 static const tn_kernel *const kernels[] = {&f32, &f16, &i8};
+#endif
 TN_LIBRARY("uff_pool", "1.0", operators, kernels)
