@@ -30,7 +30,8 @@ typedef struct tn_isolation {
     size_t buffer_count, buffer_capacity;
     uint32_t call_count;                 /* numbers given so far */
     struct tn_isolated_call *step_calls; /* networks sized by run: by step */
-    bool may_spin, is_lost;
+    tn_isolation_patience patience;
+    bool is_lost;
     size_t used; /* of the payload at work */
 } tn_isolation;
 

@@ -66,15 +66,15 @@ static tn_status await(tn_isolation *isolation, tn_call *call) {
     const uint64_t limit_ns = (uint64_t)isolation->context->engine->isolation_limit_ms * 1000000u;
     uint64_t begin = tn_walk_now_ns(), slice_ns = 1000000u;
     uint32_t progress = atomic_load(&page->progress);
-    bool may_spin = isolation->may_spin;
-    while (!tn_isolation_await_answer(page, may_spin, slice_ns)) {
+    tn_isolation_patience *patience = &isolation->patience;
+    while (!tn_isolation_await_answer(page, patience, slice_ns)) {
         const uint32_t now = atomic_load(&page->progress);
-        may_spin = false;
+        patience = NULL;
         if (slice_ns < 16000000u) slice_ns *= 2;
         if (now != progress) begin = tn_walk_now_ns();
         progress = now;
         if (tn_isolation_process_is_over(&isolation->process)) {
-            if (tn_isolation_await_answer(page, false, 0)) break; /* its last word */
+            if (tn_isolation_await_answer(page, NULL, 0)) break; /* its last word */
             return lose(isolation, call, false);
         }
         if (limit_ns > 0 && tn_walk_now_ns() - begin > limit_ns) return lose(isolation, call, true);

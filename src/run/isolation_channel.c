@@ -117,22 +117,32 @@ void tn_isolation_answer(tn_isolation_page *page) {
     wake(&page->answered, &page->asker_sleeps);
 }
 
-/* Whether the two numbers become equal (or not) while it spins. */
-static bool spin(tn_isolation_page *page, bool wants_equal) {
-    const uint64_t end = now_ns() + TN_ISOLATION_SPIN_NS;
+static uint64_t spin_ns(tn_isolation_patience *patience) {
+    const bool is_probe = ++patience->turn % 32 == 0;
+    return patience->in_vain < 2 || is_probe ? TN_ISOLATION_SPIN_NS : TN_ISOLATION_GLANCE_NS;
+}
+
+/* Whether the two numbers become equal (or not) while it looks. */
+static bool spin(tn_isolation_page *page, tn_isolation_patience *patience, bool wants_equal) {
+    if (!patience || patience->is_alone) return false;
+    const uint64_t end = now_ns() + spin_ns(patience);
     do {
         for (int i = 0; i < 64; i++) {
-            if ((atomic_load(&page->asked) == atomic_load(&page->answered)) == wants_equal)
+            if ((atomic_load(&page->asked) == atomic_load(&page->answered)) == wants_equal) {
+                patience->in_vain = 0;
                 return true;
+            }
             pause_briefly();
         }
     } while (now_ns() < end);
+    patience->in_vain++;
     return false;
 }
 
-bool tn_isolation_await_answer(tn_isolation_page *page, bool may_spin, uint64_t ns) {
+bool tn_isolation_await_answer(tn_isolation_page *page, tn_isolation_patience *patience,
+                               uint64_t ns) {
     const uint32_t asked = atomic_load(&page->asked);
-    if (may_spin && spin(page, true)) return true;
+    if (spin(page, patience, true)) return true;
     atomic_store(&page->asker_sleeps, 1);
     const uint32_t seen = atomic_load(&page->answered);
     if (seen != asked) sleep_until_changed(&page->answered, seen, ns);
@@ -140,8 +150,8 @@ bool tn_isolation_await_answer(tn_isolation_page *page, bool may_spin, uint64_t 
     return atomic_load(&page->answered) == asked;
 }
 
-void tn_isolation_await_request(tn_isolation_page *page, bool may_spin) {
-    if (may_spin && spin(page, false)) return;
+void tn_isolation_await_request(tn_isolation_page *page, tn_isolation_patience *patience) {
+    if (spin(page, patience, false)) return;
     for (;;) {
         const uint32_t answered = atomic_load(&page->answered);
         atomic_store(&page->helper_sleeps, 1);

@@ -21,6 +21,7 @@
 #define TN_ISOLATION_PAGE         4
 #define TN_ISOLATION_PLAN         5
 #define TN_ISOLATION_SPIN_NS      50000u
+#define TN_ISOLATION_GLANCE_NS    1000u
 #define TN_ISOLATION_NO_STEP      UINT32_MAX
 #define TN_ISOLATION_BUFFER_LIMIT 65536u
 
@@ -99,12 +100,20 @@ tn_status tn_isolation_share(size_t bytes, int *out_descriptor, void **out_memor
 bool tn_isolation_send(int socket, int descriptor);
 bool tn_isolation_receive(int socket, int *out_descriptor);
 
+/* How long one side looks before it sleeps: long while that pays, briefly (and now and then long
+ * again) while the other side does not come to run in that time. */
+typedef struct tn_isolation_patience {
+    bool is_alone; /* one processor: looking would keep the other side from it */
+    uint32_t in_vain, turn;
+} tn_isolation_patience;
+
 /* Puts a request, or an answer, and wakes the other side. */
 void tn_isolation_ask(tn_isolation_page *page);
 void tn_isolation_answer(tn_isolation_page *page);
 /* Waits until the last request is answered: false after `ns` without an answer. */
-bool tn_isolation_await_answer(tn_isolation_page *page, bool may_spin, uint64_t ns);
+bool tn_isolation_await_answer(tn_isolation_page *page, tn_isolation_patience *patience,
+                               uint64_t ns); /* patience may be null: then it sleeps at once */
 /* Waits for a request. */
-void tn_isolation_await_request(tn_isolation_page *page, bool may_spin);
+void tn_isolation_await_request(tn_isolation_page *page, tn_isolation_patience *patience);
 
 #endif

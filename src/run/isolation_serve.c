@@ -8,6 +8,7 @@
  */
 #include "run/isolation_serve.h"
 #include "base/status.h"
+#include "device/cpu/cpu.h"
 #include "run/checked.h"
 #include "run/isolation.h"
 
@@ -230,9 +231,9 @@ int tn_isolation_serve(int argument_count, char **arguments) {
         return 2;
     }
     if (pthread_create(&watcher, NULL, watch_asker, NULL) != 0) return 1;
-    const bool may_spin = sysconf(_SC_NPROCESSORS_ONLN) > 1;
+    tn_isolation_patience patience = {.is_alone = tn_cpu_core_count() <= 1};
     for (;;) {
-        tn_isolation_await_request(server.page, may_spin);
+        tn_isolation_await_request(server.page, &patience);
         const bool is_last = server.page->request == TN_ISOLATION_STOP;
         answer(&server);
         if (is_last) _exit(0);

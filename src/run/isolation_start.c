@@ -112,7 +112,7 @@ tn_status tn_isolation_create(struct tn_context *context, tn_isolation **out_iso
     tn_isolation *isolation = tn_allocate_zero(&context->allocator, 1, sizeof(*isolation));
     if (!isolation) return tn_fail_memory("a context");
     isolation->context = context;
-    isolation->may_spin = tn_cpu_core_count() > 1;
+    isolation->patience.is_alone = tn_cpu_core_count() <= 1;
     tn_status status = TN_OK;
     isolation->step_calls = tn_allocate_zero(&context->allocator, engine->program->step_count + 1u,
                                              sizeof(*isolation->step_calls));
