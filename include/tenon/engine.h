@@ -73,6 +73,15 @@ TN_EXPORT tn_status tn_engine_load(tn_runtime *runtime, const char *path,
 /* The same from memory; the bytes are copied. */
 TN_EXPORT tn_status tn_engine_load_bytes(tn_runtime *runtime, const void *data, uint64_t bytes,
                                          const tn_engine_options *options, tn_engine **out_engine);
+/* What loading this plan would find, without stopping at the first thing that is missing: for each
+ * operator whether it is there and in which library, for each library of the manifest where it was
+ * found, with which content, or why not. It searches and loads libraries as tn_engine_load does.
+ * One JSON document, to be freed by tn_text_free: {"operators": [{domain, name, version, library,
+ * found, found_in | why}], "libraries": [{name, version, file, hash, needed, state:
+ * same|other|missing, found_path, found_version, found_hash | why}], "missing": operators that are
+ * not there}. TN_ERROR_IO, TN_ERROR_FORMAT, TN_ERROR_MEMORY. [thread: any] */
+TN_EXPORT tn_status tn_plan_explain(tn_runtime *runtime, const char *path,
+                                    const tn_engine_options *options, char **out_json);
 /* Counts are atomic; contexts hold one. Null is fine. [thread: any] */
 TN_EXPORT tn_engine *tn_engine_retain(tn_engine *engine);
 TN_EXPORT void tn_engine_release(tn_engine *engine);

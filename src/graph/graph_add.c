@@ -173,7 +173,7 @@ static tn_status add_node(tn_graph *graph, const tn_node_description *node, tn_t
     TN_GO(tn_graph_copy_attributes(graph, node->attribute_count, node->attributes, true,
                                    &attributes));
     status = find_operator(graph, node, &entry);
-    TN_GO(tn_missing_describe(graph->allocator, status, node->attribute_count, attributes));
+    TN_GO(tn_missing_describe(graph->runtime, node->op, status, node->attribute_count, attributes));
     TN_GO(add_outputs(graph, node, ids));
     status = tn_graph_add_node_raw(graph, node->name, entry, node->attribute_count, attributes,
                                    node->input_count, node->inputs, node->output_count, ids, NULL);

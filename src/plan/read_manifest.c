@@ -40,7 +40,8 @@ static tn_status check_linked(const tn_plan_reader *reader, const Tenon__Plan__L
 }
 
 /* Needed for operators, it must be there; for kernels, others can do their work. */
-static tn_status find_library(tn_plan_reader *reader, uint32_t index, const char *needed_for) {
+static tn_status find_library(tn_plan_reader *reader, uint32_t index, const char *needed_for,
+                              const char *name_of_operator) {
     const Tenon__Plan__Library *message = reader->plan->libraries[index];
     if (reader->libraries[index]) return TN_OK;
     TN_TRY(check_linked(reader, message, needed_for));
@@ -48,6 +49,7 @@ static tn_status find_library(tn_plan_reader *reader, uint32_t index, const char
                                   .file_name = message->file_name,
                                   .hash = message->hash,
                                   .needed_for = needed_for,
+                                  .operator_name = name_of_operator,
                                   .is_exact = reader->options->is_exact,
                                   .allowed_count = reader->options->allowed_count,
                                   .allowed = reader->options->allowed};
@@ -77,50 +79,64 @@ static tn_status check_source(const tn_plan_reader *reader, const Tenon__Plan__O
     return TN_OK;
 }
 
-/* The name of the first node that needs an operator, for messages. */
-static const char *first_node(const tn_plan_reader *reader, size_t operator_index) {
-    for (size_t i = 0; i < reader->plan->n_nodes; i++)
-        if (reader->plan->nodes[i]->operator_index == operator_index)
-            return reader->plan->nodes[i]->name;
-    return "";
+/* "node 'clip' and 2 more: operator Test::SoftClip version 1". */
+static const char *describe_need(const tn_plan_reader *reader, size_t index) {
+    const Tenon__Plan__Plan *plan = reader->plan;
+    const Tenon__Plan__Operator *message = plan->operators[index];
+    const char *first = NULL, *name = operator_name(reader, message);
+    size_t count = 0;
+    for (size_t i = 0; i < plan->n_nodes; i++) {
+        if (plan->nodes[i]->operator_index != index) continue;
+        if (count++ == 0) first = plan->nodes[i]->name;
+    }
+    if (!first)
+        return tn_arena_format(reader->scratch, "operator %s version %" PRIu32, name,
+                               message->since_version);
+    if (count == 1)
+        return tn_arena_format(reader->scratch, "node '%.100s': operator %s version %" PRIu32,
+                               first, name, message->since_version);
+    return tn_arena_format(reader->scratch,
+                           "node '%.100s' and %zu more: operator %s version %" PRIu32, first,
+                           count - 1, name, message->since_version);
 }
 
-/* The library is there and the operator is not: says which library had it, and which one has not.
- */
-static tn_status fail_operator(const tn_plan_reader *reader, size_t index, tn_status status) {
+/* The library is there, its operator is not: the registry's words, and what the plan wanted. */
+static tn_status fail_operator(const tn_plan_reader *reader, tn_status status, size_t index) {
     const Tenon__Plan__Operator *message = reader->plan->operators[index];
     const Tenon__Plan__Library *wanted = reader->plan->libraries[message->library];
     const tn_loaded_library *found = reader->libraries[message->library];
-    if (status == TN_ERROR_MEMORY) return status;
-    return tn_error_at(
-        tn_fail(status,
-                "%s; the plan was built with library '%s' version %s (%s, content %016" PRIx64
-                "); what is loaded is version %s (%s, content %016" PRIx64
-                "): load a library that has the operator, or build the plan again",
-                tn_last_error()->message, wanted->name, wanted->version,
-                *wanted->file_name ? wanted->file_name : "linked in", wanted->hash, found->version,
-                found->path[0] ? found->path : "linked in", found->hash),
-        "node '%s'", first_node(reader, index));
+    const char *reason = tn_arena_text(reader->scratch, tn_last_error()->message);
+    const char *needed_for = describe_need(reader, index);
+    if (status == TN_ERROR_MEMORY || !reason || !needed_for) return tn_fail_memory("a message");
+    return tn_fail(status,
+                   "%s; the plan needs it for %.300s, and was built with library '%.100s' version "
+                   "%.40s (%.100s, content %016" PRIx64 "); what is loaded is version %.40s "
+                   "(%.200s, content %016" PRIx64 ")\n  mend: load a library that has the "
+                   "operator, or build the plan again",
+                   reason, needed_for, wanted->name, wanted->version,
+                   *wanted->file_name ? wanted->file_name : "linked in", wanted->hash,
+                   found ? found->version : "", found && found->path[0] ? found->path : "linked in",
+                   found ? found->hash : 0);
 }
 
-static tn_status read_operator(tn_plan_reader *reader, size_t index) {
+tn_status tn_plan_read_operator(tn_plan_reader *reader, size_t index) {
     const Tenon__Plan__Operator *message = reader->plan->operators[index];
     if (!*message->name) return tn_plan_reader_fail("an operator has no name");
     if (message->library >= reader->plan->n_libraries)
         return tn_plan_reader_fail("there is no library number %" PRIu32, message->library);
-    const char *needed_for =
-        tn_arena_format(reader->scratch, "operator %s version %" PRIu32,
-                        operator_name(reader, message), message->since_version);
-    if (!needed_for) return tn_fail_memory("the manifest of a plan");
-    TN_TRY(find_library(reader, message->library, needed_for));
+    if (!reader->libraries[message->library]) { /* the first operator of this library */
+        const char *needed_for = describe_need(reader, index);
+        if (!needed_for) return tn_fail_memory("the manifest of a plan");
+        TN_TRY(find_library(reader, message->library, needed_for, message->name));
+    }
     const tn_status status = tn_registry_find_operator_exact(
         tn_runtime_registry(reader->runtime), message->domain, message->name,
         message->since_version, &reader->operators[index]);
-    if (status != TN_OK) return fail_operator(reader, index, status);
+    if (status != TN_OK) return fail_operator(reader, status, index);
     return check_source(reader, message, reader->operators[index]);
 }
 
-tn_status tn_plan_read_manifest(tn_plan_reader *reader) {
+tn_status tn_plan_reader_manifest_init(tn_plan_reader *reader) {
     const Tenon__Plan__Plan *plan = reader->plan;
     tn_arena *arena = reader->contents.arena;
     reader->libraries = tn_arena_allocate(arena, plan->n_libraries, sizeof(*reader->libraries));
@@ -133,9 +149,18 @@ tn_status tn_plan_read_manifest(tn_plan_reader *reader) {
     reader->contents.library_count = (uint32_t)plan->n_libraries;
     for (size_t i = 0; i < plan->n_libraries; i++)
         if (!*plan->libraries[i]->name) return tn_plan_reader_fail("a library has no name");
-    for (size_t i = 0; i < plan->n_operators; i++)
-        TN_TRY(read_operator(reader, i));
     return TN_OK;
+}
+
+tn_status tn_plan_read_manifest(tn_plan_reader *reader) {
+    TN_TRY(tn_plan_reader_manifest_init(reader));
+    for (size_t i = 0; i < reader->plan->n_operators; i++)
+        TN_TRY(tn_plan_read_operator(reader, i));
+    return TN_OK;
+}
+
+tn_status tn_plan_read_kernel_library(tn_plan_reader *reader, uint32_t index) {
+    return find_library(reader, index, "a kernel of the plan", NULL);
 }
 
 /* The library of a step's kernel; answers false when it cannot be had. */
@@ -148,7 +173,7 @@ static tn_status find_kernel_library(tn_plan_reader *reader, const char *name, b
         return tn_plan_reader_fail("the kernels' library '%s' is not in the manifest", name);
     *out_is_there = reader->libraries[index] != NULL;
     if (*out_is_there || reader->is_missing[index]) return TN_OK;
-    tn_status status = find_library(reader, index, "a kernel of the plan");
+    tn_status status = tn_plan_read_kernel_library(reader, index);
     *out_is_there = status == TN_OK;
     if (status == TN_OK || status == TN_ERROR_MEMORY || reader->options->is_exact) return status;
     reader->is_missing[index] = true;

@@ -59,8 +59,7 @@ tn_status tn_plan_reader_weight(const tn_plan_reader *reader, tn_type type, cons
     return TN_OK;
 }
 
-/* Finds the sections and unpacks the description. */
-static tn_status open_file(tn_plan_reader *reader, const tn_file *file) {
+tn_status tn_plan_reader_open(tn_plan_reader *reader, const tn_file *file) {
     tn_plan_layout layout;
     TN_TRY(tn_plan_layout_read(file->data, file->bytes, &layout));
     const unsigned char *data = file->data;
@@ -88,7 +87,7 @@ static tn_status make_graph(tn_plan_reader *reader, tn_file *file) {
 }
 
 static tn_status read_all(tn_plan_reader *reader, tn_file *file) {
-    TN_TRY(open_file(reader, file));
+    TN_TRY(tn_plan_reader_open(reader, file));
     TN_TRY(make_graph(reader, file));
     TN_TRY(tn_plan_read_manifest(reader));
     TN_TRY(tn_plan_read_tensors(reader));
@@ -109,7 +108,7 @@ static tn_status fail_read(tn_status status, const char *name) {
     return tn_error_at(error.status, "%s", name);
 }
 
-static void reader_deinit(tn_plan_reader *reader) {
+void tn_plan_reader_deinit(tn_plan_reader *reader) {
     for (size_t i = 0; reader->operators && i < reader->plan->n_operators; i++)
         if (reader->operators[i]) tn_library_release(reader->operators[i]->library);
     tn_wire_free(reader->allocator, reader->plan ? &reader->plan->base : NULL);
@@ -132,7 +131,7 @@ tn_status tn_plan_read(tn_runtime *runtime, tn_file *file, const char *name,
         tn_plan_contents_deinit(&reader.contents);
         tn_error_restore(&error);
     }
-    reader_deinit(&reader);
+    tn_plan_reader_deinit(&reader);
     tn_file_unmap(file); /* when the graph did not get it */
     return status;
 }

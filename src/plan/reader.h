@@ -44,7 +44,16 @@ tn_status tn_plan_reader_check_elements(tn_type type, const tn_shape *shape, con
 tn_status tn_plan_reader_weight(const tn_plan_reader *reader, tn_type type, const tn_shape *shape,
                                 uint64_t offset, uint64_t bytes, const void **out_data);
 
+/* Finds the file's sections and unpacks the description (reader.c). */
+tn_status tn_plan_reader_open(tn_plan_reader *reader, const tn_file *file);
+/* All but `contents`. */
+void tn_plan_reader_deinit(tn_plan_reader *reader);
 tn_status tn_plan_read_manifest(tn_plan_reader *reader);
+/* The parts of it (read_manifest.c): room for what is found, one operator with its library, and the
+ * library of kernels. */
+tn_status tn_plan_reader_manifest_init(tn_plan_reader *reader);
+tn_status tn_plan_read_operator(tn_plan_reader *reader, size_t index);
+tn_status tn_plan_read_kernel_library(tn_plan_reader *reader, uint32_t index);
 /* Finds the libraries whose kernels a program needs; false when one is not to be had, and that is
  * no error. */
 tn_status tn_plan_read_kernel_libraries(tn_plan_reader *reader, const Tenon__Plan__Program *message,

@@ -31,7 +31,8 @@ void tn_library_release(tn_loaded_library *library);
 typedef struct tn_library_request {
     const char *name, *file_name;
     uint64_t hash;
-    const char *needed_for; /* "operator Test::DynamicTRTResize version 1", for messages */
+    const char *needed_for;    /* "operator Test::DynamicTRTResize version 1", for messages */
+    const char *operator_name; /* null, or what the right library's file must have in it */
     bool is_exact;
     uint32_t allowed_count;
     const char *const *allowed;

@@ -4,6 +4,7 @@
 #ifndef TN_PLUGIN_LIBRARY_PRIVATE_H
 #define TN_PLUGIN_LIBRARY_PRIVATE_H
 
+#include "base/text.h"
 #include "plugin/library.h"
 
 tn_status tn_library_hash_file(const tn_allocator *allocator, const char *path, uint64_t *out_hash);
@@ -21,6 +22,30 @@ tn_status tn_runtime_add_loaded(tn_runtime *runtime, tn_loaded_library *library)
 void tn_runtime_set_loading(tn_runtime *runtime, tn_loaded_library *library);
 /* The last line that a library logged as an error, or "". */
 const char *tn_runtime_last_log(tn_runtime *runtime);
+
+/* --- the search for a library that a plan names (library_search.c) --- */
+typedef struct tn_library_search {
+    tn_runtime *runtime;
+    const tn_library_request *request;
+    tn_arena *arena;
+    const char *same_content;        /* path, or null */
+    const char *same_name, *refused; /* of other content; of that content, but not allowed */
+    const char *named_in;            /* another library, which has the operator's name in it */
+    uint64_t same_name_hash;
+    bool is_name_allowed;
+    tn_text searched; /* a line for each folder: what was found there */
+} tn_library_search;
+/* The message about a library that was not found, or was not to be taken (library_missing.c). */
+tn_status tn_library_fail_search(const tn_library_search *search);
+/* The same where one was found and loading it just failed. */
+tn_status tn_library_fail_load(const tn_library_search *search, tn_status status, const char *path);
+/* One that is loaded, but not to be taken: of other content, or not allowed. */
+tn_status tn_library_fail_loaded(const tn_library_request *request,
+                                 const tn_loaded_library *library, bool is_allowed);
+
+/* Adds which library of the search path, not loaded, has an operator's name in it: "; on the search
+ * path ...". Nothing where none has, or where it cannot be read. */
+void tn_library_add_hint(tn_text *text, tn_runtime *runtime, const char *operator_name);
 
 /* --- search path --- */
 size_t tn_runtime_search_path_count(tn_runtime *runtime);

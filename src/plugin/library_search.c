@@ -5,12 +5,14 @@
  * library.h.
  */
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "plugin/library_private.h"
 #include "plugin/runtime.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,84 +55,93 @@ tn_status tn_library_list_folder(tn_arena *arena, const char *folder, size_t *ou
     return status;
 }
 
-typedef struct search {
-    tn_runtime *runtime;
-    const tn_library_request *request;
-    tn_arena *arena;
-    const char *same_content; /* path, or null */
-    const char *same_name;
-    uint64_t same_name_hash;
-    tn_text searched;
-} search;
+/* Whether `path` lies in the folder; both as they really are, links followed. */
+static bool lies_in(const char *path, const char *folder) {
+    char real_path[PATH_MAX], real_folder[PATH_MAX];
+    if (!realpath(path, real_path) || !realpath(folder, real_folder)) return false;
+    const size_t length = strlen(real_folder);
+    return strncmp(real_path, real_folder, length) == 0 &&
+           (real_path[length] == '/' || real_path[length] == 0 || length == 1);
+}
 
 /* Whether the caller's list lets a library with this content in this folder load for the plan. */
 static bool is_allowed(const tn_library_request *request, uint64_t hash, const char *path) {
     char text[17];
     if (request->allowed_count == 0) return true;
     snprintf(text, sizeof(text), "%016llx", (unsigned long long)hash);
-    for (uint32_t i = 0; i < request->allowed_count; i++) {
-        const char *allowed = request->allowed[i];
-        const size_t length = strlen(allowed);
-        if (strcmp(allowed, text) == 0) return true;
-        if (length && strncmp(path, allowed, length) == 0 &&
-            (allowed[length - 1] == '/' || path[length] == '/'))
+    for (uint32_t i = 0; i < request->allowed_count; i++)
+        if (strcmp(request->allowed[i], text) == 0 || lies_in(path, request->allowed[i]))
             return true;
+    return false;
+}
+
+/* Whether the file has the name in it, as a text of its own. */
+static bool has_name(const tn_file *file, const char *name) {
+    const size_t length = strlen(name) + 1; /* with its end */
+    const char *at = file->data, *end = at + file->bytes;
+    for (; at + length < end; at++) {
+        at = memchr(at, 0, (size_t)(end - at));
+        if (!at || (size_t)(end - at) <= length) return false;
+        if (memcmp(at + 1, name, length) == 0) return true;
     }
     return false;
 }
 
-static tn_status look_in_folder(search *s, const char *folder) {
+/* Looks at one file, and notes what it is. */
+static void look_at(tn_library_search *s, const char *path) {
+    const tn_library_request *request = s->request;
+    tn_file file;
+    if (tn_file_map(tn_runtime_allocator(s->runtime), path, &file) != TN_OK) {
+        tn_text_add_format(&s->searched, ", '%.100s' cannot be read", tn_path_name(path));
+        return;
+    }
+    const uint64_t hash = tn_hash(file.data, file.bytes);
+    const bool is_taken = is_allowed(request, hash, path);
+    if (hash == request->hash && is_taken) {
+        s->same_content = path;
+    } else if (hash == request->hash) {
+        s->refused = path;
+        tn_text_add_format(&s->searched, ", '%.100s' has that content", tn_path_name(path));
+    } else if (strcmp(tn_path_name(path), request->file_name) == 0) {
+        tn_text_add_format(&s->searched, ", '%.100s' has content %016llx", tn_path_name(path),
+                           (unsigned long long)hash);
+        if (!s->same_name || (!s->is_name_allowed && is_taken)) {
+            s->same_name = path;
+            s->same_name_hash = hash;
+            s->is_name_allowed = is_taken;
+        }
+    } else if (request->operator_name && has_name(&file, request->operator_name)) {
+        tn_text_add_format(&s->searched, ", '%.100s' speaks of '%.100s'", tn_path_name(path),
+                           request->operator_name);
+        if (!s->named_in) s->named_in = path;
+    }
+    tn_file_unmap(&file);
+}
+
+static tn_status look_in_folder(tn_library_search *s, const char *folder) {
     size_t count;
     const char *const *paths;
-    tn_text_add_format(&s->searched, s->searched.length ? ", %s" : "%s", folder);
-    TN_TRY(tn_library_list_folder(s->arena, folder, &count, &paths));
-    for (size_t i = 0; i < count && !s->same_content; i++) {
-        uint64_t hash;
-        if (tn_library_hash_file(tn_runtime_allocator(s->runtime), paths[i], &hash) != TN_OK)
-            continue;
-        if (hash == s->request->hash && is_allowed(s->request, hash, paths[i])) {
-            s->same_content = paths[i];
-        } else if (!s->same_name && strcmp(tn_path_name(paths[i]), s->request->file_name) == 0) {
-            s->same_name = paths[i];
-            s->same_name_hash = hash;
-        }
+    tn_text_add_format(&s->searched, "\n  searched %.300s: ", folder);
+    if (!tn_file_exists(folder)) {
+        tn_text_add(&s->searched, "there is no such folder");
+        return TN_OK;
     }
+    TN_TRY(tn_library_list_folder(s->arena, folder, &count, &paths));
+    tn_text_add_format(&s->searched, count == 1 ? "%zu library" : "%zu libraries", count);
+    const size_t length = s->searched.length;
+    for (size_t i = 0; i < count && !s->same_content; i++)
+        look_at(s, paths[i]);
+    if (count > 0 && s->searched.length == length)
+        tn_text_add(&s->searched, count == 1 ? ", not this one" : ", none of them this one");
     return TN_OK;
 }
 
-static tn_status look_everywhere(search *s) {
+static tn_status look_everywhere(tn_library_search *s) {
     for (size_t i = 0; i < tn_runtime_search_path_count(s->runtime) && !s->same_content; i++)
         TN_TRY(look_in_folder(s, tn_runtime_search_path(s->runtime, i)));
     const char *companions = tn_runtime_companion_folder(s->runtime);
     if (!s->same_content && companions[0]) TN_TRY(look_in_folder(s, companions));
     return TN_OK;
-}
-
-static tn_status fail_not_found(const search *s) {
-    const tn_library_request *r = s->request;
-    const char *where = s->searched.data ? s->searched.data : "no folders";
-    if (s->same_name && r->is_exact)
-        return tn_fail(TN_ERROR_NOT_FOUND,
-                       "%s needs library '%s' (%s, content %016llx); searched %s: '%s' has content "
-                       "%016llx, which exact "
-                       "loading refuses: bring the library that the plan was built with, or build "
-                       "the plan again",
-                       r->needed_for, r->name, r->file_name, (unsigned long long)r->hash, where,
-                       s->same_name, (unsigned long long)s->same_name_hash);
-    if (s->same_name)
-        return tn_fail(TN_ERROR_NOT_FOUND,
-                       "%s needs library '%s' (%s, content %016llx); searched %s: '%s' (content "
-                       "%016llx) is not among the "
-                       "allowed ones: allow its content or its folder",
-                       r->needed_for, r->name, r->file_name, (unsigned long long)r->hash, where,
-                       s->same_name, (unsigned long long)s->same_name_hash);
-    return tn_fail(TN_ERROR_NOT_FOUND,
-                   "%s needs library '%s' (%s, content %016llx), which is not loaded; searched %s: "
-                   "found neither that file "
-                   "nor that content: load it (--plugin %s) or add its folder (--plugin-dir DIR, "
-                   "TENON_PLUGIN_PATH)",
-                   r->needed_for, r->name, r->file_name, (unsigned long long)r->hash, where,
-                   r->file_name);
 }
 
 /* One that is loaded already; the runtime's lock is not held by the caller. */
@@ -142,15 +153,9 @@ static tn_status find_loaded(tn_runtime *runtime, const tn_library_request *requ
     if (request->hash) library = tn_runtime_find_loaded(runtime, request->hash, NULL);
     if (!library) library = tn_runtime_find_loaded(runtime, 0, request->name);
     if (library && library->hash != request->hash && request->is_exact)
-        status = tn_fail(TN_ERROR_NOT_FOUND,
-                         "%s needs library '%s' with content %016llx; the loaded one has %016llx, "
-                         "which exact loading refuses",
-                         request->needed_for, request->name, (unsigned long long)request->hash,
-                         (unsigned long long)library->hash);
+        status = tn_library_fail_loaded(request, library, true);
     else if (library && library->hash && !is_allowed(request, library->hash, library->path))
-        status = tn_fail(TN_ERROR_NOT_FOUND,
-                         "%s needs library '%s', and '%s' is not among the allowed ones",
-                         request->needed_for, request->name, library->path);
+        status = tn_library_fail_loaded(request, library, false);
     else if (library)
         *out_library = tn_library_retain(library);
     tn_runtime_unlock(runtime);
@@ -166,19 +171,22 @@ static void notice_other_content(tn_runtime *runtime, const tn_library_request *
                        (unsigned long long)library->hash, (unsigned long long)request->hash);
 }
 
+static tn_status load_found(tn_library_search *s, tn_loaded_library **out_library) {
+    const char *path = s->same_content;
+    if (!path && s->same_name && !s->request->is_exact && s->is_name_allowed) path = s->same_name;
+    if (!path) return tn_library_fail_search(s);
+    const tn_status status = tn_library_load(s->runtime, path, out_library);
+    return status == TN_OK ? status : tn_library_fail_load(s, status, path);
+}
+
 static tn_status find_on_path(tn_runtime *runtime, const tn_library_request *request,
                               tn_loaded_library **out_library) {
-    search s = {.runtime = runtime, .request = request};
+    tn_library_search s = {.runtime = runtime, .request = request};
     tn_text_init(&s.searched, tn_runtime_allocator(runtime));
     TN_TRY(tn_arena_create(tn_runtime_allocator(runtime), &s.arena));
     tn_status status = look_everywhere(&s);
-    if (status == TN_OK) {
-        const char *path = s.same_content;
-        if (!path && s.same_name && !request->is_exact &&
-            is_allowed(request, s.same_name_hash, s.same_name))
-            path = s.same_name;
-        status = path ? tn_library_load(runtime, path, out_library) : fail_not_found(&s);
-    }
+    if (status == TN_OK && s.searched.is_failed) status = tn_fail_memory("a message");
+    if (status == TN_OK) status = load_found(&s, out_library);
     tn_text_deinit(&s.searched);
     tn_arena_destroy(s.arena);
     return status;
@@ -192,4 +200,35 @@ tn_status tn_library_find(tn_runtime *runtime, const tn_library_request *request
     notice_other_content(runtime, request, library);
     *out_library = library;
     return TN_OK;
+}
+
+/* The first library of a folder that has the name in it; null when none has. */
+static const char *find_named(tn_runtime *runtime, tn_arena *arena, const char *folder,
+                              const char *name) {
+    size_t count = 0;
+    const char *const *paths;
+    if (tn_library_list_folder(arena, folder, &count, &paths) != TN_OK) return NULL;
+    for (size_t i = 0; i < count; i++) {
+        tn_file file;
+        if (tn_file_map(tn_runtime_allocator(runtime), paths[i], &file) != TN_OK) continue;
+        const bool is_named = has_name(&file, name);
+        tn_file_unmap(&file);
+        if (is_named) return paths[i];
+    }
+    return NULL;
+}
+
+void tn_library_add_hint(tn_text *text, tn_runtime *runtime, const char *operator_name) {
+    tn_arena *arena;
+    const char *path = NULL;
+    if (!operator_name || !operator_name[0] ||
+        tn_arena_create(tn_runtime_allocator(runtime), &arena) != TN_OK)
+        return;
+    for (size_t i = 0; i < tn_runtime_search_path_count(runtime) && !path; i++)
+        path = find_named(runtime, arena, tn_runtime_search_path(runtime, i), operator_name);
+    if (path)
+        tn_text_add_format(text,
+                           "; on the search path '%.200s' speaks of '%.100s': --plugin %.200s",
+                           path, operator_name, path);
+    tn_arena_destroy(arena);
 }

@@ -3,6 +3,8 @@
 #include "plugin/missing.h"
 #include "base/status.h"
 #include "plugin/fields_private.h"
+#include "plugin/library_private.h"
+#include "plugin/runtime.h"
 #include "tensor/type.h"
 
 #include <inttypes.h>
@@ -94,11 +96,11 @@ void tn_missing_add_field(tn_text *text, const tn_attribute *attribute) {
         tn_text_add_format(text, " (%s)", tn_field_type_name(attribute->type));
 }
 
-tn_status tn_missing_describe(const tn_allocator *allocator, tn_status status, uint64_t count,
-                              const tn_attribute *const *attributes) {
+tn_status tn_missing_describe(tn_runtime *runtime, const char *name, tn_status status,
+                              uint64_t count, const tn_attribute *const *attributes) {
     if (status != TN_ERROR_UNSUPPORTED) return status;
     tn_text text;
-    tn_text_init(&text, allocator);
+    tn_text_init(&text, tn_runtime_allocator(runtime));
     tn_text_add(&text, tn_last_error()->message);
     tn_text_add(&text, count > 0 ? "; the node brings " : "; the node brings no fields");
     for (uint64_t i = 0; i < count && i < FIELDS_AT_MOST; i++) {
@@ -109,6 +111,7 @@ tn_status tn_missing_describe(const tn_allocator *allocator, tn_status status, u
         tn_text_add_format(&text, " and %" PRIu64 " more", count - FIELDS_AT_MOST);
     tn_text_add(&text, "; load the plugin library that has it (--plugin LIB.so, or "
                        "tn_runtime_load_library)");
+    tn_library_add_hint(&text, runtime, name);
     if (text.is_failed)
         status = tn_fail_memory("a message");
     else

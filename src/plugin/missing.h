@@ -8,14 +8,15 @@
 #define TN_PLUGIN_MISSING_H
 
 #include "base/text.h"
-#include <tenon/plugin.h>
+#include <tenon/runtime.h>
 
-/* Extends the last error, which a look-up in the registry has just set, by the node's fields with
- * their types and values (shortened), and answers `status` as it came. Other statuses than
+/* Extends the last error, which a look-up of the operator `name` in the registry has just set, by
+ * the node's fields with their types and values (shortened) and by a library on the search path
+ * that may have the operator, and answers `status` as it came. Other statuses than
  * TN_ERROR_UNSUPPORTED are left alone. An attribute of type TN_FIELD_TYPE holds a tn_type in `i`.
  */
-tn_status tn_missing_describe(const tn_allocator *allocator, tn_status status, uint64_t count,
-                              const tn_attribute *const *attributes);
+tn_status tn_missing_describe(tn_runtime *runtime, const char *name, tn_status status,
+                              uint64_t count, const tn_attribute *const *attributes);
 /* One field: "ksize=[1, 2, 2, 1] (a list of integers)". */
 void tn_missing_add_field(tn_text *text, const tn_attribute *attribute);
 

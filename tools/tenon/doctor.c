@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tenon doctor: version, processor, devices, libraries, and what is missing with how to get it. */
+/* tenon doctor: version, processor, devices, libraries, and what is missing with how to get it; of
+ * a model or plan in doctor_file.c. */
+#include "doctor.h"
 #include "session.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sched.h>
 
-static const char help[] = "usage: tenon doctor [--plugin LIB.so ...]\nexample: tenon doctor\n";
+static const char help[] =
+    "usage: tenon doctor [--plugin LIB.so ...]                this program and this machine\n"
+    "       tenon doctor PLAN|MODEL [options] [--json]        whether all that it needs is there\n"
+    "  of a plan: each operator and library that it names, found or not, where, with which "
+    "content;\n"
+    "  of a model (by a build, without timing): the same of the plan that it becomes\n"
+    "  -p, --plugin LIB.so  -P, --plugin-dir DIR  --exact  --allow-plugin HASH|DIR   as tenon run "
+    "has them\n"
+    "  -s, --shape NAME=...  -w, --weights FILE   of a model\n"
+    "exit: 0 everything is there; 1 something is missing\n"
+    "example: tenon doctor net.plan --plugin-dir plugins\n";
 
 typedef struct findings {
     bool has_onednn;
@@ -58,32 +70,40 @@ static void list_devices(tn_runtime *runtime) {
     if (!has_cuda) printf("  no cuda: %s\n", tn_last_error()->message);
 }
 
+static int examine_machine(tn_runtime *runtime) {
+    findings found = {0};
+    cpu_set_t cores;
+    cli_load_kernels(runtime);
+    printf("tenon %s, plugin ABI %u.%u\n", tn_version(), TN_ABI_MAJOR, TN_ABI_MINOR);
+    printf("processor features: %s\n", tn_runtime_cpu_features(runtime));
+    if (sched_getaffinity(0, sizeof(cores), &cores) == 0)
+        printf("cores that may be used: %d\n", CPU_COUNT(&cores));
+    list_devices(runtime);
+    printf("libraries:\n");
+    tn_runtime_visit_libraries(runtime, note_library, &found);
+    if (!found.has_onednn)
+        printf("missing: the oneDNN kernels (libtenon_onednn.so in lib/tenon/kernels); "
+               "everything runs without them, "
+               "large convolutions slower; build with TENON_WITH_ONEDNN=ON and Debian's "
+               "libdnnl-dev\n");
+    const char *path = getenv("TENON_PLUGIN_PATH");
+    printf("TENON_PLUGIN_PATH: %s\n", path ? path : "(not set)");
+    return EXIT_DONE;
+}
+
 int command_doctor(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPv", &options);
+    int code = cli_options_read(argc, argv, "pPvxajsw", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
+    } else if (code == EXIT_DONE && options.argument_count > 1) {
+        code = cli_usage("doctor takes one model or plan, or none (tenon doctor -h)");
     } else if (code == EXIT_DONE) {
         tn_runtime *runtime = cli_runtime(&options, &code);
-        if (runtime) {
-            findings found = {0};
-            cpu_set_t cores;
-            cli_load_kernels(runtime);
-            printf("tenon %s, plugin ABI %u.%u\n", tn_version(), TN_ABI_MAJOR, TN_ABI_MINOR);
-            printf("processor features: %s\n", tn_runtime_cpu_features(runtime));
-            if (sched_getaffinity(0, sizeof(cores), &cores) == 0)
-                printf("cores that may be used: %d\n", CPU_COUNT(&cores));
-            list_devices(runtime);
-            printf("libraries:\n");
-            tn_runtime_visit_libraries(runtime, note_library, &found);
-            if (!found.has_onednn)
-                printf("missing: the oneDNN kernels (libtenon_onednn.so in lib/tenon/kernels); "
-                       "everything runs without them, "
-                       "large convolutions slower; build with TENON_WITH_ONEDNN=ON and Debian's "
-                       "libdnnl-dev\n");
-            const char *path = getenv("TENON_PLUGIN_PATH");
-            printf("TENON_PLUGIN_PATH: %s\n", path ? path : "(not set)");
-        }
+        if (runtime)
+            code = options.argument_count == 1
+                       ? doctor_file(runtime, options.arguments[0], &options)
+                       : examine_machine(runtime);
         tn_runtime_release(runtime);
     }
     cli_options_free(&options);

@@ -361,6 +361,22 @@ static void print_log(void *user, uint32_t level, const char *text) {
     fprintf(stderr, "tenon: %s: %s\n", level < 5 ? names[level] : "log", text);
 }
 
+/* With a list of what is allowed, a folder that is not on it is searched alone: no code of it runs
+ * before a plan has asked for it by its content. */
+static bool may_load_all(const cli_options *options, const char *folder) {
+    bool is_allowed = options->allowed.count == 0;
+    char *path = realpath(folder, NULL);
+    for (size_t i = 0; i < options->allowed.count && path && !is_allowed; i++) {
+        char *allowed = realpath(options->allowed.items[i], NULL);
+        const size_t length = allowed ? strlen(allowed) : 0;
+        is_allowed = allowed && strncmp(path, allowed, length) == 0 &&
+                     (path[length] == 0 || path[length] == '/');
+        free(allowed);
+    }
+    free(path);
+    return is_allowed;
+}
+
 tn_runtime *cli_runtime(const cli_options *options, int *out_exit) {
     const tn_runtime_options runtime_options = {.size = sizeof(runtime_options),
                                                 .log_level = options->verbose ? TN_LOG_DEBUG
@@ -372,7 +388,8 @@ tn_runtime *cli_runtime(const cli_options *options, int *out_exit) {
     for (size_t i = 0; status == TN_OK && i < options->plugin_dirs.count; i++) {
         what = options->plugin_dirs.items[i];
         status = tn_runtime_add_search_path(runtime, what);
-        if (status == TN_OK) status = tn_runtime_load_directory(runtime, what);
+        if (status == TN_OK && may_load_all(options, what))
+            status = tn_runtime_load_directory(runtime, what);
     }
     for (size_t i = 0; status == TN_OK && i < options->plugins.count; i++) {
         what = options->plugins.items[i];

@@ -89,13 +89,13 @@ static tn_status fit_fields(tn_arena *arena, const tn_operator *op, size_t count
 }
 
 /* The fields as they came, for the message. */
-static tn_status describe(const tn_allocator *allocator, tn_arena *arena, tn_status status,
+static tn_status describe(tn_runtime *runtime, tn_arena *arena, const char *name, tn_status status,
                           size_t count, const tn_custom_field *fields) {
     const tn_attribute **list = tn_arena_allocate(arena, count, sizeof(*list));
     if (!list) return tn_fail_memory("a message");
     for (size_t i = 0; i < count; i++)
         list[i] = &fields[i].value;
-    return tn_missing_describe(allocator, status, count, list);
+    return tn_missing_describe(runtime, name, status, count, list);
 }
 
 /* ONNX's own operator of that name does something else unless it takes the node's fields. */
@@ -116,14 +116,13 @@ tn_status tn_custom_find(tn_runtime *runtime, tn_arena *arena, const char *name,
                          const tn_custom_field *fields, const tn_operator_entry **out_entry,
                          uint64_t *out_attribute_count,
                          const tn_attribute *const **out_attributes) {
-    const tn_allocator *allocator = tn_runtime_allocator(runtime);
     const tn_operator_entry *entry;
     tn_status status = tn_registry_find_any(tn_runtime_registry(runtime), name, &entry);
-    if (status != TN_OK) return describe(allocator, arena, status, field_count, fields);
+    if (status != TN_OK) return describe(runtime, arena, name, status, field_count, fields);
     status = fit_fields(arena, entry->op, field_count, fields, out_attribute_count, out_attributes);
     if (status == TN_OK) {
         status = check_builtin(arena, entry->op, *out_attribute_count, *out_attributes);
-        if (status != TN_OK) status = describe(allocator, arena, status, field_count, fields);
+        if (status != TN_OK) status = describe(runtime, arena, name, status, field_count, fields);
     }
     if (status != TN_OK) {
         tn_library_release(entry->library);

@@ -103,8 +103,8 @@ static tn_status describe_missing(tn_onnx_reader *reader, const tn_onnx_scope *s
         tn_onnx_attributes_read(reader, scope, node, NULL, reader->arena, &count, &attributes);
     if (status == TN_ERROR_MEMORY) return status;
     tn_error_restore(&missing);
-    return tn_missing_describe(reader->allocator, TN_ERROR_UNSUPPORTED, status == TN_OK ? count : 0,
-                               attributes);
+    return tn_missing_describe(reader->runtime, node->op_type, TN_ERROR_UNSUPPORTED,
+                               status == TN_OK ? count : 0, attributes);
 }
 
 /* A node of an operator, or a note that there is none. */
