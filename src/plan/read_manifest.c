@@ -79,17 +79,27 @@ static tn_status check_source(const tn_plan_reader *reader, const Tenon__Plan__O
     return TN_OK;
 }
 
-/* "node 'clip' and 2 more: operator Test::SoftClip version 1". */
-static const char *describe_need(const tn_plan_reader *reader, size_t index) {
+/* The first node that needs an operator, "" when there is none; and how many there are. */
+static const char *first_node(const tn_plan_reader *reader, size_t operator_index,
+                              size_t *out_count) {
     const Tenon__Plan__Plan *plan = reader->plan;
-    const Tenon__Plan__Operator *message = plan->operators[index];
-    const char *first = NULL, *name = operator_name(reader, message);
+    const char *first = "";
     size_t count = 0;
     for (size_t i = 0; i < plan->n_nodes; i++) {
-        if (plan->nodes[i]->operator_index != index) continue;
+        if (plan->nodes[i]->operator_index != operator_index) continue;
         if (count++ == 0) first = plan->nodes[i]->name;
     }
-    if (!first)
+    *out_count = count;
+    return first;
+}
+
+/* "node 'clip' and 2 more: operator Test::SoftClip version 1". */
+static const char *describe_need(const tn_plan_reader *reader, size_t index) {
+    const Tenon__Plan__Operator *message = reader->plan->operators[index];
+    const char *name = operator_name(reader, message);
+    size_t count = 0;
+    const char *first = first_node(reader, index, &count);
+    if (count == 0)
         return tn_arena_format(reader->scratch, "operator %s version %" PRIu32, name,
                                message->since_version);
     if (count == 1)
@@ -100,23 +110,25 @@ static const char *describe_need(const tn_plan_reader *reader, size_t index) {
                            count - 1, name, message->since_version);
 }
 
-/* The library is there, its operator is not: the registry's words, and what the plan wanted. */
+/* The library is there and the operator is not: says which library had it, and which one has not.
+ */
 static tn_status fail_operator(const tn_plan_reader *reader, tn_status status, size_t index) {
     const Tenon__Plan__Operator *message = reader->plan->operators[index];
     const Tenon__Plan__Library *wanted = reader->plan->libraries[message->library];
     const tn_loaded_library *found = reader->libraries[message->library];
     const char *reason = tn_arena_text(reader->scratch, tn_last_error()->message);
-    const char *needed_for = describe_need(reader, index);
-    if (status == TN_ERROR_MEMORY || !reason || !needed_for) return tn_fail_memory("a message");
-    return tn_fail(status,
-                   "%s; the plan needs it for %.300s, and was built with library '%.100s' version "
-                   "%.40s (%.100s, content %016" PRIx64 "); what is loaded is version %.40s "
-                   "(%.200s, content %016" PRIx64 ")\n  mend: load a library that has the "
-                   "operator, or build the plan again",
-                   reason, needed_for, wanted->name, wanted->version,
-                   *wanted->file_name ? wanted->file_name : "linked in", wanted->hash,
-                   found ? found->version : "", found && found->path[0] ? found->path : "linked in",
-                   found ? found->hash : 0);
+    size_t count = 0;
+    if (status == TN_ERROR_MEMORY || !reason) return tn_fail_memory("a message");
+    return tn_error_at(
+        tn_fail(status,
+                "%s; the plan was built with library '%.100s' version %.40s (%.100s, content "
+                "%016" PRIx64 "); what is loaded is version %.40s (%.200s, content %016" PRIx64
+                ")\n  mend: load a library that has the operator, or build the plan again",
+                reason, wanted->name, wanted->version,
+                *wanted->file_name ? wanted->file_name : "linked in", wanted->hash,
+                found ? found->version : "", found && found->path[0] ? found->path : "linked in",
+                found ? found->hash : 0),
+        "node '%.100s'", first_node(reader, index, &count));
 }
 
 tn_status tn_plan_read_operator(tn_plan_reader *reader, size_t index) {
