@@ -9,8 +9,7 @@
 
 const char *const tn_reduce_kernel_combinations[2] = {"f32 -> f32", "f32, i64? -> f32"};
 
-/* False where the axes that are reduced do not lie beside each other. */
-static bool find_lanes(tn_call *call, tn_lanes *out_lanes) {
+bool tn_reduce_kernel_lanes(tn_call *call, tn_lanes *out_lanes) {
     uint32_t mask = 0, begin = 0;
     if (tn_reduce_axes(call, &mask) != TN_OK || mask == 0) return false;
     while (!(mask >> begin & 1))
@@ -27,7 +26,7 @@ tn_status tn_reduce_kernel_accepts(tn_call *call) {
     const bool is_later_kind = call->op->input_count > 1;
     const tn_tensor *axes = is_later_kind ? tn_infer_input(call, 1) : NULL;
     if (axes && !axes->data) return TN_ERROR_UNSUPPORTED;
-    return find_lanes(call, &lanes) ? TN_OK : TN_ERROR_UNSUPPORTED;
+    return tn_reduce_kernel_lanes(call, &lanes) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 typedef struct reduce_job {
@@ -74,7 +73,7 @@ static tn_status do_columns(void *user, int64_t begin, int64_t end, uint32_t thr
 tn_status tn_reduce_kernel_run(tn_call *call) {
     enum { GRAIN = 16384 };
     reduce_job job = {.user = call->user, .x = call->inputs[0]->data, .y = call->outputs[0]->data};
-    if (!find_lanes(call, &job.lanes))
+    if (!tn_reduce_kernel_lanes(call, &job.lanes))
         return call->host->fail(call, TN_ERROR_STATE, "the axes are others than in the plan");
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
     const int64_t width = job.user->level->width;

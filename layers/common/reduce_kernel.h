@@ -7,6 +7,7 @@
 #ifndef TN_LAYERS_REDUCE_KERNEL_H
 #define TN_LAYERS_REDUCE_KERNEL_H
 
+#include "common/lanes.h"
 #include "common/reduce_rows.h"
 #include <tenon/plugin.h>
 
@@ -18,6 +19,9 @@ typedef struct tn_reduce_kernel_user {
     const tn_reduce_level *level;
     uint32_t kind, finish;
 } tn_reduce_kernel_user;
+
+/* The lanes of a node; false where the axes that are reduced do not lie beside each other. */
+bool tn_reduce_kernel_lanes(tn_call *call, tn_lanes *out_lanes);
 
 tn_status tn_reduce_kernel_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_reduce_kernel_run(tn_call *call) TN_NOEXCEPT;

@@ -3,6 +3,7 @@
  * LogSoftmax: x - max - log(sum(exp(x - max))) along one axis; before opset 13 over all axes from
  * `axis` on together.
  */
+#include "log_softmax/log_softmax.h"
 #include "common/element.h"
 #include "common/lanes.h"
 #include "common/layer.h"
@@ -23,7 +24,7 @@ static const tn_field log_softmax_13_fields[] = {
              "the axis; negative: from the end"),
 };
 
-static tn_status read_lanes(tn_call *call, tn_lanes *out_lanes) {
+tn_status tn_log_softmax_lanes(tn_call *call, tn_lanes *out_lanes) {
     const log_softmax_params *params = call->params;
     const bool is_one_axis = call->op->since_version >= 13;
     TN_TRY(tn_infer_require_rank(call, 0, 0, TN_MAX_RANK));
@@ -37,7 +38,7 @@ static tn_status read_lanes(tn_call *call, tn_lanes *out_lanes) {
 
 static tn_status log_softmax_infer(tn_call *call) {
     tn_lanes lanes;
-    TN_TRY(read_lanes(call, &lanes));
+    TN_TRY(tn_log_softmax_lanes(call, &lanes));
     return tn_infer_copy_shape(call, 0, 0);
 }
 
@@ -71,7 +72,7 @@ static tn_status compute_lanes(void *user, int64_t begin, int64_t end, uint32_t 
 
 static tn_status log_softmax_reference(tn_call *call) {
     lane_job job = {.x = call->inputs[0], .y = call->outputs[0]};
-    TN_TRY(read_lanes(call, &job.lanes));
+    TN_TRY(tn_log_softmax_lanes(call, &job.lanes));
     if (tn_element_count(job.y) == 0) return TN_OK;
     return compute_lanes(&job, 0, job.lanes.outer * job.lanes.inner, 0);
 }
@@ -79,7 +80,7 @@ static tn_status log_softmax_reference(tn_call *call) {
 static tn_status log_softmax_run(tn_call *call) {
     enum { GRAIN = 4096 };
     lane_job job = {.x = call->inputs[0], .y = call->outputs[0]};
-    TN_TRY(read_lanes(call, &job.lanes));
+    TN_TRY(tn_log_softmax_lanes(call, &job.lanes));
     if (tn_element_count(job.y) == 0) return TN_OK;
     return call->host->parallel_for(call, job.lanes.outer * job.lanes.inner,
                                     GRAIN / job.lanes.count + 1, compute_lanes, &job);

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax on CUDA: its callbacks; the launches are cuda_lanes.cu. */
+/* Softmax on CUDA: its callbacks; the launches are common/cuda/softmax.cu. */
 #include "common/cuda/launch.h"
 #include "common/element.h"
 #include "common/infer.h"
-#include "softmax/cuda_job.h"
+#include "common/cuda/softmax_job.h"
+#include "softmax/softmax.h"
 
 static tn_status lanes_run(tn_call *call) TN_NOEXCEPT;
 static tn_status lanes_run(tn_call *call) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
     tn_softmax_lanes lanes;
     TN_TRY(tn_softmax_read(call, &lanes));
+    const tn_lanes all = {lanes.outer, lanes.count, lanes.inner};
     if (tn_element_count(y) == 0) return TN_OK;
     const int before = tn_cuda_enter(call);
     const cudaError_t error =
-        tn_softmax_cuda_launch(x->type, x->data, y->data, &lanes, call->stream);
+        tn_cuda_softmax_launch(x->type, false, x->data, y->data, &all, call->stream);
     tn_cuda_leave(call, before);
     return tn_cuda_status(call, error, "launching softmax");
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The callbacks of pool.h; the launches are pool.cu and plane.cu. */
+/* The callbacks of pool.h; the launches are pool.cu and, of whole planes, reduce.cu. */
 #include "common/cuda/pool.h"
 #include "common/byte_table.h"
 #include "common/cuda/launch.h"
 #include "common/cuda/pool_job.h"
+#include "common/cuda/reduce_job.h"
 #include "common/cuda/walk.h"
 #include "common/element.h"
 #include "common/infer.h"
@@ -111,18 +112,18 @@ tn_status tn_cuda_plane_accepts(tn_call *call) {
 tn_status tn_cuda_plane_run(tn_call *call) {
     const tn_cuda_pool_user *user = call->user;
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-    const bool is_linear = x->format == TN_LINEAR;
-    tn_cuda_plane_job job = {.type = x->type,
-                             .x = x->data,
-                             .y = y->data,
-                             .is_mean = user->is_mean,
-                             .batch = is_linear ? x->shape[0] * x->shape[1] : x->shape[0],
-                             .places = tn_infer_product(x->shape, 2, x->rank),
-                             .channels = is_linear ? 1 : x->shape[1]};
+    tn_cuda_reduce_job job = {.type = x->type,
+                              .x = x->data,
+                              .y = y->data,
+                              .kind = user->is_mean ? TN_REDUCE_SUM : TN_REDUCE_MAX,
+                              .finish = user->is_mean ? TN_REDUCE_BY_COUNT : TN_REDUCE_AS_IT_IS,
+                              .lanes = tn_lanes_along(x, 2, x->rank)};
+    if (x->format != TN_LINEAR) /* the channels lie behind the places */
+        job.lanes = (tn_lanes){x->shape[0], job.lanes.count, x->shape[1]};
     if (tn_element_count(y) == 0) return TN_OK;
     (void)read_scales(call, &job.x_scale, &job.y_scale);
     const int before = tn_cuda_enter(call);
-    const cudaError_t error = tn_cuda_plane_launch(&job, call->stream);
+    const cudaError_t error = tn_cuda_reduce_launch(&job, call->stream);
     tn_cuda_leave(call, before);
     return tn_cuda_status(call, error, "launching a kernel over whole planes");
 }

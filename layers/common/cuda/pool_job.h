@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the callbacks of pool.h hand to the launches in pool.cu and plane.cu. */
+/* What the callbacks of pool.h hand to the launches in pool.cu. */
 #ifndef TN_LAYERS_CUDA_POOL_JOB_H
 #define TN_LAYERS_CUDA_POOL_JOB_H
 
@@ -27,18 +27,6 @@ typedef struct tn_cuda_pool_job {
 } tn_cuda_pool_job;
 
 cudaError_t tn_cuda_pool_launch(const tn_cuda_pool_job *job, cudaStream_t stream);
-
-/* batch x places x channels elements become batch x channels. */
-typedef struct tn_cuda_plane_job {
-    tn_type type;
-    const void *x;
-    void *y;
-    float x_scale, y_scale;
-    bool is_mean;
-    int64_t batch, places, channels;
-} tn_cuda_plane_job;
-
-cudaError_t tn_cuda_plane_launch(const tn_cuda_plane_job *job, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

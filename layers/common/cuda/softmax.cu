@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Softmax on the GPU: the largest element of a lane, the sum of exponentials, then the quotients.
+ * Softmax on the GPU: the largest element of a lane, the sum of exponentials, then the quotients,
+ * or for LogSoftmax the differences.
  * What is read again comes from the caches.
  */
 #include "common/cuda/launch.h"
 #include "common/cuda/number.cuh"
-#include "softmax/cuda_job.h"
+#include "common/cuda/softmax_job.h"
 
 #include <math.h>
 
@@ -25,10 +26,14 @@ __device__ __forceinline__ float warp_sum(float value) {
     return value;
 }
 
+__device__ __forceinline__ float value(bool is_logarithm, float x, float largest, float sum) {
+    return is_logarithm ? x - largest - logf(sum) : __fdiv_rn(expf(x - largest), sum);
+}
+
 /* A warp a lane whose elements lie beside each other. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-    warp_lanes(const T *x, T *y, int64_t outer, int64_t count) {
+    warp_lanes(bool is_logarithm, const T *x, T *y, int64_t outer, int64_t count) {
     const int64_t step = (int64_t)gridDim.x * WARPS;
     for (int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.y; row < outer; row += step) {
         const T *from = x + row * count;
@@ -41,7 +46,7 @@ __global__ void __launch_bounds__(THREADS)
         sum = warp_sum(sum);
         for (int64_t i = threadIdx.x; i < count; i += WARP)
             tn_number_store(y + row * count + i,
-                            __fdiv_rn(expf(tn_number_load(from[i], 0) - largest), sum), 0);
+                            value(is_logarithm, tn_number_load(from[i], 0), largest, sum), 0);
     }
 }
 
@@ -59,7 +64,7 @@ template <bool IS_SUM> __device__ __forceinline__ float block_join(float value, 
 
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-    block_lanes(const T *x, T *y, int64_t outer, int64_t count) {
+    block_lanes(bool is_logarithm, const T *x, T *y, int64_t outer, int64_t count) {
     __shared__ float shared[WARPS];
     const int thread = (int)(threadIdx.y * WARP + threadIdx.x);
     for (int64_t row = blockIdx.x; row < outer; row += gridDim.x) {
@@ -73,13 +78,14 @@ __global__ void __launch_bounds__(THREADS)
         sum = block_join<true>(sum, shared);
         for (int64_t i = thread; i < count; i += THREADS)
             tn_number_store(y + row * count + i,
-                            __fdiv_rn(expf(tn_number_load(from[i], 0) - largest), sum), 0);
+                            value(is_logarithm, tn_number_load(from[i], 0), largest, sum), 0);
     }
 }
 
 /* A thread a lane; neighbours do lanes beside each other. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS) thread_lanes(const T *x, T *y, tn_softmax_lanes lanes) {
+__global__ void __launch_bounds__(THREADS)
+    thread_lanes(bool is_logarithm, const T *x, T *y, tn_lanes lanes) {
     const int64_t step = (int64_t)gridDim.x * THREADS, all = lanes.outer * lanes.inner;
     for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < all; at += step) {
         const int64_t first = at / lanes.inner * lanes.count * lanes.inner + at % lanes.inner;
@@ -90,37 +96,38 @@ __global__ void __launch_bounds__(THREADS) thread_lanes(const T *x, T *y, tn_sof
             sum += expf(tn_number_load(x[first + i * lanes.inner], 0) - largest);
         for (int64_t i = 0; i < lanes.count; i++) {
             const int64_t place = first + i * lanes.inner;
-            tn_number_store(y + place, __fdiv_rn(expf(tn_number_load(x[place], 0) - largest), sum),
-                            0);
+            tn_number_store(y + place,
+                            value(is_logarithm, tn_number_load(x[place], 0), largest, sum), 0);
         }
     }
 }
 
 template <typename T>
-cudaError_t launch_as(const void *x, void *y, const tn_softmax_lanes *lanes, cudaStream_t stream) {
+cudaError_t launch_as(bool is_logarithm, const void *x, void *y, const tn_lanes *lanes,
+                      cudaStream_t stream) {
     const dim3 threads(WARP, WARPS);
     if (lanes->inner > 1)
         thread_lanes<T><<<tn_cuda_blocks(lanes->outer * lanes->inner, THREADS, MOST_BLOCKS),
-                          THREADS, 0, stream>>>((const T *)x, (T *)y, *lanes);
+                          THREADS, 0, stream>>>(is_logarithm, (const T *)x, (T *)y, *lanes);
     else if (lanes->count <= LONGEST_OF_A_WARP)
         warp_lanes<T><<<tn_cuda_blocks(lanes->outer, WARPS, MOST_BLOCKS), threads, 0, stream>>>(
-            (const T *)x, (T *)y, lanes->outer, lanes->count);
+            is_logarithm, (const T *)x, (T *)y, lanes->outer, lanes->count);
     else
         block_lanes<T><<<tn_cuda_blocks(lanes->outer, 1, MOST_BLOCKS), threads, 0, stream>>>(
-            (const T *)x, (T *)y, lanes->outer, lanes->count);
+            is_logarithm, (const T *)x, (T *)y, lanes->outer, lanes->count);
     return cudaGetLastError();
 }
 
 } // namespace
 
-extern "C" cudaError_t tn_softmax_cuda_launch(tn_type type, const void *x, void *y,
-                                              const tn_softmax_lanes *lanes, cudaStream_t stream) {
+extern "C" cudaError_t tn_cuda_softmax_launch(tn_type type, bool is_logarithm, const void *x,
+                                              void *y, const tn_lanes *lanes, cudaStream_t stream) {
     switch (type) {
     case TN_F32:
-        return launch_as<float>(x, y, lanes, stream);
+        return launch_as<float>(is_logarithm, x, y, lanes, stream);
     case TN_F16:
-        return launch_as<__half>(x, y, lanes, stream);
+        return launch_as<__half>(is_logarithm, x, y, lanes, stream);
     default:
-        return launch_as<__nv_bfloat16>(x, y, lanes, stream);
+        return launch_as<__nv_bfloat16>(is_logarithm, x, y, lanes, stream);
     }
 }

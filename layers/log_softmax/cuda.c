@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LogSoftmax on CUDA: its callbacks; the launches are common/cuda/softmax.cu. */
+#include "common/cuda/launch.h"
+#include "common/element.h"
+#include "common/infer.h"
+#include "common/cuda/softmax_job.h"
+#include "log_softmax/log_softmax.h"
+
+static tn_status lanes_run(tn_call *call) TN_NOEXCEPT;
+static tn_status lanes_run(tn_call *call) {
+    const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
+    tn_lanes all;
+    TN_TRY(tn_log_softmax_lanes(call, &all));
+    if (tn_element_count(y) == 0) return TN_OK;
+    const int before = tn_cuda_enter(call);
+    const cudaError_t error =
+        tn_cuda_softmax_launch(x->type, true, x->data, y->data, &all, call->stream);
+    tn_cuda_leave(call, before);
+    return tn_cuda_status(call, error, "launching log softmax");
+}
+
+static const char *const combinations[] = {"f32 -> f32", "f16 -> f16", "bf16 -> bf16"};
+
+static const tn_kernel lanes = {
+    .size = sizeof(tn_kernel),
+    .revision = 1,
+    .domain = "",
+    .op = "LogSoftmax",
+    .device = "cuda",
+    .name = "lanes",
+    .doc = "A lane a warp, a block where it is long, a thread where lanes lie beside each other.",
+    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE,
+    TN_COMBINATIONS(combinations),
+    .run = lanes_run,
+};
+extern const tn_kernel *const tn_log_softmax_cuda_kernels[];
+const tn_kernel *const tn_log_softmax_cuda_kernels[] = {&lanes, NULL};
