@@ -78,6 +78,10 @@ static float field_f32(const tn_call *call, const char *name) {
 
 static bool read_step(tn_call *call, tn_cuda_step *out_step) {
     const tn_cuda_map_user *user = call->user;
+    if (user->read) {
+        out_step->map = user->map;
+        return user->read(call, &out_step->alpha, &out_step->beta);
+    }
     if (user->map != 0) {
         *out_step =
             (tn_cuda_step){user->map, field_f32(call, user->alpha), field_f32(call, user->beta)};

@@ -14,10 +14,12 @@ extern "C" {
 #endif
 
 /* What a map kernel's `user` points at. `map` 0: the operator describes itself as an activation.
- * Otherwise alpha and beta come from the operator's fields of these names; null: zero. */
+ * Otherwise alpha and beta come from the operator's fields of these names, null being zero, or from
+ * `read`, which answers false where they are not known. */
 typedef struct tn_cuda_map_user {
     uint32_t map;
     const char *alpha, *beta;
+    bool (*read)(const tn_call *call, float *out_alpha, float *out_beta);
 } tn_cuda_map_user;
 
 tn_status tn_cuda_map_accepts(tn_call *call) TN_NOEXCEPT;
@@ -40,7 +42,10 @@ extern const char *const tn_cuda_sum_combinations[8];
 
 #define TN_CUDA_MAP_KERNEL_AS(folder, domain_name, operator_name, map_number, alpha_field,         \
                               beta_field, combination_table)                                       \
-    static const tn_cuda_map_user folder##_user = {map_number, alpha_field, beta_field};           \
+    static const tn_cuda_map_user folder##_user = {map_number, alpha_field, beta_field, NULL};     \
+    TN_CUDA_MAP_KERNEL_TABLE(folder, domain_name, operator_name, combination_table)
+/* With the folder's `static const tn_cuda_map_user <folder>_user` before it. */
+#define TN_CUDA_MAP_KERNEL_TABLE(folder, domain_name, operator_name, combination_table)            \
     static const tn_kernel folder##_pointwise = {                                                  \
         .size = sizeof(tn_kernel),                                                                 \
         .revision = 1,                                                                             \
