@@ -101,8 +101,9 @@ static bool note_operator(void *user, const tn_operator *op, const tn_library_in
 static bool note_kernel_table(void *user, const tn_kernel *kernel, const tn_library_info *library) {
     suite *s = user;
     (void)library;
-    if (!kernel->requires_features ||
-        tn_runtime_has_features(s->runtime, kernel->requires_features))
+    if (strcmp(kernel->device, "cpu") == 0 &&
+        (!kernel->requires_features ||
+         tn_runtime_has_features(s->runtime, kernel->requires_features)))
         s->kernels[s->kernel_count++] = kernel;
     return s->kernel_count < 4096;
 }
