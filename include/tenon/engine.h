@@ -129,6 +129,14 @@ TN_EXPORT tn_status tn_context_bind_output(tn_context *context, uint32_t output,
  * waited for the stream. Null: a stream of the context's own, which run waits for. TN_ERROR_STATE:
  * the engine runs on the processor. */
 TN_EXPORT tn_status tn_context_set_stream(tn_context *context, void *stream);
+/* The same in the memory of the engine's device, read and written where it is, in the order of the
+ * stream. Other calls that bind the same input or output take this back. TN_ERROR_STATE: the engine
+ * runs on the processor. At reshape or run, TN_ERROR_STATE: a step of the processor reads the
+ * input, or makes the output. */
+TN_EXPORT tn_status tn_context_bind_device_input(tn_context *context, uint32_t input,
+                                                 const void *device_data, uint64_t bytes);
+TN_EXPORT tn_status tn_context_bind_device_output(tn_context *context, uint32_t output,
+                                                  void *device_data, uint64_t bytes);
 /* Infers all shapes and asks the kernels for the memory that they need; run does it when it was not
  * done. The last eight sets of shapes are found again. Inputs whose values decide shapes must be
  * bound; their values are compared at each run, and outside the profile's they are TN_ERROR_RANGE.

@@ -11,8 +11,9 @@
 #define TN_TIMING_RUNS_AT_MOST  50
 #define TN_TIMING_RUN_NS        10e6 /* enough for one candidate, once it ran as often as it must */
 #define TN_TIMING_CONVERSION_NS 2e6  /* enough for one conversion: many, and they vary little */
-#define TN_TIMING_LONG_RUN_NS   200e6 /* longer ones are run once more after the first, not thrice \
-                                       */
+#define TN_TIMING_LONG_RUN_NS                                                                      \
+    200e6 /* longer ones are run once more after the first, not thrice                             \
+           */
 
 struct tn_timing_scratch {
     double begin_ns, end_ns; /* when the time is over; 0: not started */

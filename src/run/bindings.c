@@ -47,7 +47,8 @@ tn_status tn_bindings_apply_inputs(tn_context *context) {
         TN_TRY(
             tn_format_bytes(TN_LINEAR, context->engine->inputs[i].type, &binding->shape, &bytes));
         TN_TRY(tn_bindings_check_input(context, i, bytes));
-        if (is_fit(context, binding->data) || !binding->is_read_by_host) continue;
+        if (is_fit(context, binding->data) || !binding->is_read_by_host || binding->is_device)
+            continue;
         TN_TRY(reserve(context, &binding->staging, &binding->staging_bytes, bytes,
                        "an input's aligned copy"));
         binding->staged_bytes = bytes;
@@ -101,7 +102,8 @@ static tn_status apply_outputs(tn_context *context) {
                            "output '%s' has shape %s, %llu bytes; %llu are bound", output->name,
                            tn_shape_print(output->rank, output->shape, text, sizeof(text)),
                            (unsigned long long)output->bytes, (unsigned long long)binding->bytes);
-        const bool fits = binding->is_from_device || is_fit(context, binding->data);
+        const bool fits =
+            binding->is_from_device || binding->is_device || is_fit(context, binding->data);
         if (binding->data && fits && !is_input_memory(context, binding)) {
             binding->target = binding->data;
         } else {
@@ -150,6 +152,7 @@ static void set_all(const tn_context *context, tn_shape_state *state) {
             state->workspace_bytes[i] ? memory + state->workspaces[i] : NULL;
         if (is_on_device) state->walk[i].call->stream = context->stream;
     }
+    tn_walk_set_borders(context, state);
     tn_walk_drop_graphs(context, state);
     state->is_applied = true;
 }
@@ -187,6 +190,7 @@ static tn_status reserve_memory(tn_context *context) {
 
 tn_status tn_bindings_apply(tn_context *context) {
     tn_shape_state *state = context->current;
+    TN_TRY(tn_walk_check_borders(context));
     TN_TRY(reserve_memory(context));
     TN_TRY(tn_bindings_apply_inputs(context));
     TN_TRY(apply_outputs(context));

@@ -24,10 +24,11 @@ static void note_needed(tn_context *context, uint32_t value, bool is_transfer) {
     const tn_graph *graph = context->engine->graph;
     if (value == TN_NO_VALUE) return;
     const tn_tensor_id tensor = context->engine->program->values[value].tensor;
+    const bool is_host = context->engine->program->values[value].space == TN_SPACE_HOST;
     for (size_t i = 0; graph->tensors[tensor].is_input && i < graph->input_count; i++) {
         if (graph->inputs[i] != tensor) continue;
         context->inputs[i].is_needed = true;
-        context->inputs[i].is_read_by_host |= !is_transfer;
+        context->inputs[i].is_read_by_host |= is_host && !is_transfer;
     }
 }
 
@@ -38,18 +39,12 @@ static bool is_shape_only(const tn_engine *engine, const tn_program_step *step, 
     return port && (port->flags & TN_PORT_SHAPE_ONLY);
 }
 
-static bool is_transfer(const tn_program *program, const tn_program_step *step) {
-    return step->kind == TN_STEP_REFORMAT &&
-           (program->values[step->inputs[0]].space != TN_SPACE_HOST ||
-            program->values[step->outputs[0]].space != TN_SPACE_HOST);
-}
-
 /* Outputs that come from a device, each in a step of its own. */
 static void find_device_outputs(tn_context *context) {
     const tn_program *program = context->engine->program;
     for (uint32_t s = 0; s < program->step_count; s++)
         for (size_t i = 0; i < context->engine->graph->output_count; i++)
-            if (is_transfer(program, &program->steps[s]) &&
+            if (tn_walk_is_transfer(program, &program->steps[s]) &&
                 program->steps[s].outputs[0] == program->output_values[i])
                 context->outputs[i].is_from_device = true;
 }
@@ -61,7 +56,7 @@ static void find_needed(tn_context *context) {
         const tn_program_step *step = &program->steps[s];
         for (uint32_t i = 0; i < step->input_count && !step->is_host; i++) {
             if (!is_shape_only(engine, step, i))
-                note_needed(context, step->inputs[i], is_transfer(program, step));
+                note_needed(context, step->inputs[i], tn_walk_is_transfer(program, step));
         }
         for (uint32_t i = 0; i < step->operand_count && !step->is_host; i++)
             note_needed(context, step->operands[i], false);
@@ -248,14 +243,61 @@ tn_status tn_context_set_shape(tn_context *context, uint32_t input, uint32_t ran
     return TN_OK;
 }
 
+/* The pointers of all states are set anew, and what was captured with them is gone. */
+static void forget_pointers(tn_context *context) {
+    context->are_bindings_set = false;
+    for (int i = 0; i < TN_SHAPE_STATES; i++)
+        if (context->states[i]) context->states[i]->is_applied = false;
+}
+
+/* What was bound in the device's memory is no longer. */
+static void take_back(tn_context *context, bool *is_device) {
+    if (*is_device) forget_pointers(context);
+    *is_device = false;
+}
+
 tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void *data,
                                 uint64_t bytes) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(check_index("input", input, tn_engine_input_count(context->engine)));
     tn_input_binding *binding = &context->inputs[input];
+    take_back(context, &binding->is_device);
     if (binding->data != data || binding->bytes != bytes) context->are_bindings_set = false;
     binding->data = data;
     binding->bytes = bytes;
+    return TN_OK;
+}
+
+static tn_status check_device(const tn_context *context) {
+    return context->own_stream
+               ? TN_OK
+               : tn_fail(TN_ERROR_STATE, "the engine runs on the processor, not on a device");
+}
+
+tn_status tn_context_bind_device_input(tn_context *context, uint32_t input, const void *device_data,
+                                       uint64_t bytes) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(check_index("input", input, tn_engine_input_count(context->engine)));
+    TN_TRY(check_device(context));
+    tn_input_binding *binding = &context->inputs[input];
+    const bool is_same = binding->is_device && binding->data == device_data;
+    TN_TRY(tn_context_bind_input(context, input, device_data, bytes));
+    binding->is_device = true;
+    if (!is_same) forget_pointers(context);
+    return TN_OK;
+}
+
+tn_status tn_context_bind_device_output(tn_context *context, uint32_t output, void *device_data,
+                                        uint64_t bytes) {
+    if (!context || !device_data)
+        return tn_fail(TN_ERROR_ARGUMENT, "a context and memory of the device are needed");
+    TN_TRY(check_index("output", output, tn_engine_output_count(context->engine)));
+    TN_TRY(check_device(context));
+    tn_output_binding *binding = &context->outputs[output];
+    const bool is_same = binding->is_device && binding->data == device_data;
+    TN_TRY(tn_context_bind_output(context, output, device_data, bytes));
+    binding->is_device = true;
+    if (!is_same) forget_pointers(context);
     return TN_OK;
 }
 
@@ -276,6 +318,7 @@ tn_status tn_context_bind_output(tn_context *context, uint32_t output, void *dat
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(check_index("output", output, tn_engine_output_count(context->engine)));
     tn_output_binding *binding = &context->outputs[output];
+    take_back(context, &binding->is_device);
     if (binding->data != data || binding->bytes != bytes) context->are_bindings_set = false;
     binding->data = data;
     binding->bytes = bytes;
@@ -322,9 +365,7 @@ tn_status tn_context_set_stream(tn_context *context, void *stream) {
     if (chosen == context->stream) return TN_OK;
     TN_TRY(tn_walk_wait(context));
     context->stream = chosen;
-    context->are_bindings_set = false;
-    for (int i = 0; i < TN_SHAPE_STATES; i++)
-        if (context->states[i]) context->states[i]->is_applied = false;
+    forget_pointers(context);
     return TN_OK;
 }
 

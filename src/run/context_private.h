@@ -11,6 +11,7 @@
  *   bindings.c              the callers' memory
  *   walk.c                  the run, and the run with a clock
  *   walk_device.c           steps on a device, and between its memory and the host's
+ *   walk_border.c           inputs and outputs that are in a device's memory already
  *   walk_graph.c            steps that a device does as one captured graph
  *   dynamic.c               the run of networks whose shapes only data decides
  *   checked.c               guarded runs
@@ -52,6 +53,16 @@ typedef struct tn_walk_graph {
     void *graph;         /* null: not captured yet */
 } tn_walk_graph;
 
+/* A transfer between the network's border and the device: what it moves may be where the caller
+ * has it, and then there is nothing to be done. */
+typedef struct tn_walk_border {
+    uint32_t item;  /* of the walk */
+    uint32_t value; /* in the device's memory */
+    uint32_t port;  /* which input, or which output */
+    bool is_output, may_share;
+    tn_callback run; /* the transfer */
+} tn_walk_border;
+
 /* A graph output that is not written in its place: copied after the walk. */
 typedef struct tn_output_copy {
     uint32_t value, output;
@@ -70,6 +81,8 @@ typedef struct tn_shape_state {
     uint32_t *walk_steps;  /* the step of each item */
     tn_walk_graph *graphs; /* in the order of the walk; null on the processor */
     uint32_t graph_count;
+    tn_walk_border *borders;
+    uint32_t border_count;
     uint32_t device_runs;      /* since its pointers were set last: the second one captures */
     size_t *workspaces;        /* offset in the arena memory of each item's workspace */
     uint64_t *workspace_bytes; /* of each item, as planned */
@@ -88,7 +101,8 @@ typedef struct tn_shape_state {
 typedef struct tn_input_binding {
     const void *data; /* as bound */
     uint64_t bytes;
-    void *own; /* lent to the caller to be filled, or null */
+    bool is_device; /* it is memory of the device */
+    void *own;      /* lent to the caller to be filled, or null */
     size_t own_bytes;
     void *staging; /* an aligned copy, for memory that is not aligned */
     size_t staging_bytes;
@@ -103,7 +117,8 @@ typedef struct tn_input_binding {
 typedef struct tn_output_binding {
     void *data; /* as bound, or null */
     uint64_t bytes;
-    void *own; /* where it goes when nothing, or nothing aligned, is bound */
+    bool is_device; /* it is memory of the device */
+    void *own;      /* where it goes when nothing, or nothing aligned, is bound */
     size_t own_bytes;
     void *target;        /* what the walk writes */
     bool is_from_device; /* a copy from a device writes it: any alignment does, and any memory */
@@ -238,6 +253,13 @@ tn_status tn_walk_wait(tn_context *context); /* for all that is enqueued */
 tn_status tn_walk_settle(tn_context *context, uint32_t item);
 /* Finds the items that may be captured. */
 tn_status tn_walk_find_graphs(tn_context *context, tn_shape_state *state);
+tn_status tn_walk_transfer_on_device(tn_call *call); /* a transfer's callback */
+/* Finds the transfers at the network's border. */
+tn_status tn_walk_find_borders(tn_context *context, tn_shape_state *state);
+/* Where what is bound in the device's memory lies, once all other pointers are set. */
+void tn_walk_set_borders(const tn_context *context, tn_shape_state *state);
+/* Whether all that is bound in the device's memory can be used there. TN_ERROR_STATE. */
+tn_status tn_walk_check_borders(const tn_context *context);
 /* Forgets what was captured: pointers or the stream have changed, or the state goes. */
 void tn_walk_drop_graphs(const tn_context *context, tn_shape_state *state);
 /* The walk on a device. */
@@ -245,7 +267,8 @@ tn_status tn_walk_run_device(tn_context *context);
 /* Turns the call of a reformat step into one from, to or on the device; its workspace is there. */
 void tn_walk_make_transfer(tn_context *context, const tn_shape_state *state, tn_walk_item *item,
                            uint32_t from_space, uint32_t to_space, uint64_t *out_workspace_bytes);
-bool tn_walk_is_transfer(const tn_walk_item *item);
+/* Whether a step moves or converts a tensor from, to or on a device. */
+bool tn_walk_is_transfer(const tn_program *program, const tn_program_step *step);
 
 /* --- dynamic.c --- */
 tn_status tn_dynamic_create(tn_context *context);

@@ -242,6 +242,7 @@ static tn_status fill_state(tn_context *context, tn_shape_state *state) {
     TN_TRY(tn_shape_state_place(context, state));
     TN_TRY(tn_shape_state_reshape(context, state)); /* asks for the workspaces */
     TN_TRY(tn_shape_state_plan(context, state));
+    TN_TRY(tn_walk_find_borders(context, state));
     return tn_walk_find_graphs(context, state);
 }
 

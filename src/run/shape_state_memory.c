@@ -11,8 +11,9 @@
 
 bool tn_shape_state_is_on_device(const tn_context *context, const tn_shape_state *state,
                                  uint32_t item) {
-    return context->engine->program->steps[state->walk_steps[item]].is_device ||
-           tn_walk_is_transfer(&state->walk[item]);
+    const tn_program *program = context->engine->program;
+    const tn_program_step *step = &program->steps[state->walk_steps[item]];
+    return step->is_device || tn_walk_is_transfer(program, step);
 }
 
 static uint32_t root_of(const tn_shape_state *state, uint32_t value) {

@@ -9,7 +9,7 @@
 
 tn_status tn_walk_failed(const tn_walk_item *item, tn_status status) {
     tn_call *call = item->call;
-    if (item->run == tn_walk_reformat || tn_walk_is_transfer(item))
+    if (!call->host_private /* a reformat */)
         return tn_error_at(
             status, "conversion of tensor '%s' from %s:%s to %s:%s", call->inputs[0]->name,
             tn_type_name(call->inputs[0]->type), tn_format_name(call->inputs[0]->format),

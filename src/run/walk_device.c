@@ -80,7 +80,7 @@ static tn_status move(tn_call *call, uint32_t direction) {
 static tn_status run_to_device(tn_call *call) {
     return move(call, TN_TRANSFER_TO_DEVICE);
 }
-static tn_status run_on_device(tn_call *call) {
+tn_status tn_walk_transfer_on_device(tn_call *call) {
     return move(call, TN_TRANSFER_ON_DEVICE);
 }
 static tn_status run_to_host(tn_call *call) {
@@ -92,9 +92,10 @@ static tn_status run_to_host_and_wait(tn_call *call) {
     return tn_walk_wait(call->user);
 }
 
-bool tn_walk_is_transfer(const tn_walk_item *item) {
-    return item->run == run_to_device || item->run == run_on_device || item->run == run_to_host ||
-           item->run == run_to_host_and_wait;
+bool tn_walk_is_transfer(const tn_program *program, const tn_program_step *step) {
+    return step->kind == TN_STEP_REFORMAT &&
+           (program->values[step->inputs[0]].space != TN_SPACE_HOST ||
+            program->values[step->outputs[0]].space != TN_SPACE_HOST);
 }
 
 /* Whether the processor reads the value that a step brings. */
@@ -118,7 +119,7 @@ void tn_walk_make_transfer(tn_context *context, const tn_shape_state *state, tn_
     tn_call *call = item->call;
     const tn_tensor *from = call->inputs[0], *to = call->outputs[0];
     uint32_t direction = TN_TRANSFER_ON_DEVICE;
-    item->run = run_on_device;
+    item->run = tn_walk_transfer_on_device;
     if (from_space == TN_SPACE_HOST) {
         direction = TN_TRANSFER_TO_DEVICE;
         item->run = run_to_device;

@@ -113,9 +113,11 @@ static int bind(tn_context *context, uint32_t index, const tn_port_info *port,
     if (tensor->type != port->type)
         return cli_fault("%s: elements are %s, input '%s' takes %s", path, type_name(tensor->type),
                          port->name, type_name(port->type));
+    void *lent = NULL;
     if (tn_context_set_shape(context, index, tensor->rank, tensor->shape) != TN_OK ||
-        tn_context_bind_input(context, index, tensor->data, tensor->bytes) != TN_OK)
+        tn_context_lend_input(context, index, tensor->bytes, &lent) != TN_OK)
         return cli_fail(path);
+    if (tensor->bytes > 0) memcpy(lent, tensor->data, tensor->bytes);
     return EXIT_DONE;
 }
 

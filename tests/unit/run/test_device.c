@@ -275,6 +275,64 @@ static void test_a_callers_stream_is_not_waited_for(void **state) {
     tn_plan_destroy(plan);
 }
 
+/* Memory of the device, given and taken by the caller, without a copy. */
+static void test_inputs_and_outputs_may_be_the_devices(void **state) {
+    device_test *test = *state;
+    tn_plan *plan = NULL;
+    tn_context *context = NULL;
+    tn_engine *engine = load_chain(test, false, "stub", &plan);
+    const tn_device *device = engine->device;
+    void *stream = NULL, *there = NULL, *back = NULL;
+    float x[120], y[120], z[120];
+    for (int i = 0; i < 120; i++)
+        x[i] = (float)(i % 11) - 5, y[i] = z[i] = -1;
+    must(device->stream_create(device, &stream));
+    must(device->allocate(device, sizeof(x), stream, &there));
+    must(device->allocate(device, sizeof(y), stream, &back));
+    must(tn_context_create(engine, &context));
+    must(tn_context_set_stream(context, stream));
+    must(tn_context_bind_device_input(context, 0, there, sizeof(x)));
+    must(tn_context_bind_device_output(context, 0, back, sizeof(y)));
+    for (int turn = 0; turn < 4; turn++) {
+        x[10] = (float)(turn + 1);
+        must(device->copy(device, there, x, sizeof(x), TN_COPY_TO_DEVICE, stream));
+        must(tn_context_run(context));
+        must(device->copy(device, y, back, sizeof(y), TN_COPY_TO_HOST, stream));
+        must(device->stream_wait(device, stream));
+        for (int i = 0; i < 120; i++)
+            assert_true(y[i] == (x[i] > 0 ? x[i] : 0));
+    }
+    must(tn_context_bind_output(context, 0, z, sizeof(z))); /* and back to the host's */
+    must(tn_context_run(context));
+    must(device->stream_wait(device, stream));
+    assert_close(z, y, 120);
+    assert_int_equal(tn_context_bind_device_output(context, 0, NULL, 4), TN_ERROR_ARGUMENT);
+    tn_context_destroy(context);
+    device->deallocate(device, there, stream);
+    device->deallocate(device, back, stream);
+    device->stream_destroy(device, stream);
+    tn_engine_release(engine);
+    tn_plan_destroy(plan);
+}
+
+static void test_memory_of_the_device_is_refused_where_the_processor_is(void **state) {
+    device_test *test = *state;
+    tn_plan *plan = build_lenet(test->runtime, "stub");
+    tn_engine *engine = load(test->runtime, plan, NULL);
+    tn_context *context = NULL;
+    const int64_t shape[] = {1, 1, 28, 28};
+    float x[784], y[10];
+    must(tn_context_create(engine, &context));
+    must(tn_context_set_shape(context, 0, 4, shape));
+    must(tn_context_bind_input(context, 0, x, sizeof(x)));
+    must(tn_context_bind_device_output(context, 0, y, sizeof(y)));
+    assert_int_equal(tn_context_run(context), TN_ERROR_STATE); /* Softmax is the processor's */
+    assert_error("output 'output'", NULL);
+    tn_context_destroy(context);
+    tn_engine_release(engine);
+    tn_plan_destroy(plan);
+}
+
 static void test_the_processor_has_no_streams(void **state) {
     device_test *test = *state;
     tn_plan *plan = NULL;
@@ -386,6 +444,8 @@ int main(void) {
         DEVICE_TEST(test_a_run_allocates_nothing_and_waits_once),
         DEVICE_TEST(test_steps_of_both_take_turns),
         DEVICE_TEST(test_a_callers_stream_is_not_waited_for),
+        DEVICE_TEST(test_inputs_and_outputs_may_be_the_devices),
+        DEVICE_TEST(test_memory_of_the_device_is_refused_where_the_processor_is),
         DEVICE_TEST(test_the_processor_has_no_streams),
         DEVICE_TEST(test_a_plan_runs_without_its_device),
         DEVICE_TEST(test_a_plan_may_be_run_elsewhere_than_it_was_built_for),

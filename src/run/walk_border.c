@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inputs and outputs that the caller has in the device's memory: the value that a transfer would
+ * bring there, or take from there, lies where the caller's memory is, and the transfer does
+ * nothing. Where a kernel overwrites the input, or two outputs are one value, the transfer copies
+ * on the device.
+ */
+#include "base/status.h"
+#include "device/transfer.h"
+#include "run/context_private.h"
+
+static tn_status run_nothing(tn_call *call) {
+    (void)call;
+    return TN_OK;
+}
+
+/* Which input or output a step moves; false when it is none. */
+static bool find_port(const tn_engine *engine, const tn_program_step *step,
+                      tn_walk_border *border) {
+    const tn_program *program = engine->program;
+    const uint32_t from = step->inputs[0], to = step->outputs[0];
+    for (uint32_t i = 0; i < engine->graph->input_count; i++) {
+        if (program->input_values[i] != from || program->values[to].space != TN_SPACE_DEVICE)
+            continue;
+        *border = (tn_walk_border){.value = to, .port = i};
+        return true;
+    }
+    for (uint32_t i = 0; i < engine->graph->output_count; i++) {
+        if (program->output_values[i] != to || program->values[from].space != TN_SPACE_DEVICE)
+            continue;
+        *border = (tn_walk_border){.value = from, .port = i, .is_output = true};
+        return true;
+    }
+    return false;
+}
+
+/* Whether some kernel writes on a value of the same memory, not counting who makes it. */
+static bool is_overwritten(const tn_context *context, const tn_shape_state *state, uint32_t root) {
+    const tn_program *program = context->engine->program;
+    for (uint32_t s = 0; s < program->step_count; s++) {
+        const tn_program_step *step = &program->steps[s];
+        if (step->is_in_place && step->inputs[0] != TN_NO_VALUE &&
+            state->places[step->inputs[0]].root == root)
+            return true;
+    }
+    return false;
+}
+
+static bool may_share(const tn_context *context, const tn_shape_state *state, uint32_t count,
+                      const tn_walk_border *border) {
+    const tn_call *call = state->walk[border->item].call;
+    const uint32_t root = state->places[border->value].root;
+    if (state->places[border->value].kind != TN_PLACE_DEVICE ||
+        !tn_transfer_is_copy(call->inputs[0], call->outputs[0]))
+        return false;
+    if (!border->is_output) return !is_overwritten(context, state, root);
+    for (uint32_t b = 0; b < count; b++) /* a view of an input, or an output twice */
+        if (state->places[state->borders[b].value].root == root) return false;
+    return state->tensors[root].tensor.bytes == call->inputs[0]->bytes;
+}
+
+tn_status tn_walk_find_borders(tn_context *context, tn_shape_state *state) {
+    const tn_engine *engine = context->engine;
+    if (!context->stream) return TN_OK;
+    state->borders =
+        tn_arena_allocate(state->arena, state->walk_count + 1u, sizeof(*state->borders));
+    if (!state->borders) return tn_fail_memory("a set of shapes");
+    for (uint32_t i = 0; i < state->walk_count; i++) {
+        tn_walk_border border;
+        const tn_program_step *step = &engine->program->steps[state->walk_steps[i]];
+        if (!tn_walk_is_transfer(engine->program, step) || !find_port(engine, step, &border))
+            continue;
+        border.item = i;
+        border.run = state->walk[i].run;
+        border.may_share = may_share(context, state, state->border_count, &border);
+        state->borders[state->border_count++] = border;
+    }
+    return TN_OK;
+}
+
+static void share(const tn_context *context, tn_shape_state *state, const tn_walk_border *border,
+                  void *data) {
+    const uint32_t root = state->places[border->value].root;
+    for (uint32_t v = 0; v < context->engine->program->value_count; v++)
+        if (state->places[v].kind == TN_PLACE_DEVICE && state->places[v].root == root)
+            state->tensors[v].tensor.data = data;
+}
+
+void tn_walk_set_borders(const tn_context *context, tn_shape_state *state) {
+    for (uint32_t b = 0; b < state->border_count; b++) {
+        const tn_walk_border *border = &state->borders[b];
+        const tn_input_binding *input = &context->inputs[border->is_output ? 0 : border->port];
+        const tn_output_binding *output = &context->outputs[border->is_output ? border->port : 0];
+        const bool is_device = border->is_output ? output->is_device : input->is_device;
+        const bool is_shared = is_device && border->may_share;
+        state->walk[border->item].run = is_shared   ? run_nothing
+                                        : is_device ? tn_walk_transfer_on_device
+                                                    : border->run;
+        if (is_shared)
+            share(context, state, border,
+                  border->is_output ? output->data : (void *)(uintptr_t)input->data);
+    }
+}
+
+tn_status tn_walk_check_borders(const tn_context *context) {
+    const tn_engine *engine = context->engine;
+    for (uint32_t i = 0; i < tn_engine_input_count(engine); i++)
+        if (context->inputs[i].is_device &&
+            (context->inputs[i].is_read_by_host || engine->plan.is_value_input[i]))
+            return tn_fail(TN_ERROR_STATE,
+                           "input '%s' is bound in the device's memory, and the processor reads it",
+                           engine->inputs[i].name);
+    for (uint32_t i = 0; i < tn_engine_output_count(engine); i++)
+        if (context->outputs[i].is_device && !context->outputs[i].is_from_device)
+            return tn_fail(
+                TN_ERROR_STATE,
+                "output '%s' is bound in the device's memory, and the processor makes it",
+                engine->outputs[i].name);
+    return TN_OK;
+}
