@@ -10,7 +10,8 @@
  *
  * Layers are written like conformance cases. --all prints every kernel and combination. On a
  * device there are more of them, a launch of a captured graph repeats each ten times, all caches
- * warm, and bytes a second (inputs and outputs once) are printed too.
+ * warm, and bytes a second (inputs and outputs once) are printed too. Libraries in
+ * TENON_PLUGIN_PATH are loaded first.
  */
 #include "base/status.h"
 #include "plugin/devices.h"
@@ -79,6 +80,12 @@ static const layer large_layers[] = {
     {"transpose 16x64x128x128 to channels last", "Transpose",
      "perm=[0,2,3,1] | data=f32[16,64,128,128]"},
     {"concat of 2 x 8 M", "Concat", "axis=1 | inputs=f32[16,32,128,128] inputs=f32[16,32,128,128]"},
+    {"plugin's bicubic 256 to 1024, 1x3", "Test::DynamicTRTResize",
+     "| image=f32[1,3,256,256] size=f32[1,1,1024,1024]"},
+    {"plugin's bicubic 256 to 1024, 32x3", "Test::DynamicTRTResize",
+     "| image=f32[32,3,256,256] size=f32[1,1,1024,1024]"},
+    {"plugin's max pool 2x2, 32x64x112x112", "UFF::MaxPool",
+     "ksize=[1,2,2,1] strides=[1,2,2,1] | x=f32[32,64,112,112]"},
     {"global average of 32x2048x7x7", "GlobalAveragePool", "| X=f32[32,2048,7,7]"},
 };
 
@@ -304,7 +311,13 @@ static tn_status bench_layer(bench *b, const layer *l) {
     tn_registry *registry = tn_runtime_registry(b->runtime);
     b->count = 0;
     b->graph = NULL;
-    TN_TRY(tn_registry_find_operator(registry, "", l->op, 0, &op));
+    char domain[32] = "";
+    const char *colon = strstr(l->op, "::");
+    if (colon) snprintf(domain, sizeof(domain), "%.*s", (int)(colon - l->op), l->op);
+    const tn_status found =
+        tn_registry_find_operator(registry, domain, colon ? colon + 2 : l->op, 0, &op);
+    if (colon && found == TN_ERROR_NOT_FOUND) return TN_OK; /* its plugin is not loaded */
+    TN_TRY(found);
     TN_TRY(tn_arena_create(tn_allocator_default(), &b->arena));
     tn_status status = tn_case_read(b->arena, op->op, l->text, &b->c);
     if (status == TN_OK) status = make_graph(b, op->op);
@@ -338,6 +351,7 @@ static tn_status bench_all(bench *b, const layer *all, size_t count, const char 
 /* On a device, both tables. */
 static tn_status bench_on(bench *b, const char *name, const char *only) {
     tn_used_device used = {0};
+    tn_device_libraries_load(b->runtime);
     TN_TRY(tn_device_take(b->runtime, name, &used));
     b->device = used.device;
     printf("%s\n", used.device->fingerprint(used.device));

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct suite {
     tn_runtime *runtime;
@@ -131,24 +130,11 @@ static void check_on_device(suite *s, const tn_device *device, void *stream, con
     }
 }
 
-/* The libraries of devices lie beside the program's folder, as they do beside the core library. */
-static void load_device_libraries(tn_runtime *runtime) {
-    char program[3000] = "", folder[3100];
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-    if (length > 0) program[length] = 0;
-    for (int i = 0; i < 2; i++) {
-        char *slash = strrchr(program, '/');
-        if (slash) *slash = 0;
-    }
-    snprintf(folder, sizeof(folder), "%s/lib/tenon/devices", program);
-    (void)tn_runtime_load_directory(runtime, folder); /* none there: the device is not found */
-}
-
 /* Without such a device there is nothing to check, and that is no failure. */
 static int run_on_device(suite *s, const char *name, const char *wanted) {
     tn_used_device used = {0};
     void *stream = NULL;
-    load_device_libraries(s->runtime);
+    tn_device_libraries_load(s->runtime);
     if (tn_device_take(s->runtime, name, &used) != TN_OK) {
         printf("skipped: %s\n0 passed, 0 failed\n", tn_last_error()->message);
         return 0;

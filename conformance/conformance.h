@@ -51,6 +51,10 @@ void tn_stored_check_on(tn_runtime *runtime, const tn_operator *op, const char *
                         const tn_device *device, void *stream, size_t *inout_passed,
                         size_t *inout_failed);
 
+/* Loads the libraries of devices that lie beside the program's folder: the core's own search goes
+ * from the core library, which is linked into these programs. */
+void tn_device_libraries_load(tn_runtime *runtime);
+
 /* Whether the kernel is one of this operator, in this version. */
 bool tn_kernel_serves(const tn_kernel *kernel, const tn_operator *op);
 /* Whether two results are the same numbers: bit by bit, or as near as kernels may be. */

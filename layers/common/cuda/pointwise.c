@@ -33,10 +33,10 @@ const char *const tn_cuda_clip_combinations[16] = {"f32 -> f32",
                                                    "qi8, f32?, f32? -> qi8",
                                                    "qi8:nhwc, f32?, f32? -> qi8:nhwc"};
 
-const char *const tn_cuda_combine_combinations[16] = {"f32, f32 -> f32",
+/* The output may lie on the first input, which therefore has its format. */
+const char *const tn_cuda_combine_combinations[15] = {"f32, f32 -> f32",
                                                       "f32:nhwc, f32:nhwc -> f32:nhwc",
                                                       "f32:nhwc, f32 -> f32:nhwc",
-                                                      "f32, f32:nhwc -> f32:nhwc",
                                                       "f16, f16 -> f16",
                                                       "f16:nhwc, f16:nhwc -> f16:nhwc",
                                                       "f16:nhwc, f32 -> f16:nhwc",

@@ -37,7 +37,7 @@ tn_status tn_cuda_combine_run(tn_call *call) TN_NOEXCEPT;
 
 extern const char *const tn_cuda_map_combinations[8];
 extern const char *const tn_cuda_clip_combinations[16];
-extern const char *const tn_cuda_combine_combinations[16];
+extern const char *const tn_cuda_combine_combinations[15];
 extern const char *const tn_cuda_sum_combinations[8];
 
 #define TN_CUDA_MAP_KERNEL_AS(folder, domain_name, operator_name, map_number, alpha_field,         \
