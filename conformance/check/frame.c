@@ -172,7 +172,7 @@ tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_l
 
 void tn_frame_close(tn_frame *frame) {
     tn_guarded *place = &kept[kept_next];
-    if (!frame->memory.map) return;
+    if (!frame->memory.data) return;
     pthread_mutex_lock(&kept_lock);
     kept_next = (kept_next + 1) % KEPT;
     tn_guarded_destroy(place);

@@ -6,11 +6,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, ALIGNMENT = 64, TABLE = 8192 };
+enum { TABLE = 8192 };
 
 /* What the handler looks into: the live buffers. */
 static tn_guarded *volatile table[TABLE];
@@ -41,34 +40,22 @@ static void leave(const tn_guarded *buffer) {
 
 tn_status tn_guarded_create(tn_guarded *buffer, uint32_t kind, uint32_t index, size_t bytes,
                             bool is_at_end, uint8_t slack) {
-    size_t room = bytes ? bytes : 1, map_bytes = 0;
-    if (!tn_align_size(room, PAGE, &room) || !tn_add_size(room, 2 * PAGE, &map_bytes))
-        return tn_fail_memory("a guarded buffer");
-    char *map = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED) return tn_fail_memory("a guarded buffer");
-    *buffer = (tn_guarded){.kind = kind,
-                           .index = index,
-                           .map = map,
-                           .map_bytes = map_bytes,
-                           .bytes = bytes,
-                           .is_live = true};
-    memset(map + PAGE, slack, room);
-    const size_t before = is_at_end ? (room - bytes) / ALIGNMENT * ALIGNMENT : 0;
-    buffer->data = map + PAGE + before;
-    if (!enter(buffer)) {
-        munmap(map, map_bytes);
-        *buffer = (tn_guarded){0};
-        return tn_fail_memory("a guarded buffer: too many of them");
-    }
-    mprotect(map, PAGE, PROT_NONE);
-    mprotect(map + PAGE + room, PAGE, PROT_NONE);
-    return TN_OK;
+    tn_guarded made = {.kind = kind, .index = index, .bytes = bytes, .is_live = true};
+    TN_TRY(tn_guard_place(&made.guard, bytes, is_at_end ? TN_GUARD_AT_END : TN_GUARD_AT_START,
+                          slack * UINT64_C(0x0101010101010101)));
+    made.data = made.guard.data;
+    if (bytes > 0) memset(made.data, slack, bytes);
+    *buffer = made;
+    if (enter(buffer)) return TN_OK;
+    tn_guard_unmap(&buffer->guard);
+    *buffer = (tn_guarded){0};
+    return tn_fail_memory("a guarded buffer: too many of them");
 }
 
 void tn_guarded_destroy(tn_guarded *buffer) {
-    if (!buffer->map) return;
+    if (!buffer->data) return;
     leave(buffer);
-    munmap(buffer->map, buffer->map_bytes);
+    tn_guard_unmap(&buffer->guard);
     *buffer = (tn_guarded){0};
 }
 
@@ -80,19 +67,15 @@ void tn_guarded_move(tn_guarded *from, tn_guarded *to) {
 }
 
 void tn_guarded_protect(tn_guarded *buffer, int access) {
-    static const int rights[] = {PROT_READ, PROT_READ | PROT_WRITE, PROT_NONE};
-    if (!buffer->map) return;
+    static const uint32_t rights[] = {TN_GUARD_READ, TN_GUARD_WRITE, TN_GUARD_NONE};
+    if (!buffer->data) return;
     buffer->is_live = access != TN_GUARDED_NONE;
-    mprotect(buffer->map + PAGE, buffer->map_bytes - 2 * PAGE, rights[access]);
+    tn_guard_allow(&buffer->guard, rights[access]);
 }
 
-bool tn_guarded_is_whole(const tn_guarded *buffer, uint8_t slack) {
-    const char *end = buffer->map + buffer->map_bytes - PAGE;
-    for (const char *at = buffer->map + PAGE; at < buffer->data; at++)
-        if ((uint8_t)*at != slack) return false;
-    for (const char *at = buffer->data + buffer->bytes; at < end; at++)
-        if ((uint8_t)*at != slack) return false;
-    return true;
+bool tn_guarded_is_whole(const tn_guarded *buffer) {
+    ptrdiff_t offset = 0;
+    return !tn_guard_is_damaged(&buffer->guard, &offset);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -101,8 +84,7 @@ bool tn_guarded_is_whole(const tn_guarded *buffer, uint8_t slack) {
 static const tn_guarded *find(const char *address) {
     for (size_t i = 0; i < table_count; i++) {
         const tn_guarded *buffer = table[i];
-        if (buffer && address >= buffer->map && address < buffer->map + buffer->map_bytes)
-            return buffer;
+        if (buffer && tn_guard_holds(&buffer->guard, address)) return buffer;
     }
     return NULL;
 }

@@ -7,6 +7,7 @@
 #ifndef TN_CONFORMANCE_GUARDED_H
 #define TN_CONFORMANCE_GUARDED_H
 
+#include "base/guard.h"
 #include "tensor/shape.h"
 
 enum {
@@ -19,9 +20,8 @@ enum {
 
 typedef struct tn_guarded {
     uint32_t kind, index; /* "input 0" */
-    char *map;            /* with a guard page at each end */
-    size_t map_bytes;
-    char *data; /* 64-byte aligned */
+    tn_guard guard;
+    char *data; /* the guard's: 64-byte aligned; null: there is none */
     size_t bytes;
     bool is_live;
 } tn_guarded;
@@ -37,7 +37,7 @@ void tn_guarded_move(tn_guarded *from, tn_guarded *to);
 enum { TN_GUARDED_READ = 0, TN_GUARDED_WRITE = 1, TN_GUARDED_NONE = 2 };
 void tn_guarded_protect(tn_guarded *buffer, int access);
 /* Whether the bytes around the data are as they were. */
-bool tn_guarded_is_whole(const tn_guarded *buffer, uint8_t slack);
+bool tn_guarded_is_whole(const tn_guarded *buffer);
 /* "input 0" and the like. */
 const char *tn_guarded_kind_name(uint32_t kind);
 

@@ -194,12 +194,12 @@ static tn_status broken(tn_probe *probe, const char *rule, tn_status status) {
 static tn_status check_slack(tn_probe *probe, const tn_probe_memory *memory,
                              const tn_probe_context *context) {
     for (uint32_t i = 0; i < probe->output_count; i++)
-        if (probe->outputs[i].is_given && !tn_guarded_is_whole(&memory->outputs[i], memory->slack))
+        if (probe->outputs[i].is_given && !tn_guarded_is_whole(&memory->outputs[i]))
             return broken(probe, "writes-inside",
                           tn_fail(TN_ERROR_PLUGIN,
                                   "writes within 64 bytes past the end of output %u (%zu bytes)", i,
                                   memory->outputs[i].bytes));
-    if (context->workspace.map && !tn_guarded_is_whole(&context->workspace, 0xC3))
+    if (context->workspace.data && !tn_guarded_is_whole(&context->workspace))
         return broken(probe, "workspace-inside",
                       tn_fail(TN_ERROR_PLUGIN,
                               "writes past the workspace of %llu bytes that reshape asked for",

@@ -11,7 +11,7 @@
 enum { PAGE = 4096, ALIGNMENT = 64, ZONE = 4096 /* most slack before the data */ };
 
 /* Once opened, the guards must be closed again. */
-enum { ACCESS_OPENED = 3 };
+enum { ACCESS_OPENED = 4 };
 
 static char *room_of(const tn_guard *guard) {
     return guard->map + TN_GUARD_BYTES;
@@ -58,7 +58,7 @@ static bool is_enough(const tn_guard *guard, size_t room) {
     return there >= room && there / 4 <= room;
 }
 
-tn_status tn_guard_place(tn_guard *guard, size_t bytes, uint64_t slack) {
+tn_status tn_guard_place(tn_guard *guard, size_t bytes, uint32_t at, uint64_t slack) {
     size_t room = bytes ? bytes : 1;
     if (!tn_align_size(room, PAGE, &room)) return tn_fail_memory("a guarded buffer");
     if (!is_enough(guard, room)) {
@@ -74,7 +74,8 @@ tn_status tn_guard_place(tn_guard *guard, size_t bytes, uint64_t slack) {
         tn_guard_unmap(guard);
         return tn_fail_memory("a guarded buffer");
     }
-    guard->data = end - (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    guard->data = at == TN_GUARD_AT_START ? room_of(guard)
+                                          : end - (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     guard->bytes = bytes;
     guard->slack = slack;
     fill_slack(guard, zone_of(guard), guard->data);
@@ -89,8 +90,8 @@ void tn_guard_unmap(tn_guard *guard) {
 
 void tn_guard_allow(tn_guard *guard, uint32_t access) {
     if (guard->access == access || guard->access == ACCESS_OPENED) return;
-    const int rights = access == TN_GUARD_WRITE ? PROT_READ | PROT_WRITE : PROT_READ;
-    if (mprotect(room_of(guard), guard->map_bytes - 2 * TN_GUARD_BYTES, rights) == 0)
+    static const int rights[] = {PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE, PROT_NONE};
+    if (mprotect(room_of(guard), guard->map_bytes - 2 * TN_GUARD_BYTES, rights[access & 3]) == 0)
         guard->access = access;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Guarded memory: one buffer between pages that cannot be accessed, its end as near to them as an
- * alignment of 64 bytes lets it be, and a known pattern in what is left between. What to do about a
- * fault in such a page is plugin/fault.h's matter; what the data means, plugin/checked_call.h's.
+ * Guarded memory: one buffer between pages that cannot be accessed, its end (or its start) as near
+ * to them as an alignment of 64 bytes lets it be, and a known pattern in what is left between. For
+ * guarded runs, where plugin/fault.h says what becomes of a fault in such a page and
+ * plugin/checked_call.h what the data means; and for the conformance suite.
  */
 #ifndef TN_BASE_GUARD_H
 #define TN_BASE_GUARD_H
@@ -12,7 +13,8 @@
 /* Bytes without access at each end. */
 #define TN_GUARD_BYTES ((size_t)1 << 20)
 
-enum { TN_GUARD_READ = 1, TN_GUARD_WRITE = 2 };
+enum { TN_GUARD_READ = 1, TN_GUARD_WRITE = 2, TN_GUARD_NONE = 3 };
+enum { TN_GUARD_AT_END, TN_GUARD_AT_START };
 
 typedef struct tn_guard {
     char *map; /* the guards at both ends included; null: nothing is mapped */
@@ -23,11 +25,12 @@ typedef struct tn_guard {
     uint32_t access;
 } tn_guard;
 
-/* Makes `bytes` of readable and writable memory there, contents undefined; takes the pages that the
- * guard has from before where they are enough. TN_ERROR_MEMORY. */
-tn_status tn_guard_place(tn_guard *guard, size_t bytes, uint64_t slack);
+/* Makes `bytes`, at an end of its pages (TN_GUARD_AT_...), of readable and writable memory there,
+ * contents undefined; takes the pages that the guard has from before where they are enough.
+ * TN_ERROR_MEMORY. */
+tn_status tn_guard_place(tn_guard *guard, size_t bytes, uint32_t at, uint64_t slack);
 void tn_guard_unmap(tn_guard *guard); /* a zeroed one is fine */
-/* TN_GUARD_READ or TN_GUARD_WRITE: of the data and the slack around it. */
+/* TN_GUARD_READ, TN_GUARD_WRITE or TN_GUARD_NONE: of the data and the slack around it. */
 void tn_guard_allow(tn_guard *guard, uint32_t access);
 /* Lets everything be read and written, the guards too: for going on behind a fault that was noted.
  * Safe in a signal handler; the next tn_guard_place closes it again. */

@@ -113,7 +113,7 @@ static tn_checked_slot *find_same(tn_checked *checked, const tn_tensor *tensor) 
 }
 
 static tn_status copy_in(tn_guard *guard, const tn_tensor *from) {
-    TN_TRY(tn_guard_place(guard, (size_t)from->bytes, tn_poison_word(from->type)));
+    TN_TRY(tn_guard_place(guard, (size_t)from->bytes, TN_GUARD_AT_END, tn_poison_word(from->type)));
     if (from->bytes > 0) memcpy(guard->data, from->data, (size_t)from->bytes);
     return TN_OK;
 }
@@ -165,7 +165,8 @@ static tn_status put_output(tn_checked *checked, uint32_t index, const tn_tensor
         return TN_OK;
     }
     slot->guard = &slot->own;
-    TN_TRY(tn_guard_place(&slot->own, (size_t)original->bytes, tn_poison_word(original->type)));
+    TN_TRY(tn_guard_place(&slot->own, (size_t)original->bytes, TN_GUARD_AT_END,
+                          tn_poison_word(original->type)));
     tn_poison_fill(slot->own.data, slot->own.bytes, original->type);
     return TN_OK;
 }
@@ -174,7 +175,8 @@ static tn_status put_workspace(tn_checked *checked, tn_call *call) {
     if (call->workspace_bytes == 0) return TN_OK;
     tn_checked_slot *slot = take_slot(checked, TN_CHECKED_WORKSPACE, 0, NULL);
     slot->guard = &slot->own;
-    TN_TRY(tn_guard_place(&slot->own, (size_t)call->workspace_bytes, tn_poison_word(TN_NONE)));
+    TN_TRY(tn_guard_place(&slot->own, (size_t)call->workspace_bytes, TN_GUARD_AT_END,
+                          tn_poison_word(TN_NONE)));
     tn_poison_fill(slot->own.data, slot->own.bytes, TN_NONE);
     call->workspace = slot->own.data;
     return TN_OK;
