@@ -6,12 +6,10 @@
  */
 #include <math.h>
 #include <tenon/layer.h>
-typedef struct deform {
-    uint64_t present;
-    tn_i64s stride, padding, dilation;
-    int64_t groups, deform_groups;
-} deform;
+
+TN_LAYER_PARAMS(deform, tn_i64s stride, padding, dilation; int64_t groups, deform_groups;);
 enum { INPUT, OFFSET, MASK, WEIGHT, BIAS, BLOCK = 32 };
+
 static const tn_field fields[] = {
     TN_LAYER_I64S(deform, stride, "[1, 1]", 2, 1, 65535, "step of the window: down, right"),
     TN_LAYER_I64S(deform, padding, "[0, 0]", 2, 0, 65535, "zeros on both sides: rows, columns"),

@@ -8,10 +8,7 @@
 #include <math.h>
 #include <tenon/layer.h>
 
-typedef struct sampler {
-    uint64_t present;
-    int64_t interpolation_mode, padding_mode, align_corners;
-} sampler;
+TN_LAYER_PARAMS(sampler, int64_t interpolation_mode, padding_mode, align_corners;);
 enum { ZEROS = 0, BORDER = 1, REFLECTION = 2 }; /* of padding_mode */
 
 static const tn_field fields[] = {
@@ -26,10 +23,9 @@ static const tn_port outputs[] = {TN_PORT("output", "T", 0, "N, C, height, width
 
 static tn_status infer(tn_call *call) {
     const int64_t *in = call->inputs[0]->shape, *grid = call->inputs[1]->shape;
-    if (!TN_LAYER_FITS(call, 0, -1, -1, -1, -1) || !TN_LAYER_FITS(call, 1, in[0], -1, -1, 2))
+    if (!TN_LAYER_FITS(call, 0, -1, -1, TN_LAYER_SOME, TN_LAYER_SOME) ||
+        !TN_LAYER_FITS(call, 1, in[0], -1, -1, 2))
         return TN_ERROR_SHAPE;
-    if (in[2] < 1 || in[3] < 1)
-        return call->host->fail(call, TN_ERROR_SHAPE, "there are no elements to sample");
     return TN_LAYER_SET_SHAPE(call, 0, in[0], in[1], grid[1], grid[2]);
 }
 

@@ -10,11 +10,7 @@
 #include <stdlib.h>
 #include <tenon/layer.h>
 
-typedef struct nms {
-    uint64_t present;
-    float iou_threshold;
-    int64_t offset;
-} nms;
+TN_LAYER_PARAMS(nms, float iou_threshold; int64_t offset;);
 enum { BOXES, SCORES };
 
 static const tn_field fields[] = {

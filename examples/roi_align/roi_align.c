@@ -6,12 +6,9 @@
  */
 #include <math.h>
 #include <tenon/layer.h>
-typedef struct roi_align {
-    uint64_t present;
-    int64_t output_height, output_width, sampling_ratio, aligned;
-    float spatial_scale;
-    uint32_t mode;
-} roi_align;
+
+TN_LAYER_PARAMS(roi_align, int64_t output_height, output_width, sampling_ratio, aligned;
+                float spatial_scale; uint32_t mode;);
 enum { INPUT, ROIS, AVERAGE = 0, MOST_SAMPLES = 1024 };
 
 static const tn_field fields[] = {

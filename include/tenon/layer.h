@@ -14,6 +14,14 @@
 /* -------------------------------------------------------------------------------------------------
  * tables */
 
+/* The struct of a node's parameters, with what it must begin with:
+ * TN_LAYER_PARAMS(soft_clip, float low, high;); */
+#define TN_LAYER_PARAMS(name, ...)                                                                 \
+    typedef struct name {                                                                          \
+        uint64_t present;                                                                          \
+        __VA_ARGS__                                                                                \
+    } name
+
 /* Optional fields: a truth value; a number, and a list of `count` numbers, each in low..high. */
 #define TN_LAYER_BOOL(params, member, fallback, doc)                                               \
     TN_FIELD(params, member, TN_FIELD_BOOL, TN_OPTIONAL, fallback, doc)
@@ -24,6 +32,49 @@
 #define TN_LAYER_I64S(params, member, fallback, count, low, high, doc)                             \
     TN_FIELD_LIST(params, member, TN_FIELD_I64S, TN_OPTIONAL, fallback, count, count, low, high,   \
                   doc)
+
+/* The reference from a function of yours, static double element(const tn_call *call, int64_t i):
+ * what element `i` of output 0 is, in double precision. */
+#define TN_LAYER_REFERENCE(element)                                                                \
+    static tn_status reference(tn_call *call) {                                                    \
+        for (int64_t i = 0; i < tn_layer_count(call->outputs[0]); i++)                             \
+            tn_layer_store(call->outputs[0], i, element(call, i));                                 \
+        return TN_OK;                                                                              \
+    }
+
+/* The kernel's `reshape`, which asks for `bytes` of workspace, an expression over `call`. */
+#define TN_LAYER_WORKSPACE(bytes)                                                                  \
+    static tn_status reshape(tn_call *call) {                                                      \
+        call->workspace_bytes = (uint64_t)(bytes);                                                 \
+        return TN_OK;                                                                              \
+    }
+
+/* The kernel's `run` on all threads, by a function of yours, static tn_status body(tn_call *call,
+ * int64_t begin, int64_t end, uint32_t thread), that does items begin..end-1 of `items`, at least
+ * `grain` of them at once: two expressions over `call`. */
+#define TN_LAYER_RUN(body, items, grain)                                                           \
+    static tn_status tn_layer_body(void *call, int64_t begin, int64_t end, uint32_t thread) {      \
+        return body((tn_call *)call, begin, end, thread);                                          \
+    }                                                                                              \
+    static tn_status run(tn_call *call) {                                                          \
+        return call->host->parallel_for(call, items, grain, tn_layer_body, call);                  \
+    }
+
+/* Before a loop whose iterations do not depend on each other, which the compiler cannot see. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TN_LAYER_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define TN_LAYER_INDEPENDENT
+#endif
+
+/* A second kernel of the library, in a source file of its own (like one for another device): the
+ * build defines TN_LAYER_OTHER_KERNEL as the name of its table. */
+#ifdef TN_LAYER_OTHER_KERNEL
+extern const tn_kernel TN_LAYER_OTHER_KERNEL;
+#define TN_LAYER_KERNELS &tn_layer_kernel, &TN_LAYER_OTHER_KERNEL
+#else
+#define TN_LAYER_KERNELS &tn_layer_kernel
+#endif
 
 /* A library of one operator of version 1 in `of_domain`, with fields in the struct `params`, and
  * one deterministic kernel for the processor with one combination: the end of a plugin's source,
@@ -55,7 +106,7 @@
                                               TN_COMBINATIONS(tn_layer_combinations),              \
                                               __VA_ARGS__};                                        \
     static const tn_operator *const tn_layer_operators[] = {&tn_layer_operator};                   \
-    static const tn_kernel *const tn_layer_kernels[] = {&tn_layer_kernel};                         \
+    static const tn_kernel *const tn_layer_kernels[] = {TN_LAYER_KERNELS};                         \
     TN_LIBRARY(library_name, "1.0", tn_layer_operators, tn_layer_kernels)
 
 #ifdef __cplusplus
@@ -76,30 +127,46 @@ static inline const void *tn_layer_data(const tn_call *call, uint32_t input) {
     return tensor ? tensor->data : NULL;
 }
 
-/* Writes a shape like [1,3,?] into `text`; a negative extent is any. */
+/* What a shape rule asks of an extent, beside a number: nothing; that there is something. */
+enum { TN_LAYER_ANY = -1, TN_LAYER_SOME = -2 };
+
+/* Writes a shape like [1,3,?] into `text`. */
 static inline void tn_layer_describe(uint32_t rank, const int64_t *shape, char *text,
                                      size_t bytes) {
     size_t at = (size_t)snprintf(text, bytes, "[");
-    for (uint32_t i = 0; i < rank && at < bytes; i++)
-        at += (size_t)(shape[i] < 0 ? snprintf(text + at, bytes - at, "%s?", i ? "," : "")
-                                    : snprintf(text + at, bytes - at, "%s%lld", i ? "," : "",
-                                               (long long)shape[i]));
+    for (uint32_t i = 0; i < rank && at < bytes; i++) {
+        const char *const comma = i ? "," : "";
+        const int written =
+            shape[i] < 0 ? snprintf(text + at, bytes - at, "%s%s", comma,
+                                    shape[i] == TN_LAYER_SOME ? "1+" : "?")
+                         : snprintf(text + at, bytes - at, "%s%lld", comma, (long long)shape[i]);
+        at += (size_t)written;
+    }
     if (at < bytes) snprintf(text + at, bytes - at, "]");
 }
 
-/* For shape rules: whether an input has this rank and these extents (a negative one: any) or is
+/* The name of an input port, for messages. */
+static inline const char *tn_layer_port_name(const tn_call *call, uint32_t input) {
+    if (!call->op || input >= call->op->input_count) return "?";
+    const char *ports = (const char *)call->op->inputs;
+    return ((const tn_port *)(const void *)(ports + (size_t)input * call->op->port_size))->name;
+}
+
+/* For shape rules: whether an input has this rank and these extents (or TN_LAYER_ANY ...), or is
  * absent. If not, the reason is recorded and the rule returns TN_ERROR_SHAPE. */
 static inline bool tn_layer_fits(tn_call *call, uint32_t input, uint32_t rank,
                                  const int64_t *shape) {
     const tn_tensor *tensor = tn_layer_input(call, input);
-    bool is_same = !tensor || (tensor->rank == rank && rank <= TN_MAX_RANK);
+    bool is_same = !tensor || tensor->rank == rank;
     for (uint32_t i = 0; tensor && is_same && i < rank; i++)
-        is_same = shape[i] < 0 || tensor->shape[i] == shape[i];
+        is_same = tensor->shape[i] == shape[i] || shape[i] == TN_LAYER_ANY ||
+                  (shape[i] == TN_LAYER_SOME && tensor->shape[i] > 0);
     if (is_same) return true;
     char expected[128], found[128];
     tn_layer_describe(rank, shape, expected, sizeof(expected));
     tn_layer_describe(tensor->rank, tensor->shape, found, sizeof(found));
-    call->host->fail(call, TN_ERROR_SHAPE, "input %u is %s, expected %s", input, found, expected);
+    call->host->fail(call, TN_ERROR_SHAPE, "input '%s' is %s, expected %s",
+                     tn_layer_port_name(call, input), found, expected);
     return false;
 }
 
@@ -112,7 +179,7 @@ static inline tn_status tn_layer_set_shape(tn_call *call, uint32_t output, uint3
     return TN_OK;
 }
 
-/* The same with the extents as arguments, in C: TN_LAYER_FITS(call, 1, batch, -1, 2). */
+/* The same with the extents as arguments, in C: TN_LAYER_FITS(call, 1, batch, TN_LAYER_ANY, 2). */
 #define TN_LAYER_EXTENTS(...)                                                                      \
     (uint32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) {      \
         __VA_ARGS__                                                                                \
@@ -128,6 +195,14 @@ static inline tn_status tn_layer_set_shape(tn_call *call, uint32_t output, uint3
 static inline int64_t tn_layer_count(const tn_tensor *tensor) {
     uint64_t count = 1; /* the extents before a zero may have a product beyond int64 */
     for (uint32_t i = 0; i < tensor->rank; i++)
+        count *= (uint64_t)tensor->shape[i];
+    return (int64_t)count;
+}
+
+/* The number of rows: elements along all axes but the last one. */
+static inline int64_t tn_layer_rows(const tn_tensor *tensor) {
+    uint64_t count = 1;
+    for (uint32_t i = 0; i + 1 < tensor->rank; i++)
         count *= (uint64_t)tensor->shape[i];
     return (int64_t)count;
 }

@@ -19,7 +19,7 @@ import onnxruntime
 from onnx import TensorProto, helper
 
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
-MOST_LINES = {"deformable_convolution": 149, "grid_sample": 149, "nms": 149, "roi_align": 149}
+MOST_LINES = {"deformable_convolution": 149, "dynamic_resize": 89, "grid_sample": 149, "nms": 149, "roi_align": 149}
 TYPES = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64}
 
 
@@ -120,6 +120,17 @@ def check_deformable_convolution(checks, numbers):
         compare(checks, f"deformable_convolution groups {groups} {parts}", found, expected)
 
 
+def check_dynamic_resize(checks, numbers):
+    image = numbers.standard_normal((2, 3, 11, 14)).astype(np.float32)
+    for corners, transformation in ((0, "half_pixel"), (1, "align_corners")):
+        for height, width in ((22, 28), (7, 31), (1, 1)):
+            found = ours(checks, "dynamic_resize", "Test", "DynamicTRTResize",
+                         [image, np.zeros((1, 1, height, width), np.float32)], TensorProto.FLOAT, 4, {"align_corners": corners})
+            expected = theirs(13, "Resize", [image, None, None, np.array([2, 3, height, width], np.int64)], TensorProto.FLOAT,
+                              4, {"mode": "cubic", "coordinate_transformation_mode": transformation})
+            compare(checks, f"dynamic_resize {transformation} {height}x{width}", found, expected)
+
+
 def check_nms(checks, numbers):
     for count, threshold, offset in ((1, 0.5, 0), (400, 0.5, 0), (400, 0.1, 0), (300, 0.3, 1), (6000, 0.7, 0)):
         corners = numbers.uniform(0, 100, (count, 2))
@@ -176,8 +187,8 @@ def check_roi_align(checks, numbers):
     checks.say(done.returncode == 1 and "region 3" in done.stderr, f"roi_align of no image: exit {done.returncode}")
 
 
-VALUES = {"deformable_convolution": check_deformable_convolution, "grid_sample": check_grid_sample,
-          "nms": check_nms, "roi_align": check_roi_align}
+VALUES = {"deformable_convolution": check_deformable_convolution, "dynamic_resize": check_dynamic_resize,
+          "grid_sample": check_grid_sample, "nms": check_nms, "roi_align": check_roi_align}
 
 
 def check_rules(checks, example):
