@@ -88,12 +88,14 @@ static bool has_name(const tn_file *file, const char *name) {
 }
 
 /* Looks at one file, and notes what it is. */
-static void look_at(tn_library_search *s, const char *path) {
+static tn_status look_at(tn_library_search *s, const char *path) {
     const tn_library_request *request = s->request;
     tn_file file;
-    if (tn_file_map(tn_runtime_allocator(s->runtime), path, &file) != TN_OK) {
+    const tn_status status = tn_file_map(tn_runtime_allocator(s->runtime), path, &file);
+    if (status == TN_ERROR_MEMORY) return status;
+    if (status != TN_OK) {
         tn_text_add_format(&s->searched, ", '%.100s' cannot be read", tn_path_name(path));
-        return;
+        return TN_OK;
     }
     const uint64_t hash = tn_hash(file.data, file.bytes);
     const bool is_taken = is_allowed(request, hash, path);
@@ -116,6 +118,7 @@ static void look_at(tn_library_search *s, const char *path) {
         if (!s->named_in) s->named_in = path;
     }
     tn_file_unmap(&file);
+    return TN_OK;
 }
 
 static tn_status look_in_folder(tn_library_search *s, const char *folder) {
@@ -130,7 +133,7 @@ static tn_status look_in_folder(tn_library_search *s, const char *folder) {
     tn_text_add_format(&s->searched, count == 1 ? "%zu library" : "%zu libraries", count);
     const size_t length = s->searched.length;
     for (size_t i = 0; i < count && !s->same_content; i++)
-        look_at(s, paths[i]);
+        TN_TRY(look_at(s, paths[i]));
     if (count > 0 && s->searched.length == length)
         tn_text_add(&s->searched, count == 1 ? ", not this one" : ", none of them this one");
     return TN_OK;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each allocation of writing, reading and inspecting fails in turn: an error, and nothing stays. */
+#include "base/file.h"
 #include "plan_test.h"
+#include <tenon/engine.h>
 
 #include <unistd.h>
 
@@ -83,12 +85,63 @@ static void test_inspection_survives_each_failing_allocation(void **state) {
     tn_graph_destroy(graph);
 }
 
+/* Explains the plan at `path` with each allocation failing; answers the document in the end. */
+static char *explain_with_failures(tn_runtime *runtime, failing_allocator *allocator,
+                                   const char *path) {
+    int64_t live = allocator->live;
+    uint64_t count = 0;
+    char *json = NULL;
+    for (tn_status status = TN_ERROR_MEMORY; status != TN_OK; count++) {
+        allocator->fail_at = allocator->allocations + count + 1;
+        status = tn_plan_explain(runtime, path, NULL, &json);
+        assert_int_equal(status, json ? TN_OK : TN_ERROR_MEMORY);
+        if (!json) assert_int_equal(allocator->live, live);
+    }
+    allocator->fail_at = 0;
+    assert_true(count > 20);
+    return json;
+}
+
+static void name_a_missing_file(Tenon__Plan__Plan *plan) {
+    plan->libraries[0]->name = "absent";
+    plan->libraries[0]->file_name = "libabsent.so";
+    plan->libraries[0]->hash = 0x1234;
+}
+
+static void test_explanation_survives_each_failing_allocation(void **state) {
+    plan_test *test = *state;
+    const char *path = "test-plan-explain.plan";
+    plan_bytes bytes = plan_of_small_graph(test->runtime, 0.5f);
+    assert_int_equal(tn_file_write(tn_allocator_default(), path, bytes.data, bytes.bytes), TN_OK);
+    char *json = explain_with_failures(test->runtime, &test->allocator, path);
+    assert_non_null(strstr(json, "\"state\": \"same\""));
+    assert_non_null(strstr(json, "\"found_in\": \"plan_layers\""));
+    assert_non_null(strstr(json, "\"missing\": 0"));
+    tn_text_free(test->runtime, json);
+
+    bytes = plan_edit(bytes, name_a_missing_file);
+    assert_int_equal(tn_file_write(tn_allocator_default(), path, bytes.data, bytes.bytes), TN_OK);
+    tn_runtime *empty = plan_runtime(&test->allocator.functions, NULL);
+    assert_int_equal(tn_runtime_add_search_path(empty, "no-such-folder"), TN_OK);
+    assert_int_equal(tn_runtime_add_search_path(empty, "."), TN_OK);
+    json = explain_with_failures(empty, &test->allocator, path);
+    assert_non_null(strstr(json, "\"state\": \"missing\""));
+    assert_non_null(strstr(json, "no-such-folder: there is no such folder"));
+    assert_non_null(strstr(json, "--plugin PATH/libabsent.so"));
+    assert_null(strstr(json, "\"missing\": 0"));
+    tn_text_free(empty, json);
+    tn_runtime_release(empty);
+    free(bytes.data);
+    unlink(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         PLAN_TEST(test_writer_survives_each_failing_allocation),
         PLAN_TEST(test_reader_survives_each_failing_allocation),
         PLAN_TEST(test_upgrade_survives_each_failing_allocation),
         PLAN_TEST(test_inspection_survives_each_failing_allocation),
+        PLAN_TEST(test_explanation_survives_each_failing_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
