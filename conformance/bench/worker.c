@@ -93,6 +93,14 @@ static bool note_kernel(void *user, const tn_kernel *kernel, const tn_library_in
     return b.kernel_count < TABLE_LIMIT;
 }
 
+/* NAME or DOMAIN::NAME. */
+static bool is_named(const tn_operator *op, const char *name) {
+    const size_t length = strlen(op->domain);
+    if (strcmp(op->name, name) == 0) return true;
+    return strncmp(name, op->domain, length) == 0 && strncmp(name + length, "::", 2) == 0 &&
+           strcmp(name + length + 2, op->name) == 0;
+}
+
 static bool is_wanted(size_t index) {
     const tn_operator *op = b.operators[index];
     bool is_served = b.is_own_operator[index];
@@ -104,7 +112,7 @@ static bool is_wanted(size_t index) {
             strcmp(b.operators[i]->domain, op->domain) == 0 &&
             b.operators[i]->since_version > op->since_version)
             return false;
-    return is_served && (!b.only_operator || strcmp(op->name, b.only_operator) == 0);
+    return is_served && (!b.only_operator || is_named(op, b.only_operator));
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -180,6 +180,8 @@ def bench(checks):
     checks.expect("a shape that is none", ["plugin", "bench", library, "--case", "1", "--shape", "x=3xq", *quick], 1, "x=3xq")
     checks.expect("no such input", ["plugin", "bench", library, "--case", "1", "--shape", "q=3x3", *quick], 1, "q=3x3")
     checks.expect("no such case", ["plugin", "bench", library, "--case", "99", *quick], 1, "no case fits")
+    checks.expect("an operator by its whole name", ["plugin", "bench", library, "--operator", "Custom::MyElementwise", *quick], 0,
+                  "* plain")
     checks.expect("no such operator", ["plugin", "bench", library, "--operator", "Nothing"], 1, "no operator")
     checks.expect("no such type", ["plugin", "bench", library, "--type", "f33"], 1, "no element type")
     checks.expect("a bad case", ["plugin", "bench", library, "--case", "| q=f32[3]", *quick], 1, "no input 'q'")

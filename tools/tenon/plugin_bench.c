@@ -22,7 +22,7 @@ extern char **environ;
 
 static const char help[] =
     "usage: tenon plugin bench LIB.so|builtin [options]    the time of each kernel of the library\n"
-    "      --operator NAME        this operator alone\n"
+    "      --operator [DOMAIN::]NAME   this operator alone\n"
     "      --case N|'FIELDS | INPUTS'   the author's case of that number, or one of your own\n"
     "  -s, --shape NAME=1x64x56x56   of an input, in the cases\n"
     "      --type f32             cases whose first input has this element type\n"

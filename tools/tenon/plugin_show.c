@@ -132,7 +132,7 @@ static void print_cases(const walk *w, const tn_operator *op) {
     if (op->case_count == 0) return;
     printf(w->is_markdown ? "\nCases:\n\n" : "  cases\n");
     for (uint64_t i = 0; i < op->case_count; i++)
-        printf(w->is_markdown ? "%llu. `%s`\n" : "    %3llu  %s\n", (unsigned long long)(i + 1),
+        printf(w->is_markdown ? "%llu. `%s`\n" : "    %3llu  %s\n", (unsigned long long)i + 1,
                op->cases[i]);
 }
 
