@@ -162,28 +162,33 @@ static tn_status read_tensor(reader *r, tn_case_input *out) {
     return read_values(r, out, count);
 }
 
-static tn_status find_port(const reader *r, const char *name, uint32_t *out_port) {
-    for (uint32_t i = 0; i < r->op->input_count; i++) {
-        if (strcmp(r->op->inputs[i].name, name) == 0) {
+static tn_status find_port(const reader *r, bool is_output, const char *name, uint32_t *out_port) {
+    const tn_port *ports = is_output ? r->op->outputs : r->op->inputs;
+    for (uint32_t i = 0; i < (is_output ? r->op->output_count : r->op->input_count); i++) {
+        if (strcmp(ports[i].name, name) == 0) {
             *out_port = i;
             return TN_OK;
         }
     }
-    return tn_fail(TN_ERROR_ARGUMENT, "case \"%s\": operator %s has no input '%s'", r->text,
-                   r->op->name, name);
+    return tn_fail(TN_ERROR_ARGUMENT, "case \"%s\": operator %s has no %s '%s'", r->text,
+                   r->op->name, is_output ? "output" : "input", name);
 }
 
-static tn_status read_inputs(reader *r, tn_case *out_case) {
+static tn_status read_tensors(reader *r, bool is_output, tn_case_input **out_tensors,
+                              uint32_t *out_count) {
     size_t most = 1;
+    uint32_t count = 0;
     for (const char *at = r->at; *at; at++)
         most += *at == '=';
-    out_case->inputs = tn_arena_allocate(r->arena, most, sizeof(*out_case->inputs));
-    if (!out_case->inputs) return tn_fail_memory("a case");
-    for (const char *name; (name = read_name(r)) != NULL;) {
-        tn_case_input *input = &out_case->inputs[out_case->input_count++];
-        TN_TRY(find_port(r, name, &input->port));
-        TN_TRY(read_tensor(r, input));
+    tn_case_input *tensors = tn_arena_allocate(r->arena, most, sizeof(*tensors));
+    if (!tensors) return tn_fail_memory("a case");
+    for (const char *name; (name = read_name(r)) != NULL; count++) {
+        TN_TRY(find_port(r, is_output, name, &tensors[count].port));
+        TN_TRY(read_tensor(r, &tensors[count]));
     }
+    skip_spaces(r);
+    *out_tensors = tensors;
+    *out_count = count;
     return TN_OK;
 }
 
@@ -196,7 +201,11 @@ tn_status tn_case_read(tn_arena *arena, const tn_operator *op, const char *text,
     if (*r.at++ != '|')
         return tn_fail(TN_ERROR_ARGUMENT, "case \"%s\": there is no '|' between fields and inputs",
                        text);
-    TN_TRY(read_inputs(&r, out_case));
-    skip_spaces(&r);
-    return *r.at ? fail_at(&r, "an input or the end") : TN_OK;
+    TN_TRY(read_tensors(&r, false, &out_case->inputs, &out_case->input_count));
+    if (*r.at == '|') {
+        r.at++;
+        TN_TRY(read_tensors(&r, true, &out_case->expected, &out_case->expected_count));
+        return *r.at ? fail_at(&r, "an output or the end") : TN_OK;
+    }
+    return *r.at ? fail_at(&r, "an input, '|' or the end") : TN_OK;
 }

@@ -2,7 +2,8 @@
 /*
  * A test case of an operator, read from its text: fields, '|', inputs. "kernel=[2,2] mode=max |
  * x=f32[1,3,8,8] sizes=i64[2]{4,4}": NAME=TYPE[EXTENTS], then the values in braces where they
- * matter; all others are drawn at random, the same ones every time.
+ * matter; all others are drawn at random, the same ones every time. Behind a second '|' may stand
+ * what comes out: outputs, with values or without.
  */
 #ifndef TN_CONFORMANCE_CASE_H
 #define TN_CONFORMANCE_CASE_H
@@ -24,6 +25,8 @@ typedef struct tn_case {
     const tn_attribute *const *attributes;
     uint32_t input_count;
     tn_case_input *inputs;
+    uint32_t expected_count;
+    tn_case_input *expected; /* outputs, by the operator's ports */
 } tn_case;
 
 /* Everything lies in `arena`. TN_ERROR_ARGUMENT says what cannot be read. */

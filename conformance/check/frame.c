@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames; see frame.h. */
 #include "frame.h"
+#include "base/hash.h"
 #include "base/status.h"
+#include "watch.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -32,6 +34,14 @@ static void *take(room *r, size_t bytes) {
     r->at += bytes;
     memset(data, 0, bytes);
     return data;
+}
+
+/* Before a run, a value that is known lies in the frame too: nobody may keep its address. */
+static const char *take_copy(room *r, const char *data, size_t bytes) {
+    const size_t before = (size_t)(-(uintptr_t)r->at % 64);
+    char *copy = before <= (size_t)(r->end - r->at) && take(r, before) ? take(r, bytes + 1) : NULL;
+    if (copy && bytes) memcpy(copy, data, bytes);
+    return copy;
 }
 
 /* A tensor with its own arrays. `data` is what this stage sees of it. */
@@ -65,6 +75,20 @@ static const char *seen_data(const tn_probe_port *port, const tn_guarded *memory
     return memory ? memory->data : (const char *)port->own;
 }
 
+static size_t value_bytes(const tn_probe_port *port) {
+    size_t bytes = 0;
+    return tn_format_bytes(TN_LINEAR, port->own_type, &port->shape, &bytes) == TN_OK ? bytes : 0;
+}
+
+/* Room for the copies of values that a stage before the run sees. */
+static size_t values_room(const tn_probe *probe, int sees) {
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < probe->input_count; i++)
+        if (probe->inputs[i].is_given && seen_data(&probe->inputs[i], NULL, sees))
+            bytes += value_bytes(&probe->inputs[i]) + 256;
+    return bytes;
+}
+
 static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
                         const tn_probe_memory *memory, int sees) {
     const tn_tensor **inputs = take(r, (probe->input_count + 1) * sizeof(*inputs));
@@ -75,7 +99,9 @@ static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
     for (uint32_t i = 0; i < probe->input_count; i++) {
         const tn_probe_port *port = &probe->inputs[i];
         if (!port->is_given) continue;
-        inputs[i] = put_tensor(r, port, seen_data(port, memory ? &memory->inputs[i] : NULL, sees));
+        const char *data = seen_data(port, memory ? &memory->inputs[i] : NULL, sees);
+        if (data && !memory) data = take_copy(r, data, value_bytes(port));
+        inputs[i] = put_tensor(r, port, data);
         if (!inputs[i]) return false;
     }
     for (uint32_t i = 0; i < probe->output_count; i++) {
@@ -130,8 +156,9 @@ tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_l
     const size_t tensors = (size_t)probe->input_count + probe->output_count + TN_PROBE_STEPS;
     *frame = (tn_frame){0};
     pthread_mutex_lock(&kept_lock);
+    const size_t bytes = 4096 + tensors * 1536 + (memory ? 0 : values_room(probe, sees));
     const tn_status made =
-        tn_guarded_create(&frame->memory, TN_GUARDED_FRAME, 0, 4096 + tensors * 1536, true, 0xEE);
+        tn_guarded_create(&frame->memory, TN_GUARDED_FRAME, 0, bytes, true, 0xEE);
     pthread_mutex_unlock(&kept_lock);
     if (made != TN_OK) return made;
     room r = {frame->memory.data, frame->memory.data + frame->memory.bytes};
@@ -186,9 +213,36 @@ static tn_status broken(tn_probe *probe, const char *rule, tn_status status) {
     return status;
 }
 
+/* What a callback may not write though C lets it: the parameters, and the inputs' descriptions. */
+static uint64_t hash_of_given(const tn_call *call) {
+    uint64_t hash = tn_hash(call->params, call->params ? (size_t)call->op->params_bytes : 0);
+    for (uint32_t i = 0; i < call->input_count; i++) {
+        const tn_tensor *tensor = call->inputs[i];
+        if (!tensor) continue;
+        hash = tn_hash_add(hash, tensor, sizeof(*tensor));
+        hash = tn_hash_add(hash, tensor->shape, tensor->rank * sizeof(*tensor->shape));
+    }
+    return hash;
+}
+
 tn_status tn_frame_call(tn_frame *frame, tn_probe *probe, tn_callback callback, const char *name) {
     probe->rule[0] = 0;
+    const uint64_t given = hash_of_given(frame->call);
+    const uint32_t arithmetic = tn_watch_arithmetic();
     const tn_status status = callback(frame->call);
+    if (tn_watch_arithmetic() != arithmetic) {
+        tn_watch_set_arithmetic(arithmetic);
+        return broken(probe, "environment",
+                      tn_fail(TN_ERROR_PLUGIN,
+                              "%s leaves the thread's rounding or its treatment of subnormal "
+                              "numbers changed",
+                              name));
+    }
+    if (hash_of_given(frame->call) != given)
+        return broken(probe, "inputs-unchanged",
+                      tn_fail(TN_ERROR_PLUGIN,
+                              "%s writes to the node's parameters or to an input's description",
+                              name));
     if (frame->call->host_private != &frame->scope || frame->call->size != sizeof(tn_call))
         return broken(probe, "pointer-life",
                       tn_fail(TN_ERROR_PLUGIN, "%s changed the call itself", name));

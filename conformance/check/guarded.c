@@ -3,22 +3,29 @@
 #include "guarded.h"
 #include "base/status.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { TABLE = 8192 };
+enum { PAGE = 4096, TABLE = 8192, RETIRED = 192, STACK_STEP = 1 << 16 };
 
 /* What the handler looks into: the live buffers. */
 static tn_guarded *volatile table[TABLE];
 static volatile size_t table_count;
 static tn_fault_report fault_report;
+/* Of the table's writers, and of the retired buffers; the handler reads without it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static tn_guarded retired[RETIRED];
+static size_t retired_next;
 
 const char *tn_guarded_kind_name(uint32_t kind) {
-    static const char *const names[] = {"?", "input", "output", "operand", "workspace", "call"};
-    return names[kind <= TN_GUARDED_FRAME ? kind : 0];
+    static const char *const names[] = {"?",         "input", "output",     "operand",
+                                        "workspace", "call",  "saved state"};
+    return names[kind <= TN_GUARDED_STATE ? kind : 0];
 }
 
 static bool enter(tn_guarded *buffer) {
@@ -46,24 +53,51 @@ tn_status tn_guarded_create(tn_guarded *buffer, uint32_t kind, uint32_t index, s
     made.data = made.guard.data;
     if (bytes > 0) memset(made.data, slack, bytes);
     *buffer = made;
-    if (enter(buffer)) return TN_OK;
+    pthread_mutex_lock(&lock);
+    const bool is_entered = enter(buffer);
+    pthread_mutex_unlock(&lock);
+    if (is_entered) return TN_OK;
     tn_guard_unmap(&buffer->guard);
     *buffer = (tn_guarded){0};
     return tn_fail_memory("a guarded buffer: too many of them");
 }
 
-void tn_guarded_destroy(tn_guarded *buffer) {
+static void destroy_locked(tn_guarded *buffer) {
     if (!buffer->data) return;
     leave(buffer);
     tn_guard_unmap(&buffer->guard);
     *buffer = (tn_guarded){0};
 }
 
-void tn_guarded_move(tn_guarded *from, tn_guarded *to) {
+void tn_guarded_destroy(tn_guarded *buffer) {
+    pthread_mutex_lock(&lock);
+    destroy_locked(buffer);
+    pthread_mutex_unlock(&lock);
+}
+
+static void move_locked(tn_guarded *from, tn_guarded *to) {
     *to = *from;
     for (size_t i = 0; i < table_count; i++)
         if (table[i] == from) table[i] = to;
     *from = (tn_guarded){0};
+}
+
+void tn_guarded_move(tn_guarded *from, tn_guarded *to) {
+    pthread_mutex_lock(&lock);
+    move_locked(from, to);
+    pthread_mutex_unlock(&lock);
+}
+
+void tn_guarded_retire(tn_guarded *buffer) {
+    if (!buffer->data) return;
+    tn_guarded_protect(buffer, TN_GUARDED_NONE);
+    madvise(buffer->guard.map, buffer->guard.map_bytes, MADV_DONTNEED);
+    pthread_mutex_lock(&lock);
+    tn_guarded *place = &retired[retired_next];
+    retired_next = (retired_next + 1) % RETIRED;
+    destroy_locked(place);
+    move_locked(buffer, place);
+    pthread_mutex_unlock(&lock);
 }
 
 void tn_guarded_protect(tn_guarded *buffer, int access) {
@@ -110,6 +144,10 @@ static void describe(const tn_guarded *buffer, const char *address, bool is_writ
                  "callback "
                  "returns",
                  verb);
+    } else if (!buffer->is_live) {
+        rule = "pointer-life";
+        snprintf(text, sizeof(text), "%s through the address that %s %u had in an earlier run",
+                 verb, kind, buffer->index);
     } else if (address >= buffer->data && address < end) {
         rule = "inputs-unchanged";
         snprintf(text, sizeof(text), "%s %s %u, %zu bytes from its start", verb, kind,
@@ -121,22 +159,49 @@ static void describe(const tn_guarded *buffer, const char *address, bool is_writ
         snprintf(text, sizeof(text), "%s %zu bytes before the start of %s %u", verb,
                  (size_t)(buffer->data - address), kind, buffer->index);
     }
-    if (buffer->kind == TN_GUARDED_WORKSPACE) rule = "workspace-inside";
+    if (buffer->kind == TN_GUARDED_WORKSPACE && buffer->is_live) rule = "workspace-inside";
+    if (buffer->kind == TN_GUARDED_STATE) rule = "state";
     fault_report(rule, text);
+}
+
+/* What a fault at no buffer's address is likely to be. */
+static void guess(char *text, size_t bytes, int number, const siginfo_t *info,
+                  const void *context) {
+    const char *address = info->si_addr;
+    const char *stack = address;
+#if defined(__x86_64__)
+    stack = (const char *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RSP];
+#else
+    (void)context;
+#endif
+    if (number == SIGABRT)
+        snprintf(text, bytes, "the process was aborted (by the C library or an assertion)");
+    else if (number == SIGFPE)
+        snprintf(text, bytes, "an arithmetic fault (a division by zero?)");
+    else if (number == SIGSEGV && info->si_code == SI_KERNEL)
+        snprintf(text, bytes,
+                 "a misaligned vector load or store, or an address that cannot be "
+                 "(tensors begin at 64 bytes, their rows anywhere)");
+    else if ((uintptr_t)address < PAGE)
+        snprintf(text, bytes,
+                 "signal %d at address %p: through a null pointer (data is null where "
+                 "a tensor is shape-only, absent, or not known at this stage)",
+                 number, (const void *)address);
+    else if (stack != address && address + STACK_STEP > stack && address < stack + STACK_STEP)
+        snprintf(text, bytes, "the stack is exhausted");
+    else
+        snprintf(text, bytes, "signal %d at address %p, which is no tensor's", number,
+                 (const void *)address);
 }
 
 static void handle(int number, siginfo_t *info, void *context) {
     const char *address = info->si_addr;
     const tn_guarded *buffer = number == SIGSEGV || number == SIGBUS ? find(address) : NULL;
-    char text[128];
+    char text[256];
     if (buffer) {
         describe(buffer, address, is_write(context));
     } else {
-        snprintf(text, sizeof(text),
-                 number == SIGABRT  ? "the process was aborted (by the C library or an assertion)"
-                 : number == SIGFPE ? "an arithmetic fault (a division by zero?)"
-                                    : "signal %d at address %p, which is no tensor's",
-                 number, (const void *)address);
+        guess(text, sizeof(text), number, info, context);
         fault_report("crash", text);
     }
     _exit(70);

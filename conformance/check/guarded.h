@@ -2,7 +2,7 @@
 /*
  * Memory that tells who touches what he must not: each buffer lies between pages that cannot be
  * accessed, its end (or its start) at their edge, and the process' fault handler knows which buffer
- * a bad address belongs to. One thread makes and frees buffers; faults may come from any.
+ * a bad address belongs to. Any thread may make and free buffers, each its own.
  */
 #ifndef TN_CONFORMANCE_GUARDED_H
 #define TN_CONFORMANCE_GUARDED_H
@@ -15,7 +15,8 @@ enum {
     TN_GUARDED_OUTPUT,
     TN_GUARDED_OPERAND,
     TN_GUARDED_WORKSPACE,
-    TN_GUARDED_FRAME
+    TN_GUARDED_FRAME,
+    TN_GUARDED_STATE
 };
 
 typedef struct tn_guarded {
@@ -31,6 +32,9 @@ typedef struct tn_guarded {
 tn_status tn_guarded_create(tn_guarded *buffer, uint32_t kind, uint32_t index, size_t bytes,
                             bool is_at_end, uint8_t slack);
 void tn_guarded_destroy(tn_guarded *buffer); /* a zeroed one is fine */
+/* Frees it, but lets nobody have its addresses until many later ones were retired: who still uses
+ * them is told so. */
+void tn_guarded_retire(tn_guarded *buffer);
 /* Hands the buffer over to another place in memory. */
 void tn_guarded_move(tn_guarded *from, tn_guarded *to);
 /* Reading alone, everything, nothing (0, 1, 2). */

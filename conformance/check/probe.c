@@ -92,7 +92,7 @@ void tn_probe_close(tn_probe_context *context) {
         probe->kernel->close(frame.call);
         tn_frame_close(&frame);
     }
-    tn_guarded_destroy(&context->workspace);
+    tn_guarded_retire(&context->workspace);
     *context = (tn_probe_context){.life = context->life};
 }
 
@@ -101,7 +101,7 @@ tn_status tn_probe_reshape(tn_probe_context *context, tn_probe *shapes) {
     const tn_kernel *kernel = shapes->kernel;
     tn_status status = TN_OK;
     context->workspace_bytes = 0;
-    tn_guarded_destroy(&context->workspace);
+    tn_guarded_retire(&context->workspace);
     if (kernel && kernel->reshape) {
         TN_TRY(tn_frame_open(&frame, shapes, context->life, NULL, TN_SEES_VALUES));
         frame.call->context = context->context;
@@ -178,11 +178,11 @@ tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *number
 
 void tn_probe_memory_destroy(tn_probe_memory *memory) {
     for (uint32_t i = 0; i < TN_PROBE_PORTS; i++)
-        tn_guarded_destroy(&memory->inputs[i]);
+        tn_guarded_retire(&memory->inputs[i]);
     for (uint32_t i = 0; i < TN_PROBE_OUTPUTS; i++)
-        tn_guarded_destroy(&memory->outputs[i]);
+        tn_guarded_retire(&memory->outputs[i]);
     for (uint32_t i = 0; i < TN_PROBE_STEPS; i++)
-        tn_guarded_destroy(&memory->operands[i]);
+        tn_guarded_retire(&memory->operands[i]);
 }
 
 static tn_status broken(tn_probe *probe, const char *rule, tn_status status) {

@@ -17,6 +17,8 @@ typedef struct tn_test {
     const char *combination; /* null: the operator's types, linear */
     const char *library, *text;
     bool are_constant;
+    const tn_operator *const *operators; /* all that there are */
+    size_t operator_count;
 } tn_test;
 
 enum { TN_PASSED = 0, TN_FAILED = 1, TN_SKIPPED = 2 };
@@ -28,11 +30,12 @@ typedef struct tn_verdict {
 } tn_verdict;
 
 enum {
-    TN_RULE_OPERATOR = 1,  /* once an operator */
-    TN_RULE_CASE = 2,      /* each case, by the operator's own functions */
-    TN_RULE_KERNEL = 4,    /* each case, by each kernel */
-    TN_RULE_REFERENCE = 8, /* the same, by the reference */
-    TN_RULE_SHOWN = 16     /* never run by itself: others find it */
+    TN_RULE_OPERATOR = 1,     /* once an operator */
+    TN_RULE_CASE = 2,         /* each case, by the operator's own functions */
+    TN_RULE_KERNEL = 4,       /* each case, by each kernel */
+    TN_RULE_REFERENCE = 8,    /* the same, by the reference */
+    TN_RULE_COMBINATION = 32, /* once each kernel's combination */
+    TN_RULE_SHOWN = 16        /* never run by itself: others find it */
 };
 
 typedef struct tn_rule {
@@ -55,17 +58,22 @@ bool tn_test_subject(const tn_test *test, const tn_change *change, tn_subject *s
 /* --- rules_results.c --- */
 void tn_rule_matches_reference(const tn_test *test, tn_verdict *verdict);
 void tn_rule_writes_all(const tn_test *test, tn_verdict *verdict);
+void tn_rule_case_results(const tn_test *test, tn_verdict *verdict);
+void tn_rule_unasked_outputs(const tn_test *test, tn_verdict *verdict);
 void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict);
 void tn_rule_special_values(const tn_test *test, tn_verdict *verdict);
-void tn_rule_threads(const tn_test *test, tn_verdict *verdict);
 void tn_rule_in_place(const tn_test *test, tn_verdict *verdict);
 void tn_rule_tactics(const tn_test *test, tn_verdict *verdict);
-void tn_rule_epilogues(const tn_test *test, tn_verdict *verdict);
 void tn_rule_plan(const tn_test *test, tn_verdict *verdict);
 void tn_rule_stored_types(const tn_test *test, tn_verdict *verdict);
+/* --- rules_epilogues.c --- */
+void tn_rule_epilogues(const tn_test *test, tn_verdict *verdict);
+void tn_rule_describes(const tn_test *test, tn_verdict *verdict);
+/* --- rules_threads.c --- */
+void tn_rule_threads(const tn_test *test, tn_verdict *verdict);
+void tn_rule_contexts(const tn_test *test, tn_verdict *verdict);
 /* --- rules_life.c --- */
 void tn_rule_repeatable(const tn_test *test, tn_verdict *verdict);
-void tn_rule_contexts(const tn_test *test, tn_verdict *verdict);
 void tn_rule_reshape(const tn_test *test, tn_verdict *verdict);
 void tn_rule_leaks(const tn_test *test, tn_verdict *verdict);
 void tn_rule_no_memory(const tn_test *test, tn_verdict *verdict);
@@ -77,6 +85,8 @@ void tn_rule_fields_default(const tn_test *test, tn_verdict *verdict);
 void tn_rule_fields_hostile(const tn_test *test, tn_verdict *verdict);
 void tn_rule_traits(const tn_test *test, tn_verdict *verdict);
 void tn_rule_row(const tn_test *test, tn_verdict *verdict);
+void tn_rule_is_tried(const tn_test *test, tn_verdict *verdict);
+/* --- rules_state.c --- */
 void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict);
 void tn_rule_state(const tn_test *test, tn_verdict *verdict);
 

@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <malloc.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,64 +88,6 @@ void tn_rule_repeatable(const tn_test *test, tn_verdict *verdict) {
     free_pair(&p);
 }
 
-typedef struct worker {
-    tn_probe_context context;
-    tn_subject *subject;
-    tn_verdict verdict;
-} worker;
-
-enum { TURNS = 12 };
-
-static void *work(void *user) {
-    worker *w = user;
-    for (int i = 0; i < TURNS && w->verdict.outcome == TN_PASSED; i++)
-        run_in(&w->context, w->subject, &w->subject->expected, false, "on two threads",
-               &w->verdict);
-    return NULL;
-}
-
-static void run_on_threads(worker *workers, tn_verdict *verdict) {
-    pthread_t threads[2];
-    int started = 0;
-    while (started < 2 && pthread_create(&threads[started], NULL, work, &workers[started]) == 0)
-        started++;
-    for (int i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
-    for (int i = 0; i < 2; i++)
-        if (workers[i].verdict.outcome == TN_FAILED) *verdict = workers[i].verdict;
-}
-
-void tn_rule_contexts(const tn_test *test, tn_verdict *verdict) {
-    const tn_change *change = test->are_constant ? NULL : &other_numbers;
-    tn_probe_life life = {0};
-    worker workers[2] = {0};
-    pair p;
-    if (!make_pair(test, change, &p, verdict)) return;
-    if (!p.has_second) {
-        verdict->outcome = TN_SKIPPED;
-        tn_subject_destroy(&p.subjects[0]);
-        return;
-    }
-    tn_status status = tn_probe_prepare(&life, &p.subjects[0].probe);
-    for (int i = 0; i < 2 && status == TN_OK; i++) {
-        workers[i].subject = &p.subjects[i];
-        status = tn_probe_open(&workers[i].context, &life);
-    }
-    for (int i = 0; i < 2 && status == TN_OK; i++)
-        status = tn_probe_reshape(&workers[i].context, &p.subjects[i].probe);
-    if (status != TN_OK) tn_verdict_error(verdict, &p.subjects[0].probe, "");
-    for (int i = 0; i < 6 && verdict->outcome == TN_PASSED; i++) {
-        worker *w = &workers[i % 2];
-        run_in(&w->context, w->subject, &w->subject->expected, false,
-               "in turn with another context", verdict);
-    }
-    if (verdict->outcome == TN_PASSED) run_on_threads(workers, verdict);
-    for (int i = 0; i < 2; i++)
-        tn_probe_close(&workers[i].context);
-    if (life.probe) tn_probe_release(&life);
-    free_pair(&p);
-}
-
 /* What is constant in an engine has one shape. */
 static bool share_constants(const pair *p) {
     for (uint32_t i = 0; i < p->subjects[0].probe.input_count; i++) {
@@ -206,8 +147,8 @@ void tn_rule_reshape(const tn_test *test, tn_verdict *verdict) {
 /* ----------------------------------------------------------------------------------------------
  * memory */
 
-static size_t open_files(void) {
-    DIR *folder = opendir("/proc/self/fd");
+static size_t entries_of(const char *path) {
+    DIR *folder = opendir(path);
     size_t count = 0;
     while (folder && readdir(folder))
         count++;
@@ -235,32 +176,44 @@ static tn_status live_once(tn_probe *probe) {
 }
 
 typedef struct footprint {
-    size_t heap, files;
+    size_t heap, files, threads;
     uint64_t host;
 } footprint;
 
 static footprint measure(const tn_test *test) {
     tn_probe_forget_frames();
-    return (footprint){mallinfo2().uordblks + mallinfo2().hblkhd, open_files(),
-                       test->counter->live};
+    return (footprint){mallinfo2().uordblks + mallinfo2().hblkhd, entries_of("/proc/self/fd"),
+                       entries_of("/proc/self/task"), test->counter->live};
 }
 
 enum { LIVES = 8 };
+
+/* One life of what is tested; without a kernel, also of a node: shape rule and saved state. */
+static bool live(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
+    tn_subject node;
+    if (live_once(&subject->probe) != TN_OK) {
+        tn_verdict_error(verdict, &subject->probe, "");
+        return false;
+    }
+    if (!test->kernel && tn_test_subject(test, NULL, &node, verdict)) tn_subject_destroy(&node);
+    return verdict->outcome == TN_PASSED;
+}
 
 void tn_rule_leaks(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     for (int i = 0; i < 2 && verdict->outcome == TN_PASSED; i++) /* what is made once is made now */
-        if (live_once(&subject.probe) != TN_OK) tn_verdict_error(verdict, &subject.probe, "");
+        live(test, &subject, verdict);
     footprint last = measure(test);
-    size_t growing = 0, host = 0, files = 0, bytes = 0;
+    size_t growing = 0, host = 0, files = 0, threads = 0, bytes = 0;
     for (int i = 0; i < LIVES && verdict->outcome == TN_PASSED; i++) {
-        if (live_once(&subject.probe) != TN_OK) tn_verdict_error(verdict, &subject.probe, "");
+        if (!live(test, &subject, verdict)) break;
         const footprint now = measure(test);
         growing += now.heap > last.heap;
         bytes += now.heap > last.heap ? now.heap - last.heap : 0;
         host += now.host > last.host;
         files += now.files > last.files;
+        threads += now.threads > last.threads;
         last = now;
     }
     if (verdict->outcome == TN_PASSED && host == LIVES)
@@ -269,6 +222,8 @@ void tn_rule_leaks(const tn_test *test, tn_verdict *verdict) {
         tn_verdict_fail(verdict, "each life leaves about %zu bytes of heap behind", bytes / LIVES);
     else if (verdict->outcome == TN_PASSED && files == LIVES)
         tn_verdict_fail(verdict, "each life leaves an open file behind");
+    else if (verdict->outcome == TN_PASSED && threads == LIVES)
+        tn_verdict_fail(verdict, "each life leaves a thread behind");
     tn_subject_destroy(&subject);
 }
 

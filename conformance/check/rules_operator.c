@@ -2,7 +2,6 @@
 /* Rules about an operator's own tables and functions; see rules.h. */
 #include "base/status.h"
 #include "frame.h"
-#include "plan/state.h"
 #include "plugin/fields_private.h"
 #include "rules.h"
 #include "tensor/type.h"
@@ -220,22 +219,110 @@ static void check_identity(const tn_test *test, tn_subject *subject, tn_verdict 
         tn_verdict_fail(verdict, "declared an identity, but output 0 is not input 0");
 }
 
+/* Whether any of the inputs that the trait speaks of has this element. */
+static bool has_element(const tn_subject *subject, const void *element, size_t size) {
+    const bool is_variadic = subject->op->inputs[0].flags & TN_PORT_VARIADIC;
+    for (uint32_t i = 0; i < subject->c.input_count; i++) {
+        const tn_case_input *input = &subject->c.inputs[i];
+        if (input->port != 0 || (!is_variadic && i > 0)) continue;
+        for (size_t at = 0; at + size <= input->bytes; at += size)
+            if (memcmp((const char *)input->data + at, element, size) == 0) return true;
+    }
+    return false;
+}
+
+static void check_selects(const tn_subject *subject, tn_verdict *verdict) {
+    enum { MOST = 4000 }; /* elements: each is looked for among all */
+    if (subject->expected.count == 0 || subject->c.input_count == 0) return;
+    const size_t size = tn_type_bytes(subject->expected.types[0]),
+                 count = subject->expected.bytes[0] / size;
+    if (subject->c.inputs[0].type != subject->expected.types[0]) {
+        tn_verdict_fail(verdict,
+                        "declared to select, but output 0 is of another type than input 0");
+        return;
+    }
+    for (size_t i = 0; i < count && count <= MOST && verdict->outcome == TN_PASSED; i++)
+        if (!has_element(subject, (const char *)subject->expected.data[0] + i * size, size))
+            tn_verdict_fail(
+                verdict,
+                "declared to select, but element %zu of output 0, %.9g, is none of the "
+                "input's",
+                i, tn_element_get_f64(subject->expected.data[0], subject->expected.types[0], i));
+}
+
+static void check_commutative(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
+    const tn_way reference = {.is_reference = true, .threads = 1};
+    tn_outcome found = {0};
+    char why[300];
+    tn_case *c = &subject->c;
+    if (c->input_count < 2 || c->inputs[0].port != 0 || c->inputs[1].port != 1) return;
+    const tn_case_input first = c->inputs[0];
+    c->inputs[0] = c->inputs[1];
+    c->inputs[1] = first;
+    c->inputs[0].port = 0;
+    c->inputs[1].port = 1;
+    if (tn_case_run(test->runtime, test->op, c, &reference, &found) != TN_OK)
+        tn_verdict_error(verdict, NULL, "declared commutative, but not with its inputs exchanged");
+    else if (!tn_results_equal(&subject->expected, &found, false, why, sizeof(why)))
+        tn_verdict_fail(verdict, "declared commutative, but with its inputs exchanged %s", why);
+    tn_outcome_free(&found);
+}
+
 void tn_rule_traits(const tn_test *test, tn_verdict *verdict) {
     const uint32_t traits = test->op->traits;
     const tn_change copy = {.axis = -1};
     tn_subject subject;
     verdict->outcome = TN_SKIPPED;
-    if (!(traits & (TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY | TN_OPERATOR_CONSTANT))) return;
+    if (!(traits & (TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY | TN_OPERATOR_CONSTANT |
+                    TN_OPERATOR_SELECTS | TN_OPERATOR_COMMUTATIVE)))
+        return;
     if (!tn_test_subject(test, &copy, &subject, verdict)) return;
     verdict->outcome = TN_PASSED;
     if ((traits & TN_OPERATOR_CONSTANT) && subject.probe.input_count > 0)
         tn_verdict_fail(verdict, "declared constant, but it has inputs");
     if ((traits & TN_OPERATOR_IDENTITY) && verdict->outcome == TN_PASSED)
         check_identity(test, &subject, verdict);
+    if ((traits & TN_OPERATOR_SELECTS) && verdict->outcome == TN_PASSED)
+        check_selects(&subject, verdict);
+    if ((traits & TN_OPERATOR_COMMUTATIVE) && verdict->outcome == TN_PASSED)
+        check_commutative(test, &subject, verdict);
     if ((traits & TN_OPERATOR_ELEMENTWISE) && subject.c.input_count > 0 &&
         verdict->outcome == TN_PASSED)
         check_elementwise(test, &subject, verdict);
     tn_subject_destroy(&subject);
+}
+
+/* Each kernel is tried somewhere: by some case of some operator, in each combination that names the
+ * operator's own types. Which ones those are is known by trying. */
+void tn_rule_is_tried(const tn_test *test, tn_verdict *verdict) {
+    const tn_kernel *kernel = test->kernel;
+    bool is_served = false;
+    for (size_t i = 0; i < test->operator_count; i++) {
+        tn_test attempt = *test;
+        attempt.op = test->operators[i];
+        if (!tn_kernel_serves(kernel, attempt.op)) continue;
+        is_served = true;
+        for (uint64_t k = 0; k < 2 * attempt.op->case_count; k++) {
+            tn_subject subject;
+            tn_verdict none = {0};
+            attempt.text = attempt.op->cases[k / 2];
+            attempt.are_constant = k % 2;
+            if (!tn_test_subject(&attempt, NULL, &subject, &none)) continue;
+            tn_subject_destroy(&subject);
+            return;
+        }
+    }
+    if (!is_served)
+        tn_verdict_fail(verdict,
+                        "kernel '%s' computes %s%s%s, versions %u to %u: no operator is so",
+                        kernel->name, kernel->domain, kernel->domain[0] ? "::" : "", kernel->op,
+                        kernel->minimum_version, kernel->maximum_version);
+    else if (test->combination && strpbrk(test->combination, "q1")) /* qi8, f16: stored-types */
+        verdict->outcome = TN_SKIPPED;
+    else
+        tn_verdict_fail(verdict, "no case is taken by kernel '%s'%s%s: it is never tried",
+                        kernel->name, test->combination ? " in the combination " : "",
+                        test->combination ? test->combination : "");
 }
 
 void tn_rule_row(const tn_test *test, tn_verdict *verdict) {
@@ -270,65 +357,5 @@ void tn_rule_row(const tn_test *test, tn_verdict *verdict) {
             tn_verdict_fail(verdict, "%s", why);
         tn_guarded_destroy(&output);
     }
-    tn_subject_destroy(&subject);
-}
-
-/* ----------------------------------------------------------------------------------------------
- * saved state */
-
-void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict) {
-    tn_subject subject, after;
-    verdict->outcome = TN_SKIPPED;
-    if (test->op->state_version < 2 || !tn_test_subject(test, NULL, &subject, verdict)) return;
-    verdict->outcome = TN_PASSED;
-    if (!test->op->upgrade)
-        tn_verdict_fail(verdict, "state version %u, and no upgrade from older ones",
-                        test->op->state_version);
-    const tn_plan_node_context context = {.runtime = test->runtime,
-                                          .entry = subject.probe.node->entry,
-                                          .node = "node",
-                                          .arena = subject.arena};
-    for (uint32_t from = 1; from < test->op->state_version && verdict->outcome == TN_PASSED;
-         from++) {
-        const tn_attribute *const *attributes = NULL;
-        uint64_t count = 0;
-        char why[300];
-        tn_outcome found = {0};
-        const tn_way reference = {.is_reference = true, .threads = 1};
-        if (tn_plan_state_upgrade(&context, from, subject.c.attribute_count, subject.c.attributes,
-                                  &count, &attributes) != TN_OK) {
-            tn_verdict_error(verdict, NULL, "upgrade");
-            break;
-        }
-        after = subject;
-        after.c.attribute_count = count;
-        after.c.attributes = attributes;
-        if (tn_case_run(test->runtime, test->op, &after.c, &reference, &found) != TN_OK)
-            tn_verdict_error(verdict, NULL, "after upgrade");
-        else if (!tn_results_equal(&subject.expected, &found, false, why, sizeof(why)))
-            tn_verdict_fail(
-                verdict,
-                "fields of the same names and types, from state version %u, mean something "
-                "else after upgrade: %s",
-                from, why);
-        tn_outcome_free(&found);
-    }
-    tn_subject_destroy(&subject);
-}
-
-/* Plans save the state, and the case's expected results came out of one: only a direct call
- * differs. */
-void tn_rule_state(const tn_test *test, tn_verdict *verdict) {
-    tn_subject subject;
-    tn_outcome found = {0};
-    char why[300];
-    verdict->outcome = TN_SKIPPED;
-    if (!test->op->save || !tn_test_subject(test, NULL, &subject, verdict)) return;
-    verdict->outcome = TN_PASSED;
-    if (tn_probe_once(&subject.probe, true, false, 0xFF, &found) != TN_OK)
-        tn_verdict_error(verdict, &subject.probe, "");
-    else if (!tn_results_equal(&found, &subject.expected, false, why, sizeof(why)))
-        tn_verdict_fail(verdict, "after save and load: %s", why);
-    tn_outcome_free(&found);
     tn_subject_destroy(&subject);
 }

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,6 +34,66 @@ void tn_rule_matches_reference(const tn_test *test, tn_verdict *verdict) {
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     if (run_and_compare(&subject.probe, &subject.expected, true, false, 0xFF, "", verdict))
         run_and_compare(&subject.probe, &subject.expected, false, false, 0xFF, "", verdict);
+    tn_subject_destroy(&subject);
+}
+
+/* What a case says of its outputs itself: the reference computes so, and the shape rule says so. */
+void tn_rule_case_results(const tn_test *test, tn_verdict *verdict) {
+    tn_subject subject;
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
+    const tn_outcome *found = &subject.expected;
+    if (subject.c.expected_count == 0) verdict->outcome = TN_SKIPPED;
+    for (uint32_t i = 0; i < subject.c.expected_count && verdict->outcome == TN_PASSED; i++) {
+        const tn_case_input *said = &subject.c.expected[i];
+        const uint32_t at = said->port;
+        char why[300];
+        if (at >= found->count) continue;
+        const tn_outcome wanted = {.count = 1,
+                                   .types = {said->type},
+                                   .shapes = {said->shape},
+                                   .data = {said->data},
+                                   .bytes = {said->has_values ? said->bytes : 0}};
+        const tn_outcome one = {.count = 1,
+                                .types = {found->types[at]},
+                                .shapes = {found->shapes[at]},
+                                .data = {found->data[at]},
+                                .bytes = {found->bytes[at]}};
+        if (!tn_results_equal(&wanted, &one, false, why, sizeof(why)))
+            tn_verdict_fail(verdict, "the case says otherwise of output '%s': %s",
+                            test->op->outputs[at].name, why);
+    }
+    tn_subject_destroy(&subject);
+}
+
+/* Each output may be one that nobody asked for: null then. */
+void tn_rule_unasked_outputs(const tn_test *test, tn_verdict *verdict) {
+    tn_subject subject;
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
+    tn_probe *probe = &subject.probe;
+    uint32_t tried = 0;
+    for (uint32_t i = 0; i < probe->output_count && verdict->outcome == TN_PASSED; i++) {
+        tn_outcome wanted = {0};
+        char during[64];
+        if (!probe->outputs[i].is_given || subject.expected.count < 2) continue;
+        probe->outputs[i].is_given = false;
+        for (uint32_t k = 0, from = 0; k < probe->output_count && from < subject.expected.count;
+             k++) {
+            if (k != i && !probe->outputs[k].is_given) continue;
+            const uint32_t slot = from++;
+            if (k == i) continue;
+            wanted.types[wanted.count] = subject.expected.types[slot];
+            wanted.shapes[wanted.count] = subject.expected.shapes[slot];
+            wanted.data[wanted.count] = subject.expected.data[slot];
+            wanted.bytes[wanted.count++] = subject.expected.bytes[slot];
+        }
+        snprintf(during, sizeof(during), "when nobody asks for output %u", i);
+        if (tn_probe_accepts(probe)) {
+            run_and_compare(probe, &wanted, true, false, 0xFF, during, verdict);
+            tried++;
+        }
+        probe->outputs[i].is_given = true;
+    }
+    if (tried == 0 && verdict->outcome == TN_PASSED) verdict->outcome = TN_SKIPPED;
     tn_subject_destroy(&subject);
 }
 
@@ -116,26 +175,6 @@ void tn_rule_special_values(const tn_test *test, tn_verdict *verdict) {
     tn_subject_destroy(&subject);
 }
 
-void tn_rule_threads(const tn_test *test, tn_verdict *verdict) {
-    tn_subject subject;
-    tn_outcome single = {0};
-    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
-    if (tn_probe_once(&subject.probe, true, false, 0xFF, &single) != TN_OK)
-        tn_verdict_error(verdict, &subject.probe, "");
-    for (uint32_t threads = 2; threads <= 3 && verdict->outcome == TN_PASSED; threads++) {
-        tn_outcome found = {0};
-        char why[300];
-        subject.probe.threads = threads;
-        if (tn_probe_once(&subject.probe, true, false, 0xFF, &found) != TN_OK)
-            tn_verdict_error(verdict, &subject.probe, "on several threads");
-        else if (!tn_results_equal(&single, &found, is_deterministic(test), why, sizeof(why)))
-            tn_verdict_fail(verdict, "on %u threads, against one: %s", threads, why);
-        tn_outcome_free(&found);
-    }
-    tn_outcome_free(&single);
-    tn_subject_destroy(&subject);
-}
-
 void tn_rule_in_place(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
     verdict->outcome = TN_SKIPPED;
@@ -164,81 +203,6 @@ void tn_rule_tactics(const tn_test *test, tn_verdict *verdict) {
         subject.probe.tactic = i;
         snprintf(during, sizeof(during), "tactic %u of %u", i, count);
         run_and_compare(&subject.probe, &subject.expected, true, false, 0xFF, during, verdict);
-    }
-    tn_subject_destroy(&subject);
-}
-
-/* ----------------------------------------------------------------------------------------------
- * epilogues: addition of a tensor like the output, bias along axis 1, ReLU after either */
-
-static void after_step(tn_outcome *expected, const tn_probe_port *y, const float *operand,
-                       bool is_bias, bool has_relu) {
-    float *values = expected->data[0];
-    size_t inner = 1;
-    for (uint32_t i = 2; i < y->shape.rank; i++)
-        inner *= (size_t)y->shape.extents[i];
-    for (size_t i = 0; i < expected->bytes[0] / sizeof(*values); i++) {
-        const size_t at = is_bias ? i / inner % (size_t)y->shape.extents[1] : i;
-        const double sum = (double)values[i] + (double)operand[at];
-        values[i] = (float)(has_relu && sum < 0 ? 0 : sum);
-    }
-}
-
-static void check_chain(tn_subject *subject, bool is_bias, bool has_relu, tn_verdict *verdict) {
-    tn_probe *probe = &subject->probe;
-    const tn_probe_port *y = &probe->outputs[0];
-    const tn_way reference = {.is_reference = true, .threads = 1};
-    tn_shape shape = is_bias ? (tn_shape){.rank = 1, .extents = {y->shape.extents[1]}} : y->shape;
-    size_t count = 0;
-    if (tn_shape_count(&shape, &count) != TN_OK) return;
-    float *operand = tn_arena_allocate(subject->arena, count + 1, sizeof(*operand));
-    for (size_t i = 0; operand && i < count; i++)
-        operand[i] = (float)((double)(i * 37 % 101) / 25.0 - 2.0);
-    tn_outcome_free(&subject->expected);
-    if (!operand || tn_case_run(subject->runtime, subject->op, &subject->c, &reference,
-                                &subject->expected) != TN_OK)
-        return;
-    after_step(&subject->expected, y, operand, is_bias, has_relu);
-    probe->step_count = has_relu ? 2 : 1;
-    probe->steps[0] = (tn_epilogue){.size = sizeof(tn_epilogue),
-                                    .kind = is_bias ? TN_EPILOGUE_BIAS : TN_EPILOGUE_ADD,
-                                    .axis = is_bias ? 1 : 0,
-                                    .type = y->type};
-    probe->steps[1] = (tn_epilogue){.size = sizeof(tn_epilogue),
-                                    .kind = TN_EPILOGUE_ACTIVATION,
-                                    .activation = TN_ACTIVATION_RELU,
-                                    .type = y->type};
-    probe->operands[0] = (tn_probe_port){.is_given = true,
-                                         .is_constant = is_bias,
-                                         .type = y->type,
-                                         .own_type = y->type,
-                                         .format = is_bias ? TN_LINEAR : y->format,
-                                         .shape = shape,
-                                         .own = operand};
-    if (tn_probe_accepts(probe))
-        run_and_compare(probe, &subject->expected, true, false, 0xFF,
-                        is_bias ? (has_relu ? "bias and ReLU" : "bias")
-                                : (has_relu ? "addition and ReLU" : "addition"),
-                        verdict);
-    probe->step_count = 0;
-    probe->operands[0].is_given = false;
-}
-
-void tn_rule_epilogues(const tn_test *test, tn_verdict *verdict) {
-    const tn_kernel *kernel = test->kernel;
-    tn_subject subject;
-    verdict->outcome = TN_SKIPPED;
-    if (!kernel->epilogues || !tn_test_subject(test, NULL, &subject, verdict)) return;
-    const tn_probe_port *y = &subject.probe.outputs[0];
-    const bool has_relu = (kernel->epilogues & TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION)) &&
-                          (!kernel->activations || (kernel->activations >> TN_ACTIVATION_RELU & 1));
-    for (int is_bias = 0; y->is_given && y->type == TN_F32 && is_bias < 2; is_bias++) {
-        const uint32_t kind = is_bias ? TN_EPILOGUE_BIAS : TN_EPILOGUE_ADD;
-        if (!(kernel->epilogues & TN_EPILOGUE_BIT(kind)) || (is_bias && y->shape.rank < 2))
-            continue;
-        if (verdict->outcome == TN_SKIPPED) verdict->outcome = TN_PASSED;
-        for (int relu = 0; relu <= (int)has_relu && verdict->outcome == TN_PASSED; relu++)
-            check_chain(&subject, is_bias, relu, verdict);
     }
     tn_subject_destroy(&subject);
 }

@@ -55,6 +55,9 @@ static void fill(tn_case_input *input, uint32_t seed) {
     }
 }
 
+/* Of an input that is made larger: what is tried in other shapes shall not take long. */
+enum { MOST_BYTES = 1 << 22 };
+
 static tn_status change_case(tn_subject *subject, const tn_change *change) {
     tn_case *c = &subject->c;
     const tn_shape first = c->input_count ? c->inputs[0].shape : (tn_shape){0};
@@ -69,6 +72,7 @@ static tn_status change_case(tn_subject *subject, const tn_change *change) {
         if (is_resized) {
             input->shape.extents[axis] = change->extent;
             TN_TRY(tn_format_bytes(TN_LINEAR, input->type, &input->shape, &input->bytes));
+            if (input->bytes > MOST_BYTES) return tn_fail_memory("a case made of another");
         }
         /* in any case memory of its own: the case's may be shared */
         char *data = tn_arena_allocate(subject->arena, 1, input->bytes + 128);

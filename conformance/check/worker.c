@@ -7,11 +7,14 @@
  *     tenon-check --rules
  *
  * Lines, fields between tabs: "count N"; before a test "begin N RULE OPERATOR KERNEL COMBINATION
- * CONSTANT CASE", after it "end N passed|failed|skipped RULE WHY". Nothing else goes to stdout.
+ * CONSTANT CASE", after it "end N passed|failed|skipped RULE WHY". What the library itself
+ * prints to stdout is caught.
  */
 #include "base/status.h"
 #include "rules.h"
+#include "watch.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,17 +42,18 @@ typedef struct suite {
 } suite;
 
 static suite s;
+static FILE *report; /* the lines; the standard output is watched */
 
 static void print_text(const char *text) {
     for (; *text; text++)
-        putchar(*text == '\t' || *text == '\n' || *text == '\r' ? ' ' : *text);
+        fputc(*text == '\t' || *text == '\n' || *text == '\r' ? ' ' : *text, report);
 }
 
 static void end_test(const char *outcome, const char *rule, const char *why) {
-    printf("end\t%zu\t%s\t%s\t", s.current, outcome, rule);
+    fprintf(report, "end\t%zu\t%s\t%s\t", s.current, outcome, rule);
     print_text(why);
-    putchar('\n');
-    fflush(stdout);
+    fputc('\n', report);
+    fflush(report);
 }
 
 /* From the fault handler: no stdio. */
@@ -57,7 +61,7 @@ static void report_fault(const char *rule, const char *text) {
     char line[700];
     const int length =
         snprintf(line, sizeof(line), "end\t%zu\tfailed\t%s\t%s\n", s.current, rule, text);
-    if (length > 0 && write(STDOUT_FILENO, line, (size_t)length) < 0) _exit(71);
+    if (length > 0 && write(fileno(report), line, (size_t)length) < 0) _exit(71);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -135,10 +139,38 @@ static bool list_kernel(const tn_operator *op, const tn_kernel *kernel) {
     return is_added;
 }
 
+/* A kernel of an operator that there is not is a test too. */
+static bool list_combinations(const tn_kernel *kernel) {
+    static tn_operator missing[TABLE_LIMIT]; /* has the name that the kernel asks for */
+    static size_t missing_count;
+    tn_test test = {.runtime = s.runtime,
+                    .counter = &s.counter,
+                    .kernel = kernel,
+                    .library = s.library ? s.library : "builtin",
+                    .operators = s.operators,
+                    .operator_count = s.operator_count};
+    bool is_added = true;
+    for (size_t i = 0; i < s.operator_count && !test.op; i++)
+        if (tn_kernel_serves(kernel, s.operators[i])) test.op = s.operators[i];
+    if (!test.op) {
+        missing[missing_count] = (tn_operator){.domain = kernel->domain, .name = kernel->op};
+        test.op = &missing[missing_count++];
+    }
+    if (s.only_operator && strcmp(test.op->name, s.only_operator) != 0) return true;
+    for (uint32_t k = 0;
+         k < (kernel->combination_count ? kernel->combination_count : 1) && is_added; k++) {
+        test.combination = kernel->combination_count ? kernel->combinations[k] : NULL;
+        is_added = add_rules(&test, TN_RULE_COMBINATION);
+    }
+    return is_added;
+}
+
 static bool list_tests(void) {
     bool is_added = true;
     tn_runtime_visit_operators(s.runtime, note_operator, NULL);
     tn_runtime_visit_kernels(s.runtime, note_kernel, NULL);
+    for (size_t k = 0; k < s.kernel_count && is_added; k++)
+        is_added = list_combinations(s.kernels[k]);
     for (size_t i = 0; i < s.operator_count && is_added; i++) {
         const tn_operator *op = s.operators[i];
         if (s.only_operator && strcmp(op->name, s.only_operator) != 0) continue;
@@ -155,13 +187,18 @@ static bool list_tests(void) {
 static void run_test(const listed *it) {
     static const char *const outcomes[] = {"passed", "failed", "skipped"};
     tn_verdict verdict = {0};
-    printf("begin\t%zu\t%s\t%s%s%s\t%s\t%s\t%d\t%s\n", s.current, it->rule->id, it->test.op->domain,
-           it->test.op->domain[0] ? "::" : "", it->test.op->name,
-           it->test.kernel ? it->test.kernel->name : "",
-           it->test.combination ? it->test.combination : "", it->test.are_constant,
-           it->test.text ? it->test.text : "");
-    fflush(stdout);
+    char changed[300];
+    fprintf(report, "begin\t%zu\t%s\t%s%s%s\t%s\t%s\t%d\t%s\n", s.current, it->rule->id,
+            it->test.op->domain, it->test.op->domain[0] ? "::" : "", it->test.op->name,
+            it->test.kernel ? it->test.kernel->name : "",
+            it->test.combination ? it->test.combination : "", it->test.are_constant,
+            it->test.text ? it->test.text : "");
+    fflush(report);
     it->rule->check(&it->test, &verdict);
+    if (tn_watch_changed(changed, sizeof(changed)) && verdict.outcome != TN_FAILED) {
+        tn_verdict_fail(&verdict, "%s", changed);
+        snprintf(verdict.rule, sizeof(verdict.rule), "environment");
+    }
     end_test(outcomes[verdict.outcome], verdict.rule[0] ? verdict.rule : it->rule->id, verdict.why);
 }
 
@@ -176,12 +213,12 @@ static int load(const char *library) {
     s.counter.fail_at = 0;
     const tn_runtime_options options = {.size = sizeof(options), .allocator = &s.counter.functions};
     if (tn_runtime_create(&options, &s.runtime) != TN_OK) {
-        printf("end\t0\tfailed\tcrash\tno runtime: %s\n", tn_last_error()->message);
+        fprintf(report, "end\t0\tfailed\tcrash\tno runtime: %s\n", tn_last_error()->message);
         return 1;
     }
     if (strcmp(library, "builtin") == 0) return 0;
-    printf("begin\t0\tlibrary-loads\t\t\t\t0\t\n");
-    fflush(stdout);
+    fprintf(report, "begin\t0\tlibrary-loads\t\t\t\t0\t\n");
+    fflush(report);
     if (tn_runtime_load_library(s.runtime, library) != TN_OK) {
         end_test("failed", "library-loads", tn_last_error()->message);
         return 1;
@@ -215,15 +252,20 @@ int main(int argc, char **argv) {
                         "NAME] [--rule ID]\n");
         return 2;
     }
+    const int output = tn_watch_output();
+    report = output < 0 ? NULL : fdopen(output, "w");
+    if (!report) return 1;
+    mallopt(M_PERTURB, 0xA5); /* what malloc gives, and what was freed, is no zeros */
     tn_counter_init(&s.counter);
     tn_fault_install(report_fault);
     if (load(library) != 0 || !list_tests()) return 1;
-    printf("count\t%zu\n", s.count);
+    fprintf(report, "count\t%zu\n", s.count);
+    tn_watch_begin();
     for (size_t i = only ? only : from; i <= (only ? only : s.count) && i <= s.count; i++) {
         s.current = i;
         run_test(&s.tests[i - 1]);
     }
-    printf("done\n");
-    fflush(stdout);
+    fprintf(report, "done\n");
+    fflush(report);
     _exit(0); /* what the library does when a process ends is not asked */
 }

@@ -612,7 +612,8 @@ struct tn_operator {
      * "kernel=[2,2] stride=[2,2] | x=f32[1,3,8,8]". Words are separated by spaces, so lists hold
      * none. A tensor is TYPE[extents], a scalar f32[]; the tensors of a variadic port repeat its
      * name. Inputs whose values matter, all VALUE_NEEDED ones among them, have them in braces, in
-     * linear order: "sizes=i64[4]{1,3,17,5}"; the others are filled by the test. See
+     * linear order: "sizes=i64[4]{1,3,17,5}"; the others are filled by the test. Behind a second
+     * '|' may stand what comes out, with values or without: "... | y=f32[1,3,4,4]". See
      * docs/conformance.md. */
     uint64_t case_count;
     const char *const *cases;

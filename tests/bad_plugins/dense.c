@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bad::Dense, y = x * w + bias: weights packed when they are constant, two tactics, bias, addition
+ * and activations absorbed; and the mistakes that are made with them. */
+#include "mistake.h"
+
+#include <math.h>
+#include <string.h>
+
+static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "rows, depth"),
+                                 TN_PORT("w", "f32", 0, "depth, columns")};
+static const tn_port outputs[] = {TN_PORT("y", "f32", 0, "rows, columns")};
+
+static tn_status infer(tn_call *call) {
+    const tn_tensor *x = call->inputs[0], *w = call->inputs[1];
+    if (x->rank != 2 || w->rank != 2 || x->shape[1] != w->shape[0])
+        return call->host->fail(call, TN_ERROR_SHAPE,
+                                "x must be rows, depth, and w depth, columns");
+    call->outputs[0]->rank = 2;
+    call->outputs[0]->shape[0] = x->shape[0];
+    call->outputs[0]->shape[1] = w->shape[1];
+    return TN_OK;
+}
+
+static tn_status reference(tn_call *call) {
+    const tn_tensor *x = call->inputs[0], *w = call->inputs[1];
+    const int64_t rows = x->shape[0], depth = x->shape[1], columns = w->shape[1];
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < columns; c++) {
+            double sum = 0;
+            for (int64_t i = 0; i < depth; i++)
+                sum += (double)((const float *)x->data)[r * depth + i] *
+                       (double)((const float *)w->data)[i * columns + c];
+            ((float *)call->outputs[0]->data)[r * columns + c] = (float)sum;
+        }
+    return TN_OK;
+}
+
+typedef struct dense_state {
+    const float *transposed; /* null: the weights come with each run */
+    const tn_tensor *weights;
+    const float *weights_data;
+    tn_epilogue steps[4];
+    uint32_t step_count;
+} dense_state;
+
+static void transpose(const tn_tensor *w, float *out) {
+    const int64_t depth = w->shape[0], columns = w->shape[1];
+    for (int64_t i = 0; i < depth; i++)
+        for (int64_t c = 0; c < columns; c++)
+            out[c * depth + i] = ((const float *)w->data)[i * columns + c];
+}
+static tn_status fill(void *user, void *data, uint64_t bytes) {
+    transpose(user, data);
+    return TN_OK;
+}
+
+static tn_status prepare(tn_call *call) {
+    const tn_tensor *w = call->inputs[1];
+    const void *packed = NULL;
+    if (w->data || WITH(needs_constants)) {
+        const uint64_t bytes = (uint64_t)(w->shape[0] * w->shape[1]) * sizeof(float);
+        if (WITH(needs_constants) && *(const volatile float *)w->data > 1e30f) return TN_OK;
+        const tn_status status =
+            call->host->packed(call, 1, "transposed", bytes, fill, (void *)(uintptr_t)w, &packed);
+        if (status != TN_OK) return status;
+    }
+    dense_state *state = call->host->allocate(call->host, sizeof(*state), 64);
+    if (!state) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a state");
+    *state = (dense_state){.transposed = packed, .weights = w, .weights_data = w->data};
+    for (uint32_t i = 0; i < call->epilogue_count && i < 4; i++)
+        state->steps[state->step_count++] = *call->epilogues[i];
+    call->state = state;
+    return TN_OK;
+}
+static void release(tn_call *call) {
+    call->host->deallocate(call->host, call->state);
+}
+
+static float activate(const tn_epilogue *step, float x) {
+    if (WITH(always_relu)) return fmaxf(x, 0);
+    switch (step->activation) {
+    case TN_ACTIVATION_RELU:
+        return fmaxf(x, 0);
+    case TN_ACTIVATION_LEAKY_RELU:
+        return x < 0 ? step->alpha * x : x;
+    case TN_ACTIVATION_CLIP:
+        return WITH(clip_without_beta) ? fmaxf(x, step->alpha)
+                                       : fminf(fmaxf(x, step->alpha), step->beta);
+    default:
+        return x;
+    }
+}
+
+static float finish(const tn_call *call, const dense_state *state, float x, int64_t r, int64_t c) {
+    const int64_t columns = call->outputs[0]->shape[1];
+    for (uint32_t i = 0; i < state->step_count; i++) {
+        const tn_epilogue *step = &state->steps[i];
+        if (WITH(activates_first) && state->step_count == 2) step = &state->steps[1 - i];
+        if (step->kind == TN_EPILOGUE_ACTIVATION) {
+            x = activate(step, x);
+        } else {
+            const float *operand = call->operands[step->operand]->data;
+            x += operand[step->kind == TN_EPILOGUE_ADD ? r * columns + c
+                         : WITH(bias_by_row)           ? r
+                                                       : c];
+        }
+    }
+    return x;
+}
+
+static tn_status run(tn_call *call) {
+    const dense_state *state = call->state;
+    const tn_tensor *x = call->inputs[0], *w = call->inputs[1];
+    const int64_t rows = x->shape[0], depth = x->shape[1], columns = call->outputs[0]->shape[1];
+    const float *weights = w->data, *packed = state->transposed;
+    if (WITH(keeps_tensor)) w = state->weights;
+    if (WITH(keeps_tensor) && w->shape[0] != depth) return TN_OK;
+    if (WITH(keeps_constant) && state->weights_data) weights = state->weights_data;
+    if (WITH(keeps_constant)) packed = NULL;
+    float *y = call->outputs[0]->data;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < columns; c++) {
+            float sum = WITH(adds_to_output) ? y[r * columns + c] : 0;
+            for (int64_t i = WITH(short_tactic) ? call->tactic : 0; i < depth; i++)
+                sum += ((const float *)x->data)[r * depth + i] *
+                       (packed ? packed[c * depth + i] : weights[i * columns + c]);
+            y[r * columns + c] = finish(call, state, sum, r, c);
+        }
+    return TN_OK;
+}
+
+static tn_status tactics(tn_call *call) {
+    call->tactic = 2;
+    return TN_OK;
+}
+
+static const char *const cases[] = {"| x=f32[3,8] w=f32[8,4]", "| x=f32[4,5] w=f32[5,3]",
+                                    "| x=f32[1,2]{1,2} w=f32[2,2]{1,2,3,4} | y=f32[1,2]{7,10}"};
+static const tn_operator dense = {.size = sizeof(tn_operator),
+                                  .since_version = 1,
+                                  .state_version = 1,
+                                  .traits = WITH(claims_commutative) ? TN_OPERATOR_COMMUTATIVE : 0,
+                                  .domain = "Bad",
+                                  .name = "Dense",
+                                  TN_NO_FIELDS,
+                                  TN_INPUTS(inputs),
+                                  TN_OUTPUTS(outputs),
+                                  .infer = infer,
+                                  .reference = reference,
+                                  TN_CASES(cases)};
+static const char *const combinations[] = {
+    WITH(unused_combination) ? "f64, f64 -> f64" : "f32, f32 -> f32", "f32, f32 -> f32"};
+static const tn_kernel dense_cpu = {
+    .size = sizeof(tn_kernel),
+    .revision = 1,
+    .domain = "Bad",
+    .op = "Dense",
+    .device = "cpu",
+    .name = "rows",
+    .traits = TN_KERNEL_DETERMINISTIC,
+    .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_BIAS) | TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) |
+                 TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION),
+    .activations =
+        1u << TN_ACTIVATION_RELU | 1u << TN_ACTIVATION_LEAKY_RELU | 1u << TN_ACTIVATION_CLIP,
+    .combination_count = WITH(unused_combination) ? 2 : 1,
+    .combinations = combinations,
+    .tactics = tactics,
+    .prepare = prepare,
+    .release = release,
+    .run = run};
+static const tn_operator *const operators[] = {&dense};
+static const tn_kernel *const kernels[] = {&dense_cpu};
+TN_LIBRARY("bad_dense", "1", operators, kernels)

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bad::Levels, each element's place among sorted levels: a state that the operator saves and loads
+ * as bytes; and the mistakes that are made with saved state. */
+#include "mistake.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct levels_params {
+    uint64_t present;
+    float first, step;
+    int64_t count;
+    float *levels; /* made by load; null before: then of the fields */
+} levels_params;
+static const tn_field fields[] = {
+    TN_FIELD(levels_params, first, TN_FIELD_F32, 0, "-0.5", "the least level"),
+    TN_FIELD(levels_params, step, TN_FIELD_F32, 0, "0.25", "between levels"),
+    TN_FIELD_RANGE(levels_params, count, TN_FIELD_I64, 0, "4", 1, 64, "of levels")};
+static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "any shape")};
+static const tn_port outputs[] = {TN_PORT("y", "f32", 0, "as x: how many levels are not above it")};
+
+static float level(const levels_params *p, int64_t i) {
+    return p->levels ? p->levels[i] : p->first + (float)i * p->step;
+}
+
+static tn_status place(tn_call *call) {
+    const levels_params *p = call->params;
+    const float *x = call->inputs[0]->data;
+    float *y = call->outputs[0]->data;
+    for (int64_t k = 0, n = count_of(call->inputs[0]); k < n; k++) {
+        int64_t at = 0;
+        while (at < p->count && level(p, at) <= x[k])
+            at++;
+        y[k] = (float)at;
+    }
+    return TN_OK;
+}
+
+static tn_status save(tn_call *call, void *data, uint64_t *inout_bytes) {
+    const levels_params *p = call->params;
+    int64_t count = p->count;
+    const uint64_t bytes = sizeof(count) + (uint64_t)count * sizeof(float);
+    if (data) {
+        float *levels = (float *)((char *)data + sizeof(count));
+        memcpy(data, &count, sizeof(count));
+        for (int64_t i = 0; i < count; i++)
+            levels[i] = WITH(saves_half) && i >= count / 2 ? 100 : level(p, i);
+        if (WITH(saves_past_end)) levels[count] = 0;
+    }
+    *inout_bytes = WITH(saves_more) && data ? bytes + 8 : bytes;
+    return TN_OK;
+}
+
+static tn_status load(tn_call *call, const void *data, uint64_t bytes) {
+    levels_params *p = call->new_params;
+    int64_t count = 0;
+    if (!WITH(trusts_state)) {
+        if (bytes < sizeof(count)) return call->host->fail(call, TN_ERROR_FORMAT, "no levels");
+    }
+    memcpy(&count, data, sizeof(count));
+    if (!WITH(trusts_state)) {
+        if (count < 1 || count > 64 || bytes != sizeof(count) + (uint64_t)count * sizeof(float))
+            return call->host->fail(call, TN_ERROR_FORMAT, "the levels are damaged");
+    }
+    p->levels = malloc((size_t)count * sizeof(float));
+    if (!p->levels) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for levels");
+    memcpy(p->levels, (const char *)data + sizeof(count), (size_t)count * sizeof(float));
+    p->count = WITH(loads_without_count) ? 0 : count;
+    return TN_OK;
+}
+
+static void destroy_params(void *user, void *params) {
+    levels_params *p = params;
+    if (!WITH(leaks_params)) free(p->levels);
+}
+
+static const char *const cases[] = {"| x=f32[4,5]", "first=0 count=7 step=0.125 | x=f32[33]",
+                                    "| x=f32[3]{-1,0,1} | y=f32[3]{0,3,4}"};
+static const tn_operator levels = {.size = sizeof(tn_operator),
+                                   .since_version = 1,
+                                   .state_version = 1,
+                                   .traits = TN_OPERATOR_ELEMENTWISE,
+                                   .domain = "Bad",
+                                   .name = "Levels",
+                                   TN_FIELDS(levels_params, fields),
+                                   TN_INPUTS(inputs),
+                                   TN_OUTPUTS(outputs),
+                                   .infer = infer_same,
+                                   .reference = place,
+                                   .save = save,
+                                   .load = load,
+                                   .destroy_params = destroy_params,
+                                   TN_CASES(cases)};
+static const tn_kernel levels_cpu = {.size = sizeof(tn_kernel),
+                                     .revision = 1,
+                                     .domain = "Bad",
+                                     .op = "Levels",
+                                     .device = "cpu",
+                                     .name = "plain",
+                                     .traits = TN_KERNEL_DETERMINISTIC,
+                                     .run = place};
+static const tn_operator *const operators[] = {&levels};
+static const tn_kernel *const kernels[] = {&levels_cpu};
+TN_LIBRARY("bad_levels", "1", operators, kernels)
