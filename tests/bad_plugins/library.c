@@ -11,8 +11,7 @@ typedef struct root_params {
 static const tn_field fields[] = {
     TN_FIELD_RANGE(root_params, exponent, WITH(wrong_member) ? TN_FIELD_I32 : TN_FIELD_I64, 0,
                    WITH(unreadable_default) ? "two" : "2", 1, 8, "which root")};
-static const tn_port inputs[] = {
-    TN_PORT("x", WITH(unknown_type) ? "f31" : "f32", 0, "any shape")};
+static const tn_port inputs[] = {TN_PORT("x", WITH(unknown_type) ? "f31" : "f32", 0, "any shape")};
 static const tn_port outputs[] = {TN_PORT("y", "f32", 0, "as x")};
 
 double bad_plugins_missing_function(double x);

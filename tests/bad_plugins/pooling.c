@@ -20,9 +20,13 @@ static const tn_field fields[] = {
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "N, C, H, W")};
 static const tn_port outputs[] = {TN_PORT("y", "f32", 0, "N, C and the windows")};
 
+static int64_t step_of(const pool_params *p) {
+    return WITH(steps_by_window) && !(p->present & 2) ? p->window : p->step;
+}
+
 static int64_t windows(const pool_params *p, int64_t extent) {
     const int64_t room = extent + 2 * p->pad - p->window;
-    return room < 0 ? -1 : room / p->step + 1;
+    return room < 0 ? -1 : room / step_of(p) + 1;
 }
 
 static tn_status infer(tn_call *call) {
@@ -56,7 +60,7 @@ static places places_of(const tn_tensor *tensor) {
 }
 
 static float pool_window(const pool_params *p, const float *x, places in, int64_t r, int64_t c) {
-    const int64_t top = r * p->step - p->pad, left = c * p->step - p->pad;
+    const int64_t top = r * step_of(p) - p->pad, left = c * step_of(p) - p->pad;
     int64_t bottom = top + p->window, right = left + p->window;
     if (!WITH(no_lower_edge) && bottom > in.height) bottom = in.height;
     if (!WITH(no_right_edge) && right > in.width) right = in.width;
