@@ -81,6 +81,14 @@ class Checker:
         return is_good, f"{os.path.basename(library)} is not accused" + ("" if is_good else f": exit {code}: {why or said}"), None
 
     def check_bad(self, mistake):
+        """What needs two threads at one moment has three attempts: other programs may have the processors."""
+        for _ in range(3 if {"contexts", "threads"} & set(mistake[2]) else 1):
+            verdict = self.check_bad_once(mistake)
+            if verdict[0]:
+                break
+        return verdict
+
+    def check_bad_once(self, mistake):
         _, name, rules, _ = mistake
         code, results, said = self.check(os.path.join(self.folder, f"libbad_{name}.so"))
         failed = [it for it in results["results"] if it["outcome"] == "failed"] if results else []
