@@ -75,8 +75,10 @@ static bool with_field(const tn_test *test, const char *name, const char *value,
                        size_t bytes) {
     char given[128];
     snprintf(given, sizeof(given), "%s=", name);
-    const char *at = strstr(test->text, given);
-    if (at && (at == test->text || at[-1] == ' ') && at < strchr(test->text, '|')) return false;
+    const char *at = strstr(test->text, given), *bar = strchr(test->text, '|');
+    while (at && at != test->text && at[-1] != ' ') /* the end of another field's name */
+        at = strstr(at + 1, given);
+    if (at && (!bar || at < bar)) return false;
     const int length = snprintf(text, bytes, "%s=%s %s", name, value, test->text);
     return length > 0 && (size_t)length < bytes;
 }
