@@ -23,7 +23,8 @@ tn_status tn_stopwatch_measure(tn_stopwatch *watch, tn_status (*body)(void *user
 double tn_stopwatch_now_ns(void);
 
 /* --- limits.c --- */
-/* Bytes a second, read and written together, of a copy that touches `bytes` in all. */
+/* Bytes a second, read and written together, of a copy that touches `bytes` in all, by `threads`
+ * threads or by one, whichever is faster. */
 tn_status tn_limits_copy(uint32_t threads, size_t bytes, double *out_bytes_a_second);
 /* Operations a second on 32-bit floats, where a multiply and an add count two, from registers;
  * *out_name says with which instructions. */

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +171,18 @@ static int fail_lost(const bench_kernels *all, int status, const char *library) 
                      row->combination[0] ? ", " : "", row->combination, how, library);
 }
 
+/* Times beside other programs' work are not worth much, least of all those of several threads. */
+static void warn_of_load(void) {
+    cpu_set_t cores;
+    double load;
+    if (getloadavg(&load, 1) != 1 || sched_getaffinity(0, sizeof(cores), &cores) != 0) return;
+    if (load > 0.5 * CPU_COUNT(&cores))
+        fprintf(stderr,
+                "tenon: warning: other programs keep this machine busy (load %.1f on %d cores): "
+                "times vary\n",
+                load, CPU_COUNT(&cores));
+}
+
 static int bench(const request *r) {
     bench_kernels all = {.is_json = r->is_json};
     pid_t process = 0;
@@ -218,5 +231,6 @@ int plugin_bench(int argc, char **argv) {
         return cli_fault(
             "there is no tenon-kernel-bench beside this program: install the package whole");
     r.arguments[0] = program;
+    warn_of_load();
     return bench(&r);
 }
