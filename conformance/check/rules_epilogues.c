@@ -63,13 +63,32 @@ static double after_step(const tn_epilogue *step, double x, const float *operand
 
 static const char *const kind_names[] = {"", "bias", "scale", "addition"};
 
+/* As near as sums of the size that they had before may be; what an activation makes of NaN and
+ * infinities is left open. */
+static bool is_as_wanted(const tn_outcome *before, const float *wanted, const tn_outcome *found,
+                         char *why, size_t bytes) {
+    const float *x = before->data[0], *y = found->count ? found->data[0] : NULL;
+    const size_t count = before->bytes[0] / sizeof(*x);
+    double largest = 1e-6;
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(x[i])) largest = fmax(largest, fabs((double)x[i]));
+    snprintf(why, bytes, "output 0 has another size");
+    if (!y || found->bytes[0] != before->bytes[0]) return false;
+    for (size_t i = 0; i < count; i++) {
+        const double a = (double)wanted[i], b = (double)y[i];
+        if (!isfinite(x[i]) || fabs(a - b) <= 4e-5 * largest + 1e-4 * fabs(a)) continue;
+        snprintf(why, bytes, "output 0, element %zu is %.9g, expected %.9g", i, b, a);
+        return false;
+    }
+    return true;
+}
+
 /* The chain in probe->steps, against the reference's numbers and what the steps make of them. */
 static void check_chain(tn_subject *subject, uint32_t count, tn_verdict *verdict) {
     tn_probe *probe = &subject->probe;
     const tn_probe_port *y = &probe->outputs[0];
-    tn_outcome after = subject->expected;
-    const size_t elements = after.bytes[0] / sizeof(float);
-    float *values = malloc(after.bytes[0] + sizeof(float));
+    const size_t elements = subject->expected.bytes[0] / sizeof(float);
+    float *values = malloc(subject->expected.bytes[0] + sizeof(float));
     if (!values) return;
     for (size_t i = 0; i < elements; i++) {
         double x = (double)((const float *)subject->expected.data[0])[i];
@@ -77,7 +96,6 @@ static void check_chain(tn_subject *subject, uint32_t count, tn_verdict *verdict
             x = after_step(&probe->steps[k], x, probe->operands[0].own, &y->shape, i);
         values[i] = (float)x;
     }
-    after.data[0] = values;
     probe->step_count = count;
     if (tn_probe_accepts(probe)) {
         tn_outcome found = {0};
@@ -85,7 +103,7 @@ static void check_chain(tn_subject *subject, uint32_t count, tn_verdict *verdict
         const tn_epilogue *last = &probe->steps[count - 1];
         if (tn_probe_once(probe, true, false, 0xFF, &found) != TN_OK)
             tn_verdict_error(verdict, probe, "with an epilogue");
-        else if (!tn_results_equal(&after, &found, false, why, sizeof(why)))
+        else if (!is_as_wanted(&subject->expected, values, &found, why, sizeof(why)))
             tn_verdict_fail(verdict, "with %s%s%s%.0u: %s",
                             probe->steps[0].kind < 4 ? kind_names[probe->steps[0].kind] : "",
                             count > 1 ? " and " : "",

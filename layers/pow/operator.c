@@ -100,6 +100,7 @@ static const char *const pow_cases[] = {
     "| X=i64[2]{-1,3} Y=u64[]{3}",
     "| X=f32[0,3] Y=f32[1]",
     "| X=f32[64,384] Y=f32[]{2}",
+    "| X=f32[1,8,1,1]{0.1,1,2,30,7.5,0.5,3,4} Y=f32[1,8,1,1]",
 };
 
 static const tn_operator pow_1 = {
