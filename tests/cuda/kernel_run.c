@@ -5,7 +5,7 @@
  * precision, and timed as replays of a captured graph. A tool for who writes such kernels, not a
  * test of the suite: conformance/ checks all cases of all operators.
  *
- *   kernel_run LIBTENON_CUDA.so [SECONDS [PART_OF_A_CASE'S_NAME]]
+ *   kernel_run LIBTENON_CUDA.so [SECONDS [PART_OF_A_CASE'S_NAME [PART_OF_A_KERNEL'S_NAME]]]
  */
 #include "conv/conv.h"
 #include "conv_transpose/conv_transpose.h"
@@ -611,7 +611,7 @@ static void make_params(test_node *n) {
 
 /* The node's tensors in a combination; weights are 32-bit floats. */
 static void make_node(test_node *n, const run_case *c, tn_type type, tn_type w_type, tn_type y_type,
-                      tn_format format) {
+                      tn_format format, tn_format y_format) {
     int64_t shape[TN_MAX_RANK], filters;
     memset(n, 0, sizeof(*n));
     n->c = c;
@@ -633,8 +633,8 @@ static void make_node(test_node *n, const run_case *c, tn_type type, tn_type w_t
     describe(&n->x, type, format, c->rank, c->x);
     describe(&n->w, w_type, TN_LINEAR, c->rank, c->w);
     describe(&n->b, w_type, TN_LINEAR, 1, &filters);
-    describe(&n->residual, y_type, format, c->rank, shape);
-    describe(&n->y, y_type, format, c->rank, shape);
+    describe(&n->residual, y_type, y_format, c->rank, shape);
+    describe(&n->y, y_type, y_format, c->rank, shape);
     fill(&n->x, 1.0f);
     fill(&n->w, (float)(1.7 / sqrt(terms)));
     fill(&n->b, 0.5f);
@@ -795,7 +795,7 @@ static void run_combination(const run_case *c, const tn_kernel *kernel, const ch
         !read_port(w_text + 2, &w_type, &w_format) || !read_port(y_text + 3, &y_type, &y_format))
         return;
     static test_node n;
-    make_node(&n, c, type, w_type, y_type, format);
+    make_node(&n, c, type, w_type, y_type, format, y_format);
     n.call.user = kernel->user;
     show(&n, false);
     if (kernel->accepts && kernel->accepts(&n.call) != TN_OK) {
@@ -830,7 +830,7 @@ static void run_combination(const run_case *c, const tn_kernel *kernel, const ch
 
 int main(int count, char **arguments) {
     if (count < 2) {
-        fprintf(stderr, "usage: %s LIBTENON_CUDA.so [SECONDS [PART_OF_A_NAME]]\n", arguments[0]);
+        fprintf(stderr, "usage: %s LIBTENON_CUDA.so [SECONDS [CASE [KERNEL]]]\n", arguments[0]);
         return 2;
     }
     void *opened = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
@@ -854,6 +854,7 @@ int main(int count, char **arguments) {
         for (uint64_t k = 0; k < library->kernel_count; k++) {
             const tn_kernel *kernel = library->kernels[k];
             if (strcmp(kernel->op, c->op) != 0 || strcmp(kernel->domain, "") != 0) continue;
+            if (count > 4 && !strstr(kernel->name, arguments[4])) continue;
             for (uint32_t j = 0; j < kernel->combination_count && now() < deadline; j++)
                 run_combination(c, kernel, kernel->combinations[j]);
         }
