@@ -294,16 +294,13 @@ void tn_rule_traits(const tn_test *test, tn_verdict *verdict) {
     tn_subject_destroy(&subject);
 }
 
-/* Each kernel is tried somewhere: by some case of some operator, in each combination that names the
- * operator's own types. Which ones those are is known by trying. */
-void tn_rule_is_tried(const tn_test *test, tn_verdict *verdict) {
-    const tn_kernel *kernel = test->kernel;
-    bool is_served = false;
+static bool is_taken(const tn_test *test, const char *combination, bool *out_is_served) {
     for (size_t i = 0; i < test->operator_count; i++) {
         tn_test attempt = *test;
         attempt.op = test->operators[i];
-        if (!tn_kernel_serves(kernel, attempt.op)) continue;
-        is_served = true;
+        attempt.combination = combination;
+        if (!tn_kernel_serves(test->kernel, attempt.op)) continue;
+        *out_is_served = true;
         for (uint64_t k = 0; k < 2 * attempt.op->case_count; k++) {
             tn_subject subject;
             tn_verdict none = {0};
@@ -311,16 +308,28 @@ void tn_rule_is_tried(const tn_test *test, tn_verdict *verdict) {
             attempt.are_constant = k % 2;
             if (!tn_test_subject(&attempt, NULL, &subject, &none)) continue;
             tn_subject_destroy(&subject);
-            return;
+            return true;
         }
     }
+    return false;
+}
+
+/* Each kernel is tried somewhere: by some case of some operator, in each combination that names the
+ * operator's own types. Which ones those are is known by trying; a kernel with `accepts` may refuse
+ * some combinations, but not all. */
+void tn_rule_is_tried(const tn_test *test, tn_verdict *verdict) {
+    const tn_kernel *kernel = test->kernel;
+    bool is_served = false, takes_another = false;
+    if (is_taken(test, test->combination, &is_served)) return;
+    for (uint32_t i = 0; kernel->accepts && i < kernel->combination_count && !takes_another; i++)
+        takes_another = is_taken(test, kernel->combinations[i], &is_served);
     if (!is_served)
         tn_verdict_fail(verdict,
                         "kernel '%s' computes %s%s%s, versions %u to %u: no operator is so",
                         kernel->name, kernel->domain, kernel->domain[0] ? "::" : "", kernel->op,
                         kernel->minimum_version, kernel->maximum_version);
-    else if (test->combination && strpbrk(test->combination, "q1")) /* qi8, f16: stored-types */
-        verdict->outcome = TN_SKIPPED;
+    else if (takes_another || (test->combination && strpbrk(test->combination, "q1")))
+        verdict->outcome = TN_SKIPPED; /* qi8, f16: stored-types tries them */
     else
         tn_verdict_fail(verdict, "no case is taken by kernel '%s'%s%s: it is never tried",
                         kernel->name, test->combination ? " in the combination " : "",
