@@ -43,7 +43,8 @@ typedef struct tn_builder_options {
     const tn_profile_input *const
         *profile_inputs;   /* inputs that are not named keep their graph's shape; those with unknown
                               extents and no profile accept any shape, optimum 1 for each */
-    double timing_seconds; /* bound on the time spent measuring; 0: 20 */
+    double timing_seconds; /* bound on the time spent measuring; 0: 20, and 90 for a device that is
+                              not the processor */
     uint32_t precision;    /* TN_PRECISION_...: the least exact type that a tensor of 32-bit floats
                               may be stored in where that is faster */
     uint32_t keep_count;

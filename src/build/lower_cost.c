@@ -101,13 +101,23 @@ static double moved_bytes(const tn_lowering *lowering, uint32_t index,
     return bytes;
 }
 
+/* Units for products of matrices make of it what they are given in few bits. */
+static double estimate_device(const tn_candidate *candidate, const tn_graph_node *node,
+                              double bytes, double work) {
+    const double factor = type_factor(candidate, node);
+    if (factor < 1)
+        work *= factor / 5;
+    else if (candidate->entry->kernel->traits & TN_KERNEL_TF32)
+        work /= 4;
+    return (DEVICE_STEP_NS + fmax(bytes / DEVICE_BYTES_A_NS, work / DEVICE_WORK_A_NS)) *
+           (1 + RANK_FACTOR * candidate->rank + 0.01 * candidate->tactic);
+}
+
 static double estimate(const tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     if (candidate->kind == TN_STEP_VIEW || candidate->is_host) return 0;
     double bytes = moved_bytes(lowering, index, candidate), work = work_of(lowering, node);
-    if (tn_lower_is_on_device(candidate))
-        return (DEVICE_STEP_NS + fmax(bytes / DEVICE_BYTES_A_NS, work / DEVICE_WORK_A_NS)) *
-               (1 + RANK_FACTOR * candidate->rank + 0.01 * candidate->tactic);
+    if (tn_lower_is_on_device(candidate)) return estimate_device(candidate, node, bytes, work);
     if (!candidate->entry) return STEP_NS + (bytes / 4 + work) * REFERENCE_NS;
     work *= type_factor(candidate, node);
     if (node->output_count > 0 && candidate->outputs[0].format != TN_LINEAR) work *= BLOCKED_FACTOR;

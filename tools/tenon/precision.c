@@ -148,7 +148,8 @@ tn_plan *precision_build(tn_graph *graph, tn_runtime *runtime, const char *model
                          precision_reports *out_reports, int *out_exit) {
     calibration_source source = {0};
     tn_plan *plan = NULL;
-    if (options->precision == TN_PRECISION_TF32)
+    const bool is_cpu = !options->device || strcmp(options->device, "cpu") == 0;
+    if (options->precision == TN_PRECISION_TF32 && is_cpu)
         fprintf(stderr,
                 "tenon: --precision tf32 changes nothing on the processor, which multiplies "
                 "in 32-bit floats\n");
