@@ -43,8 +43,9 @@ static tn_status map_room(tn_guard *guard, size_t room) {
     size_t map_bytes = 0;
     if (!tn_add_size(room, 2 * TN_GUARD_BYTES, &map_bytes))
         return tn_fail_memory("a guarded buffer");
-    char *map =
-        mmap(NULL, map_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    /* cppcheck-suppress invalidFunctionArg ; -1: no file */
+    char *map = mmap(NULL, map_bytes, PROT_NONE, flags, -1, 0);
     if (map == MAP_FAILED) return tn_fail_memory("a guarded buffer");
     guard->map = map;
     guard->map_bytes = map_bytes;

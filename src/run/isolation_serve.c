@@ -217,7 +217,9 @@ static tn_isolation_page *map_page(void) {
     tn_isolation_page *page =
         mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, TN_ISOLATION_PAGE, 0);
     if (page == MAP_FAILED) return NULL;
-    return page->version == TN_ISOLATION_VERSION ? page : NULL;
+    if (page->version == TN_ISOLATION_VERSION) return page;
+    munmap(page, sizeof(*page));
+    return NULL;
 }
 
 int tn_isolation_serve(int argument_count, char **arguments) {
