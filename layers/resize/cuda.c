@@ -74,7 +74,7 @@ static const tn_kernel resample = {
     .op = "Resize",
     .device = "cuda",
     .name = "resample",
-    .doc = "Rows resampled across once and joined down, eight output rows a thread.",
+    .doc = "Rows resampled across once and joined down, sixteen output rows a thread.",
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,
     TN_COMBINATIONS(combinations),
     .accepts = resample_accepts,

@@ -14,7 +14,7 @@
 
 namespace {
 
-enum { THREADS = 256, ROWS = 8 };
+enum { THREADS = 256, COLUMNS = 64, GROUPS = THREADS / COLUMNS, ROWS = 16 };
 const int64_t MOST_BLOCKS = 1 << 20;
 
 /* One axis: output i is the sum over t of weight[t * out + i] * input[clamp(first[i] + t)]. */
@@ -99,11 +99,23 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* Down a column: ROWS outputs a thread. */
+/* Down a column: ROWS outputs a thread, GROUPS times as many a block. */
 template <typename T, int TAPS>
 __global__ void __launch_bounds__(THREADS)
     strips(table v, table h, int64_t planes, const T *__restrict__ x, T *__restrict__ y) {
-    const int32_t column = (int32_t)(blockIdx.x * 64 + threadIdx.x);
+    __shared__ __align__(16) float down[GROUPS * ROWS][TAPS];
+    __shared__ int32_t tops[GROUPS * ROWS];
+    const int32_t column = (int32_t)(blockIdx.x * COLUMNS + threadIdx.x);
+    const int32_t first = (int32_t)(blockIdx.y * GROUPS * ROWS);
+    const int32_t begin = first + (int32_t)threadIdx.y * ROWS;
+    const int32_t thread = (int32_t)(threadIdx.y * COLUMNS + threadIdx.x);
+    for (int32_t i = thread; i < GROUPS * ROWS * TAPS; i += THREADS) {
+        const int32_t row = i % (GROUPS * ROWS), k = i / (GROUPS * ROWS);
+        const bool is_there = first + row < v.out;
+        down[row][k] = is_there ? v.weight[k * v.out + first + row] : 0.0f;
+        if (k == 0) tops[row] = is_there ? v.first[first + row] : 0;
+    }
+    __syncthreads();
     if (column >= h.out) return;
     int32_t places[TAPS];
     float weights[TAPS];
@@ -112,24 +124,20 @@ __global__ void __launch_bounds__(THREADS)
         places[k] = clamp(h.first[column] + k, h.in);
         weights[k] = h.weight[k * h.out + column];
     }
-    const int64_t groups = (v.out + ROWS - 1) / ROWS, all = planes * groups;
-    for (int64_t t = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; t < all;
-         t += (int64_t)gridDim.y * blockDim.y) {
-        const int64_t plane = t / groups;
-        const int32_t begin = (int32_t)(t % groups) * ROWS;
+    const int32_t count = v.out - begin < ROWS ? v.out - begin : ROWS;
+    for (int64_t plane = blockIdx.z; plane < planes; plane += gridDim.z) {
         const T *from = x + plane * v.in * h.in;
         T *to = y + (plane * v.out + begin) * h.out + column;
         float kept[TAPS]; /* rows at, at + 1, ... across */
-        int32_t at = v.first[begin] - TAPS;
+        int32_t at = tops[threadIdx.y * ROWS] - TAPS;
 #pragma unroll
         for (int k = 0; k < TAPS; k++)
             kept[k] = 0;
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            if (begin + r >= v.out) break;
-            const int32_t wanted = v.first[begin + r];
+#pragma unroll 4
+        for (int32_t r = 0; r < count; r++) {
+            const int32_t wanted = tops[threadIdx.y * ROWS + r];
             if (wanted - at > TAPS) at = wanted - TAPS;
-            while (at < wanted) {
+            for (; at < wanted; at++) {
                 const T *row = from + (int64_t)clamp(at + TAPS, v.in) * h.in;
                 float across = 0;
 #pragma unroll
@@ -139,12 +147,11 @@ __global__ void __launch_bounds__(THREADS)
                 for (int k = 0; k + 1 < TAPS; k++)
                     kept[k] = kept[k + 1];
                 kept[TAPS - 1] = across;
-                at++;
             }
             float sum = 0;
 #pragma unroll
             for (int k = 0; k < TAPS; k++)
-                sum = fmaf(v.weight[k * v.out + begin + r], kept[k], sum);
+                sum = fmaf(down[threadIdx.y * ROWS + r][k], kept[k], sum);
             tn_number_store(to + (int64_t)r * h.out, sum, 0);
         }
     }
@@ -177,11 +184,11 @@ cudaError_t launch_as(const tn_resize_cuda_job *job, const table &v, const table
     T *y = (T *)job->y;
     const int64_t count = job->planes * job->channels * v.out * h.out;
     if (job->channels == 1 && v.taps == h.taps && (v.taps == 2 || v.taps == 4) &&
-        goes_down(&job->plan)) {
-        const dim3 threads(64, THREADS / 64);
-        const int64_t groups = job->planes * ((v.out + ROWS - 1) / ROWS);
-        const dim3 blocks((unsigned int)((h.out + 63) / 64),
-                          tn_cuda_blocks(groups, THREADS / 64, 65535));
+        goes_down(&job->plan) && v.out < 65535 * GROUPS * ROWS) {
+        const dim3 threads(COLUMNS, GROUPS);
+        const dim3 blocks((unsigned int)((h.out + COLUMNS - 1) / COLUMNS),
+                          (unsigned int)((v.out + GROUPS * ROWS - 1) / (GROUPS * ROWS)),
+                          tn_cuda_blocks(job->planes, 1, 65535));
         if (v.taps == 4)
             strips<T, 4><<<blocks, threads, 0, stream>>>(v, h, job->planes, x, y);
         else

@@ -28,7 +28,8 @@ static __device__ __forceinline__ float tn_number_load(int8_t x, float scale) {
     return (float)x * scale;
 }
 
-/* Rounds once, to nearest even; 8-bit numbers are saturated, and NaN is -128 there. */
+/* Rounds once, to nearest even. 8-bit numbers: x * inverse, `inverse` being one over the scale;
+ * saturated, and NaN is -128. */
 static __device__ __forceinline__ void tn_number_store(float *to, float x, float) {
     *to = x;
 }
@@ -38,12 +39,14 @@ static __device__ __forceinline__ void tn_number_store(__half *to, float x, floa
 static __device__ __forceinline__ void tn_number_store(__nv_bfloat16 *to, float x, float) {
     *to = __float2bfloat16_rn(x);
 }
-static __device__ __forceinline__ int8_t tn_number_round_i8(float x, float scale) {
-    const float steps = rintf(__fdiv_rn(x, scale));
-    return !(steps > -128.0f) ? (int8_t)-128 : (int8_t)(steps < 127.0f ? steps : 127.0f);
+/* The number in the lowest byte: what is added leaves no bits for fractions, so that the sum is
+ * rounded to a whole number. */
+static __device__ __forceinline__ uint32_t tn_number_round_i8(float x, float inverse) {
+    const float steps = fminf(fmaxf(x * inverse, -128.0f), 127.0f);
+    return __float_as_uint(steps + 12582912.0f);
 }
-static __device__ __forceinline__ void tn_number_store(int8_t *to, float x, float scale) {
-    *to = tn_number_round_i8(x, scale);
+static __device__ __forceinline__ void tn_number_store(int8_t *to, float x, float inverse) {
+    *to = (int8_t)(tn_number_round_i8(x, inverse) & 0xff);
 }
 
 /* 16 bytes of elements. */
@@ -51,6 +54,7 @@ template <typename T> struct tn_pack {
     static constexpr int count = 16 / (int)sizeof(T);
     union {
         uint4 bits;
+        uint32_t words[4];
         T items[count];
     };
     __device__ __forceinline__ tn_pack() {}
@@ -64,6 +68,39 @@ template <typename T> static __device__ __forceinline__ tn_pack<T> tn_pack_load(
 template <typename T>
 static __device__ __forceinline__ void tn_pack_store(T *to, const tn_pack<T> &pack) {
     *(uint4 *)to = pack.bits;
+}
+
+/* Elements i..i+3 of a pack as floats, and back; i is a multiple of four. */
+template <typename T>
+static __device__ __forceinline__ void tn_pack_read(const tn_pack<T> &pack, int i, float scale,
+                                                    float *v) {
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        v[k] = tn_number_load(pack.items[i + k], scale);
+}
+template <typename T>
+static __device__ __forceinline__ void tn_pack_write(tn_pack<T> &pack, int i, const float *v,
+                                                     float inverse) {
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        tn_number_store(&pack.items[i + k], v[k], inverse);
+}
+/* Bytes become the lowest bits of 2^23, and come from those of 1.5 * 2^23: no conversions, of which
+ * a multiprocessor does few at once. */
+static __device__ __forceinline__ void tn_pack_read(const tn_pack<int8_t> &pack, int i, float scale,
+                                                    float *v) {
+    const uint32_t word = pack.words[i / 4] ^ 0x80808080u;
+#pragma unroll
+    for (uint32_t k = 0; k < 4; k++)
+        v[k] = (__uint_as_float(__byte_perm(word, 0x4B000000u, 0x7650u + k)) - 8388736.0f) * scale;
+}
+static __device__ __forceinline__ void tn_pack_write(tn_pack<int8_t> &pack, int i, const float *v,
+                                                     float inverse) {
+    const uint32_t low =
+        __byte_perm(tn_number_round_i8(v[0], inverse), tn_number_round_i8(v[1], inverse), 0x0040u);
+    const uint32_t high =
+        __byte_perm(tn_number_round_i8(v[2], inverse), tn_number_round_i8(v[3], inverse), 0x0040u);
+    pack.words[i / 4] = __byte_perm(low, high, 0x5410u);
 }
 
 /* Division of numbers below 2^31 by one from 1 to 2^31 - 1: a multiplication and a shift

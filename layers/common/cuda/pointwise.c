@@ -60,6 +60,11 @@ static bool is_readable(const tn_tensor *tensor) {
            (tensor->type != TN_I8 || tn_byte_scale(tensor) != 0);
 }
 
+static float inverse_scale(const tn_tensor *tensor) {
+    const float scale = tn_byte_scale(tensor);
+    return scale != 0 ? 1 / scale : 1;
+}
+
 /* ----------------------------------------------------------------------------------------------
  * one tensor */
 
@@ -127,7 +132,7 @@ tn_status tn_cuda_map_run(tn_call *call) {
                                  .a = x->data,
                                  .y = y->data,
                                  .a_scale = tn_byte_scale(x),
-                                 .y_scale = tn_byte_scale(y)};
+                                 .y_inverse = inverse_scale(y)};
     tn_cuda_chain after;
     const int64_t count = tn_element_count(y);
     if (count == 0) return TN_OK;
@@ -193,7 +198,7 @@ tn_status tn_cuda_combine_run(tn_call *call) {
                                  .y = y->data,
                                  .a_scale = tn_byte_scale(a),
                                  .b_scale = tn_byte_scale(b),
-                                 .y_scale = tn_byte_scale(y),
+                                 .y_inverse = inverse_scale(y),
                                  .combine = user->combine};
     tn_cuda_walk walk;
     TN_TRY(init_walk(call, &walk));

@@ -28,18 +28,16 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
             for (int i = 0; i < EACH; i += 4) {
                 float v[4];
-                for (int k = 0; k < 4; k++)
-                    v[k] = tn_number_load(pack.items[i + k], job.a_scale);
+                tn_pack_read(pack, i, job.a_scale, v);
                 tn_chain_four(job.chain, v);
-                for (int k = 0; k < 4; k++)
-                    tn_number_store(&pack.items[i + k], v[k], job.y_scale);
+                tn_pack_write(pack, i, v, job.y_inverse);
             }
             tn_pack_store(to + at, pack);
             continue;
         }
         for (int64_t i = at; i < count; i++)
             tn_number_store(to + i, tn_chain_one(job.chain, tn_number_load(from[i], job.a_scale)),
-                            job.y_scale);
+                            job.y_inverse);
     }
 }
 
@@ -122,7 +120,7 @@ __global__ void __launch_bounds__(THREADS)
         float v[4] = {x, x, x, x}, w[4] = {z, z, z, z};
         combine_four(job.combine, v, w);
         tn_chain_four(job.chain, v);
-        tn_number_store((T *)job.y + at, v[0], job.y_scale);
+        tn_number_store((T *)job.y + at, v[0], job.y_inverse);
     }
 }
 
@@ -141,8 +139,8 @@ __device__ __forceinline__ void load_row(const T *from, uint32_t stride, float s
     for (int i = 0; i < EACH; i += PACK) {
         const tn_pack<T> pack = tn_pack_load(from + i);
 #pragma unroll
-        for (int k = 0; k < PACK; k++)
-            v[i + k] = tn_number_load(pack.items[k], scale);
+        for (int k = 0; k < PACK; k += 4)
+            tn_pack_read(pack, k, scale, v + i + k);
     }
 }
 
@@ -165,8 +163,7 @@ __global__ void __launch_bounds__(THREADS)
         for (int i = 0; i < EACH; i += 4) {
             combine_four(job.combine, v + i, w + i);
             tn_chain_four(job.chain, v + i);
-            for (int k = 0; k < 4; k++)
-                tn_number_store(&pack.items[i + k], v[i + k], job.y_scale);
+            tn_pack_write(pack, i, v + i, job.y_inverse);
         }
         tn_pack_store((T *)job.y + at, pack);
     }

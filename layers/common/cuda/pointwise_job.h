@@ -17,9 +17,9 @@ typedef struct tn_cuda_pointwise_job {
     tn_type b_type; /* the same, or TN_F32 */
     const void *a, *b;
     void *y;
-    float a_scale, b_scale, y_scale; /* of 8-bit numbers */
-    uint32_t combine;                /* of rows.h */
-    tn_cuda_chain chain;             /* a map's first step is itself */
+    float a_scale, b_scale, y_inverse; /* scales of 8-bit numbers, and one over the output's */
+    uint32_t combine;                  /* of rows.h */
+    tn_cuda_chain chain;               /* a map's first step is itself */
 } tn_cuda_pointwise_job;
 
 /* y = chain(a), `count` elements that lie alike. */

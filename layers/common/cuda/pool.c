@@ -15,14 +15,16 @@ const char *const tn_cuda_pool_combinations[9] = {
     "qi8 -> qi8",           "qi8:nhwc -> qi8:nhwc", "i8 -> i8"};
 
 /* Equal scales do nothing to a largest element, and plain integers have none. */
-static bool read_scales(const tn_call *call, float *out_x, float *out_y) {
+static bool read_scales(const tn_call *call, float *out_x, float *out_inverse) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-    *out_x = *out_y = 1;
+    *out_x = *out_inverse = 1;
     if (x->type != TN_I8 || (!x->quantization && !y->quantization)) return true;
-    *out_x = tn_byte_scale(x);
-    *out_y = tn_byte_scale(y);
-    if (*out_x == *out_y && *out_x != 0) *out_x = *out_y = 1;
-    return *out_x != 0 && *out_y != 0;
+    const float from = tn_byte_scale(x), to = tn_byte_scale(y);
+    if (from == 0 || to == 0) return false;
+    if (from == to) return true;
+    *out_x = from;
+    *out_inverse = 1 / to;
+    return true;
 }
 
 static bool fits_int(int64_t number) {
@@ -74,7 +76,7 @@ static bool read_pool(tn_call *call, tn_cuda_pool_job *job) {
     job->channels = is_linear ? 1 : (int32_t)x->shape[1];
     job->is_mean = user->is_mean;
     job->counts_pads = user->counts_pads && user->counts_pads(call);
-    return read_scales(call, &job->x_scale, &job->y_scale);
+    return read_scales(call, &job->x_scale, &job->y_inverse);
 }
 
 tn_status tn_cuda_pool_accepts(tn_call *call) {
@@ -105,8 +107,8 @@ tn_status tn_cuda_pool_run(tn_call *call) {
  * whole planes */
 
 tn_status tn_cuda_plane_accepts(tn_call *call) {
-    float x_scale, y_scale;
-    return is_small(call) && read_scales(call, &x_scale, &y_scale) ? TN_OK : TN_ERROR_UNSUPPORTED;
+    float x_scale, y_inverse;
+    return is_small(call) && read_scales(call, &x_scale, &y_inverse) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 tn_status tn_cuda_plane_run(tn_call *call) {
@@ -121,7 +123,7 @@ tn_status tn_cuda_plane_run(tn_call *call) {
     if (x->format != TN_LINEAR) /* the channels lie behind the places */
         job.lanes = (tn_lanes){x->shape[0], job.lanes.count, x->shape[1]};
     if (tn_element_count(y) == 0) return TN_OK;
-    (void)read_scales(call, &job.x_scale, &job.y_scale);
+    (void)read_scales(call, &job.x_scale, &job.y_inverse);
     const int before = tn_cuda_enter(call);
     const cudaError_t error = tn_cuda_reduce_launch(&job, call->stream);
     tn_cuda_leave(call, before);

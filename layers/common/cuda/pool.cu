@@ -84,8 +84,12 @@ __global__ void __launch_bounds__(THREADS)
                     }
                     const tn_pack<T> pack = tn_pack_load(at);
 #pragma unroll
-                    for (int k = 0; k < EACH; k++)
-                        take(job.is_mean, tn_number_load(pack.items[k], job.x_scale), &result[k]);
+                    for (int k = 0; k + 3 < EACH; k += 4) {
+                        float v[4];
+                        tn_pack_read(pack, k, job.x_scale, v);
+                        for (int n = 0; n < 4; n++)
+                            take(job.is_mean, v[n], &result[k + n]);
+                    }
                 }
             }
         }
@@ -98,12 +102,13 @@ __global__ void __launch_bounds__(THREADS)
         }
         T *to = (T *)job.y + i * EACH;
         if (EACH == 1) {
-            tn_number_store(to, result[0], job.y_scale);
+            tn_number_store(to, result[0], job.y_inverse);
             continue;
         }
         tn_pack<T> pack;
-        for (int k = 0; k < EACH; k++)
-            tn_number_store(&pack.items[k], result[k], job.y_scale);
+#pragma unroll
+        for (int k = 0; k + 3 < EACH; k += 4)
+            tn_pack_write(pack, k, result + k, job.y_inverse);
         tn_pack_store(to, pack);
     }
 }
@@ -132,8 +137,12 @@ __global__ void __launch_bounds__(THREADS)
                 const tn_pack<T> pack =
                     tn_pack_load((const T *)job.x + row * job.input[WIDTH] + (int64_t)group * EACH);
 #pragma unroll
-                for (int k = 0; k < EACH; k++)
-                    take(job.is_mean, tn_number_load(pack.items[k], job.x_scale), &result[k / 2]);
+                for (int k = 0; k < EACH; k += 4) {
+                    float v[4];
+                    tn_pack_read(pack, k, job.x_scale, v);
+                    for (int n = 0; n < 4; n++)
+                        take(job.is_mean, v[n], &result[(k + n) / 2]);
+                }
             }
         }
         const float count =
@@ -146,7 +155,7 @@ __global__ void __launch_bounds__(THREADS)
         } half;
         for (int k = 0; k < OUT; k++)
             tn_number_store(&half.items[k], job.is_mean ? __fdiv_rn(result[k], count) : result[k],
-                            job.y_scale);
+                            job.y_inverse);
         *(uint2 *)((T *)job.y + i * OUT) = half.bits;
     }
 }

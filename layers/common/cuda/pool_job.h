@@ -18,7 +18,7 @@ typedef struct tn_cuda_pool_job {
     tn_type type; /* TN_F32, F16, BF16, I8 */
     const void *x;
     void *y;
-    float x_scale, y_scale; /* of 8-bit numbers */
+    float x_scale, y_inverse; /* of 8-bit numbers: the scale, and one over the output's */
     bool is_mean, counts_pads;
     int32_t batch, channels;
     int32_t input[TN_CUDA_POOL_AXES], output[TN_CUDA_POOL_AXES], kernel[TN_CUDA_POOL_AXES];

@@ -20,7 +20,7 @@ tn_status tn_cuda_reduce_run(tn_call *call) {
                               .x = x->data,
                               .y = y->data,
                               .x_scale = 1,
-                              .y_scale = 1,
+                              .y_inverse = 1,
                               .kind = user->kind,
                               .finish = user->finish};
     if (tn_element_count(y) == 0) return TN_OK;

@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(WARP *WARPS)
         for (int64_t i = threadIdx.x; i < count; i += WARP)
             result = take(job.kind, result, tn_number_load(from[i], job.x_scale));
         result = join_warp(job.kind, result);
-        if (threadIdx.x == 0) tn_number_store((T *)job.y + row, finish(job, result), job.y_scale);
+        if (threadIdx.x == 0) tn_number_store((T *)job.y + row, finish(job, result), job.y_inverse);
     }
 }
 
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(WARP *WARPS)
         if (threadIdx.x == 0 && threadIdx.y == 0) {
             for (int w = 1; w < WARPS; w++)
                 result = join(job.kind, result, shared[w]);
-            tn_number_store((T *)job.y + row, finish(job, result), job.y_scale);
+            tn_number_store((T *)job.y + row, finish(job, result), job.y_inverse);
         }
         __syncthreads();
     }
@@ -107,8 +107,12 @@ __global__ void __launch_bounds__(WARP *WARPS)
             }
             const tn_pack<T> pack = tn_pack_load(at);
 #pragma unroll
-            for (int k = 0; k < EACH; k++)
-                result[k] = take(job.kind, result[k], tn_number_load(pack.items[k], job.x_scale));
+            for (int k = 0; k + 3 < EACH; k += 4) {
+                float v[4];
+                tn_pack_read(pack, k, job.x_scale, v);
+                for (int n = 0; n < 4; n++)
+                    result[k + n] = take(job.kind, result[k + n], v[n]);
+            }
         }
         for (int k = 0; k < EACH; k++)
             shared[threadIdx.y][k][threadIdx.x] = result[k];
@@ -118,7 +122,7 @@ __global__ void __launch_bounds__(WARP *WARPS)
             for (int w = 1; w < WARPS; w++)
                 all = join(job.kind, all, shared[w][k][threadIdx.x]);
             tn_number_store((T *)job.y + outer * inner + group * EACH + k, finish(job, all),
-                            job.y_scale);
+                            job.y_inverse);
         }
         __syncthreads();
     }

@@ -18,7 +18,7 @@ typedef struct tn_cuda_reduce_job {
     tn_type type; /* TN_F32, F16, BF16, I8 */
     const void *x;
     void *y;
-    float x_scale, y_scale; /* of 8-bit numbers */
+    float x_scale, y_inverse; /* of 8-bit numbers: the scale, and one over the output's */
     uint32_t kind, finish;
     tn_lanes lanes;
 } tn_cuda_reduce_job;

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cast between floats on CUDA: the device's own conversion. Integers are left to the processor. */
+#include <tenon/plugin.h>
+
+static tn_status cast_run(tn_call *call) TN_NOEXCEPT;
+static tn_status cast_run(tn_call *call) {
+    const tn_device *device = call->device;
+    const tn_status status =
+        device->convert(device, call->inputs[0], call->outputs[0], call->stream);
+    return status == TN_OK ? TN_OK
+                           : call->host->fail(call, status, "%s", device->last_error(device));
+}
+
+static const char *const combinations[] = {"f32 -> f16",  "f16 -> f32",  "f32 -> bf16",
+                                           "bf16 -> f32", "f16 -> bf16", "bf16 -> f16"};
+
+static const tn_kernel cast_convert = {
+    .size = sizeof(tn_kernel),
+    .revision = 1,
+    .domain = "",
+    .op = "Cast",
+    .device = "cuda",
+    .name = "convert",
+    .doc = "The device's conversion, 16 bytes a thread.",
+    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,
+    TN_COMBINATIONS(combinations),
+    .run = cast_run,
+};
+extern const tn_kernel *const tn_cast_cuda_kernels[];
+const tn_kernel *const tn_cast_cuda_kernels[] = {&cast_convert, NULL};
