@@ -186,7 +186,7 @@ static tn_status make_plan(tn_call *call, tn_cudnn_handle *handle, const tn_cudn
 
 static void free_state(tn_call *call, conv_state *state) {
     const tn_device *device = call->device;
-    tn_cudnn_conv_plan_clear(tn_cudnn_open(call->host), &state->plan);
+    tn_cudnn_conv_plan_clear(&state->plan);
     if (state->weights) device->deallocate(device, state->weights, call->stream);
     if (state->numbers) device->deallocate(device, state->numbers, call->stream);
     tn_cudnn_handle_release(state->handle);
@@ -245,7 +245,7 @@ static void drop_pack(const tn_call *call, conv_context *context) {
 void tn_cudnn_conv_close(tn_call *call) TN_NOEXCEPT {
     conv_context *context = (conv_context *)call->context;
     drop_pack(call, context);
-    tn_cudnn_conv_plan_clear(tn_cudnn_open(call->host), &context->plan);
+    tn_cudnn_conv_plan_clear(&context->plan);
     tn_cudnn_handle_release(context->handle);
     call->host->deallocate(call->host, context);
 }
@@ -274,7 +274,7 @@ tn_status tn_cudnn_conv_reshape(tn_call *call) TN_NOEXCEPT {
     } else {
         if (!context->plan.plan || !is_same_shape(&problem, &context->problem)) {
             const int before = tn_cuda_enter(call);
-            tn_cudnn_conv_plan_clear(tn_cudnn_open(call->host), &context->plan);
+            tn_cudnn_conv_plan_clear(&context->plan);
             status = make_plan(call, context->handle, &problem, false, &context->plan);
             tn_cuda_leave(call, before);
             if (status != TN_OK) return status;

@@ -43,12 +43,8 @@ enum {
     TN_CUDNN_CONV_ARGUMENTS = 6
 };
 
-/* What cuDNN's heuristics propose for a problem: asking takes a tenth of a second, so the answers
- * to the last problems are kept. */
-typedef struct tn_cudnn_proposals tn_cudnn_proposals;
-
 typedef struct tn_cudnn_conv_plan {
-    tn_cudnn_proposals *proposals; /* held: the plan is of one of them */
+    tn_cudnn_graph graph;
     cudnnBackendDescriptor_t plan;
     uint64_t workspace_bytes;
     bool is_fused; /* bias, residual, activation and the output's type are cuDNN's work */
@@ -63,26 +59,6 @@ uint32_t tn_cudnn_conv_plan_count(tn_call *call, const tn_cudnn_problem *problem
  * can be made, for shapes that the tactic was not chosen for. *plan is zero before. */
 tn_status tn_cudnn_conv_plan_make(tn_call *call, const tn_cudnn_problem *problem,
                                   cudnnHandle_t handle, bool is_exact, tn_cudnn_conv_plan *plan);
-/* A zeroed one is fine. */
-void tn_cudnn_conv_plan_clear(const tn_cudnn *cudnn, tn_cudnn_conv_plan *plan);
-
-/* cudnn_proposals.cu: a graph with its configurations, and both of a problem. */
-typedef struct tn_cudnn_proposal {
-    tn_cudnn_graph graph;
-    bool is_fused;
-    uint32_t argument_count, count;
-    int64_t arguments[TN_CUDNN_CONV_ARGUMENTS];
-    cudnnBackendDescriptor_t configs[TN_CUDNN_MAX_CONFIGS];
-} tn_cudnn_proposal;
-
-/* The convolution with its epilogue as one operation (false where cuDNN cannot say it), or alone.
- * *proposal is zero but for its graph's functions. */
-bool tn_cudnn_proposal_describe(const tn_cudnn_problem *problem, bool is_fused,
-                                tn_cudnn_proposal *proposal);
-
-tn_status tn_cudnn_proposals_retain(tn_call *call, const tn_cudnn_problem *problem,
-                                    cudnnHandle_t handle, tn_cudnn_proposals **out_proposals);
-void tn_cudnn_proposals_release(tn_cudnn_proposals *proposals); /* null is fine */
-const tn_cudnn_proposal *tn_cudnn_proposals_get(const tn_cudnn_proposals *proposals, bool is_fused);
+void tn_cudnn_conv_plan_clear(tn_cudnn_conv_plan *plan); /* a zeroed one is fine */
 
 #endif
