@@ -139,23 +139,29 @@ static bool has_other_single(const tn_lower_node *node, size_t index) {
     return node->candidates[index].chain_count > 0 && node->candidate_count > 1;
 }
 
-/* Times the candidates of a node. A kernel that fails is passed over while there is another way;
- * the last one's failure is the build's. */
+/* A kernel that fails is passed over while there is another way; the last one's failure is the
+ * build's. */
+static tn_status pass_over(tn_lowering *lowering, uint32_t index, size_t candidate,
+                           tn_status status) {
+    tn_lower_node *node = &lowering->nodes[index];
+    if (status == TN_ERROR_MEMORY || !has_other_single(node, candidate)) return status;
+    tn_runtime_log(lowering->graph->runtime, TN_LOG_WARNING,
+                   "kernel '%s' is passed over for node '%s': %s",
+                   node->candidates[candidate].entry->kernel->name,
+                   lowering->graph->nodes[index].name, tn_last_error()->message);
+    remove_candidate(node, candidate);
+    return TN_OK;
+}
+
+/* Times the candidates of a node. */
 static tn_status time_node(tn_lowering *lowering, uint32_t index) {
     tn_lower_node *node = &lowering->nodes[index];
     for (size_t i = 0; i < node->candidate_count;) {
-        tn_status status = tn_timing_candidate(lowering, index, &node->candidates[i]);
-        if (status == TN_ERROR_MEMORY || (status != TN_OK && !has_other_single(node, i)))
-            return status;
-        if (status == TN_OK) {
+        const tn_status status = tn_timing_candidate(lowering, index, &node->candidates[i]);
+        if (status == TN_OK)
             i++;
-            continue;
-        }
-        tn_runtime_log(lowering->graph->runtime, TN_LOG_WARNING,
-                       "kernel '%s' is passed over for node '%s': %s",
-                       node->candidates[i].entry->kernel->name, lowering->graph->nodes[index].name,
-                       tn_last_error()->message);
-        remove_candidate(node, i);
+        else
+            TN_TRY(pass_over(lowering, index, i, status));
     }
     return TN_OK;
 }
@@ -167,9 +173,16 @@ static tn_status time_rivals(tn_lowering *lowering, uint32_t index) {
     double best = INFINITY;
     for (size_t i = 0; i < node->candidate_count; i++)
         if (node->candidates[i].is_measured) best = fmin(best, node->candidates[i].cost);
-    for (size_t i = 0; node->candidate_count > 1 && i < node->candidate_count; i++)
-        if (node->candidates[i].is_fresh && node->candidates[i].cost <= RIVAL_FACTOR * best)
-            TN_TRY(tn_timing_again(lowering, index, &node->candidates[i]));
+    for (size_t i = 0; node->candidate_count > 1 && i < node->candidate_count;) {
+        const bool is_rival =
+            node->candidates[i].is_fresh && node->candidates[i].cost <= RIVAL_FACTOR * best;
+        const tn_status status =
+            is_rival ? tn_timing_again(lowering, index, &node->candidates[i]) : TN_OK;
+        if (status == TN_OK)
+            i++;
+        else
+            TN_TRY(pass_over(lowering, index, i, status));
+    }
     return TN_OK;
 }
 
