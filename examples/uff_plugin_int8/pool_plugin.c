@@ -110,12 +110,5 @@ static const tn_operator max_pool = {OPERATOR};
 static const tn_kernel f32 = {KERNEL("f32", "f32 -> f32")}, f16 = {KERNEL("f16", "f16 -> f16")},
                        i8 = {KERNEL("i8", "qi8 -> qi8")};
 static const tn_operator *const operators[] = {&max_pool};
-#ifdef WITH_CUDA
-/* cuda.cu */
-extern const tn_kernel uff_pool_cuda_f32, uff_pool_cuda_f16, uff_pool_cuda_i8;
-static const tn_kernel *const kernels[] = {
-    &f32, &f16, &i8, &uff_pool_cuda_f32, &uff_pool_cuda_f16, &uff_pool_cuda_i8};
-#else
-static const tn_kernel *const kernels[] = {&f32, &f16, &i8};
-#endif
+static const tn_kernel *const kernels[] = {&f32, &f16, &i8 CUDA_KERNELS};
 TN_LIBRARY("uff_pool", "1.0", operators, kernels)

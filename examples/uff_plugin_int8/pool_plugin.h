@@ -12,4 +12,17 @@ typedef struct params {
     tn_i64s ksize, strides;
 } params;
 
+#ifdef WITH_CUDA /* cuda.cu */
+#ifdef __cplusplus
+extern "C" {
+#endif
+extern const tn_kernel uff_pool_cuda_f32, uff_pool_cuda_f16, uff_pool_cuda_i8;
+#ifdef __cplusplus
+}
+#endif
+#define CUDA_KERNELS , &uff_pool_cuda_f32, &uff_pool_cuda_f16, &uff_pool_cuda_i8
+#else
+#define CUDA_KERNELS
+#endif
+
 #endif
