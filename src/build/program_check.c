@@ -172,7 +172,7 @@ static bool is_in_place_sound(const program_checker *checker, uint32_t index) {
     if (!step->is_in_place) return true;
     if (step->kind != TN_STEP_KERNEL || step->is_host || step->input_count == 0 ||
         step->output_count == 0 || step->inputs[0] == TN_NO_VALUE ||
-        step->outputs[0] == TN_NO_VALUE)
+        step->outputs[0] == TN_NO_VALUE || step->outputs[0] >= program->value_count)
         return false;
     uint32_t value = step->inputs[0];
     for (size_t i = 0; i < checker->graph->output_count; i++)

@@ -129,7 +129,39 @@ static void test_overwriting_what_is_needed_is_refused(void **state) {
         step->is_in_place = true;
         assert_int_equal(tn_program_check(&stage.program, test->graph),
                          is_sound ? TN_OK : TN_ERROR_FORMAT);
+        if (step->output_count > 0) { /* what it would lie on is no value at all */
+            const uint32_t kept = step->outputs[0];
+            step->outputs[0] = UINT32_MAX - 1;
+            assert_refused(&stage);
+            step->outputs[0] = kept;
+        }
         step->is_in_place = was;
+    }
+    stage_end(&stage);
+}
+
+/* Memory of a device is for programs of a device, for its kernels, and for constants and copies. */
+static void test_values_in_the_wrong_memory_are_refused(void **state) {
+    graph_test *test = *state;
+    build_stage stage;
+    lower_example(&stage, test->graph);
+    tn_program *program = &stage.program;
+    for (int is_remote = 0; is_remote < 2; is_remote++) {
+        program->device = is_remote ? "other" : "cpu";
+        for (uint32_t v = 0; v < program->value_count; v++) {
+            program->values[v].space = TN_SPACE_DEVICE;
+            if (!is_remote || v == program->input_values[0] || v == program->output_values[0])
+                assert_refused(&stage);
+            program->values[v].space = 2;
+            assert_refused(&stage);
+            program->values[v].space = TN_SPACE_HOST;
+        }
+        for (uint32_t s = 0; s < program->step_count; s++) {
+            program->steps[s].is_device = true;
+            if (!is_remote) assert_refused(&stage);
+            program->steps[s].is_device = false;
+        }
+        assert_int_equal(tn_program_check(program, test->graph), TN_OK);
     }
     stage_end(&stage);
 }
@@ -161,6 +193,7 @@ int main(void) {
         BUILD_TEST(test_values_that_are_not_there_are_refused),
         BUILD_TEST(test_missing_repeated_and_swapped_steps_are_refused),
         BUILD_TEST(test_overwriting_what_is_needed_is_refused),
+        BUILD_TEST(test_values_in_the_wrong_memory_are_refused),
         BUILD_TEST(test_a_chain_that_is_none_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -395,7 +395,8 @@ static void test_a_plan_may_be_run_elsewhere_than_it_was_built_for(void **state)
 
 static void test_names_of_devices(void **state) {
     device_test *test = *state;
-    static const char *const wrong[] = {"", ":", "stub:", "stub:x", "stub:-1", "stub:1x"};
+    static const char *const wrong[] = {"",      ":",      "../stub", "a/b",    "a.b",
+                                        "stub:", "stub:x", "stub:-1", "stub:1x"};
     for (size_t i = 0; i < TN_COUNT(wrong); i++)
         assert_int_equal(tn_runtime_find_device(test->runtime, wrong[i]), TN_ERROR_ARGUMENT);
     assert_int_equal(tn_runtime_find_device(test->runtime, "cpu"), TN_OK);
