@@ -274,7 +274,7 @@ static bool is_real(const tn_program_value *value) {
 static tn_status check_reformat(program_checker *checker, uint32_t index) {
     const tn_program_step *step = &checker->program->steps[index];
     const tn_program_value *values = checker->program->values;
-    if (step->is_in_place || step->inputs[0] >= checker->program->value_count ||
+    if (step->is_in_place || step->is_device || step->inputs[0] >= checker->program->value_count ||
         step->outputs[0] >= checker->program->value_count)
         return fail_step(index, "is a damaged reformat");
     const tn_program_value *from = &values[step->inputs[0]], *to = &values[step->outputs[0]];
