@@ -116,6 +116,83 @@ def data(value):
     return integer(value)
 
 
+# --- the text form ---
+
+# Fields of the messages: number, name, and what is inside: a message, or how a value is written.
+MESSAGES = {
+    "MetaGraph": {1: ("version", "int"), 2: ("descriptor_core_version", "int"), 3: ("descriptors", "Descriptor"),
+                  4: ("graphs", "Graph"), 5: ("referenced_data", "Entry")},
+    "Descriptor": {1: ("id", "text"), 2: ("version", "int"), 3: ("optional", "int")},
+    "Graph": {1: ("id", "text"), 2: ("nodes", "Node")},
+    "Node": {1: ("id", "text"), 2: ("inputs", "text"), 3: ("operation", "text"), 4: ("fields", "Entry")},
+    "Entry": {1: ("key", "text"), 2: ("value", "Data")},
+    "Data": {1: ("s", "text"), 2: ("s_list", "Texts"), 3: ("d", "real"), 4: ("d_list", "Reals"), 5: ("b", "bool"),
+             6: ("b_list", "Bools"), 7: ("i", "int"), 8: ("i_list", "Ints"), 9: ("blob", "text"), 100: ("ref", "text"),
+             101: ("dtype", "type"), 102: ("dtype_list", "Types"), 104: ("dim_orders_list", "OrdersList")},
+    "Texts": {1: ("val", "text")}, "Reals": {1: ("val", "real")}, "Bools": {1: ("val", "bool")},
+    "Ints": {1: ("val", "int")}, "Types": {1: ("val", "type")}, "OrdersList": {1: ("val", "Orders")},
+    "Orders": {1: ("orders", "OrderEntry")}, "OrderEntry": {1: ("key", "int"), 2: ("value", "Ints")},
+}
+SKIPPED_FROM = 32
+
+
+def read_varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7F) << shift
+        shift, at = shift + 7, at + 1
+        if data[at - 1] < 0x80:
+            return value, at
+
+
+def word(kind, value):
+    if kind == "type":
+        return next((f"DT_{name.upper()}" for name, known in TYPES.items() if known == value), str(value))
+    if kind == "bool":
+        return "true" if value else "false"
+    return str(value - (1 << 64) if value >> 63 else value)
+
+
+def quoted(data):
+    escapes = {ord("\""): "\\\"", ord("\\"): "\\\\", ord("\n"): "\\n"}
+    return '"' + "".join(escapes.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}") for byte in data) + '"'
+
+
+def values(data, kind):
+    """The packed values of a list."""
+    at = 0
+    while at < len(data):
+        if kind == "real":
+            yield repr(struct.unpack_from("<d", data, at)[0])
+            at += 8
+        else:
+            value, at = read_varint(data, at)
+            yield word(kind, value)
+
+
+def as_text(data, message="MetaGraph", skip_blobs=False, indent=""):
+    """The text form of a file's bytes; with `skip_blobs` as the converter writes it for people, without weights."""
+    out, at = [], 0
+    while at < len(data):
+        tag, at = read_varint(data, at)
+        name, kind = MESSAGES[message][tag >> 3]
+        if tag & 7 == 0:
+            value, at = read_varint(data, at)
+            out.append(f"{indent}{name}: {word(kind, value)}\n")
+            continue
+        length, at = (8, at) if tag & 7 == 1 else read_varint(data, at)
+        inner, at = data[at:at + length], at + length
+        if kind in MESSAGES:
+            out.append(f"{indent}{name} {{\n{as_text(inner, kind, skip_blobs, indent + '  ')}{indent}}}\n")
+        elif kind == "text":
+            if name == "blob" and skip_blobs and length > SKIPPED_FROM:
+                inner = f"(...{length} bytes skipped...)".encode()
+            out.append(f"{indent}{name}: {quoted(inner)}\n")
+        else:
+            out += (f"{indent}{name}: {value}\n" for value in values(inner, kind))
+    return "".join(out)
+
+
 # --- networks ---
 
 class Network:

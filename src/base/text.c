@@ -35,7 +35,7 @@ static bool reserve(tn_text *text, size_t more) {
     return true;
 }
 
-static void add_bytes(tn_text *text, const char *piece, size_t bytes) {
+void tn_text_add_bytes(tn_text *text, const char *piece, size_t bytes) {
     if (!reserve(text, bytes)) return;
     memcpy(text->data + text->length, piece, bytes);
     text->length += bytes;
@@ -43,7 +43,7 @@ static void add_bytes(tn_text *text, const char *piece, size_t bytes) {
 }
 
 void tn_text_add(tn_text *text, const char *piece) {
-    add_bytes(text, piece, strlen(piece));
+    tn_text_add_bytes(text, piece, strlen(piece));
 }
 
 void tn_text_add_format(tn_text *text, const char *format, ...) {
@@ -75,22 +75,22 @@ static size_t utf8_length(const unsigned char *at) {
 }
 
 void tn_text_add_json(tn_text *text, const char *piece) {
-    add_bytes(text, "\"", 1);
+    tn_text_add_bytes(text, "\"", 1);
     for (const unsigned char *at = (const unsigned char *)piece; *at;) {
         const size_t length = utf8_length(at);
         if (length == 0) {
-            add_bytes(text, "\\ufffd", 6);
+            tn_text_add_bytes(text, "\\ufffd", 6);
             at++;
         } else if (*at == '"' || *at == '\\') {
             tn_text_add_format(text, "\\%c", *at++);
         } else if (*at < 0x20) {
             tn_text_add_format(text, "\\u%04x", *at++);
         } else {
-            add_bytes(text, (const char *)at, length);
+            tn_text_add_bytes(text, (const char *)at, length);
             at += length;
         }
     }
-    add_bytes(text, "\"", 1);
+    tn_text_add_bytes(text, "\"", 1);
 }
 
 void tn_text_add_number(tn_text *text, double value) {

@@ -18,6 +18,7 @@ typedef struct tn_text {
 void tn_text_init(tn_text *text, const tn_allocator *allocator);
 void tn_text_deinit(tn_text *text);
 void tn_text_add(tn_text *text, const char *piece);
+void tn_text_add_bytes(tn_text *text, const char *piece, size_t length);
 void tn_text_add_format(tn_text *text, const char *format, ...) TN_PRINTF(2, 3);
 void tn_text_add_json(
     tn_text *text,

@@ -135,6 +135,37 @@ def check_uff_messages(checks):
                "uff lenet_nhwc.uff is inspected, and nothing in it is transposed")
 
 
+def check_uff_text(checks):
+    """The text form, known by what is in it whatever the file is called, gives the same plan."""
+    with open(os.path.join(MODELS, "lenet_nhwc.uff"), "rb") as file:
+        binary = file.read()
+    files = {"lenet.pbtxt": uff.as_text(binary), "lenet.txt": "# for a look\n\n" + uff.as_text(binary),
+             "dump.uff.txt": uff.as_text(binary, skip_blobs=True)}
+    for name, text in files.items():
+        with open(os.path.join(checks.folder, name), "w", encoding="ascii") as file:
+            file.write(text)
+    options = ["--plugin", checks.layers, "--no-timing", "-o"]
+    checks.program("build", os.path.join(MODELS, "lenet_nhwc.uff"), *options, "binary.plan")
+    with open(os.path.join(checks.folder, "binary.plan"), "rb") as file:
+        expected = file.read()
+    for name in ("lenet.pbtxt", "lenet.txt"):
+        done = checks.program("build", name, *options, name + ".plan")
+        path = os.path.join(checks.folder, name + ".plan")
+        same = done.returncode == 0 and open(path, "rb").read() == expected
+        checks.say(same, f"uff text {name}: the same plan, {done.stderr.strip()}")
+    done = checks.program("inspect", "lenet.txt", "--plugin", checks.layers)
+    checks.say(done.returncode == 0 and "MaxPool" in done.stdout, f"uff text is inspected {done.stderr.strip()}")
+    for command in (["build", "dump.uff.txt", *options, "dump.plan"], ["inspect", "dump.uff.txt", "--plugin", checks.layers]):
+        done = checks.program(*command)
+        checks.say(done.returncode == 1 and "bytes skipped" in done.stderr and "without weights" in done.stderr,
+                   f"uff text without weights, {command[0]}: {done.stderr.strip()}")
+    with open(os.path.join(checks.folder, "slip.pbtxt"), "w", encoding="ascii") as file:
+        file.write(files["lenet.pbtxt"].replace("operation:", "operatoin:", 1))
+    done = checks.program("inspect", "slip.pbtxt")
+    checks.say(done.returncode == 1 and "line " in done.stderr and "'operation'" in done.stderr,
+               f"uff text with a slip: {done.stderr.strip()}")
+
+
 def check_damaged_uff(checks):
     """Cut anywhere, or with a byte changed outside the weights: an exit code and one message, or a sound plan."""
     with open(os.path.join(MODELS, "lenet_nhwc.uff"), "rb") as file:
@@ -229,6 +260,7 @@ def main():
             check_uff_case(checks, name, build, plugin, options)
         check_uff_lenet(checks)
         check_uff_messages(checks)
+        check_uff_text(checks)
         check_damaged_uff(checks)
         check_ports(checks)
         check_test_folder(checks)

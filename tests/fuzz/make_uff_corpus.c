@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes the seeds of the UFF fuzz target into a folder: small networks, each with another
- * operation, so that a fuzzer starts from what is sound.
+ * operation, as bytes and as text, so that a fuzzer starts from what is sound.
  *
  *     make_uff_corpus FOLDER
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "parse/uff/uff.pb-c.h"
+#include "prototext_writer.h"
 #include "uff_test.h"
 
 static const char *folder;
@@ -17,8 +19,14 @@ static void save(onnx_part *file, const char *name) {
     char path[4096];
     snprintf(path, sizeof(path), "%s/%s.uff", folder, name);
     onnx_write_file(path, file->data, file->bytes);
+    size_t bytes = 0;
+    char *text =
+        prototext_write(&tenon__uff__meta_graph__descriptor, file->data, file->bytes, &bytes);
+    snprintf(path, sizeof(path), "%s/%s.pbtxt", folder, name);
+    onnx_write_file(path, text, bytes);
+    free(text);
     onnx_part_free(file);
-    made++;
+    made += 2;
 }
 
 /* x [-1, 4, 5, 3] -> node -> y */

@@ -7,7 +7,7 @@
  */
 #include "base/status.h"
 #include "base/wire.h"
-#include "parse/caffe/tree.h"
+#include "parse/caffe/caffe.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -41,17 +41,17 @@ static uint64_t read_varint(binary_reader *reader) {
 }
 
 static tn_status read_message(binary_reader *reader, const ProtobufCMessageDescriptor *schema,
-                              size_t end, tn_caffe_message *message);
+                              size_t end, tn_prototext_message *message);
 
-static tn_status new_field(binary_reader *reader, const char *name, tn_caffe_message *message,
-                           tn_caffe_field **out_field) {
-    if (++reader->field_count > TN_CAFFE_FIELDS)
-        return tn_fail(TN_ERROR_FORMAT, "the network has more than %u values", TN_CAFFE_FIELDS);
-    tn_caffe_field *field = tn_arena_allocate(reader->arena, 1, sizeof(*field));
+static tn_status new_field(binary_reader *reader, const char *name, tn_prototext_message *message,
+                           tn_prototext_field **out_field) {
+    if (++reader->field_count > TN_PROTOTEXT_FIELDS)
+        return tn_fail(TN_ERROR_FORMAT, "the network has more than %u values", TN_PROTOTEXT_FIELDS);
+    tn_prototext_field *field = tn_arena_allocate(reader->arena, 1, sizeof(*field));
     if (!field) return tn_fail_memory("a network's description");
     field->name = strcmp(name, "base_") == 0 ? "base" : name; /* see schema.c */
-    field->kind = TN_CAFFE_NUMBER;
-    tn_caffe_message_append(message, field);
+    field->kind = TN_PROTOTEXT_NUMBER;
+    tn_prototext_message_append(message, field);
     *out_field = field;
     return TN_OK;
 }
@@ -61,7 +61,7 @@ static tn_status fail_type(const ProtobufCFieldDescriptor *schema) {
                    schema->name);
 }
 
-static tn_status set_integer(binary_reader *reader, tn_caffe_field *field, int64_t value) {
+static tn_status set_integer(binary_reader *reader, tn_prototext_field *field, int64_t value) {
     field->is_integer = true;
     field->integer = value;
     field->number = (double)value;
@@ -76,8 +76,8 @@ static bool is_varint(const ProtobufCFieldDescriptor *schema) {
 }
 
 static tn_status read_scalar(binary_reader *reader, const ProtobufCFieldDescriptor *schema,
-                             uint64_t wire, tn_caffe_message *message) {
-    tn_caffe_field *field = NULL;
+                             uint64_t wire, tn_prototext_message *message) {
+    tn_prototext_field *field = NULL;
     float number;
     const bool is_float = schema->type == PROTOBUF_C_TYPE_FLOAT;
     if (wire == WIRE_VARINT ? !is_varint(schema) : wire != WIRE_32 || !is_float)
@@ -92,8 +92,8 @@ static tn_status read_scalar(binary_reader *reader, const ProtobufCFieldDescript
 }
 
 static tn_status read_bytes(binary_reader *reader, const ProtobufCFieldDescriptor *schema,
-                            size_t end, tn_caffe_message *message) {
-    tn_caffe_field *field = NULL;
+                            size_t end, tn_prototext_message *message) {
+    tn_prototext_field *field = NULL;
     size_t start = reader->at;
     if (schema->type != PROTOBUF_C_TYPE_MESSAGE && schema->type != PROTOBUF_C_TYPE_STRING) {
         while (reader->at < end) { /* numbers that are packed */
@@ -108,12 +108,12 @@ static tn_status read_bytes(binary_reader *reader, const ProtobufCFieldDescripto
         char *text = tn_arena_allocate(reader->arena, end - start + 1, 1);
         if (!text) return tn_fail_memory("a text");
         memcpy(text, reader->data + start, end - start);
-        field->kind = TN_CAFFE_STRING;
+        field->kind = TN_PROTOTEXT_STRING;
         field->text = text;
         reader->at = end;
         return TN_OK;
     }
-    field->kind = TN_CAFFE_MESSAGE;
+    field->kind = TN_PROTOTEXT_MESSAGE;
     field->message = tn_arena_allocate(reader->arena, 1, sizeof(*field->message));
     if (!field->message) return tn_fail_memory("a network's description");
     return read_message(reader, schema->descriptor, end, field->message);
@@ -122,16 +122,16 @@ static tn_status read_bytes(binary_reader *reader, const ProtobufCFieldDescripto
 /* What the table does not have, or what nobody reads. A message of a layer is noted. */
 static tn_status skip(binary_reader *reader, const ProtobufCMessageDescriptor *schema,
                       const ProtobufCFieldDescriptor *known, uint64_t wire, size_t length,
-                      tn_caffe_message *message) {
-    tn_caffe_field *field = NULL;
+                      tn_prototext_message *message) {
+    tn_prototext_field *field = NULL;
     bool is_layer = strcmp(schema->short_name, "LayerParameter") == 0;
     if (wire == WIRE_VARINT)
         (void)read_varint(reader);
     else
         reader->at += wire == WIRE_BYTES ? length : wire == WIRE_64 ? 8 : 4;
     if (known || wire != WIRE_BYTES || !is_layer) return TN_OK;
-    TN_TRY(new_field(reader, TN_CAFFE_UNNAMED, message, &field));
-    field->kind = TN_CAFFE_MESSAGE;
+    TN_TRY(new_field(reader, TN_PROTOTEXT_UNNAMED, message, &field));
+    field->kind = TN_PROTOTEXT_MESSAGE;
     field->message = tn_arena_allocate(reader->arena, 1, sizeof(*field->message));
     return field->message ? TN_OK : tn_fail_memory("a network's description");
 }
@@ -145,7 +145,7 @@ static bool is_left_out(const ProtobufCFieldDescriptor *field) {
 
 /* Depth is bounded by the walk before. */
 static tn_status read_message(binary_reader *reader, const ProtobufCMessageDescriptor *schema,
-                              size_t end, tn_caffe_message *message) {
+                              size_t end, tn_prototext_message *message) {
     while (reader->at < end) {
         uint64_t tag = read_varint(reader), wire = tag & 7;
         size_t length = wire == WIRE_BYTES ? (size_t)read_varint(reader) : 0;
@@ -162,10 +162,10 @@ static tn_status read_message(binary_reader *reader, const ProtobufCMessageDescr
 }
 
 tn_status tn_caffe_binary_read(tn_arena *arena, const ProtobufCMessageDescriptor *schema,
-                               const void *data, size_t bytes, tn_caffe_message **out_message) {
+                               const void *data, size_t bytes, tn_prototext_message **out_message) {
     TN_TRY(tn_wire_check(schema, data, bytes));
     binary_reader reader = {.arena = arena, .data = data, .bytes = bytes};
-    tn_caffe_message *message = tn_arena_allocate(arena, 1, sizeof(*message));
+    tn_prototext_message *message = tn_arena_allocate(arena, 1, sizeof(*message));
     if (!message) return tn_fail_memory("a network's description");
     TN_TRY(read_message(&reader, schema, bytes, message));
     *out_message = message;

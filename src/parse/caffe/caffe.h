@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "graph/graph.h"
-#include "parse/caffe/tree.h"
+#include "parse/prototext/tree.h"
 #include "parse/common/missing_list.h"
 
 /* The opset whose operators the layers become. */
@@ -44,7 +44,7 @@ typedef struct tn_caffe_reader {
     const tn_caffe_options *options; /* never null; read through its size */
     tn_graph *graph;
     tn_arena *arena; /* for what lives as long as the reader */
-    const tn_caffe_message *network;
+    const tn_prototext_message *network;
     tn_caffe_weights *weights; /* null: no file is given */
     bool is_binary;            /* the description is */
     tn_caffe_layer *layers;    /* those that are used, in order */
@@ -83,8 +83,8 @@ enum {
 struct tn_caffe_layer {
     const char *name, *type_name;
     const tn_caffe_type *type; /* null: a plugin's operator */
-    tn_caffe_message *message;
-    const tn_caffe_message *params; /* its type's own message; may be null */
+    tn_prototext_message *message;
+    const tn_prototext_message *params; /* its type's own message; may be null */
     uint32_t line, column;
     size_t place; /* in reader->layers */
     uint32_t bottom_count, top_count;
@@ -94,6 +94,15 @@ struct tn_caffe_layer {
     uint32_t used_blobs;     /* as many as the layer has asked for */
     bool is_merged;          /* into the layer before it, which makes its top */
 };
+
+/* --- binary.c --- */
+/* The tree of a description's binary form, whose numbers get names from a table of net.proto. What
+ * the table does not have is left out, and so are blobs; a layer's message that it does not have is
+ * there, empty, as TN_PROTOTEXT_UNNAMED. */
+tn_status tn_caffe_binary_read(tn_arena *arena, const ProtobufCMessageDescriptor *schema,
+                               const void *data, size_t bytes, tn_prototext_message **out_message);
+/* Whether the bytes look like the binary form: no text begins with what such a file begins with. */
+bool tn_caffe_is_binary(const void *data, size_t bytes);
 
 /* --- network.c --- */
 /* Inputs, layers and outputs. */
@@ -105,7 +114,7 @@ tn_status tn_caffe_set_value(tn_caffe_reader *reader, const char *blob,
 /* --- rules.c --- */
 tn_status tn_caffe_state_check(const tn_caffe_reader *reader);
 /* Whether a layer is used in the options' state, by its include and exclude. */
-tn_status tn_caffe_rules_met(const tn_caffe_reader *reader, const tn_caffe_message *layer,
+tn_status tn_caffe_rules_met(const tn_caffe_reader *reader, const tn_prototext_message *layer,
                              bool *out_is_used);
 
 /* --- layers.c --- */

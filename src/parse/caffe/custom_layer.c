@@ -38,42 +38,43 @@ static bool is_skipped(const char *name) {
     return ends_with(name, "filler") || strcmp(name, "engine") == 0;
 }
 
-static bool is_boolean(const tn_caffe_field *field) {
-    return field->kind == TN_CAFFE_WORD &&
+static bool is_boolean(const tn_prototext_field *field) {
+    return field->kind == TN_PROTOTEXT_WORD &&
            (strcmp(field->text, "true") == 0 || strcmp(field->text, "false") == 0);
 }
 
 /* What all values of a list have in common. */
-static uint32_t list_type(const tn_caffe_message *message, const char *name) {
+static uint32_t list_type(const tn_prototext_message *message, const char *name) {
     uint32_t type = TN_FIELD_I64;
     double number;
-    for (const tn_caffe_field *field = tn_caffe_message_next(message, name, NULL); field;
-         field = tn_caffe_message_next(message, name, field)) {
-        if (field->kind == TN_CAFFE_MESSAGE) return 0;
-        if (!is_boolean(field) && !tn_caffe_field_number(field, &number)) return TN_FIELD_STRING;
+    for (const tn_prototext_field *field = tn_prototext_message_next(message, name, NULL); field;
+         field = tn_prototext_message_next(message, name, field)) {
+        if (field->kind == TN_PROTOTEXT_MESSAGE) return 0;
+        if (!is_boolean(field) && !tn_prototext_field_number(field, &number))
+            return TN_FIELD_STRING;
         if (!is_boolean(field) && !field->is_integer) type = TN_FIELD_F64;
     }
     return type;
 }
 
-static int64_t integer_value(const tn_caffe_field *field) {
+static int64_t integer_value(const tn_prototext_field *field) {
     return is_boolean(field) ? field->text[0] == 't' : field->integer;
 }
 
-static tn_status read_list(tn_caffe_reader *reader, const tn_caffe_message *message,
+static tn_status read_list(tn_caffe_reader *reader, const tn_prototext_message *message,
                            const char *name, tn_attribute *value) {
-    size_t count = tn_caffe_count(message, name), i = 0;
+    size_t count = tn_prototext_count(message, name), i = 0;
     uint32_t type = list_type(message, name);
     if (type == 0) return tn_fail(TN_ERROR_UNSUPPORTED, "lists of messages are not supported");
     int64_t *integers = tn_arena_allocate(reader->arena, count, sizeof(*integers));
     double *numbers = tn_arena_allocate(reader->arena, count, sizeof(*numbers));
     const char **texts = tn_arena_allocate(reader->arena, count, sizeof(*texts));
     if (!integers || !numbers || !texts) return tn_fail_memory("a field");
-    for (const tn_caffe_field *field = tn_caffe_message_next(message, name, NULL); field;
-         field = tn_caffe_message_next(message, name, field), i++) {
+    for (const tn_prototext_field *field = tn_prototext_message_next(message, name, NULL); field;
+         field = tn_prototext_message_next(message, name, field), i++) {
         texts[i] = field->text;
         integers[i] = integer_value(field);
-        (void)tn_caffe_field_number(field, &numbers[i]);
+        (void)tn_prototext_field_number(field, &numbers[i]);
     }
     value->type = type == TN_FIELD_I64   ? TN_FIELD_I64S
                   : type == TN_FIELD_F64 ? TN_FIELD_F64S
@@ -85,19 +86,19 @@ static tn_status read_list(tn_caffe_reader *reader, const tn_caffe_message *mess
     return TN_OK;
 }
 
-static void read_single(const tn_caffe_message *message, const tn_caffe_field *field,
+static void read_single(const tn_prototext_message *message, const tn_prototext_field *field,
                         tn_attribute *value) {
     value->type = is_boolean(field) ? TN_FIELD_BOOL : list_type(message, field->name);
     value->i = integer_value(field);
     value->s = field->text;
-    (void)tn_caffe_field_number(field, &value->f);
+    (void)tn_prototext_field_number(field, &value->f);
 }
 
 /* The values in a message and in those inside; recursion is bounded by the tree's depth. */
-static size_t count_values(const tn_caffe_message *message) {
+static size_t count_values(const tn_prototext_message *message) {
     size_t count = 0;
-    for (const tn_caffe_field *field = message->first; field; field = field->next)
-        count += 1 + (field->kind == TN_CAFFE_MESSAGE ? count_values(field->message) : 0);
+    for (const tn_prototext_field *field = message->first; field; field = field->next)
+        count += 1 + (field->kind == TN_PROTOTEXT_MESSAGE ? count_values(field->message) : 0);
     return count;
 }
 
@@ -108,16 +109,16 @@ static bool is_read(const custom_fields *fields, size_t from, const char *name) 
 }
 
 /* Recursion is bounded by the tree's depth. */
-static tn_status read_params(tn_caffe_reader *reader, const tn_caffe_message *message,
+static tn_status read_params(tn_caffe_reader *reader, const tn_prototext_message *message,
                              const char *prefix, custom_fields *fields) {
     size_t from = fields->count;
-    for (const tn_caffe_field *field = message->first; field; field = field->next) {
+    for (const tn_prototext_field *field = message->first; field; field = field->next) {
         if (is_skipped(field->name)) continue;
         const char *name = tn_arena_format(reader->arena, "%s%s", prefix, field->name);
         if (!name) return tn_fail_memory("a field");
         if (is_read(fields, from, name)) continue; /* of a list */
-        bool is_list = field->is_item || tn_caffe_message_next(message, field->name, field);
-        if (field->kind == TN_CAFFE_MESSAGE && !is_list) {
+        bool is_list = field->is_item || tn_prototext_message_next(message, field->name, field);
+        if (field->kind == TN_PROTOTEXT_MESSAGE && !is_list) {
             const char *inner = tn_arena_format(reader->arena, "%s.", name);
             if (!inner) return tn_fail_memory("a field");
             TN_TRY(read_params(reader, field->message, inner, fields));
@@ -146,11 +147,11 @@ static tn_status read_fields(tn_caffe_reader *reader, const tn_caffe_layer *laye
     fields->capacity = values < FIELDS_AT_MOST ? values : FIELDS_AT_MOST;
     fields->items = tn_arena_allocate(reader->arena, fields->capacity, sizeof(*fields->items));
     if (!fields->items) return tn_fail_memory("a layer");
-    for (const tn_caffe_field *field = layer->message->first; field; field = field->next) {
-        if (field->kind != TN_CAFFE_MESSAGE || !ends_with(field->name, "_param") ||
+    for (const tn_prototext_field *field = layer->message->first; field; field = field->next) {
+        if (field->kind != TN_PROTOTEXT_MESSAGE || !ends_with(field->name, "_param") ||
             strcmp(field->name, "transform_param") == 0 || strcmp(field->name, "loss_param") == 0)
             continue;
-        if (strcmp(field->name, TN_CAFFE_UNNAMED) == 0)
+        if (strcmp(field->name, TN_PROTOTEXT_UNNAMED) == 0)
             return tn_fail(TN_ERROR_UNSUPPORTED,
                            "a layer of type '%.200s' has parameters that Caffe does not have; the "
                            "binary form numbers them and does not name them: give the network's "

@@ -37,8 +37,9 @@ static tn_status add_input(tn_caffe_reader *reader, const char *name, uint32_t r
     return tn_caffe_set_value(reader, name, &value);
 }
 
-static tn_status read_shape(const tn_caffe_message *shape, uint32_t *out_rank, int64_t *extents) {
-    size_t rank = tn_caffe_integers(shape, "dim", TN_MAX_RANK, extents);
+static tn_status read_shape(const tn_prototext_message *shape, uint32_t *out_rank,
+                            int64_t *extents) {
+    size_t rank = tn_prototext_integers(shape, "dim", TN_MAX_RANK, extents);
     if (rank == 0 || rank > TN_MAX_RANK)
         return tn_fail(TN_ERROR_SHAPE, "an input's shape has rank %zu; from 1 to %d is possible",
                        rank, TN_MAX_RANK);
@@ -51,8 +52,8 @@ static tn_status read_shape(const tn_caffe_message *shape, uint32_t *out_rank, i
 }
 
 tn_status tn_caffe_read_input(tn_caffe_reader *reader, tn_caffe_layer *layer) {
-    size_t count = tn_caffe_count(layer->params, "shape");
-    const tn_caffe_field *shape = NULL;
+    size_t count = tn_prototext_count(layer->params, "shape");
+    const tn_prototext_field *shape = NULL;
     if (count != 1 && count != layer->top_count)
         return tn_fail(TN_ERROR_FORMAT,
                        "input_param has %zu shapes for %" PRIu32 " tops: one, or one each, is "
@@ -61,7 +62,7 @@ tn_status tn_caffe_read_input(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     for (uint32_t i = 0; i < layer->top_count; i++) {
         uint32_t rank = 0;
         int64_t extents[TN_MAX_RANK];
-        if (i == 0 || count > 1) shape = tn_caffe_message_next(layer->params, "shape", shape);
+        if (i == 0 || count > 1) shape = tn_prototext_message_next(layer->params, "shape", shape);
         TN_TRY(read_shape(shape->message, &rank, extents));
         TN_TRY(add_input(reader, layer->top_names[i], rank, extents));
     }
@@ -70,23 +71,23 @@ tn_status tn_caffe_read_input(tn_caffe_reader *reader, tn_caffe_layer *layer) {
 
 /* The shape of what a data layer gives, as far as the network says it. */
 tn_status tn_caffe_read_data(tn_caffe_reader *reader, tn_caffe_layer *layer) {
-    const tn_caffe_message *transform = tn_caffe_child(layer->message, "transform_param");
+    const tn_prototext_message *transform = tn_prototext_child(layer->message, "transform_param");
     int64_t extents[4] = {-1, -1, -1, -1};
     if (strcmp(layer->type_name, "MemoryData") == 0) {
-        extents[1] = tn_caffe_integer(layer->params, "channels", -1);
-        extents[2] = tn_caffe_integer(layer->params, "height", -1);
-        extents[3] = tn_caffe_integer(layer->params, "width", -1);
+        extents[1] = tn_prototext_integer(layer->params, "channels", -1);
+        extents[2] = tn_prototext_integer(layer->params, "height", -1);
+        extents[3] = tn_prototext_integer(layer->params, "width", -1);
     }
-    int64_t crop = tn_caffe_integer(transform, "crop_size", 0);
+    int64_t crop = tn_prototext_integer(transform, "crop_size", 0);
     if (crop > 0) extents[2] = extents[3] = crop;
     return add_input(reader, layer->top_names[0], 4, extents);
 }
 
 /* `input_dim`: four an input. */
 static tn_status read_old_shape(const tn_caffe_reader *reader, size_t index, int64_t *extents) {
-    const tn_caffe_field *field = NULL;
+    const tn_prototext_field *field = NULL;
     for (size_t i = 0; i < 4 * (index + 1); i++) {
-        field = tn_caffe_message_next(reader->network, "input_dim", field);
+        field = tn_prototext_message_next(reader->network, "input_dim", field);
         if (!field) return tn_fail(TN_ERROR_FORMAT, "input_dim has fewer than 4 numbers an input");
         if (i >= 4 * index) extents[i - 4 * index] = field->integer;
         if (field->integer < 1)
@@ -96,9 +97,9 @@ static tn_status read_old_shape(const tn_caffe_reader *reader, size_t index, int
 }
 
 tn_status tn_caffe_inputs_read(tn_caffe_reader *reader) {
-    const tn_caffe_field *input = NULL, *shape = NULL;
-    size_t count = tn_caffe_count(reader->network, "input");
-    size_t shapes = tn_caffe_count(reader->network, "input_shape");
+    const tn_prototext_field *input = NULL, *shape = NULL;
+    size_t count = tn_prototext_count(reader->network, "input");
+    size_t shapes = tn_prototext_count(reader->network, "input_shape");
     if (count > TN_CAFFE_PORTS)
         return tn_fail(TN_ERROR_FORMAT, "%zu inputs; at most %d are read", count, TN_CAFFE_PORTS);
     if (shapes > 0 && shapes != count)
@@ -107,8 +108,8 @@ tn_status tn_caffe_inputs_read(tn_caffe_reader *reader) {
     for (size_t i = 0; i < count; i++) {
         uint32_t rank = 4;
         int64_t extents[TN_MAX_RANK];
-        input = tn_caffe_message_next(reader->network, "input", input);
-        if (shapes > 0) shape = tn_caffe_message_next(reader->network, "input_shape", shape);
+        input = tn_prototext_message_next(reader->network, "input", input);
+        if (shapes > 0) shape = tn_prototext_message_next(reader->network, "input_shape", shape);
         tn_status status =
             shape ? read_shape(shape->message, &rank, extents) : read_old_shape(reader, i, extents);
         if (status == TN_OK) status = add_input(reader, input->text, rank, extents);

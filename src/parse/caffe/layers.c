@@ -19,23 +19,23 @@ static tn_status at_layer(const tn_caffe_layer *layer, tn_status status) {
 
 static tn_status read_names(tn_caffe_reader *reader, const tn_caffe_layer *layer, const char *field,
                             const char ***out_names, uint32_t *out_count) {
-    size_t count = tn_caffe_count(layer->message, field);
+    size_t count = tn_prototext_count(layer->message, field);
     if (count > TN_CAFFE_PORTS)
         return tn_fail(TN_ERROR_FORMAT, "%zu fields '%s'; at most %d are read", count, field,
                        TN_CAFFE_PORTS);
     const char **names = tn_arena_allocate(reader->arena, count + 1, sizeof(*names));
     if (!names) return tn_fail_memory("a layer");
-    const tn_caffe_field *value = NULL;
+    const tn_prototext_field *value = NULL;
     for (size_t i = 0; i < count; i++) {
-        value = tn_caffe_message_next(layer->message, field, value);
+        value = tn_prototext_message_next(layer->message, field, value);
         if (!*value->text)
-            return tn_caffe_fail_at(value->line, value->column, TN_ERROR_FORMAT, "'%s' is empty",
-                                    field);
+            return tn_prototext_fail_at(value->line, value->column, TN_ERROR_FORMAT,
+                                        "'%s' is empty", field);
         names[i] = value->text;
         for (size_t j = 0; j < i && strcmp(field, "top") == 0; j++)
             if (strcmp(names[j], names[i]) == 0)
-                return tn_caffe_fail_at(value->line, value->column, TN_ERROR_FORMAT,
-                                        "top '%s' is there twice", names[i]);
+                return tn_prototext_fail_at(value->line, value->column, TN_ERROR_FORMAT,
+                                            "top '%s' is there twice", names[i]);
     }
     *out_names = names;
     *out_count = (uint32_t)count;
@@ -43,17 +43,17 @@ static tn_status read_names(tn_caffe_reader *reader, const tn_caffe_layer *layer
 }
 
 static tn_status fail_python(const tn_caffe_layer *layer) {
-    const tn_caffe_message *params = tn_caffe_child(layer->message, "python_param");
+    const tn_prototext_message *params = tn_prototext_child(layer->message, "python_param");
     return tn_fail(
         TN_ERROR_UNSUPPORTED,
         "layers of type Python cannot be run (module '%.200s', layer '%.200s'): write it "
         "as a plugin of another type",
-        tn_caffe_text(params, "module", ""), tn_caffe_text(params, "layer", ""));
+        tn_prototext_text(params, "module", ""), tn_prototext_text(params, "layer", ""));
 }
 
 static tn_status find_type(tn_caffe_reader *reader, tn_caffe_layer *layer, bool is_old) {
-    const char *type = tn_caffe_text(layer->message, "type", "");
-    if (tn_caffe_has(layer->message, "layer") && is_old)
+    const char *type = tn_prototext_text(layer->message, "type", "");
+    if (tn_prototext_has(layer->message, "layer") && is_old)
         return tn_fail(TN_ERROR_UNSUPPORTED,
                        "it is written in Caffe's oldest form (a layer inside of layers); bring it "
                        "up to date with Caffe's upgrade_net_proto_text");
@@ -94,11 +94,11 @@ static tn_status read_ports(tn_caffe_reader *reader, tn_caffe_layer *layer) {
 
 /* The blobs that layers share by name belong to the first one. */
 static tn_status note_owners(tn_caffe_reader *reader, const tn_caffe_layer *layer, bool is_old) {
-    const tn_caffe_field *field = NULL;
+    const tn_prototext_field *field = NULL;
     for (uint32_t blob = 0; blob < TN_CAFFE_BLOBS; blob++) {
-        field = tn_caffe_message_next(layer->message, "param", field);
+        field = tn_prototext_message_next(layer->message, "param", field);
         if (!field) break;
-        const char *name = is_old ? field->text : tn_caffe_text(field->message, "name", "");
+        const char *name = is_old ? field->text : tn_prototext_text(field->message, "name", "");
         uint64_t owner;
         if (*name && !tn_map_get(reader->param_owners, name, &owner))
             TN_TRY(tn_map_set(reader->param_owners, name,
@@ -120,26 +120,27 @@ static tn_status read_layer(tn_caffe_reader *reader, tn_caffe_layer *layer, bool
     const ProtobufCMessageDescriptor *schema =
         is_old ? &tenon__caffe__net__v1_layer_parameter__descriptor
                : &tenon__caffe__net__layer_parameter__descriptor;
-    TN_TRY(tn_caffe_schema_check(layer->message, schema, TN_CAFFE_RULES_ONLY));
-    layer->name = tn_caffe_text(layer->message, "name", "");
+    TN_TRY(tn_prototext_schema_check(layer->message, schema, TN_PROTOTEXT_RULES_ONLY));
+    layer->name = tn_prototext_text(layer->message, "name", "");
     TN_TRY(tn_caffe_rules_met(reader, layer->message, out_is_used));
     if (!*out_is_used) return TN_OK;
     TN_TRY(find_type(reader, layer, is_old));
     *out_is_used = !layer->type || layer->type->role != TN_CAFFE_SINK;
     if (!*out_is_used) return TN_OK;
-    TN_TRY(tn_caffe_schema_check(layer->message, schema, layer->type ? 0 : TN_CAFFE_CUSTOM_PARAMS));
+    TN_TRY(tn_prototext_schema_check(layer->message, schema,
+                                     layer->type ? 0 : TN_PROTOTEXT_CUSTOM_PARAMS));
     if (layer->type && layer->type->param)
-        layer->params = tn_caffe_child(layer->message, layer->type->param);
+        layer->params = tn_prototext_child(layer->message, layer->type->param);
     TN_TRY(read_ports(reader, layer));
     TN_TRY(note_owners(reader, layer, is_old));
     return note_writers(reader, layer);
 }
 
 tn_status tn_caffe_layers_collect(tn_caffe_reader *reader) {
-    bool is_old = tn_caffe_has(reader->network, "layers");
+    bool is_old = tn_prototext_has(reader->network, "layers");
     const char *field_name = is_old ? "layers" : "layer";
-    size_t count = tn_caffe_count(reader->network, field_name);
-    if (is_old && tn_caffe_has(reader->network, "layer"))
+    size_t count = tn_prototext_count(reader->network, field_name);
+    if (is_old && tn_prototext_has(reader->network, "layer"))
         return tn_fail(TN_ERROR_FORMAT,
                        "the network has both 'layer' and 'layers': write all in one form");
     if (count == 0)
@@ -147,8 +148,8 @@ tn_status tn_caffe_layers_collect(tn_caffe_reader *reader) {
     TN_TRY(tn_caffe_state_check(reader));
     reader->layers = tn_arena_allocate(reader->arena, count, sizeof(*reader->layers));
     if (!reader->layers) return tn_fail_memory("the layers");
-    const tn_caffe_field *field = NULL;
-    while ((field = tn_caffe_message_next(reader->network, field_name, field))) {
+    const tn_prototext_field *field = NULL;
+    while ((field = tn_prototext_message_next(reader->network, field_name, field))) {
         tn_caffe_layer layer = {.message = field->message,
                                 .line = field->line,
                                 .column = field->column,

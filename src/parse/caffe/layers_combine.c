@@ -66,12 +66,12 @@ static tn_status emit_row(tn_caffe_reader *reader, tn_caffe_layer *layer, const 
 }
 
 tn_status tn_caffe_read_eltwise(tn_caffe_reader *reader, tn_caffe_layer *layer) {
-    const char *operation = tn_caffe_text(layer->params, "operation", "SUM");
+    const char *operation = tn_prototext_text(layer->params, "operation", "SUM");
     bool is_sum = strcmp(operation, "SUM") == 0;
-    size_t count = tn_caffe_count(layer->params, "coeff");
+    size_t count = tn_prototext_count(layer->params, "coeff");
     double *coefficients =
         tn_arena_allocate(reader->arena, layer->bottom_count, sizeof(*coefficients));
-    const tn_caffe_field *field = NULL;
+    const tn_prototext_field *field = NULL;
     if (!coefficients) return tn_fail_memory("a layer");
     if (count > 0 && !is_sum)
         return tn_fail(TN_ERROR_FORMAT, "coeff goes with operation: SUM alone");
@@ -81,8 +81,8 @@ tn_status tn_caffe_read_eltwise(tn_caffe_reader *reader, tn_caffe_layer *layer) 
     for (uint32_t i = 0; i < layer->bottom_count; i++) {
         coefficients[i] = 1;
         if (count == 0) continue;
-        field = tn_caffe_message_next(layer->params, "coeff", field);
-        (void)tn_caffe_field_number(field, &coefficients[i]);
+        field = tn_prototext_message_next(layer->params, "coeff", field);
+        (void)tn_prototext_field_number(field, &coefficients[i]);
     }
     TN_TRY(check_same_shape(layer));
     if (strcmp(operation, "MAX") == 0) {
@@ -102,11 +102,12 @@ tn_status tn_caffe_read_eltwise(tn_caffe_reader *reader, tn_caffe_layer *layer) 
 
 /* `axis`, or its older name, which has another default's meaning nowhere. */
 static tn_status read_axis(const tn_caffe_layer *layer, const char *old_name, uint32_t *out_axis) {
-    bool is_old = tn_caffe_has(layer->params, old_name);
-    if (is_old && tn_caffe_has(layer->params, "axis"))
+    bool is_old = tn_prototext_has(layer->params, old_name);
+    if (is_old && tn_prototext_has(layer->params, "axis"))
         return tn_fail(TN_ERROR_FORMAT, "both axis and %s are given", old_name);
     return tn_caffe_axis(&layer->bottoms[0], "axis",
-                         tn_caffe_integer(layer->params, is_old ? old_name : "axis", 1), out_axis);
+                         tn_prototext_integer(layer->params, is_old ? old_name : "axis", 1),
+                         out_axis);
 }
 
 static tn_status check_concat(const tn_caffe_layer *layer, uint32_t axis, int64_t *out_extent) {
@@ -197,8 +198,8 @@ static tn_status emit_equal_parts(tn_caffe_reader *reader, tn_caffe_layer *layer
 
 tn_status tn_caffe_read_slice(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     uint32_t axis;
-    size_t count = tn_caffe_count(layer->params, "slice_point");
-    const tn_caffe_field *point = NULL;
+    size_t count = tn_prototext_count(layer->params, "slice_point");
+    const tn_prototext_field *point = NULL;
     int64_t from = 0;
     TN_TRY(read_axis(layer, "slice_dim", &axis));
     if (count == 0) return emit_equal_parts(reader, layer, axis);
@@ -206,7 +207,7 @@ tn_status tn_caffe_read_slice(tn_caffe_reader *reader, tn_caffe_layer *layer) {
         return tn_fail(TN_ERROR_FORMAT, "%zu slice_points make %zu tops, but there are %" PRIu32,
                        count, count + 1, layer->top_count);
     for (uint32_t i = 0; i < layer->top_count; i++) {
-        point = tn_caffe_message_next(layer->params, "slice_point", point);
+        point = tn_prototext_message_next(layer->params, "slice_point", point);
         int64_t to = point ? point->integer : INT64_MAX;
         if (to <= from)
             return tn_fail(TN_ERROR_RANGE, "slice_point %" PRId64 " is not above the one before it",
@@ -250,18 +251,18 @@ static tn_status emit_reduced(tn_caffe_reader *reader, tn_caffe_layer *layer, co
 /* The axes from `axis` on are summed up and removed. */
 tn_status tn_caffe_read_reduction(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
-    double coefficient = tn_caffe_number(layer->params, "coeff", 1);
+    double coefficient = tn_prototext_number(layer->params, "coeff", 1);
     int64_t axes[TN_MAX_RANK];
     uint32_t axis, count = 0;
     tn_caffe_chain chain = {0};
     tn_caffe_value shape = *x;
     tn_tensor_id reduced, factor;
     TN_TRY(tn_caffe_require_rank(x));
-    TN_TRY(tn_caffe_axis(x, "axis", tn_caffe_integer(layer->params, "axis", 0), &axis));
+    TN_TRY(tn_caffe_axis(x, "axis", tn_prototext_integer(layer->params, "axis", 0), &axis));
     for (uint32_t i = axis; i < x->rank; i++)
         axes[count++] = i;
     shape.rank = axis;
-    TN_TRY(emit_reduced(reader, layer, tn_caffe_text(layer->params, "operation", "SUM"), count,
+    TN_TRY(emit_reduced(reader, layer, tn_prototext_text(layer->params, "operation", "SUM"), count,
                         axes, &reduced));
     if (coefficient != 1) {
         TN_TRY(tn_caffe_scalar(reader, layer, "coeff", coefficient, &factor));
@@ -315,15 +316,15 @@ static tn_status emit_whole(tn_caffe_reader *reader, tn_caffe_layer *layer, bool
 
 tn_status tn_caffe_read_argmax(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
-    bool with_value = tn_caffe_bool(layer->params, "out_max_val", false);
-    int64_t top_k = tn_caffe_integer(layer->params, "top_k", 1);
+    bool with_value = tn_prototext_bool(layer->params, "out_max_val", false);
+    int64_t top_k = tn_prototext_integer(layer->params, "top_k", 1);
     tn_caffe_value shape = *x;
     tn_tensor_id found;
     uint32_t axis;
     if (top_k != 1)
         return tn_fail(TN_ERROR_UNSUPPORTED, "top_k: %" PRId64 " is not supported; 1 is", top_k);
-    if (!tn_caffe_has(layer->params, "axis")) return emit_whole(reader, layer, with_value);
-    TN_TRY(tn_caffe_axis(x, "axis", tn_caffe_integer(layer->params, "axis", 0), &axis));
+    if (!tn_prototext_has(layer->params, "axis")) return emit_whole(reader, layer, with_value);
+    TN_TRY(tn_caffe_axis(x, "axis", tn_prototext_integer(layer->params, "axis", 0), &axis));
     if (x->rank != UINT32_MAX) shape.extents[axis] = 1;
     if (with_value)
         TN_TRY(emit_largest(reader, layer, x->tensor, axis, &found));

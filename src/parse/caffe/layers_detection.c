@@ -10,16 +10,16 @@
 #include <string.h>
 
 /* The numbers of a repeated field; *out_values in the arena. */
-static tn_status read_floats(tn_caffe_reader *reader, const tn_caffe_message *message,
+static tn_status read_floats(tn_caffe_reader *reader, const tn_prototext_message *message,
                              const char *name, size_t *out_count, float **out_values) {
-    size_t count = tn_caffe_count(message, name);
-    const tn_caffe_field *field = NULL;
+    size_t count = tn_prototext_count(message, name);
+    const tn_prototext_field *field = NULL;
     float *values = tn_arena_allocate(reader->arena, count, sizeof(*values));
     if (!values) return tn_fail_memory("a layer");
     for (size_t i = 0; i < count; i++) {
         double value = 0;
-        field = tn_caffe_message_next(message, name, field);
-        (void)tn_caffe_field_number(field, &value);
+        field = tn_prototext_message_next(message, name, field);
+        (void)tn_prototext_field_number(field, &value);
         values[i] = (float)value;
     }
     *out_count = count;
@@ -36,27 +36,27 @@ static tn_status add_float_list(tn_caffe_reader *reader, const tn_caffe_layer *l
     return TN_OK;
 }
 
-static void copy_bool(const tn_caffe_message *params, const char *name,
+static void copy_bool(const tn_prototext_message *params, const char *name,
                       tn_caffe_attributes *attributes) {
-    if (tn_caffe_has(params, name))
-        tn_caffe_add_integer(attributes, name, tn_caffe_bool(params, name, false));
+    if (tn_prototext_has(params, name))
+        tn_caffe_add_integer(attributes, name, tn_prototext_bool(params, name, false));
 }
 
-static void copy_integer(const tn_caffe_message *params, const char *name,
+static void copy_integer(const tn_prototext_message *params, const char *name,
                          tn_caffe_attributes *attributes) {
-    if (tn_caffe_has(params, name))
-        tn_caffe_add_integer(attributes, name, tn_caffe_integer(params, name, 0));
+    if (tn_prototext_has(params, name))
+        tn_caffe_add_integer(attributes, name, tn_prototext_integer(params, name, 0));
 }
 
-static void copy_float(const tn_caffe_message *params, const char *name,
+static void copy_float(const tn_prototext_message *params, const char *name,
                        tn_caffe_attributes *attributes) {
-    if (tn_caffe_has(params, name))
-        tn_caffe_add_float(attributes, name, tn_caffe_number(params, name, 0));
+    if (tn_prototext_has(params, name))
+        tn_caffe_add_float(attributes, name, tn_prototext_number(params, name, 0));
 }
 
 tn_status tn_caffe_read_normalize(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
-    bool is_shared = tn_caffe_bool(layer->params, "channel_shared", true);
+    bool is_shared = tn_prototext_bool(layer->params, "channel_shared", true);
     int64_t scales =
         is_shared || x->rank == UINT32_MAX || x->rank < 2 ? is_shared ? 1 : -1 : x->extents[1];
     tn_tensor_id inputs[2] = {x->tensor, TN_NO_TENSOR};
@@ -87,7 +87,8 @@ tn_status tn_caffe_read_prior_box(tn_caffe_reader *reader, tn_caffe_layer *layer
 }
 
 tn_status tn_caffe_read_detection_output(tn_caffe_reader *reader, tn_caffe_layer *layer) {
-    const tn_caffe_message *params = layer->params, *nms = tn_caffe_child(params, "nms_param");
+    const tn_prototext_message *params = layer->params,
+                               *nms = tn_prototext_child(params, "nms_param");
     tn_tensor_id inputs[3];
     tn_caffe_value shape = {.rank = 4, .extents = {1, 1, -1, 7}};
     tn_caffe_attributes attributes = {0};
@@ -99,8 +100,8 @@ tn_status tn_caffe_read_detection_output(tn_caffe_reader *reader, tn_caffe_layer
     copy_float(nms, "nms_threshold", &attributes);
     copy_integer(nms, "top_k", &attributes);
     copy_float(nms, "eta", &attributes);
-    if (tn_caffe_has(params, "code_type"))
-        tn_caffe_add_text(&attributes, "code_type", tn_caffe_text(params, "code_type", ""));
+    if (tn_prototext_has(params, "code_type"))
+        tn_caffe_add_text(&attributes, "code_type", tn_prototext_text(params, "code_type", ""));
     copy_integer(params, "keep_top_k", &attributes);
     copy_bool(params, "variance_encoded_in_target", &attributes);
     copy_float(params, "confidence_threshold", &attributes);
@@ -112,11 +113,11 @@ tn_status tn_caffe_read_detection_output(tn_caffe_reader *reader, tn_caffe_layer
  * Interp */
 
 /* Height or width after the layer: given, or shrunk and then enlarged. */
-static tn_status new_extent(const tn_caffe_message *params, const char *name, int64_t extent,
+static tn_status new_extent(const tn_prototext_message *params, const char *name, int64_t extent,
                             int64_t *out_extent) {
-    int64_t given = tn_caffe_integer(params, name, 0);
-    int64_t shrink = tn_caffe_integer(params, "shrink_factor", 1);
-    int64_t zoom = tn_caffe_integer(params, "zoom_factor", 1);
+    int64_t given = tn_prototext_integer(params, name, 0);
+    int64_t shrink = tn_prototext_integer(params, "shrink_factor", 1);
+    int64_t zoom = tn_prototext_integer(params, "zoom_factor", 1);
     if (shrink < 1 || zoom < 1)
         return tn_fail(TN_ERROR_RANGE, "zoom_factor and shrink_factor are at least 1");
     if (given > 0) {
@@ -156,8 +157,8 @@ tn_status tn_caffe_read_interp(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     TN_TRY(tn_caffe_require_rank(x));
     if (x->rank != 4)
         return tn_fail(TN_ERROR_SHAPE, "its bottom has rank %" PRIu32 "; 4 is expected", x->rank);
-    if (tn_caffe_integer(layer->params, "pad_beg", 0) != 0 ||
-        tn_caffe_integer(layer->params, "pad_end", 0) != 0)
+    if (tn_prototext_integer(layer->params, "pad_beg", 0) != 0 ||
+        tn_prototext_integer(layer->params, "pad_end", 0) != 0)
         return tn_fail(TN_ERROR_UNSUPPORTED, "pad_beg and pad_end are not supported");
     TN_TRY(new_extent(layer->params, "height", x->extents[2], &shape.extents[2]));
     TN_TRY(new_extent(layer->params, "width", x->extents[3], &shape.extents[3]));

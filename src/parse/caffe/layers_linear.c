@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 static tn_status read_output_count(const tn_caffe_layer *layer, int64_t *out_count) {
-    *out_count = tn_caffe_integer(layer->params, "num_output", 0);
+    *out_count = tn_prototext_integer(layer->params, "num_output", 0);
     if (*out_count >= 1) return TN_OK;
     return tn_fail(TN_ERROR_RANGE, "num_output is %" PRId64 "; at least 1 is expected", *out_count);
 }
@@ -60,11 +60,11 @@ static tn_status emit_product(tn_caffe_reader *reader, tn_caffe_layer *layer, bo
 tn_status tn_caffe_read_inner_product(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
     int64_t outputs;
-    uint32_t axis, input_count = tn_caffe_bool(layer->params, "bias_term", true) ? 3 : 2;
-    bool is_transposed = tn_caffe_bool(layer->params, "transpose", false);
+    uint32_t axis, input_count = tn_prototext_bool(layer->params, "bias_term", true) ? 3 : 2;
+    bool is_transposed = tn_prototext_bool(layer->params, "transpose", false);
     tn_tensor_id inputs[3] = {TN_NO_TENSOR, TN_NO_TENSOR, TN_NO_TENSOR};
     TN_TRY(read_output_count(layer, &outputs));
-    TN_TRY(tn_caffe_axis(x, "axis", tn_caffe_integer(layer->params, "axis", 1), &axis));
+    TN_TRY(tn_caffe_axis(x, "axis", tn_prototext_integer(layer->params, "axis", 1), &axis));
     int64_t inner = inner_extent(x, axis), bias_extent = outputs;
     int64_t extents[2] = {is_transposed ? inner : outputs, is_transposed ? outputs : inner};
     TN_TRY(tn_caffe_blob_constant(reader, layer, 0, 2, extents, 0, NULL, &inputs[1]));
@@ -86,7 +86,7 @@ tn_status tn_caffe_read_inner_product(tn_caffe_reader *reader, tn_caffe_layer *l
 /* Rows of a table by the bottom's numbers. */
 tn_status tn_caffe_read_embed(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
-    int64_t outputs, rows = tn_caffe_integer(layer->params, "input_dim", 0);
+    int64_t outputs, rows = tn_prototext_integer(layer->params, "input_dim", 0);
     tn_tensor_id inputs[2], bias, taken;
     tn_caffe_attributes cast = {0};
     TN_TRY(read_output_count(layer, &outputs));
@@ -99,7 +99,7 @@ tn_status tn_caffe_read_embed(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     shape.extents[shape.rank++] = outputs;
     tn_caffe_add_text(&cast, "to", "i64");
     TN_TRY(tn_caffe_inner(reader, layer, "indices", "", "Cast", &cast, 1, &x->tensor, &inputs[1]));
-    if (!tn_caffe_bool(layer->params, "bias_term", true))
+    if (!tn_prototext_bool(layer->params, "bias_term", true))
         return tn_caffe_top(reader, layer, 0, "", "Gather", NULL, 2, inputs, &shape);
     TN_TRY(tn_caffe_blob_constant(reader, layer, 1, 1, &bias_extent, 0, NULL, &bias));
     TN_TRY(tn_caffe_inner(reader, layer, "rows", "", "Gather", NULL, 2, inputs, &taken));
@@ -111,8 +111,8 @@ tn_status tn_caffe_read_embed(tn_caffe_reader *reader, tn_caffe_layer *layer) {
 tn_status tn_caffe_read_parameter(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     tn_caffe_value shape = {0};
     tn_tensor_id blob;
-    size_t rank = tn_caffe_integers(tn_caffe_child(layer->params, "shape"), "dim", TN_MAX_RANK,
-                                    shape.extents);
+    size_t rank = tn_prototext_integers(tn_prototext_child(layer->params, "shape"), "dim",
+                                        TN_MAX_RANK, shape.extents);
     if (rank > TN_MAX_RANK)
         return tn_fail(TN_ERROR_SHAPE, "its shape has rank %zu; at most %d is possible", rank,
                        TN_MAX_RANK);

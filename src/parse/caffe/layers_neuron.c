@@ -39,7 +39,7 @@ static tn_status emit_chain(tn_caffe_reader *reader, tn_caffe_layer *layer,
 }
 
 tn_status tn_caffe_read_relu(tn_caffe_reader *reader, tn_caffe_layer *layer) {
-    double slope = tn_caffe_number(layer->params, "negative_slope", 0);
+    double slope = tn_prototext_number(layer->params, "negative_slope", 0);
     tn_caffe_attributes attributes = {0};
     if (slope == 0) return emit(reader, layer, "", "Relu", NULL);
     tn_caffe_add_float(&attributes, "alpha", slope);
@@ -60,16 +60,16 @@ tn_status tn_caffe_read_relu6(tn_caffe_reader *reader, tn_caffe_layer *layer) {
 }
 
 tn_status tn_caffe_read_clip(tn_caffe_reader *reader, tn_caffe_layer *layer) {
-    if (!tn_caffe_has(layer->params, "min") || !tn_caffe_has(layer->params, "max"))
+    if (!tn_prototext_has(layer->params, "min") || !tn_prototext_has(layer->params, "max"))
         return tn_fail(TN_ERROR_FORMAT, "clip_param needs both min and max");
-    return emit_clip(reader, layer, tn_caffe_number(layer->params, "min", 0),
-                     tn_caffe_number(layer->params, "max", 0));
+    return emit_clip(reader, layer, tn_prototext_number(layer->params, "min", 0),
+                     tn_prototext_number(layer->params, "max", 0));
 }
 
 /* A slope for each channel, or one for all. */
 tn_status tn_caffe_read_prelu(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
-    bool is_shared = tn_caffe_bool(layer->params, "channel_shared", false);
+    bool is_shared = tn_prototext_bool(layer->params, "channel_shared", false);
     tn_tensor_id inputs[2] = {x->tensor, TN_NO_TENSOR};
     int64_t one = 1, shape[TN_MAX_RANK];
     TN_TRY(tn_caffe_require_rank(x));
@@ -87,7 +87,7 @@ tn_status tn_caffe_read_prelu(tn_caffe_reader *reader, tn_caffe_layer *layer) {
 
 tn_status tn_caffe_read_elu(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     tn_caffe_attributes attributes = {0};
-    tn_caffe_add_float(&attributes, "alpha", tn_caffe_number(layer->params, "alpha", 1));
+    tn_caffe_add_float(&attributes, "alpha", tn_prototext_number(layer->params, "alpha", 1));
     return emit(reader, layer, "", "Elu", &attributes);
 }
 
@@ -107,7 +107,8 @@ tn_status tn_caffe_read_bnll(tn_caffe_reader *reader, tn_caffe_layer *layer) {
 
 tn_status tn_caffe_read_threshold(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     tn_caffe_attributes attributes = {0};
-    tn_caffe_add_float(&attributes, "threshold", tn_caffe_number(layer->params, "threshold", 0));
+    tn_caffe_add_float(&attributes, "threshold",
+                       tn_prototext_number(layer->params, "threshold", 0));
     return emit(reader, layer, "Caffe", "Threshold", &attributes);
 }
 
@@ -123,9 +124,9 @@ static tn_status emit_constant(tn_caffe_reader *reader, tn_caffe_layer *layer, d
 
 /* (shift + scale * x) ^ power; a constant where power * scale is 0. */
 tn_status tn_caffe_read_power(tn_caffe_reader *reader, tn_caffe_layer *layer) {
-    double power = tn_caffe_number(layer->params, "power", 1);
-    double scale = tn_caffe_number(layer->params, "scale", 1);
-    double shift = tn_caffe_number(layer->params, "shift", 0);
+    double power = tn_prototext_number(layer->params, "power", 1);
+    double scale = tn_prototext_number(layer->params, "scale", 1);
+    double shift = tn_prototext_number(layer->params, "shift", 0);
     tn_caffe_chain chain = {0};
     if (power == 0 || scale == 0)
         return emit_constant(reader, layer, power == 0 ? 1 : pow(shift, power));
@@ -135,7 +136,7 @@ tn_status tn_caffe_read_power(tn_caffe_reader *reader, tn_caffe_layer *layer) {
 }
 
 static tn_status read_base(const tn_caffe_layer *layer, double *out_base) {
-    *out_base = tn_caffe_number(layer->params, "base", -1);
+    *out_base = tn_prototext_number(layer->params, "base", -1);
     if (*out_base == -1 || *out_base > 0) return TN_OK;
     return tn_fail(TN_ERROR_RANGE, "base is %g; -1 (e) or a positive number is expected",
                    *out_base);
@@ -147,8 +148,8 @@ tn_status tn_caffe_read_exp(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     tn_caffe_chain chain = {0};
     TN_TRY(read_base(layer, &base));
     double factor = base == -1 ? 1 : log(base);
-    TN_TRY(add_line(reader, layer, &chain, factor * tn_caffe_number(layer->params, "scale", 1),
-                    factor * tn_caffe_number(layer->params, "shift", 0)));
+    TN_TRY(add_line(reader, layer, &chain, factor * tn_prototext_number(layer->params, "scale", 1),
+                    factor * tn_prototext_number(layer->params, "shift", 0)));
     tn_caffe_chain_add(&chain, "Exp", "power", TN_NO_TENSOR);
     return emit_chain(reader, layer, &chain);
 }
@@ -159,8 +160,8 @@ tn_status tn_caffe_read_log(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     tn_caffe_chain chain = {0};
     TN_TRY(read_base(layer, &base));
     if (base == 1) return tn_fail(TN_ERROR_RANGE, "base is 1, which has no logarithm");
-    TN_TRY(add_line(reader, layer, &chain, tn_caffe_number(layer->params, "scale", 1),
-                    tn_caffe_number(layer->params, "shift", 0)));
+    TN_TRY(add_line(reader, layer, &chain, tn_prototext_number(layer->params, "scale", 1),
+                    tn_prototext_number(layer->params, "shift", 0)));
     tn_caffe_chain_add(&chain, "Log", "logarithm", TN_NO_TENSOR);
     if (base != -1) TN_TRY(add_scalar(reader, layer, &chain, "Mul", "base", 1 / log(base)));
     return emit_chain(reader, layer, &chain);
@@ -170,7 +171,7 @@ tn_status tn_caffe_read_log(tn_caffe_reader *reader, tn_caffe_layer *layer) {
 tn_status tn_caffe_read_swish(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
     tn_caffe_chain chain = {0};
-    double beta = tn_caffe_number(layer->params, "beta", 1);
+    double beta = tn_prototext_number(layer->params, "beta", 1);
     tn_tensor_id gate = x->tensor, inputs[2];
     if (beta != 1) {
         inputs[0] = x->tensor;
@@ -184,7 +185,7 @@ tn_status tn_caffe_read_swish(tn_caffe_reader *reader, tn_caffe_layer *layer) {
 
 /* Dropout does nothing after training, Split gives its bottom other names. */
 tn_status tn_caffe_read_alias(tn_caffe_reader *reader, tn_caffe_layer *layer) {
-    if (!tn_caffe_bool(layer->params, "scale_train", true))
+    if (!tn_prototext_bool(layer->params, "scale_train", true))
         return tn_fail(TN_ERROR_UNSUPPORTED, "scale_train: false is not supported");
     for (uint32_t i = 0; i < layer->top_count; i++)
         TN_TRY(tn_caffe_set_value(reader, layer->top_names[i], &layer->bottoms[0]));

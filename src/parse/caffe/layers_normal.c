@@ -39,7 +39,7 @@ static tn_status read_batch_norm(tn_caffe_reader *reader, tn_caffe_layer *layer,
     bool has_scale = tn_caffe_blob_count(reader, layer) == 5;
     const float *divisor;
     int64_t one = 1;
-    if (!tn_caffe_bool(layer->params, "use_global_stats", true))
+    if (!tn_prototext_bool(layer->params, "use_global_stats", true))
         return tn_fail(TN_ERROR_UNSUPPORTED,
                        "use_global_stats: false (statistics of the batch) is not supported");
     if (x->rank != UINT32_MAX && x->rank < 2)
@@ -61,8 +61,8 @@ static tn_caffe_layer *find_scale(const tn_caffe_reader *reader, const tn_caffe_
     if (layer->place + 1 >= reader->layer_count) return NULL;
     tn_caffe_layer *next = &reader->layers[layer->place + 1];
     bool is_scale = next->type && strcmp(next->type_name, "Scale") == 0 &&
-                    next->bottom_count == 1 && tn_caffe_integer(next->params, "axis", 1) == 1 &&
-                    tn_caffe_integer(next->params, "num_axes", 1) == 1;
+                    next->bottom_count == 1 && tn_prototext_integer(next->params, "axis", 1) == 1 &&
+                    tn_prototext_integer(next->params, "num_axes", 1) == 1;
     return is_scale && strcmp(next->bottom_names[0], layer->top_names[0]) == 0 &&
                    strcmp(next->top_names[0], layer->top_names[0]) == 0
                ? next
@@ -71,7 +71,7 @@ static tn_caffe_layer *find_scale(const tn_caffe_reader *reader, const tn_caffe_
 
 static tn_status merge_scale(tn_caffe_reader *reader, tn_caffe_layer *scale, batch_norm *out) {
     TN_TRY(tn_caffe_blob_read(reader, scale, 0, 1, &out->channels, &out->gamma));
-    if (tn_caffe_bool(scale->params, "bias_term", false))
+    if (tn_prototext_bool(scale->params, "bias_term", false))
         TN_TRY(tn_caffe_blob_read(reader, scale, 1, 1, &out->channels, &out->beta));
     scale->is_merged = true;
     return TN_OK;
@@ -94,7 +94,7 @@ tn_status tn_caffe_read_batch_norm(tn_caffe_reader *reader, tn_caffe_layer *laye
     TN_TRY(make_channels(reader, layer, "mean", channels, norm.mean, norm.factor, &inputs[3]));
     TN_TRY(
         make_channels(reader, layer, "variance", channels, norm.variance, norm.factor, &inputs[4]));
-    tn_caffe_add_float(&attributes, "epsilon", tn_caffe_number(layer->params, "eps", 1e-5));
+    tn_caffe_add_float(&attributes, "epsilon", tn_prototext_number(layer->params, "eps", 1e-5));
     return tn_caffe_top(reader, scale ? scale : layer, 0, "", "BatchNormalization", &attributes, 5,
                         inputs, x);
 }
@@ -111,9 +111,9 @@ typedef struct span {
 
 static tn_status read_span(const tn_caffe_layer *layer, span *out) {
     const tn_caffe_value *x = &layer->bottoms[0];
-    int64_t count = tn_caffe_integer(layer->params, "num_axes", 1);
+    int64_t count = tn_prototext_integer(layer->params, "num_axes", 1);
     TN_TRY(tn_caffe_require_rank(x));
-    TN_TRY(tn_caffe_axis(x, "axis", tn_caffe_integer(layer->params, "axis", 1), &out->axis));
+    TN_TRY(tn_caffe_axis(x, "axis", tn_prototext_integer(layer->params, "axis", 1), &out->axis));
     if (count == -1) count = x->rank - out->axis;
     if (count < 0 || count > x->rank - out->axis)
         return tn_fail(TN_ERROR_RANGE,
@@ -147,7 +147,8 @@ static tn_status span_bottom(tn_caffe_reader *reader, tn_caffe_layer *layer, spa
     int64_t axes[TN_MAX_RANK];
     TN_TRY(tn_caffe_require_rank(x));
     TN_TRY(tn_caffe_require_rank(y));
-    TN_TRY(tn_caffe_axis(x, "axis", tn_caffe_integer(layer->params, "axis", 1), &out_span->axis));
+    TN_TRY(
+        tn_caffe_axis(x, "axis", tn_prototext_integer(layer->params, "axis", 1), &out_span->axis));
     if (y->rank > x->rank - out_span->axis)
         return tn_fail(TN_ERROR_SHAPE,
                        "its second bottom has rank %" PRIu32 "; the first has %" PRIu32
@@ -180,7 +181,7 @@ tn_status tn_caffe_read_scale(tn_caffe_reader *reader, tn_caffe_layer *layer) {
         TN_TRY(span_bottom(reader, layer, &axes, &operand));
     }
     tn_caffe_chain_add(&chain, "Mul", "scaled", operand);
-    if (tn_caffe_bool(layer->params, "bias_term", false)) {
+    if (tn_prototext_bool(layer->params, "bias_term", false)) {
         TN_TRY(span_constant(reader, layer, has_blob ? 1 : 0, &axes, &operand));
         tn_caffe_chain_add(&chain, "Add", "shifted", operand);
     }
@@ -231,19 +232,19 @@ static tn_status emit_within(tn_caffe_reader *reader, tn_caffe_layer *layer, int
 
 tn_status tn_caffe_read_lrn(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
-    int64_t size = tn_caffe_integer(layer->params, "local_size", 5);
-    double alpha = tn_caffe_number(layer->params, "alpha", 1);
-    double beta = tn_caffe_number(layer->params, "beta", 0.75);
+    int64_t size = tn_prototext_integer(layer->params, "local_size", 5);
+    double alpha = tn_prototext_number(layer->params, "alpha", 1);
+    double beta = tn_prototext_number(layer->params, "beta", 0.75);
     tn_caffe_attributes attributes = {0};
     if (size < 1 || size % 2 == 0)
         return tn_fail(TN_ERROR_RANGE, "local_size is %" PRId64 "; an odd number is expected",
                        size);
-    if (strcmp(tn_caffe_text(layer->params, "norm_region", ""), "WITHIN_CHANNEL") == 0)
+    if (strcmp(tn_prototext_text(layer->params, "norm_region", ""), "WITHIN_CHANNEL") == 0)
         return emit_within(reader, layer, size, alpha, beta);
     tn_caffe_add_integer(&attributes, "size", size);
     tn_caffe_add_float(&attributes, "alpha", alpha);
     tn_caffe_add_float(&attributes, "beta", beta);
-    tn_caffe_add_float(&attributes, "bias", tn_caffe_number(layer->params, "k", 1));
+    tn_caffe_add_float(&attributes, "bias", tn_prototext_number(layer->params, "k", 1));
     return tn_caffe_top(reader, layer, 0, "", "LRN", &attributes, 1, &x->tensor, x);
 }
 
@@ -258,12 +259,12 @@ tn_status tn_caffe_read_mvn(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     if (x->rank < 3)
         return tn_fail(TN_ERROR_SHAPE, "its bottom has rank %" PRIu32 "; at least 3 is expected",
                        x->rank);
-    for (uint32_t i = tn_caffe_bool(layer->params, "across_channels", false) ? 1 : 2; i < x->rank;
-         i++)
+    for (uint32_t i = tn_prototext_bool(layer->params, "across_channels", false) ? 1 : 2;
+         i < x->rank; i++)
         axes[count++] = i;
     tn_caffe_add_integers(&mean, "axes", count, axes);
     TN_TRY(tn_caffe_inner(reader, layer, "mean", "", "ReduceMean", &mean, 1, pair, &pair[1]));
-    if (!tn_caffe_bool(layer->params, "normalize_variance", true))
+    if (!tn_prototext_bool(layer->params, "normalize_variance", true))
         return tn_caffe_top(reader, layer, 0, "", "Sub", NULL, 2, pair, x);
     TN_TRY(tn_caffe_inner(reader, layer, "centred", "", "Sub", NULL, 2, pair, &centred));
     pair[0] = pair[1] = centred;
@@ -271,7 +272,7 @@ tn_status tn_caffe_read_mvn(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     TN_TRY(tn_caffe_inner(reader, layer, "variance", "", "ReduceMean", &mean, 1, &deviation,
                           &deviation));
     TN_TRY(tn_caffe_inner(reader, layer, "deviation", "", "Sqrt", NULL, 1, &deviation, &pair[0]));
-    TN_TRY(tn_caffe_scalar(reader, layer, "eps", tn_caffe_number(layer->params, "eps", 1e-9),
+    TN_TRY(tn_caffe_scalar(reader, layer, "eps", tn_prototext_number(layer->params, "eps", 1e-9),
                            &pair[1]));
     TN_TRY(tn_caffe_inner(reader, layer, "divisor", "", "Add", NULL, 2, pair, &pair[1]));
     pair[0] = centred;
@@ -282,7 +283,7 @@ tn_status tn_caffe_read_softmax(tn_caffe_reader *reader, tn_caffe_layer *layer) 
     const tn_caffe_value *x = &layer->bottoms[0];
     uint32_t axis;
     tn_caffe_attributes attributes = {0};
-    TN_TRY(tn_caffe_axis(x, "axis", tn_caffe_integer(layer->params, "axis", 1), &axis));
+    TN_TRY(tn_caffe_axis(x, "axis", tn_prototext_integer(layer->params, "axis", 1), &axis));
     tn_caffe_add_integer(&attributes, "axis", axis);
     return tn_caffe_top(reader, layer, 0, "", "Softmax", &attributes, 1, &x->tensor, x);
 }

@@ -53,8 +53,8 @@ static tn_status emit_shape(tn_caffe_reader *reader, tn_caffe_layer *layer,
 
 tn_status tn_caffe_read_flatten(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
-    int64_t first = tn_caffe_integer(layer->params, "axis", 1);
-    int64_t last = tn_caffe_integer(layer->params, "end_axis", -1), product = 1;
+    int64_t first = tn_prototext_integer(layer->params, "axis", 1);
+    int64_t last = tn_prototext_integer(layer->params, "end_axis", -1), product = 1;
     uint32_t from, to;
     new_shape shape = {0};
     if (x->rank == UINT32_MAX && first == 1 && last == -1) {
@@ -80,9 +80,9 @@ tn_status tn_caffe_read_flatten(tn_caffe_reader *reader, tn_caffe_layer *layer) 
 
 /* The given dimensions: 0 is the bottom's, -1 what is left. */
 static tn_status add_given(new_shape *shape, const tn_caffe_value *x,
-                           const tn_caffe_message *given) {
-    const tn_caffe_field *field = NULL;
-    while ((field = tn_caffe_message_next(given, "dim", field))) {
+                           const tn_prototext_message *given) {
+    const tn_prototext_field *field = NULL;
+    while ((field = tn_prototext_message_next(given, "dim", field))) {
         if (field->integer < -1)
             return tn_fail(TN_ERROR_SHAPE, "a dim is %" PRId64 "; -1, 0 or more is expected",
                            field->integer);
@@ -110,8 +110,8 @@ static void work_out(new_shape *shape, const tn_caffe_value *x) {
 
 tn_status tn_caffe_read_reshape(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
-    int64_t axis = tn_caffe_integer(layer->params, "axis", 0);
-    int64_t count = tn_caffe_integer(layer->params, "num_axes", -1);
+    int64_t axis = tn_prototext_integer(layer->params, "axis", 0);
+    int64_t count = tn_prototext_integer(layer->params, "num_axes", -1);
     new_shape shape = {0};
     TN_TRY(tn_caffe_require_rank(x));
     int64_t rank = x->rank;
@@ -127,7 +127,7 @@ tn_status tn_caffe_read_reshape(tn_caffe_reader *reader, tn_caffe_layer *layer) 
     int64_t to = count < 0 ? rank : from + count;
     for (uint32_t i = 0; i < (uint32_t)from; i++)
         TN_TRY(add_kept(&shape, x, i));
-    TN_TRY(add_given(&shape, x, tn_caffe_child(layer->params, "shape")));
+    TN_TRY(add_given(&shape, x, tn_prototext_child(layer->params, "shape")));
     for (uint32_t i = (uint32_t)to; i < x->rank; i++)
         TN_TRY(add_kept(&shape, x, i));
     work_out(&shape, x);
@@ -142,7 +142,7 @@ tn_status tn_caffe_read_permute(tn_caffe_reader *reader, tn_caffe_layer *layer) 
     tn_caffe_attributes attributes = {0};
     tn_caffe_value shape = *x;
     TN_TRY(tn_caffe_require_rank(x));
-    size_t count = tn_caffe_integers(layer->params, "order", TN_MAX_RANK, order);
+    size_t count = tn_prototext_integers(layer->params, "order", TN_MAX_RANK, order);
     if (count > x->rank)
         return tn_fail(TN_ERROR_RANGE, "order has %zu axes; its bottom has rank %" PRIu32, count,
                        x->rank);
@@ -165,11 +165,11 @@ tn_status tn_caffe_read_crop(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0], *y = &layer->bottoms[1];
     tn_tensor_id inputs[2] = {x->tensor, y->tensor};
     int64_t offsets[TN_MAX_RANK];
-    size_t count = tn_caffe_integers(layer->params, "offset", TN_MAX_RANK, offsets);
+    size_t count = tn_prototext_integers(layer->params, "offset", TN_MAX_RANK, offsets);
     uint32_t axis;
     tn_caffe_attributes attributes = {0};
     tn_caffe_value shape = *x;
-    TN_TRY(tn_caffe_axis(x, "axis", tn_caffe_integer(layer->params, "axis", 2), &axis));
+    TN_TRY(tn_caffe_axis(x, "axis", tn_prototext_integer(layer->params, "axis", 2), &axis));
     if (x->rank != UINT32_MAX && count > 1 && count != x->rank - axis)
         return tn_fail(TN_ERROR_FORMAT, "offset has %zu numbers for %" PRIu32 " axes", count,
                        x->rank - axis);
@@ -183,12 +183,12 @@ tn_status tn_caffe_read_crop(tn_caffe_reader *reader, tn_caffe_layer *layer) {
 
 tn_status tn_caffe_read_tile(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
-    int64_t tiles = tn_caffe_integer(layer->params, "tiles", 0), repeats[TN_MAX_RANK];
+    int64_t tiles = tn_prototext_integer(layer->params, "tiles", 0), repeats[TN_MAX_RANK];
     uint32_t axis;
     tn_caffe_value shape = *x;
     tn_tensor_id inputs[2] = {x->tensor, TN_NO_TENSOR};
     TN_TRY(tn_caffe_require_rank(x));
-    TN_TRY(tn_caffe_axis(x, "axis", tn_caffe_integer(layer->params, "axis", 1), &axis));
+    TN_TRY(tn_caffe_axis(x, "axis", tn_prototext_integer(layer->params, "axis", 1), &axis));
     if (tiles < 1)
         return tn_fail(TN_ERROR_RANGE, "tiles is %" PRId64 "; at least 1 is expected", tiles);
     for (uint32_t i = 0; i < x->rank; i++)

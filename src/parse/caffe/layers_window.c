@@ -19,12 +19,12 @@ typedef struct window {
 } window;
 
 /* One of a window's numbers: a list of none, one or one each, or two named fields for two axes. */
-static tn_status read_numbers(const tn_caffe_message *params, const char *list, const char *height,
-                              const char *width, uint32_t rank, int64_t fallback, int64_t lowest,
-                              int64_t *out_values) {
+static tn_status read_numbers(const tn_prototext_message *params, const char *list,
+                              const char *height, const char *width, uint32_t rank,
+                              int64_t fallback, int64_t lowest, int64_t *out_values) {
     int64_t given[MOST_AXES] = {0};
-    size_t count = tn_caffe_integers(params, list, MOST_AXES, given);
-    bool has_pair = height && (tn_caffe_has(params, height) || tn_caffe_has(params, width));
+    size_t count = tn_prototext_integers(params, list, MOST_AXES, given);
+    bool has_pair = height && (tn_prototext_has(params, height) || tn_prototext_has(params, width));
     if (has_pair && count > 0)
         return tn_fail(TN_ERROR_FORMAT, "%s stands beside %s and %s: one or the other is expected",
                        list, height, width);
@@ -36,7 +36,8 @@ static tn_status read_numbers(const tn_caffe_message *params, const char *list, 
                        count, rank);
     for (uint32_t i = 0; i < rank; i++) {
         out_values[i] = count == 0 ? fallback : given[count > 1 ? i : 0];
-        if (has_pair) out_values[i] = tn_caffe_integer(params, i == 0 ? height : width, fallback);
+        if (has_pair)
+            out_values[i] = tn_prototext_integer(params, i == 0 ? height : width, fallback);
         if (out_values[i] < lowest)
             return tn_fail(TN_ERROR_RANGE, "%s is %" PRId64 "; at least %" PRId64 " is expected",
                            list, out_values[i], lowest);
@@ -44,7 +45,7 @@ static tn_status read_numbers(const tn_caffe_message *params, const char *list, 
     return TN_OK;
 }
 
-static tn_status read_window(const tn_caffe_message *params, bool with_dilation, window *out) {
+static tn_status read_window(const tn_prototext_message *params, bool with_dilation, window *out) {
     TN_TRY(
         read_numbers(params, "kernel_size", "kernel_h", "kernel_w", out->rank, 0, 1, out->kernel));
     TN_TRY(read_numbers(params, "stride", "stride_h", "stride_w", out->rank, 1, 1, out->stride));
@@ -75,21 +76,22 @@ typedef struct convolution {
 
 /* The spatial axes are those of the bottom, or, where its rank is not known, of the lists: two. */
 static tn_status read_convolution(const tn_caffe_layer *layer, convolution *out) {
-    const tn_caffe_message *params = layer->params;
+    const tn_prototext_message *params = layer->params;
     uint32_t rank = layer->bottoms[0].rank;
     if (rank == UINT32_MAX) rank = 4;
     if (rank < 3)
         return tn_fail(TN_ERROR_SHAPE, "its bottom has rank %" PRIu32 "; at least 3 is expected",
                        rank);
     uint32_t axis = 1;
-    TN_TRY(tn_caffe_axis(&layer->bottoms[0], "axis", tn_caffe_integer(params, "axis", 1), &axis));
+    TN_TRY(
+        tn_caffe_axis(&layer->bottoms[0], "axis", tn_prototext_integer(params, "axis", 1), &axis));
     if (axis != 1)
         return tn_fail(TN_ERROR_UNSUPPORTED,
                        "axis %" PRIu32 " is not supported; channels are axis 1", axis);
     out->window.rank = rank - 2;
-    out->outputs = tn_caffe_integer(params, "num_output", 0);
-    out->group = tn_caffe_integer(params, "group", 1);
-    out->has_bias = tn_caffe_bool(params, "bias_term", true);
+    out->outputs = tn_prototext_integer(params, "num_output", 0);
+    out->group = tn_prototext_integer(params, "group", 1);
+    out->has_bias = tn_prototext_bool(params, "bias_term", true);
     if (strcmp(layer->type_name, "ConvolutionDepthwise") == 0 ||
         strcmp(layer->type_name, "DepthwiseConvolution") == 0)
         out->group = layer->bottoms[0].rank != UINT32_MAX && layer->bottoms[0].extents[1] > 0
@@ -187,10 +189,10 @@ typedef struct pooling {
     bool is_average, is_ceil;
 } pooling;
 
-static bool rounds_up(const tn_caffe_message *params) {
-    if (strcmp(tn_caffe_text(params, "round_mode", "CEIL"), "FLOOR") == 0) return false;
-    return tn_caffe_bool(params, "ceil_mode", true) &&
-           !tn_caffe_bool(params, "torch_pooling", false);
+static bool rounds_up(const tn_prototext_message *params) {
+    if (strcmp(tn_prototext_text(params, "round_mode", "CEIL"), "FLOOR") == 0) return false;
+    return tn_prototext_bool(params, "ceil_mode", true) &&
+           !tn_prototext_bool(params, "torch_pooling", false);
 }
 
 /* Without padding Caffe does not clip, so that a step longer than the window leaves a last window
@@ -219,7 +221,7 @@ static int64_t pooled_extent(const pooling *p, uint32_t axis, int64_t input) {
 }
 
 static tn_status read_pooling(const tn_caffe_layer *layer, pooling *out) {
-    const char *method = tn_caffe_text(layer->params, "pool", "MAX");
+    const char *method = tn_prototext_text(layer->params, "pool", "MAX");
     if (strcmp(method, "STOCHASTIC") == 0)
         return tn_fail(TN_ERROR_UNSUPPORTED, "pool: STOCHASTIC is not supported");
     out->is_average = strcmp(method, "AVE") == 0;
@@ -282,7 +284,7 @@ tn_status tn_caffe_read_pooling(tn_caffe_reader *reader, tn_caffe_layer *layer) 
     pooling p = {0};
     tn_caffe_attributes attributes = {0};
     TN_TRY(read_pooling(layer, &p));
-    if (tn_caffe_bool(layer->params, "global_pooling", false))
+    if (tn_prototext_bool(layer->params, "global_pooling", false))
         return emit_global(reader, layer, &p);
     TN_TRY(read_window(layer->params, false, &p.window));
     for (uint32_t i = 0; i < 2; i++)
@@ -312,7 +314,7 @@ static tn_status emit_level(tn_caffe_reader *reader, tn_caffe_layer *layer, uint
     pooling p = {.is_ceil = true, .window.rank = 2};
     tn_caffe_attributes attributes = {0};
     int64_t bins = INT64_C(1) << level;
-    p.is_average = strcmp(tn_caffe_text(layer->params, "pool", "MAX"), "AVE") == 0;
+    p.is_average = strcmp(tn_prototext_text(layer->params, "pool", "MAX"), "AVE") == 0;
     for (uint32_t i = 0; i < 2; i++) {
         int64_t extent = x->extents[2 + i];
         p.window.kernel[i] = p.window.stride[i] = (extent + bins - 1) / bins;
@@ -335,13 +337,13 @@ static tn_status emit_level(tn_caffe_reader *reader, tn_caffe_layer *layer, uint
 /* Poolings with ever more windows, flattened and joined; of one level alone, the pooling itself. */
 tn_status tn_caffe_read_spp(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
-    int64_t height = tn_caffe_integer(layer->params, "pyramid_height", 0), cells = 0;
+    int64_t height = tn_prototext_integer(layer->params, "pyramid_height", 0), cells = 0;
     tn_tensor_id levels[10];
     tn_caffe_attributes flat = {0}, join = {0};
     if (height < 1 || height > (int64_t)TN_COUNT(levels))
         return tn_fail(TN_ERROR_RANGE, "pyramid_height is %" PRId64 "; from 1 to %u is expected",
                        height, TN_COUNT(levels));
-    if (strcmp(tn_caffe_text(layer->params, "pool", "MAX"), "STOCHASTIC") == 0)
+    if (strcmp(tn_prototext_text(layer->params, "pool", "MAX"), "STOCHASTIC") == 0)
         return tn_fail(TN_ERROR_UNSUPPORTED, "pool: STOCHASTIC is not supported");
     TN_TRY(tn_caffe_require_rank(x));
     if (x->rank != 4 || x->extents[2] < 1 || x->extents[3] < 1 || x->extents[2] > INT32_MAX ||

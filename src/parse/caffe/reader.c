@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading a Caffe network: the public calls, and the steps from two files' bytes to a sorted graph.
- * The description becomes a tree (text.c, binary.c), the weights are unpacked by base/wire.h.
+ * The description becomes a tree (prototext/, binary.c), the weights are unpacked by base/wire.h.
  */
 #include "base/status.h"
 #include "parse/caffe/caffe.h"
@@ -29,16 +29,16 @@ static void reader_deinit(tn_caffe_reader *reader) {
 }
 
 static tn_status read_tree(tn_caffe_reader *reader, const void *data, size_t bytes) {
-    tn_caffe_message *network = NULL;
+    tn_prototext_message *network = NULL;
     reader->is_binary = tn_caffe_is_binary(data, bytes);
     if (reader->is_binary)
         TN_TRY(tn_caffe_binary_read(reader->arena, &tenon__caffe__net__net_parameter__descriptor,
                                     data, bytes, &network));
     else
-        TN_TRY(tn_caffe_text_read(reader->arena, reader->allocator, data, bytes, &network));
+        TN_TRY(tn_prototext_read(reader->arena, reader->allocator, data, bytes, false, &network));
     reader->network = network;
-    return tn_caffe_schema_check(network, &tenon__caffe__net__net_parameter__descriptor,
-                                 TN_CAFFE_LAYERS_LATER);
+    return tn_prototext_schema_check(network, &tenon__caffe__net__net_parameter__descriptor,
+                                     TN_PROTOTEXT_LAYERS_LATER);
 }
 
 /* The place of an error is the file that it is in, as far as that is known. */
@@ -62,7 +62,7 @@ static tn_status read_network(tn_caffe_reader *reader, const network_file *netwo
     if (status != TN_OK) return status;
     status = read_tree(reader, network->data, network->bytes);
     if (status == TN_OK)
-        status = tn_graph_create(reader->runtime, tn_caffe_text(reader->network, "name", ""),
+        status = tn_graph_create(reader->runtime, tn_prototext_text(reader->network, "name", ""),
                                  &reader->graph);
     if (status == TN_OK) status = tn_graph_set_opset(reader->graph, "", TN_CAFFE_OPSET);
     if (status == TN_OK) status = tn_caffe_network_read(reader);

@@ -16,49 +16,50 @@ static bool has_stage(const tn_caffe_reader *reader, const char *stage) {
     const tn_caffe_options *options = reader->options;
     for (uint32_t i = 0; i < options->stage_count; i++)
         if (strcmp(options->stages[i], stage) == 0) return true;
-    const tn_caffe_message *state = tn_caffe_child(reader->network, "state");
-    const tn_caffe_field *field = NULL;
-    while ((field = tn_caffe_message_next(state, "stage", field)))
+    const tn_prototext_message *state = tn_prototext_child(reader->network, "state");
+    const tn_prototext_field *field = NULL;
+    while ((field = tn_prototext_message_next(state, "stage", field)))
         if (strcmp(field->text, stage) == 0) return true;
     return false;
 }
 
 static int64_t level(const tn_caffe_reader *reader) {
     if (reader->options->level != 0) return reader->options->level;
-    return tn_caffe_integer(tn_caffe_child(reader->network, "state"), "level", 0);
+    return tn_prototext_integer(tn_prototext_child(reader->network, "state"), "level", 0);
 }
 
-static bool is_met(const tn_caffe_reader *reader, const tn_caffe_message *rule) {
-    const tn_caffe_field *field = NULL;
-    if (strcmp(tn_caffe_text(rule, "phase", "TEST"), "TEST") != 0) return false;
-    if (level(reader) < tn_caffe_integer(rule, "min_level", INT64_MIN) ||
-        level(reader) > tn_caffe_integer(rule, "max_level", INT64_MAX))
+static bool is_met(const tn_caffe_reader *reader, const tn_prototext_message *rule) {
+    const tn_prototext_field *field = NULL;
+    if (strcmp(tn_prototext_text(rule, "phase", "TEST"), "TEST") != 0) return false;
+    if (level(reader) < tn_prototext_integer(rule, "min_level", INT64_MIN) ||
+        level(reader) > tn_prototext_integer(rule, "max_level", INT64_MAX))
         return false;
-    while ((field = tn_caffe_message_next(rule, "stage", field)))
+    while ((field = tn_prototext_message_next(rule, "stage", field)))
         if (!has_stage(reader, field->text)) return false;
-    while ((field = tn_caffe_message_next(rule, "not_stage", field)))
+    while ((field = tn_prototext_message_next(rule, "not_stage", field)))
         if (has_stage(reader, field->text)) return false;
     return true;
 }
 
-static bool any_met(const tn_caffe_reader *reader, const tn_caffe_message *layer,
+static bool any_met(const tn_caffe_reader *reader, const tn_prototext_message *layer,
                     const char *name) {
-    const tn_caffe_field *field = NULL;
-    while ((field = tn_caffe_message_next(layer, name, field)))
+    const tn_prototext_field *field = NULL;
+    while ((field = tn_prototext_message_next(layer, name, field)))
         if (is_met(reader, field->message)) return true;
     return false;
 }
 
 tn_status tn_caffe_state_check(const tn_caffe_reader *reader) {
-    size_t count = tn_caffe_count(tn_caffe_child(reader->network, "state"), "stage");
+    size_t count = tn_prototext_count(tn_prototext_child(reader->network, "state"), "stage");
     if (count <= STAGES_AT_MOST) return TN_OK;
     return tn_fail(TN_ERROR_FORMAT, "the network's state has %zu stages; at most %d are read",
                    count, STAGES_AT_MOST);
 }
 
-tn_status tn_caffe_rules_met(const tn_caffe_reader *reader, const tn_caffe_message *layer,
+tn_status tn_caffe_rules_met(const tn_caffe_reader *reader, const tn_prototext_message *layer,
                              bool *out_is_used) {
-    bool has_include = tn_caffe_has(layer, "include"), has_exclude = tn_caffe_has(layer, "exclude");
+    bool has_include = tn_prototext_has(layer, "include"),
+         has_exclude = tn_prototext_has(layer, "exclude");
     if (has_include && has_exclude)
         return tn_fail(TN_ERROR_FORMAT, "it has both include and exclude rules");
     *out_is_used =

@@ -106,12 +106,12 @@ uint32_t tn_caffe_blob_count(const tn_caffe_reader *reader, const tn_caffe_layer
 
 /* The name by which a layer shares its blob `index`, or "". */
 static const char *shared_name(const tn_caffe_layer *layer, uint32_t index) {
-    const tn_caffe_field *field = NULL;
+    const tn_prototext_field *field = NULL;
     for (uint32_t i = 0; i <= index; i++) {
-        field = tn_caffe_message_next(layer->message, "param", field);
+        field = tn_prototext_message_next(layer->message, "param", field);
         if (!field) return "";
     }
-    return field->message ? tn_caffe_text(field->message, "name", "") : field->text;
+    return field->message ? tn_prototext_text(field->message, "name", "") : field->text;
 }
 
 /* The blob of the layer that owns a shared one, or null. */

@@ -60,7 +60,7 @@ static tn_status read_bools(tn_arena *arena, const Tenon__Uff__ListBool *from,
     return TN_OK;
 }
 
-static tn_status read_types(tn_arena *arena, const Tenon__Uff__ListInt64 *from,
+static tn_status read_types(tn_arena *arena, const Tenon__Uff__ListDataType *from,
                             tn_attribute *attribute) {
     const char **names = tn_arena_allocate(arena, from->n_val, sizeof(*names));
     if (!names) return tn_fail_memory("a field");

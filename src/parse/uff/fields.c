@@ -146,5 +146,5 @@ tn_status tn_uff_field_type(const tn_uff_reader *reader, const tn_uff_node *node
         data && data->dtype == 0 ? TN_ERROR_FORMAT : TN_ERROR_UNSUPPORTED,
         "field '%s' is UFF's element type %" PRId64 "; there are integers of 8 to 64 "
         "bits (65544, 65552, 65568, 65600) and floats of 16 and 32 bits (131088, 131104)",
-        name, data ? data->dtype : 0);
+        name, (int64_t)(data ? data->dtype : 0));
 }

@@ -105,7 +105,12 @@ static tn_status take_values(tn_uff_reader *reader, tn_uff_call *call, size_t by
     if (value->bytes != bytes) {
         char text[TN_SHAPE_TEXT_BYTES];
         if (!is_taken && is_skipped(data))
-            return tn_fail(TN_ERROR_FORMAT, "the file was written without its weights");
+            return tn_fail(TN_ERROR_FORMAT,
+                           "the file has '%.*s' for the values of %s: it was written for people to "
+                           "read, without weights, and cannot be built; take the whole file",
+                           (int)(data->blob.len < 60 ? data->blob.len : 60),
+                           (const char *)data->blob.data,
+                           tn_shape_print(value->rank, value->extents, text, sizeof(text)));
         return tn_fail(TN_ERROR_FORMAT, "%s of %s takes %zu bytes, but the file holds %zu",
                        tn_shape_print(value->rank, value->extents, text, sizeof(text)),
                        tn_type_name(value->type), bytes, value->bytes);

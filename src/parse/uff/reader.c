@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading a UFF file: the public calls, and the steps from bytes to a sorted graph. The bytes are
- * checked and unpacked by base/wire.h; walk.c puts the nodes in order, operations.c says what each
- * means, custom.c asks the registry for all others.
+ * checked and unpacked by base/wire.h (a text's after text_form.c has made them); walk.c puts the
+ * nodes in order, operations.c says what each means, custom.c asks the registry for all others.
  */
 #include "base/status.h"
 #include "base/wire.h"
@@ -168,17 +168,6 @@ static tn_status read_file(tn_uff_reader *reader) {
     return tn_graph_sort(reader->graph);
 }
 
-/* The text form of such a file begins with one of its names. */
-static bool is_text(const char *data, uint64_t bytes) {
-    static const char *const names[] = {"version:", "descriptor_core_version:", "descriptors ",
-                                        "graphs "};
-    for (size_t i = 0; i < TN_COUNT(names); i++) {
-        const size_t length = strlen(names[i]);
-        if (bytes >= length && memcmp(data, names[i], length) == 0) return true;
-    }
-    return false;
-}
-
 static tn_status check_options(const tn_uff_options *options) {
     if (options->order > TN_UFF_ORDER_NCHW)
         return tn_fail(TN_ERROR_ARGUMENT, "order %" PRIu32 " is not known", options->order);
@@ -201,6 +190,20 @@ static tn_status check_options(const tn_uff_options *options) {
     return TN_OK;
 }
 
+/* Either form. */
+static tn_status unpack(const tn_allocator *allocator, const void *data, size_t bytes,
+                        ProtobufCMessage **out_message) {
+    void *binary = NULL;
+    if (!tn_uff_is_text(data, bytes))
+        return tn_wire_unpack(allocator, &tenon__uff__meta_graph__descriptor, data, bytes,
+                              out_message);
+    TN_TRY(tn_uff_text_encode(allocator, data, bytes, &binary, &bytes));
+    tn_status status =
+        tn_wire_unpack(allocator, &tenon__uff__meta_graph__descriptor, binary, bytes, out_message);
+    tn_deallocate(allocator, binary);
+    return status;
+}
+
 tn_status tn_graph_parse_uff(tn_runtime *runtime, const void *data, uint64_t bytes,
                              const tn_uff_options *options, tn_graph **out_graph) {
     if (!runtime || !out_graph || (bytes > 0 && !data) ||
@@ -212,11 +215,7 @@ tn_status tn_graph_parse_uff(tn_runtime *runtime, const void *data, uint64_t byt
     TN_TRY(check_options(&own));
     const tn_allocator *allocator = tn_runtime_allocator(runtime);
     ProtobufCMessage *message;
-    if (is_text(data, bytes))
-        return tn_fail(TN_ERROR_UNSUPPORTED, "this is the text form of a UFF file, which is not "
-                                             "read; write the binary form");
-    TN_TRY(tn_wire_unpack(allocator, &tenon__uff__meta_graph__descriptor, data, (size_t)bytes,
-                          &message));
+    TN_TRY(unpack(allocator, data, (size_t)bytes, &message));
     tn_uff_reader reader = {.runtime = runtime,
                             .allocator = allocator,
                             .file = (tn_uff_file *)message,

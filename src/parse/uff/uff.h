@@ -109,6 +109,13 @@ typedef struct tn_uff_call {
 } tn_uff_call;
 typedef tn_status (*tn_uff_operation)(tn_uff_reader *reader, tn_uff_call *call);
 
+/* --- text_form.c --- */
+/* Whether a file begins as UFF's text form does: with a name of its outermost fields. */
+bool tn_uff_is_text(const char *data, size_t bytes);
+/* The binary form of a text, for tn_deallocate. Errors begin with line and column. */
+tn_status tn_uff_text_encode(const tn_allocator *allocator, const char *text, size_t bytes,
+                             void **out_data, size_t *out_bytes);
+
 /* --- fields.c --- */
 /* A field with references followed, or null when the node has none of that name (or an empty
  * one). */

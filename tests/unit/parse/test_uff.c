@@ -333,7 +333,8 @@ static void test_a_file_without_weights_is_said_to_be_so(void **state) {
     const char text[] = "(...2000 bytes skipped...)";
     uff_const(&net, "w", UFF_F32, "500", text, sizeof(text) - 1);
     uff_mark(&net, "w");
-    expect(*state, &net, TN_ERROR_FORMAT, "written without its weights", "node 'w'");
+    expect(*state, &net, TN_ERROR_FORMAT, "written for people to read, without weights",
+           "node 'w'");
 }
 
 static void test_an_unknown_element_type_is_refused(void **state) {
@@ -431,10 +432,6 @@ static void test_other_versions_and_files_are_refused(void **state) {
     onnx_part_bytes(&file, 4, "", 0);
     assert_int_equal(parse_uff_in(test, &file, NULL), TN_ERROR_UNSUPPORTED);
     assert_error("version 2", NULL);
-    onnx_part_free(&file);
-    onnx_part_raw(&file, "version: 1\ngraphs {\n}\n", 22);
-    assert_int_equal(parse_uff_in(test, &file, NULL), TN_ERROR_UNSUPPORTED);
-    assert_error("text form", NULL);
     onnx_part_free(&file);
 }
 

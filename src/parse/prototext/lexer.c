@@ -3,16 +3,21 @@
  * Tokens of the text format. Syntax: the Protocol Buffers documentation, "Text Format Language
  * Specification". Numbers are in numeral.c.
  */
-#include "parse/caffe/lexer.h"
+#include "parse/prototext/lexer.h"
 
 #include "base/status.h"
 
 #include <string.h>
 
-void tn_caffe_lexer_init(tn_caffe_lexer *lexer, tn_arena *arena, const tn_allocator *allocator,
-                         const char *text, size_t bytes) {
-    *lexer = (tn_caffe_lexer){
-        .arena = arena, .allocator = allocator, .text = text, .bytes = bytes, .line = 1};
+void tn_prototext_lexer_init(tn_prototext_lexer *lexer, tn_arena *arena,
+                             const tn_allocator *allocator, const char *text, size_t bytes,
+                             bool has_bytes) {
+    *lexer = (tn_prototext_lexer){.arena = arena,
+                                  .allocator = allocator,
+                                  .text = text,
+                                  .bytes = bytes,
+                                  .line = 1,
+                                  .has_bytes = has_bytes};
 }
 
 static bool is_letter(char c) {
@@ -23,12 +28,12 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-static char peek(const tn_caffe_lexer *lexer, size_t ahead) {
+static char peek(const tn_prototext_lexer *lexer, size_t ahead) {
     return ahead < lexer->bytes - lexer->at ? lexer->text[lexer->at + ahead] : '\0';
 }
 
 /* To the next byte that is part of a token. */
-static void skip_space(tn_caffe_lexer *lexer) {
+static void skip_space(tn_prototext_lexer *lexer) {
     bool is_comment = false;
     for (; lexer->at < lexer->bytes; lexer->at++) {
         char c = lexer->text[lexer->at];
@@ -44,15 +49,15 @@ static void skip_space(tn_caffe_lexer *lexer) {
     }
 }
 
-static const char *copy_text(const tn_caffe_lexer *lexer, size_t from, size_t length) {
+static const char *copy_text(const tn_prototext_lexer *lexer, size_t from, size_t length) {
     char *copy = tn_arena_allocate(lexer->arena, length + 1, 1);
     if (copy && length > 0) memcpy(copy, lexer->text + from, length);
     return copy;
 }
 
-static tn_status fail_here(const tn_caffe_lexer *lexer, const char *what) {
-    return tn_caffe_fail_at(lexer->line, (uint32_t)(lexer->at - lexer->line_start) + 1,
-                            TN_ERROR_FORMAT, "%s", what);
+static tn_status fail_here(const tn_prototext_lexer *lexer, const char *what) {
+    return tn_prototext_fail_at(lexer->line, (uint32_t)(lexer->at - lexer->line_start) + 1,
+                                TN_ERROR_FORMAT, "%s", what);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -65,7 +70,7 @@ static int digit_value(char c) {
 }
 
 /* Up to `most` digits of a base; false when there is none. */
-static bool read_digits(tn_caffe_lexer *lexer, int base, int most, uint32_t *out_value) {
+static bool read_digits(tn_prototext_lexer *lexer, int base, int most, uint32_t *out_value) {
     uint32_t value = 0;
     int count = 0;
     for (; count < most && digit_value(peek(lexer, 0)) < base; count++)
@@ -75,7 +80,7 @@ static bool read_digits(tn_caffe_lexer *lexer, int base, int most, uint32_t *out
 }
 
 /* What follows a backslash, as one byte. */
-static tn_status read_escape(tn_caffe_lexer *lexer, char *out_byte) {
+static tn_status read_escape(tn_prototext_lexer *lexer, char *out_byte) {
     static const char from[] = "abfnrtv\\'\"?", to[] = "\a\b\f\n\r\t\v\\'\"?";
     char c = peek(lexer, 0);
     const char *place = c ? strchr(from, c) : NULL;
@@ -89,12 +94,13 @@ static tn_status read_escape(tn_caffe_lexer *lexer, char *out_byte) {
     if (is_hex) lexer->at++;
     if (!read_digits(lexer, is_hex ? 16 : 8, is_hex ? 2 : 3, &value))
         return fail_here(lexer, "this escape is not known");
-    if (value == 0 || value > 255) return fail_here(lexer, "this escape stands for no character");
+    if ((value == 0 && !lexer->has_bytes) || value > 255)
+        return fail_here(lexer, "this escape stands for no character");
     *out_byte = (char)(unsigned char)value;
     return TN_OK;
 }
 
-static tn_status read_quoted(tn_caffe_lexer *lexer) {
+static tn_status read_quoted(tn_prototext_lexer *lexer) {
     char quote = lexer->text[lexer->at++];
     const char *end = lexer->text + lexer->bytes, *at = lexer->text + lexer->at;
     while (at < end && *at != quote && *at != '\n')
@@ -112,24 +118,30 @@ static tn_status read_quoted(tn_caffe_lexer *lexer) {
         if (c == '\\') TN_TRY(read_escape(lexer, &c));
         copy[length++] = c;
     }
-    lexer->token.kind = TN_CAFFE_QUOTED;
+    lexer->token.kind = TN_PROTOTEXT_QUOTED;
     lexer->token.text = copy;
+    lexer->token.bytes = length;
     return TN_OK;
 }
 
 /* ----------------------------------------------------------------------------------------------
  * tokens */
 
-static tn_status read_name(tn_caffe_lexer *lexer) {
+static tn_status read_name(tn_prototext_lexer *lexer) {
     size_t from = lexer->at;
     while (is_letter(peek(lexer, 0)) || is_digit(peek(lexer, 0)))
         lexer->at++;
-    lexer->token.kind = TN_CAFFE_NAME;
-    lexer->token.text = copy_text(lexer, from, lexer->at - from);
-    return lexer->token.text ? TN_OK : tn_fail_memory("a name");
+    size_t length = lexer->at - from;
+    lexer->token.kind = TN_PROTOTEXT_NAME;
+    lexer->token.bytes = length;
+    if (!lexer->name || strlen(lexer->name) != length ||
+        memcmp(lexer->name, lexer->text + from, length) != 0)
+        lexer->name = copy_text(lexer, from, length);
+    lexer->token.text = lexer->name;
+    return lexer->name ? TN_OK : tn_fail_memory("a name");
 }
 
-static tn_status read_numeral(tn_caffe_lexer *lexer) {
+static tn_status read_numeral(tn_prototext_lexer *lexer) {
     size_t from = lexer->at;
     for (;;) {
         char c = peek(lexer, 0);
@@ -141,17 +153,17 @@ static tn_status read_numeral(tn_caffe_lexer *lexer) {
     }
     const char *text = copy_text(lexer, from, lexer->at - from);
     if (!text) return tn_fail_memory("a number");
-    if (!tn_caffe_numeral(text, lexer->at - from, &lexer->token))
-        return tn_caffe_fail_at(lexer->token.line, lexer->token.column, TN_ERROR_FORMAT,
-                                "'%.40s' is no number", text);
-    lexer->token.kind = TN_CAFFE_NUMERAL;
+    if (!tn_prototext_numeral(text, lexer->at - from, &lexer->token))
+        return tn_prototext_fail_at(lexer->token.line, lexer->token.column, TN_ERROR_FORMAT,
+                                    "'%.40s' is no number", text);
+    lexer->token.kind = TN_PROTOTEXT_NUMERAL;
     lexer->token.text = text;
     return TN_OK;
 }
 
-tn_status tn_caffe_lexer_next(tn_caffe_lexer *lexer) {
+tn_status tn_prototext_lexer_next(tn_prototext_lexer *lexer) {
     skip_space(lexer);
-    lexer->token = (tn_caffe_token){
+    lexer->token = (tn_prototext_token){
         .text = "", .line = lexer->line, .column = (uint32_t)(lexer->at - lexer->line_start) + 1};
     if (lexer->at == lexer->bytes) return TN_OK;
     char c = lexer->text[lexer->at];
@@ -162,7 +174,7 @@ tn_status tn_caffe_lexer_next(tn_caffe_lexer *lexer) {
         return fail_here(lexer, c > ' ' && c < 127
                                     ? "this character has no meaning here"
                                     : "a byte that no text has: is it a binary file?");
-    lexer->token.kind = TN_CAFFE_PUNCTUATION;
+    lexer->token.kind = TN_PROTOTEXT_PUNCTUATION;
     lexer->token.text = copy_text(lexer, lexer->at++, 1);
     return lexer->token.text ? TN_OK : tn_fail_memory("a description");
 }

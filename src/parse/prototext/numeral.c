@@ -5,7 +5,7 @@
  * double, so that what becomes a float is the nearest one.
  */
 #include "base/status.h"
-#include "parse/caffe/lexer.h"
+#include "parse/prototext/lexer.h"
 
 #include <math.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static const char *read_exponent(const char *at, decimal *number) {
     return at;
 }
 
-static bool read_decimal(const char *text, tn_caffe_token *token) {
+static bool read_decimal(const char *text, tn_prototext_token *token) {
     decimal number = {0};
     bool any = false;
     const char *at = read_digits(text, &number, &any);
@@ -80,7 +80,7 @@ static bool read_decimal(const char *text, tn_caffe_token *token) {
 }
 
 /* Hexadecimal and octal: whole numbers alone. */
-static bool read_whole(const char *text, uint32_t base, tn_caffe_token *token) {
+static bool read_whole(const char *text, uint32_t base, tn_prototext_token *token) {
     uint64_t value = 0;
     for (const char *at = text; *at; at++) {
         uint32_t digit = is_digit(*at) ? (uint32_t)(*at - '0') : ((uint32_t)*at | 0x20) - 'a' + 10;
@@ -94,7 +94,7 @@ static bool read_whole(const char *text, uint32_t base, tn_caffe_token *token) {
     return true;
 }
 
-bool tn_caffe_numeral(const char *text, size_t length, tn_caffe_token *out_token) {
+bool tn_prototext_numeral(const char *text, size_t length, tn_prototext_token *out_token) {
     if (strlen(text) != length) return false;
     if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
         return read_whole(text + 2, 16, out_token);
@@ -103,7 +103,7 @@ bool tn_caffe_numeral(const char *text, size_t length, tn_caffe_token *out_token
     return read_decimal(text, out_token);
 }
 
-bool tn_caffe_special_number(const char *text, double *out_value) {
+bool tn_prototext_special_number(const char *text, double *out_value) {
     bool is_infinite = strcasecmp(text, "inf") == 0 || strcasecmp(text, "infinity") == 0 ||
                        strcasecmp(text, "inff") == 0;
     if (!is_infinite && strcasecmp(text, "nan") != 0) return false;
