@@ -11,6 +11,7 @@ import numpy as np
 TYPES = {"int8": 0x10008, "int16": 0x10010, "int32": 0x10020, "int64": 0x10040,
          "float16": 0x20010, "float32": 0x20020}
 FLOAT32 = TYPES["float32"]
+UNNAMED = 7  # what the converter writes for all other types
 INCREMENT, DECREMENT = 2147483647, -2147483648
 
 
@@ -215,7 +216,7 @@ class Network:
         array = np.asarray(array)
         self.shared["weights_" + name] = blob(np.ascontiguousarray(array).tobytes())
         return self.node(name, "Const", values=reference("weights_" + name),
-                         dtype=element_type(TYPES[array.dtype.name]), shape=list(array.shape))
+                         dtype=element_type(TYPES.get(array.dtype.name, UNNAMED)), shape=list(array.shape))
 
     def orders(self, *names):
         key = "orders_" + "_".join(names)

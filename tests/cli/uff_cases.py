@@ -535,6 +535,62 @@ def strided_slices_of_an_image():
              "d": c[:, :, -1, -1], "e": c[..., 1:2]})
 
 
+@case(options=("--shape", "x=2x5x4x3"))
+def constants_of_the_unnamed_type():
+    net, x, c = convolved()
+    factors = np.array([0.1, -2.5])
+    net.const("factors", factors)  # float64
+    net.const("new", np.array([2, 1, c[0].size], np.uint8))
+    net.const("zero", np.zeros(1, np.uint64))
+    net.const("one", np.array([1], np.uint16))
+    net.const("two", np.array([2], np.uint64))
+    net.node("scaled", "Binary", ["c", "factors"], func="mul")
+    net.node("rows", "Reshape", ["c", "new"])
+    net.node("first", "StridedSlice", ["c", "one", "two", "one"], begin_mask=0, end_mask=0, shrink_axis_mask=1)
+    return (net.output("scaled", "rows", "first"), {"x": x},
+            {"scaled": c * factors.astype(np.float32), "rows": c.reshape(2, 1, -1), "first": c[1]})
+
+
+@case(options=("--shape", "x=1x2x3x3:2x6x4x3:3x9x9x3"))
+def strided_slices_with_bounds_of_run_time():
+    net, x = image_net((-1, -1, -1, 3)), numbers(2, 6, 4, 3)
+    net.node("shape", "Shape", ["x"])
+    for name, value in (("zero", int32(0)), ("one", int32(1)), ("two", int32(2)), ("three", int32(3)),
+                        ("minus", np.int32(-1)), ("half", np.int32(2)), ("begin", int32(0, 0, 0, 0)),
+                        ("steps", int32(1, 1, 1, 1)), ("ones", np.int32(1)), ("no", np.int32(0))):
+        net.const(name, value)
+    for name, begin, end in (("height", "one", "two"), ("width", "two", "three")):
+        net.node(name, "StridedSlice", ["shape", begin, end, "one"], begin_mask=0, end_mask=0, shrink_axis_mask=1)
+    net.node("middle", "Binary", ["height", "half"], func="div")
+    net.node("before", "Binary", ["width", "ones"], func="sub")
+    net.node("end", "Stack", ["no", "middle", "before", "ones"], axis=0)
+    net.node("top", "StridedSlice", ["x", "begin", "end", "steps"], begin_mask=0, end_mask=0b1001,
+             shrink_axis_mask=0)
+    net.node("start", "Stack", ["no", "middle", "minus", "no"], axis=0)
+    net.node("row", "StridedSlice", ["x", "start", "end", "steps"], begin_mask=0b1001, end_mask=0b1001,
+             shrink_axis_mask=0b0110)
+    net.node("back", "Binary", ["no", "ones"], func="sub")
+    net.node("last", "Binary", ["middle", "middle"], func="sub")
+    net.node("end_of_all", "Binary", ["last", "ones"], func="sub")
+    net.node("ends", "Stack", ["no", "end_of_all"], axis=0)
+    net.const("two_steps", int32(1, 1))
+    net.node("bottom", "StridedSlice", ["x", "ends", "ends", "two_steps"], begin_mask=0b01, end_mask=0b01,
+             shrink_axis_mask=0b10)
+    return (net.output("top", "row", "bottom"), {"x": x},
+            {"top": x[:, :3, :3], "row": x[:, 3, -1], "bottom": x[:, -1]})
+
+
+@case(options=("--shape", "x=2x5x4x3"))
+def strided_slice_from_where_the_data_says():
+    net, x = image_net((-1, 5, 4, 3)), numbers(2, 5, 4, 3)
+    net.const("steps", int32(1))
+    net.node("flat", "Reduce", ["x"], func="max", axes=[1, 2, 3], keepdims=False)
+    net.node("best", "ArgMax", ["flat"], axis=0)
+    net.node("first", "ExpandDims", ["best"], axis=0)
+    net.node("y", "StridedSlice", ["x", "first", "first", "steps"], begin_mask=0, end_mask=0, shrink_axis_mask=1)
+    return net.output("y"), {"x": x}, {"y": x[np.argmax(x.max((1, 2, 3)))]}
+
+
 @case()
 def pad_an_image():
     net, x, c = convolved()

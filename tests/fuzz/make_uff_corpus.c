@@ -147,6 +147,17 @@ static void write_lists(void) {
     uff_field_int(&node, "axis", 2);
     uff_const(&net, "i", UFF_I32, "3", numbers, 3 * sizeof(int32_t));
     save_node(&net, &node, "gather");
+    static const double reals[] = {1, 0.5, 2};
+    node = uff_node("y", "Binary", "x,c");
+    uff_field_text(&node, "func", "mul");
+    uff_const(&net, "c", 7, "3", reals, sizeof(reals));
+    save_node(&net, &node, "unnamed_type");
+    node = uff_node("y", "StridedSlice", "x,e,e,s");
+    uff_field_int(&node, "shrink_axis_mask", 1);
+    uff_const(&net, "s", UFF_I32, "4", numbers + 8, 4 * sizeof(int32_t));
+    uff_add(&net, &node);
+    node = uff_node("e", "Shape", "x");
+    save_node(&net, &node, "open_bounds");
 }
 
 int main(int argc, char **argv) {

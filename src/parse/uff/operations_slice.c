@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * StridedSlice: bounds and strides with masks, as the framework has them. Along axes of the file,
- * mapped to where they lie; of a short list of integers the numbers are followed.
+ * mapped to where they lie; of a short list of integers the numbers are followed. Bounds may come
+ * at run time (slice_bounds.c), strides may not.
  */
 #include "base/status.h"
-#include "parse/uff/uff.h"
+#include "parse/uff/slice.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-typedef struct bounds {
-    uint32_t count; /* of axes that are sliced, from the first on */
-    uint32_t shrink;
-    int64_t begin[TN_MAX_RANK], end[TN_MAX_RANK], step[TN_MAX_RANK];
-} bounds;
 
 static tn_status read_mask(const tn_uff_reader *reader, const tn_uff_call *call, const char *name,
                            uint32_t *out_mask) {
@@ -23,12 +18,47 @@ static tn_status read_mask(const tn_uff_reader *reader, const tn_uff_call *call,
     return TN_OK;
 }
 
-static tn_status read_bounds(const tn_uff_reader *reader, const tn_uff_call *call, bounds *b) {
+/* The numbers of a list of bounds; those that are not known are open. */
+static tn_status read_list(tn_uff_reader *reader, const tn_uff_value *list, const char *what,
+                           size_t *out_count, const int64_t **out_numbers) {
+    const int64_t *numbers = tn_uff_numbers(list, out_count);
+    if (!numbers) {
+        *out_count = list->rank == 0 ? 1 : (size_t)list->extents[0];
+        if (list->rank > 1 || !tn_type_is_integer(list->type) ||
+            (list->rank == 1 && (list->extents[0] < 0 || list->extents[0] > TN_MAX_RANK)))
+            return tn_fail(
+                TN_ERROR_UNSUPPORTED,
+                "%s ('%s') must be a list of integers, as many as there are axes at most", what,
+                list->name);
+        int64_t *open = tn_arena_allocate(reader->arena, *out_count, sizeof(*open));
+        if (!open) return tn_fail_memory("a list");
+        for (size_t i = 0; i < *out_count; i++)
+            open[i] = tn_uff_open(reader);
+        numbers = open;
+    }
+    *out_numbers = numbers;
+    return TN_OK;
+}
+
+/* What is open of the bounds that are looked at; it must not be taken for a number. */
+static void note_open(tn_uff_bounds *b, uint32_t axis, bool is_begin_masked, bool is_end_masked) {
+    const uint32_t bit = 1u << axis;
+    if (!is_begin_masked && tn_uff_is_open(b->begin[axis])) {
+        b->open_begin |= bit;
+        b->begin[axis] = 0;
+    }
+    if (!is_end_masked && !(b->shrink & bit) && tn_uff_is_open(b->end[axis])) {
+        b->open_end |= bit;
+        b->end[axis] = 0;
+    }
+}
+
+static tn_status read_bounds(tn_uff_reader *reader, const tn_uff_call *call, tn_uff_bounds *b) {
     size_t counts[3];
     const int64_t *lists[3];
     uint32_t begin_mask, end_mask;
-    TN_TRY(tn_uff_numbers_require(call->inputs[1], "the begin", &counts[0], &lists[0]));
-    TN_TRY(tn_uff_numbers_require(call->inputs[2], "the end", &counts[1], &lists[1]));
+    TN_TRY(read_list(reader, call->inputs[1], "the begin", &counts[0], &lists[0]));
+    TN_TRY(read_list(reader, call->inputs[2], "the end", &counts[1], &lists[1]));
     TN_TRY(tn_uff_numbers_require(call->inputs[3], "the strides", &counts[2], &lists[2]));
     TN_TRY(read_mask(reader, call, "begin_mask", &begin_mask));
     TN_TRY(read_mask(reader, call, "end_mask", &end_mask));
@@ -43,9 +73,11 @@ static tn_status read_bounds(const tn_uff_reader *reader, const tn_uff_call *cal
         if (b->step[i] == 0 || b->step[i] == INT64_MIN)
             return tn_fail(TN_ERROR_FORMAT, "the stride of axis %" PRIu32 " is 0", i);
         const bool is_upward = b->step[i] > 0;
-        b->begin[i] =
-            !is_shrunk && (begin_mask >> i & 1) ? (is_upward ? 0 : INT64_MAX) : lists[0][i];
-        b->end[i] = end_mask >> i & 1 ? (is_upward ? INT64_MAX : INT64_MIN + 1) : lists[1][i];
+        const bool is_whole_begin = !is_shrunk && (begin_mask >> i & 1);
+        const bool is_whole_end = end_mask >> i & 1;
+        b->begin[i] = is_whole_begin ? (is_upward ? 0 : INT64_MAX) : lists[0][i];
+        b->end[i] = is_whole_end ? (is_upward ? INT64_MAX : INT64_MIN + 1) : lists[1][i];
+        note_open(b, i, is_whole_begin, is_whole_end);
         if (is_shrunk && (b->begin[i] == -1 || !tn_add_i64(b->begin[i], 1, &b->end[i])))
             b->end[i] = INT64_MAX;
     }
@@ -61,11 +93,12 @@ static int64_t clamp_bound(int64_t bound, int64_t extent, bool is_upward) {
     return bound > last ? last : bound;
 }
 
-static int64_t sliced_extent(tn_uff_reader *reader, const bounds *b, uint32_t axis,
+static int64_t sliced_extent(tn_uff_reader *reader, const tn_uff_bounds *b, uint32_t axis,
                              int64_t extent) {
+    const bool is_open = (b->open_begin | b->open_end) >> axis & 1;
     const bool is_whole = b->begin[axis] == 0 && b->end[axis] == INT64_MAX && b->step[axis] == 1;
-    if (is_whole) return extent;
-    if (tn_uff_is_open(extent)) return b->shrink >> axis & 1 ? 1 : tn_uff_open(reader);
+    if (is_whole && !is_open) return extent;
+    if (is_open || tn_uff_is_open(extent)) return b->shrink >> axis & 1 ? 1 : tn_uff_open(reader);
     const bool is_upward = b->step[axis] > 0;
     const int64_t begin = clamp_bound(b->begin[axis], extent, is_upward);
     const int64_t end = clamp_bound(b->end[axis], extent, is_upward);
@@ -75,10 +108,12 @@ static int64_t sliced_extent(tn_uff_reader *reader, const bounds *b, uint32_t ax
 }
 
 /* A slice of a list of numbers. */
-static tn_status slice_numbers(tn_uff_reader *reader, const tn_uff_call *call, const bounds *b) {
+static tn_status slice_numbers(tn_uff_reader *reader, const tn_uff_call *call,
+                               const tn_uff_bounds *b) {
     size_t count = 0, taken = 0;
     const int64_t *numbers = tn_uff_numbers(call->inputs[0], &count);
-    if (!numbers || call->inputs[0]->rank != 1 || b->count != 1) return TN_OK;
+    if (!numbers || call->inputs[0]->rank != 1 || b->count != 1 || b->open_begin || b->open_end)
+        return TN_OK;
     int64_t *results = tn_arena_allocate(reader->arena, count, sizeof(*results));
     if (!results) return tn_fail_memory("a list");
     const int64_t extent = sliced_extent(reader, b, 0, (int64_t)count);
@@ -91,21 +126,19 @@ static tn_status slice_numbers(tn_uff_reader *reader, const tn_uff_call *call, c
     return tn_uff_numbers_set(reader, call->output, b->shrink ? 0 : 1, taken, results);
 }
 
-static tn_status emit_slice(tn_uff_reader *reader, tn_uff_call *call, const bounds *b,
+static tn_status emit_slice(tn_uff_reader *reader, tn_uff_call *call, const tn_uff_bounds *b,
                             const char *name, tn_tensor_id *out_tensor) {
     tn_uff_value *x = call->inputs[0];
     int64_t places[TN_MAX_RANK];
     tn_tensor_id inputs[5];
     for (uint32_t i = 0; i < b->count; i++)
         places[i] = tn_uff_order_place(&x->storage, i);
-    const struct {
-        const char *what;
-        const int64_t *items;
-    } lists[] = {{"begin", b->begin}, {"end", b->end}, {"axes", places}, {"step", b->step}};
     TN_TRY(tn_uff_value_stored(reader, x, &inputs[0]));
-    for (uint32_t i = 0; i < 4; i++)
-        TN_TRY(tn_uff_add_i64s(reader, tn_uff_side_name(reader, call->output->name, lists[i].what),
-                               b->count, lists[i].items, &inputs[i + 1]));
+    TN_TRY(tn_uff_bounds_emit(reader, call, b, &inputs[1], &inputs[2]));
+    TN_TRY(tn_uff_add_i64s(reader, tn_uff_side_name(reader, call->output->name, "axes"), b->count,
+                           places, &inputs[3]));
+    TN_TRY(tn_uff_add_i64s(reader, tn_uff_side_name(reader, call->output->name, "step"), b->count,
+                           b->step, &inputs[4]));
     return tn_uff_emit(reader, "Slice", 0, name, NULL, 5, inputs, out_tensor);
 }
 
@@ -125,7 +158,7 @@ static tn_status emit_shrink(tn_uff_reader *reader, tn_uff_value *y, uint32_t ax
 tn_status tn_uff_read_strided_slice(tn_uff_reader *reader, tn_uff_call *call) {
     const tn_uff_value *x = call->inputs[0];
     tn_uff_value *y = call->output;
-    bounds b = {0};
+    tn_uff_bounds b = {0};
     TN_TRY(read_bounds(reader, call, &b));
     TN_TRY(slice_numbers(reader, call, &b));
     if (y->data) return TN_OK;

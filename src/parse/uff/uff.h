@@ -235,7 +235,7 @@ tn_status tn_uff_walk(tn_uff_reader *reader);
 tn_status tn_uff_node_find(const tn_uff_reader *reader, const char *name, uint32_t *out_node,
                            uint32_t *out_output);
 
-/* --- operations.c and operations_*.c --- */
+/* --- operations.c, constants.c and operations_*.c --- */
 /* What an operation of the core set does; null for all others. */
 tn_uff_operation tn_uff_operation_find(const char *name, uint32_t *out_minimum_inputs,
                                        uint32_t *out_maximum_inputs);

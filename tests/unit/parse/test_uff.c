@@ -340,9 +340,52 @@ static void test_a_file_without_weights_is_said_to_be_so(void **state) {
 static void test_an_unknown_element_type_is_refused(void **state) {
     static const char bytes[4];
     uff_net net = {0};
-    uff_const(&net, "w", 7, "4", bytes, sizeof(bytes));
+    uff_const(&net, "w", 65664, "4", bytes, sizeof(bytes));
     uff_mark(&net, "w");
-    expect(*state, &net, TN_ERROR_UNSUPPORTED, "element type 7", "node 'w'");
+    expect(*state, &net, TN_ERROR_UNSUPPORTED, "element type 65664", "node 'w'");
+}
+
+/* What has no name is told by the bytes of an element, and doubles from whole numbers by them, too.
+ */
+static void test_constants_without_a_named_type_are_read(void **state) {
+    static const double reals[] = {0.5, 0, -3};
+    static const uint64_t numbers[] = {5, 0, 7};
+    static const uint8_t truths[] = {1, 0, 255};
+    static const struct {
+        const void *data;
+        size_t bytes;
+        tn_type type;
+        double first, last;
+    } rows[] = {{reals, sizeof(reals), TN_F32, 0.5, -3},
+                {numbers, sizeof(numbers), TN_I64, 5, 7},
+                {truths, sizeof(truths), TN_I32, 1, 255}};
+    graph_test *test = *state;
+    for (size_t i = 0; i < TN_COUNT(rows); i++) {
+        uff_net net = {0};
+        uff_const(&net, "w", 7, "3", rows[i].data, rows[i].bytes);
+        uff_mark(&net, "w");
+        must_parse_uff(test, &net);
+        const tn_graph_tensor *w = &test->graph->tensors[find_uff_tensor(test->graph, "w")];
+        assert_int_equal(w->type, rows[i].type);
+        assert_true(tn_element_get_f64(w->data, w->type, 0) == rows[i].first);
+        assert_true(tn_element_get_f64(w->data, w->type, 2) == rows[i].last);
+    }
+}
+
+static void
+test_constants_without_a_named_type_are_refused_where_they_cannot_be_told(void **state) {
+    static const double large[] = {1, 1e300, 2};
+    static const uint64_t larger[] = {1, UINT64_MAX, 2};
+    uff_net net = {0};
+    uff_const(&net, "w", 7, "3", large, 16);
+    uff_mark(&net, "w");
+    expect(*state, &net, TN_ERROR_FORMAT, "unnamed element type 7", "node 'w'");
+    uff_const(&net, "w", 7, "3", large, sizeof(large));
+    uff_mark(&net, "w");
+    expect(*state, &net, TN_ERROR_UNSUPPORTED, "element 1, 1e+300", "node 'w'");
+    uff_const(&net, "w", 7, "3", larger, sizeof(larger));
+    uff_mark(&net, "w");
+    expect(*state, &net, TN_ERROR_UNSUPPORTED, "element 1 is beyond", "node 'w'");
 }
 
 static void test_references_that_lead_nowhere_are_refused(void **state) {
@@ -459,6 +502,8 @@ int main(void) {
         GRAPH_TEST(test_weights_of_another_size_are_said_with_shapes),
         GRAPH_TEST(test_a_file_without_weights_is_said_to_be_so),
         GRAPH_TEST(test_an_unknown_element_type_is_refused),
+        GRAPH_TEST(test_constants_without_a_named_type_are_read),
+        GRAPH_TEST(test_constants_without_a_named_type_are_refused_where_they_cannot_be_told),
         GRAPH_TEST(test_references_that_lead_nowhere_are_refused),
         GRAPH_TEST(test_a_reference_to_a_reference_is_followed),
         GRAPH_TEST(test_orders_that_do_not_fit_are_refused),
