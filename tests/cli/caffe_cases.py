@@ -224,6 +224,16 @@ def combine_cases():
     yield one("argmax along an axis", "ArgMax", "argmax_param { axis: 1 }", a, a.argmax(1)[:, None])
     yield one("argmax along an axis, values", "ArgMax", "argmax_param { axis: -1 out_max_val: true }", a,
               a.max(axis=3, keepdims=True))
+    flat = np.argsort(-a.reshape(2, -1), axis=1)[:, :3]
+    yield one("argmax, the first three", "ArgMax", "argmax_param { top_k: 3 }", a, flat[:, None])
+    yield one("argmax, the first three with values", "ArgMax", "argmax_param { top_k: 3 out_max_val: true }", a,
+              np.stack([flat, np.take_along_axis(a.reshape(2, -1), flat, 1)], 1))
+    yield one("argmax, the last of equals first", "ArgMax", "argmax_param { top_k: 3 out_max_val: true }", ties,
+              np.array([[[2, 1, 3], [5, 5, 2]], [[3, 2, 1], [7, 7, 7]]]))
+    channels = np.argsort(-a, axis=1)[:, :2]
+    yield one("argmax of two along an axis", "ArgMax", "argmax_param { axis: 1 top_k: 2 }", a, channels)
+    yield one("argmax of two along an axis, values", "ArgMax", "argmax_param { axis: -3 top_k: 2 out_max_val: true }",
+              a, np.take_along_axis(a, channels, 1))
 
 
 def shape_cases():

@@ -184,6 +184,29 @@ def check_binary(checks):
     checks.refuse("binary parameters without names", other, None, 3, "'q'", "binary form numbers them")
 
 
+def check_text_weights(checks):
+    """A whole network in one text, and one in binary form: no file of weights is needed."""
+    digits, expected = (np.load(os.path.join(ROOT, "models", "reference", f"lenet_{name}.npy"))[:2] for name in ("input", "output"))
+    text = write_caffe.lenet_text()
+    for name, _, arrays in write_caffe.lenet_weights():
+        blobs = "".join("blobs {\n  shape {" + "".join(f" dim: {extent}" for extent in array.shape) + " }\n" +
+                        "".join(f"  data: {value!r}\n" for value in map(float, array.ravel())) + "}\n" for array in arrays)
+        text = text.replace(f'name: "{name}"', f'name: "{name}"\n{blobs}', 1)
+    network = checks.write("whole.prototxt", text)
+    checks.compare("weights in the text", checks.run(network, None, {"input": digits}), {"output": expected}, 1e-3, 1e-5)
+    checks.refuse("a slip among weights", text.replace("  data: ", "  date: ", 1).replace("  data: ", "  data: @", 1), None, 1,
+                  "line ", "character")
+    wire = write_caffe.wire
+    blobs = b"".join(wire.part(7, write_caffe.blob(array)) for array in (np.array([[2, 3]], np.float32), np.array([1], np.float32)))
+    binary = (wire.text(1, "net") + wire.part(100, wire.text(1, "x") + wire.text(2, "Input") + wire.text(4, "x") +
+                                              wire.part(143, wire.part(1, wire.integers(1, (1, 2))))) +
+              wire.part(100, wire.text(1, "ip") + wire.text(2, "InnerProduct") + wire.text(3, "x") + wire.text(4, "y") + blobs +
+                        wire.part(117, wire.integer(1, 1))))
+    whole = checks.write("whole_binary.prototxt", binary)
+    x = np.array([[1, 2]], np.float32)
+    checks.compare("weights in a binary description", checks.run(whole, None, {"x": x}), {"y": np.array([[9]], np.float32)})
+
+
 def check_custom(checks, plugin):
     x, slopes = caffe_cases.data(2, 3, 4, 5), caffe_cases.data(3)
     _, text, weights, inputs, expected = caffe_cases.one(
@@ -253,6 +276,7 @@ def main():
         check_folder(checks)
         check_errors(checks)
         check_binary(checks)
+        check_text_weights(checks)
         check_mean(checks)
         if len(sys.argv) == 3:
             check_custom(checks, sys.argv[2])

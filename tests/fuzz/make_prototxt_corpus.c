@@ -58,6 +58,7 @@ static void save_layers(void) {
         {"Eltwise", "eltwise_param { operation: SUM coeff: 1 coeff: -1 }", 2},
         {"Eltwise", "eltwise_param { operation: MAX }", 2},
         {"Concat", "concat_param { axis: -1 }", 2},
+        {"ArgMax", "argmax_param { top_k: 2 out_max_val: true }", 1},
         {"Slice", "slice_param { axis: 1 }", 1},
         {"Split", "", 1},
         {"Reduction", "reduction_param { operation: SUMSQ axis: 1 coeff: 2 }", 1},
@@ -121,6 +122,10 @@ int main(int argc, char **argv) {
     }
     folder = argv[1];
     save(caffe_network, strlen(caffe_network));
+    size_t weighed_bytes = 0;
+    char *weighed = caffe_network_with_weights(&weighed_bytes);
+    save(weighed, weighed_bytes);
+    free(weighed);
     save_layers();
     save_old();
     save_binary();

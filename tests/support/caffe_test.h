@@ -7,6 +7,7 @@
 #include "onnx_writer.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +109,34 @@ static inline onnx_part caffe_model(bool is_old) {
             onnx_part_move(&model, is_old ? CAFFE_MODEL_OLD_LAYER : CAFFE_MODEL_LAYER, &layer);
     }
     return model;
+}
+
+/* caffe_network with the same blobs inside its layers, as text; for free(). */
+static inline char *caffe_network_with_weights(size_t *out_bytes) {
+    char *text = NULL;
+    FILE *file = open_memstream(&text, out_bytes);
+    const char *at = caffe_network;
+    if (!file) exit(99);
+    for (size_t i = 0; i < sizeof(caffe_blobs) / sizeof(caffe_blobs[0]); i++) {
+        char name[40];
+        snprintf(name, sizeof(name), "name: \"%s\"", caffe_blobs[i].layer);
+        const char *place = strstr(caffe_network, name) + strlen(name);
+        if (place > at) fwrite(at, 1, (size_t)(place - at), file);
+        if (place > at) at = place;
+        fputs(" blobs { shape {", file);
+        int64_t count = 1;
+        for (uint32_t axis = 0; axis < caffe_blobs[i].rank; axis++) {
+            fprintf(file, " dim: %d", (int)caffe_blobs[i].extents[axis]);
+            count *= caffe_blobs[i].extents[axis];
+        }
+        fputs(" }", file);
+        for (int64_t k = 0; k < count; k++)
+            fprintf(file, " data: %.1f", (double)(k % 7) - 2.5);
+        fputs(" }", file);
+    }
+    fputs(at, file);
+    fclose(file);
+    return text;
 }
 
 #endif

@@ -45,9 +45,10 @@ typedef struct tn_caffe_reader {
     tn_graph *graph;
     tn_arena *arena; /* for what lives as long as the reader */
     const tn_prototext_message *network;
-    tn_caffe_weights *weights; /* null: no file is given */
-    bool is_binary;            /* the description is */
-    tn_caffe_layer *layers;    /* those that are used, in order */
+    tn_caffe_weights *weights;     /* null: no file is given */
+    tn_caffe_weights *own_weights; /* of the description; null: it has none */
+    bool is_binary;                /* the description is */
+    tn_caffe_layer *layers;        /* those that are used, in order */
     size_t layer_count;
     tn_map *blobs;          /* place in `values` by blob name: the latest value */
     tn_caffe_named *values; /* in the order in which they are made */
@@ -222,6 +223,12 @@ int64_t tn_caffe_multiply(int64_t a, int64_t b);
 /* --- weights.c --- */
 tn_status tn_caffe_weights_create(tn_caffe_reader *reader, const void *data, size_t bytes,
                                   tn_caffe_weights **out_weights);
+/* Blobs that stand in the description itself; null when there are none. Text is read as the blobs'
+ * own table says, with line and column in errors. */
+tn_status tn_caffe_weights_from_text(tn_caffe_reader *reader, tn_prototext_message *network,
+                                     tn_caffe_weights **out_weights);
+tn_status tn_caffe_weights_from_binary(tn_caffe_reader *reader, const void *data, size_t bytes,
+                                       tn_caffe_weights **out_weights);
 void tn_caffe_weights_destroy(const tn_caffe_reader *reader,
                               tn_caffe_weights *weights); /* null is fine */
 /* How many blobs the file has for a layer; 0 also without a file or the layer. */
@@ -274,6 +281,7 @@ tn_status tn_caffe_read_eltwise(tn_caffe_reader *reader, tn_caffe_layer *layer);
 tn_status tn_caffe_read_concat(tn_caffe_reader *reader, tn_caffe_layer *layer);
 tn_status tn_caffe_read_slice(tn_caffe_reader *reader, tn_caffe_layer *layer);
 tn_status tn_caffe_read_reduction(tn_caffe_reader *reader, tn_caffe_layer *layer);
+/* layers_argmax.c */
 tn_status tn_caffe_read_argmax(tn_caffe_reader *reader, tn_caffe_layer *layer);
 /* layers_shape.c */
 tn_status tn_caffe_read_flatten(tn_caffe_reader *reader, tn_caffe_layer *layer);

@@ -19,6 +19,7 @@ static tn_status reader_init(tn_caffe_reader *reader) {
 
 static void reader_deinit(tn_caffe_reader *reader) {
     tn_missing_list_deinit(&reader->missing);
+    tn_caffe_weights_destroy(reader, reader->own_weights);
     tn_caffe_weights_destroy(reader, reader->weights);
     tn_deallocate(reader->allocator, reader->values);
     tn_map_destroy(reader->param_owners);
@@ -37,8 +38,11 @@ static tn_status read_tree(tn_caffe_reader *reader, const void *data, size_t byt
     else
         TN_TRY(tn_prototext_read(reader->arena, reader->allocator, data, bytes, false, &network));
     reader->network = network;
-    return tn_prototext_schema_check(network, &tenon__caffe__net__net_parameter__descriptor,
-                                     TN_PROTOTEXT_LAYERS_LATER);
+    TN_TRY(tn_prototext_schema_check(network, &tenon__caffe__net__net_parameter__descriptor,
+                                     TN_PROTOTEXT_LAYERS_LATER));
+    if (reader->is_binary)
+        return tn_caffe_weights_from_binary(reader, data, bytes, &reader->own_weights);
+    return tn_caffe_weights_from_text(reader, network, &reader->own_weights);
 }
 
 /* The place of an error is the file that it is in, as far as that is known. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file of weights: blobs by the name of their layer. Each is compared with the shape that its
- * layer takes before it is used. Layers of the file that the network does not have (those of
- * training) are left alone.
+ * The file of weights, and weights inside the description: blobs by the name of their layer, the
+ * file's first. Each is compared with the shape that its layer takes before it is used. Layers of
+ * the file that the network does not have (those of training) are left alone.
  */
 #include "base/status.h"
 #include "base/wire.h"
@@ -64,13 +64,11 @@ static tn_status index_layers(tn_caffe_reader *reader, tn_caffe_weights *weights
         const Tenon__Caffe__Weights__Layer *layer = model->layer[i];
         TN_TRY(add_layer(reader, weights, layer->name, layer->n_blobs, layer->blobs));
     }
-    if (weights->layer_count == 0)
-        return tn_fail(TN_ERROR_FORMAT, "the file holds no weights: is it a Caffe model?");
     return TN_OK;
 }
 
-tn_status tn_caffe_weights_create(tn_caffe_reader *reader, const void *data, size_t bytes,
-                                  tn_caffe_weights **out_weights) {
+static tn_status create_weights(tn_caffe_reader *reader, const void *data, size_t bytes,
+                                tn_caffe_weights **out_weights) {
     tn_caffe_weights *weights = tn_arena_allocate(reader->arena, 1, sizeof(*weights));
     if (!weights) return tn_fail_memory("the weights");
     TN_TRY(tn_wire_unpack(reader->allocator, &tenon__caffe__weights__model__descriptor, data, bytes,
@@ -84,6 +82,43 @@ tn_status tn_caffe_weights_create(tn_caffe_reader *reader, const void *data, siz
     return TN_OK;
 }
 
+tn_status tn_caffe_weights_create(tn_caffe_reader *reader, const void *data, size_t bytes,
+                                  tn_caffe_weights **out_weights) {
+    tn_caffe_weights *weights = NULL;
+    TN_TRY(create_weights(reader, data, bytes, &weights));
+    if (weights->layer_count == 0) {
+        tn_caffe_weights_destroy(reader, weights);
+        return tn_fail(TN_ERROR_FORMAT, "the file holds no weights: is it a Caffe model?");
+    }
+    *out_weights = weights;
+    return TN_OK;
+}
+
+static bool has_blobs(const tn_prototext_message *network, const char *layers) {
+    const tn_prototext_field *layer = NULL;
+    while ((layer = tn_prototext_message_next(network, layers, layer)))
+        if (layer->message && tn_prototext_has(layer->message, "blobs")) return true;
+    return false;
+}
+
+tn_status tn_caffe_weights_from_text(tn_caffe_reader *reader, tn_prototext_message *network,
+                                     tn_caffe_weights **out_weights) {
+    const ProtobufCMessageDescriptor *schema = &tenon__caffe__weights__model__descriptor;
+    void *data;
+    size_t bytes;
+    if (!has_blobs(network, "layer") && !has_blobs(network, "layers")) return TN_OK;
+    TN_TRY(tn_prototext_schema_check(network, schema, TN_PROTOTEXT_KNOWN_ONLY));
+    TN_TRY(tn_prototext_encode(reader->allocator, network, schema, &data, &bytes));
+    tn_status status = create_weights(reader, data, bytes, out_weights);
+    tn_deallocate(reader->allocator, data);
+    return status;
+}
+
+tn_status tn_caffe_weights_from_binary(tn_caffe_reader *reader, const void *data, size_t bytes,
+                                       tn_caffe_weights **out_weights) {
+    return create_weights(reader, data, bytes, out_weights);
+}
+
 void tn_caffe_weights_destroy(const tn_caffe_reader *reader, tn_caffe_weights *weights) {
     if (!weights) return;
     tn_map_destroy(weights->names);
@@ -94,9 +129,11 @@ void tn_caffe_weights_destroy(const tn_caffe_reader *reader, tn_caffe_weights *w
  * finding */
 
 static weight_layer *find_layer(const tn_caffe_reader *reader, const char *name) {
+    const tn_caffe_weights *const both[] = {reader->weights, reader->own_weights};
     uint64_t place;
-    if (!reader->weights || !tn_map_get(reader->weights->names, name, &place)) return NULL;
-    return &reader->weights->layers[place];
+    for (size_t i = 0; i < TN_COUNT(both); i++)
+        if (both[i] && tn_map_get(both[i]->names, name, &place)) return &both[i]->layers[place];
+    return NULL;
 }
 
 uint32_t tn_caffe_blob_count(const tn_caffe_reader *reader, const tn_caffe_layer *layer) {
@@ -129,7 +166,7 @@ static tn_status fail_missing(const tn_caffe_reader *reader, const tn_caffe_laye
                               uint32_t index) {
     const weight_layer *found = find_layer(reader, layer->name);
     tn_nearest nearest;
-    if (!reader->weights)
+    if (!reader->weights && !found)
         return tn_fail(TN_ERROR_NOT_FOUND,
                        "it has weights, but no file of weights (.caffemodel) is given");
     if (found)

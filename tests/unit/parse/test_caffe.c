@@ -283,8 +283,87 @@ static void test_each_failing_allocation_of_a_mean_is_an_error_without_leak(void
     onnx_part_free(&mean);
 }
 
+/* --- weights inside the description --- */
+
+static const float *constant_data(const tn_graph *graph, const char *name, size_t *out_bytes) {
+    tn_tensor_id id = TN_NO_TENSOR;
+    assert_int_equal(tn_graph_find(graph, name, &id), TN_OK);
+    *out_bytes = graph->tensors[id].bytes;
+    return graph->tensors[id].data;
+}
+
+static void test_weights_in_the_text_are_those_of_a_file(void **state) {
+    graph_test *test = *state;
+    onnx_part model = caffe_model(false);
+    size_t bytes = 0, found = 0, expected = 0;
+    char *text = caffe_network_with_weights(&bytes);
+    float weights[96];
+    must_parse(test, caffe_network, &model);
+    const float *data = constant_data(test->graph, "ip/blobs[0]", &expected);
+    assert_int_equal(expected, sizeof(weights));
+    memcpy(weights, data, sizeof(weights));
+    must_parse(test, text, NULL);
+    data = constant_data(test->graph, "ip/blobs[0]", &found);
+    assert_int_equal(found, expected);
+    assert_memory_equal(data, weights, expected);
+    free(text);
+    onnx_part_free(&model);
+}
+
+#define WEIGHED(blobs)                                                                             \
+    INPUT LAYER("InnerProduct", "ip", "x", "y", "inner_product_param { num_output: 1 }\n" blobs)
+
+static void test_slips_in_weights_are_shown_by_line_and_column(void **state) {
+    static const struct {
+        const char *text, *message, *where;
+    } rows[] = {
+        {WEIGHED("blobs { data: x }"), "line 3, column 9: field 'data' is a number; 'x' is not",
+         NULL},
+        {WEIGHED("blobs { num: 1.5 }"), "line 3, column 9: field 'num' is a whole number", NULL},
+        {WEIGHED("blobs { shape { dim: 1 dim: 60 } data: [1, 2] }"),
+         "its shape [1, 60] takes 60 elements, but it has 2", "layer 'ip'"},
+        {WEIGHED("blobs { shape { dim: 1 dim: 2 } data: [1, 2] }"),
+         "its shape is [1, 2]; [1, 60] is expected", "blob 0"},
+    };
+    for (size_t i = 0; i < TN_COUNT(rows); i++) {
+        assert_int_not_equal(parse_text(*state, rows[i].text, NULL, NULL), TN_OK);
+        assert_error(rows[i].message, rows[i].where);
+    }
+}
+
+/* A layer's blobs come from the file where both have them. */
+static void test_a_file_of_weights_goes_before_those_in_the_text(void **state) {
+    graph_test *test = *state;
+    size_t bytes = 0;
+    const float one = 1;
+    const int64_t extents[] = {1, 1};
+    onnx_part model = {0}, layer = {0}, blob = {0}, shape = {0};
+    for (int i = 0; i < 2; i++)
+        onnx_part_number(&shape, 1, extents[i]);
+    onnx_part_move(&blob, CAFFE_BLOB_SHAPE, &shape);
+    onnx_part_bytes(&blob, CAFFE_BLOB_DATA, &one, sizeof(one));
+    onnx_part_text(&layer, CAFFE_LAYER_NAME, "a");
+    onnx_part_move(&layer, CAFFE_LAYER_BLOB, &blob);
+    onnx_part_move(&model, CAFFE_MODEL_LAYER, &layer);
+    must_parse(test,
+               "input: \"x\" input_shape { dim: 1 dim: 1 }\n"
+               "layer { name: \"a\" type: \"InnerProduct\" bottom: \"x\" top: \"a\" "
+               "inner_product_param { num_output: 1 bias_term: false } blobs { shape { dim: 1 dim: "
+               "1 } data: 5 } }\n"
+               "layer { name: \"b\" type: \"InnerProduct\" bottom: \"a\" top: \"b\" "
+               "inner_product_param { num_output: 1 bias_term: false } blobs { shape { dim: 1 dim: "
+               "1 } double_data: 7 } }\n",
+               &model);
+    assert_true(*constant_data(test->graph, "a/blobs[0]", &bytes) == 1);
+    assert_true(*constant_data(test->graph, "b/blobs[0]", &bytes) == 7);
+    onnx_part_free(&model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        GRAPH_TEST(test_weights_in_the_text_are_those_of_a_file),
+        GRAPH_TEST(test_slips_in_weights_are_shown_by_line_and_column),
+        GRAPH_TEST(test_a_file_of_weights_goes_before_those_in_the_text),
         GRAPH_TEST(test_the_last_value_of_a_blob_has_its_name),
         GRAPH_TEST(test_the_batch_is_open_and_the_rest_is_as_declared),
         GRAPH_TEST(test_inputs_that_are_listed_are_open),

@@ -155,6 +155,33 @@ static void test_each_failing_allocation_is_an_error_without_leak(void **state) 
     }
 }
 
+static void test_weights_in_the_text_fail_as_cleanly(void **state) {
+    graph_test *test = *state;
+    size_t bytes = 0;
+    char *text = caffe_network_with_weights(&bytes);
+    int64_t live = test->allocator.live;
+    for (uint64_t n = 1;; n++) {
+        test->allocator.allocations = 0;
+        test->allocator.fail_at = n;
+        tn_status status = parse_and_infer(test, text, bytes, NULL, 0);
+        test->allocator.fail_at = 0;
+        assert_int_equal(test->allocator.live, live);
+        if (status == TN_OK) {
+            assert_true(n > 50);
+            break;
+        }
+        if (status != TN_ERROR_MEMORY)
+            fail_msg("allocation %d: %s", (int)n, tn_last_error()->message);
+    }
+    for (size_t cut = 0; cut < bytes; cut += 5) {
+        unsigned char *part = copy_of(text, cut);
+        (void)parse_and_infer(test, part, cut, NULL, 0);
+        free(part);
+        assert_int_equal(test->allocator.live, live);
+    }
+    free(text);
+}
+
 static void test_deep_nesting_is_refused(void **state) {
     graph_test *test = *state;
     static char text[40000];
@@ -213,6 +240,7 @@ int main(void) {
         GRAPH_TEST(test_flipped_bits_of_a_text_do_no_harm),
         GRAPH_TEST(test_flipped_bits_of_a_model_do_no_harm),
         GRAPH_TEST(test_each_failing_allocation_is_an_error_without_leak),
+        GRAPH_TEST(test_weights_in_the_text_fail_as_cleanly),
         GRAPH_TEST(test_deep_nesting_is_refused),
         GRAPH_TEST(test_huge_numbers_are_refused),
         GRAPH_TEST(test_a_blob_that_claims_too_much_is_refused),
