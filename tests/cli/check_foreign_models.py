@@ -224,6 +224,16 @@ def check_test_folder(checks):
                        + uff.number(2, 1) + uff.chunk(9, np.ascontiguousarray(value).tobytes()))
     done = checks.program("test", "case", "--plugin", checks.layers)
     checks.say(done.returncode == 0 and "1 passed, 0 failed" in done.stdout, f"test of a UFF network: {done.stdout.strip()}")
+    for text, good, words, options in (
+            ("exactly with its library", True, "1 passed", ["--exact"]),
+            ("with a folder that is allowed", True, "1 passed", ["--allow-plugin", os.path.dirname(checks.layers)]),
+            ("with another content allowed", False, "allowed", ["--allow-plugin", "0123456789abcdef"]),
+            ("in 8 bits", True, "1 passed", ["--precision", "int8"]),
+            ("as near as floats are", True, "1 passed", ["--rtol", "1e-4", "--atol", "1e-9"]),
+            ("as near as floats are, in 8 bits", False, "differ", ["--precision", "int8", "--rtol", "1e-4", "--atol", "1e-9"])):
+        done = checks.program("test", "case", "--plugin", checks.layers, *options)
+        said = done.stdout + done.stderr
+        checks.say((done.returncode == 0) == good and words in said, f"test {text}: exit {done.returncode} {said.strip()}")
 
 
 # --- networks that the repository does not hold ---

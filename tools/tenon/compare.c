@@ -57,16 +57,27 @@ static void print_shape(char *text, size_t bytes, uint32_t rank, const int64_t *
     if (at < bytes) snprintf(text + at, bytes - at, "]");
 }
 
+static double largest(const file_tensor *tensor) {
+    double found = 0;
+    for (size_t i = 0; i < file_tensor_count(tensor); i++) {
+        const double magnitude = fabs(number(tensor->data, tensor->type, i));
+        if (isfinite(magnitude) && magnitude > found) found = magnitude;
+    }
+    return found;
+}
+
 static bool compare_numbers(const char *name, const file_tensor *expected, const tn_tensor *found,
                             const tolerance *allowed, char *why, size_t why_bytes) {
     const bool is_bf16 = expected->type == TN_BF16;
     const double rtol = is_bf16 && allowed->rtol < 0x1p-6 ? 0x1p-6 : allowed->rtol;
+    const double atol =
+        allowed->atol + (allowed->of_largest > 0 ? allowed->of_largest * largest(expected) : 0);
     size_t wrong = 0;
     for (size_t i = 0; i < file_tensor_count(expected); i++) {
         const double a = number(expected->data, expected->type, i),
                      b = number(found->data, found->type, i);
         const bool is_near =
-            a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= allowed->atol + rtol * fabs(a);
+            a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= atol + rtol * fabs(a);
         if (!is_near && wrong++ == 0)
             snprintf(why, why_bytes, "output '%s': element %zu is %.9g, expected %.9g", name, i, b,
                      a);

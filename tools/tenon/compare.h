@@ -8,6 +8,7 @@
 
 typedef struct tolerance {
     double rtol, atol;
+    double of_largest; /* a share of the largest magnitude that is expected, for 8-bit integers */
 } tolerance;
 
 /* Reads "rtol" and "atol" of a data.json; what is not there stays. */

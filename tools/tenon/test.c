@@ -2,6 +2,7 @@
 /* tenon test: test directories in ONNX's own layout, a line each. Comparing is compare.c. */
 #include "compare.h"
 #include "session.h"
+#include "test_calibration.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -9,12 +10,19 @@
 
 static const char help[] =
     "usage: tenon test DIR... [options]\n"
-    "  DIR holds model.onnx (or model.uff, or model.prototxt with model.caffemodel) and "
+    "  DIR holds model.onnx (or model.uff, model.pbtxt of UFF, or model.prototxt with "
+    "model.caffemodel) and "
     "test_data_set_N/{input,output}_M.pb, or folders "
     "that do\n"
     "      --rtol F  --atol F    default 1e-3 and 1e-7, or what data.json beside the model says; "
     "bfloat16: rtol 2^-6 at least\n"
     "  -p, --plugin LIB.so  -P, --plugin-dir DIR  -t, --threads N  --reference  --no-fusion\n"
+    "      --device NAME, --precision fp32|tf32|bf16|fp16|int8   as build has them; int8: each "
+    "model is calibrated\n"
+    "      with its own test data (largest magnitudes), and an output may differ by 5% of its "
+    "largest magnitude\n"
+    "      where no --rtol or --atol is given\n"
+    "      --exact, --allow-plugin HASH|DIR   only these libraries, as run has them\n"
     "      --timing-cache FILE   choose kernels by measured time (otherwise by rule)\n"
     "      --isolate, --isolate-limit MS   plugins' kernels run in a process of their own; a "
     "callback may take MS "
@@ -121,7 +129,7 @@ static bool run_set(tn_engine *engine, const test_run *run, const char *set,
 
 /* The model of a folder, by the formats that are read; false when it holds none. */
 static bool find_model(const char *directory, char *path, size_t bytes) {
-    static const char *const names[] = {"model.onnx", "model.uff", "model.prototxt"};
+    static const char *const names[] = {"model.onnx", "model.uff", "model.pbtxt", "model.prototxt"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const int length = snprintf(path, bytes, "%s/%s", directory, names[i]);
         if (length > 0 && (size_t)length < bytes && exists(path)) return true;
@@ -139,33 +147,60 @@ static tn_status load_caffe(tn_runtime *runtime, const char *model, tn_graph **o
 
 static tn_status load_model(tn_runtime *runtime, const char *model, tn_graph **out_graph) {
     const char *ending = strrchr(model, '.');
-    if (strcmp(ending, ".uff") == 0) return tn_graph_load_uff(runtime, model, NULL, out_graph);
+    if (strcmp(ending, ".uff") == 0 || strcmp(ending, ".pbtxt") == 0)
+        return tn_graph_load_uff(runtime, model, NULL, out_graph);
     if (strcmp(ending, ".prototxt") == 0) return load_caffe(runtime, model, out_graph);
     return tn_graph_load_onnx(runtime, model, out_graph);
 }
 
-static tn_engine *build_case(const test_run *run, const char *model, verdict *out) {
+/* Values that have no scale are a case that 8 bits do not have, not one that they get wrong. */
+static tn_status fail_calibration(verdict *out) {
+    const tn_status status = tn_last_error()->status;
+    if (!out->why[0]) fail_last(out);
+    out->is_unsupported |= status == TN_ERROR_RANGE;
+    return status != TN_OK ? status : TN_ERROR_IO;
+}
+
+/* A plan of the options' precision. */
+static tn_status build_plan(const test_run *run, const char *directory, tn_graph *graph,
+                            tn_plan **out_plan, verdict *out) {
     const cli_options *options = run->options;
-    const tn_builder_options build = {.size = sizeof(build),
-                                      .threads = options->threads,
-                                      .device = options->device,
-                                      .timing_cache = options->timing_cache,
-                                      .flags = (options->timing_cache ? 0u : TN_BUILD_NO_TIMING) |
-                                               (options->no_fusion ? TN_BUILD_NO_FUSION : 0u) |
-                                               (options->reference ? TN_BUILD_REFERENCE : 0u),
-                                      .precision = options->precision};
+    tn_builder_options build = {
+        .size = sizeof(build),
+        .threads = options->threads,
+        .device = options->device,
+        .timing_cache = options->timing_cache,
+        .flags = (options->timing_cache ? 0u : TN_BUILD_NO_TIMING) |
+                 (options->no_fusion ? TN_BUILD_NO_FUSION : 0u) |
+                 (options->reference ? TN_BUILD_REFERENCE : 0u),
+    };
+    tn_calibration *table = NULL;
+    tn_status status = TN_OK;
+    if (options->precision == TN_PRECISION_I8 &&
+        !test_calibrate(run->runtime, graph, directory, options, &build, &table, out->why,
+                        sizeof(out->why)))
+        status = fail_calibration(out);
+    build.precision = options->precision;
+    build.calibration = table;
+    if (status == TN_OK) status = tn_build(graph, &build, out_plan);
+    tn_calibration_destroy(table);
+    return status;
+}
+
+static tn_engine *build_case(const test_run *run, const char *directory, const char *model,
+                             verdict *out) {
     tn_graph *graph = NULL;
     tn_plan *plan = NULL;
     tn_engine *engine = NULL;
     uint64_t bytes = 0;
     tn_status status = load_model(run->runtime, model, &graph);
-    if (status == TN_OK) status = tn_build(graph, &build, &plan);
+    if (status == TN_OK) status = build_plan(run, directory, graph, &plan, out);
     const void *data = status == TN_OK ? tn_plan_bytes(plan, &bytes) : NULL;
-    tn_engine_options engine_options = session_engine_options(options);
+    tn_engine_options engine_options = session_engine_options(run->options);
     engine_options.flags |= TN_ENGINE_CHECKED_ANY_NUMBER; /* what is expected decides */
     if (status == TN_OK)
         status = tn_engine_load_bytes(run->runtime, data, bytes, &engine_options, &engine);
-    if (status != TN_OK) fail_last(out);
+    if (status != TN_OK && !out->why[0]) fail_last(out);
     tn_plan_destroy(plan);
     tn_graph_destroy(graph);
     return engine;
@@ -176,13 +211,16 @@ static bool run_case(const test_run *run, const char *directory, verdict *out) {
     tolerance allowed = {.rtol = 1e-3, .atol = 1e-7};
     snprintf(path, sizeof(path), "%s/data.json", directory);
     if (exists(path)) tolerance_read(path, &allowed);
+    if (run->options->precision == TN_PRECISION_I8 && !run->options->has_rtol &&
+        !run->options->has_atol)
+        allowed = (tolerance){.of_largest = 0.05};
     if (run->options->has_rtol) allowed.rtol = run->options->rtol;
     if (run->options->has_atol) allowed.atol = run->options->atol;
     if (!find_model(directory, path, sizeof(path))) {
         snprintf(out->why, sizeof(out->why), "there is no model");
         return false;
     }
-    tn_engine *engine = build_case(run, path, out);
+    tn_engine *engine = build_case(run, directory, path, out);
     bool is_passed = engine != NULL;
     int sets = 0;
     for (; is_passed && sets < 1000; sets++) {
@@ -251,14 +289,11 @@ static int run_folder(test_run *run, const char *directory) {
 
 int command_test(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPtdcTRAFEKMIJv", &options);
+    int code = cli_options_read(argc, argv, "pPtdcTRAFEKMIJvxa", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && options.argument_count < 1) {
         code = cli_usage("test takes directories (tenon test -h)");
-    } else if (code == EXIT_DONE && options.precision == TN_PRECISION_I8) {
-        code = cli_usage("--precision int8 needs a calibration of each model, which test does not "
-                         "make; see tenon build -h");
     } else if (code == EXIT_DONE) {
         if (options.threads == 0) options.threads = 1;
         test_run run = {.options = &options, .runtime = cli_runtime(&options, &code)};
