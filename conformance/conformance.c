@@ -4,9 +4,9 @@
  * with the inputs after the first as constants and as network inputs, with one thread and two,
  * twice in a row; outputs lie between guard zones. Then the combinations with narrower types
  * (stored.c). A kernel that does not take a case is passed over. `tenon-conformance [--device
- * KIND[:N]] [OPERATOR]`; with a device its table and its kernels are checked in place of the
- * processor's (device_suite.h). Libraries in TENON_PLUGIN_PATH are loaded first. The last line is
- * "N passed, N failed".
+ * KIND[:N] [--part K/N]] [OPERATOR]`; with a device its table and its kernels are checked in place
+ * of the processor's (device_suite.h), of N parts the K-th, from 0, the table with the first.
+ * Libraries in TENON_PLUGIN_PATH are loaded first. The last line is "N passed, N failed".
  */
 #include "base/status.h"
 #include "conformance.h"
@@ -26,6 +26,7 @@ typedef struct suite {
     const tn_kernel *kernels[4096];
     size_t kernel_count;
     size_t passed, failed;
+    size_t part, parts; /* of the operators, on a device */
 } suite;
 
 static void verdict(suite *s, bool is_passed, const tn_operator *op, const char *text,
@@ -110,7 +111,7 @@ static bool note_kernel_table(void *user, const tn_kernel *kernel, const tn_libr
 /* Each operator for which the device has kernels, a line each. */
 static void check_on_device(suite *s, const tn_device *device, void *stream, const char *wanted) {
     size_t passed = 0, failed = 0;
-    if (!wanted) {
+    if (!wanted && s->part == 0) {
         tn_device_suite(device, &passed, &failed);
         printf("%-24s %6zu passed %6zu failed\n", "(the device's table)", passed, failed);
         s->passed += passed;
@@ -118,7 +119,7 @@ static void check_on_device(suite *s, const tn_device *device, void *stream, con
     }
     for (size_t i = 0; i < s->operator_count; i++) {
         const tn_operator *op = s->operators[i];
-        if (wanted && strcmp(op->name, wanted) != 0) continue;
+        if (wanted ? strcmp(op->name, wanted) != 0 : i % s->parts != s->part) continue;
         passed = failed = 0;
         for (uint64_t k = 0; k < op->case_count; k++)
             tn_stored_check_on(s->runtime, op, op->cases[k], device, stream, &passed, &failed);
@@ -152,10 +153,18 @@ static int run_on_device(suite *s, const char *name, const char *wanted) {
 }
 
 int main(int argc, char **argv) {
-    static suite s;
+    static suite s = {.parts = 1};
     const char *device = NULL;
     if (argc > 2 && strcmp(argv[1], "--device") == 0) {
         device = argv[2];
+        argc -= 2;
+        argv += 2;
+    }
+    if (device && argc > 2 && strcmp(argv[1], "--part") == 0) {
+        if (sscanf(argv[2], "%zu/%zu", &s.part, &s.parts) != 2 || s.part >= s.parts) {
+            fprintf(stderr, "conformance: '%s' is no part, like 0/4\n", argv[2]);
+            return 2;
+        }
         argc -= 2;
         argv += 2;
     }

@@ -514,6 +514,21 @@ struct tn_device {
     tn_status (*host_allocate)(const tn_device *device, uint64_t bytes,
                                void **out_memory) TN_NOEXCEPT;
     void (*host_deallocate)(const tn_device *device, void *memory) TN_NOEXCEPT; /* null is fine */
+    /* TN_OK, or that this process can use the device no more, after an error from which it does not
+     * recover: everything else then fails too, with the same reason in last_error. Null: that does
+     * not happen. */
+    tn_status (*check)(const tn_device *device) TN_NOEXCEPT;
+    /* The error of a launch of the calling thread that nobody has asked for yet, and forgets it:
+     * what a kernel does not look at itself. Null: there is none. */
+    tn_status (*check_launch)(const tn_device *device) TN_NOEXCEPT;
+    /* Versions of the libraries that the device's kernels call, which may be loaded to find them:
+     * timings are valid for these alone. Null: none. */
+    const char *(*libraries)(const tn_device *device)TN_NOEXCEPT;
+    /* Makes the device the calling thread's current one, where its own interface has such a thing,
+     * and answers which one was, for leave. The engine does so around every callback of a kernel of
+     * the device. Null: there is no such thing. */
+    uint32_t (*enter)(const tn_device *device) TN_NOEXCEPT;
+    void (*leave)(const tn_device *device, uint32_t before) TN_NOEXCEPT;
 };
 
 /* -------------------------------------------------------------------------------------------------

@@ -84,6 +84,18 @@ tn_status tn_guard_place(tn_guard *guard, size_t bytes, uint32_t at, uint64_t sl
     return TN_OK;
 }
 
+tn_status tn_guard_place_between(tn_guard *guard, size_t bytes, size_t zone, uint64_t slack) {
+    size_t all = 0;
+    if (!tn_mul_size(zone, 2, &all) || !tn_add_size(all, bytes, &all))
+        return tn_fail_memory("a guarded buffer");
+    TN_TRY(tn_guard_place(guard, all, TN_GUARD_AT_END, slack));
+    guard->data += zone;
+    guard->bytes = bytes;
+    fill_slack(guard, zone_of(guard), guard->data);
+    fill_slack(guard, guard->data + bytes, end_of(guard));
+    return TN_OK;
+}
+
 void tn_guard_unmap(tn_guard *guard) {
     if (guard->map) munmap(guard->map, guard->map_bytes);
     *guard = (tn_guard){0};

@@ -29,6 +29,8 @@ typedef struct tn_guard {
  * contents undefined; takes the pages that the guard has from before where they are enough.
  * TN_ERROR_MEMORY. */
 tn_status tn_guard_place(tn_guard *guard, size_t bytes, uint32_t at, uint64_t slack);
+/* The same with `zone` bytes of slack at least before the data and behind it; a multiple of 64. */
+tn_status tn_guard_place_between(tn_guard *guard, size_t bytes, size_t zone, uint64_t slack);
 void tn_guard_unmap(tn_guard *guard); /* a zeroed one is fine */
 /* TN_GUARD_READ, TN_GUARD_WRITE or TN_GUARD_NONE: of the data and the slack around it. */
 void tn_guard_allow(tn_guard *guard, uint32_t access);

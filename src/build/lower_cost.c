@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "build/lower_private.h"
 #include "build/timing.h"
+#include "plugin/devices.h"
 
 #include <math.h>
 
@@ -26,6 +27,8 @@
 #define DEVICE_WORK_A_NS  5000.0
 #define TRANSFER_STEP_NS  8000.0
 #define TRANSFER_A_NS     20.0
+/* What is never chosen while there is another way. */
+#define IMPOSSIBLE_NS 1e15
 /* How much slower than the best one may be and still be measured again. */
 #define RIVAL_FACTOR 2.0
 #define RIVAL_ROUNDS 2
@@ -139,12 +142,25 @@ static bool has_other_single(const tn_lower_node *node, size_t index) {
     return node->candidates[index].chain_count > 0 && node->candidate_count > 1;
 }
 
+/* Whether the build's device is lost to this process: no other kernel would run there. */
+static bool is_device_lost(const tn_lowering *lowering) {
+    tn_error_copy error;
+    if (!tn_lower_has_device(lowering)) return false;
+    tn_error_save(&error);
+    const bool is_lost = tn_device_alive(lowering->options->device) != TN_OK;
+    tn_error_restore(&error);
+    return is_lost;
+}
+
 /* A kernel that fails is passed over while there is another way; the last one's failure is the
- * build's. */
+ * build's. So is one that asks for more memory than its device has: another may do with less. */
 static tn_status pass_over(tn_lowering *lowering, uint32_t index, size_t candidate,
                            tn_status status) {
     tn_lower_node *node = &lowering->nodes[index];
-    if (status == TN_ERROR_MEMORY || !has_other_single(node, candidate)) return status;
+    const bool is_on_device = tn_lower_is_on_device(&node->candidates[candidate]);
+    if ((status == TN_ERROR_MEMORY && !is_on_device) || !has_other_single(node, candidate) ||
+        (is_on_device && is_device_lost(lowering)))
+        return status;
     tn_runtime_log(lowering->graph->runtime, TN_LOG_WARNING,
                    "kernel '%s' is passed over for node '%s': %s",
                    node->candidates[candidate].entry->kernel->name,
@@ -243,7 +259,14 @@ tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_
         return TN_OK;
     }
     double ns = 0;
-    TN_TRY(tn_timing_reformat(lowering, tensor, from, to, &ns, out_is_measured));
+    const tn_status status = tn_timing_reformat(lowering, tensor, from, to, &ns, out_is_measured);
+    if (status == TN_ERROR_UNSUPPORTED) { /* a device does not convert between these two */
+        tn_error_clear();
+        *out_is_measured = true;
+        ns = IMPOSSIBLE_NS;
+    } else if (status != TN_OK) {
+        return status;
+    }
     if (*out_is_measured) *out_cost = ns;
     return TN_OK;
 }

@@ -349,8 +349,7 @@ tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_stor
         is_remote ? lowering->options->device : tn_runtime_cpu(lowering->graph->runtime);
     *out_is_known = false;
     if (!lowering->timing || !lowering->tensors[tensor]) return TN_OK;
-    uint64_t key = tn_hash_add_text(0, "reformat");
-    key = tn_hash_add_text(key, device->fingerprint(device));
+    uint64_t key = tn_timing_key_device(tn_hash_add_text(0, "reformat"), device);
     key = tn_hash_add_u64(key, lowering->options->threads);
     key = tn_timing_key_storage(lowering, key, tensor, from);
     key = tn_timing_key_storage(lowering, key, tensor, to);

@@ -29,6 +29,8 @@ tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_stor
 /* What a candidate's time depends on. */
 tn_status tn_timing_key(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate,
                         uint64_t *out_key);
+/* Adds a device: which one, its driver, and the libraries that its kernels call. */
+uint64_t tn_timing_key_device(uint64_t key, const tn_device *device);
 /* The same of how a tensor is stored. */
 uint64_t tn_timing_key_storage(const tn_lowering *lowering, uint64_t key, tn_tensor_id tensor,
                                tn_storage storage);

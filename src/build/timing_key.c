@@ -3,9 +3,10 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "build/timing.h"
+#include "plugin/devices.h"
 
 /* Raised when this file or the way of measuring changes. */
-enum { KEY_VERSION = 1 };
+enum { KEY_VERSION = 2 };
 
 static uint64_t add_shape(uint64_t key, const tn_shape *shape) {
     key = tn_hash_add_u64(key, shape->rank);
@@ -48,12 +49,18 @@ static uint64_t add_epilogue(uint64_t key, const tn_epilogue *epilogue) {
     return key;
 }
 
+uint64_t tn_timing_key_device(uint64_t key, const tn_device *device) {
+    const char *libraries = TN_DEVICE_HAS(device, libraries) ? device->libraries(device) : NULL;
+    key = tn_hash_add_text(key, device->fingerprint(device));
+    return libraries ? tn_hash_add_text(key, libraries) : key;
+}
+
 static uint64_t add_place(const tn_lowering *lowering, const tn_candidate *candidate,
                           uint64_t key) {
     const tn_device *device = tn_lower_is_on_device(candidate)
                                   ? lowering->options->device
                                   : tn_runtime_cpu(lowering->graph->runtime);
-    key = tn_hash_add_text(key, device->fingerprint(device));
+    key = tn_timing_key_device(key, device);
     return tn_hash_add_u64(key, lowering->options->threads);
 }
 

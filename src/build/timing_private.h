@@ -24,6 +24,7 @@ struct tn_timing_scratch {
     size_t block_count, block_capacity, bytes_capacity, used;
     /* timing_device.c's */
     void *stream, *begin, *end; /* null: not made yet */
+    bool is_device_warm;        /* its clocks have settled */
     void **device_blocks;
     size_t device_block_count, device_block_capacity;
 };

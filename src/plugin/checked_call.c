@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One callback in guarded memory; see checked_call.h. */
 #include "plugin/checked_call.h"
+#include "plugin/devices.h"
 #include "plugin/poison.h"
 
 #include <string.h>
@@ -43,8 +44,10 @@ static tn_status allocate(tn_checked *checked, const tn_checked_options *options
 
 static void free_all(tn_checked *checked) {
     const tn_allocator *allocator = checked->allocator;
-    for (size_t i = 0; checked->slots && i < checked->slot_capacity; i++)
+    for (size_t i = 0; checked->slots && i < checked->slot_capacity; i++) {
         tn_guard_unmap(&checked->slots[i].own);
+        tn_guard_unmap(&checked->slots[i].before);
+    }
     for (uint32_t i = 0; checked->constants && i < checked->value_count; i++)
         tn_guard_unmap(&checked->constants[i]);
     tn_deallocate(allocator, checked->slots);
@@ -95,8 +98,9 @@ void tn_checked_leave(tn_checked *checked) {
 static tn_checked_slot *take_slot(tn_checked *checked, uint32_t kind, uint32_t index,
                                   const tn_tensor *original) {
     tn_checked_slot *slot = &checked->slots[checked->slot_count++];
-    const tn_guard own = slot->own;
-    *slot = (tn_checked_slot){.kind = kind, .index = index, .original = original, .own = own};
+    const tn_guard own = slot->own, before = slot->before;
+    *slot = (tn_checked_slot){
+        .kind = kind, .index = index, .original = original, .own = own, .before = before};
     if (original) slot->copy = *original;
     return slot;
 }
@@ -129,10 +133,18 @@ static tn_status put_constant(tn_checked *checked, tn_checked_slot *slot, uint32
     return TN_OK;
 }
 
+/* Whether the slot's tensor lies in the device's memory. */
+static bool is_there(const tn_checked *checked, const tn_checked_slot *slot) {
+    const bool is_host = slot->kind == TN_CHECKED_INPUT && slot->index < 64 &&
+                         (checked->host_inputs >> slot->index & 1);
+    return checked->device && !is_host;
+}
+
 static tn_status put_input(tn_checked *checked, uint32_t kind, uint32_t index,
                            const tn_tensor *original, const uint32_t *values) {
     tn_checked_slot *slot = take_slot(checked, kind, index, original);
     if (!original->data) return TN_OK;
+    if (is_there(checked, slot)) return tn_checked_put_input_there(checked, slot);
     if (values && checked->value_count && checked->is_constant[values[index]])
         return put_constant(checked, slot, values[index]);
     tn_checked_slot *same = find_same(checked, original);
@@ -156,6 +168,7 @@ static tn_status put_inputs(tn_checked *checked, uint32_t kind, const tn_tensor 
 static tn_status put_output(tn_checked *checked, uint32_t index, const tn_tensor *original) {
     tn_checked_slot *slot = take_slot(checked, TN_CHECKED_OUTPUT, index, original);
     if (!original->data) return TN_OK;
+    if (is_there(checked, slot)) return tn_checked_put_output_there(checked, slot);
     tn_checked_slot *same = find_same(checked, original);
     if (same) {
         for (size_t i = 0; i < checked->slot_count; i++)
@@ -174,6 +187,11 @@ static tn_status put_output(tn_checked *checked, uint32_t index, const tn_tensor
 static tn_status put_workspace(tn_checked *checked, tn_call *call) {
     if (call->workspace_bytes == 0) return TN_OK;
     tn_checked_slot *slot = take_slot(checked, TN_CHECKED_WORKSPACE, 0, NULL);
+    if (checked->device) {
+        TN_TRY(tn_checked_put_workspace_there(checked, slot, call->workspace_bytes));
+        call->workspace = slot->shown;
+        return TN_OK;
+    }
     slot->guard = &slot->own;
     TN_TRY(tn_guard_place(&slot->own, (size_t)call->workspace_bytes, TN_GUARD_AT_END,
                           tn_poison_word(TN_NONE)));
@@ -200,12 +218,12 @@ static void show(tn_checked *checked, tn_call *call) {
     for (size_t i = 0; i < checked->slot_count; i++) {
         tn_checked_slot *slot = &checked->slots[i];
         checked->guards[i] = slot->guard;
-        if (slot->guard) slot->copy.data = slot->guard->data;
+        if (slot->guard) slot->copy.data = slot->shown ? slot->shown : slot->guard->data;
         if (slot->kind == TN_CHECKED_INPUT) inputs[slot->index] = &slot->copy;
         if (slot->kind == TN_CHECKED_OPERAND) operands[slot->index] = &slot->copy;
         if (slot->kind == TN_CHECKED_OUTPUT) outputs[slot->index] = &slot->copy;
         const bool is_read = slot->kind == TN_CHECKED_INPUT || slot->kind == TN_CHECKED_OPERAND;
-        if (slot->guard && is_read && !slot->is_overwritten)
+        if (slot->guard && is_read && !slot->is_overwritten && !slot->shown)
             tn_guard_allow(slot->guard, TN_GUARD_READ);
     }
     call->inputs = (const tn_tensor *const *)inputs;
@@ -221,7 +239,8 @@ static void show(tn_checked *checked, tn_call *call) {
 static void copy_out(const tn_checked *checked) {
     for (size_t i = 0; i < checked->slot_count; i++) {
         const tn_checked_slot *slot = &checked->slots[i];
-        const size_t bytes = slot->kind == TN_CHECKED_OUTPUT ? tn_checked_output_bytes(slot) : 0;
+        const bool is_here = slot->kind == TN_CHECKED_OUTPUT && !slot->there;
+        const size_t bytes = is_here ? tn_checked_output_bytes(slot) : 0;
         if (bytes > 0) memcpy(slot->original->data, slot->guard->data, bytes);
     }
 }
@@ -244,8 +263,18 @@ static tn_status report(const tn_checked *checked, tn_call *call, tn_status stat
     return status;
 }
 
-tn_status tn_checked_call(tn_checked *checked, tn_call *call, tn_callback run,
-                          const uint32_t *inputs, const uint32_t *operands) {
+/* What a kernel left on the device: the error of its launch or of its work is the call's own. */
+static tn_status end_on_device(tn_checked *checked, tn_call *call) {
+    tn_call_scope *scope = call->host_private;
+    tn_status status = tn_device_launched(checked->device, "after the kernel's run");
+    if (status == TN_OK) status = tn_checked_bring_back(checked);
+    if (status == TN_OK) return TN_OK;
+    scope->failed = status;
+    return tn_call_failed(call, status, "run");
+}
+
+static tn_status call_guarded(tn_checked *checked, tn_call *call, tn_callback run,
+                              const uint32_t *inputs, const uint32_t *operands) {
     tn_call_scope *scope = call->host_private;
     tn_call copy = *call;
     tn_status answered = TN_OK;
@@ -256,8 +285,26 @@ tn_status tn_checked_call(tn_checked *checked, tn_call *call, tn_callback run,
     const bool is_faulty = !is_returned || tn_fault_is_noted(&checked->watch);
     if (!is_faulty && answered != TN_OK)
         return tn_call_failed(call, answered, scope->kernel ? "run" : "the reference");
+    if (!is_faulty && checked->device) TN_TRY(end_on_device(checked, call));
     const tn_status status = tn_checked_judge(checked, is_returned);
     if (status != TN_OK) return report(checked, call, status);
     copy_out(checked);
-    return TN_OK;
+    return checked->device ? tn_checked_copy_out_there(checked) : TN_OK;
+}
+
+tn_status tn_checked_call(tn_checked *checked, tn_call *call, tn_callback run,
+                          const uint32_t *inputs, const uint32_t *operands) {
+    checked->device = NULL;
+    return call_guarded(checked, call, run, inputs, operands);
+}
+
+tn_status tn_checked_device_call(tn_checked *checked, tn_call *call, tn_callback run,
+                                 uint64_t host_inputs) {
+    checked->device = call->device;
+    checked->stream = call->stream;
+    checked->host_inputs = host_inputs;
+    const tn_status status = call_guarded(checked, call, run, NULL, NULL);
+    tn_checked_free_blocks(checked);
+    checked->device = NULL;
+    return status;
 }

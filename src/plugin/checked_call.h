@@ -23,6 +23,12 @@ typedef struct tn_checked_slot {
     tn_guard own;
     bool is_overwritten; /* an input on which an output lies */
     bool is_shared;      /* its guard is an earlier slot's */
+    /* In a device's memory: `original` is then `held`, whose data is the host's copy of what was
+     * there, and the guard is the host's image of the block. */
+    const tn_tensor *there; /* null: the host's memory */
+    tn_tensor held;
+    tn_guard before;
+    char *block, *shown; /* of the device; what the callback gets. Null: an earlier slot's */
 } tn_checked_slot;
 
 /* A thread's checked calls. One call at a time. */
@@ -42,6 +48,10 @@ typedef struct tn_checked {
     const bool *is_constant; /* by value */
     uint32_t value_count;
     bool allows_not_finite;
+    /* Of the call at work, where its kernel is a device's. */
+    const tn_device *device; /* null: the processor's */
+    void *stream;
+    uint64_t host_inputs; /* bit i: input i lies in the host's memory */
 } tn_checked;
 
 typedef struct tn_checked_options {
@@ -68,6 +78,24 @@ void tn_checked_leave(tn_checked *checked);
  * is written in the call's own tensors when nothing was found. */
 tn_status tn_checked_call(tn_checked *checked, tn_call *call, tn_callback run,
                           const uint32_t *inputs, const uint32_t *operands);
+
+/* The same for a kernel of the call's device: `host_inputs` has a bit for each input that lies in
+ * the host's memory all the same. All work of its stream is waited for. */
+tn_status tn_checked_device_call(tn_checked *checked, tn_call *call, tn_callback run,
+                                 uint64_t host_inputs);
+
+/* --- checked_device.c: blocks in the device's memory, with guard zones around the data --- */
+/* A slot that was taken for an input, an operand (`there` is its tensor), an output or the
+ * workspace (null, so many bytes). */
+tn_status tn_checked_put_input_there(tn_checked *checked, tn_checked_slot *slot);
+tn_status tn_checked_put_output_there(tn_checked *checked, tn_checked_slot *slot);
+tn_status tn_checked_put_workspace_there(tn_checked *checked, tn_checked_slot *slot,
+                                         uint64_t bytes);
+/* Waits for the call, then brings all blocks into the slots' guards. */
+tn_status tn_checked_bring_back(tn_checked *checked);
+/* The outputs to where they belong. */
+tn_status tn_checked_copy_out_there(const tn_checked *checked);
+void tn_checked_free_blocks(tn_checked *checked);
 
 /* --- checked_findings.c --- */
 /* What is wrong after the call, by tn_fail; TN_OK: nothing. `is_returned` is false when a fault

@@ -121,7 +121,7 @@ static tn_status judge_slack(const tn_checked *checked) {
 
 static bool is_descriptor_kept(const tn_checked_slot *slot) {
     const tn_tensor *a = slot->original, *b = &slot->copy;
-    const void *data = slot->guard ? slot->guard->data : a->data;
+    const void *data = slot->shown ? slot->shown : slot->guard ? slot->guard->data : a->data;
     return a->type == b->type && a->format == b->format && a->rank == b->rank && b->data == data &&
            a->bytes == b->bytes && a->shape == b->shape && a->strides == b->strides;
 }

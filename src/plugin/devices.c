@@ -22,9 +22,29 @@ bool tn_device_is_remote(const tn_device *device) {
 
 tn_status tn_device_failed(const tn_device *device, tn_status status, const char *doing) {
     const char *reason = device->last_error(device);
-    return tn_error_at(tn_fail(status, "%s: %s", doing,
-                               reason && reason[0] ? reason : "the device gives no reason"),
-                       "device '%s'", device->kind);
+    tn_fail(status, "%s: %s", doing, reason && reason[0] ? reason : "the device gives no reason");
+    return device->index
+               ? tn_error_at(status, "device '%s:%" PRIu32 "'", device->kind, device->index)
+               : tn_error_at(status, "device '%s'", device->kind);
+}
+
+uint32_t tn_device_enter(const tn_device *device) {
+    return TN_DEVICE_HAS(device, enter) && TN_DEVICE_HAS(device, leave) ? device->enter(device) : 0;
+}
+
+void tn_device_leave(const tn_device *device, uint32_t before) {
+    if (TN_DEVICE_HAS(device, enter) && TN_DEVICE_HAS(device, leave)) device->leave(device, before);
+}
+
+tn_status tn_device_alive(const tn_device *device) {
+    const tn_status status = TN_DEVICE_HAS(device, check) ? device->check(device) : TN_OK;
+    return status == TN_OK ? TN_OK : tn_device_failed(device, status, "the device is lost");
+}
+
+tn_status tn_device_launched(const tn_device *device, const char *doing) {
+    const tn_status status =
+        TN_DEVICE_HAS(device, check_launch) ? device->check_launch(device) : TN_OK;
+    return status == TN_OK ? TN_OK : tn_device_failed(device, status, doing);
 }
 
 /* All that a device which is not the processor must bring. What came later may be missing. */
@@ -132,9 +152,13 @@ static tn_status load_library(tn_runtime *runtime, const device_name *name, char
         return TN_OK;
     }
     const tn_status status = tn_runtime_load_library(runtime, path);
+    const char *said =
+        tn_runtime_last_log(runtime); /* it begins with the kind when it is its own */
+    const size_t length = strlen(name->kind);
+    const bool is_own = strncmp(said, name->kind, length) == 0 && said[length] == ':';
     if (status == TN_OK)
-        snprintf(why, why_bytes, "the library '%s' finds none%s%s", path,
-                 tn_runtime_last_log(runtime)[0] ? ": " : "", tn_runtime_last_log(runtime));
+        snprintf(why, why_bytes, "the library '%s' finds none%s", path,
+                 is_own ? said + length : "");
     return status;
 }
 

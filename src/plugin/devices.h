@@ -8,6 +8,13 @@
 
 #include "plugin/runtime.h"
 
+#include <stddef.h>
+
+/* Whether a device's table has a function that came later. */
+#define TN_DEVICE_HAS(device, function)                                                            \
+    ((device)->size >= offsetof(tn_device, function) + sizeof((device)->function) &&               \
+     (device)->function)
+
 /* A device in use: its library stays loaded. */
 typedef struct tn_used_device {
     const tn_device *device;    /* never null */
@@ -23,6 +30,14 @@ void tn_device_give_back(tn_used_device *device); /* an empty one is fine */
 bool tn_device_is_remote(const tn_device *device);
 /* The reason that a device gives for a failure, as an error: "DOING: REASON". */
 tn_status tn_device_failed(const tn_device *device, tn_status status, const char *doing);
+
+/* Around callbacks of the device's kernels: it is then the calling thread's current one. */
+uint32_t tn_device_enter(const tn_device *device);
+void tn_device_leave(const tn_device *device, uint32_t before);
+/* The error after which this process can use the device no more; TN_OK: it can. */
+tn_status tn_device_alive(const tn_device *device);
+/* The error of a launch of the calling thread that nobody has looked at, "DOING: REASON". */
+tn_status tn_device_launched(const tn_device *device, const char *doing);
 
 /* Whether a device's table has what a device must have. TN_ERROR_PLUGIN. */
 tn_status tn_device_check(const tn_device *device);

@@ -36,7 +36,7 @@ static tn_status host_fail(tn_call *call, tn_status status, const char *format, 
 
 static void host_log(const tn_host *host, uint32_t level, const char *text) {
     tn_runtime *runtime = runtime_of(host);
-    if (level == TN_LOG_ERROR && text)
+    if (level <= TN_LOG_WARNING && text)
         snprintf(runtime->last_log, sizeof(runtime->last_log), "%s", text);
     tn_runtime_log(runtime, level, "%s", text ? text : "");
 }

@@ -20,7 +20,7 @@ tn_loaded_library *tn_runtime_find_loaded(tn_runtime *runtime, uint64_t hash, co
 tn_status tn_runtime_add_loaded(tn_runtime *runtime, tn_loaded_library *library);
 /* The library whose load callback runs, for register_operator and register_kernel. */
 void tn_runtime_set_loading(tn_runtime *runtime, tn_loaded_library *library);
-/* The last line that a library logged as an error, or "". */
+/* The last line that a library logged as an error or a warning, or "". */
 const char *tn_runtime_last_log(tn_runtime *runtime);
 
 /* --- the search for a library that a plan names (library_search.c) --- */

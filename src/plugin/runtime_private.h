@@ -22,7 +22,7 @@ struct tn_runtime {
     tn_loaded_library **libraries;
     size_t library_count, library_capacity;
     tn_loaded_library *loading; /* whose load callback runs */
-    char last_log[512];         /* the last error that a library logged */
+    char last_log[512];         /* the last error or warning that a library logged */
     const char **paths;
     size_t path_count, path_capacity;
     const char *companions, *device_folder, *forced_kernels;

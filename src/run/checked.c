@@ -4,7 +4,7 @@
  * own, so that the plain one pays nothing for it. What is done with one call is
  * plugin/checked_call.c's matter; conversions between formats are Tenon's own and run as they are,
  * and isolated kernels are guarded in their helper process. Steps on a device are waited for one by
- * one, so that an error is that of the step that made it.
+ * one, so that an error is that of the step that made it; its kernels are guarded in its memory.
  */
 #include "run/checked.h"
 #include "base/status.h"
@@ -72,16 +72,42 @@ tn_status tn_checked_step(tn_context *context, uint32_t index, tn_call *call, tn
     return status;
 }
 
+/* Inputs of a device's step that the processor has: of those whose values decide shapes. */
+static uint64_t host_inputs(const tn_context *context, const tn_program_step *step) {
+    const tn_program_value *values = context->engine->program->values;
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < step->input_count && i < 64; i++)
+        if (step->inputs[i] != TN_NO_VALUE && values[step->inputs[i]].space == TN_SPACE_HOST)
+            bits |= (uint64_t)1 << i;
+    return bits;
+}
+
+static tn_status run_on_device(tn_context *context, uint32_t index) {
+    const tn_shape_state *state = context->current;
+    const tn_walk_item *item = &state->walk[index];
+    const tn_program_step *step = &context->engine->program->steps[state->walk_steps[index]];
+    if (step->kind == TN_STEP_REFORMAT) {
+        const tn_status status = item->run(item->call);
+        return status == TN_OK ? tn_walk_settle(context, index) : tn_walk_failed(item, status);
+    }
+    tn_checked_enter(context->checked);
+    const tn_status status =
+        tn_checked_device_call(context->checked, item->call, item->run, host_inputs(context, step));
+    tn_checked_leave(context->checked);
+    return status;
+}
+
 tn_status tn_checked_walk(tn_context *context) {
     const tn_shape_state *state = context->current;
     for (uint32_t i = 0; i < state->walk_count; i++) {
         const tn_walk_item *item = &state->walk[i];
         const uint64_t before = context->is_profiling ? tn_walk_now_ns() : 0;
         const bool is_on_device = tn_shape_state_is_on_device(context, state, i);
-        if (item->run == tn_walk_reformat || item->run == tn_isolated_run || is_on_device) {
+        if (is_on_device) {
+            TN_TRY(run_on_device(context, i));
+        } else if (item->run == tn_walk_reformat || item->run == tn_isolated_run) {
             const tn_status status = item->run(item->call);
             if (status != TN_OK) return tn_walk_failed(item, status);
-            if (is_on_device) TN_TRY(tn_walk_settle(context, i));
         } else {
             TN_TRY(tn_checked_step(context, state->walk_steps[i], item->call, item->run));
         }

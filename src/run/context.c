@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The context: creation, bindings, run, statistics. context_private.h says where the parts are. */
 #include "base/status.h"
+#include "plugin/devices.h"
 #include "run/context_private.h"
 
 #include <string.h>
@@ -179,6 +180,7 @@ void tn_context_destroy(tn_context *context) {
         tn_shape_state_destroy(context, context->states[i]);
     tn_dynamic_destroy(context);
     tn_checked_context_destroy(context);
+    tn_walk_profile_close(context);
     close_kernels(context);
     for (size_t i = 0; context->inputs && i < engine->graph->input_count; i++) {
         tn_context_give_data(context, context->inputs[i].staging);
@@ -307,6 +309,7 @@ tn_status tn_context_lend_input(tn_context *context, uint32_t input, uint64_t by
         return tn_fail(TN_ERROR_ARGUMENT,
                        "tn_context_lend_input needs a context and a place for the pointer");
     TN_TRY(check_index("input", input, tn_engine_input_count(context->engine)));
+    TN_TRY(tn_context_check_lost(context));
     TN_TRY(tn_walk_wait(context)); /* the device may still read the old memory */
     TN_TRY(tn_bindings_own_input(context, input, (size_t)bytes));
     TN_TRY(tn_context_bind_input(context, input, context->inputs[input].own, bytes));
@@ -334,8 +337,7 @@ static tn_status walk(tn_context *context) {
     return context->stream ? tn_walk_run_device(context) : tn_walk_run(context);
 }
 
-tn_status tn_context_run(tn_context *context) {
-    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+static tn_status run(tn_context *context) {
     if (!context->are_shapes_set || tn_reshape_is_stale(context))
         TN_TRY(tn_context_reshape(context));
     context->statistics.runs++;
@@ -343,24 +345,50 @@ tn_status tn_context_run(tn_context *context) {
     if (!context->are_bindings_set) TN_TRY(tn_bindings_apply(context));
     tn_bindings_stage_inputs(context);
     context->is_pending = context->stream != NULL;
-    const tn_status status = walk(context);
-    if (status != TN_OK) {
-        tn_error_copy error; /* nothing may be at work when the caller takes its memory back */
-        tn_error_save(&error);
-        (void)tn_walk_wait(context);
-        tn_error_restore(&error);
-        return status;
+    TN_TRY(walk(context));
+    if (context->stream == context->own_stream || tn_bindings_has_copies(context)) {
+        const tn_status status = tn_walk_wait(context);
+        if (status != TN_OK) return tn_error_at(status, "some node (a checked run says which)");
     }
-    if (context->stream == context->own_stream || tn_bindings_has_copies(context))
-        TN_TRY(tn_walk_wait(context));
     tn_bindings_copy_outputs(context);
     return TN_OK;
+}
+
+/* Nothing may be at work when the caller takes its memory back. A device that is lost stays so: the
+ * reason is kept for the calls to come. */
+static tn_status end_failed(tn_context *context, tn_status status) {
+    tn_error_copy error;
+    tn_error_save(&error);
+    (void)tn_walk_wait(context);
+    if (context->stream && tn_device_alive(context->engine->device) != TN_OK) {
+        context->lost = error;
+        context->is_lost = true;
+    }
+    tn_error_restore(&error);
+    return status;
+}
+
+tn_status tn_context_check_lost(const tn_context *context) {
+    if (!context->is_lost) return TN_OK;
+    tn_error_restore(&context->lost);
+    return context->lost.status;
+}
+
+tn_status tn_context_run(tn_context *context) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(tn_context_check_lost(context));
+    const tn_device *device = context->engine->device;
+    const uint32_t before = context->stream ? tn_device_enter(device) : 0;
+    const tn_status status = run(context);
+    if (context->stream) tn_device_leave(device, before);
+    return __builtin_expect(status == TN_OK, 1) ? TN_OK : end_failed(context, status);
 }
 
 tn_status tn_context_set_stream(tn_context *context, void *stream) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     if (!context->own_stream)
         return tn_fail(TN_ERROR_STATE, "the engine runs on the processor, which has no streams");
+    TN_TRY(tn_context_check_lost(context));
     void *chosen = stream ? stream : context->own_stream;
     if (chosen == context->stream) return TN_OK;
     TN_TRY(tn_walk_wait(context));

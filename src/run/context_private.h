@@ -9,7 +9,8 @@
  *   shape_state_places.c    where its values lie
  *   shape_state_memory.c    the arena's plan
  *   bindings.c              the callers' memory
- *   walk.c                  the run, and the run with a clock
+ *   walk.c                  the run
+ *   walk_profile.c          the run with a clock
  *   walk_device.c           steps on a device, and between its memory and the host's
  *   walk_border.c           inputs and outputs that are in a device's memory already
  *   walk_graph.c            steps that a device does as one captured graph
@@ -20,6 +21,7 @@
 #ifndef TN_RUN_CONTEXT_PRIVATE_H
 #define TN_RUN_CONTEXT_PRIVATE_H
 
+#include "base/status.h"
 #include "plugin/checked_call.h"
 #include "run/engine_private.h"
 #include "run/isolation.h"
@@ -51,6 +53,7 @@ typedef struct tn_walk_item {
 typedef struct tn_walk_graph {
     uint32_t first, end; /* of the walk's items */
     void *graph;         /* null: not captured yet */
+    void *timed;         /* the same with events between the items; null: not captured yet */
 } tn_walk_graph;
 
 /* A transfer between the network's border and the device: what it moves may be where the caller
@@ -149,6 +152,10 @@ struct tn_context {
     tn_profile_entry *profile; /* by step */
     uint32_t *profile_steps;
     uint32_t profile_count;
+    void **events; /* of the device, for profiles */
+    uint32_t event_count, event_capacity;
+    bool is_lost; /* the device is: every call answers `lost` */
+    tn_error_copy lost;
     struct tn_dynamic_run *dynamic; /* networks sized by run; else null */
     tn_isolation *isolation;        /* plugins' kernels in a helper process; else null */
     tn_checked *checked;            /* guarded runs; else null */
@@ -161,6 +168,9 @@ struct tn_context {
 tn_status tn_context_take_data(tn_context *context, size_t bytes, const char *what,
                                void **out_memory);
 void tn_context_give_data(tn_context *context, void *memory); /* null is fine */
+
+/* Why the context can run no more, after its device was lost; TN_OK: it can. */
+tn_status tn_context_check_lost(const tn_context *context);
 
 /* --- reshape.c --- */
 /* The shape of an input against what is declared and what the plan was built for. */
@@ -219,16 +229,23 @@ void tn_bindings_copy_outputs(tn_context *context);
 tn_status tn_bindings_own_output(tn_context *context, uint32_t output, size_t bytes);
 tn_status tn_bindings_own_input(tn_context *context, uint32_t input, size_t bytes);
 
-/* --- walk.c --- */
-tn_status tn_walk_run(tn_context *context);
+/* --- walk_profile.c --- */
 tn_status tn_walk_profile(tn_context *context);
 uint64_t tn_walk_now_ns(void);
 void tn_walk_note_time(tn_context *context, uint32_t step, uint64_t ns);
+/* Runs a piece with events between its items, while the stream is captured. */
+tn_status tn_walk_profile_capture(tn_context *context, const tn_walk_graph *graph, void *stream);
+void tn_walk_profile_close(tn_context *context);
+
+/* --- walk.c --- */
+tn_status tn_walk_run(tn_context *context);
 /* The callback of reformat steps. */
 tn_status tn_walk_reformat(tn_call *call);
 
 /* The error of an item that failed. */
 tn_status tn_walk_failed(const tn_walk_item *item, tn_status status);
+/* The same for an error that was found after the item had run. */
+tn_status tn_walk_blame(const tn_walk_item *item, tn_status status);
 
 /* --- checked.c --- */
 /* When the engine is a checked one: the kernels are open. */
@@ -251,6 +268,8 @@ void tn_walk_close_device(tn_context *context);
 tn_status tn_walk_wait(tn_context *context); /* for all that is enqueued */
 /* The same after an item of the walk, whose error it then is. */
 tn_status tn_walk_settle(tn_context *context, uint32_t item);
+/* The error of a launch that the item's kernel has not looked at; it is the item's. */
+tn_status tn_walk_check_launch(const tn_context *context, const tn_walk_item *item);
 /* Finds the items that may be captured. */
 tn_status tn_walk_find_graphs(tn_context *context, tn_shape_state *state);
 tn_status tn_walk_transfer_on_device(tn_call *call); /* a transfer's callback */
@@ -264,6 +283,9 @@ tn_status tn_walk_check_borders(const tn_context *context);
 void tn_walk_drop_graphs(const tn_context *context, tn_shape_state *state);
 /* The walk on a device. */
 tn_status tn_walk_run_device(tn_context *context);
+/* Captures the pieces with events between their items, where that is not done yet. */
+tn_status tn_walk_capture_timed(tn_context *context, tn_shape_state *state);
+tn_status tn_walk_launch(tn_context *context, void *graph);
 /* Turns the call of a reformat step into one from, to or on the device; its workspace is there. */
 void tn_walk_make_transfer(tn_context *context, const tn_shape_state *state, tn_walk_item *item,
                            uint32_t from_space, uint32_t to_space, uint64_t *out_workspace_bytes);

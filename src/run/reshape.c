@@ -143,6 +143,7 @@ static tn_status find_state(tn_context *context) {
 
 tn_status tn_context_reshape(tn_context *context) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(tn_context_check_lost(context));
     context->are_shapes_set = context->are_bindings_set = false;
     TN_TRY(tn_reshape_gather(context));
     context->statistics.reshapes++;

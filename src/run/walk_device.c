@@ -62,12 +62,16 @@ tn_status tn_walk_wait(tn_context *context) {
 }
 
 tn_status tn_walk_settle(tn_context *context, uint32_t item) {
+    const tn_walk_item *waited = &context->current->walk[item];
     context->is_pending =
         context->is_pending || tn_shape_state_is_on_device(context, context->current, item);
     const tn_status status = tn_walk_wait(context);
-    const tn_call *call = context->current->walk[item].call;
-    if (status == TN_OK || !call->node) return status;
-    return tn_error_at(status, "node '%s'", call->node);
+    return status == TN_OK ? TN_OK : tn_walk_blame(waited, status);
+}
+
+tn_status tn_walk_check_launch(const tn_context *context, const tn_walk_item *item) {
+    const tn_status status = tn_device_launched(context->engine->device, "after the kernel's run");
+    return status == TN_OK ? TN_OK : tn_walk_blame(item, status);
 }
 
 static tn_status move(tn_call *call, uint32_t direction) {

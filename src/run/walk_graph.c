@@ -3,8 +3,8 @@
  * Pieces of a walk that a device does as one captured graph: steps in a row that are its own, with
  * kernels that may run while their stream is captured. All their pointers lie in the context's
  * arena and among the engine's constants, so that what was captured holds until the arena moves.
- * The first run of a state is a plain one, in which libraries make what they make lazily; the
- * second one captures.
+ * The first run of a state is a plain one, in which libraries make what they make lazily and the
+ * errors of nodes are found; the second one captures.
  */
 #include "base/status.h"
 #include "run/context_private.h"
@@ -43,11 +43,15 @@ tn_status tn_walk_find_graphs(tn_context *context, tn_shape_state *state) {
     return TN_OK;
 }
 
+static void drop(const tn_device *device, void **graph) {
+    if (*graph) device->graph_destroy(device, *graph);
+    *graph = NULL;
+}
+
 void tn_walk_drop_graphs(const tn_context *context, tn_shape_state *state) {
-    const tn_device *device = context->engine->device;
     for (uint32_t g = 0; g < state->graph_count; g++) {
-        if (state->graphs[g].graph) device->graph_destroy(device, state->graphs[g].graph);
-        state->graphs[g].graph = NULL;
+        drop(context->engine->device, &state->graphs[g].graph);
+        drop(context->engine->device, &state->graphs[g].timed);
     }
     state->device_runs = 0;
 }
@@ -68,19 +72,27 @@ static void set_stream(const tn_shape_state *state, const tn_walk_graph *graph, 
 
 /* On the context's own stream, whichever the graph is launched on. A piece that the device does not
  * capture after all is run as it is from then on. */
-static tn_status capture(tn_context *context, tn_shape_state *state, tn_walk_graph *graph) {
+/* On the context's own stream, whichever the graph is launched on. */
+static tn_status capture_items(tn_context *context, tn_shape_state *state,
+                               const tn_walk_graph *graph, bool is_timed, void **out_captured) {
     const tn_device *device = context->engine->device;
-    tn_status status = device->capture_begin(device, context->own_stream);
+    TN_TRY(device->capture_begin(device, context->own_stream));
+    set_stream(state, graph, context->own_stream);
+    const tn_status status = is_timed ? tn_walk_profile_capture(context, graph, context->own_stream)
+                                      : run_items(state, graph->first, graph->end);
+    const tn_status ended = device->capture_end(device, context->own_stream, out_captured);
+    set_stream(state, graph, context->stream);
+    return status == TN_OK ? ended : status;
+}
+
+/* A piece that the device does not capture after all is run as it is from then on. */
+static tn_status capture(tn_context *context, tn_shape_state *state, const tn_walk_graph *graph,
+                         bool is_timed, void **out_graph) {
+    const tn_device *device = context->engine->device;
     void *captured = NULL;
+    const tn_status status = capture_items(context, state, graph, is_timed, &captured);
     if (status == TN_OK) {
-        set_stream(state, graph, context->own_stream);
-        status = run_items(state, graph->first, graph->end);
-        const tn_status ended = device->capture_end(device, context->own_stream, &captured);
-        if (status == TN_OK) status = ended;
-        set_stream(state, graph, context->stream);
-    }
-    if (status == TN_OK) {
-        graph->graph = captured;
+        *out_graph = captured;
         return TN_OK;
     }
     if (captured) device->graph_destroy(device, captured);
@@ -95,24 +107,63 @@ static tn_status capture_all(tn_context *context, tn_shape_state *state) {
     tn_error_copy before;
     tn_error_save(&before);
     for (uint32_t g = 0; g < state->graph_count; g++)
-        TN_TRY(capture(context, state, &state->graphs[g]));
+        TN_TRY(capture(context, state, &state->graphs[g], false, &state->graphs[g].graph));
     tn_error_restore(&before);
+    return TN_OK;
+}
+
+tn_status tn_walk_capture_timed(tn_context *context, tn_shape_state *state) {
+    tn_error_copy before;
+    tn_error_save(&before);
+    for (uint32_t g = 0; g < state->graph_count; g++)
+        if (!state->graphs[g].timed)
+            TN_TRY(capture(context, state, &state->graphs[g], true, &state->graphs[g].timed));
+    tn_error_restore(&before);
+    return TN_OK;
+}
+
+tn_status tn_walk_launch(tn_context *context, void *graph) {
+    const tn_device *device = context->engine->device;
+    const tn_status status = device->graph_launch(device, graph, context->stream);
+    if (status != TN_OK) return tn_device_failed(device, status, "launching a graph");
+    context->statistics.graph_launches++;
+    return TN_OK;
+}
+
+/* Looks after each kernel for an error of its launch, and on a stream of the context's own waits
+ * for it, so that an error is that of the node which made it. Errors of launches that were there
+ * before are the caller's, and nobody's here. */
+static tn_status run_first(tn_context *context, const tn_shape_state *state) {
+    tn_error_copy before;
+    tn_error_save(&before);
+    if (tn_device_launched(context->engine->device, "before the run") != TN_OK)
+        tn_error_restore(&before);
+    for (uint32_t i = 0; i < state->walk_count; i++) {
+        const tn_walk_item *item = &state->walk[i];
+        const tn_status status = item->run(item->call);
+        if (status != TN_OK) return tn_walk_failed(item, status);
+        if (!tn_shape_state_is_on_device(context, state, i)) continue;
+        TN_TRY(tn_walk_check_launch(context, item));
+        if (context->stream == context->own_stream) TN_TRY(tn_walk_settle(context, i));
+    }
     return TN_OK;
 }
 
 tn_status tn_walk_run_device(tn_context *context) {
     tn_shape_state *state = context->current;
-    const tn_device *device = context->engine->device;
     uint32_t at = 0;
+    if (state->device_runs == 0) {
+        TN_TRY(run_first(context, state));
+        state->device_runs = 1;
+        return TN_OK;
+    }
     if (state->device_runs == 1) TN_TRY(capture_all(context, state));
-    if (state->device_runs < 2) state->device_runs++;
+    state->device_runs = 2;
     for (uint32_t g = 0; g < state->graph_count; g++) {
         const tn_walk_graph *graph = &state->graphs[g];
         if (!graph->graph) continue;
         TN_TRY(run_items(state, at, graph->first));
-        const tn_status status = device->graph_launch(device, graph->graph, context->stream);
-        if (status != TN_OK) return tn_device_failed(device, status, "launching a graph");
-        context->statistics.graph_launches++;
+        TN_TRY(tn_walk_launch(context, graph->graph));
         at = graph->end;
     }
     return run_items(state, at, state->walk_count);

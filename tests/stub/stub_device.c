@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stub device: see stub.h. One thread at a time works with it. */
+/* The stub device: see stub.h. One thread at a time is inside it. */
 #include "stub.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ typedef struct stub_work {
     uint32_t byte;
     tn_tensor from_tensor, to_tensor;
     tn_call call;
+    tn_callback body; /* null: the operator's reference */
 } stub_work;
 
 typedef struct stub_stream {
@@ -39,13 +41,37 @@ typedef struct stub_graph {
     stub_work work[];
 } stub_graph;
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the blocks, and what is in them */
 static stub_block blocks[BLOCK_LIMIT];
 static size_t block_count;
 static _Thread_local char last_error[256];
+static _Thread_local bool has_refused_launch;
+
+static tn_stub_state *state_of(const tn_device *device) {
+    return device->user;
+}
 
 static tn_status fail(tn_status status, const char *why) {
     snprintf(last_error, sizeof(last_error), "%s", why);
     return status;
+}
+
+/* Whether what is counted here is to fail now. */
+static bool is_to_fail(uint64_t *count, uint64_t at) {
+    return ++*count == at;
+}
+
+/* The failure that a test asked for. */
+static tn_status fail_as_asked(tn_stub_state *state, tn_status status, const char *why) {
+    if (state->is_lasting) {
+        snprintf(state->lost, sizeof(state->lost), "%s; the device is lost to this process", why);
+        state->is_lost = true;
+    }
+    return fail(status, state->is_lasting ? state->lost : why);
+}
+
+static tn_status fail_lost(const tn_stub_state *state) {
+    return fail(TN_ERROR_DEVICE, state->lost);
 }
 
 static void protect_all(int how) {
@@ -54,7 +80,12 @@ static void protect_all(int how) {
 }
 
 static const char *fingerprint(const tn_device *device) {
-    return device->index ? "stub; 1" : "stub; 0";
+    tn_stub_state *state = state_of(device);
+    snprintf(state->fingerprint, sizeof(state->fingerprint), "stub; driver %s", state->version);
+    return state->fingerprint;
+}
+static const char *libraries(const tn_device *device) {
+    return state_of(device)->libraries;
 }
 static const char *error_text(const tn_device *device) {
     (void)device;
@@ -63,31 +94,45 @@ static const char *error_text(const tn_device *device) {
 
 static tn_status allocate(const tn_device *device, uint64_t bytes, void *stream,
                           void **out_memory) {
-    (void)device;
-    (void)stream;
+    tn_stub_state *state = state_of(device);
     const size_t rounded = ((size_t)bytes + 4095) & ~(size_t)4095;
-    if (block_count == BLOCK_LIMIT || bytes > (uint64_t)1 << 32)
-        return fail(TN_ERROR_MEMORY, "the stub has no more memory");
-    void *memory =
-        mmap(NULL, rounded ? rounded : 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return fail(TN_ERROR_MEMORY, "the stub has no more memory");
-    blocks[block_count++] = (stub_block){memory, rounded ? rounded : 4096};
+    (void)stream;
+    if (state->is_lost) return fail_lost(state);
+    if (is_to_fail(&state->allocations, state->fail_allocation))
+        return fail_as_asked(state, TN_ERROR_MEMORY, "the stub is asked to have no memory");
+    pthread_mutex_lock(&lock);
+    void *memory = MAP_FAILED;
+    if (block_count < BLOCK_LIMIT && bytes <= (uint64_t)1 << 32 &&
+        (!state->most_bytes || bytes <= state->most_bytes))
+        memory =
+            mmap(NULL, rounded ? rounded : 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED)
+        blocks[block_count++] = (stub_block){memory, rounded ? rounded : 4096};
+    pthread_mutex_unlock(&lock);
+    if (memory == MAP_FAILED) {
+        snprintf(last_error, sizeof(last_error), "%llu bytes: the stub has no more memory",
+                 (unsigned long long)bytes);
+        return TN_ERROR_MEMORY;
+    }
     *out_memory = memory;
     return TN_OK;
 }
 
 /* In the order of the stream: whatever was enqueued before still uses it. */
-static tn_status run_all(stub_stream *stream);
+static tn_status run_all(const tn_device *device, stub_stream *stream);
 static void deallocate(const tn_device *device, void *memory, void *stream) {
-    (void)device;
-    if (stream) (void)run_all(stream);
-    for (size_t i = 0; i < block_count; i++) {
+    bool is_found = false;
+    if (stream) (void)run_all(device, stream);
+    pthread_mutex_lock(&lock);
+    if (memory) state_of(device)->deallocations++;
+    for (size_t i = 0; i < block_count && !is_found; i++) {
         if (blocks[i].memory != memory) continue;
         munmap(memory, blocks[i].bytes);
         blocks[i] = blocks[--block_count];
-        return;
+        is_found = true;
     }
-    if (memory) abort(); /* freed twice, or never allocated */
+    pthread_mutex_unlock(&lock);
+    if (memory && !is_found) abort(); /* freed twice, or never allocated */
 }
 
 static stub_work *add_work(stub_stream *stream, uint32_t kind) {
@@ -99,8 +144,8 @@ static stub_work *add_work(stub_stream *stream, uint32_t kind) {
 
 static tn_status copy(const tn_device *device, void *to, const void *from, uint64_t bytes,
                       uint32_t direction, void *stream) {
+    if (state_of(device)->is_lost) return fail_lost(state_of(device));
     stub_work *work = add_work(stream, WORK_COPY);
-    (void)device;
     if (!work) return fail(TN_ERROR_DEVICE, "the stub has no such stream, or it is full");
     work->to = to;
     work->from = from;
@@ -117,8 +162,8 @@ static tn_status copy(const tn_device *device, void *to, const void *from, uint6
 
 static tn_status fill(const tn_device *device, void *to, uint32_t byte, uint64_t bytes,
                       void *stream) {
+    if (state_of(device)->is_lost) return fail_lost(state_of(device));
     stub_work *work = add_work(stream, WORK_FILL);
-    (void)device;
     if (!work) return fail(TN_ERROR_DEVICE, "the stub has no such stream, or it is full");
     work->to = to;
     work->byte = byte;
@@ -132,7 +177,7 @@ static bool can_convert(const tn_tensor *tensor) {
 
 static tn_status convert(const tn_device *device, const tn_tensor *from, const tn_tensor *to,
                          void *stream) {
-    (void)device;
+    if (state_of(device)->is_lost) return fail_lost(state_of(device));
     if (!can_convert(from) || !can_convert(to) || (from->format != to->format && from->rank != 4))
         return TN_ERROR_UNSUPPORTED;
     stub_work *work = add_work(stream, WORK_CONVERT);
@@ -142,13 +187,29 @@ static tn_status convert(const tn_device *device, const tn_tensor *from, const t
     return TN_OK;
 }
 
-tn_status tn_stub_enqueue(tn_call *call) {
+static tn_status enqueue(tn_call *call, tn_callback body) {
+    tn_stub_state *state = state_of(call->device);
+    if (state->is_lost) return call->host->fail(call, TN_ERROR_DEVICE, "%s", state->lost);
+    if (is_to_fail(&state->launches, state->fail_launch)) {
+        const tn_status status =
+            fail_as_asked(state, TN_ERROR_DEVICE, "the stub is asked to refuse the launch");
+        return call->host->fail(call, status, "a launch: %s", last_error);
+    }
     stub_work *work = add_work(call->stream, WORK_CALL);
     if (!work) return call->host->fail(call, TN_ERROR_DEVICE, "there is no stream, or it is full");
     work->call = *call;
     work->call.flags |= TN_CALL_REFERENCE;
-    work->call.user = call->op->user;
+    if (!body) work->call.user = call->op->user;
+    work->body = body;
     return TN_OK;
+}
+
+tn_status tn_stub_enqueue(tn_call *call) {
+    return enqueue(call, NULL);
+}
+
+static void refuse_launch(void) {
+    has_refused_launch = true;
 }
 
 /* Four axes: the strides say where each element lies. */
@@ -185,27 +246,31 @@ static tn_status run_one(stub_work *work) {
     case WORK_EVENT:
         return clock_gettime(CLOCK_MONOTONIC, work->to) == 0 ? TN_OK : TN_ERROR_DEVICE;
     default:
-        return work->call.op->reference(&work->call);
+        return work->body ? work->body(&work->call) : work->call.op->reference(&work->call);
     }
 }
 
-static tn_status run_all(stub_stream *stream) {
-    tn_status status = TN_OK;
+static tn_status run_all(const tn_device *device, stub_stream *stream) {
+    tn_stub_state *state = state_of(device);
+    tn_status status = state->is_lost ? TN_ERROR_DEVICE : TN_OK; /* then nothing is done */
     if (stream->is_capturing) return fail(TN_ERROR_DEVICE, "a stream is waited for in a capture");
     if (stream->count == 0) return TN_OK;
+    pthread_mutex_lock(&lock);
     protect_all(PROT_READ | PROT_WRITE);
     for (size_t i = 0; i < stream->count; i++) {
         if (status == TN_OK) status = run_one(&stream->work[i]);
         free(stream->work[i].staged);
     }
     protect_all(PROT_NONE);
+    pthread_mutex_unlock(&lock);
     stream->count = 0;
+    if (state->is_lost) return fail_lost(state);
     return status == TN_OK ? TN_OK : fail(status, "a kernel of the stub failed");
 }
 
 static tn_status stream_create(const tn_device *device, void **out_stream) {
+    if (state_of(device)->is_lost) return fail_lost(state_of(device));
     stub_stream *stream = calloc(1, sizeof(*stream));
-    (void)device;
     if (stream) stream->work = calloc(WORK_LIMIT, sizeof(*stream->work));
     if (!stream || !stream->work) {
         free(stream);
@@ -216,14 +281,20 @@ static tn_status stream_create(const tn_device *device, void **out_stream) {
 }
 static void stream_destroy(const tn_device *device, void *handle) {
     stub_stream *stream = handle;
-    (void)device;
-    if (stream->count > 0) abort(); /* work that nobody waited for */
+    if (stream->count > 0 && !state_of(device)->is_lost) abort(); /* nobody waited for it */
     free(stream->work);
     free(stream);
 }
 static tn_status stream_wait(const tn_device *device, void *stream) {
-    (void)device;
-    return run_all(stream);
+    tn_stub_state *state = state_of(device);
+    if (state->is_lost) {
+        (void)run_all(device, stream);
+        return fail_lost(state);
+    }
+    const bool is_failing = is_to_fail(&state->waits, state->fail_wait);
+    const tn_status status = run_all(device, stream);
+    if (status != TN_OK || !is_failing) return status;
+    return fail_as_asked(state, TN_ERROR_DEVICE, "the stub is asked to fail in a kernel");
 }
 
 static tn_status event_create(const tn_device *device, void **out_event) {
@@ -257,7 +328,7 @@ static tn_status event_elapsed(const tn_device *device, void *from, void *to, do
 
 static tn_status capture_begin(const tn_device *device, void *handle) {
     stub_stream *stream = handle;
-    (void)device;
+    if (state_of(device)->is_lost) return fail_lost(state_of(device));
     if (stream->is_capturing) return fail(TN_ERROR_DEVICE, "a capture in a capture");
     stream->is_capturing = true;
     stream->captured_from = stream->count;
@@ -280,7 +351,7 @@ static tn_status capture_end(const tn_device *device, void *handle, void **out_g
 
 static tn_status graph_launch(const tn_device *device, void *handle, void *stream) {
     const stub_graph *graph = handle;
-    (void)device;
+    if (state_of(device)->is_lost) return fail_lost(state_of(device));
     for (size_t i = 0; i < graph->count; i++) {
         stub_work *work = add_work(stream, 0);
         if (!work) return fail(TN_ERROR_DEVICE, "the stream is full");
@@ -293,18 +364,59 @@ static void graph_destroy(const tn_device *device, void *graph) {
     free(graph);
 }
 
+/* The thread's current one, from 1; 0: none. Kernels are run where theirs is. */
+static _Thread_local uint32_t current;
+
+static uint32_t enter(const tn_device *device) {
+    const uint32_t before = current;
+    current = device->index + 1;
+    __atomic_add_fetch(&state_of(device)->entered, 1, __ATOMIC_RELAXED);
+    return before;
+}
+
+static void leave(const tn_device *device, uint32_t before) {
+    current = before;
+    __atomic_sub_fetch(&state_of(device)->entered, 1, __ATOMIC_RELAXED);
+}
+
+static tn_status check(const tn_device *device) {
+    const tn_stub_state *state = state_of(device);
+    return state->is_lost ? fail_lost(state) : TN_OK;
+}
+
+static tn_status check_launch(const tn_device *device) {
+    (void)device;
+    if (!has_refused_launch) return TN_OK;
+    has_refused_launch = false;
+    return fail(TN_ERROR_DEVICE, "a kernel's launch was refused");
+}
+
+#define STUB_STATE                                                                                 \
+    { .version = "1", .libraries = "1", .enqueue = enqueue, .refuse_launch = refuse_launch }
+static tn_stub_state states[] = {STUB_STATE, STUB_STATE};
+
 #define STUB_DEVICE(number)                                                                        \
     {                                                                                              \
         .size = sizeof(tn_device), .index = number, .kind = "stub",                                \
-        .name = "a device without hardware", .alignment = 256, .fingerprint = fingerprint,         \
-        .allocate = allocate, .deallocate = deallocate, .copy = copy, .fill = fill,                \
-        .stream_create = stream_create, .stream_destroy = stream_destroy,                          \
+        .name = "a device without hardware", .alignment = 256, .user = &states[number],            \
+        .fingerprint = fingerprint, .allocate = allocate, .deallocate = deallocate, .copy = copy,  \
+        .fill = fill, .stream_create = stream_create, .stream_destroy = stream_destroy,            \
         .stream_wait = stream_wait, .event_create = event_create, .event_destroy = event_destroy,  \
         .event_record = event_record, .event_wait = event_wait, .event_elapsed = event_elapsed,    \
         .capture_begin = capture_begin, .capture_end = capture_end, .graph_launch = graph_launch,  \
-        .graph_destroy = graph_destroy, .last_error = error_text, .convert = convert               \
+        .graph_destroy = graph_destroy, .last_error = error_text, .convert = convert,              \
+        .check = check, .check_launch = check_launch, .libraries = libraries, .enter = enter,      \
+        .leave = leave                                                                             \
     }
 const tn_device tn_stub_device = STUB_DEVICE(0), tn_stub_second_device = STUB_DEVICE(1);
+
+static void read_wish(tn_stub_state *state, const char *wish) {
+    unsigned long long at = 0;
+    if (sscanf(wish, "allocate:%llu", &at) == 1) state->fail_allocation = at;
+    if (sscanf(wish, "launch:%llu", &at) == 1) state->fail_launch = at;
+    if (sscanf(wish, "wait:%llu", &at) == 1) state->fail_wait = at;
+    state->is_lasting = strstr(wish, ",lasting") != NULL;
+}
 
 TN_EXPORT tn_library *tenon_library_1(const tn_host *host) TN_NOEXCEPT;
 TN_EXPORT tn_library *tenon_library_1(const tn_host *host) TN_NOEXCEPT {
@@ -317,7 +429,9 @@ TN_EXPORT tn_library *tenon_library_1(const tn_host *host) TN_NOEXCEPT {
                                .kernels = tn_stub_kernels,
                                .device_count = 2,
                                .devices = devices};
+    const char *wish = getenv("TENON_STUB_FAIL");
     (void)host;
+    if (wish) read_wish(&states[0], wish);
     table.kernel_count = tn_stub_kernel_count;
     return &table;
 }

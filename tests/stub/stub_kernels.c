@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of the stub device: the operators' references, enqueued. Sigmoid and Softmax have none,
  * so that they run on the processor; LeakyRelu takes images with the channels last alone; MaxPool
- * asks for a workspace. */
+ * asks for a workspace, in one of two kernels for a large one. */
 #include "stub.h"
 
 #define STUB_KERNEL(variable, operator_name, kernel_traits)                                        \
@@ -38,6 +38,22 @@ static const tn_kernel max_pool = {.size = sizeof(tn_kernel),
                                    .reshape = max_pool_reshape,
                                    .run = tn_stub_enqueue};
 
+/* The same with far more memory than it needs. */
+static tn_status greedy_reshape(tn_call *call) {
+    call->workspace_bytes = 1 << 20;
+    return TN_OK;
+}
+static const tn_kernel greedy = {.size = sizeof(tn_kernel),
+                                 .revision = 1,
+                                 .domain = "",
+                                 .op = "MaxPool",
+                                 .device = "stub",
+                                 .name = "stub_greedy",
+                                 .traits = TN_KERNEL_CAPTURABLE,
+                                 TN_COMBINATIONS(max_pool_combinations),
+                                 .reshape = greedy_reshape,
+                                 .run = tn_stub_enqueue};
+
 static const char *const relu_last_combinations[] = {"f32:nhwc -> f32:nhwc"};
 static const tn_kernel leaky = {.size = sizeof(tn_kernel),
                                 .revision = 1,
@@ -48,6 +64,6 @@ static const tn_kernel leaky = {.size = sizeof(tn_kernel),
                                 TN_COMBINATIONS(relu_last_combinations),
                                 .run = tn_stub_enqueue};
 
-const tn_kernel *const tn_stub_kernels[] = {&relu,    &add,    &mul,      &conv, &gemm,
-                                            &mat_mul, &concat, &max_pool, &leaky};
+const tn_kernel *const tn_stub_kernels[] = {&relu,    &add,    &mul,      &conv,   &gemm,
+                                            &mat_mul, &concat, &max_pool, &greedy, &leaky};
 const uint64_t tn_stub_kernel_count = TN_COUNT(tn_stub_kernels);

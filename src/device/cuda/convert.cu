@@ -378,5 +378,5 @@ tn_status tn_cuda_convert(const tn_device *device, const tn_tensor *from, const 
     cudaError_t error = launch(&j, from->data, to->data, to->bytes, on);
     if (error == cudaSuccess && !stream) error = cudaStreamSynchronize(on);
     tn_cuda_device_leave(device, before);
-    return tn_cuda_error_set(error, "a conversion");
+    return tn_cuda_error_set(device, error, "a conversion");
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A GPU as a tn_device: a pool of its own from which memory is taken in the order of a stream,
- * streams that never wait for the default one, events, and captured graphs. A null stream means
- * that the work is done when the call returns. Declared in cuda.h; conversions are convert.cu.
+ * streams that never wait for the default one, and events. A null stream means that the work is
+ * done when the call returns. Declared in cuda.h; captured graphs are graph.c, conversions
+ * convert.cu.
  */
 #include "cuda.h"
 
@@ -68,7 +69,8 @@ static cudaError_t get_pool(tn_cuda_device *device, cudaMemPool_t *out_pool) {
     return error;
 }
 
-static tn_status fail_allocation(cudaError_t error, const char *what, uint64_t bytes) {
+static tn_status fail_allocation(const tn_device *device, cudaError_t error, const char *what,
+                                 uint64_t bytes) {
     char text[200];
     size_t free_bytes = 0, total_bytes = 0;
     snprintf(text, sizeof(text), "%llu bytes of %s", (unsigned long long)bytes, what);
@@ -76,7 +78,22 @@ static tn_status fail_allocation(cudaError_t error, const char *what, uint64_t b
         cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess)
         snprintf(text, sizeof(text), "%llu bytes of %s (%zu of the GPU's %zu are free)",
                  (unsigned long long)bytes, what, free_bytes, total_bytes);
-    return tn_cuda_error_set(error, text);
+    return tn_cuda_error_set(device, error, text);
+}
+
+/* What the pool keeps in pieces that are too small goes back to the GPU before it is said that
+ * there is no memory. */
+static cudaError_t take_from_pool(cudaMemPool_t pool, size_t bytes, void *stream,
+                                  void **out_memory) {
+    const cudaStream_t on = stream_of(stream);
+    cudaError_t error = cudaMallocFromPoolAsync(out_memory, bytes, pool, on);
+    if (error == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        error = cudaStreamSynchronize(on);
+        if (error == cudaSuccess) error = cudaMemPoolTrimTo(pool, 0);
+        if (error == cudaSuccess) error = cudaMallocFromPoolAsync(out_memory, bytes, pool, on);
+    }
+    return finish(error, stream);
 }
 
 static tn_status cuda_allocate(const tn_device *device, uint64_t bytes, void *stream,
@@ -88,11 +105,12 @@ static tn_status cuda_allocate(const tn_device *device, uint64_t bytes, void *st
     const int before = tn_cuda_device_enter(device);
     cudaError_t error = own->has_pools ? get_pool(own, &pool) : cudaSuccess;
     if (error == cudaSuccess && own->has_pools)
-        error = finish(cudaMallocFromPoolAsync(&memory, wanted, pool, stream_of(stream)), stream);
+        error = take_from_pool(pool, wanted, stream, &memory);
     else if (error == cudaSuccess)
         error = cudaMalloc(&memory, wanted);
     const tn_status status =
-        error == cudaSuccess ? TN_OK : fail_allocation(error, "device memory", (uint64_t)wanted);
+        error == cudaSuccess ? TN_OK
+                             : fail_allocation(device, error, "device memory", (uint64_t)wanted);
     tn_cuda_device_leave(device, before);
     if (status == TN_OK) *out_memory = memory;
     return status;
@@ -103,7 +121,7 @@ static void cuda_deallocate(const tn_device *device, void *memory, void *stream)
     const int before = tn_cuda_device_enter(device);
     const cudaError_t error =
         device_of(device)->has_pools ? cudaFreeAsync(memory, stream_of(stream)) : cudaFree(memory);
-    (void)tn_cuda_error_set(error, "freeing device memory");
+    (void)tn_cuda_error_set(device, error, "freeing device memory");
     tn_cuda_device_leave(device, before);
 }
 
@@ -114,7 +132,7 @@ static tn_status cuda_host_allocate(const tn_device *device, uint64_t bytes, voi
     const cudaError_t error =
         cudaHostAlloc(&memory, wanted, cudaHostAllocPortable | cudaHostAllocMapped);
     const tn_status status =
-        error == cudaSuccess ? TN_OK : fail_allocation(error, "pinned host memory", bytes);
+        error == cudaSuccess ? TN_OK : fail_allocation(device, error, "pinned host memory", bytes);
     tn_cuda_device_leave(device, before);
     if (status == TN_OK) *out_memory = memory;
     return status;
@@ -123,7 +141,7 @@ static tn_status cuda_host_allocate(const tn_device *device, uint64_t bytes, voi
 static void cuda_host_deallocate(const tn_device *device, void *memory) {
     if (!memory) return;
     const int before = tn_cuda_device_enter(device);
-    (void)tn_cuda_error_set(cudaFreeHost(memory), "freeing pinned host memory");
+    (void)tn_cuda_error_set(device, cudaFreeHost(memory), "freeing pinned host memory");
     tn_cuda_device_leave(device, before);
 }
 
@@ -138,7 +156,7 @@ static tn_status cuda_copy(const tn_device *device, void *to, const void *from, 
     const cudaError_t error = finish(
         cudaMemcpyAsync(to, from, (size_t)bytes, kinds[direction], stream_of(stream)), stream);
     tn_cuda_device_leave(device, before);
-    return tn_cuda_error_set(error, "a copy");
+    return tn_cuda_error_set(device, error, "a copy");
 }
 
 static tn_status cuda_fill(const tn_device *device, void *to, uint32_t byte, uint64_t bytes,
@@ -148,7 +166,7 @@ static tn_status cuda_fill(const tn_device *device, void *to, uint32_t byte, uin
     const cudaError_t error =
         finish(cudaMemsetAsync(to, (int)(byte & 0xff), (size_t)bytes, stream_of(stream)), stream);
     tn_cuda_device_leave(device, before);
-    return tn_cuda_error_set(error, "filling memory");
+    return tn_cuda_error_set(device, error, "filling memory");
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -160,19 +178,18 @@ static tn_status cuda_stream_create(const tn_device *device, void **out_stream) 
     const cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
     tn_cuda_device_leave(device, before);
     if (error == cudaSuccess) *out_stream = stream;
-    return tn_cuda_error_set(error, "making a stream");
+    return tn_cuda_error_set(device, error, "making a stream");
 }
 
 static void cuda_stream_destroy(const tn_device *device, void *stream) {
-    (void)device;
-    if (stream) (void)tn_cuda_error_set(cudaStreamDestroy(stream), "closing a stream");
+    if (stream) (void)tn_cuda_error_set(device, cudaStreamDestroy(stream), "closing a stream");
 }
 
 static tn_status cuda_stream_wait(const tn_device *device, void *stream) {
     const int before = tn_cuda_device_enter(device);
     const cudaError_t error = cudaStreamSynchronize(stream_of(stream));
     tn_cuda_device_leave(device, before);
-    return tn_cuda_error_set(error, "waiting for the GPU");
+    return tn_cuda_error_set(device, error, "waiting for the GPU");
 }
 
 static tn_status cuda_event_create(const tn_device *device, void **out_event) {
@@ -181,76 +198,50 @@ static tn_status cuda_event_create(const tn_device *device, void **out_event) {
     const cudaError_t error = cudaEventCreate(&event);
     tn_cuda_device_leave(device, before);
     if (error == cudaSuccess) *out_event = event;
-    return tn_cuda_error_set(error, "making an event");
+    return tn_cuda_error_set(device, error, "making an event");
 }
 
 static void cuda_event_destroy(const tn_device *device, void *event) {
-    (void)device;
-    if (event) (void)tn_cuda_error_set(cudaEventDestroy(event), "closing an event");
+    if (event) (void)tn_cuda_error_set(device, cudaEventDestroy(event), "closing an event");
 }
 
+/* In a capture the event becomes a node of the graph, whose time can be asked for after a launch.
+ */
 static tn_status cuda_event_record(const tn_device *device, void *event, void *stream) {
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     const int before = tn_cuda_device_enter(device);
-    const cudaError_t error = cudaEventRecord(event, stream_of(stream));
+    cudaError_t error = cudaStreamIsCapturing(stream_of(stream), &capturing);
+    if (error == cudaSuccess)
+        error = cudaEventRecordWithFlags(event, stream_of(stream),
+                                         capturing == cudaStreamCaptureStatusActive
+                                             ? cudaEventRecordExternal
+                                             : cudaEventRecordDefault);
     tn_cuda_device_leave(device, before);
-    return tn_cuda_error_set(error, "recording an event");
+    return tn_cuda_error_set(device, error, "recording an event");
 }
 
 static tn_status cuda_event_wait(const tn_device *device, void *event, void *stream) {
     const int before = tn_cuda_device_enter(device);
     const cudaError_t error = cudaStreamWaitEvent(stream_of(stream), event, 0);
     tn_cuda_device_leave(device, before);
-    return tn_cuda_error_set(error, "making a stream wait for an event");
+    return tn_cuda_error_set(device, error, "making a stream wait for an event");
 }
 
 /* Waits for the later event. */
 static tn_status cuda_event_elapsed(const tn_device *device, void *from, void *to, double *out_ns) {
     float milliseconds = 0;
-    (void)device;
     cudaError_t error = cudaEventSynchronize(to);
     if (error == cudaSuccess) error = cudaEventElapsedTime(&milliseconds, from, to);
     if (error == cudaSuccess) *out_ns = (double)milliseconds * 1e6;
-    return tn_cuda_error_set(error, "measuring the time between events");
+    return tn_cuda_error_set(device, error, "measuring the time between events");
 }
 
-/* ----------------------------------------------------------------------------------------------
- * graphs */
-
-static tn_status cuda_capture_begin(const tn_device *device, void *stream) {
-    (void)device;
-    if (!stream) return tn_cuda_error_set_text(TN_ERROR_ARGUMENT, "capturing needs a stream");
-    return tn_cuda_error_set(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
-                             "beginning a capture");
+static uint32_t cuda_enter(const tn_device *device) {
+    return (uint32_t)tn_cuda_device_enter(device);
 }
 
-/* What the kernels enqueued becomes a graph that can be launched; its memory on the GPU is made
- * ready here and not by the first launch. */
-static tn_status cuda_capture_end(const tn_device *device, void *stream, void **out_graph) {
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t executable = NULL;
-    const int before = tn_cuda_device_enter(device);
-    cudaError_t error = cudaStreamEndCapture(stream, &graph);
-    if (error == cudaSuccess && graph) error = cudaGraphInstantiate(&executable, graph, 0);
-    if (error == cudaSuccess && executable) error = cudaGraphUpload(executable, stream);
-    if (error != cudaSuccess && executable) (void)cudaGraphExecDestroy(executable);
-    if (graph) (void)cudaGraphDestroy(graph);
-    tn_cuda_device_leave(device, before);
-    if (error == cudaSuccess && !executable)
-        return tn_cuda_error_set_text(TN_ERROR_DEVICE, "a capture gave no graph");
-    if (error == cudaSuccess) *out_graph = executable;
-    return tn_cuda_error_set(error, "ending a capture");
-}
-
-static tn_status cuda_graph_launch(const tn_device *device, void *graph, void *stream) {
-    const int before = tn_cuda_device_enter(device);
-    const cudaError_t error = finish(cudaGraphLaunch(graph, stream_of(stream)), stream);
-    tn_cuda_device_leave(device, before);
-    return tn_cuda_error_set(error, "launching a graph");
-}
-
-static void cuda_graph_destroy(const tn_device *device, void *graph) {
-    (void)device;
-    if (graph) (void)tn_cuda_error_set(cudaGraphExecDestroy(graph), "closing a graph");
+static void cuda_leave(const tn_device *device, uint32_t before) {
+    tn_cuda_device_leave(device, (int)before);
 }
 
 void tn_cuda_device_init(tn_cuda_device *device, int ordinal,
@@ -285,12 +276,17 @@ void tn_cuda_device_init(tn_cuda_device *device, int ordinal,
                                 .event_record = cuda_event_record,
                                 .event_wait = cuda_event_wait,
                                 .event_elapsed = cuda_event_elapsed,
-                                .capture_begin = cuda_capture_begin,
-                                .capture_end = cuda_capture_end,
-                                .graph_launch = cuda_graph_launch,
-                                .graph_destroy = cuda_graph_destroy,
+                                .capture_begin = tn_cuda_capture_begin,
+                                .capture_end = tn_cuda_capture_end,
+                                .graph_launch = tn_cuda_graph_launch,
+                                .graph_destroy = tn_cuda_graph_destroy,
                                 .last_error = tn_cuda_error_text,
                                 .convert = tn_cuda_convert,
                                 .host_allocate = cuda_host_allocate,
-                                .host_deallocate = cuda_host_deallocate};
+                                .host_deallocate = cuda_host_deallocate,
+                                .check = tn_cuda_check,
+                                .check_launch = tn_cuda_check_launch,
+                                .libraries = tn_cuda_libraries,
+                                .enter = cuda_enter,
+                                .leave = cuda_leave};
 }

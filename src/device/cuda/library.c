@@ -47,16 +47,31 @@ static void add_device(int ordinal) {
     devices[at] = &gpus[at].table;
 }
 
+static void note_missing(cudaError_t error, int driver) {
+    const int needed = CUDART_VERSION;
+    if (error == cudaErrorInsufficientDriver && driver == 0)
+        snprintf(note, sizeof(note),
+                 "cuda: this machine has no NVIDIA driver, or this process does not see it "
+                 "(libcuda.so.1); one for CUDA %d.%d or newer is needed",
+                 needed / 1000, needed % 1000 / 10);
+    else if (error == cudaErrorInsufficientDriver)
+        snprintf(note, sizeof(note),
+                 "cuda: the NVIDIA driver is for CUDA %d.%d; this library needs one for %d.%d or "
+                 "newer",
+                 driver / 1000, driver % 1000 / 10, needed / 1000, needed % 1000 / 10);
+    else
+        snprintf(
+            note, sizeof(note), "cuda: no GPU can be used: %s (%s); the driver is for CUDA %d.%d",
+            cudaGetErrorString(error), cudaGetErrorName(error), driver / 1000, driver % 1000 / 10);
+}
+
 static void find_devices(void) {
     int count = 0, driver = 0;
     const cudaError_t error = cudaGetDeviceCount(&count);
     if (error != cudaSuccess) {
         (void)cudaGetLastError();
         (void)cudaDriverGetVersion(&driver);
-        snprintf(note, sizeof(note),
-                 "cuda: no GPU can be used: %s (%s); driver's version %d, 0 being none, this "
-                 "library's %d",
-                 cudaGetErrorString(error), cudaGetErrorName(error), driver, CUDART_VERSION);
+        note_missing(error, driver);
         return;
     }
     if (count == 0) snprintf(note, sizeof(note), "cuda: this machine has no GPU");

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which cuDNN, cuBLASLt and NVRTC this machine has: times of kernels that call them are valid for
+ * these versions alone. Opening them takes a while, so it is done when timings are looked up, not
+ * when a network is loaded. Declared in cuda.h.
+ */
+#include "cuda.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The version that a function of a library answers; 0: the library is not there. It stays open: the
+ * kernels use the same one. */
+static size_t version_of(const char *library, const char *function) {
+    size_t (*version)(void) = NULL;
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    void *symbol = handle ? dlsym(handle, function) : NULL;
+    if (!symbol) return 0;
+    memcpy(&version, &symbol, sizeof(version));
+    return version();
+}
+
+static size_t nvrtc_version(const char *library) {
+    int (*version)(int *, int *) = NULL;
+    int major = 0, minor = 0;
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    void *symbol = handle ? dlsym(handle, "nvrtcVersion") : NULL;
+    if (!symbol) return 0;
+    memcpy(&version, &symbol, sizeof(version));
+    return version(&major, &minor) == 0 ? (size_t)(major * 1000 + minor * 10) : 0;
+}
+
+const char *tn_cuda_libraries(const tn_device *device) {
+    tn_cuda_device *own = device->user;
+    char name[64];
+    pthread_mutex_lock(&own->lock);
+    if (!own->libraries[0]) {
+        const int major = CUDART_VERSION / 1000;
+        const size_t cudnn = version_of("libcudnn.so.9", "cudnnGetVersion");
+        snprintf(name, sizeof(name), "libcublasLt.so.%d", major);
+        const size_t cublas = version_of(name, "cublasLtGetVersion");
+        snprintf(name, sizeof(name), "libnvrtc.so.%d", major);
+        snprintf(own->libraries, sizeof(own->libraries), "cudnn %zu; cublaslt %zu; nvrtc %zu",
+                 cudnn, cublas, nvrtc_version(name));
+    }
+    pthread_mutex_unlock(&own->lock);
+    return own->libraries;
+}
