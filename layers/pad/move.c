@@ -74,35 +74,20 @@ static tn_status move_rows(void *user, int64_t begin, int64_t end, uint32_t thre
     return TN_OK;
 }
 
-/* The constant in the tensor's type. */
-static void read_value(const tn_call *call, pad_job *job) {
-    const tn_pad_params *params = call->params;
-    const tn_tensor *value = tn_infer_input(call, TN_PAD_CONSTANT_VALUE);
-    const tn_type type = call->outputs[0]->type;
-    job->value_bytes = tn_element_bytes(type);
-    if (value)
-        memcpy(job->value, value->data, job->value_bytes);
-    else if (call->op->since_version < 11)
-        tn_element_store_f64(job->value, type, 0, (double)params->value);
-}
-
 static int64_t limit(int64_t value, int64_t highest) {
     return value < 0 ? 0 : value > highest ? highest : value;
 }
 
 /* The number of rows. */
-static int64_t make_job(const tn_call *call, const tn_pad_plan *plan, pad_job *job) {
-    const tn_tensor *data = call->inputs[0];
+static int64_t make_job(const tn_pad_plan *plan, pad_job *job) {
     int64_t rows = 1, items = 1, stride = 1;
-    *job = (pad_job){.plan = plan, .from = data->data, .to = call->outputs[0]->data};
-    read_value(call, job);
     for (uint32_t i = 0; i < plan->rank; i++)
-        if (plan->begin[i] != 0 || plan->output[i] != data->shape[i]) job->axis = i;
+        if (plan->begin[i] != 0 || plan->output[i] != plan->input[i]) job->axis = i;
     for (uint32_t i = plan->rank; i-- > job->axis + 1;)
-        items *= data->shape[i];
+        items *= plan->input[i];
     for (uint32_t i = job->axis + 1; i-- > 0;) {
         job->strides[i] = stride;
-        stride *= data->shape[i];
+        stride *= plan->input[i];
         if (i < job->axis) rows *= plan->output[i];
     }
     job->item_bytes = (size_t)items * job->value_bytes;
@@ -113,20 +98,36 @@ static int64_t make_job(const tn_call *call, const tn_pad_plan *plan, pad_job *j
     return rows;
 }
 
-static tn_status pad(tn_call *call, bool is_parallel) {
+tn_status tn_pad_move(tn_call *call, const tn_pad_plan *plan, const void *from, const void *value,
+                      size_t element_bytes, bool is_parallel) {
     enum { GRAIN_BYTES = 65536 };
-    tn_pad_plan plan = {0};
-    pad_job job;
-    TN_TRY(tn_pad_read(call, &plan));
-    if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
-    if (plan.rank == 0) {
-        tn_element_copy(call->inputs[0], call->outputs[0]);
+    const tn_tensor *output = call->outputs[0];
+    pad_job job = {.plan = plan, .from = from, .to = output->data, .value_bytes = element_bytes};
+    if (tn_element_count(output) == 0) return TN_OK;
+    if (plan->rank == 0) {
+        memcpy(output->data, from, element_bytes);
         return TN_OK;
     }
-    const int64_t rows = make_job(call, &plan, &job);
+    memcpy(job.value, value, element_bytes);
+    const int64_t rows = make_job(plan, &job);
     if (!is_parallel) return move_rows(&job, 0, rows, 0);
-    const int64_t row_bytes = plan.output[job.axis] * (int64_t)job.item_bytes;
+    const int64_t row_bytes = plan->output[job.axis] * (int64_t)job.item_bytes;
     return call->host->parallel_for(call, rows, GRAIN_BYTES / row_bytes + 1, move_rows, &job);
+}
+
+static tn_status pad(tn_call *call, bool is_parallel) {
+    const tn_pad_params *params = call->params;
+    const tn_tensor *constant = tn_infer_input(call, TN_PAD_CONSTANT_VALUE);
+    const tn_type type = call->outputs[0]->type;
+    uint8_t value[8] = {0};
+    tn_pad_plan plan = {0};
+    TN_TRY(tn_pad_read(call, &plan));
+    if (constant)
+        memcpy(value, constant->data, tn_element_bytes(type));
+    else if (call->op->since_version < 11)
+        tn_element_store_f64(value, type, 0, (double)params->value);
+    return tn_pad_move(call, &plan, call->inputs[0]->data, value, tn_element_bytes(type),
+                       is_parallel);
 }
 
 tn_status tn_pad_reference(tn_call *call) {

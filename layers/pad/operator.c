@@ -50,6 +50,7 @@ static const char *const pad_2_cases[] = {
     "pads=[1,2] value=-1.5 | data=f64[3]",
     "pads=[0,2,0,1] mode=reflect | data=f32[2,4]",
     "pads=[1,1,1,1] mode=edge | data=f16[2,3]",
+    "pads=[0,1,2,0,0,0,1,1] value=0.5 | data=f32[1,3,4,5]",
     "pads=[-1,1,0,-2] | data=f32[3,4]",
 };
 #define CASES_11                                                                                   \
@@ -62,6 +63,9 @@ static const char *const pad_2_cases[] = {
         "mode=edge | data=i64[2,3,4] pads=i64[6]{1,-1,0,2,0,0}",                                   \
         "| data=f32[0,3] pads=i64[4]{1,0,1,0} constant_value=f32[]{2}",                            \
         "| data=f32[] pads=i64[0]", "| data=f32[3] pads=i64[2]{-3,2}",                             \
+        "| data=f32[2,3,4,5] pads=i64[8]{0,1,2,0,1,0,-1,3} constant_value=f32[]{-1.5}",            \
+        "mode=reflect | data=f32[2,3,4,5] pads=i64[8]{0,1,2,3,1,0,1,2}",                           \
+        "mode=edge | data=f32[1,3,4,5] pads=i64[8]{0,0,2,1,0,0,1,2}",                              \
         "| data=f32[1,64,56,56] pads=i64[8]{0,0,1,1,0,0,1,1}"
 static const char *const pad_11_cases[] = {CASES_11};
 #define CASES_18                                                                                   \
@@ -97,5 +101,5 @@ PAD(19, pad_19_fields, pad_18_inputs);
 static const tn_kernel pad_runs = TN_REGION_KERNEL("Pad", tn_pad_run);
 
 static const tn_operator *const pad_operators[] = {&pad_2, &pad_11, &pad_18, &pad_19};
-static const tn_kernel *const pad_kernels[] = {&pad_runs};
+static const tn_kernel *const pad_kernels[] = {&pad_runs, &tn_pad_bytes};
 TN_LAYER(pad, pad_operators, pad_kernels);

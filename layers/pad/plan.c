@@ -41,6 +41,7 @@ static tn_status plan_axis(tn_call *call, tn_pad_plan *plan, uint32_t axis, int6
     if (begin < -PAD_LIMIT || begin > PAD_LIMIT || end < -PAD_LIMIT || end > PAD_LIMIT)
         return call->host->fail(call, TN_ERROR_RANGE, "pads of %lld and %lld along axis %u",
                                 (long long)begin, (long long)end, axis);
+    plan->input[axis] = extent;
     plan->begin[axis] = begin;
     plan->low[axis] = begin < 0 ? -begin : 0;
     plan->high[axis] = end < 0 ? extent + end : extent;

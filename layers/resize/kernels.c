@@ -241,5 +241,5 @@ LANES_KERNEL(baseline, NULL);
 LANES_KERNEL(avx2, "avx2,fma");
 LANES_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
 
-const tn_kernel *const tn_resize_kernels[6] = {&avx512,       &avx2,       &baseline,
-                                               &lanes_avx512, &lanes_avx2, &lanes_baseline};
+const tn_kernel *const tn_resize_kernels[7] = {
+    &avx512, &avx2, &baseline, &lanes_avx512, &lanes_avx2, &lanes_baseline, &tn_resize_bytes};

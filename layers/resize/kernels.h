@@ -5,6 +5,8 @@
 
 #include <tenon/plugin.h>
 
-extern const tn_kernel *const tn_resize_kernels[6];
+extern const tn_kernel *const tn_resize_kernels[7];
+/* bytes.c: the nearest element of 8-bit tensors. */
+extern const tn_kernel tn_resize_bytes;
 
 #endif

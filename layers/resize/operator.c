@@ -72,6 +72,9 @@ static const char *const resize_10_cases[] = {
 };
 #define CASES_11                                                                                   \
     "| X=f32[1] sizes=i64[1]{1}", "| X=f32[1,1,2,4] scales=f32[4]{1,1,0.6,1.3}",                   \
+        "| X=f32[2,3,4,5] scales=f32[4]{1,1,2,2}",                                                 \
+        "nearest_mode=floor coordinate_transformation_mode=asymmetric"                             \
+        " | X=f32[1,2,5,7] sizes=i64[4]{1,2,9,3}",                                                 \
         "nearest_mode=ceil coordinate_transformation_mode=asymmetric"                              \
         " | X=i8[2,1,5,7] sizes=i64[4]{2,1,8,3}",                                                  \
         "mode=linear | X=f32[1,3,9,11] sizes=i64[4]{1,3,17,5}",                                    \

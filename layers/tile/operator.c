@@ -131,7 +131,9 @@ static const tn_operator tile_6 = {
 };
 
 static const tn_kernel tile_runs = TN_REGION_KERNEL("Tile", tile_run);
+static const tn_kernel tile_bytes =
+    TN_REGION_BYTES_KERNEL("Tile", tn_region_bytes_combinations, tn_region_bytes_accepts, tile_run);
 
 static const tn_operator *const tile_operators[] = {&tile_6};
-static const tn_kernel *const tile_kernels[] = {&tile_runs};
+static const tn_kernel *const tile_kernels[] = {&tile_runs, &tile_bytes};
 TN_LAYER(tile, tile_operators, tile_kernels);
