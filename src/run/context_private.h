@@ -152,7 +152,8 @@ struct tn_context {
     tn_profile_entry *profile; /* by step */
     uint32_t *profile_steps;
     uint32_t profile_count;
-    void **events; /* of the device, for profiles */
+    void **events;     /* of the device, for profiles */
+    uint64_t *host_ns; /* by item: what the processor took */
     uint32_t event_count, event_capacity;
     bool is_lost; /* the device is: every call answers `lost` */
     tn_error_copy lost;

@@ -47,10 +47,15 @@ static tn_status profile_host(tn_context *context) {
     return TN_OK;
 }
 
-/* One event before each step, and one at the end; they stay for the next run. */
+/* One event before each step, and one at the end, with room for the times of the processor's steps;
+ * they stay for the next run. */
 static tn_status reserve_events(tn_context *context, uint32_t count) {
     const tn_device *device = context->engine->device;
     if (count > context->event_capacity) {
+        uint64_t *times = tn_allocate_zero(&context->allocator, count, sizeof(*times));
+        if (!times) return tn_fail_memory("a profile");
+        tn_deallocate(&context->allocator, context->host_ns);
+        context->host_ns = times;
         void **events = tn_allocate_zero(&context->allocator, count, sizeof(*context->events));
         if (!events) return tn_fail_memory("a profile");
         for (uint32_t i = 0; i < context->event_count; i++)
@@ -73,7 +78,9 @@ void tn_walk_profile_close(tn_context *context) {
     for (uint32_t i = 0; i < context->event_count; i++)
         device->event_destroy(device, context->events[i]);
     tn_deallocate(&context->allocator, (void *)context->events);
+    tn_deallocate(&context->allocator, context->host_ns);
     context->events = NULL;
+    context->host_ns = NULL;
     context->event_count = context->event_capacity = 0;
 }
 
@@ -93,8 +100,7 @@ static tn_status run_items(tn_context *context, uint32_t first, uint32_t end, vo
         const uint64_t before = tn_walk_now_ns();
         const tn_status status = item->run(item->call);
         if (status != TN_OK) return tn_walk_failed(item, status);
-        if (!is_on_device)
-            tn_walk_note_time(context, state->walk_steps[i], tn_walk_now_ns() - before);
+        if (!is_on_device) context->host_ns[i] = tn_walk_now_ns() - before;
     }
     return record(context, end, stream);
 }
@@ -128,10 +134,10 @@ static tn_status profile_device(tn_context *context) {
     context->is_pending = true;
     TN_TRY(tn_walk_wait(context));
     for (uint32_t i = 0; i < state->walk_count; i++) {
-        double ns = 0;
-        if (!tn_shape_state_is_on_device(context, state, i)) continue;
-        const tn_status status =
-            device->event_elapsed(device, context->events[i], context->events[i + 1], &ns);
+        double ns = (double)context->host_ns[i];
+        tn_status status = TN_OK;
+        if (tn_shape_state_is_on_device(context, state, i))
+            status = device->event_elapsed(device, context->events[i], context->events[i + 1], &ns);
         if (status != TN_OK) return tn_device_failed(device, status, "a profile");
         tn_walk_note_time(context, state->walk_steps[i], ns > 0 ? (uint64_t)ns : 0);
     }

@@ -289,6 +289,54 @@ static void test_a_profile_waits_once(void **state) {
     close_chain(&c);
 }
 
+/* A run of the chain, guarded or with a profile, where the n-th allocation fails: the host's, or
+ * the device's. */
+static tn_status try_run(device_test *test, const chain *c, uint32_t flags, uint64_t host_at,
+                         uint64_t device_at) {
+    const tn_engine_options options = {.size = sizeof(options), .flags = flags};
+    uint64_t bytes = 0;
+    const void *data = tn_plan_bytes(c->plan, &bytes);
+    tn_engine *engine = NULL;
+    tn_context *context = NULL;
+    must(tn_engine_load_bytes(test->runtime, data, bytes, &options, &engine));
+    tn_stub_state *stub = stub_of(engine);
+    test->allocator.allocations = 0;
+    test->allocator.fail_at = host_at;
+    stub->fail_allocation = device_at;
+    tn_status status = tn_context_create(engine, &context);
+    if (status == TN_OK) must(tn_context_bind_input(context, 0, c->x, sizeof(c->x)));
+    if (status == TN_OK && !flags) must(tn_context_set_profiling(context, true));
+    for (int i = 0; i < 3 && status == TN_OK; i++)
+        status = tn_context_run(context);
+    test->allocator.fail_at = 0;
+    stub->fail_allocation = 0;
+    tn_context_destroy(context);
+    assert_int_equal(stub->allocations - (device_at > 0 && status != TN_OK), stub->deallocations);
+    tn_engine_release(engine);
+    return status;
+}
+
+static void test_memory_may_be_missing_in_guarded_and_in_profiled_runs(void **state) {
+    device_test *test = *state;
+    chain c;
+    open_chain(test, &c, "stub");
+    for (int way = 0; way < 4; way++) {
+        const uint32_t flags = way & 1 ? TN_ENGINE_CHECKED : 0;
+        const bool is_device = way & 2;
+        uint64_t at = 1;
+        tn_status status = TN_ERROR_MEMORY;
+        for (; status != TN_OK && at < 1000; at++) {
+            const int64_t live = test->allocator.live;
+            status = try_run(test, &c, flags, is_device ? 0 : at, is_device ? at : 0);
+            assert_true(status == TN_OK || status == TN_ERROR_MEMORY);
+            assert_true(test->allocator.live == live);
+        }
+        assert_int_equal(status, TN_OK);
+        assert_true(at > (is_device ? 2 : 10));
+    }
+    close_chain(&c);
+}
+
 static uint64_t launches_of_a_build(device_test *test, tn_stub_state *stub, const char *cache) {
     const tn_builder_options options = {
         .size = sizeof(options), .threads = 1, .device = "stub", .timing_cache = cache};
@@ -341,6 +389,7 @@ int main(void) {
         DEVICE_TEST(test_a_build_ends_with_its_device),
         DEVICE_TEST(test_a_steady_run_takes_nothing_of_the_device),
         DEVICE_TEST(test_a_profile_waits_once),
+        DEVICE_TEST(test_memory_may_be_missing_in_guarded_and_in_profiled_runs),
         DEVICE_TEST(test_timings_are_of_a_driver_and_its_libraries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
