@@ -82,6 +82,11 @@ const tn_rule tn_rules[] = {
     {"state",
      "What save writes is what load reads; load refuses what is damaged, or lives with it.",
      TN_RULE_CASE, tn_rule_state},
+    {"device-cases",
+     "On a device (`--device`): the outputs are those of the reference in every combination, "
+     "nothing "
+     "is written beside them, inputs stay as they are.",
+     TN_RULE_DEVICE, tn_rule_device_cases},
     {"library-loads", "The library loads and its tables are sound.", TN_RULE_SHOWN, NULL},
     {"case-runs", "Each case can be read, and its reference computes it.", TN_RULE_SHOWN, NULL},
     {"reads-inside", "Nothing is read outside a tensor.", TN_RULE_SHOWN, NULL},

@@ -7,6 +7,7 @@
 #ifndef TN_CONFORMANCE_RULES_H
 #define TN_CONFORMANCE_RULES_H
 
+#include "plugin/devices.h"
 #include "subject.h"
 
 typedef struct tn_test {
@@ -19,6 +20,8 @@ typedef struct tn_test {
     bool are_constant;
     const tn_operator *const *operators; /* all that there are */
     size_t operator_count;
+    const tn_device *device; /* that is not the processor, of rules about it; else null */
+    void *stream;            /* of that device */
 } tn_test;
 
 enum { TN_PASSED = 0, TN_FAILED = 1, TN_SKIPPED = 2 };
@@ -35,6 +38,7 @@ enum {
     TN_RULE_KERNEL = 4,       /* each case, by each kernel */
     TN_RULE_REFERENCE = 8,    /* the same, by the reference */
     TN_RULE_COMBINATION = 32, /* once each kernel's combination */
+    TN_RULE_DEVICE = 64,      /* each case that kernels of the device may take, on it */
     TN_RULE_SHOWN = 16        /* never run by itself: others find it */
 };
 
@@ -86,6 +90,8 @@ void tn_rule_fields_hostile(const tn_test *test, tn_verdict *verdict);
 void tn_rule_traits(const tn_test *test, tn_verdict *verdict);
 void tn_rule_row(const tn_test *test, tn_verdict *verdict);
 void tn_rule_is_tried(const tn_test *test, tn_verdict *verdict);
+/* --- rules_device.c --- */
+void tn_rule_device_cases(const tn_test *test, tn_verdict *verdict);
 /* --- rules_state.c --- */
 void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict);
 void tn_rule_state(const tn_test *test, tn_verdict *verdict);

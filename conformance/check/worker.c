@@ -3,8 +3,8 @@
  * tenon-check: runs the rules of conformance on a library, in a process that may be lost: `tenon
  * plugin check` starts it, reads its lines, and starts it again behind a test that killed it.
  *
- *     tenon-check LIBRARY|builtin [--from N] [--only N] [--operator NAME] [--rule ID]
- *     tenon-check --rules
+ *     tenon-check LIBRARY|builtin [--from N] [--only N] [--operator NAME] [--rule ID] [--device
+ * NAME] tenon-check --rules
  *
  * Lines, fields between tabs: "count N"; before a test "begin N RULE OPERATOR KERNEL COMBINATION
  * CONSTANT CASE", after it "end N passed|failed|skipped RULE WHY". What the library itself
@@ -32,6 +32,9 @@ typedef struct suite {
     tn_counter counter;
     const char *library; /* name; null: what is linked in */
     const char *only_operator, *only_rule;
+    const char *device_name; /* null: the processor */
+    tn_used_device device;
+    void *stream;
     const tn_operator *operators[TABLE_LIMIT];
     bool is_own[TABLE_LIMIT];
     size_t operator_count;
@@ -80,7 +83,8 @@ static bool note_operator(void *user, const tn_operator *op, const tn_library_in
 
 static bool note_kernel(void *user, const tn_kernel *kernel, const tn_library_info *library) {
     (void)user;
-    if (is_wanted_library(library) && strcmp(kernel->device, "cpu") == 0 &&
+    if (is_wanted_library(library) &&
+        strcmp(kernel->device, s.device.device ? s.device.device->kind : "cpu") == 0 &&
         (!kernel->requires_features ||
          tn_runtime_has_features(s.runtime, kernel->requires_features)))
         s.kernels[s.kernel_count++] = kernel;
@@ -165,10 +169,34 @@ static bool list_combinations(const tn_kernel *kernel) {
     return is_added;
 }
 
+/* The cases of the operators that the library has kernels for on the device. */
+static bool list_on_device(void) {
+    bool is_added = true;
+    for (size_t i = 0; i < s.operator_count; i++) {
+        const tn_operator *op = s.operators[i];
+        bool has_kernel = false;
+        for (size_t k = 0; k < s.kernel_count && !has_kernel; k++)
+            has_kernel = tn_kernel_serves(s.kernels[k], op);
+        if (!has_kernel || (s.only_operator && strcmp(op->name, s.only_operator) != 0)) continue;
+        tn_test test = {.runtime = s.runtime,
+                        .counter = &s.counter,
+                        .op = op,
+                        .device = s.device.device,
+                        .stream = s.stream,
+                        .library = s.library ? s.library : "builtin"};
+        for (uint64_t k = 0; k < op->case_count && is_added; k++) {
+            test.text = op->cases[k];
+            is_added = add_rules(&test, TN_RULE_DEVICE);
+        }
+    }
+    return is_added;
+}
+
 static bool list_tests(void) {
     bool is_added = true;
     tn_runtime_visit_operators(s.runtime, note_operator, NULL);
     tn_runtime_visit_kernels(s.runtime, note_kernel, NULL);
+    if (s.device.device) return list_on_device();
     for (size_t k = 0; k < s.kernel_count && is_added; k++)
         is_added = list_combinations(s.kernels[k]);
     for (size_t i = 0; i < s.operator_count && is_added; i++) {
@@ -208,6 +236,34 @@ static bool remember_last(void *user, const tn_library_info *library) {
     return true;
 }
 
+/* Libraries of devices lie beside this program or beside its folder, others in TENON_PLUGIN_PATH.
+ */
+static void load_devices(void) {
+    char program[3000] = "", folder[3100];
+    static const char *const places[] = {"devices", "../lib/tenon/devices"};
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    char *slash = length > 0 ? strrchr(program, '/') : NULL;
+    const char *path = getenv("TENON_PLUGIN_PATH");
+    if (slash) *slash = 0;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        snprintf(folder, sizeof(folder), "%s/%s", program, places[i]);
+        (void)tn_runtime_load_directory(s.runtime, folder); /* not there: the other one */
+    }
+    if (path && path[0]) (void)tn_runtime_load_directory(s.runtime, path);
+}
+
+static tn_status take_device(void) {
+    load_devices();
+    TN_TRY(tn_device_take(s.runtime, s.device_name, &s.device));
+    const tn_device *device = s.device.device;
+    if (tn_device_is_remote(device)) {
+        const tn_status status = device->stream_create(device, &s.stream);
+        return status == TN_OK ? TN_OK : tn_device_failed(device, status, "a stream");
+    }
+    tn_device_give_back(&s.device); /* the processor: the usual rules */
+    return TN_OK;
+}
+
 static int load(const char *library) {
     static char name[256];
     s.counter.fail_at = 0;
@@ -216,15 +272,20 @@ static int load(const char *library) {
         fprintf(report, "end\t0\tfailed\tcrash\tno runtime: %s\n", tn_last_error()->message);
         return 1;
     }
-    if (strcmp(library, "builtin") == 0) return 0;
+    const bool is_builtin = strcmp(library, "builtin") == 0;
+    if (is_builtin && !s.device_name) return 0;
     fprintf(report, "begin\t0\tlibrary-loads\t\t\t\t0\t\n");
     fflush(report);
-    if (tn_runtime_load_library(s.runtime, library) != TN_OK) {
+    if ((!is_builtin && tn_runtime_load_library(s.runtime, library) != TN_OK)) {
         end_test("failed", "library-loads", tn_last_error()->message);
         return 1;
     }
-    tn_runtime_visit_libraries(s.runtime, remember_last, name);
-    s.library = name;
+    if (!is_builtin) tn_runtime_visit_libraries(s.runtime, remember_last, name);
+    if (!is_builtin) s.library = name;
+    if (s.device_name && take_device() != TN_OK) {
+        end_test("failed", "library-loads", tn_last_error()->message);
+        return 1;
+    }
     end_test("passed", "library-loads", "");
     return 0;
 }
@@ -246,10 +307,11 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "--only") == 0) only = strtoul(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--operator") == 0) s.only_operator = argv[i + 1];
         if (strcmp(argv[i], "--rule") == 0) s.only_rule = argv[i + 1];
+        if (strcmp(argv[i], "--device") == 0) s.device_name = argv[i + 1];
     }
     if (argc < 2 || library[0] == '-') {
         fprintf(stderr, "usage: tenon-check LIBRARY|builtin [--from N] [--only N] [--operator "
-                        "NAME] [--rule ID]\n");
+                        "NAME] [--rule ID] [--device NAME]\n");
         return 2;
     }
     const int output = tn_watch_output();
@@ -264,6 +326,8 @@ int main(int argc, char **argv) {
     for (size_t i = only ? only : from; i <= (only ? only : s.count) && i <= s.count; i++) {
         s.current = i;
         run_test(&s.tests[i - 1]);
+        if (s.device.device && tn_device_alive(s.device.device) != TN_OK)
+            _exit(72); /* the next process goes on behind this test */
     }
     fprintf(report, "done\n");
     fflush(report);

@@ -134,9 +134,16 @@ static tn_status fail_missing(tn_runtime *runtime, const char *name, const char 
     tn_text_init(&there, tn_runtime_allocator(runtime));
     list_devices(runtime, &there);
     tn_fail(TN_ERROR_NOT_FOUND, "there is no device '%s'%s%s; there is: %s", name,
-            why[0] ? ": " : "", why, there.data ? there.data : "cpu");
+            why[0] ? ": " : "", why[0] == ' ' ? why + 1 : why, there.data ? there.data : "cpu");
     tn_text_deinit(&there);
     return TN_ERROR_NOT_FOUND;
+}
+
+/* What a library of the kind has logged, which begins with the kind: why it finds no device. */
+static const char *reason_of(tn_runtime *runtime, const device_name *name) {
+    const char *said = tn_runtime_last_log(runtime);
+    const size_t length = strlen(name->kind);
+    return strncmp(said, name->kind, length) == 0 && said[length] == ':' ? said + length + 1 : "";
 }
 
 /* The library of a kind of device, as it comes with Tenon. */
@@ -144,21 +151,19 @@ static tn_status load_library(tn_runtime *runtime, const device_name *name, char
                               size_t why_bytes) {
     char path[4096 + 64];
     const char *folder = tn_runtime_device_folder(runtime);
-    why[0] = 0;
+    snprintf(why, why_bytes, "%s", reason_of(runtime, name));
     if (!folder[0]) return TN_OK;
     snprintf(path, sizeof(path), "%s/libtenon_%s.so", folder, name->kind);
     if (!tn_file_exists(path)) {
-        snprintf(why, why_bytes, "no loaded library brings it, and '%s' is not there", path);
+        if (!why[0])
+            snprintf(why, why_bytes, "no loaded library brings it, and '%s' is not there", path);
         return TN_OK;
     }
     const tn_status status = tn_runtime_load_library(runtime, path);
-    const char *said =
-        tn_runtime_last_log(runtime); /* it begins with the kind when it is its own */
-    const size_t length = strlen(name->kind);
-    const bool is_own = strncmp(said, name->kind, length) == 0 && said[length] == ':';
+    const char *reason = reason_of(runtime, name);
     if (status == TN_OK)
-        snprintf(why, why_bytes, "the library '%s' finds none%s", path,
-                 is_own ? said + length : "");
+        snprintf(why, why_bytes, "the library '%s' finds none%s%s", path, reason[0] ? ":" : "",
+                 reason);
     return status;
 }
 

@@ -70,6 +70,13 @@ static bool check_after(const network_options *o, network *n, const char *device
     return true;
 }
 
+/* The other device goes on beside one that may be lost. */
+static bool check_other(const network_options *o, const char *other) {
+    if (!other || run_good(o, other) == TN_OK) return true;
+    printf("FAIL %s does not go on: %s\n", other, tn_last_error()->message);
+    return false;
+}
+
 int device_run_bad(network_options *o, const char *device, int argc, char **argv) {
     network n;
     char error[3100];
@@ -82,7 +89,8 @@ int device_run_bad(network_options *o, const char *device, int argc, char **argv
     const tn_status status = tn_context_run(n.context);
     keep_error(error, sizeof(error));
     if (status == TN_OK) printf("FAIL %s is not found out\n", argv[0]);
-    const bool is_fine = status != TN_OK && check_after(o, &n, device, error);
+    const bool is_fine = status != TN_OK && check_after(o, &n, device, error) &&
+                         check_other(o, argc > 2 ? argv[2] : NULL);
     if (is_fine)
         printf("ok %s%s\n", tn_device_alive(n.engine->device) == TN_OK ? "" : "(device lost) ",
                error);

@@ -10,7 +10,9 @@
  *     caller DEVICE MODEL                    pointers and a stream of the caller's; his own graph
  *     profile DEVICE MODEL                   the sum of the steps' times beside the run's
  *     pair DEVICE MODEL OTHER_DEVICE         one plan on two devices, in two threads
- *     bad DEVICE MODEL OP=KERNEL [checked]   the error of a kernel that breaks the contract
+ *     memory DEVICE MODEL                    errors, and no more, while the device has no memory
+ *     bad DEVICE MODEL OP=KERNEL [plain|checked [OTHER_DEVICE]]
+ *                                            the error of a kernel that breaks the contract
  */
 #include "device_run.h"
 
@@ -73,7 +75,8 @@ typedef struct command {
 
 static const command commands[] = {{"network", network_command},  {"steady", device_run_steady},
                                    {"caller", device_run_caller}, {"profile", device_run_profile},
-                                   {"pair", device_run_pair},     {"bad", device_run_bad}};
+                                   {"pair", device_run_pair},     {"memory", device_run_memory},
+                                   {"bad", device_run_bad}};
 
 int main(int argc, char **argv) {
     static network_options options;
@@ -100,6 +103,6 @@ int main(int argc, char **argv) {
     }
     fprintf(stderr,
             "usage: device_run [--library LIB.so]... [--shape NAME=1x3x8x8]... [--cache FILE] "
-            "network|steady|caller|profile|pair|bad DEVICE MODEL [...]\n");
+            "network|steady|caller|profile|pair|memory|bad DEVICE MODEL [...]\n");
     return 2;
 }

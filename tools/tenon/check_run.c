@@ -34,7 +34,7 @@ static double now(void) {
 
 static bool start(child *c, const check_options *options, size_t from) {
     char first[24], only[24];
-    const char *arguments[12] = {
+    const char *arguments[14] = {
         options->program, options->library, "--from", first, "--only", only};
     size_t count = 6;
     posix_spawn_file_actions_t actions;
@@ -48,6 +48,10 @@ static bool start(child *c, const check_options *options, size_t from) {
     if (options->rule) {
         arguments[count++] = "--rule";
         arguments[count++] = options->rule;
+    }
+    if (options->device) {
+        arguments[count++] = "--device";
+        arguments[count++] = options->device;
     }
     *c = (child){.process = -1, .from = -1};
     if (pipe2(ends, O_CLOEXEC) != 0) return false;

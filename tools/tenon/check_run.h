@@ -32,6 +32,7 @@ typedef struct check_options {
     const char *program;   /* tenon-check */
     const char *library;   /* a path, or "builtin" */
     const char *rule, *op; /* null: all */
+    const char *device;    /* null: the processor */
     size_t only;           /* 0: all */
     double time_limit;     /* seconds for one test */
     void (*progress)(size_t done, size_t count);

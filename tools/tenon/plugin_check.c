@@ -16,18 +16,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char help[] = "usage: tenon plugin check LIB.so|builtin [options]    every rule of "
-                           "docs/conformance.md on every case\n"
-                           "      --rule ID  --operator NAME  --only N    those alone; N is a "
-                           "test's number, as a failure shows it\n"
-                           "      --time-limit SECONDS    for one test (default 10)\n"
-                           "      --json FILE  --junit FILE    the results in a file ('-': on "
-                           "stdout, in place of the table)\n"
-                           "      --sanitize DIR    compiles the project in DIR with address and "
-                           "undefined sanitizers, checks that\n"
-                           "      --rules           lists the rules\n"
-                           "exit: 0 all passed, 1 something failed\n"
-                           "example: tenon plugin check build/libsoft_clip.so\n";
+static const char help[] =
+    "usage: tenon plugin check LIB.so|builtin [options]    every rule of "
+    "docs/conformance.md on every case\n"
+    "      --rule ID  --operator NAME  --only N    those alone; N is a "
+    "test's number, as a failure shows it\n"
+    "      --device cuda|cuda:1    its kernels for a device, on that device\n"
+    "      --time-limit SECONDS    for one test (default 10)\n"
+    "      --json FILE  --junit FILE    the results in a file ('-': on "
+    "stdout, in place of the table)\n"
+    "      --sanitize DIR    compiles the project in DIR with address and "
+    "undefined sanitizers, checks that\n"
+    "      --rules           lists the rules\n"
+    "exit: 0 all passed, 1 something failed\n"
+    "example: tenon plugin check build/libsoft_clip.so\n";
 
 bool plugin_find_program(const char *name, char *path, size_t bytes) {
     char self[PATH_MAX];
@@ -68,11 +70,11 @@ static bool read_number(const char *text, double *out) {
 }
 
 static int read_options(int argc, char **argv, request *r) {
-    static const struct option longs[] = {{"rule", 1, NULL, 'r'},     {"operator", 1, NULL, 'o'},
-                                          {"only", 1, NULL, 'n'},     {"time-limit", 1, NULL, 't'},
-                                          {"json", 1, NULL, 'j'},     {"junit", 1, NULL, 'u'},
-                                          {"sanitize", 1, NULL, 's'}, {"rules", 0, NULL, 'l'},
-                                          {"help", 0, NULL, 'h'},     {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {
+        {"rule", 1, NULL, 'r'},       {"operator", 1, NULL, 'o'}, {"only", 1, NULL, 'n'},
+        {"time-limit", 1, NULL, 't'}, {"json", 1, NULL, 'j'},     {"junit", 1, NULL, 'u'},
+        {"sanitize", 1, NULL, 's'},   {"rules", 0, NULL, 'l'},    {"device", 1, NULL, 'd'},
+        {"help", 0, NULL, 'h'},       {NULL, 0, NULL, 0}};
     double number = 0;
     optind = 1;
     r->run.time_limit = 10;
@@ -83,6 +85,9 @@ static int read_options(int argc, char **argv, request *r) {
             break;
         case 'o':
             r->run.op = optarg;
+            break;
+        case 'd':
+            r->run.device = optarg;
             break;
         case 'j':
             r->json = optarg;
@@ -141,7 +146,10 @@ static int check(const request *r) {
         !(r->json && strcmp(r->json, "-") == 0) && !(r->junit && strcmp(r->junit, "-") == 0);
     if (code == EXIT_DONE && r->json) code = check_report_json(&results, run.library, r->json);
     if (code == EXIT_DONE && r->junit) code = check_report_junit(&results, run.library, r->junit);
-    if (code == EXIT_DONE && is_table) check_report_table(&results, r->run.library);
+    char named[PATH_MAX + 80]; /* for the command that repeats a test */
+    snprintf(named, sizeof(named), "%s%s%.60s", r->run.library, run.device ? " --device " : "",
+             run.device ? run.device : "");
+    if (code == EXIT_DONE && is_table) check_report_table(&results, named);
     if (code == EXIT_DONE &&
         (results.totals[CHECK_FAILED] > 0 || results.totals[CHECK_PASSED] == 0))
         code = EXIT_FAULT;
