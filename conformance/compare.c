@@ -8,9 +8,7 @@
 #include <string.h>
 
 bool tn_kernel_serves(const tn_kernel *kernel, const tn_operator *op) {
-    return strcmp(kernel->op, op->name) == 0 && strcmp(kernel->domain, op->domain) == 0 &&
-           op->since_version >= kernel->minimum_version &&
-           (!kernel->maximum_version || op->since_version <= kernel->maximum_version);
+    return tn_registry_is_kernel_of(kernel, op);
 }
 
 static double tolerance_of(tn_type type) {

@@ -310,8 +310,14 @@ enum {
     TN_EPILOGUE_ADD = 3,        /* y = x + operand, same shape, type and format as the output */
     TN_EPILOGUE_ACTIVATION = 4, /* y = activation(x), with alpha and beta */
     TN_EPILOGUE_REQUANTIZE = 5, /* y = saturate(round(x / scale) + zero_point), to `type` */
-    TN_EPILOGUE_ROW =
-        6 /* y = row(x): any elementwise function of one tensor, by its row function */
+    TN_EPILOGUE_ROW = 6, /* y = row(x): any elementwise function of one tensor, by its row function;
+                            its expression is there too where the operator has one */
+    /* For kernels that compile what they compute. `op`, `input` and `params` say whose expression.
+     */
+    TN_EPILOGUE_EXPRESSION = 7, /* y = expression(x): of floats without a row function */
+    TN_EPILOGUE_COMBINE = 8     /* y = expression of x and operand, which comes in at the operator's
+                                   other input: a constant that is broadcast to the output's shape,
+                                   or of the same shape, type and format as the output */
 };
 #define TN_EPILOGUE_BIT(kind) (1u << (kind))
 
@@ -335,19 +341,25 @@ enum {
 typedef void (*tn_row_function)(const void *params, uint64_t count, const float *const *inputs,
                                 const uint64_t *strides, float *output) TN_NOEXCEPT;
 
+typedef struct tn_operator tn_operator;
+
 typedef struct tn_epilogue {
     uint32_t size;
     uint32_t kind;
     uint32_t activation; /* TN_ACTIVATION_... */
     int32_t axis;
     float alpha, beta;
-    uint32_t operand; /* index in the call's `operands`, for BIAS, SCALE and ADD; in an operator's
-                         `epilogue`: the index of the node's own input that is the operand */
+    uint32_t operand; /* index in the call's `operands`, for BIAS, SCALE, ADD and COMBINE; in an
+                         operator's `epilogue`: the index of the node's own input that is the
+                         operand */
     tn_type type;     /* after this step */
     const char *expression; /* ROW: the operator's expression, null when it has none */
     tn_row_function row;
     const void *params;
     const tn_quantization *quantization; /* REQUANTIZE */
+    const tn_operator *op;               /* whose node this was; set by the host */
+    uint32_t input;                      /* the input of it where x came in; set by the host */
+    uint32_t reserved;
 } tn_epilogue;
 
 /* -------------------------------------------------------------------------------------------------
@@ -356,7 +368,6 @@ typedef struct tn_epilogue {
 typedef struct tn_host tn_host;
 typedef struct tn_device tn_device;
 typedef struct tn_call tn_call;
-typedef struct tn_operator tn_operator;
 typedef struct tn_kernel tn_kernel;
 typedef struct tn_library tn_library;
 
@@ -459,6 +470,15 @@ struct tn_host {
     tn_status (*register_kernel)(const tn_host *host, tn_library *library,
                                  const tn_kernel *kernel) TN_NOEXCEPT;
 };
+
+/* host->extension(host, TN_ENVIRONMENT): the variables of the environment, for libraries that keep
+ * files or choose by them. Null where the program runs Tenon without its environment. */
+#define TN_ENVIRONMENT "tn.draft.environment/1"
+typedef struct tn_environment {
+    uint32_t size;
+    /* The variable's value, or null. [thread: any] */
+    const char *(*get)(const tn_host *host, const char *name)TN_NOEXCEPT;
+} tn_environment;
 
 /* -------------------------------------------------------------------------------------------------
  * device */
@@ -700,7 +720,8 @@ struct tn_kernel {
     uint32_t size;
     uint32_t revision; /* raise it when the speed may have changed: timings are remembered by it.
                           From 1 */
-    const char *domain, *op; /* the operator that it computes */
+    const char *domain, *op; /* the operator that it computes; both "*": every elementwise operator
+                                with an expression, whoever brings it */
     uint32_t minimum_version,
         maximum_version; /* of the operator's since_version; 0 and 0: every one */
     const char *device;  /* "cpu", "cuda" */

@@ -43,7 +43,8 @@ static bool is_operand_sound(const tn_lowering *lowering, const tn_epilogue *epi
                              const tn_graph_node *node) {
     if (!tn_node_call_has_operand(epilogue->kind)) return true;
     tn_tensor_id operand = node->inputs[epilogue->operand];
-    if (epilogue->kind != TN_EPILOGUE_ADD) return lowering->graph->tensors[operand].is_constant;
+    const bool is_constant = lowering->graph->tensors[operand].is_constant;
+    if (!tn_node_call_is_whole_operand(epilogue->kind, is_constant)) return is_constant;
     return lowering->types[operand] == lowering->types[node->outputs[0]] &&
            has_same_shape(lowering, operand, node->outputs[0]);
 }

@@ -65,7 +65,8 @@ static bool fill_operands(const port_filler *filler, const tn_candidate *candida
         uint32_t kind = lowered->epilogues[i]->kind;
         if (!tn_node_call_has_operand(kind)) continue;
         operands[operand].space = filler->space;
-        if (kind == TN_EPILOGUE_ADD) {
+        const tn_graph_tensor *tensors = filler->lowering->graph->tensors;
+        if (tn_node_call_is_whole_operand(kind, tensors[lowered->operands[operand]].is_constant)) {
             if (output.type != TN_NONE && !filler->lowering->may_lower[lowered->operands[operand]])
                 return false;
             operands[operand] = output;

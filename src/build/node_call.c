@@ -51,7 +51,12 @@ tn_status tn_node_call_init(tn_node_call *node_call, tn_arena *arena, const tn_g
 }
 
 bool tn_node_call_has_operand(uint32_t kind) {
-    return kind == TN_EPILOGUE_BIAS || kind == TN_EPILOGUE_SCALE || kind == TN_EPILOGUE_ADD;
+    return kind == TN_EPILOGUE_BIAS || kind == TN_EPILOGUE_SCALE || kind == TN_EPILOGUE_ADD ||
+           kind == TN_EPILOGUE_COMBINE;
+}
+
+bool tn_node_call_is_whole_operand(uint32_t kind, bool is_constant) {
+    return kind == TN_EPILOGUE_ADD || (kind == TN_EPILOGUE_COMBINE && !is_constant);
 }
 
 static bool has_all(const tn_graph_node *node, const tn_tensor *const *tensors) {
@@ -89,6 +94,30 @@ static bool describe_row(const tn_call *call, uint32_t input, tn_epilogue *out_e
     return true;
 }
 
+static bool is_float(tn_type type) {
+    return type == TN_F32 || type == TN_F16 || type == TN_BF16;
+}
+
+/* One that says what it computes as text, of the chained tensor and one more at most. */
+static bool describe_expression(const tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+    const tn_operator *op = call->op;
+    const tn_type type = call->outputs[0]->type;
+    uint32_t others = 0;
+    if (!(op->traits & TN_OPERATOR_ELEMENTWISE) || !op->expression || !is_float(type)) return false;
+    for (uint32_t i = 0; i < call->input_count; i++) {
+        if (!call->inputs[i]) continue;
+        if (call->inputs[i]->type != type) return false;
+        if (i == input) continue;
+        out_epilogue->operand = i;
+        others++;
+    }
+    if (others > 1 || (others == 1 && op->input_count != 2)) return false;
+    out_epilogue->kind = others == 1 ? TN_EPILOGUE_COMBINE : TN_EPILOGUE_EXPRESSION;
+    out_epilogue->expression = op->expression;
+    out_epilogue->params = call->params;
+    return true;
+}
+
 /* Everything but the chained tensor and the operand has gone into the descriptor, so it must not
  * change from run to run. */
 static bool is_closed(const tn_graph *graph, const tn_graph_node *node, uint32_t input,
@@ -117,12 +146,15 @@ tn_status tn_node_call_epilogue(const tn_graph *graph, uint32_t index, tn_tensor
     TN_TRY(tn_node_call_init(&node_call, arena, graph, index, tensors));
     tn_call *call = &node_call.call;
     bool is_described = call->op->epilogue && call->op->epilogue(call, input, &epilogue) == TN_OK;
+    if (is_described && (epilogue.kind < TN_EPILOGUE_BIAS || epilogue.kind > TN_EPILOGUE_ROW))
+        return TN_OK;
     if (!is_described) {
         epilogue = (tn_epilogue){.size = sizeof epilogue};
-        is_described = describe_row(call, input, &epilogue);
+        if (!describe_row(call, input, &epilogue) && !describe_expression(call, input, &epilogue))
+            return TN_OK;
     }
-    if (!is_described || epilogue.kind < TN_EPILOGUE_BIAS || epilogue.kind > TN_EPILOGUE_ROW)
-        return TN_OK;
+    epilogue.op = call->op;
+    epilogue.input = input;
     if (epilogue.type == TN_NONE) epilogue.type = call->outputs[0]->type;
     if (epilogue.type != call->outputs[0]->type || !is_closed(graph, node, input, &epilogue))
         return TN_OK;

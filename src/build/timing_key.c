@@ -45,8 +45,8 @@ static uint64_t add_epilogue(uint64_t key, const tn_epilogue *epilogue) {
     key = tn_hash_add_u64(key, epilogue->activation);
     key = tn_hash_add_u64(key, (uint64_t)(uint32_t)epilogue->axis);
     key = tn_hash_add_u64(key, epilogue->type);
-    key = tn_hash_add_text(key, epilogue->expression);
-    return key;
+    if (epilogue->kind == TN_EPILOGUE_COMBINE) key = tn_hash_add_u64(key, epilogue->input);
+    return tn_hash_add_text(key, epilogue->expression);
 }
 
 uint64_t tn_timing_key_device(uint64_t key, const tn_device *device) {
@@ -96,7 +96,7 @@ tn_status tn_timing_key(const tn_lowering *lowering, uint32_t index, const tn_ca
                          candidate->outputs[i], false);
     for (uint32_t i = 0; i < candidate->chain_count; i++) {
         key = add_epilogue(key, lowered->epilogues[i]);
-        if (lowered->epilogues[i]->kind == TN_EPILOGUE_ROW)
+        if (lowered->epilogues[i]->kind >= TN_EPILOGUE_ROW)
             key = add_operator(&lowering->graph->nodes[lowered->chain[i]], key);
     }
     for (uint32_t i = 0; i < lowered->operand_counts[candidate->chain_count]; i++)

@@ -6,16 +6,23 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static tn_runtime *runtime_of(const tn_host *host) {
     return (tn_runtime *)(uintptr_t)host;
 }
 
-static const void *host_extension(const tn_host *host, const char *name) {
+static const char *environment_get(const tn_host *host, const char *name) {
     (void)host;
-    (void)name;
-    return NULL; /* none is published yet */
+    return name ? getenv(name) : NULL;
+}
+
+static const void *host_extension(const tn_host *host, const char *name) {
+    static const tn_environment environment = {.size = sizeof(environment), .get = environment_get};
+    if (name && strcmp(name, TN_ENVIRONMENT) == 0 && runtime_of(host)->reads_environment)
+        return &environment;
+    return NULL;
 }
 
 #define MOST_TEXT 1000

@@ -268,12 +268,18 @@ bool tn_registry_has_given(tn_registry *registry, const char *name) {
 /* ----------------------------------------------------------------------------------------------
  * finding kernels */
 
-static bool kernel_serves(const tn_registry *registry, const tn_kernel *kernel,
-                          const tn_operator *op, const char *device) {
-    if (!is_named(op, kernel->domain, kernel->op) || strcmp(kernel->device, device) != 0)
+bool tn_registry_is_kernel_of(const tn_kernel *kernel, const tn_operator *op) {
+    const bool is_any = strcmp(kernel->op, "*") == 0 && strcmp(kernel->domain, "*") == 0;
+    if (is_any ? !(op->traits & TN_OPERATOR_ELEMENTWISE) || !op->expression
+               : !is_named(op, kernel->domain, kernel->op))
         return false;
     if (kernel->minimum_version && op->since_version < kernel->minimum_version) return false;
-    if (kernel->maximum_version && op->since_version > kernel->maximum_version) return false;
+    return !kernel->maximum_version || op->since_version <= kernel->maximum_version;
+}
+
+static bool kernel_serves(const tn_registry *registry, const tn_kernel *kernel,
+                          const tn_operator *op, const char *device) {
+    if (!tn_registry_is_kernel_of(kernel, op) || strcmp(kernel->device, device) != 0) return false;
     return !kernel->requires_features ||
            tn_runtime_has_features(registry->runtime, kernel->requires_features);
 }

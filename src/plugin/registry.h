@@ -65,6 +65,9 @@ tn_status tn_registry_find_any(tn_registry *registry, const char *name,
                                const tn_operator_entry **out_entry);
 /* Whether a library that was given, not Tenon's own, has an operator of this name. */
 bool tn_registry_has_given(tn_registry *registry, const char *name);
+/* Whether the kernel's table names this operator, in its version: by its name, or as every
+ * elementwise one with an expression. */
+bool tn_registry_is_kernel_of(const tn_kernel *kernel, const tn_operator *op);
 /* The kernels of an operator version on a device whose processor features are there, in the order
  * of registration; allocated with the runtime's allocator; each holds a count on its library, given
  * back by tn_registry_free_kernels. */

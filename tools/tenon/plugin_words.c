@@ -111,6 +111,8 @@ bool show_kernel_serves(const tn_kernel *kernel, const tn_operator *op) {
     const bool is_in_range =
         (kernel->minimum_version == 0 || kernel->minimum_version <= op->since_version) &&
         (kernel->maximum_version == 0 || kernel->maximum_version >= op->since_version);
+    const bool is_any = strcmp(kernel->op, "*") == 0 && strcmp(kernel->domain, "*") == 0;
+    if (is_any) return is_in_range && (op->traits & TN_OPERATOR_ELEMENTWISE) && op->expression;
     return is_in_range && strcmp(kernel->op, op->name) == 0 &&
            strcmp(kernel->domain, op->domain) == 0;
 }

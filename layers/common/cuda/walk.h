@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { TN_CUDA_WALK_INPUTS = 2 };
+enum { TN_CUDA_WALK_INPUTS = 8 };
 
 typedef struct tn_cuda_walk {
     uint32_t rank, input_count;
