@@ -9,8 +9,8 @@
  *            W = reference(|x|, d, 0) with d = max|w| / 254 * 1.001 in place of every weight of a
  *            constant of two axes or more (half of the largest step of a symmetric quantisation,
  *            a channel or a tensor), biases zero;
- *   floats:  |output - y| <= W + 1e-5 * max|y| + u * |y|, d = u * |w|, u the stored type's unit of
- *            rounding.
+ *   floats:  |output - y| <= W + u * |S| + 2 * u * |y| + 1e-5 * max|y|, as bound.h says; kernels
+ * that multiply 32-bit floats as tf32: |output - y| <= T + 1e-6 * |y| + 1e-5 * max|y|.
  *
  * Inputs are drawn so in four ways: EXACT, where scales are powers of two and weights are whole
  * multiples of their channel's step with the largest among them, so that W is zero and ties occur,
@@ -20,6 +20,7 @@
  */
 #include "stored.h"
 #include "base/status.h"
+#include "bound.h"
 #include "plugin/combination.h"
 #include "tensor/convert.h"
 
@@ -51,7 +52,7 @@ typedef struct drawn {
     uint32_t draw;
     bool are_constant; /* with all as they are: the inputs after the first */
     float scales[TN_STORED_PORTS];
-    tn_outcome expected, slack; /* the reference, and W */
+    tn_outcome expected, slack, sums; /* the reference, W (or T), S: both as far as they matter */
     float output_scales[16];
     double largest[16];
     uint64_t random;
@@ -83,10 +84,13 @@ static float power_of_two(double value) {
 /* ----------------------------------------------------------------------------------------------
  * drawing */
 
+static tn_bound_case bound_case(const drawn *d) {
+    return (tn_bound_case){d->runtime, d->op, d->arena, &d->c, d->stored, d->narrow};
+}
+
 static bool is_weight(const drawn *d, uint32_t index) {
-    const tn_case_input *input = &d->c.inputs[index];
-    return input->type == TN_F32 && !(d->narrow >> index & 1) && !input->has_values &&
-           !(d->op->inputs[input->port].flags & TN_PORT_VALUE_NEEDED) && input->shape.rank >= 2;
+    const tn_bound_case bound = bound_case(d);
+    return tn_bound_is_weight(&bound, index);
 }
 
 static bool has_weights(const drawn *d) {
@@ -154,35 +158,6 @@ static tn_status round_inputs(drawn *d) {
         }
     }
     return TN_OK;
-}
-
-/* The case with |x| and d in place of w, other constants zero: what the weights' rounding may do
- * at most. */
-static tn_status compute_slack(drawn *d) {
-    const tn_way reference = {.is_reference = true, .threads = 1};
-    tn_case c = d->c;
-    const double unit = d->stored == TN_F16 ? 0x1p-11 : 0x1p-8;
-    c.inputs = tn_arena_allocate(d->arena, c.input_count, sizeof(*c.inputs));
-    if (!c.inputs) return tn_fail_memory("a case");
-    for (uint32_t i = 0; i < c.input_count; i++) {
-        c.inputs[i] = d->c.inputs[i];
-        if (c.inputs[i].type != TN_F32 || c.inputs[i].has_values) continue;
-        const size_t count = count_of(&c.inputs[i].shape);
-        const float *from = d->c.inputs[i].data;
-        float *to = tn_arena_allocate(d->arena, count + 1, sizeof(*to));
-        if (!to) return tn_fail_memory("a case");
-        const double step = largest_of(from, count) / 254 * 1.001;
-        for (size_t k = 0; k < count; k++) {
-            if (d->narrow >> i & 1)
-                to[k] = fabsf(from[k]);
-            else if (!is_weight(d, i))
-                to[k] = 0;
-            else
-                to[k] = (float)(d->stored == TN_STORED_QI8 ? step : unit * fabs((double)from[k]));
-        }
-        c.inputs[i].data = to;
-    }
-    return tn_case_run(d->runtime, d->op, &c, &reference, &d->slack);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -400,13 +375,13 @@ static bool is_beyond(tn_type type, double wanted, double found) {
 static bool compare_floats(const drawn *d, const tn_stored_run *run, uint32_t output, char *why,
                            size_t bytes) {
     const tn_type type = run->outputs[output].type;
-    const double unit = type == TN_F16 ? 0x1p-10 : type == TN_BF16 ? 0x1p-7 : 1e-6;
     const float *found = run->results[output], *wanted = d->expected.data[output];
     const float *slack = d->slack.count ? d->slack.data[output] : NULL;
+    const float *sums = d->sums.count ? d->sums.data[output] : NULL;
     for (size_t i = 0, count = count_of(&d->expected.shapes[output]); i < count; i++) {
         const double y = after_chain(output == 0 ? run : &(tn_stored_run){0}, i, (double)wanted[i]);
-        const double allowed = (slack ? fabs((double)slack[i]) : 0) + unit * fabs(y) +
-                               1e-5 * (d->largest[output] + 1e-6);
+        const double allowed = tn_bound_of(type, y, slack ? (double)slack[i] : 0,
+                                           sums ? (double)sums[i] : 0, d->largest[output]);
         if (!(fabs((double)found[i] - y) <= allowed) && !is_beyond(type, y, (double)found[i]) &&
             !(isnan(y) && isnan((double)found[i]))) {
             snprintf(why, bytes, "output %u, element %zu is %.9g, expected %.9g +- %.3g", output, i,
@@ -417,12 +392,17 @@ static bool compare_floats(const drawn *d, const tn_stored_run *run, uint32_t ou
     return true;
 }
 
+static bool is_tf32(const tn_stored_run *run) {
+    return run->kernel->traits & TN_KERNEL_TF32;
+}
+
 /* Outputs that are stored as they are and have no epilogues: as near as kernels may be. */
 static bool compare_own(const drawn *d, const tn_stored_run *run, char *why, size_t bytes) {
     const uint32_t count =
         run->output_count < d->expected.count ? run->output_count : d->expected.count;
     for (uint32_t i = 0; i < count; i++) {
-        if (run->outputs[i].own_type == TN_F32 && (d->stored != TN_NONE || run->epilogue_count))
+        if (run->outputs[i].own_type == TN_F32 &&
+            (d->stored != TN_NONE || run->epilogue_count || is_tf32(run)))
             continue;
         const tn_outcome wanted = {.count = 1,
                                    .types = {d->expected.types[i]},
@@ -438,7 +418,7 @@ static bool compare_own(const drawn *d, const tn_stored_run *run, char *why, siz
 
 static bool compare(const drawn *d, const tn_stored_run *run, char *why, size_t bytes) {
     if (!compare_own(d, run, why, bytes)) return false;
-    if (d->stored == TN_NONE && run->epilogue_count == 0) return true;
+    if (d->stored == TN_NONE && run->epilogue_count == 0 && !is_tf32(run)) return true;
     for (uint32_t i = 0; i < d->expected.count && i < run->output_count; i++) {
         if (run->outputs[i].own_type != TN_F32) continue; /* compare_own did that */
         if (!(run->outputs[i].scale != 0 ? compare_bytes(d, run, i, why, bytes)
@@ -513,7 +493,11 @@ static tn_status draw_case(drawn *d) {
     if (has_exact_weights(d)) draw_exact(d);
     TN_TRY(round_inputs(d));
     TN_TRY(tn_case_run(d->runtime, d->op, &d->c, &reference, &d->expected));
-    if (d->stored != TN_NONE && !has_exact_weights(d) && has_weights(d)) TN_TRY(compute_slack(d));
+    if (d->stored != TN_NONE && has_weights(d)) {
+        const tn_bound_case bound = bound_case(d);
+        if (!has_exact_weights(d)) TN_TRY(tn_bound_weights(&bound, &d->slack));
+        if (d->stored != TN_STORED_QI8) TN_TRY(tn_bound_sums(&bound, &d->sums));
+    }
     for (uint32_t i = 0; i < d->expected.count; i++) {
         if (d->expected.types[i] != TN_F32) continue;
         d->largest[i] = largest_of(d->expected.data[i], count_of(&d->expected.shapes[i]));
@@ -532,7 +516,7 @@ static tn_status draw_case(drawn *d) {
 static void check_narrow(drawn *d, const tn_kernel_entry **entries, uint32_t entry_count) {
     const uint64_t narrow = d->narrow;
     for (d->draw = 0; d->draw < (d->stored == TN_STORED_QI8 ? DRAW_COUNT : 2u); d->draw++) {
-        d->expected.count = d->slack.count = 0;
+        d->expected.count = d->slack.count = d->sums.count = 0;
         memset(d->scales, 0, sizeof(d->scales));
         d->random = 20011 + d->draw;
         const tn_status status = draw_case(d);
@@ -551,6 +535,7 @@ static void check_narrow(drawn *d, const tn_kernel_entry **entries, uint32_t ent
         }
         tn_outcome_free(&d->expected);
         tn_outcome_free(&d->slack);
+        tn_outcome_free(&d->sums);
         if (is_large && d->draw == RANGE) break;
     }
 }
@@ -572,25 +557,50 @@ static void check_stored(drawn *d, const tn_kernel_entry **entries, uint32_t ent
     }
 }
 
+/* The kernels that multiply as tf32, or those that do not; with all inputs but the first constant,
+ * or with all unknown. */
+static void check_entries(drawn *d, const tn_kernel_entry **entries, uint32_t entry_count,
+                          bool rounds) {
+    for (uint32_t e = 0; e < entry_count; e++) {
+        const bool is_rounding = entries[e]->kernel->traits & TN_KERNEL_TF32;
+        for (uint32_t k = 0; is_rounding == rounds && k < entries[e]->combination_count; k++) {
+            if (narrow_inputs(d, &entries[e]->combinations[k], &d->narrow))
+                check_combination(d, entries[e], k);
+        }
+    }
+}
+
+static bool has_tf32(const tn_kernel_entry **entries, uint32_t entry_count) {
+    for (uint32_t e = 0; e < entry_count; e++)
+        if (entries[e]->kernel->traits & TN_KERNEL_TF32) return true;
+    return false;
+}
+
 /* The combinations that take everything as it is. */
 static void check_own(drawn *d, const tn_kernel_entry **entries, uint32_t entry_count) {
     d->draw = RANGE;
+    d->expected.count = d->slack.count = d->sums.count = 0;
+    d->narrow = 0;
     tn_status status = draw_case(d);
+    for (int constant = 0; status == TN_OK && constant < 2; constant++) {
+        d->are_constant = constant;
+        check_entries(d, entries, entry_count, false);
+    }
+    if (status == TN_OK && has_tf32(entries, entry_count)) {
+        const tn_bound_case bound = bound_case(d);
+        status = tn_bound_tf32(&bound, &d->slack);
+        for (int constant = 0; status == TN_OK && constant < 2; constant++) {
+            d->are_constant = constant;
+            check_entries(d, entries, entry_count, true);
+        }
+    }
     if (status != TN_OK) {
         *d->failed += 1;
         printf("FAIL %s version %u: case \"%s\": %s\n", d->op->name, d->op->since_version, d->text,
                tn_last_error()->message);
     }
-    for (int constant = 0; constant < 2; constant++) {
-        d->are_constant = constant;
-        for (uint32_t e = 0; status == TN_OK && e < entry_count; e++) {
-            for (uint32_t k = 0; k < entries[e]->combination_count; k++) {
-                if (narrow_inputs(d, &entries[e]->combinations[k], &d->narrow))
-                    check_combination(d, entries[e], k);
-            }
-        }
-    }
     tn_outcome_free(&d->expected);
+    tn_outcome_free(&d->slack);
 }
 
 static void check_kinds(drawn *d, const tn_kernel_entry **entries, uint32_t entry_count) {
