@@ -5,6 +5,7 @@
 #include "plugin/combination.h"
 
 #include <math.h>
+#include <string.h>
 
 /* What takes an input's place: each of its numbers times `factor`, or its magnitude times that. */
 typedef struct change {
@@ -19,8 +20,10 @@ double tn_bound_unit(tn_type stored) {
 
 bool tn_bound_is_weight(const tn_bound_case *bound, uint32_t index) {
     const tn_case_input *input = &bound->c->inputs[index];
+    const bool is_product = strcmp(bound->op->name, "MatMul") == 0; /* has no bias */
     return input->type == TN_F32 && !(bound->narrow >> index & 1) && !input->has_values &&
-           !(bound->op->inputs[input->port].flags & TN_PORT_VALUE_NEEDED) && input->shape.rank >= 2;
+           !(bound->op->inputs[input->port].flags & TN_PORT_VALUE_NEEDED) &&
+           (input->shape.rank >= 2 || is_product);
 }
 
 static size_t count_of(const tn_shape *shape) {
