@@ -13,6 +13,7 @@
  *   walk_profile.c          the run with a clock
  *   walk_device.c           steps on a device, and between its memory and the host's
  *   walk_border.c           inputs and outputs that are in a device's memory already
+ *   walk_first.c            the first run of a set of shapes there
  *   walk_graph.c            steps that a device does as one captured graph
  *   dynamic.c               the run of networks whose shapes only data decides
  *   checked.c               guarded runs
@@ -269,8 +270,6 @@ void tn_walk_close_device(tn_context *context);
 tn_status tn_walk_wait(tn_context *context); /* for all that is enqueued */
 /* The same after an item of the walk, whose error it then is. */
 tn_status tn_walk_settle(tn_context *context, uint32_t item);
-/* The error of a launch that the item's kernel has not looked at; it is the item's. */
-tn_status tn_walk_check_launch(const tn_context *context, const tn_walk_item *item);
 /* Finds the items that may be captured. */
 tn_status tn_walk_find_graphs(tn_context *context, tn_shape_state *state);
 tn_status tn_walk_transfer_on_device(tn_call *call); /* a transfer's callback */
@@ -284,6 +283,8 @@ tn_status tn_walk_check_borders(const tn_context *context);
 void tn_walk_drop_graphs(const tn_context *context, tn_shape_state *state);
 /* The walk on a device. */
 tn_status tn_walk_run_device(tn_context *context);
+/* Its first run at these shapes: walk_first.c. */
+tn_status tn_walk_run_first(tn_context *context, const tn_shape_state *state);
 /* Captures the pieces with events between their items, where that is not done yet. */
 tn_status tn_walk_capture_timed(tn_context *context, tn_shape_state *state);
 tn_status tn_walk_launch(tn_context *context, void *graph);

@@ -69,11 +69,6 @@ tn_status tn_walk_settle(tn_context *context, uint32_t item) {
     return status == TN_OK ? TN_OK : tn_walk_blame(waited, status);
 }
 
-tn_status tn_walk_check_launch(const tn_context *context, const tn_walk_item *item) {
-    const tn_status status = tn_device_launched(context->engine->device, "after the kernel's run");
-    return status == TN_OK ? TN_OK : tn_walk_blame(item, status);
-}
-
 static tn_status move(tn_call *call, uint32_t direction) {
     tn_context *context = call->user;
     context->is_pending = true;

@@ -3,8 +3,8 @@
  * Pieces of a walk that a device does as one captured graph: steps in a row that are its own, with
  * kernels that may run while their stream is captured. All their pointers lie in the context's
  * arena and among the engine's constants, so that what was captured holds until the arena moves.
- * The first run of a state is a plain one, in which libraries make what they make lazily and the
- * errors of nodes are found; the second one captures.
+ * The first run of a state is one by one (walk_first.c): libraries then make what they make lazily.
+ * The second one captures.
  */
 #include "base/status.h"
 #include "run/context_private.h"
@@ -130,30 +130,11 @@ tn_status tn_walk_launch(tn_context *context, void *graph) {
     return TN_OK;
 }
 
-/* Looks after each kernel for an error of its launch, and on a stream of the context's own waits
- * for it, so that an error is that of the node which made it. Errors of launches that were there
- * before are the caller's, and nobody's here. */
-static tn_status run_first(tn_context *context, const tn_shape_state *state) {
-    tn_error_copy before;
-    tn_error_save(&before);
-    if (tn_device_launched(context->engine->device, "before the run") != TN_OK)
-        tn_error_restore(&before);
-    for (uint32_t i = 0; i < state->walk_count; i++) {
-        const tn_walk_item *item = &state->walk[i];
-        const tn_status status = item->run(item->call);
-        if (status != TN_OK) return tn_walk_failed(item, status);
-        if (!tn_shape_state_is_on_device(context, state, i)) continue;
-        TN_TRY(tn_walk_check_launch(context, item));
-        if (context->stream == context->own_stream) TN_TRY(tn_walk_settle(context, i));
-    }
-    return TN_OK;
-}
-
 tn_status tn_walk_run_device(tn_context *context) {
     tn_shape_state *state = context->current;
     uint32_t at = 0;
     if (state->device_runs == 0) {
-        TN_TRY(run_first(context, state));
+        TN_TRY(tn_walk_run_first(context, state));
         state->device_runs = 1;
         return TN_OK;
     }

@@ -134,7 +134,8 @@ def check_page(tenon, mistakes, found, is_written):
             file.write(wanted)
     known = {rule for _, _, named, _ in mistakes for rule in named}
     yield is_written or wanted == text, "docs/conformance.md says what was found (--write mends it)"
-    unbroken = set(rules) - known - {it[name] for failed in found.values() for it in failed for name in ("rule", "test")}
+    # A device's rule is broken by tests/device on the stub device.
+    unbroken = set(rules) - {"device-cases"} - known - {it[name] for failed in found.values() for it in failed for name in ("rule", "test")}
     yield not unbroken, f"every rule is broken by a plugin {sorted(unbroken) or ''}"
     yield not known - set(rules), f"every rule that is named is there {sorted(known - set(rules)) or ''}"
 

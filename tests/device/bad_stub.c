@@ -85,6 +85,11 @@ static tn_status silent_run(tn_call *call) {
     return TN_OK;
 }
 
+static tn_status nothing_run(tn_call *call) {
+    (void)call;
+    return TN_OK;
+}
+
 #define ENQUEUE(name)                                                                              \
     static tn_status name##_run(tn_call *call) {                                                   \
         return stub_of(call)->enqueue(call, do_##name);                                            \
@@ -123,9 +128,11 @@ BAD(unwritten, "Sign", );
 BAD(input, "Round", );
 BAD(workspace, "Erf", .reshape = workspace_reshape, );
 BAD(no_number, "Tanh", );
+BAD(nothing, "Log", );
 
-static const tn_kernel *const kernels[] = {&refused, &silent,    &wild,  &late,      &past,
-                                           &before,  &unwritten, &input, &workspace, &no_number};
+static const tn_kernel *const kernels[] = {&refused,   &silent,    &wild,      &late,
+                                           &past,      &before,    &unwritten, &input,
+                                           &workspace, &no_number, &nothing};
 
 TN_EXPORT tn_library *tenon_library_1(const tn_host *host) TN_NOEXCEPT;
 TN_EXPORT tn_library *tenon_library_1(const tn_host *host) TN_NOEXCEPT {

@@ -259,6 +259,29 @@ static void test_a_steady_run_takes_nothing_of_the_device(void **state) {
     close_chain(&c);
 }
 
+/* A device's library that was made before the functions at the table's end. */
+static void test_an_older_device_does_with_what_it_has(void **state) {
+    device_test *test = *state;
+    chain c;
+    c.engine = load_chain(test, false, "stub", &c.plan);
+    tn_stub_state *stub = stub_of(c.engine);
+    tn_device older = *c.engine->device;
+    older.size = offsetof(tn_device, check);
+    c.engine->device = &older;
+    must(tn_context_create(c.engine, &c.context));
+    for (int i = 0; i < 120; i++)
+        c.x[i] = (float)(i % 11) - 5;
+    must(tn_context_bind_input(c.context, 0, c.x, sizeof(c.x)));
+    must(tn_context_bind_output(c.context, 0, c.y, sizeof(c.y)));
+    for (int i = 0; i < 3; i++)
+        must(tn_context_run(c.context));
+    assert_right(&c);
+    stub->fail_wait = stub->waits + 1;
+    assert_int_equal(tn_context_run(c.context), TN_ERROR_DEVICE);
+    must(tn_context_run(c.context));
+    close_chain(&c);
+}
+
 /* The steps' times come from events: one wait a run. */
 static void test_a_profile_waits_once(void **state) {
     chain c;
@@ -388,6 +411,7 @@ int main(void) {
         DEVICE_TEST(test_a_build_does_with_less_memory),
         DEVICE_TEST(test_a_build_ends_with_its_device),
         DEVICE_TEST(test_a_steady_run_takes_nothing_of_the_device),
+        DEVICE_TEST(test_an_older_device_does_with_what_it_has),
         DEVICE_TEST(test_a_profile_waits_once),
         DEVICE_TEST(test_memory_may_be_missing_in_guarded_and_in_profiled_runs),
         DEVICE_TEST(test_timings_are_of_a_driver_and_its_libraries),
