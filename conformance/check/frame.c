@@ -3,6 +3,7 @@
 #include "frame.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "heap.h"
 #include "watch.h"
 
 #include <pthread.h>
@@ -229,7 +230,9 @@ tn_status tn_frame_call(tn_frame *frame, tn_probe *probe, tn_callback callback, 
     probe->rule[0] = 0;
     const uint64_t given = hash_of_given(frame->call);
     const uint32_t arithmetic = tn_watch_arithmetic();
+    tn_heap_enter();
     const tn_status status = callback(frame->call);
+    tn_heap_leave();
     if (tn_watch_arithmetic() != arithmetic) {
         tn_watch_set_arithmetic(arithmetic);
         return broken(probe, "environment",

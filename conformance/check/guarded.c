@@ -185,7 +185,8 @@ static void guess(char *text, size_t bytes, int number, const siginfo_t *info,
     else if ((uintptr_t)address < PAGE)
         snprintf(text, bytes,
                  "signal %d at address %p: through a null pointer (data is null where "
-                 "a tensor is shape-only, absent, or not known at this stage)",
+                 "a tensor is shape-only, absent, or not known at this stage, or an "
+                 "allocation that failed was not looked at)",
                  number, (const void *)address);
     else if (stack != address && address + STACK_STEP > stack && address < stack + STACK_STEP)
         snprintf(text, bytes, "the stack is exhausted");

@@ -63,6 +63,10 @@ const tn_rule tn_rules[] = {
      TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_leaks},
     {"no-memory", "When the host has no memory the callback fails, and leaks nothing.",
      TN_RULE_KERNEL, tn_rule_no_memory},
+    {"no-heap",
+     "When malloc gives nothing the callback fails, or computes the same without, and leaks "
+     "nothing.",
+     TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_no_heap},
     {"plan", "A network of one node, built, saved, loaded and run, gives the same outputs.",
      TN_RULE_KERNEL, tn_rule_plan},
     {"stored-types",

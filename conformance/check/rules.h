@@ -81,17 +81,21 @@ void tn_rule_repeatable(const tn_test *test, tn_verdict *verdict);
 void tn_rule_reshape(const tn_test *test, tn_verdict *verdict);
 void tn_rule_leaks(const tn_test *test, tn_verdict *verdict);
 void tn_rule_no_memory(const tn_test *test, tn_verdict *verdict);
+/* --- rules_heap.c --- */
+void tn_rule_no_heap(const tn_test *test, tn_verdict *verdict);
 /* --- rules_operator.c --- */
 void tn_rule_has_cases(const tn_test *test, tn_verdict *verdict);
 void tn_rule_has_reference(const tn_test *test, tn_verdict *verdict);
 void tn_rule_shape_rule(const tn_test *test, tn_verdict *verdict);
-void tn_rule_fields_default(const tn_test *test, tn_verdict *verdict);
-void tn_rule_fields_hostile(const tn_test *test, tn_verdict *verdict);
-void tn_rule_traits(const tn_test *test, tn_verdict *verdict);
 void tn_rule_row(const tn_test *test, tn_verdict *verdict);
 void tn_rule_is_tried(const tn_test *test, tn_verdict *verdict);
 /* --- rules_device.c --- */
 void tn_rule_device_cases(const tn_test *test, tn_verdict *verdict);
+/* --- rules_fields.c --- */
+void tn_rule_fields_default(const tn_test *test, tn_verdict *verdict);
+void tn_rule_fields_hostile(const tn_test *test, tn_verdict *verdict);
+/* --- rules_traits.c --- */
+void tn_rule_traits(const tn_test *test, tn_verdict *verdict);
 /* --- rules_state.c --- */
 void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict);
 void tn_rule_state(const tn_test *test, tn_verdict *verdict);

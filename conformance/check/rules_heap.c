@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rule about the C library's heap: each allocation of a life fails in turn. What the host is
+ * asked for is the matter of no-memory, in rules_life.c. See rules.h. */
+#include "base/status.h"
+#include "heap.h"
+#include "rules.h"
+
+#include <malloc.h>
+#include <stdio.h>
+
+enum { ALLOCATIONS = 64, REPEATS = 3 };
+
+static const void *code_of(const tn_test *test) {
+    const tn_callback run = test->kernel ? test->kernel->run : test->op->reference;
+    return (const void *)(uintptr_t)run;
+}
+
+/* One life in which an allocation fails; false when there are fewer. A life that ends well all the
+ * same has the right results. */
+static bool live_without(const tn_test *test, tn_subject *subject, uint64_t at,
+                         tn_verdict *verdict) {
+    tn_outcome found = {0};
+    char why[300], during[64];
+    tn_heap_begin(code_of(test), at);
+    const tn_status status = tn_probe_once(&subject->probe, true, false, 0xFF, &found);
+    const bool has_failed = tn_heap_end() >= at;
+    snprintf(during, sizeof(during), "allocation %llu of malloc failing", (unsigned long long)at);
+    if (has_failed && status != TN_OK && subject->probe.rule[0])
+        tn_verdict_error(verdict, &subject->probe, during);
+    else if (has_failed && status == TN_OK &&
+             !tn_results_equal(&subject->expected, &found, false, why, sizeof(why)))
+        tn_verdict_fail(verdict, "%s: success is returned, but %s", during, why);
+    tn_outcome_free(&found);
+    return has_failed;
+}
+
+static size_t measure(void) {
+    tn_probe_forget_frames();
+    return mallinfo2().uordblks + mallinfo2().hblkhd;
+}
+
+/* What is lost each time is a leak; what is lost once may be made once. */
+static void check_leak(const tn_test *test, tn_subject *subject, uint64_t at, tn_verdict *verdict) {
+    size_t last = measure(), lost = 0, growing = 0;
+    for (int i = 0; i < REPEATS && verdict->outcome == TN_PASSED; i++) {
+        live_without(test, subject, at, verdict);
+        const size_t now = measure();
+        growing += now > last;
+        lost += now > last ? now - last : 0;
+        last = now;
+    }
+    if (verdict->outcome == TN_PASSED && growing == REPEATS)
+        tn_verdict_fail(verdict,
+                        "allocation %llu of malloc failing leaves about %zu bytes of heap behind",
+                        (unsigned long long)at, lost / REPEATS);
+}
+
+void tn_rule_no_heap(const tn_test *test, tn_verdict *verdict) {
+    tn_subject subject;
+    verdict->outcome = TN_SKIPPED;
+    if (!tn_heap_is_watched() || !tn_test_subject(test, NULL, &subject, verdict)) return;
+    verdict->outcome = TN_PASSED;
+    for (uint64_t at = 1; at < ALLOCATIONS && verdict->outcome == TN_PASSED; at++) {
+        if (live_without(test, &subject, at, verdict)) {
+            check_leak(test, &subject, at, verdict);
+            continue;
+        }
+        if (at == 1) verdict->outcome = TN_SKIPPED; /* it has nothing of malloc's */
+        break;
+    }
+    tn_subject_destroy(&subject);
+}
