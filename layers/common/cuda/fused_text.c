@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Growing text, and expressions in CUDA; see fused_text.h. */
+#include "common/cuda/fused_text.h"
+#include "common/expression.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bool tn_fused_text_fail(tn_fused_text *source, tn_status status, const char *format, ...) {
+    va_list arguments;
+    if (source->status != TN_OK) return false;
+    source->status = status;
+    va_start(arguments, format);
+    if (source->why_bytes > 0 && vsnprintf(source->why, source->why_bytes, format, arguments) < 0)
+        source->why[0] = 0;
+    va_end(arguments);
+    return false;
+}
+
+static bool grow(tn_fused_text *source, size_t length) {
+    if (source->length + length < source->capacity) return true;
+    const size_t capacity = (source->length + length) * 2 + 8192;
+    char *data = source->host->allocate(source->host, capacity, 64);
+    if (!data)
+        return tn_fused_text_fail(source, TN_ERROR_MEMORY, "no memory for the source of a kernel");
+    if (source->data) memcpy(data, source->data, source->length);
+    source->host->deallocate(source->host, source->data);
+    source->data = data;
+    source->capacity = capacity;
+    return true;
+}
+
+bool tn_fused_text_append(tn_fused_text *source, const char *text) {
+    const size_t length = strlen(text);
+    if (source->status != TN_OK || !grow(source, length)) return false;
+    memcpy(source->data + source->length, text, length + 1);
+    source->length += length;
+    return true;
+}
+
+bool tn_fused_text_add(tn_fused_text *source, const char *format, ...) {
+    char line[300];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    if (length < 0 || (size_t)length >= sizeof(line))
+        return tn_fused_text_fail(source, TN_ERROR_INTERNAL, "a line of a source is too long");
+    return tn_fused_text_append(source, line);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * expressions */
+
+void tn_fused_value_number(double number, tn_fused_value *out_value) {
+    const float value = (float)number;
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    snprintf(out_value->text, sizeof(out_value->text), "__uint_as_float(0x%08xu)", bits);
+}
+
+static bool read_field(const tn_field *field, const void *params, double *out_number) {
+    const char *member = (const char *)params + field->offset;
+    switch (field->type) {
+    case TN_FIELD_BOOL: {
+        bool value;
+        memcpy(&value, member, sizeof(value));
+        *out_number = value;
+        return true;
+    }
+    case TN_FIELD_I32: {
+        int32_t value;
+        memcpy(&value, member, sizeof(value));
+        *out_number = value;
+        return true;
+    }
+    case TN_FIELD_I64: {
+        int64_t value;
+        memcpy(&value, member, sizeof(value));
+        *out_number = (double)value;
+        return true;
+    }
+    case TN_FIELD_F32: {
+        float value;
+        memcpy(&value, member, sizeof(value));
+        *out_number = (double)value;
+        return true;
+    }
+    case TN_FIELD_F64:
+        memcpy(out_number, member, sizeof(*out_number));
+        return true;
+    case TN_FIELD_ENUM: {
+        uint32_t value;
+        memcpy(&value, member, sizeof(value));
+        *out_number = value;
+        return true;
+    }
+    default:
+        return false;
+    }
+}
+
+static bool bind_input(tn_fused_text *source, const tn_expression *expression, uint32_t step,
+                       const tn_fused_names *names, tn_fused_value *out_value) {
+    static const char *const own[] = {"x", "alpha", "beta", "b"};
+    for (uint32_t i = 0; i < names->input_count; i++) {
+        const char *name = !names->op
+                               ? own[i]
+                               : ((const tn_port *)(const void *)((const char *)names->op->inputs +
+                                                                  (size_t)i * names->op->port_size))
+                                     ->name;
+        if (!name || !tn_expression_is_name(expression, step, name)) continue;
+        if (!names->inputs[i].text[0])
+            return tn_fused_text_fail(source, TN_ERROR_UNSUPPORTED, "its input '%s' is not there",
+                                      name);
+        *out_value = names->inputs[i];
+        return true;
+    }
+    return false;
+}
+
+static bool bind(tn_fused_text *source, const tn_expression *expression, uint32_t step,
+                 const tn_fused_names *names, tn_fused_value *out_value) {
+    const tn_expression_step *s = &expression->steps[step];
+    if (bind_input(source, expression, step, names, out_value)) return true;
+    if (source->status != TN_OK) return false;
+    for (uint32_t i = 0; names->op && names->params && i < names->op->field_count; i++) {
+        const tn_field *field = (const tn_field *)(const void *)((const char *)names->op->fields +
+                                                                 (size_t)i * names->op->field_size);
+        double number;
+        if (!tn_expression_is_name(expression, step, field->name)) continue;
+        if (!read_field(field, names->params, &number))
+            return tn_fused_text_fail(source, TN_ERROR_UNSUPPORTED, "its field '%s' is no number",
+                                      field->name);
+        tn_fused_value_number(number, out_value);
+        return true;
+    }
+    return tn_fused_text_fail(
+        source, TN_ERROR_UNSUPPORTED, "'%.*s' in its expression is neither an input nor a field",
+        (int)(s->name_length < 40 ? s->name_length : 40), expression->text + s->name_at);
+}
+
+/* The right side of step `index` of link `link`. Its operands are e<link>_<step>. */
+static bool add_operation(tn_fused_text *source, uint32_t link, const tn_expression_step *s) {
+    static const char *const signs[] = {
+        [TN_EXPRESSION_ADD] = "+",      [TN_EXPRESSION_SUBTRACT] = "-",
+        [TN_EXPRESSION_MULTIPLY] = "*", [TN_EXPRESSION_DIVIDE] = "/",
+        [TN_EXPRESSION_LESS] = "<",     [TN_EXPRESSION_LESS_EQUAL] = "<=",
+        [TN_EXPRESSION_GREATER] = ">",  [TN_EXPRESSION_GREATER_EQUAL] = ">=",
+        [TN_EXPRESSION_EQUAL] = "==",   [TN_EXPRESSION_NOT_EQUAL] = "!=",
+        [TN_EXPRESSION_AND] = "&&",     [TN_EXPRESSION_OR] = "||"};
+    const uint32_t *o = s->operands;
+    switch (s->kind) {
+    case TN_EXPRESSION_CALL:
+        if (s->operand_count == 1)
+            return tn_fused_text_add(source, "%sf((float)e%u_%u);\n",
+                                     tn_expression_function_name(s->function), link, o[0]);
+        return tn_fused_text_add(source, "%sf((float)e%u_%u, (float)e%u_%u);\n",
+                                 tn_expression_function_name(s->function), link, o[0], link, o[1]);
+    case TN_EXPRESSION_NEGATE:
+        return tn_fused_text_add(source, "-(float)e%u_%u;\n", link, o[0]);
+    case TN_EXPRESSION_NOT:
+        return tn_fused_text_add(source, "e%u_%u == 0;\n", link, o[0]);
+    case TN_EXPRESSION_CHOOSE:
+        return tn_fused_text_add(source, "e%u_%u != 0 ? (float)e%u_%u : (float)e%u_%u;\n", link,
+                                 o[0], link, o[1], link, o[2]);
+    case TN_EXPRESSION_AND:
+    case TN_EXPRESSION_OR:
+        return tn_fused_text_add(source, "(e%u_%u != 0) %s (e%u_%u != 0);\n", link, o[0],
+                                 signs[s->kind], link, o[1]);
+    default:
+        return tn_fused_text_add(source, "(float)e%u_%u %s (float)e%u_%u;\n", link, o[0],
+                                 signs[s->kind], link, o[1]);
+    }
+}
+
+/* Lines that end in `const float r<link>`. */
+bool tn_fused_text_add_expression(tn_fused_text *source, uint32_t link, const char *text,
+                                  const tn_fused_names *names) {
+    tn_expression expression;
+    char why[200];
+    if (!text) return tn_fused_text_fail(source, TN_ERROR_UNSUPPORTED, "it has no expression");
+    if (!tn_expression_read(text, &expression, why, sizeof(why)))
+        return tn_fused_text_fail(source, TN_ERROR_UNSUPPORTED,
+                                  "its expression is none of the language: %s", why);
+    for (uint32_t i = 0; i < expression.count; i++) {
+        const tn_expression_step *s = &expression.steps[i];
+        tn_fused_value value;
+        tn_fused_text_add(source, "    const %s e%u_%u = ",
+                          tn_expression_is_truth(s->kind) ? "bool" : "float", link, i);
+        if (s->kind == TN_EXPRESSION_NUMBER)
+            tn_fused_value_number(s->number, &value);
+        else if (s->kind == TN_EXPRESSION_NAME) {
+            if (!bind(source, &expression, i, names, &value)) return false;
+        } else {
+            if (!add_operation(source, link, s)) return false;
+            continue;
+        }
+        tn_fused_text_add(source, "%s;\n", value.text);
+    }
+    return tn_fused_text_add(source, "    const float r%u = (float)e%u_%u;\n", link, link,
+                             expression.count - 1);
+}
