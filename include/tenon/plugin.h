@@ -316,8 +316,8 @@ enum {
      */
     TN_EPILOGUE_EXPRESSION = 7, /* y = expression(x): of floats without a row function */
     TN_EPILOGUE_COMBINE = 8     /* y = expression of x and operand, which comes in at the operator's
-                                   other input: a constant that is broadcast to the output's shape,
-                                   or of the same shape, type and format as the output */
+                                   other input: stored as the output is, or linear in its own type
+                                   and broadcast to the output's shape */
 };
 #define TN_EPILOGUE_BIT(kind) (1u << (kind))
 

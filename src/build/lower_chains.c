@@ -16,7 +16,7 @@ static bool is_one_output(const tn_graph_node *node) {
     return node->output_count > 0;
 }
 
-static bool has_same_shape(const tn_lowering *lowering, tn_tensor_id a, tn_tensor_id b) {
+bool tn_lower_is_same_shape(const tn_lowering *lowering, tn_tensor_id a, tn_tensor_id b) {
     for (int point = 0; point < 3; point++)
         if (!tn_shape_equal(&lowering->points[point]->tensors[a].storage.shape,
                             &lowering->points[point]->tensors[b].storage.shape))
@@ -36,17 +36,26 @@ static uint32_t next_link(const tn_lowering *lowering, uint32_t node) {
         (tn_graph_output_port(next->entry->op, 0)->flags & TN_PORT_SIZED_BY_RUN) ||
         tn_lower_pin_of(lowering, next->entry->op))
         return TN_NO_NODE;
-    return has_same_shape(lowering, made, next->outputs[0]) ? reader : TN_NO_NODE;
+    return tn_lower_is_same_shape(lowering, made, next->outputs[0]) ? reader : TN_NO_NODE;
+}
+
+static bool is_broadcast(const tn_lowering *lowering, tn_tensor_id operand, tn_tensor_id output) {
+    for (int point = 0; point < 3; point++)
+        if (!tn_shape_is_broadcast(&lowering->points[point]->tensors[operand].storage.shape,
+                                   &lowering->points[point]->tensors[output].storage.shape))
+            return false;
+    return true;
 }
 
 static bool is_operand_sound(const tn_lowering *lowering, const tn_epilogue *epilogue,
                              const tn_graph_node *node) {
     if (!tn_node_call_has_operand(epilogue->kind)) return true;
-    tn_tensor_id operand = node->inputs[epilogue->operand];
-    const bool is_constant = lowering->graph->tensors[operand].is_constant;
-    if (!tn_node_call_is_whole_operand(epilogue->kind, is_constant)) return is_constant;
-    return lowering->types[operand] == lowering->types[node->outputs[0]] &&
-           has_same_shape(lowering, operand, node->outputs[0]);
+    const tn_tensor_id operand = node->inputs[epilogue->operand], output = node->outputs[0];
+    const bool is_same_type = lowering->types[operand] == lowering->types[output];
+    if (epilogue->kind == TN_EPILOGUE_COMBINE)
+        return is_same_type && is_broadcast(lowering, operand, output);
+    if (epilogue->kind != TN_EPILOGUE_ADD) return lowering->graph->tensors[operand].is_constant;
+    return is_same_type && tn_lower_is_same_shape(lowering, operand, output);
 }
 
 static tn_status find_chain(tn_lowering *lowering, uint32_t head) {

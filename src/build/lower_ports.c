@@ -57,7 +57,17 @@ static bool fill_port(const port_filler *filler, uint32_t at, tn_tensor_id tenso
     return tn_lower_note_storage(lowering, storages[at]);
 }
 
-/* An operand that is added is stored as the output is; others are constants. */
+/* Whether an operand has the output's shape, and is then stored as the output is; others are
+ * constants, or broadcast, and lie as they are. */
+static bool is_whole(const port_filler *filler, const tn_candidate *candidate, uint32_t kind,
+                     tn_tensor_id operand) {
+    const tn_lowering *lowering = filler->lowering;
+    if (kind != TN_EPILOGUE_COMBINE) return kind == TN_EPILOGUE_ADD;
+    return !lowering->graph->tensors[operand].is_constant &&
+           tn_lower_is_same_shape(lowering, operand,
+                                  tn_lower_output(lowering, filler->node, candidate, 0));
+}
+
 static bool fill_operands(const port_filler *filler, const tn_candidate *candidate,
                           tn_storage output, tn_storage *operands) {
     const tn_lower_node *lowered = &filler->lowering->nodes[filler->node];
@@ -65,8 +75,7 @@ static bool fill_operands(const port_filler *filler, const tn_candidate *candida
         uint32_t kind = lowered->epilogues[i]->kind;
         if (!tn_node_call_has_operand(kind)) continue;
         operands[operand].space = filler->space;
-        const tn_graph_tensor *tensors = filler->lowering->graph->tensors;
-        if (tn_node_call_is_whole_operand(kind, tensors[lowered->operands[operand]].is_constant)) {
+        if (is_whole(filler, candidate, kind, lowered->operands[operand])) {
             if (output.type != TN_NONE && !filler->lowering->may_lower[lowered->operands[operand]])
                 return false;
             operands[operand] = output;

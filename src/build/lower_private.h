@@ -137,6 +137,8 @@ tn_status tn_lower_ports(tn_lowering *lowering, uint32_t node, const tn_candidat
 /* Whether it reads or writes something in the lower type. */
 bool tn_lower_is_lowered(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate);
 /* --- lower_chains.c --- */
+/* At all points of the profile. */
+bool tn_lower_is_same_shape(const tn_lowering *lowering, tn_tensor_id a, tn_tensor_id b);
 tn_status tn_lower_chains(tn_lowering *lowering);
 /* --- lower_candidates.c --- */
 tn_status tn_lower_candidates(tn_lowering *lowering);

@@ -55,10 +55,6 @@ bool tn_node_call_has_operand(uint32_t kind) {
            kind == TN_EPILOGUE_COMBINE;
 }
 
-bool tn_node_call_is_whole_operand(uint32_t kind, bool is_constant) {
-    return kind == TN_EPILOGUE_ADD || (kind == TN_EPILOGUE_COMBINE && !is_constant);
-}
-
 static bool has_all(const tn_graph_node *node, const tn_tensor *const *tensors) {
     for (uint32_t i = 0; i < node->input_count; i++)
         if (node->inputs[i] != TN_NO_TENSOR && !tensors[node->inputs[i]]) return false;

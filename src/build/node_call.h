@@ -29,8 +29,5 @@ tn_status tn_node_call_epilogue(const tn_graph *graph, uint32_t node, tn_tensor_
                                 tn_epilogue *out_epilogue, bool *out_is_epilogue);
 /* Whether the kind has an operand. */
 bool tn_node_call_has_operand(uint32_t kind);
-/* Whether its operand has the output's shape and is stored as the output is; others are constants
- * that are stored as they are. */
-bool tn_node_call_is_whole_operand(uint32_t kind, bool is_constant);
 
 #endif

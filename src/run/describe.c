@@ -41,27 +41,15 @@ static const tn_shape *shape_of(const tn_context *context, tn_tensor_id tensor) 
     return &context->inference.tensors[tensor].storage.shape;
 }
 
-static bool is_broadcast(const tn_shape *operand, const tn_shape *output) {
-    if (operand->rank > output->rank) return false;
-    const uint32_t missing = output->rank - operand->rank;
-    for (uint32_t i = 0; i < operand->rank; i++)
-        if (operand->extents[i] != 1 && operand->extents[i] != output->extents[missing + i])
-            return false;
-    return true;
-}
-
 /* A whole operand has the output's shape; others have one element for each index of an axis, or
  * are broadcast. */
 static bool fits(const tn_context *context, const tn_program_step *step,
                  const tn_epilogue *epilogue, const tn_shape *output) {
     if (!tn_node_call_has_operand(epilogue->kind)) return true;
     const uint32_t value = step->operands[epilogue->operand];
-    const tn_tensor_id tensor = context->engine->program->values[value].tensor;
-    const tn_shape *operand = shape_of(context, tensor);
-    const bool is_constant = context->engine->graph->tensors[tensor].is_constant;
-    if (tn_node_call_is_whole_operand(epilogue->kind, is_constant))
-        return tn_shape_equal(operand, output);
-    if (epilogue->kind == TN_EPILOGUE_COMBINE) return is_broadcast(operand, output);
+    const tn_shape *operand = shape_of(context, context->engine->program->values[value].tensor);
+    if (epilogue->kind == TN_EPILOGUE_ADD) return tn_shape_equal(operand, output);
+    if (epilogue->kind == TN_EPILOGUE_COMBINE) return tn_shape_is_broadcast(operand, output);
     const int64_t axis =
         epilogue->axis < 0 ? epilogue->axis + (int64_t)output->rank : epilogue->axis;
     size_t count = 0;

@@ -142,11 +142,12 @@ static tn_status check_epilogue(const tn_engine_loading *loading, const tn_progr
     const tn_program_value *operand = value_of(loading, step->operands[epilogue->operand]);
     const tn_program_value *output = value_of(loading, step->outputs[0]);
     const bool is_constant = loading->engine->graph->tensors[operand->tensor].is_constant;
-    const bool is_sound =
-        tn_node_call_is_whole_operand(epilogue->kind, is_constant)
-            ? operand->format == output->format && operand->type == output->type &&
-                  !operand->quantization == !output->quantization
-            : operand->format == TN_LINEAR && !operand->quantization && is_constant;
+    const bool is_as_output = operand->format == output->format && operand->type == output->type &&
+                              !operand->quantization == !output->quantization;
+    const bool is_plain = operand->format == TN_LINEAR && !operand->quantization;
+    const bool is_sound = epilogue->kind == TN_EPILOGUE_ADD       ? is_as_output
+                          : epilogue->kind == TN_EPILOGUE_COMBINE ? is_as_output || is_plain
+                                                                  : is_plain && is_constant;
     return is_sound ? TN_OK : fail_step(loading, step, "fuses an operand that does not fit");
 }
 

@@ -27,6 +27,14 @@ bool tn_shape_equal(const tn_shape *a, const tn_shape *b) {
     return a->rank == b->rank && memcmp(a->extents, b->extents, a->rank * sizeof(int64_t)) == 0;
 }
 
+bool tn_shape_is_broadcast(const tn_shape *a, const tn_shape *to) {
+    if (a->rank > to->rank) return false;
+    const uint32_t missing = to->rank - a->rank;
+    for (uint32_t i = 0; i < a->rank; i++)
+        if (a->extents[i] != 1 && a->extents[i] != to->extents[missing + i]) return false;
+    return true;
+}
+
 tn_status tn_shape_count(const tn_shape *shape, size_t *out_count) {
     size_t count = 1;
     bool is_empty = false;

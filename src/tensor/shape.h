@@ -15,6 +15,8 @@ typedef struct tn_shape {
  */
 tn_status tn_shape_set(tn_shape *shape, uint32_t rank, const int64_t *extents);
 bool tn_shape_equal(const tn_shape *a, const tn_shape *b);
+/* Whether `a` is broadcast to exactly `to`: aligned at the last axis, extents equal or 1. */
+bool tn_shape_is_broadcast(const tn_shape *a, const tn_shape *to);
 tn_status tn_shape_count(const tn_shape *shape, size_t *out_count); /* elements; 1 for rank 0 */
 /* Writes "[1, 3, 224, 224]" (cut when it does not fit) and returns `buffer`. Negative extents print
  * as "?". */

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* The runtime loads code without the driver's own library from here on. */
 #define CAN_LOAD (CUDART_VERSION >= 12080)
@@ -91,22 +92,42 @@ static tn_status compile(tn_call *call, tn_cuda_fused_program *program, const ch
     return tn_cuda_status(call, error, "loading an elementwise kernel");
 }
 
+static double now_ms(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+static void log_time(const tn_call *call, const char *what, double begin) {
+    char line[300];
+    snprintf(line, sizeof(line),
+             "cuda: the kernel of node '%.150s' and %u after it was %s in %.1f ms",
+             call->node ? call->node : "", call->epilogue_count, what, now_ms() - begin);
+    call->host->log(call->host, TN_LOG_DEBUG, line);
+}
+
 /* From the disk if it is there and the driver takes it. */
 static tn_status fill(tn_call *call, tn_cuda_fused_program *program, const char *source,
                       int capability) {
     char folder[MOST_FOLDER];
     void *code = NULL;
     size_t bytes = 0;
+    const double begin = now_ms();
     const bool has_folder = tn_cuda_fused_cache_folder(call->host, folder, sizeof(folder));
     if (has_folder && tn_cuda_fused_cache_find(call->host, folder, program->key, &code, &bytes)) {
         const cudaError_t error = load(program, code);
         call->host->deallocate(call->host, code);
-        if (error == cudaSuccess) return TN_OK;
+        if (error == cudaSuccess) {
+            log_time(call, "read from the cache", begin);
+            return TN_OK;
+        }
         (void)cudaGetLastError();
         if (program->library) (void)cudaLibraryUnload(program->library);
         program->library = NULL;
     }
-    return compile(call, program, source, capability, has_folder ? folder : NULL);
+    TN_TRY(compile(call, program, source, capability, has_folder ? folder : NULL));
+    log_time(call, "compiled", begin);
+    return TN_OK;
 }
 
 static tn_status create(tn_call *call, const char *source, int capability, char *key,
