@@ -5,7 +5,8 @@
  * twice in a row; outputs lie between guard zones. Then the combinations with narrower types
  * (stored.c). A kernel that does not take a case is passed over. `tenon-conformance [--device
  * KIND[:N] [--part K/N]] [OPERATOR]`; with a device its table and its kernels are checked in place
- * of the processor's (device_suite.h), of N parts the K-th, from 0, the table with the first.
+ * of the processor's (device_suite.h), of the cases in N parts the K-th, from 0, the table with the
+ * first.
  * Libraries in TENON_PLUGIN_PATH are loaded first. The last line is "N passed, N failed".
  */
 #include "base/status.h"
@@ -26,7 +27,7 @@ typedef struct suite {
     const tn_kernel *kernels[4096];
     size_t kernel_count;
     size_t passed, failed;
-    size_t part, parts; /* of the operators, on a device */
+    size_t part, parts; /* of the cases, on a device */
 } suite;
 
 static void verdict(suite *s, bool is_passed, const tn_operator *op, const char *text,
@@ -110,7 +111,7 @@ static bool note_kernel_table(void *user, const tn_kernel *kernel, const tn_libr
 
 /* Each operator for which the device has kernels, a line each. */
 static void check_on_device(suite *s, const tn_device *device, void *stream, const char *wanted) {
-    size_t passed = 0, failed = 0;
+    size_t passed = 0, failed = 0, number = 0;
     if (!wanted && s->part == 0) {
         tn_device_suite(device, &passed, &failed);
         printf("%-24s %6zu passed %6zu failed\n", "(the device's table)", passed, failed);
@@ -119,10 +120,11 @@ static void check_on_device(suite *s, const tn_device *device, void *stream, con
     }
     for (size_t i = 0; i < s->operator_count; i++) {
         const tn_operator *op = s->operators[i];
-        if (wanted ? strcmp(op->name, wanted) != 0 : i % s->parts != s->part) continue;
+        if (wanted && strcmp(op->name, wanted) != 0) continue;
         passed = failed = 0;
         for (uint64_t k = 0; k < op->case_count; k++)
-            tn_stored_check_on(s->runtime, op, op->cases[k], device, stream, &passed, &failed);
+            if (number++ % s->parts == s->part)
+                tn_stored_check_on(s->runtime, op, op->cases[k], device, stream, &passed, &failed);
         if (passed + failed > 0)
             printf("%-20s %3u %6zu passed %6zu failed\n", op->name, op->since_version, passed,
                    failed);

@@ -47,8 +47,7 @@ static tn_status profile_host(tn_context *context) {
     return TN_OK;
 }
 
-/* One event before each step, and one at the end, with room for the times of the processor's steps;
- * they stay for the next run. */
+/* Events, with room for the times of the processor's steps; they stay for the next run. */
 static tn_status reserve_events(tn_context *context, uint32_t count) {
     const tn_device *device = context->engine->device;
     if (count > context->event_capacity) {
@@ -90,58 +89,91 @@ static tn_status record(const tn_context *context, uint32_t event, void *stream)
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, "an event");
 }
 
-/* Items in a row; the last one's end is recorded too. What the processor does is timed here. */
-static tn_status run_items(tn_context *context, uint32_t first, uint32_t end, void *stream) {
+/* Pieces of the walk: what lies before each graph, the graph, and what lies behind the last one.
+ * Two events end a piece: what lies between those is what an event costs, and no step's time. */
+static uint32_t end_events(const tn_shape_state *state, uint32_t piece) {
+    return state->walk_count + 2 * piece;
+}
+
+static uint32_t event_count(const tn_shape_state *state) {
+    return end_events(state, 2 * state->graph_count) + 2;
+}
+
+typedef tn_status (*visit_piece)(tn_context *context, uint32_t piece, uint32_t first, uint32_t end);
+
+static tn_status run_piece(tn_context *context, uint32_t piece, uint32_t first, uint32_t end,
+                           void *stream) {
     const tn_shape_state *state = context->current;
     for (uint32_t i = first; i < end; i++) {
         const tn_walk_item *item = &state->walk[i];
-        const bool is_on_device = tn_shape_state_is_on_device(context, state, i);
         TN_TRY(record(context, i, stream));
         const uint64_t before = tn_walk_now_ns();
         const tn_status status = item->run(item->call);
         if (status != TN_OK) return tn_walk_failed(item, status);
-        if (!is_on_device) context->host_ns[i] = tn_walk_now_ns() - before;
+        context->host_ns[i] = tn_walk_now_ns() - before;
     }
-    return record(context, end, stream);
+    TN_TRY(record(context, end_events(state, piece), stream));
+    return record(context, end_events(state, piece) + 1, stream);
 }
 
 tn_status tn_walk_profile_capture(tn_context *context, const tn_walk_graph *graph, void *stream) {
-    return run_items(context, graph->first, graph->end, stream);
+    const uint32_t number = (uint32_t)(graph - context->current->graphs);
+    return run_piece(context, 2 * number + 1, graph->first, graph->end, stream);
 }
 
-/* The first run of a state is one by one: what libraries make lazily cannot be captured. */
-static tn_status run_all(tn_context *context) {
-    tn_shape_state *state = context->current;
+static tn_status launch_piece(tn_context *context, uint32_t piece, uint32_t first, uint32_t end) {
+    const tn_shape_state *state = context->current;
+    if (piece % 2 == 1) return tn_walk_launch(context, state->graphs[piece / 2].timed);
+    return run_piece(context, piece, first, end, context->stream);
+}
+
+static tn_status elapsed(const tn_context *context, uint32_t from, uint32_t to, double *out_ns) {
+    const tn_device *device = context->engine->device;
+    const tn_status status =
+        device->event_elapsed(device, context->events[from], context->events[to], out_ns);
+    return status == TN_OK ? TN_OK : tn_device_failed(device, status, "a profile");
+}
+
+static tn_status note_piece(tn_context *context, uint32_t piece, uint32_t first, uint32_t end) {
+    const tn_shape_state *state = context->current;
+    const uint32_t last = end_events(state, piece);
+    double event_ns = 0;
+    TN_TRY(elapsed(context, last, last + 1, &event_ns));
+    for (uint32_t i = first; i < end; i++) {
+        double ns = (double)context->host_ns[i];
+        if (tn_shape_state_is_on_device(context, state, i)) {
+            TN_TRY(elapsed(context, i, i + 1 == end ? last : i + 1, &ns));
+            ns = ns > event_ns ? ns - event_ns : 0;
+        }
+        tn_walk_note_time(context, state->walk_steps[i], (uint64_t)ns);
+    }
+    return TN_OK;
+}
+
+static tn_status visit_pieces(tn_context *context, visit_piece visit) {
+    const tn_shape_state *state = context->current;
     uint32_t at = 0;
-    if (state->device_runs > 0) TN_TRY(tn_walk_capture_timed(context, state));
     for (uint32_t g = 0; g < state->graph_count; g++) {
         const tn_walk_graph *graph = &state->graphs[g];
         if (!graph->timed) continue;
-        TN_TRY(run_items(context, at, graph->first, context->stream));
-        TN_TRY(tn_walk_launch(context, graph->timed));
+        if (at < graph->first) TN_TRY(visit(context, 2 * g, at, graph->first));
+        TN_TRY(visit(context, 2 * g + 1, graph->first, graph->end));
         at = graph->end;
     }
-    TN_TRY(run_items(context, at, state->walk_count, context->stream));
-    if (state->device_runs == 0) state->device_runs = 1;
-    return TN_OK;
+    return at < state->walk_count ? visit(context, 2 * state->graph_count, at, state->walk_count)
+                                  : TN_OK;
 }
 
+/* The first run of a state is one by one: what libraries make lazily cannot be captured. */
 static tn_status profile_device(tn_context *context) {
-    const tn_shape_state *state = context->current;
-    const tn_device *device = context->engine->device;
-    TN_TRY(reserve_events(context, state->walk_count + 1));
-    TN_TRY(run_all(context));
+    tn_shape_state *state = context->current;
+    TN_TRY(reserve_events(context, event_count(state)));
+    if (state->device_runs > 0) TN_TRY(tn_walk_capture_timed(context, state));
+    TN_TRY(visit_pieces(context, launch_piece));
+    if (state->device_runs == 0) state->device_runs = 1;
     context->is_pending = true;
     TN_TRY(tn_walk_wait(context));
-    for (uint32_t i = 0; i < state->walk_count; i++) {
-        double ns = (double)context->host_ns[i];
-        tn_status status = TN_OK;
-        if (tn_shape_state_is_on_device(context, state, i))
-            status = device->event_elapsed(device, context->events[i], context->events[i + 1], &ns);
-        if (status != TN_OK) return tn_device_failed(device, status, "a profile");
-        tn_walk_note_time(context, state->walk_steps[i], ns > 0 ? (uint64_t)ns : 0);
-    }
-    return TN_OK;
+    return visit_pieces(context, note_piece);
 }
 
 tn_status tn_walk_profile(tn_context *context) {
