@@ -49,10 +49,21 @@
         return TN_OK;                                                                              \
     }
 
+/* Before a function that is compiled twice with all that it calls, for any processor and for AVX2,
+ * which is chosen when the library is loaded. Results are the same: nothing is fused or reordered.
+ * By GCC with glibc; nothing elsewhere. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) &&       \
+    !defined(__AVX2__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define TN_LAYER_LEVELS __attribute__((flatten, target_clones("avx2", "default")))
+#else
+#define TN_LAYER_LEVELS
+#endif
+
 /* The kernel's `run` on all threads, by a function of yours, static tn_status body(tn_call *call,
  * int64_t begin, int64_t end, uint32_t thread), that does items begin..end-1 of `items`, at least
  * `grain` of them at once: two expressions over `call`. */
 #define TN_LAYER_RUN(body, items, grain)                                                           \
+    TN_LAYER_LEVELS                                                                                \
     static tn_status tn_layer_body(void *call, int64_t begin, int64_t end, uint32_t thread) {      \
         return body((tn_call *)call, begin, end, thread);                                          \
     }                                                                                              \
