@@ -81,6 +81,8 @@ const tn_rule tn_rules[] = {
      "Elementwise, identity, constant, selects and commutative are true where they are declared.",
      TN_RULE_CASE, tn_rule_traits},
     {"row", "The row function gives what the reference gives.", TN_RULE_CASE, tn_rule_row},
+    {"expression", "The expression is of its language and gives what the reference gives.",
+     TN_RULE_CASE, tn_rule_expression},
     {"upgrade", "Fields of each older state version become fields that mean the same.",
      TN_RULE_CASE, tn_rule_upgrade},
     {"state",

@@ -88,6 +88,7 @@ void tn_rule_has_cases(const tn_test *test, tn_verdict *verdict);
 void tn_rule_has_reference(const tn_test *test, tn_verdict *verdict);
 void tn_rule_shape_rule(const tn_test *test, tn_verdict *verdict);
 void tn_rule_row(const tn_test *test, tn_verdict *verdict);
+void tn_rule_expression(const tn_test *test, tn_verdict *verdict);
 void tn_rule_is_tried(const tn_test *test, tn_verdict *verdict);
 /* --- rules_device.c --- */
 void tn_rule_device_cases(const tn_test *test, tn_verdict *verdict);

@@ -241,8 +241,8 @@ static const expression_operator operators[] = {
 enum { OPERATOR_COUNT = sizeof(operators) / sizeof(operators[0]), LEVEL_COUNT = 6 };
 
 static const expression_operator *take_operator(expression_reader *reader, uint32_t level) {
-    const bool is_doubled = reader->at[0] == reader->at[1];
-    if (is_doubled && (reader->at[0] == '+' || reader->at[0] == '-')) return NULL;
+    const bool is_sign = reader->at[0] == '+' || reader->at[0] == '-';
+    if (is_sign && reader->at[1] == reader->at[0]) return NULL; /* ++ and -- are not there */
     for (uint32_t i = 0; i < OPERATOR_COUNT; i++)
         if (operators[i].level == level && take(reader, operators[i].token)) return &operators[i];
     return NULL;

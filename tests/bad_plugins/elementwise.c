@@ -153,6 +153,11 @@ static const tn_operator ramp_operator = {
     .infer = infer_same,
     .reference = WITH(no_reference) ? NULL : reference,
     .epilogue = epilogue,
+    .expression = WITH(expression_without_scale)    ? "x < low ? low : x > high ? high : x"
+                  : WITH(expression_of_other_names) ? "scale * fmin(fmax(x, lower), high)"
+                  : WITH(expression_with_statement)
+                      ? "x; exit(0)"
+                      : "scale * (x < low ? low : x > high ? high : x)",
     .row = row,
     .case_count = WITH(no_cases) ? 0 : TN_COUNT(cases),
     .cases = cases};

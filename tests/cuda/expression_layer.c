@@ -13,10 +13,10 @@ TN_LAYER_PARAMS(squareplus, float sharpness;);
 static const tn_field fields[] = {
     TN_LAYER_F32(squareplus, sharpness, "4", 0, 1000, "how far the corner at 0 is rounded"),
 };
-static const tn_port squareplus_inputs[] = {TN_PORT("x", "T:float", 0, "any tensor")};
+static const tn_port squareplus_inputs[] = {TN_PORT("x", "T:f32|f64", 0, "any tensor")};
 static const tn_port squareplus_outputs[] = {
     TN_PORT("y", "T", 0, "(x + sqrt(x * x + sharpness)) / 2")};
-static const tn_port distance_inputs[] = {TN_PORT("a", "T:float", 0, "any tensor"),
+static const tn_port distance_inputs[] = {TN_PORT("a", "T:f32|f64", 0, "any tensor"),
                                           TN_PORT("b", "T", 0, "another of the same shape")};
 static const tn_port distance_outputs[] = {TN_PORT("y", "T", 0, "sqrt(a * a + b * b)")};
 
@@ -50,10 +50,10 @@ static tn_status distance_reference(tn_call *call) {
     return TN_OK;
 }
 
-static const char *const squareplus_cases[] = {"| x=f32[2,3,5,7]", "sharpness=0.5 | x=f16[33]",
+static const char *const squareplus_cases[] = {"| x=f32[2,3,5,7]", "sharpness=0.5 | x=f32[33]",
                                                "| x=f32[]", "| x=f32[0,3]", "| x=f64[5]"};
 static const char *const distance_cases[] = {"| a=f32[2,3,5,7] b=f32[2,3,5,7]",
-                                             "| a=bf16[9] b=bf16[9]"};
+                                             "| a=f64[9] b=f64[9]"};
 
 static const tn_operator squareplus_1 = {.size = sizeof(tn_operator),
                                          .since_version = 1,

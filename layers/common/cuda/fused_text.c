@@ -2,6 +2,7 @@
 /* Growing text, and expressions in CUDA; see fused_text.h. */
 #include "common/cuda/fused_text.h"
 #include "common/expression.h"
+#include "common/expression_field.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -60,47 +61,6 @@ void tn_fused_value_number(double number, tn_fused_value *out_value) {
     snprintf(out_value->text, sizeof(out_value->text), "__uint_as_float(0x%08xu)", bits);
 }
 
-static bool read_field(const tn_field *field, const void *params, double *out_number) {
-    const char *member = (const char *)params + field->offset;
-    switch (field->type) {
-    case TN_FIELD_BOOL: {
-        bool value;
-        memcpy(&value, member, sizeof(value));
-        *out_number = value;
-        return true;
-    }
-    case TN_FIELD_I32: {
-        int32_t value;
-        memcpy(&value, member, sizeof(value));
-        *out_number = value;
-        return true;
-    }
-    case TN_FIELD_I64: {
-        int64_t value;
-        memcpy(&value, member, sizeof(value));
-        *out_number = (double)value;
-        return true;
-    }
-    case TN_FIELD_F32: {
-        float value;
-        memcpy(&value, member, sizeof(value));
-        *out_number = (double)value;
-        return true;
-    }
-    case TN_FIELD_F64:
-        memcpy(out_number, member, sizeof(*out_number));
-        return true;
-    case TN_FIELD_ENUM: {
-        uint32_t value;
-        memcpy(&value, member, sizeof(value));
-        *out_number = value;
-        return true;
-    }
-    default:
-        return false;
-    }
-}
-
 static bool bind_input(tn_fused_text *source, const tn_expression *expression, uint32_t step,
                        const tn_fused_names *names, tn_fused_value *out_value) {
     static const char *const own[] = {"x", "alpha", "beta", "b"};
@@ -130,7 +90,7 @@ static bool bind(tn_fused_text *source, const tn_expression *expression, uint32_
                                                                  (size_t)i * names->op->field_size);
         double number;
         if (!tn_expression_is_name(expression, step, field->name)) continue;
-        if (!read_field(field, names->params, &number))
+        if (!tn_expression_field(field, names->params, &number))
             return tn_fused_text_fail(source, TN_ERROR_UNSUPPORTED, "its field '%s' is no number",
                                       field->name);
         tn_fused_value_number(number, out_value);

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rule about expressions: each case, element by element, by what the text says, against the
+ * reference. The language has one reader, which is also that of the kernels compiled from it.
+ */
+#include "common/expression.h"
+#include "common/expression_field.h"
+#include "plugin/fields.h"
+#include "rules.h"
+#include "tensor/type.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the names of an expression stand for: an input's number plus one in `ports`, or a value. */
+typedef struct expression_names {
+    uint32_t ports[TN_EXPRESSION_MOST_STEPS];
+    double values[TN_EXPRESSION_MOST_STEPS];
+} expression_names;
+
+static bool find_name(const tn_probe *probe, const tn_expression *expression, uint32_t step,
+                      expression_names *names) {
+    const tn_operator *op = probe->op;
+    for (uint32_t i = 0; i < probe->input_count && i < op->input_count; i++)
+        if (tn_expression_is_name(expression, step, op->inputs[i].name) &&
+            probe->inputs[i].is_given) {
+            names->ports[step] = i + 1;
+            return true;
+        }
+    for (uint32_t i = 0; i < op->field_count; i++) {
+        const tn_field *field = tn_fields_at(op, i);
+        if (tn_expression_is_name(expression, step, field->name))
+            return tn_expression_field(field, probe->node->params, &names->values[step]);
+    }
+    return false;
+}
+
+static bool find_names(const tn_probe *probe, const tn_expression *expression,
+                       expression_names *names, tn_verdict *verdict) {
+    for (uint32_t i = 0; i < expression->count; i++) {
+        const tn_expression_step *step = &expression->steps[i];
+        names->ports[i] = 0;
+        names->values[i] = 0;
+        if (step->kind != TN_EXPRESSION_NAME || find_name(probe, expression, i, names)) continue;
+        tn_verdict_fail(verdict,
+                        "'%.*s' in the expression is no input that is given, and no field that "
+                        "holds a number",
+                        (int)(step->name_length < 60 ? step->name_length : 60),
+                        expression->text + step->name_at);
+        return false;
+    }
+    return true;
+}
+
+/* Where element `index` of `shape` is in a tensor that is broadcast to it. */
+static size_t place_of(const tn_shape *own, const tn_shape *shape, size_t index) {
+    size_t place = 0, step = 1;
+    for (uint32_t i = 0; i < own->rank; i++) {
+        const size_t extent = (size_t)shape->extents[shape->rank - 1 - i];
+        const size_t own_extent = (size_t)own->extents[own->rank - 1 - i];
+        if (own_extent != 1) place += index % extent * step;
+        step *= own_extent;
+        index /= extent;
+    }
+    return place;
+}
+
+/* Real numbers and truths, one output, and inputs that are broadcast to it. */
+static bool is_served(const tn_probe *probe, const tn_outcome *expected) {
+    if (expected->count != 1 ||
+        !(tn_type_is_float(expected->types[0]) || expected->types[0] == TN_BOOL))
+        return false;
+    for (uint32_t i = 0; i < probe->input_count; i++) {
+        const tn_probe_port *port = &probe->inputs[i];
+        if (port->is_given && (!(tn_type_is_float(port->own_type) || port->own_type == TN_BOOL) ||
+                               !tn_shape_is_broadcast(&port->shape, &expected->shapes[0])))
+            return false;
+    }
+    return true;
+}
+
+static void compute(const tn_probe *probe, const tn_expression *expression,
+                    const expression_names *names, tn_outcome *found) {
+    double values[TN_EXPRESSION_MOST_STEPS];
+    const size_t count = (size_t)found->bytes[0] / tn_type_bytes(found->types[0]);
+    for (size_t at = 0; at < count; at++) {
+        for (uint32_t i = 0; i < expression->count; i++) {
+            const tn_probe_port *port =
+                names->ports[i] > 0 ? &probe->inputs[names->ports[i] - 1] : NULL;
+            values[i] = port ? tn_element_get_f64(port->own, port->own_type,
+                                                  place_of(&port->shape, &found->shapes[0], at))
+                             : names->values[i];
+        }
+        tn_element_set_f64(found->data[0], found->types[0], at,
+                           tn_expression_compute(expression, values));
+    }
+}
+
+static void check_subject(const tn_subject *subject, const tn_expression *expression,
+                          tn_verdict *verdict) {
+    expression_names names;
+    char why[300];
+    tn_outcome found = subject->expected;
+    if (!find_names(&subject->probe, expression, &names, verdict)) return;
+    verdict->outcome = TN_SKIPPED;
+    if (!is_served(&subject->probe, &found)) return;
+    found.data[0] = malloc(found.bytes[0] + 1);
+    if (!found.data[0]) return;
+    verdict->outcome = TN_PASSED;
+    compute(&subject->probe, expression, &names, &found);
+    if (!tn_results_equal(&subject->expected, &found, false, why, sizeof(why)))
+        tn_verdict_fail(verdict, "%s", why);
+    free(found.data[0]);
+}
+
+void tn_rule_expression(const tn_test *test, tn_verdict *verdict) {
+    tn_expression expression;
+    tn_subject subject;
+    char why[200];
+    verdict->outcome = TN_SKIPPED;
+    if (!test->op->expression) return;
+    if (!tn_expression_read(test->op->expression, &expression, why, sizeof(why))) {
+        tn_verdict_fail(verdict, "%s (docs/expressions.md)", why);
+        return;
+    }
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
+    verdict->outcome = TN_PASSED;
+    check_subject(&subject, &expression, verdict);
+    tn_subject_destroy(&subject);
+}
