@@ -2,13 +2,12 @@
 /*
  * The callbacks of convolutions by cuDNN; see cudnn_conv.h. A node is read into a `problem`;
  * problem and tactic give a plan (cudnn_conv_plan.cu); weights and the numbers of the epilogue are
- * brought to the device in prepare.
+ * brought to the device in prepare (cudnn_conv_constants.cu).
  */
 #if __has_include(<cudnn.h>)
 #include "common/cuda/cudnn_conv_plan.h"
 #include "common/cuda/finish.h"
 #include "common/cuda/launch.h"
-#include "common/cuda/upload.h"
 
 extern "C" {
 #include "common/element.h"
@@ -25,7 +24,6 @@ typedef struct conv_state {
     tn_cudnn_conv_plan plan;  /* for that */
     void *weights;            /* null: the node's own lie as cuDNN wants them */
     float *numbers;           /* `channels` biases, then as many scales */
-    tn_cudnn_handle *handle;
 } conv_state;
 
 typedef struct conv_context {
@@ -60,136 +58,21 @@ tn_status tn_cudnn_conv_accepts(tn_call *call) TN_NOEXCEPT {
 
 tn_status tn_cudnn_conv_tactics(tn_call *call) TN_NOEXCEPT {
     tn_cudnn_problem problem;
-    tn_cudnn_handle *handle;
-    cudnnHandle_t cudnn;
     if (!tn_cudnn_problem_read(call, &problem)) return refuse(call);
     const int before = tn_cuda_enter(call);
-    tn_status status = tn_cudnn_handle_retain(call, &handle);
-    if (status == TN_OK) {
-        status = tn_cudnn_handle_lock(call, handle, &cudnn);
-        if (status == TN_OK) {
-            call->tactic = tn_cudnn_conv_plan_count(call, &problem, cudnn);
-            tn_cudnn_handle_unlock(handle);
-        }
-        tn_cudnn_handle_release(handle);
-    }
+    call->tactic = tn_cudnn_conv_plan_count(call, &problem);
     tn_cuda_leave(call, before);
-    return status;
+    return TN_OK;
 }
 
 /* ----------------------------------------------------------------------------------------------
  * prepare */
-
-static float largest_of(const tn_tensor *w, int64_t first, int64_t count) {
-    float largest = 0;
-    for (int64_t i = first; i < first + count; i++) {
-        const float magnitude = fabsf((float)tn_element_load_f64(w->data, w->type, i));
-        if (!(magnitude <= largest)) largest = magnitude; /* NaN, once found, stays */
-        if (isnan(largest)) break;
-    }
-    return largest;
-}
-
-/* The scale of one filter's weights in 8 bits, symmetric. */
-static float weight_scale(const tn_tensor *w, int64_t first, int64_t count) {
-    const float largest = largest_of(w, first, count);
-    if (largest == 0) return 1.0f;
-    if (largest < 0x1p-100f) return 0x1p-100f / 127.0f;
-    return isfinite(largest) ? largest / 127.0f : NAN;
-}
-
-static int8_t quantise(float weight, float scale) {
-    const float steps = rintf(weight / scale);
-    return isnan(scale) ? (int8_t)0 : (int8_t)(steps > 127 ? 127 : steps < -127 ? -127 : steps);
-}
-
-/* Filter, kernel's elements, channels, in the type that cuDNN multiplies; `scales` of each filter
- * where that is 8 bits. */
-static void pack_weights(const tn_cudnn_problem *problem, const tn_tensor *w, void *packed,
-                         float *scales) {
-    const int64_t filters = problem->w.shape[0], channels = problem->w.shape[1];
-    const int64_t taps = tn_window_count(problem->rank - 2, problem->w.shape + 2);
-    for (int64_t f = 0; f < filters; f++) {
-        const int64_t first = f * channels * taps;
-        const bool is_bytes = problem->storage == TN_I8;
-        if (is_bytes) scales[f] = weight_scale(w, first, channels * taps);
-        for (int64_t c = 0; c < channels; c++) {
-            for (int64_t t = 0; t < taps; t++) {
-                const double value = tn_element_load_f64(w->data, w->type, first + c * taps + t);
-                const int64_t to =
-                    problem->is_last ? first + t * channels + c : first + c * taps + t;
-                if (is_bytes)
-                    ((int8_t *)packed)[to] = quantise((float)value, scales[f]);
-                else
-                    tn_element_store_f64(packed, problem->storage, to, value);
-            }
-        }
-    }
-}
-
-static tn_status prepare_weights(tn_call *call, conv_state *state, float *scales) {
-    const tn_cudnn_problem *problem = &state->problem;
-    const tn_tensor *w = call->inputs[W];
-    if (!problem->is_last && w->type == problem->storage) return TN_OK;
-    const uint64_t bytes = (uint64_t)tn_element_count(w) * tn_element_bytes(problem->storage);
-    void *packed = call->host->allocate(call->host, bytes, 64);
-    if (!packed)
-        return call->host->fail(call, TN_ERROR_MEMORY, "no memory to pack %llu bytes of weights",
-                                (unsigned long long)bytes);
-    pack_weights(problem, w, packed, scales);
-    const tn_status status = tn_cuda_upload(call, packed, bytes, &state->weights);
-    call->host->deallocate(call->host, packed);
-    return status;
-}
-
-/* Biases and scales as cuDNN's operation or our launch after it take them: over the output's scale
- * where it is folded in. */
-static void gather(const tn_call *call, const tn_cudnn_problem *problem, float *numbers) {
-    const int64_t channels = problem->y.shape[1];
-    const tn_tensor *own = call->input_count > B ? call->inputs[B] : NULL;
-    for (int64_t i = 0; i < channels; i++) {
-        double bias = own ? tn_element_load_f64(own->data, own->type, i) : 0;
-        for (uint32_t k = 0; k < problem->epilogue.bias_count; k++) {
-            const tn_tensor *more = call->operands[problem->epilogue.bias[k]];
-            bias += tn_element_load_f64(more->data, more->type, i);
-        }
-        numbers[i] = (float)bias * problem->fold;
-        numbers[channels + i] *= problem->x_scale * problem->fold;
-    }
-}
-
-static tn_status prepare_constants(tn_call *call, conv_state *state) {
-    const int64_t channels = state->problem.y.shape[1];
-    const uint64_t count = 2 * (uint64_t)channels;
-    float *numbers = (float *)call->host->allocate(call->host, count * sizeof(float), 64);
-    if (!numbers) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for biases");
-    for (uint64_t i = 0; i < count; i++)
-        numbers[i] = 1.0f;
-    tn_status status = prepare_weights(call, state, numbers + channels);
-    if (status == TN_OK) {
-        gather(call, &state->problem, numbers);
-        status = tn_cuda_upload(call, numbers, count * sizeof(float), (void **)&state->numbers);
-    }
-    call->host->deallocate(call->host, numbers);
-    return status;
-}
-
-static tn_status make_plan(tn_call *call, tn_cudnn_handle *handle, const tn_cudnn_problem *problem,
-                           bool is_exact, tn_cudnn_conv_plan *plan) {
-    cudnnHandle_t cudnn;
-    tn_status status = tn_cudnn_handle_lock(call, handle, &cudnn);
-    if (status != TN_OK) return status;
-    status = tn_cudnn_conv_plan_make(call, problem, cudnn, is_exact, plan);
-    tn_cudnn_handle_unlock(handle);
-    return status;
-}
 
 static void free_state(tn_call *call, conv_state *state) {
     const tn_device *device = call->device;
     tn_cudnn_conv_plan_clear(&state->plan);
     if (state->weights) device->deallocate(device, state->weights, call->stream);
     if (state->numbers) device->deallocate(device, state->numbers, call->stream);
-    tn_cudnn_handle_release(state->handle);
     call->host->deallocate(call->host, state);
 }
 
@@ -200,10 +83,10 @@ tn_status tn_cudnn_conv_prepare(tn_call *call) TN_NOEXCEPT {
     memset(state, 0, sizeof(*state));
     const int before = tn_cuda_enter(call);
     tn_status status = tn_cudnn_problem_read(call, &state->problem) ? TN_OK : refuse(call);
-    if (status == TN_OK) status = tn_cudnn_handle_retain(call, &state->handle);
     if (status == TN_OK)
-        status = make_plan(call, state->handle, &state->problem, true, &state->plan);
-    if (status == TN_OK) status = prepare_constants(call, state);
+        status = tn_cudnn_conv_plan_make(call, &state->problem, true, &state->plan);
+    if (status == TN_OK)
+        status = tn_cudnn_conv_constants(call, &state->problem, &state->weights, &state->numbers);
     if (status == TN_OK)
         call->state = state;
     else
@@ -275,7 +158,7 @@ tn_status tn_cudnn_conv_reshape(tn_call *call) TN_NOEXCEPT {
         if (!context->plan.plan || !is_same_shape(&problem, &context->problem)) {
             const int before = tn_cuda_enter(call);
             tn_cudnn_conv_plan_clear(&context->plan);
-            status = make_plan(call, context->handle, &problem, false, &context->plan);
+            status = tn_cudnn_conv_plan_make(call, &problem, false, &context->plan);
             tn_cuda_leave(call, before);
             if (status != TN_OK) return status;
         }

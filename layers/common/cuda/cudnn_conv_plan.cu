@@ -1,235 +1,216 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Plans of convolutions; see cudnn_conv_plan.h. Tactics are the engine configurations for the
- * convolution with its epilogue in one operation, then those for the convolution alone.
+ * convolution with its epilogue in one operation, then those for the convolution alone. The ways of
+ * the problems that were asked for last are kept in one table of the process.
  */
 #if __has_include(<cudnn.h>)
-#include "common/cuda/cudnn_conv_plan.h"
+#include "common/cuda/cudnn_ways.h"
+#include "common/cuda/launch.h"
 
+#include <mutex>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FUSED = 5, MOST_PLAIN = 5, MOST_PLAIN_BESIDE_FUSED = 2 };
+/* A batch of compilations: enough for the threads to end at about the same time. */
+enum { MOST_KEPT = 512, BATCH_A_THREAD = 4, MOST_BATCH = 128 };
+
+/* Guarded by the mutex, what they point at too; in the order in which they came. */
+static std::mutex table_mutex;
+static tn_cudnn_ways *table[MOST_KEPT];
+static uint32_t table_count;
+static uint64_t use_count;
+/* Tactics are being timed: two of one problem were asked for. */
+static bool is_timing;
 
 /* ----------------------------------------------------------------------------------------------
- * the epilogue as pointwise operations */
+ * the table */
 
-/* A graph as it grows: `at` is what the last operation gives, `next_id` names what is inside. */
-typedef struct chain {
-    tn_cudnn_graph *graph;
-    const tn_cudnn_problem *problem;
-    tn_cudnn_conv_plan *plan;
-    cudnnBackendDescriptor_t at, y;
-    uint32_t left; /* operations to come: the last one gives y */
-    int64_t next_id;
-} chain;
-
-static cudnnBackendDescriptor_t inside(chain *c, cudnnDataType_t type) {
-    tn_cudnn_tensor tensor = c->problem->y;
-    tensor.id = c->next_id++;
-    tensor.type = type;
-    tensor.is_virtual = true;
-    return tn_cudnn_graph_tensor(c->graph, &tensor);
+static tn_cudnn_ways *find(const int64_t *key) {
+    for (uint32_t i = 0; i < table_count; i++)
+        if (memcmp(table[i]->key, key, sizeof(table[i]->key)) == 0) return table[i];
+    return NULL;
 }
 
-static cudnnBackendDescriptor_t argument(chain *c, const tn_cudnn_tensor *tensor) {
-    c->plan->arguments[c->plan->argument_count++] = tensor->id;
-    return tn_cudnn_graph_tensor(c->graph, tensor);
+static void drop_oldest(void) {
+    uint32_t oldest = 0;
+    for (uint32_t i = 1; i < table_count; i++)
+        if (table[i]->last_use < table[oldest]->last_use) oldest = i;
+    tn_cudnn_ways_clear(table[oldest]);
+    free(table[oldest]);
+    memmove((void *)&table[oldest], (const void *)&table[oldest + 1],
+            (table_count - oldest - 1) * sizeof(table[0]));
+    table_count--;
 }
 
-/* Floats along the channels, or one float for all. */
-static cudnnBackendDescriptor_t vector_argument(chain *c, int64_t id, int64_t count) {
-    tn_cudnn_tensor tensor = {};
-    tensor.id = id;
-    tensor.type = CUDNN_DATA_FLOAT;
-    tensor.rank = c->problem->rank;
-    for (uint32_t i = 0; i < tensor.rank; i++) {
-        tensor.shape[i] = i == 1 ? count : 1;
-        tensor.strides[i] = i == 1 ? 1 : count;
+/* Null when there is no memory, or cuDNN does not know the GPU. */
+static tn_cudnn_ways *find_or_ask(tn_call *call, const tn_cudnn_problem *problem,
+                                  const int64_t *key) {
+    const tn_cudnn *cudnn = tn_cudnn_open(call->host);
+    cudnnBackendDescriptor_t properties = tn_cudnn_properties(cudnn, call->device->index, NULL);
+    tn_cudnn_ways *found = find(key);
+    if (!found) {
+        if (!properties) return NULL;
+        found = (tn_cudnn_ways *)calloc(1, sizeof(*found));
+        if (!found) return NULL;
+        if (table_count == MOST_KEPT) drop_oldest();
+        tn_cudnn_ways_ask(cudnn, properties, problem, key, found);
+        table[table_count++] = found;
     }
-    return argument(c, &tensor);
+    found->last_use = ++use_count;
+    return found;
 }
 
-static void add_step(chain *c, const tn_cudnn_pointwise *step, cudnnBackendDescriptor_t b) {
-    cudnnBackendDescriptor_t to = --c->left == 0 ? c->y : inside(c, CUDNN_DATA_FLOAT);
-    tn_cudnn_graph_pointwise(c->graph, step, c->at, b, to);
-    c->at = to;
-}
-
-/* cuDNN's name of an activation; false: it has none. */
-static bool name_activation(const tn_float_epilogue *epilogue, tn_cudnn_pointwise *out_step) {
-    tn_cudnn_pointwise step = {};
-    step.mode = CUDNN_POINTWISE_RELU_FWD;
-    step.alpha = epilogue->alpha;
-    switch (epilogue->activation) {
-    case TN_ACTIVATION_RELU:
-        break;
-    case TN_ACTIVATION_LEAKY_RELU:
-        step.slope = epilogue->alpha;
-        break;
-    case TN_ACTIVATION_CLIP:
-        if (epilogue->beta == 0 || !(epilogue->alpha <= epilogue->beta)) return false;
-        step.low = epilogue->alpha;
-        step.high = epilogue->beta;
-        break;
-    case TN_ACTIVATION_SIGMOID:
-        step.mode = CUDNN_POINTWISE_SIGMOID_FWD;
-        break;
-    case TN_ACTIVATION_TANH:
-        step.mode = CUDNN_POINTWISE_TANH_FWD;
-        break;
-    case TN_ACTIVATION_GELU_ERF:
-        step.mode = CUDNN_POINTWISE_GELU_FWD;
-        break;
-    case TN_ACTIVATION_GELU_TANH:
-        step.mode = CUDNN_POINTWISE_GELU_APPROX_TANH_FWD;
-        break;
-    case TN_ACTIVATION_SWISH:
-        step.mode = CUDNN_POINTWISE_SWISH_FWD;
-        break;
-    case TN_ACTIVATION_ELU:
-        step.mode = CUDNN_POINTWISE_ELU_FWD;
-        break;
-    default:
-        return false;
-    }
-    *out_step = step;
-    return true;
-}
-
-/* The steps after the convolution: scale, residual, bias, activation, as far as they are there. */
-static void add_epilogue(chain *c, const tn_cudnn_pointwise *activation) {
-    const tn_cudnn_problem *problem = c->problem;
-    const int64_t channels = problem->y.shape[1];
-    const bool is_bytes = problem->storage == TN_I8;
-    tn_cudnn_pointwise add = {}, multiply = {};
-    add.mode = CUDNN_POINTWISE_ADD;
-    multiply.mode = CUDNN_POINTWISE_MUL;
-    if (is_bytes) add_step(c, &multiply, vector_argument(c, TN_CUDNN_CONV_SCALE, channels));
-    if (problem->epilogue.residual != UINT32_MAX) {
-        tn_cudnn_tensor residual = problem->y;
-        residual.id = TN_CUDNN_CONV_RESIDUAL;
-        add_step(c, &add, argument(c, &residual));
-    }
-    if (problem->has_bias) add_step(c, &add, vector_argument(c, TN_CUDNN_CONV_BIAS, channels));
-    if (problem->epilogue.activation) add_step(c, activation, NULL);
+uint32_t tn_cudnn_conv_plan_count(tn_call *call, const tn_cudnn_problem *problem) {
+    int64_t key[TN_CUDNN_KEY_NUMBERS];
+    tn_cudnn_ways_key(call, problem, key);
+    const std::lock_guard<std::mutex> guard(table_mutex);
+    tn_cudnn_ways *ways = find_or_ask(call, problem, key);
+    if (!ways) return 1;
+    ways->is_counted = true;
+    return ways->count ? ways->count : 1;
 }
 
 /* ----------------------------------------------------------------------------------------------
- * graphs */
+ * compiling */
 
-static void begin(chain *c, const tn_cudnn_problem *problem, tn_cudnn_conv_plan *plan) {
-    *c = {};
-    c->graph = &plan->graph;
-    c->problem = problem;
-    c->plan = plan;
-    c->next_id = 100;
+typedef struct batch {
+    const tn_cudnn *cudnn;
+    uint32_t device, count;
+    tn_cudnn_ways *ways[MOST_BATCH];
+    uint32_t indices[MOST_BATCH];
+} batch;
+
+static tn_status settle_some(void *user, int64_t begin, int64_t end, uint32_t thread) TN_NOEXCEPT {
+    const batch *work = (const batch *)user;
+    (void)thread;
+    for (int64_t i = begin; i < end; i++)
+        tn_cudnn_way_settle(work->cudnn, work->device, work->ways[i], work->indices[i]);
+    return TN_OK;
 }
 
-/* Writes down the convolution; what it gives is y when nothing comes after it. */
-static void add_convolution(chain *c, cudnnDataType_t inside_type) {
-    const tn_cudnn_problem *problem = c->problem;
-    cudnnBackendDescriptor_t x = argument(c, &problem->x), w = argument(c, &problem->w);
-    tn_cudnn_tensor y = problem->y;
-    if (c->left == 0 && problem->storage == TN_I8) y.type = CUDNN_DATA_FLOAT;
-    c->y = argument(c, &y);
-    c->at = c->left == 0 ? c->y : inside(c, inside_type);
-    tn_cudnn_graph_convolution(c->graph, &problem->convolution, x, w, c->at);
-}
-
-/* False where cuDNN cannot say it. */
-static bool describe_fused(const tn_cudnn_problem *problem, tn_cudnn_conv_plan *plan) {
-    const bool is_bytes = problem->storage == TN_I8;
-    tn_cudnn_pointwise activation = {};
-    chain c;
-    if (!problem->has_epilogue && !is_bytes) return false;
-    if (problem->epilogue.activation && !name_activation(&problem->epilogue, &activation))
-        return false;
-    if (problem->y_type == TN_I8 && !problem->is_folded) return false;
-    /* cuDNN 9.19 crashes while it runs what it proposes for 8 bits with a residual. */
-    if (is_bytes && problem->epilogue.residual != UINT32_MAX) return false;
-    begin(&c, problem, plan);
-    c.left = (is_bytes ? 1u : 0u) + (problem->epilogue.residual != UINT32_MAX ? 1u : 0u) +
-             (problem->has_bias ? 1u : 0u) + (problem->epilogue.activation ? 1u : 0u);
-    add_convolution(&c, is_bytes ? CUDNN_DATA_INT32 : CUDNN_DATA_FLOAT);
-    add_epilogue(&c, &activation);
-    plan->is_fused = true;
-    return true;
-}
-
-static void describe_plain(const tn_cudnn_problem *problem, tn_cudnn_conv_plan *plan) {
-    chain c;
-    begin(&c, problem, plan);
-    add_convolution(&c, CUDNN_DATA_FLOAT);
-    plan->is_fused = !problem->has_epilogue && problem->storage != TN_I8;
-}
-
-/* The configurations of the graph that *plan then holds. */
-static uint32_t propose(const tn_call *call, const tn_cudnn_problem *problem, cudnnHandle_t handle,
-                        bool is_fused, uint32_t limit, tn_cudnn_conv_plan *plan,
-                        cudnnBackendDescriptor_t *configs) {
-    const bool is_strict = problem->storage == TN_F32 && !problem->kind->may_round;
-    *plan = {};
-    plan->graph.cudnn = tn_cudnn_open(call->host);
-    if (!is_fused)
-        describe_plain(problem, plan);
-    else if (!describe_fused(problem, plan))
-        return 0;
-    if (tn_cudnn_graph_finish(&plan->graph, handle) != CUDNN_STATUS_SUCCESS) return 0;
-    return tn_cudnn_graph_configs(&plan->graph, is_strict, limit, configs);
-}
-
-uint32_t tn_cudnn_conv_plan_count(tn_call *call, const tn_cudnn_problem *problem,
-                                  cudnnHandle_t handle) {
-    cudnnBackendDescriptor_t configs[TN_CUDNN_MAX_CONFIGS];
-    tn_cudnn_conv_plan plan;
-    const uint32_t fused = propose(call, problem, handle, true, MOST_FUSED, &plan, configs);
-    tn_cudnn_conv_plan_clear(&plan);
-    const uint32_t limit = fused ? MOST_PLAIN_BESIDE_FUSED : MOST_PLAIN;
-    const uint32_t plain = propose(call, problem, handle, false, limit, &plan, configs);
-    tn_cudnn_conv_plan_clear(&plan);
-    return fused + plain > 0 ? fused + plain : 1;
-}
-
-/* Tries the configurations of one graph from `index` on. */
-static tn_status try_configs(tn_call *call, cudnnHandle_t handle, bool is_exact, uint32_t index,
-                             uint32_t count, const cudnnBackendDescriptor_t *configs,
-                             tn_cudnn_conv_plan *plan) {
-    cudnnStatus_t status = CUDNN_STATUS_NOT_SUPPORTED;
-    for (uint32_t i = index; i < count; i++) {
-        status = tn_cudnn_plan_create(plan->graph.cudnn, handle, configs[i], &plan->plan,
-                                      &plan->workspace_bytes);
-        if (status == CUDNN_STATUS_SUCCESS || is_exact) break;
+static void add_new(tn_cudnn_ways *ways, uint32_t first, uint32_t limit, batch *work) {
+    for (uint32_t i = first; i < ways->count && work->count < limit; i++) {
+        if (ways->ways[i].state != TN_CUDNN_WAY_NEW) continue;
+        work->ways[work->count] = ways;
+        work->indices[work->count++] = i;
     }
+}
+
+/* Settles a way; while tactics are timed, the next ones with it. */
+static void settle(tn_call *call, tn_cudnn_ways *ways, uint32_t index) {
+    batch work = {};
+    if (ways->ways[index].state != TN_CUDNN_WAY_NEW) return;
+    work.cudnn = tn_cudnn_open(call->host);
+    work.device = call->device->index;
+    add_new(ways, index, 1, &work);
+    const uint32_t threads = call->threads > 1 ? call->threads : 1;
+    const uint32_t limit =
+        threads < MOST_BATCH / BATCH_A_THREAD ? threads * BATCH_A_THREAD : (uint32_t)MOST_BATCH;
+    if (is_timing && ways->is_counted) {
+        add_new(ways, index + 1, limit, &work);
+        for (uint32_t i = 0; i < table_count && work.count < limit; i++)
+            if (table[i] != ways && table[i]->is_counted &&
+                table[i]->key[13] == (int64_t)work.device)
+                add_new(table[i], 0, limit, &work);
+    }
+    if (work.count == 1 || threads == 1)
+        (void)settle_some(&work, 0, 1, 0);
+    else
+        (void)call->host->parallel_for(call, work.count, 1, settle_some, &work);
+}
+
+/* Says whether tactics are being timed, by who asks for what. */
+static void note_taken(tn_cudnn_ways *ways, uint32_t index) {
+    if (ways->first_taken == UINT32_MAX)
+        ways->first_taken = index;
+    else if (ways->first_taken != index)
+        is_timing = true;
+    if (!ways->is_counted) is_timing = false;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * plans */
+
+static cudnnStatus_t finish(const tn_cudnn *cudnn, const tn_cudnn_problem *problem, bool is_fused,
+                            cudnnBackendDescriptor_t made, tn_cudnn_conv_plan *plan) {
+    const cudnnStatus_t status = tn_cudnn_plan_workspace(cudnn, made, &plan->workspace_bytes);
+    if (status != CUDNN_STATUS_SUCCESS) {
+        tn_cudnn_destroy(cudnn, made);
+        return status;
+    }
+    plan->cudnn = cudnn;
+    plan->plan = made;
+    tn_cudnn_conv_plan_describe(problem, is_fused, plan);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+/* What another process compiled, without asking cuDNN for its ways. */
+static bool read_stored(const tn_call *call, const tn_cudnn_problem *problem, const int64_t *key,
+                        tn_cudnn_conv_plan *plan) {
+    const tn_cudnn *cudnn = tn_cudnn_open(call->host);
+    const uint32_t device = call->device->index;
+    const tn_cudnn_store_key stored = tn_cudnn_ways_store_key(cudnn, device, key, call->tactic);
+    cudnnBackendDescriptor_t properties = tn_cudnn_properties(cudnn, device, NULL), made = NULL;
+    bool is_fused = false;
+    uint64_t bytes = 0;
+    char *text = NULL;
+    if (!properties || !tn_cudnn_store_read(&stored, &is_fused, &text, &bytes)) return false;
+    const cudnnStatus_t status = tn_cudnn_plan_read(cudnn, properties, text, bytes, &made);
+    free(text);
+    return status == CUDNN_STATUS_SUCCESS &&
+           finish(cudnn, problem, is_fused, made, plan) == CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t make(tn_call *call, tn_cudnn_ways *ways, uint32_t index,
+                          tn_cudnn_conv_plan *plan) {
+    const tn_cudnn *cudnn = tn_cudnn_open(call->host);
+    cudnnBackendDescriptor_t made = NULL;
+    settle(call, ways, index);
+    const cudnnStatus_t status = tn_cudnn_way_plan(cudnn, call->device->index, ways, index, &made);
+    if (status != CUDNN_STATUS_SUCCESS) return status;
+    return finish(cudnn, &ways->problem, ways->ways[index].is_fused, made, plan);
+}
+
+static tn_status fail(tn_call *call, const tn_cudnn_ways *ways, cudnnStatus_t status) {
+    const tn_cudnn_graph *graph = ways ? &ways->graphs[0] : NULL;
+    if (graph && graph->status != CUDNN_STATUS_SUCCESS)
+        return tn_cudnn_check(call, graph->status, graph->failed);
+    if (ways && call->tactic < ways->count &&
+        ways->ways[call->tactic].state == TN_CUDNN_WAY_REFUSED)
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED, "cuDNN: planning a convolution: %s %s",
+                                tn_cudnn_open(call->host)->cudnnGetErrorString(status),
+                                ways->ways[call->tactic].reason);
     return tn_cudnn_check(call, status, "planning a convolution");
 }
 
-tn_status tn_cudnn_conv_plan_make(tn_call *call, const tn_cudnn_problem *problem,
-                                  cudnnHandle_t handle, bool is_exact, tn_cudnn_conv_plan *plan) {
-    cudnnBackendDescriptor_t configs[TN_CUDNN_MAX_CONFIGS];
-    const uint32_t fused = propose(call, problem, handle, true, MOST_FUSED, plan, configs);
-    if (call->tactic < fused) {
-        const tn_status status =
-            try_configs(call, handle, is_exact, call->tactic, fused, configs, plan);
-        if (status == TN_OK || is_exact) return status;
+tn_status tn_cudnn_conv_plan_make(tn_call *call, const tn_cudnn_problem *problem, bool is_exact,
+                                  tn_cudnn_conv_plan *plan) {
+    int64_t key[TN_CUDNN_KEY_NUMBERS];
+    cudnnStatus_t status = CUDNN_STATUS_NOT_SUPPORTED;
+    tn_cudnn_ways_key(call, problem, key);
+    const std::lock_guard<std::mutex> guard(table_mutex);
+    if (!find(key) && read_stored(call, problem, key, plan)) return TN_OK;
+    tn_cudnn_ways *ways = find_or_ask(call, problem, key);
+    if (!ways) return fail(call, NULL, CUDNN_STATUS_ALLOC_FAILED);
+    if (is_exact && call->tactic >= ways->count)
+        return ways->count ? call->host->fail(
+                                 call, TN_ERROR_UNSUPPORTED,
+                                 "cuDNN has %u ways of doing this convolution, number %u is asked",
+                                 ways->count, call->tactic)
+                           : fail(call, ways, status);
+    const uint32_t first = call->tactic < ways->count ? call->tactic : 0;
+    const uint32_t last = is_exact ? first + 1 : ways->count;
+    if (is_exact) note_taken(ways, first);
+    for (uint32_t i = first; i < last; i++) {
+        status = make(call, ways, i, plan);
+        if (status == CUDNN_STATUS_SUCCESS) return TN_OK;
     }
-    tn_cudnn_conv_plan_clear(plan);
-    const uint32_t limit = fused ? MOST_PLAIN_BESIDE_FUSED : MOST_PLAIN;
-    const uint32_t plain = propose(call, problem, handle, false, limit, plan, configs);
-    const uint32_t index = call->tactic < fused ? 0 : call->tactic - fused;
-    if (plan->graph.status != CUDNN_STATUS_SUCCESS)
-        return tn_cudnn_check(call, plan->graph.status, plan->graph.failed);
-    if (is_exact && index >= plain)
-        return call->host->fail(call, TN_ERROR_UNSUPPORTED,
-                                "cuDNN has %u ways of doing this convolution, number %u is asked",
-                                fused + plain, call->tactic);
-    return try_configs(call, handle, is_exact, index < plain ? index : 0, plain, configs, plan);
+    return fail(call, ways, status);
 }
 
 void tn_cudnn_conv_plan_clear(tn_cudnn_conv_plan *plan) {
-    if (plan->graph.cudnn) {
-        tn_cudnn_destroy(plan->graph.cudnn, plan->plan);
-        tn_cudnn_graph_clear(&plan->graph);
-    }
+    if (plan->plan) tn_cudnn_destroy(plan->cudnn, plan->plan);
     *plan = {};
 }
 

@@ -44,7 +44,7 @@ enum {
 };
 
 typedef struct tn_cudnn_conv_plan {
-    tn_cudnn_graph graph;
+    const tn_cudnn *cudnn;
     cudnnBackendDescriptor_t plan;
     uint64_t workspace_bytes;
     bool is_fused; /* bias, residual, activation and the output's type are cuDNN's work */
@@ -53,12 +53,41 @@ typedef struct tn_cudnn_conv_plan {
 } tn_cudnn_conv_plan;
 
 /* How many tactics there are; at least 1. */
-uint32_t tn_cudnn_conv_plan_count(tn_call *call, const tn_cudnn_problem *problem,
-                                  cudnnHandle_t handle);
+uint32_t tn_cudnn_conv_plan_count(tn_call *call, const tn_cudnn_problem *problem);
 /* The plan of call->tactic. With `is_exact` of nothing else; otherwise of the first after it that
  * can be made, for shapes that the tactic was not chosen for. *plan is zero before. */
-tn_status tn_cudnn_conv_plan_make(tn_call *call, const tn_cudnn_problem *problem,
-                                  cudnnHandle_t handle, bool is_exact, tn_cudnn_conv_plan *plan);
+tn_status tn_cudnn_conv_plan_make(tn_call *call, const tn_cudnn_problem *problem, bool is_exact,
+                                  tn_cudnn_conv_plan *plan);
 void tn_cudnn_conv_plan_clear(tn_cudnn_conv_plan *plan); /* a zeroed one is fine */
+
+/* --- cudnn_conv_graph.cu --- */
+/* The graph of the convolution with its epilogue in one operation, or alone. False where cuDNN
+ * cannot say it. *graph is zero but for its functions; it is the caller's to clear either way. */
+bool tn_cudnn_conv_graph(const tn_cudnn_problem *problem, bool is_fused, tn_cudnn_graph *graph);
+/* How a plan of that graph is called. */
+void tn_cudnn_conv_plan_describe(const tn_cudnn_problem *problem, bool is_fused,
+                                 tn_cudnn_conv_plan *plan);
+
+/* --- cudnn_conv_constants.cu --- */
+/* Weights as cuDNN wants them (null: as the node's own), and `channels` biases and then as many
+ * scales; in the device's memory, the caller's. What was made before a failure is set too. */
+tn_status tn_cudnn_conv_constants(tn_call *call, const tn_cudnn_problem *problem,
+                                  void **out_weights, float **out_numbers);
+
+/* --- cudnn_store.cu: plans as text in the user's cache folder --- */
+/* All that a plan depends on: numbers that say what is computed, and text that says where. */
+typedef struct tn_cudnn_store_key {
+    const void *numbers;
+    uint64_t number_bytes;
+    const char *place;
+    uint32_t index; /* which of the configurations */
+} tn_cudnn_store_key;
+
+/* False when it is not there. The text is malloc's and the caller's. */
+bool tn_cudnn_store_read(const tn_cudnn_store_key *key, bool *out_is_fused, char **out_text,
+                         uint64_t *out_bytes);
+/* False when it could not be kept. */
+bool tn_cudnn_store_write(const tn_cudnn_store_key *key, bool is_fused, const char *text,
+                          uint64_t bytes);
 
 #endif

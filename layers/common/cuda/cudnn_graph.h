@@ -2,8 +2,8 @@
 /*
  * Graphs of operations for cuDNN's backend interface (its documentation calls it the graph API):
  * tensors, a convolution, pointwise operations after it, the engine configurations that its
- * heuristics propose, and plans made of them. A mistake is remembered by the graph and told by
- * tn_cudnn_graph_finish, so that a graph is written down without a check a line.
+ * heuristics propose, and plans made of them, also as text. A mistake is remembered by the graph
+ * and told by tn_cudnn_graph_finish, so that a graph is written down without a check a line.
  */
 #ifndef TN_LAYERS_CUDA_CUDNN_GRAPH_H
 #define TN_LAYERS_CUDA_CUDNN_GRAPH_H
@@ -55,19 +55,36 @@ void tn_cudnn_graph_pointwise(tn_cudnn_graph *graph, const tn_cudnn_pointwise *p
                               cudnnBackendDescriptor_t x, cudnnBackendDescriptor_t b,
                               cudnnBackendDescriptor_t y);
 /* Makes the graph of its operations. Answers the first failure of all that was written down. */
-cudnnStatus_t tn_cudnn_graph_finish(tn_cudnn_graph *graph, cudnnHandle_t handle);
+cudnnStatus_t tn_cudnn_graph_finish(tn_cudnn_graph *graph);
 void tn_cudnn_graph_clear(tn_cudnn_graph *graph); /* a zeroed one is fine */
+
+/* What cuDNN knows of a GPU, for planning without a handle, on any thread. Made once a GPU and
+ * kept; null after a failure. `text`, when it is asked for: the same for people and for keys. */
+cudnnBackendDescriptor_t tn_cudnn_properties(const tn_cudnn *cudnn, uint32_t device,
+                                             const char **out_text);
 
 /* Engine configurations in the order of cuDNN's heuristics, without those that give up precision:
  * with `is_strict` none that rounds 32-bit floats to fewer bits. Always deterministic engines. They
- * belong to the graph. Answers how many there are, `limit` at most. */
-uint32_t tn_cudnn_graph_configs(tn_cudnn_graph *graph, bool is_strict, uint32_t limit,
+ * belong to the graph, and each makes one plan: cuDNN 9.19 fails to compile a second one of the
+ * same. Answers how many there are, `limit` at most. */
+uint32_t tn_cudnn_graph_configs(tn_cudnn_graph *graph, cudnnBackendDescriptor_t properties,
+                                bool is_strict, uint32_t limit,
                                 cudnnBackendDescriptor_t *out_configs);
 
-/* The plan of a configuration; the caller destroys it by tn_cudnn_destroy. */
-cudnnStatus_t tn_cudnn_plan_create(const tn_cudnn *cudnn, cudnnHandle_t handle,
+/* The plan of a configuration; the caller destroys it by tn_cudnn_destroy. It may take a second:
+ * some engines are compiled for the graph. */
+cudnnStatus_t tn_cudnn_plan_create(const tn_cudnn *cudnn, cudnnBackendDescriptor_t properties,
                                    cudnnBackendDescriptor_t config,
-                                   cudnnBackendDescriptor_t *out_plan, uint64_t *out_workspace);
+                                   cudnnBackendDescriptor_t *out_plan);
+/* The plan as text, what was compiled included: *out_bytes of it, when `text` is null how many
+ * there are. And back, in a millisecond, on the same kind of GPU and version of cuDNN. */
+cudnnStatus_t tn_cudnn_plan_write(const tn_cudnn *cudnn, cudnnBackendDescriptor_t plan,
+                                  uint64_t room, char *text, uint64_t *out_bytes);
+cudnnStatus_t tn_cudnn_plan_read(const tn_cudnn *cudnn, cudnnBackendDescriptor_t properties,
+                                 const char *text, uint64_t bytes,
+                                 cudnnBackendDescriptor_t *out_plan);
+cudnnStatus_t tn_cudnn_plan_workspace(const tn_cudnn *cudnn, cudnnBackendDescriptor_t plan,
+                                      uint64_t *out_bytes);
 /* The arguments of an execution; the caller destroys them by tn_cudnn_destroy. */
 cudnnStatus_t tn_cudnn_pack_create(const tn_cudnn *cudnn, uint32_t count, const int64_t *ids,
                                    void *const *data, void *workspace,

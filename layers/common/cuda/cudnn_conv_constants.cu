@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The weights and biases of a convolution on their way to cuDNN; see cudnn_conv_plan.h. */
+#if __has_include(<cudnn.h>)
+#include "common/cuda/cudnn_conv_plan.h"
+#include "common/cuda/upload.h"
+
+extern "C" {
+#include "common/element.h"
+}
+
+#include <math.h>
+
+enum { W = 1, B = 2 };
+
+static float largest_of(const tn_tensor *w, int64_t first, int64_t count) {
+    float largest = 0;
+    for (int64_t i = first; i < first + count; i++) {
+        const float magnitude = fabsf((float)tn_element_load_f64(w->data, w->type, i));
+        if (!(magnitude <= largest)) largest = magnitude; /* NaN, once found, stays */
+        if (isnan(largest)) break;
+    }
+    return largest;
+}
+
+/* The scale of one filter's weights in 8 bits, symmetric. */
+static float weight_scale(const tn_tensor *w, int64_t first, int64_t count) {
+    const float largest = largest_of(w, first, count);
+    if (largest == 0) return 1.0f;
+    if (largest < 0x1p-100f) return 0x1p-100f / 127.0f;
+    return isfinite(largest) ? largest / 127.0f : NAN;
+}
+
+static int8_t quantise(float weight, float scale) {
+    const float steps = rintf(weight / scale);
+    return isnan(scale) ? (int8_t)0 : (int8_t)(steps > 127 ? 127 : steps < -127 ? -127 : steps);
+}
+
+/* Filter, kernel's elements, channels, in 8 bits with a scale for each filter. */
+static void pack_bytes(const tn_cudnn_problem *problem, const tn_tensor *w, int8_t *packed,
+                       float *scales) {
+    const int64_t filters = problem->w.shape[0], channels = problem->w.shape[1];
+    const int64_t taps = tn_window_count(problem->rank - 2, problem->w.shape + 2);
+    for (int64_t f = 0; f < filters; f++) {
+        const int64_t first = f * channels * taps;
+        scales[f] = weight_scale(w, first, channels * taps);
+        for (int64_t c = 0; c < channels; c++)
+            for (int64_t t = 0; t < taps; t++) {
+                const double value = tn_element_load_f64(w->data, w->type, first + c * taps + t);
+                packed[first + t * channels + c] = quantise((float)value, scales[f]);
+            }
+    }
+}
+
+static tn_status prepare_bytes(tn_call *call, const tn_cudnn_problem *problem, float *scales,
+                               void **out_weights) {
+    const uint64_t bytes = (uint64_t)tn_element_count(call->inputs[W]);
+    void *packed = call->host->allocate(call->host, bytes, 64);
+    if (!packed)
+        return call->host->fail(call, TN_ERROR_MEMORY, "no memory to pack %llu bytes of weights",
+                                (unsigned long long)bytes);
+    pack_bytes(problem, call->inputs[W], (int8_t *)packed, scales);
+    const tn_status status = tn_cuda_upload(call, packed, bytes, out_weights);
+    call->host->deallocate(call->host, packed);
+    return status;
+}
+
+/* The device brings floats into the type and order that cuDNN multiplies. */
+static tn_status prepare_floats(tn_call *call, const tn_cudnn_problem *problem,
+                                void **out_weights) {
+    const tn_device *device = call->device;
+    const tn_tensor *w = call->inputs[W];
+    tn_tensor from = *w, to = *w;
+    void *memory = NULL;
+    to.type = problem->storage;
+    to.format = problem->is_last ? (tn_format)TN_NHWC : (tn_format)TN_LINEAR;
+    to.bytes = (uint64_t)tn_element_count(w) * tn_element_bytes(to.type);
+    from.strides = to.strides = NULL;
+    tn_status status = tn_cuda_upload(call, w->data, w->bytes, &from.data);
+    if (status != TN_OK) return status;
+    status = device->allocate(device, to.bytes, call->stream, &memory);
+    to.data = memory;
+    if (status == TN_OK) status = device->convert(device, &from, &to, call->stream);
+    device->deallocate(device, from.data, call->stream);
+    if (status != TN_OK) {
+        if (memory) device->deallocate(device, memory, call->stream);
+        return call->host->fail(call, status, "converting weights: %s", device->last_error(device));
+    }
+    *out_weights = memory;
+    return TN_OK;
+}
+
+/* Null where the node's own lie as cuDNN wants them. */
+static tn_status prepare_weights(tn_call *call, const tn_cudnn_problem *problem, float *scales,
+                                 void **out_weights) {
+    if (problem->storage == TN_I8) return prepare_bytes(call, problem, scales, out_weights);
+    if (!problem->is_last && call->inputs[W]->type == problem->storage) return TN_OK;
+    return prepare_floats(call, problem, out_weights);
+}
+
+/* Biases and scales as cuDNN's operation or our launch after it take them: over the output's scale
+ * where it is folded in. */
+static void gather(const tn_call *call, const tn_cudnn_problem *problem, float *numbers) {
+    const int64_t channels = problem->y.shape[1];
+    const tn_tensor *own = call->input_count > B ? call->inputs[B] : NULL;
+    for (int64_t i = 0; i < channels; i++) {
+        double bias = own ? tn_element_load_f64(own->data, own->type, i) : 0;
+        for (uint32_t k = 0; k < problem->epilogue.bias_count; k++) {
+            const tn_tensor *more = call->operands[problem->epilogue.bias[k]];
+            bias += tn_element_load_f64(more->data, more->type, i);
+        }
+        numbers[i] = (float)bias * problem->fold;
+        numbers[channels + i] *= problem->x_scale * problem->fold;
+    }
+}
+
+tn_status tn_cudnn_conv_constants(tn_call *call, const tn_cudnn_problem *problem,
+                                  void **out_weights, float **out_numbers) {
+    const int64_t channels = problem->y.shape[1];
+    const uint64_t count = 2 * (uint64_t)channels;
+    float *numbers = (float *)call->host->allocate(call->host, count * sizeof(float), 64);
+    if (!numbers) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for biases");
+    for (uint64_t i = 0; i < count; i++)
+        numbers[i] = 1.0f;
+    tn_status status = prepare_weights(call, problem, numbers + channels, out_weights);
+    if (status == TN_OK) {
+        gather(call, problem, numbers);
+        status = tn_cuda_upload(call, numbers, count * sizeof(float), (void **)out_numbers);
+    }
+    call->host->deallocate(call->host, numbers);
+    return status;
+}
+
+#endif
