@@ -3,10 +3,10 @@
 #if __has_include(<cublasLt.h>)
 #include "common/cuda/cublaslt.h"
 #include "common/cuda/launch.h"
+#include "common/cuda/loader.h"
 
-#include <dlfcn.h>
 #include <mutex>
-#include <stdio.h>
+#include <string.h>
 
 #define TEXT_OF(number) #number
 #define TEXT(number)    TEXT_OF(number)
@@ -14,28 +14,26 @@
 
 enum { MOST_DEVICES = 64 };
 
-/* False with the reason in `text` when the library or one of its functions is missing. */
 static bool open_library(tn_cublaslt *functions, char *text, size_t bytes) {
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        snprintf(text, bytes, "cuBLASLt is missing, its kernels are left out: %s", dlerror());
-        return false;
-    }
-#define FIND(function)                                                                             \
-    functions->function = (decltype(functions->function))dlsym(library, #function);                \
-    if (!functions->function) {                                                                    \
-        snprintf(text, bytes, "%s lacks %s: its kernels are left out", LIBRARY, #function);        \
-        return false;                                                                              \
-    }
-    TN_CUBLASLT_FUNCTIONS(FIND)
-#undef FIND
+#define NAME(function) #function,
+    static const char *const names[] = {TN_CUBLASLT_FUNCTIONS(NAME)};
+#undef NAME
+    static const char *const others[] = {"libcublasLt.so.11", "libcublasLt.so.12",
+                                         "libcublasLt.so.13", "libcublasLt.so.14", NULL};
+    static const tn_cuda_loader wanted = {
+        "cuBLASLt",      LIBRARY, others, "cublasLtGetVersion", CUBLAS_VER_MAJOR * 10000,
+        TN_COUNT(names), names};
+    void *found[TN_COUNT(names)];
+    static_assert(sizeof(found) == sizeof(*functions), "a pointer a function");
+    if (!tn_cuda_loader_open(&wanted, found, text, bytes)) return false;
+    memcpy((void *)functions, found, sizeof(found));
     return true;
 }
 
 const tn_cublaslt *tn_cublaslt_open(const tn_host *host) {
     static tn_cublaslt functions;
     static const bool is_open = [host] {
-        char text[400];
+        char text[600];
         if (open_library(&functions, text, sizeof(text))) return true;
         host->log(host, TN_LOG_WARNING, text);
         return false;

@@ -1,37 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening cuDNN, its handles and its errors; see cudnn.h. */
-#if __has_include(<cudnn.h>)
+#include "common/cuda/cudnn_conv.h"
+#if TN_HAS_CUDNN
 #include "common/cuda/cudnn.h"
+#include "common/cuda/loader.h"
 
-#include <dlfcn.h>
 #include <mutex>
 #include <new>
-#include <stdio.h>
+#include <string.h>
 
 #define LIBRARY "libcudnn.so.9"
 
-/* False with the reason in `text` when the library or one of its functions is missing. */
 static bool open_library(tn_cudnn *functions, char *text, size_t bytes) {
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        snprintf(text, bytes, "cuDNN is missing, its kernels are left out: %s", dlerror());
-        return false;
-    }
-#define FIND(function)                                                                             \
-    functions->function = (decltype(functions->function))dlsym(library, #function);                \
-    if (!functions->function) {                                                                    \
-        snprintf(text, bytes, "%s lacks %s: its kernels are left out", LIBRARY, #function);        \
-        return false;                                                                              \
-    }
-    TN_CUDNN_FUNCTIONS(FIND)
-#undef FIND
+#define NAME(function) #function,
+    static const char *const names[] = {TN_CUDNN_FUNCTIONS(NAME)};
+#undef NAME
+    static const char *const others[] = {"libcudnn.so.8", "libcudnn.so.10", NULL};
+    static const tn_cuda_loader wanted = {
+        "cuDNN",         LIBRARY, others, "cudnnGetVersion", TN_CUDNN_LEAST_VERSION,
+        TN_COUNT(names), names};
+    void *found[TN_COUNT(names)];
+    static_assert(sizeof(found) == sizeof(*functions), "a pointer a function");
+    if (!tn_cuda_loader_open(&wanted, found, text, bytes)) return false;
+    memcpy((void *)functions, found, sizeof(found));
     return true;
 }
 
 const tn_cudnn *tn_cudnn_open(const tn_host *host) {
     static tn_cudnn functions;
     static const bool is_open = [host] {
-        char text[400];
+        char text[600];
         if (open_library(&functions, text, sizeof(text))) return true;
         host->log(host, TN_LOG_WARNING, text);
         return false;

@@ -10,6 +10,9 @@
 #include <cudnn.h>
 #include <tenon/plugin.h>
 
+/* 9.8.0: plans for the properties of a GPU. */
+#define TN_CUDNN_LEAST_VERSION 90800
+
 /* The functions that are used, by their names in the library. */
 #define TN_CUDNN_FUNCTIONS(item)                                                                   \
     item(cudnnCreate) item(cudnnDestroy) item(cudnnSetStream) item(cudnnGetErrorString)            \

@@ -4,7 +4,8 @@
  * problem and tactic give a plan (cudnn_conv_plan.cu); weights and the numbers of the epilogue are
  * brought to the device in prepare (cudnn_conv_constants.cu).
  */
-#if __has_include(<cudnn.h>)
+#include "common/cuda/cudnn_conv.h"
+#if TN_HAS_CUDNN
 #include "common/cuda/cudnn_conv_plan.h"
 #include "common/cuda/finish.h"
 #include "common/cuda/launch.h"

@@ -17,9 +17,14 @@ extern "C" {
 
 #include "common/window.h"
 
-/* Whether there are such kernels: they are compiled where cuDNN's headers are, and ask for the
- * library when they are first wanted. */
-#define TN_HAS_CUDNN __has_include(<cudnn.h>)
+/* Whether there are such kernels: they are compiled where cuDNN's headers are (9.8 or newer), and
+ * ask for the library when they are first wanted. */
+#if __has_include(<cudnn_version.h>)
+#include <cudnn_version.h>
+#define TN_HAS_CUDNN (CUDNN_VERSION >= 90800)
+#else
+#define TN_HAS_CUDNN 0
+#endif
 
 typedef struct tn_cudnn_conv {
     tn_status (*read_window)(tn_call *call, tn_window *out_window);

@@ -4,7 +4,8 @@
  * convolution with its epilogue in one operation, then those for the convolution alone. The ways of
  * the problems that were asked for last are kept in one table of the process.
  */
-#if __has_include(<cudnn.h>)
+#include "common/cuda/cudnn_conv.h"
+#if TN_HAS_CUDNN
 #include "common/cuda/cudnn_ways.h"
 #include "common/cuda/launch.h"
 

@@ -3,7 +3,8 @@
  * Engine configurations of a graph and plans made of them; see cudnn_graph.h. Attributes and their
  * types are those of NVIDIA's documentation of the backend interface, cuDNN 9.
  */
-#if __has_include(<cudnn.h>)
+#include "common/cuda/cudnn_conv.h"
+#if TN_HAS_CUDNN
 #include "common/cuda/cudnn_graph.h"
 
 #include <mutex>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a node as a convolution that cuDNN may do; see cudnn_conv_plan.h. */
-#if __has_include(<cudnn.h>)
+#include "common/cuda/cudnn_conv.h"
+#if TN_HAS_CUDNN
 #include "common/cuda/cudnn_conv_plan.h"
 
 extern "C" {

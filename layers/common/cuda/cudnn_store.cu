@@ -5,7 +5,8 @@
  * there will be run, so that the folder must be the user's own; a file that does not fit its key is
  * as good as none. The oldest go when there are too many.
  */
-#if __has_include(<cudnn.h>)
+#include "common/cuda/cudnn_conv.h"
+#if TN_HAS_CUDNN
 #include "common/cuda/cudnn_conv_plan.h"
 
 #include <dirent.h>

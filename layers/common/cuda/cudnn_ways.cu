@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ways of one problem; see cudnn_ways.h. Who shares them is cudnn_conv_plan.cu. */
-#if __has_include(<cudnn.h>)
+#include "common/cuda/cudnn_conv.h"
+#if TN_HAS_CUDNN
 #include "common/cuda/cudnn_ways.h"
 
 #include <cuda_runtime_api.h>
