@@ -53,6 +53,28 @@ static tn_status start_candidate(tn_lowering *lowering, uint32_t index, uint32_t
     return TN_OK;
 }
 
+static uint32_t longest_chain(const tn_lowering *lowering, uint32_t index,
+                              const tn_kernel *kernel) {
+    const tn_lower_node *node = &lowering->nodes[index];
+    uint32_t count = 0;
+    for (; count < node->chain_count; count++) {
+        const tn_epilogue *epilogue = node->epilogues[count];
+        if (!(kernel->epilogues & TN_EPILOGUE_BIT(epilogue->kind))) break;
+        if (epilogue->kind == TN_EPILOGUE_ACTIVATION && kernel->activations != 0 &&
+            (epilogue->activation >= 32 || !(kernel->activations & 1u << epilogue->activation)))
+            break;
+    }
+    return count;
+}
+
+/* On a device a launch costs more than one tactic wins over another: of chains that are shorter
+ * than they could be, which are there for when a longer one fails, the first tactic is enough. */
+static bool has_one_tactic(const tn_lowering *lowering, uint32_t index,
+                           const tn_candidate *candidate) {
+    return tn_lower_is_on_device(candidate) &&
+           candidate->chain_count < longest_chain(lowering, index, candidate->entry->kernel);
+}
+
 static tn_status accepts(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
                          bool *out_answer, uint32_t *out_tactics) {
     const tn_kernel *kernel = candidate->entry->kernel;
@@ -68,7 +90,8 @@ static tn_status accepts(tn_lowering *lowering, uint32_t index, const tn_candida
         if (i > 0 && lowering->points[point] == lowering->points[1]) continue;
         TN_GO(tn_candidate_call_init(&call, lowering, index, candidate, point, arena));
         if (kernel->accepts) *out_answer = kernel->accepts(&call.call) == TN_OK;
-        if (!*out_answer || i > 0 || !kernel->tactics) continue;
+        if (!*out_answer || i > 0 || !kernel->tactics || has_one_tactic(lowering, index, candidate))
+            continue;
         call.call.tactic = 1;
         TN_GO(tn_call_invoke(&call.call, kernel->tactics, "tactics"));
         *out_tactics = call.call.tactic;
@@ -115,20 +138,6 @@ static tn_status add_combination(tn_lowering *lowering, uint32_t index, const tn
         TN_TRY(add_storages(lowering, index, &candidate));
     }
     return TN_OK;
-}
-
-static uint32_t longest_chain(const tn_lowering *lowering, uint32_t index,
-                              const tn_kernel *kernel) {
-    const tn_lower_node *node = &lowering->nodes[index];
-    uint32_t count = 0;
-    for (; count < node->chain_count; count++) {
-        const tn_epilogue *epilogue = node->epilogues[count];
-        if (!(kernel->epilogues & TN_EPILOGUE_BIT(epilogue->kind))) break;
-        if (epilogue->kind == TN_EPILOGUE_ACTIVATION && kernel->activations != 0 &&
-            (epilogue->activation >= 32 || !(kernel->activations & 1u << epilogue->activation)))
-            break;
-    }
-    return count;
 }
 
 static bool has_all_types(const tn_lowering *lowering, const tn_graph_node *node) {

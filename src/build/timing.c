@@ -86,23 +86,39 @@ static tn_status take_block(tn_lowering *lowering, size_t bytes, void **out_bloc
     return TN_OK;
 }
 
+/* The first bytes again and again, up to the end. */
+static void repeat(void *data, size_t first, size_t bytes) {
+    for (size_t done = first; done < bytes;) {
+        const size_t next = done < bytes - done ? done : bytes - done;
+        memcpy((char *)data + done, data, next);
+        done += next;
+    }
+}
+
 /* Numbers in -0.5 .. 0.5, or all that 8 bits can stand for, without a pattern that a cache or a
- * predictor would like. Lanes of padding get them too: they are read or not, in the same time. */
+ * predictor would like: they repeat after a prime number of them. Lanes of padding get them too:
+ * they are read or not, in the same time. */
 void tn_timing_fill(const tn_tensor *tensor) {
+    enum { PERIOD = 65521 };
     size_t bytes = (size_t)tensor->bytes;
     uint32_t state = 12345;
-    for (size_t i = 0; tensor->quantization && i < bytes; i++) {
-        state = state * 1664525u + 1013904223u;
-        ((uint8_t *)tensor->data)[i] = (uint8_t)(state >> 24);
+    if (tensor->quantization) {
+        const size_t first = bytes < PERIOD ? bytes : PERIOD;
+        for (size_t i = 0; i < first; i++) {
+            state = state * 1664525u + 1013904223u;
+            ((uint8_t *)tensor->data)[i] = (uint8_t)(state >> 24);
+        }
+        repeat(tensor->data, first, bytes);
+        return;
     }
-    if (tensor->quantization) return;
     if (tensor->type != TN_F32 && tensor->type != TN_F16 && tensor->type != TN_BF16 &&
         tensor->type != TN_F64) {
         memset(tensor->data, 0, bytes);
         return;
     }
-    size_t count = bytes / tn_type_bytes(tensor->type);
-    for (size_t i = 0; i < count; i++) {
+    const size_t each = tn_type_bytes(tensor->type), count = bytes / each;
+    const size_t first = count < PERIOD ? count : PERIOD;
+    for (size_t i = 0; i < first; i++) {
         state = state * 1664525u + 1013904223u;
         float value = (float)(int32_t)(state >> 16 & 1023) / 1024.0f - 0.5f;
         if (tensor->type == TN_F32)
@@ -110,6 +126,7 @@ void tn_timing_fill(const tn_tensor *tensor) {
         else
             tn_element_set_f64(tensor->data, tensor->type, i, (double)value);
     }
+    repeat(tensor->data, first * each, count * each);
 }
 
 /* Constants may lie anywhere in a model's file; kernels may rely on 64 bytes. */

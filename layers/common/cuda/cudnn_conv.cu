@@ -61,9 +61,9 @@ tn_status tn_cudnn_conv_tactics(tn_call *call) TN_NOEXCEPT {
     tn_cudnn_problem problem;
     if (!tn_cudnn_problem_read(call, &problem)) return refuse(call);
     const int before = tn_cuda_enter(call);
-    call->tactic = tn_cudnn_conv_plan_count(call, &problem);
+    const tn_status status = tn_cudnn_conv_plan_count(call, &problem);
     tn_cuda_leave(call, before);
-    return TN_OK;
+    return status;
 }
 
 /* ----------------------------------------------------------------------------------------------

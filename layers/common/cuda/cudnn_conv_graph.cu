@@ -130,7 +130,8 @@ static bool can_fuse(const tn_cudnn_problem *problem, tn_cudnn_pointwise *activa
     return !is_bytes || problem->epilogue.residual == UINT32_MAX;
 }
 
-bool tn_cudnn_conv_graph(const tn_cudnn_problem *problem, bool is_fused, tn_cudnn_graph *graph) {
+bool tn_cudnn_conv_graph(const tn_cudnn_problem *problem, cudnnHandle_t handle, bool is_fused,
+                         tn_cudnn_graph *graph) {
     const bool is_bytes = problem->storage == TN_I8;
     tn_cudnn_pointwise activation = {};
     chain c = {};
@@ -144,7 +145,7 @@ bool tn_cudnn_conv_graph(const tn_cudnn_problem *problem, bool is_fused, tn_cudn
     }
     add_convolution(&c, is_fused && is_bytes ? CUDNN_DATA_INT32 : CUDNN_DATA_FLOAT);
     if (is_fused) add_epilogue(&c, &activation);
-    return tn_cudnn_graph_finish(graph) == CUDNN_STATUS_SUCCESS;
+    return tn_cudnn_graph_finish(graph, handle) == CUDNN_STATUS_SUCCESS;
 }
 
 void tn_cudnn_conv_plan_describe(const tn_cudnn_problem *problem, bool is_fused,

@@ -52,8 +52,8 @@ typedef struct tn_cudnn_conv_plan {
     int64_t arguments[TN_CUDNN_CONV_ARGUMENTS];
 } tn_cudnn_conv_plan;
 
-/* How many tactics there are; at least 1. */
-uint32_t tn_cudnn_conv_plan_count(tn_call *call, const tn_cudnn_problem *problem);
+/* How many tactics there are, at least 1, in call->tactic. */
+tn_status tn_cudnn_conv_plan_count(tn_call *call, const tn_cudnn_problem *problem);
 /* The plan of call->tactic. With `is_exact` of nothing else; otherwise of the first after it that
  * can be made, for shapes that the tactic was not chosen for. *plan is zero before. */
 tn_status tn_cudnn_conv_plan_make(tn_call *call, const tn_cudnn_problem *problem, bool is_exact,
@@ -63,7 +63,8 @@ void tn_cudnn_conv_plan_clear(tn_cudnn_conv_plan *plan); /* a zeroed one is fine
 /* --- cudnn_conv_graph.cu --- */
 /* The graph of the convolution with its epilogue in one operation, or alone. False where cuDNN
  * cannot say it. *graph is zero but for its functions; it is the caller's to clear either way. */
-bool tn_cudnn_conv_graph(const tn_cudnn_problem *problem, bool is_fused, tn_cudnn_graph *graph);
+bool tn_cudnn_conv_graph(const tn_cudnn_problem *problem, cudnnHandle_t handle, bool is_fused,
+                         tn_cudnn_graph *graph);
 /* How a plan of that graph is called. */
 void tn_cudnn_conv_plan_describe(const tn_cudnn_problem *problem, bool is_fused,
                                  tn_cudnn_conv_plan *plan);

@@ -180,11 +180,12 @@ void tn_cudnn_graph_pointwise(tn_cudnn_graph *graph, const tn_cudnn_pointwise *p
     add_operation(graph, made, what);
 }
 
-cudnnStatus_t tn_cudnn_graph_finish(tn_cudnn_graph *graph) {
+cudnnStatus_t tn_cudnn_graph_finish(tn_cudnn_graph *graph, cudnnHandle_t handle) {
     const char *what = "making a graph";
     cudnnBackendDescriptor_t made = create(graph, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, what);
     set(graph, made, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
         graph->operation_count, graph->operations, what);
+    set(graph, made, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle, what);
     if (finalize(graph, made, what)) graph->graph = made;
     return graph->status;
 }

@@ -55,34 +55,31 @@ void tn_cudnn_graph_pointwise(tn_cudnn_graph *graph, const tn_cudnn_pointwise *p
                               cudnnBackendDescriptor_t x, cudnnBackendDescriptor_t b,
                               cudnnBackendDescriptor_t y);
 /* Makes the graph of its operations. Answers the first failure of all that was written down. */
-cudnnStatus_t tn_cudnn_graph_finish(tn_cudnn_graph *graph);
+cudnnStatus_t tn_cudnn_graph_finish(tn_cudnn_graph *graph, cudnnHandle_t handle);
 void tn_cudnn_graph_clear(tn_cudnn_graph *graph); /* a zeroed one is fine */
 
-/* What cuDNN knows of a GPU, for planning without a handle, on any thread. Made once a GPU and
- * kept; null after a failure. `text`, when it is asked for: the same for people and for keys. */
-cudnnBackendDescriptor_t tn_cudnn_properties(const tn_cudnn *cudnn, uint32_t device,
-                                             const char **out_text);
+/* What cuDNN says of a GPU, as text: plans of one are not for another. Empty after a failure. Asked
+ * for once a GPU and kept. */
+const char *tn_cudnn_properties(const tn_cudnn *cudnn, uint32_t device);
 
 /* Engine configurations in the order of cuDNN's heuristics, without those that give up precision:
  * with `is_strict` none that rounds 32-bit floats to fewer bits. Always deterministic engines. They
  * belong to the graph, and each makes one plan: cuDNN 9.19 fails to compile a second one of the
  * same. Answers how many there are, `limit` at most. */
-uint32_t tn_cudnn_graph_configs(tn_cudnn_graph *graph, cudnnBackendDescriptor_t properties,
-                                bool is_strict, uint32_t limit,
+uint32_t tn_cudnn_graph_configs(tn_cudnn_graph *graph, bool is_strict, uint32_t limit,
                                 cudnnBackendDescriptor_t *out_configs);
 
 /* The plan of a configuration; the caller destroys it by tn_cudnn_destroy. It may take a second:
  * some engines are compiled for the graph. */
-cudnnStatus_t tn_cudnn_plan_create(const tn_cudnn *cudnn, cudnnBackendDescriptor_t properties,
+cudnnStatus_t tn_cudnn_plan_create(const tn_cudnn *cudnn, cudnnHandle_t handle,
                                    cudnnBackendDescriptor_t config,
                                    cudnnBackendDescriptor_t *out_plan);
 /* The plan as text, what was compiled included: *out_bytes of it, when `text` is null how many
  * there are. And back, in a millisecond, on the same kind of GPU and version of cuDNN. */
 cudnnStatus_t tn_cudnn_plan_write(const tn_cudnn *cudnn, cudnnBackendDescriptor_t plan,
                                   uint64_t room, char *text, uint64_t *out_bytes);
-cudnnStatus_t tn_cudnn_plan_read(const tn_cudnn *cudnn, cudnnBackendDescriptor_t properties,
-                                 const char *text, uint64_t bytes,
-                                 cudnnBackendDescriptor_t *out_plan);
+cudnnStatus_t tn_cudnn_plan_read(const tn_cudnn *cudnn, cudnnHandle_t handle, const char *text,
+                                 uint64_t bytes, cudnnBackendDescriptor_t *out_plan);
 cudnnStatus_t tn_cudnn_plan_workspace(const tn_cudnn *cudnn, cudnnBackendDescriptor_t plan,
                                       uint64_t *out_bytes);
 /* The arguments of an execution; the caller destroys them by tn_cudnn_destroy. */

@@ -12,6 +12,9 @@
 /* ----------------------------------------------------------------------------------------------
  * configurations */
 
+/* How many more are asked for than wanted: some are not taken. */
+enum { MORE = 3 };
+
 /* The notes of one kind on an engine; a failure counts as none. */
 static int64_t get_notes(const tn_cudnn *cudnn, cudnnBackendDescriptor_t engine,
                          cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
@@ -70,10 +73,9 @@ static bool is_config_wanted(const tn_cudnn *cudnn, cudnnBackendDescriptor_t con
     return answer;
 }
 
-/* What the heuristics propose in one mode, at most TN_CUDNN_MAX_CONFIGS, all owned by the caller.
- */
-static uint32_t ask(const tn_cudnn_graph *graph, cudnnBackendDescriptor_t properties,
-                    cudnnBackendDescriptor_t heuristics, cudnnBackendHeurMode_t mode,
+/* What the heuristics propose in one mode, all owned by the caller. */
+static uint32_t ask(const tn_cudnn_graph *graph, cudnnBackendDescriptor_t heuristics,
+                    cudnnBackendHeurMode_t mode, uint32_t limit,
                     cudnnBackendDescriptor_t *configs) {
     const tn_cudnn *cudnn = graph->cudnn;
     int64_t count = 0;
@@ -83,12 +85,9 @@ static uint32_t ask(const tn_cudnn_graph *graph, cudnnBackendDescriptor_t proper
                                         &graph->graph) != CUDNN_STATUS_SUCCESS ||
         cudnn->cudnnBackendSetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE,
                                         CUDNN_TYPE_HEUR_MODE, 1, &mode) != CUDNN_STATUS_SUCCESS ||
-        cudnn->cudnnBackendSetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP,
-                                        CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-                                        &properties) != CUDNN_STATUS_SUCCESS ||
         cudnn->cudnnBackendFinalize(heuristics) != CUDNN_STATUS_SUCCESS)
         return 0;
-    while (made < TN_CUDNN_MAX_CONFIGS &&
+    while (made < limit &&
            cudnn->cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
                                                &configs[made]) == CUDNN_STATUS_SUCCESS)
         made++;
@@ -101,16 +100,20 @@ static uint32_t ask(const tn_cudnn_graph *graph, cudnnBackendDescriptor_t proper
     return made;
 }
 
-static uint32_t propose(tn_cudnn_graph *graph, cudnnBackendDescriptor_t properties,
-                        cudnnBackendHeurMode_t mode, bool is_strict, uint32_t limit,
-                        cudnnBackendDescriptor_t *out_configs) {
+static uint32_t propose(tn_cudnn_graph *graph, cudnnBackendHeurMode_t mode, bool is_strict,
+                        uint32_t limit, cudnnBackendDescriptor_t *out_configs) {
     const tn_cudnn *cudnn = graph->cudnn;
     cudnnBackendDescriptor_t heuristics = NULL, configs[TN_CUDNN_MAX_CONFIGS];
     uint32_t kept = 0;
     if (cudnn->cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, &heuristics) !=
         CUDNN_STATUS_SUCCESS)
         return 0;
-    const uint32_t count = ask(graph, properties, heuristics, mode, configs);
+    /* Each that is asked for is checked by cuDNN, which takes its time; engines for 32-bit floats
+     * as they are stand behind those that round. */
+    const uint32_t most = !is_strict && limit + MORE < TN_CUDNN_MAX_CONFIGS
+                              ? limit + MORE
+                              : (uint32_t)TN_CUDNN_MAX_CONFIGS;
+    const uint32_t count = ask(graph, heuristics, mode, most, configs);
     for (uint32_t i = 0; i < count; i++) {
         if (kept < limit && graph->count < TN_CUDNN_MAX_DESCRIPTORS &&
             is_config_wanted(cudnn, configs[i], is_strict)) {
@@ -124,14 +127,12 @@ static uint32_t propose(tn_cudnn_graph *graph, cudnnBackendDescriptor_t properti
     return kept;
 }
 
-uint32_t tn_cudnn_graph_configs(tn_cudnn_graph *graph, cudnnBackendDescriptor_t properties,
-                                bool is_strict, uint32_t limit,
+uint32_t tn_cudnn_graph_configs(tn_cudnn_graph *graph, bool is_strict, uint32_t limit,
                                 cudnnBackendDescriptor_t *out_configs) {
     if (graph->status != CUDNN_STATUS_SUCCESS || !graph->graph) return 0;
-    const uint32_t count =
-        propose(graph, properties, CUDNN_HEUR_MODE_A, is_strict, limit, out_configs);
+    const uint32_t count = propose(graph, CUDNN_HEUR_MODE_A, is_strict, limit, out_configs);
     if (count > 0) return count;
-    return propose(graph, properties, CUDNN_HEUR_MODE_FALLBACK, is_strict, limit, out_configs);
+    return propose(graph, CUDNN_HEUR_MODE_FALLBACK, is_strict, limit, out_configs);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -139,42 +140,34 @@ uint32_t tn_cudnn_graph_configs(tn_cudnn_graph *graph, cudnnBackendDescriptor_t 
 
 enum { MOST_DEVICES = 64, TEXT_BYTES = 4096 };
 
-typedef struct properties {
-    cudnnBackendDescriptor_t descriptor;
-    bool is_tried;
-    char text[TEXT_BYTES];
-} properties;
-
-static cudnnBackendDescriptor_t describe_device(const tn_cudnn *cudnn, uint32_t device,
-                                                char *text) {
+static bool describe_device(const tn_cudnn *cudnn, uint32_t device, char *text) {
     const int32_t index = (int32_t)device;
     cudnnBackendDescriptor_t made = NULL;
     int64_t count = 0;
     if (cudnn->cudnnBackendCreateDescriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &made) !=
         CUDNN_STATUS_SUCCESS)
-        return NULL;
-    if (cudnn->cudnnBackendSetAttribute(made, CUDNN_ATTR_DEVICEPROP_DEVICE_ID, CUDNN_TYPE_INT32, 1,
+        return false;
+    const bool is_known =
+        cudnn->cudnnBackendSetAttribute(made, CUDNN_ATTR_DEVICEPROP_DEVICE_ID, CUDNN_TYPE_INT32, 1,
                                         &index) == CUDNN_STATUS_SUCCESS &&
         cudnn->cudnnBackendFinalize(made) == CUDNN_STATUS_SUCCESS &&
         cudnn->cudnnBackendGetAttribute(made, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
                                         CUDNN_TYPE_CHAR, TEXT_BYTES - 1, &count,
-                                        text) == CUDNN_STATUS_SUCCESS)
-        return made;
+                                        text) == CUDNN_STATUS_SUCCESS;
     cudnn->cudnnBackendDestroyDescriptor(made);
-    return NULL;
+    return is_known;
 }
 
-cudnnBackendDescriptor_t tn_cudnn_properties(const tn_cudnn *cudnn, uint32_t device,
-                                             const char **out_text) {
+const char *tn_cudnn_properties(const tn_cudnn *cudnn, uint32_t device) {
     static std::mutex mutex;
-    static properties known[MOST_DEVICES];
-    if (device >= MOST_DEVICES) return NULL;
+    static char texts[MOST_DEVICES][TEXT_BYTES];
+    static bool are_tried[MOST_DEVICES];
+    if (device >= MOST_DEVICES) return "";
     const std::lock_guard<std::mutex> guard(mutex);
-    properties *found = &known[device];
-    if (!found->is_tried) found->descriptor = describe_device(cudnn, device, found->text);
-    found->is_tried = true;
-    if (out_text) *out_text = found->text;
-    return found->descriptor;
+    char *text = texts[device];
+    if (!are_tried[device] && !describe_device(cudnn, device, text)) text[0] = 0;
+    are_tried[device] = true;
+    return text;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -184,8 +177,8 @@ void tn_cudnn_destroy(const tn_cudnn *cudnn, cudnnBackendDescriptor_t descriptor
     if (descriptor) cudnn->cudnnBackendDestroyDescriptor(descriptor);
 }
 
-/* A plan for a GPU with one attribute more, which says what is planned. */
-static cudnnStatus_t make_plan(const tn_cudnn *cudnn, cudnnBackendDescriptor_t properties,
+/* A plan with one attribute more, which says what is planned. */
+static cudnnStatus_t make_plan(const tn_cudnn *cudnn, cudnnHandle_t handle,
                                cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                                int64_t count, const void *value,
                                cudnnBackendDescriptor_t *out_plan) {
@@ -193,8 +186,8 @@ static cudnnStatus_t make_plan(const tn_cudnn *cudnn, cudnnBackendDescriptor_t p
     cudnnStatus_t status =
         cudnn->cudnnBackendCreateDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &plan);
     if (status == CUDNN_STATUS_SUCCESS)
-        status = cudnn->cudnnBackendSetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP,
-                                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &properties);
+        status = cudnn->cudnnBackendSetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE,
+                                                 CUDNN_TYPE_HANDLE, 1, &handle);
     if (status == CUDNN_STATUS_SUCCESS)
         status = cudnn->cudnnBackendSetAttribute(plan, name, type, count, value);
     if (status == CUDNN_STATUS_SUCCESS) status = cudnn->cudnnBackendFinalize(plan);
@@ -205,10 +198,10 @@ static cudnnStatus_t make_plan(const tn_cudnn *cudnn, cudnnBackendDescriptor_t p
     return status;
 }
 
-cudnnStatus_t tn_cudnn_plan_create(const tn_cudnn *cudnn, cudnnBackendDescriptor_t properties,
+cudnnStatus_t tn_cudnn_plan_create(const tn_cudnn *cudnn, cudnnHandle_t handle,
                                    cudnnBackendDescriptor_t config,
                                    cudnnBackendDescriptor_t *out_plan) {
-    return make_plan(cudnn, properties, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+    return make_plan(cudnn, handle, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
                      CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &config, out_plan);
 }
 
@@ -222,11 +215,10 @@ cudnnStatus_t tn_cudnn_plan_write(const tn_cudnn *cudnn, cudnnBackendDescriptor_
     return status;
 }
 
-cudnnStatus_t tn_cudnn_plan_read(const tn_cudnn *cudnn, cudnnBackendDescriptor_t properties,
-                                 const char *text, uint64_t bytes,
-                                 cudnnBackendDescriptor_t *out_plan) {
-    return make_plan(cudnn, properties, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
-                     CUDNN_TYPE_CHAR, (int64_t)bytes, text, out_plan);
+cudnnStatus_t tn_cudnn_plan_read(const tn_cudnn *cudnn, cudnnHandle_t handle, const char *text,
+                                 uint64_t bytes, cudnnBackendDescriptor_t *out_plan) {
+    return make_plan(cudnn, handle, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+                     (int64_t)bytes, text, out_plan);
 }
 
 cudnnStatus_t tn_cudnn_plan_workspace(const tn_cudnn *cudnn, cudnnBackendDescriptor_t plan,

@@ -4,12 +4,12 @@
 #if TN_HAS_CUDNN
 #include "common/cuda/cudnn_ways.h"
 
-#include <cuda_runtime_api.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Engines that were compiled before cost nothing to plan: 32-bit floats have those. */
-enum { MOST_FUSED = 5, MOST_FUSED_F32 = 9, MOST_PLAIN = 5, MOST_PLAIN_BESIDE_FUSED = 2 };
+/* Engines for tf32 were compiled before and cost little to plan. Where there are enough fused ways,
+ * a convolution alone and a launch after it have never been faster. */
+enum { MOST_FUSED = 5, MOST_FUSED_TF32 = 8, MOST_STRICT = 4, MOST_PLAIN = 5, ENOUGH_FUSED = 3 };
 
 /* ----------------------------------------------------------------------------------------------
  * keys */
@@ -24,7 +24,8 @@ void tn_cudnn_ways_key(const tn_call *call, const tn_cudnn_problem *problem, int
     const tn_cudnn_convolution *convolution = &problem->convolution;
     const tn_float_epilogue *epilogue = &problem->epilogue;
     const tn_cudnn_tensor *tensors[] = {&problem->x, &problem->w, &problem->y};
-    const int64_t numbers[] = {(int64_t)problem->rank,
+    const int64_t numbers[] = {(int64_t)call->device->index,
+                               (int64_t)problem->rank,
                                problem->is_last,
                                (int64_t)problem->storage,
                                (int64_t)problem->y_type,
@@ -36,8 +37,7 @@ void tn_cudnn_ways_key(const tn_call *call, const tn_cudnn_problem *problem, int
                                epilogue->residual != UINT32_MAX,
                                problem->has_bias,
                                problem->has_epilogue,
-                               problem->is_folded,
-                               (int64_t)call->device->index};
+                               problem->is_folded};
     uint32_t count = 0;
     memset(key, 0, TN_CUDNN_KEY_NUMBERS * sizeof(*key));
     for (int64_t number : numbers)
@@ -52,28 +52,26 @@ void tn_cudnn_ways_key(const tn_call *call, const tn_cudnn_problem *problem, int
     }
 }
 
-tn_cudnn_store_key tn_cudnn_ways_store_key(const tn_cudnn *cudnn, uint32_t device,
-                                           const int64_t *key, uint32_t index) {
+tn_cudnn_store_key tn_cudnn_ways_store_key(const tn_cudnn_planner *planner, const int64_t *key,
+                                           uint32_t index) {
     tn_cudnn_store_key stored = {};
     stored.numbers = key;
     stored.number_bytes = TN_CUDNN_KEY_NUMBERS * sizeof(*key);
-    stored.place = "";
+    stored.place = tn_cudnn_properties(planner->cudnn, planner->device);
     stored.index = index;
-    (void)tn_cudnn_properties(cudnn, device, &stored.place);
     return stored;
 }
 
 /* ----------------------------------------------------------------------------------------------
  * proposals */
 
-static uint32_t propose(cudnnBackendDescriptor_t properties, tn_cudnn_ways *ways, bool is_fused,
-                        uint32_t limit) {
+static uint32_t propose(cudnnHandle_t handle, tn_cudnn_ways *ways, bool is_fused, uint32_t limit) {
     const tn_cudnn_problem *problem = &ways->problem;
     const bool is_strict = problem->storage == TN_F32 && !problem->kind->may_round;
     cudnnBackendDescriptor_t configs[TN_CUDNN_MAX_CONFIGS];
     tn_cudnn_graph *graph = &ways->graphs[is_fused];
-    if (!tn_cudnn_conv_graph(problem, is_fused, graph)) return 0;
-    const uint32_t count = tn_cudnn_graph_configs(graph, properties, is_strict, limit, configs);
+    if (!tn_cudnn_conv_graph(problem, handle, is_fused, graph)) return 0;
+    const uint32_t count = tn_cudnn_graph_configs(graph, is_strict, limit, configs);
     for (uint32_t i = 0; i < count; i++) {
         tn_cudnn_way *way = &ways->ways[ways->count++];
         way->is_fused = is_fused;
@@ -82,15 +80,18 @@ static uint32_t propose(cudnnBackendDescriptor_t properties, tn_cudnn_ways *ways
     return count;
 }
 
-void tn_cudnn_ways_ask(const tn_cudnn *cudnn, cudnnBackendDescriptor_t properties,
-                       const tn_cudnn_problem *problem, const int64_t *key, tn_cudnn_ways *ways) {
-    const uint32_t most = problem->storage == TN_F32 ? MOST_FUSED_F32 : MOST_FUSED;
+void tn_cudnn_ways_ask(const tn_cudnn_planner *planner, const tn_cudnn_problem *problem,
+                       const int64_t *key, tn_cudnn_ways *ways) {
+    const bool is_tf32 = problem->storage == TN_F32 && problem->kind->may_round;
     memcpy(ways->key, key, sizeof(ways->key));
     ways->problem = *problem;
     ways->first_taken = UINT32_MAX;
-    ways->graphs[0].cudnn = ways->graphs[1].cudnn = cudnn;
-    const uint32_t fused = propose(properties, ways, true, most);
-    (void)propose(properties, ways, false, fused ? MOST_PLAIN_BESIDE_FUSED : MOST_PLAIN);
+    ways->graphs[0].cudnn = ways->graphs[1].cudnn = planner->cudnn;
+    const uint32_t most = is_tf32                      ? MOST_FUSED_TF32
+                          : problem->storage == TN_F32 ? MOST_STRICT
+                                                       : MOST_FUSED;
+    if (propose(planner->handle, ways, true, most) < ENOUGH_FUSED)
+        (void)propose(planner->handle, ways, false, MOST_PLAIN);
 }
 
 void tn_cudnn_ways_clear(tn_cudnn_ways *ways) {
@@ -129,13 +130,12 @@ static void keep(const tn_cudnn *cudnn, const tn_cudnn_store_key *key,
     way->is_stored = tn_cudnn_store_write(key, way->is_fused, text, bytes);
 }
 
-void tn_cudnn_way_settle(const tn_cudnn *cudnn, uint32_t device, tn_cudnn_ways *ways,
-                         uint32_t index) {
+void tn_cudnn_way_settle(const tn_cudnn_planner *planner, tn_cudnn_ways *ways, uint32_t index) {
+    const tn_cudnn *cudnn = planner->cudnn;
     tn_cudnn_way *way = &ways->ways[index];
-    const tn_cudnn_store_key key = tn_cudnn_ways_store_key(cudnn, device, ways->key, index);
+    const tn_cudnn_store_key key = tn_cudnn_ways_store_key(planner, ways->key, index);
     cudnnBackendDescriptor_t plan = NULL;
     bool is_fused = false;
-    (void)cudaSetDevice((int)device);
     if (tn_cudnn_store_read(&key, &is_fused, &way->text, &way->bytes)) {
         if (is_fused == way->is_fused) {
             way->state = TN_CUDNN_WAY_KEPT;
@@ -145,8 +145,7 @@ void tn_cudnn_way_settle(const tn_cudnn *cudnn, uint32_t device, tn_cudnn_ways *
         free(way->text);
         way->text = NULL;
     }
-    const cudnnStatus_t status =
-        tn_cudnn_plan_create(cudnn, tn_cudnn_properties(cudnn, device, NULL), way->config, &plan);
+    const cudnnStatus_t status = tn_cudnn_plan_create(cudnn, planner->handle, way->config, &plan);
     if (status != CUDNN_STATUS_SUCCESS) {
         refuse(cudnn, status, way);
         return;
@@ -156,30 +155,30 @@ void tn_cudnn_way_settle(const tn_cudnn *cudnn, uint32_t device, tn_cudnn_ways *
 }
 
 /* By asking again: a configuration makes one plan. */
-static cudnnStatus_t plan_anew(const tn_cudnn *cudnn, uint32_t device, const tn_cudnn_ways *ways,
+static cudnnStatus_t plan_anew(const tn_cudnn_planner *planner, const tn_cudnn_ways *ways,
                                uint32_t index, cudnnBackendDescriptor_t *out_plan) {
-    cudnnBackendDescriptor_t properties = tn_cudnn_properties(cudnn, device, NULL);
     cudnnStatus_t status = CUDNN_STATUS_ALLOC_FAILED;
     tn_cudnn_ways *again = (tn_cudnn_ways *)calloc(1, sizeof(*again));
     if (!again) return status;
-    tn_cudnn_ways_ask(cudnn, properties, &ways->problem, ways->key, again);
+    tn_cudnn_ways_ask(planner, &ways->problem, ways->key, again);
     status = CUDNN_STATUS_NOT_SUPPORTED;
     if (index < again->count)
-        status = tn_cudnn_plan_create(cudnn, properties, again->ways[index].config, out_plan);
+        status = tn_cudnn_plan_create(planner->cudnn, planner->handle, again->ways[index].config,
+                                      out_plan);
     tn_cudnn_ways_clear(again);
     free(again);
     return status;
 }
 
-static cudnnStatus_t plan_kept(const tn_cudnn *cudnn, uint32_t device, tn_cudnn_ways *ways,
-                               uint32_t index, cudnnBackendDescriptor_t *out_plan) {
+static cudnnStatus_t plan_kept(const tn_cudnn_planner *planner, tn_cudnn_ways *ways, uint32_t index,
+                               cudnnBackendDescriptor_t *out_plan) {
     tn_cudnn_way *way = &ways->ways[index];
-    const tn_cudnn_store_key key = tn_cudnn_ways_store_key(cudnn, device, ways->key, index);
+    const tn_cudnn_store_key key = tn_cudnn_ways_store_key(planner, ways->key, index);
     bool is_fused = false;
     if (!way->text && !tn_cudnn_store_read(&key, &is_fused, &way->text, &way->bytes))
         return CUDNN_STATUS_BAD_PARAM;
-    const cudnnStatus_t status = tn_cudnn_plan_read(cudnn, tn_cudnn_properties(cudnn, device, NULL),
-                                                    way->text, way->bytes, out_plan);
+    const cudnnStatus_t status =
+        tn_cudnn_plan_read(planner->cudnn, planner->handle, way->text, way->bytes, out_plan);
     if (way->is_stored) { /* a build has hundreds */
         free(way->text);
         way->text = NULL;
@@ -187,14 +186,14 @@ static cudnnStatus_t plan_kept(const tn_cudnn *cudnn, uint32_t device, tn_cudnn_
     return status;
 }
 
-cudnnStatus_t tn_cudnn_way_plan(const tn_cudnn *cudnn, uint32_t device, tn_cudnn_ways *ways,
+cudnnStatus_t tn_cudnn_way_plan(const tn_cudnn_planner *planner, tn_cudnn_ways *ways,
                                 uint32_t index, cudnnBackendDescriptor_t *out_plan) {
     const tn_cudnn_way *way = &ways->ways[index];
     if (way->state == TN_CUDNN_WAY_REFUSED) return way->status;
     if (way->state == TN_CUDNN_WAY_KEPT &&
-        plan_kept(cudnn, device, ways, index, out_plan) == CUDNN_STATUS_SUCCESS)
+        plan_kept(planner, ways, index, out_plan) == CUDNN_STATUS_SUCCESS)
         return CUDNN_STATUS_SUCCESS;
-    return plan_anew(cudnn, device, ways, index, out_plan);
+    return plan_anew(planner, ways, index, out_plan);
 }
 
 #endif

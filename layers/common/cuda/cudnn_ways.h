@@ -10,7 +10,7 @@
 
 #include "common/cuda/cudnn_conv_plan.h"
 
-enum { TN_CUDNN_KEY_NUMBERS = 64, TN_CUDNN_MOST_WAYS = 16 };
+enum { TN_CUDNN_KEY_NUMBERS = 64, TN_CUDNN_KEY_DEVICE = 0, TN_CUDNN_MOST_WAYS = 16 };
 
 enum {
     TN_CUDNN_WAY_NEW = 0,     /* a configuration */
@@ -42,21 +42,27 @@ typedef struct tn_cudnn_ways {
     tn_cudnn_way ways[TN_CUDNN_MOST_WAYS];
 } tn_cudnn_ways;
 
+/* Who plans: a handle is one thread's. */
+typedef struct tn_cudnn_planner {
+    const tn_cudnn *cudnn;
+    cudnnHandle_t handle;
+    uint32_t device;
+} tn_cudnn_planner;
+
 /* All that a plan of the problem depends on but the GPU and the library. */
 void tn_cudnn_ways_key(const tn_call *call, const tn_cudnn_problem *problem, int64_t *key);
 /* Asks cuDNN. *ways is zero; `key` and `problem` of it are set here. A problem that cuDNN refuses
  * has none. */
-void tn_cudnn_ways_ask(const tn_cudnn *cudnn, cudnnBackendDescriptor_t properties,
-                       const tn_cudnn_problem *problem, const int64_t *key, tn_cudnn_ways *ways);
+void tn_cudnn_ways_ask(const tn_cudnn_planner *planner, const tn_cudnn_problem *problem,
+                       const int64_t *key, tn_cudnn_ways *ways);
 void tn_cudnn_ways_clear(tn_cudnn_ways *ways);
 /* Brings a NEW way to another state: from the store, or by compiling. [thread: any; nobody else has
  * this way] */
-void tn_cudnn_way_settle(const tn_cudnn *cudnn, uint32_t device, tn_cudnn_ways *ways,
-                         uint32_t index);
+void tn_cudnn_way_settle(const tn_cudnn_planner *planner, tn_cudnn_ways *ways, uint32_t index);
 /* A plan of a settled way. */
-cudnnStatus_t tn_cudnn_way_plan(const tn_cudnn *cudnn, uint32_t device, tn_cudnn_ways *ways,
+cudnnStatus_t tn_cudnn_way_plan(const tn_cudnn_planner *planner, tn_cudnn_ways *ways,
                                 uint32_t index, cudnnBackendDescriptor_t *out_plan);
-tn_cudnn_store_key tn_cudnn_ways_store_key(const tn_cudnn *cudnn, uint32_t device,
-                                           const int64_t *key, uint32_t index);
+tn_cudnn_store_key tn_cudnn_ways_store_key(const tn_cudnn_planner *planner, const int64_t *key,
+                                           uint32_t index);
 
 #endif
