@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conv's kernels on CUDA: through cuDNN (common/cuda/cudnn_conv.h), and our own (cuda_direct.h). */
 #include "common/cuda/cudnn_conv.h"
+#include "common/cuda/product.h"
 #include "common/epilogue.h"
 #include "conv/conv.h"
 #include "conv/cuda_kernels.h"
@@ -59,8 +60,51 @@ static const tn_kernel cudnn_tf32 = {
 };
 #endif
 
+/* A convolution that sees one place, channels last: the places are rows of a product. */
+static bool read_pointwise(const tn_call *call, tn_cuda_product *out_product) {
+    const tn_tensor *x = call->inputs[0], *w = call->inputs[1];
+    tn_call probe = *call;
+    tn_window window;
+    int64_t places = x->rank > 2 && x->format == TN_NHWC ? x->shape[0] : 0;
+    if (places == 0 || tn_conv_window(&probe, &window) != TN_OK || w->shape[1] != x->shape[1])
+        return false;
+    for (uint32_t i = 0; i < window.rank; i++)
+        if (window.kernel[i] != 1 || window.stride[i] != 1 || window.pad_begin[i] != 0 ||
+            window.output[i] != window.input[i] ||
+            __builtin_mul_overflow(places, window.output[i], &places))
+            return false;
+    *out_product = (tn_cuda_product){.batch = 1,
+                                     .rows = places,
+                                     .columns = w->shape[0],
+                                     .depth = x->shape[1],
+                                     .b_is_transposed = true,
+                                     .alpha = 1,
+                                     .c_factor = 1,
+                                     .has_c = call->input_count > 2 && call->inputs[2],
+                                     .c_column_stride = 1};
+    return true;
+}
+
+static const tn_cuda_product_user pointwise = {read_pointwise, false, 1};
+static const char *const byte_combinations[] = {"qi8:nhwc, f32, f32? -> qi8:nhwc",
+                                                "qi8:nhwc, f32, f32? -> f32:nhwc"};
+static const tn_kernel bytes = {
+    .size = sizeof(tn_kernel),
+    .revision = 1,
+    .domain = "",
+    .op = "Conv",
+    .device = "cuda",
+    .name = "bytes",
+    .doc = "Convolutions that see one place, in 8 bits with exact sums, in one launch.",
+    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,
+    .epilogues = TN_FLOAT_EPILOGUES,
+    TN_COMBINATIONS(byte_combinations),
+    TN_CUDA_PRODUCT_CALLBACKS(bytes),
+    .user = (void *)(uintptr_t)&pointwise,
+};
+
 extern const tn_kernel *const tn_conv_cuda_kernels[];
-const tn_kernel *const tn_conv_cuda_kernels[] = {&tile, &small,
+const tn_kernel *const tn_conv_cuda_kernels[] = {&tile,  &small,      &bytes,
 #if TN_HAS_CUDNN
                                                  &cudnn, &cudnn_tf32,
 #endif

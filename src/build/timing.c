@@ -282,6 +282,20 @@ static bool can_time(const tn_lowering *lowering, uint32_t index, const tn_candi
     return true;
 }
 
+/* The shortest time of a candidate that does at least as much; 0: none was measured. */
+static double best_rival(const tn_lowering *lowering, uint32_t index,
+                         const tn_candidate *candidate) {
+    const tn_lower_node *node = &lowering->nodes[index];
+    double best = 0;
+    for (size_t i = 0; i < node->candidate_count; i++) {
+        const tn_candidate *other = &node->candidates[i];
+        if (other->is_measured && other->chain_count >= candidate->chain_count &&
+            (best == 0 || other->cost < best))
+            best = other->cost;
+    }
+    return best;
+}
+
 tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidate *candidate) {
     uint64_t key = 0;
     double ns = 0;
@@ -290,6 +304,7 @@ tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidat
     TN_TRY(tn_timing_key(lowering, index, candidate, &key));
     if (!tn_timing_cache_get(lowering->cache, key, &ns)) {
         if (tn_timing_is_over(lowering)) return TN_OK;
+        lowering->timing->best_ns = best_rival(lowering, index, candidate);
         TN_TRY(measure(lowering, index, candidate, &ns));
         TN_TRY(tn_timing_cache_set(lowering->cache, key, ns));
         candidate->is_fresh = true;
@@ -305,6 +320,7 @@ tn_status tn_timing_again(tn_lowering *lowering, uint32_t index, tn_candidate *c
     if (!candidate->is_fresh || tn_timing_is_over(lowering) ||
         tn_timing_now_ns() >= lowering->timing->again_end_ns)
         return TN_OK;
+    lowering->timing->best_ns = 0;
     TN_TRY(measure(lowering, index, candidate, &ns));
     if (ns >= candidate->cost) return TN_OK;
     candidate->cost = ns;

@@ -17,6 +17,8 @@
 #define BATCHES_AT_LEAST 5
 #define BATCHES_AT_MOST  15
 #define BATCH_NS         200e3 /* of one batch, about */
+#define HOPELESS_FACTOR  4
+#define HOPELESS_NS      50e3
 #define BATCH_LIMIT      100
 #define AGREEING         1.01 /* the second shortest batch over the shortest */
 #define WARM_NS          50e6 /* of work, until a device's clocks have settled */
@@ -153,14 +155,26 @@ static tn_status run_batch(const tn_lowering *lowering, const timed_work *work, 
     return TN_OK;
 }
 
-/* Once alone, with a look at what its launch has left; then how many make a batch. */
-static tn_status warm_up(const tn_lowering *lowering, const timed_work *work, int *out_count) {
+/* So much slower than another way of doing the node that no conversion between the two makes up for
+ * it: how much is not worth finding out. */
+static bool is_hopeless(const tn_lowering *lowering, const timed_work *work, double ns) {
+    const double best = lowering->timing->best_ns;
+    return work->opened && best > 0 && ns > HOPELESS_FACTOR * best && ns - best > HOPELESS_NS;
+}
+
+/* Once alone, with a look at what its launch has left; then how many make a batch, 0: enough is
+ * known by *out_ns. */
+static tn_status warm_up(const tn_lowering *lowering, const timed_work *work, int *out_count,
+                         double *out_ns) {
     const tn_device *device = lowering->options->device;
     double ns = 0;
     TN_TRY(run_batch(lowering, work, 1, &ns));
     const tn_status status = tn_device_launched(device, "after the kernel's run");
     if (status != TN_OK) return fail_work(work, status);
     TN_TRY(run_batch(lowering, work, 2, &ns));
+    *out_ns = ns;
+    *out_count = 0;
+    if (is_hopeless(lowering, work, ns)) return TN_OK;
     const double wanted = ns > 0 ? BATCH_NS / ns : BATCH_LIMIT;
     *out_count = wanted < 1 ? 1 : wanted > BATCH_LIMIT ? BATCH_LIMIT : (int)wanted;
     double total = 0;
@@ -175,7 +189,12 @@ static tn_status warm_up(const tn_lowering *lowering, const timed_work *work, in
 static tn_status run_often(const tn_lowering *lowering, const timed_work *work, double *out_ns) {
     double best = 0, second = 0, ns = 0;
     int count = 1;
-    TN_TRY(warm_up(lowering, work, &count));
+    TN_TRY(warm_up(lowering, work, &count, &best));
+    if (count == 0) {
+        *out_ns = best;
+        return TN_OK;
+    }
+    best = 0;
     for (int batch = 0; batch < BATCHES_AT_MOST && !tn_timing_is_over(lowering); batch++) {
         if (batch >= BATCHES_AT_LEAST && second <= AGREEING * best) break;
         TN_TRY(run_batch(lowering, work, count, &ns));

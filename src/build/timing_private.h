@@ -22,6 +22,7 @@ struct tn_timing_scratch {
     void **blocks;
     size_t *block_bytes;
     size_t block_count, block_capacity, bytes_capacity, used;
+    double best_ns; /* of what is timed now, among those of its node; 0: not known */
     /* timing_device.c's */
     void *stream, *begin, *end; /* null: not made yet */
     bool is_device_warm;        /* its clocks have settled */

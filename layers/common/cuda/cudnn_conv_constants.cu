@@ -2,6 +2,7 @@
 /* The weights and biases of a convolution on their way to cuDNN; see cudnn_conv_plan.h. */
 #include "common/cuda/cudnn_conv.h"
 #if TN_HAS_CUDNN
+#include "common/cuda/byte_weight.h"
 #include "common/cuda/cudnn_conv_plan.h"
 #include "common/cuda/upload.h"
 
@@ -9,32 +10,7 @@ extern "C" {
 #include "common/element.h"
 }
 
-#include <math.h>
-
 enum { W = 1, B = 2 };
-
-static float largest_of(const tn_tensor *w, int64_t first, int64_t count) {
-    float largest = 0;
-    for (int64_t i = first; i < first + count; i++) {
-        const float magnitude = fabsf((float)tn_element_load_f64(w->data, w->type, i));
-        if (!(magnitude <= largest)) largest = magnitude; /* NaN, once found, stays */
-        if (isnan(largest)) break;
-    }
-    return largest;
-}
-
-/* The scale of one filter's weights in 8 bits, symmetric. */
-static float weight_scale(const tn_tensor *w, int64_t first, int64_t count) {
-    const float largest = largest_of(w, first, count);
-    if (largest == 0) return 1.0f;
-    if (largest < 0x1p-100f) return 0x1p-100f / 127.0f;
-    return isfinite(largest) ? largest / 127.0f : NAN;
-}
-
-static int8_t quantise(float weight, float scale) {
-    const float steps = rintf(weight / scale);
-    return isnan(scale) ? (int8_t)0 : (int8_t)(steps > 127 ? 127 : steps < -127 ? -127 : steps);
-}
 
 /* Filter, kernel's elements, channels, in 8 bits with a scale for each filter. */
 static void pack_bytes(const tn_cudnn_problem *problem, const tn_tensor *w, int8_t *packed,
@@ -43,11 +19,11 @@ static void pack_bytes(const tn_cudnn_problem *problem, const tn_tensor *w, int8
     const int64_t taps = tn_window_count(problem->rank - 2, problem->w.shape + 2);
     for (int64_t f = 0; f < filters; f++) {
         const int64_t first = f * channels * taps;
-        scales[f] = weight_scale(w, first, channels * taps);
+        scales[f] = tn_cuda_byte_weight_scale(w, first, 1, channels * taps);
         for (int64_t c = 0; c < channels; c++)
             for (int64_t t = 0; t < taps; t++) {
                 const double value = tn_element_load_f64(w->data, w->type, first + c * taps + t);
-                packed[first + t * channels + c] = quantise((float)value, scales[f]);
+                packed[first + t * channels + c] = tn_cuda_byte_weight((float)value, scales[f]);
             }
     }
 }

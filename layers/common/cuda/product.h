@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Matrix products on CUDA for operators that read as one (Gemm, MatMul): what a node means, and the
- * callbacks of two kernels, through cuBLASLt (product_library.cu) and, for few rows times a
- * constant matrix, our own (product_rows.cu). The operator's folder says how its node reads as a
- * product.
+ * callbacks of three kernels, through cuBLASLt (product_library.cu), and our own for few rows times
+ * a constant matrix (product_rows.cu) and for 8-bit numbers (product_bytes.cu). The operator's
+ * folder says how its node reads as a product.
  */
 #ifndef TN_LAYERS_CUDA_PRODUCT_H
 #define TN_LAYERS_CUDA_PRODUCT_H
@@ -36,7 +36,8 @@ typedef struct tn_cuda_product {
  */
 typedef struct tn_cuda_product_user {
     bool (*read)(const tn_call *call, tn_cuda_product *out_product);
-    bool may_round; /* 32-bit floats may be rounded to tf32 before they are multiplied */
+    bool may_round;       /* 32-bit floats may be rounded to tf32 before they are multiplied */
+    int32_t channel_axis; /* of the output, along which the columns lie; the bytes kernel's */
 } tn_cuda_product_user;
 
 /* A product with its epilogue; `has_bias`: of the constant c or the chain, one a column. */
@@ -67,6 +68,7 @@ const void *tn_cuda_product_addend(const tn_call *call, const tn_cuda_product_no
     tn_status tn_cuda_product_##name##_run(tn_call *call) TN_NOEXCEPT
 TN_CUDA_PRODUCT_DECLARE(library);
 TN_CUDA_PRODUCT_DECLARE(rows);
+TN_CUDA_PRODUCT_DECLARE(bytes);
 
 #define TN_CUDA_PRODUCT_CALLBACKS(name)                                                            \
     .accepts = tn_cuda_product_##name##_accepts, .tactics = tn_cuda_product_##name##_tactics,      \

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products in 8 bits with 32-bit sums, in one launch: the rows of a are real numbers of one scale,
+ * b is constant and quantised by columns, and scale, bias, residual, activation and rounding are
+ * done where the sums are. Also convolutions that see one place, whose rows are the places of an
+ * image with its channels last. Tiles of b and a lie in shared memory, four steps ahead; warps
+ * multiply 16 x 8 x 32 at a time (the instruction mma.m16n8k32 of PTX). See product.h.
+ */
+#include "common/cuda/activate.cuh"
+#include "common/cuda/byte_weight.h"
+#include "common/cuda/launch.h"
+#include "common/cuda/product.h"
+#include "common/cuda/upload.h"
+
+#include <string.h>
+
+extern "C" {
+#include "common/byte_table.h"
+#include "common/element.h"
+}
+
+namespace {
+
+enum { A = 0, B = 1, THREADS = 128, DEPTH = 64, STAGES = 4, LINE = DEPTH + 16, TACTICS = 3 };
+
+struct bytes_launch {
+    const int8_t *a, *b; /* rows x depth; columns x padded_depth, zeros behind */
+    const float *scale, *bias;
+    const void *residual;
+    void *y;
+    int32_t rows, columns, depth, padded_depth;
+    float residual_scale, y_scale;
+    tn_cuda_activation activation;
+};
+
+struct bytes_node {
+    tn_cuda_product product;
+    tn_float_epilogue epilogue;
+    tn_type y_type;
+    float x_scale, y_scale, residual_scale;
+};
+
+struct bytes_state {
+    int8_t *b;
+    float *numbers; /* `columns` scales, then as many biases */
+    int64_t columns, padded_depth;
+};
+
+/* ----------------------------------------------------------------------------------------------
+ * device */
+
+__device__ __forceinline__ uint32_t shared_address(const void *pointer) {
+    return (uint32_t)__cvta_generic_to_shared(pointer);
+}
+
+/* 16 bytes, or zeros. */
+__device__ __forceinline__ void copy_line(int8_t *to, const int8_t *from, bool is_inside) {
+    const int bytes = is_inside ? 16 : 0;
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
+                 "l"(from), "r"(bytes));
+}
+
+__device__ __forceinline__ void load_matrices(uint32_t (&to)[4], const int8_t *from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(shared_address(from)));
+}
+
+__device__ __forceinline__ void multiply(int (&sums)[4], const uint32_t (&a)[4], uint32_t b0,
+                                         uint32_t b1) {
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, "
+                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+/* DEPTH bytes of LINES lines from `first` on; lines beyond `count`, and bytes beyond `bytes`, are
+ * zeros. IS_ALIGNED: lines begin at whole 16 bytes. */
+template <int LINES, bool IS_ALIGNED>
+__device__ __forceinline__ void load_tile(int8_t *tile, const int8_t *from, int first, int count,
+                                          int stride, int at, int bytes) {
+    for (int i = threadIdx.x; i < LINES * (DEPTH / 16); i += THREADS) {
+        const int line = i / (DEPTH / 16), part = i % (DEPTH / 16) * 16;
+        const bool is_line = first + line < count;
+        const int8_t *source = from + (int64_t)(is_line ? first + line : 0) * stride;
+        int8_t *to = tile + line * LINE + part;
+        if constexpr (IS_ALIGNED) {
+            const bool is_inside = is_line && at + part < bytes;
+            copy_line(to, is_inside ? source + at + part : from, is_inside);
+        } else {
+            for (int k = 0; k < 16; k++)
+                to[k] = is_line && at + part + k < bytes ? source[at + part + k] : (int8_t)0;
+        }
+    }
+}
+
+__device__ __forceinline__ float residual_at(const float *residual, int64_t at) {
+    return residual[at];
+}
+__device__ __forceinline__ float residual_at(const int8_t *residual, int64_t at) {
+    return (float)residual[at];
+}
+__device__ __forceinline__ void store(float *to, float x, float) {
+    *to = x;
+}
+__device__ __forceinline__ void store(int8_t *to, float x, float scale) {
+    const float steps = rintf(__fdiv_rn(x, scale));
+    *to = !(steps > -128.0f) ? (int8_t)-128 : (int8_t)fminf(steps, 127.0f);
+}
+
+template <typename T>
+__device__ __forceinline__ void finish(const bytes_launch &l, int row, int column, int sum) {
+    if (row >= l.rows || column >= l.columns) return;
+    const int64_t at = (int64_t)row * l.columns + column;
+    float x = (float)sum * __ldg(l.scale + column) + __ldg(l.bias + column);
+    if (l.residual) x += residual_at((const T *)l.residual, at) * l.residual_scale;
+    store((T *)l.y + at, tn_cuda_activate(l.activation, x), l.y_scale);
+}
+
+/* A tile of ROWS x COLUMNS sums a block, a quarter of it a warp. */
+template <typename T, int ROWS, int COLUMNS, bool IS_ALIGNED>
+__global__ void __launch_bounds__(THREADS) bytes_kernel(const bytes_launch l) {
+    constexpr int M = ROWS / 32, N = COLUMNS / 16; /* pieces of 16 rows, of 8 columns, a warp */
+    __shared__ alignas(16) int8_t a[STAGES][ROWS * LINE], b[STAGES][COLUMNS * LINE];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int first_row = blockIdx.x * ROWS, first_column = blockIdx.y * COLUMNS;
+    const int warp_row = warp % 2 * (ROWS / 2), warp_column = warp / 2 * (COLUMNS / 2);
+    const int steps = (l.depth + DEPTH - 1) / DEPTH;
+    int sums[M][N][4] = {};
+    auto load = [&](int step) {
+        if (step < steps) {
+            load_tile<ROWS, IS_ALIGNED>(a[step % STAGES], l.a, first_row, l.rows, l.depth,
+                                        step * DEPTH, l.depth);
+            load_tile<COLUMNS, true>(b[step % STAGES], l.b, first_column, l.columns, l.padded_depth,
+                                     step * DEPTH, l.padded_depth);
+        }
+        asm volatile("cp.async.commit_group;");
+    };
+    for (int step = 0; step < STAGES - 1; step++)
+        load(step);
+    for (int step = 0; step < steps; step++) {
+        asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2));
+        __syncthreads();
+        load(step + STAGES - 1);
+        const int8_t *left = a[step % STAGES] + (warp_row + lane % 16) * LINE + lane / 16 * 16;
+        const int8_t *right =
+            b[step % STAGES] + (warp_column + lane / 16 * 8 + lane % 8) * LINE + lane / 8 % 2 * 16;
+#pragma unroll
+        for (int k = 0; k < DEPTH; k += 32) {
+            uint32_t rows[M][4];
+#pragma unroll
+            for (int m = 0; m < M; m++)
+                load_matrices(rows[m], left + m * 16 * LINE + k);
+#pragma unroll
+            for (int n = 0; n < N; n += 2) {
+                uint32_t columns[4];
+                load_matrices(columns, right + n * 8 * LINE + k);
+#pragma unroll
+                for (int m = 0; m < M; m++) {
+                    multiply(sums[m][n], rows[m], columns[0], columns[1]);
+                    multiply(sums[m][n + 1], rows[m], columns[2], columns[3]);
+                }
+            }
+        }
+    }
+#pragma unroll
+    for (int m = 0; m < M; m++)
+#pragma unroll
+        for (int n = 0; n < N; n++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                finish<T>(l, first_row + warp_row + m * 16 + lane / 4 + i / 2 * 8,
+                          first_column + warp_column + n * 8 + lane % 4 * 2 + i % 2, sums[m][n][i]);
+}
+
+template <typename T, int ROWS, int COLUMNS>
+void launch_tile(const bytes_launch *l, cudaStream_t stream) {
+    const dim3 blocks((unsigned int)((l->rows + ROWS - 1) / ROWS),
+                      (unsigned int)((l->columns + COLUMNS - 1) / COLUMNS));
+    if (l->depth % 16 == 0 && (uintptr_t)l->a % 16 == 0)
+        bytes_kernel<T, ROWS, COLUMNS, true><<<blocks, THREADS, 0, stream>>>(*l);
+    else
+        bytes_kernel<T, ROWS, COLUMNS, false><<<blocks, THREADS, 0, stream>>>(*l);
+}
+
+template <typename T>
+cudaError_t launch(const bytes_launch *l, uint32_t tactic, cudaStream_t stream) {
+    if (tactic == 0)
+        launch_tile<T, 64, 64>(l, stream);
+    else if (tactic == 1)
+        launch_tile<T, 32, 32>(l, stream);
+    else
+        launch_tile<T, 64, 32>(l, stream);
+    return cudaGetLastError();
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * host */
+
+bool read_scales(const tn_call *call, bytes_node *node) {
+    node->x_scale = tn_byte_scale(call->inputs[A]);
+    node->y_scale = node->residual_scale = 1.0f;
+    if (node->x_scale == 0) return false;
+    if (node->y_type != TN_I8) return node->y_type == TN_F32;
+    node->y_scale = tn_byte_scale(call->outputs[0]);
+    if (node->epilogue.residual != UINT32_MAX)
+        node->residual_scale = tn_byte_scale(call->operands[node->epilogue.residual]);
+    return node->y_scale != 0 && node->residual_scale != 0;
+}
+
+bool read(const tn_call *call, bytes_node *out_node) {
+    const tn_cuda_product_user *user = (const tn_cuda_product_user *)call->user;
+    const tn_tensor *a = call->inputs[A], *b = call->inputs[B], *y = call->outputs[0];
+    bytes_node node = {};
+    if (!a || !b || !y || a->type != TN_I8 || a->format != y->format || !b->data ||
+        b->format != TN_LINEAR || !user->read(call, &node.product))
+        return false;
+    node.y_type = y->type;
+    const tn_cuda_product *p = &node.product;
+    if (p->batch != 1 || p->a_is_transposed || p->rows <= 0 || p->columns <= 0 || p->depth <= 0 ||
+        p->rows > INT32_MAX - 64 || p->columns > 65535 * 32 || p->depth > 100000 ||
+        (p->has_c && p->c_row_stride != 0) ||
+        !tn_float_epilogue_read(call, user->channel_axis, &node.epilogue) ||
+        !read_scales(call, &node))
+        return false;
+    for (uint32_t i = 0; i < node.epilogue.bias_count; i++)
+        if (!call->operands[node.epilogue.bias[i]]->data) return false;
+    if (p->has_c && !call->inputs[2]->data) return false;
+    if (node.epilogue.residual != UINT32_MAX &&
+        call->operands[node.epilogue.residual]->type != node.y_type)
+        return false;
+    *out_node = node;
+    return true;
+}
+
+/* b by columns, each with zeros up to whole steps, and its scales. */
+tn_status prepare_matrix(tn_call *call, const bytes_node *node, bytes_state *state, float *scales) {
+    const tn_cuda_product *p = &node->product;
+    const tn_tensor *b = call->inputs[B];
+    const uint64_t bytes = (uint64_t)p->columns * (uint64_t)state->padded_depth;
+    const int64_t row = p->b_is_transposed ? 1 : p->columns;
+    const int64_t column = p->b_is_transposed ? p->depth : 1;
+    int8_t *packed = (int8_t *)call->host->allocate(call->host, bytes, 64);
+    if (!packed)
+        return call->host->fail(call, TN_ERROR_MEMORY, "no memory to pack %llu bytes of weights",
+                                (unsigned long long)bytes);
+    memset(packed, 0, bytes);
+    for (int64_t n = 0; n < p->columns; n++) {
+        const float scale = tn_cuda_byte_weight_scale(b, n * column, row, p->depth);
+        for (int64_t k = 0; k < p->depth; k++)
+            packed[n * state->padded_depth + k] = tn_cuda_byte_weight(
+                (float)tn_element_load_f64(b->data, b->type, n * column + k * row), scale);
+        scales[n] = scale * node->x_scale * p->alpha;
+    }
+    const tn_status status = tn_cuda_upload(call, packed, bytes, (void **)&state->b);
+    call->host->deallocate(call->host, packed);
+    return status;
+}
+
+tn_status prepare_constants(tn_call *call, const bytes_node *node, bytes_state *state) {
+    const int64_t columns = node->product.columns;
+    const uint64_t bytes = 2 * (uint64_t)columns * sizeof(float);
+    tn_cuda_product_node floats = {};
+    float *numbers = (float *)call->host->allocate(call->host, bytes, 64);
+    if (!numbers) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for biases");
+    floats.product = node->product;
+    floats.epilogue = node->epilogue;
+    tn_cuda_product_bias(call, &floats, numbers + columns);
+    tn_status status = prepare_matrix(call, node, state, numbers);
+    if (status == TN_OK) status = tn_cuda_upload(call, numbers, bytes, (void **)&state->numbers);
+    call->host->deallocate(call->host, numbers);
+    return status;
+}
+
+void free_state(tn_call *call, bytes_state *state) {
+    if (state->b) call->device->deallocate(call->device, state->b, call->stream);
+    if (state->numbers) call->device->deallocate(call->device, state->numbers, call->stream);
+    call->host->deallocate(call->host, state);
+}
+
+} // namespace
+
+tn_status tn_cuda_product_bytes_accepts(tn_call *call) TN_NOEXCEPT {
+    bytes_node node;
+    return read(call, &node) ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+
+tn_status tn_cuda_product_bytes_tactics(tn_call *call) TN_NOEXCEPT {
+    call->tactic = TACTICS;
+    return TN_OK;
+}
+
+tn_status tn_cuda_product_bytes_prepare(tn_call *call) TN_NOEXCEPT {
+    bytes_node node;
+    if (!read(call, &node))
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED, "this node reads as no product");
+    bytes_state *state = (bytes_state *)call->host->allocate(call->host, sizeof(*state), 64);
+    if (!state) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a product's state");
+    memset((void *)state, 0, sizeof(*state));
+    state->columns = node.product.columns;
+    state->padded_depth = (node.product.depth + DEPTH - 1) / DEPTH * DEPTH;
+    const tn_status status = prepare_constants(call, &node, state);
+    if (status != TN_OK) {
+        free_state(call, state);
+        return status;
+    }
+    call->state = state;
+    return TN_OK;
+}
+
+void tn_cuda_product_bytes_release(tn_call *call) TN_NOEXCEPT {
+    free_state(call, (bytes_state *)call->state);
+}
+
+tn_status tn_cuda_product_bytes_open(tn_call *call) TN_NOEXCEPT {
+    call->context = call->host->allocate(call->host, sizeof(bytes_node), 16);
+    return call->context
+               ? TN_OK
+               : call->host->fail(call, TN_ERROR_MEMORY, "no memory for a product's context");
+}
+
+void tn_cuda_product_bytes_close(tn_call *call) TN_NOEXCEPT {
+    call->host->deallocate(call->host, call->context);
+}
+
+tn_status tn_cuda_product_bytes_reshape(tn_call *call) TN_NOEXCEPT {
+    call->workspace_bytes = 0;
+    if (call->outputs[0]->bytes == 0 || read(call, (bytes_node *)call->context)) return TN_OK;
+    return call->host->fail(call, TN_ERROR_UNSUPPORTED, "these shapes read as no product");
+}
+
+tn_status tn_cuda_product_bytes_run(tn_call *call) TN_NOEXCEPT {
+    const bytes_state *state = (const bytes_state *)call->state;
+    const bytes_node *node = (const bytes_node *)call->context;
+    const tn_float_epilogue *epilogue = &node->epilogue;
+    bytes_launch l = {};
+    if (call->outputs[0]->bytes == 0) return TN_OK;
+    l.a = (const int8_t *)call->inputs[A]->data;
+    l.b = state->b;
+    l.scale = state->numbers;
+    l.bias = state->numbers + state->columns;
+    if (epilogue->residual != UINT32_MAX) l.residual = call->operands[epilogue->residual]->data;
+    l.y = call->outputs[0]->data;
+    l.rows = (int32_t)node->product.rows;
+    l.columns = (int32_t)node->product.columns;
+    l.depth = (int32_t)node->product.depth;
+    l.padded_depth = (int32_t)state->padded_depth;
+    l.residual_scale = node->residual_scale;
+    l.y_scale = node->y_scale;
+    l.activation = {epilogue->activation, epilogue->alpha, epilogue->beta};
+    const int before = tn_cuda_enter(call);
+    const cudaStream_t stream = (cudaStream_t)call->stream;
+    const cudaError_t error = node->y_type == TN_I8 ? launch<int8_t>(&l, call->tactic, stream)
+                                                    : launch<float>(&l, call->tactic, stream);
+    tn_cuda_leave(call, before);
+    return tn_cuda_status(call, error, "launching a product in 8 bits");
+}
