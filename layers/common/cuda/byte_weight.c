@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quantising weights; see byte_weight.h. */
 #include "common/cuda/byte_weight.h"
-#include "common/element.h"
 
 #include <math.h>
 
@@ -9,8 +8,7 @@ float tn_cuda_byte_weight_scale(const tn_tensor *weights, int64_t first, int64_t
                                 int64_t count) {
     float largest = 0;
     for (int64_t i = 0; i < count && !isnan(largest); i++) {
-        const double value = tn_element_load_f64(weights->data, weights->type, first + i * step);
-        const float magnitude = fabsf((float)value);
+        const float magnitude = fabsf(tn_cuda_byte_weight_load(weights, first + i * step));
         if (!(magnitude <= largest)) largest = magnitude; /* NaN, once found, stays */
     }
     if (largest == 0) return 1.0f;

@@ -22,8 +22,8 @@ static void pack_bytes(const tn_cudnn_problem *problem, const tn_tensor *w, int8
         scales[f] = tn_cuda_byte_weight_scale(w, first, 1, channels * taps);
         for (int64_t c = 0; c < channels; c++)
             for (int64_t t = 0; t < taps; t++) {
-                const double value = tn_element_load_f64(w->data, w->type, first + c * taps + t);
-                packed[first + t * channels + c] = tn_cuda_byte_weight((float)value, scales[f]);
+                const float value = tn_cuda_byte_weight_load(w, first + c * taps + t);
+                packed[first + t * channels + c] = tn_cuda_byte_weight(value, scales[f]);
             }
     }
 }
