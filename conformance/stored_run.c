@@ -3,6 +3,7 @@
 #include "stored.h"
 #include "base/status.h"
 #include "device/cpu/cpu.h"
+#include "device_timing.h"
 #include "stored_memory.h"
 #include "tensor/convert.h"
 
@@ -112,57 +113,28 @@ static double now_ns(void) {
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-/* Runs that one launch of a graph repeats, or that are enqueued between two events. */
-enum { REPEATS = 10 };
+enum { REPEATS = 10 }; /* runs between two events */
 
-static tn_status enqueue_repeats(stored_call *s) {
-    for (int i = 0; i < REPEATS; i++)
-        TN_TRY(tn_open_kernel_run(&s->opened));
-    return TN_OK;
-}
-
-/* Null where the kernel or the device cannot be captured. */
-static tn_status capture_repeats(const tn_stored_run *run, stored_call *s, void **out_graph) {
-    const tn_device *device = run->device;
-    *out_graph = NULL;
-    if (!device->capture_begin || !(run->kernel->traits & TN_KERNEL_CAPTURABLE)) return TN_OK;
-    tn_status status = device->capture_begin(device, run->stream);
-    if (status != TN_OK) return tn_fail(status, "%s", device->last_error(device));
-    status = enqueue_repeats(s);
-    const tn_status ended = device->capture_end(device, run->stream, out_graph);
-    if (status != TN_OK) return status;
-    return ended == TN_OK ? TN_OK : tn_fail(ended, "%s", device->last_error(device));
+static tn_status enqueue(void *user) {
+    return tn_open_kernel_run(user);
 }
 
 /* Between two events; all caches are warm. */
-static tn_status run_timed_on_device(tn_stored_run *run, stored_call *s, void *from, void *to) {
-    const tn_device *device = run->device;
-    void *graph = NULL;
-    tn_status status = capture_repeats(run, s, &graph);
+static tn_status time_on_device(tn_stored_run *run, stored_call *s) {
+    tn_device_timer timer = {.device = run->device,
+                             .stream = run->stream,
+                             .enqueue = enqueue,
+                             .user = &s->opened,
+                             .repeats = REPEATS};
+    tn_status status = tn_device_timer_open(&timer, run->kernel->traits & TN_KERNEL_CAPTURABLE);
     const double end = now_ns() + run->timed_seconds * 1e9;
     for (int turn = 0; status == TN_OK && (turn < 4 || now_ns() < end); turn++) {
         double ns = 0;
-        status = device->event_record(device, from, run->stream);
-        if (status == TN_OK)
-            status = graph ? device->graph_launch(device, graph, run->stream) : enqueue_repeats(s);
-        if (status == TN_OK) status = device->event_record(device, to, run->stream);
-        if (status == TN_OK) status = device->event_elapsed(device, from, to, &ns);
-        ns /= REPEATS;
+        status = tn_device_timer_sample(&timer, &ns);
         if (status == TN_OK && turn > 0 && (run->best_ns == 0 || ns < run->best_ns))
             run->best_ns = ns;
     }
-    if (graph) device->graph_destroy(device, graph);
-    return status;
-}
-
-static tn_status time_on_device(tn_stored_run *run, stored_call *s) {
-    const tn_device *device = run->device;
-    void *from = NULL, *to = NULL;
-    tn_status status = device->event_create(device, &from);
-    if (status == TN_OK) status = device->event_create(device, &to);
-    if (status == TN_OK) status = run_timed_on_device(run, s, from, to);
-    if (from) device->event_destroy(device, from);
-    if (to) device->event_destroy(device, to);
+    tn_device_timer_close(&timer);
     return status;
 }
 

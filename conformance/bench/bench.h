@@ -8,6 +8,7 @@
 #define TN_CONFORMANCE_BENCH_H
 
 #include "../stored.h"
+#include "plugin/devices.h"
 
 /* --- stopwatch.c --- */
 /* What repeated runs of one thing took, in nanoseconds a run. */
@@ -20,7 +21,25 @@ typedef struct tn_stopwatch {
 /* Runs `body` until its shortest time is stable or the time is over; short bodies several times
  * between two looks at the clock. The first failure ends it. */
 tn_status tn_stopwatch_measure(tn_stopwatch *watch, tn_status (*body)(void *user), void *user);
+/* The same from samples that somebody else times, each the nanoseconds of one of `repeats` runs. */
+tn_status tn_stopwatch_sample(tn_stopwatch *watch, tn_status (*sample)(void *user, double *out_ns),
+                              void *user, uint64_t repeats);
 double tn_stopwatch_now_ns(void);
+
+/* --- on_device.c --- */
+/* A device and a stream of it; no device: the processor. */
+typedef struct tn_bench_place {
+    tn_used_device device;
+    void *stream;
+} tn_bench_place;
+/* TN_ERROR_NOT_FOUND. It stays until the process ends. */
+tn_status tn_bench_place_open(tn_bench_place *place, tn_runtime *runtime, const char *name);
+/* The device's time of what `enqueue` enqueues, many at a time. */
+tn_status tn_bench_on_device(tn_stopwatch *watch, const tn_bench_place *place, bool is_capturable,
+                             tn_status (*enqueue)(void *user), void *user);
+/* As tn_limits_copy, in the device's memory. */
+tn_status tn_limits_copy_on_device(const tn_bench_place *place, size_t bytes,
+                                   double *out_bytes_a_second);
 
 /* --- limits.c --- */
 /* Bytes a second, read and written together, of a copy that touches `bytes` in all, by `threads`
@@ -62,9 +81,10 @@ tn_status tn_bench_subject_create(tn_bench_subject *subject, tn_runtime *runtime
 void tn_bench_subject_destroy(tn_bench_subject *subject);
 /* The kernel (null: the reference) in the combination (null: the operator's own types, linear).
  * *out_why is null when it was measured, else says why the kernel was left out. `out_bytes` counts
- * what is stored. A failure is the kernel's. */
+ * what is stored. `place` is where a device's kernel runs. A failure is the kernel's. */
 tn_status tn_bench_subject_measure(const tn_bench_subject *subject, const tn_kernel *kernel,
-                                   const char *combination, uint32_t threads, tn_stopwatch *watch,
+                                   const char *combination, uint32_t threads,
+                                   const tn_bench_place *place, tn_stopwatch *watch,
                                    size_t *out_bytes, const char **out_why);
 
 #endif

@@ -5,6 +5,7 @@
 #include "plugin/combination.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ----------------------------------------------------------------------------------------------
  * a case */
@@ -174,8 +175,17 @@ static tn_status run_once(void *user) {
     return tn_open_kernel_run(user);
 }
 
+/* Where a kernel is timed, and by what. */
+typedef struct measuring {
+    tn_stopwatch *watch;
+    const tn_bench_place *place; /* null: on the processor */
+    bool is_capturable;
+} measuring;
+
 static tn_status measure(void *user, tn_open_kernel *opened) {
-    return tn_stopwatch_measure(user, run_once, opened);
+    const measuring *m = user;
+    if (!m->place) return tn_stopwatch_measure(m->watch, run_once, opened);
+    return tn_bench_on_device(m->watch, m->place, m->is_capturable, run_once, opened);
 }
 
 static tn_status measure_stored(const tn_bench_subject *subject, const char *combination,
@@ -196,8 +206,13 @@ static tn_status measure_stored(const tn_bench_subject *subject, const char *com
 }
 
 tn_status tn_bench_subject_measure(const tn_bench_subject *subject, const tn_kernel *kernel,
-                                   const char *combination, uint32_t threads, tn_stopwatch *watch,
+                                   const char *combination, uint32_t threads,
+                                   const tn_bench_place *place, tn_stopwatch *watch,
                                    size_t *out_bytes, const char **out_why) {
+    const bool is_on_device = kernel && strcmp(kernel->device, "cpu") != 0;
+    measuring how = {.watch = watch,
+                     .place = is_on_device ? place : NULL,
+                     .is_capturable = kernel && (kernel->traits & TN_KERNEL_CAPTURABLE)};
     tn_stored_run *run = calloc(1, sizeof(*run));
     tn_arena *arena = NULL;
     if (!run) return tn_fail_memory("a kernel's run");
@@ -210,7 +225,9 @@ tn_status tn_bench_subject_measure(const tn_bench_subject *subject, const tn_ker
                            .output_count = subject->graph->nodes[0].output_count,
                            .threads = threads,
                            .measure = measure,
-                           .measure_user = watch};
+                           .measure_user = &how,
+                           .device = is_on_device ? place->device.device : NULL,
+                           .stream = is_on_device ? place->stream : NULL};
     if (status == TN_OK)
         status = measure_stored(subject, combination, run, arena, out_bytes, out_why);
     tn_arena_destroy(arena);

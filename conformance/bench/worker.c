@@ -5,13 +5,14 @@
  *
  *     tenon-kernel-bench LIBRARY|builtin [--plugin LIBRARY ...] [--operator NAME]
  *         [--case N|TEXT] [--shape NAME=AxB ...] [--type TYPE] [--threads N] [--seconds S]
- *         [--grow BYTES] [--all 1]
+ *         [--grow BYTES] [--all 1] [--device NAME]
  *
- * Lines, fields between tabs: "machine THREADS INSTRUCTIONS OPERATIONS_A_SECOND BYTES_A_SECOND";
- * for each case "case OPERATOR NUMBER IS_GROWN BYTES OPERATIONS COPY_BYTES_A_SECOND TEXT" (0
- * operations: not known); for each kernel and combination "begin KERNEL LIBRARY IS_OWN COMBINATION"
- * and then one of "time BYTES BEST_NS USUAL_NS RUNS IS_STABLE", "left WHY", "failed WHY"; at the
- * end "done". "error WHY" ends it sooner. An empty KERNEL is the operator's reference.
+ * Lines, fields between tabs: "machine THREADS INSTRUCTIONS OPERATIONS_A_SECOND BYTES_A_SECOND
+ * DEVICE" (of a device: no threads, its name, operations not known); for each case "case OPERATOR
+ * NUMBER IS_GROWN BYTES OPERATIONS COPY_BYTES_A_SECOND TEXT" (0 operations: not known); for each
+ * kernel and combination "begin KERNEL LIBRARY IS_OWN COMBINATION" and then one of "time BYTES
+ * BEST_NS USUAL_NS RUNS IS_STABLE", "left WHY", "failed WHY"; at the end "done". "error WHY" ends
+ * it sooner. An empty KERNEL is the operator's reference.
  */
 #include "base/status.h"
 #include "bench.h"
@@ -26,7 +27,8 @@ enum { TABLE_LIMIT = 8192, LIST_LIMIT = 64, KINDS_LIMIT = 256 };
 typedef struct bench {
     tn_runtime *runtime;
     const char *library; /* name; null: what is linked in */
-    const char *only_operator, *only_case, *only_type;
+    const char *only_operator, *only_case, *only_type, *device_name;
+    tn_bench_place place; /* of the device; the processor where it has none */
     const char *plugins[LIST_LIMIT], *shapes[LIST_LIMIT];
     size_t plugin_count, shape_count, grow_bytes;
     uint32_t threads;
@@ -126,13 +128,14 @@ static void measure(const tn_bench_subject *subject, const tn_kernel *kernel,
     printf("begin\t%s\t%s\t%d\t%s\n", kernel ? kernel->name : "", library, is_own_kernel,
            combination ? combination : "");
     fflush(stdout);
-    if (kernel && strcmp(kernel->device, "cpu") != 0) {
+    const char *device = b.place.device.device ? b.place.device.device->kind : "cpu";
+    if (kernel && strcmp(kernel->device, device) != 0) {
         print_line("left", "it is for another device");
     } else if (kernel && kernel->requires_features &&
                !tn_runtime_has_features(b.runtime, kernel->requires_features)) {
         printf("left\tthis processor lacks %s\n", kernel->requires_features);
-    } else if (tn_bench_subject_measure(subject, kernel, combination, b.threads, &watch, &bytes,
-                                        &why) != TN_OK) {
+    } else if (tn_bench_subject_measure(subject, kernel, combination, b.threads, &b.place, &watch,
+                                        &bytes, &why) != TN_OK) {
         print_line("failed", tn_last_error()->message);
     } else if (why) {
         print_line("left", why);
@@ -143,6 +146,11 @@ static void measure(const tn_bench_subject *subject, const tn_kernel *kernel,
     fflush(stdout);
 }
 
+static tn_status measure_copy(size_t bytes, double *out_bytes_a_second) {
+    return b.place.device.device ? tn_limits_copy_on_device(&b.place, bytes, out_bytes_a_second)
+                                 : tn_limits_copy(b.threads, bytes, out_bytes_a_second);
+}
+
 static void time_case(const tn_operator *op, uint64_t number, bool is_grown, const char *text) {
     tn_bench_subject subject;
     double copy = 0;
@@ -151,7 +159,7 @@ static void time_case(const tn_operator *op, uint64_t number, bool is_grown, con
         return;
     }
     b.case_count++;
-    if (tn_limits_copy(b.threads, subject.bytes, &copy) != TN_OK) copy = 0;
+    if (measure_copy(subject.bytes, &copy) != TN_OK) copy = 0;
     printf("case\t%s%s%s\t%llu\t%d\t%zu\t%.0f\t%.0f\t", op->domain, op->domain[0] ? "::" : "",
            op->name, (unsigned long long)number, is_grown, subject.bytes, subject.operations, copy);
     print_text(text);
@@ -285,7 +293,12 @@ static tn_status load(const char *library) {
     }
     for (size_t i = 0; i < b.plugin_count; i++)
         TN_TRY(tn_runtime_load_library(b.runtime, b.plugins[i]));
-    return load_companions();
+    TN_TRY(load_companions());
+    if (!b.device_name) return TN_OK;
+    const char *path = getenv("TENON_PLUGIN_PATH");
+    tn_device_libraries_load(b.runtime);
+    if (path && path[0]) TN_TRY(tn_runtime_load_directory(b.runtime, path));
+    return tn_bench_place_open(&b.place, b.runtime, b.device_name);
 }
 
 static bool read_option(const char *name, const char *value) {
@@ -296,6 +309,7 @@ static bool read_option(const char *name, const char *value) {
     if (strcmp(name, "--seconds") == 0) b.seconds = strtod(value, NULL);
     if (strcmp(name, "--grow") == 0) b.grow_bytes = strtoull(value, NULL, 10);
     if (strcmp(name, "--all") == 0) b.wants_all = true;
+    if (strcmp(name, "--device") == 0) b.device_name = value;
     const bool is_plugin = strcmp(name, "--plugin") == 0, is_shape = strcmp(name, "--shape") == 0;
     if ((is_plugin && b.plugin_count == LIST_LIMIT) || (is_shape && b.shape_count == LIST_LIMIT))
         return false;
@@ -307,9 +321,11 @@ static bool read_option(const char *name, const char *value) {
 static tn_status print_machine(void) {
     double operations = 0, bytes = 0;
     const char *name = "";
-    TN_TRY(tn_limits_arithmetic(b.runtime, b.threads, &operations, &name));
-    TN_TRY(tn_limits_copy(b.threads, (size_t)256 << 20, &bytes));
-    printf("machine\t%u\t%s\t%.0f\t%.0f\n", b.threads, name, operations, bytes);
+    const tn_device *device = b.place.device.device;
+    if (!device) TN_TRY(tn_limits_arithmetic(b.runtime, b.threads, &operations, &name));
+    TN_TRY(measure_copy((size_t)256 << 20, &bytes));
+    printf("machine\t%u\t%s\t%.0f\t%.0f\t%s\n", device ? 0 : b.threads,
+           device ? device->name : name, operations, bytes, device ? device->kind : "");
     fflush(stdout);
     return TN_OK;
 }

@@ -236,19 +236,10 @@ static bool remember_last(void *user, const tn_library_info *library) {
     return true;
 }
 
-/* Libraries of devices lie beside this program or beside its folder, others in TENON_PLUGIN_PATH.
- */
+/* Others than those that come with Tenon are in TENON_PLUGIN_PATH. */
 static void load_devices(void) {
-    char program[3000] = "", folder[3100];
-    static const char *const places[] = {"devices", "../lib/tenon/devices"};
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-    char *slash = length > 0 ? strrchr(program, '/') : NULL;
     const char *path = getenv("TENON_PLUGIN_PATH");
-    if (slash) *slash = 0;
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        snprintf(folder, sizeof(folder), "%s/%s", program, places[i]);
-        (void)tn_runtime_load_directory(s.runtime, folder); /* not there: the other one */
-    }
+    tn_device_libraries_load(s.runtime);
     if (path && path[0]) (void)tn_runtime_load_directory(s.runtime, path);
 }
 

@@ -185,6 +185,16 @@ def bench(checks):
     checks.expect("no such operator", ["plugin", "bench", library, "--operator", "Nothing"], 1, "no operator")
     checks.expect("no such type", ["plugin", "bench", library, "--type", "f33"], 1, "no element type")
     checks.expect("a bad case", ["plugin", "bench", library, "--case", "| q=f32[3]", *quick], 1, "no input 'q'")
+    stub = os.path.join(os.path.dirname(os.path.dirname(checks.tenon)), "tests", "stub", "libtenon_stub.so")
+    if os.path.exists(stub):  # a device without hardware
+        on_stub = ["plugin", "bench", stub, "--device", "stub", "--operator", "Relu", *quick]
+        checks.expect("bench on a device", on_stub, 0, "stub, a device without hardware: memory is copied at", "* stub",
+                      "(the reference)", "left out, it is for another device: ", "/copy")
+        said = json.loads(checks.run(*on_stub, "--json").stdout)
+        timed = [it for case in said["cases"] for it in case["kernels"] if it["own"] and "best_ns" in it]
+        checks.say(said["machine"]["device"] == "a device without hardware" and said["machine"]["copy_bytes_per_second"] > 0 and timed
+                   and all(0 < it["best_ns"] <= it["median_ns"] and it["runs"] >= 1 for it in timed), "its JSON has the times of a device")
+        checks.expect("bench on no device", ["plugin", "bench", stub, "--device", "stab"], 1, "no device 'stab'", "stub:0")
     checks.expect("bench of nothing", ["plugin", "bench", "nothing.so"], 1, "there is no library 'nothing.so'")
     checks.expect("bench with a wrong option", ["plugin", "bench", library, "--fast"], 2, "--fast")
     checks.expect("bench with a wrong number", ["plugin", "bench", library, "--threads", "many"], 2, "many")

@@ -106,9 +106,10 @@ bool bench_kernels_take(bench_kernels *all, char *line) {
         all->machine = (bench_machine){.threads = number(fields[1]),
                                        .name = copy(fields[2]),
                                        .operations_a_second = number(fields[3]),
-                                       .bytes_a_second = number(fields[4])};
+                                       .bytes_a_second = number(fields[4]),
+                                       .device = copy(fields[5])};
         print_machine(all);
-        return all->machine.name != NULL;
+        return all->machine.name && all->machine.device;
     }
     return true;
 }
@@ -116,6 +117,7 @@ bool bench_kernels_take(bench_kernels *all, char *line) {
 void bench_kernels_free(bench_kernels *all) {
     free_case(&all->current);
     free(all->machine.name);
+    free(all->machine.device);
     free(all->error);
 }
 
@@ -167,8 +169,12 @@ static void print_table_row(const bench_kernels *all, const bench_row *row, doub
            c->copy_bytes_a_second > 0 ? 100 * bytes_a_second / c->copy_bytes_a_second : 0);
     if (c->operations > 0) {
         const double operations = c->operations / (row->best_ns * 1e-9);
-        printf(" %9.2f %5.0f%%", operations / 1e9,
-               100 * operations / all->machine.operations_a_second);
+        const double most = all->machine.operations_a_second;
+        printf(" %9.2f", operations / 1e9);
+        if (most > 0)
+            printf(" %5.0f%%", 100 * operations / most);
+        else
+            printf(" %6s", "-");
     }
     printf("  %s%s\n", row->combination,
            row->is_stable        ? ""
@@ -259,18 +265,23 @@ static void print_case_json(const bench_kernels *all) {
 
 static void print_machine(const bench_kernels *all) {
     const bench_machine *m = &all->machine;
+    const bool is_device = m->device && m->device[0];
     if (all->is_json) {
         printf("{\n  \"machine\": {\"threads\": %.0f, \"operations_per_second\": %.0f, "
                "\"copy_bytes_per_second\": %.0f, ",
                m->threads, m->operations_a_second, m->bytes_a_second);
-        json_print_member("", "instructions", m->name);
+        json_print_member("", is_device ? "device" : "instructions", m->name);
         printf("},\n  \"cases\": [");
         return;
     }
-    printf("this machine, %.0f thread%s: %.1f Gop/s on 32-bit floats (%s); memory is copied at "
-           "%.1f GB/s, read and written\n",
-           m->threads, m->threads == 1 ? "" : "s", m->operations_a_second / 1e9, m->name,
-           m->bytes_a_second / 1e9);
+    if (is_device)
+        printf("%s, %s: memory is copied at %.1f GB/s, read and written\n", m->device, m->name,
+               m->bytes_a_second / 1e9);
+    else
+        printf("this machine, %.0f thread%s: %.1f Gop/s on 32-bit floats (%s); memory is copied at "
+               "%.1f GB/s, read and written\n",
+               m->threads, m->threads == 1 ? "" : "s", m->operations_a_second / 1e9, m->name,
+               m->bytes_a_second / 1e9);
     printf("us: shortest time of a run; /fastest: times the fastest; x faster: than the reference; "
            "* of the library\n");
 }

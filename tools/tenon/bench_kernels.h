@@ -19,7 +19,7 @@ typedef struct bench_row {
 
 typedef struct bench_machine {
     double threads, operations_a_second, bytes_a_second;
-    char *name;
+    char *name, *device; /* device: "" is the processor */
 } bench_machine;
 
 typedef struct bench_case {

@@ -30,6 +30,7 @@ static const char help[] =
     "      --all                  every case, not the largest of each list of types\n"
     "      --grow MEBIBYTES       cases are timed grown to so many bytes too (default 4; 0: not)\n"
     "  -t, --threads N            (default 1)\n"
+    "      --device cuda|cuda:1   the kernels for a device, on that device, by its own clock\n"
     "      --seconds S            for one kernel, at most (default 0.5)\n"
     "  -p, --plugin LIB.so        a library with rival kernels\n"
     "      --json                 as one JSON document\n"
@@ -92,6 +93,8 @@ static int take(request *r, int letter, const char *value) {
         return add_number(r, "--seconds", value, 3600);
     case 'p':
         return add(r, "--plugin", value);
+    case 'd':
+        return add(r, "--device", value);
     case 'j':
         r->is_json = true;
         return EXIT_DONE;
@@ -106,7 +109,8 @@ static int read_options(int argc, char **argv, request *r) {
         {"operator", 1, NULL, 'o'}, {"case", 1, NULL, 'c'},    {"shape", 1, NULL, 's'},
         {"type", 1, NULL, 'T'},     {"all", 0, NULL, 'a'},     {"grow", 1, NULL, 'g'},
         {"threads", 1, NULL, 't'},  {"seconds", 1, NULL, 'S'}, {"plugin", 1, NULL, 'p'},
-        {"json", 0, NULL, 'j'},     {"help", 0, NULL, 'h'},    {NULL, 0, NULL, 0}};
+        {"device", 1, NULL, 'd'},   {"json", 0, NULL, 'j'},    {"help", 0, NULL, 'h'},
+        {NULL, 0, NULL, 0}};
     int code = EXIT_DONE;
     optind = 1;
     opterr = 0;
