@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Resize of images on CUDA, by any of its modes but cropping: its callbacks. The launches are
- * cuda_resample.cu. The tables are made anew in every run, by a kernel of a few blocks: so a run
- * depends on nothing that another shape may have changed, also in a captured graph.
+ * cuda_resample.cu. Where weights stand in tables these are made anew in every run, by a kernel of
+ * a few blocks: so a run depends on nothing that another shape may have changed, also in a captured
+ * graph.
  */
 #include "common/cuda/launch.h"
 #include "common/cuda/walk.h"
@@ -69,12 +70,12 @@ static const char *const combinations[] = {"f32, *?... -> f32",   "f32:nhwc, *?.
 
 static const tn_kernel resample = {
     .size = sizeof(tn_kernel),
-    .revision = 1,
+    .revision = 2,
     .domain = "",
     .op = "Resize",
     .device = "cuda",
     .name = "resample",
-    .doc = "Rows resampled across once and joined down, sixteen output rows a thread.",
+    .doc = "Rows resampled across once and joined down, four columns a thread.",
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,
     TN_COMBINATIONS(combinations),
     .accepts = resample_accepts,

@@ -197,6 +197,7 @@ tn_status tn_bindings_apply(tn_context *context) {
     if (!state->is_applied) set_all(context, state);
     for (uint32_t i = 0; i < state->patch_count; i++)
         set_pointer(context, state, state->patches[i]);
+    TN_TRY(tn_walk_capture_borders(context, state));
     for (uint32_t i = 0; i < state->walk_count && context->isolation; i++)
         if (state->walk[i].run == tn_isolated_run)
             TN_TRY(tn_isolated_call_define(state->walk[i].call));

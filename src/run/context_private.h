@@ -64,7 +64,9 @@ typedef struct tn_walk_border {
     uint32_t value; /* in the device's memory */
     uint32_t port;  /* which input, or which output */
     bool is_output, may_share;
-    tn_callback run; /* the transfer */
+    tn_callback run;      /* the transfer */
+    const void *captured; /* the context's own memory, from or to which so little is moved that a
+                             graph does it; null: the transfer is enqueued by itself */
 } tn_walk_border;
 
 /* A graph output that is not written in its place: copied after the walk. */
@@ -258,7 +260,8 @@ tn_status tn_checked_walk(tn_context *context);
 tn_status tn_checked_step(tn_context *context, uint32_t step, tn_call *call, tn_callback run);
 
 /* Memory of the host for an input or output: what the device copies fastest, where one reads or
- * writes it. */
+ * writes it (pinned). */
+bool tn_walk_has_pinned(const tn_context *context);
 tn_status tn_walk_host_allocate(tn_context *context, size_t bytes, const char *what,
                                 void **out_memory);
 void tn_walk_host_deallocate(tn_context *context, void *memory); /* null is fine */
@@ -270,13 +273,18 @@ void tn_walk_close_device(tn_context *context);
 tn_status tn_walk_wait(tn_context *context); /* for all that is enqueued */
 /* The same after an item of the walk, whose error it then is. */
 tn_status tn_walk_settle(tn_context *context, uint32_t item);
-/* Finds the items that may be captured. */
+/* Finds the items that may be captured, again where it was done before; nothing is captured yet. */
 tn_status tn_walk_find_graphs(tn_context *context, tn_shape_state *state);
-tn_status tn_walk_transfer_on_device(tn_call *call); /* a transfer's callback */
+/* Callbacks of transfers. The second one waits, for a step of the processor. */
+tn_status tn_walk_transfer_on_device(tn_call *call);
+tn_status tn_walk_transfer_and_wait(tn_call *call);
 /* Finds the transfers at the network's border. */
 tn_status tn_walk_find_borders(tn_context *context, tn_shape_state *state);
 /* Where what is bound in the device's memory lies, once all other pointers are set. */
 void tn_walk_set_borders(const tn_context *context, tn_shape_state *state);
+/* Decides which transfers are part of a graph with the memory that is bound now; where that changes
+ * what was captured is forgotten. */
+tn_status tn_walk_capture_borders(tn_context *context, tn_shape_state *state);
 /* Whether all that is bound in the device's memory can be used there. TN_ERROR_STATE. */
 tn_status tn_walk_check_borders(const tn_context *context);
 /* Forgets what was captured: pointers or the stream have changed, or the state goes. */

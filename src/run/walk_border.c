@@ -3,11 +3,15 @@
  * Inputs and outputs that the caller has in the device's memory: the value that a transfer would
  * bring there, or take from there, lies where the caller's memory is, and the transfer does
  * nothing. Where a kernel overwrites the input, or two outputs are one value, the transfer copies
- * on the device.
+ * on the device. Small ones of the context's own pinned memory are part of the captured graph.
  */
 #include "base/status.h"
 #include "device/transfer.h"
 #include "run/context_private.h"
+
+/* What a device's kernel moves over the bus in the time of a launch or two: larger ones are better
+ * off with its copy engines, which are slow within a graph. */
+#define SMALL_BYTES 65536u
 
 static tn_status run_nothing(tn_call *call) {
     (void)call;
@@ -100,6 +104,34 @@ void tn_walk_set_borders(const tn_context *context, tn_shape_state *state) {
             share(context, state, border,
                   border->is_output ? output->data : (void *)(uintptr_t)input->data);
     }
+}
+
+/* The context's own memory at a border, where the transfer may be captured; null otherwise. */
+static const void *find_captured(const tn_context *context, const tn_shape_state *state,
+                                 const tn_walk_border *border) {
+    const tn_walk_item *item = &state->walk[border->item];
+    const tn_tensor *in_host = border->is_output ? item->call->outputs[0] : item->call->inputs[0];
+    if (!tn_walk_has_pinned(context) || in_host->bytes > SMALL_BYTES || item->run != border->run ||
+        item->run == tn_walk_transfer_and_wait)
+        return NULL;
+    if (border->is_output) {
+        const tn_output_binding *output = &context->outputs[border->port];
+        return output->target == output->own && in_host->data == output->own ? output->own : NULL;
+    }
+    const tn_input_binding *input = &context->inputs[border->port];
+    return input->data == input->own && in_host->data == input->own ? input->own : NULL;
+}
+
+tn_status tn_walk_capture_borders(tn_context *context, tn_shape_state *state) {
+    bool has_changed = false;
+    for (uint32_t b = 0; b < state->border_count; b++) {
+        const void *captured = find_captured(context, state, &state->borders[b]);
+        has_changed = has_changed || captured != state->borders[b].captured;
+        state->borders[b].captured = captured;
+    }
+    if (!has_changed) return TN_OK;
+    tn_walk_drop_graphs(context, state);
+    return tn_walk_find_graphs(context, state);
 }
 
 tn_status tn_walk_check_borders(const tn_context *context) {

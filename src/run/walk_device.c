@@ -29,7 +29,7 @@ void tn_walk_close_device(tn_context *context) {
     device->stream_destroy(device, context->own_stream);
 }
 
-static bool has_pinned(const tn_context *context) {
+bool tn_walk_has_pinned(const tn_context *context) {
     const tn_device *device = context->engine->device;
     return context->own_stream && !context->isolation &&
            device->size >= offsetof(tn_device, host_deallocate) + sizeof(void *) &&
@@ -39,14 +39,14 @@ static bool has_pinned(const tn_context *context) {
 tn_status tn_walk_host_allocate(tn_context *context, size_t bytes, const char *what,
                                 void **out_memory) {
     const tn_device *device = context->engine->device;
-    if (!has_pinned(context)) return tn_context_take_data(context, bytes, what, out_memory);
+    if (!tn_walk_has_pinned(context)) return tn_context_take_data(context, bytes, what, out_memory);
     const tn_status status = device->host_allocate(device, bytes ? bytes : 64, out_memory);
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, what);
 }
 
 void tn_walk_host_deallocate(tn_context *context, void *memory) {
     const tn_device *device = context->engine->device;
-    if (has_pinned(context))
+    if (tn_walk_has_pinned(context))
         device->host_deallocate(device, memory);
     else
         tn_context_give_data(context, memory);
@@ -85,8 +85,7 @@ tn_status tn_walk_transfer_on_device(tn_call *call) {
 static tn_status run_to_host(tn_call *call) {
     return move(call, TN_TRANSFER_TO_HOST);
 }
-/* For a step of the processor. */
-static tn_status run_to_host_and_wait(tn_call *call) {
+tn_status tn_walk_transfer_and_wait(tn_call *call) {
     TN_TRY(move(call, TN_TRANSFER_TO_HOST));
     return tn_walk_wait(call->user);
 }
@@ -125,7 +124,7 @@ void tn_walk_make_transfer(tn_context *context, const tn_shape_state *state, tn_
     } else if (to_space == TN_SPACE_HOST) {
         direction = TN_TRANSFER_TO_HOST;
         item->run =
-            is_read_by_host(context->engine, to, state) ? run_to_host_and_wait : run_to_host;
+            is_read_by_host(context->engine, to, state) ? tn_walk_transfer_and_wait : run_to_host;
     }
     call->user = context;
     call->device = context->engine->device;

@@ -2,7 +2,8 @@
 /*
  * Pieces of a walk that a device does as one captured graph: steps in a row that are its own, with
  * kernels that may run while their stream is captured. All their pointers lie in the context's
- * arena and among the engine's constants, so that what was captured holds until the arena moves.
+ * arena and among the engine's constants, so that what was captured holds until the arena moves;
+ * small copies from and to memory that the context lends to the caller are captured, too.
  * The first run of a state is one by one (walk_first.c): libraries then make what they make lazily.
  * The second one captures.
  */
@@ -16,22 +17,31 @@ static bool can_capture(const tn_device *device) {
            device->graph_destroy;
 }
 
+static bool is_captured_border(const tn_shape_state *state, uint32_t item) {
+    for (uint32_t b = 0; b < state->border_count; b++)
+        if (state->borders[b].item == item) return state->borders[b].captured != NULL;
+    return false;
+}
+
 static bool is_capturable(const tn_context *context, const tn_shape_state *state, uint32_t item) {
     const uint32_t index = state->walk_steps[item];
     const tn_program_step *step = &context->engine->program->steps[index];
     const tn_program_value *values = context->engine->program->values;
     if (step->kind == TN_STEP_REFORMAT)
-        return values[step->inputs[0]].space == TN_SPACE_DEVICE &&
-               values[step->outputs[0]].space == TN_SPACE_DEVICE;
+        return (values[step->inputs[0]].space == TN_SPACE_DEVICE &&
+                values[step->outputs[0]].space == TN_SPACE_DEVICE) ||
+               is_captured_border(state, item);
     return step->is_device &&
            (context->engine->steps[index].entry->kernel->traits & TN_KERNEL_CAPTURABLE);
 }
 
 tn_status tn_walk_find_graphs(tn_context *context, tn_shape_state *state) {
     if (!context->stream || !can_capture(context->engine->device)) return TN_OK;
-    state->graphs = tn_arena_allocate(state->arena, state->walk_count / ITEMS_AT_LEAST + 1u,
-                                      sizeof(*state->graphs));
+    if (!state->graphs)
+        state->graphs = tn_arena_allocate(state->arena, state->walk_count / ITEMS_AT_LEAST + 1u,
+                                          sizeof(*state->graphs));
     if (!state->graphs) return tn_fail_memory("a set of shapes");
+    state->graph_count = 0;
     for (uint32_t i = 0; i < state->walk_count;) {
         uint32_t end = i;
         while (end < state->walk_count && is_capturable(context, state, end))

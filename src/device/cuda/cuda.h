@@ -71,6 +71,12 @@ const char *tn_cuda_libraries(const tn_device *device) TN_NOEXCEPT;
 tn_status tn_cuda_convert(const tn_device *device, const tn_tensor *from, const tn_tensor *to,
                           void *stream) TN_NOEXCEPT;
 
+/* small_copy.cu. Whether a copy is one for it: `host`, one of the two pointers, is pinned memory.
+ */
+#define TN_CUDA_SMALL_COPY_BYTES 65536u
+bool tn_cuda_small_copy_fits(const void *to, const void *from, uint64_t bytes, const void *host);
+cudaError_t tn_cuda_small_copy(void *to, const void *from, uint64_t bytes, cudaStream_t stream);
+
 /* Kernels of each folder of layers/, arrays that end with a null; then null. Generated. */
 extern const tn_kernel *const *const tn_cuda_kernel_tables[];
 

@@ -153,8 +153,13 @@ static tn_status cuda_copy(const tn_device *device, void *to, const void *from, 
         return tn_cuda_error_set_text(TN_ERROR_ARGUMENT, "a copy's direction is not known");
     if (bytes == 0) return TN_OK;
     const int before = tn_cuda_device_enter(device);
-    const cudaError_t error = finish(
-        cudaMemcpyAsync(to, from, (size_t)bytes, kinds[direction], stream_of(stream)), stream);
+    const bool is_small =
+        direction != TN_COPY_ON_DEVICE &&
+        tn_cuda_small_copy_fits(to, from, bytes, direction == TN_COPY_TO_DEVICE ? from : to);
+    cudaError_t error =
+        is_small ? tn_cuda_small_copy(to, from, bytes, stream_of(stream))
+                 : cudaMemcpyAsync(to, from, (size_t)bytes, kinds[direction], stream_of(stream));
+    error = finish(error, stream);
     tn_cuda_device_leave(device, before);
     return tn_cuda_error_set(device, error, "a copy");
 }

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Times networks and layers on a GPU in Tenon and in PyTorch in turns, in one run: gpu_side_by_side.py [NAME ...]
+
+Each is made here as a torch module with random weights, exported to ONNX and built by Tenon, so that both compute the same.
+Printed are microseconds with inputs and outputs in the GPU's memory (torch: one CUDA graph, replayed; eager and
+torch.compile, the better) and of a call of the host with copies in and out; the ratio of the first; and the norm of the
+difference from torch's result in 32-bit floats on the processor over its norm. Needs torch with CUDA, torchvision and onnx.
+Programs are taken from $TENON_BIN, build/bin by default. --no-compile leaves torch.compile out."""
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+ROUNDS, REPLAYS = 5, 50
+root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+programs = os.environ.get("TENON_BIN", f"{root}/build/bin")
+
+
+class LeNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(1, 20, 5), nn.Conv2d(20, 50, 5)
+        self.c, self.d = nn.Linear(800, 500), nn.Linear(500, 10)
+
+    def forward(self, x):
+        x = F.max_pool2d(self.a(x), 2)
+        x = torch.flatten(F.max_pool2d(self.b(x), 2), 1)
+        return torch.softmax(self.d(F.relu(self.c(x))), 1)
+
+
+class SRCNN(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Conv2d(3, 64, 9, padding=4), nn.Conv2d(64, 32, 1), nn.Conv2d(32, 3, 5, padding=2)
+
+    def forward(self, x):
+        x = F.interpolate(x, size=(512, 512), mode="bicubic", align_corners=False)
+        return self.c(F.relu(self.b(F.relu(self.a(x)))))
+
+
+class Bicubic(nn.Module):
+    def forward(self, x):
+        return F.interpolate(x, size=(1024, 1024), mode="bicubic", align_corners=False)
+
+
+class Pool(nn.Module):
+    def forward(self, x):
+        return F.max_pool2d(x, 2)
+
+
+class ElementwiseChain(nn.Module):
+    def forward(self, x):
+        return torch.tanh(torch.sigmoid(torch.exp(-torch.abs(x))) * 2 + 1)
+
+
+def resnet50():
+    import torchvision
+    net = torchvision.models.resnet50().eval()
+    generator = torch.Generator().manual_seed(2)
+    for module in net.modules():  # statistics of a trained network's size, so that activations neither vanish nor explode
+        if isinstance(module, nn.BatchNorm2d):
+            module.running_var.copy_(0.5 + torch.rand(module.running_var.shape, generator=generator))
+    return net
+
+
+# name: (module, input's shape, precisions). Of layers alone, fp16 is the type of the input and the output, too.
+LAYERS = ("max_pool", "chain")
+NETWORKS = {
+    "lenet": (LeNet, (1, 1, 28, 28), ("fp32",)),
+    "srcnn": (SRCNN, (1, 3, 256, 256), ("fp32", "tf32", "fp16")),
+    "resnet50": (resnet50, (1, 3, 224, 224), ("tf32", "fp16")),
+    "resnet50_b32": (resnet50, (32, 3, 224, 224), ("fp16",)),
+    "bicubic": (Bicubic, (1, 3, 256, 256), ("fp32",)),
+    "bicubic_b32": (Bicubic, (32, 3, 256, 256), ("fp32",)),
+    "max_pool": (Pool, (32, 64, 112, 112), ("fp16",)),
+    "chain": (ElementwiseChain, (32, 64, 112, 112), ("fp32", "fp16")),
+}
+
+
+class Torch:
+    """A module in one precision: a replayed graph, and calls with copies."""
+
+    def __init__(self, module, x, precision, compiled):
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
+        torch.backends.cudnn.benchmark = True
+        dtype = torch.float16 if precision == "fp16" else torch.float32
+        layout = torch.channels_last if precision != "fp32" and x.shape[1] > 1 else torch.contiguous_format
+        self.module = module.to(memory_format=layout).cuda().to(dtype)
+        self.x = x.cuda().to(dtype).contiguous(memory_format=layout)
+        run = torch.compile(self.module, dynamic=False) if compiled else self.module
+        self.pinned_x = self.x.cpu().pin_memory()
+        side = torch.cuda.Stream()
+        with torch.no_grad(), torch.cuda.stream(side):
+            for _ in range(4):
+                run(self.x)
+            side.synchronize()
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph, stream=side):
+                self.y = run(self.x)
+        self.pinned_y = torch.empty_like(self.y, device="cpu").pin_memory()
+
+    def replay_us(self):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        for _ in range(REPLAYS):
+            self.graph.replay()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end) * 1e3 / REPLAYS
+
+    def call_us(self):
+        times = []
+        for _ in range(REPLAYS):
+            before = time.perf_counter()
+            self.x.copy_(self.pinned_x, non_blocking=True)
+            self.graph.replay()
+            self.pinned_y.copy_(self.y, non_blocking=True)
+            torch.cuda.synchronize()
+            times.append((time.perf_counter() - before) * 1e6)
+        return statistics.median(times)
+
+
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{os.path.basename(command[0])}: {(done.stderr or done.stdout).strip()[-300:]}")
+    return dict(re.findall(r"(\w+)=([\d.]+)", done.stdout.strip().splitlines()[-1])) if done.stdout.strip() else {}
+
+
+class Tenon:
+    def __init__(self, model, x, precision, folder):
+        self.plan, self.folder, self.x = f"{folder}/m.plan", folder, x
+        before = time.perf_counter()
+        run(f"{programs}/tenon", "build", model, "--device", "cuda", "--precision", precision, "-o", self.plan)
+        self.build_s = time.perf_counter() - before
+
+    def replay_us(self):
+        return float(run(f"{programs}/tenon-bench-replay-cuda", self.plan, str(REPLAYS))["median_us"])
+
+    def call_us(self):
+        return float(run(f"{programs}/tenon", "bench", self.plan, "--seconds", "0.3")["median_ms"]) * 1e3
+
+    def result(self):
+        np.save(f"{self.folder}/x.npy", self.x.numpy())
+        run(f"{programs}/tenon", "run", self.plan, "--input", f"input={self.folder}/x.npy", "--output-dir", self.folder)
+        return torch.from_numpy(np.load(f"{self.folder}/output.npy"))
+
+
+def measure(name, precision, is_compiled):
+    make, shape, _ = NETWORKS[name]
+    torch.manual_seed(1)
+    module, x = make().eval(), torch.rand(shape)
+    with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
+        wanted = module(x)
+        if name in LAYERS and precision == "fp16":
+            x = x.half()
+        model = f"{folder}/m.onnx"
+        torch.onnx.export(module, (x,), model, input_names=["input"], output_names=["output"], opset_version=17, dynamo=False)
+        ours = Tenon(model, x, precision, folder)
+        got = ours.result().float()
+        error = float((got - wanted).norm() / wanted.norm())
+        sides = [Torch(module, x, precision, False)]
+        if is_compiled:
+            sides.append(Torch(make().eval(), x, precision, True))
+        times = {side: ([], []) for side in (ours, *sides)}
+        for _ in range(ROUNDS):
+            for side, (replays, calls) in times.items():
+                replays.append(side.replay_us())
+                calls.append(side.call_us())
+        medians = {side: [statistics.median(t) for t in pair] for side, pair in times.items()}
+        theirs = [min(medians[side][i] for side in sides) for i in range(2)]
+        best = "compiled" if is_compiled and medians[sides[-1]][0] == theirs[0] else "eager"
+        mine = medians[ours]
+        print(f"| {name} | {precision} | {mine[0]:.1f} / {mine[1]:.1f} | {theirs[0]:.1f} / {theirs[1]:.1f} ({best}) | "
+              f"{mine[0] / theirs[0]:.2f} | {error:.1e} | {ours.build_s:.0f} s |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NETWORKS))
+    parser.add_argument("--no-compile", action="store_true")
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.names if name not in NETWORKS]
+    if unknown:
+        sys.exit(f"no network {unknown[0]}; there are {', '.join(NETWORKS)}")
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}")
+    print("| network | precision | Tenon, µs: in memory / with copies | PyTorch | ratio | error | build |\n|-|-|-|-|-|-|-|")
+    for name in arguments.names or NETWORKS:
+        for precision in NETWORKS[name][2]:
+            try:
+                measure(name, precision, not arguments.no_compile)
+            except RuntimeError as error:
+                print(f"| {name} | {precision} | {error} |", flush=True)
+
+
+main()
