@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(THREADS)
 
 /* Threads of a block side by side; groups of them below each other, each with up to MOST_ROWS
  * rows. */
-enum { ACROSS = 64, GROUPS = THREADS / ACROSS, MOST_ROWS = 64, FEWEST_ROWS = 8 };
+enum { ACROSS = 64, GROUPS = THREADS / ACROSS, MOST_ROWS = 32, FEWEST_ROWS = 8 };
 /* Threads that fill a large GPU: below that many a thread gets fewer rows. */
 const int64_t ENOUGH_THREADS = 96 * 1024;
 
