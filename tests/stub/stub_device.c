@@ -42,8 +42,8 @@ typedef struct stub_graph {
 } stub_graph;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the blocks, and what is in them */
-static stub_block blocks[BLOCK_LIMIT];
-static size_t block_count;
+static stub_block blocks[BLOCK_LIMIT], pinned[BLOCK_LIMIT];
+static size_t block_count, pinned_count;
 static _Thread_local char last_error[256];
 static _Thread_local bool has_refused_launch;
 
@@ -135,6 +135,42 @@ static void deallocate(const tn_device *device, void *memory, void *stream) {
     if (memory && !is_found) abort(); /* freed twice, or never allocated */
 }
 
+/* The host's memory that the device reads when it comes to it. */
+static tn_status host_allocate(const tn_device *device, uint64_t bytes, void **out_memory) {
+    const size_t rounded = ((size_t)bytes + 4095) & ~(size_t)4095;
+    (void)device;
+    pthread_mutex_lock(&lock);
+    void *memory = pinned_count < BLOCK_LIMIT ? aligned_alloc(4096, rounded) : NULL;
+    if (memory) pinned[pinned_count++] = (stub_block){memory, rounded};
+    pthread_mutex_unlock(&lock);
+    if (!memory) return fail(TN_ERROR_MEMORY, "the stub has no more pinned memory");
+    *out_memory = memory;
+    return TN_OK;
+}
+
+static void host_deallocate(const tn_device *device, void *memory) {
+    (void)device;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < pinned_count; i++) {
+        if (pinned[i].memory != memory) continue;
+        pinned[i] = pinned[--pinned_count];
+        free(memory);
+        memory = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    if (memory) abort(); /* freed twice, or never allocated */
+}
+
+static bool is_pinned(const void *memory, uint64_t bytes) {
+    bool is_found = false;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < pinned_count && !is_found; i++)
+        is_found = (const char *)memory >= pinned[i].memory &&
+                   (const char *)memory + bytes <= pinned[i].memory + pinned[i].bytes;
+    pthread_mutex_unlock(&lock);
+    return is_found;
+}
+
 static stub_work *add_work(stub_stream *stream, uint32_t kind) {
     if (!stream || stream->count == WORK_LIMIT) return NULL;
     stub_work *work = &stream->work[stream->count++];
@@ -144,15 +180,19 @@ static stub_work *add_work(stub_stream *stream, uint32_t kind) {
 
 static tn_status copy(const tn_device *device, void *to, const void *from, uint64_t bytes,
                       uint32_t direction, void *stream) {
-    if (state_of(device)->is_lost) return fail_lost(state_of(device));
+    tn_stub_state *state = state_of(device);
+    if (state->is_lost) return fail_lost(state);
+    const void *host = direction == TN_COPY_TO_DEVICE ? from : to;
+    const bool is_read_later = direction == TN_COPY_ON_DEVICE || is_pinned(host, bytes);
     stub_work *work = add_work(stream, WORK_COPY);
     if (!work) return fail(TN_ERROR_DEVICE, "the stub has no such stream, or it is full");
     work->to = to;
     work->from = from;
     work->bytes = bytes;
-    if (direction != TN_COPY_ON_DEVICE && ((stub_stream *)stream)->is_capturing)
-        return fail(TN_ERROR_DEVICE, "a copy from or to the host is captured");
-    if (direction == TN_COPY_TO_DEVICE) {
+    state->copies++;
+    if (!is_read_later && ((stub_stream *)stream)->is_capturing)
+        return fail(TN_ERROR_DEVICE, "a copy from or to pageable memory is captured");
+    if (direction == TN_COPY_TO_DEVICE && !is_read_later) {
         work->from = work->staged = malloc(bytes ? (size_t)bytes : 1);
         if (!work->staged) abort();
         memcpy(work->staged, from, (size_t)bytes);
@@ -405,8 +445,8 @@ static tn_stub_state states[] = {STUB_STATE, STUB_STATE};
         .event_record = event_record, .event_wait = event_wait, .event_elapsed = event_elapsed,    \
         .capture_begin = capture_begin, .capture_end = capture_end, .graph_launch = graph_launch,  \
         .graph_destroy = graph_destroy, .last_error = error_text, .convert = convert,              \
-        .check = check, .check_launch = check_launch, .libraries = libraries, .enter = enter,      \
-        .leave = leave                                                                             \
+        .host_allocate = host_allocate, .host_deallocate = host_deallocate, .check = check,        \
+        .check_launch = check_launch, .libraries = libraries, .enter = enter, .leave = leave       \
     }
 const tn_device tn_stub_device = STUB_DEVICE(0), tn_stub_second_device = STUB_DEVICE(1);
 

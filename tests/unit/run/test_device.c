@@ -4,6 +4,7 @@
  * nothing before it is waited for. The results are those of the processor, whatever runs where.
  */
 #include "device_test.h"
+#include "stub/stub.h"
 
 /* The same network on the processor and on a device, at shapes that come and go, in two contexts.
  */
@@ -117,6 +118,38 @@ static void test_a_callers_stream_is_not_waited_for(void **state) {
     assert_true(y[10] == 9);
     tn_context_destroy(context);
     device->stream_destroy(device, stream);
+    tn_engine_release(engine);
+    tn_plan_destroy(plan);
+}
+
+/* What is lent and little is copied by the graph; what is bound is copied beside it. */
+static void test_small_copies_of_lent_memory_are_captured(void **state) {
+    device_test *test = *state;
+    tn_plan *plan = NULL;
+    tn_context *context = NULL;
+    tn_engine *engine = load_chain(test, false, "stub", &plan);
+    tn_stub_state *stub = engine->device->user;
+    const tn_tensor *y = NULL;
+    float x[120], *lent = NULL;
+    for (int i = 0; i < 120; i++)
+        x[i] = (float)(i % 11) - 5;
+    must(tn_context_create(engine, &context));
+    for (int turn = 0; turn < 12; turn++) { /* lent, bound, and lent again */
+        const bool is_lent = turn < 4 || turn >= 8;
+        if (turn % 4 == 0 && is_lent)
+            must(tn_context_lend_input(context, 0, sizeof(x), (void **)&lent));
+        else if (turn % 4 == 0)
+            must(tn_context_bind_input(context, 0, x, sizeof(x)));
+        x[10] = (float)(turn + 1);
+        if (is_lent) memcpy(lent, x, sizeof(x));
+        stub->copies = 0;
+        must(tn_context_run(context));
+        if (turn % 4 == 3) assert_int_equal(stub->copies, is_lent ? 0 : 1);
+        must(tn_context_output(context, 0, &y));
+        for (int i = 0; i < 120; i++)
+            assert_true(((const float *)y->data)[i] == (x[i] > 0 ? x[i] : 0));
+    }
+    tn_context_destroy(context);
     tn_engine_release(engine);
     tn_plan_destroy(plan);
 }
@@ -289,6 +322,7 @@ int main(void) {
         DEVICE_TEST(test_a_run_allocates_nothing_and_waits_once),
         DEVICE_TEST(test_steps_of_both_take_turns),
         DEVICE_TEST(test_a_callers_stream_is_not_waited_for),
+        DEVICE_TEST(test_small_copies_of_lent_memory_are_captured),
         DEVICE_TEST(test_inputs_and_outputs_may_be_the_devices),
         DEVICE_TEST(test_memory_of_the_device_is_refused_where_the_processor_is),
         DEVICE_TEST(test_the_processor_has_no_streams),
