@@ -380,8 +380,9 @@ static bool compare_floats(const drawn *d, const tn_stored_run *run, uint32_t ou
     const float *sums = d->sums.count ? d->sums.data[output] : NULL;
     for (size_t i = 0, count = count_of(&d->expected.shapes[output]); i < count; i++) {
         const double y = after_chain(output == 0 ? run : &(tn_stored_run){0}, i, (double)wanted[i]);
-        const double allowed = tn_bound_of(type, y, slack ? (double)slack[i] : 0,
-                                           sums ? (double)sums[i] : 0, d->largest[output]);
+        const double allowed =
+            tn_bound_of(type, y, slack ? (double)slack[i] : 0,
+                        sums ? (double)sums[i] : (double)wanted[i], d->largest[output]);
         if (!(fabs((double)found[i] - y) <= allowed) && !is_beyond(type, y, (double)found[i]) &&
             !(isnan(y) && isnan((double)found[i]))) {
             snprintf(why, bytes, "output %u, element %zu is %.9g, expected %.9g +- %.3g", output, i,

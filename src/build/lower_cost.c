@@ -32,6 +32,8 @@
 /* How much slower than the best one may be and still be measured again. */
 #define RIVAL_FACTOR 2.0
 #define RIVAL_ROUNDS 2
+/* Up to how many times the best estimate promises most. */
+#define PROMISING_FACTOR 2.0
 
 static double bytes_of(const tn_lowering *lowering, tn_tensor_id tensor, tn_storage stored) {
     size_t bytes = 0;
@@ -169,16 +171,39 @@ static tn_status pass_over(tn_lowering *lowering, uint32_t index, size_t candida
     return TN_OK;
 }
 
-/* Times the candidates of a node. */
-static tn_status time_node(tn_lowering *lowering, uint32_t index) {
+/* Times the candidates of a node that were not yet, up to an estimate. */
+static tn_status time_node(tn_lowering *lowering, uint32_t index, double limit) {
     tn_lower_node *node = &lowering->nodes[index];
     for (size_t i = 0; i < node->candidate_count;) {
-        const tn_status status = tn_timing_candidate(lowering, index, &node->candidates[i]);
+        const bool is_due = !node->candidates[i].is_measured && node->candidates[i].cost <= limit;
+        const tn_status status =
+            is_due ? tn_timing_candidate(lowering, index, &node->candidates[i]) : TN_OK;
         if (status == TN_OK)
             i++;
         else
             TN_TRY(pass_over(lowering, index, i, status));
     }
+    return TN_OK;
+}
+
+static double least_cost(const tn_lower_node *node) {
+    double least = INFINITY;
+    for (size_t i = 0; i < node->candidate_count; i++)
+        least = fmin(least, node->candidates[i].cost);
+    return least;
+}
+
+/* Where there is a choice first: of all nodes what promises most, then what is left of them. Nodes
+ * without a choice are timed for the report alone. */
+static tn_status time_nodes(tn_lowering *lowering) {
+    const tn_graph *graph = lowering->graph;
+    for (int pass = 0; pass < 3; pass++)
+        for (uint32_t n = 0; n < graph->node_count; n++) {
+            const tn_lower_node *node = &lowering->nodes[n];
+            const double limit = pass == 0 ? PROMISING_FACTOR * least_cost(node) : INFINITY;
+            if (!graph->nodes[n].is_dead && (node->candidate_count > 1) == (pass < 2))
+                TN_TRY(time_node(lowering, n, limit));
+        }
     return TN_OK;
 }
 
@@ -232,11 +257,7 @@ tn_status tn_lower_costs(tn_lowering *lowering) {
         }
     if (!lowering->timing) return TN_OK;
     tn_timing_start_clock(lowering);
-    /* Where there is a choice first: the rest is for the report alone. */
-    for (int pass = 0; pass < 2; pass++)
-        for (uint32_t n = 0; n < graph->node_count; n++)
-            if (!graph->nodes[n].is_dead && (lowering->nodes[n].candidate_count > 1) == (pass == 0))
-                TN_TRY(time_node(lowering, n));
+    TN_TRY(time_nodes(lowering));
     tn_timing_limit(lowering);
     for (int round = 0; round < RIVAL_ROUNDS; round++)
         for (uint32_t n = 0; n < graph->node_count; n++)

@@ -99,11 +99,10 @@ static void repeat(void *data, size_t first, size_t bytes) {
  * predictor would like: they repeat after a prime number of them. Lanes of padding get them too:
  * they are read or not, in the same time. */
 void tn_timing_fill(const tn_tensor *tensor) {
-    enum { PERIOD = 65521 };
     size_t bytes = (size_t)tensor->bytes;
     uint32_t state = 12345;
     if (tensor->quantization) {
-        const size_t first = bytes < PERIOD ? bytes : PERIOD;
+        const size_t first = bytes < TN_TIMING_PERIOD ? bytes : TN_TIMING_PERIOD;
         for (size_t i = 0; i < first; i++) {
             state = state * 1664525u + 1013904223u;
             ((uint8_t *)tensor->data)[i] = (uint8_t)(state >> 24);
@@ -117,7 +116,7 @@ void tn_timing_fill(const tn_tensor *tensor) {
         return;
     }
     const size_t each = tn_type_bytes(tensor->type), count = bytes / each;
-    const size_t first = count < PERIOD ? count : PERIOD;
+    const size_t first = count < TN_TIMING_PERIOD ? count : TN_TIMING_PERIOD;
     for (size_t i = 0; i < first; i++) {
         state = state * 1664525u + 1013904223u;
         float value = (float)(int32_t)(state >> 16 & 1023) / 1024.0f - 0.5f;

@@ -71,24 +71,41 @@ static tn_status take_block(tn_lowering *lowering, uint64_t bytes, void **out_bl
     return TN_OK;
 }
 
+/* The first bytes of a block again and again, up to its end: what timing.c makes repeats so. */
+static tn_status repeat(const tn_lowering *lowering, void *block, uint64_t first, uint64_t bytes) {
+    const tn_device *device = lowering->options->device;
+    tn_status status = TN_OK;
+    for (uint64_t done = first; status == TN_OK && done < bytes;) {
+        const uint64_t next = done < bytes - done ? done : bytes - done;
+        status = device->copy(device, (char *)block + done, block, next, TN_COPY_ON_DEVICE,
+                              lowering->timing->stream);
+        done += next;
+    }
+    return status;
+}
+
 /* Device memory for a tensor, with the numbers of `source`, or with such as timing.c makes. */
 static tn_status give_data(tn_lowering *lowering, tn_tensor *tensor, const void *source) {
     const tn_device *device = lowering->options->device;
     const tn_allocator *allocator = lowering->graph->allocator;
     struct tn_timing_scratch *timing = lowering->timing;
     void *made = NULL, *block = NULL;
+    uint64_t bytes = tensor->bytes;
     if (!source) {
         tn_tensor filled = *tensor;
-        made = tn_allocate_aligned(allocator, tensor->bytes ? (size_t)tensor->bytes : 64, 64);
+        const uint64_t period = TN_TIMING_PERIOD * tn_type_bytes(tensor->type);
+        if (filled.bytes > period) filled.bytes = period;
+        made = tn_allocate_aligned(allocator, filled.bytes ? (size_t)filled.bytes : 64, 64);
         if (!made) return tn_fail_memory("the tensors of a kernel to be timed");
         filled.data = made;
         tn_timing_fill(&filled);
         source = made;
+        bytes = filled.bytes;
     }
     tn_status status = take_block(lowering, tensor->bytes, &block);
-    if (status == TN_OK && tensor->bytes > 0) {
-        status =
-            device->copy(device, block, source, tensor->bytes, TN_COPY_TO_DEVICE, timing->stream);
+    if (status == TN_OK && bytes > 0) {
+        status = device->copy(device, block, source, bytes, TN_COPY_TO_DEVICE, timing->stream);
+        if (status == TN_OK) status = repeat(lowering, block, bytes, tensor->bytes);
         if (status == TN_OK) status = device->stream_wait(device, timing->stream);
         if (status != TN_OK) status = tn_device_failed(device, status, "a copy");
     }

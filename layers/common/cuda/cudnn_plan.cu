@@ -12,9 +12,6 @@
 /* ----------------------------------------------------------------------------------------------
  * configurations */
 
-/* How many more are asked for than wanted: some are not taken. */
-enum { MORE = 3 };
-
 /* The notes of one kind on an engine; a failure counts as none. */
 static int64_t get_notes(const tn_cudnn *cudnn, cudnnBackendDescriptor_t engine,
                          cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
@@ -73,10 +70,10 @@ static bool is_config_wanted(const tn_cudnn *cudnn, cudnnBackendDescriptor_t con
     return answer;
 }
 
-/* What the heuristics propose in one mode, all owned by the caller. */
+/* What the heuristics propose in one mode, at most TN_CUDNN_MAX_CONFIGS, all owned by the caller.
+ */
 static uint32_t ask(const tn_cudnn_graph *graph, cudnnBackendDescriptor_t heuristics,
-                    cudnnBackendHeurMode_t mode, uint32_t limit,
-                    cudnnBackendDescriptor_t *configs) {
+                    cudnnBackendHeurMode_t mode, cudnnBackendDescriptor_t *configs) {
     const tn_cudnn *cudnn = graph->cudnn;
     int64_t count = 0;
     uint32_t made = 0;
@@ -87,7 +84,7 @@ static uint32_t ask(const tn_cudnn_graph *graph, cudnnBackendDescriptor_t heuris
                                         CUDNN_TYPE_HEUR_MODE, 1, &mode) != CUDNN_STATUS_SUCCESS ||
         cudnn->cudnnBackendFinalize(heuristics) != CUDNN_STATUS_SUCCESS)
         return 0;
-    while (made < limit &&
+    while (made < TN_CUDNN_MAX_CONFIGS &&
            cudnn->cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
                                                &configs[made]) == CUDNN_STATUS_SUCCESS)
         made++;
@@ -108,12 +105,7 @@ static uint32_t propose(tn_cudnn_graph *graph, cudnnBackendHeurMode_t mode, bool
     if (cudnn->cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, &heuristics) !=
         CUDNN_STATUS_SUCCESS)
         return 0;
-    /* Each that is asked for is checked by cuDNN, which takes its time; engines for 32-bit floats
-     * as they are stand behind those that round. */
-    const uint32_t most = !is_strict && limit + MORE < TN_CUDNN_MAX_CONFIGS
-                              ? limit + MORE
-                              : (uint32_t)TN_CUDNN_MAX_CONFIGS;
-    const uint32_t count = ask(graph, heuristics, mode, most, configs);
+    const uint32_t count = ask(graph, heuristics, mode, configs);
     for (uint32_t i = 0; i < count; i++) {
         if (kept < limit && graph->count < TN_CUDNN_MAX_DESCRIPTORS &&
             is_config_wanted(cudnn, configs[i], is_strict)) {

@@ -7,9 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Engines for tf32 were compiled before and cost little to plan. Where there are enough fused ways,
- * a convolution alone and a launch after it have never been faster. */
-enum { MOST_FUSED = 5, MOST_FUSED_TF32 = 8, MOST_STRICT = 4, MOST_PLAIN = 5, ENOUGH_FUSED = 3 };
+/* Engines for 32-bit floats were compiled before and cost little to plan. Where there are enough
+ * fused ways, a convolution alone and a launch after it are only worth a try where so few places
+ * are computed that sums had better be shared out. */
+enum {
+    MOST_FUSED = 5,
+    MOST_FUSED_TF32 = 8,
+    MOST_STRICT = 4,
+    MOST_PLAIN = 5,
+    ENOUGH_FUSED = 3,
+    MOST_PLAIN_BESIDE_FUSED = 2,
+    FEW_PLACES = 256
+};
 
 /* ----------------------------------------------------------------------------------------------
  * keys */
@@ -90,8 +99,11 @@ void tn_cudnn_ways_ask(const tn_cudnn_planner *planner, const tn_cudnn_problem *
     const uint32_t most = is_tf32                      ? MOST_FUSED_TF32
                           : problem->storage == TN_F32 ? MOST_STRICT
                                                        : MOST_FUSED;
-    if (propose(planner->handle, ways, true, most) < ENOUGH_FUSED)
+    const uint32_t fused = propose(planner->handle, ways, true, most);
+    if (fused < ENOUGH_FUSED)
         (void)propose(planner->handle, ways, false, MOST_PLAIN);
+    else if (problem->y.shape[0] * problem->y.shape[2] * problem->y.shape[3] <= FEW_PLACES)
+        (void)propose(planner->handle, ways, false, MOST_PLAIN_BESIDE_FUSED);
 }
 
 void tn_cudnn_ways_clear(tn_cudnn_ways *ways) {
