@@ -7,8 +7,18 @@
 #include "conv/cuda_kernels.h"
 
 static const char *const direct_combinations[] = {"f32, f32, f32? -> f32"};
+static const char *const few_combinations[] = {
+    "f16:nhwc, f32, f32? -> f16:nhwc", "f16, f32, f32? -> f16:nhwc", "f32, f32, f32? -> f16:nhwc",
+    "bf16:nhwc, f32, f32? -> bf16:nhwc", "bf16, f32, f32? -> bf16:nhwc"};
+static const char *const few_tf32_combinations[] = {"f32, f32, f32? -> f32:nhwc",
+                                                    "f32:nhwc, f32, f32? -> f32:nhwc"};
+static const char *const narrow_combinations[] = {
+    "f16:nhwc, f32, f32? -> f16:nhwc", "f16:nhwc, f32, f32? -> f16", "f16:nhwc, f32, f32? -> f32",
+    "bf16:nhwc, f32, f32? -> bf16:nhwc", "bf16:nhwc, f32, f32? -> bf16"};
+static const char *const narrow_tf32_combinations[] = {"f32:nhwc, f32, f32? -> f32",
+                                                       "f32:nhwc, f32, f32? -> f32:nhwc"};
 
-#define DIRECT_KERNEL(name_of, text)                                                               \
+#define DIRECT_KERNEL(name_of, kind, more_traits, activation_bits, combination_table, text)        \
     static const tn_kernel name_of = {                                                             \
         .size = sizeof(tn_kernel),                                                                 \
         .revision = 1,                                                                             \
@@ -17,14 +27,29 @@ static const char *const direct_combinations[] = {"f32, f32, f32? -> f32"};
         .device = "cuda",                                                                          \
         .name = "direct_" #name_of,                                                                \
         .doc = text,                                                                               \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,                                  \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | (more_traits),                  \
         .epilogues = TN_FLOAT_EPILOGUES,                                                           \
-        TN_COMBINATIONS(direct_combinations),                                                      \
+        .activations = (activation_bits),                                                          \
+        TN_COMBINATIONS(combination_table),                                                        \
         TN_CUDA_DIRECT_CALLBACKS,                                                                  \
-        .user = (void *)(uintptr_t)&tn_cuda_##name_of##_kind,                                      \
+        .user = (void *)(uintptr_t) & (kind),                                                      \
     }
-DIRECT_KERNEL(tile, "Tiles of large images with few channels, in registers and shared memory.");
-DIRECT_KERNEL(small, "Layers that are all latency: channels are shared out among warps.");
+#define FEW_ACTIVATIONS                                                                            \
+    (1u << TN_ACTIVATION_RELU | 1u << TN_ACTIVATION_LEAKY_RELU | 1u << TN_ACTIVATION_CLIP)
+DIRECT_KERNEL(tile, tn_cuda_tile_kind, 0, 0, direct_combinations,
+              "Tiles of large images with few channels, in registers and shared memory.");
+DIRECT_KERNEL(small, tn_cuda_small_kind, 0, 0, direct_combinations,
+              "Layers that are all latency: channels are shared out among warps.");
+DIRECT_KERNEL(staged, tn_cuda_staged_kind, 0, 0, direct_combinations,
+              "The same, with input and weights brought to shared memory first.");
+DIRECT_KERNEL(few, tn_cuda_few_kind, 0, FEW_ACTIVATIONS, few_combinations,
+              "Few channels, on tensor cores.");
+DIRECT_KERNEL(few_tf32, tn_cuda_few_kind, TN_KERNEL_TF32, FEW_ACTIVATIONS, few_tf32_combinations,
+              "Few channels, on tensor cores: 32-bit floats are rounded to tf32.");
+DIRECT_KERNEL(narrow, tn_cuda_narrow_kind, 0, 0, narrow_combinations,
+              "Few filters, on tensor cores.");
+DIRECT_KERNEL(narrow_tf32, tn_cuda_narrow_kind, TN_KERNEL_TF32, 0, narrow_tf32_combinations,
+              "Few filters, on tensor cores: 32-bit floats are rounded to tf32.");
 
 #if TN_HAS_CUDNN
 static const tn_cudnn_conv strict = {tn_conv_window, false, false};
@@ -104,8 +129,9 @@ static const tn_kernel bytes = {
 };
 
 extern const tn_kernel *const tn_conv_cuda_kernels[];
-const tn_kernel *const tn_conv_cuda_kernels[] = {&tile,  &small,      &bytes,
+const tn_kernel *const tn_conv_cuda_kernels[] = {&tile,     &small,      &staged,      &few,
+                                                 &few_tf32, &narrow,     &narrow_tf32, &bytes,
 #if TN_HAS_CUDNN
-                                                 &cudnn, &cudnn_tf32,
+                                                 &cudnn,    &cudnn_tf32,
 #endif
                                                  NULL};

@@ -16,7 +16,7 @@ typedef struct direct_state {
     tn_float_epilogue epilogue;
     tn_cuda_direct_config config; /* at the optimum */
     int32_t padded;
-    float *weights, *bias;
+    float *weights, *bias; /* weights null: the node's own */
 } direct_state;
 
 typedef struct direct_context {
@@ -48,6 +48,32 @@ static bool read_geometry(const tn_call *call, tn_conv_geometry *out_geometry) {
     return tn_conv_geometry_read(call, out_geometry) && is_small_enough(out_geometry);
 }
 
+/* What is multiplied: the lower type of what comes in and goes out. */
+static tn_type type_of(const tn_call *call) {
+    const tn_type type = call->inputs[TN_CONV_X]->type;
+    return type == TN_F32 ? call->outputs[0]->type : type;
+}
+
+void tn_cuda_direct_describe(const tn_conv_geometry *g, tn_cuda_direct *out) {
+    *out = {};
+    out->batch = (int32_t)g->batch;
+    out->groups = (int32_t)g->groups;
+    out->channels = (int32_t)g->channels;
+    out->filters = (int32_t)g->filters;
+    out->in_height = (int32_t)g->in_height;
+    out->in_width = (int32_t)g->in_width;
+    out->out_height = (int32_t)g->out_height;
+    out->out_width = (int32_t)g->out_width;
+    out->kernel_height = (int32_t)g->kernel_height;
+    out->kernel_width = (int32_t)g->kernel_width;
+    out->stride_height = (int32_t)g->stride_height;
+    out->stride_width = (int32_t)g->stride_width;
+    out->dilation_height = (int32_t)g->dilation_height;
+    out->dilation_width = (int32_t)g->dilation_width;
+    out->pad_top = (int32_t)g->pad_top;
+    out->pad_left = (int32_t)g->pad_left;
+}
+
 static bool are_constant(const tn_call *call, const tn_float_epilogue *epilogue) {
     const tn_tensor *b = call->input_count > TN_CONV_B ? call->inputs[TN_CONV_B] : NULL;
     if (!call->inputs[TN_CONV_W]->data || (b && !b->data)) return false;
@@ -63,7 +89,7 @@ extern "C" tn_status tn_cuda_direct_accepts(tn_call *call) TN_NOEXCEPT {
     tn_cuda_direct_config config;
     return read_geometry(call, &geometry) && geometry.batch > 0 &&
                    tn_float_epilogue_read(call, 1, &epilogue) && are_constant(call, &epilogue) &&
-                   kind->choose(&geometry, 0, &config)
+                   kind->choose(&geometry, type_of(call), 0, &config)
                ? TN_OK
                : TN_ERROR_UNSUPPORTED;
 }
@@ -74,7 +100,7 @@ extern "C" tn_status tn_cuda_direct_tactics(tn_call *call) TN_NOEXCEPT {
     tn_cuda_direct_config config;
     uint32_t count = 0;
     if (read_geometry(call, &geometry))
-        while (kind->choose(&geometry, count, &config))
+        while (kind->choose(&geometry, type_of(call), count, &config))
             count++;
     call->tactic = count ? count : 1;
     return TN_OK;
@@ -83,13 +109,27 @@ extern "C" tn_status tn_cuda_direct_tactics(tn_call *call) TN_NOEXCEPT {
 /* ----------------------------------------------------------------------------------------------
  * prepare */
 
+/* The filters of a group as a thread's loads want them: a multiple of what a block has. */
+static int64_t padded_filters(const tn_conv_geometry *g, const tn_cuda_direct_config *config) {
+    const int64_t block = config->filters * config->filter_groups;
+    return (g->filters + block - 1) / block * block;
+}
+
+static uint64_t get_bytes(const tn_conv_geometry *g, const tn_cuda_direct_config *config, tn_type) {
+    return (uint64_t)(g->groups * g->channels * g->kernel_height * g->kernel_width *
+                      padded_filters(g, config)) *
+           sizeof(float);
+}
+
 /* From filter, channel, row, element to group, channel, row, element, filter of the group. */
-static void pack_weights(const tn_conv_geometry *g, int64_t padded, const float *from, float *to) {
+static void pack_weights(const tn_conv_geometry *g, const tn_cuda_direct_config *config, tn_type,
+                         const float *from, void *to) {
     const int64_t taps = g->channels * g->kernel_height * g->kernel_width;
+    const int64_t padded = padded_filters(g, config);
     for (int64_t group = 0; group < g->groups; group++)
         for (int64_t filter = 0; filter < g->filters; filter++)
             for (int64_t tap = 0; tap < taps; tap++)
-                to[(group * taps + tap) * padded + filter] =
+                ((float *)to)[(group * taps + tap) * padded + filter] =
                     from[(group * g->filters + filter) * taps + tap];
 }
 
@@ -103,28 +143,30 @@ static void gather_bias(const tn_call *call, const tn_float_epilogue *epilogue, 
     }
 }
 
-static tn_status prepare_constants(tn_call *call, const tn_conv_geometry *g, direct_state *state) {
-    const tn_host *host = call->host;
-    const uint64_t filters = (uint64_t)(g->groups * g->filters);
-    const uint64_t weights =
-        (uint64_t)(g->groups * g->channels * g->kernel_height * g->kernel_width * state->padded) *
-        sizeof(float);
-    float *packed = (float *)host->allocate(host, weights, 64);
-    float *bias = (float *)host->allocate(host, filters * sizeof(float), 64);
-    tn_status status = TN_OK;
-    if (!packed || !bias)
-        status = host->fail(call, TN_ERROR_MEMORY, "no memory to pack %llu bytes of weights",
-                            (unsigned long long)weights);
-    if (status == TN_OK) {
-        memset(packed, 0, weights);
-        pack_weights(g, state->padded, (const float *)call->inputs[TN_CONV_W]->data, packed);
-        gather_bias(call, &state->epilogue, (int64_t)filters, bias);
-        status = tn_cuda_upload(call, packed, weights, (void **)&state->weights);
-    }
-    if (status == TN_OK)
-        status = tn_cuda_upload(call, bias, filters * sizeof(float), (void **)&state->bias);
-    host->deallocate(host, packed);
-    host->deallocate(host, bias);
+static tn_status prepare_bias(tn_call *call, const tn_conv_geometry *g, direct_state *state) {
+    const int64_t filters = g->groups * g->filters;
+    const uint64_t bytes = (uint64_t)filters * sizeof(float);
+    float *bias = (float *)call->host->allocate(call->host, bytes, 64);
+    if (!bias) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for biases");
+    gather_bias(call, &state->epilogue, filters, bias);
+    const tn_status status = tn_cuda_upload(call, bias, bytes, (void **)&state->bias);
+    call->host->deallocate(call->host, bias);
+    return status;
+}
+
+static tn_status prepare_weights(tn_call *call, const tn_conv_geometry *g, direct_state *state) {
+    const tn_cuda_direct_kind *kind = (const tn_cuda_direct_kind *)call->user;
+    if (!kind->get_bytes) return TN_OK;
+    const uint64_t bytes = kind->get_bytes(g, &state->config, type_of(call));
+    void *packed = call->host->allocate(call->host, bytes, 64);
+    if (!packed)
+        return call->host->fail(call, TN_ERROR_MEMORY, "no memory to pack %llu bytes of weights",
+                                (unsigned long long)bytes);
+    memset(packed, 0, bytes);
+    kind->pack(g, &state->config, type_of(call), (const float *)call->inputs[TN_CONV_W]->data,
+               packed);
+    const tn_status status = tn_cuda_upload(call, packed, bytes, (void **)&state->weights);
+    call->host->deallocate(call->host, packed);
     return status;
 }
 
@@ -143,13 +185,13 @@ extern "C" tn_status tn_cuda_direct_prepare(tn_call *call) TN_NOEXCEPT {
     memset(state, 0, sizeof(*state));
     tn_status status = TN_OK;
     if (!read_geometry(call, &geometry) || !tn_float_epilogue_read(call, 1, &state->epilogue) ||
-        !kind->choose(&geometry, call->tactic, &state->config))
+        !kind->choose(&geometry, type_of(call), call->tactic, &state->config))
         status = call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                   "the direct convolution does not do this node");
     if (status == TN_OK) {
-        const int64_t block = state->config.filters * state->config.filter_groups;
-        state->padded = (int32_t)((geometry.filters + block - 1) / block * block);
-        status = prepare_constants(call, &geometry, state);
+        state->padded = (int32_t)padded_filters(&geometry, &state->config);
+        status = prepare_weights(call, &geometry, state);
+        if (status == TN_OK) status = prepare_bias(call, &geometry, state);
     }
     if (status != TN_OK) {
         free_state(call, state);
@@ -180,31 +222,8 @@ extern "C" void tn_cuda_direct_close(tn_call *call) TN_NOEXCEPT {
     call->host->deallocate(call->host, call->context);
 }
 
-static void describe(const tn_conv_geometry *g, const direct_state *state, tn_cuda_direct *out) {
-    *out = {};
-    out->weights = state->weights;
-    out->bias = state->bias;
-    out->batch = (int32_t)g->batch;
-    out->groups = (int32_t)g->groups;
-    out->channels = (int32_t)g->channels;
-    out->filters = (int32_t)g->filters;
-    out->padded = state->padded;
-    out->in_height = (int32_t)g->in_height;
-    out->in_width = (int32_t)g->in_width;
-    out->out_height = (int32_t)g->out_height;
-    out->out_width = (int32_t)g->out_width;
-    out->kernel_height = (int32_t)g->kernel_height;
-    out->kernel_width = (int32_t)g->kernel_width;
-    out->stride_height = (int32_t)g->stride_height;
-    out->stride_width = (int32_t)g->stride_width;
-    out->dilation_height = (int32_t)g->dilation_height;
-    out->dilation_width = (int32_t)g->dilation_width;
-    out->pad_top = (int32_t)g->pad_top;
-    out->pad_left = (int32_t)g->pad_left;
-    out->activation = {state->epilogue.activation, state->epilogue.alpha, state->epilogue.beta};
-}
-
 extern "C" tn_status tn_cuda_direct_reshape(tn_call *call) TN_NOEXCEPT {
+    const tn_cuda_direct_kind *kind = (const tn_cuda_direct_kind *)call->user;
     const direct_state *state = (const direct_state *)call->state;
     direct_context *context = (direct_context *)call->context;
     tn_conv_geometry geometry;
@@ -214,8 +233,22 @@ extern "C" tn_status tn_cuda_direct_reshape(tn_call *call) TN_NOEXCEPT {
     if (!read_geometry(call, &geometry))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "the direct convolution does not do these shapes");
-    describe(&geometry, state, &context->direct);
+    tn_cuda_direct *direct = &context->direct;
+    tn_cuda_direct_describe(&geometry, direct);
+    direct->type = type_of(call);
+    direct->x_type = call->inputs[TN_CONV_X]->type;
+    direct->y_type = call->outputs[0]->type;
+    direct->is_x_linear = call->inputs[TN_CONV_X]->format == TN_LINEAR;
+    direct->is_y_linear = call->outputs[0]->format == TN_LINEAR;
+    direct->padded = state->padded;
+    direct->bias = state->bias;
+    direct->activation = {state->epilogue.activation, state->epilogue.alpha, state->epilogue.beta};
     context->config = state->config;
+    /* Where weights are the node's own, any way will do. */
+    if (kind->fits && !kind->fits(direct, &context->config) &&
+        !kind->choose(&geometry, direct->type, 0, &context->config))
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED,
+                                "these shapes are too large for a direct convolution");
     return TN_OK;
 }
 
@@ -226,6 +259,8 @@ extern "C" tn_status tn_cuda_direct_run(tn_call *call) TN_NOEXCEPT {
     tn_cuda_direct *direct = &context->direct;
     if (context->is_empty) return TN_OK;
     direct->x = (const float *)call->inputs[TN_CONV_X]->data;
+    direct->weights =
+        state->weights ? state->weights : (const float *)call->inputs[TN_CONV_W]->data;
     direct->y = (float *)call->outputs[0]->data;
     direct->residual = state->epilogue.residual == UINT32_MAX
                            ? NULL
@@ -236,6 +271,15 @@ extern "C" tn_status tn_cuda_direct_run(tn_call *call) TN_NOEXCEPT {
     return tn_cuda_status(call, error, "launching a convolution");
 }
 
-extern "C" const tn_cuda_direct_kind tn_cuda_tile_kind, tn_cuda_small_kind;
-const tn_cuda_direct_kind tn_cuda_tile_kind = {tn_cuda_tile_choose, tn_cuda_tile_launch};
-const tn_cuda_direct_kind tn_cuda_small_kind = {tn_cuda_small_choose, tn_cuda_small_launch};
+extern "C" const tn_cuda_direct_kind tn_cuda_tile_kind, tn_cuda_small_kind, tn_cuda_staged_kind,
+    tn_cuda_few_kind, tn_cuda_narrow_kind;
+const tn_cuda_direct_kind tn_cuda_tile_kind = {tn_cuda_tile_choose, tn_cuda_tile_launch, NULL,
+                                               get_bytes, pack_weights};
+const tn_cuda_direct_kind tn_cuda_small_kind = {tn_cuda_small_choose, tn_cuda_small_launch, NULL,
+                                                get_bytes, pack_weights};
+const tn_cuda_direct_kind tn_cuda_staged_kind = {tn_cuda_staged_choose, tn_cuda_staged_launch,
+                                                 tn_cuda_staged_fits, NULL, NULL};
+const tn_cuda_direct_kind tn_cuda_few_kind = {tn_cuda_few_choose, tn_cuda_few_launch, NULL,
+                                              tn_cuda_few_bytes, tn_cuda_few_pack};
+const tn_cuda_direct_kind tn_cuda_narrow_kind = {tn_cuda_narrow_choose, tn_cuda_narrow_launch, NULL,
+                                                 tn_cuda_narrow_bytes, tn_cuda_narrow_pack};

@@ -4,6 +4,7 @@
  * position and 1, 2 or 4 filters; the warps of a block share out the kernel's rows of all channels
  * and add up in the end. Any strides, dilations and paddings. See cuda_direct.h.
  */
+#include "common/cuda/launch.cuh"
 #include "conv/cuda_direct.h"
 
 namespace {
@@ -22,7 +23,7 @@ __device__ __forceinline__ void add_line(const tn_cuda_direct &d, const float *r
 #pragma unroll
     for (int s = 0; s < width; s++) {
         const int x = x0 + s * d.dilation_width;
-        const float in = x >= 0 && x < d.in_width ? __ldg(row + x) : 0.0f;
+        const float in = x >= 0 && x < d.in_width ? row[x] : 0.0f;
         const weights_of<F> w = *(const weights_of<F> *)(weights + (int64_t)s * d.padded);
 #pragma unroll
         for (int f = 0; f < F; f++)
@@ -51,7 +52,8 @@ __device__ __forceinline__ void add_lines(const tn_cuda_direct &d, const float *
 }
 
 template <int KW, int F>
-__global__ void __launch_bounds__(LANES *MOST_SPLITS) small_kernel(const tn_cuda_direct d) {
+__global__ void __launch_bounds__(LANES *MOST_SPLITS)
+    small_kernel(const __grid_constant__ tn_cuda_direct d) {
     __shared__ float shared[MOST_SPLITS][F][LANES];
     const int plane = d.out_height * d.out_width, position = blockIdx.x * LANES + threadIdx.x;
     const int oy = position / d.out_width, ox = position - oy * d.out_width;
@@ -59,6 +61,8 @@ __global__ void __launch_bounds__(LANES *MOST_SPLITS) small_kernel(const tn_cuda
     const int image = blockIdx.z * d.groups + blockIdx.y / blocks, group = blockIdx.y / blocks;
     const int64_t taps = (int64_t)d.channels * d.kernel_height * d.kernel_width;
     float sums[F] = {};
+    tn_cuda_start_next();
+    tn_cuda_wait_for_last();
     if (position < plane)
         add_lines<KW, F>(d, d.x + (int64_t)image * d.channels * d.in_height * d.in_width,
                          d.weights + group * taps * d.padded + filter,
@@ -73,7 +77,7 @@ __global__ void __launch_bounds__(LANES *MOST_SPLITS) small_kernel(const tn_cuda
     for (int i = 0; i < (int)blockDim.y; i++)
         sum += shared[i][f][threadIdx.x];
     const int64_t at = ((int64_t)image * d.filters + filter + f) * plane + position;
-    if (d.residual) sum += __ldg(d.residual + at);
+    if (d.residual) sum += d.residual[at];
     d.y[at] = tn_cuda_activate(d.activation, sum);
 }
 
@@ -85,35 +89,30 @@ cudaError_t launch(const tn_cuda_direct *d, const tn_cuda_direct_config *config,
                     d->batch);
     switch (d->kernel_width) {
     case 1:
-        small_kernel<1, F><<<grid, block, 0, stream>>>(*d);
-        break;
+        return tn_cuda_launch_early(small_kernel<1, F>, grid, block, 0, stream, *d);
     case 3:
-        small_kernel<3, F><<<grid, block, 0, stream>>>(*d);
-        break;
+        return tn_cuda_launch_early(small_kernel<3, F>, grid, block, 0, stream, *d);
     case 5:
-        small_kernel<5, F><<<grid, block, 0, stream>>>(*d);
-        break;
+        return tn_cuda_launch_early(small_kernel<5, F>, grid, block, 0, stream, *d);
     default:
-        small_kernel<0, F><<<grid, block, 0, stream>>>(*d);
-        break;
+        return tn_cuda_launch_early(small_kernel<0, F>, grid, block, 0, stream, *d);
     }
-    return cudaGetLastError();
 }
 
 } // namespace
 
 /* At least as many splits as filters a thread: a split stores a filter each. */
-bool tn_cuda_small_choose(const tn_conv_geometry *g, uint32_t index,
+bool tn_cuda_small_choose(const tn_conv_geometry *g, tn_type, uint32_t index,
                           tn_cuda_direct_config *out_config) {
     const double work = (double)g->batch * (double)(g->groups * g->filters) *
                         (double)(g->out_height * g->out_width) *
                         (double)(g->channels * g->kernel_height * g->kernel_width);
     const int64_t lines = g->channels * g->kernel_height;
     const tn_cuda_direct_config configs[] = {
-        {1, 1, 0, 16}, {2, 1, 0, 16}, {4, 1, 0, 16}, {1, 1, 0, 8}, {2, 1, 0, 8},
-        {4, 1, 0, 8},  {1, 1, 0, 4},  {2, 1, 0, 4},  {4, 1, 0, 4},
+        {1, 1, 0, 16, 0}, {2, 1, 0, 16, 0}, {4, 1, 0, 16, 0}, {1, 1, 0, 8, 0}, {2, 1, 0, 8, 0},
+        {4, 1, 0, 8, 0},  {1, 1, 0, 4, 0},  {2, 1, 0, 4, 0},  {4, 1, 0, 4, 0},
     };
-    if (work > 5e8 || g->groups * (g->filters + 3) >= 65536) return false;
+    if (work > 1.5e8 || g->groups * (g->filters + 3) >= 65536) return false;
     for (const tn_cuda_direct_config &config : configs) {
         if (config.splits > 4 && config.splits > 2 * lines) continue;
         if (config.filters > g->filters) continue;

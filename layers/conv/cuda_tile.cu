@@ -180,8 +180,9 @@ size_t bytes_a_channel(const tn_cuda_direct_config *config, int64_t height, int6
 }
 
 const tn_cuda_direct_config configs[] = {
-    {8, 4, 8, 1}, {8, 2, 16, 1}, {8, 8, 4, 1},  {8, 2, 8, 2},  {8, 1, 8, 4}, {8, 1, 16, 2},
-    {4, 1, 8, 4}, {4, 1, 16, 2}, {4, 1, 32, 1}, {4, 2, 16, 1}, {4, 4, 8, 1}, {4, 1, 4, 8},
+    {8, 4, 8, 1, 0},  {8, 2, 16, 1, 0}, {8, 8, 4, 1, 0}, {8, 2, 8, 2, 0},
+    {8, 1, 8, 4, 0},  {8, 1, 16, 2, 0}, {4, 1, 8, 4, 0}, {4, 1, 16, 2, 0},
+    {4, 1, 32, 1, 0}, {4, 2, 16, 1, 0}, {4, 4, 8, 1, 0}, {4, 1, 4, 8, 0},
 };
 
 template <int KW, int F>
@@ -224,7 +225,7 @@ bool is_wanted(const tn_conv_geometry *g, const tn_cuda_direct_config *config) {
 
 } // namespace
 
-bool tn_cuda_tile_choose(const tn_conv_geometry *g, uint32_t index,
+bool tn_cuda_tile_choose(const tn_conv_geometry *g, tn_type, uint32_t index,
                          tn_cuda_direct_config *out_config) {
     const bool is_odd = g->kernel_width == 1 || g->kernel_width == 3 || g->kernel_width == 5 ||
                         g->kernel_width == 7 || g->kernel_width == 9 || g->kernel_width == 11;

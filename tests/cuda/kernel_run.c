@@ -187,6 +187,32 @@ static const run_case cases[] = {
      1,
      2,
      NULL},
+    {"few channels",
+     "Conv",
+     4,
+     {2, 2, 37, 53},
+     {40, 2, 5, 4},
+     ONES,
+     {2, 1, 2, 2},
+     ONES,
+     1,
+     1,
+     1,
+     2,
+     NULL},
+    {"few filters",
+     "Conv",
+     4,
+     {2, 64, 13, 67},
+     {2, 64, 3, 3},
+     ONES,
+     {1, 0, 1, 2},
+     ONES,
+     1,
+     1,
+     1,
+     4,
+     NULL},
     {"groups",
      "Conv",
      4,
@@ -788,7 +814,7 @@ static bool read_port(const char *text, tn_type *out_type, tn_format *out_format
 static double limit_of(const tn_kernel *kernel, tn_type type, tn_type y_type) {
     if (type == TN_I8) return 0.04;
     if (type == TN_BF16 || y_type == TN_BF16) return 0.02;
-    if (type == TN_F16 || strstr(kernel->name, "tf32")) return 3e-3;
+    if (type == TN_F16 || y_type == TN_F16 || strstr(kernel->name, "tf32")) return 3e-3;
     return 2e-5;
 }
 

@@ -49,6 +49,18 @@ static __device__ __forceinline__ void tn_number_store(int8_t *to, float x, floa
     *to = (int8_t)(tn_number_round_i8(x, inverse) & 0xff);
 }
 
+/* The larger and the smaller of two numbers; NaN where one is. */
+static __device__ __forceinline__ float tn_number_most(float a, float b) {
+    float most;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(a), "f"(b));
+    return most;
+}
+static __device__ __forceinline__ float tn_number_least(float a, float b) {
+    float least;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
+    return least;
+}
+
 /* 16 bytes of elements. */
 template <typename T> struct tn_pack {
     static constexpr int count = 16 / (int)sizeof(T);

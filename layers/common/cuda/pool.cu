@@ -4,6 +4,7 @@
  * output. In rows of single channels a thread does one output, or, where windows of two stand side
  * by side, all those that 16 bytes of each input row feed.
  */
+#include "common/cuda/launch.cuh"
 #include "common/cuda/launch.h"
 #include "common/cuda/number.cuh"
 #include "common/cuda/pool_job.h"
@@ -57,6 +58,8 @@ template <typename T, int EACH>
 __global__ void __launch_bounds__(THREADS)
     slide(const __grid_constant__ tn_cuda_pool_job job, const __grid_constant__ places p) {
     const int64_t step = (int64_t)gridDim.x * THREADS;
+    tn_cuda_start_next();
+    tn_cuda_wait_for_last();
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.count; i += step) {
         uint32_t group, x, y, z;
         uint32_t rest = tn_divide_rest((uint32_t)i, p.groups, &group);
@@ -120,6 +123,8 @@ __global__ void __launch_bounds__(THREADS)
     halve(const __grid_constant__ tn_cuda_pool_job job, const __grid_constant__ places p) {
     constexpr int EACH = tn_pack<T>::count, OUT = EACH / 2;
     const int64_t step = (int64_t)gridDim.x * THREADS;
+    tn_cuda_start_next();
+    tn_cuda_wait_for_last();
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.count; i += step) {
         uint32_t group, y, z;
         uint32_t rest = tn_divide_rest((uint32_t)i, p.groups, &group);
@@ -182,16 +187,17 @@ template <typename T> cudaError_t launch_as(const tn_cuda_pool_job *job, cudaStr
     constexpr int EACH = tn_pack<T>::count;
     if (is_halved(job, EACH)) {
         const places p = places_of(job, job->input[WIDTH] / EACH, 1);
-        halve<T><<<tn_cuda_blocks(p.count, THREADS, MOST_BLOCKS), THREADS, 0, stream>>>(*job, p);
-    } else if (job->channels % EACH == 0) {
-        const places p = places_of(job, job->channels / EACH, job->output[WIDTH]);
-        slide<T, EACH>
-            <<<tn_cuda_blocks(p.count, THREADS, MOST_BLOCKS), THREADS, 0, stream>>>(*job, p);
-    } else {
-        const places p = places_of(job, job->channels, job->output[WIDTH]);
-        slide<T, 1><<<tn_cuda_blocks(p.count, THREADS, MOST_BLOCKS), THREADS, 0, stream>>>(*job, p);
+        return tn_cuda_launch_early(halve<T>, tn_cuda_blocks(p.count, THREADS, MOST_BLOCKS),
+                                    THREADS, 0, stream, *job, p);
     }
-    return cudaGetLastError();
+    if (job->channels % EACH == 0) {
+        const places p = places_of(job, job->channels / EACH, job->output[WIDTH]);
+        return tn_cuda_launch_early(slide<T, EACH>, tn_cuda_blocks(p.count, THREADS, MOST_BLOCKS),
+                                    THREADS, 0, stream, *job, p);
+    }
+    const places p = places_of(job, job->channels, job->output[WIDTH]);
+    return tn_cuda_launch_early(slide<T, 1>, tn_cuda_blocks(p.count, THREADS, MOST_BLOCKS), THREADS,
+                                0, stream, *job, p);
 }
 
 } // namespace

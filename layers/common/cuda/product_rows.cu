@@ -5,6 +5,7 @@
  * add up; its products with all rows of a are taken at once. See product.h.
  */
 #include "common/cuda/activate.cuh"
+#include "common/cuda/launch.cuh"
 #include "common/cuda/launch.h"
 #include "common/cuda/product.h"
 #include "common/cuda/upload.h"
@@ -57,35 +58,55 @@ __device__ __forceinline__ void store(__nv_bfloat16 *to, float x) {
 
 template <typename T, int N> struct alignas(sizeof(T) * N) pack { T items[N]; };
 
+enum { BATCH = 4 };
+
+/* What this lane of LANES has of a row of b from `first` on. */
+template <typename T, int N, int LANES>
+__device__ __forceinline__ void load_batch(const pack<T, N> *b, int packs, int first,
+                                           pack<T, N> (&w)[BATCH]) {
+#pragma unroll
+    for (int i = 0; i < BATCH; i++)
+        if (first + i * LANES < packs) w[i] = b[first + i * LANES];
+}
+
 /* The products of one row of b with M rows of a, as far as this lane of LANES has them. N elements
- * a load. */
+ * a load. The first of b, which is a constant, are on their way before a is there. */
 template <typename T, int N, int M, int LANES>
 __device__ __forceinline__ void multiply(const rows_launch &l, int column, int lane,
                                          float (&sums)[M]) {
     const pack<T, N> *b = (const pack<T, N> *)((const T *)l.b + (int64_t)column * l.depth);
-    const int packs = l.depth / N;
-#pragma unroll 4
-    for (int k = lane; k < packs; k += LANES) {
-        const pack<T, N> w = b[k];
+    const int packs = column < l.columns ? l.depth / N : 0;
+    pack<T, N> w[BATCH] = {};
+    load_batch<T, N, LANES>(b, packs, lane, w);
+    tn_cuda_wait_for_last();
+    for (int first = lane; first < packs; first += BATCH * LANES) {
+        if (first != lane) load_batch<T, N, LANES>(b, packs, first, w);
 #pragma unroll
-        for (int m = 0; m < M; m++) {
-            if (m >= l.rows) break;
-            const pack<T, N> x = ((const pack<T, N> *)((const T *)l.a + (int64_t)m * l.depth))[k];
+        for (int j = 0; j < BATCH; j++) {
+            const int k = first + j * LANES;
+            if (k >= packs) break;
 #pragma unroll
-            for (int i = 0; i < N; i++)
-                sums[m] = fmaf(to_float(w.items[i]), to_float(x.items[i]), sums[m]);
+            for (int m = 0; m < M; m++) {
+                if (m >= l.rows) break;
+                const pack<T, N> x =
+                    ((const pack<T, N> *)((const T *)l.a + (int64_t)m * l.depth))[k];
+#pragma unroll
+                for (int i = 0; i < N; i++)
+                    sums[m] = fmaf(to_float(w[j].items[i]), to_float(x.items[i]), sums[m]);
+            }
         }
     }
 }
 
 template <typename T, int N, int M, int WARPS>
-__global__ void __launch_bounds__(THREADS) rows_kernel(const rows_launch l) {
+__global__ void __launch_bounds__(THREADS) rows_kernel(const __grid_constant__ rows_launch l) {
     constexpr int LANES = WARPS * 32, COLUMNS = THREADS / LANES;
     __shared__ float shared[WARPS > 1 ? COLUMNS * WARPS * M : 1];
     const int place = threadIdx.x / LANES, lane = threadIdx.x % LANES;
     const int column = blockIdx.x * COLUMNS + place;
     float sums[M] = {};
-    if (column < l.columns) multiply<T, N, M, LANES>(l, column, lane, sums);
+    tn_cuda_start_next();
+    multiply<T, N, M, LANES>(l, column, lane, sums);
 #pragma unroll
     for (int m = 0; m < M; m++)
 #pragma unroll
@@ -118,28 +139,24 @@ __global__ void __launch_bounds__(THREADS) rows_kernel(const rows_launch l) {
 }
 
 template <typename T, int N, int M>
-void launch_warps(const rows_launch *l, uint32_t tactic, cudaStream_t stream) {
+cudaError_t launch_warps(const rows_launch *l, uint32_t tactic, cudaStream_t stream) {
     const unsigned int columns = (unsigned int)l->columns;
     if (tactic == 0)
-        rows_kernel<T, N, M, 1><<<(columns + 3) / 4, THREADS, 0, stream>>>(*l);
-    else if (tactic == 1)
-        rows_kernel<T, N, M, 2><<<(columns + 1) / 2, THREADS, 0, stream>>>(*l);
-    else
-        rows_kernel<T, N, M, 4><<<columns, THREADS, 0, stream>>>(*l);
+        return tn_cuda_launch_early(rows_kernel<T, N, M, 1>, (columns + 3) / 4, THREADS, 0, stream,
+                                    *l);
+    if (tactic == 1)
+        return tn_cuda_launch_early(rows_kernel<T, N, M, 2>, (columns + 1) / 2, THREADS, 0, stream,
+                                    *l);
+    return tn_cuda_launch_early(rows_kernel<T, N, M, 4>, columns, THREADS, 0, stream, *l);
 }
 
 template <typename T>
 cudaError_t launch(const rows_launch *l, uint32_t tactic, cudaStream_t stream) {
     constexpr int N = 16 / sizeof(T);
-    if (l->depth % N != 0)
-        launch_warps<T, 1, MOST_ROWS>(l, tactic, stream);
-    else if (l->rows == 1)
-        launch_warps<T, N, 1>(l, tactic, stream);
-    else if (l->rows <= 4)
-        launch_warps<T, N, 4>(l, tactic, stream);
-    else
-        launch_warps<T, N, MOST_ROWS>(l, tactic, stream);
-    return cudaGetLastError();
+    if (l->depth % N != 0) return launch_warps<T, 1, MOST_ROWS>(l, tactic, stream);
+    if (l->rows == 1) return launch_warps<T, N, 1>(l, tactic, stream);
+    if (l->rows <= 4) return launch_warps<T, N, 4>(l, tactic, stream);
+    return launch_warps<T, N, MOST_ROWS>(l, tactic, stream);
 }
 
 bool read(const tn_call *call, tn_cuda_product_node *out_node) {

@@ -4,6 +4,7 @@
  * or for LogSoftmax the differences.
  * What is read again comes from the caches.
  */
+#include "common/cuda/launch.cuh"
 #include "common/cuda/launch.h"
 #include "common/cuda/number.cuh"
 #include "common/cuda/softmax_job.h"
@@ -35,6 +36,8 @@ template <typename T>
 __global__ void __launch_bounds__(THREADS)
     warp_lanes(bool is_logarithm, const T *x, T *y, int64_t outer, int64_t count) {
     const int64_t step = (int64_t)gridDim.x * WARPS;
+    tn_cuda_start_next();
+    tn_cuda_wait_for_last();
     for (int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.y; row < outer; row += step) {
         const T *from = x + row * count;
         float largest = -INFINITY, sum = 0;
@@ -110,8 +113,9 @@ cudaError_t launch_as(bool is_logarithm, const void *x, void *y, const tn_lanes 
         thread_lanes<T><<<tn_cuda_blocks(lanes->outer * lanes->inner, THREADS, MOST_BLOCKS),
                           THREADS, 0, stream>>>(is_logarithm, (const T *)x, (T *)y, *lanes);
     else if (lanes->count <= LONGEST_OF_A_WARP)
-        warp_lanes<T><<<tn_cuda_blocks(lanes->outer, WARPS, MOST_BLOCKS), threads, 0, stream>>>(
-            is_logarithm, (const T *)x, (T *)y, lanes->outer, lanes->count);
+        return tn_cuda_launch_early(warp_lanes<T>, tn_cuda_blocks(lanes->outer, WARPS, MOST_BLOCKS),
+                                    threads, 0, stream, is_logarithm, x, y, lanes->outer,
+                                    lanes->count);
     else
         block_lanes<T><<<tn_cuda_blocks(lanes->outer, 1, MOST_BLOCKS), threads, 0, stream>>>(
             is_logarithm, (const T *)x, (T *)y, lanes->outer, lanes->count);
