@@ -16,29 +16,38 @@ static void keep_error(char *text, size_t bytes) {
     snprintf(text, bytes, "%s: %s", tn_last_error()->where, tn_last_error()->message);
 }
 
-/* A network without the bad kernel. */
-static tn_status run_good(const network_options *bad, const char *device) {
+/* A network without the bad kernel, in a context that may stay open. */
+static tn_status open_good(const network_options *bad, const char *device, network *n) {
     const tn_engine_options e = {.size = sizeof(e), .device = device};
     network_options good = *bad;
-    network n;
     uint64_t bytes = 0;
     good.kernel = NULL;
     good.engine_flags = 0;
     good.build_flags = TN_BUILD_NO_TIMING;
     good.model = "op:Relu";
-    network_load(&n, &good, "cpu", NULL);
-    const void *data = tn_plan_bytes(n.plan, &bytes);
-    tn_engine_release(n.engine);
-    n.engine = NULL;
-    tn_status status = tn_engine_load_bytes(n.runtime, data, bytes, &e, &n.engine);
-    if (status == TN_OK) status = tn_context_create(n.engine, &n.context);
+    network_load(n, &good, "cpu", NULL);
+    const void *data = tn_plan_bytes(n->plan, &bytes);
+    tn_engine_release(n->engine);
+    n->engine = NULL;
+    tn_status status = tn_engine_load_bytes(n->runtime, data, bytes, &e, &n->engine);
+    if (status == TN_OK) status = tn_context_create(n->engine, &n->context);
     if (status == TN_OK)
         status =
-            tn_context_bind_input(n.context, 0, n.inputs[0], n.input_counts[0] * sizeof(float));
+            tn_context_bind_input(n->context, 0, n->inputs[0], n->input_counts[0] * sizeof(float));
+    return status;
+}
+
+static tn_status run_some(const network *n) {
+    tn_status status = TN_OK;
     for (int i = 0; i < 3 && status == TN_OK; i++)
-        status = tn_context_run(n.context);
-    char text[3100];
-    keep_error(text, sizeof(text));
+        status = tn_context_run(n->context);
+    return status;
+}
+
+static tn_status run_good(const network_options *bad, const char *device) {
+    network n;
+    tn_status status = open_good(bad, device, &n);
+    if (status == TN_OK) status = run_some(&n);
     network_close(&n);
     return status;
 }
@@ -70,17 +79,21 @@ static bool check_after(const network_options *o, network *n, const char *device
     return true;
 }
 
-/* The other device goes on beside one that may be lost. */
-static bool check_other(const network_options *o, const char *other) {
-    if (!other || run_good(o, other) == TN_OK) return true;
-    printf("FAIL %s does not go on: %s\n", other, tn_last_error()->message);
+/* Another device, in use before, goes on beside one that may be lost: what is open, and what is
+ * new. */
+static bool check_other(const network_options *o, const char *device, const network *open) {
+    if (run_some(open) == TN_OK && run_good(o, device) == TN_OK) return true;
+    printf("FAIL %s does not go on: %s\n", device, tn_last_error()->message);
     return false;
 }
 
 int device_run_bad(network_options *o, const char *device, int argc, char **argv) {
-    network n;
+    network n, other = {0};
     char error[3100];
+    const char *other_device = argc > 2 ? argv[2] : NULL;
     if (argc < 1) network_die("bad needs OP=KERNEL");
+    if (other_device) network_must(open_good(o, other_device, &other), other_device);
+    if (other_device) network_must(run_some(&other), other_device);
     o->kernel = argv[0];
     o->build_flags = TN_BUILD_NO_TIMING | TN_BUILD_NO_FUSION;
     if (argc > 1 && strcmp(argv[1], "checked") == 0) o->engine_flags = TN_ENGINE_CHECKED;
@@ -90,10 +103,11 @@ int device_run_bad(network_options *o, const char *device, int argc, char **argv
     keep_error(error, sizeof(error));
     if (status == TN_OK) printf("FAIL %s is not found out\n", argv[0]);
     const bool is_fine = status != TN_OK && check_after(o, &n, device, error) &&
-                         check_other(o, argc > 2 ? argv[2] : NULL);
+                         (!other_device || check_other(o, other_device, &other));
     if (is_fine)
         printf("ok %s%s\n", tn_device_alive(n.engine->device) == TN_OK ? "" : "(device lost) ",
                error);
+    network_close(&other);
     network_close(&n);
     return is_fine ? 0 : 1;
 }
