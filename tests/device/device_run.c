@@ -11,7 +11,7 @@
  *     profile DEVICE MODEL                   the sum of the steps' times beside the run's
  *     pair DEVICE MODEL OTHER_DEVICE         one plan on two devices, in two threads
  *     memory DEVICE MODEL                    errors, and no more, while the device has no memory
- *     bad DEVICE MODEL OP=KERNEL [plain|checked [OTHER_DEVICE]]
+ *     bad DEVICE MODEL OP=KERNEL [plain|checked [OTHER_DEVICE [may-refuse]]]
  *                                            the error of a kernel that breaks the contract
  */
 #include "device_run.h"
