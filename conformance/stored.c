@@ -330,8 +330,10 @@ static double after_chain(const tn_stored_run *run, size_t index, double y) {
         at = index / inner % (size_t)shape->extents[first->axis];
     }
     y += (double)operand[at];
-    if (second->activation == TN_ACTIVATION_CLIP)
-        return fmin(fmax(y, (double)second->alpha), (double)second->beta);
+    if (second->activation == TN_ACTIVATION_CLIP) { /* NaN stays NaN */
+        y = y < (double)second->alpha ? (double)second->alpha : y;
+        return y > (double)second->beta ? (double)second->beta : y;
+    }
     return y < 0 ? (second->activation == TN_ACTIVATION_RELU ? 0 : y * (double)second->alpha) : y;
 }
 
