@@ -9,7 +9,7 @@
 
 #define TN_TIMING_RUNS_AT_LEAST 3
 #define TN_TIMING_RUNS_AT_MOST  50
-#define TN_TIMING_PERIOD       65521 /* elements after which made-up numbers repeat; a prime */
+#define TN_TIMING_PERIOD        65521 /* elements after which made-up numbers repeat; a prime */
 #define TN_TIMING_RUN_NS        10e6 /* enough for one candidate, once it ran as often as it must */
 #define TN_TIMING_CONVERSION_NS 2e6  /* enough for one conversion: many, and they vary little */
 #define TN_TIMING_LONG_RUN_NS                                                                      \
