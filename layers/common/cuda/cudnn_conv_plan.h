@@ -75,20 +75,4 @@ void tn_cudnn_conv_plan_describe(const tn_cudnn_problem *problem, bool is_fused,
 tn_status tn_cudnn_conv_constants(tn_call *call, const tn_cudnn_problem *problem,
                                   void **out_weights, float **out_numbers);
 
-/* --- cudnn_store.cu: plans as text in the user's cache folder --- */
-/* All that a plan depends on: numbers that say what is computed, and text that says where. */
-typedef struct tn_cudnn_store_key {
-    const void *numbers;
-    uint64_t number_bytes;
-    const char *place;
-    uint32_t index; /* which of the configurations */
-} tn_cudnn_store_key;
-
-/* False when it is not there. The text is malloc's and the caller's. */
-bool tn_cudnn_store_read(const tn_cudnn_store_key *key, bool *out_is_fused, char **out_text,
-                         uint64_t *out_bytes);
-/* False when it could not be kept. */
-bool tn_cudnn_store_write(const tn_cudnn_store_key *key, bool is_fused, const char *text,
-                          uint64_t bytes);
-
 #endif

@@ -9,6 +9,7 @@
 #define TN_LAYERS_CUDA_CUDNN_WAYS_H
 
 #include "common/cuda/cudnn_conv_plan.h"
+#include "common/cuda/cudnn_store.h"
 
 enum { TN_CUDNN_KEY_NUMBERS = 64, TN_CUDNN_KEY_DEVICE = 0, TN_CUDNN_MOST_WAYS = 16 };
 

@@ -1,39 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Plans of cuDNN as files, so that what it compiled for a graph is there the next time: one file a
- * plan in `tenon/cudnn` of XDG_CACHE_HOME or ~/.cache. Declared in cudnn_conv_plan.h. What lies
- * there will be run, so that the folder must be the user's own; a file that does not fit its key is
- * as good as none. The oldest go when there are too many.
- */
-#include "common/cuda/cudnn_conv.h"
-#if TN_HAS_CUDNN
-#include "common/cuda/cudnn_conv_plan.h"
+/* Plans of cuDNN as files; see cudnn_store.h. */
+#include "common/cuda/cudnn_store.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <mutex>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const uint64_t MOST_BYTES = 512u << 20, MOST_FILE_BYTES = 64u << 20;
+#define MOST_BYTES      ((uint64_t)512 << 20)
+#define MOST_FILE_BYTES ((uint64_t)64 << 20)
 enum { PATH_BYTES = 1024, MOST_FILES = 1 << 16 };
 static const char magic[8] = {'T', 'N', 'C', 'U', 'D', 'N', 'N', '1'};
 
 typedef struct file_header {
     char magic[8];
     uint64_t is_fused, number_bytes, place_bytes, text_bytes;
-    uint64_t checksum; /* of all that follows */
+    uint64_t checksum; /* of is_fused and of all that follows */
 } file_header;
 
 static uint64_t add_hash(uint64_t hash, const void *data, uint64_t bytes) {
     for (uint64_t i = 0; i < bytes; i++)
-        hash = (hash ^ ((const unsigned char *)data)[i]) * 0x100000001b3u; /* FNV-1a */
+        hash = (hash ^ ((const unsigned char *)data)[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
     return hash;
 }
-static const uint64_t first_hash = 0xcbf29ce484222325u;
+static const uint64_t first_hash = UINT64_C(0xcbf29ce484222325);
 
 /* ----------------------------------------------------------------------------------------------
  * the folder */
@@ -59,20 +53,24 @@ static bool find_folder(char *path) {
            !(info.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Null when there is none that may be used. */
-static const char *folder(void) {
-    static char path[PATH_BYTES];
-    static const bool is_found = find_folder(path);
-    return is_found ? path : NULL;
+static pthread_once_t folder_once = PTHREAD_ONCE_INIT;
+static char folder_path[PATH_BYTES];
+static bool is_folder_usable;
+
+static bool make_room(const char *base);
+
+/* Once a process: finds the folder, and makes room in it. */
+static void open_folder(void) {
+    is_folder_usable = find_folder(folder_path) && make_room(folder_path);
 }
 
 static bool make_path(const tn_cudnn_store_key *key, char *path) {
-    const char *base = folder();
-    if (!base) return false;
+    (void)pthread_once(&folder_once, open_folder);
+    if (!is_folder_usable) return false;
     uint64_t hash = add_hash(first_hash, key->numbers, key->number_bytes);
     hash = add_hash(hash, key->place, strlen(key->place));
-    const int length =
-        snprintf(path, PATH_BYTES, "%s/%016llx-%u", base, (unsigned long long)hash, key->index);
+    const int length = snprintf(path, PATH_BYTES, "%s/%016llx-%u", folder_path,
+                                (unsigned long long)hash, key->index);
     return length > 0 && length < PATH_BYTES;
 }
 
@@ -90,7 +88,7 @@ static int compare_times(const void *a, const void *b) {
 static uint64_t list(const char *base, DIR *directory, old_file *files, uint32_t *out_count) {
     uint64_t total = 0;
     uint32_t count = 0;
-    for (const dirent *entry; (entry = readdir(directory)) && count < MOST_FILES;) {
+    for (const struct dirent *entry; (entry = readdir(directory)) && count < MOST_FILES;) {
         char path[PATH_BYTES + 64];
         struct stat info;
         if (entry->d_name[0] == '.' || strlen(entry->d_name) >= sizeof(files->name)) continue;
@@ -110,7 +108,7 @@ static bool make_room(const char *base) {
     uint32_t count = 0;
     DIR *directory = opendir(base);
     if (!directory) return false;
-    old_file *files = (old_file *)malloc(MOST_FILES * sizeof(old_file));
+    old_file *files = malloc(MOST_FILES * sizeof(old_file));
     if (files) {
         uint64_t total = list(base, directory, files, &count);
         const bool is_full = total > MOST_BYTES || count == MOST_FILES;
@@ -139,6 +137,10 @@ static bool is_header_sound(const file_header *header, const tn_cudnn_store_key 
                sizeof(*header) + header->number_bytes + header->place_bytes + header->text_bytes;
 }
 
+static uint64_t first_of(const file_header *header) {
+    return add_hash(first_hash, &header->is_fused, sizeof(header->is_fused));
+}
+
 /* All of a file, malloc's. */
 static char *read_all(const char *path, uint64_t *out_bytes) {
     FILE *file = fopen(path, "rb");
@@ -148,7 +150,7 @@ static char *read_all(const char *path, uint64_t *out_bytes) {
     if (fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0 &&
         (uint64_t)info.st_size < MOST_FILE_BYTES) {
         *out_bytes = (uint64_t)info.st_size;
-        data = (char *)malloc((size_t)*out_bytes);
+        data = malloc((size_t)*out_bytes);
         if (data && fread(data, 1, (size_t)*out_bytes, file) != *out_bytes) {
             free(data);
             data = NULL;
@@ -169,10 +171,11 @@ bool tn_cudnn_store_read(const tn_cudnn_store_key *key, bool *out_is_fused, char
     if (is_sound) {
         memcpy(&header, data, sizeof(header));
         const char *numbers = data + sizeof(header);
-        is_sound = is_header_sound(&header, key, bytes) &&
-                   add_hash(first_hash, numbers, bytes - sizeof(header)) == header.checksum &&
-                   memcmp(numbers, key->numbers, key->number_bytes) == 0 &&
-                   memcmp(numbers + key->number_bytes, key->place, header.place_bytes) == 0;
+        is_sound =
+            is_header_sound(&header, key, bytes) &&
+            add_hash(first_of(&header), numbers, bytes - sizeof(header)) == header.checksum &&
+            memcmp(numbers, key->numbers, key->number_bytes) == 0 &&
+            memcmp(numbers + key->number_bytes, key->place, header.place_bytes) == 0;
     }
     if (!is_sound) {
         free(data);
@@ -196,16 +199,14 @@ static bool write_parts(FILE *file, const tn_cudnn_store_key *key, const file_he
 bool tn_cudnn_store_write(const tn_cudnn_store_key *key, bool is_fused, const char *text,
                           uint64_t bytes) {
     char path[PATH_BYTES], made[PATH_BYTES + 64];
-    file_header header = {};
+    file_header header = {0};
     if (bytes == 0 || bytes >= MOST_FILE_BYTES || !make_path(key, path)) return false;
-    static const bool has_room = make_room(folder());
-    if (!has_room) return false;
     memcpy(header.magic, magic, sizeof(magic));
     header.is_fused = is_fused;
     header.number_bytes = key->number_bytes;
     header.place_bytes = strlen(key->place);
     header.text_bytes = bytes;
-    header.checksum = add_hash(first_hash, key->numbers, key->number_bytes);
+    header.checksum = add_hash(first_of(&header), key->numbers, key->number_bytes);
     header.checksum = add_hash(header.checksum, key->place, header.place_bytes);
     header.checksum = add_hash(header.checksum, text, bytes);
     /* Under a name of its own first, so that nobody reads half of it. */
@@ -222,5 +223,3 @@ bool tn_cudnn_store_write(const tn_cudnn_store_key *key, bool is_fused, const ch
     unlink(made);
     return false;
 }
-
-#endif
