@@ -20,7 +20,8 @@ struct staged_shape {
     int rows, across, items, splits; /* output rows; threads a row, of all rows; of each of these */
     int tile_rows, pitch, pixels;    /* of a channel's input: rows, floats a row, floats */
     bool is_run; /* a channel's tile lies in memory as in shared memory, 16 bytes by 16 bytes */
-    tn_divider pitch_divider, row_divider, pack_divider;
+    int step_channels, step_rows; /* `splits` lines on: channels, and rows of the window */
+    tn_divider pitch_divider, row_divider, pack_divider, item_divider, across_divider;
 };
 
 /* `count` floats as they lie. */
@@ -94,8 +95,9 @@ __device__ __forceinline__ void add_lines(const tn_cuda_direct &d, const staged_
     for (int line = split; line < lines; line += t.splits) {
         add_line<KW, F, Q>(d, x + c * t.pixels + r * d.dilation_height * t.pitch,
                            weights + line * width, taps, sums);
-        r += t.splits;
-        while (r >= d.kernel_height) {
+        r += t.step_rows;
+        c += t.step_channels;
+        if (r >= d.kernel_height) {
             r -= d.kernel_height;
             c++;
         }
@@ -106,10 +108,12 @@ __device__ __forceinline__ void add_lines(const tn_cuda_direct &d, const staged_
 template <int F, int Q>
 __device__ __forceinline__ void join(const tn_cuda_direct &d, const staged_shape &t, int image,
                                      int group, int filter, int y0, const float *parts) {
-    const int each = t.items * Q, row_each = t.across * Q;
+    const int each = t.items * Q;
     for (int i = threadIdx.x; i < F * each; i += blockDim.x) {
-        const int f = i / each, row = (i - f * each) / row_each, x = i - f * each - row * row_each;
-        const int y = y0 + row;
+        uint32_t item, column;
+        const int f = (int)tn_divide_rest((uint32_t)i / Q, t.item_divider, &item);
+        const int y = y0 + (int)tn_divide_rest(item, t.across_divider, &column);
+        const int x = (int)column * Q + i % Q;
         if (filter + f >= d.filters || x >= d.out_width || y >= d.out_height) continue;
         float sum = __ldg(d.bias + group * d.filters + filter + f);
 #pragma unroll 8
@@ -141,8 +145,9 @@ __global__ void __launch_bounds__(MOST_THREADS)
           y0 * d.stride_height - d.pad_top, tile);
     tn_copy_wait();
     __syncthreads();
-    const int split = threadIdx.x / t.items, item = threadIdx.x - split * t.items;
-    const int row = item / t.across, x = (item - row * t.across) * Q;
+    uint32_t item, column;
+    const int split = (int)tn_divide_rest(threadIdx.x, t.item_divider, &item);
+    const int row = (int)tn_divide_rest(item, t.across_divider, &column), x = (int)column * Q;
     if (split < t.splits) {
         float sums[F][Q] = {};
         add_lines<KW, F, Q>(d, t, tile + row * d.stride_height * t.pitch + x * d.stride_width,
@@ -151,7 +156,7 @@ __global__ void __launch_bounds__(MOST_THREADS)
         for (int f = 0; f < F; f++)
 #pragma unroll
             for (int i = 0; i < Q; i++)
-                parts[((split * F + f) * t.items + item) * Q + i] = sums[f][i];
+                parts[((split * F + f) * t.items + (int)item) * Q + i] = sums[f][i];
     }
     __syncthreads();
     join<F, Q>(d, t, image, group, filter, y0, parts);
@@ -183,6 +188,10 @@ staged_shape shape_of(const tn_cuda_direct *d, const tn_cuda_direct_config *conf
         (d->out_height - 1) * d->stride_height + (d->kernel_height - 1) * d->dilation_height + 1;
     t.is_run = bottom <= d->in_height && d->pad_top == 0 && d->pad_left == 0 &&
                t.pitch == d->in_width && d->in_width % 4 == 0;
+    t.step_channels = t.splits / d->kernel_height;
+    t.step_rows = t.splits % d->kernel_height;
+    t.item_divider = tn_divider_make((uint32_t)t.items);
+    t.across_divider = tn_divider_make((uint32_t)t.across);
     t.pitch_divider = tn_divider_make((uint32_t)t.pitch);
     t.row_divider = tn_divider_make((uint32_t)t.tile_rows);
     t.pack_divider = tn_divider_make((uint32_t)(t.pixels < 4 ? 1 : t.pixels / 4));
