@@ -373,8 +373,8 @@ static tn_status describe(const tn_lowering *lowering, tn_tensor_id tensor, tn_s
     return TN_OK;
 }
 
-tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
-                             tn_storage to, double *out_ns, bool *out_is_known) {
+static tn_status time_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
+                               tn_storage to, double *out_ns, bool *out_is_known) {
     const tn_tensor_storage *known = &lowering->points[1]->tensors[tensor].storage;
     const bool is_remote = from.space != TN_SPACE_HOST || to.space != TN_SPACE_HOST;
     const tn_device *device =
@@ -400,5 +400,24 @@ tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_stor
         TN_TRY(tn_timing_cache_set(lowering->cache, key, *out_ns));
     }
     *out_is_known = true;
+    return TN_OK;
+}
+
+/* A transfer that converts is a copy as the host has the tensor, the same for every storage on the
+ * device, and a conversion there: timed as one, the copy's noise would hide what tells storages
+ * apart. */
+tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
+                             tn_storage to, double *out_ns, bool *out_is_known) {
+    const bool is_copy = from.type == to.type && from.format == to.format;
+    if (from.space == to.space || is_copy)
+        return time_reformat(lowering, tensor, from, to, out_ns, out_is_known);
+    tn_storage between = from.space == TN_SPACE_HOST ? from : to;
+    double copy_ns = 0, convert_ns = 0;
+    bool is_copy_known = false;
+    between.space = TN_SPACE_DEVICE;
+    TN_TRY(time_reformat(lowering, tensor, from, between, &copy_ns, &is_copy_known));
+    TN_TRY(time_reformat(lowering, tensor, between, to, &convert_ns, out_is_known));
+    *out_is_known = *out_is_known && is_copy_known;
+    if (*out_is_known) *out_ns = copy_ns + convert_ns;
     return TN_OK;
 }
