@@ -4,7 +4,6 @@
  * its own, filled with small numbers (zeros where integers are read: they may be indices).
  */
 #include "build/timing.h"
-#include "base/hash.h"
 #include "base/status.h"
 #include "build/candidate_call.h"
 #include "build/timing_cache.h"
@@ -12,7 +11,6 @@
 #include "build/timing_private.h"
 #include "plugin/devices.h"
 #include "plugin/kernel_instance.h"
-#include "tensor/convert.h"
 
 #include <string.h>
 #include <time.h>
@@ -142,7 +140,7 @@ static tn_status align_constant(tn_lowering *lowering, tn_tensor_id id, tn_tenso
     return TN_OK;
 }
 
-static tn_status give_data(tn_lowering *lowering, tn_tensor *tensor) {
+tn_status tn_timing_give_data(tn_lowering *lowering, tn_tensor *tensor) {
     TN_TRY(take_block(lowering, (size_t)tensor->bytes, &tensor->data));
     tn_timing_fill(tensor);
     return TN_OK;
@@ -175,14 +173,14 @@ static tn_status give_tensors(tn_lowering *lowering, uint32_t index,
         if (node->inputs[i] == TN_NO_TENSOR || input->data ||
             (tn_graph_input_port(node->entry->op, i)->flags & TN_PORT_SHAPE_ONLY))
             continue;
-        TN_TRY(give_data(lowering, input));
+        TN_TRY(tn_timing_give_data(lowering, input));
     }
     for (uint32_t i = 0; i < candidate_call->call.operand_count; i++)
         if (!candidate_call->operands[i].tensor.data)
-            TN_TRY(give_data(lowering, &candidate_call->operands[i].tensor));
+            TN_TRY(tn_timing_give_data(lowering, &candidate_call->operands[i].tensor));
     for (uint32_t i = 0; i < node->output_count; i++)
         if (candidate_call->call.outputs[i])
-            TN_TRY(give_data(lowering, candidate_call->call.outputs[i]));
+            TN_TRY(tn_timing_give_data(lowering, candidate_call->call.outputs[i]));
     return TN_OK;
 }
 
@@ -325,99 +323,4 @@ tn_status tn_timing_again(tn_lowering *lowering, uint32_t index, tn_candidate *c
     candidate->cost = ns;
     TN_TRY(tn_timing_key(lowering, index, candidate, &key));
     return tn_timing_cache_set(lowering->cache, key, ns);
-}
-
-typedef struct conversion {
-    const tn_tensor *from, *to;
-} conversion;
-
-static tn_status convert_items(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    const conversion *work = user;
-    (void)thread;
-    return tn_convert(work->from, work->to, begin, end);
-}
-
-static tn_status convert_once(const tn_lowering *lowering, conversion *work) {
-    const tn_thread_pool *pool = lowering->options->pool;
-    int64_t items = tn_convert_items(work->from, work->to);
-    if (!pool || pool->threads <= 1) return tn_convert(work->from, work->to, 0, items);
-    return pool->parallel_for(pool, items, 1, convert_items, work);
-}
-
-static tn_status measure_reformat(tn_lowering *lowering, tn_tensor_storage *from,
-                                  tn_tensor_storage *to, double *out_ns) {
-    conversion work = {&from->tensor, &to->tensor};
-    double best = 0, total = 0;
-    lowering->timing->used = 0;
-    TN_TRY(give_data(lowering, &from->tensor));
-    TN_TRY(give_data(lowering, &to->tensor));
-    for (int runs = 0; runs <= TN_TIMING_RUNS_AT_MOST; runs++) {
-        if (runs > TN_TIMING_RUNS_AT_LEAST &&
-            (total >= TN_TIMING_CONVERSION_NS || tn_timing_is_over(lowering)))
-            break;
-        double begin = tn_timing_now_ns();
-        TN_TRY(convert_once(lowering, &work));
-        double ns = tn_timing_now_ns() - begin;
-        total += ns;
-        if (runs == 0 || ns < best) best = ns;
-    }
-    *out_ns = best;
-    return TN_OK;
-}
-
-static tn_status describe(const tn_lowering *lowering, tn_tensor_id tensor, tn_storage storage,
-                          tn_tensor_storage *out_tensor) {
-    TN_TRY(tn_tensor_init(out_tensor, tn_lower_type(lowering, tensor, storage), storage.format,
-                          &lowering->points[1]->tensors[tensor].storage.shape));
-    out_tensor->tensor.quantization = tn_lower_quantization(lowering, tensor, storage);
-    return TN_OK;
-}
-
-static tn_status time_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
-                               tn_storage to, double *out_ns, bool *out_is_known) {
-    const tn_tensor_storage *known = &lowering->points[1]->tensors[tensor].storage;
-    const bool is_remote = from.space != TN_SPACE_HOST || to.space != TN_SPACE_HOST;
-    const tn_device *device =
-        is_remote ? lowering->options->device : tn_runtime_cpu(lowering->graph->runtime);
-    *out_is_known = false;
-    if (!lowering->timing || !lowering->tensors[tensor]) return TN_OK;
-    uint64_t key = tn_timing_key_device(tn_hash_add_text(0, "reformat"), device);
-    key = tn_hash_add_u64(key, lowering->options->threads);
-    key = tn_timing_key_storage(lowering, key, tensor, from);
-    key = tn_timing_key_storage(lowering, key, tensor, to);
-    key = tn_hash_add_u64(key, known->shape.rank);
-    key = tn_hash_add(key, known->shape.extents, known->shape.rank * sizeof(int64_t));
-    if (!tn_timing_cache_get(lowering->cache, key, out_ns)) {
-        tn_tensor_storage source, target;
-        if (tn_timing_is_over(lowering)) return TN_OK;
-        TN_TRY(describe(lowering, tensor, from, &source));
-        TN_TRY(describe(lowering, tensor, to, &target));
-        if (is_remote)
-            TN_TRY(tn_timing_transfer(lowering, &source.tensor, from.space, &target.tensor,
-                                      to.space, out_ns));
-        else
-            TN_TRY(measure_reformat(lowering, &source, &target, out_ns));
-        TN_TRY(tn_timing_cache_set(lowering->cache, key, *out_ns));
-    }
-    *out_is_known = true;
-    return TN_OK;
-}
-
-/* A transfer that converts is a copy as the host has the tensor, the same for every storage on the
- * device, and a conversion there: timed as one, the copy's noise would hide what tells storages
- * apart. */
-tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
-                             tn_storage to, double *out_ns, bool *out_is_known) {
-    const bool is_copy = from.type == to.type && from.format == to.format;
-    if (from.space == to.space || is_copy)
-        return time_reformat(lowering, tensor, from, to, out_ns, out_is_known);
-    tn_storage between = from.space == TN_SPACE_HOST ? from : to;
-    double copy_ns = 0, convert_ns = 0;
-    bool is_copy_known = false;
-    between.space = TN_SPACE_DEVICE;
-    TN_TRY(time_reformat(lowering, tensor, from, between, &copy_ns, &is_copy_known));
-    TN_TRY(time_reformat(lowering, tensor, between, to, &convert_ns, out_is_known));
-    *out_is_known = *out_is_known && is_copy_known;
-    if (*out_is_known) *out_ns = copy_ns + convert_ns;
-    return TN_OK;
 }

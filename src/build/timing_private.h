@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What timing.c (the processor) and timing_device.c (all other devices) share. */
+/* What timing.c (candidates on the processor), timing_device.c (on all other devices) and
+ * timing_reformat.c (conversions) share. */
 #ifndef TN_BUILD_TIMING_PRIVATE_H
 #define TN_BUILD_TIMING_PRIVATE_H
 
@@ -35,6 +36,9 @@ double tn_timing_now_ns(void);
 bool tn_timing_is_over(const tn_lowering *lowering);
 /* Numbers in a tensor of the host. */
 void tn_timing_fill(const tn_tensor *tensor);
+/* Memory of the host for a tensor, and numbers in it; what was given before is used again where
+ * `used` of the scratch is set to zero. */
+tn_status tn_timing_give_data(tn_lowering *lowering, tn_tensor *tensor);
 /* Before prepare: constants in place. */
 tn_status tn_timing_align_constants(tn_lowering *lowering, uint32_t index,
                                     tn_candidate_call *candidate_call);
