@@ -10,25 +10,27 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The version that a function of a library answers; 0: the library is not there. It stays open: the
- * kernels use the same one. */
+/* A function of a library, which stays loaded: the kernels use the same one. False: it is not
+ * there. */
+static bool find(const char *library, const char *name, void *out_function) {
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *symbol = handle ? dlsym(handle, name) : NULL;
+    if (symbol) memcpy(out_function, &symbol, sizeof(symbol));
+    if (handle) (void)dlclose(handle);
+    return symbol != NULL;
+}
+
+/* The version that a function of a library answers; 0: the library is not there. */
 static size_t version_of(const char *library, const char *function) {
     size_t (*version)(void) = NULL;
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    void *symbol = handle ? dlsym(handle, function) : NULL;
-    if (!symbol) return 0;
-    memcpy(&version, &symbol, sizeof(version));
-    return version();
+    return find(library, function, &version) ? version() : 0;
 }
 
 static size_t nvrtc_version(const char *library) {
     int (*version)(int *, int *) = NULL;
     int major = 0, minor = 0;
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    void *symbol = handle ? dlsym(handle, "nvrtcVersion") : NULL;
-    if (!symbol) return 0;
-    memcpy(&version, &symbol, sizeof(version));
-    return version(&major, &minor) == 0 ? (size_t)(major * 1000 + minor * 10) : 0;
+    const bool is_known = find(library, "nvrtcVersion", &version) && version(&major, &minor) == 0;
+    return is_known ? (size_t)(major * 1000 + minor * 10) : 0;
 }
 
 const char *tn_cuda_libraries(const tn_device *device) {
