@@ -14,15 +14,16 @@
 
 #include <math.h>
 
-#define BATCHES_AT_LEAST 5
-#define BATCHES_AT_MOST  15
-#define BATCH_NS         200e3 /* of one batch, about */
-#define HOPELESS_FACTOR  4
-#define HOPELESS_NS      50e3
-#define BATCH_LIMIT      100
-#define AGREEING         1.01 /* the second shortest batch over the shortest */
-#define WARM_NS          50e6 /* of work, until a device's clocks have settled */
-#define WARM_BATCHES     300
+#define BATCHES_AT_LEAST  5
+#define BATCHES_AT_MOST   15
+#define BATCH_NS          200e3 /* of one batch, about */
+#define HOPELESS_FACTOR   4
+#define HOPELESS_NS       50e3
+#define BATCH_LIMIT       100
+#define CAPTURED_AT_LEAST 10   /* runs of a batch from which on a graph is worth it */
+#define AGREEING          1.01 /* the second shortest batch over the shortest */
+#define WARM_NS           50e6 /* of work, until a device's clocks have settled */
+#define WARM_BATCHES      300
 
 tn_status tn_timing_stream(tn_lowering *lowering, void **out_stream) {
     struct tn_timing_scratch *timing = lowering->timing;
@@ -140,6 +141,8 @@ typedef struct timed_work {
     const tn_tensor *from, *to;
     uint32_t direction;
     void *scratch;
+    void
+        *graph; /* a batch, captured: a launch each would hide what a short kernel takes; or null */
 } timed_work;
 
 static tn_status enqueue(const tn_lowering *lowering, const timed_work *work) {
@@ -162,7 +165,9 @@ static tn_status run_batch(const tn_lowering *lowering, const timed_work *work, 
     const struct tn_timing_scratch *timing = lowering->timing;
     double ns = 0;
     tn_status status = device->event_record(device, timing->begin, timing->stream);
-    for (int i = 0; i < count && status == TN_OK; i++)
+    if (work->graph && status == TN_OK)
+        status = device->graph_launch(device, work->graph, timing->stream);
+    for (int i = 0; !work->graph && i < count && status == TN_OK; i++)
         TN_TRY(enqueue(lowering, work));
     if (status == TN_OK) status = device->event_record(device, timing->end, timing->stream);
     if (status == TN_OK) status = device->stream_wait(device, timing->stream);
@@ -203,15 +208,33 @@ static tn_status warm_up(const tn_lowering *lowering, const timed_work *work, in
     return TN_OK;
 }
 
-static tn_status run_often(const tn_lowering *lowering, const timed_work *work, double *out_ns) {
-    double best = 0, second = 0, ns = 0;
-    int count = 1;
-    TN_TRY(warm_up(lowering, work, &count, &best));
-    if (count == 0) {
-        *out_ns = best;
-        return TN_OK;
+/* As an engine launches short kernels: many in one graph. What the device does not capture after
+ * all is launched one by one. */
+static void capture_batch(const tn_lowering *lowering, timed_work *work, int count) {
+    const tn_device *device = lowering->options->device;
+    const bool is_capturable = work->opened
+                                   ? work->opened->prepared->kernel->traits & TN_KERNEL_CAPTURABLE
+                                   : work->direction == TN_TRANSFER_ON_DEVICE;
+    tn_error_copy before;
+    if (!is_capturable || count < CAPTURED_AT_LEAST || !device->capture_begin ||
+        !device->capture_end || !device->graph_launch || !device->graph_destroy)
+        return;
+    tn_error_save(&before);
+    tn_status status = device->capture_begin(device, lowering->timing->stream);
+    if (status == TN_OK) {
+        for (int i = 0; i < count && status == TN_OK; i++)
+            status = enqueue(lowering, work);
+        const tn_status ended = device->capture_end(device, lowering->timing->stream, &work->graph);
+        if (status == TN_OK) status = ended;
     }
-    best = 0;
+    if (status != TN_OK && work->graph) device->graph_destroy(device, work->graph);
+    if (status != TN_OK) work->graph = NULL;
+    tn_error_restore(&before);
+}
+
+static tn_status run_batches(const tn_lowering *lowering, const timed_work *work, int count,
+                             double *out_ns) {
+    double best = 0, second = 0, ns = 0;
     for (int batch = 0; batch < BATCHES_AT_MOST && !tn_timing_is_over(lowering); batch++) {
         if (batch >= BATCHES_AT_LEAST && second <= AGREEING * best) break;
         TN_TRY(run_batch(lowering, work, count, &ns));
@@ -226,6 +249,18 @@ static tn_status run_often(const tn_lowering *lowering, const timed_work *work, 
     if (best <= 0) TN_TRY(run_batch(lowering, work, count, &best)); /* the time was over at once */
     *out_ns = best;
     return TN_OK;
+}
+
+static tn_status run_often(const tn_lowering *lowering, timed_work *work, double *out_ns) {
+    int count = 1;
+    TN_TRY(warm_up(lowering, work, &count, out_ns));
+    if (count == 0) return TN_OK;
+    capture_batch(lowering, work, count);
+    const tn_status status = run_batches(lowering, work, count, out_ns);
+    if (work->graph)
+        lowering->options->device->graph_destroy(lowering->options->device, work->graph);
+    work->graph = NULL;
+    return status;
 }
 
 /* Once between guard zones in the device's memory; see run_checked in timing.c. */
@@ -256,7 +291,7 @@ tn_status tn_timing_on_device(tn_lowering *lowering, uint32_t index,
                               tn_candidate_call *candidate_call, tn_prepared_kernel *prepared,
                               double *out_ns) {
     tn_open_kernel opened = {.stream = prepared->call.stream};
-    const timed_work work = {.opened = &opened};
+    timed_work work = {.opened = &opened};
     void *workspace = NULL;
     TN_TRY(tn_open_kernel_init(&opened, prepared));
     tn_status status = TN_OK;

@@ -392,6 +392,7 @@ static tn_status capture_end(const tn_device *device, void *handle, void **out_g
 static tn_status graph_launch(const tn_device *device, void *handle, void *stream) {
     const stub_graph *graph = handle;
     if (state_of(device)->is_lost) return fail_lost(state_of(device));
+    state_of(device)->graphs++;
     for (size_t i = 0; i < graph->count; i++) {
         stub_work *work = add_work(stream, 0);
         if (!work) return fail(TN_ERROR_DEVICE, "the stream is full");
