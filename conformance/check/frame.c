@@ -199,9 +199,9 @@ tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_l
 }
 
 void tn_frame_close(tn_frame *frame) {
-    tn_guarded *place = &kept[kept_next];
     if (!frame->memory.data) return;
     pthread_mutex_lock(&kept_lock);
+    tn_guarded *place = &kept[kept_next];
     kept_next = (kept_next + 1) % KEPT;
     tn_guarded_destroy(place);
     tn_guarded_move(&frame->memory, place);
