@@ -216,9 +216,7 @@ static void capture_batch(const tn_lowering *lowering, timed_work *work, int cou
                                    ? work->opened->prepared->kernel->traits & TN_KERNEL_CAPTURABLE
                                    : work->direction == TN_TRANSFER_ON_DEVICE;
     tn_error_copy before;
-    if (!is_capturable || count < CAPTURED_AT_LEAST || !device->capture_begin ||
-        !device->capture_end || !device->graph_launch || !device->graph_destroy)
-        return;
+    if (!is_capturable || count < CAPTURED_AT_LEAST || !tn_device_captures(device)) return;
     tn_error_save(&before);
     tn_status status = device->capture_begin(device, lowering->timing->stream);
     if (status == TN_OK) {

@@ -6,8 +6,6 @@
 #include "tensor/shape.h"
 #include "tensor/type.h"
 
-#include <stddef.h>
-
 static int32_t zero_point_of(const tn_quantization *quantization) {
     return quantization->zero_point ? quantization->zero_point[0] : 0;
 }
@@ -38,9 +36,9 @@ static tn_status copy(const tn_device *device, void *to, const void *from, uint6
 
 static tn_status convert(const tn_device *device, const tn_tensor *from, const tn_tensor *to,
                          void *stream) {
-    const bool can = device->size >= offsetof(tn_device, convert) + sizeof(device->convert);
-    tn_status status = TN_ERROR_UNSUPPORTED;
-    if (can && device->convert) status = device->convert(device, from, to, stream);
+    const tn_status status = TN_DEVICE_HAS(device, convert)
+                                 ? device->convert(device, from, to, stream)
+                                 : TN_ERROR_UNSUPPORTED;
     if (status == TN_OK) return TN_OK;
     if (status != TN_ERROR_UNSUPPORTED) return tn_device_failed(device, status, "a conversion");
     return tn_fail(status, "device '%s' does not convert from %s:%s to %s:%s", device->kind,

@@ -41,6 +41,11 @@ tn_status tn_device_alive(const tn_device *device) {
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, "the device is lost");
 }
 
+bool tn_device_captures(const tn_device *device) {
+    return device->capture_begin && device->capture_end && device->graph_launch &&
+           device->graph_destroy;
+}
+
 tn_status tn_device_launched(const tn_device *device, const char *doing) {
     const tn_status status =
         TN_DEVICE_HAS(device, check_launch) ? device->check_launch(device) : TN_OK;

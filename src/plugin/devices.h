@@ -28,6 +28,8 @@ tn_status tn_device_take(tn_runtime *runtime, const char *name, tn_used_device *
 void tn_device_give_back(tn_used_device *device); /* an empty one is fine */
 /* Whether this is not the processor: its kernels are asynchronous, its memory is its own. */
 bool tn_device_is_remote(const tn_device *device);
+/* Whether it makes graphs of what is enqueued. */
+bool tn_device_captures(const tn_device *device);
 /* The reason that a device gives for a failure, as an error: "DOING: REASON". */
 tn_status tn_device_failed(const tn_device *device, tn_status status, const char *doing);
 

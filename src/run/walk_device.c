@@ -6,9 +6,8 @@
  */
 #include "base/status.h"
 #include "device/transfer.h"
+#include "plugin/devices.h"
 #include "run/context_private.h"
-
-#include <stddef.h>
 
 tn_status tn_walk_open_device(tn_context *context) {
     const tn_device *device = context->engine->device;
@@ -31,9 +30,8 @@ void tn_walk_close_device(tn_context *context) {
 
 bool tn_walk_has_pinned(const tn_context *context) {
     const tn_device *device = context->engine->device;
-    return context->own_stream && !context->isolation &&
-           device->size >= offsetof(tn_device, host_deallocate) + sizeof(void *) &&
-           device->host_allocate && device->host_deallocate;
+    return context->own_stream && !context->isolation && TN_DEVICE_HAS(device, host_allocate) &&
+           TN_DEVICE_HAS(device, host_deallocate);
 }
 
 tn_status tn_walk_host_allocate(tn_context *context, size_t bytes, const char *what,

@@ -8,14 +8,10 @@
  * The second one captures.
  */
 #include "base/status.h"
+#include "plugin/devices.h"
 #include "run/context_private.h"
 
 #define ITEMS_AT_LEAST 2
-
-static bool can_capture(const tn_device *device) {
-    return device->capture_begin && device->capture_end && device->graph_launch &&
-           device->graph_destroy;
-}
 
 static bool is_captured_border(const tn_shape_state *state, uint32_t item) {
     for (uint32_t b = 0; b < state->border_count; b++)
@@ -36,7 +32,7 @@ static bool is_capturable(const tn_context *context, const tn_shape_state *state
 }
 
 tn_status tn_walk_find_graphs(tn_context *context, tn_shape_state *state) {
-    if (!context->stream || !can_capture(context->engine->device)) return TN_OK;
+    if (!context->stream || !tn_device_captures(context->engine->device)) return TN_OK;
     if (!state->graphs)
         state->graphs = tn_arena_allocate(state->arena, state->walk_count / ITEMS_AT_LEAST + 1u,
                                           sizeof(*state->graphs));
@@ -80,8 +76,6 @@ static void set_stream(const tn_shape_state *state, const tn_walk_graph *graph, 
         state->walk[i].call->stream = stream;
 }
 
-/* On the context's own stream, whichever the graph is launched on. A piece that the device does not
- * capture after all is run as it is from then on. */
 /* On the context's own stream, whichever the graph is launched on. */
 static tn_status capture_items(tn_context *context, tn_shape_state *state,
                                const tn_walk_graph *graph, bool is_timed, void **out_captured) {
