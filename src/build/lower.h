@@ -44,6 +44,7 @@ typedef struct tn_lower_options {
     const char *forced;     /* "Op=kernel,..." or null */
     tn_timing_cache *cache; /* null: none */
     double timing_seconds;
+    double (*now_ns)(void);     /* the clock of timings on the processor; null: the system's */
     const tn_thread_pool *pool; /* that timings run on */
     uint32_t precision;         /* TN_PRECISION_... */
     const float *scales;        /* by tensor, 0: none; null: none at all */

@@ -32,7 +32,7 @@ struct tn_timing_scratch {
     size_t device_block_count, device_block_capacity;
 };
 
-double tn_timing_now_ns(void);
+double tn_timing_now_ns(const tn_lowering *lowering);
 bool tn_timing_is_over(const tn_lowering *lowering);
 /* Numbers in a tensor of the host. */
 void tn_timing_fill(const tn_tensor *tensor);

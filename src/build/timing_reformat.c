@@ -36,9 +36,9 @@ static tn_status measure_reformat(tn_lowering *lowering, tn_tensor_storage *from
         if (runs > TN_TIMING_RUNS_AT_LEAST &&
             (total >= TN_TIMING_CONVERSION_NS || tn_timing_is_over(lowering)))
             break;
-        double begin = tn_timing_now_ns();
+        double begin = tn_timing_now_ns(lowering);
         TN_TRY(convert_once(lowering, &work));
-        double ns = tn_timing_now_ns() - begin;
+        double ns = tn_timing_now_ns(lowering) - begin;
         total += ns;
         if (runs == 0 || ns < best) best = ns;
     }

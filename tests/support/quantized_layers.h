@@ -9,26 +9,17 @@
 #define TN_TESTS_QUANTIZED_LAYERS_H
 
 #include "tensor/type.h"
+#include "test_clock.h"
 
 #include <math.h>
 #include <string.h>
 #include <tenon/plugin.h>
-#include <time.h>
 
 /* What a run of the kernels needs at least, in nanoseconds. */
 static uint64_t quantized_float_ns, quantized_byte_ns;
 /* Of the last run in 8 bits. */
 static _Thread_local float quantized_seen_input, quantized_seen_output, quantized_seen_operand;
 static _Thread_local uint32_t quantized_selected_without_scale;
-
-static void quantized_take_time(uint64_t ns) {
-    struct timespec begin, now;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    do {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while ((uint64_t)((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec) <
-             ns);
-}
 
 static int64_t quantized_count(const tn_tensor *tensor) {
     int64_t count = 1;
@@ -93,16 +84,15 @@ static tn_status quantized_weigh_run(tn_call *call) {
     return TN_OK;
 }
 static tn_status quantized_weigh_float_run(tn_call *call) {
-    quantized_take_time(quantized_float_ns);
+    test_clock_take(quantized_float_ns);
     return quantized_weigh_run(call);
 }
 static float quantized_scale_of(const tn_tensor *tensor) {
     return tensor->quantization ? tensor->quantization->scale[0] : 0;
 }
 static tn_status quantized_weigh_byte_run(tn_call *call) {
-    /* A result in floats is dearer by far: no noise shall make it look as cheap as one in 8 bits.
-     */
-    quantized_take_time(quantized_byte_ns * (call->outputs[0]->type == TN_I8 ? 1 : 5));
+    /* A result in floats is dearer. */
+    test_clock_take(quantized_byte_ns * (call->outputs[0]->type == TN_I8 ? 1 : 2));
     quantized_seen_input = quantized_scale_of(call->inputs[0]);
     quantized_seen_output = quantized_scale_of(call->outputs[0]);
     quantized_seen_operand = call->operand_count ? quantized_scale_of(call->operands[0]) : 0;

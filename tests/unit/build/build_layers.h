@@ -7,9 +7,10 @@
 #ifndef TN_TESTS_BUILD_LAYERS_H
 #define TN_TESTS_BUILD_LAYERS_H
 
+#include "test_clock.h"
+
 #include <string.h>
 #include <tenon/plugin.h>
-#include <time.h>
 
 /* Nanoseconds that a kernel of the name takes at least, and how often it ran. */
 typedef struct layer_pace {
@@ -32,14 +33,9 @@ static layer_pace *layer_pace_of(const char *name) {
 }
 
 static void layer_take_time(const char *name) {
-    struct timespec begin, now;
     layer_pace *pace = layer_pace_of(name);
     pace->runs++;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    do {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while ((uint64_t)((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec) <
-             pace->ns);
+    test_clock_take(pace->ns);
 }
 
 static int64_t layer_count(const tn_tensor *tensor) {

@@ -312,7 +312,7 @@ static void test_the_measured_time_decides(void **state) {
     const tn_lower_note_item *note = &stage->notes.nodes[step_of(&stage->stage, "a")->node];
     assert_int_equal(note->reason, TN_LOWER_SLOWER);
     assert_true(note->is_measured);
-    assert_true(note->lower_ns > 300000 && note->chosen_ns >= 20000 && note->chosen_ns < 200000);
+    assert_true(note->lower_ns > 300000 && note->chosen_ns >= 20000 && note->chosen_ns < 21000);
     end_stage(stage);
 }
 
