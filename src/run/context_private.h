@@ -2,7 +2,10 @@
 /*
  * The inside of tn_context: its opened kernels, bindings, arena and shape states.
  *
- *   context.c               creation, the public calls
+ *   context.c               creation, memory for tensors, profile, statistics
+ *   context_ports.c         which inputs are read, which outputs a device writes
+ *   context_bind.c          shapes and memory that callers give
+ *   context_run.c           a run, its outputs, a device that is lost
  *   reshape.c               shapes and values, the cache of shape states
  *   describe.c              descriptors of values, what was fused at these shapes
  *   shape_state.c           what is made for one set of shapes
@@ -173,6 +176,17 @@ tn_status tn_context_take_data(tn_context *context, size_t bytes, const char *wh
                                void **out_memory);
 void tn_context_give_data(tn_context *context, void *memory); /* null is fine */
 
+/* --- context_ports.c --- */
+/* What the program says of inputs and outputs, once both are there. */
+void tn_context_find_ports(tn_context *context);
+
+/* --- context_bind.c --- */
+/* TN_ERROR_ARGUMENT for an index that is not below `count`; `kind`: "input", "output". */
+tn_status tn_context_check_index(const char *kind, uint32_t index, uint32_t count);
+/* The pointers of all states are set anew, and what was captured with them is gone. */
+void tn_context_forget_pointers(tn_context *context);
+
+/* --- context_run.c --- */
 /* Why the context can run no more, after its device was lost; TN_OK: it can. */
 tn_status tn_context_check_lost(const tn_context *context);
 

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a caller gives a context: the shapes of inputs, and memory for inputs and outputs, the
+ * host's or the device's. It is noted here; bindings.c checks it and sets the pointers before the
+ * next walk.
+ */
+#include "run/context_private.h"
+
+tn_status tn_context_check_index(const char *kind, uint32_t index, uint32_t count) {
+    if (index < count) return TN_OK;
+    return tn_fail(TN_ERROR_ARGUMENT, "there is no %s %u: there are %u", kind, index, count);
+}
+
+tn_status tn_context_set_shape(tn_context *context, uint32_t input, uint32_t rank,
+                               const int64_t *extents) {
+    tn_shape shape;
+    if (!context || (rank && !extents))
+        return tn_fail(TN_ERROR_ARGUMENT, "tn_context_set_shape needs a context and extents");
+    TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
+    tn_status status = tn_shape_set(&shape, rank, extents);
+    if (status != TN_OK)
+        return tn_error_at(status, "input '%s'", context->engine->inputs[input].name);
+    TN_TRY(tn_reshape_check_shape(context, input, &shape));
+    tn_input_binding *binding = &context->inputs[input];
+    if (!binding->has_shape || !tn_shape_equal(&binding->shape, &shape))
+        context->are_shapes_set = false;
+    binding->shape = shape;
+    binding->has_shape = true;
+    return TN_OK;
+}
+
+void tn_context_forget_pointers(tn_context *context) {
+    context->are_bindings_set = false;
+    for (int i = 0; i < TN_SHAPE_STATES; i++)
+        if (context->states[i]) context->states[i]->is_applied = false;
+}
+
+/* What was bound in the device's memory is no longer. */
+static void take_back(tn_context *context, bool *is_device) {
+    if (*is_device) tn_context_forget_pointers(context);
+    *is_device = false;
+}
+
+tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void *data,
+                                uint64_t bytes) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
+    tn_input_binding *binding = &context->inputs[input];
+    take_back(context, &binding->is_device);
+    if (binding->data != data || binding->bytes != bytes) context->are_bindings_set = false;
+    binding->data = data;
+    binding->bytes = bytes;
+    return TN_OK;
+}
+
+static tn_status check_device(const tn_context *context) {
+    return context->own_stream
+               ? TN_OK
+               : tn_fail(TN_ERROR_STATE, "the engine runs on the processor, not on a device");
+}
+
+tn_status tn_context_bind_device_input(tn_context *context, uint32_t input, const void *device_data,
+                                       uint64_t bytes) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
+    TN_TRY(check_device(context));
+    tn_input_binding *binding = &context->inputs[input];
+    const bool is_same = binding->is_device && binding->data == device_data;
+    TN_TRY(tn_context_bind_input(context, input, device_data, bytes));
+    binding->is_device = true;
+    if (!is_same) tn_context_forget_pointers(context);
+    return TN_OK;
+}
+
+tn_status tn_context_bind_device_output(tn_context *context, uint32_t output, void *device_data,
+                                        uint64_t bytes) {
+    if (!context || !device_data)
+        return tn_fail(TN_ERROR_ARGUMENT, "a context and memory of the device are needed");
+    TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
+    TN_TRY(check_device(context));
+    tn_output_binding *binding = &context->outputs[output];
+    const bool is_same = binding->is_device && binding->data == device_data;
+    TN_TRY(tn_context_bind_output(context, output, device_data, bytes));
+    binding->is_device = true;
+    if (!is_same) tn_context_forget_pointers(context);
+    return TN_OK;
+}
+
+tn_status tn_context_lend_input(tn_context *context, uint32_t input, uint64_t bytes,
+                                void **out_data) {
+    if (!context || !out_data)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_context_lend_input needs a context and a place for the pointer");
+    TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
+    TN_TRY(tn_context_check_lost(context));
+    TN_TRY(tn_walk_wait(context)); /* the device may still read the old memory */
+    TN_TRY(tn_bindings_own_input(context, input, (size_t)bytes));
+    TN_TRY(tn_context_bind_input(context, input, context->inputs[input].own, bytes));
+    *out_data = context->inputs[input].own;
+    return TN_OK;
+}
+
+tn_status tn_context_bind_output(tn_context *context, uint32_t output, void *data, uint64_t bytes) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
+    tn_output_binding *binding = &context->outputs[output];
+    take_back(context, &binding->is_device);
+    if (binding->data != data || binding->bytes != bytes) context->are_bindings_set = false;
+    binding->data = data;
+    binding->bytes = bytes;
+    return TN_OK;
+}

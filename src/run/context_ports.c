@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the program says of a context's inputs and outputs, found once when the context is made:
+ * which inputs anybody reads, which outputs a device writes, which shapes are known without a call.
+ * The callers' memory is context_bind.c's.
+ */
+#include "run/context_private.h"
+
+/* Whose data is read by a step that runs, or handed out. */
+static void note_needed(tn_context *context, uint32_t value, bool is_transfer) {
+    const tn_graph *graph = context->engine->graph;
+    if (value == TN_NO_VALUE) return;
+    const tn_tensor_id tensor = context->engine->program->values[value].tensor;
+    const bool is_host = context->engine->program->values[value].space == TN_SPACE_HOST;
+    for (size_t i = 0; graph->tensors[tensor].is_input && i < graph->input_count; i++) {
+        if (graph->inputs[i] != tensor) continue;
+        context->inputs[i].is_needed = true;
+        context->inputs[i].is_read_by_host |= is_host && !is_transfer;
+    }
+}
+
+static bool is_shape_only(const tn_engine *engine, const tn_program_step *step, uint32_t input) {
+    if (step->kind == TN_STEP_REFORMAT) return false;
+    const tn_operator *op = engine->graph->nodes[step->node].entry->op;
+    const tn_port *port = tn_graph_input_port(op, input);
+    return port && (port->flags & TN_PORT_SHAPE_ONLY);
+}
+
+/* Outputs that come from a device, each in a step of its own. */
+static void find_device_outputs(tn_context *context) {
+    const tn_program *program = context->engine->program;
+    for (uint32_t s = 0; s < program->step_count; s++)
+        for (size_t i = 0; i < context->engine->graph->output_count; i++)
+            if (tn_walk_is_transfer(program, &program->steps[s]) &&
+                program->steps[s].outputs[0] == program->output_values[i])
+                context->outputs[i].is_from_device = true;
+}
+
+static void find_needed(tn_context *context) {
+    const tn_engine *engine = context->engine;
+    const tn_program *program = engine->program;
+    for (uint32_t s = 0; s < program->step_count; s++) {
+        const tn_program_step *step = &program->steps[s];
+        for (uint32_t i = 0; i < step->input_count && !step->is_host; i++) {
+            if (!is_shape_only(engine, step, i))
+                note_needed(context, step->inputs[i], tn_walk_is_transfer(program, step));
+        }
+        for (uint32_t i = 0; i < step->operand_count && !step->is_host; i++)
+            note_needed(context, step->operands[i], false);
+    }
+    for (size_t i = 0; i < engine->graph->output_count; i++)
+        note_needed(context, program->output_values[i], false);
+    for (size_t i = 0; i < engine->graph->input_count; i++)
+        context->inputs[i].is_needed |= engine->plan.is_value_input[i];
+}
+
+/* Inputs whose shape is fixed need no call. */
+static void set_fixed_shapes(tn_context *context) {
+    const tn_graph *graph = context->engine->graph;
+    for (size_t i = 0; i < graph->input_count; i++) {
+        const tn_graph_tensor *tensor = &graph->tensors[graph->inputs[i]];
+        const tn_plan_profile *profile = &context->engine->contents.profiles[i];
+        bool is_fixed = tensor->has_shape;
+        for (uint32_t axis = 0; is_fixed && axis < tensor->shape.rank; axis++)
+            is_fixed = tensor->shape.extents[axis] >= 0;
+        if (is_fixed)
+            context->inputs[i].shape = tensor->shape;
+        else if (!profile->is_free && tn_shape_equal(&profile->minimum, &profile->maximum)) {
+            context->inputs[i].shape = profile->minimum;
+            is_fixed = true;
+        }
+        context->inputs[i].has_shape = is_fixed;
+    }
+}
+
+void tn_context_find_ports(tn_context *context) {
+    find_needed(context);
+    find_device_outputs(context);
+    set_fixed_shapes(context);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One run: reshape where shapes or values have changed, bindings, the walk, the outputs. And what
+ * becomes of a context whose run failed or whose device is lost.
+ */
+#include "plugin/devices.h"
+#include "run/context_private.h"
+
+static tn_status walk(tn_context *context) {
+    if (context->checked) return tn_checked_walk(context);
+    if (context->is_profiling) return tn_walk_profile(context);
+    return context->stream ? tn_walk_run_device(context) : tn_walk_run(context);
+}
+
+static tn_status run(tn_context *context) {
+    if (!context->are_shapes_set || tn_reshape_is_stale(context))
+        TN_TRY(tn_context_reshape(context));
+    context->statistics.runs++;
+    if (context->dynamic) return tn_dynamic_run(context);
+    if (!context->are_bindings_set) TN_TRY(tn_bindings_apply(context));
+    tn_bindings_stage_inputs(context);
+    context->is_pending = context->stream != NULL;
+    TN_TRY(walk(context));
+    if (context->stream == context->own_stream || tn_bindings_has_copies(context)) {
+        const tn_status status = tn_walk_wait(context);
+        if (status != TN_OK) return tn_error_at(status, "some node (a checked run says which)");
+    }
+    tn_bindings_copy_outputs(context);
+    return TN_OK;
+}
+
+/* Nothing may be at work when the caller takes its memory back. A device that is lost stays so: the
+ * reason is kept for the calls to come. */
+static tn_status end_failed(tn_context *context, tn_status status) {
+    tn_error_copy error;
+    tn_error_save(&error);
+    (void)tn_walk_wait(context);
+    if (context->stream && tn_device_alive(context->engine->device) != TN_OK) {
+        context->lost = error;
+        context->is_lost = true;
+    }
+    tn_error_restore(&error);
+    return status;
+}
+
+tn_status tn_context_check_lost(const tn_context *context) {
+    if (!context->is_lost) return TN_OK;
+    tn_error_restore(&context->lost);
+    return context->lost.status;
+}
+
+tn_status tn_context_run(tn_context *context) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(tn_context_check_lost(context));
+    const tn_device *device = context->engine->device;
+    const uint32_t before = context->stream ? tn_device_enter(device) : 0;
+    const tn_status status = run(context);
+    if (context->stream) tn_device_leave(device, before);
+    return __builtin_expect(status == TN_OK, 1) ? TN_OK : end_failed(context, status);
+}
+
+tn_status tn_context_set_stream(tn_context *context, void *stream) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    if (!context->own_stream)
+        return tn_fail(TN_ERROR_STATE, "the engine runs on the processor, which has no streams");
+    TN_TRY(tn_context_check_lost(context));
+    void *chosen = stream ? stream : context->own_stream;
+    if (chosen == context->stream) return TN_OK;
+    TN_TRY(tn_walk_wait(context));
+    context->stream = chosen;
+    tn_context_forget_pointers(context);
+    return TN_OK;
+}
+
+tn_status tn_context_output(tn_context *context, uint32_t output, const tn_tensor **out_tensor) {
+    if (!context || !out_tensor)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_context_output needs a context and a place for the tensor");
+    TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
+    const tn_tensor *tensor = context->dynamic   ? tn_dynamic_output(context, output)
+                              : context->current ? &context->current->outputs[output].tensor
+                                                 : NULL;
+    if (!tensor)
+        return tn_fail(TN_ERROR_STATE, "output '%s' is not there before %s",
+                       context->engine->outputs[output].name,
+                       context->dynamic ? "run: its shape depends on data" : "reshape or run");
+    *out_tensor = tensor;
+    return TN_OK;
+}
