@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How far a right kernel's numbers may lie from the reference's, because of the types in which it
- * stores and multiplies. Not the comparison itself, which is stored.c's.
+ * stores and multiplies. Not the comparison itself, which is stored_compare.c's.
  *
  * Operators that are sums of products x * w, and a bias b, are bounded through the operator itself,
  * computed from other numbers: with the bias left out it gives the sums S; from |x| and |w| the
