@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How the direct convolution lays out its input for one geometry, and how it cuts the work into
- * tiles. Pure numbers; the loops are in direct.c.
+ * tiles. Pure numbers; the loops are in direct_layout.c and direct_walk.c.
  *
  * Three layouts of one group's input:
- *  POINT  kernel 1x1, stride 1, no padding: the input itself; positions are all H*W in a row.
- *  FLAT   a copy a kernel column: each input row, shifted and strided for that column and cut to
- * the output's width, row after row, so that all output positions are neighbours whatever the
- * width. For small images. ROWS   a ring of padded rows, as many as the kernel sees at once, each
- * split into its `stride_width` phases; positions are those of one output row. For wide images.
+ *
+ *   POINT  kernel 1x1, stride 1, no padding: the input itself; positions are all H*W in a row.
+ *
+ *   FLAT   a copy a kernel column: each input row, shifted and strided for that column and cut to
+ *          the output's width, row after row, so that all output positions are neighbours whatever
+ *          the width. For small images.
+ *
+ *   ROWS   a ring of padded rows, as many as the kernel sees at once, each split into its
+ *          `stride_width` phases; positions are those of one output row. For wide images.
  */
 #ifndef TN_LAYERS_CONV_DIRECT_PLAN_H
 #define TN_LAYERS_CONV_DIRECT_PLAN_H

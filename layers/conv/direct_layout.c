@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lays out the direct convolution's input; direct_plan.h says how. */
+#include "conv/direct_layout.h"
+
+#include <string.h>
+
+/* Copies a row; `may_overrun` says that both rows may be overrun by a vector. */
+static inline void copy_row(float *to, const float *from, int64_t count, bool may_overrun) {
+    if (!may_overrun) {
+        memcpy(to, from, (size_t)count * sizeof(float));
+        return;
+    }
+    for (int64_t i = 0; i < count; i += 8)
+        memcpy(to + i, from + i, 8 * sizeof(float));
+}
+
+/* One kernel column of FLAT: which outputs see the input, and where the first of them reads. */
+typedef struct flat_column {
+    int64_t first, last; /* outputs whose element is inside the row; before and behind lie zeros */
+    int64_t source;      /* of output `first`, in the row */
+} flat_column;
+
+static flat_column flat_column_of(const tn_conv_geometry *g, int64_t column) {
+    const int64_t start = column * g->dilation_width - g->pad_left, stride = g->stride_width;
+    flat_column result = {.first = start < 0 ? (stride - 1 - start) / stride : 0, .last = 0};
+    if (start < g->in_width) result.last = (g->in_width - start + stride - 1) / stride;
+    if (result.last > g->out_width) result.last = g->out_width;
+    if (result.first > result.last) result.first = result.last;
+    result.source = start + result.first * stride;
+    return result;
+}
+
+/* One row: `left` floats are readable from `row` on. */
+static inline void flat_row(const tn_conv_geometry *g, const flat_column *column, float *to,
+                            const float *row, int64_t left) {
+    const int64_t count = column->last - column->first, stride = g->stride_width;
+    for (int64_t i = 0; i < column->first; i++)
+        to[i] = 0;
+    if (stride == 1) {
+        copy_row(to + column->first, row + column->source, count,
+                 column->source + count + 8 <= left);
+    } else {
+        for (int64_t i = 0; i < count; i++)
+            to[column->first + i] = row[column->source + i * stride];
+    }
+    for (int64_t i = column->last; i < g->out_width; i++)
+        to[i] = 0;
+}
+
+/* Rows that see the input whole, with stride 1: copied in pieces of 8 floats as long as the reads
+ * stay inside. Answers how many rows it did. */
+static int64_t flat_whole_rows(const tn_conv_geometry *g, const flat_column *column, int64_t y,
+                               int64_t rows, float *copy, const float *input, int64_t left) {
+    const int64_t width = g->out_width, padded = (width + 7) / 8 * 8,
+                  step = g->stride_height * g->in_width;
+    if (g->stride_width != 1 || column->first != 0 || column->last != width || y < 0) return 0;
+    const float *row = input + y * g->in_width + column->source;
+    left -= y * g->in_width + column->source + padded;
+    int64_t done = 0;
+    for (; done < rows && y < g->in_height && left >= 0;
+         done++, y += g->stride_height, left -= step) {
+        for (int64_t i = 0; i < width; i += 8)
+            memcpy(copy + i, row + i, 8 * sizeof(float));
+        row += step;
+        copy += width;
+    }
+    return done;
+}
+
+/* All rows of one vertical phase of one column and channel. */
+static float *flat_plane(const tn_direct_plan *plan, const flat_column *column, int64_t phase,
+                         float *copy, const float *input, int64_t left) {
+    const tn_conv_geometry *g = &plan->geometry;
+    int64_t y = phase - g->pad_top,
+            r = flat_whole_rows(g, column, y, plan->phase_rows, copy, input, left);
+    copy += r * g->out_width;
+    y += r * g->stride_height;
+    for (; r < plan->phase_rows; r++, copy += g->out_width, y += g->stride_height) {
+        if (y < 0 || y >= g->in_height)
+            memset(copy, 0, (size_t)g->out_width * sizeof(float));
+        else
+            flat_row(g, column, copy, input + y * g->in_width, left - y * g->in_width);
+    }
+    return copy;
+}
+
+void tn_direct_layout_flat(const tn_direct_plan *plan, float *copy, const float *input) {
+    const tn_conv_geometry *g = &plan->geometry;
+    const int64_t plane = g->in_height * g->in_width;
+    for (int64_t c = 0; c < g->channels; c++) {
+        for (int64_t k = 0; k < g->kernel_width; k++) {
+            const flat_column column = flat_column_of(g, k);
+            for (int64_t phase = 0; phase < g->stride_height; phase++)
+                copy = flat_plane(plan, &column, phase, copy, input + c * plane,
+                                  (g->channels - c) * plane);
+        }
+    }
+}
+
+/* One row of ROWS, split into phases: element x of the padded row lies in phase x % stride at x /
+ * stride. */
+static void ring_row(const tn_direct_plan *plan, float *to, const float *row) {
+    const tn_conv_geometry *g = &plan->geometry;
+    const int64_t stride = g->stride_width;
+    for (int64_t phase = 0; phase < stride; phase++, to += plan->phase_floats) {
+        int64_t i = 0;
+        for (; i < plan->phase_floats && i * stride + phase < g->pad_left; i++)
+            to[i] = 0;
+        int64_t valid_end = (g->in_width + g->pad_left - phase + stride - 1) / stride;
+        if (valid_end > plan->phase_floats) valid_end = plan->phase_floats;
+        if (stride == 1 && valid_end > i) {
+            memcpy(to + i, row + i - g->pad_left, (size_t)(valid_end - i) * sizeof(float));
+            i = valid_end;
+        } else {
+            for (; i < valid_end; i++)
+                to[i] = row[i * stride + phase - g->pad_left];
+        }
+        for (; i < plan->phase_floats; i++)
+            to[i] = 0;
+    }
+}
+
+void tn_direct_layout_row(const tn_direct_plan *plan, float *ring, const float *input,
+                          int64_t padded_row) {
+    const tn_conv_geometry *g = &plan->geometry;
+    float *to = ring + padded_row % plan->slots * g->channels * plan->row_floats;
+    int64_t y = padded_row - g->pad_top;
+    if (y < 0 || y >= g->in_height) {
+        memset(to, 0, (size_t)(g->channels * plan->row_floats) * sizeof(float));
+        return;
+    }
+    for (int64_t c = 0; c < g->channels; c++)
+        ring_row(plan, to + c * plan->row_floats, input + (c * g->in_height + y) * g->in_width);
+}
