@@ -2,6 +2,7 @@
 /* The callbacks of matrix_kernel.h. */
 #include "common/matrix_kernel.h"
 #include "common/epilogue.h"
+#include "common/matrix_product.h"
 
 #include <string.h>
 
@@ -19,16 +20,6 @@ typedef struct matrix_context {
     int64_t rows;
     bool reverse;
 } matrix_context;
-
-typedef struct matrix_run {
-    const matrix_state *state;
-    const float *a, *bias, *residual;
-    float *output;
-    int64_t rows, row_chunk, row_chunks, blocks;
-    bool reverse;
-} matrix_run;
-
-#define ROW_CHUNK (8 * TN_MATRIX_ROWS)
 
 static bool read_problem(const tn_call *call, tn_matrix_problem *out_problem,
                          tn_float_epilogue *out_epilogue) {
@@ -132,43 +123,6 @@ tn_status tn_matrix_kernel_reshape(tn_call *call) {
 /* ----------------------------------------------------------------------------------------------
  * run */
 
-static void run_block(const matrix_run *run, int64_t block, int64_t from, int64_t to) {
-    const matrix_state *state = run->state;
-    const tn_matrix_problem *problem = &state->problem;
-    const int64_t width = (int64_t)state->level->lanes * state->level->vectors,
-                  first = block * width;
-    const int64_t columns = problem->columns - first < width ? problem->columns - first : width;
-    const int64_t vectors = (columns + state->level->lanes - 1) / state->level->lanes;
-    tn_matrix_tile tile = {.a_stride = problem->depth,
-                           .depth = problem->depth,
-                           .b = state->packed + first * problem->depth,
-                           .bias = run->bias + first,
-                           .output_stride = problem->columns,
-                           .columns = columns,
-                           .activation = state->epilogue.activation,
-                           .alpha = state->epilogue.alpha,
-                           .beta = state->epilogue.beta};
-    for (int64_t row = from; row < to; row += TN_MATRIX_ROWS) {
-        const int64_t rows = to - row < TN_MATRIX_ROWS ? to - row : TN_MATRIX_ROWS;
-        tile.a = run->a + row * problem->depth;
-        tile.output = run->output + row * problem->columns + first;
-        tile.residual = run->residual ? run->residual + row * problem->columns + first : NULL;
-        state->level->functions[rows - 1][vectors - 1](&tile);
-    }
-}
-
-static tn_status run_units(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    const matrix_run *run = user;
-    (void)thread;
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t unit = run->reverse ? begin + end - 1 - i : i;
-        const int64_t from = unit % run->row_chunks * run->row_chunk;
-        const int64_t to = from + run->row_chunk < run->rows ? from + run->row_chunk : run->rows;
-        run_block(run, unit / run->row_chunks, from, to);
-    }
-    return TN_OK;
-}
-
 static void gather_bias(const tn_call *call, const matrix_state *state, float *bias) {
     const tn_matrix_problem *problem = &state->problem;
     const float *own = problem->has_bias ? call->inputs[2]->data : NULL;
@@ -185,24 +139,22 @@ tn_status tn_matrix_kernel_run(tn_call *call) {
     const matrix_state *state = call->state;
     matrix_context *context = call->context;
     const tn_matrix_problem *problem = &state->problem;
-    const int64_t width = (int64_t)state->level->lanes * state->level->vectors;
     if (context->rows == 0) return TN_OK;
     gather_bias(call, state, call->workspace);
-    matrix_run run = {.state = state,
-                      .a = call->inputs[0]->data,
-                      .bias = call->workspace,
-                      .output = call->outputs[0]->data,
-                      .rows = context->rows,
-                      .row_chunk = ROW_CHUNK,
-                      .row_chunks = (context->rows + ROW_CHUNK - 1) / ROW_CHUNK,
-                      .blocks = (problem->columns + width - 1) / width,
-                      .reverse = context->reverse};
+    tn_matrix_product product = {.level = state->level,
+                                 .a = call->inputs[0]->data,
+                                 .packed = state->packed,
+                                 .bias = call->workspace,
+                                 .output = call->outputs[0]->data,
+                                 .rows = context->rows,
+                                 .depth = problem->depth,
+                                 .columns = problem->columns,
+                                 .activation = state->epilogue.activation,
+                                 .alpha = state->epilogue.alpha,
+                                 .beta = state->epilogue.beta,
+                                 .reverse = context->reverse};
     if (state->epilogue.residual != UINT32_MAX)
-        run.residual = call->operands[state->epilogue.residual]->data;
+        product.residual = call->operands[state->epilogue.residual]->data;
     context->reverse = !context->reverse;
-    const int64_t units = run.blocks * run.row_chunks;
-    /* About 4 microseconds a thread at least; a row alone is bound by reading the weights. */
-    const int64_t rows = context->rows < ROW_CHUNK ? context->rows : ROW_CHUNK;
-    const int64_t each = problem->depth * width * (rows < 3 ? 3 : rows);
-    return call->host->parallel_for(call, units, 400000 / (each + 1) + 1, run_units, &run);
+    return tn_matrix_product_run(call, &product);
 }

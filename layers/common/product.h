@@ -30,9 +30,9 @@ typedef struct tn_product_matrix {
     int64_t offset, row_stride, column_stride;
 } tn_product_matrix;
 
-/* y = alpha * a b + beta * c, row-major at y_offset of y's data; c's data null: none. All matrices
- * have y's type: reals are computed in double and rounded once; integers wrap, in int64 where alpha
- * and beta are whole numbers, else in double. */
+/* y = alpha * a b + beta * c, row-major at y_offset of y's data; c's data null: none; c may be y.
+ * Where y is real all matrices are, of any types: computed in double and rounded once. Else all
+ * have y's type: integers wrap, in int64 where alpha and beta are whole numbers, else in double. */
 typedef struct tn_product_job {
     int64_t rows, columns, depth;
     double alpha, beta;
