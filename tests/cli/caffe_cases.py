@@ -273,6 +273,55 @@ def resize_cases():
         yield one(f"interp {parameters}", "Interp", f"interp_param {{ {parameters} }}", x, caffe.interp(x, height, width))
 
 
+def recurrent_weights(kind, inputs, hidden, static=0):
+    """Weights by name, and the same as blobs in Caffe's order."""
+    rows = hidden * (4 if kind == "LSTM" else 1)
+    shapes = {"x": (rows, inputs), "b": (rows,), "static": (rows, static), "h": (rows, hidden)}
+    if kind == "RNN":
+        shapes.update({"o": (hidden, hidden), "bo": (hidden,)})
+    weights = {name: data(*shape) / 2 for name, shape in shapes.items() if name != "static" or static}
+    return weights, tuple(weights.values())
+
+
+def recurrent_cases():
+    begins = np.array([[0, 0, 1], [1, 1, 1], [1, 0, 1], [1, 1, 0], [1, 1, 1]], np.float32)
+    for kind, compute, states in (("LSTM", caffe.lstm, 2), ("RNN", caffe.rnn, 1)):
+        x = data(5, 3, 4)
+        weights, blobs = recurrent_weights(kind, 4, 6)
+        yield one(kind, kind, "recurrent_param { num_output: 6 }", [x, begins], compute(x, begins, weights)[0], blobs)
+        parts = np.abs(data(5, 3))
+        yield one(f"{kind} with parts of the state", kind, "recurrent_param { num_output: 6 weight_filler { type: 'xavier' } "
+                  "bias_filler { type: 'constant' } debug_info: false }", [x, parts], compute(x, parts, weights)[0], blobs)
+        weights, blobs = recurrent_weights(kind, 12, 17, 10)
+        x, static, before = data(4, 2, 3, 4), data(2, 5, 2), [data(1, 2, 17) for _ in range(states)]
+        cont = np.array([[1, 0], [1, 1], [0, 1], [1, 1]], np.float32)
+        yield one(f"{kind} with a static input", kind, "recurrent_param { num_output: 17 }", [x, cont, static],
+                  compute(x, cont, weights, static)[0], blobs)
+        output, last = compute(x, cont, weights, static, before)
+        yield one(f"{kind} with everything", kind, "recurrent_param { num_output: 17 expose_hidden: true }",
+                  [x, cont, static, *before], [output, *last], blobs)
+        weights, blobs = recurrent_weights(kind, 12, 17)
+        output, last = compute(x, cont, weights, None, before)
+        yield one(f"{kind} with its states", kind, "recurrent_param { num_output: 17 expose_hidden: true }",
+                  [x, cont, *before], [output, *last], blobs)
+
+
+def reader_case():
+    """Words to chances of the next word: Embed, LSTM, InnerProduct of each step."""
+    words = random.integers(0, 20, (7, 2)).astype(np.float32)
+    cont = np.array([[0, 0], [1, 1], [1, 1], [1, 0], [1, 1], [0, 1], [1, 1]], np.float32)
+    table, (weights, blobs), matrix, bias = data(20, 8), recurrent_weights("LSTM", 8, 32), data(20, 32), data(20)
+    text = input_text("words", words.shape) + input_text("cont", cont.shape) + """
+layer { name: "embedding" type: "Embed" bottom: "words" top: "embedded" embed_param { num_output: 8 input_dim: 20 bias_term: false } }
+layer { name: "lstm" type: "LSTM" bottom: "embedded" bottom: "cont" top: "states" recurrent_param { num_output: 32 } }
+layer { name: "predict" type: "InnerProduct" bottom: "states" top: "scores" inner_product_param { num_output: 20 axis: 2 } }
+layer { name: "prob" type: "Softmax" bottom: "scores" top: "chances" softmax_param { axis: 2 } }
+"""
+    states = caffe.lstm(table[words.astype(int)], cont, weights)[0]
+    model = [("embedding", "Embed", [table]), ("lstm", "LSTM", list(blobs)), ("predict", "InnerProduct", [matrix, bias])]
+    return "reader of words", text, model, {"words": words, "cont": cont}, {"chances": caffe.softmax(states @ matrix.T + bias, 2)}
+
+
 def whole_cases():
     """Rules, names and forms rather than layers."""
     x, z, w, b = data(2, 3, 4, 5), data(2, 3, 4, 4), data(2, 48), data(2)
@@ -304,5 +353,6 @@ def whole_cases():
 
 def all_cases():
     for cases in (window_cases, linear_cases, neuron_cases, normal_cases, combine_cases, shape_cases, detection_cases,
-                  resize_cases, whole_cases):
+                  resize_cases, whole_cases, recurrent_cases):
         yield from cases()
+    yield reader_case()

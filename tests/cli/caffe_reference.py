@@ -94,3 +94,49 @@ def interp(x, height, width):
         part = (place - low).reshape([-1 if i == axis else 1 for i in range(4)])
         x = np.take(x, low, axis) * (1 - part) + np.take(x, high, axis) * part
     return x
+
+
+def sequences(x, cont, weights, step, static=None, state=None):
+    """Recurrent layers, one stream after the other: outputs [T, N, H] and the states after the last step [1, N, H].
+    `step` makes an output and new states from the sum of inputs, the states before and cont; a stream's states begin at
+    zero where `state` is not given."""
+    flat = x.reshape(*x.shape[:2], -1).astype(np.float64)
+    outputs, last = [], []
+    for n in range(x.shape[1]):
+        states = [part[0, n].astype(np.float64) for part in state] if state else None
+        rows = []
+        for t in range(x.shape[0]):
+            gates = weights["x"] @ flat[t, n] + weights["b"]
+            if static is not None:
+                gates = gates + weights["static"] @ static[n].reshape(-1)
+            output, states = step(gates, states, float(cont[t, n]))
+            rows.append(output)
+        outputs.append(rows)
+        last.append(states)
+    return np.array(outputs).transpose(1, 0, 2), [np.array(part)[None] for part in zip(*last)]
+
+
+def lstm(x, cont, weights, static=None, state=None):
+    """The gates are input, forget, output, candidate; state: hidden, cell."""
+    hidden = weights["h"].shape[1]
+
+    def step(gates, states, cont):
+        h, c = states or (np.zeros(hidden), np.zeros(hidden))
+        gates = gates + weights["h"] @ (cont * h)
+        i, f, o = (1 / (1 + np.exp(-gates[k * hidden:(k + 1) * hidden])) for k in range(3))
+        c = cont * f * c + i * np.tanh(gates[3 * hidden:])
+        h = o * np.tanh(c)
+        return h, (h, c)
+
+    return sequences(x, cont, weights, step, static, state)
+
+
+def rnn(x, cont, weights, static=None, state=None):
+    """State: hidden."""
+
+    def step(gates, states, cont):
+        h, = states or (np.zeros(weights["h"].shape[1]),)
+        h = np.tanh(gates + weights["h"] @ (cont * h))
+        return np.tanh(weights["o"] @ h + weights["bo"]), (h,)
+
+    return sequences(x, cont, weights, step, static, state)

@@ -85,10 +85,77 @@ def check_layers(checks):
         network = checks.write("case.prototxt", text)
         model = checks.write("case.caffemodel", write_caffe.model(weights)) if weights else None
         shapes = []
-        if '"Data"' in text:  # says little of its top's shape
+        # Data says little of its top's shape; a static input's streams are another input's second extent
+        if '"Data"' in text or name.endswith(("with a static input", "with everything")):
             for port, value in inputs.items():
                 shapes += ["--shape", f"{port}={'x'.join(map(str, value.shape))}"]
         checks.compare(name, checks.run(network, model, inputs, *shapes), expected)
+
+
+def check_recurrent(checks):
+    """A sequence in two runs, the states handed on, is the sequence in one; and what wrong networks get."""
+    data = caffe_cases.data
+    for kind, names in (("LSTM", ("h", "c")), ("RNN", ("h",))):
+        weights, blobs = caffe_cases.recurrent_weights(kind, 5, 9)
+        x, cont, states = data(6, 2, 5), np.ones((6, 2), np.float32), [data(1, 2, 9) for _ in names]
+        compute = caffe_cases.caffe.lstm if kind == "LSTM" else caffe_cases.caffe.rnn
+        expected, last = compute(x, cont, weights, None, states)
+        inputs = {"x": (6, 2, 5), "cont": (6, 2), **{name: (1, 2, 9) for name in names}}
+        text = "".join(caffe_cases.input_text(name, shape) for name, shape in inputs.items())
+        layer = (f'layer {{ name: "it" type: "{kind}"' + "".join(f' bottom: "{name}"' for name in inputs) + ' top: "y"' +
+                 "".join(f' top: "{name}_last"' for name in names) +
+                 " recurrent_param { num_output: 9 expose_hidden: true } }\n")
+        network = checks.write("recurrent.prototxt", text + layer)
+        model = checks.write("recurrent.caffemodel", write_caffe.model([("it", kind, blobs)]))
+        plan = os.path.join(checks.folder, "recurrent.plan")
+        done = checks.program("build", network, "--weights", model, "-o", plan, "--shape", "x=1x2x5:3x2x5:9x2x5", "--shape",
+                              "cont=1x2:3x2:9x2", "--no-timing")
+        checks.say(done.returncode == 0, f"build of {kind}: {done.stderr}")
+        outputs = []
+        for part in (slice(0, 2), slice(2, 6)):
+            found = checks.run(plan, None, {"x": x[part], "cont": cont[part], **dict(zip(names, states))})
+            if isinstance(found, str):
+                checks.say(False, f"{kind} in parts: {found}")
+                break
+            outputs.append(found["y"])
+            states = [found[f"{name}_last"] for name in names]
+        else:
+            whole = {"y": np.concatenate(outputs), **{f"{name}_last": state for name, state in zip(names, states)}}
+            checks.compare(f"{kind} in parts", whole, {"y": expected, **{f"{n}_last": s for n, s in zip(names, last)}})
+        refuse_recurrent(checks, kind, text, layer, blobs)
+
+
+def refuse_recurrent(checks, kind, text, layer, blobs):
+    small, gates, states = write_caffe.model([("it", kind, blobs)]), 36 if kind == "LSTM" else 9, 2 if kind == "LSTM" else 1
+    hidden = layer.replace(" expose_hidden: true", "")
+
+    def refuse(what, changed, code, *expected, weights=small, inputs=text):
+        checks.refuse(f"{kind}: {what}", inputs + changed, weights, code, "'it'", *expected)
+
+    refuse("cont missing", re.sub(' bottom: "(?!x)[a-z_]*"', "", hidden), 1, "1 bottoms", "2 are expected", "cont")
+    refuse("states that are not exposed", re.sub(' top: "[a-z]_last"', "", hidden.replace('bottom: "x"', 'bottom: "x" bottom: "x"')),
+           1, f"{3 + states} bottoms", "without expose_hidden", "x_static")
+    refuse("states missing", re.sub(' bottom: "[hc]"', "", layer), 1, "2 bottoms", f"{2 + states} are expected", "h_0")
+    refuse("tops missing", re.sub(' top: "[a-z]_last"', "", layer), 1, "1 tops", f"{1 + states} are expected")
+    refuse("tops too many", re.sub(' bottom: "[hc]"', "", hidden), 1, f"{1 + states} tops", "1 is expected", "without expose_hidden")
+    refuse("no number of outputs", layer.replace("num_output: 9", ""), 1, "num_output is 0")
+    refuse("unknown field", layer.replace("num_output", "num_outputs"), 1, "num_outputs", "nearest is 'num_output'")
+    refuse("x without streams", layer, 1, "x has rank 1", inputs=text.replace("dim: 6 dim: 2 dim: 5", "dim: 6"))
+    refuse("cont of another rank", layer, 1, "cont has rank 3", inputs=text.replace("dim: 6 dim: 2 }", "dim: 6 dim: 2 dim: 1 }"))
+    refuse("cont of other streams", layer, 1, "'cont'", "[1, 3]", "[1, 2]", inputs=text.replace("dim: 6 dim: 2 }", "dim: 6 dim: 3 }"))
+    refuse("state of another rank", layer, 1, "h_0 has rank 2", inputs=text.replace("dim: 1 dim: 2 dim: 9", "dim: 2 dim: 9", 1))
+    refuse("state of another size", layer, 1, "'h_0'", "[1, 2, 8]", "[1, 2, 9]", inputs=text.replace("dim: 2 dim: 9", "dim: 2 dim: 8", 1))
+    refuse("another number of outputs", layer.replace("num_output: 9", "num_output: 8"), 1, "blob 0", f"[{gates}, 5]",
+           f"[{gates // 9 * 8}, 5]")
+    refuse("x of another depth", layer, 1, "blob 0", f"[{gates}, 5]", f"[{gates}, 4]", inputs=text.replace("dim: 5", "dim: 4"))
+    for index in range(1, len(blobs)):
+        wrong = [blob[:-1] if i == index else blob for i, blob in enumerate(blobs)]
+        refuse(f"blob {index} of another shape", layer, 1, f"blob {index}", weights=write_caffe.model([("it", kind, wrong)]))
+    few = write_caffe.model([("it", kind, blobs[:-1])])
+    refuse("one blob too few", layer, 1, f"blob {len(blobs) - 1} is missing", weights=few)
+    many = write_caffe.model([("it", kind, [*blobs, blobs[1]])])
+    refuse("one blob too many", layer, 1, f"{len(blobs) + 1} blobs", f"{len(blobs)} are expected", weights=many)
+    refuse("no weights", layer, 1, ".caffemodel", weights=None)
 
 
 def check_lenet(checks):
@@ -272,6 +339,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="tenon-caffe.") as folder:
         checks = Checks(sys.argv[1], folder)
         check_layers(checks)
+        check_recurrent(checks)
         check_lenet(checks)
         check_folder(checks)
         check_errors(checks)

@@ -72,6 +72,8 @@ static void save_layers(void) {
         {"SPP", "spp_param { pyramid_height: 2 pool: MAX }", 1},
         {"Interp", "interp_param { zoom_factor: 2 }", 1},
         {"Embed", "embed_param { num_output: 4 input_dim: 5 }", 1},
+        {"LSTM", "recurrent_param { num_output: 2 }", 2},
+        {"RNN", "recurrent_param { num_output: 2 expose_hidden: true }", 2},
         {"MemoryData", "memory_data_param { channels: 3 height: 4 width: 5 }", 1},
         {"Fields", "a_param { number: 1 b { c: \"d\" } list: 1 list: 2 }", 1},
         {"Python", "python_param { module: \"m\" layer: \"l\" }", 1},
@@ -122,6 +124,7 @@ int main(int argc, char **argv) {
     }
     folder = argv[1];
     save(caffe_network, strlen(caffe_network));
+    save(caffe_recurrent_network, strlen(caffe_recurrent_network));
     size_t weighed_bytes = 0;
     char *weighed = caffe_network_with_weights(&weighed_bytes);
     save(weighed, weighed_bytes);

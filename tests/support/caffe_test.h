@@ -66,6 +66,25 @@ static const struct {
     {"ip", 2, {2, 48}},        {"ip", 1, {2}},
 };
 
+/* An LSTM with a static input, and an RNN on what it gives, with their weights: a whole network. */
+static const char caffe_recurrent_network[] =
+    "layer { name: \"in\" type: \"Input\" top: \"x\" top: \"cont\" top: \"s\"\n"
+    "  input_param { shape { dim: 3 dim: 2 dim: 2 dim: 1 } shape { dim: 3 dim: 2 }\n"
+    "    shape { dim: 2 dim: 1 } } }\n"
+    "layer { name: \"lstm\" type: \"LSTM\" bottom: \"x\" bottom: \"cont\" bottom: \"s\" top: "
+    "\"h\"\n"
+    "  recurrent_param { num_output: 1 weight_filler { type: \"uniform\" } }\n"
+    "  blobs { shape { dim: 4 dim: 2 } data: [1, 2, 3, 4, 5, 6, 7, 8] }\n"
+    "  blobs { shape { dim: 4 } data: [0, 1, 0, 1] }\n"
+    "  blobs { shape { dim: 4 dim: 1 } data: [1, 0, 1, 0] }\n"
+    "  blobs { shape { dim: 4 dim: 1 } data: [1, 1, 2, 2] } }\n"
+    "layer { name: \"rnn\" type: \"RNN\" bottom: \"h\" bottom: \"cont\" top: \"o\"\n"
+    "  recurrent_param { num_output: 2 }\n"
+    "  blobs { shape { dim: 2 dim: 1 } data: [1, 2] } blobs { shape { dim: 2 } data: [0, 0] }\n"
+    "  blobs { shape { dim: 2 dim: 2 } data: [1, 0, 0, 1] }\n"
+    "  blobs { shape { dim: 2 dim: 2 } data: [1, 2, 3, 4] }\n"
+    "  blobs { shape { dim: 2 } data: [1, 2] } }\n";
+
 static inline onnx_part caffe_blob(uint32_t rank, const int64_t *extents, bool is_old) {
     onnx_part blob = {0}, shape = {0};
     size_t count = 1;

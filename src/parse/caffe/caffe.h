@@ -255,6 +255,8 @@ tn_status tn_caffe_read_spp(tn_caffe_reader *reader, tn_caffe_layer *layer);
 tn_status tn_caffe_read_inner_product(tn_caffe_reader *reader, tn_caffe_layer *layer);
 tn_status tn_caffe_read_embed(tn_caffe_reader *reader, tn_caffe_layer *layer);
 tn_status tn_caffe_read_parameter(tn_caffe_reader *reader, tn_caffe_layer *layer);
+/* layers_recurrent.c */
+tn_status tn_caffe_read_recurrent(tn_caffe_reader *reader, tn_caffe_layer *layer);
 /* layers_neuron.c */
 tn_status tn_caffe_read_relu(tn_caffe_reader *reader, tn_caffe_layer *layer);
 tn_status tn_caffe_read_relu6(tn_caffe_reader *reader, tn_caffe_layer *layer);
