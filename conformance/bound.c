@@ -77,7 +77,7 @@ static tn_status compute(const tn_bound_case *bound, bool is_magnitude, const ch
 
 tn_status tn_bound_weights(const tn_bound_case *bound, tn_outcome *out_weights) {
     change weights = {.is_magnitude = true, .factor = tn_bound_unit(bound->stored)};
-    if (bound->stored == TN_STORED_QI8) weights.all = 1.001 / 254;
+    if (bound->stored == TN_STORED_QI8 || bound->stored == TN_STORED_QU8) weights.all = 1.001 / 254;
     return compute(bound, true, &weights, out_weights);
 }
 

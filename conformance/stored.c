@@ -58,7 +58,7 @@ static void check_combination(tn_drawn *d, const tn_kernel_entry *entry, uint32_
 /* All combinations of all kernels that store the inputs `narrow` as d->stored. */
 static void check_narrow(tn_drawn *d, const tn_kernel_entry **entries, uint32_t entry_count) {
     const uint64_t narrow = d->narrow;
-    for (d->draw = 0; d->draw < (d->stored == TN_STORED_QI8 ? TN_DRAW_COUNT : 2u); d->draw++) {
+    for (d->draw = 0; d->draw < (tn_stored_is_bytes(d->stored) ? TN_DRAW_COUNT : 2u); d->draw++) {
         memset(d->scales, 0, sizeof(d->scales));
         d->random = 20011 + d->draw;
         const tn_status status = tn_drawn_make(d);
@@ -143,7 +143,7 @@ static void check_own(tn_drawn *d, const tn_kernel_entry **entries, uint32_t ent
 }
 
 static void check_kinds(tn_drawn *d, const tn_kernel_entry **entries, uint32_t entry_count) {
-    static const tn_type kinds[] = {TN_STORED_QI8, TN_F16, TN_BF16};
+    static const tn_type kinds[] = {TN_STORED_QI8, TN_STORED_QU8, TN_F16, TN_BF16};
     d->node = &d->graph->nodes[0];
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         d->stored = kinds[i];

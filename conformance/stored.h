@@ -19,7 +19,8 @@ typedef struct tn_stored_tensor {
     bool is_given;
     tn_type type; /* as stored */
     tn_format format;
-    float scale;      /* TN_I8, TN_U8; 0: none */
+    float scale; /* TN_I8, TN_U8; 0: none */
+    int32_t zero_point;
     tn_type own_type; /* of `data`: TN_F32 where another type is stored */
     const tn_shape *shape;
     const void *data; /* linear, of own_type; outputs: null */

@@ -41,8 +41,7 @@ bool tn_stored_add_chain(tn_drawn *d, tn_stored_run *run, uint32_t chain, float 
     for (size_t i = 0; i < count; i++) {
         const double value = (tn_drawn_number(d) * 2 - 1) * range * 0.6;
         const float scale = run->operands[0].scale;
-        operand[i] = scale == 0 ? (float)value
-                                : fmaxf(-128, fminf(127, rintf((float)value / scale))) * scale;
+        operand[i] = scale == 0 ? (float)value : tn_stored_round(&run->operands[0], (float)value);
         if (run->operands[0].type == TN_F16) operand[i] = tn_f16_to_f32(tn_f32_to_f16(operand[i]));
         if (run->operands[0].type == TN_BF16)
             operand[i] = tn_bf16_to_f32(tn_f32_to_bf16(operand[i]));

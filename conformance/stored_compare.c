@@ -2,9 +2,10 @@
 /*
  * Whether a kernel's outputs lie as near to the reference's as rounding lets a right one come:
  *
- *   8 bits:  |output / s - clamp(y / s, -128, 127)| <= 1/2 + W / s + 1e-3, where s is the output's
- *            scale, y the reference's real number, and W bounds what the weights' rounding does:
- *            W = reference(|x|, d, 0) with d = max|w| / 254 * 1.001 in place of every weight of a
+ *   8 bits:  |output / s - clamp(y / s, -128, 127)| <= 1/2 + W / s + 1e-3 (unsigned with a zero
+ *            point z: clamp(y / s, -z, 255 - z)), where s is the output's scale, y the
+ *            reference's real number, and W bounds what the weights' rounding does: W =
+ *            reference(|x|, d, 0) with d = max|w| / 254 * 1.001 in place of every weight of a
  *            constant of two axes or more (half of the largest step of a symmetric quantisation,
  *            a channel or a tensor), biases zero;
  *   floats:  |output - y| <= W + u * |S| + 2 * u * |y| + 1e-5 * max|y|, as bound.h says; kernels
@@ -21,11 +22,13 @@ static bool compare_bytes(const tn_drawn *d, const tn_stored_run *run, uint32_t 
     const float *found = run->results[output], *wanted = d->expected.data[output];
     const float *slack = d->slack.count ? d->slack.data[output] : NULL;
     const double scale = (double)run->outputs[output].scale;
+    const double low = tn_stored_lowest(&run->outputs[output]);
+    const double high = tn_stored_highest(&run->outputs[output]);
     size_t ties = 0, odd = 0;
     for (size_t i = 0, count = tn_drawn_count(&d->expected.shapes[output]); i < count; i++) {
         const double y =
             tn_stored_after_chain(output == 0 ? run : &(tn_stored_run){0}, i, (double)wanted[i]);
-        const double steps = fmin(fmax(y / scale, -128), 127), q = rint((double)found[i] / scale);
+        const double steps = fmin(fmax(y / scale, low), high), q = rint((double)found[i] / scale);
         const double allowed = 0.5 + (slack ? fabs((double)slack[i]) / scale : 0) + 1e-3;
         if (!(fabs(q - steps) <= allowed)) {
             snprintf(why, bytes, "output %u, element %zu is %g steps, expected %.6g +- %.3g",

@@ -22,6 +22,13 @@ static tn_type stored_type(const tn_drawn *d, const tn_combination_port *port, t
     return port->types & TN_TYPE_BIT(own) ? own : TN_NONE;
 }
 
+/* The same for an output, which may have the other sign when it is stored in bytes, too. */
+static tn_type stored_output_type(const tn_drawn *d, const tn_combination_port *port, tn_type own) {
+    const tn_type type = stored_type(d, port, own);
+    tn_drawn other = {.stored = d->stored == TN_STORED_QI8 ? TN_STORED_QU8 : TN_STORED_QI8};
+    return type == TN_NONE && tn_stored_is_bytes(d->stored) ? stored_type(&other, port, own) : type;
+}
+
 static uint32_t case_input_of(const tn_drawn *d, uint32_t node_input) {
     return (uint32_t)atoi(d->graph->tensors[d->node->inputs[node_input]].name + 2);
 }
@@ -53,7 +60,7 @@ bool tn_stored_narrow_inputs(const tn_drawn *d, const tn_combination *combinatio
 }
 
 static tn_type element_type(tn_type stored) {
-    return stored == TN_STORED_QI8 ? TN_I8 : stored;
+    return stored == TN_STORED_QI8 ? TN_I8 : stored == TN_STORED_QU8 ? TN_U8 : stored;
 }
 
 /* Whether a kernel sees the input's value before the run. */
@@ -78,25 +85,28 @@ bool tn_stored_describe(const tn_drawn *d, const tn_kernel *kernel,
         const uint32_t index = case_input_of(d, i);
         const tn_case_input *input = &d->c.inputs[index];
         const tn_type type = stored_type(d, port, input->type);
-        run->inputs[i] = (tn_stored_tensor){.is_given = true,
-                                            .type = element_type(type),
-                                            .format = port->format,
-                                            .scale = type == TN_STORED_QI8 ? d->scales[index] : 0,
-                                            .own_type = input->type,
-                                            .shape = &input->shape,
-                                            .data = input->data,
-                                            .is_constant = is_constant(d, index)};
+        run->inputs[i] =
+            (tn_stored_tensor){.is_given = true,
+                               .type = element_type(type),
+                               .format = port->format,
+                               .scale = tn_stored_is_bytes(type) ? d->scales[index] : 0,
+                               .zero_point = type == TN_STORED_QU8 ? d->zero_point : 0,
+                               .own_type = input->type,
+                               .shape = &input->shape,
+                               .data = input->data,
+                               .is_constant = is_constant(d, index)};
     }
     for (uint32_t i = 0; i < d->expected.count && i < run->output_count; i++) {
         const tn_combination_port *port = tn_combination_output(combination, i);
-        const tn_type type = stored_type(d, port, d->expected.types[i]);
+        const tn_type type = stored_output_type(d, port, d->expected.types[i]);
         if (type == TN_NONE || !tn_format_fits(port->format, d->expected.shapes[i].rank))
             return false;
         run->outputs[i] =
             (tn_stored_tensor){.is_given = true,
                                .type = element_type(type),
                                .format = port->format,
-                               .scale = type == TN_STORED_QI8 ? d->output_scales[i] : 0,
+                               .scale = tn_stored_is_bytes(type) ? d->output_scales[i] : 0,
+                               .zero_point = type == TN_STORED_QU8 ? d->output_zero_point : 0,
                                .own_type = d->expected.types[i],
                                .shape = &d->expected.shapes[i]};
     }

@@ -5,7 +5,8 @@
  * channel's step with the largest among them, so that W (stored_compare.c) is zero and ties occur,
  * which must go to even; RANGE, scales from the values' ranges, all different; SATURATE, scales too
  * small for inputs and output, weights as in EXACT; EQUAL, one scale for inputs and outputs, which
- * must keep bits where the operator selects.
+ * must keep bits where the operator selects. Unsigned bytes have zero points, too: other ones for
+ * inputs than for outputs, but for EQUAL.
  */
 #include "base/status.h"
 #include "stored_drawn.h"
@@ -84,6 +85,24 @@ static void draw_exact(tn_drawn *d) {
     }
 }
 
+bool tn_stored_is_bytes(tn_type stored) {
+    return stored == TN_STORED_QI8 || stored == TN_STORED_QU8;
+}
+
+double tn_stored_lowest(const tn_stored_tensor *tensor) {
+    return (tensor->type == TN_I8 ? INT8_MIN : 0) - tensor->zero_point;
+}
+
+double tn_stored_highest(const tn_stored_tensor *tensor) {
+    return tn_stored_lowest(tensor) + UINT8_MAX;
+}
+
+float tn_stored_round(const tn_stored_tensor *tensor, float value) {
+    const double steps = (double)rintf(value / tensor->scale);
+    const double held = fmax(tn_stored_lowest(tensor), fmin(tn_stored_highest(tensor), steps));
+    return (float)held * tensor->scale + 0.0f; /* no negative zero */
+}
+
 /* Rounds the narrow inputs to what is stored; a scale each. */
 static tn_status round_inputs(tn_drawn *d) {
     float all = 0;
@@ -99,13 +118,14 @@ static tn_status round_inputs(tn_drawn *d) {
         if (d->draw == TN_DRAW_SATURATE) scale *= 0.5f;
         if (d->draw == TN_DRAW_EQUAL && all != 0) scale = all;
         all = scale;
-        d->scales[i] = d->stored == TN_STORED_QI8 ? scale : 0;
+        const tn_stored_tensor bytes = {.type = d->stored == TN_STORED_QU8 ? TN_U8 : TN_I8,
+                                        .scale = scale,
+                                        .zero_point = d->zero_point};
+        d->scales[i] = tn_stored_is_bytes(d->stored) ? scale : 0;
         for (size_t k = 0; k < count; k++) {
             if (d->stored == TN_F16) values[k] = tn_f16_to_f32(tn_f32_to_f16(values[k]));
             if (d->stored == TN_BF16) values[k] = tn_bf16_to_f32(tn_f32_to_bf16(values[k]));
-            if (d->stored == TN_STORED_QI8)
-                values[k] = fmaxf(-128.0f, fminf(127.0f, rintf(values[k] / scale))) * scale +
-                            0.0f; /* no negative zero */
+            if (tn_stored_is_bytes(d->stored)) values[k] = tn_stored_round(&bytes, values[k]);
         }
     }
     return TN_OK;
@@ -119,7 +139,11 @@ static bool has_exact_weights(const tn_drawn *d) {
 
 tn_status tn_drawn_make(tn_drawn *d) {
     const tn_way reference = {.is_reference = true, .threads = 1};
+    static const int32_t zero_points[TN_DRAW_COUNT][2] = {
+        {127, 131}, {119, 10}, {200, 3}, {130, 130}};
     d->expected.count = d->slack.count = d->sums.count = 0;
+    d->zero_point = d->stored == TN_STORED_QU8 ? zero_points[d->draw][0] : 0;
+    d->output_zero_point = zero_points[d->draw][1];
     TN_TRY(tn_case_read(d->arena, d->op, d->text, &d->c));
     if (has_exact_weights(d)) draw_exact(d);
     TN_TRY(round_inputs(d));
@@ -127,7 +151,7 @@ tn_status tn_drawn_make(tn_drawn *d) {
     if (d->stored != TN_NONE && has_weights(d)) {
         const tn_bound_case bound = tn_drawn_bound(d);
         if (!has_exact_weights(d)) TN_TRY(tn_bound_weights(&bound, &d->slack));
-        if (d->stored != TN_STORED_QI8) TN_TRY(tn_bound_sums(&bound, &d->sums));
+        if (!tn_stored_is_bytes(d->stored)) TN_TRY(tn_bound_sums(&bound, &d->sums));
     }
     for (uint32_t i = 0; i < d->expected.count; i++) {
         if (d->expected.types[i] != TN_F32) continue;

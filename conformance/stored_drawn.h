@@ -37,11 +37,12 @@ typedef struct tn_drawn {
     const tn_graph_node *node;
     const tn_device *device; /* null: the processor */
     void *stream;
-    tn_type stored;  /* TN_STORED_QI8, TN_F16 or TN_BF16; TN_NONE: all as they are */
+    tn_type stored;  /* TN_STORED_QI8, TN_STORED_QU8, TN_F16 or TN_BF16; TN_NONE: all as they are */
     uint64_t narrow; /* bit i: input i of the case is stored so */
     uint32_t draw;
     bool are_constant; /* with all as they are: the inputs after the first */
     float scales[TN_STORED_PORTS];
+    int32_t zero_point, output_zero_point; /* of unsigned bytes; signed ones have none */
     tn_outcome expected, slack, sums; /* the reference, W (or T), S: both as far as they matter */
     float output_scales[16];
     double largest[16];
@@ -50,6 +51,12 @@ typedef struct tn_drawn {
 } tn_drawn;
 
 /* --- stored_draw.c --- */
+bool tn_stored_is_bytes(tn_type stored);
+/* The nearest of the 256 real numbers that a tensor of TN_I8 or TN_U8 can hold. */
+float tn_stored_round(const tn_stored_tensor *tensor, float value);
+/* The first and the last of them, in steps. */
+double tn_stored_lowest(const tn_stored_tensor *tensor);
+double tn_stored_highest(const tn_stored_tensor *tensor);
 /* Between 0 and 1, 1 excluded. */
 double tn_drawn_number(tn_drawn *d);
 /* The elements of a shape; 0 where nobody can count them. */

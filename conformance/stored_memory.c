@@ -43,6 +43,7 @@ static tn_status describe(const tn_stored_tensor *tensor, tn_stored_memory *memo
     memory->storage.tensor.memory_space = memory->place.device && memory->is_on_host;
     memory->quantization = (tn_quantization){
         .size = sizeof(memory->quantization), .count = 1, .scale = &tensor->scale};
+    if (tensor->zero_point != 0) memory->quantization.zero_point = &tensor->zero_point;
     if (tensor->scale != 0) memory->storage.tensor.quantization = &memory->quantization;
     return TN_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax of floats by vectors (lanes.h), as kernels: one a processor level. */
+/* Softmax of floats by vectors (lanes.h), as kernels: one a processor level. bytes.c does 8 bits.
+ */
 #include "softmax/kernels.h"
 #include "common/infer.h"
 #include "softmax/lanes.h"
@@ -72,4 +73,9 @@ LANES_KERNEL(baseline, NULL);
 LANES_KERNEL(avx2, "avx2,fma");
 LANES_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
 
-const tn_kernel *const tn_softmax_kernels[3] = {&avx512, &avx2, &baseline};
+const tn_kernel *const tn_softmax_kernels[6] = {&avx512,
+                                                &avx2,
+                                                &baseline,
+                                                &tn_softmax_int8_avx512,
+                                                &tn_softmax_int8_avx2,
+                                                &tn_softmax_int8_baseline};

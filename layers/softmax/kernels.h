@@ -5,6 +5,7 @@
 
 #include <tenon/plugin.h>
 
-extern const tn_kernel *const tn_softmax_kernels[3];
+extern const tn_kernel tn_softmax_int8_baseline, tn_softmax_int8_avx2, tn_softmax_int8_avx512;
+extern const tn_kernel *const tn_softmax_kernels[6];
 
 #endif

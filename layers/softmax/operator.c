@@ -87,6 +87,8 @@ static const char *const softmax_cases[] = {
     "axis=1 | input=f32[1,21,5,33]",
     "| input=f32[0,5]",
     "| input=f32[64,1000]",
+    "| input=f32[5,257]",
+    "axis=0 | input=f32[300,18]",
 };
 
 static const tn_operator softmax_1 = {

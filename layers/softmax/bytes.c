@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Softmax of 8-bit tensors (bytes.h), as kernels: one a processor level. */
+#include "softmax/bytes.h"
+#include "common/infer.h"
+#include "softmax/kernels.h"
+#include "softmax/softmax.h"
+
+#include <math.h>
+
+/* One scale, positive and finite, and a zero point that the type has. */
+static bool is_quantized(const tn_tensor *tensor) {
+    const tn_quantization *q = tensor->quantization;
+    const int32_t low = tensor->type == TN_I8 ? INT8_MIN : 0;
+    if ((tensor->type != TN_I8 && tensor->type != TN_U8) || !q || q->count != 1 || !q->scale ||
+        !(q->scale[0] > 0) || !isfinite(q->scale[0]))
+        return false;
+    return !q->zero_point || (q->zero_point[0] >= low && q->zero_point[0] <= low + UINT8_MAX);
+}
+
+static tn_status bytes_accepts(tn_call *call) {
+    const tn_tensor *y = call->outputs[0];
+    return is_quantized(call->inputs[0]) && (y->type == TN_F32 || is_quantized(y))
+               ? TN_OK
+               : TN_ERROR_UNSUPPORTED;
+}
+
+/* What a node keeps: its exponentials. */
+static tn_status bytes_prepare(tn_call *call) {
+    const double scale = (double)call->inputs[0]->quantization->scale[0];
+    tn_softmax_powers *powers = call->host->allocate(call->host, sizeof(*powers), 64);
+    if (!powers) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for exponentials");
+    for (int i = 0; i < 256; i++)
+        powers->by_1[i] = (float)exp(-scale * i);
+    for (int i = 0; i < 16; i++)
+        powers->by_16[i] = powers->by_1[i * 16];
+    for (int i = 0; i < 8; i++) {
+        powers->by_8[i] = powers->by_1[i * 8];
+        powers->by_64[i] = powers->by_1[i % 4 * 64];
+    }
+    call->state = powers;
+    return TN_OK;
+}
+
+static void bytes_release(tn_call *call) {
+    call->host->deallocate(call->host, call->state);
+}
+
+typedef struct bytes_job {
+    tn_softmax_bytes bytes;
+    const tn_softmax_bytes_level *level;
+    tn_softmax_lanes lanes;
+    int64_t groups; /* of columns, in each of lanes.outer */
+    const uint8_t *x;
+    char *y;
+    int64_t y_bytes; /* of an element */
+} bytes_job;
+
+static void read_output(const tn_tensor *y, tn_softmax_bytes *out_bytes) {
+    out_bytes->is_float = y->type == TN_F32;
+    out_bytes->per_step = 1;
+    if (out_bytes->is_float) return;
+    const tn_quantization *q = y->quantization;
+    const int32_t low = y->type == TN_I8 ? INT8_MIN : 0;
+    out_bytes->per_step = 1 / q->scale[0];
+    out_bytes->zero = q->zero_point ? q->zero_point[0] : 0;
+    out_bytes->low = (float)(low - out_bytes->zero);
+    out_bytes->high = (float)(low + UINT8_MAX - out_bytes->zero);
+}
+
+/* An item is a contiguous lane. */
+static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const bytes_job *job = user;
+    const int64_t count = job->lanes.count;
+    (void)thread;
+    for (int64_t i = begin * count; i < end * count; i += count)
+        job->level->lane(&job->bytes, count, job->x + i, job->y + i * job->y_bytes);
+    return TN_OK;
+}
+
+/* An item is a group of columns as wide as a vector. */
+static tn_status do_columns(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const bytes_job *job = user;
+    const int64_t count = job->lanes.count, inner = job->lanes.inner, width = job->level->width;
+    (void)thread;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t first = i % job->groups * width;
+        const int64_t at = i / job->groups * count * inner + first;
+        job->level->columns(&job->bytes, count, inner,
+                            inner - first < width ? inner - first : width, job->x + at,
+                            job->y + at * job->y_bytes);
+    }
+    return TN_OK;
+}
+
+static tn_status bytes_run(tn_call *call) {
+    enum { GRAIN = 32768 };
+    const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
+    bytes_job job = {.bytes = {.powers = call->state, .flip = x->type == TN_I8 ? 128 : 0},
+                     .level = call->user,
+                     .x = x->data,
+                     .y = y->data,
+                     .y_bytes = y->type == TN_F32 ? (int64_t)sizeof(float) : 1};
+    TN_TRY(tn_softmax_read(call, &job.lanes));
+    if (y->bytes == 0) return TN_OK;
+    read_output(y, &job.bytes);
+    if (job.lanes.inner == 1)
+        return call->host->parallel_for(call, job.lanes.outer, GRAIN / job.lanes.count + 1,
+                                        do_lanes, &job);
+    job.groups = (job.lanes.inner + job.level->width - 1) / job.level->width;
+    return call->host->parallel_for(call, job.lanes.outer * job.groups,
+                                    GRAIN / job.level->width / job.lanes.count + 1, do_columns,
+                                    &job);
+}
+
+static const char *const combinations[] = {"qi8 -> f32", "qi8 -> qi8", "qi8 -> qu8",
+                                           "qu8 -> f32", "qu8 -> qi8", "qu8 -> qu8"};
+
+#define BYTES_KERNEL(level, features_text)                                                         \
+    const tn_kernel tn_softmax_int8_##level = {                                                    \
+        .size = sizeof(tn_kernel),                                                                 \
+        .revision = 1,                                                                             \
+        .domain = "",                                                                              \
+        .op = "Softmax",                                                                           \
+        .device = "cpu",                                                                           \
+        .name = "int8_" #level,                                                                    \
+        .doc = "8-bit lanes: exponentials looked up in a table.",                                  \
+        .requires_features = features_text,                                                        \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
+        TN_COMBINATIONS(combinations),                                                             \
+        .accepts = bytes_accepts,                                                                  \
+        .prepare = bytes_prepare,                                                                  \
+        .release = bytes_release,                                                                  \
+        .run = bytes_run,                                                                          \
+        .user = (void *)(uintptr_t)&tn_softmax_bytes_##level,                                      \
+    }
+BYTES_KERNEL(baseline, NULL);
+BYTES_KERNEL(avx2, "avx2,fma");
+BYTES_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
