@@ -3,8 +3,8 @@
  * Runs the CUDA library's kernels of convolutions and products one by one through their tables:
  * every combination and tactic of cases.c, compared at sampled places with sums in double
  * precision, and timed as replays of a captured graph. A tool for who writes such kernels, not a
- * test of the suite: conformance/ checks all cases of all operators. A
- * case's node is node.c, its tensors tensor.c, what is right reference.c.
+ * test of the suite: conformance/ checks all cases of all operators. A case's node is node.c, its
+ * tensors tensor.c, what is right reference.c.
  *
  *   kernel_run LIBTENON_CUDA.so [SECONDS [PART_OF_A_CASE'S_NAME [PART_OF_A_KERNEL'S_NAME]]]
  */

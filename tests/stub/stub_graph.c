@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stub's graphs: what a stream was given during a capture, to be given to one again. */
+#include "stub_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct stub_graph {
+    size_t count;
+    stub_work work[];
+} stub_graph;
+
+tn_status stub_capture_begin(const tn_device *device, void *handle) {
+    stub_stream *stream = handle;
+    if (stub_state(device)->is_lost) return stub_fail_lost(stub_state(device));
+    if (stream->is_capturing) return stub_fail(TN_ERROR_DEVICE, "a capture in a capture");
+    stream->is_capturing = true;
+    stream->captured_from = stream->count;
+    return TN_OK;
+}
+
+tn_status stub_capture_end(const tn_device *device, void *handle, void **out_graph) {
+    stub_stream *stream = handle;
+    (void)device;
+    const size_t count = stream->count - stream->captured_from;
+    stub_graph *graph = malloc(sizeof(*graph) + count * sizeof(*graph->work));
+    if (!graph) abort();
+    graph->count = count;
+    memcpy(graph->work, stream->work + stream->captured_from, count * sizeof(*graph->work));
+    stream->count = stream->captured_from;
+    stream->is_capturing = false;
+    *out_graph = graph;
+    return TN_OK;
+}
+
+tn_status stub_graph_launch(const tn_device *device, void *handle, void *stream) {
+    const stub_graph *graph = handle;
+    if (stub_state(device)->is_lost) return stub_fail_lost(stub_state(device));
+    stub_state(device)->graphs++;
+    for (size_t i = 0; i < graph->count; i++) {
+        stub_work *work = stub_add_work(stream, 0);
+        if (!work) return stub_fail(TN_ERROR_DEVICE, "the stream is full");
+        *work = graph->work[i];
+    }
+    return TN_OK;
+}
+void stub_graph_destroy(const tn_device *device, void *graph) {
+    (void)device;
+    free(graph);
+}
