@@ -13,14 +13,6 @@
 #include "plugin/kernel_instance.h"
 
 #include <string.h>
-#include <time.h>
-
-double tn_timing_now_ns(const tn_lowering *lowering) {
-    struct timespec time;
-    if (lowering->options->now_ns) return lowering->options->now_ns();
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
 
 tn_status tn_timing_begin(tn_lowering *lowering) {
     if (lowering->options->no_timing || lowering->options->reference_only) return TN_OK;
@@ -208,15 +200,17 @@ static tn_status run_checked(const tn_lowering *lowering, tn_open_kernel *opened
 }
 
 static tn_status run_often(tn_lowering *lowering, tn_open_kernel *opened, double *out_ns) {
-    double best = 0, total = 0, begin = tn_timing_now_ns(lowering);
+    double best = 0, total = 0;
+    tn_timing_watch watch;
+    tn_timing_watch_start(lowering, &watch);
     TN_TRY(tn_open_kernel_run(opened)); /* to warm up */
-    best = tn_timing_now_ns(lowering) - begin;
+    best = tn_timing_watch_stop(lowering, &watch);
     int at_least = best > TN_TIMING_LONG_RUN_NS ? 1 : TN_TIMING_RUNS_AT_LEAST;
     for (int runs = 0; runs < TN_TIMING_RUNS_AT_MOST; runs++) {
         if (runs >= at_least && (total >= TN_TIMING_RUN_NS || tn_timing_is_over(lowering))) break;
-        begin = tn_timing_now_ns(lowering);
+        tn_timing_watch_start(lowering, &watch);
         TN_TRY(tn_open_kernel_run(opened));
-        double ns = tn_timing_now_ns(lowering) - begin;
+        const double ns = tn_timing_watch_stop(lowering, &watch);
         total += ns;
         if (ns < best) best = ns;
     }

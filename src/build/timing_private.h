@@ -33,6 +33,17 @@ struct tn_timing_scratch {
 };
 
 double tn_timing_now_ns(const tn_lowering *lowering);
+
+/* Nanoseconds of a run on the processor. On one thread, what others on a busy machine had of the
+ * time is not counted: else kernels longer than a slice of time would look too slow. Where the
+ * thread slept of its own accord all is counted, since others may have worked for it. */
+typedef struct tn_timing_watch {
+    double begin_ns, begin_thread_ns;
+    long own_switches, forced_switches; /* of the thread so far */
+} tn_timing_watch;
+void tn_timing_watch_start(const tn_lowering *lowering, tn_timing_watch *watch);
+double tn_timing_watch_stop(const tn_lowering *lowering, const tn_timing_watch *watch);
+
 bool tn_timing_is_over(const tn_lowering *lowering);
 /* Numbers in a tensor of the host. */
 void tn_timing_fill(const tn_tensor *tensor);

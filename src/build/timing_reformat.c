@@ -36,9 +36,10 @@ static tn_status measure_reformat(tn_lowering *lowering, tn_tensor_storage *from
         if (runs > TN_TIMING_RUNS_AT_LEAST &&
             (total >= TN_TIMING_CONVERSION_NS || tn_timing_is_over(lowering)))
             break;
-        double begin = tn_timing_now_ns(lowering);
+        tn_timing_watch watch;
+        tn_timing_watch_start(lowering, &watch);
         TN_TRY(convert_once(lowering, &work));
-        double ns = tn_timing_now_ns(lowering) - begin;
+        const double ns = tn_timing_watch_stop(lowering, &watch);
         total += ns;
         if (runs == 0 || ns < best) best = ns;
     }
