@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Multi-directional broadcasting (ONNX's, and NumPy's): the shape rule, iteration over rows of up
- * to four tensors at once, and operators of two inputs made from one scalar function. Adjacent axes
+ * to six tensors at once, and operators of two inputs made from one scalar function. Adjacent axes
  * are merged where all tensors allow it, so that rows are long.
  */
 #ifndef TN_LAYERS_BROADCAST_H
@@ -9,7 +9,7 @@
 
 #include <tenon/plugin.h>
 
-enum { TN_BROADCAST_MAX_INPUTS = 4 };
+enum { TN_BROADCAST_MAX_INPUTS = 6 };
 
 /* Sets output 0 to the broadcast of the first `input_count` inputs. TN_ERROR_SHAPE names both
  * shapes. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading numbers out of parameter structs; see expression_field.h. */
+/* Names in expressions, and numbers out of parameter structs; see expression_field.h. */
 #include "common/expression_field.h"
 
 #include <string.h>
@@ -43,4 +43,27 @@ bool tn_expression_field(const tn_field *field, const void *params, double *out_
     default:
         return false;
     }
+}
+
+/* Tables of a newer or older header step by their own sizes. */
+bool tn_expression_find_input(const tn_expression *expression, uint32_t step, const tn_operator *op,
+                              uint32_t *out_input) {
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        const char *at = (const char *)op->inputs + (size_t)i * op->port_size;
+        const tn_port *port = (const tn_port *)(const void *)at;
+        if (!port->name || !tn_expression_is_name(expression, step, port->name)) continue;
+        *out_input = i;
+        return true;
+    }
+    return false;
+}
+
+const tn_field *tn_expression_find_field(const tn_expression *expression, uint32_t step,
+                                         const tn_operator *op) {
+    for (uint32_t i = 0; i < op->field_count; i++) {
+        const char *at = (const char *)op->fields + (size_t)i * op->field_size;
+        const tn_field *field = (const tn_field *)(const void *)at;
+        if (tn_expression_is_name(expression, step, field->name)) return field;
+    }
+    return NULL;
 }

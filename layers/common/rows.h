@@ -40,7 +40,11 @@ enum {
     TN_MAP_ASINH = 42,
     TN_MAP_ACOSH = 43,
     TN_MAP_ATANH = 44,
-    TN_MAP_COUNT = 45
+    TN_MAP_EXPM1 = 45,
+    TN_MAP_LOG1P = 46,
+    TN_MAP_ERFC = 47,
+    TN_MAP_NOT = 48, /* x == 0 ? 1 : 0 */
+    TN_MAP_COUNT = 49
 };
 
 enum {
@@ -52,7 +56,16 @@ enum {
     TN_COMBINE_MAX = 5, /* NaN where one of both is NaN */
     TN_COMBINE_MIN = 6,
     TN_COMBINE_PRELU = 7, /* a < 0 ? a * b : a */
-    TN_COMBINE_COUNT = 8
+    /* 1 or 0, as truths go in expressions */
+    TN_COMBINE_LESS = 8,
+    TN_COMBINE_LESS_EQUAL = 9,
+    TN_COMBINE_EQUAL = 10,
+    TN_COMBINE_NOT_EQUAL = 11,
+    TN_COMBINE_AND = 12,
+    TN_COMBINE_OR = 13,
+    TN_COMBINE_FMAX = 14, /* the other one where one is NaN */
+    TN_COMBINE_FMIN = 15,
+    TN_COMBINE_COUNT = 16
 };
 
 /* y may be x. */
@@ -60,6 +73,10 @@ typedef void (*tn_map_function)(float alpha, float beta, int64_t count, const fl
 /* Strides are 0 or 1; y may be a or b. */
 typedef void (*tn_combine_function)(int64_t count, const float *a, int64_t a_stride, const float *b,
                                     int64_t b_stride, float *y);
+
+/* condition != 0 ? a : b; strides are 0 or 1, by row; y may be any of the three. */
+typedef void (*tn_choose_function)(int64_t count, const float *const rows[3],
+                                   const int64_t strides[3], float *y);
 
 /* 8-bit elements as real numbers, y = x * scale, and back: x * inverse to nearest even, saturated
  * (NaN: -128). `step` is 0 or 1. */
@@ -73,6 +90,7 @@ typedef void (*tn_join_bytes_function)(int64_t count, const int8_t *a, float a_s
 typedef struct tn_rows_level {
     tn_map_function maps[TN_MAP_COUNT]; /* null: there is none of this number */
     tn_combine_function combines[TN_COMBINE_COUNT];
+    tn_choose_function choose;
     tn_from_bytes_function from_bytes;
     tn_to_bytes_function to_bytes;
     tn_join_bytes_function add_bytes, multiply_bytes;

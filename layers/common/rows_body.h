@@ -37,6 +37,10 @@ TN_INLINE tn_vector square_root(tn_vector x) {
     return x;
 }
 
+TN_INLINE tn_vector truth(tn_vector_bits mask) {
+    return tn_vector_select(mask, tn_vector_all(1.0f), tn_vector_all(0.0f));
+}
+
 MAP(relu, tn_vector_max(x, tn_vector_all(0.0f)))
 MAP(leaky_relu, where_negative(x, x *alpha))
 MAP(clip, within(x, alpha, beta))
@@ -67,6 +71,12 @@ MAP(mish, tn_vector_mish(x))
 MAP(thresholded_relu, tn_vector_select((tn_vector_bits)(x > alpha), x, tn_vector_all(0.0f)))
 MAP(threshold,
     tn_vector_select((tn_vector_bits)(x > alpha), tn_vector_all(1.0f), tn_vector_all(0.0f)))
+
+MAP(expm1,
+    tn_vector_select((tn_vector_bits)(x > 0.25f), tn_vector_exp(x) - 1.0f, tn_vector_expm1(x)))
+MAP(log1p, tn_vector_log1p(x))
+MAP(erfc, tn_vector_erfc(x))
+MAP(not, truth((tn_vector_bits)(x == 0.0f)))
 
 /* Lane by lane by the function of libm, which for some of them becomes an instruction. */
 #define MAP_LANES(name, function)                                                                  \
@@ -131,6 +141,30 @@ COMBINE(div, a / b)
 COMBINE(max, tn_vector_select((tn_vector_bits)(b != b), b, tn_vector_max(a, b)))
 COMBINE(min, tn_vector_select((tn_vector_bits)(b != b), b, tn_vector_min(a, b)))
 COMBINE(prelu, tn_vector_select((tn_vector_bits)(a < 0.0f), a *b, a))
+
+COMBINE(less, truth((tn_vector_bits)(a < b)))
+COMBINE(less_equal, truth((tn_vector_bits)(a <= b)))
+COMBINE(equal, truth((tn_vector_bits)(a == b)))
+COMBINE(not_equal, truth((tn_vector_bits)(a != b)))
+COMBINE(and, truth((tn_vector_bits)(a != 0.0f) & (tn_vector_bits)(b != 0.0f)))
+COMBINE(or, truth((tn_vector_bits)(a != 0.0f) | (tn_vector_bits)(b != 0.0f)))
+COMBINE(fmax, tn_vector_select((tn_vector_bits)(a != a), b, tn_vector_max(a, b)))
+COMBINE(fmin, tn_vector_select((tn_vector_bits)(a != a), b, tn_vector_min(a, b)))
+
+static void choose(int64_t count, const float *const rows[3], const int64_t strides[3], float *y) {
+    const int64_t condition_step = strides[0], a_step = strides[1], b_step = strides[2];
+    for (int64_t i = 0; i < count; i += TN_LANES) {
+        const int64_t left = count - i;
+        const tn_vector condition = operand(rows[0], condition_step, i, left);
+        const tn_vector value =
+            tn_vector_select((tn_vector_bits)(condition != 0.0f), operand(rows[1], a_step, i, left),
+                             operand(rows[2], b_step, i, left));
+        if (left >= TN_LANES)
+            tn_vector_store(y + i, value);
+        else
+            tn_vector_store_part(y + i, value, left);
+    }
+}
 
 /* The commonest powers at once, the others one by one in double precision. */
 static void combine_pow(int64_t count, const float *left, int64_t a_stride, const float *right,
@@ -236,9 +270,15 @@ const tn_rows_level TN_ROWS_LEVEL = {
              [TN_MAP_COSH] = map_cosh,
              [TN_MAP_ASINH] = map_asinh,
              [TN_MAP_ACOSH] = map_acosh,
-             [TN_MAP_ATANH] = map_atanh},
+             [TN_MAP_ATANH] = map_atanh,
+             [TN_MAP_EXPM1] = map_expm1,
+             [TN_MAP_LOG1P] = map_log1p,
+             [TN_MAP_ERFC] = map_erfc,
+             [TN_MAP_NOT] = map_not},
     .combines = {combine_add, combine_sub, combine_mul, combine_div, combine_pow, combine_max,
-                 combine_min, combine_prelu},
+                 combine_min, combine_prelu, combine_less, combine_less_equal, combine_equal,
+                 combine_not_equal, combine_and, combine_or, combine_fmax, combine_fmin},
+    .choose = choose,
     .from_bytes = from_bytes,
     .to_bytes = to_bytes,
     .add_bytes = add_bytes,

@@ -84,6 +84,11 @@ TN_INLINE tn_vector tn_vector_erf(tn_vector x) {
     return tn_vector_select((tn_vector_bits)(magnitude < 0.75f), x * p, far);
 }
 
+TN_INLINE tn_vector tn_vector_erfc(tn_vector x) {
+    const tn_vector tail = tn_vector_erfc_positive(tn_vector_absolute(x));
+    return tn_vector_select((tn_vector_bits)(x < 0.0f), 2.0f - tail, tail);
+}
+
 /* x P(X < x) for a standard normal X: far below zero the small probability keeps its digits. */
 TN_INLINE tn_vector tn_vector_gelu_erf(tn_vector x) {
     const tn_vector tail = 0.5f * tn_vector_erfc_positive(tn_vector_absolute(x) * 0x1.6a09e6p-1f);
@@ -120,6 +125,17 @@ TN_INLINE tn_vector tn_vector_log(tn_vector x) {
     y = tn_vector_select((tn_vector_bits)(x == infinity), infinity, y);
     y = tn_vector_select((tn_vector_bits)(x == 0.0f), -infinity, y);
     return tn_vector_select((tn_vector_bits)(x >= 0.0f), y, tn_vector_all(__builtin_nanf("")));
+}
+
+/* u = 1 + x is rounded; that log(u) / (u - 1) changes little beside it mends what was lost.
+ * Source: W. Kahan, in D. Goldberg, "What every computer scientist should know about
+ * floating-point arithmetic", 1991, theorem 4. */
+TN_INLINE tn_vector tn_vector_log1p(tn_vector x) {
+    const tn_vector u = 1.0f + x, rest = u - 1.0f;
+    const tn_vector y = tn_vector_log(u) * (x / rest);
+    const tn_vector infinity = tn_vector_all(__builtin_inff());
+    return tn_vector_select((tn_vector_bits)(rest == 0.0f) | (tn_vector_bits)(x == infinity), x,
+                            tn_vector_select((tn_vector_bits)(x == -1.0f), -infinity, y));
 }
 
 /* log(1 + exp(x)) = max(x, 0) + log(1 + t), t = exp(-|x|); log(1 + t) = 2 atanh(s),

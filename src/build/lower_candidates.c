@@ -165,6 +165,7 @@ static tn_status add_kernel(tn_lowering *lowering, uint32_t index, const tn_kern
     if (!is_shaped && (kernel->accepts || kernel->prepare || kernel->tactics)) return TN_OK;
     uint32_t longest = is_shaped ? longest_chain(lowering, index, kernel) : 0;
     for (uint32_t length = longest + 1; length-- > 0;) {
+        if (length > TN_CHAIN_SHORT && length < longest) continue;
         tn_candidate like = {.entry = entry, .rank = rank, .chain_count = length};
         for (uint32_t c = 0; c < entry->combination_count; c++)
             TN_TRY(add_combination(lowering, index, &like, &entry->combinations[c]));

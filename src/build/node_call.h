@@ -8,8 +8,10 @@
 
 #include "build/program.h"
 
-/* Epilogues that one kernel absorbs at most. */
-#define TN_CHAIN_LIMIT 4
+/* Epilogues that one kernel absorbs at most; of chains shorter than they could be, those up to
+ * TN_CHAIN_SHORT are weighed, too. */
+#define TN_CHAIN_LIMIT 8
+#define TN_CHAIN_SHORT 4
 
 typedef struct tn_node_call {
     tn_call call;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Growing text, and expressions in CUDA; see fused_text.h. */
 #include "common/cuda/fused_text.h"
-#include "common/expression.h"
 #include "common/expression_field.h"
 
 #include <stdarg.h>
@@ -61,20 +60,12 @@ void tn_fused_value_number(double number, tn_fused_value *out_value) {
     snprintf(out_value->text, sizeof(out_value->text), "__uint_as_float(0x%08xu)", bits);
 }
 
-static bool bind_input(tn_fused_text *source, const tn_expression *expression, uint32_t step,
-                       const tn_fused_names *names, tn_fused_value *out_value) {
+/* Of expressions that are no operator's: x, alpha, beta and b. */
+static bool find_own(const tn_expression *expression, uint32_t step, uint32_t *out_input) {
     static const char *const own[] = {"x", "alpha", "beta", "b"};
-    for (uint32_t i = 0; i < names->input_count; i++) {
-        const char *name = !names->op
-                               ? own[i]
-                               : ((const tn_port *)(const void *)((const char *)names->op->inputs +
-                                                                  (size_t)i * names->op->port_size))
-                                     ->name;
-        if (!name || !tn_expression_is_name(expression, step, name)) continue;
-        if (!names->inputs[i].text[0])
-            return tn_fused_text_fail(source, TN_ERROR_UNSUPPORTED, "its input '%s' is not there",
-                                      name);
-        *out_value = names->inputs[i];
+    for (uint32_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (!tn_expression_is_name(expression, step, own[i])) continue;
+        *out_input = i;
         return true;
     }
     return false;
@@ -83,22 +74,29 @@ static bool bind_input(tn_fused_text *source, const tn_expression *expression, u
 static bool bind(tn_fused_text *source, const tn_expression *expression, uint32_t step,
                  const tn_fused_names *names, tn_fused_value *out_value) {
     const tn_expression_step *s = &expression->steps[step];
-    if (bind_input(source, expression, step, names, out_value)) return true;
-    if (source->status != TN_OK) return false;
-    for (uint32_t i = 0; names->op && names->params && i < names->op->field_count; i++) {
-        const tn_field *field = (const tn_field *)(const void *)((const char *)names->op->fields +
-                                                                 (size_t)i * names->op->field_size);
-        double number;
-        if (!tn_expression_is_name(expression, step, field->name)) continue;
-        if (!tn_expression_field(field, names->params, &number))
-            return tn_fused_text_fail(source, TN_ERROR_UNSUPPORTED, "its field '%s' is no number",
-                                      field->name);
-        tn_fused_value_number(number, out_value);
+    const int length = (int)(s->name_length < 40 ? s->name_length : 40);
+    const char *name = expression->text + s->name_at;
+    const tn_field *field = NULL;
+    uint32_t input = 0;
+    double number;
+    if (names->op ? tn_expression_find_input(expression, step, names->op, &input)
+                  : find_own(expression, step, &input)) {
+        if (input >= names->input_count || !names->inputs[input].text[0])
+            return tn_fused_text_fail(source, TN_ERROR_UNSUPPORTED, "its input '%.*s' is not there",
+                                      length, name);
+        *out_value = names->inputs[input];
         return true;
     }
-    return tn_fused_text_fail(
-        source, TN_ERROR_UNSUPPORTED, "'%.*s' in its expression is neither an input nor a field",
-        (int)(s->name_length < 40 ? s->name_length : 40), expression->text + s->name_at);
+    if (names->op && names->params) field = tn_expression_find_field(expression, step, names->op);
+    if (!field)
+        return tn_fused_text_fail(source, TN_ERROR_UNSUPPORTED,
+                                  "'%.*s' in its expression is neither an input nor a field",
+                                  length, name);
+    if (!tn_expression_field(field, names->params, &number))
+        return tn_fused_text_fail(source, TN_ERROR_UNSUPPORTED, "its field '%.*s' is no number",
+                                  length, name);
+    tn_fused_value_number(number, out_value);
+    return true;
 }
 
 /* The right side of step `index` of link `link`. Its operands are e<link>_<step>. */
