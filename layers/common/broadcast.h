@@ -44,6 +44,26 @@ bool tn_broadcast_next(tn_broadcast_rows *rows);  /* false: that was the last ro
 /* To row number `row`, which there is, after tn_broadcast_begin. */
 void tn_broadcast_seek(tn_broadcast_rows *rows, int64_t row);
 
+/* Does `count` elements, from `first` on, of the row that `rows` is at. */
+typedef void (*tn_broadcast_piece)(const void *job, const tn_broadcast_rows *rows, int64_t first,
+                                   int64_t count);
+/* Elements begin..end-1 of the output, row by row; `start` is at the first row. Inline, so that
+ * short rows cost no call through a pointer. */
+static inline void tn_broadcast_elements(const tn_broadcast_rows *start, int64_t begin, int64_t end,
+                                         tn_broadcast_piece piece, const void *job) {
+    tn_broadcast_rows rows = *start;
+    int64_t first = begin % rows.count;
+    tn_broadcast_seek(&rows, begin / rows.count);
+    while (begin < end) {
+        const int64_t left = rows.count - first;
+        const int64_t count = end - begin < left ? end - begin : left;
+        piece(job, &rows, first, count);
+        begin += count;
+        first = 0;
+        if (!tn_broadcast_next(&rows)) break;
+    }
+}
+
 /* A function of two numbers. `params` are the node's. Which member serves is decided by the inputs'
  * types: `row` where all tensors are f32 (give it only where it equals `real` rounded once),
  * `natural` where both are u64, `whole` where neither is real, else `real`. A null member falls to

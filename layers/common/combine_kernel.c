@@ -43,8 +43,9 @@ typedef struct combine_job {
 } combine_job;
 
 /* `count` elements from `first` on of the row that `rows` is at. */
-static void combine_row(const combine_job *job, const tn_broadcast_rows *rows, int64_t first,
+static void combine_row(const void *user, const tn_broadcast_rows *rows, int64_t first,
                         int64_t count) {
+    const combine_job *job = user;
     const float *a = job->a + rows->offset[0] + first * rows->stride[0];
     const float *b = job->b + rows->offset[1] + first * rows->stride[1];
     float *y = job->y + rows->output_offset + first;
@@ -63,18 +64,8 @@ static void combine_row(const combine_job *job, const tn_broadcast_rows *rows, i
 /* An item is an element of the output. */
 static tn_status combine_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const combine_job *job = user;
-    tn_broadcast_rows rows = *job->rows;
-    int64_t first = begin % rows.count;
     (void)thread;
-    tn_broadcast_seek(&rows, begin / rows.count);
-    while (begin < end) {
-        const int64_t left = rows.count - first;
-        const int64_t count = end - begin < left ? end - begin : left;
-        combine_row(job, &rows, first, count);
-        begin += count;
-        first = 0;
-        if (!tn_broadcast_next(&rows)) break;
-    }
+    tn_broadcast_elements(job->rows, begin, end, combine_row, job);
     return TN_OK;
 }
 
@@ -86,13 +77,25 @@ static void add_input(tn_broadcast_rows *rows, const tn_tensor *output, uint32_t
     tn_broadcast_add(rows, physical.rank, physical.shape);
 }
 
-tn_status tn_combine_kernel_run(tn_call *call) {
+tn_status tn_combine_walk(tn_call *call, tn_broadcast_rows *rows, tn_body body, void *job) {
     enum { GRAIN = 16384 };
-    const tn_combine_kernel_user *user = call->user;
     const tn_tensor *output = call->outputs[0];
     uint32_t rank = call->inputs[1]->rank;
     int64_t shape[TN_MAX_RANK];
     tn_physical physical;
+    tn_physical_init(&physical, output->format, output->rank, output->shape);
+    tn_broadcast_init(rows, physical.rank, physical.shape);
+    add_input(rows, output, call->inputs[0]->rank, call->inputs[0]->shape);
+    if (call->op->since_version < 7) TN_TRY(tn_axis_broadcast_shape(call, &rank, shape));
+    add_input(rows, output, rank, call->op->since_version < 7 ? shape : call->inputs[1]->shape);
+    if (!tn_broadcast_begin(rows)) return TN_OK;
+    return call->host->parallel_for(call, tn_infer_product(physical.shape, 0, physical.rank), GRAIN,
+                                    body, job);
+}
+
+tn_status tn_combine_kernel_run(tn_call *call) {
+    const tn_combine_kernel_user *user = call->user;
+    const tn_tensor *output = call->outputs[0];
     tn_broadcast_rows rows;
     combine_job job = {.call = call,
                        .level = user->level,
@@ -101,12 +104,5 @@ tn_status tn_combine_kernel_run(tn_call *call) {
                        .a = call->inputs[0]->data,
                        .b = call->inputs[1]->data,
                        .y = output->data};
-    tn_physical_init(&physical, output->format, output->rank, output->shape);
-    tn_broadcast_init(&rows, physical.rank, physical.shape);
-    add_input(&rows, output, call->inputs[0]->rank, call->inputs[0]->shape);
-    if (call->op->since_version < 7) TN_TRY(tn_axis_broadcast_shape(call, &rank, shape));
-    add_input(&rows, output, rank, call->op->since_version < 7 ? shape : call->inputs[1]->shape);
-    if (!tn_broadcast_begin(&rows)) return TN_OK;
-    return call->host->parallel_for(call, tn_infer_product(physical.shape, 0, physical.rank), GRAIN,
-                                    combine_elements, &job);
+    return tn_combine_walk(call, &rows, combine_elements, &job);
 }

@@ -7,6 +7,7 @@
 #ifndef TN_LAYERS_COMBINE_KERNEL_H
 #define TN_LAYERS_COMBINE_KERNEL_H
 
+#include "common/broadcast.h"
 #include "common/row_chain.h"
 
 /* What a kernel's `user` points at. */
@@ -24,6 +25,10 @@ extern const char *const tn_combine_kernel_combinations[4];
 tn_status tn_combine_bytes_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_combine_bytes_run(tn_call *call) TN_NOEXCEPT;
 extern const char *const tn_combine_bytes_combinations[2];
+
+/* A run of either: sets `rows` to the output's with both inputs broadcast to it, and gives `body`
+ * the output's elements as items. */
+tn_status tn_combine_walk(tn_call *call, tn_broadcast_rows *rows, tn_body body, void *job);
 
 #define TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, level_name,          \
                                 features)                                                          \

@@ -7,6 +7,8 @@
 #ifndef TN_LAYERS_MATRIX_KERNEL_H
 #define TN_LAYERS_MATRIX_KERNEL_H
 
+#include "common/activation.h"
+#include "common/epilogue.h"
 #include "common/matrix.h"
 
 /* A node as out[rows][columns] = scale * a[rows][depth] * b + bias_scale * bias. a and out are
@@ -34,10 +36,36 @@ void tn_matrix_kernel_close(tn_call *call);
 tn_status tn_matrix_kernel_reshape(tn_call *call);
 tn_status tn_matrix_kernel_run(tn_call *call);
 
-#define TN_MATRIX_KERNEL_CALLBACKS                                                                 \
-    .accepts = tn_matrix_kernel_accepts, .prepare = tn_matrix_kernel_prepare,                      \
-    .release = tn_matrix_kernel_release, .open = tn_matrix_kernel_open,                            \
-    .close = tn_matrix_kernel_close, .reshape = tn_matrix_kernel_reshape,                          \
-    .run = tn_matrix_kernel_run
+#define TN_MATRIX_KERNEL(operator_name, read_function, table, level, features_text)                \
+    static const tn_matrix_kernel_user user_##level = {&tn_matrix_##level, read_function};         \
+    static const tn_kernel level = {                                                               \
+        .size = sizeof(tn_kernel),                                                                 \
+        .revision = 1,                                                                             \
+        .domain = "",                                                                              \
+        .op = operator_name,                                                                       \
+        .device = "cpu",                                                                           \
+        .name = "packed_" #level,                                                                  \
+        .doc = "A constant B, packed by columns.",                                                 \
+        .requires_features = features_text,                                                        \
+        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
+        .epilogues = TN_FLOAT_EPILOGUES,                                                           \
+        .activations = TN_SIMPLE_ACTIVATIONS,                                                      \
+        TN_COMBINATIONS(table),                                                                    \
+        .accepts = tn_matrix_kernel_accepts,                                                       \
+        .prepare = tn_matrix_kernel_prepare,                                                       \
+        .release = tn_matrix_kernel_release,                                                       \
+        .open = tn_matrix_kernel_open,                                                             \
+        .close = tn_matrix_kernel_close,                                                           \
+        .reshape = tn_matrix_kernel_reshape,                                                       \
+        .run = tn_matrix_kernel_run,                                                               \
+        .user = (void *)(uintptr_t)&user_##level,                                                  \
+    }
+
+/* Defines the kernels baseline, avx2 and avx512. */
+#define TN_MATRIX_KERNELS(operator_name, read_function, table)                                     \
+    TN_MATRIX_KERNEL(operator_name, read_function, table, baseline, NULL);                         \
+    TN_MATRIX_KERNEL(operator_name, read_function, table, avx2, "avx2,fma");                       \
+    TN_MATRIX_KERNEL(operator_name, read_function, table, avx512,                                  \
+                     "avx512f,avx512bw,avx512vl,avx512dq")
 
 #endif

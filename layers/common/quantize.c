@@ -64,3 +64,15 @@ tn_status tn_quantize_read(tn_call *call, tn_quantize_plan *out_plan) {
     *out_plan = plan;
     return TN_OK;
 }
+
+tn_status tn_quantize_compute(tn_call *call, tn_quantize_element element) {
+    tn_quantize_plan plan;
+    TN_TRY(tn_quantize_read(call, &plan));
+    const tn_lanes *lanes = &plan.lanes;
+    for (int64_t outer = 0; outer < lanes->outer; outer++)
+        for (int64_t k = 0; k < lanes->count; k++)
+            for (int64_t inner = 0; inner < lanes->inner; inner++)
+                element(call, (outer * lanes->count + k) * lanes->inner + inner,
+                        tn_quantize_index(&plan, outer, k, inner));
+    return TN_OK;
+}

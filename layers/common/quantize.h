@@ -39,6 +39,11 @@ typedef struct tn_quantize_plan {
 /* Checks the shapes of scale and zero point. */
 tn_status tn_quantize_read(tn_call *call, tn_quantize_plan *out_plan);
 
+/* Does element `at`, whose scale and zero point lie at `scale_at`. */
+typedef void (*tn_quantize_element)(const tn_call *call, int64_t at, int64_t scale_at);
+/* All elements of input x: a reference. */
+tn_status tn_quantize_compute(tn_call *call, tn_quantize_element element);
+
 /* The scale's index for place `k` of lane (outer, inner). */
 static inline int64_t tn_quantize_index(const tn_quantize_plan *plan, int64_t outer, int64_t k,
                                         int64_t inner) {

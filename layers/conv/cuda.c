@@ -52,37 +52,7 @@ DIRECT_KERNEL(narrow_tf32, tn_cuda_narrow_kind, TN_KERNEL_TF32, 0, narrow_tf32_c
               "Few filters, on tensor cores: 32-bit floats are rounded to tf32.");
 
 #if TN_HAS_CUDNN
-static const tn_cudnn_conv strict = {tn_conv_window, false, false};
-static const tn_cudnn_conv rounded = {tn_conv_window, false, true};
-
-static const tn_kernel cudnn = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "",
-    .op = "Conv",
-    .device = "cuda",
-    .name = "cudnn",
-    .doc = "cuDNN's convolution; 32-bit floats are multiplied as they are.",
-    .traits = TN_KERNEL_CAPTURABLE,
-    .epilogues = TN_FLOAT_EPILOGUES,
-    TN_COMBINATIONS(tn_cudnn_conv_combinations),
-    TN_CUDNN_CONV_CALLBACKS,
-    .user = (void *)(uintptr_t)&strict,
-};
-static const tn_kernel cudnn_tf32 = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "",
-    .op = "Conv",
-    .device = "cuda",
-    .name = "cudnn_tf32",
-    .doc = "cuDNN's convolution; 32-bit floats are rounded to tf32 before they are multiplied.",
-    .traits = TN_KERNEL_CAPTURABLE | TN_KERNEL_TF32,
-    .epilogues = TN_FLOAT_EPILOGUES,
-    TN_COMBINATIONS(tn_cudnn_conv_float_combinations),
-    TN_CUDNN_CONV_CALLBACKS,
-    .user = (void *)(uintptr_t)&rounded,
-};
+TN_CUDNN_CONV_KERNELS("Conv", tn_conv_window, false, "cuDNN's convolution");
 #endif
 
 /* A convolution that sees one place, channels last: the places are rows of a product. */

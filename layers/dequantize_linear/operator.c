@@ -34,15 +34,7 @@ static void dequantize_element(const tn_call *call, int64_t at, int64_t scale_at
 }
 
 static tn_status dequantize_linear_reference(tn_call *call) {
-    tn_quantize_plan plan;
-    TN_TRY(tn_quantize_read(call, &plan));
-    const tn_lanes *lanes = &plan.lanes;
-    for (int64_t outer = 0; outer < lanes->outer; outer++)
-        for (int64_t k = 0; k < lanes->count; k++)
-            for (int64_t inner = 0; inner < lanes->inner; inner++)
-                dequantize_element(call, (outer * lanes->count + k) * lanes->inner + inner,
-                                   tn_quantize_index(&plan, outer, k, inner));
-    return TN_OK;
+    return tn_quantize_compute(call, dequantize_element);
 }
 
 #define INPUTS(types, scale_types)                                                                 \

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gemm with a constant B as the matrix product of common/matrix_kernel.h. */
-#include "common/activation.h"
-#include "common/epilogue.h"
 #include "common/int8_matrix.h"
 #include "common/matrix_kernel.h"
 #include "gemm/gemm.h"
@@ -28,28 +26,7 @@ static bool read_gemm(const tn_call *call, tn_matrix_problem *out_problem) {
 }
 
 static const char *const combinations[] = {"f32, f32, f32? -> f32"};
-
-#define PACKED_KERNEL(level, features_text)                                                        \
-    static const tn_matrix_kernel_user user_##level = {&tn_matrix_##level, read_gemm};             \
-    static const tn_kernel level = {                                                               \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = "Gemm",                                                                              \
-        .device = "cpu",                                                                           \
-        .name = "packed_" #level,                                                                  \
-        .doc = "A constant B, packed by columns.",                                                 \
-        .requires_features = features_text,                                                        \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .epilogues = TN_FLOAT_EPILOGUES,                                                           \
-        .activations = TN_SIMPLE_ACTIVATIONS,                                                      \
-        TN_COMBINATIONS(combinations),                                                             \
-        TN_MATRIX_KERNEL_CALLBACKS,                                                                \
-        .user = (void *)&user_##level,                                                             \
-    }
-PACKED_KERNEL(baseline, NULL);
-PACKED_KERNEL(avx2, "avx2,fma");
-PACKED_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+TN_MATRIX_KERNELS("Gemm", read_gemm, combinations);
 
 static const char *const int8_combinations[] = {"qi8, f32, f32? -> qi8", "qi8, f32, f32? -> f32"};
 TN_INT8_MATRIX_KERNELS("Gemm", read_gemm, int8_combinations);

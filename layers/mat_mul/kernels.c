@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MatMul of anything by a constant matrix as the matrix product of common/matrix_kernel.h. */
-#include "common/activation.h"
-#include "common/epilogue.h"
 #include "common/int8_matrix.h"
 #include "common/matrix_kernel.h"
 #include "mat_mul/mat_mul.h"
@@ -26,28 +24,7 @@ static bool read_mat_mul(const tn_call *call, tn_matrix_problem *out_problem) {
 }
 
 static const char *const combinations[] = {"f32, f32 -> f32"};
-
-#define PACKED_KERNEL(level, features_text)                                                        \
-    static const tn_matrix_kernel_user user_##level = {&tn_matrix_##level, read_mat_mul};          \
-    static const tn_kernel level = {                                                               \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = "MatMul",                                                                            \
-        .device = "cpu",                                                                           \
-        .name = "packed_" #level,                                                                  \
-        .doc = "A constant B, packed by columns.",                                                 \
-        .requires_features = features_text,                                                        \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .epilogues = TN_FLOAT_EPILOGUES,                                                           \
-        .activations = TN_SIMPLE_ACTIVATIONS,                                                      \
-        TN_COMBINATIONS(combinations),                                                             \
-        TN_MATRIX_KERNEL_CALLBACKS,                                                                \
-        .user = (void *)&user_##level,                                                             \
-    }
-PACKED_KERNEL(baseline, NULL);
-PACKED_KERNEL(avx2, "avx2,fma");
-PACKED_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+TN_MATRIX_KERNELS("MatMul", read_mat_mul, combinations);
 
 static const char *const int8_combinations[] = {"qi8, f32 -> qi8", "qi8, f32 -> f32"};
 TN_INT8_MATRIX_KERNELS("MatMul", read_mat_mul, int8_combinations);

@@ -15,6 +15,7 @@
 extern "C" {
 #endif
 
+#include "common/epilogue.h"
 #include "common/window.h"
 
 /* Whether there are such kernels: they are compiled where cuDNN's headers are (9.8 or newer), and
@@ -49,6 +50,33 @@ tn_status tn_cudnn_conv_run(tn_call *call) TN_NOEXCEPT;
 
 extern const char *const tn_cudnn_conv_combinations[8];
 extern const char *const tn_cudnn_conv_float_combinations[2]; /* those that may_round speaks of */
+
+#define TN_CUDNN_CONV_KERNEL(variable, operator_name, name_text, user_table, traits_of,            \
+                             combination_table, text)                                              \
+    static const tn_kernel variable = {                                                            \
+        .size = sizeof(tn_kernel),                                                                 \
+        .revision = 1,                                                                             \
+        .domain = "",                                                                              \
+        .op = operator_name,                                                                       \
+        .device = "cuda",                                                                          \
+        .name = name_text,                                                                         \
+        .doc = text,                                                                               \
+        .traits = traits_of,                                                                       \
+        .epilogues = TN_FLOAT_EPILOGUES,                                                           \
+        TN_COMBINATIONS(combination_table),                                                        \
+        TN_CUDNN_CONV_CALLBACKS,                                                                   \
+        .user = (void *)(uintptr_t) & (user_table),                                                \
+    }
+/* Defines the kernels cudnn and cudnn_tf32; `what` is a convolution of cuDNN's, for the doc. */
+#define TN_CUDNN_CONV_KERNELS(operator_name, window_function, transposed, what)                    \
+    static const tn_cudnn_conv strict = {window_function, transposed, false};                      \
+    static const tn_cudnn_conv rounded = {window_function, transposed, true};                      \
+    TN_CUDNN_CONV_KERNEL(cudnn, operator_name, "cudnn", strict, TN_KERNEL_CAPTURABLE,              \
+                         tn_cudnn_conv_combinations,                                               \
+                         what "; 32-bit floats are multiplied as they are.");                      \
+    TN_CUDNN_CONV_KERNEL(cudnn_tf32, operator_name, "cudnn_tf32", rounded,                         \
+                         TN_KERNEL_CAPTURABLE | TN_KERNEL_TF32, tn_cudnn_conv_float_combinations,  \
+                         what "; 32-bit floats are rounded to tf32 before they are multiplied.")
 
 #ifdef __cplusplus
 }

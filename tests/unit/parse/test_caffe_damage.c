@@ -11,22 +11,7 @@ static tn_status parse_and_infer(graph_test *test, const void *text, size_t text
     tn_status status =
         tn_graph_parse_caffe(test->runtime, text, text_bytes, model, model_bytes, NULL, &graph);
     if (status != TN_OK) return status;
-    tn_arena *arena = NULL;
-    tn_inference_plan plan;
-    tn_inference inference = {0};
-    tn_shape shapes[4] = {{0}};
-    status = graph->input_count > TN_COUNT(shapes) ? TN_ERROR_UNSUPPORTED : TN_OK;
-    for (size_t i = 0; i < graph->input_count && status == TN_OK; i++) {
-        shapes[i] = graph->tensors[graph->inputs[i]].shape;
-        for (uint32_t axis = 0; axis < shapes[i].rank; axis++)
-            if (shapes[i].extents[axis] < 0) shapes[i].extents[axis] = 2;
-    }
-    if (status == TN_OK) status = tn_arena_create(graph->allocator, &arena);
-    if (status == TN_OK) status = tn_inference_plan_create(graph, arena, &plan);
-    if (status == TN_OK) status = tn_inference_init(&inference, graph, &plan);
-    if (status == TN_OK) status = tn_inference_run(&inference, shapes, NULL);
-    tn_inference_deinit(&inference);
-    tn_arena_destroy(arena);
+    status = infer_parsed(graph);
     tn_graph_destroy(graph);
     return status;
 }
