@@ -559,7 +559,8 @@ enum {
     TN_OPERATOR_ELEMENTWISE =
         1u, /* every output element depends on the input elements at its (broadcast) place alone */
     TN_OPERATOR_NO_FOLD =
-        2u, /* not to be computed at build time though all inputs are constants (random numbers) */
+        2u, /* equal inputs do not give equal outputs (random numbers, state): neither computed at
+               build time from constants, nor once for several nodes that are the same */
     TN_OPERATOR_IDENTITY =
         4u, /* output 0 is input 0, in this node's use of it: the node may be removed */
     TN_OPERATOR_CONSTANT = 8u, /* no inputs; outputs depend on fields alone */

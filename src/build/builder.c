@@ -100,6 +100,7 @@ static tn_status run_passes(build_state *state) {
         TN_TRY(tn_pass_recognize(passes));
         TN_TRY(tn_pass_fold_affine(passes));
     }
+    if (!(state->options->flags & TN_BUILD_REFERENCE)) TN_TRY(tn_pass_merge_equal(passes));
     return tn_pass_drop_dead(passes);
 }
 
@@ -137,7 +138,8 @@ static void follow_kept(const build_state *state, const tn_graph_node *node, boo
     for (uint32_t i = 0; i < node->output_count; i++) {
         const tn_tensor_id made = node->outputs[i];
         if (made == TN_NO_TENSOR || state->graph->tensors[made].is_constant) continue;
-        const uint32_t maker = state->graph->tensors[made].producer;
+        const tn_tensor_id now = tn_pass_stand_in(&state->passes, made);
+        const uint32_t maker = state->graph->tensors[now].producer;
         if (maker != TN_NO_NODE) {
             state->is_kept[maker] = true;
             continue;
@@ -167,7 +169,8 @@ static tn_status mark_kept(const build_state *state) {
     return TN_OK;
 }
 
-/* A tensor's scale, by its own name or by that of the output that it is. */
+/* A tensor's scale, by its own name, by that of the output that it is, or by that of a tensor whose
+ * place it took. */
 static void read_scales(const build_state *state) {
     const tn_graph *graph = state->graph;
     const tn_calibration *table = state->options->calibration;
@@ -175,6 +178,10 @@ static void read_scales(const build_state *state) {
         tn_calibration_find(table, graph->output_names[i], &state->scales[graph->outputs[i]]);
     for (size_t t = 0; t < graph->tensor_count; t++)
         tn_calibration_find(table, graph->tensors[t].name, &state->scales[t]);
+    for (size_t t = 0; t < graph->tensor_count; t++) {
+        const tn_tensor_id now = tn_pass_stand_in(&state->passes, (tn_tensor_id)t);
+        if (state->scales[now] == 0) state->scales[now] = state->scales[t];
+    }
 }
 
 static tn_status prepare_storages(build_state *state) {

@@ -286,6 +286,7 @@ tn_status tn_report_make(const tn_report_source *source, char **out_json) {
     add_steps(&text, source, true);
     add_names(&text, "folded", &source->passes->folded);
     add_names(&text, "dropped", &source->passes->dropped);
+    add_names(&text, "merged", &source->passes->merged);
     add_names(&text, "recognized", &source->passes->recognized);
     add_totals(&text, source, arena_bytes);
     tn_text_add(&text, "}\n");

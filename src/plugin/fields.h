@@ -27,6 +27,9 @@ tn_status tn_fields_to_attributes(tn_arena *arena, const tn_operator *op, const 
                                   uint64_t *out_count, const tn_attribute *const **out_attributes);
 /* A hash of all values, defaults included: the timing key's part. */
 uint64_t tn_fields_hash(const tn_operator *op, const void *params);
+/* Whether the same fields were given and all values are the same: numbers by their bits, lists,
+ * texts and tensors by content. Graphs are the same only when they are one. */
+bool tn_fields_equal(const tn_operator *op, const void *a, const void *b);
 /* "kernel=[2, 2] mode=cubic", for reports. */
 void tn_fields_print(const tn_operator *op, const void *params, tn_text *out_text);
 const tn_field *tn_fields_at(const tn_operator *op, uint32_t index); /* null past the end */

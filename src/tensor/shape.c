@@ -179,3 +179,15 @@ tn_status tn_tensor_init(tn_tensor_storage *storage, tn_type type, tn_format for
                                   .name = ""};
     return TN_OK;
 }
+
+static bool is_same_list(const void *a, const void *b, size_t count, size_t bytes) {
+    return a == b || count == 0 || (a && b && memcmp(a, b, count * bytes) == 0);
+}
+
+bool tn_quantization_equal(const tn_quantization *a, const tn_quantization *b) {
+    if (a == b) return true;
+    if (!a || !b || a->axis != b->axis || a->count != b->count) return false;
+    const size_t count = (size_t)a->count;
+    return is_same_list(a->scale, b->scale, count, sizeof *a->scale) &&
+           is_same_list(a->zero_point, b->zero_point, count, sizeof *a->zero_point);
+}

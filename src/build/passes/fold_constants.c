@@ -66,23 +66,12 @@ static bool is_small(const tn_pass_context *context, const tn_graph_node *node) 
     return made <= allowed;
 }
 
-/* All outputs are inputs in another shape: nothing is to be computed. */
-static bool is_view(const tn_graph_node *node) {
-    for (uint32_t i = 0; i < node->output_count; i++) {
-        const tn_port *port = tn_graph_output_port(node->entry->op, i);
-        if (node->outputs[i] == TN_NO_TENSOR) continue;
-        if (!(port->flags & TN_PORT_VIEW) || port->alias == 0 || port->alias > node->input_count ||
-            node->inputs[port->alias - 1] == TN_NO_TENSOR)
-            return false;
-    }
-    return true;
-}
-
 static bool can_fold(const constant_folder *folder, const tn_graph_node *node) {
     const tn_pass_context *context = folder->context;
     const tn_operator *op = node->entry->op;
     bool has_inputs = false;
-    if ((op->traits & TN_OPERATOR_NO_FOLD) || (!op->reference && !is_view(node))) return false;
+    if ((op->traits & TN_OPERATOR_NO_FOLD) || (!op->reference && !tn_pass_is_view(node)))
+        return false;
     for (uint32_t i = 0; i < node->input_count; i++)
         has_inputs = has_inputs || node->inputs[i] != TN_NO_TENSOR;
     if (!has_inputs && !(op->traits & TN_OPERATOR_CONSTANT)) return false;
@@ -126,7 +115,7 @@ static tn_status lay_out(const constant_folder *folder, const tn_graph_node *nod
         TN_TRY(tn_tensor_init(&outputs[i], known->tensor.type, TN_LINEAR, &known->shape));
         outputs[i].tensor.name = graph->tensors[id].name;
         outputs[i].tensor.quantization = graph->tensors[id].quantization;
-        if (is_view(node)) {
+        if (tn_pass_is_view(node)) {
             const tn_tensor *source = inputs[tn_graph_output_port(node->entry->op, i)->alias - 1];
             outputs[i].tensor.data = source->data;
             if (!source->data || source->bytes != outputs[i].tensor.bytes)
@@ -174,7 +163,8 @@ static tn_status evaluate(constant_folder *folder, uint32_t index, tn_arena *are
     if (!outputs) return tn_fail_memory("folding constants");
     for (uint32_t i = 0; i < node->output_count; i++)
         if (node->outputs[i] != TN_NO_TENSOR) outputs[i] = &storage[i].tensor;
-    tn_status status = is_view(node) ? TN_OK : tn_evaluate_node(graph, index, inputs, outputs);
+    tn_status status =
+        tn_pass_is_view(node) ? TN_OK : tn_evaluate_node(graph, index, inputs, outputs);
     if (status == TN_ERROR_MEMORY) return status;
     if (status != TN_OK) {
         /* It would fail in a run just so, if a run ever comes to it: the run shall say so. */

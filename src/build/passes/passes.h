@@ -21,7 +21,9 @@ typedef struct tn_pass_context {
     const tn_inference *points[3];
     const bool *is_fixed_input; /* by graph input: its shape never differs */
     const bool *is_unsure; /* by tensor: its shape is known at a run only, whatever points say */
-    tn_pass_names folded, dropped, recognized;
+    tn_pass_names folded, dropped, merged, recognized;
+    tn_tensor_id *stand_ins; /* by tensor, those there are when nodes are merged: see below */
+    size_t stand_in_count;
 } tn_pass_context;
 void tn_pass_context_deinit(tn_pass_context *context);
 tn_status tn_pass_names_add(tn_pass_context *context, tn_pass_names *names, const char *name);
@@ -31,6 +33,9 @@ tn_status tn_pass_names_add(tn_pass_context *context, tn_pass_names *names, cons
 tn_status tn_pass_drop_dead(tn_pass_context *context);
 /* Removes nodes that their operator calls identities. Graph outputs keep their names. */
 tn_status tn_pass_drop_identities(tn_pass_context *context);
+/* Makes one node of those that compute the same: one operator, equal fields and inputs, constants
+ * by their content. Outputs of the graph are made as before, each by its own node. */
+tn_status tn_pass_merge_equal(tn_pass_context *context);
 /* Puts an operator in place of nodes that spell it (tn_operator.spellings). */
 tn_status tn_pass_recognize(tn_pass_context *context);
 /* Puts factors and shifts of channels into the constants of the linear node before them. */
@@ -44,5 +49,9 @@ tn_status tn_pass_fold_constants(tn_pass_context *context);
 /* Whether type and shape of a tensor are known at all three points and can be relied on. */
 bool tn_pass_is_shaped(const tn_pass_context *context, tn_tensor_id tensor);
 bool tn_pass_is_output(const tn_graph *graph, tn_tensor_id tensor);
+/* Whether all outputs are inputs in another shape: nothing is to be computed. */
+bool tn_pass_is_view(const tn_graph_node *node);
+/* The tensor that holds what this one held before nodes were merged; mostly itself. */
+tn_tensor_id tn_pass_stand_in(const tn_pass_context *context, tn_tensor_id tensor);
 
 #endif

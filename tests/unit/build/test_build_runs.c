@@ -249,6 +249,34 @@ static void test_shapes_that_are_inputs_run_without_a_profile(void **state) {
     }
 }
 
+static void test_equal_branches_compute_what_they_did(void **state) {
+    graph_test *test = *state;
+    tn_graph *graph = test->graph;
+    tn_tensor_id x = add_input(graph, "x", TN_F32, 1, EXTENTS(6)), ends[3];
+    for (int i = 0; i < 3; i++) {
+        tn_tensor_id scaled = add_with_int(graph, "Scale", NULL, x, "factor", i == 2 ? -2 : 3);
+        ends[i] = add_unary(graph, "Relu", NULL, scaled);
+    }
+    tn_tensor_id sum = add_node(graph, "Plus", "sum", 2, TENSORS(ends[0], ends[1]));
+    add_output(graph, add_node(graph, "Plus", "last", 2, TENSORS(sum, ends[2])));
+    add_output(graph, ends[1]);
+    static const float values[6] = {-1, 2, 3, -4, 5, 0};
+    for (int way = 0; way < 2; way++) {
+        run_session session = begin(test, both_ways[way]);
+        const bool is_merged = strstr(tn_plan_report(session.plan), "\"merged\": []") == NULL;
+        assert_int_equal(is_merged, way);
+        check(tn_context_bind_input(session.context, 0, values, sizeof values));
+        check(tn_context_run(session.context));
+        for (int i = 0; i < 6; i++) {
+            const float x3 = values[i] > 0 ? 3 * values[i] : 0;
+            const float x2 = values[i] < 0 ? -2 * values[i] : 0;
+            assert_true(((const float *)output_of(&session, 0)->data)[i] == 2 * x3 + x2);
+            assert_true(((const float *)output_of(&session, 1)->data)[i] == x3);
+        }
+        end(&session);
+    }
+}
+
 static void test_sizes_that_only_a_run_knows(void **state) {
     graph_test *test = *state;
     tn_graph *graph = test->graph;
@@ -347,6 +375,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         BUILD_TEST(test_every_way_of_building_gives_the_same_results),
         BUILD_TEST(test_shapes_that_are_inputs_run_without_a_profile),
+        BUILD_TEST(test_equal_branches_compute_what_they_did),
         BUILD_TEST(test_sizes_that_only_a_run_knows),
         BUILD_TEST(test_free_extents_run_at_any_size),
         BUILD_TEST(test_outputs_that_are_inputs_constants_or_views_of_them),
