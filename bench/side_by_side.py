@@ -39,13 +39,18 @@ def time_onnxruntime(session, feed):
     return min(times), statistics.median(times)
 
 
+def figures_of(command):
+    """The best and the median milliseconds that `tenon bench` prints."""
+    last = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip().splitlines()[-1]
+    found = dict(re.findall(r"(\w+)=([\d.]+)", last))
+    return float(found["min_ms"]), float(found["median_ms"])
+
+
 def time_tenon(plan, threads, shapes):
     command = [tenon, "bench", plan, "--threads", str(threads), "--seconds", str(SLICE)]
     for name, shape in shapes.items():
         command += ["--shape", f"{name}={'x'.join(map(str, shape))}"]
-    last = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip().splitlines()[-1]
-    found = dict(re.findall(r"(\w+)=([\d.]+)", last))
-    return float(found["min_ms"]), float(found["median_ms"])
+    return figures_of(command)
 
 
 def main():
@@ -73,4 +78,5 @@ def main():
               f"onnxruntime {best[1]:.4f} / {median[1]:.4f} ms, ratio {best[0] / best[1]:.2f} / {median[0] / median[1]:.2f}")
 
 
-main()
+if __name__ == "__main__":
+    main()
