@@ -1,182 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels of every elementwise operator that states its value as an expression, a stranger's too,
- * with the chain of such operators after it: run as a program over rows (common/row_program.h).
- * There is no operator here. On CUDA the same is common/cuda/fused.c.
+ * with the chain of such operators after it: run as a program over rows (common/row_program.h), or
+ * in 8 bits by a table that such a program fills. There is no operator here. On CUDA the same is
+ * common/cuda/fused.c.
  */
-#include "common/broadcast.h"
-#include "common/infer.h"
+#include "fused/fused.h"
 #include "common/layer.h"
-#include "common/physical.h"
-#include "common/row_program.h"
-
-/* ----------------------------------------------------------------------------------------------
- * shapes */
-
-/* The extents of tensor `index` with all axes of the output; the vector of a bias or a scale lies
- * along an axis. */
-static bool find_extents(const tn_call *call, const tn_tensor *tensor, uint32_t index,
-                         uint32_t input_count, int64_t *out_shape) {
-    const tn_tensor *y = call->outputs[0];
-    const uint32_t rank = y->rank;
-    if (tensor->rank > rank) return false;
-    for (uint32_t k = 0; k < rank; k++)
-        out_shape[k] = k + tensor->rank < rank ? 1 : tensor->shape[k + tensor->rank - rank];
-    for (uint32_t i = 0; index >= input_count && i < call->epilogue_count; i++) {
-        const tn_epilogue *link = call->epilogues[i];
-        if ((link->kind != TN_EPILOGUE_BIAS && link->kind != TN_EPILOGUE_SCALE) ||
-            link->operand != index - input_count)
-            continue;
-        const uint32_t axis = (uint32_t)(link->axis < 0 ? link->axis + (int32_t)rank : link->axis);
-        if (axis >= rank) return false;
-        for (uint32_t k = 0; k < rank; k++)
-            out_shape[k] = k == axis ? tn_infer_product(tensor->shape, 0, tensor->rank) : 1;
-    }
-    return true;
-}
-
-/* Whether a tensor can be walked in the output's format. Of others than the whole, only what lies
- * alike in all formats is. */
-static bool fits_format(const tn_tensor *tensor, const tn_tensor *y, const int64_t *shape) {
-    if (y->format == TN_LINEAR) return tensor->format == TN_LINEAR;
-    if (tensor->format == y->format && tensor->rank == y->rank && tensor->shape[1] == y->shape[1])
-        return true;
-    if (tn_physical_block(y->format) != 0 || tn_physical_block(tensor->format) != 0) return false;
-    for (uint32_t k = 0; k < y->rank; k++)
-        if (k != 1 && shape[k] != 1) return false;
-    return true;
-}
-
-static uint32_t count_inputs(const tn_call *call) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < call->input_count; i++)
-        count += call->inputs[i] != NULL;
-    return count;
-}
-
-static bool is_walkable(const tn_call *call) {
-    const tn_tensor *tensors[TN_ROW_PROGRAM_TENSORS], *y = call->outputs[0];
-    const uint32_t input_count = count_inputs(call);
-    uint32_t count = 0;
-    int64_t shape[TN_MAX_RANK];
-    if (!y || !tn_row_program_tensors(call, tensors, &count)) return false;
-    for (uint32_t i = 0; i < count; i++)
-        if (tensors[i]->type != TN_F32 || !find_extents(call, tensors[i], i, input_count, shape) ||
-            !fits_format(tensors[i], y, shape))
-            return false;
-    return true;
-}
-
-/* Whether zeros become zero, so that padded lanes stay what they must be. */
-static bool keeps_zero(const tn_row_program *program) {
-    static const float zero;
-    const float *tensors[TN_ROW_PROGRAM_TENSORS];
-    const int64_t strides[TN_ROW_PROGRAM_TENSORS] = {0};
-    float rows[TN_ROW_PROGRAM_ROWS][TN_ROW_PROGRAM_BLOCK], y = 1;
-    for (uint32_t i = 0; i < TN_ROW_PROGRAM_TENSORS; i++)
-        tensors[i] = &zero;
-    tn_row_program_run(program, &tn_rows_baseline, 1, tensors, strides, rows, &y);
-    return y == 0;
-}
-
-/* ----------------------------------------------------------------------------------------------
- * callbacks */
-
-/* An operator that computes rows itself has kernels that do one step as fast. */
-static tn_status fused_accepts(tn_call *call) {
-    tn_row_program program;
-    if (!is_walkable(call) || !tn_row_program_make(call, &program, NULL, 0) ||
-        (program.step_count < 2 && call->op->row) ||
-        (tn_physical_is_padded(call->outputs[0]) && !keeps_zero(&program)))
-        return TN_ERROR_UNSUPPORTED;
-    return TN_OK;
-}
-
-static tn_status fused_prepare(tn_call *call) {
-    char why[300] = "";
-    tn_row_program *program = call->host->allocate(call->host, sizeof(*program), 64);
-    if (!program)
-        return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a program over rows");
-    if (!tn_row_program_make(call, program, why, sizeof(why))) {
-        call->host->deallocate(call->host, program);
-        return call->host->fail(call, TN_ERROR_UNSUPPORTED, "%s", why);
-    }
-    call->state = program;
-    return TN_OK;
-}
-
-static void fused_release(tn_call *call) {
-    call->host->deallocate(call->host, call->state);
-}
-
-typedef struct fused_job {
-    const tn_row_program *program;
-    const tn_rows_level *level;
-    const tn_broadcast_rows *rows; /* at the first row */
-    const float *tensors[TN_ROW_PROGRAM_TENSORS];
-    float *y;
-} fused_job;
-
-/* `count` elements from `first` on of the row that `rows` is at. */
-static void compute_row(const fused_job *job, const tn_broadcast_rows *rows, int64_t first,
-                        int64_t count, float (*scratch)[TN_ROW_PROGRAM_BLOCK]) {
-    const float *tensors[TN_ROW_PROGRAM_TENSORS];
-    for (uint32_t i = 0; i < job->program->tensor_count; i++)
-        tensors[i] = job->tensors[i] + rows->offset[i] + first * rows->stride[i];
-    float *y = job->y + rows->output_offset + first;
-    for (int64_t done = 0; done < count; done += TN_ROW_PROGRAM_BLOCK) {
-        const int64_t left = count - done;
-        const int64_t some = left < TN_ROW_PROGRAM_BLOCK ? left : TN_ROW_PROGRAM_BLOCK;
-        tn_row_program_run(job->program, job->level, some, tensors, rows->stride, scratch,
-                           y + done);
-        for (uint32_t i = 0; i < job->program->tensor_count; i++)
-            tensors[i] += some * rows->stride[i];
-    }
-}
-
-/* An item is an element of the output. */
-static tn_status compute_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    const fused_job *job = user;
-    tn_broadcast_rows rows = *job->rows;
-    int64_t first = begin % rows.count;
-    _Alignas(64) float scratch[TN_ROW_PROGRAM_ROWS][TN_ROW_PROGRAM_BLOCK];
-    (void)thread;
-    tn_broadcast_seek(&rows, begin / rows.count);
-    while (begin < end) {
-        const int64_t left = rows.count - first;
-        const int64_t count = end - begin < left ? end - begin : left;
-        compute_row(job, &rows, first, count, scratch);
-        begin += count;
-        first = 0;
-        if (!tn_broadcast_next(&rows)) break;
-    }
-    return TN_OK;
-}
-
-static tn_status fused_run(tn_call *call) {
-    enum { GRAIN = 16384 };
-    const tn_tensor *tensors[TN_ROW_PROGRAM_TENSORS], *y = call->outputs[0];
-    const uint32_t input_count = count_inputs(call);
-    uint32_t count = 0;
-    int64_t shape[TN_MAX_RANK];
-    tn_physical physical;
-    tn_broadcast_rows rows;
-    fused_job job = {
-        .program = call->state, .level = call->user, .rows = &rows, .y = call->outputs[0]->data};
-    if (!is_walkable(call) || !tn_row_program_tensors(call, tensors, &count))
-        return call->host->fail(call, TN_ERROR_UNSUPPORTED, "tensors that it was not made for");
-    tn_physical_init(&physical, y->format, y->rank, y->shape);
-    tn_broadcast_init(&rows, physical.rank, physical.shape);
-    const int64_t elements = tn_infer_product(physical.shape, 0, physical.rank);
-    for (uint32_t i = 0; i < count; i++) {
-        if (!find_extents(call, tensors[i], i, input_count, shape)) continue; /* walkable: never */
-        tn_physical_init(&physical, y->format, y->rank, shape);
-        tn_broadcast_add(&rows, physical.rank, physical.shape);
-        job.tensors[i] = tensors[i]->data;
-    }
-    if (!tn_broadcast_begin(&rows)) return TN_OK;
-    return call->host->parallel_for(call, elements, GRAIN, compute_elements, &job);
-}
+#include "common/map_kernel.h"
 
 /* ----------------------------------------------------------------------------------------------
  * tables */
@@ -200,17 +31,36 @@ static const char *const fused_combinations[] = {"f32... -> f32", "f32:nhwc... -
                      TN_EPILOGUE_BIT(TN_EPILOGUE_ROW) | TN_EPILOGUE_BIT(TN_EPILOGUE_EXPRESSION) |  \
                      TN_EPILOGUE_BIT(TN_EPILOGUE_COMBINE),                                         \
         TN_COMBINATIONS(fused_combinations),                                                       \
-        .accepts = fused_accepts,                                                                  \
-        .prepare = fused_prepare,                                                                  \
-        .release = fused_release,                                                                  \
-        .run = fused_run,                                                                          \
+        .accepts = tn_fused_rows_accepts,                                                          \
+        .prepare = tn_fused_rows_prepare,                                                          \
+        .release = tn_fused_rows_release,                                                          \
+        .run = tn_fused_rows_run,                                                                  \
         .user = (void *)(uintptr_t)&tn_rows_##level_name,                                          \
     }
 FUSED_LEVEL(baseline, NULL);
 FUSED_LEVEL(avx2, "avx2,fma");
 FUSED_LEVEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
 
-static const tn_kernel *const fused_kernels[] = {&fused_avx512, &fused_avx2, &fused_baseline};
+static const tn_kernel fused_bytes = {
+    .size = sizeof(tn_kernel),
+    .revision = 1,
+    .domain = "*",
+    .op = "*",
+    .device = "cpu",
+    .name = "fused_int8",
+    .doc = "Any elementwise operator of one 8-bit tensor, looked up in a table.",
+    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
+    .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION) | TN_EPILOGUE_BIT(TN_EPILOGUE_ROW) |
+                 TN_EPILOGUE_BIT(TN_EPILOGUE_EXPRESSION),
+    TN_COMBINATIONS(tn_map_bytes_combinations),
+    .accepts = tn_fused_bytes_accepts,
+    .prepare = tn_fused_bytes_prepare,
+    .release = tn_map_bytes_release,
+    .run = tn_map_bytes_run,
+};
+
+static const tn_kernel *const fused_kernels[] = {&fused_avx512, &fused_avx2, &fused_baseline,
+                                                 &fused_bytes};
 
 extern const tn_layer tn_layer_fused;
 const tn_layer tn_layer_fused = {0, NULL, TN_COUNT(fused_kernels), fused_kernels};
