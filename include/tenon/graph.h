@@ -50,7 +50,13 @@ typedef struct tn_uff_options {
     uint32_t input_count, output_count;
     const tn_uff_input *const *inputs;
     const char *const *outputs; /* nodes that are outputs, instead of those that the file marks */
+    uint32_t flags;             /* TN_UFF_... below */
+    uint32_t reserved;
 } tn_uff_options;
+/* What the text form that a converter writes for people leaves out, constants of more than 32
+ * bytes, is taken as zeros, at most 2 GiB, and a warning says so: a graph to be looked at. Without
+ * this flag such a file is TN_ERROR_FORMAT. */
+enum { TN_UFF_WITHOUT_WEIGHTS = 1u };
 /* Reads a UFF file (docs/uff.md). `options` may be null. Operations that the format does not define
  * are looked for among the operators of all libraries, under their name without a leading
  * underscore. Errors as in tn_graph_load_onnx; TN_ERROR_NOT_FOUND also for an output's name. */

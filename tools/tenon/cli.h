@@ -48,7 +48,8 @@ typedef struct cli_options {
     bool has_max_loss, has_scale, markdown;
     bool has_mean, has_rtol, has_atol, profile, exact, checked, isolate, json, help, no_timing,
         no_fusion, reference, verbose;
-    char **arguments; /* what is not an option */
+    bool *lacks_weights; /* null, or a file that lacks its weights may be read: set where one did */
+    char **arguments;    /* what is not an option */
     int argument_count;
 } cli_options;
 

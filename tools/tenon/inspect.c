@@ -165,10 +165,24 @@ static int show(const cli_options *options, const char *name, const char *json) 
     return EXIT_DONE;
 }
 
+/* The document of a plan whose weights are zeros in the place of those that are not there. */
+static int show_without_weights(const cli_options *options, const char *name, const char *json) {
+    static const char note[] = "{\n  \"weights\": \"not in the file\",";
+    char *marked = malloc(strlen(json) + sizeof(note));
+    if (!marked) return cli_fault("no memory");
+    strcpy(marked, note);
+    strcat(marked, json + 1);
+    const int code = show(options, name, marked);
+    free(marked);
+    return code;
+}
+
 static int inspect_plan(tn_runtime *runtime, const cli_options *options, const char *path) {
     char *json;
     if (tn_plan_inspect(runtime, path, &json) != TN_OK) return cli_fail(path);
-    const int code = show(options, path, json);
+    const bool lacks_weights = options->lacks_weights && *options->lacks_weights;
+    const int code =
+        lacks_weights ? show_without_weights(options, path, json) : show(options, path, json);
     tn_text_free(runtime, json);
     return code;
 }
@@ -194,8 +208,10 @@ static int inspect_model(tn_runtime *runtime, const cli_options *options, const 
 
 int command_inspect(int argc, char **argv) {
     cli_options options;
+    bool lacks_weights = false;
     int code = cli_options_read(argc, argv, "pPwstjmkHDv", &options);
     options.no_timing = true;
+    options.lacks_weights = &lacks_weights;
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && options.argument_count != 1) {

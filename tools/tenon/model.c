@@ -155,12 +155,18 @@ static tn_graph *load_uff(tn_runtime *runtime, const char *path, const cli_optio
             set_uff_input(options, inputs->items[i], &items[used++]);
         for (uint32_t i = 0; i < used; i++)
             pointers[i] = &items[i].input;
-        const tn_uff_options uff = {.size = sizeof(uff),
-                                    .input_count = used,
-                                    .inputs = pointers,
-                                    .output_count = outputs->count,
-                                    .outputs = (const char *const *)outputs->items};
-        if (tn_graph_load_uff(runtime, path, &uff, &graph) != TN_OK) *out_exit = cli_fail(path);
+        tn_uff_options uff = {.size = sizeof(uff),
+                              .input_count = used,
+                              .inputs = pointers,
+                              .output_count = outputs->count,
+                              .outputs = (const char *const *)outputs->items};
+        tn_status status = tn_graph_load_uff(runtime, path, &uff, &graph);
+        if (status == TN_ERROR_FORMAT && options->lacks_weights) {
+            uff.flags = TN_UFF_WITHOUT_WEIGHTS;
+            status = tn_graph_load_uff(runtime, path, &uff, &graph);
+            *options->lacks_weights = status == TN_OK;
+        }
+        if (status != TN_OK) *out_exit = cli_fail(path);
     }
     names_free(&shaped);
     free(pointers);

@@ -127,8 +127,22 @@ static tn_status take_unnamed(tn_uff_reader *reader, tn_uff_value *value, const 
 /* ----------------------------------------------------------------------------------------------
  * the node */
 
+/* Zeros in the place of values that the file leaves out, where the caller wants to look alone. */
+static tn_status leave_out(tn_uff_reader *reader, tn_uff_call *call, size_t bytes) {
+    tn_uff_value *value = call->output;
+    if (bytes > reader->permutable_bytes)
+        return tn_fail(TN_ERROR_MEMORY, "the file leaves out more than 2 GiB of values");
+    reader->permutable_bytes -= bytes;
+    value->data = tn_graph_allocate_data(reader->graph, bytes);
+    value->bytes = bytes;
+    if (!value->data) return tn_fail_memory("a constant");
+    if (reader->left_out_count++ == 0) reader->left_out = call->node->id;
+    return TN_OK;
+}
+
+/* *out_is_left_out: the values are not in the file. */
 static tn_status take_values(tn_uff_reader *reader, tn_uff_call *call, size_t count,
-                             bool is_unnamed) {
+                             bool is_unnamed, bool *out_is_left_out) {
     tn_uff_value *value = call->output;
     const tn_uff_data *data;
     uint32_t entry = UINT32_MAX;
@@ -138,7 +152,11 @@ static tn_status take_values(tn_uff_reader *reader, tn_uff_call *call, size_t co
     value->data = is_taken ? reader->blobs[entry] : data->blob.data;
     value->bytes = is_taken ? reader->blob_bytes[entry] : data->blob.len;
     if (is_unnamed && count > 0) return take_unnamed(reader, value, data, is_taken, count);
-    if (!tn_mul_size(count, tn_type_bytes(value->type), &bytes) || value->bytes != bytes)
+    const bool has_size = tn_mul_size(count, tn_type_bytes(value->type), &bytes);
+    *out_is_left_out = (reader->options->flags & TN_UFF_WITHOUT_WEIGHTS) && has_size && bytes > 0 &&
+                       value->bytes != bytes && !is_taken && is_skipped(data);
+    if (*out_is_left_out) return leave_out(reader, call, bytes);
+    if (!has_size || value->bytes != bytes)
         return fail_bytes(value, data, is_taken, tn_type_name(value->type), bytes);
     if (entry != UINT32_MAX && !is_taken) {
         value->blob = entry + 1;
@@ -153,19 +171,21 @@ tn_status tn_uff_read_const(tn_uff_reader *reader, tn_uff_call *call) {
     tn_uff_value *value = call->output;
     const tn_uff_data *type;
     size_t count;
+    bool is_left_out = false;
     TN_TRY(tn_uff_field_require(reader, call->node, "dtype"));
     TN_TRY(tn_uff_field_find(reader, call->node, "dtype", &type));
     const bool is_unnamed = type->has_dtype && type->dtype == TENON__UFF__DATA_TYPE__DT_OTHER;
     value->type = TN_F32;
     if (!is_unnamed) TN_TRY(tn_uff_field_type(reader, call->node, "dtype", TN_NONE, &value->type));
     TN_TRY(read_shape(reader, call->node, value, &count));
-    TN_TRY(take_values(reader, call, count, is_unnamed));
+    TN_TRY(take_values(reader, call, count, is_unnamed, &is_left_out));
     if (count == 0) { /* no elements: the pointer says that it is a constant all the same */
         value->data = tn_graph_allocate_data(reader->graph, 1);
         value->blob = 0;
         if (!value->data) return tn_fail_memory("a constant");
     }
-    if (!tn_type_is_integer(value->type) || value->rank > 1 || count > TN_UFF_NUMBERS_AT_MOST)
+    if (is_left_out || !tn_type_is_integer(value->type) || value->rank > 1 ||
+        count > TN_UFF_NUMBERS_AT_MOST)
         return TN_OK;
     int64_t *numbers = tn_arena_allocate(reader->arena, count, sizeof(*numbers));
     if (!numbers) return tn_fail_memory("a constant");

@@ -142,6 +142,20 @@ static size_t permutable_bytes(uint64_t file_bytes) {
     return bytes;
 }
 
+/* Such a file is small whatever its network's size. */
+static size_t left_out_bytes(uint64_t file_bytes) {
+    const size_t bytes = permutable_bytes(file_bytes), enough = (size_t)2 << 30;
+    return bytes > enough ? bytes : enough;
+}
+
+static void warn_left_out(const tn_uff_reader *reader) {
+    if (reader->left_out_count == 0) return;
+    tn_runtime_log(reader->runtime, TN_LOG_WARNING,
+                   "the file was written for people to read: the values of %" PRIu64
+                   " constants, '%s' first, are not in it, and zeros stand for them",
+                   reader->left_out_count, reader->left_out);
+}
+
 /* Names that the caller gives are in the file. */
 static tn_status check_names(const tn_uff_reader *reader) {
     uint32_t node, output;
@@ -169,6 +183,8 @@ static tn_status read_file(tn_uff_reader *reader) {
 }
 
 static tn_status check_options(const tn_uff_options *options) {
+    if (options->flags & ~(uint32_t)TN_UFF_WITHOUT_WEIGHTS)
+        return tn_fail(TN_ERROR_ARGUMENT, "flags %" PRIu32 " are not known", options->flags);
     if (options->order > TN_UFF_ORDER_NCHW)
         return tn_fail(TN_ERROR_ARGUMENT, "order %" PRIu32 " is not known", options->order);
     if ((options->input_count > 0 && !options->inputs) ||
@@ -220,9 +236,12 @@ tn_status tn_graph_parse_uff(tn_runtime *runtime, const void *data, uint64_t byt
                             .allocator = allocator,
                             .file = (tn_uff_file *)message,
                             .options = &own,
-                            .permutable_bytes = permutable_bytes(bytes)};
+                            .permutable_bytes = own.flags & TN_UFF_WITHOUT_WEIGHTS
+                                                    ? left_out_bytes(bytes)
+                                                    : permutable_bytes(bytes)};
     tn_status status = read_file(&reader);
     if (status == TN_OK) {
+        warn_left_out(&reader);
         *out_graph = reader.graph;
         reader.graph = NULL;
     }

@@ -94,6 +94,8 @@ typedef struct tn_uff_reader {
     tn_missing_list missing; /* what no library has */
     uint64_t open_count;     /* of open numbers so far */
     size_t permutable_bytes; /* what constants in another order may still take */
+    uint64_t left_out_count; /* constants whose values the file leaves out */
+    const char *left_out;    /* the first of them */
     int64_t batch; /* the open number that stands for a batch axis which the file leaves out */
     bool is_batch_left_out; /* inputs without a batch axis: C, H, W */
     bool is_channels_first; /* some input is given as N, C, H, W though the file has N, H, W, C */

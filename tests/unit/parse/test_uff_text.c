@@ -104,6 +104,52 @@ static void test_a_text_without_weights_says_so(void **state) {
     assert_error("without weights", NULL);
 }
 
+#define LEFT_OUT_CONST(type, shape, text)                                                          \
+    HEAD "graphs { nodes { id: 'w' operation: 'Const'\n"                                           \
+         " fields { key: 'dtype' value { dtype: " type " } }\n"                                    \
+         " fields { key: 'shape' value { i_list { " shape " } } }\n"                               \
+         " fields { key: 'values' value { ref: 'weights_w' } } }\n"                                \
+         "nodes { id: 'x' operation: 'Input'\n"                                                    \
+         " fields { key: 'shape' value { i_list { val: 1 } } } }\n"                                \
+         "nodes { id: 'sum' operation: 'Binary' inputs: 'x' inputs: 'w'\n"                         \
+         " fields { key: 'func' value { s: 'add' } } }\n"                                          \
+         "nodes { id: 'm' inputs: 'sum' operation: 'MarkOutput' } }\n"                             \
+         "referenced_data { key: 'weights_w' value { blob: '" text "' } }\n"
+
+static tn_status parse_to_look(graph_test *test, const char *text, uint32_t flags) {
+    const tn_uff_options options = {.size = sizeof(options), .flags = flags};
+    tn_graph_destroy(test->graph);
+    test->graph = NULL;
+    return tn_graph_parse_uff(test->runtime, text, strlen(text), &options, &test->graph);
+}
+
+static void test_a_text_without_weights_can_be_looked_at(void **state) {
+    static const char whole[] = LEFT_OUT_CONST("DT_FLOAT32", "val: 20 val: 10",
+                                               "(...800 bytes "
+                                               "skipped...)");
+    static const char huge[] =
+        LEFT_OUT_CONST("DT_FLOAT32", "val: 2000000 val: 1000", "(...8000000000 bytes skipped...)");
+    static const char short_one[] = LEFT_OUT_CONST("DT_FLOAT32", "val: 20 val: 10", "12345678");
+    graph_test *test = *state;
+    assert_int_equal(parse_to_look(test, whole, 0), TN_ERROR_FORMAT);
+    assert_int_equal(parse_to_look(test, whole, 2), TN_ERROR_ARGUMENT);
+    assert_int_equal(parse_to_look(test, huge, TN_UFF_WITHOUT_WEIGHTS), TN_ERROR_MEMORY);
+    assert_error("2 GiB", "w");
+    assert_int_equal(parse_to_look(test, short_one, TN_UFF_WITHOUT_WEIGHTS), TN_ERROR_FORMAT);
+    assert_error("takes 800 bytes", "w");
+    if (parse_to_look(test, whole, TN_UFF_WITHOUT_WEIGHTS) != TN_OK)
+        fail_msg("%s: %s", tn_last_error()->where, tn_last_error()->message);
+    size_t constants = 0;
+    for (size_t t = 0; t < test->graph->tensor_count; t++) {
+        const tn_graph_tensor *tensor = &test->graph->tensors[t];
+        if (!tensor->is_constant || tensor->bytes != 800) continue;
+        constants++;
+        for (size_t i = 0; i < 200; i++)
+            assert_true(((const float *)tensor->data)[i] == 0);
+    }
+    assert_int_equal(constants, 1);
+}
+
 static void test_a_text_cut_off_anywhere_is_an_error(void **state) {
     graph_test *test = *state;
     size_t bytes = 0;
@@ -149,6 +195,7 @@ int main(void) {
         GRAPH_TEST(test_written_by_hand_it_is_read),
         GRAPH_TEST(test_slips_are_shown_by_line_and_column),
         GRAPH_TEST(test_a_text_without_weights_says_so),
+        GRAPH_TEST(test_a_text_without_weights_can_be_looked_at),
         GRAPH_TEST(test_a_text_cut_off_anywhere_is_an_error),
         GRAPH_TEST(test_each_failing_allocation_is_an_error_without_leak),
     };
