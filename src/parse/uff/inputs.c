@@ -31,6 +31,7 @@ bool tn_uff_is_input(const tn_uff_reader *reader, const tn_uff_node *node) {
 typedef struct need {
     uint8_t rank; /* 0: not known */
     bool is_channels_last;
+    bool is_real; /* it computes with real numbers, whatever their width */
 } need;
 
 /* The number of axes of a constant that the file declares; 0 when it is none. */
@@ -52,26 +53,57 @@ static need read_need(const tn_uff_reader *reader, const tn_uff_node *node, need
                                           "LeakyRelu", "BatchNorm", "Softmax"};
     size_t rank = 0;
     const bool is_last = tn_uff_order_is_channels_last(reader, node);
-    if (is_operation(node, "FullyConnected")) return (need){2, false};
-    if (is_operation(node, "LRN")) return (need){4, is_last};
+    if (is_operation(node, "FullyConnected")) return (need){2, false, false};
+    if (is_operation(node, "LRN")) return (need){4, is_last, false};
     if (is_operation(node, "Conv") || is_operation(node, "ConvTranspose")) {
         rank = node->n_inputs > 1 ? constant_rank(reader, node->inputs[1]) : 0;
-        return (need){rank >= 3 && rank <= TN_MAX_RANK ? (uint8_t)rank : 4, is_last};
+        return (need){rank >= 3 && rank <= TN_MAX_RANK ? (uint8_t)rank : 4, is_last, false};
     }
     if (is_operation(node, "Pool")) {
         const int64_t *items;
         if (tn_uff_field_i64s(reader, node, "kernel", &rank, &items) != TN_OK) rank = 0;
-        return (need){rank >= 1 && rank <= TN_MAX_RANK - 2 ? (uint8_t)(rank + 2) : 4, is_last};
+        return (need){rank >= 1 && rank <= TN_MAX_RANK - 2 ? (uint8_t)(rank + 2) : 4, is_last,
+                      false};
     }
     for (size_t i = 0; i < TN_COUNT(keeping); i++)
         if (is_operation(node, keeping[i])) return of_output;
-    return (need){0, is_last};
+    return (need){0, is_last, false};
+}
+
+static bool is_among(const tn_uff_node *node, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (is_operation(node, names[i])) return true;
+    return false;
+}
+
+/* Whether what a node reads is real numbers. TensorFlow allows its products and normalisations
+ * nothing else that UFF has no number for, and its other operations that stand here have one type
+ * on both sides. */
+static bool reads_reals(const tn_uff_node *node, bool is_real_output) {
+    static const char *const reals[] = {"Conv", "ConvTranspose", "FullyConnected", "BatchNorm",
+                                        "LRN",  "Softmax",       "LeakyRelu"};
+    static const char *const keeping[] = {
+        "Identity", "Activation", "Unary",   "Binary",    "Pool",         "Pad",     "Concat",
+        "Stack",    "Reshape",    "Flatten", "Transpose", "StridedSlice", "Squeeze", "ExpandDims"};
+    return is_among(node, reals, TN_COUNT(reals)) ||
+           (is_real_output && is_among(node, keeping, TN_COUNT(keeping)));
+}
+
+static void note_reals(const tn_uff_reader *reader, need *needs, const tn_uff_node *node) {
+    static const char *const all[] = {"Binary", "Concat", "Stack"};
+    const size_t count = is_among(node, all, TN_COUNT(all)) ? node->n_inputs : 1;
+    uint32_t place, output;
+    for (size_t j = 0; j < count && j < node->n_inputs; j++)
+        if (tn_uff_node_find(reader, node->inputs[j], &place, &output) == TN_OK)
+            needs[place].is_real = true;
 }
 
 static void note_need(const tn_uff_reader *reader, need *needs, const char *input, need wanted) {
     uint32_t place, output;
     if (wanted.rank == 0 || tn_uff_node_find(reader, input, &place, &output) != TN_OK) return;
-    if (needs[place].rank == 0) needs[place] = wanted;
+    if (needs[place].rank > 0) return;
+    needs[place].rank = wanted.rank;
+    needs[place].is_channels_last = wanted.is_channels_last;
 }
 
 /* Axes that the file declares for an input, the batch axis counted where it has one. */
@@ -82,9 +114,11 @@ static tn_status declared_shape(const tn_uff_reader *reader, const tn_uff_node *
     return tn_fail(TN_ERROR_SHAPE, "rank %zu; at most %d is possible", *out_rank, TN_MAX_RANK);
 }
 
-/* What is noted at an input, in its state's mark: rank needed, and whether channels are last. */
+/* What is noted at an input, in its state's mark: rank needed, whether channels are last, and
+ * whether its values are real numbers. */
 #define MARK_RANK          15u
 #define MARK_CHANNELS_LAST 16u
+#define MARK_REAL          32u
 
 static tn_status survey_input(tn_uff_reader *reader, uint32_t place, need found) {
     const tn_uff_node *node = reader->source->nodes[place];
@@ -93,7 +127,8 @@ static tn_status survey_input(tn_uff_reader *reader, uint32_t place, need found)
     const int64_t *extents;
     TN_TRY(tn_error_at(declared_shape(reader, node, &rank, &extents), "input '%s'", node->id));
     reader->states[place].mark =
-        (uint8_t)(found.rank | (found.is_channels_last ? MARK_CHANNELS_LAST : 0));
+        (uint8_t)(found.rank | (found.is_channels_last ? MARK_CHANNELS_LAST : 0) |
+                  (found.is_real ? MARK_REAL : 0));
     if (!is_operation(node, "Input")) return TN_OK;
     if (found.rank == rank + 1 || (found.rank == 0 && given && given->rank == rank + 1))
         reader->is_batch_left_out = true;
@@ -110,6 +145,7 @@ tn_status tn_uff_inputs_survey(tn_uff_reader *reader) {
         if (tn_uff_is_input(reader, node)) continue;
         const need wanted = read_need(reader, node, needs[place]);
         is_any_last = is_any_last || wanted.is_channels_last;
+        if (reads_reals(node, needs[place].is_real)) note_reals(reader, needs, node);
         const size_t count = is_operation(node, "Binary") ? node->n_inputs : 1;
         for (size_t j = 0; j < count && j < node->n_inputs; j++)
             note_need(reader, needs, node->inputs[j], wanted);
@@ -218,6 +254,23 @@ static tn_status add_to_graph(tn_uff_reader *reader, tn_uff_value *value) {
                               &value->tensor);
 }
 
+/* The type as declared. The one without a name says nothing of an input, of which there are no
+ * bytes to tell by: doubles where its readers compute with real numbers, which are given as 32-bit
+ * floats, as constants of it are. */
+static tn_status read_type(const tn_uff_reader *reader, const tn_uff_call *call,
+                           tn_type *out_type) {
+    const tn_uff_data *type;
+    TN_TRY(tn_uff_field_find(reader, call->node, "dtype", &type));
+    if (!type || !type->has_dtype || type->dtype != TENON__UFF__DATA_TYPE__DT_OTHER)
+        return tn_uff_field_type(reader, call->node, "dtype", TN_F32, out_type);
+    if (!(reader->states[call->index].mark & MARK_REAL))
+        return tn_fail(TN_ERROR_UNSUPPORTED,
+                       "the input has UFF's element type 7, which stands for all that the format "
+                       "has no number for, and nothing that reads it says that it is real numbers");
+    *out_type = TN_F32;
+    return TN_OK;
+}
+
 tn_status tn_uff_input_read(tn_uff_reader *reader, tn_uff_call *call) {
     tn_uff_value *value = call->output;
     const tn_uff_input *given = find_given(reader, value->name);
@@ -225,7 +278,7 @@ tn_status tn_uff_input_read(tn_uff_reader *reader, tn_uff_call *call) {
     value->type = TN_F32;
     if (given && given->rank == 0 && !given->extents) given = NULL; /* a name alone */
     if (is_operation(call->node, "Input")) {
-        TN_TRY(tn_uff_field_type(reader, call->node, "dtype", TN_F32, &value->type));
+        TN_TRY(read_type(reader, call, &value->type));
         TN_TRY(read_declared(reader, call, given, is_last));
     } else {
         if (!given)

@@ -388,6 +388,35 @@ test_constants_without_a_named_type_are_refused_where_they_cannot_be_told(void *
     expect(*state, &net, TN_ERROR_UNSUPPORTED, "element 1 is beyond", "node 'w'");
 }
 
+static void add_unnamed_input(uff_net *net) {
+    onnx_part node = uff_node("x", "Input", "");
+    uff_field_type(&node, "dtype", 7);
+    uff_field_ints(&node, "shape", "-1,4");
+    uff_add(net, &node);
+}
+
+/* Of an input there are no bytes: what reads it must compute with real numbers. */
+static void test_an_input_without_a_named_type_is_told_by_its_readers(void **state) {
+    static const char *const readers[] = {"LeakyRelu", "Softmax"};
+    graph_test *test = *state;
+    for (size_t i = 0; i < TN_COUNT(readers); i++) {
+        uff_net net = {0};
+        onnx_part node = uff_node("z", readers[i], "y");
+        if (i == 0) uff_field_real(&node, "alpha", 0.5);
+        add_unnamed_input(&net);
+        add_relu(&net, "y", "x");
+        uff_add(&net, &node);
+        uff_mark(&net, "z");
+        must_parse_uff(test, &net);
+        assert_int_equal(test->graph->tensors[test->graph->inputs[0]].type, TN_F32);
+    }
+    uff_net net = {0};
+    add_unnamed_input(&net);
+    add_relu(&net, "y", "x");
+    uff_mark(&net, "y");
+    expect(test, &net, TN_ERROR_UNSUPPORTED, "element type 7", "node 'x'");
+}
+
 static void test_references_that_lead_nowhere_are_refused(void **state) {
     graph_test *test = *state;
     uff_net net = {0};
@@ -504,6 +533,7 @@ int main(void) {
         GRAPH_TEST(test_an_unknown_element_type_is_refused),
         GRAPH_TEST(test_constants_without_a_named_type_are_read),
         GRAPH_TEST(test_constants_without_a_named_type_are_refused_where_they_cannot_be_told),
+        GRAPH_TEST(test_an_input_without_a_named_type_is_told_by_its_readers),
         GRAPH_TEST(test_references_that_lead_nowhere_are_refused),
         GRAPH_TEST(test_a_reference_to_a_reference_is_followed),
         GRAPH_TEST(test_orders_that_do_not_fit_are_refused),
