@@ -48,7 +48,7 @@ static bool is_same_attribute(const tn_attribute *a, const tn_attribute *b) {
         return a->i == b->i;
     case TN_FIELD_F32:
     case TN_FIELD_F64:
-        return memcmp(&a->f, &b->f, sizeof a->f) == 0;
+        return is_same_memory(&a->f, &b->f, sizeof a->f);
     case TN_FIELD_STRING:
         return is_same_text(a->s, b->s);
     case TN_FIELD_TENSOR:

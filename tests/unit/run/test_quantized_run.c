@@ -488,6 +488,43 @@ static void test_a_node_that_became_part_of_another_is_still_kept(void **state) 
     assert_non_null(strstr(report, "\"why\": \"kept by the caller\""));
 }
 
+/* y = square(max(b(one(x)) + a(x), 0)): one and a are the same, and the first of them is left. */
+static void make_equal_branches(tn_graph *graph) {
+    tn_tensor_id x = add_input(graph, "x", TN_F32, 4, EXTENTS(1, 4, 2, 2));
+    tn_tensor_id one = add_weigh(graph, "one", x), a = add_weigh(graph, "a", x);
+    tn_tensor_id b = add_weigh(graph, "b", one);
+    tn_tensor_id sum = add_node(graph, "Both", "sum", 2, TENSORS(b, a));
+    tn_tensor_id rect = add_unary(graph, "Rect", "rect", sum);
+    run_output(graph, add_unary(graph, "Square", "square", rect), "y");
+}
+
+static void test_the_scale_of_a_merged_tensor_serves_the_one_that_is_left(void **state) {
+    run_test *test = *state;
+    make_equal_branches(test->graph);
+    run_must(build_in(test->runtime, test->graph, TN_PRECISION_I8, "Weigh=weigh_i8", &test->plan));
+    const char *report = tn_plan_report(test->plan);
+    assert_non_null(strstr(report, "\"merged\": [\"a\"]"));
+    assert_non_null(strstr(report, "\"scale\": 0.40625"));
+}
+
+static void test_a_node_that_was_merged_is_still_kept(void **state) {
+    run_test *test = *state;
+    const char *const keep[] = {"a"};
+    make_equal_branches(test->graph);
+    const tn_builder_options options = {.size = sizeof(options),
+                                        .threads = 1,
+                                        .flags = TN_BUILD_NO_TIMING,
+                                        .precision = TN_PRECISION_I8,
+                                        .keep = keep,
+                                        .keep_count = 1};
+    run_must(tn_build(test->graph, &options, &test->plan));
+    const char *report = tn_plan_report(test->plan);
+    const char *left = strstr(report, "\"name\": \"one\"");
+    const char *why = strstr(report, "\"why\": \"kept by the caller\"");
+    assert_non_null(left);
+    assert_true(why && why > left && !memchr(left, '\n', (size_t)(why - left)));
+}
+
 static void test_unknown_precisions_are_refused(void **state) {
     run_test *test = *state;
     make_network(test->graph);
@@ -586,6 +623,8 @@ int main(void) {
         QUANTIZED_TEST(test_the_report_counts_conversions_and_their_cost),
         QUANTIZED_TEST(test_names_to_keep_must_be_there),
         QUANTIZED_TEST(test_a_node_that_became_part_of_another_is_still_kept),
+        QUANTIZED_TEST(test_the_scale_of_a_merged_tensor_serves_the_one_that_is_left),
+        QUANTIZED_TEST(test_a_node_that_was_merged_is_still_kept),
         QUANTIZED_TEST(test_unknown_precisions_are_refused),
         QUANTIZED_TEST(test_two_contexts_on_two_threads),
         QUANTIZED_TEST(test_allocations_that_fail_in_turn),
