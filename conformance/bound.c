@@ -14,7 +14,8 @@ typedef struct change {
     double all; /* not 0: this in place of every number */
 } change;
 
-double tn_bound_unit(tn_type stored) {
+/* 2^-11 or 2^-8. */
+static double unit_of(tn_type stored) {
     return stored == TN_F16 ? 0x1p-11 : 0x1p-8;
 }
 
@@ -76,7 +77,7 @@ static tn_status compute(const tn_bound_case *bound, bool is_magnitude, const ch
 }
 
 tn_status tn_bound_weights(const tn_bound_case *bound, tn_outcome *out_weights) {
-    change weights = {.is_magnitude = true, .factor = tn_bound_unit(bound->stored)};
+    change weights = {.is_magnitude = true, .factor = unit_of(bound->stored)};
     if (bound->stored == TN_STORED_QI8 || bound->stored == TN_STORED_QU8) weights.all = 1.001 / 254;
     return compute(bound, true, &weights, out_weights);
 }
@@ -100,7 +101,7 @@ tn_status tn_bound_tf32(const tn_bound_case *bound, tn_outcome *out_products) {
 
 double tn_bound_of(tn_type stored, double y, double weights, double sum, double largest) {
     const bool is_half = stored == TN_F16 || stored == TN_BF16;
-    const double unit = is_half ? tn_bound_unit(stored) : 0.5e-6;
+    const double unit = is_half ? unit_of(stored) : 0.5e-6;
     return fabs(weights) + 2 * unit * fabs(y) + (is_half ? unit * fabs(sum) : 0) +
            1e-5 * (largest + 1e-6);
 }

@@ -31,8 +31,6 @@ typedef struct tn_bound_case {
     uint64_t narrow;  /* bit i: input i is stored so */
 } tn_bound_case;
 
-/* 2^-11 or 2^-8. */
-double tn_bound_unit(tn_type stored);
 /* Whether an input is a factor that the kernel brings into the stored type itself. */
 bool tn_bound_is_weight(const tn_bound_case *bound, uint32_t index);
 /* W, S and T: to be freed by tn_outcome_free. */

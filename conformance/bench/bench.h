@@ -24,7 +24,6 @@ tn_status tn_stopwatch_measure(tn_stopwatch *watch, tn_status (*body)(void *user
 /* The same from samples that somebody else times, each the nanoseconds of one of `repeats` runs. */
 tn_status tn_stopwatch_sample(tn_stopwatch *watch, tn_status (*sample)(void *user, double *out_ns),
                               void *user, uint64_t repeats);
-double tn_stopwatch_now_ns(void);
 
 /* --- on_device.c --- */
 /* A device and a stream of it; no device: the processor. */

@@ -22,7 +22,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static tn_guarded retired[RETIRED];
 static size_t retired_next;
 
-const char *tn_guarded_kind_name(uint32_t kind) {
+/* "input 0" and the like. */
+static const char *kind_name(uint32_t kind) {
     static const char *const names[] = {"?",         "input", "output",     "operand",
                                         "workspace", "call",  "saved state"};
     return names[kind <= TN_GUARDED_STATE ? kind : 0];
@@ -136,7 +137,7 @@ static void describe(const tn_guarded *buffer, const char *address, bool is_writ
     char text[256];
     const char *rule = is_writing ? "writes-inside" : "reads-inside",
                *end = buffer->data + buffer->bytes;
-    const char *verb = is_writing ? "writes" : "reads", *kind = tn_guarded_kind_name(buffer->kind);
+    const char *verb = is_writing ? "writes" : "reads", *kind = kind_name(buffer->kind);
     if (buffer->kind == TN_GUARDED_FRAME) {
         rule = "pointer-life";
         snprintf(text, sizeof(text),

@@ -42,8 +42,6 @@ enum { TN_GUARDED_READ = 0, TN_GUARDED_WRITE = 1, TN_GUARDED_NONE = 2 };
 void tn_guarded_protect(tn_guarded *buffer, int access);
 /* Whether the bytes around the data are as they were. */
 bool tn_guarded_is_whole(const tn_guarded *buffer);
-/* "input 0" and the like. */
-const char *tn_guarded_kind_name(uint32_t kind);
 
 /* What a fault is, as a rule's id and a text; called by the handler, before the process ends. */
 typedef void (*tn_fault_report)(const char *rule, const char *text);

@@ -16,9 +16,4 @@ typedef struct tn_average_pool_params {
 /* Checks the shape and fields of an AveragePool node and resolves its window. */
 tn_status tn_average_pool_window(tn_call *call, tn_window *out_window);
 
-/* What the sum of a window is divided by: its elements inside the input or, where the field says
- * so, inside the input and its pads (what ceil_mode adds beyond them never counts). */
-double tn_average_pool_divisor(const tn_average_pool_params *params, const tn_window *window,
-                               const int64_t *position, const tn_window_view *view);
-
 #endif

@@ -48,8 +48,10 @@ static tn_status average_pool_infer(tn_call *call) {
     return tn_infer_set_shape(call, 0, x->rank, shape);
 }
 
-double tn_average_pool_divisor(const tn_average_pool_params *params, const tn_window *window,
-                               const int64_t *position, const tn_window_view *view) {
+/* What the sum of a window is divided by: its elements inside the input or, where the field says
+ * so, inside the input and its pads (what ceil_mode adds beyond them never counts). */
+static double divisor_of(const tn_average_pool_params *params, const tn_window *window,
+                         const int64_t *position, const tn_window_view *view) {
     double divisor = 1;
     for (uint32_t i = 0; i < window->rank; i++) {
         int64_t count = view->count[i];
@@ -78,7 +80,7 @@ static double average(const tn_call *call, const tn_window *window, int64_t plan
         for (int64_t i = 0; i < view.count[last]; i++)
             sum += tn_element_load_f64(x->data, x->type, row + i * window->dilation[last]);
     } while (tn_window_step(last, view.count, index));
-    return sum / tn_average_pool_divisor(call->params, window, position, &view);
+    return sum / divisor_of(call->params, window, position, &view);
 }
 
 static tn_status average_pool_reference(tn_call *call) {

@@ -37,10 +37,11 @@ static uint16_t narrow(double value, int fraction_bits, int bias) {
     return (uint16_t)(sign | (uint32_t)kept);
 }
 
-uint16_t tn_element_f16_from_f64(double value) {
+/* With one rounding, to nearest even; too large becomes infinity, NaN stays NaN. */
+static uint16_t f16_from_f64(double value) {
     return narrow(value, 10, 15);
 }
-uint16_t tn_element_bf16_from_f64(double value) {
+static uint16_t bf16_from_f64(double value) {
     return narrow(value, 7, 127);
 }
 
@@ -97,10 +98,10 @@ void tn_element_store_f64(void *data, tn_type type, int64_t index, double value)
         ((float *)data)[index] = (float)value;
         return;
     case TN_F16:
-        ((uint16_t *)data)[index] = tn_element_f16_from_f64(value);
+        ((uint16_t *)data)[index] = f16_from_f64(value);
         return;
     case TN_BF16:
-        ((uint16_t *)data)[index] = tn_element_bf16_from_f64(value);
+        ((uint16_t *)data)[index] = bf16_from_f64(value);
         return;
     case TN_BOOL:
         ((uint8_t *)data)[index] = value != 0;

@@ -29,11 +29,8 @@ static inline int64_t tn_element_count(const tn_tensor *tensor) {
     return (int64_t)count;
 }
 
-/* binary16 and bfloat16. From a double with one rounding, to nearest even; too large becomes
- * infinity, NaN stays NaN. */
+/* binary16 and bfloat16. */
 double tn_element_f64_from_f16(uint16_t bits);
-uint16_t tn_element_f16_from_f64(double value);
-uint16_t tn_element_bf16_from_f64(double value);
 static inline double tn_element_f64_from_bf16(uint16_t bits) {
     uint32_t wide = (uint32_t)bits << 16;
     float value;

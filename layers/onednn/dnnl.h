@@ -54,9 +54,6 @@ typedef struct tn_dnnl_window {
     dnnl_dims_t kernel, strides, dilations, begin, end;
 } tn_dnnl_window;
 
-/* The epilogues as attributes: at most one addition, then at most one activation of
- * TN_DNNL_ACTIVATIONS. Scratch memory is the user's. The caller destroys them. */
-tn_status tn_dnnl_attributes(tn_call *call, dnnl_primitive_attr_t *out_attributes);
 #define TN_DNNL_EPILOGUES                                                                          \
     (TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) | TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION))
 #define TN_DNNL_ACTIVATIONS                                                                        \

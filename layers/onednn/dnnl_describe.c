@@ -69,7 +69,9 @@ static dnnl_status_t append_addition(dnnl_post_ops_t post_ops, const tn_tensor *
     return status;
 }
 
-tn_status tn_dnnl_attributes(tn_call *call, dnnl_primitive_attr_t *out_attributes) {
+/* The epilogues as attributes: at most one addition, then at most one activation of
+ * TN_DNNL_ACTIVATIONS. Scratch memory is the user's. The caller destroys them. */
+static tn_status create_attributes(tn_call *call, dnnl_primitive_attr_t *out_attributes) {
     dnnl_post_ops_t post_ops = NULL;
     dnnl_primitive_attr_t attributes = NULL;
     dnnl_status_t status = dnnl_primitive_attr_create(&attributes);
@@ -163,7 +165,7 @@ static dnnl_status_t make_pooling(const tn_dnnl_pooling *p, const_dnnl_primitive
 tn_status tn_dnnl_convolution_describe(tn_call *call, const tn_dnnl_convolution *convolution,
                                        dnnl_primitive_desc_t *out_desc) {
     dnnl_primitive_attr_t attributes = NULL;
-    tn_status status = tn_dnnl_attributes(call, &attributes);
+    tn_status status = create_attributes(call, &attributes);
     if (status != TN_OK) return status;
     const int before = tn_dnnl_set_threads(call->threads ? call->threads : 1);
     status =
@@ -177,7 +179,7 @@ tn_status tn_dnnl_convolution_describe(tn_call *call, const tn_dnnl_convolution 
 tn_status tn_dnnl_pooling_describe(tn_call *call, const tn_dnnl_pooling *pooling,
                                    dnnl_primitive_desc_t *out_desc) {
     dnnl_primitive_attr_t attributes = NULL;
-    tn_status status = tn_dnnl_attributes(call, &attributes);
+    tn_status status = create_attributes(call, &attributes);
     if (status != TN_OK) return status;
     const int before = tn_dnnl_set_threads(call->threads ? call->threads : 1);
     status = tn_dnnl_check(call, make_pooling(pooling, attributes, out_desc), "a pooling");

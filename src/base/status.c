@@ -36,7 +36,7 @@ const char *tn_version(void) {
     return TENON_VERSION;
 }
 
-tn_status tn_fail_va(tn_status status, const char *format, va_list arguments) {
+static tn_status fail_with(tn_status status, const char *format, va_list arguments) {
     char text[sizeof(last_error.message)]; /* the arguments may point into the last error */
     vsnprintf(text, sizeof(text), format, arguments);
     memcpy(last_error.message, text, sizeof(text));
@@ -48,7 +48,7 @@ tn_status tn_fail_va(tn_status status, const char *format, va_list arguments) {
 tn_status tn_fail(tn_status status, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    status = tn_fail_va(status, format, arguments);
+    status = fail_with(status, format, arguments);
     va_end(arguments);
     return status;
 }

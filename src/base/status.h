@@ -27,7 +27,6 @@
 /* Records a new error (message and status; the chain of places becomes empty) and returns `status`,
  * or TN_ERROR_INTERNAL when that is TN_OK: a failure is never taken for success. */
 tn_status tn_fail(tn_status status, const char *format, ...) TN_PRINTF(2, 3);
-tn_status tn_fail_va(tn_status status, const char *format, va_list arguments);
 /* The common case: no memory for `what`. */
 tn_status tn_fail_memory(const char *what);
 /* Tells the compiler so, which then sees that results are set wherever a call succeeded. */

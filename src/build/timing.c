@@ -140,8 +140,8 @@ tn_status tn_timing_give_data(tn_lowering *lowering, tn_tensor *tensor) {
 }
 
 /* Before prepare: constants in place. */
-tn_status tn_timing_align_constants(tn_lowering *lowering, uint32_t index,
-                                    tn_candidate_call *candidate_call) {
+static tn_status align_constants(tn_lowering *lowering, uint32_t index,
+                                 tn_candidate_call *candidate_call) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     for (uint32_t i = 0; i < node->input_count; i++)
         if (node->inputs[i] != TN_NO_TENSOR && candidate_call->inputs[i].tensor.data)
@@ -248,7 +248,7 @@ static tn_status measure(tn_lowering *lowering, uint32_t index, const tn_candida
     tn_status status = TN_OK;
     TN_GO(tn_packed_store_create(lowering->graph->allocator, &packed));
     TN_GO(tn_candidate_call_init(&candidate_call, lowering, index, candidate, 1, arena));
-    TN_GO(tn_timing_align_constants(lowering, index, &candidate_call));
+    TN_GO(align_constants(lowering, index, &candidate_call));
     prepared.call = candidate_call.call;
     prepared.scope = candidate_call.scope;
     prepared.scope.packed = packed;

@@ -50,9 +50,6 @@ void tn_timing_fill(const tn_tensor *tensor);
 /* Memory of the host for a tensor, and numbers in it; what was given before is used again where
  * `used` of the scratch is set to zero. */
 tn_status tn_timing_give_data(tn_lowering *lowering, tn_tensor *tensor);
-/* Before prepare: constants in place. */
-tn_status tn_timing_align_constants(tn_lowering *lowering, uint32_t index,
-                                    tn_candidate_call *candidate_call);
 
 /* --- timing_device.c --- */
 /* The stream of all timings on the build's device; made when it is asked for first. */

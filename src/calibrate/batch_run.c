@@ -9,7 +9,7 @@
 
 #include <inttypes.h>
 
-tn_status tn_batch_run_load(tn_batch_run *run, tn_runtime *runtime, tn_plan *plan) {
+static tn_status load(tn_batch_run *run, tn_runtime *runtime, tn_plan *plan) {
     uint64_t bytes;
     *run = (tn_batch_run){.runtime = runtime, .plan = plan};
     const void *data = tn_plan_bytes(plan, &bytes);
@@ -87,5 +87,5 @@ tn_status tn_batch_run_init(tn_batch_run *run, tn_graph *graph, const tn_builder
     tn_plan *plan;
     *run = (tn_batch_run){0};
     TN_TRY(tn_build(graph, options, &plan));
-    return tn_batch_run_load(run, graph->runtime, plan);
+    return load(run, graph->runtime, plan);
 }

@@ -17,9 +17,8 @@ typedef struct tn_batch_run {
     const tn_tensor **inputs; /* of the current batch; one an input, lent by the callback */
 } tn_batch_run;
 
-/* Builds and loads; a plan that is there already is only loaded, and taken over. */
+/* Builds a plan, and loads it. */
 tn_status tn_batch_run_init(tn_batch_run *run, tn_graph *graph, const tn_builder_options *options);
-tn_status tn_batch_run_load(tn_batch_run *run, tn_runtime *runtime, tn_plan *plan);
 void tn_batch_run_deinit(tn_batch_run *run); /* a zeroed one is fine */
 
 /* Checks what a caller gave. TN_ERROR_ARGUMENT. */

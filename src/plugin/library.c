@@ -208,8 +208,7 @@ static tn_status load_locked(tn_runtime *runtime, const char *path, uint64_t has
     return TN_OK;
 }
 
-tn_status tn_library_hash_file(const tn_allocator *allocator, const char *path,
-                               uint64_t *out_hash) {
+static tn_status hash_file(const tn_allocator *allocator, const char *path, uint64_t *out_hash) {
     tn_file file;
     TN_TRY(tn_file_map(allocator, path, &file));
     *out_hash = tn_hash(file.data, file.bytes);
@@ -225,7 +224,7 @@ tn_status tn_library_load(tn_runtime *runtime, const char *path, tn_loaded_libra
     /* The loader searches its own path for names without '/': this one is a file, not a name. */
     if (!realpath(path, resolved))
         return tn_fail(TN_ERROR_NOT_FOUND, "there is no library file '%s'", path);
-    TN_TRY(tn_library_hash_file(tn_runtime_allocator(runtime), resolved, &hash));
+    TN_TRY(hash_file(tn_runtime_allocator(runtime), resolved, &hash));
     tn_runtime_lock(runtime);
     tn_status status = load_locked(runtime, resolved, hash, &library);
     if (status == TN_OK && out_library) *out_library = tn_library_retain(library);

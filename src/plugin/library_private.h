@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What library.c, library_search.c and runtime.c share. All under the runtime's lock, except
- * hashing. */
+/* What library.c, library_search.c and runtime.c share. All under the runtime's lock. */
 #ifndef TN_PLUGIN_LIBRARY_PRIVATE_H
 #define TN_PLUGIN_LIBRARY_PRIVATE_H
 
 #include "base/text.h"
 #include "plugin/library.h"
 
-tn_status tn_library_hash_file(const tn_allocator *allocator, const char *path, uint64_t *out_hash);
 /* Takes back one load (or all); true when it was the last: the entries are out of the registry then
  * and the caller drops the library from its list and releases it. */
 bool tn_library_give_up(tn_loaded_library *library, bool all);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The message for an operator that no library has; see missing.h. */
 #include "plugin/missing.h"
+#include "base/text.h"
 #include "base/status.h"
 #include "plugin/fields_private.h"
 #include "plugin/library_private.h"
@@ -89,7 +90,8 @@ static void add_value(tn_text *text, const tn_attribute *attribute) {
     }
 }
 
-void tn_missing_add_field(tn_text *text, const tn_attribute *attribute) {
+/* One field: "ksize=[1, 2, 2, 1] (a list of integers)". */
+static void add_field(tn_text *text, const tn_attribute *attribute) {
     tn_text_add_format(text, "%.60s=", attribute->name);
     add_value(text, attribute);
     if (attribute->type != TN_FIELD_BYTES && attribute->type != 0)
@@ -105,7 +107,7 @@ tn_status tn_missing_describe(tn_runtime *runtime, const char *name, tn_status s
     tn_text_add(&text, count > 0 ? "; the node brings " : "; the node brings no fields");
     for (uint64_t i = 0; i < count && i < FIELDS_AT_MOST; i++) {
         if (i > 0) tn_text_add(&text, ", ");
-        tn_missing_add_field(&text, attributes[i]);
+        add_field(&text, attributes[i]);
     }
     if (count > FIELDS_AT_MOST)
         tn_text_add_format(&text, " and %" PRIu64 " more", count - FIELDS_AT_MOST);

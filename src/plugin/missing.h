@@ -7,7 +7,6 @@
 #ifndef TN_PLUGIN_MISSING_H
 #define TN_PLUGIN_MISSING_H
 
-#include "base/text.h"
 #include <tenon/runtime.h>
 
 /* Extends the last error, which a look-up of the operator `name` in the registry has just set, by
@@ -17,7 +16,5 @@
  */
 tn_status tn_missing_describe(tn_runtime *runtime, const char *name, tn_status status,
                               uint64_t count, const tn_attribute *const *attributes);
-/* One field: "ksize=[1, 2, 2, 1] (a list of integers)". */
-void tn_missing_add_field(tn_text *text, const tn_attribute *attribute);
 
 #endif

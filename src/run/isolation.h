@@ -64,8 +64,6 @@ tn_status tn_isolated_reshape(tn_call *call) TN_NOEXCEPT;
 tn_status tn_isolated_run(tn_call *call) TN_NOEXCEPT;
 
 /* --- isolation_start.c --- */
-/* The START request's payload into the page. */
-tn_status tn_isolation_put_start(tn_isolation *isolation);
 /* What both sides compare: steps, kernels, libraries, types and formats. */
 struct tn_engine;
 uint64_t tn_isolation_digest(const struct tn_engine *engine);

@@ -58,7 +58,8 @@ static tn_status put_device(tn_isolation *isolation, const tn_device *device) {
     return tn_isolation_put(isolation, name, strlen(name) + 1);
 }
 
-tn_status tn_isolation_put_start(tn_isolation *isolation) {
+/* The START request's payload into the page. */
+static tn_status put_start(tn_isolation *isolation) {
     const tn_engine *engine = isolation->context->engine;
     const char *dump = engine->checked_dump;
     const bool reads = tn_runtime_reads_environment(engine->runtime);
@@ -80,7 +81,7 @@ tn_status tn_isolation_put_start(tn_isolation *isolation) {
 
 static tn_status agree(tn_isolation *isolation) {
     const tn_engine *engine = isolation->context->engine;
-    TN_TRY(tn_isolation_put_start(isolation));
+    TN_TRY(put_start(isolation));
     TN_TRY(tn_isolation_request(isolation, TN_ISOLATION_START, 0, NULL));
     TN_TRY(tn_isolation_answered(isolation));
     if (isolation->page->value == tn_isolation_digest(engine)) return TN_OK;

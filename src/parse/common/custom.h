@@ -25,8 +25,6 @@ typedef struct tn_custom_field {
 tn_status tn_custom_find(tn_runtime *runtime, tn_arena *arena, const char *name, size_t field_count,
                          const tn_custom_field *fields, const tn_operator_entry **out_entry,
                          uint64_t *out_attribute_count, const tn_attribute *const **out_attributes);
-/* The fields of an operator that a message may show. */
-const tn_field *tn_custom_find_field(const tn_operator *op, const char *name);
 
 /* An input of a node whose outputs' shapes are asked for. */
 typedef struct tn_custom_input {
