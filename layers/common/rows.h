@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Elementwise functions of rows of floats, compiled once a processor level from rows_body.h: maps
- * of one row, combinations of two. Operators take their row functions from the baseline; the
- * kernels around them are map_kernel.h and combine_kernel.h.
+ * of one row, combinations of two. Operators' row functions are of the best level that the
+ * processor has; the kernels around them are map_kernel.h and combine_kernel.h.
  */
 #ifndef TN_LAYERS_ROWS_H
 #define TN_LAYERS_ROWS_H
