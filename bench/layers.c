@@ -56,6 +56,8 @@ static const layer layers[] = {
     {"MobileNet 3x3 depthwise, 144, 56x56", "Conv",
      "group=144 pads=[1,1,1,1] | X=f32[1,144,56,56] W=f32[144,1,3,3] B=f32[144]"},
     {"transformer 128 x 768 to 768", "MatMul", "| A=f32[128,768] B=f32[768,768]"},
+    {"sigmoid of 64 x 56 x 56", "Sigmoid", "| X=f32[1,64,56,56]"},
+    {"leaky relu of 64 x 56 x 56", "LeakyRelu", "| X=f32[1,64,56,56]"},
     {"softmax of 1 x 1000", "Softmax", "| input=f32[1,1000]"},
     {"softmax of 64 x 1000", "Softmax", "| input=f32[64,1000]"},
     {"softmax of 12 x 128 x 128", "Softmax", "| input=f32[12,128,128]"},

@@ -23,5 +23,10 @@ int8_t tn_byte_round(float value, float scale);
 void tn_byte_table_rescale(tn_byte_table *table, float from_scale, float to_scale);
 /* `to` may be `from`. */
 void tn_byte_table_apply(const tn_byte_table *table, int64_t count, const int8_t *from, int8_t *to);
+/* The same for processors that have AVX2, and AVX-512 with instructions for bytes. */
+void tn_byte_table_apply_avx2(const tn_byte_table *table, int64_t count, const int8_t *from,
+                              int8_t *to);
+void tn_byte_table_apply_avx512(const tn_byte_table *table, int64_t count, const int8_t *from,
+                                int8_t *to);
 
 #endif

@@ -105,7 +105,10 @@ void tn_map_bytes_release(tn_call *call) {
     call->host->deallocate(call->host, call->state);
 }
 
+typedef void (*apply_function)(const tn_byte_table *table, int64_t count, const int8_t *from,
+                               int8_t *to);
 typedef struct bytes_job {
+    apply_function apply;
     const tn_byte_table *table;
     const int8_t *x;
     int8_t *y;
@@ -114,13 +117,23 @@ typedef struct bytes_job {
 static tn_status map_bytes(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const bytes_job *job = user;
     (void)thread;
-    tn_byte_table_apply(job->table, end - begin, job->x + begin, job->y + begin);
+    job->apply(job->table, end - begin, job->x + begin, job->y + begin);
     return TN_OK;
 }
 
-tn_status tn_map_bytes_run(tn_call *call) {
+static tn_status run_bytes(tn_call *call, apply_function apply) {
     enum { GRAIN = 16384 };
-    bytes_job job = {call->state, call->inputs[0]->data, call->outputs[0]->data};
+    bytes_job job = {apply, call->state, call->inputs[0]->data, call->outputs[0]->data};
     const int64_t count = (int64_t)call->outputs[0]->bytes;
     return count ? call->host->parallel_for(call, count, GRAIN, map_bytes, &job) : TN_OK;
+}
+
+tn_status tn_map_bytes_run(tn_call *call) {
+    return run_bytes(call, tn_byte_table_apply);
+}
+tn_status tn_map_bytes_run_avx2(tn_call *call) {
+    return run_bytes(call, tn_byte_table_apply_avx2);
+}
+tn_status tn_map_bytes_run_avx512(tn_call *call) {
+    return run_bytes(call, tn_byte_table_apply_avx512);
 }

@@ -24,6 +24,8 @@ tn_status tn_map_bytes_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_map_bytes_prepare(tn_call *call) TN_NOEXCEPT;
 void tn_map_bytes_release(tn_call *call) TN_NOEXCEPT;
 tn_status tn_map_bytes_run(tn_call *call) TN_NOEXCEPT;
+tn_status tn_map_bytes_run_avx2(tn_call *call) TN_NOEXCEPT;
+tn_status tn_map_bytes_run_avx512(tn_call *call) TN_NOEXCEPT;
 /* Inputs after the first are bounds and the like, whose values must be known. */
 extern const char *const tn_map_bytes_combinations[2];
 
@@ -52,15 +54,17 @@ extern const char *const tn_map_kernel_combinations[4];
         .user = (void *)(uintptr_t)&prefix##_user_##level_name,                                    \
     }
 
-#define TN_MAP_BYTES_KERNEL(prefix, domain_name, operator_name)                                    \
-    static const tn_kernel prefix##_bytes = {                                                      \
+/* The table is made by floats of the lowest level: it is the same at all. */
+#define TN_MAP_BYTES_KERNEL(prefix, domain_name, operator_name, suffix, features)                  \
+    static const tn_kernel prefix##_bytes##suffix = {                                              \
         .size = sizeof(tn_kernel),                                                                 \
         .revision = 1,                                                                             \
         .domain = domain_name,                                                                     \
         .op = operator_name,                                                                       \
         .device = "cpu",                                                                           \
-        .name = "int8_table",                                                                      \
+        .name = "int8_table" #suffix,                                                              \
         .doc = "8-bit elements looked up in a table.",                                             \
+        .requires_features = features,                                                             \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
         .epilogues = TN_ROW_EPILOGUES,                                                             \
         .activations = TN_ROW_ACTIVATIONS,                                                         \
@@ -68,11 +72,11 @@ extern const char *const tn_map_kernel_combinations[4];
         .accepts = tn_map_bytes_accepts,                                                           \
         .prepare = tn_map_bytes_prepare,                                                           \
         .release = tn_map_bytes_release,                                                           \
-        .run = tn_map_bytes_run,                                                                   \
+        .run = tn_map_bytes_run##suffix,                                                           \
         .user = (void *)(uintptr_t)&prefix##_user_baseline,                                        \
     }
 
-/* Defines the array PREFIX_kernels of an operator: one kernel a level, and one of 8 bits.
+/* Defines the array PREFIX_kernels of an operator: one kernel a level for floats and for 8 bits.
  * `map_number` is one of rows.h. */
 #define TN_MAP_KERNELS_AS(prefix, domain_name, operator_name, map_number, read_function,           \
                           combination_table)                                                       \
@@ -82,9 +86,13 @@ extern const char *const tn_map_kernel_combinations[4];
                         "avx2,fma", combination_table);                                            \
     TN_MAP_KERNEL_LEVEL(prefix, domain_name, operator_name, map_number, read_function, avx512,     \
                         "avx512f,avx512bw,avx512vl,avx512dq", combination_table);                  \
-    TN_MAP_BYTES_KERNEL(prefix, domain_name, operator_name);                                       \
-    static const tn_kernel *const prefix##_kernels[] = {&prefix##_avx512, &prefix##_avx2,          \
-                                                        &prefix##_baseline, &prefix##_bytes}
+    TN_MAP_BYTES_KERNEL(prefix, domain_name, operator_name, , NULL);                               \
+    TN_MAP_BYTES_KERNEL(prefix, domain_name, operator_name, _avx2, "avx2,fma");                    \
+    TN_MAP_BYTES_KERNEL(prefix, domain_name, operator_name, _avx512,                               \
+                        "avx512f,avx512bw,avx512vl,avx512dq");                                     \
+    static const tn_kernel *const prefix##_kernels[] = {                                           \
+        &prefix##_avx512,       &prefix##_avx2,       &prefix##_baseline,                          \
+        &prefix##_bytes_avx512, &prefix##_bytes_avx2, &prefix##_bytes}
 #define TN_MAP_KERNELS(prefix, operator_name, map_number, read_function)                           \
     TN_MAP_KERNELS_AS(prefix, "", operator_name, map_number, read_function,                        \
                       tn_map_kernel_combinations)
