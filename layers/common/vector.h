@@ -7,6 +7,7 @@
 #ifndef TN_LAYERS_VECTOR_H
 #define TN_LAYERS_VECTOR_H
 
+#include <immintrin.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -54,12 +55,29 @@ TN_INLINE tn_vector tn_vector_load_part(const float *from, int64_t count) {
 TN_INLINE tn_vector tn_vector_select(tn_vector_bits mask, tn_vector a, tn_vector b) {
     return (tn_vector)(((tn_vector_bits)a & mask) | ((tn_vector_bits)b & ~mask));
 }
-/* NaN in `a` is kept. */
+/* a < b ? b : a and a > b ? b : a, so that NaN in `a` is kept: one instruction each, which
+ * compilers do not find. */
+#if TN_VECTOR_BYTES == 64
 TN_INLINE tn_vector tn_vector_max(tn_vector a, tn_vector b) {
-    return tn_vector_select((tn_vector_bits)(a < b), b, a);
+    return (tn_vector)_mm512_max_ps((__m512)b, (__m512)a);
 }
 TN_INLINE tn_vector tn_vector_min(tn_vector a, tn_vector b) {
-    return tn_vector_select((tn_vector_bits)(a > b), b, a);
+    return (tn_vector)_mm512_min_ps((__m512)b, (__m512)a);
 }
+#elif TN_VECTOR_BYTES == 32
+TN_INLINE tn_vector tn_vector_max(tn_vector a, tn_vector b) {
+    return (tn_vector)_mm256_max_ps((__m256)b, (__m256)a);
+}
+TN_INLINE tn_vector tn_vector_min(tn_vector a, tn_vector b) {
+    return (tn_vector)_mm256_min_ps((__m256)b, (__m256)a);
+}
+#else
+TN_INLINE tn_vector tn_vector_max(tn_vector a, tn_vector b) {
+    return (tn_vector)_mm_max_ps((__m128)b, (__m128)a);
+}
+TN_INLINE tn_vector tn_vector_min(tn_vector a, tn_vector b) {
+    return (tn_vector)_mm_min_ps((__m128)b, (__m128)a);
+}
+#endif
 
 #endif

@@ -35,26 +35,35 @@ TN_INLINE tn_vector tn_vector_exp(tn_vector x) {
     p = p * r + 1.6666519e-1f;
     p = p * r + 0.5f;
     p = (p * r) * r + r + 1.0f;
+#if TN_VECTOR_BYTES == 64
+    return (tn_vector)_mm512_scalef_ps((__m512)p, (__m512)n);
+#else
     const tn_vector_bits power = (tn_vector_bits)shifted - (tn_vector_bits)tn_vector_all(magic);
     const tn_vector_bits half = power >> 1; /* in two steps: the ends have no single power */
     return p * tn_vector_power_of_two(half) * tn_vector_power_of_two(power - half);
+#endif
 }
 
 TN_INLINE tn_vector tn_vector_sigmoid(tn_vector x) {
     return 1.0f / (1.0f + tn_vector_exp(-x));
 }
 
-/* Near zero by a polynomial, elsewhere (1 - t) / (1 + t) with t = exp(-2 |x|). */
+/* x P(x^2) / Q(x^2), fitted to the least relative error (7e-9) for |x| < 9.05, where 1 is nearest
+ * from there on; rounding makes it 3e-7. NaN stays NaN. */
 TN_INLINE tn_vector tn_vector_tanh(tn_vector x) {
-    const tn_vector magnitude = tn_vector_absolute(x), square = x * x;
-    const tn_vector t = tn_vector_exp(magnitude * -2.0f);
-    const tn_vector far = tn_vector_with_sign((1.0f - t) / (1.0f + t), x);
-    tn_vector p = square * -5.71704e-3f + 2.065058e-2f;
-    p = p * square + -5.37435e-2f;
-    p = p * square + 1.3331491e-1f;
-    p = p * square + -3.3333284e-1f;
-    const tn_vector near = x + x * square * p;
-    return tn_vector_select((tn_vector_bits)(magnitude < 0.625f), near, far);
+    x = tn_vector_min(tn_vector_max(x, tn_vector_all(-9.05f)), tn_vector_all(9.05f));
+    const tn_vector square = x * x;
+    tn_vector p = square * -8.35764427e-14f + 5.22764089e-11f;
+    p = p * square + -2.01221297e-8f;
+    p = p * square + 1.11291574e-5f;
+    p = p * square + 3.10156541e-3f;
+    p = p * square + 1.30818740e-1f;
+    p = p * square + 1.0f;
+    tn_vector q = square * 2.54265586e-4f + 2.44856700e-2f;
+    q = q * square + 4.64152008e-1f;
+    q = q * square + 1.0f;
+    const tn_vector y = x * p / q;
+    return tn_vector_min(tn_vector_max(y, tn_vector_all(-1.0f)), tn_vector_all(1.0f));
 }
 
 /* 1 - erf(x) for x >= 0, as exp(-x^2) t p(t) with t = 1 / (1 + 0.4 x). Keeps its digits up to
