@@ -51,12 +51,30 @@ static tn_status log_add(tn_choice_state *state, tn_choice_change entry) {
     return TN_OK;
 }
 
+/* Adds `by` for each use of a head's candidate; wraps around for less. */
+static void count_uses(tn_choice_state *state, uint32_t node, uint32_t by) {
+    const size_t storages = state->problem->storage_count;
+    if (state->owner[node] != node) return;
+    const tn_choose_candidate *candidate = tn_choice_candidate(state, node, state->choice[node]);
+    for (uint32_t i = 0; i < candidate->input_count; i++)
+        state->reads[candidate->inputs[i].tensor * storages + candidate->inputs[i].storage] += by;
+    for (uint32_t i = 0; i < candidate->output_count; i++)
+        state->writes[candidate->outputs[i].tensor * storages + candidate->outputs[i].storage] +=
+            by;
+}
+
+static void change_node(tn_choice_state *state, uint32_t node, uint32_t choice, uint32_t owner) {
+    count_uses(state, node, UINT32_MAX);
+    state->choice[node] = choice;
+    state->owner[node] = owner;
+    count_uses(state, node, 1);
+}
+
 static tn_status set_node(tn_choice_state *state, uint32_t node, uint32_t choice, uint32_t owner) {
     TN_TRY(log_add(state, (tn_choice_change){.index = node,
                                              .choice = state->choice[node],
                                              .owner = state->owner[node]}));
-    state->choice[node] = choice;
-    state->owner[node] = owner;
+    change_node(state, node, choice, owner);
     return TN_OK;
 }
 
@@ -73,26 +91,16 @@ static void mark_dirty(tn_choice_state *state, const tn_choose_candidate *candid
 
 static double tensor_cost(const tn_choice_state *state, uint32_t tensor) {
     const tn_choose_tensor *ends = &state->problem->tensors[tensor];
-    uint32_t from = ends->given, read = ends->wanted == TN_CHOOSE_NONE ? 0 : 1u << ends->wanted;
-    size_t storages = state->problem->storage_count;
-    for (uint32_t i = state->writers.first[tensor]; i < state->writers.first[tensor + 1]; i++) {
-        uint32_t n = state->writers.items[i];
-        if (state->owner[n] != n) continue;
-        const tn_choose_candidate *candidate = tn_choice_candidate(state, n, state->choice[n]);
-        for (uint32_t k = 0; k < candidate->output_count; k++)
-            if (candidate->outputs[k].tensor == tensor) from = candidate->outputs[k].storage;
-    }
-    if (from == TN_CHOOSE_NONE) return 0;
-    for (uint32_t i = state->readers.first[tensor]; i < state->readers.first[tensor + 1]; i++) {
-        uint32_t n = state->readers.items[i];
-        if (state->owner[n] != n) continue;
-        const tn_choose_candidate *candidate = tn_choice_candidate(state, n, state->choice[n]);
-        for (uint32_t k = 0; k < candidate->input_count; k++)
-            if (candidate->inputs[k].tensor == tensor) read |= 1u << candidate->inputs[k].storage;
-    }
+    const size_t storages = state->problem->storage_count;
+    const uint32_t *reads = state->reads + tensor * storages;
+    const uint32_t *writes = state->writes + tensor * storages;
+    uint32_t from = ends->given;
     double cost = 0;
+    for (uint32_t storage = 0; storage < storages; storage++)
+        if (writes[storage] > 0) from = storage;
+    if (from == TN_CHOOSE_NONE) return 0;
     for (uint32_t to = 0; to < storages; to++)
-        if (to != from && read & 1u << to)
+        if (to != from && (reads[to] > 0 || ends->wanted == to))
             cost += state->problem->reformat[(tensor * storages + from) * storages + to];
     return cost;
 }
@@ -118,8 +126,7 @@ void tn_choice_rollback(tn_choice_state *state, size_t log_count, double total) 
         if (entry->is_tensor) {
             state->tensor_cost[entry->index] = entry->cost;
         } else {
-            state->choice[entry->index] = entry->choice;
-            state->owner[entry->index] = entry->owner;
+            change_node(state, entry->index, entry->choice, entry->owner);
         }
     }
     state->total = total;
@@ -189,7 +196,7 @@ void tn_choice_clear(tn_choice_state *state) {
     state->total = 0;
     state->log_count = 0;
     for (uint32_t n = 0; n < problem->node_count; n++)
-        state->choice[n] = state->owner[n] = TN_CHOOSE_NONE;
+        change_node(state, n, TN_CHOOSE_NONE, TN_CHOOSE_NONE);
     for (uint32_t t = 0; t < problem->tensor_count; t++) {
         state->tensor_cost[t] = tensor_cost(state, t);
         state->total += state->tensor_cost[t];
@@ -206,11 +213,17 @@ tn_status tn_choice_state_init(tn_choice_state *state, const tn_allocator *alloc
     state->owner = tn_arena_allocate(state->arena, nodes, sizeof *state->owner);
     state->released = tn_arena_allocate(state->arena, nodes, sizeof *state->released);
     state->tensor_cost = tn_arena_allocate(state->arena, tensors, sizeof *state->tensor_cost);
+    state->reads =
+        tn_arena_allocate(state->arena, tensors * problem->storage_count + 1, sizeof *state->reads);
+    state->writes = tn_arena_allocate(state->arena, tensors * problem->storage_count + 1,
+                                      sizeof *state->writes);
     state->dirty = tn_arena_allocate(state->arena, tensors, sizeof *state->dirty);
     state->is_dirty = tn_arena_allocate(state->arena, tensors, sizeof *state->is_dirty);
     if (!state->choice || !state->owner || !state->released || !state->tensor_cost ||
-        !state->dirty || !state->is_dirty)
+        !state->reads || !state->writes || !state->dirty || !state->is_dirty)
         return tn_fail_memory("the choice of kernels");
+    for (uint32_t n = 0; n < problem->node_count; n++)
+        state->choice[n] = state->owner[n] = TN_CHOOSE_NONE;
     TN_TRY(make_lists(state, true, &state->readers));
     return make_lists(state, false, &state->writers);
 }

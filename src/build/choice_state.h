@@ -26,6 +26,7 @@ typedef struct tn_choice_state {
     tn_arena *arena;
     uint32_t *choice, *owner; /* by node: the candidate of a head; who does the node's work */
     double *tensor_cost, total;
+    uint32_t *reads, *writes; /* by tensor and storage: how often heads' candidates use it so */
     tn_choice_lists readers, writers;
     uint32_t *dirty, dirty_count; /* tensors whose cost is to be computed anew */
     bool *is_dirty;

@@ -12,6 +12,8 @@
 
 /* Tries of one descent in pairs: bounds the time for very large graphs. */
 enum { PAIR_TRY_LIMIT = 2000000, ROUND_LIMIT = 50 };
+/* Of those who use a tensor as well, so many before a node and after it are its neighbours. */
+enum { NEIGHBOUR_LIMIT = 8 };
 
 static bool is_better(double cost, double than) {
     return cost < than - 1e-9 * fabs(than);
@@ -52,6 +54,22 @@ static tn_status improve_neighbour(tn_choice_state *state, uint32_t neighbour, u
     return TN_OK;
 }
 
+/* The nodes of a tensor's list near a node; lists are sorted. */
+static void find_near(const tn_choice_lists *lists, uint32_t tensor, uint32_t node,
+                      uint32_t *out_begin, uint32_t *out_end) {
+    uint32_t low = lists->first[tensor], high = lists->first[tensor + 1];
+    const uint32_t first = low, end = high;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (lists->items[middle] < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *out_begin = low - first > NEIGHBOUR_LIMIT ? low - NEIGHBOUR_LIMIT : first;
+    *out_end = end - low > NEIGHBOUR_LIMIT + 1 ? low + NEIGHBOUR_LIMIT + 1 : end;
+}
+
 static tn_status improve_around(tn_choice_state *state, uint32_t node, uint32_t choice,
                                 double before, bool *out_improved) {
     const tn_choose_candidate *candidate = tn_choice_candidate(state, node, choice);
@@ -61,7 +79,9 @@ static tn_status improve_around(tn_choice_state *state, uint32_t node, uint32_t 
                                    : candidate->outputs[i - candidate->input_count].tensor;
         for (int side = 0; side < 2; side++) {
             const tn_choice_lists *lists = side == 0 ? &state->writers : &state->readers;
-            for (uint32_t k = lists->first[tensor]; k < lists->first[tensor + 1]; k++) {
+            uint32_t begin = 0, end = 0;
+            find_near(lists, tensor, node, &begin, &end);
+            for (uint32_t k = begin; k < end; k++) {
                 TN_TRY(improve_neighbour(state, lists->items[k], node, before, out_improved));
                 if (*out_improved) return TN_OK;
             }

@@ -270,6 +270,38 @@ static void test_a_reformat_is_paid_once_for_all_readers(void **state) {
     assert_true(cost == 13);
 }
 
+/* Far more readers than are tried in pairs: together they are worth one conversion, alone none. */
+static void test_a_tensor_of_many_readers_is_converted_for_all(void **state) {
+    enum { READERS = 400 };
+    static const tn_choose_use in[2] = {{0, 0}, {0, 1}};
+    static tn_choose_use out[READERS];
+    static tn_choose_candidate candidates[READERS][2];
+    static tn_choose_node nodes[READERS];
+    static tn_choose_tensor tensors[READERS + 1];
+    static double reformat[(READERS + 1) * 4];
+    uint32_t choice[READERS];
+    double cost = 0;
+    (void)state;
+    tensors[0] = (tn_choose_tensor){0, TN_CHOOSE_NONE};
+    reformat[1] = reformat[2] = 150;
+    for (uint32_t n = 0; n < READERS; n++) {
+        out[n] = (tn_choose_use){n + 1, 0};
+        tensors[n + 1] = (tn_choose_tensor){TN_CHOOSE_NONE, 0};
+        for (uint32_t c = 0; c < 2; c++)
+            candidates[n][c] = (tn_choose_candidate){.cost = c == 0 ? 10 : 9,
+                                                     .input_count = 1,
+                                                     .output_count = 1,
+                                                     .inputs = &in[c],
+                                                     .outputs = &out[n]};
+        nodes[n] = (tn_choose_node){2, candidates[n]};
+    }
+    const tn_choose_problem problem = {READERS, READERS + 1, 2, nodes, tensors, reformat};
+    assert_int_equal(tn_choose(tn_allocator_default(), &problem, false, choice, &cost), TN_OK);
+    assert_true(cost == 150 + 9 * READERS);
+    for (uint32_t n = 0; n < READERS; n++)
+        assert_int_equal(choice[n], 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_graphs_are_chosen_as_brute_force_would),
@@ -277,6 +309,7 @@ int main(void) {
         cmocka_unit_test(test_same_problem_gives_same_choice),
         cmocka_unit_test(test_a_whole_chain_changes_its_storage),
         cmocka_unit_test(test_a_reformat_is_paid_once_for_all_readers),
+        cmocka_unit_test(test_a_tensor_of_many_readers_is_converted_for_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
