@@ -41,26 +41,32 @@ FUSED_LEVEL(baseline, NULL);
 FUSED_LEVEL(avx2, "avx2,fma");
 FUSED_LEVEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
 
-static const tn_kernel fused_bytes = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "*",
-    .op = "*",
-    .device = "cpu",
-    .name = "fused_int8",
-    .doc = "Any elementwise operator of one 8-bit tensor, looked up in a table.",
-    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
-    .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION) | TN_EPILOGUE_BIT(TN_EPILOGUE_ROW) |
-                 TN_EPILOGUE_BIT(TN_EPILOGUE_EXPRESSION),
-    TN_COMBINATIONS(tn_map_bytes_combinations),
-    .accepts = tn_fused_bytes_accepts,
-    .prepare = tn_fused_bytes_prepare,
-    .release = tn_map_bytes_release,
-    .run = tn_map_bytes_run,
-};
+#define FUSED_BYTES(suffix, features)                                                              \
+    static const tn_kernel fused_bytes##suffix = {                                                 \
+        .size = sizeof(tn_kernel),                                                                 \
+        .revision = 1,                                                                             \
+        .domain = "*",                                                                             \
+        .op = "*",                                                                                 \
+        .device = "cpu",                                                                           \
+        .name = "fused_int8" #suffix,                                                              \
+        .doc = "Any elementwise operator of one 8-bit tensor, looked up in a table.",              \
+        .requires_features = features,                                                             \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
+        .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION) | TN_EPILOGUE_BIT(TN_EPILOGUE_ROW) |  \
+                     TN_EPILOGUE_BIT(TN_EPILOGUE_EXPRESSION),                                      \
+        TN_COMBINATIONS(tn_map_bytes_combinations),                                                \
+        .accepts = tn_fused_bytes_accepts,                                                         \
+        .prepare = tn_fused_bytes_prepare,                                                         \
+        .release = tn_map_bytes_release,                                                           \
+        .run = tn_map_bytes_run##suffix,                                                           \
+    }
+FUSED_BYTES(, NULL);
+FUSED_BYTES(_avx2, "avx2,fma");
+FUSED_BYTES(_avx512, "avx512f,avx512bw,avx512vl,avx512dq");
 
-static const tn_kernel *const fused_kernels[] = {&fused_avx512, &fused_avx2, &fused_baseline,
-                                                 &fused_bytes};
+static const tn_kernel *const fused_kernels[] = {&fused_avx512,     &fused_avx2,
+                                                 &fused_baseline,   &fused_bytes_avx512,
+                                                 &fused_bytes_avx2, &fused_bytes};
 
 extern const tn_layer tn_layer_fused;
 const tn_layer tn_layer_fused = {0, NULL, TN_COUNT(fused_kernels), fused_kernels};

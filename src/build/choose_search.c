@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Local search for the choice of a whole graph: descends from a greedy start and from one start a
- * storage ("everything channel-blocked"), by changing one node at a time and then pairs of
- * neighbours, and keeps the best end.
+ * storage ("everything channel-blocked"), by changing one node at a time, all readers of a tensor,
+ * and then pairs of neighbours, and keeps the best end.
  */
 #include "base/status.h"
 #include "build/choice_state.h"
@@ -33,6 +33,56 @@ static tn_status improve_nodes(tn_choice_state *state, bool *out_improved) {
         }
     }
     state->log_count = 0; /* what was kept needs no undoing */
+    return TN_OK;
+}
+
+static bool reads_in(const tn_choose_candidate *candidate, uint32_t tensor, uint32_t storage) {
+    bool is_read = false;
+    for (uint32_t i = 0; i < candidate->input_count; i++) {
+        if (candidate->inputs[i].tensor != tensor) continue;
+        if (candidate->inputs[i].storage != storage) return false;
+        is_read = true;
+    }
+    return is_read;
+}
+
+/* The cheapest candidate of a head that reads the tensor so and has as long a chain as now;
+ * TN_CHOOSE_NONE. */
+static uint32_t cheapest_reader(const tn_choice_state *state, uint32_t node, uint32_t tensor,
+                                uint32_t storage) {
+    uint32_t cheapest = TN_CHOOSE_NONE;
+    if (state->owner[node] != node) return TN_CHOOSE_NONE;
+    const tn_choose_candidate *now = tn_choice_candidate(state, node, state->choice[node]);
+    for (uint32_t c = 0; c < state->problem->nodes[node].candidate_count; c++) {
+        const tn_choose_candidate *candidate = tn_choice_candidate(state, node, c);
+        if (candidate->chain_count == now->chain_count && reads_in(candidate, tensor, storage) &&
+            (cheapest == TN_CHOOSE_NONE ||
+             candidate->cost < tn_choice_candidate(state, node, cheapest)->cost))
+            cheapest = c;
+    }
+    return cheapest;
+}
+
+/* A conversion that is not worth it for one reader, or for two, may be for all of them. */
+static tn_status improve_readers(tn_choice_state *state, bool *out_improved) {
+    const tn_choice_lists *lists = &state->readers;
+    for (uint32_t t = 0; t < state->problem->tensor_count; t++) {
+        if (lists->first[t + 1] - lists->first[t] < 3) continue; /* pairs are tried anyway */
+        for (uint32_t storage = 0; storage < state->problem->storage_count; storage++) {
+            const double before = state->total;
+            const size_t mark = state->log_count;
+            for (uint32_t k = lists->first[t]; k < lists->first[t + 1]; k++) {
+                const uint32_t n = lists->items[k], c = cheapest_reader(state, n, t, storage);
+                if (c != TN_CHOOSE_NONE && c != state->choice[n])
+                    TN_TRY(tn_choice_apply(state, n, c));
+            }
+            if (is_better(state->total, before))
+                *out_improved = true;
+            else
+                tn_choice_rollback(state, mark, before);
+        }
+    }
+    state->log_count = 0;
     return TN_OK;
 }
 
@@ -114,6 +164,7 @@ static tn_status descend(tn_choice_state *state) {
     for (int round = 0; round < ROUND_LIMIT; round++) {
         bool has_improved = false;
         TN_TRY(improve_nodes(state, &has_improved));
+        if (!has_improved) TN_TRY(improve_readers(state, &has_improved));
         if (!has_improved) TN_TRY(improve_pairs(state, &has_improved));
         if (!has_improved) break;
     }
