@@ -22,6 +22,8 @@
 
 typedef float tn_vector __attribute__((vector_size(TN_VECTOR_BYTES), may_alias));
 typedef int32_t tn_vector_bits __attribute__((vector_size(TN_VECTOR_BYTES), may_alias));
+typedef uint32_t tn_vector_words /* the same, for sums that wrap around */
+    __attribute__((vector_size(TN_VECTOR_BYTES), may_alias));
 typedef float tn_vector_unaligned
     __attribute__((vector_size(TN_VECTOR_BYTES), aligned(4), may_alias));
 

@@ -20,7 +20,7 @@ TN_INLINE tn_vector tn_vector_with_sign(tn_vector magnitude, tn_vector sign) {
 }
 /* 2 to the power of n, -126 <= n <= 127. */
 TN_INLINE tn_vector tn_vector_power_of_two(tn_vector_bits n) {
-    return (tn_vector)((n + 127) << 23);
+    return (tn_vector)((tn_vector_words)(n + 127) << 23);
 }
 
 /* Infinite above 88.7, zero below -103.3; NaN stays NaN. */
@@ -120,7 +120,8 @@ TN_INLINE tn_vector tn_vector_expm1(tn_vector x) {
 TN_INLINE tn_vector tn_vector_log(tn_vector x) {
     const int32_t root = 0x3f3504f3; /* the bits of sqrt(1/2) */
     const tn_vector_bits is_small = (tn_vector_bits)(x < 0x1p-126f);
-    const tn_vector_bits bits = (tn_vector_bits)tn_vector_select(is_small, x * 0x1p23f, x) - root;
+    const tn_vector_words words = (tn_vector_words)tn_vector_select(is_small, x * 0x1p23f, x);
+    const tn_vector_bits bits = (tn_vector_bits)(words - (uint32_t)root);
     const tn_vector_bits power = (bits >> 23) - (is_small & 23);
     const tn_vector e = __builtin_convertvector(power, tn_vector);
     const tn_vector m = (tn_vector)((bits & 0x7fffff) + root);
