@@ -3,7 +3,6 @@
 #include "softmax/bytes.h"
 #include "common/infer.h"
 #include "softmax/kernels.h"
-#include "softmax/softmax.h"
 
 #include <math.h>
 
@@ -49,7 +48,6 @@ typedef struct bytes_job {
     tn_softmax_bytes bytes;
     const tn_softmax_bytes_level *level;
     tn_softmax_lanes lanes;
-    int64_t groups; /* of columns, in each of lanes.outer */
     const uint8_t *x;
     char *y;
     int64_t y_bytes; /* of an element */
@@ -67,7 +65,6 @@ static void read_output(const tn_tensor *y, tn_softmax_bytes *out_bytes) {
     out_bytes->high = (float)(low + UINT8_MAX - out_bytes->zero);
 }
 
-/* An item is a contiguous lane. */
 static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const bytes_job *job = user;
     const int64_t count = job->lanes.count;
@@ -77,16 +74,15 @@ static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t threa
     return TN_OK;
 }
 
-/* An item is a group of columns as wide as a vector. */
 static tn_status do_columns(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const bytes_job *job = user;
-    const int64_t count = job->lanes.count, inner = job->lanes.inner, width = job->level->width;
+    const tn_softmax_lanes *lanes = &job->lanes;
+    const int64_t width = job->level->width, groups = tn_softmax_groups(lanes, width);
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
-        const int64_t first = i % job->groups * width;
-        const int64_t at = i / job->groups * count * inner + first;
-        job->level->columns(&job->bytes, count, inner,
-                            inner - first < width ? inner - first : width, job->x + at,
+        int64_t columns = 0;
+        const int64_t at = tn_softmax_group(lanes, width, groups, i, &columns);
+        job->level->columns(&job->bytes, lanes->count, lanes->inner, columns, job->x + at,
                             job->y + at * job->y_bytes);
     }
     return TN_OK;
@@ -103,13 +99,7 @@ static tn_status bytes_run(tn_call *call) {
     TN_TRY(tn_softmax_read(call, &job.lanes));
     if (y->bytes == 0) return TN_OK;
     read_output(y, &job.bytes);
-    if (job.lanes.inner == 1)
-        return call->host->parallel_for(call, job.lanes.outer, GRAIN / job.lanes.count + 1,
-                                        do_lanes, &job);
-    job.groups = (job.lanes.inner + job.level->width - 1) / job.level->width;
-    return call->host->parallel_for(call, job.lanes.outer * job.groups,
-                                    GRAIN / job.level->width / job.lanes.count + 1, do_columns,
-                                    &job);
+    return tn_softmax_do(call, &job.lanes, job.level->width, GRAIN, do_lanes, do_columns, &job);
 }
 
 static const char *const combinations[] = {"qi8 -> f32", "qi8 -> qi8", "qi8 -> qu8",

@@ -4,17 +4,14 @@
 #include "softmax/kernels.h"
 #include "common/infer.h"
 #include "softmax/lanes.h"
-#include "softmax/softmax.h"
 
 typedef struct lanes_job {
     const tn_softmax_level *level;
     tn_softmax_lanes lanes;
-    int64_t groups; /* of columns, in each of lanes.outer */
     const float *x;
     float *y;
 } lanes_job;
 
-/* An item is a contiguous lane. */
 static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const lanes_job *job = user;
     const int64_t count = job->lanes.count;
@@ -24,16 +21,15 @@ static tn_status do_lanes(void *user, int64_t begin, int64_t end, uint32_t threa
     return TN_OK;
 }
 
-/* An item is a group of columns as wide as a vector. */
 static tn_status do_columns(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const lanes_job *job = user;
-    const int64_t count = job->lanes.count, inner = job->lanes.inner, width = job->level->width;
+    const tn_softmax_lanes *lanes = &job->lanes;
+    const int64_t width = job->level->width, groups = tn_softmax_groups(lanes, width);
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
-        const int64_t first = i % job->groups * width;
-        const int64_t offset = i / job->groups * count * inner + first;
-        job->level->columns(count, inner, inner - first < width ? inner - first : width,
-                            job->x + offset, job->y + offset);
+        int64_t columns = 0;
+        const int64_t at = tn_softmax_group(lanes, width, groups, i, &columns);
+        job->level->columns(lanes->count, lanes->inner, columns, job->x + at, job->y + at);
     }
     return TN_OK;
 }
@@ -43,13 +39,7 @@ static tn_status lanes_run(tn_call *call) {
     lanes_job job = {.level = call->user, .x = call->inputs[0]->data, .y = call->outputs[0]->data};
     TN_TRY(tn_softmax_read(call, &job.lanes));
     if (call->outputs[0]->bytes == 0) return TN_OK;
-    if (job.lanes.inner == 1)
-        return call->host->parallel_for(call, job.lanes.outer, GRAIN / job.lanes.count + 1,
-                                        do_lanes, &job);
-    job.groups = (job.lanes.inner + job.level->width - 1) / job.level->width;
-    return call->host->parallel_for(call, job.lanes.outer * job.groups,
-                                    GRAIN / job.level->width / job.lanes.count + 1, do_columns,
-                                    &job);
+    return tn_softmax_do(call, &job.lanes, job.level->width, GRAIN, do_lanes, do_columns, &job);
 }
 
 static const char *const combinations[] = {"f32 -> f32"};
