@@ -3,9 +3,7 @@
  * The rule about expressions: each case, element by element, by what the text says, against the
  * reference. The language has one reader, which is also that of the kernels compiled from it.
  */
-#include "common/expression.h"
 #include "common/expression_field.h"
-#include "plugin/fields.h"
 #include "rules.h"
 #include "tensor/type.h"
 
@@ -21,19 +19,14 @@ typedef struct expression_names {
 
 static bool find_name(const tn_probe *probe, const tn_expression *expression, uint32_t step,
                       expression_names *names) {
-    const tn_operator *op = probe->op;
-    for (uint32_t i = 0; i < probe->input_count && i < op->input_count; i++)
-        if (tn_expression_is_name(expression, step, op->inputs[i].name) &&
-            probe->inputs[i].is_given) {
-            names->ports[step] = i + 1;
-            return true;
-        }
-    for (uint32_t i = 0; i < op->field_count; i++) {
-        const tn_field *field = tn_fields_at(op, i);
-        if (tn_expression_is_name(expression, step, field->name))
-            return tn_expression_field(field, probe->node->params, &names->values[step]);
+    uint32_t input = 0;
+    if (tn_expression_find_input(expression, step, probe->op, &input) &&
+        input < probe->input_count && probe->inputs[input].is_given) {
+        names->ports[step] = input + 1;
+        return true;
     }
-    return false;
+    const tn_field *field = tn_expression_find_field(expression, step, probe->op);
+    return field && tn_expression_field(field, probe->node->params, &names->values[step]);
 }
 
 static bool find_names(const tn_probe *probe, const tn_expression *expression,
