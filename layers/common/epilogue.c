@@ -34,3 +34,33 @@ bool tn_float_epilogue_read(const tn_call *call, int32_t channel_axis,
     *out_epilogue = chain;
     return true;
 }
+
+bool tn_epilogue_tensors(const tn_call *call, uint32_t most, const tn_tensor **out_tensors,
+                         uint32_t *out_count) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < call->input_count; i++) {
+        if (!call->inputs[i]) continue;
+        if (count == most) return false;
+        out_tensors[count++] = call->inputs[i];
+    }
+    for (uint32_t i = 0; i < call->operand_count; i++) {
+        if (!call->operands[i] || count == most) return false;
+        out_tensors[count++] = call->operands[i];
+    }
+    *out_count = count;
+    return true;
+}
+
+bool tn_epilogue_vector_axis(const tn_call *call, uint32_t operand, uint32_t *out_axis) {
+    const int32_t rank = (int32_t)call->outputs[0]->rank;
+    bool is_vector = false;
+    for (uint32_t i = 0; i < call->epilogue_count; i++) {
+        const tn_epilogue *step = call->epilogues[i];
+        if ((step->kind != TN_EPILOGUE_BIAS && step->kind != TN_EPILOGUE_SCALE) ||
+            step->operand != operand)
+            continue;
+        *out_axis = (uint32_t)(step->axis < 0 ? step->axis + rank : step->axis);
+        is_vector = true;
+    }
+    return is_vector;
+}

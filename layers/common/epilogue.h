@@ -25,4 +25,14 @@ typedef struct tn_float_epilogue {
 bool tn_float_epilogue_read(const tn_call *call, int32_t channel_axis,
                             tn_float_epilogue *out_epilogue);
 
+/* --- for kernels that absorb chains of elementwise operators --- */
+
+/* What such a kernel reads: the inputs that are there, then all operands. False: more than `most`.
+ */
+bool tn_epilogue_tensors(const tn_call *call, uint32_t most, const tn_tensor **out_tensors,
+                         uint32_t *out_count);
+/* The axis of the output along which an operand lies as a vector, a bias or a scale; false: it is
+ * neither. May be past the last axis where a description says so. */
+bool tn_epilogue_vector_axis(const tn_call *call, uint32_t operand, uint32_t *out_axis);
+
 #endif

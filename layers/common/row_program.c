@@ -4,6 +4,7 @@
  * here; row_program_run.c drops those that nothing reads, and gives the rows out again.
  */
 #include "common/row_program.h"
+#include "common/epilogue.h"
 #include "common/expression_field.h"
 #include "common/row_pattern.h"
 
@@ -291,22 +292,6 @@ static bool add_link(const maker *m, const tn_epilogue *link, uint32_t first_ope
     }
 }
 
-bool tn_row_program_tensors(const tn_call *call, const tn_tensor **out_tensors,
-                            uint32_t *out_count) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < call->input_count; i++) {
-        if (!call->inputs[i]) continue;
-        if (count == TN_ROW_PROGRAM_TENSORS) return false;
-        out_tensors[count++] = call->inputs[i];
-    }
-    for (uint32_t i = 0; i < call->operand_count; i++) {
-        if (!call->operands[i] || count == TN_ROW_PROGRAM_TENSORS) return false;
-        out_tensors[count++] = call->operands[i];
-    }
-    *out_count = count;
-    return true;
-}
-
 static bool add_all(const maker *m, uint32_t *out_value) {
     const tn_call *call = m->call;
     operands from = {.op = call->op, .params = call->params, .count = call->input_count};
@@ -327,7 +312,7 @@ bool tn_row_program_make(const tn_call *call, tn_row_program *out_program, char 
     const tn_tensor *tensors[TN_ROW_PROGRAM_TENSORS];
     uint32_t value = 0, zero = 0;
     out_program->number_count = out_program->step_count = 0;
-    if (!tn_row_program_tensors(call, tensors, &out_program->tensor_count))
+    if (!tn_epilogue_tensors(call, TN_ROW_PROGRAM_TENSORS, tensors, &out_program->tensor_count))
         return fail(&m, "it has too many tensors");
     if (!add_all(&m, &value)) return false;
     if (value < TN_ROW_PROGRAM_FIRST_ROW &&

@@ -43,13 +43,9 @@ typedef struct tn_row_program {
     tn_row_step steps[TN_ROW_PROGRAM_STEPS]; /* the last one makes the output */
 } tn_row_program;
 
-/* The tensors that a program reads: the call's inputs that are there, then its operands. False:
- * more than TN_ROW_PROGRAM_TENSORS. */
-bool tn_row_program_tensors(const tn_call *call, const tn_tensor **out_tensors,
-                            uint32_t *out_count);
-
-/* False: it has no such program, and `out_why` (of `why_bytes`, may be null) says why. Row
- * functions' parameters must live as long as the program. */
+/* Its tensors are those of tn_epilogue_tensors. False: it has no such program, and `out_why` (of
+ * `why_bytes`, may be null) says why. Row functions' parameters must live as long as the program.
+ */
 bool tn_row_program_make(const tn_call *call, tn_row_program *out_program, char *out_why,
                          size_t why_bytes);
 

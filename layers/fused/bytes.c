@@ -2,11 +2,14 @@
 /* The kernel in 8 bits: a program over the 256 numbers that an element can stand for; see fused.h.
  */
 #include "common/byte_table.h"
+#include "common/epilogue.h"
 #include "fused/fused.h"
 
 tn_status tn_fused_bytes_accepts(tn_call *call) {
     tn_row_program program;
-    if (tn_fused_count_inputs(call) != 1 || !call->inputs[0] || call->operand_count != 0 ||
+    const tn_tensor *tensor;
+    uint32_t count = 0;
+    if (!tn_epilogue_tensors(call, 1, &tensor, &count) || count != 1 || !call->inputs[0] ||
         tn_byte_scale(call->inputs[0]) == 0 || tn_byte_scale(call->outputs[0]) == 0 ||
         !tn_row_program_make(call, &program, NULL, 0) || tn_fused_is_idle(call, &program))
         return TN_ERROR_UNSUPPORTED;

@@ -6,9 +6,6 @@
 
 #include "common/row_program.h"
 
-/* Inputs that are there. */
-uint32_t tn_fused_count_inputs(const tn_call *call);
-
 /* An operator that computes rows itself has kernels that do one step as fast. */
 static inline bool tn_fused_is_idle(const tn_call *call, const tn_row_program *program) {
     return program->step_count < 2 && call->op->row;
@@ -17,6 +14,7 @@ static inline bool tn_fused_is_idle(const tn_call *call, const tn_row_program *p
 tn_status tn_fused_rows_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_fused_rows_prepare(tn_call *call) TN_NOEXCEPT;
 void tn_fused_rows_release(tn_call *call) TN_NOEXCEPT;
+tn_status tn_fused_rows_reshape(tn_call *call) TN_NOEXCEPT;
 tn_status tn_fused_rows_run(tn_call *call) TN_NOEXCEPT;
 
 /* Of one tensor; released and run as the tables of map_kernel.h. */

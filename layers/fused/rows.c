@@ -3,33 +3,27 @@
  * fused.h. */
 #include "fused/fused.h"
 #include "common/broadcast.h"
+#include "common/epilogue.h"
 #include "common/infer.h"
 #include "common/physical.h"
-#include "common/row_program.h"
 
 /* ----------------------------------------------------------------------------------------------
  * shapes */
 
-/* The extents of tensor `index` with all axes of the output; the vector of a bias or a scale lies
- * along an axis. */
+/* The extents of tensor `index`, of `count`, with all axes of the output; the vector of a bias or a
+ * scale lies along an axis. */
 static bool find_extents(const tn_call *call, const tn_tensor *tensor, uint32_t index,
-                         uint32_t input_count, int64_t *out_shape) {
-    const tn_tensor *y = call->outputs[0];
-    const uint32_t rank = y->rank;
+                         uint32_t count, int64_t *out_shape) {
+    const uint32_t rank = call->outputs[0]->rank, input_count = count - call->operand_count;
+    uint32_t axis = 0;
     if (tensor->rank > rank) return false;
     for (uint32_t k = 0; k < rank; k++)
         out_shape[k] = k + tensor->rank < rank ? 1 : tensor->shape[k + tensor->rank - rank];
-    for (uint32_t i = 0; index >= input_count && i < call->epilogue_count; i++) {
-        const tn_epilogue *link = call->epilogues[i];
-        if ((link->kind != TN_EPILOGUE_BIAS && link->kind != TN_EPILOGUE_SCALE) ||
-            link->operand != index - input_count)
-            continue;
-        const uint32_t axis = (uint32_t)(link->axis < 0 ? link->axis + (int32_t)rank : link->axis);
-        if (axis >= rank) return false;
-        for (uint32_t k = 0; k < rank; k++)
-            out_shape[k] = k == axis ? tn_infer_product(tensor->shape, 0, tensor->rank) : 1;
-    }
-    return true;
+    if (index < input_count || !tn_epilogue_vector_axis(call, index - input_count, &axis))
+        return true;
+    for (uint32_t k = 0; k < rank; k++)
+        out_shape[k] = k == axis ? tn_infer_product(tensor->shape, 0, tensor->rank) : 1;
+    return axis < rank;
 }
 
 /* Whether a tensor can be walked in the output's format. Of others than the whole, only what lies
@@ -44,21 +38,13 @@ static bool fits_format(const tn_tensor *tensor, const tn_tensor *y, const int64
     return true;
 }
 
-uint32_t tn_fused_count_inputs(const tn_call *call) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < call->input_count; i++)
-        count += call->inputs[i] != NULL;
-    return count;
-}
-
 static bool is_walkable(const tn_call *call) {
     const tn_tensor *tensors[TN_ROW_PROGRAM_TENSORS], *y = call->outputs[0];
-    const uint32_t input_count = tn_fused_count_inputs(call);
     uint32_t count = 0;
     int64_t shape[TN_MAX_RANK];
-    if (!y || !tn_row_program_tensors(call, tensors, &count)) return false;
+    if (!y || !tn_epilogue_tensors(call, TN_ROW_PROGRAM_TENSORS, tensors, &count)) return false;
     for (uint32_t i = 0; i < count; i++)
-        if (tensors[i]->type != TN_F32 || !find_extents(call, tensors[i], i, input_count, shape) ||
+        if (tensors[i]->type != TN_F32 || !find_extents(call, tensors[i], i, count, shape) ||
             !fits_format(tensors[i], y, shape))
             return false;
     return true;
@@ -105,17 +91,24 @@ void tn_fused_rows_release(tn_call *call) {
     call->host->deallocate(call->host, call->state);
 }
 
+tn_status tn_fused_rows_reshape(tn_call *call) {
+    return is_walkable(call) ? TN_OK
+                             : call->host->fail(call, TN_ERROR_UNSUPPORTED,
+                                                "inputs of more axes than the output");
+}
+
 typedef struct fused_job {
     const tn_row_program *program;
     const tn_rows_level *level;
     const tn_broadcast_rows *rows; /* at the first row */
     const float *tensors[TN_ROW_PROGRAM_TENSORS];
     float *y;
+    float (*scratch)[TN_ROW_PROGRAM_BLOCK]; /* the thread's */
 } fused_job;
 
-/* `count` elements from `first` on of the row that `rows` is at. */
-static void compute_row(const fused_job *job, const tn_broadcast_rows *rows, int64_t first,
-                        int64_t count, float (*scratch)[TN_ROW_PROGRAM_BLOCK]) {
+static void compute_row(const void *user, const tn_broadcast_rows *rows, int64_t first,
+                        int64_t count) {
+    const fused_job *job = user;
     const float *tensors[TN_ROW_PROGRAM_TENSORS];
     for (uint32_t i = 0; i < job->program->tensor_count; i++)
         tensors[i] = job->tensors[i] + rows->offset[i] + first * rows->stride[i];
@@ -123,7 +116,7 @@ static void compute_row(const fused_job *job, const tn_broadcast_rows *rows, int
     for (int64_t done = 0; done < count; done += TN_ROW_PROGRAM_BLOCK) {
         const int64_t left = count - done;
         const int64_t some = left < TN_ROW_PROGRAM_BLOCK ? left : TN_ROW_PROGRAM_BLOCK;
-        tn_row_program_run(job->program, job->level, some, tensors, rows->stride, scratch,
+        tn_row_program_run(job->program, job->level, some, tensors, rows->stride, job->scratch,
                            y + done);
         for (uint32_t i = 0; i < job->program->tensor_count; i++)
             tensors[i] += some * rows->stride[i];
@@ -132,40 +125,29 @@ static void compute_row(const fused_job *job, const tn_broadcast_rows *rows, int
 
 /* An item is an element of the output. */
 static tn_status compute_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    const fused_job *job = user;
-    tn_broadcast_rows rows = *job->rows;
-    int64_t first = begin % rows.count;
     _Alignas(64) float scratch[TN_ROW_PROGRAM_ROWS][TN_ROW_PROGRAM_BLOCK];
+    fused_job job = *(const fused_job *)user;
+    job.scratch = scratch;
     (void)thread;
-    tn_broadcast_seek(&rows, begin / rows.count);
-    while (begin < end) {
-        const int64_t left = rows.count - first;
-        const int64_t count = end - begin < left ? end - begin : left;
-        compute_row(job, &rows, first, count, scratch);
-        begin += count;
-        first = 0;
-        if (!tn_broadcast_next(&rows)) break;
-    }
+    tn_broadcast_elements(job.rows, begin, end, compute_row, &job);
     return TN_OK;
 }
 
 tn_status tn_fused_rows_run(tn_call *call) {
     enum { GRAIN = 16384 };
     const tn_tensor *tensors[TN_ROW_PROGRAM_TENSORS], *y = call->outputs[0];
-    const uint32_t input_count = tn_fused_count_inputs(call);
     uint32_t count = 0;
     int64_t shape[TN_MAX_RANK];
     tn_physical physical;
     tn_broadcast_rows rows;
     fused_job job = {
         .program = call->state, .level = call->user, .rows = &rows, .y = call->outputs[0]->data};
-    if (!is_walkable(call) || !tn_row_program_tensors(call, tensors, &count))
-        return call->host->fail(call, TN_ERROR_UNSUPPORTED, "tensors that it was not made for");
+    (void)tn_epilogue_tensors(call, TN_ROW_PROGRAM_TENSORS, tensors, &count); /* reshape looked */
     tn_physical_init(&physical, y->format, y->rank, y->shape);
     tn_broadcast_init(&rows, physical.rank, physical.shape);
     const int64_t elements = tn_infer_product(physical.shape, 0, physical.rank);
     for (uint32_t i = 0; i < count; i++) {
-        if (!find_extents(call, tensors[i], i, input_count, shape)) continue; /* walkable: never */
+        (void)find_extents(call, tensors[i], i, count, shape);
         tn_physical_init(&physical, y->format, y->rank, shape);
         tn_broadcast_add(&rows, physical.rank, physical.shape);
         job.tensors[i] = tensors[i]->data;

@@ -10,6 +10,7 @@
 #include "common/cuda/launch.h"
 #include "common/cuda/walk.h"
 #include "common/element.h"
+#include "common/epilogue.h"
 #include "common/infer.h"
 
 #include <string.h>
@@ -74,19 +75,14 @@ static tn_status fused_reshape(tn_call *call) {
 static void find_shape(const tn_call *call, const tn_tensor *tensor, uint32_t operand,
                        uint32_t *out_rank, int64_t *out_shape) {
     const uint32_t rank = call->outputs[0]->rank;
+    uint32_t axis = 0;
     *out_rank = tensor->rank;
     memcpy(out_shape, tensor->shape, tensor->rank * sizeof(*out_shape));
-    for (uint32_t i = 0; i < call->epilogue_count; i++) {
-        const tn_epilogue *step = call->epilogues[i];
-        if ((step->kind != TN_EPILOGUE_BIAS && step->kind != TN_EPILOGUE_SCALE) ||
-            step->operand != operand)
-            continue;
-        const uint32_t axis = (uint32_t)(step->axis < 0 ? step->axis + (int32_t)rank : step->axis);
-        *out_rank = axis < rank ? rank - axis : 1;
-        out_shape[0] = tn_element_count(tensor);
-        for (uint32_t k = 1; k < *out_rank; k++)
-            out_shape[k] = 1;
-    }
+    if (!tn_epilogue_vector_axis(call, operand, &axis)) return;
+    *out_rank = axis < rank ? rank - axis : 1;
+    out_shape[0] = tn_element_count(tensor);
+    for (uint32_t k = 1; k < *out_rank; k++)
+        out_shape[k] = 1;
 }
 
 static void make_walk(const tn_call *call, const tn_tensor *const *tensors, uint32_t count,

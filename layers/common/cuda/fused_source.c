@@ -4,6 +4,7 @@
 #include "common/byte_table.h"
 #include "common/cuda/fused_fixed.h"
 #include "common/cuda/fused_text.h"
+#include "common/epilogue.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -107,18 +108,8 @@ static bool add_value(tn_fused_text *source, const tn_call *call) {
 
 bool tn_cuda_fused_tensors(const tn_call *call, const tn_tensor **out_tensors,
                            uint32_t *out_count) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < call->input_count; i++) {
-        if (!call->inputs[i]) continue;
-        if (count == TN_CUDA_FUSED_INPUTS) return false;
-        out_tensors[count++] = call->inputs[i];
-    }
-    for (uint32_t i = 0; i < call->operand_count; i++) {
-        if (!call->operands[i] || count == TN_CUDA_FUSED_INPUTS) return false;
-        out_tensors[count++] = call->operands[i];
-    }
-    *out_count = count;
-    return count > 0;
+    return tn_epilogue_tensors(call, TN_CUDA_FUSED_INPUTS, out_tensors, out_count) &&
+           *out_count > 0;
 }
 
 static const char *type_of(const tn_tensor *tensor, uint32_t *out_bytes) {

@@ -35,7 +35,7 @@ typedef struct tn_cuda_fused_job {
 } tn_cuda_fused_job;
 
 /* The tensors that the kernels read, in the order of `from`: the node's inputs, then the operands
- * of its epilogues. False: too many, or none. */
+ * of its epilogues, as tn_epilogue_tensors says. False: too many, or none. */
 bool tn_cuda_fused_tensors(const tn_call *call, const tn_tensor **out_tensors, uint32_t *out_count);
 
 /* Elements that a thread of the wide kernel does; 0: the types are not served. */
