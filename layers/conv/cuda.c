@@ -17,6 +17,9 @@ static const char *const narrow_combinations[] = {
     "bf16:nhwc, f32, f32? -> bf16:nhwc", "bf16:nhwc, f32, f32? -> bf16"};
 static const char *const narrow_tf32_combinations[] = {"f32:nhwc, f32, f32? -> f32",
                                                        "f32:nhwc, f32, f32? -> f32:nhwc"};
+static const char *const deep_combinations[] = {"f16:nhwc, f32, f32? -> f16:nhwc",
+                                                "bf16:nhwc, f32, f32? -> bf16:nhwc"};
+static const char *const deep_tf32_combinations[] = {"f32:nhwc, f32, f32? -> f32:nhwc"};
 
 #define DIRECT_KERNEL(name_of, kind, more_traits, activation_bits, combination_table, text)        \
     static const tn_kernel name_of = {                                                             \
@@ -50,6 +53,10 @@ DIRECT_KERNEL(narrow, tn_cuda_narrow_kind, 0, 0, narrow_combinations,
               "Few filters, on tensor cores.");
 DIRECT_KERNEL(narrow_tf32, tn_cuda_narrow_kind, TN_KERNEL_TF32, 0, narrow_tf32_combinations,
               "Few filters, on tensor cores: 32-bit floats are rounded to tf32.");
+DIRECT_KERNEL(deep, tn_cuda_deep_kind, 0, 0, deep_combinations,
+              "Many channels and few places, on tensor cores.");
+DIRECT_KERNEL(deep_tf32, tn_cuda_deep_kind, TN_KERNEL_TF32, 0, deep_tf32_combinations,
+              "Many channels and few places, on tensor cores: 32-bit floats are rounded to tf32.");
 
 #if TN_HAS_CUDNN
 TN_CUDNN_CONV_KERNELS("Conv", tn_conv_window, false, "cuDNN's convolution");
@@ -99,9 +106,9 @@ static const tn_kernel bytes = {
 };
 
 extern const tn_kernel *const tn_conv_cuda_kernels[];
-const tn_kernel *const tn_conv_cuda_kernels[] = {&tile,     &small,      &staged,      &few,
-                                                 &few_tf32, &narrow,     &narrow_tf32, &bytes,
+const tn_kernel *const tn_conv_cuda_kernels[] = {&tile,   &small,       &staged, &few,  &few_tf32,
+                                                 &narrow, &narrow_tf32, &bytes,  &deep, &deep_tf32,
 #if TN_HAS_CUDNN
-                                                 &cudnn,    &cudnn_tf32,
+                                                 &cudnn,  &cudnn_tf32,
 #endif
                                                  NULL};

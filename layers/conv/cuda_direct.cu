@@ -244,7 +244,7 @@ extern "C" tn_status tn_cuda_direct_reshape(tn_call *call) TN_NOEXCEPT {
     direct->bias = state->bias;
     direct->activation = {state->epilogue.activation, state->epilogue.alpha, state->epilogue.beta};
     context->config = state->config;
-    /* Where weights are the node's own, any way will do. */
+    /* Where weights serve every way, any will do. */
     if (kind->fits && !kind->fits(direct, &context->config) &&
         !kind->choose(&geometry, direct->type, 0, &context->config))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
@@ -272,7 +272,7 @@ extern "C" tn_status tn_cuda_direct_run(tn_call *call) TN_NOEXCEPT {
 }
 
 extern "C" const tn_cuda_direct_kind tn_cuda_tile_kind, tn_cuda_small_kind, tn_cuda_staged_kind,
-    tn_cuda_few_kind, tn_cuda_narrow_kind;
+    tn_cuda_few_kind, tn_cuda_narrow_kind, tn_cuda_deep_kind;
 const tn_cuda_direct_kind tn_cuda_tile_kind = {tn_cuda_tile_choose, tn_cuda_tile_launch, NULL,
                                                get_bytes, pack_weights};
 const tn_cuda_direct_kind tn_cuda_small_kind = {tn_cuda_small_choose, tn_cuda_small_launch, NULL,
@@ -283,3 +283,6 @@ const tn_cuda_direct_kind tn_cuda_few_kind = {tn_cuda_few_choose, tn_cuda_few_la
                                               tn_cuda_few_bytes, tn_cuda_few_pack};
 const tn_cuda_direct_kind tn_cuda_narrow_kind = {tn_cuda_narrow_choose, tn_cuda_narrow_launch, NULL,
                                                  tn_cuda_narrow_bytes, tn_cuda_narrow_pack};
+const tn_cuda_direct_kind tn_cuda_deep_kind = {tn_cuda_deep_choose, tn_cuda_deep_launch,
+                                               tn_cuda_deep_fits, tn_cuda_deep_bytes,
+                                               tn_cuda_deep_pack};

@@ -2,8 +2,9 @@
 /*
  * Convolutions by our own CUDA kernels, where libraries are slow: few channels on large images
  * (cuda_tile.cu in 32-bit floats, cuda_few.cu on tensor cores), few filters (cuda_narrow.cu, on
- * tensor cores), and layers so small that they are all latency (cuda_staged.cu, cuda_small.cu). The
- * callbacks that all share are cuda_direct.cu.
+ * tensor cores), many channels and few places (cuda_deep.cu, on tensor cores), and layers so small
+ * that they are all latency (cuda_staged.cu, cuda_small.cu). The callbacks that all share are
+ * cuda_direct.cu.
  */
 #ifndef TN_LAYERS_CONV_CUDA_DIRECT_H
 #define TN_LAYERS_CONV_CUDA_DIRECT_H
@@ -47,7 +48,7 @@ typedef struct tn_cuda_direct_kind {
     cudaError_t (*launch)(const tn_cuda_direct *direct, const tn_cuda_direct_config *config,
                           cudaStream_t stream);
     /* Whether other shapes can be done in a way that was chosen; null: always. For kernels that
-     * take the node's own weights, which serve every way. */
+     * take the node's own weights, or pack them so that they serve every way. */
     bool (*fits)(const tn_cuda_direct *direct, const tn_cuda_direct_config *config);
     /* Bytes of packed weights, and filling them (they are zero before). Null: the node's own. */
     uint64_t (*get_bytes)(const tn_conv_geometry *geometry, const tn_cuda_direct_config *config,
@@ -100,5 +101,15 @@ void tn_cuda_few_pack(const tn_conv_geometry *geometry, const tn_cuda_direct_con
                       tn_type type, const float *from, void *to);
 cudaError_t tn_cuda_few_launch(const tn_cuda_direct *direct, const tn_cuda_direct_config *config,
                                cudaStream_t stream);
+
+bool tn_cuda_deep_choose(const tn_conv_geometry *geometry, tn_type type, uint32_t index,
+                         tn_cuda_direct_config *out_config);
+uint64_t tn_cuda_deep_bytes(const tn_conv_geometry *geometry, const tn_cuda_direct_config *config,
+                            tn_type type);
+void tn_cuda_deep_pack(const tn_conv_geometry *geometry, const tn_cuda_direct_config *config,
+                       tn_type type, const float *from, void *to);
+bool tn_cuda_deep_fits(const tn_cuda_direct *direct, const tn_cuda_direct_config *config);
+cudaError_t tn_cuda_deep_launch(const tn_cuda_direct *direct, const tn_cuda_direct_config *config,
+                                cudaStream_t stream);
 
 #endif

@@ -26,7 +26,7 @@ tn_status tn_cuda_direct_run(tn_call *call) TN_NOEXCEPT;
 
 struct tn_cuda_direct_kind;
 extern const struct tn_cuda_direct_kind tn_cuda_tile_kind, tn_cuda_small_kind, tn_cuda_staged_kind,
-    tn_cuda_few_kind, tn_cuda_narrow_kind;
+    tn_cuda_few_kind, tn_cuda_narrow_kind, tn_cuda_deep_kind;
 
 #ifdef __cplusplus
 }

@@ -110,6 +110,10 @@ static const char *const conv_cases[] = {
     "pads=[2,2,2,2] | X=f32[2,32,9,35] W=f32[3,32,5,5] B=f32[3]",
     "pads=[1,0,1,2] | X=f32[1,64,10,37] W=f32[2,64,3,3] B=f32[2]",
     "pads=[1,1,1,1] | X=f32[1,64,56,56] W=f32[64,64,3,3] B=f32[64]",
+    "pads=[1,0,2,1] strides=[1,2] dilations=[2,1] | X=f32[2,56,9,13] W=f32[44,56,3,2] B=f32[44]",
+    "strides=[2,1] | X=f32[3,24,17,15] W=f32[20,24,1,1] B=f32[20]",
+    "pads=[1,1,1,1] strides=[2,2] | X=f32[1,160,15,15] W=f32[72,160,3,3]",
+    "pads=[1,1] strides=[3] | X=f32[2,80,101] W=f32[36,80,5]",
 };
 
 static tn_status conv_linear(tn_call *call, tn_linear *out_linear) {
