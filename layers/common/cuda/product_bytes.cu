@@ -3,8 +3,9 @@
  * Products in 8 bits with 32-bit sums, in one launch: the rows of a are real numbers of one scale,
  * b is constant and quantised by columns, and scale, bias, residual, activation and rounding are
  * done where the sums are. Also convolutions that see one place, whose rows are the places of an
- * image with its channels last. Tiles of b and a lie in shared memory, four steps ahead; warps
- * multiply 16 x 8 x 32 at a time (the instruction mma.m16n8k32 of PTX). See product.h.
+ * image with its channels last. Tiles of b and a lie in shared memory, some steps ahead; warps
+ * multiply 16 x 8 x 32 at a time (the instruction mma.m16n8k32 of PTX). A few rows are multiplied
+ * four bytes at a time by a warp for each column. See product.h.
  */
 #include "common/cuda/activate.cuh"
 #include "common/cuda/byte_weight.h"
@@ -21,7 +22,7 @@ extern "C" {
 
 namespace {
 
-enum { A = 0, B = 1, THREADS = 128, DEPTH = 64, STAGES = 4, LINE = DEPTH + 16, TACTICS = 3 };
+enum { A = 0, B = 1, THREADS = 128, DEPTH = 128, LINE = DEPTH + 16, FEW_ROWS = 8, TACTICS = 4 };
 
 struct bytes_launch {
     const int8_t *a, *b; /* rows x depth; columns x padded_depth, zeros behind */
@@ -94,12 +95,8 @@ __device__ __forceinline__ void load_tile(int8_t *tile, const int8_t *from, int 
     }
 }
 
-__device__ __forceinline__ float residual_at(const float *residual, int64_t at) {
-    return residual[at];
-}
-__device__ __forceinline__ float residual_at(const int8_t *residual, int64_t at) {
-    return (float)residual[at];
-}
+template <typename T> struct alignas(2 * sizeof(T)) pair { T items[2]; };
+
 __device__ __forceinline__ void store(float *to, float x, float) {
     *to = x;
 }
@@ -109,19 +106,40 @@ __device__ __forceinline__ void store(int8_t *to, float x, float scale) {
 }
 
 template <typename T>
-__device__ __forceinline__ void finish(const bytes_launch &l, int row, int column, int sum) {
+__device__ __forceinline__ T finish(const bytes_launch &l, int column, int sum, T residual) {
+    T y;
+    float x = (float)sum * __ldg(l.scale + column) + __ldg(l.bias + column);
+    if (l.residual) x += (float)residual * l.residual_scale;
+    store(&y, tn_cuda_activate(l.activation, x), l.y_scale);
+    return y;
+}
+
+/* Two neighbours, the first at an even column. */
+template <typename T>
+__device__ __forceinline__ void finish_pair(const bytes_launch &l, int row, int column,
+                                            const int *sums) {
     if (row >= l.rows || column >= l.columns) return;
     const int64_t at = (int64_t)row * l.columns + column;
-    float x = (float)sum * __ldg(l.scale + column) + __ldg(l.bias + column);
-    if (l.residual) x += residual_at((const T *)l.residual, at) * l.residual_scale;
-    store((T *)l.y + at, tn_cuda_activate(l.activation, x), l.y_scale);
+    T *y = (T *)l.y + at;
+    const T *residual = l.residual ? (const T *)l.residual + at : y;
+    if (l.columns % 2 == 0) {
+        pair<T> both = {};
+        if (l.residual) both = *(const pair<T> *)residual;
+        for (int i = 0; i < 2; i++)
+            both.items[i] = finish<T>(l, column + i, sums[i], both.items[i]);
+        *(pair<T> *)y = both;
+        return;
+    }
+    for (int i = 0; i < 2 && column + i < l.columns; i++)
+        y[i] = finish<T>(l, column + i, sums[i], l.residual ? residual[i] : (T)0);
 }
 
 /* A tile of ROWS x COLUMNS sums a block, a quarter of it a warp. */
-template <typename T, int ROWS, int COLUMNS, bool IS_ALIGNED>
+template <typename T, int ROWS, int COLUMNS, int STAGES, bool IS_ALIGNED>
 __global__ void __launch_bounds__(THREADS) bytes_kernel(const bytes_launch l) {
     constexpr int M = ROWS / 32, N = COLUMNS / 16; /* pieces of 16 rows, of 8 columns, a warp */
-    __shared__ alignas(16) int8_t a[STAGES][ROWS * LINE], b[STAGES][COLUMNS * LINE];
+    extern __shared__ __align__(16) int8_t shared[];
+    int8_t *const a = shared, *const b = shared + STAGES * ROWS * LINE;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int first_row = blockIdx.x * ROWS, first_column = blockIdx.y * COLUMNS;
     const int warp_row = warp % 2 * (ROWS / 2), warp_column = warp / 2 * (COLUMNS / 2);
@@ -129,10 +147,10 @@ __global__ void __launch_bounds__(THREADS) bytes_kernel(const bytes_launch l) {
     int sums[M][N][4] = {};
     auto load = [&](int step) {
         if (step < steps) {
-            load_tile<ROWS, IS_ALIGNED>(a[step % STAGES], l.a, first_row, l.rows, l.depth,
-                                        step * DEPTH, l.depth);
-            load_tile<COLUMNS, true>(b[step % STAGES], l.b, first_column, l.columns, l.padded_depth,
-                                     step * DEPTH, l.padded_depth);
+            load_tile<ROWS, IS_ALIGNED>(a + step % STAGES * ROWS * LINE, l.a, first_row, l.rows,
+                                        l.depth, step * DEPTH, l.depth);
+            load_tile<COLUMNS, true>(b + step % STAGES * COLUMNS * LINE, l.b, first_column,
+                                     l.columns, l.padded_depth, step * DEPTH, l.padded_depth);
         }
         asm volatile("cp.async.commit_group;");
     };
@@ -142,9 +160,11 @@ __global__ void __launch_bounds__(THREADS) bytes_kernel(const bytes_launch l) {
         asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2));
         __syncthreads();
         load(step + STAGES - 1);
-        const int8_t *left = a[step % STAGES] + (warp_row + lane % 16) * LINE + lane / 16 * 16;
-        const int8_t *right =
-            b[step % STAGES] + (warp_column + lane / 16 * 8 + lane % 8) * LINE + lane / 8 % 2 * 16;
+        const int stage = step % STAGES;
+        const int8_t *left = a + (stage * ROWS + warp_row + lane % 16) * LINE + lane / 16 * 16;
+        const int8_t *right = b +
+                              (stage * COLUMNS + warp_column + lane / 16 * 8 + lane % 8) * LINE +
+                              lane / 8 % 2 * 16;
 #pragma unroll
         for (int k = 0; k < DEPTH; k += 32) {
             uint32_t rows[M][4];
@@ -168,30 +188,75 @@ __global__ void __launch_bounds__(THREADS) bytes_kernel(const bytes_launch l) {
 #pragma unroll
         for (int n = 0; n < N; n++)
 #pragma unroll
-            for (int i = 0; i < 4; i++)
-                finish<T>(l, first_row + warp_row + m * 16 + lane / 4 + i / 2 * 8,
-                          first_column + warp_column + n * 8 + lane % 4 * 2 + i % 2, sums[m][n][i]);
+            for (int i = 0; i < 2; i++)
+                finish_pair<T>(l, first_row + warp_row + m * 16 + lane / 4 + i * 8,
+                               first_column + warp_column + n * 8 + lane % 4 * 2,
+                               sums[m][n] + i * 2);
 }
 
-template <typename T, int ROWS, int COLUMNS>
-void launch_tile(const bytes_launch *l, cudaStream_t stream) {
+/* A warp a column: 16 bytes a lane of it and of each row. Depths of whole 16 bytes. */
+template <typename T>
+__global__ void __launch_bounds__(THREADS) few_rows_kernel(const bytes_launch l) {
+    const int lane = threadIdx.x % 32;
+    const int column = blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
+    if (column >= l.columns) return;
+    const uint4 *b = (const uint4 *)(l.b + (int64_t)column * l.padded_depth);
+    const int packs = l.depth / 16;
+    int sums[FEW_ROWS] = {};
+    for (int k = lane; k < packs; k += 32) {
+        const uint4 w = __ldg(b + k);
+#pragma unroll
+        for (int m = 0; m < FEW_ROWS; m++) {
+            if (m >= l.rows) break;
+            const uint4 x = ((const uint4 *)(l.a + (int64_t)m * l.depth))[k];
+            sums[m] = __dp4a((int)x.x, (int)w.x, sums[m]);
+            sums[m] = __dp4a((int)x.y, (int)w.y, sums[m]);
+            sums[m] = __dp4a((int)x.z, (int)w.z, sums[m]);
+            sums[m] = __dp4a((int)x.w, (int)w.w, sums[m]);
+        }
+    }
+#pragma unroll
+    for (int m = 0; m < FEW_ROWS; m++) {
+        if (m >= l.rows) break;
+        const int sum = __reduce_add_sync(0xffffffffu, sums[m]);
+        const int64_t at = (int64_t)m * l.columns + column;
+        if (lane == m)
+            ((T *)l.y)[at] =
+                finish<T>(l, column, sum, l.residual ? ((const T *)l.residual)[at] : (T)0);
+    }
+}
+
+template <typename T, int ROWS, int COLUMNS, int STAGES, bool IS_ALIGNED>
+cudaError_t launch_kernel(const bytes_launch *l, cudaStream_t stream) {
+    constexpr int bytes = STAGES * (ROWS + COLUMNS) * LINE;
+    const auto kernel = bytes_kernel<T, ROWS, COLUMNS, STAGES, IS_ALIGNED>;
     const dim3 blocks((unsigned int)((l->rows + ROWS - 1) / ROWS),
                       (unsigned int)((l->columns + COLUMNS - 1) / COLUMNS));
-    if (l->depth % 16 == 0 && (uintptr_t)l->a % 16 == 0)
-        bytes_kernel<T, ROWS, COLUMNS, true><<<blocks, THREADS, 0, stream>>>(*l);
-    else
-        bytes_kernel<T, ROWS, COLUMNS, false><<<blocks, THREADS, 0, stream>>>(*l);
+    const cudaError_t error =
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (error != cudaSuccess) return error;
+    kernel<<<blocks, THREADS, bytes, stream>>>(*l);
+    return cudaGetLastError();
 }
 
+template <typename T, int ROWS, int COLUMNS, int STAGES>
+cudaError_t launch_tile(const bytes_launch *l, cudaStream_t stream) {
+    return l->depth % 16 == 0 && (uintptr_t)l->a % 16 == 0
+               ? launch_kernel<T, ROWS, COLUMNS, STAGES, true>(l, stream)
+               : launch_kernel<T, ROWS, COLUMNS, STAGES, false>(l, stream);
+}
+
+/* The last tactic is that of few rows where it can be done. */
 template <typename T>
 cudaError_t launch(const bytes_launch *l, uint32_t tactic, cudaStream_t stream) {
-    if (tactic == 0)
-        launch_tile<T, 64, 64>(l, stream);
-    else if (tactic == 1)
-        launch_tile<T, 32, 32>(l, stream);
-    else
-        launch_tile<T, 64, 32>(l, stream);
-    return cudaGetLastError();
+    if (tactic == 3 && l->rows <= FEW_ROWS && l->depth % 16 == 0 && (uintptr_t)l->a % 16 == 0) {
+        const unsigned int each = THREADS / 32, columns = (unsigned int)l->columns;
+        few_rows_kernel<T><<<(columns + each - 1) / each, THREADS, 0, stream>>>(*l);
+        return cudaGetLastError();
+    }
+    if (tactic == 0) return launch_tile<T, 64, 64, 4>(l, stream);
+    if (tactic == 1) return launch_tile<T, 32, 32, 6>(l, stream);
+    return launch_tile<T, 64, 32, 5>(l, stream);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -286,7 +351,9 @@ tn_status tn_cuda_product_bytes_accepts(tn_call *call) TN_NOEXCEPT {
 }
 
 tn_status tn_cuda_product_bytes_tactics(tn_call *call) TN_NOEXCEPT {
-    call->tactic = TACTICS;
+    bytes_node node;
+    const bool is_read = read(call, &node);
+    call->tactic = is_read && node.product.rows > FEW_ROWS ? TACTICS - 1 : TACTICS;
     return TN_OK;
 }
 
