@@ -29,11 +29,6 @@
 #define TRANSFER_A_NS     20.0
 /* What is never chosen while there is another way. */
 #define IMPOSSIBLE_NS 1e15
-/* How much slower than the best one may be and still be measured again. */
-#define RIVAL_FACTOR 2.0
-#define RIVAL_ROUNDS 2
-/* Up to how many times the best estimate promises most. */
-#define PROMISING_FACTOR 2.0
 
 static double bytes_of(const tn_lowering *lowering, tn_tensor_id tensor, tn_storage stored) {
     size_t bytes = 0;
@@ -118,7 +113,8 @@ static double estimate_device(const tn_candidate *candidate, const tn_graph_node
            (1 + RANK_FACTOR * candidate->rank + 0.01 * candidate->tactic);
 }
 
-static double estimate(const tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
+double tn_lower_estimate(const tn_lowering *lowering, uint32_t index,
+                         const tn_candidate *candidate) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     if (candidate->kind == TN_STEP_VIEW || candidate->is_host) return 0;
     double bytes = moved_bytes(lowering, index, candidate), work = work_of(lowering, node);
@@ -129,142 +125,6 @@ static double estimate(const tn_lowering *lowering, uint32_t index, const tn_can
     double ns = STEP_NS + fmax(bytes / BYTES_A_NS, work / WORK_A_NS);
     ns *= 1 + RANK_FACTOR * candidate->rank + 0.01 * candidate->tactic;
     return candidate->entry->kernel->traits & TN_KERNEL_FALLBACK ? ns * FALLBACK_FACTOR : ns;
-}
-
-/* Takes out a candidate whose kernel failed. */
-static void remove_candidate(tn_lower_node *node, size_t index) {
-    for (size_t i = index; i + 1 < node->candidate_count; i++)
-        node->candidates[i] = node->candidates[i + 1];
-    node->candidate_count--;
-}
-
-static bool has_other_single(const tn_lower_node *node, size_t index) {
-    for (size_t i = 0; i < node->candidate_count; i++)
-        if (i != index && node->candidates[i].chain_count == 0) return true;
-    return node->candidates[index].chain_count > 0 && node->candidate_count > 1;
-}
-
-/* Whether the build's device is lost to this process: no other kernel would run there. */
-static bool is_device_lost(const tn_lowering *lowering) {
-    tn_error_copy error;
-    if (!tn_lower_has_device(lowering)) return false;
-    tn_error_save(&error);
-    const bool is_lost = tn_device_alive(lowering->options->device) != TN_OK;
-    tn_error_restore(&error);
-    return is_lost;
-}
-
-/* A kernel that fails is passed over while there is another way; the last one's failure is the
- * build's. So is one that asks for more memory than its device has: another may do with less. */
-static tn_status pass_over(tn_lowering *lowering, uint32_t index, size_t candidate,
-                           tn_status status) {
-    tn_lower_node *node = &lowering->nodes[index];
-    const bool is_on_device = tn_lower_is_on_device(&node->candidates[candidate]);
-    if ((status == TN_ERROR_MEMORY && !is_on_device) || !has_other_single(node, candidate) ||
-        (is_on_device && is_device_lost(lowering)))
-        return status;
-    tn_runtime_log(lowering->graph->runtime, TN_LOG_WARNING,
-                   "kernel '%s' is passed over for node '%s': %s",
-                   node->candidates[candidate].entry->kernel->name,
-                   lowering->graph->nodes[index].name, tn_last_error()->message);
-    remove_candidate(node, candidate);
-    return TN_OK;
-}
-
-/* Times the candidates of a node that were not yet, up to an estimate. */
-static tn_status time_node(tn_lowering *lowering, uint32_t index, double limit) {
-    tn_lower_node *node = &lowering->nodes[index];
-    for (size_t i = 0; i < node->candidate_count;) {
-        const bool is_due = !node->candidates[i].is_measured && node->candidates[i].cost <= limit;
-        const tn_status status =
-            is_due ? tn_timing_candidate(lowering, index, &node->candidates[i]) : TN_OK;
-        if (status == TN_OK)
-            i++;
-        else
-            TN_TRY(pass_over(lowering, index, i, status));
-    }
-    return TN_OK;
-}
-
-static double least_cost(const tn_lower_node *node) {
-    double least = INFINITY;
-    for (size_t i = 0; i < node->candidate_count; i++)
-        least = fmin(least, node->candidates[i].cost);
-    return least;
-}
-
-/* Where there is a choice first: of all nodes what promises most, then what is left of them. Nodes
- * without a choice are timed for the report alone. */
-static tn_status time_nodes(tn_lowering *lowering) {
-    const tn_graph *graph = lowering->graph;
-    for (int pass = 0; pass < 3; pass++)
-        for (uint32_t n = 0; n < graph->node_count; n++) {
-            const tn_lower_node *node = &lowering->nodes[n];
-            const double limit = pass == 0 ? PROMISING_FACTOR * least_cost(node) : INFINITY;
-            if (!graph->nodes[n].is_dead && (node->candidate_count > 1) == (pass < 2))
-                TN_TRY(time_node(lowering, n, limit));
-        }
-    return TN_OK;
-}
-
-/* Those near the best are measured again, some time after the first, so that a moment in which the
- * machine did something else does not decide. */
-static tn_status time_rivals(tn_lowering *lowering, uint32_t index) {
-    tn_lower_node *node = &lowering->nodes[index];
-    double best = INFINITY;
-    for (size_t i = 0; i < node->candidate_count; i++)
-        if (node->candidates[i].is_measured) best = fmin(best, node->candidates[i].cost);
-    for (size_t i = 0; node->candidate_count > 1 && i < node->candidate_count;) {
-        const bool is_rival =
-            node->candidates[i].is_fresh && node->candidates[i].cost <= RIVAL_FACTOR * best;
-        const tn_status status =
-            is_rival ? tn_timing_again(lowering, index, &node->candidates[i]) : TN_OK;
-        if (status == TN_OK)
-            i++;
-        else
-            TN_TRY(pass_over(lowering, index, i, status));
-    }
-    return TN_OK;
-}
-
-/* What was not measured must not win over what was by a guess. */
-static void level_estimates(tn_lower_node *node) {
-    double highest = 0;
-    for (size_t i = 0; i < node->candidate_count; i++)
-        if (node->candidates[i].is_measured) highest = fmax(highest, node->candidates[i].cost);
-    for (size_t i = 0; i < node->candidate_count; i++)
-        if (!node->candidates[i].is_measured && highest > 0)
-            node->candidates[i].cost = fmax(node->candidates[i].cost, 1.1 * highest);
-}
-
-/* Equal nodes share their timings: all read what the cache says in the end, as a later build with
- * this cache will. */
-static tn_status settle_node(tn_lowering *lowering, uint32_t index) {
-    tn_lower_node *node = &lowering->nodes[index];
-    for (size_t i = 0; i < node->candidate_count; i++)
-        if (node->candidates[i].is_measured)
-            TN_TRY(tn_timing_candidate(lowering, index, &node->candidates[i]));
-    level_estimates(node);
-    return TN_OK;
-}
-
-tn_status tn_lower_costs(tn_lowering *lowering) {
-    const tn_graph *graph = lowering->graph;
-    for (uint32_t n = 0; n < graph->node_count; n++)
-        for (size_t i = 0; i < lowering->nodes[n].candidate_count; i++) {
-            tn_candidate *candidate = &lowering->nodes[n].candidates[i];
-            candidate->cost = estimate(lowering, n, candidate);
-        }
-    if (!lowering->timing) return TN_OK;
-    tn_timing_start_clock(lowering);
-    TN_TRY(time_nodes(lowering));
-    tn_timing_limit(lowering);
-    for (int round = 0; round < RIVAL_ROUNDS; round++)
-        for (uint32_t n = 0; n < graph->node_count; n++)
-            TN_TRY(time_rivals(lowering, n));
-    for (uint32_t n = 0; n < graph->node_count; n++)
-        TN_TRY(settle_node(lowering, n));
-    return TN_OK;
 }
 
 tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,

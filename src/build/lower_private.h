@@ -10,7 +10,8 @@
  *   lower_candidates.c  all ways to do each node
  *   lower_ports.c       the storages of a node's ports with a combination
  *   candidate_call.c    the call of a candidate, for questions to its kernel and for timing
- *   lower_cost.c        what a candidate and a conversion cost: measured by timing.c, or estimated
+ *   lower_timing.c      which candidates are measured (by timing.c), in which order, within the
+ * time lower_cost.c        what a candidate and a conversion cost where they were not: estimates
  *   lower_problem.c     the choice for the whole graph, stated for choose.h
  *   lower_emit.c        the program of a choice
  *   lower_notes.c       what the report says of a build in a lower type
@@ -96,6 +97,7 @@ typedef struct tn_lowering {
     tn_timing_cache *cache;
     tn_timing_cache *own_cache; /* when the caller has none: equal nodes are measured once */
     struct tn_timing_scratch *timing;
+    bool *is_contested; /* by node: several could take it into their chains; lower_timing.c's */
 } tn_lowering;
 
 /* --- lower_facts.c --- */
@@ -142,8 +144,11 @@ bool tn_lower_is_same_shape(const tn_lowering *lowering, tn_tensor_id a, tn_tens
 tn_status tn_lower_chains(tn_lowering *lowering);
 /* --- lower_candidates.c --- */
 tn_status tn_lower_candidates(tn_lowering *lowering);
-/* --- lower_cost.c --- */
+/* --- lower_timing.c --- */
 tn_status tn_lower_costs(tn_lowering *lowering);
+/* --- lower_cost.c --- */
+/* Nanoseconds of a candidate, by rule. */
+double tn_lower_estimate(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate);
 /* Of a tensor, from a storage to another. */
 tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
                                  tn_storage to, double *out_cost, bool *out_is_measured);

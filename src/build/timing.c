@@ -39,6 +39,7 @@ void tn_timing_end(tn_lowering *lowering) {
     const tn_allocator *allocator = lowering->graph->allocator;
     struct tn_timing_scratch *timing = lowering->timing;
     if (!timing) return;
+    tn_timing_shares_log(lowering);
     for (size_t i = 0; i < timing->block_count; i++)
         tn_deallocate(allocator, timing->blocks[i]);
     tn_deallocate(allocator, (void *)timing->blocks);
@@ -254,8 +255,12 @@ static tn_status measure(tn_lowering *lowering, uint32_t index, const tn_candida
     prepared.scope.packed = packed;
     prepared.call.host_private = &prepared.scope;
     if (tn_lower_is_on_device(candidate)) TN_GO(tn_timing_stream(lowering, &prepared.call.stream));
+    const double begin = tn_timing_now_ns(lowering);
     TN_GO(tn_prepared_kernel_init(&prepared));
+    const double middle = tn_timing_now_ns(lowering);
     status = open_and_run(lowering, index, &candidate_call, &prepared, out_ns);
+    tn_timing_shares_add(lowering->timing, prepared.kernel, middle - begin,
+                         tn_timing_now_ns(lowering) - middle);
     tn_prepared_kernel_deinit(&prepared);
 done:
     tn_packed_store_destroy(packed);
@@ -288,13 +293,16 @@ static double best_rival(const tn_lowering *lowering, uint32_t index,
     return best;
 }
 
-tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidate *candidate) {
+/* With `is_known_only` from the cache alone. */
+static tn_status time_candidate(tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
+                                bool is_known_only) {
     uint64_t key = 0;
     double ns = 0;
     candidate->is_measured = candidate->is_fresh = false;
     if (!can_time(lowering, index, candidate)) return TN_OK;
     TN_TRY(tn_timing_key(lowering, index, candidate, &key));
     if (!tn_timing_cache_get(lowering->cache, key, &ns)) {
+        if (is_known_only) return TN_OK;
         if (tn_timing_is_over(lowering)) return TN_OK;
         lowering->timing->best_ns = best_rival(lowering, index, candidate);
         TN_TRY(measure(lowering, index, candidate, &ns));
@@ -304,6 +312,14 @@ tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidat
     candidate->cost = ns;
     candidate->is_measured = true;
     return TN_OK;
+}
+
+tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidate *candidate) {
+    return time_candidate(lowering, index, candidate, false);
+}
+
+tn_status tn_timing_recall(tn_lowering *lowering, uint32_t index, tn_candidate *candidate) {
+    return time_candidate(lowering, index, candidate, true);
 }
 
 tn_status tn_timing_again(tn_lowering *lowering, uint32_t index, tn_candidate *candidate) {

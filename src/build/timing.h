@@ -21,6 +21,10 @@ void tn_timing_limit(tn_lowering *lowering);
  * Leaves is_measured false when it is in neither: no timing is wanted, the time is over, or this
  * kind of node cannot be timed. A kernel that fails is reported with its own error. */
 tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t node, tn_candidate *candidate);
+/* The same, from the cache alone. */
+tn_status tn_timing_recall(tn_lowering *lowering, uint32_t node, tn_candidate *candidate);
+/* Whether nothing more is measured. */
+bool tn_timing_is_over(const tn_lowering *lowering);
 /* Measures a fresh one once more, and keeps the shorter time; nothing when the time is over. */
 tn_status tn_timing_again(tn_lowering *lowering, uint32_t node, tn_candidate *candidate);
 tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,

@@ -17,6 +17,14 @@
     200e6 /* longer ones are run once more after the first, not thrice                             \
            */
 
+#define TN_TIMING_SHARES 32
+/* What a kernel had of the time, for the log. */
+typedef struct tn_timing_share {
+    const tn_kernel *kernel;
+    uint32_t count;
+    double prepare_ns, run_ns;
+} tn_timing_share;
+
 struct tn_timing_scratch {
     double begin_ns, end_ns; /* when the time is over; 0: not started */
     double again_end_ns;     /* of measuring again */
@@ -24,6 +32,8 @@ struct tn_timing_scratch {
     void **blocks;
     size_t *block_bytes;
     size_t block_count, block_capacity, bytes_capacity, used;
+    tn_timing_share shares[TN_TIMING_SHARES];
+    uint32_t share_count;
     double best_ns; /* of what is timed now, among those of its node; 0: not known */
     /* timing_device.c's */
     void *stream, *begin, *end; /* null: not made yet */
@@ -44,12 +54,16 @@ typedef struct tn_timing_watch {
 void tn_timing_watch_start(const tn_lowering *lowering, tn_timing_watch *watch);
 double tn_timing_watch_stop(const tn_lowering *lowering, const tn_timing_watch *watch);
 
-bool tn_timing_is_over(const tn_lowering *lowering);
 /* Numbers in a tensor of the host. */
 void tn_timing_fill(const tn_tensor *tensor);
 /* Memory of the host for a tensor, and numbers in it; what was given before is used again where
  * `used` of the scratch is set to zero. */
 tn_status tn_timing_give_data(tn_lowering *lowering, tn_tensor *tensor);
+
+/* --- timing_shares.c --- */
+void tn_timing_shares_add(struct tn_timing_scratch *timing, const tn_kernel *kernel,
+                          double prepare_ns, double run_ns);
+void tn_timing_shares_log(const tn_lowering *lowering);
 
 /* --- timing_device.c --- */
 /* The stream of all timings on the build's device; made when it is asked for first. */

@@ -11,18 +11,11 @@ extern "C" {
 
 #include "common/element.h"
 
-/* One of them; most are 32-bit floats, and there are millions. */
-static inline float tn_cuda_byte_weight_load(const tn_tensor *weights, int64_t at) {
-    return weights->type == TN_F32 ? ((const float *)weights->data)[at]
-                                   : (float)tn_element_load_f64(weights->data, weights->type, at);
-}
-
-/* The scale of `count` elements of a tensor, `first` and every `step`th after it: their largest
- * magnitude is 127 steps. NaN when one is not finite. */
-float tn_cuda_byte_weight_scale(const tn_tensor *weights, int64_t first, int64_t step,
-                                int64_t count);
-/* To nearest even; 0 where the scale is NaN. */
-int8_t tn_cuda_byte_weight(float weight, float scale);
+/* `count` elements of a tensor, `first` and every `step`th after it, to neighbours in `to`, to
+ * nearest even: their largest magnitude is 127 steps. Returns what a step is; NaN, and zeros, when
+ * one is not finite. */
+float tn_cuda_byte_weights(const tn_tensor *weights, int64_t first, int64_t step, int64_t count,
+                           int8_t *to);
 
 #ifdef __cplusplus
 }

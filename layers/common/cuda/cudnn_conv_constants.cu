@@ -12,30 +12,31 @@ extern "C" {
 
 enum { W = 1, B = 2 };
 
-/* Filter, kernel's elements, channels, in 8 bits with a scale for each filter. */
-static void pack_bytes(const tn_cudnn_problem *problem, const tn_tensor *w, int8_t *packed,
-                       float *scales) {
+/* Filter, kernel's elements, channels, in 8 bits with a scale for each filter; `filter` has room
+ * for one. */
+static void pack_bytes(const tn_cudnn_problem *problem, const tn_tensor *w, int8_t *filter,
+                       int8_t *packed, float *scales) {
     const int64_t filters = problem->w.shape[0], channels = problem->w.shape[1];
     const int64_t taps = tn_window_count(problem->rank - 2, problem->w.shape + 2);
+    const int64_t each = channels * taps;
     for (int64_t f = 0; f < filters; f++) {
-        const int64_t first = f * channels * taps;
-        scales[f] = tn_cuda_byte_weight_scale(w, first, 1, channels * taps);
-        for (int64_t c = 0; c < channels; c++)
-            for (int64_t t = 0; t < taps; t++) {
-                const float value = tn_cuda_byte_weight_load(w, first + c * taps + t);
-                packed[first + t * channels + c] = tn_cuda_byte_weight(value, scales[f]);
-            }
+        int8_t *to = packed + f * each;
+        scales[f] = tn_cuda_byte_weights(w, f * each, 1, each, taps == 1 ? to : filter);
+        for (int64_t t = 0; taps > 1 && t < taps; t++)
+            for (int64_t c = 0; c < channels; c++)
+                to[t * channels + c] = filter[c * taps + t];
     }
 }
 
 static tn_status prepare_bytes(tn_call *call, const tn_cudnn_problem *problem, float *scales,
                                void **out_weights) {
     const uint64_t bytes = (uint64_t)tn_element_count(call->inputs[W]);
-    void *packed = call->host->allocate(call->host, bytes, 64);
+    const uint64_t filter = bytes / (uint64_t)problem->w.shape[0];
+    int8_t *packed = (int8_t *)call->host->allocate(call->host, bytes + filter, 64);
     if (!packed)
         return call->host->fail(call, TN_ERROR_MEMORY, "no memory to pack %llu bytes of weights",
                                 (unsigned long long)bytes);
-    pack_bytes(problem, call->inputs[W], (int8_t *)packed, scales);
+    pack_bytes(problem, call->inputs[W], packed + bytes, packed, scales);
     const tn_status status = tn_cuda_upload(call, packed, bytes, out_weights);
     call->host->deallocate(call->host, packed);
     return status;

@@ -22,8 +22,10 @@ static std::mutex table_mutex;
 static tn_cudnn_ways *table[MOST_KEPT];
 static uint32_t table_count;
 static uint64_t use_count;
-/* Tactics are being timed: two of one problem were asked for. */
-static bool is_timing;
+/* Tactics are being timed: what was made last of a problem whose ways were counted was given up
+ * before the next was asked for. An engine keeps what it makes. */
+static bool is_timing, has_made;
+static std::atomic<const tn_cudnn_conv_plan *> last_made;
 /* Of each GPU, made when they are needed first; they plan and run nothing. */
 static cudnnHandle_t handles[MOST_DEVICES][LANES];
 
@@ -143,25 +145,26 @@ static tn_status settle_some(void *user, int64_t begin, int64_t end, uint32_t th
     return TN_OK;
 }
 
-static void add_new(tn_cudnn_ways *ways, uint32_t first, uint32_t limit, batch *work) {
-    for (uint32_t i = first; i < ways->count && work->count < limit; i++) {
-        if (ways->ways[i].state != TN_CUDNN_WAY_NEW) continue;
-        work->ways[work->count] = ways;
-        work->indices[work->count++] = i;
-    }
+static void add_new(tn_cudnn_ways *ways, uint32_t index, batch *work) {
+    if (index >= ways->count || ways->ways[index].state != TN_CUDNN_WAY_NEW || work->count == BATCH)
+        return;
+    work->ways[work->count] = ways;
+    work->indices[work->count++] = index;
 }
 
-/* Settles a way; while tactics are timed, the next ones with it. */
+/* Settles a way; while tactics are timed, the next ones with it: builds time the first ways of all
+ * problems, then what is left of a problem. */
 static tn_status settle(tn_call *call, tn_cudnn_ways *ways, uint32_t index) {
     batch work = {};
     if (ways->ways[index].state != TN_CUDNN_WAY_NEW) return TN_OK;
-    add_new(ways, index, 1, &work);
+    add_new(ways, index, &work);
     if (is_timing && ways->is_counted && call->threads > 1) {
-        add_new(ways, index + 1, BATCH, &work);
-        for (uint32_t i = 0; i < table_count && work.count < BATCH; i++)
+        for (uint32_t i = index + 1; index > 0 && i < ways->count; i++)
+            add_new(ways, i, &work);
+        for (uint32_t i = 0; index == 0 && i < table_count; i++)
             if (table[i] != ways && table[i]->is_counted &&
                 table[i]->key[TN_CUDNN_KEY_DEVICE] == ways->key[TN_CUDNN_KEY_DEVICE])
-                add_new(table[i], 0, BATCH, &work);
+                add_new(table[i], 0, &work);
     }
     work.lanes = work.count < (uint32_t)LANES ? work.count : (uint32_t)LANES;
     for (uint32_t lane = 0; lane < work.lanes; lane++) {
@@ -172,13 +175,9 @@ static tn_status settle(tn_call *call, tn_cudnn_ways *ways, uint32_t index) {
     return call->host->parallel_for(call, work.lanes, 1, settle_some, &work);
 }
 
-/* Says whether tactics are being timed, by who asks for what. */
-static void note_taken(tn_cudnn_ways *ways, uint32_t index) {
-    if (ways->first_taken == UINT32_MAX)
-        ways->first_taken = index;
-    else if (ways->first_taken != index)
-        is_timing = true;
-    if (!ways->is_counted) is_timing = false;
+/* Before a plan is made for a state. */
+static void note_asked(const tn_cudnn_ways *ways) {
+    is_timing = ways->is_counted && has_made && last_made == NULL;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -241,7 +240,7 @@ static tn_status make_any(tn_call *call, const tn_cudnn_planner *planner, tn_cud
     const uint32_t first = call->tactic < ways->count ? call->tactic : 0;
     const uint32_t last = is_exact ? first + 1 : ways->count;
     tn_status status = TN_OK;
-    if (is_exact) note_taken(ways, first);
+    if (is_exact) note_asked(ways);
     for (uint32_t i = first; i < last; i++) {
         status = make(call, planner, ways, i, plan);
         if (status == TN_OK) break;
@@ -260,10 +259,17 @@ tn_status tn_cudnn_conv_plan_make(tn_call *call, const tn_cudnn_problem *problem
     if (!find(key) && read_stored(call, &planner, problem, key, plan)) return TN_OK;
     tn_cudnn_ways *ways = find_or_ask(&planner, problem, key);
     if (!ways) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for cuDNN's proposals");
-    return make_any(call, &planner, ways, is_exact, plan);
+    const tn_status made = make_any(call, &planner, ways, is_exact, plan);
+    if (made == TN_OK && is_exact) {
+        has_made = true;
+        last_made = plan;
+    }
+    return made;
 }
 
 void tn_cudnn_conv_plan_clear(tn_cudnn_conv_plan *plan) {
+    const tn_cudnn_conv_plan *same = plan;
+    last_made.compare_exchange_strong(same, NULL);
     if (plan->plan) tn_cudnn_destroy(plan->cudnn, plan->plan);
     *plan = {};
 }

@@ -94,7 +94,6 @@ void tn_cudnn_ways_ask(const tn_cudnn_planner *planner, const tn_cudnn_problem *
     const bool is_tf32 = problem->storage == TN_F32 && problem->kind->may_round;
     memcpy(ways->key, key, sizeof(ways->key));
     ways->problem = *problem;
-    ways->first_taken = UINT32_MAX;
     ways->graphs[0].cudnn = ways->graphs[1].cudnn = planner->cudnn;
     const uint32_t most = is_tf32                      ? MOST_FUSED_TF32
                           : problem->storage == TN_F32 ? MOST_STRICT

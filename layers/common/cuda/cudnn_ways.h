@@ -38,7 +38,6 @@ typedef struct tn_cudnn_ways {
     tn_cudnn_problem problem;
     tn_cudnn_graph graphs[2]; /* of plain and of fused ways */
     bool is_counted;          /* asked for the number of tactics: a build */
-    uint32_t first_taken;     /* the way that was asked for first; UINT32_MAX: none */
     uint32_t count;
     tn_cudnn_way ways[TN_CUDNN_MOST_WAYS];
 } tn_cudnn_ways;

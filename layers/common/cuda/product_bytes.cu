@@ -84,10 +84,8 @@ tn_status prepare_matrix(tn_call *call, const bytes_node *node, bytes_state *sta
                                 (unsigned long long)bytes);
     memset(packed, 0, bytes);
     for (int64_t n = 0; n < p->columns; n++) {
-        const float scale = tn_cuda_byte_weight_scale(b, n * column, row, p->depth);
-        for (int64_t k = 0; k < p->depth; k++)
-            packed[n * state->padded_depth + k] =
-                tn_cuda_byte_weight(tn_cuda_byte_weight_load(b, n * column + k * row), scale);
+        const float scale =
+            tn_cuda_byte_weights(b, n * column, row, p->depth, packed + n * state->padded_depth);
         scales[n] = scale * node->x_scale * p->alpha;
     }
     const tn_status status = tn_cuda_upload(call, packed, bytes, (void **)&state->b);

@@ -4,6 +4,7 @@
  * memory, some steps ahead; warps multiply 16 x 8 x 32 at a time (the instruction mma.m16n8k32 of
  * PTX). A few rows are multiplied four bytes at a time by a warp for each column.
  */
+#include "common/cuda/launch.cuh"
 #include "common/cuda/product_bytes_job.h"
 
 namespace {
@@ -56,7 +57,7 @@ __device__ __forceinline__ void load_tile(int8_t *tile, const int8_t *from, int 
     }
 }
 
-template <typename T> struct alignas(2 * sizeof(T)) pair { T items[2]; };
+template <typename T, int EACH> struct alignas(EACH * sizeof(T)) pack { T items[EACH]; };
 
 __device__ __forceinline__ void store(float *to, float x, float) {
     *to = x;
@@ -75,91 +76,131 @@ __device__ __forceinline__ T finish(const tn_cuda_bytes_job &l, int column, int 
     return y;
 }
 
-/* Two neighbours, the first at an even column. */
-template <typename T>
-__device__ __forceinline__ void finish_pair(const tn_cuda_bytes_job &l, int row, int column,
-                                            const int *sums) {
-    if (row >= l.rows || column >= l.columns) return;
-    const int64_t at = (int64_t)row * l.columns + column;
-    T *y = (T *)l.y + at;
-    const T *residual = l.residual ? (const T *)l.residual + at : y;
-    if (l.columns % 2 == 0) {
-        pair<T> both = {};
-        if (l.residual) both = *(const pair<T> *)residual;
-        for (int i = 0; i < 2; i++)
-            both.items[i] = finish<T>(l, column + i, sums[i], both.items[i]);
-        *(pair<T> *)y = both;
-        return;
-    }
-    for (int i = 0; i < 2 && column + i < l.columns; i++)
-        y[i] = finish<T>(l, column + i, sums[i], l.residual ? residual[i] : (T)0);
+/* EACH neighbours of a row; 16 bytes of y. */
+template <typename T, int EACH>
+__device__ __forceinline__ void finish_pack(const tn_cuda_bytes_job &l, int64_t at, int column,
+                                            const int *sums, const pack<T, EACH> &residual) {
+    pack<T, EACH> y;
+#pragma unroll
+    for (int i = 0; i < EACH; i++)
+        y.items[i] = finish<T>(l, column + i, sums[i], residual.items[i]);
+    *(pack<T, EACH> *)((T *)l.y + at) = y;
 }
 
-/* A tile of ROWS x COLUMNS sums a block, a quarter of it a warp. */
+/* A tile of sums in shared memory, lines of COLUMNS + 8: from there neighbours are stored at once,
+ * where lines of y begin at whole packs. */
+template <typename T, int ROWS, int COLUMNS>
+__device__ __forceinline__ void finish_tile(const tn_cuda_bytes_job &l, const int *sums,
+                                            int first_row, int first_column) {
+    constexpr int EACH = 16 / sizeof(T), ACROSS = COLUMNS / EACH;
+    const bool is_whole = l.columns % EACH == 0;
+    for (int i = threadIdx.x; i < ROWS * ACROSS; i += THREADS) {
+        const int line = i / ACROSS, row = first_row + line;
+        const int part = i % ACROSS * EACH, column = first_column + part;
+        const int *from = sums + line * (COLUMNS + 8) + part;
+        const int64_t at = (int64_t)row * l.columns + column;
+        if (row >= l.rows || column >= l.columns) continue;
+        if (is_whole) {
+            pack<T, EACH> residual = {};
+            if (l.residual) residual = *(const pack<T, EACH> *)((const T *)l.residual + at);
+            finish_pack<T, EACH>(l, at, column, from, residual);
+            continue;
+        }
+        for (int k = 0; k < EACH && column + k < l.columns; k++)
+            ((T *)l.y)[at + k] = finish<T>(l, column + k, from[k],
+                                           l.residual ? ((const T *)l.residual)[at + k] : (T)0);
+    }
+}
+
+/* A step's products of one warp, WARP_ROWS = 16 M rows by 8 N columns. */
+template <int M, int N>
+__device__ __forceinline__ void multiply_step(int (&sums)[M][N][4], const int8_t *left,
+                                              const int8_t *right, int depth) {
+#pragma unroll
+    for (int k = 0; k < DEPTH; k += 32) {
+        uint32_t rows[M][4];
+        if (k >= depth) break;
+#pragma unroll
+        for (int m = 0; m < M; m++)
+            load_matrices(rows[m], left + m * 16 * LINE + k);
+#pragma unroll
+        for (int n = 0; n < N; n += 2) {
+            uint32_t columns[4];
+            load_matrices(columns, right + n * 8 * LINE + k);
+#pragma unroll
+            for (int m = 0; m < M; m++) {
+                multiply(sums[m][n], rows[m], columns[0], columns[1]);
+                multiply(sums[m][n + 1], rows[m], columns[2], columns[3]);
+            }
+        }
+    }
+}
+
+/* A tile of ROWS x COLUMNS sums a block, a quarter of it a warp. b, which is constant, is on its
+ * way before a is there. */
 template <typename T, int ROWS, int COLUMNS, int STAGES, bool IS_ALIGNED>
-__global__ void __launch_bounds__(THREADS) bytes_kernel(const tn_cuda_bytes_job l) {
+__global__ void __launch_bounds__(THREADS)
+    bytes_kernel(const __grid_constant__ tn_cuda_bytes_job l) {
     constexpr int M = ROWS / 32, N = COLUMNS / 16; /* pieces of 16 rows, of 8 columns, a warp */
+    constexpr int STAGE = (ROWS + COLUMNS) * LINE; /* a's lines, then b's */
     extern __shared__ __align__(16) int8_t shared[];
-    int8_t *const a = shared, *const b = shared + STAGES * ROWS * LINE;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int first_row = blockIdx.x * ROWS, first_column = blockIdx.y * COLUMNS;
     const int warp_row = warp % 2 * (ROWS / 2), warp_column = warp / 2 * (COLUMNS / 2);
     const int steps = (l.depth + DEPTH - 1) / DEPTH;
     int sums[M][N][4] = {};
-    auto load = [&](int step) {
-        if (step < steps) {
-            load_tile<ROWS, IS_ALIGNED>(a + step % STAGES * ROWS * LINE, l.a, first_row, l.rows,
+    auto load_a = [&](int step) {
+        if (step < steps)
+            load_tile<ROWS, IS_ALIGNED>(shared + step % STAGES * STAGE, l.a, first_row, l.rows,
                                         l.depth, step * DEPTH, l.depth);
-            load_tile<COLUMNS, true>(b + step % STAGES * COLUMNS * LINE, l.b, first_column,
-                                     l.columns, l.padded_depth, step * DEPTH, l.padded_depth);
-        }
         asm volatile("cp.async.commit_group;");
     };
+    auto load_b = [&](int step) {
+        if (step < steps)
+            load_tile<COLUMNS, true>(shared + step % STAGES * STAGE + ROWS * LINE, l.b,
+                                     first_column, l.columns, l.padded_depth, step * DEPTH,
+                                     l.padded_depth);
+    };
+    tn_cuda_start_next();
     for (int step = 0; step < STAGES - 1; step++)
-        load(step);
+        load_b(step);
+    tn_cuda_wait_for_last();
+    for (int step = 0; step < STAGES - 1; step++)
+        load_a(step);
     for (int step = 0; step < steps; step++) {
         asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2));
         __syncthreads();
-        load(step + STAGES - 1);
-        const int stage = step % STAGES;
-        const int8_t *left = a + (stage * ROWS + warp_row + lane % 16) * LINE + lane / 16 * 16;
-        const int8_t *right = b +
-                              (stage * COLUMNS + warp_column + lane / 16 * 8 + lane % 8) * LINE +
-                              lane / 8 % 2 * 16;
-#pragma unroll
-        for (int k = 0; k < DEPTH; k += 32) {
-            uint32_t rows[M][4];
-#pragma unroll
-            for (int m = 0; m < M; m++)
-                load_matrices(rows[m], left + m * 16 * LINE + k);
-#pragma unroll
-            for (int n = 0; n < N; n += 2) {
-                uint32_t columns[4];
-                load_matrices(columns, right + n * 8 * LINE + k);
-#pragma unroll
-                for (int m = 0; m < M; m++) {
-                    multiply(sums[m][n], rows[m], columns[0], columns[1]);
-                    multiply(sums[m][n + 1], rows[m], columns[2], columns[3]);
-                }
-            }
-        }
+        load_b(step + STAGES - 1);
+        load_a(step + STAGES - 1);
+        const int8_t *stage = shared + step % STAGES * STAGE;
+        multiply_step<M, N>(sums, stage + (warp_row + lane % 16) * LINE + lane / 16 * 16,
+                            stage + ROWS * LINE + (warp_column + lane / 16 * 8 + lane % 8) * LINE +
+                                lane / 8 % 2 * 16,
+                            l.depth - step * DEPTH);
     }
+    __syncthreads(); /* the tiles are read: the sums come in their place */
+    int *const all = (int *)shared;
 #pragma unroll
     for (int m = 0; m < M; m++)
 #pragma unroll
         for (int n = 0; n < N; n++)
 #pragma unroll
             for (int i = 0; i < 2; i++)
-                finish_pair<T>(l, first_row + warp_row + m * 16 + lane / 4 + i * 8,
-                               first_column + warp_column + n * 8 + lane % 4 * 2,
-                               sums[m][n] + i * 2);
+                *(int2 *)(all + (warp_row + m * 16 + lane / 4 + i * 8) * (COLUMNS + 8) +
+                          warp_column + n * 8 + lane % 4 * 2) =
+                    make_int2(sums[m][n][2 * i], sums[m][n][2 * i + 1]);
+    __syncthreads();
+    finish_tile<T, ROWS, COLUMNS>(l, all, first_row, first_column);
 }
 
 /* A warp a column: 16 bytes a lane of it and of each row. Depths of whole 16 bytes. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS) few_rows_kernel(const tn_cuda_bytes_job l) {
+__global__ void __launch_bounds__(THREADS)
+    few_rows_kernel(const __grid_constant__ tn_cuda_bytes_job l) {
     const int lane = threadIdx.x % 32;
     const int column = blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
+    tn_cuda_start_next();
+    tn_cuda_wait_for_last();
     if (column >= l.columns) return;
     const uint4 *b = (const uint4 *)(l.b + (int64_t)column * l.padded_depth);
     const int packs = l.depth / 16;
@@ -187,17 +228,22 @@ __global__ void __launch_bounds__(THREADS) few_rows_kernel(const tn_cuda_bytes_j
     }
 }
 
+/* No more stages in shared memory than there are steps: more blocks fit then. */
 template <typename T, int ROWS, int COLUMNS, int STAGES, bool IS_ALIGNED>
 cudaError_t launch_kernel(const tn_cuda_bytes_job *l, cudaStream_t stream) {
-    constexpr int bytes = STAGES * (ROWS + COLUMNS) * LINE;
+    constexpr int stage = (ROWS + COLUMNS) * LINE, sums = ROWS * (COLUMNS + 8) * (int)sizeof(int);
     const auto kernel = bytes_kernel<T, ROWS, COLUMNS, STAGES, IS_ALIGNED>;
+    const int steps = (l->depth + DEPTH - 1) / DEPTH;
+    const int tiles = (steps < STAGES ? steps : STAGES) * stage,
+              bytes = tiles < sums ? sums : tiles;
     const dim3 blocks((unsigned int)((l->rows + ROWS - 1) / ROWS),
                       (unsigned int)((l->columns + COLUMNS - 1) / COLUMNS));
-    const cudaError_t error =
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    if (error != cudaSuccess) return error;
-    kernel<<<blocks, THREADS, bytes, stream>>>(*l);
-    return cudaGetLastError();
+    if (bytes > 48 * 1024) {
+        const cudaError_t error =
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+        if (error != cudaSuccess) return error;
+    }
+    return tn_cuda_launch_early(kernel, blocks, THREADS, (size_t)bytes, stream, *l);
 }
 
 template <typename T, int ROWS, int COLUMNS, int STAGES>
@@ -212,8 +258,8 @@ template <typename T>
 cudaError_t launch(const tn_cuda_bytes_job *l, uint32_t tactic, cudaStream_t stream) {
     if (tactic == 3 && l->rows <= FEW_ROWS && l->depth % 16 == 0 && (uintptr_t)l->a % 16 == 0) {
         const unsigned int each = THREADS / 32, columns = (unsigned int)l->columns;
-        few_rows_kernel<T><<<(columns + each - 1) / each, THREADS, 0, stream>>>(*l);
-        return cudaGetLastError();
+        return tn_cuda_launch_early(few_rows_kernel<T>, (columns + each - 1) / each, THREADS, 0,
+                                    stream, *l);
     }
     if (tactic == 0) return launch_tile<T, 64, 64, 4>(l, stream);
     if (tactic == 1) return launch_tile<T, 32, 32, 6>(l, stream);
