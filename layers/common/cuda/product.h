@@ -16,6 +16,13 @@ extern "C" {
 
 #include "common/epilogue.h"
 
+/* Where rows of a are what a window sees of an image with its channels last: element k of row
+ * (image, y, x) is channel k % channels of tap k / channels. Of two axes, rows first. */
+typedef struct tn_cuda_product_image {
+    int32_t taps; /* 0: rows of a lie as the product says */
+    int32_t channels, input[2], output[2], kernel[2], stride[2], dilation[2], pad[2];
+} tn_cuda_product_image;
+
 /* y[i][row][column] = alpha * sum of a[i][row][k] * b[i][k][column] + c_factor * c, and then the
  * epilogues. Matrices are contiguous; a stride of 0 from one product to the next is the same matrix
  * again. */
@@ -26,6 +33,7 @@ typedef struct tn_cuda_product {
     float alpha, c_factor;
     bool has_c;                            /* input 2 */
     int64_t c_row_stride, c_column_stride; /* 0: the same for all */
+    tn_cuda_product_image image; /* the bytes kernel's; b then is filters of x channels x taps */
 } tn_cuda_product;
 
 /* Whether there are kernels through cuBLASLt: they are compiled where its headers are, and ask for

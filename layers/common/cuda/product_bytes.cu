@@ -2,8 +2,8 @@
 /*
  * Products in 8 bits with 32-bit sums, in one launch: the rows of a are real numbers of one scale,
  * b is constant and quantised by columns, and scale, bias, residual, activation and rounding are
- * done where the sums are. Also convolutions that see one place, whose rows are the places of an
- * image with its channels last. The kernels are in product_bytes_kernel.cu. See product.h.
+ * done where the sums are. Also convolutions, whose rows are the places of an image with its
+ * channels last. The kernels are in product_bytes_kernel.cu. See product.h.
  */
 #include "common/cuda/byte_weight.h"
 #include "common/cuda/launch.h"
@@ -27,6 +27,7 @@ struct bytes_node {
     tn_float_epilogue epilogue;
     tn_type y_type;
     float x_scale, y_scale, residual_scale;
+    tn_cuda_bytes_way way; /* a context's */
 };
 
 struct bytes_state {
@@ -71,23 +72,37 @@ bool read(const tn_call *call, bytes_node *out_node) {
     return true;
 }
 
+/* A filter's taps with their channels beside each other, as rows of a have them. */
+void turn_filter(const tn_cuda_product_image *image, const int8_t *filter, int8_t *to) {
+    for (int64_t t = 0; t < image->taps; t++)
+        for (int64_t c = 0; c < image->channels; c++)
+            to[t * image->channels + c] = filter[c * image->taps + t];
+}
+
+void pack_matrix(const tn_call *call, const bytes_node *node, int64_t padded_depth, int8_t *column,
+                 int8_t *packed, float *scales) {
+    const tn_cuda_product *p = &node->product;
+    const int64_t row_step = p->b_is_transposed ? 1 : p->columns;
+    const int64_t column_step = p->b_is_transposed ? p->depth : 1;
+    for (int64_t n = 0; n < p->columns; n++) {
+        int8_t *to = packed + n * padded_depth;
+        const float scale = tn_cuda_byte_weights(call->inputs[B], n * column_step, row_step,
+                                                 p->depth, p->image.taps > 1 ? column : to);
+        if (p->image.taps > 1) turn_filter(&p->image, column, to);
+        memset(to + p->depth, 0, (size_t)(padded_depth - p->depth));
+        scales[n] = scale * node->x_scale * p->alpha;
+    }
+}
+
 /* b by columns, each with zeros up to whole steps, and its scales. */
 tn_status prepare_matrix(tn_call *call, const bytes_node *node, bytes_state *state, float *scales) {
-    const tn_cuda_product *p = &node->product;
-    const tn_tensor *b = call->inputs[B];
-    const uint64_t bytes = (uint64_t)p->columns * (uint64_t)state->padded_depth;
-    const int64_t row = p->b_is_transposed ? 1 : p->columns;
-    const int64_t column = p->b_is_transposed ? p->depth : 1;
-    int8_t *packed = (int8_t *)call->host->allocate(call->host, bytes, 64);
+    const uint64_t bytes = (uint64_t)node->product.columns * (uint64_t)state->padded_depth;
+    int8_t *packed = (int8_t *)call->host->allocate(
+        call->host, bytes + (uint64_t)node->product.depth, 64); /* and a column's room */
     if (!packed)
         return call->host->fail(call, TN_ERROR_MEMORY, "no memory to pack %llu bytes of weights",
                                 (unsigned long long)bytes);
-    memset(packed, 0, bytes);
-    for (int64_t n = 0; n < p->columns; n++) {
-        const float scale =
-            tn_cuda_byte_weights(b, n * column, row, p->depth, packed + n * state->padded_depth);
-        scales[n] = scale * node->x_scale * p->alpha;
-    }
+    pack_matrix(call, node, state->padded_depth, packed + bytes, packed, scales);
     const tn_status status = tn_cuda_upload(call, packed, bytes, (void **)&state->b);
     call->host->deallocate(call->host, packed);
     return status;
@@ -122,10 +137,9 @@ tn_status tn_cuda_product_bytes_accepts(tn_call *call) TN_NOEXCEPT {
 }
 
 tn_status tn_cuda_product_bytes_tactics(tn_call *call) TN_NOEXCEPT {
+    tn_cuda_bytes_way ways[TN_CUDA_BYTES_MOST_TACTICS];
     bytes_node node;
-    const bool is_read = read(call, &node);
-    call->tactic = is_read && node.product.rows > TN_CUDA_BYTES_FEW_ROWS ? TN_CUDA_BYTES_TACTICS - 1
-                                                                         : TN_CUDA_BYTES_TACTICS;
+    call->tactic = read(call, &node) ? tn_cuda_bytes_ways(&node.product, ways) : 1;
     return TN_OK;
 }
 
@@ -162,10 +176,17 @@ void tn_cuda_product_bytes_close(tn_call *call) TN_NOEXCEPT {
     call->host->deallocate(call->host, call->context);
 }
 
+/* A tactic is a place in the order for these shapes. */
 tn_status tn_cuda_product_bytes_reshape(tn_call *call) TN_NOEXCEPT {
+    tn_cuda_bytes_way ways[TN_CUDA_BYTES_MOST_TACTICS];
+    bytes_node *node = (bytes_node *)call->context;
     call->workspace_bytes = 0;
-    if (call->outputs[0]->bytes == 0 || read(call, (bytes_node *)call->context)) return TN_OK;
-    return call->host->fail(call, TN_ERROR_UNSUPPORTED, "these shapes read as no product");
+    if (call->outputs[0]->bytes == 0) return TN_OK;
+    if (!read(call, node))
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED, "these shapes read as no product");
+    const uint32_t count = tn_cuda_bytes_ways(&node->product, ways);
+    node->way = ways[call->tactic < count ? call->tactic : 0];
+    return TN_OK;
 }
 
 tn_status tn_cuda_product_bytes_run(tn_call *call) TN_NOEXCEPT {
@@ -188,8 +209,9 @@ tn_status tn_cuda_product_bytes_run(tn_call *call) TN_NOEXCEPT {
     l.residual_scale = node->residual_scale;
     l.y_scale = node->y_scale;
     l.activation = {epilogue->activation, epilogue->alpha, epilogue->beta};
+    l.image = node->product.image;
     const int before = tn_cuda_enter(call);
-    const cudaError_t error = tn_cuda_bytes_launch(&l, call->tactic, (cudaStream_t)call->stream);
+    const cudaError_t error = tn_cuda_bytes_launch(&l, node->way, (cudaStream_t)call->stream);
     tn_cuda_leave(call, before);
     return tn_cuda_status(call, error, "launching a product in 8 bits");
 }

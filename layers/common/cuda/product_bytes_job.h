@@ -4,15 +4,13 @@
 #define TN_LAYERS_CUDA_PRODUCT_BYTES_JOB_H
 
 #include "common/cuda/activate.cuh"
+#include "common/cuda/product_bytes_ways.h"
 
 #include <cuda_runtime_api.h>
 
-/* Columns of b are padded with zeros to whole such steps. */
-enum { TN_CUDA_BYTES_DEPTH = 128, TN_CUDA_BYTES_FEW_ROWS = 8, TN_CUDA_BYTES_TACTICS = 4 };
-
 /* y = activation(a * b * scale[column] + bias[column] + residual * residual_scale), over y_scale
- * where y is stored in 8 bits. a: rows x depth; b: columns x padded_depth. The residual, null for
- * none, is stored as y is. */
+ * where y is stored in 8 bits. a: rows x depth, or as `image` says; b: columns x padded_depth. The
+ * residual, null for none, is stored as y is. */
 typedef struct tn_cuda_bytes_job {
     const int8_t *a, *b;
     const float *scale, *bias;
@@ -22,10 +20,10 @@ typedef struct tn_cuda_bytes_job {
     int32_t rows, columns, depth, padded_depth;
     float residual_scale, y_scale;
     tn_cuda_activation activation;
+    tn_cuda_product_image image;
 } tn_cuda_bytes_job;
 
-/* The last tactic is for TN_CUDA_BYTES_FEW_ROWS rows at most. */
-cudaError_t tn_cuda_bytes_launch(const tn_cuda_bytes_job *job, uint32_t tactic,
+cudaError_t tn_cuda_bytes_launch(const tn_cuda_bytes_job *job, tn_cuda_bytes_way way,
                                  cudaStream_t stream);
 
 #endif

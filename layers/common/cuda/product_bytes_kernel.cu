@@ -9,8 +9,12 @@
 
 namespace {
 
-enum { THREADS = 128, DEPTH = TN_CUDA_BYTES_DEPTH, LINE = DEPTH + 16 };
+enum { THREADS = 128, DEPTH = TN_CUDA_BYTES_DEPTH, LINE = TN_CUDA_BYTES_LINE };
 enum { FEW_ROWS = TN_CUDA_BYTES_FEW_ROWS };
+enum { PARTS = DEPTH / 16, LINES_AT_ONCE = THREADS / PARTS };
+
+/* How rows of a lie: at whole 16 bytes, anywhere, or as an image says. */
+enum { ACCESS_PACKS, ACCESS_BYTES, ACCESS_IMAGE };
 
 __device__ __forceinline__ uint32_t shared_address(const void *pointer) {
     return (uint32_t)__cvta_generic_to_shared(pointer);
@@ -76,39 +80,135 @@ __device__ __forceinline__ T finish(const tn_cuda_bytes_job &l, int column, int 
     return y;
 }
 
+/* ----------------------------------------------------------------------------------------------
+ * blocks that share a tile's depth */
+
+__device__ __forceinline__ void wait_for_peers() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
+#endif
+}
+
+/* Four sums of a peer, which lie there as `mine` does here. */
+__device__ __forceinline__ int4 load_peer(const int *mine, uint32_t peer) {
+    int4 sums = {};
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    uint32_t address;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+                 : "=r"(address)
+                 : "r"(shared_address(mine)), "r"(peer));
+    asm volatile("ld.shared::cluster.v4.s32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(sums.x), "=r"(sums.y), "=r"(sums.z), "=r"(sums.w)
+                 : "r"(address)
+                 : "memory");
+#else
+    (void)mine;
+    (void)peer;
+#endif
+    return sums;
+}
+
+/* EACH neighbours of all blocks that share the tile. */
+template <int EACH>
+__device__ __forceinline__ void gather_sums(const int *mine, uint32_t splits, int (&sums)[EACH]) {
+#pragma unroll
+    for (int i = 0; i < EACH; i += 4) {
+        int4 all = splits > 1 ? load_peer(mine + i, 0) : *(const int4 *)(mine + i);
+        for (uint32_t peer = 1; peer < splits; peer++) {
+            const int4 more = load_peer(mine + i, peer);
+            all.x += more.x;
+            all.y += more.y;
+            all.z += more.z;
+            all.w += more.w;
+        }
+        sums[i] = all.x;
+        sums[i + 1] = all.y;
+        sums[i + 2] = all.z;
+        sums[i + 3] = all.w;
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * from sums to y */
+
 /* EACH neighbours of a row; 16 bytes of y. */
 template <typename T, int EACH>
 __device__ __forceinline__ void finish_pack(const tn_cuda_bytes_job &l, int64_t at, int column,
-                                            const int *sums, const pack<T, EACH> &residual) {
-    pack<T, EACH> y;
+                                            const int (&sums)[EACH]) {
+    pack<T, EACH> y, residual = {};
+    if (l.columns % EACH == 0) {
+        if (l.residual) residual = *(const pack<T, EACH> *)((const T *)l.residual + at);
+#pragma unroll
+        for (int i = 0; i < EACH; i++)
+            y.items[i] = finish<T>(l, column + i, sums[i], residual.items[i]);
+        *(pack<T, EACH> *)((T *)l.y + at) = y;
+        return;
+    }
 #pragma unroll
     for (int i = 0; i < EACH; i++)
-        y.items[i] = finish<T>(l, column + i, sums[i], residual.items[i]);
-    *(pack<T, EACH> *)((T *)l.y + at) = y;
+        if (column + i < l.columns)
+            ((T *)l.y)[at + i] = finish<T>(l, column + i, sums[i],
+                                           l.residual ? ((const T *)l.residual)[at + i] : (T)0);
 }
 
 /* A tile of sums in shared memory, lines of COLUMNS + 8: from there neighbours are stored at once,
- * where lines of y begin at whole packs. */
+ * where lines of y begin at whole packs. Each block that has a part of the sums stores its part of
+ * the tile. */
 template <typename T, int ROWS, int COLUMNS>
 __device__ __forceinline__ void finish_tile(const tn_cuda_bytes_job &l, const int *sums,
                                             int first_row, int first_column) {
     constexpr int EACH = 16 / sizeof(T), ACROSS = COLUMNS / EACH;
-    const bool is_whole = l.columns % EACH == 0;
-    for (int i = threadIdx.x; i < ROWS * ACROSS; i += THREADS) {
+    const int splits = gridDim.z;
+    for (int i = blockIdx.z * THREADS + threadIdx.x; i < ROWS * ACROSS; i += THREADS * splits) {
         const int line = i / ACROSS, row = first_row + line;
         const int part = i % ACROSS * EACH, column = first_column + part;
-        const int *from = sums + line * (COLUMNS + 8) + part;
-        const int64_t at = (int64_t)row * l.columns + column;
+        int own[EACH];
         if (row >= l.rows || column >= l.columns) continue;
-        if (is_whole) {
-            pack<T, EACH> residual = {};
-            if (l.residual) residual = *(const pack<T, EACH> *)((const T *)l.residual + at);
-            finish_pack<T, EACH>(l, at, column, from, residual);
-            continue;
-        }
-        for (int k = 0; k < EACH && column + k < l.columns; k++)
-            ((T *)l.y)[at + k] = finish<T>(l, column + k, from[k],
-                                           l.residual ? ((const T *)l.residual)[at + k] : (T)0);
+        gather_sums<EACH>(sums + line * (COLUMNS + 8) + part, (uint32_t)splits, own);
+        finish_pack<T, EACH>(l, (int64_t)row * l.columns + column, column, own);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * tiles */
+
+/* Where the rows that a thread loads begin in an image: LINES of a tile, one in LINES_AT_ONCE. */
+template <int LINES> struct places {
+    int image[LINES / LINES_AT_ONCE], y[LINES / LINES_AT_ONCE], x[LINES / LINES_AT_ONCE];
+};
+
+template <int LINES>
+__device__ __forceinline__ void find_places(const tn_cuda_bytes_job &l, int first,
+                                            places<LINES> &at) {
+    const tn_cuda_product_image &image = l.image;
+#pragma unroll
+    for (int i = 0; i < LINES / LINES_AT_ONCE; i++) {
+        const int row = first + (int)threadIdx.x / PARTS + i * LINES_AT_ONCE;
+        const int across = row / image.output[1];
+        at.image[i] = row < l.rows ? across / image.output[0] : -1;
+        at.y[i] = across % image.output[0] * image.stride[0] - image.pad[0];
+        at.x[i] = row % image.output[1] * image.stride[1] - image.pad[1];
+    }
+}
+
+/* What the places of a tile see of taps and channels from `at` on. */
+template <int LINES>
+__device__ __forceinline__ void load_places(int8_t *tile, const tn_cuda_bytes_job &l,
+                                            const places<LINES> &places, int at) {
+    const tn_cuda_product_image &image = l.image;
+    const int part = (int)threadIdx.x % PARTS * 16, k = at + part;
+    const int tap = k / image.channels, channel = k - tap * image.channels;
+    const int tap_y = tap / image.kernel[1], tap_x = tap - tap_y * image.kernel[1];
+    int8_t *to = tile + (int)threadIdx.x / PARTS * LINE + part;
+#pragma unroll
+    for (int i = 0; i < LINES / LINES_AT_ONCE; i++) {
+        const int y = places.y[i] + tap_y * image.dilation[0];
+        const int x = places.x[i] + tap_x * image.dilation[1];
+        const bool is_inside = places.image[i] >= 0 && k < l.depth && y >= 0 &&
+                               y < image.input[0] && x >= 0 && x < image.input[1];
+        const int64_t place = ((int64_t)places.image[i] * image.input[0] + y) * image.input[1] + x;
+        copy_line(to + i * LINES_AT_ONCE * LINE,
+                  is_inside ? l.a + place * image.channels + channel : l.a, is_inside);
     }
 }
 
@@ -136,9 +236,9 @@ __device__ __forceinline__ void multiply_step(int (&sums)[M][N][4], const int8_t
     }
 }
 
-/* A tile of ROWS x COLUMNS sums a block, a quarter of it a warp. b, which is constant, is on its
- * way before a is there. */
-template <typename T, int ROWS, int COLUMNS, int STAGES, bool IS_ALIGNED>
+/* A tile of ROWS x COLUMNS sums a block, a quarter of it a warp; blocks of a cluster share the
+ * steps. b, which is constant, is on its way before a is there. */
+template <typename T, int ROWS, int COLUMNS, int STAGES, int ACCESS>
 __global__ void __launch_bounds__(THREADS)
     bytes_kernel(const __grid_constant__ tn_cuda_bytes_job l) {
     constexpr int M = ROWS / 32, N = COLUMNS / 16; /* pieces of 16 rows, of 8 columns, a warp */
@@ -147,23 +247,34 @@ __global__ void __launch_bounds__(THREADS)
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int first_row = blockIdx.x * ROWS, first_column = blockIdx.y * COLUMNS;
     const int warp_row = warp % 2 * (ROWS / 2), warp_column = warp / 2 * (COLUMNS / 2);
-    const int steps = (l.depth + DEPTH - 1) / DEPTH;
+    const int all_steps = (l.depth + DEPTH - 1) / DEPTH;
+    const int share = (all_steps + (int)gridDim.z - 1) / (int)gridDim.z;
+    const int begin = (int)blockIdx.z * share;
+    const int steps = min(share, all_steps - begin); /* none for less than one */
     int sums[M][N][4] = {};
+    places<ROWS> seen;
     auto load_a = [&](int step) {
-        if (step < steps)
-            load_tile<ROWS, IS_ALIGNED>(shared + step % STAGES * STAGE, l.a, first_row, l.rows,
-                                        l.depth, step * DEPTH, l.depth);
+        int8_t *tile = shared + step % STAGES * STAGE;
+        const int at = (begin + step) * DEPTH;
+        if (step < steps) {
+            if constexpr (ACCESS == ACCESS_IMAGE)
+                load_places<ROWS>(tile, l, seen, at);
+            else
+                load_tile<ROWS, ACCESS == ACCESS_PACKS>(tile, l.a, first_row, l.rows, l.depth, at,
+                                                        l.depth);
+        }
         asm volatile("cp.async.commit_group;");
     };
     auto load_b = [&](int step) {
         if (step < steps)
             load_tile<COLUMNS, true>(shared + step % STAGES * STAGE + ROWS * LINE, l.b,
-                                     first_column, l.columns, l.padded_depth, step * DEPTH,
-                                     l.padded_depth);
+                                     first_column, l.columns, l.padded_depth,
+                                     (begin + step) * DEPTH, l.padded_depth);
     };
     tn_cuda_start_next();
     for (int step = 0; step < STAGES - 1; step++)
         load_b(step);
+    if constexpr (ACCESS == ACCESS_IMAGE) find_places<ROWS>(l, first_row, seen);
     tn_cuda_wait_for_last();
     for (int step = 0; step < STAGES - 1; step++)
         load_a(step);
@@ -176,7 +287,7 @@ __global__ void __launch_bounds__(THREADS)
         multiply_step<M, N>(sums, stage + (warp_row + lane % 16) * LINE + lane / 16 * 16,
                             stage + ROWS * LINE + (warp_column + lane / 16 * 8 + lane % 8) * LINE +
                                 lane / 8 % 2 * 16,
-                            l.depth - step * DEPTH);
+                            l.depth - (begin + step) * DEPTH);
     }
     __syncthreads(); /* the tiles are read: the sums come in their place */
     int *const all = (int *)shared;
@@ -189,8 +300,12 @@ __global__ void __launch_bounds__(THREADS)
                 *(int2 *)(all + (warp_row + m * 16 + lane / 4 + i * 8) * (COLUMNS + 8) +
                           warp_column + n * 8 + lane % 4 * 2) =
                     make_int2(sums[m][n][2 * i], sums[m][n][2 * i + 1]);
-    __syncthreads();
+    if (gridDim.z > 1)
+        wait_for_peers();
+    else
+        __syncthreads();
     finish_tile<T, ROWS, COLUMNS>(l, all, first_row, first_column);
+    if (gridDim.z > 1) wait_for_peers(); /* they read this block's memory */
 }
 
 /* A warp a column: 16 bytes a lane of it and of each row. Depths of whole 16 bytes. */
@@ -228,48 +343,84 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+cudaError_t get_major(int *out_major) {
+    int device = 0;
+    const cudaError_t error = cudaGetDevice(&device);
+    return error == cudaSuccess
+               ? cudaDeviceGetAttribute(out_major, cudaDevAttrComputeCapabilityMajor, device)
+               : error;
+}
+
+/* As tn_cuda_launch_early, and in clusters. Other GPUs do without. */
+cudaError_t launch_blocks(void (*kernel)(tn_cuda_bytes_job), dim3 blocks, size_t bytes,
+                          cudaStream_t stream, const tn_cuda_bytes_job &l) {
+    int major = 0;
+    const cudaError_t error = get_major(&major);
+    if (error != cudaSuccess) return error;
+    cudaLaunchAttribute attributes[2] = {};
+    if (major != 9) blocks.z = 1;
+    attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[0].val.programmaticStreamSerializationAllowed = 1;
+    attributes[1].id = cudaLaunchAttributeClusterDimension;
+    attributes[1].val.clusterDim.x = attributes[1].val.clusterDim.y = 1;
+    attributes[1].val.clusterDim.z = blocks.z;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = blocks;
+    config.blockDim = THREADS;
+    config.dynamicSmemBytes = bytes;
+    config.stream = stream;
+    config.attrs = attributes;
+    config.numAttrs = major != 9 ? 0 : blocks.z > 1 ? 2 : 1;
+    return cudaLaunchKernelEx(&config, kernel, l);
+}
+
 /* No more stages in shared memory than there are steps: more blocks fit then. */
-template <typename T, int ROWS, int COLUMNS, int STAGES, bool IS_ALIGNED>
-cudaError_t launch_kernel(const tn_cuda_bytes_job *l, cudaStream_t stream) {
+template <typename T, int ROWS, int COLUMNS, int STAGES, int ACCESS>
+cudaError_t launch_kernel(const tn_cuda_bytes_job *l, uint32_t splits, cudaStream_t stream) {
     constexpr int stage = (ROWS + COLUMNS) * LINE, sums = ROWS * (COLUMNS + 8) * (int)sizeof(int);
-    const auto kernel = bytes_kernel<T, ROWS, COLUMNS, STAGES, IS_ALIGNED>;
+    const auto kernel = bytes_kernel<T, ROWS, COLUMNS, STAGES, ACCESS>;
     const int steps = (l->depth + DEPTH - 1) / DEPTH;
     const int tiles = (steps < STAGES ? steps : STAGES) * stage,
               bytes = tiles < sums ? sums : tiles;
     const dim3 blocks((unsigned int)((l->rows + ROWS - 1) / ROWS),
-                      (unsigned int)((l->columns + COLUMNS - 1) / COLUMNS));
+                      (unsigned int)((l->columns + COLUMNS - 1) / COLUMNS), splits);
     if (bytes > 48 * 1024) {
         const cudaError_t error =
             cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
         if (error != cudaSuccess) return error;
     }
-    return tn_cuda_launch_early(kernel, blocks, THREADS, (size_t)bytes, stream, *l);
+    return launch_blocks(kernel, blocks, (size_t)bytes, stream, *l);
 }
 
 template <typename T, int ROWS, int COLUMNS, int STAGES>
-cudaError_t launch_tile(const tn_cuda_bytes_job *l, cudaStream_t stream) {
-    return l->depth % 16 == 0 && (uintptr_t)l->a % 16 == 0
-               ? launch_kernel<T, ROWS, COLUMNS, STAGES, true>(l, stream)
-               : launch_kernel<T, ROWS, COLUMNS, STAGES, false>(l, stream);
+cudaError_t launch_tile(const tn_cuda_bytes_job *l, uint32_t splits, cudaStream_t stream) {
+    const bool is_aligned = (uintptr_t)l->a % 16 == 0;
+    if (l->image.taps > 0)
+        return is_aligned && l->image.channels % 16 == 0
+                   ? launch_kernel<T, ROWS, COLUMNS, STAGES, ACCESS_IMAGE>(l, splits, stream)
+                   : cudaErrorMisalignedAddress;
+    return l->depth % 16 == 0 && is_aligned
+               ? launch_kernel<T, ROWS, COLUMNS, STAGES, ACCESS_PACKS>(l, splits, stream)
+               : launch_kernel<T, ROWS, COLUMNS, STAGES, ACCESS_BYTES>(l, splits, stream);
 }
 
-/* The last tactic is that of few rows where it can be done. */
 template <typename T>
-cudaError_t launch(const tn_cuda_bytes_job *l, uint32_t tactic, cudaStream_t stream) {
-    if (tactic == 3 && l->rows <= FEW_ROWS && l->depth % 16 == 0 && (uintptr_t)l->a % 16 == 0) {
-        const unsigned int each = THREADS / 32, columns = (unsigned int)l->columns;
+cudaError_t launch(const tn_cuda_bytes_job *l, tn_cuda_bytes_way way, cudaStream_t stream) {
+    const unsigned int each = THREADS / 32, columns = (unsigned int)l->columns;
+    if (way.tile == TN_CUDA_BYTES_FEW && (uintptr_t)l->a % 16 == 0)
         return tn_cuda_launch_early(few_rows_kernel<T>, (columns + each - 1) / each, THREADS, 0,
                                     stream, *l);
-    }
-    if (tactic == 0) return launch_tile<T, 64, 64, 4>(l, stream);
-    if (tactic == 1) return launch_tile<T, 32, 32, 6>(l, stream);
-    return launch_tile<T, 64, 32, 5>(l, stream);
+    if (way.tile == TN_CUDA_BYTES_TILE_64X64)
+        return launch_tile<T, 64, 64, 4>(l, way.splits, stream);
+    if (way.tile == TN_CUDA_BYTES_TILE_64X32)
+        return launch_tile<T, 64, 32, 5>(l, way.splits, stream);
+    return launch_tile<T, 32, 32, 6>(l, way.splits, stream);
 }
 
 } // namespace
 
-cudaError_t tn_cuda_bytes_launch(const tn_cuda_bytes_job *job, uint32_t tactic,
+cudaError_t tn_cuda_bytes_launch(const tn_cuda_bytes_job *job, tn_cuda_bytes_way way,
                                  cudaStream_t stream) {
-    return job->y_type == TN_I8 ? launch<int8_t>(job, tactic, stream)
-                                : launch<float>(job, tactic, stream);
+    return job->y_type == TN_I8 ? launch<int8_t>(job, way, stream)
+                                : launch<float>(job, way, stream);
 }
