@@ -52,6 +52,9 @@ typedef struct tn_builder_options {
     const tn_calibration
         *calibration; /* the scales that TN_PRECISION_I8 stores tensors with; read during the build
                          only. A tensor without a scale stays in floats. Null: none */
+    uint32_t second_precision; /* beside TN_PRECISION_I8: TN_PRECISION_F16 or TN_PRECISION_BF16,
+                                  which tensors may be stored in, too, where that is faster; 0: none
+                                */
 } tn_builder_options;
 
 /* Inputs and outputs of the network stay in the types that the graph gives them, and so do tensors

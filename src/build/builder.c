@@ -51,6 +51,14 @@ static tn_status read_options(const tn_builder_options *given, tn_builder_option
     if (out_options->precision > TN_PRECISION_I8)
         return tn_fail(TN_ERROR_ARGUMENT, "there is no precision %" PRIu32 "; the last is %d (I8)",
                        out_options->precision, TN_PRECISION_I8);
+    if (out_options->second_precision != 0 &&
+        (out_options->precision != TN_PRECISION_I8 ||
+         (out_options->second_precision != TN_PRECISION_F16 &&
+          out_options->second_precision != TN_PRECISION_BF16)))
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "precision %" PRIu32 " beside %" PRIu32
+                       ": a second one is F16 or BF16, beside I8",
+                       out_options->second_precision, out_options->precision);
     if (out_options->threads == 0) out_options->threads = tn_cpu_core_count();
     return TN_OK;
 }
@@ -220,6 +228,7 @@ static tn_status lower(build_state *state) {
         .timing_seconds = options->timing_seconds,
         .pool = &state->pool,
         .precision = options->precision,
+        .second_precision = options->second_precision,
         .scales = state->scales,
         .is_kept = state->is_kept,
         .notes = &state->notes};

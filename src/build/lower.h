@@ -47,6 +47,7 @@ typedef struct tn_lower_options {
     double (*now_ns)(void);     /* the clock of timings on the processor; null: the system's */
     const tn_thread_pool *pool; /* that timings run on */
     uint32_t precision;         /* TN_PRECISION_... */
+    uint32_t second_precision;  /* beside TN_PRECISION_I8: of 16-bit floats; 0: none */
     const float *scales;        /* by tensor, 0: none; null: none at all */
     const bool *is_kept;        /* by node: stays in its own types; null: none does */
     tn_lower_notes *notes;      /* null, or to be filled, in the program's arena */

@@ -117,24 +117,30 @@ static tn_status add_storages(tn_lowering *lowering, uint32_t index,
     return TN_OK;
 }
 
-/* In the tensors' own types as far as the combination leaves it open, then in the lower type. */
+/* In the tensors' own types as far as the combination leaves it open, then in the lower type, then
+ * in the second. */
 static tn_status add_combination(tn_lowering *lowering, uint32_t index, const tn_candidate *like,
                                  const tn_combination *combination) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const size_t ports = (size_t)node->input_count + node->output_count;
-    tn_storage *before = NULL;
-    for (int is_lower = 0; is_lower < 2; is_lower++) {
+    const tn_type wanted[] = {TN_NONE, lowering->lower_type, lowering->second_type};
+    tn_storage *before[3] = {NULL};
+    for (int i = 0; i < 3; i++) {
         tn_candidate candidate;
         tn_storage *storages = NULL;
         bool fits = false;
-        if (is_lower && !tn_lower_is_allowed(lowering, index, like->chain_count)) break;
+        if (i > 0 && wanted[i] == TN_NONE) continue;
+        if (i > 0 && !tn_lower_is_allowed(lowering, index, like->chain_count)) break;
         TN_TRY(start_candidate(lowering, index, TN_STEP_KERNEL, like->chain_count, &candidate,
                                &storages));
         candidate.entry = like->entry;
         candidate.rank = like->rank;
-        TN_TRY(tn_lower_ports(lowering, index, &candidate, combination, is_lower, storages, &fits));
-        if (!fits || (before && memcmp(before, storages, ports * sizeof *storages) == 0)) continue;
-        before = storages;
+        TN_TRY(
+            tn_lower_ports(lowering, index, &candidate, combination, wanted[i], storages, &fits));
+        for (int k = 0; k < i && fits; k++)
+            fits = !before[k] || memcmp(before[k], storages, ports * sizeof *storages) != 0;
+        if (!fits) continue;
+        before[i] = storages;
         TN_TRY(add_storages(lowering, index, &candidate));
     }
     return TN_OK;
@@ -250,14 +256,15 @@ static tn_status add_view(tn_lowering *lowering, uint32_t index, tn_storage stor
         if (node->outputs[i] == TN_NO_TENSOR) continue;
         uint32_t input = tn_graph_output_port(node->entry->op, i)->alias - 1;
         if (storage.type != TN_NONE &&
-            (!lowering->may_lower[node->outputs[i]] || !lowering->may_lower[node->inputs[input]]))
+            (!tn_lower_may_be(lowering, node->outputs[i], storage.type) ||
+             !tn_lower_may_be(lowering, node->inputs[input], storage.type)))
             return TN_OK;
         storages[input] = storages[node->input_count + i] = storage;
     }
     return tn_lower_note_storage(lowering, storage) ? add(lowering, index, &view) : TN_OK;
 }
 
-/* In the tensors' own types and in the lower one, in the host's memory and in the device's. */
+/* In the tensors' own types and in the lower ones, in the host's memory and in the device's. */
 static tn_status add_views(tn_lowering *lowering, uint32_t index) {
     tn_storage storage = {TN_NONE, TN_LINEAR, TN_SPACE_HOST};
     if (lowering->plan->is_host_node[index]) {
@@ -270,8 +277,11 @@ static tn_status add_views(tn_lowering *lowering, uint32_t index) {
     for (; storage.space < spaces; storage.space++) {
         storage.type = TN_NONE;
         TN_TRY(add_view(lowering, index, storage));
+        if (!tn_lower_is_allowed(lowering, index, 0)) continue;
         storage.type = lowering->lower_type;
-        if (tn_lower_is_allowed(lowering, index, 0)) TN_TRY(add_view(lowering, index, storage));
+        TN_TRY(add_view(lowering, index, storage));
+        storage.type = lowering->second_type;
+        if (storage.type != TN_NONE) TN_TRY(add_view(lowering, index, storage));
     }
     return TN_OK;
 }

@@ -185,8 +185,8 @@ static tn_status note_wanted(const note_taker *taker, uint32_t index, const tn_c
     bool *may_lower = lowering->may_lower;
     if (!storages) return tn_fail_memory("the notes of a build");
     lowering->may_lower = taker->would_lower;
-    tn_status status =
-        tn_lower_ports(lowering, index, candidate, combination, true, storages, out_fits);
+    tn_status status = tn_lower_ports(lowering, index, candidate, combination, lowering->lower_type,
+                                      storages, out_fits);
     lowering->may_lower = may_lower;
     for (uint32_t i = 0; status == TN_OK && *out_fits && i < count; i++) {
         tn_tensor_id id =

@@ -21,22 +21,32 @@ static tn_type port_type(tn_type type) {
     return type == TN_I8 ? TN_STORED_QI8 : type;
 }
 
-/* What the port asks for, of what the tensor may be: its own type, or the lower one. */
+bool tn_lower_may_be(const tn_lowering *lowering, tn_tensor_id tensor, tn_type type) {
+    if (type == TN_NONE) return false;
+    return (type == lowering->lower_type && lowering->may_lower[tensor]) ||
+           (type == lowering->second_type && lowering->may_second[tensor]);
+}
+
+/* What the port asks for, of what the tensor may be: its own type, the lower or the second one. */
 static tn_type pick_type(const tn_lowering *lowering, tn_tensor_id tensor,
-                         const tn_combination_port *port, uint32_t port_flags, bool is_lower) {
-    const tn_type lower = lowering->lower_type;
+                         const tn_combination_port *port, uint32_t port_flags, tn_type wanted) {
+    const tn_type others[] = {wanted, lowering->lower_type, lowering->second_type};
     const bool has_own = port->types & TN_TYPE_BIT(lowering->types[tensor]);
-    if (lower == TN_NONE || !lowering->may_lower[tensor] || port->types == TN_COMBINATION_EVERY ||
-        !(port->types & TN_TYPE_BIT(port_type(lower))) ||
+    if (port->types == TN_COMBINATION_EVERY ||
         (port_flags & (TN_PORT_SHAPE_ONLY | TN_PORT_VALUE_NEEDED)))
         return TN_NONE;
-    return is_lower || !has_own ? lower : TN_NONE;
+    for (int i = 0; i < (has_own ? 1 : 3); i++)
+        if (tn_lower_may_be(lowering, tensor, others[i]) &&
+            (port->types & TN_TYPE_BIT(port_type(others[i]))))
+            return others[i];
+    return TN_NONE;
 }
 
 typedef struct port_filler {
     tn_lowering *lowering;
     uint32_t node;
-    bool may_lower, is_lower;
+    bool may_lower;
+    tn_type wanted;
     uint32_t space; /* of what its kernel reads and writes */
     tn_type *types; /* as the combination names them */
 } port_filler;
@@ -52,7 +62,7 @@ static bool fill_port(const port_filler *filler, uint32_t at, tn_tensor_id tenso
     if (!format_fits(lowering, filler->node, tensor, port->format, port_flags)) return false;
     storages[at].format = port->format;
     if (filler->may_lower)
-        storages[at].type = pick_type(lowering, tensor, port, port_flags, filler->is_lower);
+        storages[at].type = pick_type(lowering, tensor, port, port_flags, filler->wanted);
     if (storages[at].type != TN_NONE) filler->types[at] = port_type(storages[at].type);
     return tn_lower_note_storage(lowering, storages[at]);
 }
@@ -76,7 +86,8 @@ static bool fill_operands(const port_filler *filler, const tn_candidate *candida
         if (!tn_node_call_has_operand(kind)) continue;
         operands[operand].space = filler->space;
         if (is_whole(filler, candidate, kind, lowered->operands[operand])) {
-            if (output.type != TN_NONE && !filler->lowering->may_lower[lowered->operands[operand]])
+            if (output.type != TN_NONE &&
+                !tn_lower_may_be(filler->lowering, lowered->operands[operand], output.type))
                 return false;
             operands[operand] = output;
         }
@@ -105,7 +116,7 @@ static bool fill_ports(const port_filler *filler, const tn_candidate *candidate,
 }
 
 tn_status tn_lower_ports(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
-                         const tn_combination *combination, bool is_lower, tn_storage *storages,
+                         const tn_combination *combination, tn_type wanted, tn_storage *storages,
                          bool *out_fits) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     size_t ports = (size_t)node->input_count + node->output_count;
@@ -116,7 +127,7 @@ tn_status tn_lower_ports(tn_lowering *lowering, uint32_t index, const tn_candida
         .lowering = lowering,
         .node = index,
         .may_lower = tn_lower_is_allowed(lowering, index, candidate->chain_count),
-        .is_lower = is_lower,
+        .wanted = wanted,
         .space = tn_lower_is_on_device(candidate) ? TN_SPACE_DEVICE : TN_SPACE_HOST,
         .types = types};
     for (size_t i = 0; i < ports + operands; i++)

@@ -17,9 +17,10 @@
  *   lower_notes.c       what the report says of a build in a lower type
  *
  * A storage is a type, a format and a memory space: kernels of a device read and write its memory,
- * all others that of the host. A tensor of 32-bit floats may be stored in the one lower type that
- * the build's precision allows (quantised 8-bit integers where it has a scale); every tensor may be
- * stored in its own type, in any format that kernels ask for.
+ * all others that of the host. A tensor of 32-bit floats may be stored in the lower type that the
+ * build's precision allows (quantised 8-bit integers where it has a scale), and in the second one
+ * where the build has two; every tensor may be stored in its own type, in any format that kernels
+ * ask for.
  */
 #ifndef TN_BUILD_LOWER_PRIVATE_H
 #define TN_BUILD_LOWER_PRIVATE_H
@@ -91,6 +92,8 @@ typedef struct tn_lowering {
     uint32_t storage_count;
     /* lower_storages.c */
     tn_type lower_type;             /* TN_NONE: none is allowed */
+    tn_type second_type;            /* of 16-bit floats, beside 8 bits; TN_NONE: none */
+    bool *may_second;               /* by tensor: whether it may be stored in second_type */
     bool *may_lower;                /* by tensor: whether it may be stored in lower_type */
     bool *lacks_scale;              /* by tensor: whether it might, if it had a scale */
     tn_quantization *quantizations; /* by tensor, of those that may */
@@ -130,12 +133,14 @@ const tn_quantization *tn_lower_quantization(const tn_lowering *lowering, tn_ten
 /* Whether a node, and the first nodes of its chain, may use the lower type. */
 bool tn_lower_is_allowed(const tn_lowering *lowering, uint32_t node, uint32_t chain_count);
 /* --- lower_ports.c --- */
-/* The storages of a candidate's ports with a combination, as many as the node has with its chain.
- * With `is_lower` a port that the combination leaves open takes the lower type. *out_fits: whether
- * the node can have them. TN_ERROR_MEMORY. */
+/* The storages of a candidate's ports with a combination, as many as the node has with its chain. A
+ * port that the combination leaves open takes the type that is wanted: TN_NONE (the tensor's own),
+ * the lower or the second one. *out_fits: whether the node can have them. TN_ERROR_MEMORY. */
 tn_status tn_lower_ports(tn_lowering *lowering, uint32_t node, const tn_candidate *candidate,
-                         const tn_combination *combination, bool is_lower, tn_storage *storages,
+                         const tn_combination *combination, tn_type wanted, tn_storage *storages,
                          bool *out_fits);
+/* Whether a tensor may be stored in a type that is not its own. */
+bool tn_lower_may_be(const tn_lowering *lowering, tn_tensor_id tensor, tn_type type);
 /* Whether it reads or writes something in the lower type. */
 bool tn_lower_is_lowered(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate);
 /* --- lower_chains.c --- */

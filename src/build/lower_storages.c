@@ -182,15 +182,21 @@ tn_status tn_lower_storages(tn_lowering *lowering) {
     lowering->lower_type = options->reference_only ? TN_NONE : lower_type_of(options->precision);
     lowering->may_lower = tn_arena_allocate(lowering->arena, count, sizeof(bool));
     lowering->lacks_scale = tn_arena_allocate(lowering->arena, count, sizeof(bool));
+    lowering->may_second = tn_arena_allocate(lowering->arena, count, sizeof(bool));
     lowering->quantizations =
         tn_arena_allocate(lowering->arena, count, sizeof *lowering->quantizations);
     bool *eligible = tn_arena_allocate(lowering->arena, count, sizeof(bool));
-    if (!lowering->may_lower || !lowering->lacks_scale || !lowering->quantizations || !eligible)
+    if (!lowering->may_lower || !lowering->lacks_scale || !lowering->may_second ||
+        !lowering->quantizations || !eligible)
         return tn_fail_memory("lowering a graph");
     if (lowering->lower_type == TN_NONE) return TN_OK;
     for (uint32_t t = 0; t < lowering->graph->tensor_count; t++)
         eligible[t] = is_eligible(lowering, t);
-    if (lowering->lower_type == TN_I8) return find_scales(lowering, eligible);
+    if (lowering->lower_type == TN_I8) {
+        lowering->second_type = lower_type_of(options->second_precision);
+        lowering->may_second = eligible;
+        return find_scales(lowering, eligible);
+    }
     lowering->may_lower = eligible;
     return TN_OK;
 }

@@ -19,7 +19,9 @@
 static bool is_lowered_value(const tn_accuracy_state *state, const tn_program_value *value) {
     switch (state->build.precision) {
     case TN_PRECISION_I8:
-        return value->quantization != NULL;
+        return value->quantization != NULL ||
+               (state->build.second_precision == TN_PRECISION_F16 && value->type == TN_F16) ||
+               (state->build.second_precision == TN_PRECISION_BF16 && value->type == TN_BF16);
     case TN_PRECISION_F16:
         return value->type == TN_F16;
     case TN_PRECISION_BF16:

@@ -110,6 +110,10 @@ static tn_status read_storages(const tn_engine_loading *loading, tn_lower_option
             const tn_program_value *value = &contents->programs[p]->values[v];
             const tn_tensor *known = loading->linear[value->tensor];
             const bool is_float = known && known->type == TN_F32;
+            if (is_float && value->type == TN_F16)
+                options->second_precision = TN_PRECISION_F16;
+            else if (is_float && value->type == TN_BF16)
+                options->second_precision = TN_PRECISION_BF16;
             if (is_float && value->quantization) {
                 options->precision = TN_PRECISION_I8;
                 scales[value->tensor] = value->quantization->scale[0];

@@ -14,13 +14,29 @@ static const char *const names[] = {[TN_PRECISION_F32] = "fp32",
                                     [TN_PRECISION_F16] = "fp16",
                                     [TN_PRECISION_I8] = "int8"};
 
-bool precision_parse(const char *text, uint32_t *out_precision) {
+static bool parse_one(const char *text, uint32_t *out_precision) {
     for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(text, names[i]) != 0) continue;
         *out_precision = i;
         return true;
     }
     return false;
+}
+
+bool precision_parse(const char *text, uint32_t *out_precision, uint32_t *out_second) {
+    static const char first[] = "int8,";
+    uint32_t second = 0;
+    if (strncmp(text, first, strlen(first)) != 0) {
+        if (!parse_one(text, out_precision)) return false;
+        *out_second = 0;
+        return true;
+    }
+    if (!parse_one(text + strlen(first), &second) ||
+        (second != TN_PRECISION_F16 && second != TN_PRECISION_BF16))
+        return false;
+    *out_precision = TN_PRECISION_I8;
+    *out_second = second;
+    return true;
 }
 
 void precision_reports_free(tn_runtime *runtime, precision_reports *reports) {
@@ -134,6 +150,7 @@ static tn_plan *build_lower(tn_graph *graph, const char *model, tn_runtime *runt
         return NULL;
     if (!open_table(graph, runtime, options, given, source, reports, out_exit)) return NULL;
     build.precision = options->precision;
+    build.second_precision = options->second_precision;
     build.calibration = source->table;
     build.keep_count = (uint32_t)options->keep.count;
     build.keep = options->keep.items;

@@ -12,8 +12,8 @@ typedef struct precision_reports {
 } precision_reports;
 void precision_reports_free(tn_runtime *runtime, precision_reports *reports);
 
-/* Reads --precision; false when there is no such. */
-bool precision_parse(const char *text, uint32_t *out_precision);
+/* Reads --precision, with the second one after a comma, 0: none; false when there is no such. */
+bool precision_parse(const char *text, uint32_t *out_precision, uint32_t *out_second);
 
 /* Builds the graph as the options' precision says; `build` has everything else. Null after having
  * said why (*out_exit). */

@@ -36,8 +36,9 @@ bool cli_option_of_precision(cli_options *options, char letter, const char *valu
     *out_exit = EXIT_DONE;
     switch (letter) {
     case 'c':
-        if (!precision_parse(value, &options->precision))
-            *out_exit = bad_value("precision", value, "fp32, tf32, bf16, fp16 or int8");
+        if (!precision_parse(value, &options->precision, &options->second_precision))
+            *out_exit = bad_value("precision", value,
+                                  "fp32, tf32, bf16, fp16, int8, int8,fp16 or int8,bf16");
         return true;
     case 'B':
         *out_exit = add(&options->calibrations, value);

@@ -181,6 +181,7 @@ static tn_status build_plan(const test_run *run, const char *directory, tn_graph
                         sizeof(out->why)))
         status = fail_calibration(out);
     build.precision = options->precision;
+    build.second_precision = options->second_precision;
     build.calibration = table;
     if (status == TN_OK) status = tn_build(graph, &build, out_plan);
     tn_calibration_destroy(table);

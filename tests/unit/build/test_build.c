@@ -175,6 +175,13 @@ static void test_wrong_options_are_refused(void **state) {
     options.force_kernel = "Mix=none_such";
     assert_int_equal(tn_build(test->graph, &options, &plan), TN_ERROR_NOT_FOUND);
     options = batch_options();
+    options.precision = TN_PRECISION_F16; /* a second one is 16-bit floats beside 8 bits */
+    options.second_precision = TN_PRECISION_BF16;
+    assert_int_equal(tn_build(test->graph, &options, &plan), TN_ERROR_ARGUMENT);
+    options.precision = TN_PRECISION_I8;
+    options.second_precision = TN_PRECISION_TF32;
+    assert_int_equal(tn_build(test->graph, &options, &plan), TN_ERROR_ARGUMENT);
+    options = batch_options();
     options.profile_inputs = NULL;
     assert_int_equal(tn_build(test->graph, &options, &plan), TN_ERROR_ARGUMENT);
     assert_int_equal(tn_build(NULL, &options, &plan), TN_ERROR_ARGUMENT);

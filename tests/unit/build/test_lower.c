@@ -210,6 +210,33 @@ static void test_the_fastest_tactic_is_taken(void **state) {
     stage_end(&stage);
 }
 
+static void test_short_time_goes_to_the_first_tactics_of_all_nodes(void **state) {
+    graph_test *test = *state;
+    tn_graph *graph = test->graph;
+    build_stage stage;
+    const uint64_t ns = 4000000; /* four runs a candidate, the first to warm up */
+    tn_tensor_id small = add_input(graph, "a", TN_F32, 1, EXTENTS(5));
+    tn_tensor_id middle = add_input(graph, "b", TN_F32, 1, EXTENTS(6));
+    tn_tensor_id large = add_input(graph, "c", TN_F32, 1, EXTENTS(7));
+    add_output(graph, add_unary(graph, "Scale", "scale_a", small));
+    add_output(graph, add_unary(graph, "Scale", "scale_b", middle));
+    add_output(graph, add_unary(graph, "Scale", "scale_c", large));
+    tn_lower_options options = TIMED;
+    for (int i = 0; i < 3; i++)
+        layer_pace_of(i == 0 ? "scale_0" : i == 1 ? "scale_1" : "scale_2")->ns = ns;
+    options.timing_seconds = 3 * 4 * (double)ns * 1e-9;
+    layer_tactic_seen = 0;
+    lower_or_fail(&stage, graph, options);
+    assert_int_equal(layer_tactic_seen, 1);
+    for (int i = 0; i < 3; i++) {
+        const char *node = i == 0 ? "scale_a" : i == 1 ? "scale_b" : "scale_c";
+        assert_true(step_of(&stage, node)->nanoseconds >= (double)ns);
+        assert_int_equal(step_of(&stage, node)->tactic,
+                         0); /* the others are no faster by a guess */
+    }
+    stage_end(&stage);
+}
+
 static void test_pins_choose_and_wrong_pins_are_errors(void **state) {
     graph_test *test = *state;
     tn_graph *graph = test->graph;
@@ -430,6 +457,7 @@ int main(void) {
         BUILD_TEST(test_a_fast_kernel_in_its_own_format_is_worth_the_conversions),
         BUILD_TEST(test_a_residual_comes_in_the_output_s_format),
         BUILD_TEST(test_the_fastest_tactic_is_taken),
+        BUILD_TEST(test_short_time_goes_to_the_first_tactics_of_all_nodes),
         BUILD_TEST(test_pins_choose_and_wrong_pins_are_errors),
         BUILD_TEST(test_a_pinned_node_is_not_absorbed),
         BUILD_TEST(test_a_kernel_that_does_not_accept_is_not_taken),

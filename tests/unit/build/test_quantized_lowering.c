@@ -316,6 +316,33 @@ static void test_the_measured_time_decides(void **state) {
     end_stage(stage);
 }
 
+static void test_a_second_type_is_taken_where_it_is_faster(void **state) {
+    tn_graph *graph = ((graph_test *)*state)->graph;
+    tn_tensor_id x = add_x(graph), a = add_weigh(graph, "a", x), b = add_weigh(graph, "b", a);
+    add_output(graph, b);
+    quantized_stage *stage = new_stage();
+    stage->scales[x] = stage->scales[a] = stage->scales[b] = 1;
+    quantized_float_ns = 300000;
+    quantized_byte_ns = 20000; /* kernels of 16 bits take next to nothing */
+    tn_lower_options options = {.precision = TN_PRECISION_I8};
+    lower_in(stage, graph, options);
+    assert_string_equal(kernel_of(&stage->stage, "a"), "weigh_i8");
+    stage_end(&stage->stage);
+    options.second_precision = TN_PRECISION_F16;
+    lower_in(stage, graph, options);
+    assert_string_equal(kernel_of(&stage->stage, "a"), "weigh_f16");
+    assert_string_equal(kernel_of(&stage->stage, "b"), "weigh_f16");
+    assert_stored(output_of(stage, "a"), TN_F16, 0);
+    assert_int_equal(stage->notes.type, TN_I8);
+    stage_end(&stage->stage);
+    options.second_precision = TN_PRECISION_BF16;
+    stage->is_kept[graph->tensors[b].producer] = true;
+    lower_in(stage, graph, options);
+    assert_stored(output_of(stage, "a"), TN_BF16, 0);
+    assert_string_equal(kernel_of(&stage->stage, "b"), "weigh_f32");
+    end_stage(stage);
+}
+
 static void test_by_rule_8_bits_win_where_there_is_work(void **state) {
     const int64_t extents[] = {1, 32, 64, 64};
     tn_graph *graph = ((graph_test *)*state)->graph;
@@ -348,6 +375,7 @@ int main(void) {
         QUANTIZED_TEST(test_the_notes_name_the_tensor_without_a_scale),
         QUANTIZED_TEST(test_kept_nodes_stay_in_floats_alone_and_in_chains),
         QUANTIZED_TEST(test_the_measured_time_decides),
+        QUANTIZED_TEST(test_a_second_type_is_taken_where_it_is_faster),
         QUANTIZED_TEST(test_by_rule_8_bits_win_where_there_is_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
