@@ -15,42 +15,54 @@
 
 namespace {
 
-template <typename T, int ACROSS>
+template <typename T, int ACROSS, bool IS_POINT>
 __global__ void __launch_bounds__(THREADS, 2)
     deep_kernel(const __grid_constant__ tn_cuda_direct d, const __grid_constant__ deep_shape t) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     extern __shared__ uint4 shared_memory[];
-    __shared__ uint64_t arrived;
+    __shared__ uint64_t arrived, are_joined;
+    __shared__ int offsets[ACROSS * PLACES];
     float *joined = (float *)shared_memory;
     uint4 *weights = (uint4 *)(joined + ACROSS * PLACES * FILTERS);
     char *patch = (char *)(weights + t.chunks * t.taps * (UNIT / 16));
-    cluster_arrive(); /* others may write to this block */
     tn_cuda_start_next();
     task at;
     at.chunk = (int)blockIdx.x * t.chunks;
     at.units = min(t.chunks, t.all - at.chunk) * t.taps;
-    if (threadIdx.x == 0)
-        bring(weights,
-              (const uint4 *)(const void *)d.weights +
-                  ((int64_t)blockIdx.y * t.all + at.chunk) * t.taps * (UNIT / 16),
-              at.units * UNIT, &arrived);
-    at.image = (int)blockIdx.z / t.tiles;
+    if (threadIdx.x == 0) {
+        const uint4 *from = (const uint4 *)(const void *)d.weights +
+                            ((int64_t)blockIdx.y * t.all + at.chunk) * t.taps * (UNIT / 16);
+        expect(&arrived, at.units * UNIT);
+        bring(weights, from, at.units * UNIT, &arrived);
+        expect(&are_joined, ACROSS * PLACES * FILTERS * 4);
+    }
+    __syncwarp();
+    cluster_arrive();
+    at.image = (int)tn_divide(blockIdx.z, t.by_tiles);
     at.first = ((int)blockIdx.z - at.image * t.tiles) * t.places;
     at.end = d.out_height * d.out_width;
     at.row = (int)tn_divide(at.first, t.by_width);
-    load_patch<T>(d, t, at, patch);
-    __syncthreads();
-    wait_for(&arrived);
+    find_places<IS_POINT>(d, t, at, offsets);
     float sums[2][TILES][4] = {};
-    multiply<T, ACROSS>(d, t, at, weights, patch, sums);
+    if constexpr (IS_POINT) {
+        __syncthreads(); /* offsets and barriers are there */
+        multiply_points<T, ACROSS>(d, t, at, offsets, weights, &arrived, sums);
+    } else {
+        load_patch<T>(d, t, at, patch);
+        __syncthreads();
+        wait_for(&arrived);
+        multiply<T, ACROSS>(t, at, offsets, weights, patch, sums);
+    }
     __syncthreads();
     float *parts = (float *)weights;
     store_sums(sums, parts + (threadIdx.x >> 5) * PLACES * PITCH);
+    float rest[(ACROSS * PLACES * FOURS + THREADS - 1) / THREADS][4];
+    load_rest<typename stored<T>::type>(d, t, at, rest);
     __syncthreads();
     cluster_wait();
-    share_out<ACROSS>(t, parts, joined);
-    cluster_arrive();
-    finish<typename stored<T>::type>(d, t, at, joined);
+    share_out<ACROSS>(t, parts, joined, &are_joined);
+    wait_for(&are_joined);
+    finish<typename stored<T>::type>(d, t, at, joined, rest);
 #endif
 }
 
@@ -82,7 +94,8 @@ deep_shape shape_of(const tn_cuda_direct *d, const tn_cuda_direct_config *config
     t.taps = d->kernel_height * d->kernel_width;
     t.places = config->width * PLACES;
     t.tiles = (d->out_height * d->out_width + t.places - 1) / t.places;
-    /* A window of one place needs no positions between those of strides. */
+    /* A window of one row or column needs no positions between those of strides; one of a single
+     * place needs no patch. */
     const bool is_row = d->kernel_height == 1, is_column = d->kernel_width == 1;
     t.step_y = is_row ? d->stride_height : 1, t.stride_y = is_row ? 1 : d->stride_height;
     t.step_x = is_column ? d->stride_width : 1, t.stride_x = is_column ? 1 : d->stride_width;
@@ -90,30 +103,33 @@ deep_shape shape_of(const tn_cuda_direct *d, const tn_cuda_direct_config *config
              (d->kernel_height - 1) * d->dilation_height + 1;
     t.columns = (d->out_width - 1) * t.stride_x + (d->kernel_width - 1) * d->dilation_width + 1;
     t.pitch = pitch_of(t.chunks * CHUNK, t.stride_x);
-    t.packs = t.rows * t.columns * t.chunks * 4;
+    t.packs = t.taps == 1 ? 0 : t.rows * t.columns * t.chunks * 4;
     t.offset_x = d->dilation_width * t.pitch;
     t.offset_y = d->dilation_height * t.columns * t.pitch;
     t.by_taps = tn_divider_make((uint32_t)t.taps);
     t.by_window = tn_divider_make((uint32_t)d->kernel_width);
     t.by_packs = tn_divider_make((uint32_t)t.chunks * 4);
     t.by_columns = tn_divider_make((uint32_t)t.columns);
+    t.share = t.places / t.splits;
+    t.by_share = tn_divider_make((uint32_t)t.share);
+    t.by_tiles = tn_divider_make((uint32_t)t.tiles);
     t.by_width = tn_divider_make((uint32_t)d->out_width);
     return t;
 }
 
 int64_t bytes_of(const deep_shape *t) {
-    const int64_t in =
-        (int64_t)t->chunks * t->taps * UNIT + (int64_t)t->rows * t->columns * t->pitch;
+    const int64_t patch = t->taps == 1 ? 0 : (int64_t)t->rows * t->columns * t->pitch;
+    const int64_t in = (int64_t)t->chunks * t->taps * UNIT + patch;
     const int64_t parts = (int64_t)WARPS * PLACES * PITCH * 4;
     return (int64_t)t->places * FILTERS * 4 + (in > parts ? in : parts);
 }
 
-template <typename T, int ACROSS>
+template <typename T, int ACROSS, bool IS_POINT>
 cudaError_t launch_as(const tn_cuda_direct *d, const deep_shape *t, cudaStream_t stream) {
     const int64_t bytes = bytes_of(t);
     if (bytes > MOST_SHARED) return cudaErrorInvalidValue;
     const cudaError_t error = cudaFuncSetAttribute(
-        deep_kernel<T, ACROSS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+        deep_kernel<T, ACROSS, IS_POINT>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
     if (error != cudaSuccess) return error;
     cudaLaunchAttribute attributes[2] = {};
     attributes[0].id = cudaLaunchAttributeClusterDimension;
@@ -130,14 +146,18 @@ cudaError_t launch_as(const tn_cuda_direct *d, const deep_shape *t, cudaStream_t
     config.stream = stream;
     config.attrs = attributes;
     config.numAttrs = 2;
-    return cudaLaunchKernelEx(&config, deep_kernel<T, ACROSS>, *d, *t);
+    return cudaLaunchKernelEx(&config, deep_kernel<T, ACROSS, IS_POINT>, *d, *t);
 }
 
 template <typename T>
 cudaError_t launch(const tn_cuda_direct *d, const tn_cuda_direct_config *config,
                    cudaStream_t stream) {
     const deep_shape t = shape_of(d, config);
-    return config->width == 2 ? launch_as<T, 2>(d, &t, stream) : launch_as<T, 1>(d, &t, stream);
+    if (t.taps == 1)
+        return config->width == 2 ? launch_as<T, 2, true>(d, &t, stream)
+                                  : launch_as<T, 1, true>(d, &t, stream);
+    return config->width == 2 ? launch_as<T, 2, false>(d, &t, stream)
+                              : launch_as<T, 1, false>(d, &t, stream);
 }
 
 bool does(const tn_conv_geometry *g, tn_type type) {

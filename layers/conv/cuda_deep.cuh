@@ -20,6 +20,7 @@ enum {
     FILTERS = 32,       /* a warp, and a block */
     CHUNK = 64,         /* bytes of a position's channels that are multiplied at once */
     UNIT = FILTERS * CHUNK,
+    FOURS = FILTERS / 4,
     PITCH = FILTERS + 4, /* floats from a place's sums to the next one's */
     MOST_SPLITS = 8,     /* blocks of a cluster that every GPU of its kind can have */
     MOST_SHARED = 226 * 1024,
@@ -32,12 +33,13 @@ struct deep_shape {
     int all, chunks;        /* of channels: of a tile, of a block at most */
     int taps;               /* places of the window: a unit is a chunk at one of them */
     int places, tiles;      /* of a block; blocks an image */
+    int share;              /* places that each block of a cluster finishes */
     int rows, columns;      /* of a patch */
     int pitch, packs;       /* bytes; 16 bytes of all positions */
     int step_y, step_x;     /* input positions from one of the patch to the next */
     int stride_y, stride_x; /* positions of the patch from one place to the next */
     int offset_y, offset_x; /* bytes of the patch from one place of the window to the next */
-    tn_divider by_taps, by_window, by_packs, by_columns, by_width;
+    tn_divider by_taps, by_window, by_packs, by_columns, by_width, by_share, by_tiles;
 };
 
 /* Elements that 16 bytes have. */

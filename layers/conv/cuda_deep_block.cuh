@@ -39,6 +39,20 @@ struct task {
     int chunk, units;      /* the first of its chunks; all of its units */
 };
 
+/* What is found before the kernel in front is done: the compiler may not find it later. */
+template <typename N> __device__ __forceinline__ void settle(N &number) {
+    asm volatile("" : "+r"(number));
+}
+
+/* The input of a block's image, settled. */
+template <typename type>
+__device__ __forceinline__ const type *image_of(const tn_cuda_direct &d, const task &at) {
+    const type *image = (const type *)(const void *)d.x +
+                        (int64_t)at.image * (d.in_height * d.in_width * d.channels);
+    asm volatile("" : "+l"(image));
+    return image;
+}
+
 /* All of the patch, several packs of a thread at once. Where they lie is found before the kernel in
  * front is done. */
 template <typename T>
@@ -47,8 +61,7 @@ __device__ __forceinline__ void load_patch(const tn_cuda_direct &d, const deep_s
     typedef typename stored<T>::type type;
     constexpr int EACH = 16 / (int)sizeof(type), AT_ONCE = 6;
     const int y0 = at.row * d.stride_height - d.pad_top;
-    const type *image =
-        (const type *)(const void *)d.x + (int64_t)at.image * d.in_height * d.in_width * d.channels;
+    const type *image = image_of<type>(d, at);
     for (int first = 0; first < t.packs; first += THREADS * AT_ONCE) {
         int from[AT_ONCE], to[AT_ONCE];
 #pragma unroll
@@ -64,6 +77,7 @@ __device__ __forceinline__ void load_patch(const tn_cuda_direct &d, const deep_s
             from[i] = is_inside && to[i] >= 0 && channel < d.channels
                           ? (y * d.in_width + x) * d.channels + channel
                           : -1;
+            settle(from[i]);
         }
         if (first == 0) tn_cuda_wait_for_last();
         uint4 packs[AT_ONCE];
@@ -77,42 +91,107 @@ __device__ __forceinline__ void load_patch(const tn_cuda_direct &d, const deep_s
     }
 }
 
+/* A unit's products; `x`: what this lane has of each 8 places. */
+template <typename T>
+__device__ __forceinline__ void multiply_tile(const uint4 (&a)[2][2], uint4 x, int n,
+                                              float (&sums)[2][TILES][4]) {
+#pragma unroll
+    for (int m = 0; m < 2; m++)
+        tn_matrix<T>::deep(sums[m][n], a[m][0].x, a[m][0].y, a[m][0].z, a[m][0].w, x.x, x.y);
+#pragma unroll
+    for (int m = 0; m < 2; m++)
+        tn_matrix<T>::deep(sums[m][n], a[m][1].x, a[m][1].y, a[m][1].z, a[m][1].w, x.z, x.w);
+}
+
+__device__ __forceinline__ void load_weights(const uint4 *weights, int unit, uint4 (&a)[2][2]) {
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        a[i / 2][i % 2] = weights[(unit * 4 + i) * 32 + (threadIdx.x & 31)];
+}
+
+/* Where the input of each place of the block is, for the first place of the window: elements of the
+ * image, or -1 outside of it, or else bytes of the patch. Places that there are no more are the
+ * last one. */
+template <bool IS_POINT>
+__device__ __forceinline__ void find_places(const tn_cuda_direct &d, const deep_shape &t,
+                                            const task &at, int *offsets) {
+    uint32_t column;
+    if ((int)threadIdx.x >= t.places) return;
+    const int place = min(at.first + (int)threadIdx.x, at.end - 1);
+    const int row = (int)tn_divide_rest((uint32_t)place, t.by_width, &column);
+    const int y = row * d.stride_height - d.pad_top, x = (int)column * d.stride_width - d.pad_left;
+    const bool is_inside = y >= 0 && y < d.in_height && x >= 0 && x < d.in_width;
+    const int position = (row - at.row) * t.stride_y * t.columns + (int)column * t.stride_x;
+    offsets[threadIdx.x] = !IS_POINT   ? position * t.pitch
+                           : is_inside ? (y * d.in_width + x) * d.channels
+                                       : -1;
+}
+
+/* Those of this lane, which has a place of each eight. */
+template <int ACROSS>
+__device__ __forceinline__ void load_places(const int *offsets, int (&from)[TILES]) {
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+#pragma unroll
+    for (int n = 0; n < TILES; n++)
+        from[n] = offsets[warp % ACROSS * PLACES + n * 8 + (lane >> 2)];
+}
+
 /* A warp's share of the products: some units of 56 places. */
 template <typename T, int ACROSS>
-__device__ __forceinline__ void multiply(const tn_cuda_direct &d, const deep_shape &t,
-                                         const task &at, const uint4 *weights, const char *patch,
+__device__ __forceinline__ void multiply(const deep_shape &t, const task &at, const int *offsets,
+                                         const uint4 *weights, const char *patch,
                                          float (&sums)[2][TILES][4]) {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const char *from[TILES];
-#pragma unroll
-    for (int n = 0; n < TILES; n++) {
-        uint32_t x;
-        const int place = at.first + warp % ACROSS * PLACES + n * 8 + (lane >> 2);
-        const uint32_t y = tn_divide_rest(min(place, at.end - 1), t.by_width, &x);
-        const int position = ((int)y - at.row) * t.stride_y * t.columns + (int)x * t.stride_x;
-        from[n] = patch + position * t.pitch + (lane & 3) * 16;
-    }
+    int from[TILES];
+    load_places<ACROSS>(offsets, from);
+    patch += (threadIdx.x & 3) * 16;
 #pragma unroll 1
-    for (int unit = warp / ACROSS; unit < at.units; unit += WARPS / ACROSS) {
+    for (int unit = (int)(threadIdx.x >> 5) / ACROSS; unit < at.units; unit += WARPS / ACROSS) {
         uint32_t tap, column;
-        const uint32_t chunk = tn_divide_rest(unit, t.by_taps, &tap);
+        const uint32_t chunk = tn_divide_rest((uint32_t)unit, t.by_taps, &tap);
         const uint32_t row = tn_divide_rest(tap, t.by_window, &column);
         const int offset = (int)(row * t.offset_y + column * t.offset_x + chunk * CHUNK);
         uint4 a[2][2];
+        load_weights(weights, unit, a);
 #pragma unroll
-        for (int i = 0; i < 4; i++)
-            a[i / 2][i % 2] = weights[(unit * 4 + i) * 32 + lane];
+        for (int n = 0; n < TILES; n++)
+            multiply_tile<T>(a, *(const uint4 *)(patch + (from[n] + offset)), n, sums);
+    }
+}
+
+/* The same where the window is one place, so that one lane alone needs what it loads: straight from
+ * the input, the next unit's while this one's is multiplied. */
+template <typename T, int ACROSS>
+__device__ __forceinline__ void
+multiply_points(const tn_cuda_direct &d, const deep_shape &t, const task &at, const int *offsets,
+                const uint4 *weights, uint64_t *arrived, float (&sums)[2][TILES][4]) {
+    typedef typename stored<T>::type type;
+    constexpr int EACH = 16 / (int)sizeof(type), STEP = WARPS / ACROSS;
+    const int channel = at.chunk * 4 * EACH + (int)(threadIdx.x & 3) * EACH;
+    const type *image = image_of<type>(d, at);
+    int from[TILES];
+    load_places<ACROSS>(offsets, from);
+    const auto load = [&](int unit, int n) {
+        const int of_unit = channel + unit * 4 * EACH;
+        return unit < at.units && of_unit < d.channels && from[n] >= 0
+                   ? __ldcg((const uint4 *)(const void *)(image + from[n] + of_unit))
+                   : make_uint4(0, 0, 0, 0);
+    };
+    int unit = (int)(threadIdx.x >> 5) / ACROSS;
+    uint4 next[TILES];
+    tn_cuda_wait_for_last();
+#pragma unroll
+    for (int n = 0; n < TILES; n++)
+        next[n] = load(unit, n);
+    wait_for(arrived);
+#pragma unroll 1
+    for (; unit < at.units; unit += STEP) {
+        uint4 a[2][2];
+        load_weights(weights, unit, a);
 #pragma unroll
         for (int n = 0; n < TILES; n++) {
-            const uint4 b = *(const uint4 *)(from[n] + offset);
-#pragma unroll
-            for (int m = 0; m < 2; m++)
-                tn_matrix<T>::deep(sums[m][n], a[m][0].x, a[m][0].y, a[m][0].z, a[m][0].w, b.x,
-                                   b.y);
-#pragma unroll
-            for (int m = 0; m < 2; m++)
-                tn_matrix<T>::deep(sums[m][n], a[m][1].x, a[m][1].y, a[m][1].z, a[m][1].w, b.z,
-                                   b.w);
+            const uint4 now = stored<T>::words(next[n]);
+            next[n] = load(unit + STEP, n);
+            multiply_tile<T>(a, now, n, sums);
         }
     }
 }
@@ -136,18 +215,20 @@ __device__ __forceinline__ void add(float4 &sum, float4 more) {
 
 /* The sums of a block's warps, to the blocks that finish the places. */
 template <int ACROSS>
-__device__ __forceinline__ void share_out(const deep_shape &t, const float *sums, float *joined) {
-    const int share = t.places / t.splits;
-    for (int i = threadIdx.x; i < t.places * (FILTERS / 4); i += THREADS) {
-        const int place = i / (FILTERS / 4), filter = i % (FILTERS / 4) * 4;
+__device__ __forceinline__ void share_out(const deep_shape &t, const float *sums,
+                                          const float *joined, const uint64_t *are_joined) {
+#pragma unroll
+    for (int i = (int)threadIdx.x; i < ACROSS * PLACES * FOURS; i += THREADS) {
+        const int place = i / FOURS, filter = i % FOURS * 4;
         const float *from = sums + place * PITCH + filter; /* as warps across lie side by side */
         float4 sum = *(const float4 *)from;
 #pragma unroll
         for (int k = 1; k < WARPS / ACROSS; k++)
             add(sum, *(const float4 *)(from + k * ACROSS * PLACES * PITCH));
-        const int block = place / share;
-        push(joined + (((int)blockIdx.x - block) * share + place) * FILTERS + filter,
-             (uint32_t)block, sum);
+        const int block = (int)tn_divide((uint32_t)place, t.by_share);
+        const int to = (((int)blockIdx.x - block) * t.share + place) * FILTERS + filter;
+        push(address_in(address_of(joined) + (uint32_t)to * 4, (uint32_t)block), sum,
+             address_in(address_of(are_joined), (uint32_t)block));
     }
 }
 
@@ -164,48 +245,77 @@ __device__ __forceinline__ void load_four(const type *from, float (&to)[4]) {
     for (int i = 0; i < 4; i++)
         to[i] = tn_number_load(four.items[i], 0);
 }
-__device__ __forceinline__ void store_four(float *to, const float (&v)[4]) {
-    *(float4 *)to = make_float4(v[0], v[1], v[2], v[3]);
+__device__ __forceinline__ void store_four(float *to, float4 v) {
+    *(float4 *)to = v;
 }
-template <typename type> __device__ __forceinline__ void store_four(type *to, const float (&v)[4]) {
+template <typename type> __device__ __forceinline__ void store_four(type *to, float4 v) {
     union {
         uint2 bits;
         type items[4];
     } four = {};
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-        tn_number_store(&four.items[i], v[i], 0);
+    tn_number_store(&four.items[0], v.x, 0), tn_number_store(&four.items[1], v.y, 0);
+    tn_number_store(&four.items[2], v.z, 0), tn_number_store(&four.items[3], v.w, 0);
     *(uint2 *)(void *)to = four.bits;
 }
 
-/* The places of this block: four filters of one at a time. `is_joined`: the cluster's sums are
- * there already. What is not theirs is loaded before they are. */
-template <typename type>
+/* Out of line: a kernel's instructions take their time to come, too. */
+__device__ __noinline__ float4 activate(uint32_t kind, float alpha, float beta, float4 v) {
+    const tn_cuda_activation how = {kind, alpha, beta};
+    return make_float4(tn_cuda_activate(how, v.x), tn_cuda_activate(how, v.y),
+                       tn_cuda_activate(how, v.z), tn_cuda_activate(how, v.w));
+}
+
+/* Where this thread's `n`th four filters of a place are in the image's output, in elements; -1:
+ * there are not so many. */
+__device__ __forceinline__ int output_of(const tn_cuda_direct &d, const deep_shape &t,
+                                         const task &at, int n) {
+    const int i = n * THREADS + (int)threadIdx.x, place = i / FOURS;
+    const int filter = (int)blockIdx.y * FILTERS + i % FOURS * 4;
+    const int of_image = at.first + (int)blockIdx.x * t.share + place;
+    return place < t.share && of_image < at.end && filter < d.filters
+               ? of_image * d.filters + filter
+               : -1;
+}
+
+/* What is added to the sums of the places of this block, four filters of one at a time. */
+template <typename type, int ITEMS>
+__device__ __forceinline__ void load_rest(const tn_cuda_direct &d, const deep_shape &t,
+                                          const task &at, float (&rest)[ITEMS][4]) {
+    const int filter = (int)blockIdx.y * FILTERS + (int)threadIdx.x % FOURS * 4;
+    float4 bias = make_float4(0, 0, 0, 0);
+    const type *residual =
+        (const type *)(const void *)d.residual + (int64_t)at.image * (at.end * d.filters);
+    if (filter < d.filters) bias = __ldg((const float4 *)(const void *)(d.bias + filter));
+#pragma unroll
+    for (int n = 0; n < ITEMS; n++) {
+        const int from = output_of(d, t, at, n);
+        rest[n][0] = rest[n][1] = rest[n][2] = rest[n][3] = 0;
+        if (d.residual && from >= 0) load_four(residual + from, rest[n]);
+        rest[n][0] += bias.x, rest[n][1] += bias.y, rest[n][2] += bias.z, rest[n][3] += bias.w;
+    }
+}
+
+/* The places of this block: the sums of all blocks of the cluster. */
+template <typename type, int ITEMS>
 __device__ __forceinline__ void finish(const tn_cuda_direct &d, const deep_shape &t, const task &at,
-                                       const float *joined) {
-    const int share = t.places / t.splits, count = share * (FILTERS / 4);
-    bool is_joined = false;
-    for (int first = 0; first < count; first += THREADS) {
-        const int i = first + (int)threadIdx.x, place = i / (FILTERS / 4);
-        const int column = i % (FILTERS / 4) * 4, filter = (int)blockIdx.y * FILTERS + column;
-        const int of_image = at.first + (int)blockIdx.x * share + place;
-        const bool is_ours = i < count && of_image < at.end && filter < d.filters;
-        const int64_t to = ((int64_t)at.image * at.end + of_image) * d.filters + filter;
-        float4 sum = make_float4(0, 0, 0, 0);
-        float residual[4] = {};
-        if (is_ours) sum = __ldg((const float4 *)(d.bias + filter));
-        if (is_ours && d.residual) load_four((const type *)(const void *)d.residual + to, residual);
-        if (!is_joined) cluster_wait();
-        is_joined = true;
-        if (!is_ours) continue;
-        const float *from = joined + place * FILTERS + column;
-        for (int k = 0; k < t.splits; k++)
-            add(sum, *(const float4 *)(from + k * share * FILTERS));
-        const float v[4] = {tn_cuda_activate(d.activation, sum.x + residual[0]),
-                            tn_cuda_activate(d.activation, sum.y + residual[1]),
-                            tn_cuda_activate(d.activation, sum.z + residual[2]),
-                            tn_cuda_activate(d.activation, sum.w + residual[3])};
-        store_four((type *)(void *)d.y + to, v);
+                                       const float *joined, const float (&rest)[ITEMS][4]) {
+    type *y = (type *)(void *)d.y + (int64_t)at.image * (at.end * d.filters);
+#pragma unroll
+    for (int n = 0; n < ITEMS; n++) {
+        const int to = output_of(d, t, at, n);
+        if (to < 0) continue;
+        const float *from = joined + (n * THREADS + (int)threadIdx.x) * 4;
+        float4 sum = make_float4(rest[n][0], rest[n][1], rest[n][2], rest[n][3]);
+        /* The more blocks, the fewer places are theirs. */
+#pragma unroll
+        for (int k = 0; k < (n == 0 ? MOST_SPLITS : n == 1 ? 2 : 1); k++)
+            if (k < t.splits) add(sum, *(const float4 *)(from + k * t.share * FILTERS));
+        if (d.activation.kind == TN_ACTIVATION_RELU)
+            sum = make_float4(sum.x < 0 ? 0 : sum.x, sum.y < 0 ? 0 : sum.y, sum.z < 0 ? 0 : sum.z,
+                              sum.w < 0 ? 0 : sum.w);
+        else if (d.activation.kind != 0)
+            sum = activate(d.activation.kind, d.activation.alpha, d.activation.beta, sum);
+        store_four(y + to, sum);
     }
 }
 
