@@ -10,8 +10,9 @@ static const char *const direct_combinations[] = {"f32, f32, f32? -> f32"};
 static const char *const few_combinations[] = {
     "f16:nhwc, f32, f32? -> f16:nhwc", "f16, f32, f32? -> f16:nhwc", "f32, f32, f32? -> f16:nhwc",
     "bf16:nhwc, f32, f32? -> bf16:nhwc", "bf16, f32, f32? -> bf16:nhwc"};
-static const char *const few_tf32_combinations[] = {"f32, f32, f32? -> f32:nhwc",
-                                                    "f32:nhwc, f32, f32? -> f32:nhwc"};
+static const char *const few_tf32_combinations[] = {
+    "f32, f32, f32? -> f32:nhwc", "f32:nhwc, f32, f32? -> f32:nhwc", "f32, f32, f32? -> qi8:nhwc",
+    "f32:nhwc, f32, f32? -> qi8:nhwc"};
 static const char *const narrow_combinations[] = {
     "f16:nhwc, f32, f32? -> f16:nhwc", "f16:nhwc, f32, f32? -> f16", "f16:nhwc, f32, f32? -> f32",
     "bf16:nhwc, f32, f32? -> bf16:nhwc", "bf16:nhwc, f32, f32? -> bf16"};

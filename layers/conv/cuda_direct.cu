@@ -6,6 +6,7 @@
 #include "conv/cuda_kernels.h"
 
 extern "C" {
+#include "common/byte_table.h"
 #include "common/epilogue.h"
 #include "conv/conv.h"
 }
@@ -48,10 +49,23 @@ static bool read_geometry(const tn_call *call, tn_conv_geometry *out_geometry) {
     return tn_conv_geometry_read(call, out_geometry) && is_small_enough(out_geometry);
 }
 
-/* What is multiplied: the lower type of what comes in and goes out. */
+/* What is multiplied: the lower type of what comes in and goes out; what is stored in 8 bits is
+ * multiplied in 32-bit floats. */
 static tn_type type_of(const tn_call *call) {
-    const tn_type type = call->inputs[TN_CONV_X]->type;
-    return type == TN_F32 ? call->outputs[0]->type : type;
+    const tn_type type = call->inputs[TN_CONV_X]->type, y_type = call->outputs[0]->type;
+    return type == TN_F32 && y_type != TN_I8 ? y_type : type;
+}
+
+/* False where something in 8 bits has no scale, or residual and output are stored differently. */
+static bool read_scales(const tn_call *call, const tn_float_epilogue *epilogue, float *out_y_scale,
+                        float *out_residual_scale) {
+    const tn_tensor *residual =
+        epilogue->residual == UINT32_MAX ? NULL : call->operands[epilogue->residual];
+    *out_y_scale = *out_residual_scale = 1.0f;
+    if (call->outputs[0]->type != TN_I8) return true;
+    *out_y_scale = tn_byte_scale(call->outputs[0]);
+    if (residual) *out_residual_scale = residual->type == TN_I8 ? tn_byte_scale(residual) : 0;
+    return *out_y_scale != 0 && *out_residual_scale != 0;
 }
 
 void tn_cuda_direct_describe(const tn_conv_geometry *g, tn_cuda_direct *out) {
@@ -87,8 +101,10 @@ extern "C" tn_status tn_cuda_direct_accepts(tn_call *call) TN_NOEXCEPT {
     tn_conv_geometry geometry;
     tn_float_epilogue epilogue;
     tn_cuda_direct_config config;
+    float y_scale, residual_scale;
     return read_geometry(call, &geometry) && geometry.batch > 0 &&
                    tn_float_epilogue_read(call, 1, &epilogue) && are_constant(call, &epilogue) &&
+                   read_scales(call, &epilogue, &y_scale, &residual_scale) &&
                    kind->choose(&geometry, type_of(call), 0, &config)
                ? TN_OK
                : TN_ERROR_UNSUPPORTED;
@@ -227,6 +243,7 @@ extern "C" tn_status tn_cuda_direct_reshape(tn_call *call) TN_NOEXCEPT {
     const direct_state *state = (const direct_state *)call->state;
     direct_context *context = (direct_context *)call->context;
     tn_conv_geometry geometry;
+    float y_scale;
     call->workspace_bytes = 0;
     context->is_empty = call->outputs[0]->bytes == 0;
     if (context->is_empty) return TN_OK;
@@ -240,6 +257,9 @@ extern "C" tn_status tn_cuda_direct_reshape(tn_call *call) TN_NOEXCEPT {
     direct->y_type = call->outputs[0]->type;
     direct->is_x_linear = call->inputs[TN_CONV_X]->format == TN_LINEAR;
     direct->is_y_linear = call->outputs[0]->format == TN_LINEAR;
+    if (!read_scales(call, &state->epilogue, &y_scale, &direct->residual_scale))
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED, "8 bits without a scale");
+    direct->y_factor = 1.0f / y_scale;
     direct->padded = state->padded;
     direct->bias = state->bias;
     direct->activation = {state->epilogue.activation, state->epilogue.alpha, state->epilogue.beta};

@@ -31,7 +31,8 @@ typedef struct tn_cuda_direct {
     tn_cuda_activation activation;
     bool is_x_linear, is_y_linear; /* channels first, not last */
     tn_type x_type, y_type;        /* as they are stored; the residual is stored as y is */
-    tn_type type;                  /* the lower of the two: what is multiplied */
+    tn_type type;                  /* the lower of the two: what is multiplied; floats for 8 bits */
+    float residual_scale, y_factor; /* of y in 8 bits: real numbers, steps */
 } tn_cuda_direct;
 
 /* A way of doing a convolution. `filters` a thread or warp; the rest means to each kernel what its

@@ -72,7 +72,28 @@ __device__ __forceinline__ bounds bounds_of(const tn_cuda_activation &how) {
     return b;
 }
 
-/* One position: 16 bytes of filters from `f` on. */
+__device__ __forceinline__ uint32_t byte_of(float x, float factor) { /* NaN: -128 */
+    return (uint32_t)__float2int_rn(fminf(fmaxf(x * factor, -128.0f), 127.0f)) & 255u;
+}
+
+/* One position: four filters from `f` on, in 8 bits. */
+__device__ __forceinline__ void store_bytes(const tn_cuda_direct &d, int64_t at, int f,
+                                            const float *values) {
+    int8_t *y = (int8_t *)(void *)d.y + at;
+    uint32_t word = 0;
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        word |= byte_of(values[i], d.y_factor) << 8 * i;
+    if (d.filters % 4 == 0) {
+        *(uint32_t *)(void *)y = word;
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        if (f + i < d.filters) y[i] = (int8_t)(word >> 8 * i & 255u);
+}
+
+/* One position: as many filters from `f` on as take 16 bytes. */
 template <typename T, int V>
 __device__ __forceinline__ void store_pack(const tn_cuda_direct &d, const bounds &b, int64_t at,
                                            int f, float (&values)[V]) {
@@ -80,10 +101,14 @@ __device__ __forceinline__ void store_pack(const tn_cuda_direct &d, const bounds
     number *y = (number *)(void *)d.y + at;
     const number *residual = (const number *)(const void *)d.residual + at;
     const bool is_whole = d.filters % V == 0;
+    const bool is_bytes = V == 4 && d.y_type == TN_I8;
     if (d.residual) {
+        const int8_t *bytes = (const int8_t *)(const void *)d.residual + at;
 #pragma unroll
         for (int i = 0; i < V; i++)
-            if (f + i < d.filters) values[i] += tn_number_load(residual[i], 0);
+            if (f + i < d.filters)
+                values[i] +=
+                    is_bytes ? (float)bytes[i] * d.residual_scale : tn_number_load(residual[i], 0);
     }
     if (b.has_slope) {
 #pragma unroll
@@ -95,6 +120,10 @@ __device__ __forceinline__ void store_pack(const tn_cuda_direct &d, const bounds
     for (int i = 0; i < V; i++) {
         values[i] = tn_number_most(tn_number_least(values[i], b.high), b.low);
         if (V == 4) pack.words[i % 4] = __float_as_uint(values[i]);
+    }
+    if (is_bytes) {
+        store_bytes(d, at, f, values);
+        return;
     }
 #pragma unroll
     for (int i = 0; i < V && V == 8; i += 2)

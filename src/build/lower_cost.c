@@ -22,11 +22,12 @@
 #define REFERENCE_NS    20.0 /* an element of work, in double precision */
 #define UNKNOWN_BYTES   4096.0
 /* Of a common device of today: its own memory, its work, and copies from and to the host. */
-#define DEVICE_STEP_NS    2000.0
-#define DEVICE_BYTES_A_NS 1000.0
-#define DEVICE_WORK_A_NS  5000.0
-#define TRANSFER_STEP_NS  8000.0
-#define TRANSFER_A_NS     20.0
+#define DEVICE_STEP_NS     2000.0
+#define DEVICE_BYTES_A_NS  1000.0
+#define DEVICE_WORK_A_NS   5000.0
+#define DEVICE_NARROW_WORK 0.1 /* in 16 and in 8 bits: layers are seldom large enough to tell */
+#define TRANSFER_STEP_NS   8000.0
+#define TRANSFER_A_NS      20.0
 /* What is never chosen while there is another way. */
 #define IMPOSSIBLE_NS 1e15
 
@@ -106,7 +107,7 @@ static double estimate_device(const tn_candidate *candidate, const tn_graph_node
                               double bytes, double work) {
     const double factor = type_factor(candidate, node);
     if (factor < 1)
-        work *= factor / 5;
+        work *= DEVICE_NARROW_WORK;
     else if (candidate->entry->kernel->traits & TN_KERNEL_TF32)
         work /= 4;
     return (DEVICE_STEP_NS + fmax(bytes / DEVICE_BYTES_A_NS, work / DEVICE_WORK_A_NS)) *

@@ -6,18 +6,18 @@
  * lower_cost.c's.
  */
 #include "base/status.h"
-#include "build/lower_private.h"
+#include "build/lower_rivals.h"
 #include "build/timing.h"
 #include "plugin/devices.h"
 
 #include <math.h>
-#include <string.h>
 
 /* How much slower than the best one may be and still be measured again. */
 #define RIVAL_FACTOR 2.0
 #define RIVAL_ROUNDS 2
 /* Up to how many times the best estimate promises most. */
-#define PROMISING_FACTOR 2.0
+#define PROMISING_FACTOR        2.0
+#define DEVICE_PROMISING_FACTOR 3.0 /* estimates are coarser there */
 /* How much slower than the best its first tactic may be for a kernel's others to come next, and
  * from where on they are left off on a device: conversions there take less than the difference. */
 #define NEAR_FACTOR     1.5
@@ -26,72 +26,23 @@
 /* What a tactic that was not measured is thought to take, over the best that was. */
 #define UNMEASURED_FACTOR 1.1
 
-/* In this order, of all nodes with a choice. */
+/* A kernel that takes so long to get ready, on average, is dear: it compiles. */
+#define DEAR_NS 20e6
+
 enum {
     TURN_FIRST, /* the first tactics of what promises most */
     TURN_NEAR,  /* the other tactics of those that turn out to be near the best */
-    TURN_REST,
     TURN_SHORT, /* with less of the chain than the kernel could do */
-    TURN_COUNT
+    TURN_REST
 };
-
-/* Tactics of one kernel with the same storages and the same chain share what says so. */
-static bool is_same_group(const tn_candidate *a, const tn_candidate *b) {
-    return a->inputs == b->inputs;
-}
-
-static bool is_first_of_group(const tn_lower_node *node, size_t index) {
-    for (size_t i = 0; i < index; i++)
-        if (is_same_group(&node->candidates[i], &node->candidates[index])) return false;
-    return true;
-}
-
-/* The same kernel with the same storages, whatever it does of the chain. */
-static bool is_sibling(const tn_graph_node *node, const tn_candidate *a, const tn_candidate *b) {
-    const size_t ports = (size_t)node->input_count + node->output_count;
-    return a->entry == b->entry && a->kind == b->kind &&
-           memcmp(a->inputs, b->inputs, ports * sizeof *a->inputs) == 0;
-}
-
-static double best_of_group(const tn_lower_node *node, const tn_candidate *candidate) {
-    double best = INFINITY;
-    for (size_t i = 0; i < node->candidate_count; i++)
-        if (node->candidates[i].is_measured && is_same_group(&node->candidates[i], candidate))
-            best = fmin(best, node->candidates[i].cost);
-    return best;
-}
-
-static double best_of_siblings(const tn_lowering *lowering, uint32_t index,
-                               const tn_candidate *candidate) {
-    const tn_lower_node *node = &lowering->nodes[index];
-    double best = INFINITY;
-    for (size_t i = 0; i < node->candidate_count; i++)
-        if (node->candidates[i].is_measured &&
-            is_sibling(&lowering->graph->nodes[index], &node->candidates[i], candidate))
-            best = fmin(best, node->candidates[i].cost);
-    return best;
-}
-
-/* Of those that do at least as much of the chain. */
-static double best_of_node(const tn_lower_node *node, const tn_candidate *candidate) {
-    double best = INFINITY;
-    for (size_t i = 0; i < node->candidate_count; i++)
-        if (node->candidates[i].is_measured &&
-            node->candidates[i].chain_count >= candidate->chain_count)
-            best = fmin(best, node->candidates[i].cost);
-    return best;
-}
-
-/* On a device a launch costs more than a longer chain: what does less than it could is there for
- * when the longer one fails, or when another node takes the chain's nodes. */
-static bool is_whole(const tn_lower_node *node, const tn_candidate *candidate) {
-    if (!tn_lower_is_on_device(candidate)) return true;
-    for (size_t i = 0; i < node->candidate_count; i++)
-        if (node->candidates[i].entry == candidate->entry &&
-            node->candidates[i].chain_count > candidate->chain_count)
-            return false;
-    return true;
-}
+/* In this order, of all nodes with a choice: dear kernels wait where another one was measured that
+ * reads and writes the same. */
+static const struct {
+    int turn;
+    bool is_dear_too;
+} turns[] = {{TURN_FIRST, false}, {TURN_NEAR, false}, {TURN_SHORT, false}, {TURN_FIRST, true},
+             {TURN_NEAR, true},   {TURN_SHORT, true}, {TURN_REST, true}};
+enum { TURN_COUNT = sizeof turns / sizeof *turns };
 
 /* Marks the nodes that several could take into their chains. */
 static tn_status find_contested(tn_lowering *lowering) {
@@ -122,27 +73,44 @@ static bool is_chain_contested(const tn_lowering *lowering, uint32_t index) {
 
 /* A tactic of a kernel whose first one is far behind. */
 static bool is_hopeless(const tn_lower_node *node, const tn_candidate *candidate) {
-    const double first = best_of_group(node, candidate), best = best_of_node(node, candidate);
+    const double first = tn_lower_rivals_best_tactic(node, candidate),
+                 best = tn_lower_rivals_best(node, candidate);
     return tn_lower_is_on_device(candidate) && isfinite(first) && first > HOPELESS_FACTOR * best &&
            first - best > HOPELESS_NS;
+}
+
+/* Whether it is dear, and another one with the same storages was measured. */
+static bool may_wait(const tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
+    const tn_lower_node *node = &lowering->nodes[index];
+    if (!candidate->entry || !(tn_timing_prepare_ns(lowering, candidate->entry->kernel) > DEAR_NS))
+        return false;
+    for (size_t i = 0; i < node->candidate_count; i++)
+        if (node->candidates[i].is_measured &&
+            node->candidates[i].chain_count >= candidate->chain_count &&
+            tn_lower_rivals_store_alike(&lowering->graph->nodes[index], &node->candidates[i],
+                                        candidate))
+            return true;
+    return false;
 }
 
 /* `limit`: on what promises most. */
 static bool is_due(const tn_lowering *lowering, uint32_t index, size_t at, int turn, double limit) {
     const tn_lower_node *node = &lowering->nodes[index];
     const tn_candidate *candidate = &node->candidates[at];
-    if (candidate->is_measured || is_whole(node, candidate) != (turn != TURN_SHORT)) return false;
+    if (candidate->is_measured || tn_lower_rivals_is_whole(node, candidate) != (turn != TURN_SHORT))
+        return false;
     switch (turn) {
     case TURN_FIRST:
-        return candidate->cost <= limit && is_first_of_group(node, at);
+        return candidate->cost <= limit && tn_lower_rivals_is_first(node, at);
     case TURN_NEAR:
-        return isfinite(best_of_group(node, candidate)) &&
-               best_of_group(node, candidate) <= NEAR_FACTOR * best_of_node(node, candidate);
-    case TURN_REST:
-        return !is_hopeless(node, candidate);
-    default:
+        return isfinite(tn_lower_rivals_best_tactic(node, candidate)) &&
+               tn_lower_rivals_best_tactic(node, candidate) <=
+                   NEAR_FACTOR * tn_lower_rivals_best(node, candidate);
+    case TURN_SHORT:
         return is_chain_contested(lowering, index) ||
-               !isfinite(best_of_siblings(lowering, index, candidate));
+               !isfinite(tn_lower_rivals_best_chain(lowering, index, candidate));
+    default:
+        return !is_hopeless(node, candidate);
     }
 }
 
@@ -193,15 +161,16 @@ static double least_cost(const tn_lower_node *node) {
     return least;
 }
 
-static tn_status time_node(tn_lowering *lowering, uint32_t index, int turn) {
+static tn_status time_node(tn_lowering *lowering, uint32_t index, int turn, bool is_dear_too) {
     tn_lower_node *node = &lowering->nodes[index];
-    const double limit = PROMISING_FACTOR * least_cost(node);
-    for (size_t i = 0; turn == TURN_FIRST && i < node->candidate_count; i++)
-        TN_TRY(tn_timing_recall(lowering, index, &node->candidates[i]));
+    const double factor =
+        tn_lower_has_device(lowering) ? DEVICE_PROMISING_FACTOR : PROMISING_FACTOR;
+    const double limit = factor * least_cost(node);
     for (size_t i = 0; i < node->candidate_count;) {
-        const tn_status status = is_due(lowering, index, i, turn, limit)
-                                     ? tn_timing_candidate(lowering, index, &node->candidates[i])
-                                     : TN_OK;
+        const bool is_timed = is_due(lowering, index, i, turn, limit) &&
+                              (is_dear_too || !may_wait(lowering, index, &node->candidates[i]));
+        const tn_status status =
+            is_timed ? tn_timing_candidate(lowering, index, &node->candidates[i]) : TN_OK;
         if (status == TN_OK)
             i++;
         else
@@ -213,11 +182,15 @@ static tn_status time_node(tn_lowering *lowering, uint32_t index, int turn) {
 /* Nodes without a choice are timed last, for the report alone. */
 static tn_status time_nodes(tn_lowering *lowering) {
     const tn_graph *graph = lowering->graph;
-    for (int turn = 0; turn <= TURN_COUNT; turn++)
+    for (uint32_t n = 0; n < graph->node_count; n++)
+        for (size_t i = 0; i < lowering->nodes[n].candidate_count; i++)
+            TN_TRY(tn_timing_recall(lowering, n, &lowering->nodes[n].candidates[i]));
+    for (int i = 0; i <= TURN_COUNT; i++)
         for (uint32_t n = 0; n < graph->node_count; n++) {
             const bool has_choice = lowering->nodes[n].candidate_count > 1;
-            if (!graph->nodes[n].is_dead && has_choice == (turn < TURN_COUNT))
-                TN_TRY(time_node(lowering, n, turn < TURN_COUNT ? turn : TURN_REST));
+            if (!graph->nodes[n].is_dead && has_choice == (i < TURN_COUNT))
+                TN_TRY(time_node(lowering, n, i < TURN_COUNT ? turns[i].turn : TURN_REST,
+                                 i == TURN_COUNT || turns[i].is_dear_too));
         }
     return TN_OK;
 }
@@ -246,8 +219,8 @@ static tn_status time_rivals(tn_lowering *lowering, uint32_t index) {
  * kernel over others. With less of the chain it takes about what it does with more. */
 static double guess(const tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
                     double highest) {
-    const double group = best_of_group(&lowering->nodes[index], candidate);
-    const double sibling = best_of_siblings(lowering, index, candidate);
+    const double group = tn_lower_rivals_best_tactic(&lowering->nodes[index], candidate);
+    const double sibling = tn_lower_rivals_best_chain(lowering, index, candidate);
     if (isfinite(group)) return UNMEASURED_FACTOR * group;
     if (isfinite(sibling)) return sibling;
     return fmax(candidate->cost, UNMEASURED_FACTOR * highest);
@@ -276,7 +249,7 @@ static tn_status settle_node(tn_lowering *lowering, uint32_t index) {
 
 static void log_unmeasured(const tn_lowering *lowering) {
     size_t count = 0, unmeasured = 0, nodes = 0;
-    if (!tn_timing_is_over(lowering)) return;
+    if (!tn_timing_is_over_for_nodes(lowering)) return;
     for (uint32_t n = 0; n < lowering->graph->node_count; n++) {
         const tn_lower_node *node = &lowering->nodes[n];
         size_t left = 0;

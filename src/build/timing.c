@@ -28,6 +28,9 @@ void tn_timing_start_clock(tn_lowering *lowering) {
     const double usual =
         tn_lower_has_device(lowering) ? 90 : 20; /* its libraries compile kernels */
     timing->end_ns = timing->begin_ns + (seconds > 0 ? seconds : usual) * 1e9;
+    timing->nodes_end_ns = timing->end_ns;
+    if (tn_lower_has_device(lowering))
+        timing->nodes_end_ns -= TN_TIMING_CONVERSION_SHARE * (timing->end_ns - timing->begin_ns);
 }
 
 void tn_timing_limit(tn_lowering *lowering) {
@@ -50,6 +53,10 @@ void tn_timing_end(tn_lowering *lowering) {
 
 bool tn_timing_is_over(const tn_lowering *lowering) {
     return tn_timing_now_ns(lowering) >= lowering->timing->end_ns;
+}
+
+bool tn_timing_is_over_for_nodes(const tn_lowering *lowering) {
+    return tn_timing_now_ns(lowering) >= lowering->timing->nodes_end_ns;
 }
 
 /* The next block of scratch, at least so large. */
@@ -303,7 +310,7 @@ static tn_status time_candidate(tn_lowering *lowering, uint32_t index, tn_candid
     TN_TRY(tn_timing_key(lowering, index, candidate, &key));
     if (!tn_timing_cache_get(lowering->cache, key, &ns)) {
         if (is_known_only) return TN_OK;
-        if (tn_timing_is_over(lowering)) return TN_OK;
+        if (tn_timing_is_over_for_nodes(lowering)) return TN_OK;
         lowering->timing->best_ns = best_rival(lowering, index, candidate);
         TN_TRY(measure(lowering, index, candidate, &ns));
         TN_TRY(tn_timing_cache_set(lowering->cache, key, ns));
@@ -325,7 +332,7 @@ tn_status tn_timing_recall(tn_lowering *lowering, uint32_t index, tn_candidate *
 tn_status tn_timing_again(tn_lowering *lowering, uint32_t index, tn_candidate *candidate) {
     uint64_t key = 0;
     double ns = 0;
-    if (!candidate->is_fresh || tn_timing_is_over(lowering) ||
+    if (!candidate->is_fresh || tn_timing_is_over_for_nodes(lowering) ||
         tn_timing_now_ns(lowering) >= lowering->timing->again_end_ns)
         return TN_OK;
     lowering->timing->best_ns = 0;

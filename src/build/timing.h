@@ -23,8 +23,10 @@ void tn_timing_limit(tn_lowering *lowering);
 tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t node, tn_candidate *candidate);
 /* The same, from the cache alone. */
 tn_status tn_timing_recall(tn_lowering *lowering, uint32_t node, tn_candidate *candidate);
-/* Whether nothing more is measured. */
-bool tn_timing_is_over(const tn_lowering *lowering);
+/* Whether no more candidates are measured. Some of the time is left for conversions. */
+bool tn_timing_is_over_for_nodes(const tn_lowering *lowering);
+/* What a kernel took to get ready so far, on average; 0: it did not. */
+double tn_timing_prepare_ns(const tn_lowering *lowering, const tn_kernel *kernel);
 /* Measures a fresh one once more, and keeps the shorter time; nothing when the time is over. */
 tn_status tn_timing_again(tn_lowering *lowering, uint32_t node, tn_candidate *candidate);
 tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,

@@ -8,11 +8,12 @@
 #include "build/timing.h"
 #include "plugin/kernel_instance.h"
 
-#define TN_TIMING_RUNS_AT_LEAST 3
-#define TN_TIMING_RUNS_AT_MOST  50
-#define TN_TIMING_PERIOD        65521 /* elements after which made-up numbers repeat; a prime */
-#define TN_TIMING_RUN_NS        10e6 /* enough for one candidate, once it ran as often as it must */
-#define TN_TIMING_CONVERSION_NS 2e6  /* enough for one conversion: many, and they vary little */
+#define TN_TIMING_RUNS_AT_LEAST    3
+#define TN_TIMING_RUNS_AT_MOST     50
+#define TN_TIMING_PERIOD           65521 /* elements after which made-up numbers repeat; a prime */
+#define TN_TIMING_RUN_NS           10e6 /* enough for one candidate, once it ran as often as it must */
+#define TN_TIMING_CONVERSION_NS    2e6  /* enough for one conversion: many, and they vary little */
+#define TN_TIMING_CONVERSION_SHARE 0.08 /* of the time, on a device */
 #define TN_TIMING_LONG_RUN_NS                                                                      \
     200e6 /* longer ones are run once more after the first, not thrice                             \
            */
@@ -27,6 +28,7 @@ typedef struct tn_timing_share {
 
 struct tn_timing_scratch {
     double begin_ns, end_ns; /* when the time is over; 0: not started */
+    double nodes_end_ns;     /* when it is over for all but conversions */
     double again_end_ns;     /* of measuring again */
     /* memory for tensors, used again from candidate to candidate */
     void **blocks;
@@ -54,6 +56,7 @@ typedef struct tn_timing_watch {
 void tn_timing_watch_start(const tn_lowering *lowering, tn_timing_watch *watch);
 double tn_timing_watch_stop(const tn_lowering *lowering, const tn_timing_watch *watch);
 
+bool tn_timing_is_over(const tn_lowering *lowering);
 /* Numbers in a tensor of the host. */
 void tn_timing_fill(const tn_tensor *tensor);
 /* Memory of the host for a tensor, and numbers in it; what was given before is used again where

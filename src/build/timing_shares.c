@@ -15,6 +15,14 @@ void tn_timing_shares_add(struct tn_timing_scratch *timing, const tn_kernel *ker
     timing->shares[i].run_ns += run_ns;
 }
 
+double tn_timing_prepare_ns(const tn_lowering *lowering, const tn_kernel *kernel) {
+    const struct tn_timing_scratch *timing = lowering->timing;
+    for (uint32_t i = 0; i < timing->share_count; i++)
+        if (timing->shares[i].kernel == kernel)
+            return timing->shares[i].prepare_ns / timing->shares[i].count;
+    return 0;
+}
+
 void tn_timing_shares_log(const tn_lowering *lowering) {
     const struct tn_timing_scratch *timing = lowering->timing;
     for (uint32_t i = 0; i < timing->share_count; i++)

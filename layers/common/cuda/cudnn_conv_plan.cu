@@ -152,6 +152,12 @@ static void add_new(tn_cudnn_ways *ways, uint32_t index, batch *work) {
     work->indices[work->count++] = index;
 }
 
+/* Builds do not come to all kernels and types at once. */
+static bool is_alike(const tn_cudnn_ways *a, const tn_cudnn_ways *b) {
+    return a->problem.storage == b->problem.storage && a->problem.y_type == b->problem.y_type &&
+           a->problem.kind->may_round == b->problem.kind->may_round;
+}
+
 /* Settles a way; while tactics are timed, the next ones with it: builds time the first ways of all
  * problems, then what is left of a problem. */
 static tn_status settle(tn_call *call, tn_cudnn_ways *ways, uint32_t index) {
@@ -162,7 +168,7 @@ static tn_status settle(tn_call *call, tn_cudnn_ways *ways, uint32_t index) {
         for (uint32_t i = index + 1; index > 0 && i < ways->count; i++)
             add_new(ways, i, &work);
         for (uint32_t i = 0; index == 0 && i < table_count; i++)
-            if (table[i] != ways && table[i]->is_counted &&
+            if (table[i] != ways && table[i]->is_counted && is_alike(table[i], ways) &&
                 table[i]->key[TN_CUDNN_KEY_DEVICE] == ways->key[TN_CUDNN_KEY_DEVICE])
                 add_new(table[i], 0, &work);
     }

@@ -15,6 +15,8 @@ enum {
     MOST_FUSED_TF32 = 8,
     MOST_STRICT = 4,
     MOST_PLAIN = 5,
+    MOST_FUSED_BYTES = 3, /* our own kernels are there too */
+    MOST_PLAIN_BYTES = 2,
     ENOUGH_FUSED = 3,
     MOST_PLAIN_BESIDE_FUSED = 2,
     FEW_PLACES = 256
@@ -95,12 +97,14 @@ void tn_cudnn_ways_ask(const tn_cudnn_planner *planner, const tn_cudnn_problem *
     memcpy(ways->key, key, sizeof(ways->key));
     ways->problem = *problem;
     ways->graphs[0].cudnn = ways->graphs[1].cudnn = planner->cudnn;
+    const bool is_bytes = problem->storage == TN_I8;
     const uint32_t most = is_tf32                      ? MOST_FUSED_TF32
+                          : is_bytes                   ? MOST_FUSED_BYTES
                           : problem->storage == TN_F32 ? MOST_STRICT
                                                        : MOST_FUSED;
     const uint32_t fused = propose(planner->handle, ways, true, most);
     if (fused < ENOUGH_FUSED)
-        (void)propose(planner->handle, ways, false, MOST_PLAIN);
+        (void)propose(planner->handle, ways, false, is_bytes ? MOST_PLAIN_BYTES : MOST_PLAIN);
     else if (problem->y.shape[0] * problem->y.shape[2] * problem->y.shape[3] <= FEW_PLACES)
         (void)propose(planner->handle, ways, false, MOST_PLAIN_BESIDE_FUSED);
 }

@@ -207,7 +207,7 @@ tn_status tn_cuda_product_bytes_run(tn_call *call) TN_NOEXCEPT {
     l.depth = (int32_t)node->product.depth;
     l.padded_depth = (int32_t)state->padded_depth;
     l.residual_scale = node->residual_scale;
-    l.y_scale = node->y_scale;
+    l.y_factor = 1.0f / node->y_scale;
     l.activation = {epilogue->activation, epilogue->alpha, epilogue->beta};
     l.image = node->product.image;
     const int before = tn_cuda_enter(call);

@@ -8,7 +8,7 @@
 
 #include <cuda_runtime_api.h>
 
-/* y = activation(a * b * scale[column] + bias[column] + residual * residual_scale), over y_scale
+/* y = activation(a * b * scale[column] + bias[column] + residual * residual_scale), times y_factor
  * where y is stored in 8 bits. a: rows x depth, or as `image` says; b: columns x padded_depth. The
  * residual, null for none, is stored as y is. */
 typedef struct tn_cuda_bytes_job {
@@ -18,7 +18,7 @@ typedef struct tn_cuda_bytes_job {
     void *y;
     tn_type y_type; /* TN_I8 or TN_F32 */
     int32_t rows, columns, depth, padded_depth;
-    float residual_scale, y_scale;
+    float residual_scale, y_factor;
     tn_cuda_activation activation;
     tn_cuda_product_image image;
 } tn_cuda_bytes_job;

@@ -30,15 +30,16 @@ __device__ __forceinline__ void copy_line(int8_t *to, const int8_t *from, bool i
 __device__ __forceinline__ void load_matrices(uint32_t (&to)[4], const int8_t *from) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(shared_address(from)));
+                 : "r"(shared_address(from))
+                 : "memory");
 }
 
 __device__ __forceinline__ void multiply(int (&sums)[4], const uint32_t (&a)[4], uint32_t b0,
                                          uint32_t b1) {
-    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, "
-                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, "
+        "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 /* DEPTH bytes of LINES lines from `first` on; lines beyond `count`, and bytes beyond `bytes`, are
@@ -66,17 +67,17 @@ template <typename T, int EACH> struct alignas(EACH * sizeof(T)) pack { T items[
 __device__ __forceinline__ void store(float *to, float x, float) {
     *to = x;
 }
-__device__ __forceinline__ void store(int8_t *to, float x, float scale) {
-    const float steps = rintf(__fdiv_rn(x, scale));
-    *to = !(steps > -128.0f) ? (int8_t)-128 : (int8_t)fminf(steps, 127.0f);
+__device__ __forceinline__ void store(int8_t *to, float x, float factor) {
+    *to = (int8_t)__float2int_rn(fminf(fmaxf(x * factor, -128.0f), 127.0f)); /* NaN: -128 */
 }
 
 template <typename T>
-__device__ __forceinline__ T finish(const tn_cuda_bytes_job &l, int column, int sum, T residual) {
+__device__ __forceinline__ T finish(const tn_cuda_bytes_job &l, float scale, float bias, int sum,
+                                    T residual) {
     T y;
-    float x = (float)sum * __ldg(l.scale + column) + __ldg(l.bias + column);
+    float x = (float)sum * scale + bias;
     if (l.residual) x += (float)residual * l.residual_scale;
-    store(&y, tn_cuda_activate(l.activation, x), l.y_scale);
+    store(&y, tn_cuda_activate(l.activation, x), l.y_factor);
     return y;
 }
 
@@ -108,66 +109,95 @@ __device__ __forceinline__ int4 load_peer(const int *mine, uint32_t peer) {
     return sums;
 }
 
-/* EACH neighbours of all blocks that share the tile. */
-template <int EACH>
-__device__ __forceinline__ void gather_sums(const int *mine, uint32_t splits, int (&sums)[EACH]) {
-#pragma unroll
-    for (int i = 0; i < EACH; i += 4) {
-        int4 all = splits > 1 ? load_peer(mine + i, 0) : *(const int4 *)(mine + i);
-        for (uint32_t peer = 1; peer < splits; peer++) {
-            const int4 more = load_peer(mine + i, peer);
-            all.x += more.x;
-            all.y += more.y;
-            all.z += more.z;
-            all.w += more.w;
-        }
-        sums[i] = all.x;
-        sums[i + 1] = all.y;
-        sums[i + 2] = all.z;
-        sums[i + 3] = all.w;
+/* Four neighbours of all blocks that share the tile. */
+__device__ __forceinline__ int4 gather_sums(const int *mine, uint32_t splits) {
+    int4 all = splits > 1 ? load_peer(mine, 0) : *(const int4 *)mine;
+    for (uint32_t peer = 1; peer < splits; peer++) {
+        const int4 more = load_peer(mine, peer);
+        all.x += more.x;
+        all.y += more.y;
+        all.z += more.z;
+        all.w += more.w;
     }
+    return all;
 }
 
 /* ----------------------------------------------------------------------------------------------
  * from sums to y */
 
-/* EACH neighbours of a row; 16 bytes of y. */
-template <typename T, int EACH>
-__device__ __forceinline__ void finish_pack(const tn_cuda_bytes_job &l, int64_t at, int column,
-                                            const int (&sums)[EACH]) {
-    pack<T, EACH> y, residual = {};
-    if (l.columns % EACH == 0) {
-        if (l.residual) residual = *(const pack<T, EACH> *)((const T *)l.residual + at);
-#pragma unroll
-        for (int i = 0; i < EACH; i++)
-            y.items[i] = finish<T>(l, column + i, sums[i], residual.items[i]);
-        *(pack<T, EACH> *)((T *)l.y + at) = y;
-        return;
-    }
-#pragma unroll
-    for (int i = 0; i < EACH; i++)
-        if (column + i < l.columns)
-            ((T *)l.y)[at + i] = finish<T>(l, column + i, sums[i],
-                                           l.residual ? ((const T *)l.residual)[at + i] : (T)0);
-}
+/* What a thread stores of a tile, whose sums lie in shared memory in lines of COLUMNS + 8: four
+ * neighbours of each of COUNT lines, fewer where other blocks have a part of the depth and store
+ * theirs. */
+template <typename T, int ROWS, int COLUMNS> struct finisher {
+    enum { ACROSS = COLUMNS / 4, AT_ONCE = THREADS / ACROSS, COUNT = ROWS / AT_ONCE };
+    float scale[4], bias[4];
+    pack<T, 4> residual[COUNT];
+    int column, splits;
 
-/* A tile of sums in shared memory, lines of COLUMNS + 8: from there neighbours are stored at once,
- * where lines of y begin at whole packs. Each block that has a part of the sums stores its part of
- * the tile. */
-template <typename T, int ROWS, int COLUMNS>
-__device__ __forceinline__ void finish_tile(const tn_cuda_bytes_job &l, const int *sums,
-                                            int first_row, int first_column) {
-    constexpr int EACH = 16 / sizeof(T), ACROSS = COLUMNS / EACH;
-    const int splits = gridDim.z;
-    for (int i = blockIdx.z * THREADS + threadIdx.x; i < ROWS * ACROSS; i += THREADS * splits) {
-        const int line = i / ACROSS, row = first_row + line;
-        const int part = i % ACROSS * EACH, column = first_column + part;
-        int own[EACH];
-        if (row >= l.rows || column >= l.columns) continue;
-        gather_sums<EACH>(sums + line * (COLUMNS + 8) + part, (uint32_t)splits, own);
-        finish_pack<T, EACH>(l, (int64_t)row * l.columns + column, column, own);
+    /* Constants; before what others write is there. */
+    __device__ __forceinline__ void begin(const tn_cuda_bytes_job &l) {
+        column = (int)blockIdx.y * COLUMNS + (int)threadIdx.x % ACROSS * 4;
+        splits = (int)gridDim.z;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const bool is_inside = column + i < l.columns;
+            scale[i] = is_inside ? __ldg(l.scale + column + i) : 0;
+            bias[i] = is_inside ? __ldg(l.bias + column + i) : 0;
+        }
     }
-}
+
+    __device__ __forceinline__ int line(int j) const {
+        return (j * splits + (int)blockIdx.z) * AT_ONCE + (int)threadIdx.x / ACROSS;
+    }
+    __device__ __forceinline__ bool is_inside(const tn_cuda_bytes_job &l, int line) const {
+        return line < ROWS && (int)blockIdx.x * ROWS + line < l.rows && column < l.columns;
+    }
+    __device__ __forceinline__ int64_t place(const tn_cuda_bytes_job &l, int line) const {
+        return ((int64_t)blockIdx.x * ROWS + line) * l.columns + column;
+    }
+
+    __device__ __forceinline__ void load_residual(const tn_cuda_bytes_job &l) {
+        if (!l.residual) return;
+#pragma unroll
+        for (int j = 0; j < COUNT; j++) {
+            if (!is_inside(l, line(j))) break;
+            const T *from = (const T *)l.residual + place(l, line(j));
+            if (l.columns % 4 == 0) {
+                residual[j] = *(const pack<T, 4> *)from;
+                continue;
+            }
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                if (column + i < l.columns) residual[j].items[i] = from[i];
+        }
+    }
+
+    __device__ __forceinline__ void store_line(const tn_cuda_bytes_job &l, int line, int4 sums,
+                                               const pack<T, 4> &more) const {
+        const int own[4] = {sums.x, sums.y, sums.z, sums.w};
+        T *to = (T *)l.y + place(l, line);
+        pack<T, 4> y;
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            y.items[i] = finish<T>(l, scale[i], bias[i], own[i], more.items[i]);
+        if (l.columns % 4 == 0) {
+            *(pack<T, 4> *)to = y;
+            return;
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            if (column + i < l.columns) to[i] = y.items[i];
+    }
+
+    __device__ __forceinline__ void store_tile(const tn_cuda_bytes_job &l, const int *sums) const {
+#pragma unroll
+        for (int j = 0; j < COUNT; j++) {
+            if (!is_inside(l, line(j))) break;
+            const int *from = sums + line(j) * (COLUMNS + 8) + (int)threadIdx.x % ACROSS * 4;
+            store_line(l, line(j), gather_sums(from, (uint32_t)splits), residual[j]);
+        }
+    }
+};
 
 /* ----------------------------------------------------------------------------------------------
  * tiles */
@@ -212,29 +242,35 @@ __device__ __forceinline__ void load_places(int8_t *tile, const tn_cuda_bytes_jo
     }
 }
 
-/* A step's products of one warp, WARP_ROWS = 16 M rows by 8 N columns. */
-template <int M, int N>
-__device__ __forceinline__ void multiply_step(int (&sums)[M][N][4], const int8_t *left,
-                                              const int8_t *right, int depth) {
+/* What a warp multiplies in a step: M pieces of 16 rows by N of 8 columns, in PIECES of depth. All
+ * is loaded before the first product, so that only one load is waited for. */
+template <int M, int N> struct operands {
+    enum { PIECES = DEPTH / 32 };
+    uint32_t rows[PIECES][M][4], columns[PIECES][N / 2][4];
+
+    __device__ __forceinline__ void load(const int8_t *left, const int8_t *right) {
 #pragma unroll
-    for (int k = 0; k < DEPTH; k += 32) {
-        uint32_t rows[M][4];
-        if (k >= depth) break;
+        for (int k = 0; k < PIECES; k++) {
 #pragma unroll
-        for (int m = 0; m < M; m++)
-            load_matrices(rows[m], left + m * 16 * LINE + k);
+            for (int m = 0; m < M; m++)
+                load_matrices(rows[k][m], left + m * 16 * LINE + k * 32);
 #pragma unroll
-        for (int n = 0; n < N; n += 2) {
-            uint32_t columns[4];
-            load_matrices(columns, right + n * 8 * LINE + k);
-#pragma unroll
-            for (int m = 0; m < M; m++) {
-                multiply(sums[m][n], rows[m], columns[0], columns[1]);
-                multiply(sums[m][n + 1], rows[m], columns[2], columns[3]);
-            }
+            for (int n = 0; n < N / 2; n++)
+                load_matrices(columns[k][n], right + n * 16 * LINE + k * 32);
         }
     }
-}
+
+    __device__ __forceinline__ void multiply_all(int (&sums)[M][N][4]) const {
+#pragma unroll
+        for (int k = 0; k < PIECES; k++)
+#pragma unroll
+            for (int m = 0; m < M; m++)
+#pragma unroll
+                for (int n = 0; n < N; n++)
+                    multiply(sums[m][n], rows[k][m], columns[k][n / 2][n % 2 * 2],
+                             columns[k][n / 2][n % 2 * 2 + 1]);
+    }
+};
 
 /* A tile of ROWS x COLUMNS sums a block, a quarter of it a warp; blocks of a cluster share the
  * steps. b, which is constant, is on its way before a is there. */
@@ -271,9 +307,12 @@ __global__ void __launch_bounds__(THREADS)
                                      first_column, l.columns, l.padded_depth,
                                      (begin + step) * DEPTH, l.padded_depth);
     };
+    finisher<T, ROWS, COLUMNS> end;
+    operands<M, N> work;
     tn_cuda_start_next();
     for (int step = 0; step < STAGES - 1; step++)
         load_b(step);
+    end.begin(l);
     if constexpr (ACCESS == ACCESS_IMAGE) find_places<ROWS>(l, first_row, seen);
     tn_cuda_wait_for_last();
     for (int step = 0; step < STAGES - 1; step++)
@@ -281,14 +320,15 @@ __global__ void __launch_bounds__(THREADS)
     for (int step = 0; step < steps; step++) {
         asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2));
         __syncthreads();
+        const int8_t *stage = shared + step % STAGES * STAGE;
+        work.load(stage + (warp_row + lane % 16) * LINE + lane / 16 * 16,
+                  stage + ROWS * LINE + (warp_column + lane / 16 * 8 + lane % 8) * LINE +
+                      lane / 8 % 2 * 16);
         load_b(step + STAGES - 1);
         load_a(step + STAGES - 1);
-        const int8_t *stage = shared + step % STAGES * STAGE;
-        multiply_step<M, N>(sums, stage + (warp_row + lane % 16) * LINE + lane / 16 * 16,
-                            stage + ROWS * LINE + (warp_column + lane / 16 * 8 + lane % 8) * LINE +
-                                lane / 8 % 2 * 16,
-                            l.depth - (begin + step) * DEPTH);
+        work.multiply_all(sums);
     }
+    end.load_residual(l);
     __syncthreads(); /* the tiles are read: the sums come in their place */
     int *const all = (int *)shared;
 #pragma unroll
@@ -304,8 +344,17 @@ __global__ void __launch_bounds__(THREADS)
         wait_for_peers();
     else
         __syncthreads();
-    finish_tile<T, ROWS, COLUMNS>(l, all, first_row, first_column);
+    end.store_tile(l, all);
     if (gridDim.z > 1) wait_for_peers(); /* they read this block's memory */
+}
+
+enum { BATCH = 4 };
+
+__device__ __forceinline__ void load_batch(const uint4 *b, int packs, int first,
+                                           uint4 (&w)[BATCH]) {
+#pragma unroll
+    for (int i = 0; i < BATCH; i++)
+        if (first + i * 32 < packs) w[i] = __ldg(b + first + i * 32);
 }
 
 /* A warp a column: 16 bytes a lane of it and of each row. Depths of whole 16 bytes. */
@@ -314,22 +363,29 @@ __global__ void __launch_bounds__(THREADS)
     few_rows_kernel(const __grid_constant__ tn_cuda_bytes_job l) {
     const int lane = threadIdx.x % 32;
     const int column = blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
+    const uint4 *b = (const uint4 *)(l.b + (int64_t)column * l.padded_depth);
+    const int packs = column < l.columns ? l.depth / 16 : 0;
+    uint4 w[BATCH];
+    int sums[FEW_ROWS] = {};
     tn_cuda_start_next();
+    load_batch(b, packs, lane, w);
     tn_cuda_wait_for_last();
     if (column >= l.columns) return;
-    const uint4 *b = (const uint4 *)(l.b + (int64_t)column * l.padded_depth);
-    const int packs = l.depth / 16;
-    int sums[FEW_ROWS] = {};
-    for (int k = lane; k < packs; k += 32) {
-        const uint4 w = __ldg(b + k);
+    for (int first = lane; first < packs; first += BATCH * 32) {
+        if (first != lane) load_batch(b, packs, first, w);
 #pragma unroll
-        for (int m = 0; m < FEW_ROWS; m++) {
-            if (m >= l.rows) break;
-            const uint4 x = ((const uint4 *)(l.a + (int64_t)m * l.depth))[k];
-            sums[m] = __dp4a((int)x.x, (int)w.x, sums[m]);
-            sums[m] = __dp4a((int)x.y, (int)w.y, sums[m]);
-            sums[m] = __dp4a((int)x.z, (int)w.z, sums[m]);
-            sums[m] = __dp4a((int)x.w, (int)w.w, sums[m]);
+        for (int i = 0; i < BATCH; i++) {
+            const int k = first + i * 32;
+            if (k >= packs) break;
+#pragma unroll
+            for (int m = 0; m < FEW_ROWS; m++) {
+                if (m >= l.rows) break;
+                const uint4 x = ((const uint4 *)(l.a + (int64_t)m * l.depth))[k];
+                sums[m] = __dp4a((int)x.x, (int)w[i].x, sums[m]);
+                sums[m] = __dp4a((int)x.y, (int)w[i].y, sums[m]);
+                sums[m] = __dp4a((int)x.z, (int)w[i].z, sums[m]);
+                sums[m] = __dp4a((int)x.w, (int)w[i].w, sums[m]);
+            }
         }
     }
 #pragma unroll
@@ -338,8 +394,8 @@ __global__ void __launch_bounds__(THREADS)
         const int sum = __reduce_add_sync(0xffffffffu, sums[m]);
         const int64_t at = (int64_t)m * l.columns + column;
         if (lane == m)
-            ((T *)l.y)[at] =
-                finish<T>(l, column, sum, l.residual ? ((const T *)l.residual)[at] : (T)0);
+            ((T *)l.y)[at] = finish<T>(l, __ldg(l.scale + column), __ldg(l.bias + column), sum,
+                                       l.residual ? ((const T *)l.residual)[at] : (T)0);
     }
 }
 

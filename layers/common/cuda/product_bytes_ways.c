@@ -10,11 +10,12 @@
 enum { MULTIPROCESSORS = 132, SHARED_BYTES = 227 * 1024, MOST_BLOCKS = 12, MOST_STAGES = 5 };
 
 /* Nanoseconds. */
-#define START_NS  1200.0         /* a block until its first tile is there, and storing */
-#define STEP_NS   140.0          /* a step of one block, waiting for shared memory and products */
-#define SPLIT_NS  500.0          /* blocks wait for each other and add up */
+#define START_NS  1100.0         /* a block until its first tile is there */
+#define STEP_NS   200.0          /* a step of one block, waiting for shared memory and products */
+#define SPLIT_NS  300.0          /* blocks wait for each other and add up */
+#define END_NS    0.2            /* a number of a block's tile, brought to its type */
 #define LOADED_NS (1.0 / 40.0)   /* a byte to one multiprocessor */
-#define STORED_NS (1.0 / 12.0)   /* a number, brought to its type and stored */
+#define STORED_NS (1.0 / 12.0)   /* a number, stored by one multiprocessor */
 #define WORK_NS   (1.0 / 3000.0) /* a multiplication and addition of one multiprocessor */
 
 static const struct {
@@ -46,8 +47,8 @@ static double estimate(const tn_cuda_product *product, tn_cuda_bytes_way way) {
     const double worked = (double)(rows * columns) * depth * WORK_NS;
     const double step = larger((double)waves * STEP_NS, (double)each * larger(loaded, worked));
     const double stored = (double)(rows * columns * each) * STORED_NS / way.splits;
-    return (double)waves * START_NS + (double)steps * step + stored +
-           (way.splits > 1 ? SPLIT_NS : 0);
+    return (double)waves * (START_NS + (double)(rows * columns) * END_NS) + (double)steps * step +
+           stored + (way.splits > 1 ? SPLIT_NS : 0);
 }
 
 static void insert(tn_cuda_bytes_way *ways, double *costs, uint32_t *count, tn_cuda_bytes_way way,

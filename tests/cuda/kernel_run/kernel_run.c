@@ -159,7 +159,7 @@ static bool read_port(const char *text, tn_type *out_type, tn_format *out_format
 }
 
 static double limit_of(const tn_kernel *kernel, tn_type type, tn_type y_type) {
-    if (type == TN_I8) return 0.04;
+    if (type == TN_I8 || y_type == TN_I8) return 0.04;
     if (type == TN_BF16 || y_type == TN_BF16) return 0.02;
     if (type == TN_F16 || y_type == TN_F16 || strstr(kernel->name, "tf32")) return 3e-3;
     return 2e-5;
