@@ -116,6 +116,37 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* The largest of 8-bit numbers of one scale, as they are stored: four channels of one output a
+ * thread. A window that sees padding only has the smallest. */
+__global__ void __launch_bounds__(THREADS)
+    slide_bytes(const __grid_constant__ tn_cuda_pool_job job, const __grid_constant__ places p) {
+    const int64_t step = (int64_t)gridDim.x * THREADS;
+    tn_cuda_start_next();
+    tn_cuda_wait_for_last();
+    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.count; i += step) {
+        uint32_t group, x, y, z, largest = 0x80808080u;
+        uint32_t rest = tn_divide_rest((uint32_t)i, p.groups, &group);
+        rest = tn_divide_rest(rest, p.output[WIDTH], &x);
+        rest = tn_divide_rest(rest, p.output[HEIGHT], &y);
+        const uint32_t image = tn_divide_rest(rest, p.output[DEPTH], &z);
+        const span d = look(job, DEPTH, (int32_t)z), h = look(job, HEIGHT, (int32_t)y),
+                   w = look(job, WIDTH, (int32_t)x);
+        const int8_t *from = (const int8_t *)job.x + (int64_t)group * 4;
+        const int64_t next = (int64_t)job.dilation[WIDTH] * job.channels;
+        for (int a = 0; a < d.count; a++)
+            for (int b = 0; b < h.count; b++) {
+                const int64_t plane =
+                    (int64_t)image * job.input[DEPTH] + d.begin + a * job.dilation[DEPTH];
+                const int64_t row = plane * job.input[HEIGHT] + h.begin + b * job.dilation[HEIGHT];
+                const int8_t *at = from + (row * job.input[WIDTH] + w.begin) * job.channels;
+#pragma unroll 4
+                for (int c = 0; c < w.count; c++)
+                    largest = __vmaxs4(largest, *(const uint32_t *)(at + c * next));
+            }
+        ((uint32_t *)job.y)[i] = largest;
+    }
+}
+
 /* Rows of single channels in which windows of two stand side by side, and pads are not seen across:
  * 16 bytes of each of the window's rows make half as many outputs. */
 template <typename T>
@@ -183,11 +214,22 @@ bool is_halved(const tn_cuda_pool_job *job, int each) {
            job->input[WIDTH] % each == 0 && job->output[WIDTH] * 2 == job->input[WIDTH];
 }
 
+/* One scale, as operators that select have: steps are what they were. */
+bool keeps_steps(const tn_cuda_pool_job *job) {
+    return job->type == TN_I8 && !job->is_mean && job->channels % 4 == 0 &&
+           fabsf(job->x_scale * job->y_inverse - 1.0f) < 1e-6f;
+}
+
 template <typename T> cudaError_t launch_as(const tn_cuda_pool_job *job, cudaStream_t stream) {
     constexpr int EACH = tn_pack<T>::count;
     if (is_halved(job, EACH)) {
         const places p = places_of(job, job->input[WIDTH] / EACH, 1);
         return tn_cuda_launch_early(halve<T>, tn_cuda_blocks(p.count, THREADS, MOST_BLOCKS),
+                                    THREADS, 0, stream, *job, p);
+    }
+    if (keeps_steps(job)) {
+        const places p = places_of(job, job->channels / 4, job->output[WIDTH]);
+        return tn_cuda_launch_early(slide_bytes, tn_cuda_blocks(p.count, THREADS, MOST_BLOCKS),
                                     THREADS, 0, stream, *job, p);
     }
     if (job->channels % EACH == 0) {
