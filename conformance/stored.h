@@ -34,6 +34,7 @@ typedef struct tn_stored_run {
     uint32_t input_count, output_count, operand_count, epilogue_count;
     tn_stored_tensor inputs[TN_STORED_PORTS], outputs[16], operands[TN_STORED_STEPS];
     tn_epilogue epilogues[TN_STORED_STEPS];
+    tn_shape windows; /* of output 0, where a step keeps the largest element of each window */
     uint32_t threads;
     const tn_device *device; /* where it runs, on `stream`; null: the processor */
     void *stream;

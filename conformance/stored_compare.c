@@ -17,19 +17,17 @@
 #include <math.h>
 #include <stdio.h>
 
-static bool compare_bytes(const tn_drawn *d, const tn_stored_run *run, uint32_t output, char *why,
-                          size_t bytes) {
-    const float *found = run->results[output], *wanted = d->expected.data[output];
-    const float *slack = d->slack.count ? d->slack.data[output] : NULL;
+static bool compare_bytes(const tn_drawn *d, const tn_stored_run *run, uint32_t output,
+                          const tn_stored_wanted *wanted, char *why, size_t bytes) {
+    const float *found = run->results[output];
     const double scale = (double)run->outputs[output].scale;
     const double low = tn_stored_lowest(&run->outputs[output]);
     const double high = tn_stored_highest(&run->outputs[output]);
     size_t ties = 0, odd = 0;
-    for (size_t i = 0, count = tn_drawn_count(&d->expected.shapes[output]); i < count; i++) {
-        const double y =
-            tn_stored_after_chain(output == 0 ? run : &(tn_stored_run){0}, i, (double)wanted[i]);
-        const double steps = fmin(fmax(y / scale, low), high), q = rint((double)found[i] / scale);
-        const double allowed = 0.5 + (slack ? fabs((double)slack[i]) / scale : 0) + 1e-3;
+    for (size_t i = 0; i < wanted->count; i++) {
+        const double steps = fmin(fmax(wanted->y[i] / scale, low), high);
+        const double q = rint((double)found[i] / scale);
+        const double allowed = 0.5 + (wanted->slack ? (double)wanted->slack[i] / scale : 0) + 1e-3;
         if (!(fabs(q - steps) <= allowed)) {
             snprintf(why, bytes, "output %u, element %zu is %g steps, expected %.6g +- %.3g",
                      output, i, q, steps, allowed);
@@ -54,18 +52,14 @@ static bool is_beyond(tn_type type, double wanted, double found) {
     return isinf(found) && fabs(wanted) >= largest && (found > 0) == (wanted > 0);
 }
 
-static bool compare_floats(const tn_drawn *d, const tn_stored_run *run, uint32_t output, char *why,
-                           size_t bytes) {
+static bool compare_floats(const tn_drawn *d, const tn_stored_run *run, uint32_t output,
+                           const tn_stored_wanted *wanted, char *why, size_t bytes) {
     const tn_type type = run->outputs[output].type;
-    const float *found = run->results[output], *wanted = d->expected.data[output];
-    const float *slack = d->slack.count ? d->slack.data[output] : NULL;
-    const float *sums = d->sums.count ? d->sums.data[output] : NULL;
-    for (size_t i = 0, count = tn_drawn_count(&d->expected.shapes[output]); i < count; i++) {
-        const double y =
-            tn_stored_after_chain(output == 0 ? run : &(tn_stored_run){0}, i, (double)wanted[i]);
-        const double allowed =
-            tn_bound_of(type, y, slack ? (double)slack[i] : 0,
-                        sums ? (double)sums[i] : (double)wanted[i], d->largest[output]);
+    const float *found = run->results[output];
+    for (size_t i = 0; i < wanted->count; i++) {
+        const double y = wanted->y[i];
+        const double allowed = tn_bound_of(type, y, wanted->slack ? (double)wanted->slack[i] : 0,
+                                           (double)wanted->sums[i], d->largest[output]);
         if (!(fabs((double)found[i] - y) <= allowed) && !is_beyond(type, y, (double)found[i]) &&
             !(isnan(y) && isnan((double)found[i]))) {
             snprintf(why, bytes, "output %u, element %zu is %.9g, expected %.9g +- %.3g", output, i,
@@ -74,6 +68,20 @@ static bool compare_floats(const tn_drawn *d, const tn_stored_run *run, uint32_t
         }
     }
     return true;
+}
+
+static bool compare_output(const tn_drawn *d, const tn_stored_run *run, uint32_t output, char *why,
+                           size_t bytes) {
+    tn_stored_wanted wanted;
+    bool is_right = tn_stored_wanted_make(d, run, output, &wanted);
+    if (!is_right)
+        snprintf(why, bytes, "no memory for what is wanted");
+    else if (run->outputs[output].scale != 0)
+        is_right = compare_bytes(d, run, output, &wanted, why, bytes);
+    else
+        is_right = compare_floats(d, run, output, &wanted, why, bytes);
+    tn_stored_wanted_free(&wanted);
+    return is_right;
 }
 
 static bool is_tf32(const tn_stored_run *run) {
@@ -105,9 +113,7 @@ bool tn_stored_compare(const tn_drawn *d, const tn_stored_run *run, char *why, s
     if (d->stored == TN_NONE && run->epilogue_count == 0 && !is_tf32(run)) return true;
     for (uint32_t i = 0; i < d->expected.count && i < run->output_count; i++) {
         if (run->outputs[i].own_type != TN_F32) continue; /* compare_own did that */
-        if (!(run->outputs[i].scale != 0 ? compare_bytes(d, run, i, why, bytes)
-                                         : compare_floats(d, run, i, why, bytes)))
-            return false;
+        if (!compare_output(d, run, i, why, bytes)) return false;
     }
     return true;
 }

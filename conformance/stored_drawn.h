@@ -24,7 +24,7 @@ enum {
     TN_DRAW_COUNT = 4
 };
 /* Epilogue chains: stored_chain.c. */
-enum { TN_STORED_CHAINS = 4 };
+enum { TN_STORED_CHAINS = 6 };
 
 /* For one set of inputs that are stored narrowly. */
 typedef struct tn_drawn {
@@ -84,8 +84,17 @@ size_t tn_stored_operand_room(const tn_drawn *d);
  * absorb it. */
 bool tn_stored_add_chain(tn_drawn *d, tn_stored_run *run, uint32_t chain, float *operand,
                          tn_shape *channels);
-/* The reference's number after the chain. */
-double tn_stored_after_chain(const tn_stored_run *run, size_t index, double y);
+/* What is wanted of an output: the reference's numbers after the chain, and for each the parts of
+ * its bound, W (null: zero) and S. Where windows keep one element, the largest in the window. */
+typedef struct tn_stored_wanted {
+    size_t count;
+    double *y;
+    float *slack, *sums;
+} tn_stored_wanted;
+/* False: no memory. To be freed by tn_stored_wanted_free in any case. */
+bool tn_stored_wanted_make(const tn_drawn *d, const tn_stored_run *run, uint32_t output,
+                           tn_stored_wanted *out_wanted);
+void tn_stored_wanted_free(tn_stored_wanted *wanted);
 
 /* --- stored_compare.c --- */
 /* False, with the reason in `why`, when some output lies too far. */

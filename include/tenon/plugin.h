@@ -315,9 +315,14 @@ enum {
     /* For kernels that compile what they compute. `op`, `input` and `params` say whose expression.
      */
     TN_EPILOGUE_EXPRESSION = 7, /* y = expression(x): of floats without a row function */
-    TN_EPILOGUE_COMBINE = 8     /* y = expression of x and operand, which comes in at the operator's
+    TN_EPILOGUE_COMBINE = 8,    /* y = expression of x and operand, which comes in at the operator's
                                    other input: stored as the output is, or linear in its own type
                                    and broadcast to the output's shape */
+    /* y = the largest element of each window: windows of window[0] x window[1] elements of the last
+     * two axes lie side by side from their beginnings. What is left at an end is a smaller window
+     * where y has a place for it, and left out where not. NaN where a window has one. The steps
+     * before it are on tensors of x's shape; call->outputs[0] has that of y, and of what follows. */
+    TN_EPILOGUE_MAX_WINDOWS = 9
 };
 #define TN_EPILOGUE_BIT(kind) (1u << (kind))
 
@@ -360,6 +365,7 @@ typedef struct tn_epilogue {
     const tn_operator *op;               /* whose node this was; set by the host */
     uint32_t input;                      /* the input of it where x came in; set by the host */
     uint32_t reserved;
+    uint32_t window[2]; /* MAX_WINDOWS: at least 1 */
 } tn_epilogue;
 
 /* -------------------------------------------------------------------------------------------------

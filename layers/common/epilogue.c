@@ -10,7 +10,8 @@ bool tn_float_epilogue_read(const tn_call *call, int32_t channel_axis,
     for (uint32_t i = 0; i < call->epilogue_count; i++) {
         const tn_epilogue *step = call->epilogues[i];
         int32_t axis = step->axis < 0 ? step->axis + rank : step->axis;
-        if (chain.activation) return false;
+        if (chain.window[0] || (chain.activation && step->kind != TN_EPILOGUE_MAX_WINDOWS))
+            return false;
         switch (step->kind) {
         case TN_EPILOGUE_BIAS:
             if (chain.residual != UINT32_MAX || chain.bias_count == 4 ||
@@ -26,6 +27,10 @@ bool tn_float_epilogue_read(const tn_call *call, int32_t channel_axis,
             chain.activation = step->activation;
             chain.alpha = step->alpha;
             chain.beta = step->beta;
+            break;
+        case TN_EPILOGUE_MAX_WINDOWS:
+            chain.window[0] = step->window[0];
+            chain.window[1] = step->window[1];
             break;
         default:
             return false;

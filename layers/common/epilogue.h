@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The epilogue chain that our own float kernels absorb: any biases, then at most one residual of
- * the output's shape, then at most one simple activation.
+ * the output's shape, then at most one simple activation; and, where a kernel lists them, windows
+ * of which the largest element is kept.
  */
 #ifndef TN_LAYERS_EPILOGUE_H
 #define TN_LAYERS_EPILOGUE_H
@@ -18,6 +19,7 @@ typedef struct tn_float_epilogue {
     uint32_t residual; /* index of an operand, UINT32_MAX: none */
     uint32_t activation;
     float alpha, beta;
+    uint32_t window[2]; /* of which the largest element is kept; 0: none */
 } tn_float_epilogue;
 
 /* Reads call->epilogues; false when the chain is of another form or a bias is not along

@@ -22,7 +22,8 @@ static const char *const deep_combinations[] = {"f16:nhwc, f32, f32? -> f16:nhwc
                                                 "bf16:nhwc, f32, f32? -> bf16:nhwc"};
 static const char *const deep_tf32_combinations[] = {"f32:nhwc, f32, f32? -> f32:nhwc"};
 
-#define DIRECT_KERNEL(name_of, kind, more_traits, activation_bits, combination_table, text)        \
+#define DIRECT_KERNEL(name_of, kind, more_traits, more_epilogues, activation_bits,                 \
+                      combination_table, text)                                                     \
     static const tn_kernel name_of = {                                                             \
         .size = sizeof(tn_kernel),                                                                 \
         .revision = 1,                                                                             \
@@ -32,7 +33,7 @@ static const char *const deep_tf32_combinations[] = {"f32:nhwc, f32, f32? -> f32
         .name = "direct_" #name_of,                                                                \
         .doc = text,                                                                               \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | (more_traits),                  \
-        .epilogues = TN_FLOAT_EPILOGUES,                                                           \
+        .epilogues = TN_FLOAT_EPILOGUES | (more_epilogues),                                        \
         .activations = (activation_bits),                                                          \
         TN_COMBINATIONS(combination_table),                                                        \
         TN_CUDA_DIRECT_CALLBACKS,                                                                  \
@@ -40,23 +41,24 @@ static const char *const deep_tf32_combinations[] = {"f32:nhwc, f32, f32? -> f32
     }
 #define FEW_ACTIVATIONS                                                                            \
     (1u << TN_ACTIVATION_RELU | 1u << TN_ACTIVATION_LEAKY_RELU | 1u << TN_ACTIVATION_CLIP)
-DIRECT_KERNEL(tile, tn_cuda_tile_kind, 0, 0, direct_combinations,
+DIRECT_KERNEL(tile, tn_cuda_tile_kind, 0, 0, 0, direct_combinations,
               "Tiles of large images with few channels, in registers and shared memory.");
-DIRECT_KERNEL(small, tn_cuda_small_kind, 0, 0, direct_combinations,
+DIRECT_KERNEL(small, tn_cuda_small_kind, 0, 0, 0, direct_combinations,
               "Layers that are all latency: channels are shared out among warps.");
-DIRECT_KERNEL(staged, tn_cuda_staged_kind, 0, 0, direct_combinations,
+DIRECT_KERNEL(staged, tn_cuda_staged_kind, 0, TN_EPILOGUE_BIT(TN_EPILOGUE_MAX_WINDOWS), 0,
+              direct_combinations,
               "The same, with input and weights brought to shared memory first.");
-DIRECT_KERNEL(few, tn_cuda_few_kind, 0, FEW_ACTIVATIONS, few_combinations,
+DIRECT_KERNEL(few, tn_cuda_few_kind, 0, 0, FEW_ACTIVATIONS, few_combinations,
               "Few channels, on tensor cores.");
-DIRECT_KERNEL(few_tf32, tn_cuda_few_kind, TN_KERNEL_TF32, FEW_ACTIVATIONS, few_tf32_combinations,
+DIRECT_KERNEL(few_tf32, tn_cuda_few_kind, TN_KERNEL_TF32, 0, FEW_ACTIVATIONS, few_tf32_combinations,
               "Few channels, on tensor cores: 32-bit floats are rounded to tf32.");
-DIRECT_KERNEL(narrow, tn_cuda_narrow_kind, 0, 0, narrow_combinations,
+DIRECT_KERNEL(narrow, tn_cuda_narrow_kind, 0, 0, 0, narrow_combinations,
               "Few filters, on tensor cores.");
-DIRECT_KERNEL(narrow_tf32, tn_cuda_narrow_kind, TN_KERNEL_TF32, 0, narrow_tf32_combinations,
+DIRECT_KERNEL(narrow_tf32, tn_cuda_narrow_kind, TN_KERNEL_TF32, 0, 0, narrow_tf32_combinations,
               "Few filters, on tensor cores: 32-bit floats are rounded to tf32.");
-DIRECT_KERNEL(deep, tn_cuda_deep_kind, 0, 0, deep_combinations,
+DIRECT_KERNEL(deep, tn_cuda_deep_kind, 0, 0, 0, deep_combinations,
               "Many channels and few places, on tensor cores.");
-DIRECT_KERNEL(deep_tf32, tn_cuda_deep_kind, TN_KERNEL_TF32, 0, deep_tf32_combinations,
+DIRECT_KERNEL(deep_tf32, tn_cuda_deep_kind, TN_KERNEL_TF32, 0, 0, deep_tf32_combinations,
               "Many channels and few places, on tensor cores: 32-bit floats are rounded to tf32.");
 
 #if TN_HAS_CUDNN

@@ -86,6 +86,10 @@ void tn_cuda_direct_describe(const tn_conv_geometry *g, tn_cuda_direct *out) {
     out->dilation_width = (int32_t)g->dilation_width;
     out->pad_top = (int32_t)g->pad_top;
     out->pad_left = (int32_t)g->pad_left;
+    out->window_height = (int32_t)g->window_height;
+    out->window_width = (int32_t)g->window_width;
+    out->y_height = (int32_t)g->y_height;
+    out->y_width = (int32_t)g->y_width;
 }
 
 static bool are_constant(const tn_call *call, const tn_float_epilogue *epilogue) {

@@ -29,6 +29,8 @@ typedef struct tn_cuda_direct {
     int32_t dilation_height, dilation_width, pad_top, pad_left;
     int32_t batch;
     tn_cuda_activation activation;
+    int32_t window_height, window_width; /* y has the largest element of each; 1 and 1: all */
+    int32_t y_height, y_width;           /* out_height and out_width, or the windows in them */
     bool is_x_linear, is_y_linear; /* channels first, not last */
     tn_type x_type, y_type;        /* as they are stored; the residual is stored as y is */
     tn_type type;                  /* the lower of the two: what is multiplied; floats for 8 bits */

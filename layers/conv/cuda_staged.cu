@@ -4,8 +4,9 @@
  * block brings the input of some rows of an output with its borders, and the weights of 1, 2 or 4
  * filters, into shared memory at once. A thread then has one position, or four neighbours where
  * steps of one let them share what is read; threads share out the kernel's rows of all channels and
- * add up in the end. Weights are taken as the node has them. See cuda_direct.h; cuda_small.cu does
- * the same without shared memory, for what does not fit there.
+ * add up in the end, and may keep the largest element of each window alone. Weights are taken as
+ * the node has them. See cuda_direct.h; cuda_small.cu does the same without shared memory, for what
+ * does not fit there.
  */
 #include "common/cuda/copy.cuh"
 #include "common/cuda/launch.cuh"
@@ -104,6 +105,48 @@ __device__ __forceinline__ void add_lines(const tn_cuda_direct &d, const staged_
     }
 }
 
+/* An element of the convolution: what the splits have, added up. `place`: of it in `parts`. */
+template <int F, int Q>
+__device__ __forceinline__ float add_up(const tn_cuda_direct &d, const staged_shape &t,
+                                        const float *parts, int place, float bias,
+                                        const float *residual) {
+    float sum = bias;
+#pragma unroll 8
+    for (int s = 0; s < t.splits; s++)
+        sum += parts[s * F * t.items * Q + place];
+    if (residual) sum += *residual;
+    return tn_cuda_activate(d.activation, sum);
+}
+
+/* As join, and stores the largest element of each window; a window's rows are all of one block. */
+template <int F, int Q>
+__device__ __forceinline__ void join_windows(const tn_cuda_direct &d, const staged_shape &t,
+                                             int image, int group, int filter, int y0,
+                                             const float *parts) {
+    const int rows = t.rows / d.window_height, first = y0 / d.window_height;
+    const int count = F * rows * d.y_width;
+    for (int i = threadIdx.x; i < count; i += blockDim.x) {
+        const int line = i / d.y_width, column = i - line * d.y_width;
+        const int f = line / rows, row = line - f * rows;
+        if (filter + f >= d.filters || first + row >= d.y_height) continue;
+        const float bias = __ldg(d.bias + group * d.filters + filter + f);
+        const int64_t plane = (int64_t)image * d.filters + filter + f;
+        const int x_end = min((column + 1) * d.window_width, d.out_width);
+        const int y_end = min((row + 1) * d.window_height, d.out_height - y0);
+        float largest = -INFINITY;
+        for (int y = row * d.window_height; y < y_end; y++)
+            for (int x = column * d.window_width; x < x_end; x++) {
+                const float *residual =
+                    d.residual ? d.residual + (plane * d.out_height + y0 + y) * d.out_width + x
+                               : nullptr;
+                const int place = (f * t.items + y * t.across + x / Q) * Q + x % Q;
+                const float value = add_up<F, Q>(d, t, parts, place, bias, residual);
+                if (!(value <= largest) && largest == largest) largest = value;
+            }
+        d.y[(plane * d.y_height + first + row) * d.y_width + column] = largest;
+    }
+}
+
 /* Adds up what the splits have and stores it. */
 template <int F, int Q>
 __device__ __forceinline__ void join(const tn_cuda_direct &d, const staged_shape &t, int image,
@@ -115,14 +158,10 @@ __device__ __forceinline__ void join(const tn_cuda_direct &d, const staged_shape
         const int y = y0 + (int)tn_divide_rest(item, t.across_divider, &column);
         const int x = (int)column * Q + i % Q;
         if (filter + f >= d.filters || x >= d.out_width || y >= d.out_height) continue;
-        float sum = __ldg(d.bias + group * d.filters + filter + f);
-#pragma unroll 8
-        for (int s = 0; s < t.splits; s++)
-            sum += parts[s * F * each + i];
+        const float bias = __ldg(d.bias + group * d.filters + filter + f);
         const int64_t to =
             (((int64_t)image * d.filters + filter + f) * d.out_height + y) * d.out_width + x;
-        if (d.residual) sum += d.residual[to];
-        d.y[to] = tn_cuda_activate(d.activation, sum);
+        d.y[to] = add_up<F, Q>(d, t, parts, i, bias, d.residual ? d.residual + to : nullptr);
     }
 }
 
@@ -159,7 +198,10 @@ __global__ void __launch_bounds__(MOST_THREADS)
                 parts[((split * F + f) * t.items + (int)item) * Q + i] = sums[f][i];
     }
     __syncthreads();
-    join<F, Q>(d, t, image, group, filter, y0, parts);
+    if (d.window_height == 1 && d.window_width == 1)
+        join<F, Q>(d, t, image, group, filter, y0, parts);
+    else
+        join_windows<F, Q>(d, t, image, group, filter, y0, parts);
 }
 
 /* Neighbouring positions of a thread. */
@@ -175,6 +217,7 @@ staged_shape shape_of(const tn_cuda_direct *d, const tn_cuda_direct_config *conf
     const int each = positions_of(d), lines = d->channels * d->kernel_height;
     staged_shape t = {};
     t.rows = config->rows < d->out_height ? config->rows : d->out_height;
+    t.rows = (t.rows + d->window_height - 1) / d->window_height * d->window_height;
     t.across = (d->out_width + each - 1) / each;
     t.items = t.rows * t.across;
     t.splits = t.items < MOST_THREADS ? MOST_THREADS / t.items : 1;

@@ -49,6 +49,8 @@ typedef struct tn_conv_geometry {
     int64_t kernel_height, kernel_width;
     int64_t stride_height, stride_width, dilation_height, dilation_width;
     int64_t pad_top, pad_left;
+    int64_t window_height, window_width; /* y has the largest element of each; 1 and 1: all */
+    int64_t y_height, y_width;           /* out_height and out_width, or the windows in them */
 } tn_conv_geometry;
 
 #endif

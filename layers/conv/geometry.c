@@ -5,6 +5,24 @@
 #include "conv/conv.h"
 #include "conv/direct_kernel.h"
 
+/* An output has as many places as there are windows, those cut off at an end among them or not.
+ * False: windows of several channels. */
+static bool read_windows(const tn_call *call, tn_conv_geometry *geometry) {
+    const tn_tensor *y = call->outputs[0];
+    geometry->window_height = geometry->window_width = 1;
+    geometry->y_height = geometry->out_height;
+    geometry->y_width = geometry->out_width;
+    for (uint32_t i = 0; i < call->epilogue_count; i++) {
+        if (call->epilogues[i]->kind != TN_EPILOGUE_MAX_WINDOWS) continue;
+        geometry->window_height = call->epilogues[i]->window[0];
+        geometry->window_width = call->epilogues[i]->window[1];
+        geometry->y_height = y->rank > 3 ? y->shape[2] : 1;
+        geometry->y_width = y->shape[y->rank - 1];
+        if (y->rank < 4 && geometry->window_height != 1) return false;
+    }
+    return true;
+}
+
 bool tn_conv_geometry_read(const tn_call *call, tn_conv_geometry *out_geometry) {
     const tn_conv_params *params = call->params;
     const tn_tensor *x = call->inputs[TN_CONV_X], *w = call->inputs[TN_CONV_W];
@@ -32,6 +50,7 @@ bool tn_conv_geometry_read(const tn_call *call, tn_conv_geometry *out_geometry) 
         .pad_top = is_flat ? 0 : window.pad_begin[0],
         .pad_left = window.pad_begin[last],
     };
+    if (!read_windows(call, out_geometry)) return false;
     const tn_conv_geometry *g = out_geometry;
     return g->channels > 0 && g->filters > 0 && g->in_height > 0 && g->in_width > 0 &&
            g->out_height > 0 && g->out_width > 0 && g->kernel_height > 0 && g->kernel_width > 0;

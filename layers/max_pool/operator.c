@@ -8,6 +8,8 @@
 #include "common/layer.h"
 #include "max_pool/kernels.h"
 
+#include <string.h>
+
 static const tn_field max_pool_fields[] = {
     TN_FIELD_CHOICE(tn_max_pool_params, auto_pad, TN_FIELD_ENUM, TN_OPTIONAL, "NOTSET",
                     TN_AUTO_PAD_CHOICES, "where padding comes from; NOTSET: from pads"),
@@ -51,6 +53,25 @@ static tn_status max_pool_infer(tn_call *call) {
     return tn_infer_set_shape(call, TN_MAX_POOL_INDICES, x->rank, shape);
 }
 
+/* Windows side by side, from the beginning, of no more than the last two axes. */
+static tn_status max_pool_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+    tn_window window;
+    uint32_t extents[2] = {1, 1};
+    (void)input;
+    TN_TRY(tn_max_pool_window(call, &window));
+    for (uint32_t i = 0; i < window.rank; i++) {
+        const uint32_t back = window.rank - i;
+        if (window.kernel[i] != window.stride[i] || window.dilation[i] != 1 ||
+            window.pad_begin[i] != 0 || window.pad_end[i] != 0 || window.kernel[i] > 65535 ||
+            (back > 2 && window.kernel[i] != 1))
+            return TN_ERROR_UNSUPPORTED;
+        if (back <= 2) extents[2 - back] = (uint32_t)window.kernel[i];
+    }
+    out_epilogue->kind = TN_EPILOGUE_MAX_WINDOWS;
+    memcpy(out_epilogue->window, extents, sizeof(extents));
+    return TN_OK;
+}
+
 static const tn_port max_pool_inputs[] = {
     TN_PORT("X", "T:float|i8|u8", 0, "batch, channels, spatial axes"),
 };
@@ -87,6 +108,7 @@ static const tn_operator max_pool_1 = {
     TN_OUTPUTS(max_pool_outputs),
     .infer = max_pool_infer,
     .reference = tn_max_pool_reference,
+    .epilogue = max_pool_epilogue,
     TN_CASES(max_pool_cases),
 };
 

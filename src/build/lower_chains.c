@@ -16,6 +16,16 @@ static bool is_one_output(const tn_graph_node *node) {
     return node->output_count > 0;
 }
 
+static bool makes_shape(const tn_lowering *lowering, const tn_epilogue *epilogue, tn_tensor_id from,
+                        tn_tensor_id to) {
+    for (int point = 0; point < 3; point++)
+        if (!tn_node_call_makes_shape(epilogue,
+                                      &lowering->points[point]->tensors[from].storage.shape,
+                                      &lowering->points[point]->tensors[to].storage.shape))
+            return false;
+    return true;
+}
+
 bool tn_lower_is_same_shape(const tn_lowering *lowering, tn_tensor_id a, tn_tensor_id b) {
     for (int point = 0; point < 3; point++)
         if (!tn_shape_equal(&lowering->points[point]->tensors[a].storage.shape,
@@ -36,7 +46,7 @@ static uint32_t next_link(const tn_lowering *lowering, uint32_t node) {
         (tn_graph_output_port(next->entry->op, 0)->flags & TN_PORT_SIZED_BY_RUN) ||
         tn_lower_pin_of(lowering, next->entry->op))
         return TN_NO_NODE;
-    return tn_lower_is_same_shape(lowering, made, next->outputs[0]) ? reader : TN_NO_NODE;
+    return reader;
 }
 
 static bool is_broadcast(const tn_lowering *lowering, tn_tensor_id operand, tn_tensor_id output) {
@@ -70,7 +80,10 @@ static tn_status find_chain(tn_lowering *lowering, uint32_t head) {
         TN_TRY(tn_node_call_epilogue(graph, next, graph->nodes[last].outputs[0],
                                      (const tn_tensor *const *)lowering->tensors, lowering->arena,
                                      &epilogue, &is_epilogue));
-        if (!is_epilogue || !is_operand_sound(lowering, &epilogue, &graph->nodes[next])) break;
+        if (!is_epilogue ||
+            !makes_shape(lowering, &epilogue, graph->nodes[last].outputs[0],
+                         graph->nodes[next].outputs[0]) ||
+            !is_operand_sound(lowering, &epilogue, &graph->nodes[next])) break;
         lowered->chain[lowered->chain_count++] = next;
         last = next;
     }

@@ -50,6 +50,21 @@ tn_status tn_node_call_init(tn_node_call *node_call, tn_arena *arena, const tn_g
     return TN_OK;
 }
 
+bool tn_node_call_makes_shape(const tn_epilogue *epilogue, const tn_shape *from,
+                              const tn_shape *to) {
+    if (epilogue->kind != TN_EPILOGUE_MAX_WINDOWS) return tn_shape_equal(from, to);
+    if (from->rank != to->rank || from->rank < 2) return false;
+    for (uint32_t i = 0; i < from->rank; i++) {
+        const uint32_t back = from->rank - i;
+        const int64_t window = back > 2 ? 1 : epilogue->window[2 - back];
+        const int64_t extent = from->extents[i], rest = window > 0 ? extent % window : 1;
+        if (window < 1 || (to->extents[i] != extent / window &&
+                           (rest == 0 || to->extents[i] != extent / window + 1)))
+            return false;
+    }
+    return true;
+}
+
 bool tn_node_call_has_operand(uint32_t kind) {
     return kind == TN_EPILOGUE_BIAS || kind == TN_EPILOGUE_SCALE || kind == TN_EPILOGUE_ADD ||
            kind == TN_EPILOGUE_COMBINE;
@@ -142,7 +157,8 @@ tn_status tn_node_call_epilogue(const tn_graph *graph, uint32_t index, tn_tensor
     TN_TRY(tn_node_call_init(&node_call, arena, graph, index, tensors));
     tn_call *call = &node_call.call;
     bool is_described = call->op->epilogue && call->op->epilogue(call, input, &epilogue) == TN_OK;
-    if (is_described && (epilogue.kind < TN_EPILOGUE_BIAS || epilogue.kind > TN_EPILOGUE_ROW))
+    if (is_described && (epilogue.kind < TN_EPILOGUE_BIAS || epilogue.kind > TN_EPILOGUE_ROW) &&
+        epilogue.kind != TN_EPILOGUE_MAX_WINDOWS)
         return TN_OK;
     if (!is_described) {
         epilogue = (tn_epilogue){.size = sizeof epilogue};

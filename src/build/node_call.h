@@ -29,6 +29,9 @@ tn_status tn_node_call_init(tn_node_call *node_call, tn_arena *arena, const tn_g
 tn_status tn_node_call_epilogue(const tn_graph *graph, uint32_t node, tn_tensor_id chained,
                                 const tn_tensor *const *tensors, tn_arena *arena,
                                 tn_epilogue *out_epilogue, bool *out_is_epilogue);
+/* Whether a step makes this shape of that one: the same, or one element a window. */
+bool tn_node_call_makes_shape(const tn_epilogue *epilogue, const tn_shape *from,
+                              const tn_shape *to);
 /* Whether the kind has an operand. */
 bool tn_node_call_has_operand(uint32_t kind);
 

@@ -65,9 +65,13 @@ tn_status tn_context_check_fusion(const tn_context *context, uint32_t index) {
     const tn_shape *made = shape_of(context, nodes[step->node].outputs[0]);
     for (uint32_t i = 0; i < step->epilogue_count; i++) {
         const tn_graph_node *node = &nodes[step->epilogues[i]];
-        if (tn_shape_equal(made, shape_of(context, node->outputs[0])) &&
-            fits(context, step, prepared->prepared.call.epilogues[i], made))
+        const tn_epilogue *epilogue = prepared->prepared.call.epilogues[i];
+        const tn_shape *next = shape_of(context, node->outputs[0]);
+        if (tn_node_call_makes_shape(epilogue, made, next) &&
+            fits(context, step, epilogue, made)) {
+            made = next;
             continue;
+        }
         return tn_error_at(tn_fail(TN_ERROR_SHAPE,
                                    "it was fused into node '%s' for other shapes than these: build "
                                    "the plan with a profile that has them",
