@@ -15,6 +15,7 @@ static const struct {
     uint32_t activation;
     uint32_t window[2]; /* 0: none */
     bool keeps_rest;    /* windows that are cut off have a place */
+    bool has_softmax;
 } chains[TN_STORED_CHAINS] = {
     {.activation = 0},
     {.has_residual = true, .activation = TN_ACTIVATION_RELU},
@@ -22,6 +23,7 @@ static const struct {
     {.has_residual = true, .activation = TN_ACTIVATION_LEAKY_RELU},
     {.has_residual = true, .activation = TN_ACTIVATION_RELU, .window = {2, 2}},
     {.has_bias = true, .activation = TN_ACTIVATION_CLIP, .window = {3, 2}, .keeps_rest = true},
+    {.has_bias = true, .activation = TN_ACTIVATION_CLIP, .has_softmax = true},
 };
 
 static bool is_absorbed(const tn_kernel *kernel, uint32_t chain) {
@@ -30,7 +32,8 @@ static bool is_absorbed(const tn_kernel *kernel, uint32_t chain) {
         TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION) |
         (chains[chain].has_bias ? TN_EPILOGUE_BIT(TN_EPILOGUE_BIAS) : 0) |
         (chains[chain].has_residual ? TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) : 0) |
-        (chains[chain].window[0] ? TN_EPILOGUE_BIT(TN_EPILOGUE_MAX_WINDOWS) : 0);
+        (chains[chain].window[0] ? TN_EPILOGUE_BIT(TN_EPILOGUE_MAX_WINDOWS) : 0) |
+        (chains[chain].has_softmax ? TN_EPILOGUE_BIT(TN_EPILOGUE_SOFTMAX) : 0);
     return (kernel->epilogues & wanted) == wanted &&
            (!kernel->activations || (kernel->activations >> activation & 1));
 }
@@ -103,6 +106,9 @@ bool tn_stored_add_chain(tn_drawn *d, tn_stored_run *run, uint32_t chain, float 
                                       .alpha = has_bias ? (float)(-0.3 * range) : 0.125f,
                                       .beta = (float)(0.4 * range),
                                       .type = TN_F32};
+    if (chains[chain].has_softmax)
+        run->epilogues[run->epilogue_count++] =
+            (tn_epilogue){.size = sizeof(tn_epilogue), .kind = TN_EPILOGUE_SOFTMAX, .type = TN_F32};
     return !has_windows || add_windows(run, chain);
 }
 
@@ -130,9 +136,31 @@ static double after_steps(const tn_stored_run *run, const tn_shape *shape, size_
 
 static void keep_part(const tn_outcome *from, uint32_t output, size_t at, size_t i, bool is_first,
                       float *to) {
-    if (!to) return;
-    const float part = fabsf(((const float *)from->data[output])[at]);
+    const float part = from->count ? fabsf(((const float *)from->data[output])[at]) : 0;
     if (is_first || !(part <= to[i])) to[i] = part;
+}
+
+static bool has_step(const tn_stored_run *run, uint32_t kind) {
+    return run->epilogue_count > 2 && run->epilogues[2].kind == kind;
+}
+
+/* An error of d in every x changes y by no more than a factor of exp(2 d). */
+static void take_softmax(const tn_drawn *d, tn_stored_wanted *wanted, size_t columns) {
+    for (size_t row = 0; columns > 0 && row + columns <= wanted->count; row += columns) {
+        double largest = -(double)INFINITY, sum = 0, error = 0;
+        for (size_t i = row; i < row + columns; i++) {
+            largest = fmax(largest, wanted->y[i]);
+            error = fmax(error, tn_bound_of(TN_F32, wanted->y[i], (double)wanted->slack[i],
+                                            (double)wanted->sums[i], d->largest[0]));
+        }
+        for (size_t i = row; i < row + columns; i++)
+            sum += exp(wanted->y[i] - largest);
+        for (size_t i = row; i < row + columns; i++) {
+            wanted->y[i] = exp(wanted->y[i] - largest) / sum;
+            wanted->slack[i] = (float)(wanted->y[i] * expm1(2 * error) + 1e-6);
+            wanted->sums[i] = (float)wanted->y[i];
+        }
+    }
 }
 
 /* The window of element i; without windows, the element itself. */
@@ -140,7 +168,7 @@ static void keep_largest(const tn_drawn *d, const tn_stored_run *run, uint32_t o
                          tn_stored_wanted *wanted) {
     static const uint32_t one[2] = {1, 1};
     const bool has_steps = output == 0 && run->epilogue_count > 0;
-    const bool has_windows = output == 0 && run->epilogue_count > 2;
+    const bool has_windows = has_steps && has_step(run, TN_EPILOGUE_MAX_WINDOWS);
     const uint32_t *window = has_windows ? run->epilogues[2].window : one;
     const tn_shape *shape = &d->expected.shapes[output];
     const float *values = d->expected.data[output];
@@ -174,12 +202,12 @@ bool tn_stored_wanted_make(const tn_drawn *d, const tn_stored_run *run, uint32_t
                                      .slack = malloc((count + 1) * sizeof(float)),
                                      .sums = malloc((count + 1) * sizeof(float))};
     if (!out_wanted->y || !out_wanted->slack || !out_wanted->sums) return false;
-    if (!d->slack.count) {
-        free(out_wanted->slack);
-        out_wanted->slack = NULL;
-    }
     for (size_t i = 0; i < count; i++)
         keep_largest(d, run, output, i, out_wanted);
+    if (output == 0 && has_step(run, TN_EPILOGUE_SOFTMAX)) {
+        const tn_shape *shape = run->outputs[0].shape;
+        take_softmax(d, out_wanted, (size_t)shape->extents[shape->rank - 1]);
+    }
     return true;
 }
 

@@ -27,7 +27,7 @@ static bool compare_bytes(const tn_drawn *d, const tn_stored_run *run, uint32_t 
     for (size_t i = 0; i < wanted->count; i++) {
         const double steps = fmin(fmax(wanted->y[i] / scale, low), high);
         const double q = rint((double)found[i] / scale);
-        const double allowed = 0.5 + (wanted->slack ? (double)wanted->slack[i] / scale : 0) + 1e-3;
+        const double allowed = 0.5 + (double)wanted->slack[i] / scale + 1e-3;
         if (!(fabs(q - steps) <= allowed)) {
             snprintf(why, bytes, "output %u, element %zu is %g steps, expected %.6g +- %.3g",
                      output, i, q, steps, allowed);
@@ -58,7 +58,7 @@ static bool compare_floats(const tn_drawn *d, const tn_stored_run *run, uint32_t
     const float *found = run->results[output];
     for (size_t i = 0; i < wanted->count; i++) {
         const double y = wanted->y[i];
-        const double allowed = tn_bound_of(type, y, wanted->slack ? (double)wanted->slack[i] : 0,
+        const double allowed = tn_bound_of(type, y, (double)wanted->slack[i],
                                            (double)wanted->sums[i], d->largest[output]);
         if (!(fabs((double)found[i] - y) <= allowed) && !is_beyond(type, y, (double)found[i]) &&
             !(isnan(y) && isnan((double)found[i]))) {

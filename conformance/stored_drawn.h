@@ -24,7 +24,7 @@ enum {
     TN_DRAW_COUNT = 4
 };
 /* Epilogue chains: stored_chain.c. */
-enum { TN_STORED_CHAINS = 6 };
+enum { TN_STORED_CHAINS = 7 };
 
 /* For one set of inputs that are stored narrowly. */
 typedef struct tn_drawn {
@@ -85,7 +85,7 @@ size_t tn_stored_operand_room(const tn_drawn *d);
 bool tn_stored_add_chain(tn_drawn *d, tn_stored_run *run, uint32_t chain, float *operand,
                          tn_shape *channels);
 /* What is wanted of an output: the reference's numbers after the chain, and for each the parts of
- * its bound, W (null: zero) and S. Where windows keep one element, the largest in the window. */
+ * its bound, W and S. Where windows keep one element, the largest in the window. */
 typedef struct tn_stored_wanted {
     size_t count;
     double *y;

@@ -322,7 +322,9 @@ enum {
      * two axes lie side by side from their beginnings. What is left at an end is a smaller window
      * where y has a place for it, and left out where not. NaN where a window has one. The steps
      * before it are on tensors of x's shape; call->outputs[0] has that of y, and of what follows. */
-    TN_EPILOGUE_MAX_WINDOWS = 9
+    TN_EPILOGUE_MAX_WINDOWS = 9,
+    /* y = exp(x - largest) / the sum of these, along the last axis */
+    TN_EPILOGUE_SOFTMAX = 10
 };
 #define TN_EPILOGUE_BIT(kind) (1u << (kind))
 

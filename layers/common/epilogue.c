@@ -10,8 +10,9 @@ bool tn_float_epilogue_read(const tn_call *call, int32_t channel_axis,
     for (uint32_t i = 0; i < call->epilogue_count; i++) {
         const tn_epilogue *step = call->epilogues[i];
         int32_t axis = step->axis < 0 ? step->axis + rank : step->axis;
-        if (chain.window[0] || (chain.activation && step->kind != TN_EPILOGUE_MAX_WINDOWS))
-            return false;
+        const bool is_end =
+            step->kind == TN_EPILOGUE_MAX_WINDOWS || step->kind == TN_EPILOGUE_SOFTMAX;
+        if (chain.window[0] || chain.has_softmax || (chain.activation && !is_end)) return false;
         switch (step->kind) {
         case TN_EPILOGUE_BIAS:
             if (chain.residual != UINT32_MAX || chain.bias_count == 4 ||
@@ -31,6 +32,9 @@ bool tn_float_epilogue_read(const tn_call *call, int32_t channel_axis,
         case TN_EPILOGUE_MAX_WINDOWS:
             chain.window[0] = step->window[0];
             chain.window[1] = step->window[1];
+            break;
+        case TN_EPILOGUE_SOFTMAX:
+            chain.has_softmax = true;
             break;
         default:
             return false;

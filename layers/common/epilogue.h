@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The epilogue chain that our own float kernels absorb: any biases, then at most one residual of
- * the output's shape, then at most one simple activation; and, where a kernel lists them, windows
- * of which the largest element is kept.
+ * the output's shape, then at most one simple activation; and at the end, where a kernel lists
+ * them, windows of which the largest element is kept, or softmax.
  */
 #ifndef TN_LAYERS_EPILOGUE_H
 #define TN_LAYERS_EPILOGUE_H
@@ -20,6 +20,7 @@ typedef struct tn_float_epilogue {
     uint32_t activation;
     float alpha, beta;
     uint32_t window[2]; /* of which the largest element is kept; 0: none */
+    bool has_softmax;
 } tn_float_epilogue;
 
 /* Reads call->epilogues; false when the chain is of another form or a bias is not along

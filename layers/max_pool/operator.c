@@ -56,8 +56,11 @@ static tn_status max_pool_infer(tn_call *call) {
 /* Windows side by side, from the beginning, of no more than the last two axes. */
 static tn_status max_pool_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
     tn_window window;
+    const tn_max_pool_params *params = call->params;
     uint32_t extents[2] = {1, 1};
     (void)input;
+    if (params->auto_pad != TN_AUTO_PAD_NOTSET && params->auto_pad != TN_AUTO_PAD_VALID)
+        return TN_ERROR_UNSUPPORTED; /* pads would change with the shape */
     TN_TRY(tn_max_pool_window(call, &window));
     for (uint32_t i = 0; i < window.rank; i++) {
         const uint32_t back = window.rank - i;

@@ -41,6 +41,17 @@ static tn_status softmax_infer(tn_call *call) {
     return tn_infer_copy_shape(call, 0, 0);
 }
 
+static tn_status softmax_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+    const tn_softmax_params *params = call->params;
+    uint32_t axis = 0;
+    (void)input;
+    TN_TRY(tn_infer_require_rank(call, 0, 1, TN_MAX_RANK));
+    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, call->inputs[0]->rank, &axis));
+    if (axis + 1 != call->inputs[0]->rank) return TN_ERROR_UNSUPPORTED;
+    out_epilogue->kind = TN_EPILOGUE_SOFTMAX;
+    return TN_OK;
+}
+
 static void compute_lane(const tn_tensor *x, const tn_tensor *y, int64_t first, int64_t step,
                          int64_t count) {
     double largest = -(double)INFINITY, sum = 0;
@@ -103,6 +114,7 @@ static const tn_operator softmax_1 = {
     TN_OUTPUTS(softmax_outputs),
     .infer = softmax_infer,
     .reference = softmax_reference,
+    .epilogue = softmax_epilogue,
     TN_CASES(softmax_1_cases),
 };
 static const tn_operator softmax_13 = {
@@ -117,6 +129,7 @@ static const tn_operator softmax_13 = {
     TN_OUTPUTS(softmax_outputs),
     .infer = softmax_infer,
     .reference = softmax_reference,
+    .epilogue = softmax_epilogue,
     TN_CASES(softmax_cases),
 };
 

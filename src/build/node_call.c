@@ -157,8 +157,10 @@ tn_status tn_node_call_epilogue(const tn_graph *graph, uint32_t index, tn_tensor
     TN_TRY(tn_node_call_init(&node_call, arena, graph, index, tensors));
     tn_call *call = &node_call.call;
     bool is_described = call->op->epilogue && call->op->epilogue(call, input, &epilogue) == TN_OK;
-    if (is_described && (epilogue.kind < TN_EPILOGUE_BIAS || epilogue.kind > TN_EPILOGUE_ROW) &&
-        epilogue.kind != TN_EPILOGUE_MAX_WINDOWS)
+    const bool is_by_itself =
+        epilogue.kind == TN_EPILOGUE_MAX_WINDOWS || epilogue.kind == TN_EPILOGUE_SOFTMAX;
+    if (is_described && !is_by_itself &&
+        (epilogue.kind < TN_EPILOGUE_BIAS || epilogue.kind > TN_EPILOGUE_ROW))
         return TN_OK;
     if (!is_described) {
         epilogue = (tn_epilogue){.size = sizeof epilogue};

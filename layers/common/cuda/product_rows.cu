@@ -2,7 +2,8 @@
 /*
  * Few rows times a constant matrix: what it takes is reading the matrix once. A row of it (a column
  * of the product's second factor) belongs to one to four warps, which read it 16 bytes a lane and
- * add up; its products with all rows of a are taken at once. See product.h.
+ * add up; its products with all rows of a are taken at once. Where softmax follows, a row of the
+ * result is one block's. See product.h.
  */
 #include "common/cuda/activate.cuh"
 #include "common/cuda/launch.cuh"
@@ -21,6 +22,7 @@ extern "C" {
 namespace {
 
 enum { A = 0, B = 1, MOST_ROWS = 8, THREADS = 128, TACTICS = 3 };
+enum { SOFTMAX_THREADS = 512, MOST_SOFTMAX = 1024 };
 
 struct rows_launch {
     const void *a, *b, *residual;
@@ -29,6 +31,7 @@ struct rows_launch {
     int32_t rows, columns, depth;
     float alpha, residual_factor;
     tn_cuda_activation activation;
+    bool has_softmax;
 };
 
 struct rows_state {
@@ -98,6 +101,14 @@ __device__ __forceinline__ void multiply(const rows_launch &l, int column, int l
     }
 }
 
+/* The sum of a warp's numbers, in all its lanes. */
+__device__ __forceinline__ float add_warp(float x) {
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2)
+        x += __shfl_xor_sync(0xffffffffu, x, step);
+    return x;
+}
+
 template <typename T, int N, int M, int WARPS>
 __global__ void __launch_bounds__(THREADS) rows_kernel(const __grid_constant__ rows_launch l) {
     constexpr int LANES = WARPS * 32, COLUMNS = THREADS / LANES;
@@ -109,9 +120,7 @@ __global__ void __launch_bounds__(THREADS) rows_kernel(const __grid_constant__ r
     multiply<T, N, M, LANES>(l, column, lane, sums);
 #pragma unroll
     for (int m = 0; m < M; m++)
-#pragma unroll
-        for (int step = 16; step > 0; step /= 2)
-            sums[m] += __shfl_xor_sync(0xffffffffu, sums[m], step);
+        sums[m] = add_warp(sums[m]);
     if (WARPS > 1) {
         if (lane % 32 == 0)
 #pragma unroll
@@ -138,6 +147,41 @@ __global__ void __launch_bounds__(THREADS) rows_kernel(const __grid_constant__ r
     }
 }
 
+/* A row of the result a block, and softmax along it: a warp takes one column after the other. */
+template <typename T, int N>
+__global__ void __launch_bounds__(SOFTMAX_THREADS)
+    softmax_kernel(const __grid_constant__ rows_launch l) {
+    constexpr int WARPS = SOFTMAX_THREADS / 32;
+    __shared__ float values[MOST_SOFTMAX];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = blockIdx.x;
+    rows_launch one = l;
+    one.a = (const T *)l.a + (int64_t)row * l.depth;
+    one.rows = 1;
+    tn_cuda_start_next();
+    for (int column = warp; column < l.columns; column += WARPS) {
+        float sums[1] = {};
+        multiply<T, N, 1, 32>(one, column, lane, sums);
+        float sum = add_warp(sums[0]) * l.alpha;
+        const int64_t at = (int64_t)row * l.columns + column;
+        if (l.bias) sum += l.bias[column];
+        if (l.residual) sum += l.residual_factor * to_float(((const T *)l.residual)[at]);
+        if (lane == 0) values[column] = tn_cuda_activate(l.activation, sum);
+    }
+    tn_cuda_wait_for_last(); /* also where a warp had no column */
+    __syncthreads();
+    float largest = -INFINITY, sum = 0;
+    for (int column = lane; column < l.columns; column += 32)
+        largest = fmaxf(largest, values[column]);
+    for (int step = 16; step > 0; step /= 2)
+        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, step));
+    for (int column = lane; column < l.columns; column += 32)
+        sum += expf(values[column] - largest);
+    const float inverse = 1 / add_warp(sum);
+    for (int column = threadIdx.x; column < l.columns; column += SOFTMAX_THREADS)
+        store((T *)l.y + (int64_t)row * l.columns + column,
+              expf(values[column] - largest) * inverse);
+}
+
 template <typename T, int N, int M>
 cudaError_t launch_warps(const rows_launch *l, uint32_t tactic, cudaStream_t stream) {
     const unsigned int columns = (unsigned int)l->columns;
@@ -153,6 +197,11 @@ cudaError_t launch_warps(const rows_launch *l, uint32_t tactic, cudaStream_t str
 template <typename T>
 cudaError_t launch(const rows_launch *l, uint32_t tactic, cudaStream_t stream) {
     constexpr int N = 16 / sizeof(T);
+    if (l->has_softmax)
+        return l->depth % N != 0 ? tn_cuda_launch_early(softmax_kernel<T, 1>, l->rows,
+                                                        SOFTMAX_THREADS, 0, stream, *l)
+                                 : tn_cuda_launch_early(softmax_kernel<T, N>, l->rows,
+                                                        SOFTMAX_THREADS, 0, stream, *l);
     if (l->depth % N != 0) return launch_warps<T, 1, MOST_ROWS>(l, tactic, stream);
     if (l->rows == 1) return launch_warps<T, N, 1>(l, tactic, stream);
     if (l->rows <= 4) return launch_warps<T, N, 4>(l, tactic, stream);
@@ -161,7 +210,8 @@ cudaError_t launch(const rows_launch *l, uint32_t tactic, cudaStream_t stream) {
 
 bool read(const tn_call *call, tn_cuda_product_node *out_node) {
     return tn_cuda_product_read(call, out_node) && out_node->product.batch == 1 &&
-           out_node->product.rows <= MOST_ROWS && !out_node->product.a_is_transposed;
+           out_node->product.rows <= MOST_ROWS && !out_node->product.a_is_transposed &&
+           (!out_node->epilogue.has_softmax || out_node->product.columns <= MOST_SOFTMAX);
 }
 
 /* b by columns, in a's type. */
@@ -213,7 +263,8 @@ tn_status tn_cuda_product_rows_accepts(tn_call *call) TN_NOEXCEPT {
 }
 
 tn_status tn_cuda_product_rows_tactics(tn_call *call) TN_NOEXCEPT {
-    call->tactic = TACTICS;
+    tn_cuda_product_node node;
+    call->tactic = read(call, &node) && node.epilogue.has_softmax ? 1 : TACTICS;
     return TN_OK;
 }
 
@@ -274,6 +325,7 @@ tn_status tn_cuda_product_rows_run(tn_call *call) TN_NOEXCEPT {
     l.columns = (int32_t)p->columns;
     l.depth = (int32_t)p->depth;
     l.alpha = p->alpha;
+    l.has_softmax = node->epilogue.has_softmax;
     l.activation = {node->epilogue.activation, node->epilogue.alpha, node->epilogue.beta};
     const int before = tn_cuda_enter(call);
     const cudaStream_t stream = (cudaStream_t)call->stream;
