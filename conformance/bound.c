@@ -53,9 +53,10 @@ static tn_status change_input(const tn_bound_case *bound, tn_case_input *input, 
 }
 
 /* The reference on the case with its real inputs changed; `weights` says how the factors are that
- * the kernel rounds itself. Vectors are biases: they become zero. */
-static tn_status compute(const tn_bound_case *bound, bool is_magnitude, const change *weights,
-                         tn_outcome *out_outcome) {
+ * the kernel rounds itself, `first` how input 0 is if it is one of them. Vectors are biases: they
+ * become zero. */
+static tn_status compute(const tn_bound_case *bound, bool is_magnitude, const change *first,
+                         const change *weights, tn_outcome *out_outcome) {
     const tn_way reference = {.is_reference = true, .threads = 1};
     tn_case c = *bound->c;
     c.inputs = tn_arena_allocate(bound->arena, c.input_count, sizeof(*c.inputs));
@@ -66,7 +67,7 @@ static tn_status compute(const tn_bound_case *bound, bool is_magnitude, const ch
         *input = bound->c->inputs[i];
         if (input->type != TN_F32 || input->has_values) continue;
         if (tn_bound_is_weight(bound, i)) {
-            how = *weights;
+            how = i == 0 ? *first : *weights;
             if (how.all != 0) how.all *= largest_of(input->data, count_of(&input->shape));
         } else if (!(bound->narrow >> i & 1)) {
             how.factor = 0;
@@ -76,20 +77,52 @@ static tn_status compute(const tn_bound_case *bound, bool is_magnitude, const ch
     return tn_case_run(bound->runtime, bound->op, &c, &reference, out_outcome);
 }
 
+static bool is_zero(const tn_outcome *outcome) {
+    for (uint32_t i = 0; i < outcome->count; i++) {
+        if (outcome->types[i] != TN_F32) return false;
+        if (largest_of(outcome->data[i], count_of(&outcome->shapes[i])) != 0) return false;
+    }
+    return true;
+}
+
+/* Whether the kernel brings both factors of products into the stored type: input 0 and another one,
+ * without which nothing is left. */
+static tn_status rounds_both(const tn_bound_case *bound, bool *out_does) {
+    const change whole = {.is_magnitude = true, .factor = 1}, none = {.is_magnitude = true};
+    const bool is_half = bound->stored == TN_F16 || bound->stored == TN_BF16;
+    uint32_t others = 0;
+    for (uint32_t i = 1; i < bound->c->input_count; i++)
+        others += tn_bound_is_weight(bound, i);
+    *out_does = false;
+    if (!is_half || others == 0 || !tn_bound_is_weight(bound, 0)) return TN_OK;
+    tn_outcome left = {0};
+    const tn_status status = compute(bound, true, &whole, &none, &left);
+    *out_does = status == TN_OK && is_zero(&left);
+    tn_outcome_free(&left);
+    return status;
+}
+
 tn_status tn_bound_weights(const tn_bound_case *bound, tn_outcome *out_weights) {
     change weights = {.is_magnitude = true, .factor = unit_of(bound->stored)};
+    bool are_both = false;
+    TN_TRY(rounds_both(bound, &are_both));
+    if (are_both) {
+        const change first = {.is_magnitude = true, .factor = 1};
+        weights.factor *= 2 + weights.factor;
+        return compute(bound, true, &first, &weights, out_weights);
+    }
     if (bound->stored == TN_STORED_QI8 || bound->stored == TN_STORED_QU8) weights.all = 1.001 / 254;
-    return compute(bound, true, &weights, out_weights);
+    return compute(bound, true, &weights, &weights, out_weights);
 }
 
 tn_status tn_bound_sums(const tn_bound_case *bound, tn_outcome *out_sums) {
     const change weights = {.factor = 1};
-    return compute(bound, false, &weights, out_sums);
+    return compute(bound, false, &weights, &weights, out_sums);
 }
 
 tn_status tn_bound_tf32(const tn_bound_case *bound, tn_outcome *out_products) {
     const change weights = {.is_magnitude = true, .factor = 1};
-    TN_TRY(compute(bound, true, &weights, out_products));
+    TN_TRY(compute(bound, true, &weights, &weights, out_products));
     for (uint32_t i = 0; i < out_products->count; i++) {
         if (out_products->types[i] != TN_F32) continue;
         float *products = out_products->data[i];

@@ -502,7 +502,9 @@ struct tn_device {
     const char *name;
     uint64_t alignment;     /* of memory, in bytes */
     uint32_t host_can_read; /* 1: its memory is host memory */
-    uint32_t reserved;
+    /* 1: its kernels may write to memory that host_allocate gave, by the same address, though not
+     * as fast as to its own. */
+    uint32_t kernels_reach_host;
     void *user;
     const char *(*fingerprint)(const tn_device *device)
         TN_NOEXCEPT; /* timings are valid for this and nothing else */

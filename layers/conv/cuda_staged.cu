@@ -15,14 +15,22 @@
 
 namespace {
 
-enum { MOST_THREADS = 512, MOST_SHARED = 48 * 1024 };
+enum { MOST_THREADS = 512, MOST_SHARED = 48 * 1024, PARTS = 8 };
 
 struct staged_shape {
     int rows, across, items, splits; /* output rows; threads a row, of all rows; of each of these */
     int tile_rows, pitch, pixels;    /* of a channel's input: rows, floats a row, floats */
+    int tile_floats, weight_floats;  /* of shared memory, rounded up to 16 bytes */
     bool is_run; /* a channel's tile lies in memory as in shared memory, 16 bytes by 16 bytes */
-    int step_channels, step_rows; /* `splits` lines on: channels, and rows of the window */
+    int lines;   /* rows of the window in all channels */
+    int each_lines, whole_splits; /* of a split; from which one on it has one less */
+    int step, step_rows, wrap; /* `splits` lines on: floats of the tile, rows of the window; floats
+                                  more at the window's end */
+    int window_rows;           /* rows of windows in `rows` */
+    int groups;                /* of threads that add up one place's splits; or all splits */
     tn_divider pitch_divider, row_divider, pack_divider, item_divider, across_divider;
+    tn_divider height_divider, group_divider, place_divider;
+    tn_divider window_row_divider, window_column_divider, window_rows_divider;
 };
 
 /* `count` floats as they lie. */
@@ -37,20 +45,32 @@ __device__ __forceinline__ void copy_run(float *to, const float *from, int count
         tn_copy_four(to + i, from + i, true);
 }
 
-/* `y0`: the first row of input. */
+/* Where in the input's planes a piece of 16 bytes of the tile lies; less than 0: outside of them.
+ */
+__device__ __forceinline__ int find_pack(const tn_cuda_direct &d, const staged_shape &t, int y0,
+                                         int i) {
+    const int plane = d.in_height * d.in_width;
+    uint32_t pack;
+    const int c = (int)tn_divide_rest((uint32_t)i, t.pack_divider, &pack);
+    const int at = y0 * d.in_width + (int)pack * 4;
+    return i < d.channels * t.pixels / 4 && at < plane ? c * plane + at : -1;
+}
+
+/* A tile that lies in memory as it is. `own`: the thread's first piece, null: it has none. */
+__device__ __forceinline__ void stage_run(const tn_cuda_direct &d, const staged_shape &t,
+                                          const float *planes, int y0, const float *own,
+                                          float *tile) {
+    if (own) tn_copy_sixteen(tile + threadIdx.x * 4, own);
+    for (int i = threadIdx.x + blockDim.x; i < d.channels * t.pixels / 4; i += blockDim.x) {
+        const int next = find_pack(d, t, y0, i);
+        if (next >= 0) tn_copy_sixteen(tile + i * 4, planes + next);
+    }
+}
+
+/* Any tile. `y0`: the first row of input. */
 __device__ __forceinline__ void stage(const tn_cuda_direct &d, const staged_shape &t,
                                       const float *planes, int y0, float *tile) {
     const int plane = d.in_height * d.in_width, count = d.channels * t.pixels;
-    if (t.is_run) {
-        const int first = y0 * d.in_width;
-        for (int i = threadIdx.x; i < count / 4; i += blockDim.x) {
-            uint32_t pack;
-            const int c = (int)tn_divide_rest((uint32_t)i, t.pack_divider, &pack);
-            const int at = first + (int)pack * 4;
-            if (at < plane) tn_copy_sixteen(tile + i * 4, planes + c * plane + at);
-        }
-        return;
-    }
     for (int i = threadIdx.x; i < count; i += blockDim.x) {
         uint32_t column, row;
         const uint32_t line = tn_divide_rest((uint32_t)i, t.pitch_divider, &column);
@@ -86,83 +106,102 @@ __device__ __forceinline__ void add_line(const tn_cuda_direct &d, const float *r
     }
 }
 
+/* The lines of one thread: every t.splits-th, from its row `r` of the window on. */
 template <int KW, int F, int Q>
 __device__ __forceinline__ void add_lines(const tn_cuda_direct &d, const staged_shape &t,
-                                          const float *x, const float *weights, int taps, int split,
-                                          float (&sums)[F][Q]) {
-    const int lines = d.channels * d.kernel_height, width = KW ? KW : d.kernel_width;
-    int c = split / d.kernel_height, r = split - c * d.kernel_height;
-#pragma unroll 2
-    for (int line = split; line < lines; line += t.splits) {
-        add_line<KW, F, Q>(d, x + c * t.pixels + r * d.dilation_height * t.pitch,
-                           weights + line * width, taps, sums);
-        r += t.step_rows;
-        c += t.step_channels;
-        if (r >= d.kernel_height) {
-            r -= d.kernel_height;
-            c++;
+                                          const float *x, const float *weights, int taps, int r,
+                                          int count, float (&sums)[F][Q]) {
+    const int width = KW ? KW : d.kernel_width;
+    const int step = t.step, rows = t.step_rows, wrap = t.wrap, height = d.kernel_height;
+    for (; count > 0; count--) {
+        add_line<KW, F, Q>(d, x, weights, taps, sums);
+        weights += t.splits * width;
+        x += step;
+        r += rows;
+        if (r >= height) {
+            r -= height;
+            x += wrap;
         }
     }
 }
 
-/* An element of the convolution: what the splits have, added up. `place`: of it in `parts`. */
+/* An element of the convolution, as one thread adds it up and stores it. */
+struct staged_place {
+    int f, at; /* filter of the block; place in its plane of the output, less than 0: none */
+    float bias, residual;
+};
+
 template <int F, int Q>
-__device__ __forceinline__ float add_up(const tn_cuda_direct &d, const staged_shape &t,
-                                        const float *parts, int place, float bias,
-                                        const float *residual) {
-    float sum = bias;
-#pragma unroll 8
-    for (int s = 0; s < t.splits; s++)
-        sum += parts[s * F * t.items * Q + place];
-    if (residual) sum += *residual;
-    return tn_cuda_activate(d.activation, sum);
+__device__ __forceinline__ staged_place find_place(const tn_cuda_direct &d, const staged_shape &t,
+                                                   int filters, int y0, const float *bias, int i) {
+    uint32_t item, column;
+    staged_place p = {};
+    p.f = (int)tn_divide_rest((uint32_t)i / Q, t.item_divider, &item);
+    const int y = y0 + (int)tn_divide_rest(item, t.across_divider, &column);
+    const int x = (int)column * Q + i % Q;
+    const bool is_inside = p.f < filters && x < d.out_width && y < d.out_height;
+    p.at = is_inside ? y * d.out_width + x : -1;
+    if (is_inside) p.bias = bias[p.f];
+    return p;
 }
 
-/* As join, and stores the largest element of each window; a window's rows are all of one block. */
-template <int F, int Q>
-__device__ __forceinline__ void join_windows(const tn_cuda_direct &d, const staged_shape &t,
-                                             int image, int group, int filter, int y0,
-                                             const float *parts) {
-    const int rows = t.rows / d.window_height, first = y0 / d.window_height;
-    const int count = F * rows * d.y_width;
-    for (int i = threadIdx.x; i < count; i += blockDim.x) {
-        const int line = i / d.y_width, column = i - line * d.y_width;
-        const int f = line / rows, row = line - f * rows;
-        if (filter + f >= d.filters || first + row >= d.y_height) continue;
-        const float bias = __ldg(d.bias + group * d.filters + filter + f);
-        const int64_t plane = (int64_t)image * d.filters + filter + f;
-        const int x_end = min((column + 1) * d.window_width, d.out_width);
-        const int y_end = min((row + 1) * d.window_height, d.out_height - y0);
-        float largest = -INFINITY;
-        for (int y = row * d.window_height; y < y_end; y++)
-            for (int x = column * d.window_width; x < x_end; x++) {
-                const float *residual =
-                    d.residual ? d.residual + (plane * d.out_height + y0 + y) * d.out_width + x
-                               : nullptr;
-                const int place = (f * t.items + y * t.across + x / Q) * Q + x % Q;
-                const float value = add_up<F, Q>(d, t, parts, place, bias, residual);
-                if (!(value <= largest) && largest == largest) largest = value;
-            }
-        d.y[(plane * d.y_height + first + row) * d.y_width + column] = largest;
+/* Every `step`-th of `count` parts from `first` on, `places` numbers from each other. */
+__device__ __forceinline__ float add_parts(const float *parts, int first, int count, int step,
+                                           int places) {
+    float sum = 0;
+    const float *from = parts + first * places;
+#pragma unroll 1
+    for (int s = first; s < count; s += PARTS * step) {
+        float x[PARTS];
+#pragma unroll
+        for (int k = 0; k < PARTS; k++)
+            x[k] = s + k * step < count ? from[k * step * places] : 0;
+        sum += ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
+        from += PARTS * step * places;
     }
+    return sum;
 }
 
-/* Adds up what the splits have and stores it. */
+/* Adds up what is left of a place and stores it, or leaves it in `parts` for the windows. */
 template <int F, int Q>
-__device__ __forceinline__ void join(const tn_cuda_direct &d, const staged_shape &t, int image,
-                                     int group, int filter, int y0, const float *parts) {
-    const int each = t.items * Q;
-    for (int i = threadIdx.x; i < F * each; i += blockDim.x) {
-        uint32_t item, column;
-        const int f = (int)tn_divide_rest((uint32_t)i / Q, t.item_divider, &item);
-        const int y = y0 + (int)tn_divide_rest(item, t.across_divider, &column);
-        const int x = (int)column * Q + i % Q;
-        if (filter + f >= d.filters || x >= d.out_width || y >= d.out_height) continue;
-        const float bias = __ldg(d.bias + group * d.filters + filter + f);
-        const int64_t to =
-            (((int64_t)image * d.filters + filter + f) * d.out_height + y) * d.out_width + x;
-        d.y[to] = add_up<F, Q>(d, t, parts, i, bias, d.residual ? d.residual + to : nullptr);
-    }
+__device__ __forceinline__ void join(const tn_cuda_direct &d, const staged_shape &t,
+                                     const staged_place &p, int i, int64_t plane, bool has_windows,
+                                     float *parts) {
+    if (p.at < 0) return;
+    float sum = add_parts(parts + i, 0, t.groups, 1, F * t.items * Q);
+    sum = tn_cuda_activate(d.activation, sum + p.bias + p.residual);
+    if (has_windows)
+        parts[i] = sum;
+    else
+        d.y[(plane + p.f) * d.out_height * d.out_width + p.at] = sum;
+}
+
+__device__ __forceinline__ float keep_larger(float largest, float value) {
+    return !(value <= largest) && largest == largest ? value : largest;
+}
+
+/* Stores the largest element of each window of what join has left; a window's rows are all of one
+ * block. */
+template <int F, int Q>
+__device__ __forceinline__ void keep_largest(const tn_cuda_direct &d, const staged_shape &t,
+                                             int64_t plane, int filters, int y0, int i,
+                                             const float *values) {
+    uint32_t column, row;
+    const uint32_t line = tn_divide_rest((uint32_t)i, t.window_column_divider, &column);
+    const int f = (int)tn_divide_rest(line, t.window_rows_divider, &row);
+    const int y = (int)tn_divide((uint32_t)y0, t.window_row_divider) + (int)row;
+    if (f >= filters || y >= d.y_height) return;
+    const int x0 = (int)column * d.window_width, first = (int)row * d.window_height;
+    const int x_end = min(x0 + d.window_width, d.out_width);
+    const int y_end = min(first + d.window_height, d.out_height - y0);
+    const float *lines = values + f * t.items * Q;
+    float largest = -INFINITY;
+#pragma unroll 1
+    for (int k = first; k < y_end; k++)
+#pragma unroll 2
+        for (int x = x0; x < x_end; x++)
+            largest = keep_larger(largest, lines[k * t.across * Q + x]);
+    d.y[((plane + f) * d.y_height + y) * d.y_width + (int)column] = largest;
 }
 
 template <int KW, int F, int Q>
@@ -171,37 +210,76 @@ __global__ void __launch_bounds__(MOST_THREADS)
                   const __grid_constant__ staged_shape t) {
     extern __shared__ uint4 shared_memory[];
     const int taps = d.channels * d.kernel_height * d.kernel_width;
-    const int blocks = (d.filters + F - 1) / F, group = blockIdx.y / blocks;
-    const int filter = (blockIdx.y - group * blocks) * F, image = blockIdx.z * d.groups + group;
-    const int y0 = blockIdx.x * t.rows;
-    float *tile = (float *)shared_memory, *weights = tile + (d.channels * t.pixels + 3) / 4 * 4;
-    float *parts = weights + (F * taps + 3) / 4 * 4;
+    const int filter = blockIdx.y * F, filters = min(F, d.filters - filter);
+    const int y0 = blockIdx.x * t.rows, thread = threadIdx.x;
+    uint32_t group, item, column, r, place;
+    tn_divide_rest(blockIdx.z, t.group_divider, &group);
+    float *tile = (float *)shared_memory, *weights = tile + t.tile_floats;
+    float *parts = weights + t.weight_floats;
+    const int first = group * d.filters + filter, places = F * t.items * Q;
     tn_cuda_start_next();
-    copy_run(weights, d.weights + (int64_t)(group * d.filters + filter) * taps,
-             min(F, d.filters - filter) * taps);
+    copy_run(weights, d.weights + (int64_t)first * taps, filters * taps);
+
+    /* All that does not need the kernel in front. */
+    const bool has_windows = d.window_height > 1 || d.window_width > 1;
+    const int64_t plane = (int64_t)blockIdx.z * d.filters + filter;
+    const float *planes = d.x + (int64_t)blockIdx.z * d.channels * d.in_height * d.in_width;
+    const int x_y0 = y0 * d.stride_height - d.pad_top;
+    const int from = t.is_run ? find_pack(d, t, x_y0, thread) : -1;
+    const float *own_pack = from >= 0 ? planes + from : nullptr;
+    const int split = (int)tn_divide_rest((uint32_t)thread, t.item_divider, &item);
+    const int row = (int)tn_divide_rest(item, t.across_divider, &column);
+    const int c = (int)tn_divide_rest((uint32_t)split, t.height_divider, &r);
+    int x_at = (row * d.stride_height + (int)r * d.dilation_height) * t.pitch +
+               (int)column * Q * d.stride_width + c * t.pixels;
+    int lines = split < t.splits ? t.each_lines - (split >= t.whole_splits) : 0;
+    int line_row = (int)r, w_at = split * (KW ? KW : d.kernel_width);
+    int part_at = split * places + (int)item * Q;
+    const int adder = (int)tn_divide_rest((uint32_t)thread, t.place_divider, &place);
+    int add_at = (int)place, add_first = adder < t.groups ? adder : t.splits;
+    staged_place own = find_place<F, Q>(d, t, filters, y0, d.bias + first, thread);
+    tn_cuda_keep(own_pack), tn_cuda_keep(x_at), tn_cuda_keep(lines), tn_cuda_keep(line_row);
+    tn_cuda_keep(w_at), tn_cuda_keep(part_at), tn_cuda_keep(add_at), tn_cuda_keep(add_first);
+    tn_cuda_keep(own.at), tn_cuda_keep(own.f);
     tn_cuda_wait_for_last();
-    stage(d, t, d.x + (int64_t)image * d.channels * d.in_height * d.in_width,
-          y0 * d.stride_height - d.pad_top, tile);
+
+    if (t.is_run)
+        stage_run(d, t, planes, x_y0, own_pack, tile);
+    else
+        stage(d, t, planes, x_y0, tile);
+    if (d.residual && own.at >= 0)
+        own.residual = d.residual[(plane + own.f) * d.out_height * d.out_width + own.at];
     tn_copy_wait();
     __syncthreads();
-    uint32_t item, column;
-    const int split = (int)tn_divide_rest(threadIdx.x, t.item_divider, &item);
-    const int row = (int)tn_divide_rest(item, t.across_divider, &column), x = (int)column * Q;
-    if (split < t.splits) {
+    if (lines > 0) {
         float sums[F][Q] = {};
-        add_lines<KW, F, Q>(d, t, tile + row * d.stride_height * t.pitch + x * d.stride_width,
-                            weights, taps, split, sums);
+        add_lines<KW, F, Q>(d, t, tile + x_at, weights + w_at, taps, line_row, lines, sums);
 #pragma unroll
-        for (int f = 0; f < F; f++)
-#pragma unroll
-            for (int i = 0; i < Q; i++)
-                parts[((split * F + f) * t.items + (int)item) * Q + i] = sums[f][i];
+        for (int f = 0; f < F; f++) {
+            float *to = parts + part_at + f * t.items * Q;
+            if constexpr (Q == 4)
+                *(float4 *)to = make_float4(sums[f][0], sums[f][1], sums[f][2], sums[f][3]);
+            else
+                *to = sums[f][0];
+        }
     }
     __syncthreads();
-    if (d.window_height == 1 && d.window_width == 1)
-        join<F, Q>(d, t, image, group, filter, y0, parts);
-    else
-        join_windows<F, Q>(d, t, image, group, filter, y0, parts);
+    if (t.groups < t.splits) { /* several threads add up one place */
+        const float sum = add_parts(parts + add_at, add_first, t.splits, t.groups, places);
+        if (add_first < t.splits) parts[add_first * places + add_at] = sum;
+        __syncthreads();
+    }
+    join<F, Q>(d, t, own, thread, plane, has_windows, parts);
+    for (int i = thread + blockDim.x; i < places; i += blockDim.x) {
+        staged_place p = find_place<F, Q>(d, t, filters, y0, d.bias + first, i);
+        if (d.residual && p.at >= 0)
+            p.residual = d.residual[(plane + p.f) * d.out_height * d.out_width + p.at];
+        join<F, Q>(d, t, p, i, plane, has_windows, parts);
+    }
+    if (!has_windows) return;
+    __syncthreads();
+    for (int i = thread; i < F * t.window_rows * d.y_width; i += blockDim.x)
+        keep_largest<F, Q>(d, t, plane, filters, y0, i, parts);
 }
 
 /* Neighbouring positions of a thread. */
@@ -214,14 +292,17 @@ int positions_of(const tn_cuda_direct *d) {
 
 /* `config->rows` is what there may be at most. */
 staged_shape shape_of(const tn_cuda_direct *d, const tn_cuda_direct_config *config) {
-    const int each = positions_of(d), lines = d->channels * d->kernel_height;
+    const int each = positions_of(d);
     staged_shape t = {};
+    t.lines = d->channels * d->kernel_height;
     t.rows = config->rows < d->out_height ? config->rows : d->out_height;
     t.rows = (t.rows + d->window_height - 1) / d->window_height * d->window_height;
     t.across = (d->out_width + each - 1) / each;
     t.items = t.rows * t.across;
     t.splits = t.items < MOST_THREADS ? MOST_THREADS / t.items : 1;
-    if (t.splits > lines) t.splits = lines;
+    t.each_lines = (t.lines + t.splits - 1) / t.splits;
+    t.splits = (t.lines + t.each_lines - 1) / t.each_lines;
+    t.whole_splits = t.lines - (t.each_lines - 1) * t.splits;
     t.tile_rows = (t.rows - 1) * d->stride_height + (d->kernel_height - 1) * d->dilation_height + 1;
     t.pitch = each == 4 ? t.across * 4 + 4
                         : (d->out_width - 1) * d->stride_width +
@@ -231,19 +312,37 @@ staged_shape shape_of(const tn_cuda_direct *d, const tn_cuda_direct_config *conf
         (d->out_height - 1) * d->stride_height + (d->kernel_height - 1) * d->dilation_height + 1;
     t.is_run = bottom <= d->in_height && d->pad_top == 0 && d->pad_left == 0 &&
                t.pitch == d->in_width && d->in_width % 4 == 0;
-    t.step_channels = t.splits / d->kernel_height;
+    const int line = d->dilation_height * t.pitch;
     t.step_rows = t.splits % d->kernel_height;
+    t.step = t.splits / d->kernel_height * t.pixels + t.step_rows * line;
+    t.wrap = t.pixels - d->kernel_height * line;
+    t.tile_floats = (d->channels * t.pixels + 3) / 4 * 4;
     t.item_divider = tn_divider_make((uint32_t)t.items);
     t.across_divider = tn_divider_make((uint32_t)t.across);
     t.pitch_divider = tn_divider_make((uint32_t)t.pitch);
     t.row_divider = tn_divider_make((uint32_t)t.tile_rows);
     t.pack_divider = tn_divider_make((uint32_t)(t.pixels < 4 ? 1 : t.pixels / 4));
+    t.height_divider = tn_divider_make((uint32_t)d->kernel_height);
+    t.group_divider = tn_divider_make((uint32_t)d->groups);
+    t.window_rows = t.rows / d->window_height;
+    t.window_row_divider = tn_divider_make((uint32_t)d->window_height);
+    t.window_column_divider = tn_divider_make((uint32_t)(d->y_width > 0 ? d->y_width : 1));
+    t.window_rows_divider = tn_divider_make((uint32_t)t.window_rows);
     return t;
 }
 
+/* What depends on how many filters a block has. */
+void share_out(const tn_cuda_direct *d, int filters, staged_shape *t) {
+    const int places = filters * t->items * positions_of(d);
+    const int groups = t->items * t->splits / places;
+    const int taps = d->channels * d->kernel_height * d->kernel_width;
+    t->weight_floats = (filters * taps + 3) / 4 * 4;
+    t->groups = groups >= 2 && t->splits >= 3 * groups ? groups : t->splits;
+    t->place_divider = tn_divider_make((uint32_t)places);
+}
+
 size_t bytes_of(const tn_cuda_direct *d, const staged_shape *t, int filters) {
-    const size_t taps = (size_t)d->channels * d->kernel_height * d->kernel_width;
-    return (((size_t)d->channels * t->pixels + 3) / 4 * 4 + (filters * taps + 3) / 4 * 4 +
+    return ((size_t)t->tile_floats + (size_t)t->weight_floats +
             (size_t)t->splits * filters * t->items * positions_of(d)) *
            sizeof(float);
 }
@@ -251,11 +350,12 @@ size_t bytes_of(const tn_cuda_direct *d, const staged_shape *t, int filters) {
 template <int F>
 cudaError_t launch(const tn_cuda_direct *d, const tn_cuda_direct_config *config,
                    cudaStream_t stream) {
-    const staged_shape t = shape_of(d, config);
+    staged_shape t = shape_of(d, config);
+    share_out(d, F, &t);
     const size_t bytes = bytes_of(d, &t, F);
     const unsigned int threads = (unsigned int)(t.items * t.splits + 31) / 32 * 32;
-    const dim3 grid((d->out_height + t.rows - 1) / t.rows, d->groups * ((d->filters + F - 1) / F),
-                    d->batch);
+    const dim3 grid((d->out_height + t.rows - 1) / t.rows, (d->filters + F - 1) / F,
+                    d->batch * d->groups);
     if (threads > MOST_THREADS || bytes > MOST_SHARED) return cudaErrorInvalidValue;
     switch (d->kernel_width * 10 + positions_of(d)) {
     case 11:
@@ -274,11 +374,14 @@ cudaError_t launch(const tn_cuda_direct *d, const tn_cuda_direct_config *config,
 } // namespace
 
 bool tn_cuda_staged_fits(const tn_cuda_direct *direct, const tn_cuda_direct_config *config) {
-    const staged_shape t = shape_of(direct, config);
-    return direct->out_width <= MOST_THREADS && t.items <= MOST_THREADS &&
-           (int64_t)t.tile_rows * t.pitch * direct->channels < MOST_SHARED &&
-           (int64_t)direct->channels * direct->kernel_height * direct->kernel_width < MOST_SHARED &&
-           bytes_of(direct, &t, config->filters) <= MOST_SHARED;
+    staged_shape t = shape_of(direct, config);
+    if (direct->out_width > MOST_THREADS || t.items > MOST_THREADS ||
+        (int64_t)t.tile_rows * t.pitch * direct->channels >= MOST_SHARED ||
+        (int64_t)direct->channels * direct->kernel_height * direct->kernel_width >= MOST_SHARED ||
+        (int64_t)direct->batch * direct->groups >= 65536)
+        return false;
+    share_out(direct, config->filters, &t);
+    return bytes_of(direct, &t, config->filters) <= MOST_SHARED;
 }
 
 /* Few rows of an output a block where outputs are small, more of them where they are not. */

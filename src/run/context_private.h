@@ -67,6 +67,7 @@ typedef struct tn_walk_border {
     uint32_t value; /* in the device's memory */
     uint32_t port;  /* which input, or which output */
     bool is_output, may_share;
+    void *device_data;    /* where the value lies else, while a kernel writes to `captured` */
     tn_callback run;      /* the transfer */
     const void *captured; /* the context's own memory, from or to which so little is moved that a
                              graph does it; null: the transfer is enqueued by itself */
@@ -299,6 +300,11 @@ void tn_walk_set_borders(const tn_context *context, tn_shape_state *state);
 /* Decides which transfers are part of a graph with the memory that is bound now; where that changes
  * what was captured is forgotten. */
 tn_status tn_walk_capture_borders(tn_context *context, tn_shape_state *state);
+/* Before a piece is captured, and afterwards: kernels write small outputs straight into the host's
+ * memory where the device can do that. */
+void tn_walk_begin_direct(const tn_context *context, tn_shape_state *state,
+                          const tn_walk_graph *graph);
+void tn_walk_end_direct(tn_shape_state *state);
 /* Whether all that is bound in the device's memory can be used there. TN_ERROR_STATE. */
 tn_status tn_walk_check_borders(const tn_context *context);
 /* Forgets what was captured: pointers or the stream have changed, or the state goes. */

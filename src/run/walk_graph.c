@@ -82,9 +82,11 @@ static tn_status capture_items(tn_context *context, tn_shape_state *state,
     const tn_device *device = context->engine->device;
     TN_TRY(device->capture_begin(device, context->own_stream));
     set_stream(state, graph, context->own_stream);
+    if (!is_timed) tn_walk_begin_direct(context, state, graph);
     const tn_status status = is_timed ? tn_walk_profile_capture(context, graph, context->own_stream)
                                       : run_items(state, graph->first, graph->end);
     const tn_status ended = device->capture_end(device, context->own_stream, out_captured);
+    tn_walk_end_direct(state);
     set_stream(state, graph, context->stream);
     return status == TN_OK ? ended : status;
 }

@@ -169,12 +169,42 @@ static void bound_halves_find_mistakes(void **state) {
     }
 }
 
+/* As above, with x in 32-bit floats, which the kernel rounds. */
+static int count_beyond_both(fixture *f, tn_type type, mistake wrong) {
+    const tn_bound_case bound = {f->runtime, f->op, f->arena, &f->c, type, 0};
+    const float *wanted = f->expected.data[0];
+    const int bits = type == TN_F16 ? 10 : 7;
+    tn_outcome weights = {0};
+    int beyond = 0;
+    assert_int_equal(tn_bound_weights(&bound, &weights), TN_OK);
+    for (int i = 0; i < FILTERS * EDGE * EDGE; i++) {
+        const int filter = i / (EDGE * EDGE), row = i / EDGE % EDGE, column = i % EDGE;
+        const double found =
+            keep_bits(convolve(f, filter, row, column, bits, false, wrong), bits, false);
+        const double allowed = tn_bound_of(type, (double)wanted[i],
+                                           (double)((float *)weights.data[0])[i], 0, f->largest);
+        beyond += !(fabs(found - (double)wanted[i]) <= allowed);
+    }
+    tn_outcome_free(&weights);
+    return beyond;
+}
+
+static void bound_halves_take_both_factors(void **state) {
+    const mistake mistakes[] = {LEFT_OUT, TWICE, NO_BIAS};
+    const int all = FILTERS * EDGE * EDGE;
+    assert_int_equal(count_beyond_both(*state, TN_F16, NONE), 0);
+    assert_int_equal(count_beyond_both(*state, TN_BF16, NONE), 0);
+    for (int i = 0; i < 3; i++)
+        assert_true(count_beyond_both(*state, TN_F16, mistakes[i]) > all / 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bound_tf32_takes_ten_bits),
         cmocka_unit_test(bound_tf32_finds_mistakes),
         cmocka_unit_test(bound_halves_take_two_roundings),
         cmocka_unit_test(bound_halves_find_mistakes),
+        cmocka_unit_test(bound_halves_take_both_factors),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

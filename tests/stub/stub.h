@@ -15,6 +15,7 @@
  * ",lasting" behind it where the device is to be lost. */
 typedef struct tn_stub_state {
     uint64_t allocations, launches, waits, deallocations, copies, graphs; /* counted */
+    uint64_t done;                                                        /* pieces of work */
     int entered;                                                          /* enters less leaves */
     uint64_t fail_allocation, fail_launch, fail_wait;
     uint64_t most_bytes; /* of an allocation; 0: as much as the stub has */

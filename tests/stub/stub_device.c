@@ -56,17 +56,18 @@ static tn_stub_state states[] = {STUB_STATE, STUB_STATE};
     {                                                                                              \
         .size = sizeof(tn_device), .index = number, .kind = "stub",                                \
         .name = "a device without hardware", .alignment = 256, .user = &states[number],            \
-        .fingerprint = fingerprint, .allocate = stub_allocate, .deallocate = stub_deallocate,      \
-        .copy = stub_copy, .fill = stub_fill, .stream_create = stub_stream_create,                 \
-        .stream_destroy = stub_stream_destroy, .stream_wait = stub_stream_wait,                    \
-        .event_create = stub_event_create, .event_destroy = stub_event_destroy,                    \
-        .event_record = stub_event_record, .event_wait = stub_event_wait,                          \
-        .event_elapsed = stub_event_elapsed, .capture_begin = stub_capture_begin,                  \
-        .capture_end = stub_capture_end, .graph_launch = stub_graph_launch,                        \
-        .graph_destroy = stub_graph_destroy, .last_error = stub_last_error,                        \
-        .convert = stub_convert, .host_allocate = stub_host_allocate,                              \
-        .host_deallocate = stub_host_deallocate, .check = check, .check_launch = check_launch,     \
-        .libraries = libraries, .enter = enter, .leave = leave                                     \
+        .kernels_reach_host = number == 0, .fingerprint = fingerprint, .allocate = stub_allocate,  \
+        .deallocate = stub_deallocate, .copy = stub_copy, .fill = stub_fill,                       \
+        .stream_create = stub_stream_create, .stream_destroy = stub_stream_destroy,                \
+        .stream_wait = stub_stream_wait, .event_create = stub_event_create,                        \
+        .event_destroy = stub_event_destroy, .event_record = stub_event_record,                    \
+        .event_wait = stub_event_wait, .event_elapsed = stub_event_elapsed,                        \
+        .capture_begin = stub_capture_begin, .capture_end = stub_capture_end,                      \
+        .graph_launch = stub_graph_launch, .graph_destroy = stub_graph_destroy,                    \
+        .last_error = stub_last_error, .convert = stub_convert,                                    \
+        .host_allocate = stub_host_allocate, .host_deallocate = stub_host_deallocate,              \
+        .check = check, .check_launch = check_launch, .libraries = libraries, .enter = enter,      \
+        .leave = leave                                                                             \
     }
 const tn_device tn_stub_device = STUB_DEVICE(0), tn_stub_second_device = STUB_DEVICE(1);
 

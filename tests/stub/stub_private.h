@@ -40,6 +40,8 @@ void stub_memory_close(void);
 /* --- stub_stream.c --- */
 enum { STUB_COPY = 1, STUB_FILL, STUB_CONVERT, STUB_CALL, STUB_EVENT };
 
+enum { STUB_PORTS = 16 };
+
 typedef struct stub_work {
     uint32_t kind;
     void *to;
@@ -50,6 +52,8 @@ typedef struct stub_work {
     tn_tensor from_tensor, to_tensor;
     tn_call call;
     tn_callback body; /* null: the operator's reference */
+    /* Where the call's tensors lay when it was enqueued. */
+    void *inputs[STUB_PORTS], *outputs[STUB_PORTS];
 } stub_work;
 
 typedef struct stub_stream {

@@ -28,6 +28,14 @@ static __device__ __forceinline__ void tn_cuda_wait_for_last() {
 #endif
 }
 
+/* Has a number computed here, not where it is used: before the wait, while there is time. */
+static __device__ __forceinline__ void tn_cuda_keep(int &number) {
+    asm volatile("" : "+r"(number));
+}
+template <typename T> static __device__ __forceinline__ void tn_cuda_keep(T *&pointer) {
+    asm volatile("" : "+l"(pointer));
+}
+
 template <typename... P, typename... A>
 static cudaError_t tn_cuda_launch_early(void (*kernel)(P...), dim3 grid, dim3 block, size_t bytes,
                                         cudaStream_t stream, const A &...arguments) {

@@ -63,13 +63,16 @@ template <typename T, int N> struct alignas(sizeof(T) * N) pack { T items[N]; };
 
 enum { BATCH = 4 };
 
-/* What this lane of LANES has of a row of b from `first` on. */
+/* What this lane of LANES has of a row of a or b from `first` on, zeros behind its end: all on
+ * their way at once. */
 template <typename T, int N, int LANES>
-__device__ __forceinline__ void load_batch(const pack<T, N> *b, int packs, int first,
-                                           pack<T, N> (&w)[BATCH]) {
+__device__ __forceinline__ void load_batch(const pack<T, N> *row, int packs, int first,
+                                           pack<T, N> (&items)[BATCH]) {
 #pragma unroll
-    for (int i = 0; i < BATCH; i++)
-        if (first + i * LANES < packs) w[i] = b[first + i * LANES];
+    for (int i = 0; i < BATCH; i++) {
+        items[i] = {};
+        if (first + i * LANES < packs) items[i] = row[first + i * LANES];
+    }
 }
 
 /* The products of one row of b with M rows of a, as far as this lane of LANES has them. N elements
@@ -79,24 +82,22 @@ __device__ __forceinline__ void multiply(const rows_launch &l, int column, int l
                                          float (&sums)[M]) {
     const pack<T, N> *b = (const pack<T, N> *)((const T *)l.b + (int64_t)column * l.depth);
     const int packs = column < l.columns ? l.depth / N : 0;
-    pack<T, N> w[BATCH] = {};
+    pack<T, N> w[BATCH];
     load_batch<T, N, LANES>(b, packs, lane, w);
     tn_cuda_wait_for_last();
     for (int first = lane; first < packs; first += BATCH * LANES) {
         if (first != lane) load_batch<T, N, LANES>(b, packs, first, w);
 #pragma unroll
-        for (int j = 0; j < BATCH; j++) {
-            const int k = first + j * LANES;
-            if (k >= packs) break;
+        for (int m = 0; m < M; m++) {
+            if (m >= l.rows) break;
+            pack<T, N> x[BATCH];
+            load_batch<T, N, LANES>((const pack<T, N> *)((const T *)l.a + (int64_t)m * l.depth),
+                                    packs, first, x);
 #pragma unroll
-            for (int m = 0; m < M; m++) {
-                if (m >= l.rows) break;
-                const pack<T, N> x =
-                    ((const pack<T, N> *)((const T *)l.a + (int64_t)m * l.depth))[k];
+            for (int j = 0; j < BATCH; j++)
 #pragma unroll
                 for (int i = 0; i < N; i++)
-                    sums[m] = fmaf(to_float(w[j].items[i]), to_float(x.items[i]), sums[m]);
-            }
+                    sums[m] = fmaf(to_float(w[j].items[i]), to_float(x[j].items[i]), sums[m]);
         }
     }
 }
@@ -115,6 +116,7 @@ __global__ void __launch_bounds__(THREADS) rows_kernel(const __grid_constant__ r
     __shared__ float shared[WARPS > 1 ? COLUMNS * WARPS * M : 1];
     const int place = threadIdx.x / LANES, lane = threadIdx.x % LANES;
     const int column = blockIdx.x * COLUMNS + place;
+    const float bias = l.bias && column < l.columns ? l.bias[column] : 0;
     float sums[M] = {};
     tn_cuda_start_next();
     multiply<T, N, M, LANES>(l, column, lane, sums);
@@ -139,12 +141,44 @@ __global__ void __launch_bounds__(THREADS) rows_kernel(const __grid_constant__ r
             for (int i = 0; i < WARPS; i++)
                 sum += shared[(place * WARPS + i) * M + m];
         }
-        sum *= l.alpha;
+        sum = sum * l.alpha + bias;
         const int64_t at = (int64_t)m * l.columns + column;
-        if (l.bias) sum += l.bias[column];
         if (l.residual) sum += l.residual_factor * to_float(((const T *)l.residual)[at]);
         store((T *)l.y + at, tn_cuda_activate(l.activation, sum));
     }
+}
+
+/* The largest of a warp's numbers, in all its lanes. */
+__device__ __forceinline__ float find_largest(float x) {
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2)
+        x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, step));
+    return x;
+}
+
+/* Softmax of a row in shared memory. Each warp finds the largest and the sum by itself; few columns
+ * are the first warp's alone. */
+template <typename T>
+__device__ __forceinline__ void store_softmax(const float *values, int columns, T *y) {
+    const int lane = threadIdx.x % 32;
+    if (columns <= 32) {
+        if (threadIdx.x >= 32) return;
+        const float value = lane < columns ? values[lane] : -INFINITY;
+        const float largest = find_largest(value);
+        const float power = lane < columns ? expf(value - largest) : 0;
+        const float sum = add_warp(power);
+        if (lane < columns) store(y + lane, power * (1 / sum));
+        return;
+    }
+    float largest = -INFINITY, sum = 0;
+    for (int column = lane; column < columns; column += 32)
+        largest = fmaxf(largest, values[column]);
+    largest = find_largest(largest);
+    for (int column = lane; column < columns; column += 32)
+        sum += expf(values[column] - largest);
+    const float inverse = 1 / add_warp(sum);
+    for (int column = threadIdx.x; column < columns; column += SOFTMAX_THREADS)
+        store(y + column, expf(values[column] - largest) * inverse);
 }
 
 /* A row of the result a block, and softmax along it: a warp takes one column after the other. */
@@ -159,27 +193,17 @@ __global__ void __launch_bounds__(SOFTMAX_THREADS)
     one.rows = 1;
     tn_cuda_start_next();
     for (int column = warp; column < l.columns; column += WARPS) {
+        const float bias = l.bias ? l.bias[column] : 0;
         float sums[1] = {};
         multiply<T, N, 1, 32>(one, column, lane, sums);
-        float sum = add_warp(sums[0]) * l.alpha;
+        float sum = add_warp(sums[0]) * l.alpha + bias;
         const int64_t at = (int64_t)row * l.columns + column;
-        if (l.bias) sum += l.bias[column];
         if (l.residual) sum += l.residual_factor * to_float(((const T *)l.residual)[at]);
         if (lane == 0) values[column] = tn_cuda_activate(l.activation, sum);
     }
     tn_cuda_wait_for_last(); /* also where a warp had no column */
     __syncthreads();
-    float largest = -INFINITY, sum = 0;
-    for (int column = lane; column < l.columns; column += 32)
-        largest = fmaxf(largest, values[column]);
-    for (int step = 16; step > 0; step /= 2)
-        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, step));
-    for (int column = lane; column < l.columns; column += 32)
-        sum += expf(values[column] - largest);
-    const float inverse = 1 / add_warp(sum);
-    for (int column = threadIdx.x; column < l.columns; column += SOFTMAX_THREADS)
-        store((T *)l.y + (int64_t)row * l.columns + column,
-              expf(values[column] - largest) * inverse);
+    store_softmax<T>(values, l.columns, (T *)l.y + (int64_t)row * l.columns);
 }
 
 template <typename T, int N, int M>

@@ -267,6 +267,8 @@ void tn_cuda_device_init(tn_cuda_device *device, int ordinal,
                                 .kind = "cuda",
                                 .name = device->name,
                                 .alignment = 256,
+                                .kernels_reach_host =
+                                    properties->canMapHostMemory && properties->unifiedAddressing,
                                 .user = device,
                                 .fingerprint = cuda_fingerprint,
                                 .allocate = cuda_allocate,

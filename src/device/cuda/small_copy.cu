@@ -4,6 +4,7 @@
  * that reach over the bus: in a captured graph they cost what a kernel does, where a copy by the
  * GPU's copy engines costs the change from one to the other and back. Declared in cuda.h.
  */
+#include "common/cuda/launch.cuh"
 #include "cuda.h"
 
 #include <stdint.h>
@@ -15,6 +16,8 @@ enum { THREADS = 256 };
 __global__ void __launch_bounds__(THREADS)
     copy_pieces(uint4 *to, const uint4 *from, uint32_t pieces, uint32_t rest) {
     const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+    tn_cuda_start_next();
+    tn_cuda_wait_for_last();
     if (i < pieces) to[i] = from[i];
     if (i < rest) ((uint8_t *)(to + pieces))[i] = ((const uint8_t *)(from + pieces))[i];
 }
@@ -38,7 +41,6 @@ extern "C" cudaError_t tn_cuda_small_copy(void *to, const void *from, uint64_t b
     const uint32_t pieces = (uint32_t)(bytes / sizeof(uint4));
     const uint32_t rest = (uint32_t)(bytes % sizeof(uint4));
     const uint32_t threads = pieces > rest ? pieces : rest;
-    copy_pieces<<<(threads + THREADS - 1) / THREADS, THREADS, 0, stream>>>(
-        (uint4 *)to, (const uint4 *)from, pieces, rest);
-    return cudaGetLastError();
+    return tn_cuda_launch_early(copy_pieces, (threads + THREADS - 1) / THREADS, THREADS, 0, stream,
+                                (uint4 *)to, (const uint4 *)from, pieces, rest);
 }

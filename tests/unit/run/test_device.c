@@ -154,6 +154,43 @@ static void test_small_copies_of_lent_memory_are_captured(void **state) {
     tn_plan_destroy(plan);
 }
 
+/* How much a run from lent memory enqueues at last: on one device, from `count` elements. */
+static uint64_t count_work(device_test *test, const char *device, bool is_lent) {
+    tn_plan *plan = NULL;
+    tn_context *context = NULL;
+    tn_engine_release(load_chain(test, false, "stub", &plan));
+    tn_engine *engine = load(test->runtime, plan, device);
+    tn_stub_state *stub = engine->device->user;
+    const tn_tensor *y = NULL;
+    float x[120], result[120], *lent = x;
+    must(tn_context_create(engine, &context));
+    if (is_lent)
+        must(tn_context_lend_input(context, 0, sizeof(x), (void **)&lent));
+    else
+        must(tn_context_bind_input(context, 0, x, sizeof(x)));
+    if (!is_lent) must(tn_context_bind_output(context, 0, result, sizeof(result)));
+    for (int turn = 0; turn < 4; turn++) {
+        for (int i = 0; i < 120; i++)
+            lent[i] = (float)((i + turn) % 11) - 5;
+        stub->done = 0;
+        must(tn_context_run(context));
+        must(tn_context_output(context, 0, &y));
+        for (int i = 0; i < 120; i++)
+            assert_true(((const float *)y->data)[i] == (lent[i] > 0 ? lent[i] : 0));
+    }
+    const uint64_t done = stub->done;
+    tn_context_destroy(context);
+    tn_engine_release(engine);
+    tn_plan_destroy(plan);
+    return done;
+}
+
+/* Where kernels reach the host's memory, as the first stub's do, the last one writes the output. */
+static void test_small_outputs_are_written_by_kernels(void **state) {
+    assert_int_equal(count_work(*state, "stub:1", true), count_work(*state, "stub", true) + 1);
+    assert_int_equal(count_work(*state, "stub:1", false), count_work(*state, "stub", false));
+}
+
 /* A launch each would hide what they take. Some may look long on a busy machine, so more than one
  * build is tried. */
 static void test_short_kernels_are_timed_in_graphs(void **state) {
@@ -341,6 +378,7 @@ int main(void) {
         DEVICE_TEST(test_a_callers_stream_is_not_waited_for),
         DEVICE_TEST(test_short_kernels_are_timed_in_graphs),
         DEVICE_TEST(test_small_copies_of_lent_memory_are_captured),
+        DEVICE_TEST(test_small_outputs_are_written_by_kernels),
         DEVICE_TEST(test_inputs_and_outputs_may_be_the_devices),
         DEVICE_TEST(test_memory_of_the_device_is_refused_where_the_processor_is),
         DEVICE_TEST(test_the_processor_has_no_streams),
