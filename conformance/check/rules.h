@@ -72,6 +72,8 @@ void tn_rule_plan(const tn_test *test, tn_verdict *verdict);
 void tn_rule_stored_types(const tn_test *test, tn_verdict *verdict);
 /* --- rules_epilogues.c --- */
 void tn_rule_epilogues(const tn_test *test, tn_verdict *verdict);
+
+/* --- rules_describes.c --- */
 void tn_rule_describes(const tn_test *test, tn_verdict *verdict);
 /* --- rules_threads.c --- */
 void tn_rule_threads(const tn_test *test, tn_verdict *verdict);

@@ -293,6 +293,8 @@ tn_status tn_walk_find_graphs(tn_context *context, tn_shape_state *state);
 /* Callbacks of transfers. The second one waits, for a step of the processor. */
 tn_status tn_walk_transfer_on_device(tn_call *call);
 tn_status tn_walk_transfer_and_wait(tn_call *call);
+/* The callback of a transfer that there is no need for. */
+tn_status tn_walk_do_nothing(tn_call *call);
 /* Finds the transfers at the network's border. */
 tn_status tn_walk_find_borders(tn_context *context, tn_shape_state *state);
 /* Where what is bound in the device's memory lies, once all other pointers are set. */
@@ -300,11 +302,6 @@ void tn_walk_set_borders(const tn_context *context, tn_shape_state *state);
 /* Decides which transfers are part of a graph with the memory that is bound now; where that changes
  * what was captured is forgotten. */
 tn_status tn_walk_capture_borders(tn_context *context, tn_shape_state *state);
-/* Before a piece is captured, and afterwards: kernels write small outputs straight into the host's
- * memory where the device can do that. */
-void tn_walk_begin_direct(const tn_context *context, tn_shape_state *state,
-                          const tn_walk_graph *graph);
-void tn_walk_end_direct(tn_shape_state *state);
 /* Whether all that is bound in the device's memory can be used there. TN_ERROR_STATE. */
 tn_status tn_walk_check_borders(const tn_context *context);
 /* Forgets what was captured: pointers or the stream have changed, or the state goes. */
@@ -321,6 +318,13 @@ void tn_walk_make_transfer(tn_context *context, const tn_shape_state *state, tn_
                            uint32_t from_space, uint32_t to_space, uint64_t *out_workspace_bytes);
 /* Whether a step moves or converts a tensor from, to or on a device. */
 bool tn_walk_is_transfer(const tn_program *program, const tn_program_step *step);
+
+/* --- walk_direct.c --- */
+/* Before a piece is captured, and afterwards: kernels write small outputs straight into the host's
+ * memory where the device can do that. */
+void tn_walk_begin_direct(const tn_context *context, tn_shape_state *state,
+                          const tn_walk_graph *graph);
+void tn_walk_end_direct(tn_shape_state *state);
 
 /* --- dynamic.c --- */
 tn_status tn_dynamic_create(tn_context *context);

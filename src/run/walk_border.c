@@ -3,8 +3,8 @@
  * Inputs and outputs that the caller has in the device's memory: the value that a transfer would
  * bring there, or take from there, lies where the caller's memory is, and the transfer does
  * nothing. Where a kernel overwrites the input, or two outputs are one value, the transfer copies
- * on the device. Small ones of the context's own pinned memory are part of the captured graph; the
- * smallest outputs are then written there by the kernel that makes them.
+ * on the device. Small ones of the context's own pinned memory are part of the captured graph
+ * (walk_direct.c goes on from there).
  */
 #include "base/status.h"
 #include "device/transfer.h"
@@ -13,10 +13,8 @@
 /* What a device's kernel moves over the bus in the time of a launch or two: larger ones are better
  * off with its copy engines, which are slow within a graph. */
 #define SMALL_BYTES 65536u
-/* What goes over the bus while a kernel ends. */
-#define DIRECT_BYTES 4096u
 
-static tn_status run_nothing(tn_call *call) {
+tn_status tn_walk_do_nothing(tn_call *call) {
     (void)call;
     return TN_OK;
 }
@@ -100,7 +98,7 @@ void tn_walk_set_borders(const tn_context *context, tn_shape_state *state) {
         const tn_output_binding *output = &context->outputs[border->is_output ? border->port : 0];
         const bool is_device = border->is_output ? output->is_device : input->is_device;
         const bool is_shared = is_device && border->may_share;
-        state->walk[border->item].run = is_shared   ? run_nothing
+        state->walk[border->item].run = is_shared   ? tn_walk_do_nothing
                                         : is_device ? tn_walk_transfer_on_device
                                                     : border->run;
         if (is_shared)
@@ -135,66 +133,6 @@ tn_status tn_walk_capture_borders(tn_context *context, tn_shape_state *state) {
     if (!has_changed) return TN_OK;
     tn_walk_drop_graphs(context, state);
     return tn_walk_find_graphs(context, state);
-}
-
-static bool reads(const tn_shape_state *state, const tn_program_step *step, uint32_t root) {
-    for (uint32_t i = 0; i < step->input_count; i++)
-        if (step->inputs[i] != TN_NO_VALUE && state->places[step->inputs[i]].root == root)
-            return true;
-    for (uint32_t i = 0; i < step->operand_count; i++)
-        if (state->places[step->operands[i]].root == root) return true;
-    return false;
-}
-
-static bool writes(const tn_program_step *step, uint32_t value) {
-    for (uint32_t i = 0; i < step->output_count; i++)
-        if (step->outputs[i] == value) return true;
-    return false;
-}
-
-/* Whether a step of the piece writes the value, and then nothing but the border's transfer reads
- * its memory. What the step overwrites may lie elsewhere: it then does not work in place. */
-static bool is_written_last(const tn_context *context, const tn_shape_state *state,
-                            const tn_walk_graph *graph, const tn_walk_border *border) {
-    const uint32_t root = state->places[border->value].root;
-    bool is_written = false;
-    for (uint32_t i = 0; i < state->walk_count; i++) {
-        const tn_program_step *step = &context->engine->program->steps[state->walk_steps[i]];
-        if (i == border->item) continue;
-        if (is_written && reads(state, step, root)) return false;
-        if (!writes(step, border->value)) continue;
-        if (i < graph->first || i >= graph->end) return false;
-        is_written = true;
-    }
-    return is_written;
-}
-
-void tn_walk_begin_direct(const tn_context *context, tn_shape_state *state,
-                          const tn_walk_graph *graph) {
-    const tn_device *device = context->engine->device;
-    for (uint32_t b = 0; b < state->border_count; b++) {
-        tn_walk_border *border = &state->borders[b];
-        const bool is_here = border->item >= graph->first && border->item < graph->end;
-        if (!device->kernels_reach_host || !is_here || !border->is_output || !border->captured ||
-            !border->may_share ||
-            state->walk[border->item].call->outputs[0]->bytes > DIRECT_BYTES ||
-            !is_written_last(context, state, graph, border))
-            continue;
-        void **data = &state->tensors[border->value].tensor.data;
-        border->device_data = *data;
-        *data = (void *)(uintptr_t)border->captured;
-        state->walk[border->item].run = run_nothing;
-    }
-}
-
-void tn_walk_end_direct(tn_shape_state *state) {
-    for (uint32_t b = 0; b < state->border_count; b++) {
-        tn_walk_border *border = &state->borders[b];
-        if (!border->device_data) continue;
-        state->tensors[border->value].tensor.data = border->device_data;
-        state->walk[border->item].run = border->run;
-        border->device_data = NULL;
-    }
 }
 
 tn_status tn_walk_check_borders(const tn_context *context) {

@@ -110,7 +110,19 @@ static tn_status reference(tn_call *call) {
     return do_planes(call, 0, planes, 0);
 }
 
+/* Windows side by side; with any step, or those that reach over the end, they are not. */
+static tn_status epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+    const pool_params *p = call->params;
+    if (input != 0 || p->pad != 0 || (p->step != p->window && !WITH(windows_with_gaps)))
+        return TN_ERROR_UNSUPPORTED;
+    out_epilogue->kind = TN_EPILOGUE_MAX_WINDOWS;
+    out_epilogue->window[0] = (uint32_t)p->window;
+    out_epilogue->window[1] = WITH(windows_of_one_row) ? 1 : (uint32_t)p->window;
+    return TN_OK;
+}
+
 static const char *const cases[] = {
+    "window=2 step=1 | x=f32[1,2,5,4] | y=f32[1,2,4,3]",
     "window=2 step=2 | x=f32[1,3,6,6] | y=f32[1,3,3,3]",
     "window=2 step=2 | x=f32[2,3,7,9] | y=f32[2,3,3,4]",
     "window=3 pad=1 | x=f32[1,4,5,6] | y=f32[1,4,5,6]",
@@ -126,6 +138,7 @@ static const tn_operator pool = {.size = sizeof(tn_operator),
                                  TN_OUTPUTS(outputs),
                                  .infer = infer,
                                  .reference = reference,
+                                 .epilogue = epilogue,
                                  TN_CASES(cases)};
 static const char *const combinations[] = {"f32 -> f32", "f32:nhwc -> f32:nhwc"};
 static const tn_kernel pool_cpu = {.size = sizeof(tn_kernel),

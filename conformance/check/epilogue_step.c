@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Epilogues in double precision, as the header of plugins has them; see epilogue_step.h. */
+#include "epilogue_step.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What the header says of an activation. */
+static double activate(const tn_epilogue *step, double x) {
+    const double a = (double)step->alpha, b = (double)step->beta;
+    switch (step->activation) {
+    case TN_ACTIVATION_RELU:
+        return x > 0 || isnan(x) ? x : 0;
+    case TN_ACTIVATION_LEAKY_RELU:
+        return x < 0 ? a * x : x;
+    case TN_ACTIVATION_CLIP:
+        return isnan(x) ? x : fmin(fmax(x, a), b);
+    case TN_ACTIVATION_SIGMOID:
+        return 1 / (1 + exp(-x));
+    case TN_ACTIVATION_TANH:
+        return tanh(x);
+    case TN_ACTIVATION_HARD_SIGMOID:
+        return fmin(fmax(a * x + b, 0), 1);
+    case TN_ACTIVATION_HARD_SWISH:
+        return x * fmin(fmax(x / 6 + 0.5, 0), 1);
+    case TN_ACTIVATION_GELU_ERF:
+        return x * 0.5 * (1 + erf(x * M_SQRT1_2));
+    case TN_ACTIVATION_GELU_TANH:
+        return x * 0.5 * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+    case TN_ACTIVATION_SWISH:
+        return x / (1 + exp(-a * x));
+    case TN_ACTIVATION_ELU:
+        return x < 0 ? a * expm1(x) : x;
+    default:
+        return NAN;
+    }
+}
+
+double tn_epilogue_step(const tn_epilogue *step, double x, const float *operand,
+                        const tn_shape *shape, size_t index) {
+    size_t inner = 1;
+    if (step->kind == TN_EPILOGUE_ACTIVATION) return activate(step, x);
+    for (uint32_t i = (uint32_t)step->axis + 1; i < shape->rank; i++)
+        inner *= (size_t)shape->extents[i];
+    const size_t along = index / inner % (size_t)shape->extents[step->axis];
+    const double number = (double)operand[step->kind == TN_EPILOGUE_ADD ? index : along];
+    return step->kind == TN_EPILOGUE_SCALE ? x * number : x + number;
+}
+
+static size_t extent(const tn_shape *shape, uint32_t back) {
+    return shape->rank >= back ? (size_t)shape->extents[shape->rank - back] : 1;
+}
+
+static double keep_larger(double largest, double x) {
+    return !(x <= largest) && !isnan(largest) ? x : largest;
+}
+
+void tn_epilogue_windows(const tn_epilogue *step, const float *x, const tn_shape *shape,
+                         const tn_shape *windows, float *y) {
+    const size_t height = extent(shape, 2), width = extent(shape, 1);
+    const size_t down = extent(windows, 2), across = extent(windows, 1);
+    size_t planes = 1;
+    for (uint32_t i = 0; i + 2 < windows->rank; i++)
+        planes *= (size_t)windows->extents[i];
+    for (size_t i = 0; i < planes * down * across; i++) {
+        const size_t left = i % across * step->window[1], top = i / across % down * step->window[0];
+        double largest = -(double)INFINITY;
+        for (size_t r = top; r < top + step->window[0] && r < height; r++)
+            for (size_t c = left; c < left + step->window[1] && c < width; c++)
+                largest =
+                    keep_larger(largest, (double)x[(i / across / down * height + r) * width + c]);
+        y[i] = (float)largest;
+    }
+}
+
+void tn_epilogue_softmax(const float *x, const tn_shape *shape, float *y) {
+    const size_t columns = extent(shape, 1);
+    size_t count = columns > 0;
+    for (uint32_t i = 0; i < shape->rank; i++)
+        count *= (size_t)shape->extents[i];
+    for (size_t row = 0; row < count; row += columns) {
+        double largest = -(double)INFINITY, sum = 0;
+        for (size_t i = row; i < row + columns; i++)
+            largest = keep_larger(largest, (double)x[i]);
+        for (size_t i = row; i < row + columns; i++)
+            sum += exp((double)x[i] - largest);
+        for (size_t i = row; i < row + columns; i++)
+            y[i] = (float)(exp((double)x[i] - largest) / sum);
+    }
+}
