@@ -127,81 +127,111 @@ __device__ __forceinline__ void add_lines(const tn_cuda_direct &d, const staged_
 
 /* An element of the convolution, as one thread adds it up and stores it. */
 struct staged_place {
-    int f, at; /* filter of the block; place in its plane of the output, less than 0: none */
-    float bias, residual;
+    float *to; /* null: there is none */
+    const float *residual;
+    float bias;
 };
 
+/* `plane`: of the block's first filter, `bias` of it. */
 template <int F, int Q>
 __device__ __forceinline__ staged_place find_place(const tn_cuda_direct &d, const staged_shape &t,
-                                                   int filters, int y0, const float *bias, int i) {
+                                                   int64_t plane, int filters, int y0,
+                                                   const float *bias, int i) {
     uint32_t item, column;
     staged_place p = {};
-    p.f = (int)tn_divide_rest((uint32_t)i / Q, t.item_divider, &item);
+    const int f = (int)tn_divide_rest((uint32_t)i / Q, t.item_divider, &item);
     const int y = y0 + (int)tn_divide_rest(item, t.across_divider, &column);
     const int x = (int)column * Q + i % Q;
-    const bool is_inside = p.f < filters && x < d.out_width && y < d.out_height;
-    p.at = is_inside ? y * d.out_width + x : -1;
-    if (is_inside) p.bias = bias[p.f];
+    if (f >= filters || x >= d.out_width || y >= d.out_height) return p;
+    const int64_t at = ((plane + f) * d.out_height + y) * d.out_width + x;
+    p.to = d.y + at;
+    p.residual = d.residual ? d.residual + at : nullptr;
+    p.bias = bias[f];
     return p;
 }
 
-/* Every `step`-th of `count` parts from `first` on, `places` numbers from each other. */
-__device__ __forceinline__ float add_parts(const float *parts, int first, int count, int step,
+/* By addresses of shared memory, which the compiler would find anew at every use of a pointer. */
+__device__ __forceinline__ float load_shared(int address) {
+    float x;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(address) : "memory");
+    return x;
+}
+__device__ __forceinline__ void store_shared(int address, float x) {
+    asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(x) : "memory");
+}
+
+/* Every `step`-th of `count` parts from `first` on, `places` numbers from each other; the part 0 of
+ * the place lies at `address`. */
+__device__ __forceinline__ float add_parts(int address, int first, int count, int step,
                                            int places) {
     float sum = 0;
-    const float *from = parts + first * places;
 #pragma unroll 1
     for (int s = first; s < count; s += PARTS * step) {
         float x[PARTS];
 #pragma unroll
-        for (int k = 0; k < PARTS; k++)
-            x[k] = s + k * step < count ? from[k * step * places] : 0;
+        for (int k = 0; k < PARTS; k++) {
+            const int part = s + k * step;
+            x[k] = load_shared(address + (part < count ? part : s) * places * 4);
+            x[k] = part < count ? x[k] : 0;
+        }
         sum += ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
-        from += PARTS * step * places;
     }
     return sum;
 }
 
-/* Adds up what is left of a place and stores it, or leaves it in `parts` for the windows. */
+/* Adds up what is left of a place and stores it, or leaves it at `address` for the windows. */
 template <int F, int Q>
 __device__ __forceinline__ void join(const tn_cuda_direct &d, const staged_shape &t,
-                                     const staged_place &p, int i, int64_t plane, bool has_windows,
-                                     float *parts) {
-    if (p.at < 0) return;
-    float sum = add_parts(parts + i, 0, t.groups, 1, F * t.items * Q);
-    sum = tn_cuda_activate(d.activation, sum + p.bias + p.residual);
+                                     const staged_place &p, float residual, int address,
+                                     bool has_windows) {
+    if (!p.to) return;
+    float sum = add_parts(address, 0, t.groups, 1, F * t.items * Q);
+    sum = tn_cuda_activate(d.activation, sum + p.bias + residual);
     if (has_windows)
-        parts[i] = sum;
+        store_shared(address, sum);
     else
-        d.y[(plane + p.f) * d.out_height * d.out_width + p.at] = sum;
+        *p.to = sum;
+}
+
+/* A window, as one thread finds its largest element. */
+struct staged_window {
+    float *to;             /* null: there is none */
+    int at, rows, columns; /* its first element in what join has left, and its extents */
+};
+
+/* A window's rows are all of one block. */
+template <int F, int Q>
+__device__ __forceinline__ staged_window find_window(const tn_cuda_direct &d, const staged_shape &t,
+                                                     int64_t plane, int filters, int y0, int i) {
+    uint32_t column, row;
+    staged_window w = {};
+    const uint32_t line = tn_divide_rest((uint32_t)i, t.window_column_divider, &column);
+    const int f = (int)tn_divide_rest(line, t.window_rows_divider, &row);
+    const int y = (int)tn_divide((uint32_t)y0, t.window_row_divider) + (int)row;
+    if (f >= filters || y >= d.y_height) return w;
+    const int x = (int)column * d.window_width, first = (int)row * d.window_height;
+    w.to = d.y + ((plane + f) * d.y_height + y) * d.y_width + (int)column;
+    w.at = (f * t.items + first * t.across) * Q + x;
+    w.rows = min(d.window_height, d.out_height - y0 - first);
+    w.columns = min(d.window_width, d.out_width - x);
+    return w;
 }
 
 __device__ __forceinline__ float keep_larger(float largest, float value) {
     return !(value <= largest) && largest == largest ? value : largest;
 }
 
-/* Stores the largest element of each window of what join has left; a window's rows are all of one
- * block. */
-template <int F, int Q>
-__device__ __forceinline__ void keep_largest(const tn_cuda_direct &d, const staged_shape &t,
-                                             int64_t plane, int filters, int y0, int i,
-                                             const float *values) {
-    uint32_t column, row;
-    const uint32_t line = tn_divide_rest((uint32_t)i, t.window_column_divider, &column);
-    const int f = (int)tn_divide_rest(line, t.window_rows_divider, &row);
-    const int y = (int)tn_divide((uint32_t)y0, t.window_row_divider) + (int)row;
-    if (f >= filters || y >= d.y_height) return;
-    const int x0 = (int)column * d.window_width, first = (int)row * d.window_height;
-    const int x_end = min(x0 + d.window_width, d.out_width);
-    const int y_end = min(first + d.window_height, d.out_height - y0);
-    const float *lines = values + f * t.items * Q;
+/* Stores the largest element of a window of what join has left. */
+__device__ __forceinline__ void keep_largest(const staged_window &w, int pitch, int address) {
     float largest = -INFINITY;
+    if (!w.to) return;
+    int line = address + w.at * 4;
 #pragma unroll 1
-    for (int k = first; k < y_end; k++)
+    for (int y = 0; y < w.rows; y++, line += pitch * 4)
 #pragma unroll 2
-        for (int x = x0; x < x_end; x++)
-            largest = keep_larger(largest, lines[k * t.across * Q + x]);
-    d.y[((plane + f) * d.y_height + y) * d.y_width + (int)column] = largest;
+        for (int x = 0; x < w.columns; x++)
+            largest = keep_larger(largest, load_shared(line + x * 4));
+    *w.to = largest;
 }
 
 template <int KW, int F, int Q>
@@ -236,19 +266,24 @@ __global__ void __launch_bounds__(MOST_THREADS)
     int line_row = (int)r, w_at = split * (KW ? KW : d.kernel_width);
     int part_at = split * places + (int)item * Q;
     const int adder = (int)tn_divide_rest((uint32_t)thread, t.place_divider, &place);
-    int add_at = (int)place, add_first = adder < t.groups ? adder : t.splits;
-    staged_place own = find_place<F, Q>(d, t, filters, y0, d.bias + first, thread);
+    int parts_at = (int)__cvta_generic_to_shared(parts), own_at = parts_at + thread * 4;
+    int add_at = parts_at + (int)place * 4, add_first = adder < t.groups ? adder : t.splits;
+    staged_place own = find_place<F, Q>(d, t, plane, filters, y0, d.bias + first, thread);
+    staged_window window = {};
+    const int windows = has_windows ? F * t.window_rows * d.y_width : 0;
+    if (has_windows) window = find_window<F, Q>(d, t, plane, filters, y0, thread);
     tn_cuda_keep(own_pack), tn_cuda_keep(x_at), tn_cuda_keep(lines), tn_cuda_keep(line_row);
     tn_cuda_keep(w_at), tn_cuda_keep(part_at), tn_cuda_keep(add_at), tn_cuda_keep(add_first);
-    tn_cuda_keep(own.at), tn_cuda_keep(own.f);
+    tn_cuda_keep(parts_at), tn_cuda_keep(own_at);
+    tn_cuda_keep(own.to), tn_cuda_keep(own.residual), tn_cuda_keep(window.to);
+    tn_cuda_keep(window.at), tn_cuda_keep(window.rows), tn_cuda_keep(window.columns);
     tn_cuda_wait_for_last();
 
     if (t.is_run)
         stage_run(d, t, planes, x_y0, own_pack, tile);
     else
         stage(d, t, planes, x_y0, tile);
-    if (d.residual && own.at >= 0)
-        own.residual = d.residual[(plane + own.f) * d.out_height * d.out_width + own.at];
+    const float residual = own.residual ? *own.residual : 0;
     tn_copy_wait();
     __syncthreads();
     if (lines > 0) {
@@ -265,21 +300,20 @@ __global__ void __launch_bounds__(MOST_THREADS)
     }
     __syncthreads();
     if (t.groups < t.splits) { /* several threads add up one place */
-        const float sum = add_parts(parts + add_at, add_first, t.splits, t.groups, places);
-        if (add_first < t.splits) parts[add_first * places + add_at] = sum;
+        const float sum = add_parts(add_at, add_first, t.splits, t.groups, places);
+        if (add_first < t.splits) store_shared(add_at + add_first * places * 4, sum);
         __syncthreads();
     }
-    join<F, Q>(d, t, own, thread, plane, has_windows, parts);
+    join<F, Q>(d, t, own, residual, own_at, has_windows);
     for (int i = thread + blockDim.x; i < places; i += blockDim.x) {
-        staged_place p = find_place<F, Q>(d, t, filters, y0, d.bias + first, i);
-        if (d.residual && p.at >= 0)
-            p.residual = d.residual[(plane + p.f) * d.out_height * d.out_width + p.at];
-        join<F, Q>(d, t, p, i, plane, has_windows, parts);
+        const staged_place p = find_place<F, Q>(d, t, plane, filters, y0, d.bias + first, i);
+        join<F, Q>(d, t, p, p.residual ? *p.residual : 0, parts_at + i * 4, has_windows);
     }
     if (!has_windows) return;
     __syncthreads();
-    for (int i = thread; i < F * t.window_rows * d.y_width; i += blockDim.x)
-        keep_largest<F, Q>(d, t, plane, filters, y0, i, parts);
+    keep_largest(window, t.across * Q, parts_at);
+    for (int i = thread + blockDim.x; i < windows; i += blockDim.x)
+        keep_largest(find_window<F, Q>(d, t, plane, filters, y0, i), t.across * Q, parts_at);
 }
 
 /* Neighbouring positions of a thread. */
