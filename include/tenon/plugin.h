@@ -321,7 +321,8 @@ enum {
     /* y = the largest element of each window: windows of window[0] x window[1] elements of the last
      * two axes lie side by side from their beginnings. What is left at an end is a smaller window
      * where y has a place for it, and left out where not. NaN where a window has one. The steps
-     * before it are on tensors of x's shape; call->outputs[0] has that of y, and of what follows. */
+     * before it are on tensors of x's shape; call->outputs[0] has that of y, and of what follows.
+     */
     TN_EPILOGUE_MAX_WINDOWS = 9,
     /* y = exp(x - largest) / the sum of these, along the last axis */
     TN_EPILOGUE_SOFTMAX = 10
@@ -700,7 +701,8 @@ struct tn_operator {
 /* Traits of a kernel. */
 enum {
     TN_KERNEL_DETERMINISTIC = 1u, /* the same inputs give the same bits, whatever the threads */
-    TN_KERNEL_CAPTURABLE = 2u,    /* may run while its stream is captured */
+    TN_KERNEL_CAPTURABLE = 2u,    /* may run while its stream is captured; an output may then lie in
+                                     the host's memory (kernels_reach_host) */
     TN_KERNEL_IN_PLACE = 4u,      /* output 0 may lie on input 0 when both have the same bytes */
     TN_KERNEL_FALLBACK = 8u,      /* chosen only where nothing else fits */
     TN_KERNEL_TF32 = 16u          /* multiplies 32-bit floats with fewer bits of the mantissa: for

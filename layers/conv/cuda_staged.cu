@@ -247,7 +247,6 @@ __global__ void __launch_bounds__(MOST_THREADS)
     float *tile = (float *)shared_memory, *weights = tile + t.tile_floats;
     float *parts = weights + t.weight_floats;
     const int first = group * d.filters + filter, places = F * t.items * Q;
-    tn_cuda_start_next();
     copy_run(weights, d.weights + (int64_t)first * taps, filters * taps);
 
     /* All that does not need the kernel in front. */
@@ -286,6 +285,8 @@ __global__ void __launch_bounds__(MOST_THREADS)
     const float residual = own.residual ? *own.residual : 0;
     tn_copy_wait();
     __syncthreads();
+    tn_cuda_start_next(); /* not before: what it brings would be in the way of what is needed here
+                           */
     if (lines > 0) {
         float sums[F][Q] = {};
         add_lines<KW, F, Q>(d, t, tile + x_at, weights + w_at, taps, line_row, lines, sums);
