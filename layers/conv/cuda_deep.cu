@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     float *joined = (float *)shared_memory;
     uint4 *weights = (uint4 *)(joined + ACROSS * PLACES * FILTERS);
     char *patch = (char *)(weights + t.chunks * t.taps * (UNIT / 16));
-    tn_cuda_start_next();
+    if (!IS_POINT) tn_cuda_start_next();
     task at;
     at.chunk = (int)blockIdx.x * t.chunks;
     at.units = min(t.chunks, t.all - at.chunk) * t.taps;
@@ -54,15 +54,20 @@ __global__ void __launch_bounds__(THREADS, 2)
         multiply<T, ACROSS>(t, at, offsets, weights, patch, sums);
     }
     __syncthreads();
-    float *parts = (float *)weights;
-    store_sums(sums, parts + (threadIdx.x >> 5) * PLACES * PITCH);
+    float *own = (float *)weights;
+    if (IS_POINT) tn_cuda_start_next();
+    store_sums(sums, own + (threadIdx.x >> 5) * PLACES * PITCH);
     float rest[(ACROSS * PLACES * FOURS + THREADS - 1) / THREADS][4];
     load_rest<typename stored<T>::type>(d, t, at, rest);
     __syncthreads();
     cluster_wait();
-    share_out<ACROSS>(t, parts, joined, &are_joined);
-    wait_for(&are_joined);
-    finish<typename stored<T>::type>(d, t, at, joined, rest);
+    parts all = {own, PITCH, ACROSS * PLACES * PITCH, WARPS / ACROSS};
+    if (t.splits > 1) {
+        share_out<ACROSS>(t, own, joined, &are_joined);
+        wait_for(&are_joined);
+        all = {joined, FILTERS, t.share * FILTERS, t.splits};
+    }
+    finish<typename stored<T>::type>(d, t, at, all, rest);
 #endif
 }
 
@@ -131,12 +136,15 @@ cudaError_t launch_as(const tn_cuda_direct *d, const deep_shape *t, cudaStream_t
     const cudaError_t error = cudaFuncSetAttribute(
         deep_kernel<T, ACROSS, IS_POINT>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
     if (error != cudaSuccess) return error;
-    cudaLaunchAttribute attributes[2] = {};
+    cudaLaunchAttribute attributes[3] = {};
     attributes[0].id = cudaLaunchAttributeClusterDimension;
     attributes[0].val.clusterDim.x = (unsigned int)t->splits;
     attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;
     attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attributes[1].val.programmaticStreamSerializationAllowed = 1;
+    /* Not two blocks of a cluster to a multiprocessor while others have none. */
+    attributes[2].id = cudaLaunchAttributeClusterSchedulingPolicyPreference;
+    attributes[2].val.clusterSchedulingPolicyPreference = cudaClusterSchedulingPolicySpread;
     cudaLaunchConfig_t config = {};
     config.gridDim =
         dim3((unsigned int)t->splits, (unsigned int)(d->filters + FILTERS - 1) / FILTERS,
@@ -145,7 +153,7 @@ cudaError_t launch_as(const tn_cuda_direct *d, const deep_shape *t, cudaStream_t
     config.dynamicSmemBytes = (size_t)bytes;
     config.stream = stream;
     config.attrs = attributes;
-    config.numAttrs = 2;
+    config.numAttrs = 3;
     return cudaLaunchKernelEx(&config, deep_kernel<T, ACROSS, IS_POINT>, *d, *t);
 }
 
@@ -202,7 +210,7 @@ double cost_of(const tn_cuda_direct *d, const tn_cuda_direct_config *config, int
 /* The ways from the one that should be fastest. */
 bool tn_cuda_deep_choose(const tn_conv_geometry *g, tn_type type, uint32_t index,
                          tn_cuda_direct_config *out_config) {
-    enum { MOST = 4 };
+    enum { MOST = 6 };
     const int processors = does(g, type) ? processors_of() : 0;
     if (processors == 0 || index >= MOST) return false;
     tn_cuda_direct direct = {};

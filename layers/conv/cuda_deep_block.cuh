@@ -295,21 +295,26 @@ __device__ __forceinline__ void load_rest(const tn_cuda_direct &d, const deep_sh
     }
 }
 
-/* The places of this block: the sums of all blocks of the cluster. */
+/* Sums that are to be added up: by place and filter, `pitch` and then `step` numbers apart. */
+struct parts {
+    const float *first;
+    int pitch, step, count;
+};
+
+/* The places of this block. */
 template <typename type, int ITEMS>
 __device__ __forceinline__ void finish(const tn_cuda_direct &d, const deep_shape &t, const task &at,
-                                       const float *joined, const float (&rest)[ITEMS][4]) {
+                                       const parts &sums, const float (&rest)[ITEMS][4]) {
     type *y = (type *)(void *)d.y + (int64_t)at.image * (at.end * d.filters);
 #pragma unroll
     for (int n = 0; n < ITEMS; n++) {
-        const int to = output_of(d, t, at, n);
+        const int to = output_of(d, t, at, n), i = n * THREADS + (int)threadIdx.x;
         if (to < 0) continue;
-        const float *from = joined + (n * THREADS + (int)threadIdx.x) * 4;
+        const float *from = sums.first + i / FOURS * sums.pitch + i % FOURS * 4;
         float4 sum = make_float4(rest[n][0], rest[n][1], rest[n][2], rest[n][3]);
-        /* The more blocks, the fewer places are theirs. */
-#pragma unroll
-        for (int k = 0; k < (n == 0 ? MOST_SPLITS : n == 1 ? 2 : 1); k++)
-            if (k < t.splits) add(sum, *(const float4 *)(from + k * t.share * FILTERS));
+#pragma unroll 4
+        for (int k = 0; k < sums.count; k++)
+            add(sum, *(const float4 *)(from + k * sums.step));
         if (d.activation.kind == TN_ACTIVATION_RELU)
             sum = make_float4(sum.x < 0 ? 0 : sum.x, sum.y < 0 ? 0 : sum.y, sum.z < 0 ? 0 : sum.z,
                               sum.w < 0 ? 0 : sum.w);
