@@ -186,7 +186,9 @@ cudaError_t launch_blocks(void (*kernel)(tn_cuda_bytes_job), dim3 blocks, size_t
     return cudaLaunchKernelEx(&config, kernel, l);
 }
 
-/* No more stages in shared memory than there are steps: more blocks fit then. */
+/* No more stages in shared memory than there are steps: more blocks fit then. All kernels here have
+ * one share of it, for it does not change while a multiprocessor is at work: else each would wait
+ * for the one before. */
 template <typename T, int ROWS, int COLUMNS, int STAGES, int ACCESS>
 cudaError_t launch_kernel(const tn_cuda_bytes_job *l, uint32_t splits, cudaStream_t stream) {
     constexpr int stage = (ROWS + COLUMNS) * LINE, sums = ROWS * (COLUMNS + 8) * (int)sizeof(int);
@@ -196,11 +198,11 @@ cudaError_t launch_kernel(const tn_cuda_bytes_job *l, uint32_t splits, cudaStrea
               bytes = tiles < sums ? sums : tiles;
     const dim3 blocks((unsigned int)((l->rows + ROWS - 1) / ROWS),
                       (unsigned int)((l->columns + COLUMNS - 1) / COLUMNS), splits);
-    if (bytes > 48 * 1024) {
-        const cudaError_t error =
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-        if (error != cudaSuccess) return error;
-    }
+    cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                             cudaSharedmemCarveoutMaxShared);
+    if (error == cudaSuccess && bytes > 48 * 1024)
+        error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (error != cudaSuccess) return error;
     return launch_blocks(kernel, blocks, (size_t)bytes, stream, *l);
 }
 
