@@ -5,7 +5,8 @@
 Each is made here as a torch module with random weights, exported to ONNX and built by Tenon, so that both compute the same.
 Printed are microseconds with inputs and outputs in the GPU's memory (torch: one CUDA graph, replayed; eager and
 torch.compile, the better) and of a call of the host with copies in and out; the ratio of the first; and the norm of the
-difference from torch's result in 32-bit floats on the processor over its norm. Needs torch with CUDA, torchvision and onnx.
+difference from torch's result in 32-bit floats on the processor over its norm. In 8 bits torch has no side, and the network is calibrated
+with four random inputs. Needs torch with CUDA, torchvision and onnx.
 Programs are taken from $TENON_BIN, build/bin by default. --no-compile leaves torch.compile out."""
 import argparse
 import os
@@ -78,7 +79,7 @@ LAYERS = ("max_pool", "chain")
 NETWORKS = {
     "lenet": (LeNet, (1, 1, 28, 28), ("fp32",)),
     "srcnn": (SRCNN, (1, 3, 256, 256), ("fp32", "tf32", "fp16")),
-    "resnet50": (resnet50, (1, 3, 224, 224), ("tf32", "fp16")),
+    "resnet50": (resnet50, (1, 3, 224, 224), ("tf32", "fp16", "int8", "int8,fp16")),
     "resnet50_b32": (resnet50, (32, 3, 224, 224), ("fp16",)),
     "bicubic": (Bicubic, (1, 3, 256, 256), ("fp32",)),
     "bicubic_b32": (Bicubic, (32, 3, 256, 256), ("fp32",)),
@@ -140,8 +141,14 @@ def run(*command):
 class Tenon:
     def __init__(self, model, x, precision, folder):
         self.plan, self.folder, self.x = f"{folder}/m.plan", folder, x
+        options = ["--precision", precision]
+        if precision.startswith("int8"):
+            os.mkdir(f"{folder}/samples")
+            for i in range(4):
+                np.save(f"{folder}/samples/{i}.npy", torch.rand(x.shape).numpy())
+            options += ["--calibration", f"{folder}/samples"]
         before = time.perf_counter()
-        run(f"{programs}/tenon", "build", model, "--device", "cuda", "--precision", precision, "-o", self.plan)
+        run(f"{programs}/tenon", "build", model, "--device", "cuda", *options, "-o", self.plan)
         self.build_s = time.perf_counter() - before
 
     def replay_us(self):
@@ -169,8 +176,8 @@ def measure(name, precision, is_compiled):
         ours = Tenon(model, x, precision, folder)
         got = ours.result().float()
         error = float((got - wanted).norm() / wanted.norm())
-        sides = [Torch(module, x, precision, False)]
-        if is_compiled:
+        sides = [] if precision.startswith("int8") else [Torch(module, x, precision, False)]
+        if is_compiled and sides:
             sides.append(Torch(make().eval(), x, precision, True))
         times = {side: ([], []) for side in (ours, *sides)}
         for _ in range(ROUNDS):
@@ -178,11 +185,13 @@ def measure(name, precision, is_compiled):
                 replays.append(side.replay_us())
                 calls.append(side.call_us())
         medians = {side: [statistics.median(t) for t in pair] for side, pair in times.items()}
-        theirs = [min(medians[side][i] for side in sides) for i in range(2)]
-        best = "compiled" if is_compiled and medians[sides[-1]][0] == theirs[0] else "eager"
         mine = medians[ours]
-        print(f"| {name} | {precision} | {mine[0]:.1f} / {mine[1]:.1f} | {theirs[0]:.1f} / {theirs[1]:.1f} ({best}) | "
-              f"{mine[0] / theirs[0]:.2f} | {error:.1e} | {ours.build_s:.0f} s |", flush=True)
+        beside = "- | -"
+        if sides:
+            theirs = [min(medians[side][i] for side in sides) for i in range(2)]
+            best = "compiled" if is_compiled and medians[sides[-1]][0] == theirs[0] else "eager"
+            beside = f"{theirs[0]:.1f} / {theirs[1]:.1f} ({best}) | {mine[0] / theirs[0]:.2f}"
+        print(f"| {name} | {precision} | {mine[0]:.1f} / {mine[1]:.1f} | {beside} | {error:.1e} | {ours.build_s:.0f} s |", flush=True)
 
 
 def main():
