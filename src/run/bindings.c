@@ -38,25 +38,6 @@ tn_status tn_bindings_check_input(const tn_context *context, uint32_t input,
     return TN_OK;
 }
 
-tn_status tn_bindings_apply_inputs(tn_context *context) {
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
-        tn_input_binding *binding = &context->inputs[i];
-        size_t bytes = 0;
-        binding->is_staged = false;
-        if (!binding->is_needed || context->engine->plan.is_value_input[i]) continue;
-        TN_TRY(
-            tn_format_bytes(TN_LINEAR, context->engine->inputs[i].type, &binding->shape, &bytes));
-        TN_TRY(tn_bindings_check_input(context, i, bytes));
-        if (is_fit(context, binding->data) || !binding->is_read_by_host || binding->is_device)
-            continue;
-        TN_TRY(reserve(context, &binding->staging, &binding->staging_bytes, bytes,
-                       "an input's aligned copy"));
-        binding->staged_bytes = bytes;
-        binding->is_staged = true;
-    }
-    return TN_OK;
-}
-
 /* As reserve, in memory that a device copies fastest. */
 static tn_status reserve_pinned(tn_context *context, void **memory, size_t *capacity, size_t bytes,
                                 const char *what) {
@@ -77,6 +58,38 @@ tn_status tn_bindings_own_output(tn_context *context, uint32_t output, size_t by
 tn_status tn_bindings_own_input(tn_context *context, uint32_t input, size_t bytes) {
     tn_input_binding *binding = &context->inputs[input];
     return reserve_pinned(context, &binding->own, &binding->own_bytes, bytes, "an input");
+}
+
+/* Whether a tensor in memory of the caller's goes by pinned memory of the context: the copy between
+ * the two is the host's, before a run or after it, and the other one part of a captured graph. On a
+ * stream of the caller's nobody waits, so that the host could copy. */
+static bool goes_by_pinned(const tn_context *context, uint64_t bytes) {
+    return context->stream && context->stream == context->own_stream &&
+           tn_walk_has_pinned(context) && bytes <= TN_WALK_SMALL_BYTES;
+}
+
+static bool is_staged(const tn_context *context, const tn_input_binding *binding, size_t bytes) {
+    if (binding->is_device) return false;
+    if (binding->is_read_by_host) return !is_fit(context, binding->data);
+    return binding->data != binding->own && bytes > 0 && goes_by_pinned(context, bytes);
+}
+
+tn_status tn_bindings_apply_inputs(tn_context *context) {
+    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+        tn_input_binding *binding = &context->inputs[i];
+        size_t bytes = 0;
+        binding->is_staged = false;
+        if (!binding->is_needed || context->engine->plan.is_value_input[i]) continue;
+        TN_TRY(
+            tn_format_bytes(TN_LINEAR, context->engine->inputs[i].type, &binding->shape, &bytes));
+        TN_TRY(tn_bindings_check_input(context, i, bytes));
+        if (!is_staged(context, binding, bytes)) continue;
+        TN_TRY(reserve_pinned(context, &binding->staging, &binding->staging_bytes, bytes,
+                              "an input's aligned copy"));
+        binding->staged_bytes = bytes;
+        binding->is_staged = true;
+    }
+    return TN_OK;
 }
 
 /* Whether an output's memory is some input's too: it is then written when the inputs were read. */
@@ -103,7 +116,8 @@ static tn_status apply_outputs(tn_context *context) {
                            tn_shape_print(output->rank, output->shape, text, sizeof(text)),
                            (unsigned long long)output->bytes, (unsigned long long)binding->bytes);
         const bool fits =
-            binding->is_from_device || binding->is_device || is_fit(context, binding->data);
+            binding->is_device || (binding->is_from_device ? !goes_by_pinned(context, output->bytes)
+                                                           : is_fit(context, binding->data));
         if (binding->data && fits && !is_input_memory(context, binding)) {
             binding->target = binding->data;
         } else {

@@ -115,7 +115,7 @@ void tn_context_destroy(tn_context *context) {
     tn_walk_profile_close(context);
     close_kernels(context);
     for (size_t i = 0; context->inputs && i < engine->graph->input_count; i++) {
-        tn_context_give_data(context, context->inputs[i].staging);
+        tn_walk_host_deallocate(context, context->inputs[i].staging);
         tn_walk_host_deallocate(context, context->inputs[i].own);
     }
     for (size_t i = 0; context->outputs && i < engine->graph->output_count; i++)

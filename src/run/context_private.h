@@ -114,7 +114,7 @@ typedef struct tn_input_binding {
     bool is_device; /* it is memory of the device */
     void *own;      /* lent to the caller to be filled, or null */
     size_t own_bytes;
-    void *staging; /* an aligned copy, for memory that is not aligned */
+    void *staging; /* a copy in aligned (pinned) memory, for memory that is not */
     size_t staging_bytes;
     size_t staged_bytes; /* of them, to be copied before a run */
     bool is_staged;
@@ -135,6 +135,10 @@ typedef struct tn_output_binding {
 } tn_output_binding;
 
 #define TN_SHAPE_STATES 8
+
+/* What a device's kernel moves over the bus in the time of a launch or two: larger ones are better
+ * off with its copy engines, which are slow within a graph. */
+#define TN_WALK_SMALL_BYTES 65536u
 
 struct tn_context {
     tn_engine *engine;

@@ -67,8 +67,7 @@ tn_status tn_context_check_fusion(const tn_context *context, uint32_t index) {
         const tn_graph_node *node = &nodes[step->epilogues[i]];
         const tn_epilogue *epilogue = prepared->prepared.call.epilogues[i];
         const tn_shape *next = shape_of(context, node->outputs[0]);
-        if (tn_node_call_makes_shape(epilogue, made, next) &&
-            fits(context, step, epilogue, made)) {
+        if (tn_node_call_makes_shape(epilogue, made, next) && fits(context, step, epilogue, made)) {
             made = next;
             continue;
         }

@@ -10,10 +10,6 @@
 #include "device/transfer.h"
 #include "run/context_private.h"
 
-/* What a device's kernel moves over the bus in the time of a launch or two: larger ones are better
- * off with its copy engines, which are slow within a graph. */
-#define SMALL_BYTES 65536u
-
 tn_status tn_walk_do_nothing(tn_call *call) {
     (void)call;
     return TN_OK;
@@ -112,15 +108,17 @@ static const void *find_captured(const tn_context *context, const tn_shape_state
                                  const tn_walk_border *border) {
     const tn_walk_item *item = &state->walk[border->item];
     const tn_tensor *in_host = border->is_output ? item->call->outputs[0] : item->call->inputs[0];
-    if (!tn_walk_has_pinned(context) || in_host->bytes > SMALL_BYTES || item->run != border->run ||
-        item->run == tn_walk_transfer_and_wait)
+    if (!tn_walk_has_pinned(context) || in_host->bytes > TN_WALK_SMALL_BYTES ||
+        item->run != border->run || item->run == tn_walk_transfer_and_wait)
         return NULL;
     if (border->is_output) {
         const tn_output_binding *output = &context->outputs[border->port];
         return output->target == output->own && in_host->data == output->own ? output->own : NULL;
     }
     const tn_input_binding *input = &context->inputs[border->port];
-    return input->data == input->own && in_host->data == input->own ? input->own : NULL;
+    const void *pinned = input->is_staged ? input->staging : input->own;
+    const bool is_pinned = input->is_staged || input->data == input->own;
+    return is_pinned && in_host->data == pinned ? pinned : NULL;
 }
 
 tn_status tn_walk_capture_borders(tn_context *context, tn_shape_state *state) {

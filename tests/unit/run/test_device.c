@@ -122,7 +122,7 @@ static void test_a_callers_stream_is_not_waited_for(void **state) {
     tn_plan_destroy(plan);
 }
 
-/* What is lent and little is copied by the graph; what is bound is copied beside it. */
+/* What is little is copied by the graph, whether it is lent or bound. */
 static void test_small_copies_of_lent_memory_are_captured(void **state) {
     device_test *test = *state;
     tn_plan *plan = NULL;
@@ -144,7 +144,7 @@ static void test_small_copies_of_lent_memory_are_captured(void **state) {
         if (is_lent) memcpy(lent, x, sizeof(x));
         stub->copies = 0;
         must(tn_context_run(context));
-        if (turn % 4 == 3) assert_int_equal(stub->copies, is_lent ? 0 : 1);
+        if (turn % 4 == 3) assert_int_equal(stub->copies, 0);
         must(tn_context_output(context, 0, &y));
         for (int i = 0; i < 120; i++)
             assert_true(((const float *)y->data)[i] == (x[i] > 0 ? x[i] : 0));
@@ -188,7 +188,7 @@ static uint64_t count_work(device_test *test, const char *device, bool is_lent) 
 /* Where kernels reach the host's memory, as the first stub's do, the last one writes the output. */
 static void test_small_outputs_are_written_by_kernels(void **state) {
     assert_int_equal(count_work(*state, "stub:1", true), count_work(*state, "stub", true) + 1);
-    assert_int_equal(count_work(*state, "stub:1", false), count_work(*state, "stub", false));
+    assert_int_equal(count_work(*state, "stub:1", false), count_work(*state, "stub", false) + 1);
 }
 
 /* A launch each would hide what they take. Some may look long on a busy machine, so more than one
