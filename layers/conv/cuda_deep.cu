@@ -16,9 +16,10 @@
 namespace {
 
 template <typename T, int ACROSS, bool IS_POINT>
-__global__ void __launch_bounds__(THREADS, 2)
+__global__ void __launch_bounds__(THREADS, IS_POINT ? 1 : 2)
     deep_kernel(const __grid_constant__ tn_cuda_direct d, const __grid_constant__ deep_shape t) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    typedef typename stored<T>::type type;
     extern __shared__ uint4 shared_memory[];
     __shared__ uint64_t arrived, are_joined;
     __shared__ int offsets[ACROSS * PLACES];
@@ -57,17 +58,15 @@ __global__ void __launch_bounds__(THREADS, 2)
     float *own = (float *)weights;
     if (IS_POINT) tn_cuda_start_next();
     store_sums(sums, own + (threadIdx.x >> 5) * PLACES * PITCH);
-    float rest[(ACROSS * PLACES * FOURS + THREADS - 1) / THREADS][4];
-    load_rest<typename stored<T>::type>(d, t, at, rest);
+    rest<type, (ACROSS * PLACES * FOURS + THREADS - 1) / THREADS> more = {};
+    load_rest(d, t, at, more);
     __syncthreads();
     cluster_wait();
-    parts all = {own, PITCH, ACROSS * PLACES * PITCH, WARPS / ACROSS};
     if (t.splits > 1) {
         share_out<ACROSS>(t, own, joined, &are_joined);
         wait_for(&are_joined);
-        all = {joined, FILTERS, t.share * FILTERS, t.splits};
     }
-    finish<typename stored<T>::type>(d, t, at, all, rest);
+    finish<ACROSS>(d, t, at, own, joined, more);
 #endif
 }
 
@@ -199,21 +198,18 @@ double cost_of(const tn_cuda_direct *d, const tn_cuda_direct_config *config, int
     const int64_t blocks =
         (int64_t)t.splits * ((d->filters + FILTERS - 1) / FILTERS) * t.tiles * d->batch;
     const int64_t warps = WARPS / config->width, rounds = (units + warps - 1) / warps;
-    const bool is_pair = bytes <= MOST_SHARED / 2; /* two on a multiprocessor */
-    int64_t turns = (blocks + processors - 1) / processors;
+    const bool is_point = t.taps == 1, is_pair = !is_point && bytes <= MOST_SHARED / 2;
+    /* Multiprocessors that large clusters find, and blocks that these have at once. */
+    const int64_t found = t.splits <= 2 ? processors : processors - processors / 11;
+    const int64_t waves = (blocks + found * (is_pair + 1) - 1) / (found * (is_pair + 1));
+    int64_t turns = (blocks + found - 1) / found;
     /* Blocks of a cluster come in pairs even where multiprocessors have none. */
     if (t.splits > 1 && is_pair && blocks > processors / 2 && turns < 2) turns = 2;
-    const int64_t input =
-        t.taps == 1 ? (int64_t)t.places * t.chunks * CHUNK : (int64_t)t.packs * 16;
-    double cost = 2.86 + (double)(turns * rounds) * (d->type == TN_F32 ? 0.157 : 0.084) +
-                  (double)(turns * input) * (t.taps == 1 ? 0.78e-5 : 3.07e-5) +
-                  0.46 * (config->width - 1);
-    for (int k = 1; k < t.splits; k *= 2)
-        cost += k == 1 ? -0.17 : 0.55;
-    /* The next kernel finds no place beside this one; then not even all blocks of this one do. */
-    if (blocks > processors || !is_pair) cost += 0.88;
-    if (blocks > 2 * processors) cost += 1.9 * ((double)blocks / processors - 2);
-    return cost;
+    const int64_t input = is_point ? (int64_t)t.places * t.chunks * CHUNK : (int64_t)t.packs * 16;
+    return 2.58 + (double)(turns * rounds) * (d->type == TN_F32 ? 0.233 : 0.154) +
+           (double)(turns * input) * (is_point ? 0.5e-5 : 2.67e-5) + (t.splits > 1 ? 0.25 : 0) +
+           (!is_point && (blocks > processors || !is_pair) ? 0.25 : 0) +
+           0.32 * (config->width - 1) + 2.19 * (double)(waves - 1);
 }
 
 } // namespace
@@ -221,7 +217,7 @@ double cost_of(const tn_cuda_direct *d, const tn_cuda_direct_config *config, int
 /* The ways from the one that should be fastest. */
 bool tn_cuda_deep_choose(const tn_conv_geometry *g, tn_type type, uint32_t index,
                          tn_cuda_direct_config *out_config) {
-    enum { MOST = 4 };
+    enum { MOST = 3 };
     const int processors = does(g, type) ? processors_of() : 0;
     if (processors == 0 || index >= MOST) return false;
     tn_cuda_direct direct = {};

@@ -59,7 +59,7 @@ template <typename T>
 __device__ __forceinline__ void load_patch(const tn_cuda_direct &d, const deep_shape &t,
                                            const task &at, char *patch) {
     typedef typename stored<T>::type type;
-    constexpr int EACH = 16 / (int)sizeof(type), AT_ONCE = 6;
+    constexpr int EACH = 16 / (int)sizeof(type), AT_ONCE = 8;
     const int y0 = at.row * d.stride_height - d.pad_top;
     const type *image = image_of<type>(d, at);
     for (int first = 0; first < t.packs; first += THREADS * AT_ONCE) {
@@ -67,16 +67,17 @@ __device__ __forceinline__ void load_patch(const tn_cuda_direct &d, const deep_s
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) {
             uint32_t pack, column;
+            from[i] = to[i] = -1;
+            if (first + i * THREADS >= t.packs) continue;
             const int index = first + i * THREADS + (int)threadIdx.x;
             const uint32_t position = tn_divide_rest((uint32_t)index, t.by_packs, &pack);
             const uint32_t row = tn_divide_rest(position, t.by_columns, &column);
             const int y = y0 + (int)row * t.step_y, x = (int)column * t.step_x - d.pad_left;
             const int channel = at.chunk * 4 * EACH + (int)pack * EACH;
             const bool is_inside = y >= 0 && y < d.in_height && x >= 0 && x < d.in_width;
-            to[i] = index < t.packs ? (int)(position * t.pitch + pack * 16) : -1;
-            from[i] = is_inside && to[i] >= 0 && channel < d.channels
-                          ? (y * d.in_width + x) * d.channels + channel
-                          : -1;
+            if (index < t.packs) to[i] = (int)(position * t.pitch + pack * 16);
+            if (is_inside && index < t.packs && channel < d.channels)
+                from[i] = (y * d.in_width + x) * d.channels + channel;
             settle(from[i]);
         }
         if (first == 0) tn_cuda_wait_for_last();
@@ -213,37 +214,44 @@ __device__ __forceinline__ void add(float4 &sum, float4 more) {
     sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
 }
 
-/* The sums of a block's warps, to the blocks that finish the places. */
+/* The sums of a block's warps for the `i`th four filters of a place. */
+template <int ACROSS> __device__ __forceinline__ float4 add_own(const float *sums, int i) {
+    /* Warps that lie across are beside each other. */
+    const float *from = sums + i / FOURS * PITCH + i % FOURS * 4;
+    float4 sum = *(const float4 *)from;
+#pragma unroll
+    for (int k = 1; k < WARPS / ACROSS; k++)
+        add(sum, *(const float4 *)(from + k * ACROSS * PLACES * PITCH));
+    return sum;
+}
+
+/* To the blocks that finish the places. */
 template <int ACROSS>
 __device__ __forceinline__ void share_out(const deep_shape &t, const float *sums,
                                           const float *joined, const uint64_t *are_joined) {
 #pragma unroll
-    for (int i = (int)threadIdx.x; i < ACROSS * PLACES * FOURS; i += THREADS) {
-        const int place = i / FOURS, filter = i % FOURS * 4;
-        const float *from = sums + place * PITCH + filter; /* as warps across lie side by side */
-        float4 sum = *(const float4 *)from;
-#pragma unroll
-        for (int k = 1; k < WARPS / ACROSS; k++)
-            add(sum, *(const float4 *)(from + k * ACROSS * PLACES * PITCH));
-        const int block = (int)tn_divide((uint32_t)place, t.by_share);
-        const int to = (((int)blockIdx.x - block) * t.share + place) * FILTERS + filter;
-        push(address_in(address_of(joined) + (uint32_t)to * 4, (uint32_t)block), sum,
-             address_in(address_of(are_joined), (uint32_t)block));
+    for (int n = 0; n < (ACROSS * PLACES * FOURS + THREADS - 1) / THREADS; n++) {
+        const int i = n * THREADS + (int)threadIdx.x, place = i / FOURS;
+        if (i >= ACROSS * PLACES * FOURS) break;
+        const uint32_t block = tn_divide((uint32_t)place, t.by_share);
+        const int to = ((int)blockIdx.x * t.share + place - (int)block * t.share) * FOURS;
+        push(address_in(address_of(joined) + (uint32_t)(to + i % FOURS) * 16, block),
+             add_own<ACROSS>(sums, i), address_in(address_of(are_joined), block));
     }
 }
 
+/* Four neighbouring numbers as they are stored. */
+template <typename type> struct four { typedef uint2 bits; };
+template <> struct four<float> { typedef uint4 bits; };
 template <typename type>
-__device__ __forceinline__ void load_four(const type *from, float (&to)[4]) {
+__device__ __forceinline__ float4 four_floats(typename four<type>::bits bits) {
     union {
-        uint2 bits[sizeof(type) / 2];
+        typename four<type>::bits bits;
         type items[4];
-    } four = {};
-#pragma unroll
-    for (int i = 0; i < (int)sizeof(type) / 2; i++)
-        four.bits[i] = __ldcg((const uint2 *)(const void *)from + i);
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-        to[i] = tn_number_load(four.items[i], 0);
+    } all;
+    all.bits = bits;
+    return make_float4(tn_number_load(all.items[0], 0), tn_number_load(all.items[1], 0),
+                       tn_number_load(all.items[2], 0), tn_number_load(all.items[3], 0));
 }
 __device__ __forceinline__ void store_four(float *to, float4 v) {
     *(float4 *)to = v;
@@ -277,44 +285,48 @@ __device__ __forceinline__ int output_of(const tn_cuda_direct &d, const deep_sha
                : -1;
 }
 
-/* What is added to the sums of the places of this block, four filters of one at a time. */
+/* What is added to the sums of the places of this block. Nothing here waits for what is loaded. */
+template <typename type, int ITEMS> struct rest {
+    float4 bias; /* the same for all of a thread's */
+    typename four<type>::bits residual[ITEMS];
+};
+
 template <typename type, int ITEMS>
 __device__ __forceinline__ void load_rest(const tn_cuda_direct &d, const deep_shape &t,
-                                          const task &at, float (&rest)[ITEMS][4]) {
+                                          const task &at, rest<type, ITEMS> &more) {
     const int filter = (int)blockIdx.y * FILTERS + (int)threadIdx.x % FOURS * 4;
-    float4 bias = make_float4(0, 0, 0, 0);
     const type *residual =
         (const type *)(const void *)d.residual + (int64_t)at.image * (at.end * d.filters);
-    if (filter < d.filters) bias = __ldg((const float4 *)(const void *)(d.bias + filter));
+    more.bias = make_float4(0, 0, 0, 0);
+    if (filter < d.filters) more.bias = __ldg((const float4 *)(const void *)(d.bias + filter));
+    if (!d.residual) return;
 #pragma unroll
     for (int n = 0; n < ITEMS; n++) {
         const int from = output_of(d, t, at, n);
-        rest[n][0] = rest[n][1] = rest[n][2] = rest[n][3] = 0;
-        if (d.residual && from >= 0) load_four(residual + from, rest[n]);
-        rest[n][0] += bias.x, rest[n][1] += bias.y, rest[n][2] += bias.z, rest[n][3] += bias.w;
+        if (from >= 0)
+            more.residual[n] =
+                __ldcg((const typename four<type>::bits *)(const void *)(residual + from));
     }
 }
 
-/* Sums that are to be added up: by place and filter, `pitch` and then `step` numbers apart. */
-struct parts {
-    const float *first;
-    int pitch, step, count;
-};
-
-/* The places of this block. */
-template <typename type, int ITEMS>
+/* The places of this block, whose sums are its own warps' or came from the cluster. */
+template <int ACROSS, typename type, int ITEMS>
 __device__ __forceinline__ void finish(const tn_cuda_direct &d, const deep_shape &t, const task &at,
-                                       const parts &sums, const float (&rest)[ITEMS][4]) {
+                                       const float *own, const float *joined,
+                                       const rest<type, ITEMS> &more) {
     type *y = (type *)(void *)d.y + (int64_t)at.image * (at.end * d.filters);
 #pragma unroll
     for (int n = 0; n < ITEMS; n++) {
         const int to = output_of(d, t, at, n), i = n * THREADS + (int)threadIdx.x;
-        if (to < 0) continue;
-        const float *from = sums.first + i / FOURS * sums.pitch + i % FOURS * 4;
-        float4 sum = make_float4(rest[n][0], rest[n][1], rest[n][2], rest[n][3]);
+        if (to < 0) break;
+        float4 sum = more.bias;
+        if (t.splits == 1)
+            add(sum, add_own<ACROSS>(own, i));
+        else
 #pragma unroll 4
-        for (int k = 0; k < sums.count; k++)
-            add(sum, *(const float4 *)(from + k * sums.step));
+            for (int k = 0; k < t.splits; k++)
+                add(sum, *(const float4 *)(joined + k * t.share * FILTERS + i * 4));
+        if (d.residual) add(sum, four_floats<type>(more.residual[n]));
         if (d.activation.kind == TN_ACTIVATION_RELU)
             sum = make_float4(sum.x < 0 ? 0 : sum.x, sum.y < 0 ? 0 : sum.y, sum.z < 0 ? 0 : sum.z,
                               sum.w < 0 ? 0 : sum.w);
