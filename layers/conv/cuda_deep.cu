@@ -8,10 +8,11 @@
  * front of it, and then the input that its places see, once for all places of the window. Sums meet
  * in shared memory, first a block's, then the cluster's: each block finishes some of the places.
  * Sums are 32-bit floats, in the same order always; channels last, in and out. Code for compute
- * capability 9.0 alone. See cuda_direct.h; weights are cuda_deep_weights.cu.
+ * capability 9.0 alone. See cuda_direct.h; the parts are cuda_deep_block.cuh, cuda_deep_sums.cuh,
+ * cuda_deep_cluster.cuh and cuda_deep_weights.cu.
  */
 #include "common/cuda/launch.cuh"
-#include "conv/cuda_deep_block.cuh"
+#include "conv/cuda_deep_sums.cuh"
 
 namespace {
 
