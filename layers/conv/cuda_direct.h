@@ -31,9 +31,9 @@ typedef struct tn_cuda_direct {
     tn_cuda_activation activation;
     int32_t window_height, window_width; /* y has the largest element of each; 1 and 1: all */
     int32_t y_height, y_width;           /* out_height and out_width, or the windows in them */
-    bool is_x_linear, is_y_linear; /* channels first, not last */
-    tn_type x_type, y_type;        /* as they are stored; the residual is stored as y is */
-    tn_type type;                  /* the lower of the two: what is multiplied; floats for 8 bits */
+    bool is_x_linear, is_y_linear;       /* channels first, not last */
+    tn_type x_type, y_type;              /* as they are stored; the residual is stored as y is */
+    tn_type type; /* the lower of the two: what is multiplied; floats for 8 bits */
     float residual_scale, y_factor; /* of y in 8 bits: real numbers, steps */
 } tn_cuda_direct;
 

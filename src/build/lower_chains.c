@@ -83,7 +83,8 @@ static tn_status find_chain(tn_lowering *lowering, uint32_t head) {
         if (!is_epilogue ||
             !makes_shape(lowering, &epilogue, graph->nodes[last].outputs[0],
                          graph->nodes[next].outputs[0]) ||
-            !is_operand_sound(lowering, &epilogue, &graph->nodes[next])) break;
+            !is_operand_sound(lowering, &epilogue, &graph->nodes[next]))
+            break;
         lowered->chain[lowered->chain_count++] = next;
         last = next;
     }
