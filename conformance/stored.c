@@ -55,26 +55,56 @@ static void check_combination(tn_drawn *d, const tn_kernel_entry *entry, uint32_
     free(operand);
 }
 
+static bool has_tf32(const tn_kernel_entry **entries, uint32_t entry_count) {
+    for (uint32_t e = 0; e < entry_count; e++)
+        if (entries[e]->kernel->traits & TN_KERNEL_TF32) return true;
+    return false;
+}
+
+/* Of the kernels that multiply as tf32, or of the others, those combinations that store the inputs
+ * `narrow` as d->stored. */
+static void check_alike(tn_drawn *d, const tn_kernel_entry **entries, uint32_t entry_count,
+                        uint64_t narrow, bool rounds) {
+    for (uint32_t e = 0; e < entry_count; e++) {
+        const bool is_rounding = entries[e]->kernel->traits & TN_KERNEL_TF32;
+        for (uint32_t k = 0; is_rounding == rounds && k < entries[e]->combination_count; k++) {
+            uint64_t wanted;
+            if (tn_stored_narrow_inputs(d, &entries[e]->combinations[k], &wanted) &&
+                wanted == narrow)
+                check_combination(d, entries[e], k);
+        }
+    }
+}
+
+/* The same for both: tf32 takes the place of the stored type in what the kernel rounds itself. */
+static tn_status check_both(tn_drawn *d, const tn_kernel_entry **entries, uint32_t entry_count,
+                            uint64_t narrow) {
+    check_alike(d, entries, entry_count, narrow, false);
+    if (!has_tf32(entries, entry_count)) return TN_OK;
+    if (d->slack.count > 0) {
+        const tn_bound_case bound = tn_drawn_bound(d);
+        tn_outcome_free(&d->slack);
+        d->slack = (tn_outcome){0};
+        TN_TRY(tn_bound_tf32(&bound, &d->slack));
+    }
+    check_alike(d, entries, entry_count, narrow, true);
+    return TN_OK;
+}
+
 /* All combinations of all kernels that store the inputs `narrow` as d->stored. */
 static void check_narrow(tn_drawn *d, const tn_kernel_entry **entries, uint32_t entry_count) {
     const uint64_t narrow = d->narrow;
     for (d->draw = 0; d->draw < (tn_stored_is_bytes(d->stored) ? TN_DRAW_COUNT : 2u); d->draw++) {
         memset(d->scales, 0, sizeof(d->scales));
         d->random = 20011 + d->draw;
-        const tn_status status = tn_drawn_make(d);
+        tn_status status = tn_drawn_make(d);
+        const bool is_large =
+            status == TN_OK && d->expected.count && tn_drawn_count(&d->expected.shapes[0]) > LARGE;
+        if (status == TN_OK) status = check_both(d, entries, entry_count, narrow);
         if (status != TN_OK) {
             *d->failed += 1;
             printf("FAIL %s version %u: case \"%s\": %s\n", d->op->name, d->op->since_version,
                    d->text, tn_last_error()->message);
-        }
-        const bool is_large = d->expected.count && tn_drawn_count(&d->expected.shapes[0]) > LARGE;
-        for (uint32_t e = 0; status == TN_OK && e < entry_count; e++) {
-            for (uint32_t k = 0; k < entries[e]->combination_count; k++) {
-                uint64_t wanted;
-                if (tn_stored_narrow_inputs(d, &entries[e]->combinations[k], &wanted) &&
-                    wanted == narrow)
-                    check_combination(d, entries[e], k);
-            }
         }
         tn_drawn_free(d);
         if (is_large && d->draw == TN_DRAW_RANGE) break;
@@ -109,12 +139,6 @@ static void check_entries(tn_drawn *d, const tn_kernel_entry **entries, uint32_t
                 check_combination(d, entries[e], k);
         }
     }
-}
-
-static bool has_tf32(const tn_kernel_entry **entries, uint32_t entry_count) {
-    for (uint32_t e = 0; e < entry_count; e++)
-        if (entries[e]->kernel->traits & TN_KERNEL_TF32) return true;
-    return false;
 }
 
 /* The combinations that take everything as it is. */
