@@ -503,9 +503,7 @@ struct tn_device {
     const char *name;
     uint64_t alignment;     /* of memory, in bytes */
     uint32_t host_can_read; /* 1: its memory is host memory */
-    /* 1: its kernels may write to memory that host_allocate gave, by the same address, though not
-     * as fast as to its own. */
-    uint32_t kernels_reach_host;
+    uint32_t reserved;
     void *user;
     const char *(*fingerprint)(const tn_device *device)
         TN_NOEXCEPT; /* timings are valid for this and nothing else */
@@ -560,6 +558,9 @@ struct tn_device {
      * the device. Null: there is no such thing. */
     uint32_t (*enter)(const tn_device *device) TN_NOEXCEPT;
     void (*leave)(const tn_device *device, uint32_t before) TN_NOEXCEPT;
+    /* 1: its kernels may write to memory that host_allocate gave, by the same address, though not
+     * as fast as to its own. */
+    uint64_t kernels_reach_host;
 };
 
 /* -------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
  * makes such an output writes it there itself, over the bus, and the copy after it is left out. The
  * kernel's pointer is another one only while it is captured. See walk_border.c for the copies.
  */
+#include "plugin/devices.h"
 #include "run/context_private.h"
 
 /* What goes over the bus while a kernel ends. */
@@ -47,8 +48,8 @@ void tn_walk_begin_direct(const tn_context *context, tn_shape_state *state,
     for (uint32_t b = 0; b < state->border_count; b++) {
         tn_walk_border *border = &state->borders[b];
         const bool is_here = border->item >= graph->first && border->item < graph->end;
-        if (!device->kernels_reach_host || !is_here || !border->is_output || !border->captured ||
-            !border->may_share ||
+        if (!TN_DEVICE_HAS(device, kernels_reach_host) || !is_here || !border->is_output ||
+            !border->captured || !border->may_share ||
             state->walk[border->item].call->outputs[0]->bytes > DIRECT_BYTES ||
             !is_written_last(context, state, graph, border))
             continue;
