@@ -9,26 +9,14 @@
 #include "common/cuda/launch.cuh"
 #include "conv/cuda_deep.cuh"
 #include "conv/cuda_deep_cluster.cuh"
+#include "conv/cuda_stored.cuh"
 
 namespace {
 
-template <typename T> struct stored;
-template <> struct stored<__half> {
-    typedef __half type;
-    static __device__ __forceinline__ uint4 words(uint4 bits) { return bits; }
-};
-template <> struct stored<__nv_bfloat16> {
-    typedef __nv_bfloat16 type;
-    static __device__ __forceinline__ uint4 words(uint4 bits) { return bits; }
-};
-template <> struct stored<tn_tf32_number> {
-    typedef float type;
-    static __device__ __forceinline__ uint4 words(uint4 bits) {
-        return make_uint4(
-            tn_tf32_round(__uint_as_float(bits.x)), tn_tf32_round(__uint_as_float(bits.y)),
-            tn_tf32_round(__uint_as_float(bits.z)), tn_tf32_round(__uint_as_float(bits.w)));
-    }
-};
+template <typename T> __device__ __forceinline__ uint4 words_of(uint4 bits) {
+    return make_uint4(stored<T>::word(bits.x), stored<T>::word(bits.y), stored<T>::word(bits.z),
+                      stored<T>::word(bits.w));
+}
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 
@@ -88,7 +76,7 @@ __device__ __forceinline__ void load_patch(const tn_cuda_direct &d, const deep_s
                                     : make_uint4(0, 0, 0, 0);
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++)
-            if (to[i] >= 0) *(uint4 *)(patch + to[i]) = stored<T>::words(packs[i]);
+            if (to[i] >= 0) *(uint4 *)(patch + to[i]) = words_of<T>(packs[i]);
     }
 }
 
@@ -190,7 +178,7 @@ multiply_points(const tn_cuda_direct &d, const deep_shape &t, const task &at, co
         load_weights(weights, unit, a);
 #pragma unroll
         for (int n = 0; n < TILES; n++) {
-            const uint4 now = stored<T>::words(next[n]);
+            const uint4 now = words_of<T>(next[n]);
             next[n] = load(unit + STEP, n);
             multiply_tile<T>(a, now, n, sums);
         }

@@ -12,6 +12,7 @@
 #include "common/cuda/matrix.cuh"
 #include "common/cuda/number.cuh"
 #include "conv/cuda_direct.h"
+#include "conv/cuda_stored.cuh"
 
 extern "C" {
 #include "common/element.h"
@@ -28,22 +29,6 @@ struct narrow_shape {
     int count;         /* warps with work */
     int chunks;        /* 16 bytes of each of a quad's lanes; the channels that these have */
     int weight_packs;
-};
-
-template <typename T> struct stored;
-template <> struct stored<__half> {
-    typedef __half type;
-    static __device__ __forceinline__ uint32_t word(uint32_t bits) { return bits; }
-};
-template <> struct stored<__nv_bfloat16> {
-    typedef __nv_bfloat16 type;
-    static __device__ __forceinline__ uint32_t word(uint32_t bits) { return bits; }
-};
-template <> struct stored<tn_tf32_number> {
-    typedef float type;
-    static __device__ __forceinline__ uint32_t word(uint32_t bits) {
-        return tn_tf32_round(__uint_as_float(bits));
-    }
 };
 
 /* A warp's part of an image. */

@@ -10,8 +10,8 @@
  *   lower_candidates.c  all ways to do each node
  *   lower_ports.c       the storages of a node's ports with a combination
  *   candidate_call.c    the call of a candidate, for questions to its kernel and for timing
- *   lower_timing.c      which candidates are measured (by timing.c), in which order, within the
- * time lower_cost.c        what a candidate and a conversion cost where they were not: estimates
+ *   lower_timing.c      which candidates are measured (by timing.c), and in which order
+ *   lower_cost.c        what a candidate and a conversion cost where they were not: estimates
  *   lower_problem.c     the choice for the whole graph, stated for choose.h
  *   lower_emit.c        the program of a choice
  *   lower_notes.c       what the report says of a build in a lower type

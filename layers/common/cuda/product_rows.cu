@@ -10,6 +10,7 @@
 #include "common/cuda/launch.h"
 #include "common/cuda/product.h"
 #include "common/cuda/upload.h"
+#include "common/cuda/warp.cuh"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -102,14 +103,6 @@ __device__ __forceinline__ void multiply(const rows_launch &l, int column, int l
     }
 }
 
-/* The sum of a warp's numbers, in all its lanes. */
-__device__ __forceinline__ float add_warp(float x) {
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2)
-        x += __shfl_xor_sync(0xffffffffu, x, step);
-    return x;
-}
-
 template <typename T, int N, int M, int WARPS>
 __global__ void __launch_bounds__(THREADS) rows_kernel(const __grid_constant__ rows_launch l) {
     constexpr int LANES = WARPS * 32, COLUMNS = THREADS / LANES;
@@ -122,7 +115,7 @@ __global__ void __launch_bounds__(THREADS) rows_kernel(const __grid_constant__ r
     multiply<T, N, M, LANES>(l, column, lane, sums);
 #pragma unroll
     for (int m = 0; m < M; m++)
-        sums[m] = add_warp(sums[m]);
+        sums[m] = tn_warp_sum(sums[m]);
     if (WARPS > 1) {
         if (lane % 32 == 0)
 #pragma unroll
@@ -148,14 +141,6 @@ __global__ void __launch_bounds__(THREADS) rows_kernel(const __grid_constant__ r
     }
 }
 
-/* The largest of a warp's numbers, in all its lanes. */
-__device__ __forceinline__ float find_largest(float x) {
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2)
-        x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, step));
-    return x;
-}
-
 /* Softmax of a row in shared memory. Each warp finds the largest and the sum by itself; few columns
  * are the first warp's alone. */
 template <typename T>
@@ -164,19 +149,19 @@ __device__ __forceinline__ void store_softmax(const float *values, int columns, 
     if (columns <= 32) {
         if (threadIdx.x >= 32) return;
         const float value = lane < columns ? values[lane] : -INFINITY;
-        const float largest = find_largest(value);
+        const float largest = tn_warp_largest(value);
         const float power = lane < columns ? expf(value - largest) : 0;
-        const float sum = add_warp(power);
+        const float sum = tn_warp_sum(power);
         if (lane < columns) store(y + lane, power * (1 / sum));
         return;
     }
     float largest = -INFINITY, sum = 0;
     for (int column = lane; column < columns; column += 32)
         largest = fmaxf(largest, values[column]);
-    largest = find_largest(largest);
+    largest = tn_warp_largest(largest);
     for (int column = lane; column < columns; column += 32)
         sum += expf(values[column] - largest);
-    const float inverse = 1 / add_warp(sum);
+    const float inverse = 1 / tn_warp_sum(sum);
     for (int column = threadIdx.x; column < columns; column += SOFTMAX_THREADS)
         store(y + column, expf(values[column] - largest) * inverse);
 }
@@ -196,7 +181,7 @@ __global__ void __launch_bounds__(SOFTMAX_THREADS)
         const float bias = l.bias ? l.bias[column] : 0;
         float sums[1] = {};
         multiply<T, N, 1, 32>(one, column, lane, sums);
-        float sum = add_warp(sums[0]) * l.alpha + bias;
+        float sum = tn_warp_sum(sums[0]) * l.alpha + bias;
         const int64_t at = (int64_t)row * l.columns + column;
         if (l.residual) sum += l.residual_factor * to_float(((const T *)l.residual)[at]);
         if (lane == 0) values[column] = tn_cuda_activate(l.activation, sum);

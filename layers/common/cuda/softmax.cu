@@ -8,6 +8,7 @@
 #include "common/cuda/launch.h"
 #include "common/cuda/number.cuh"
 #include "common/cuda/softmax_job.h"
+#include "common/cuda/warp.cuh"
 
 #include <math.h>
 
@@ -15,17 +16,6 @@ namespace {
 
 enum { WARP = 32, WARPS = 8, THREADS = WARP * WARPS, LONGEST_OF_A_WARP = 1024 };
 const int64_t MOST_BLOCKS = 1 << 20;
-
-__device__ __forceinline__ float warp_largest(float value) {
-    for (int step = WARP / 2; step > 0; step /= 2)
-        value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, step));
-    return value;
-}
-__device__ __forceinline__ float warp_sum(float value) {
-    for (int step = WARP / 2; step > 0; step /= 2)
-        value += __shfl_xor_sync(0xffffffffu, value, step);
-    return value;
-}
 
 __device__ __forceinline__ float value(bool is_logarithm, float x, float largest, float sum) {
     return is_logarithm ? x - largest - logf(sum) : __fdiv_rn(expf(x - largest), sum);
@@ -43,10 +33,10 @@ __global__ void __launch_bounds__(THREADS)
         float largest = -INFINITY, sum = 0;
         for (int64_t i = threadIdx.x; i < count; i += WARP)
             largest = fmaxf(largest, tn_number_load(from[i], 0));
-        largest = warp_largest(largest);
+        largest = tn_warp_largest(largest);
         for (int64_t i = threadIdx.x; i < count; i += WARP)
             sum += expf(tn_number_load(from[i], 0) - largest);
-        sum = warp_sum(sum);
+        sum = tn_warp_sum(sum);
         for (int64_t i = threadIdx.x; i < count; i += WARP)
             tn_number_store(y + row * count + i,
                             value(is_logarithm, tn_number_load(from[i], 0), largest, sum), 0);
@@ -55,7 +45,7 @@ __global__ void __launch_bounds__(THREADS)
 
 /* What all threads of the block hold, joined; all get it. */
 template <bool IS_SUM> __device__ __forceinline__ float block_join(float value, float *shared) {
-    value = IS_SUM ? warp_sum(value) : warp_largest(value);
+    value = IS_SUM ? tn_warp_sum(value) : tn_warp_largest(value);
     __syncthreads(); /* what was there before has been read */
     if (threadIdx.x == 0) shared[threadIdx.y] = value;
     __syncthreads();
