@@ -1,9 +1,10 @@
 # The commands of a newcomer: `make demo` and `make test`. Each installs what it lacks (scripts/setup says what).
-.PHONY: help configure build demo test test-all bench clean
+.PHONY: help configure build demo test test-all test-long bench clean
 help:
 	@echo 'make demo      play the main job: a network whose missing layer is a plugin, on a photograph'
 	@echo 'make test      build and run the tests (minutes)'
 	@echo 'make test-all  sanitizers, both compilers, fuzzing, every processor level, the whole suite (up to an hour)'
+	@echo 'make test-long what takes hours: fresh machines, soaks, PyTorch, whole corpora, a million fuzzed inputs, the GPU'
 	@echo 'make build     build release into build/'
 	@echo 'make bench     the benchmarks'
 
@@ -26,6 +27,10 @@ test: build
 test-all: build
 	@scripts/setup all
 	@scripts/run-all-tests
+
+test-long: build
+	@scripts/setup long
+	@scripts/run-long-tests
 
 bench: build
 	@scripts/run-benchmarks

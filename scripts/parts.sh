@@ -1,46 +1,63 @@
-# What run-tests and run-all-tests share: parts, each with a log of its own and one closing line. Sourced, not run.
+# What run-tests, run-all-tests and run-long-tests share: parts, each with a log of its own and one closing line. Sourced,
+# not run.
 #
-# A part is a command whose last line of the form "N passed, N failed..." counts; without one it counts as one,
-# passed when it exits with 0. A command that fails without saying what failed counts as one failed.
+# A part is a command whose last line of the form "N passed, N failed[, N skipped]" counts; without one it counts as one,
+# passed when it exits with 0. A command that fails without reporting what failed counts as one failed. What is skipped
+# because something is absent on this machine is printed and counted; with TENON_TESTS_STRICT=1, which continuous
+# integration sets, a skip is a failure. A part that skips everything has passed, one that tries nothing has failed.
 shopt -s inherit_errexit
 parts_passed=0
 parts_failed=0
+parts_skipped=0
+parts_start=$SECONDS
 logs=build/logs
 jobs=$(nproc)
 mkdir -p "$logs"
 
 part() {
-    local name=$1 start=$SECONDS status=0 passed=0 failed=0 summary
+    local name=$1 start=$SECONDS status=0 passed=0 failed=0 skipped=0 summary
     shift
     local log=$logs/$name.log
     ("$@") >"$log" 2>&1 </dev/null || status=$?
     summary=$(grep -aE '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1 || true)
     if [[ $summary =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)? ]]; then
         passed=${BASH_REMATCH[1]}
-        failed=$((BASH_REMATCH[2] + ${BASH_REMATCH[4]:-0}))
-        [ "$passed" -gt 0 ] || failed=$((failed + 1)) # a part that tried nothing has not passed
+        failed=${BASH_REMATCH[2]}
+        skipped=${BASH_REMATCH[4]:-0}
+        [ $((passed + failed + skipped)) -gt 0 ] || failed=1
     elif [ "$status" -eq 0 ]; then
         passed=1
     fi
     if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi
+    if [ "${TENON_TESTS_STRICT:-0}" = 1 ]; then
+        failed=$((failed + skipped))
+        skipped=0
+    fi
     parts_passed=$((parts_passed + passed))
     parts_failed=$((parts_failed + failed))
-    printf '%-28s %5d passed %4d failed  %4d s\n' "$name" "$passed" "$failed" $((SECONDS - start))
+    parts_skipped=$((parts_skipped + skipped))
+    printf '%-28s %5d passed %4d failed %4d skipped %3d:%02d min\n' "$name" "$passed" "$failed" "$skipped" \
+        $(((SECONDS - start) / 60)) $(((SECONDS - start) % 60))
     if [ "$failed" -gt 0 ]; then
-        { grep -aE '^(FAIL|UNSUPPORTED)|error:|ERROR|\*\*\*(Failed|Timeout|Exception|Not Run)' "$log" || tail -n 15 "$log"; } |
+        { grep -aE '^(FAIL|SKIP|UNSUPPORTED)|error:|ERROR|\*\*\*(Failed|Timeout|Exception|Not Run|Skipped)' "$log" || tail -n 15 "$log"; } |
             head -n 30 | cut -c1-300 | sed 's/^/    /'
         echo "    all of it: $log"
+    elif [ "$skipped" -gt 0 ]; then
+        { grep -aE '^(SKIP|UNSUPPORTED)|\*\*\*Skipped' "$log" || true; } | sort -u | head -n 10 | cut -c1-300 | sed 's/^/    /'
     fi
 }
 
-# CTest's own closing line in ours. Usage: run_ctest BUILD_FOLDER [ctest options]
+# CTest's own closing line in ours: N programs passed, N failed, N of the tests in them skipped (cmocka prints those).
+# Usage: run_ctest BUILD_FOLDER [ctest options]
 run_ctest() {
-    local folder=$1 output status=0
+    local folder=$1 output status=0 skipped
     shift
     output=$(ctest --test-dir "$folder" --output-on-failure --no-tests=error -j "$jobs" "$@" 2>&1) || status=$?
     printf '%s\n' "$output"
+    skipped=$(grep -a '^\[  SKIPPED \] test_' "$folder/Testing/Temporary/LastTest.log" | sort -u || true)
+    [ -z "$skipped" ] || sed 's/^\[  SKIPPED \] /SKIP /' <<< "$skipped"
     if [[ $output =~ ([0-9]+)\ tests?\ failed\ out\ of\ ([0-9]+) ]]; then
-        echo "$((BASH_REMATCH[2] - BASH_REMATCH[1])) passed, ${BASH_REMATCH[1]} failed"
+        echo "$((BASH_REMATCH[2] - BASH_REMATCH[1])) passed, ${BASH_REMATCH[1]} failed, $(grep -c . <<< "$skipped" || true) skipped"
     fi
     return $status
 }
@@ -54,6 +71,7 @@ build_preset() {
 }
 
 finish() {
-    echo "$parts_passed passed, $parts_failed failed"
+    printf '%d:%02d minutes in all\n' $(((SECONDS - parts_start) / 60)) $(((SECONDS - parts_start) % 60))
+    echo "$parts_passed passed, $parts_failed failed, $parts_skipped skipped"
     [ "$parts_failed" -eq 0 ]
 }

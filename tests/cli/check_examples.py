@@ -24,7 +24,7 @@ MODES = (("f32", []), ("f16", ["--fp16"]), ("i8", ["--int8"]))
 
 class Checks:
     def __init__(self, folder):
-        self.folder, self.passed, self.failed = folder, 0, 0
+        self.folder, self.passed, self.failed, self.skipped = folder, 0, 0, 0
 
     def say(self, good, text):
         self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
@@ -116,7 +116,8 @@ def check_original(checks, program):
     """TensorRT's network, with the first digit of each class in MNIST's test set stored as that sample stores it."""
     network = os.path.join(SHARED, "lenet", "lenet5_custom_pool.uff")
     if not os.path.exists(network):
-        print("no lenet5_custom_pool.uff here: not tried")
+        checks.skipped += 1
+        print(f"SKIP TensorRT's network of that sample is not in {SHARED} (TENON_SHARED_DATA)")
         return
     folder = os.path.join(checks.folder, "original")
     os.makedirs(folder)
@@ -139,7 +140,7 @@ def main():
         check_prelu(checks, tenon, library)
         check_failures(checks, program, prelu)
         check_original(checks, program)
-    print(f"{checks.passed} passed, {checks.failed} failed")
+    print(f"{checks.passed} passed, {checks.failed} failed, {checks.skipped} skipped")
     return 1 if checks.failed else 0
 
 

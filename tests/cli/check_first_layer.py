@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/first-layer.md as its reader follows it: the source that it shows, and each command that it shows, in order.
+"""docs/first-layer.md as its reader follows it: the source that it shows, and each command that it shows, in order. The layer
+in README.md and its commands likewise.
 
 Usage: check_first_layer.py TENON, the installed program.
 """
@@ -12,8 +13,38 @@ import sys
 import tempfile
 
 import numpy
+import onnx
 
-PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "first-layer.md")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+PAGE = os.path.join(ROOT, "docs", "first-layer.md")
+
+
+def check_readme(program):
+    """Compiles the README's layer by the command beside it and runs a network with it; yields (good, text)."""
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+        text = file.read()
+    commands = re.findall(r"^    ((?:cc|tenon) .*leaky.*)$", text, re.M)
+    yield len(commands) == 3, f"README.md shows {len(commands)} commands for its layer"
+    with tempfile.TemporaryDirectory(prefix="tenon-readme.") as folder:
+        with open(os.path.join(folder, "leaky.c"), "w", encoding="utf-8") as file:
+            file.write(re.search(r"```c\n(.*?)```", text, re.S).group(1))
+        ports = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [3, 4]) for name in "xy"]
+        graph = onnx.helper.make_graph([onnx.helper.make_node("Leaky", ["x"], ["y"], domain="Mine", slope=0.5)], "net",
+                                       ports[:1], ports[1:])
+        opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("Mine", 1)]
+        onnx.save(onnx.helper.make_model(graph, opset_imports=opsets), os.path.join(folder, "net.onnx"))
+        x = numpy.linspace(-1, 1, 12, dtype=numpy.float32).reshape(3, 4)
+        numpy.save(os.path.join(folder, "x.npy"), x)
+        environment = {**os.environ, "PATH": os.path.dirname(program) + os.pathsep + os.environ["PATH"]}
+        prefix = os.path.dirname(os.path.dirname(program))
+        run = "tenon run net.plan --plugin ./libleaky.so --input x=x.npy --output y=y.npy"
+        for command in (*commands, "tenon plugin check ./libleaky.so --rule matches-reference", run):
+            done = subprocess.run(command.replace("PREFIX", prefix), shell=True, cwd=folder, env=environment, text=True,
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
+            yield done.returncode == 0, command + ("" if done.returncode == 0 else f": {done.stdout}{done.stderr}")
+        result = os.path.join(folder, "y.npy")
+        good = os.path.exists(result) and numpy.allclose(numpy.load(result), numpy.where(x < 0, x / 2, x))
+        yield good, "README.md: its layer's results"
 
 
 def main():
@@ -51,6 +82,9 @@ def main():
     if len(verbs) != 5:
         print("FAIL the page shows", sorted(verbs))
         failed += 1
+    for good, text in check_readme(program):
+        passed, failed = passed + good, failed + (not good)
+        print("PASS" if good else "FAIL", text, flush=True)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
