@@ -1,25 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread's last error. All text lies in a fixed buffer of the thread's own: failing never
- * allocates. The chain of places grows at its front, since the outer callers add theirs last.
+ * The thread's last error. All text lies in the thread's room (error_store.h), of fixed size. The
+ * chain of positions grows at its front, since the outer callers add theirs last.
  */
 #include "base/status.h"
+#include "base/error_store.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #undef tn_fail
 #undef tn_fail_memory
 
-static _Thread_local tn_error_copy last_error;
-static _Thread_local tn_error last_error_view;
+/* Of a thread that never failed, and of one whose error found no room. */
+static const tn_error no_error = {
+    .size = sizeof(tn_error), .status = TN_OK, .message = "", .where = ""};
+static const tn_error lost_error = {.size = sizeof(tn_error),
+                                    .status = TN_ERROR_MEMORY,
+                                    .message = "no memory for the text of this thread's last error",
+                                    .where = ""};
+static atomic_bool is_any_lost;
 
 const tn_error *tn_last_error(void) {
-    last_error_view.size = sizeof(last_error_view);
-    last_error_view.status = last_error.status;
-    last_error_view.message = last_error.message;
-    last_error_view.where = last_error.where;
-    return &last_error_view;
+    tn_error_room *room = tn_error_store_find();
+    if (!room) return atomic_load(&is_any_lost) ? &lost_error : &no_error;
+    room->view = (tn_error){.size = sizeof(tn_error),
+                            .status = room->error.status,
+                            .message = room->error.message,
+                            .where = room->error.where};
+    return &room->view;
+}
+
+/* Where to record an error; null where there is no memory for it. */
+static tn_error_copy *get_error(void) {
+    tn_error_room *room = tn_error_store_get();
+    if (!room) atomic_store(&is_any_lost, true);
+    return room ? &room->error : NULL;
 }
 
 const char *tn_status_name(tn_status status) {
@@ -37,12 +54,15 @@ const char *tn_version(void) {
 }
 
 static tn_status fail_with(tn_status status, const char *format, va_list arguments) {
-    char text[sizeof(last_error.message)]; /* the arguments may point into the last error */
+    tn_error_copy *error = get_error();
+    char text[sizeof(error->message)]; /* the arguments may point into the last error */
+    if (status == TN_OK) status = TN_ERROR_INTERNAL;
     vsnprintf(text, sizeof(text), format, arguments);
-    memcpy(last_error.message, text, sizeof(text));
-    last_error.where[0] = 0;
-    last_error.status = status == TN_OK ? TN_ERROR_INTERNAL : status;
-    return last_error.status;
+    if (!error) return status;
+    memcpy(error->message, text, sizeof(text));
+    error->where[0] = 0;
+    error->status = status;
+    return status;
 }
 
 tn_status tn_fail(tn_status status, const char *format, ...) {
@@ -57,32 +77,42 @@ tn_status tn_fail_memory(const char *what) {
     return tn_fail(TN_ERROR_MEMORY, "no memory for %s", what);
 }
 
+/* Puts `before` and ": " in front of what is there, as far as there is room. */
+static void prepend(char *text, size_t room, const char *before) {
+    char joined[sizeof(((tn_error_copy *)0)->where)];
+    snprintf(joined, sizeof(joined), text[0] ? "%s: %s" : "%s", before, text);
+    memcpy(text, joined, room);
+}
+
 tn_status tn_error_at(tn_status status, const char *format, ...) {
-    char text[sizeof(last_error.where)];
+    tn_error_copy *error = status == TN_OK ? NULL : get_error();
+    char text[sizeof(error->where)];
     va_list arguments;
-    if (status == TN_OK) return status;
+    if (!error) return status;
     va_start(arguments, format);
-    const int length = vsnprintf(text, sizeof(text), format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    if (length > 0 && (size_t)length < sizeof(text) - 3 && last_error.where[0]) {
-        const size_t room = sizeof(text) - (size_t)length - 3, more = strlen(last_error.where);
-        memcpy(text + length, ": ", 2);
-        memcpy(text + length + 2, last_error.where, more < room ? more : room);
-        text[(size_t)length + 2 + (more < room ? more : room)] = 0;
-    }
-    memcpy(last_error.where, text, sizeof(text));
+    prepend(error->where, sizeof(error->where), text);
     return status;
 }
 
 void tn_error_save(tn_error_copy *out_copy) {
-    *out_copy = last_error;
+    const tn_error_room *room = tn_error_store_find();
+    if (room)
+        *out_copy = room->error;
+    else
+        *out_copy = (tn_error_copy){.status = TN_OK};
 }
+
 void tn_error_restore(const tn_error_copy *copy) {
-    last_error = *copy;
+    tn_error_copy *error = get_error();
+    if (error) *error = *copy;
 }
 
 void tn_error_clear(void) {
-    last_error.status = TN_OK;
-    last_error.message[0] = 0;
-    last_error.where[0] = 0;
+    tn_error_room *room = tn_error_store_find();
+    if (!room) return;
+    room->error.status = TN_OK;
+    room->error.message[0] = 0;
+    room->error.where[0] = 0;
 }

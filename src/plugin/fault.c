@@ -21,7 +21,23 @@ typedef struct landing {
     tn_fault_watch *watch;
 } landing;
 
-static _Thread_local landing *volatile current __attribute__((tls_model("initial-exec")));
+/* A thread's innermost landing: a key and not thread-local storage, of which a host that opens the
+ * library late has none left. Reading it neither locks nor allocates, so that a handler may. */
+static pthread_key_t current_key;
+static pthread_once_t current_once = PTHREAD_ONCE_INIT;
+static bool has_current;
+
+static void make_current(void) {
+    has_current = pthread_key_create(&current_key, NULL) == 0;
+}
+
+static landing *get_current(void) {
+    return has_current ? pthread_getspecific(current_key) : NULL;
+}
+
+static bool set_current(landing *to) {
+    return has_current && pthread_setspecific(current_key, to) == 0;
+}
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned takers; /* under the lock, as is what was there before */
@@ -83,7 +99,7 @@ static void hand_on(int number, siginfo_t *info, void *context) {
 }
 
 static void handle(int number, siginfo_t *info, void *context) {
-    landing *const to = current;
+    landing *const to = get_current();
     if (go_on(to ? to->watch : NULL, number, info, context)) return;
     for (int i = 0; i < WATCH_COUNT && !to; i++)
         if (go_on(atomic_load(&watches[i]), number, info, context)) return;
@@ -98,7 +114,7 @@ static void handle(int number, siginfo_t *info, void *context) {
 tn_status tn_fault_take(void) {
     struct sigaction action = {.sa_sigaction = handle,
                                .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-    bool is_done = true;
+    bool is_done = pthread_once(&current_once, make_current) == 0 && has_current;
     sigemptyset(&action.sa_mask);
     pthread_mutex_lock(&lock);
     for (int i = 0; i < NUMBER_COUNT && takers == 0 && is_done; i++)
@@ -149,13 +165,10 @@ static _Atomic(tn_fault_watch *) *enter(tn_fault_watch *watch) {
 /* False: a fault ended it. */
 __attribute__((noinline)) static bool run_landed(tn_fault_watch *watch, tn_callback run,
                                                  tn_call *call, tn_status *out_status) {
-    landing here = {.outer = current, .watch = watch};
+    landing here = {.outer = get_current(), .watch = watch};
     const bool is_first = sigsetjmp(here.place, 0) == 0;
-    if (is_first) {
-        current = &here;
-        *out_status = run(call);
-    }
-    current = here.outer;
+    if (is_first) *out_status = set_current(&here) ? run(call) : tn_fail_memory("a guarded call");
+    set_current(here.outer);
     return is_first;
 }
 
@@ -168,14 +181,14 @@ bool tn_fault_call(tn_fault_watch *watch, tn_callback run, tn_call *call, tn_sta
 
 tn_status tn_fault_body(tn_fault_watch *watch, tn_body body, void *user, int64_t begin, int64_t end,
                         uint32_t thread) {
-    landing here = {.outer = current, .watch = watch};
+    landing here = {.outer = get_current(), .watch = watch};
     if (sigsetjmp(here.place, 0) == 0) {
-        current = &here;
-        const tn_status status = body(user, begin, end, thread);
-        current = here.outer;
+        const tn_status status =
+            set_current(&here) ? body(user, begin, end, thread) : tn_fail_memory("a guarded call");
+        set_current(here.outer);
         return status;
     }
-    current = here.outer;
+    set_current(here.outer);
     return TN_ERROR_PLUGIN;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The thread's last error: message, chain of places, truncation, threads. */
+#include "base/error_store.h"
 #include "base/status.h"
 
 #include "test.h"
@@ -113,6 +114,56 @@ static void test_each_thread_has_its_own_error(void **state) {
     assert_string_equal(tn_last_error()->message, "mine");
 }
 
+/* Threads that have failed and stay until all have: more than there are slots. */
+enum { CROWD = TN_ERROR_SLOT_COUNT + 16 };
+static pthread_barrier_t crowd;
+
+static void *fail_in_a_crowd(void *user) {
+    char text[16];
+    snprintf(text, sizeof(text), "%d", *(const int *)user);
+    tn_fail(TN_ERROR_IO, "%s", text);
+    pthread_barrier_wait(&crowd);
+    const bool is_right = strcmp(tn_last_error()->message, text) == 0;
+    pthread_barrier_wait(&crowd);
+    return is_right ? NULL : user;
+}
+
+static void test_more_threads_than_slots_keep_their_errors(void **state) {
+    (void)state;
+    pthread_t threads[CROWD];
+    int numbers[CROWD];
+    for (int round = 0; round < 3; round++) { /* what ended threads gave back is used again */
+        pthread_barrier_init(&crowd, NULL, CROWD);
+        for (int i = 0; i < CROWD; i++) {
+            numbers[i] = i;
+            assert_int_equal(pthread_create(&threads[i], NULL, fail_in_a_crowd, &numbers[i]), 0);
+        }
+        for (int i = 0; i < CROWD; i++) {
+            void *wrong;
+            assert_int_equal(pthread_join(threads[i], &wrong), 0);
+            assert_null(wrong);
+        }
+        pthread_barrier_destroy(&crowd);
+    }
+}
+
+static void *look_without_failing(void *user) {
+    (void)user;
+    const tn_error *error = tn_last_error();
+    return error->status == TN_OK && !error->message[0] && !error->where[0] ? NULL : user;
+}
+
+static void test_a_new_thread_has_no_error(void **state) {
+    (void)state;
+    pthread_t thread;
+    void *wrong;
+    int mark = 0;
+    tn_fail(TN_ERROR_IO, "mine");
+    assert_int_equal(pthread_create(&thread, NULL, look_without_failing, &mark), 0);
+    assert_int_equal(pthread_join(thread, &wrong), 0);
+    assert_null(wrong);
+}
+
 static void test_statuses_have_names(void **state) {
     (void)state;
     assert_string_equal(tn_status_name(TN_OK), "TN_OK");
@@ -137,6 +188,8 @@ int main(void) {
         cmocka_unit_test(test_long_texts_are_cut_not_overrun),
         cmocka_unit_test(test_an_error_can_be_kept_and_forgotten),
         cmocka_unit_test(test_each_thread_has_its_own_error),
+        cmocka_unit_test(test_more_threads_than_slots_keep_their_errors),
+        cmocka_unit_test(test_a_new_thread_has_no_error),
         cmocka_unit_test(test_statuses_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
