@@ -7,6 +7,7 @@
 #include <tenon/calibrate.h>
 #include <tenon/calibration.h>
 #include <tenon/compile.h>
+#include <tenon/crash.h>
 #include <tenon/engine.h>
 #include <tenon/graph.h>
 #include <tenon/isolation.h>

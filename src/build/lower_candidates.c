@@ -89,7 +89,8 @@ static tn_status accepts(tn_lowering *lowering, uint32_t index, const tn_candida
         tn_candidate_call call;
         if (i > 0 && lowering->points[point] == lowering->points[1]) continue;
         TN_GO(tn_candidate_call_init(&call, lowering, index, candidate, point, arena));
-        if (kernel->accepts) *out_answer = kernel->accepts(&call.call) == TN_OK;
+        if (kernel->accepts)
+            *out_answer = tn_call_ask(&call.call, kernel->accepts, "accepts") == TN_OK;
         if (!*out_answer || i > 0 || !kernel->tactics || has_one_tactic(lowering, index, candidate))
             continue;
         call.call.tactic = 1;

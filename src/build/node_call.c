@@ -2,6 +2,7 @@
 /* Questions to operators about one node in its use: see node_call.h. */
 #include "build/node_call.h"
 #include "base/status.h"
+#include "plugin/crash.h"
 
 #include <string.h>
 
@@ -145,6 +146,15 @@ static bool is_closed(const tn_graph *graph, const tn_graph_node *node, uint32_t
     return true;
 }
 
+static bool ask_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+    tn_crash_mark mark;
+    if (!call->op->epilogue) return false;
+    tn_crash_enter(&mark, call, "epilogue", NULL);
+    const bool is_described = call->op->epilogue(call, input, out_epilogue) == TN_OK;
+    tn_crash_leave(&mark);
+    return is_described;
+}
+
 tn_status tn_node_call_epilogue(const tn_graph *graph, uint32_t index, tn_tensor_id chained,
                                 const tn_tensor *const *tensors, tn_arena *arena,
                                 tn_epilogue *out_epilogue, bool *out_is_epilogue) {
@@ -156,7 +166,7 @@ tn_status tn_node_call_epilogue(const tn_graph *graph, uint32_t index, tn_tensor
     if (!find_place(node, chained, &input) || !has_all(node, tensors)) return TN_OK;
     TN_TRY(tn_node_call_init(&node_call, arena, graph, index, tensors));
     tn_call *call = &node_call.call;
-    bool is_described = call->op->epilogue && call->op->epilogue(call, input, &epilogue) == TN_OK;
+    bool is_described = ask_epilogue(call, input, &epilogue);
     const bool is_by_itself =
         epilogue.kind == TN_EPILOGUE_MAX_WINDOWS || epilogue.kind == TN_EPILOGUE_SOFTMAX;
     if (is_described && !is_by_itself &&

@@ -8,11 +8,10 @@
 
 #include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <ucontext.h>
 
-static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-enum { NUMBER_COUNT = sizeof(numbers) / sizeof(numbers[0]), WATCH_COUNT = 64 };
+static const int numbers[TN_FAULT_SIGNALS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+enum { WATCH_COUNT = 64 };
 
 /* Where a thread goes on behind a fault. */
 typedef struct landing {
@@ -41,7 +40,7 @@ static bool set_current(landing *to) {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned takers; /* under the lock, as is what was there before */
-static struct sigaction before[NUMBER_COUNT];
+static tn_fault_handlers before;
 /* Calls under watch, for threads without a landing (a numerical library's own). */
 static _Atomic(tn_fault_watch *) watches[WATCH_COUNT];
 
@@ -83,10 +82,11 @@ static bool go_on(tn_fault_watch *watch, int number, const siginfo_t *info, cons
     return true;
 }
 
-static void hand_on(int number, siginfo_t *info, void *context) {
+void tn_fault_hand_on(const tn_fault_handlers *handlers, int number, siginfo_t *info,
+                      void *context) {
     const struct sigaction *action = NULL;
-    for (int i = 0; i < NUMBER_COUNT; i++)
-        if (numbers[i] == number) action = &before[i];
+    for (int i = 0; i < TN_FAULT_SIGNALS; i++)
+        if (numbers[i] == number) action = &handlers->actions[i];
     if (!action || action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN) {
         const struct sigaction plain = {.sa_handler = SIG_DFL};
         sigaction(number, &plain, NULL); /* the instruction faults again, and ends the process */
@@ -104,24 +104,32 @@ static void handle(int number, siginfo_t *info, void *context) {
     for (int i = 0; i < WATCH_COUNT && !to; i++)
         if (go_on(atomic_load(&watches[i]), number, info, context)) return;
     if (!to) {
-        hand_on(number, info, context);
+        tn_fault_hand_on(&before, number, info, context);
         return;
     }
     note(to->watch, NULL, number, info, context);
     siglongjmp(to->place, 1);
 }
 
-tn_status tn_fault_take(void) {
-    struct sigaction action = {.sa_sigaction = handle,
+tn_status tn_fault_install(tn_fault_handlers *out_before,
+                           void (*handler)(int, siginfo_t *, void *)) {
+    struct sigaction action = {.sa_sigaction = handler,
                                .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-    bool is_done = pthread_once(&current_once, make_current) == 0 && has_current;
     sigemptyset(&action.sa_mask);
+    for (int i = 0; i < TN_FAULT_SIGNALS; i++)
+        if (sigaction(numbers[i], &action, &out_before->actions[i]) != 0)
+            return tn_fail(TN_ERROR_STATE, "signal handlers cannot be installed");
+    return TN_OK;
+}
+
+tn_status tn_fault_take(void) {
+    pthread_once(&current_once, make_current);
+    if (!has_current) return tn_fail(TN_ERROR_STATE, "there is no key for a thread's own data");
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < NUMBER_COUNT && takers == 0 && is_done; i++)
-        is_done = sigaction(numbers[i], &action, &before[i]) == 0;
-    if (is_done) takers++;
+    const tn_status status = takers == 0 ? tn_fault_install(&before, handle) : TN_OK;
+    if (status == TN_OK) takers++;
     pthread_mutex_unlock(&lock);
-    return is_done ? TN_OK : tn_fail(TN_ERROR_STATE, "signal handlers cannot be installed");
+    return status;
 }
 
 /* Whoever put a handler of his own over this one keeps it. */
@@ -129,9 +137,9 @@ void tn_fault_give_back(void) {
     struct sigaction now;
     pthread_mutex_lock(&lock);
     takers--;
-    for (int i = 0; i < NUMBER_COUNT && takers == 0; i++)
+    for (int i = 0; i < TN_FAULT_SIGNALS && takers == 0; i++)
         if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_sigaction == handle)
-            sigaction(numbers[i], &before[i], NULL);
+            sigaction(numbers[i], &before.actions[i], NULL);
     pthread_mutex_unlock(&lock);
 }
 

@@ -12,6 +12,7 @@
 #include "base/guard.h"
 #include "plugin/host.h"
 
+#include <signal.h>
 #include <stdatomic.h>
 
 /* One call under watch; its own thread and those of its parallel_for may fault at once. The first
@@ -25,6 +26,18 @@ typedef struct tn_fault_watch {
     int signal;
     bool is_write;
 } tn_fault_watch;
+
+/* The signals of faults: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT. */
+enum { TN_FAULT_SIGNALS = 5 };
+typedef struct tn_fault_handlers {
+    struct sigaction actions[TN_FAULT_SIGNALS];
+} tn_fault_handlers;
+/* Makes `handler` theirs, on a stack of its own where the thread has one. TN_ERROR_STATE. */
+tn_status tn_fault_install(tn_fault_handlers *out_before,
+                           void (*handler)(int, siginfo_t *, void *));
+/* In a handler: as if it were not there; by default the process ends by the signal. */
+void tn_fault_hand_on(const tn_fault_handlers *handlers, int number, siginfo_t *info,
+                      void *context);
 
 /* Installs the handlers, counted; the last tn_fault_give_back restores what was there.
  * TN_ERROR_STATE when the system refuses. [thread: any] */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The services of tn_host, and calling callbacks; see host.h. */
 #include "plugin/host.h"
+#include "plugin/crash.h"
 #include "plugin/library_private.h"
 #include "plugin/runtime_private.h"
 
@@ -176,9 +177,17 @@ tn_status tn_call_failed(tn_call *call, tn_status status, const char *callback_n
                        scope->library ? scope->library : "", scope->library ? ")" : "");
 }
 
+tn_status tn_call_ask(tn_call *call, tn_callback callback, const char *callback_name) {
+    tn_crash_mark mark;
+    tn_crash_enter(&mark, call, callback_name, NULL);
+    const tn_status status = callback(call);
+    tn_crash_leave(&mark);
+    return status;
+}
+
 tn_status tn_call_invoke(tn_call *call, tn_callback callback, const char *callback_name) {
     tn_call_scope *scope = call->host_private;
     scope->failed = TN_OK;
-    const tn_status status = callback(call);
+    const tn_status status = tn_call_ask(call, callback, callback_name);
     return status == TN_OK ? TN_OK : tn_call_failed(call, status, callback_name);
 }

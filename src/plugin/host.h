@@ -40,6 +40,8 @@ typedef struct tn_call_scope {
     tn_status failed;        /* what `fail` recorded for this call, TN_OK when it was not called */
 } tn_call_scope;
 
+/* Calls a callback whose failure is an answer (accepts), not an error. */
+tn_status tn_call_ask(tn_call *call, tn_callback callback, const char *callback_name);
 /* Calls a callback and turns its answer into ours: a failure without `fail` gets a message of its
  * own ("returned N without a reason"), statuses that are not known become TN_ERROR_PLUGIN; node,
  * operator and library are added to the chain. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of one kernel on one node; see kernel_instance.h. */
 #include "plugin/kernel_instance.h"
+#include "plugin/crash.h"
 #include "plugin/devices.h"
 
 /* Calls back with the call's device as the thread's current one. */
@@ -11,9 +12,12 @@ static tn_status invoke(tn_call *call, tn_callback callback, const char *name) {
     return status;
 }
 
-static void invoke_release(tn_call *call, tn_release_callback callback) {
+static void invoke_release(tn_call *call, tn_release_callback callback, const char *name) {
     const uint32_t before = tn_device_enter(call->device);
+    tn_crash_mark mark;
+    tn_crash_enter(&mark, call, name, NULL);
     callback(call);
+    tn_crash_leave(&mark);
     tn_device_leave(call->device, before);
 }
 
@@ -38,7 +42,7 @@ void tn_prepared_kernel_deinit(tn_prepared_kernel *prepared) {
     prepared->is_prepared = false;
     prepared->call.host_private = &prepared->scope;
     if (prepared->kernel && prepared->kernel->release)
-        invoke_release(&prepared->call, prepared->kernel->release);
+        invoke_release(&prepared->call, prepared->kernel->release, "release");
 }
 
 tn_status tn_open_kernel_init(tn_open_kernel *opened, const tn_prepared_kernel *prepared) {
@@ -66,7 +70,7 @@ void tn_open_kernel_deinit(tn_open_kernel *opened) {
     opened->is_open = false;
     opened->call.host_private = &opened->scope;
     if (opened->prepared->kernel && opened->prepared->kernel->close)
-        invoke_release(&opened->call, opened->prepared->kernel->close);
+        invoke_release(&opened->call, opened->prepared->kernel->close, "close");
 }
 
 tn_status tn_open_kernel_reshape(tn_open_kernel *opened) {

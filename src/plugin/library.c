@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "plugin/crash.h"
 #include "plugin/library_private.h"
 #include "plugin/registry_tables.h"
 #include "plugin/runtime.h"
@@ -36,10 +37,14 @@ tn_loaded_library *tn_library_retain(tn_loaded_library *library) {
 void tn_library_release(tn_loaded_library *library) {
     if (!library || atomic_fetch_sub(&library->private_part->references, 1) != 1) return;
     tn_runtime *runtime = library->runtime;
+    tn_crash_mark mark;
     if (library->table &&
         library->table->size >= offsetof(tn_library, unload) + sizeof(library->table->unload) &&
-        library->table->unload && library->private_part->is_listed)
+        library->table->unload && library->private_part->is_listed) {
+        tn_crash_enter(&mark, NULL, "unload", library->path);
         library->table->unload(tn_runtime_host(runtime), library->table);
+        tn_crash_leave(&mark);
+    }
     tn_arena_destroy(library->private_part->arena); /* the library itself lies in it */
 }
 
@@ -112,6 +117,7 @@ static tn_status add_tables(tn_registry *registry, tn_loaded_library *library) {
 static tn_status register_tables(tn_runtime *runtime, tn_loaded_library *library) {
     tn_library *table = library->table;
     tn_registry *registry = tn_runtime_registry(runtime);
+    tn_crash_mark mark;
     TN_TRY(check_table(table));
     library->name = tn_arena_text(library->private_part->arena, table->name);
     library->version =
@@ -123,7 +129,9 @@ static tn_status register_tables(tn_runtime *runtime, tn_loaded_library *library
     if (status == TN_OK && has_load) {
         tn_error_clear();
         tn_runtime_set_loading(runtime, library);
+        tn_crash_enter(&mark, NULL, "load", library->path);
         status = table->load(tn_runtime_host(runtime), table);
+        tn_crash_leave(&mark);
         tn_runtime_set_loading(runtime, NULL);
         if (status != TN_OK && tn_last_error()->status == TN_OK)
             status = tn_fail(TN_ERROR_PLUGIN, "its load returned %d without a reason", status);
@@ -147,8 +155,11 @@ static void count_load(tn_loaded_library *library) {
 }
 
 static tn_status open_entry(const char *path, tn_library_entry *out_entry) {
+    tn_crash_mark mark;
+    tn_crash_enter(&mark, NULL, "constructors", path);
     dlerror();
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    tn_crash_leave(&mark);
     if (!handle) {
         const char *reason = dlerror();
         return tn_fail(TN_ERROR_PLUGIN, "cannot load library '%s': %s", path,
@@ -170,8 +181,11 @@ static tn_status open_entry(const char *path, tn_library_entry *out_entry) {
 static tn_status start(tn_runtime *runtime, tn_library_entry entry, const char *path, uint64_t hash,
                        tn_loaded_library **out_library) {
     tn_loaded_library *library = NULL;
+    tn_crash_mark mark;
     TN_TRY(make(runtime, path, hash, &library));
+    tn_crash_enter(&mark, NULL, "entry", path);
     library->table = entry(tn_runtime_host(runtime));
+    tn_crash_leave(&mark);
     tn_status status = TN_OK;
     if (!library->table)
         status = tn_fail(TN_ERROR_PLUGIN, "its entry refused this host%s%s",

@@ -65,6 +65,7 @@ void tn_checked_context_destroy(tn_context *context) {
 
 tn_status tn_checked_step(tn_context *context, uint32_t index, tn_call *call, tn_callback run) {
     const tn_program_step *step = &context->engine->program->steps[index];
+    tn_crash_set_call(&context->crash, call);
     tn_checked_enter(context->checked);
     const tn_status status =
         tn_checked_call(context->checked, call, run, step->inputs, step->operands);
@@ -87,9 +88,10 @@ static tn_status run_on_device(tn_context *context, uint32_t index) {
     const tn_walk_item *item = &state->walk[index];
     const tn_program_step *step = &context->engine->program->steps[state->walk_steps[index]];
     if (step->kind == TN_STEP_REFORMAT) {
-        const tn_status status = item->run(item->call);
+        const tn_status status = tn_walk_call(context, item);
         return status == TN_OK ? tn_walk_settle(context, index) : tn_walk_failed(item, status);
     }
+    tn_crash_set_call(&context->crash, item->call);
     tn_checked_enter(context->checked);
     const tn_status status =
         tn_checked_device_call(context->checked, item->call, item->run, host_inputs(context, step));
@@ -106,7 +108,7 @@ tn_status tn_checked_walk(tn_context *context) {
         if (is_on_device) {
             TN_TRY(run_on_device(context, i));
         } else if (item->run == tn_walk_reformat || item->run == tn_isolated_run) {
-            const tn_status status = item->run(item->call);
+            const tn_status status = tn_walk_call(context, item);
             if (status != TN_OK) return tn_walk_failed(item, status);
         } else {
             TN_TRY(tn_checked_step(context, state->walk_steps[i], item->call, item->run));

@@ -27,6 +27,7 @@
 
 #include "base/status.h"
 #include "plugin/checked_call.h"
+#include "plugin/crash.h"
 #include "run/engine_private.h"
 #include "run/isolation.h"
 
@@ -173,6 +174,7 @@ struct tn_context {
     tn_checked *checked;            /* guarded runs; else null */
     bool *is_constant;              /* guarded runs: by program value */
     tn_context_statistics statistics;
+    tn_crash_mark crash; /* while it runs */
 };
 
 /* --- context.c --- */
@@ -262,6 +264,11 @@ void tn_walk_profile_close(tn_context *context);
 
 /* --- walk.c --- */
 tn_status tn_walk_run(tn_context *context);
+/* Runs an item, noted for the case that it crashes. */
+static inline tn_status tn_walk_call(tn_context *context, const tn_walk_item *item) {
+    tn_crash_set_call(&context->crash, item->call);
+    return item->run(item->call);
+}
 /* The callback of reformat steps. */
 tn_status tn_walk_reformat(tn_call *call);
 

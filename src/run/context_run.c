@@ -20,7 +20,10 @@ static tn_status run(tn_context *context) {
     if (!context->are_bindings_set) TN_TRY(tn_bindings_apply(context));
     tn_bindings_stage_inputs(context);
     context->is_pending = context->stream != NULL;
-    TN_TRY(walk(context));
+    tn_crash_enter(&context->crash, NULL, NULL, NULL);
+    const tn_status walked = walk(context);
+    tn_crash_leave(&context->crash);
+    TN_TRY(walked);
     if (context->stream == context->own_stream || tn_bindings_has_copies(context)) {
         const tn_status status = tn_walk_wait(context);
         if (status != TN_OK) return tn_error_at(status, "some node (a checked run says which)");

@@ -180,7 +180,7 @@ static tn_status ask_kernel(tn_engine_loading *loading, const tn_program_step *s
         const int point = (i + 1) % 3; /* the optimum first */
         if (i > 0 && loading->shapes.points[point] == loading->shapes.points[1]) continue;
         TN_TRY(tn_engine_call_init(loading, step, entry, point, loading->arena, &scope, &call));
-        if (kernel->accepts(&call) != TN_OK)
+        if (tn_call_ask(&call, kernel->accepts, "accepts") != TN_OK)
             return fail_step(loading, step, "gives it a node that it does not accept");
     }
     uint32_t tactics = 1;

@@ -28,7 +28,7 @@ tn_status tn_walk_run(tn_context *context) {
     const tn_shape_state *state = context->current;
     const tn_walk_item *item = state->walk, *end = item + state->walk_count;
     for (; item != end; item++) {
-        const tn_status status = item->run(item->call);
+        const tn_status status = tn_walk_call(context, item);
         if (__builtin_expect(status != TN_OK, 0)) return tn_walk_failed(item, status);
     }
     return TN_OK;

@@ -73,7 +73,7 @@ static tn_status run_item(tn_context *context, const tn_shape_state *state, uint
         is_waited_for && is_strangers(context, state, index) ? find_output(item->call) : NULL;
     tn_status status = output ? mark(context, output) : TN_OK;
     if (status != TN_OK) return tn_walk_blame(item, status);
-    status = item->run(item->call);
+    status = tn_walk_call(context, item);
     if (status != TN_OK) return tn_walk_failed(item, status);
     if (!tn_shape_state_is_on_device(context, state, index)) return TN_OK;
     status = tn_device_launched(context->engine->device, "after the kernel's run");

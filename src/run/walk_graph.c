@@ -62,10 +62,11 @@ void tn_walk_drop_graphs(const tn_context *context, tn_shape_state *state) {
     state->device_runs = 0;
 }
 
-static tn_status run_items(const tn_shape_state *state, uint32_t first, uint32_t end) {
+static tn_status run_items(tn_context *context, const tn_shape_state *state, uint32_t first,
+                           uint32_t end) {
     for (uint32_t i = first; i < end; i++) {
         const tn_walk_item *item = &state->walk[i];
-        const tn_status status = item->run(item->call);
+        const tn_status status = tn_walk_call(context, item);
         if (__builtin_expect(status != TN_OK, 0)) return tn_walk_failed(item, status);
     }
     return TN_OK;
@@ -84,7 +85,7 @@ static tn_status capture_items(tn_context *context, tn_shape_state *state,
     set_stream(state, graph, context->own_stream);
     if (!is_timed) tn_walk_begin_direct(context, state, graph);
     const tn_status status = is_timed ? tn_walk_profile_capture(context, graph, context->own_stream)
-                                      : run_items(state, graph->first, graph->end);
+                                      : run_items(context, state, graph->first, graph->end);
     const tn_status ended = device->capture_end(device, context->own_stream, out_captured);
     tn_walk_end_direct(state);
     set_stream(state, graph, context->stream);
@@ -149,9 +150,9 @@ tn_status tn_walk_run_device(tn_context *context) {
     for (uint32_t g = 0; g < state->graph_count; g++) {
         const tn_walk_graph *graph = &state->graphs[g];
         if (!graph->graph) continue;
-        TN_TRY(run_items(state, at, graph->first));
+        TN_TRY(run_items(context, state, at, graph->first));
         TN_TRY(tn_walk_launch(context, graph->graph));
         at = graph->end;
     }
-    return run_items(state, at, state->walk_count);
+    return run_items(context, state, at, state->walk_count);
 }

@@ -108,7 +108,7 @@ static tn_status run_piece(tn_context *context, uint32_t piece, uint32_t first, 
         const tn_walk_item *item = &state->walk[i];
         TN_TRY(record(context, i, stream));
         const uint64_t before = tn_walk_now_ns();
-        const tn_status status = item->run(item->call);
+        const tn_status status = tn_walk_call(context, item);
         if (status != TN_OK) return tn_walk_failed(item, status);
         context->host_ns[i] = tn_walk_now_ns() - before;
     }

@@ -9,16 +9,25 @@ typedef struct subcommand {
     const char *name;
     int (*run)(int argc, char **argv);
     const char *what;
+    const char *after_crash; /* how to find out more; null: nothing of its own */
 } subcommand;
 
+#define AFTER_A_RUN                                                                                \
+    "  to find out more: the same command with --checked (which memory it touched), or with "      \
+    "--isolate (its crash is then an error of its own)"
+#define AFTER_A_BUILD                                                                              \
+    "  to find out more: the same command with --checked (kernels run in guarded memory first; "   \
+    "those that crash are passed over), or tenon plugin check LIB.so"
+#define AFTER_ANOTHER "  to find out more: tenon plugin check LIB.so"
+
 static const subcommand subcommands[] = {
-    {"build", command_build, "turn a model into a plan"},
-    {"run", command_run, "run a model or plan on files"},
-    {"bench", command_bench, "time a model or plan"},
-    {"test", command_test, "run test directories in ONNX's layout"},
-    {"inspect", command_inspect, "show what is in a model or plan, without loading code"},
-    {"plugin", command_plugin, "list and show operators, kernels and libraries"},
-    {"doctor", command_doctor, "show version, processor, devices and libraries"},
+    {"build", command_build, "turn a model into a plan", AFTER_A_BUILD},
+    {"run", command_run, "run a model or plan on files", AFTER_A_RUN},
+    {"bench", command_bench, "time a model or plan", AFTER_A_RUN},
+    {"test", command_test, "run test directories in ONNX's layout", AFTER_A_RUN},
+    {"inspect", command_inspect, "show what is in a model or plan, without loading code", NULL},
+    {"plugin", command_plugin, "list and show operators, kernels and libraries", AFTER_ANOTHER},
+    {"doctor", command_doctor, "show version, processor, devices and libraries", AFTER_ANOTHER},
 };
 #define SUBCOMMAND_COUNT (sizeof(subcommands) / sizeof(subcommands[0]))
 
@@ -27,6 +36,15 @@ static void print_help(FILE *file) {
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
         fprintf(file, "  %-8s %s\n", subcommands[i].name, subcommands[i].what);
     fprintf(file, "\n`tenon SUBCOMMAND -h` shows its options and an example.\n");
+}
+
+static int run_subcommand(const subcommand *chosen, int argc, char **argv) {
+    const tn_crash_report_options crashes = {
+        .size = sizeof(crashes), .descriptor = 2, .title = "tenon", .advice = chosen->after_crash};
+    tn_crash_report_start(&crashes); /* without it a crash is a bare one: no reason to stop */
+    const int code = chosen->run(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout)) return cli_fault("cannot write the results");
+    return code;
 }
 
 int main(int argc, char **argv) {
@@ -44,11 +62,8 @@ int main(int argc, char **argv) {
         return EXIT_DONE;
     }
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
-        if (strcmp(argv[1], subcommands[i].name) == 0) {
-            const int code = subcommands[i].run(argc - 1, argv + 1);
-            if (fflush(stdout) != 0 || ferror(stdout)) return cli_fault("cannot write the results");
-            return code;
-        }
+        if (strcmp(argv[1], subcommands[i].name) == 0)
+            return run_subcommand(&subcommands[i], argc - 1, argv + 1);
     }
     cli_usage("there is no subcommand '%s'", argv[1]);
     print_help(stderr);

@@ -22,7 +22,8 @@ static tn_status ask(const tn_graph *graph, uint32_t node, const tn_inference *p
         if (item->outputs[i] != TN_NO_TENSOR)
             tensors[item->outputs[i]] = &point->tensors[item->outputs[i]].storage.tensor;
     TN_TRY(tn_node_call_init(&node_call, arena, graph, node, tensors));
-    *out_is_identity = node_call.call.op->is_identity(&node_call.call) == TN_OK;
+    *out_is_identity =
+        tn_call_ask(&node_call.call, node_call.call.op->is_identity, "is_identity") == TN_OK;
     return TN_OK;
 }
 
