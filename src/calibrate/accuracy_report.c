@@ -65,7 +65,10 @@ tn_status tn_accuracy_report(const tn_accuracy_state *state, char **out_json) {
         const double loss = tn_output_loss_value(&state->losses[i]);
         if (loss > worst) worst = loss;
     }
-    tn_text_add_format(&text, "{\n  \"precision\": \"%s\"", precision_name(state->build.precision));
+    tn_text_add_format(&text, "{\n  \"precision\": \"%s", precision_name(state->build.precision));
+    if (state->build.second_precision)
+        tn_text_add_format(&text, ",%s", precision_name(state->build.second_precision));
+    tn_text_add(&text, "\"");
     if (state->options->max_loss >= 0)
         add_member(&text, "max_loss", state->options->max_loss);
     else

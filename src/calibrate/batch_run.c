@@ -8,6 +8,7 @@
 #include "tensor/type.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static tn_status load(tn_batch_run *run, tn_runtime *runtime, tn_plan *plan) {
     uint64_t bytes;
@@ -81,6 +82,25 @@ tn_status tn_batch_run_again(tn_batch_run *run, const tn_batch_run *other, uint6
     for (uint32_t i = 0; i < tn_engine_input_count(run->engine); i++)
         run->inputs[i] = other->inputs[i];
     return tn_error_at(bind_and_run(run), "sample input %" PRIu64, index);
+}
+
+tn_builder_options tn_batch_run_whole_options(const tn_builder_options *given) {
+    tn_builder_options whole = {.size = sizeof(whole)};
+    if (given) memcpy(&whole, given, given->size < sizeof(whole) ? given->size : sizeof(whole));
+    whole.size = sizeof(whole);
+    return whole;
+}
+
+tn_builder_options tn_batch_run_float_options(const tn_builder_options *given) {
+    tn_builder_options build = tn_batch_run_whole_options(given);
+    build.precision = TN_PRECISION_F32;
+    build.second_precision = 0;
+    build.calibration = NULL;
+    build.keep = NULL;
+    build.keep_count = 0;
+    build.timing_cache = NULL;
+    build.flags |= TN_BUILD_NO_TIMING;
+    return build;
 }
 
 tn_status tn_batch_run_init(tn_batch_run *run, tn_graph *graph, const tn_builder_options *options) {

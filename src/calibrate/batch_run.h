@@ -17,6 +17,14 @@ typedef struct tn_batch_run {
     const tn_tensor **inputs; /* of the current batch; one an input, lent by the callback */
 } tn_batch_run;
 
+/* All that a caller's options say; what an older version of them lacks is 0. `given` may be null.
+ */
+tn_builder_options tn_batch_run_whole_options(const tn_builder_options *given);
+/* The options of a twin in 32-bit floats: the caller's device, shapes and threads, with nothing
+ * that is about a lower precision, and with kernels chosen by rule.
+ */
+tn_builder_options tn_batch_run_float_options(const tn_builder_options *given);
+
 /* Builds a plan, and loads it. */
 tn_status tn_batch_run_init(tn_batch_run *run, tn_graph *graph, const tn_builder_options *options);
 void tn_batch_run_deinit(tn_batch_run *run); /* a zeroed one is fine */

@@ -9,7 +9,6 @@
 #include "plugin/runtime.h"
 
 #include <math.h>
-#include <string.h>
 
 static tn_status check_options(const tn_accuracy_options *options) {
     if (!options || options->size < sizeof(*options))
@@ -19,22 +18,8 @@ static tn_status check_options(const tn_accuracy_options *options) {
     return tn_batches_check(options->batches);
 }
 
-/* Whole options of the caller's, which may be of an older version. */
-static void read_build(const tn_builder_options *given, tn_builder_options *out_build) {
-    *out_build = (tn_builder_options){0};
-    if (given)
-        memcpy(out_build, given, given->size < sizeof(*given) ? given->size : sizeof(*given));
-    out_build->size = sizeof(*out_build);
-}
-
 static tn_status start(tn_accuracy_state *state) {
-    tn_builder_options plain = state->build;
-    plain.precision = TN_PRECISION_F32;
-    plain.calibration = NULL;
-    plain.keep = NULL;
-    plain.keep_count = 0;
-    plain.timing_cache = NULL;
-    plain.flags |= TN_BUILD_NO_TIMING;
+    const tn_builder_options plain = tn_batch_run_float_options(&state->build);
     TN_TRY(tn_arena_create(state->allocator, &state->arena));
     TN_TRY(tn_batch_run_init(&state->reference, state->graph, &plain));
     TN_TRY(tn_batch_run_init(&state->best, state->graph, &state->build));
@@ -61,7 +46,7 @@ tn_status tn_build_accurate(tn_graph *graph, const tn_accuracy_options *options,
     tn_accuracy_state state = {
         .options = options, .graph = graph, .allocator = tn_runtime_allocator(graph->runtime)};
     tn_status status;
-    read_build(options->build, &state.build);
+    state.build = tn_batch_run_whole_options(options->build);
     TN_GO(start(&state));
     TN_GO(measure_and_search(&state));
     if (out_report_json) TN_GO(tn_accuracy_report(&state, &report));

@@ -79,17 +79,10 @@ static tn_status watch_all(tn_calibration_state *state, tn_graph *given) {
     return TN_OK;
 }
 
-/* The caller's shapes and threads, in 32-bit floats, nothing fused, chosen by rule. */
+/* Nothing is fused, so that every tensor is there. */
 static tn_builder_options watching_options(const tn_builder_options *given) {
-    tn_builder_options build = {.size = sizeof(build)};
-    if (given) memcpy(&build, given, given->size < sizeof(build) ? given->size : sizeof(build));
-    build.size = sizeof(build);
-    build.timing_cache = NULL;
+    tn_builder_options build = tn_batch_run_float_options(given);
     build.flags = (build.flags & TN_BUILD_REFERENCE) | TN_BUILD_NO_TIMING | TN_BUILD_NO_FUSION;
-    build.precision = TN_PRECISION_F32;
-    build.keep_count = 0;
-    build.keep = NULL;
-    build.calibration = NULL;
     return build;
 }
 

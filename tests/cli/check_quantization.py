@@ -166,6 +166,35 @@ def check_bound(checks):
         checks.say({value["type"] for value in node["inputs"]} == {"f32"}, "the node that is kept reads fp32")
 
 
+def check_second(checks):
+    """Two lower types beside floats, with everything that goes with one."""
+    one = (LENET, "--shape", f"input=1x1x{SIZE}x{SIZE}", "--calibration")
+    for second, calibrators in (("fp16", ("entropy", "minmax", "percentile")), ("bf16", ("entropy",))):
+        both = ("--precision", f"int8,{second}")
+        for calibrator in calibrators:
+            table = checks.path(f"{second}.cache")
+            report = checks.build(f"int8,{second} by {calibrator}", *one, checks.path("digits"), *both,
+                                  "--calibrator", calibrator, "--write-calibration", table)
+            if not report:
+                continue
+            with open(table, "rb") as file, open(checks.path(f"{calibrator}.cache"), "rb") as other:
+                checks.say(file.read() == other.read(), f"int8,{second} by {calibrator}: the table is int8's")
+            checks.say(report["accuracy"]["precision"] == f"int8,{second}" and "i8" in types_of(report),
+                       f"int8,{second}: types are {sorted(types_of(report))}")
+        checks.build(f"int8,{second} by a table", *one, checks.path("entropy.cache"), *both)
+        report = checks.build(f"int8,{second} with table and folder", *one, checks.path("entropy.cache"),
+                              "--calibration", checks.path("digits"), *both)
+        if not report:
+            continue
+        bound = report["accuracy"]["loss"] / 2
+        report = checks.build(f"int8,{second} with a bound and a node kept", *one, checks.path("digits"), *both,
+                              "--max-accuracy-loss", f"{bound:.9g}", "--keep", "fc1")
+        if report:
+            node = next(node for node in report["nodes"] if node["name"] == "fc1")
+            checks.say(report["accuracy"]["loss"] <= bound, f"int8,{second}: loss {report['accuracy']['loss']:.2g}")
+            checks.say({value["type"] for value in node["inputs"]} == {"f32"}, "the node that is kept reads fp32")
+
+
 def write_pgm(path, digit):
     with open(path, "wb") as file:
         file.write(b"P5\n%d %d\n255\n" % (SIZE, SIZE) + np.rint(digit[0] * 255).astype(np.uint8).tobytes())
@@ -315,6 +344,7 @@ def main():
         check_accuracy(checks, calibration, held_out, labels)
         check_table(checks)
         check_bound(checks)
+        check_second(checks)
         check_folders(checks, calibration)
         check_page(checks)
         check_bad_input(checks, calibration)

@@ -178,6 +178,20 @@ static void test_nodes_that_the_caller_keeps_are_not_measured(void **state) {
     tn_calibration_destroy(own.table);
 }
 
+static void test_a_second_lower_type_is_measured_and_taken_back_too(void **state) {
+    run_test *test = *state;
+    accurate_test own;
+    char *report = NULL;
+    start(test, &own, 0.05);
+    own.build.second_precision = TN_PRECISION_F16;
+    run_must(build(test, &own, &report));
+    assert_in(report, "\"precision\": \"int8,fp16\", \"max_loss\": 0.05");
+    assert_in(report, "{\"nodes\": [\"middle\"], \"loss\": 0.");
+    assert_in(report, "\"kept\": true");
+    tn_text_free(test->runtime, report);
+    tn_calibration_destroy(own.table);
+}
+
 static void test_refuses_options_that_make_no_sense(void **state) {
     run_test *test = *state;
     accurate_test own;
@@ -236,6 +250,7 @@ int main(void) {
         RUN_TEST(test_the_node_that_loses_most_goes_back_first),
         RUN_TEST(test_a_bound_of_zero_takes_everything_back),
         RUN_TEST(test_nodes_that_the_caller_keeps_are_not_measured),
+        RUN_TEST(test_a_second_lower_type_is_measured_and_taken_back_too),
         RUN_TEST(test_refuses_options_that_make_no_sense),
         RUN_TEST(test_stops_when_the_caller_says_so),
         RUN_TEST(test_each_refused_allocation_is_an_error_and_nothing_leaks),

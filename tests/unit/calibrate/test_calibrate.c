@@ -65,6 +65,41 @@ static void test_finds_the_scale_of_every_tensor_by_its_name(void **state) {
     tn_calibration_destroy(table);
 }
 
+/* The options of the build that the table is for may be given whole. */
+static void test_what_is_said_of_a_lower_precision_changes_nothing(void **state) {
+    static const struct {
+        uint32_t first, second;
+    } precisions[] = {{TN_PRECISION_TF32, 0},
+                      {TN_PRECISION_BF16, 0},
+                      {TN_PRECISION_F16, 0},
+                      {TN_PRECISION_I8, 0},
+                      {TN_PRECISION_I8, TN_PRECISION_F16},
+                      {TN_PRECISION_I8, TN_PRECISION_BF16}};
+    static const char *const keep[] = {"gain"};
+    run_test *test = *state;
+    test_batches batches;
+    test_batches_init(&batches, 1);
+    small_network(test);
+    for (size_t i = 0; i < TN_COUNT(precisions); i++) {
+        for (uint32_t calibrator = 0; calibrator < 3; calibrator++) {
+            tn_calibration *table = NULL;
+            const tn_builder_options build = {.size = sizeof(build),
+                                              .threads = 1,
+                                              .precision = precisions[i].first,
+                                              .second_precision = precisions[i].second,
+                                              .keep = keep,
+                                              .keep_count = 1};
+            const tn_calibrate_options options = {.size = sizeof(options),
+                                                  .calibrator = calibrator,
+                                                  .build = &build,
+                                                  .batches = &batches.batches};
+            run_must(tn_calibrate(test->graph, &options, &table, NULL));
+            assert_int_equal(tn_calibration_count(table), 4);
+            tn_calibration_destroy(table);
+        }
+    }
+}
+
 static void test_each_calibrator_names_itself_and_reports_every_tensor(void **state) {
     static const char *const headers[] = {
         "TRT-8600-EntropyCalibration2", "TRT-8600-MinMaxCalibration", "TRT-8600-LegacyCalibration"};
@@ -223,6 +258,7 @@ static void test_each_refused_allocation_is_an_error_and_nothing_leaks(void **st
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_finds_the_scale_of_every_tensor_by_its_name),
+        RUN_TEST(test_what_is_said_of_a_lower_precision_changes_nothing),
         RUN_TEST(test_each_calibrator_names_itself_and_reports_every_tensor),
         RUN_TEST(test_several_inputs_views_and_values_of_other_types),
         RUN_TEST(test_a_tensor_that_is_zero_throughout_gets_no_scale),
