@@ -204,7 +204,7 @@ static onnx_part value_shape(const char *shape) {
         if (*text == '-' || (*text >= '0' && *text <= '9'))
             onnx_part_number(&extent, 1, strtoll(text, NULL, 10));
         else if (strcmp(text, "?") != 0)
-            onnx_part_text(&extent, 2, text);
+            onnx_part_text(&extent, 2, *text == '=' ? text + 1 : text);
         onnx_part_move(&extents, 1, &extent);
     }
     return extents;

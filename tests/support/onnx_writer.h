@@ -88,7 +88,8 @@ onnx_part onnx_tensor_raw(const char *name, int type, const char *shape, const v
 /* Data in a file; `offset` and `length` may be null. */
 onnx_part onnx_tensor_external(const char *name, int type, const char *shape, const char *location,
                                const char *offset, const char *length);
-/* An input or output; `shape` like "N,3,?,7" (names, unknown, numbers); null: no shape. */
+/* An input or output; `shape` like "N,3,?,7,=-1" (name, number, unknown, number, the name "-1");
+ * null: no shape. */
 onnx_part onnx_value(const char *name, int type, const char *shape);
 onnx_part onnx_graph(const char *name);
 onnx_part onnx_import(const char *domain, int64_t version);

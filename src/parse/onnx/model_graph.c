@@ -19,19 +19,6 @@ static tn_status fail_type(const Tenon__Onnx__TypeProto *type) {
     return tn_fail(TN_ERROR_UNSUPPORTED, "%s are not supported as inputs", what);
 }
 
-static tn_status read_extents(const Tenon__Onnx__TensorShapeProto *shape, int64_t *extents,
-                              const char **names) {
-    if (shape->n_dim > TN_MAX_RANK)
-        return tn_fail(TN_ERROR_SHAPE, "rank %zu; at most %d is possible", shape->n_dim,
-                       TN_MAX_RANK);
-    for (size_t i = 0; i < shape->n_dim; i++) {
-        const Tenon__Onnx__TensorShapeProto__Dimension *extent = shape->dim[i];
-        extents[i] = extent->has_dim_value ? extent->dim_value : -1;
-        names[i] = extent->has_dim_value ? NULL : extent->dim_param;
-    }
-    return TN_OK;
-}
-
 static tn_status add_input(tn_onnx_reader *reader, tn_onnx_scope *scope,
                            const tn_onnx_value_info *info) {
     int64_t extents[TN_MAX_RANK];
@@ -44,7 +31,7 @@ static tn_status add_input(tn_onnx_reader *reader, tn_onnx_scope *scope,
                        "tensors of ONNX's element type %" PRId32 " (%s) are not supported",
                        tensor->elem_type, tn_onnx_type_name(tensor->elem_type));
     uint32_t rank = tensor->shape ? (uint32_t)tensor->shape->n_dim : UINT32_MAX;
-    if (tensor->shape) TN_TRY(read_extents(tensor->shape, extents, names));
+    if (tensor->shape) TN_TRY(tn_onnx_extents_read(tensor->shape, extents, names));
     tn_tensor_id id;
     TN_TRY(tn_graph_add_input(reader->graph, info->name, type, rank, extents, names, &id));
     return tn_map_set(scope->tensors, info->name, id);

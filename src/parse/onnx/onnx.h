@@ -122,6 +122,15 @@ tn_status tn_onnx_opset_version(const tn_onnx_reader *reader, const tn_onnx_scop
                                 const char *domain, uint32_t *out_version);
 tn_status tn_onnx_opsets_check(size_t count, tn_onnx_opset *const *opsets);
 
+/* --- value_info.c --- */
+/* Whether an extent's text is a name, the same for extents that are equal, and not one of the texts
+ * that exporters write for "not known". Null is none. */
+bool tn_onnx_is_extent_name(const char *name);
+/* Extents of a declared shape, -1 for those not known, and their names or null; room for
+ * TN_MAX_RANK. TN_ERROR_SHAPE: too many. */
+tn_status tn_onnx_extents_read(const Tenon__Onnx__TensorShapeProto *shape, int64_t *extents,
+                               const char **names);
+
 /* --- model_graph.c --- */
 /* Inputs, initializers, nodes and outputs of the model's graph. */
 tn_status tn_onnx_model_graph_read(tn_onnx_reader *reader);

@@ -326,9 +326,61 @@ static void test_shapes_of_inputs(void **state) {
     assert_int_equal(tn_graph_input(test->graph, 0)->rank, UINT32_MAX);
     assert_int_equal(parse_input(state, "x", ""), TN_OK);
     assert_int_equal(tn_graph_input(test->graph, 0)->rank, 0);
-    assert_int_equal(parse_input(state, "x", "-5"), TN_ERROR_SHAPE);
     assert_int_equal(parse_input(state, "x", "1,1,1,1,1,1,1,1,1"), TN_ERROR_SHAPE);
     assert_int_equal(parse_input(state, "", "2"), TN_ERROR_FORMAT);
+}
+
+/* The axes of a model with two inputs that have one shape each, of which the extents are all
+ * written as `extent`, at 48 and 192. */
+static tn_status infer_two(graph_test *test, const char *extent) {
+    onnx_part graph = onnx_graph("g");
+    char shape[96];
+    snprintf(shape, sizeof(shape), "%s,3,%s", extent, extent);
+    onnx_graph_input(&graph, "x", ONNX_F32, shape);
+    onnx_graph_input(&graph, "z", ONNX_F32, shape);
+    onnx_graph_node(&graph, "Copy", "n", "tiny", "x", "y");
+    onnx_graph_output(&graph, "y", ONNX_F32, shape);
+    onnx_part model = onnx_model(&graph, "tiny", 1);
+    must_parse(test, &model);
+    inference_test inference;
+    inference_begin(&inference, test->graph);
+    tn_shape shapes[] = {{.rank = 3, .extents = {1, 3, 48}}, {.rank = 3, .extents = {2, 3, 192}}};
+    const tn_status status = tn_inference_run(&inference.inference, shapes, NULL);
+    inference_end(&inference);
+    return status;
+}
+
+static void test_texts_that_exporters_write_for_unknown_extents_are_no_names(void **state) {
+    static const char *const unknown[] = {"=",
+                                          "=?",
+                                          "=*",
+                                          "=-1",
+                                          "=-2",
+                                          "=None",
+                                          "=none",
+                                          "=NaN",
+                                          "=Unknown",
+                                          "=dynamic",
+                                          "=unk__7",
+                                          "=DynamicDimension.0",
+                                          "=p2o.DynamicDimension.12",
+                                          "-1",
+                                          "-5",
+                                          "?"};
+    static const char *const names[] = {
+        "=N",        "=batch", "=unk", "=unk__", "=unk__x", "=DynamicDimension.",
+        "=nonempty", "=s0",    "=??",  "=-"};
+    graph_test *test = *state;
+    for (size_t i = 0; i < TN_COUNT(unknown); i++) {
+        if (infer_two(test, unknown[i]) != TN_OK)
+            fail_msg("'%s': %s", unknown[i], tn_last_error()->message);
+        assert_int_equal(tn_graph_input(test->graph, 0)->extents[0], -1);
+        assert_null(tn_graph_input(test->graph, 0)->names[0]);
+    }
+    for (size_t i = 0; i < TN_COUNT(names); i++) {
+        if (infer_two(test, names[i]) != TN_ERROR_SHAPE) fail_msg("'%s' is a name", names[i]);
+        assert_string_equal(tn_graph_input(test->graph, 0)->names[0], names[i] + 1);
+    }
 }
 
 static void test_graphs_that_do_not_hold_together_are_refused(void **state) {
@@ -400,6 +452,7 @@ int main(void) {
         GRAPH_TEST(test_bad_attributes_name_node_and_field),
         GRAPH_TEST(test_inputs_that_are_no_tensors_are_unsupported),
         GRAPH_TEST(test_shapes_of_inputs),
+        GRAPH_TEST(test_texts_that_exporters_write_for_unknown_extents_are_no_names),
         GRAPH_TEST(test_graphs_that_do_not_hold_together_are_refused),
         GRAPH_TEST(test_a_file_that_is_no_model_is_refused),
     };
