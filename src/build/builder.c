@@ -3,13 +3,13 @@
  * The builder: from a graph to a plan. Copies the graph, reads the profiles, infers, runs the
  * passes, infers again, lowers, and has the plan written (src/plan) with a report beside it.
  */
+#include "build/builder.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "build/lower.h"
 #include "build/passes/passes.h"
 #include "build/profile.h"
 #include "build/report.h"
-#include "build/timing_cache.h"
 #include "device/cpu/cpu.h"
 #include "plugin/devices.h"
 
@@ -25,7 +25,7 @@ typedef struct build_state {
     tn_profile_shapes before; /* the passes */
     tn_profile_shapes after;
     tn_pass_context passes;
-    tn_timing_cache *cache;
+    tn_timing_cache *cache, *own_cache; /* own: opened here */
     tn_used_device device;
     tn_thread_pool pool;
     tn_program program;
@@ -275,15 +275,19 @@ static tn_status build(build_state *state) {
     TN_TRY(tn_profile_make(state->graph, state->options, state->arena, &state->profiles));
     TN_TRY(run_passes(state));
     TN_TRY(tn_profile_shapes_init(&state->after, state->graph, state->profiles, state->arena));
-    if (cache) TN_TRY(tn_timing_cache_open(runtime, cache, &state->cache));
+    if (cache && !state->cache) {
+        TN_TRY(tn_timing_cache_open(runtime, cache, &state->own_cache));
+        state->cache = state->own_cache;
+    }
     TN_TRY(lower(state));
     TN_TRY(save_cache(state));
     return write_plan(state);
 }
 
-tn_status tn_build(tn_graph *graph, const tn_builder_options *options, tn_plan **out_plan) {
+tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options,
+                              tn_timing_cache *cache, tn_plan **out_plan) {
     tn_builder_options known;
-    build_state state = {.options = &known, .given = graph};
+    build_state state = {.options = &known, .given = graph, .cache = cache};
     if (!graph || !out_plan) return tn_fail(TN_ERROR_ARGUMENT, "tn_build needs a graph and a plan");
     TN_TRY(read_options(options, &known));
     TN_TRY(check_kept(graph, &known));
@@ -291,7 +295,7 @@ tn_status tn_build(tn_graph *graph, const tn_builder_options *options, tn_plan *
     TN_TRY(tn_device_take(graph->runtime, known.device ? known.device : "cpu", &state.device));
     tn_status status = tn_graph_copy(graph, &state.graph);
     if (status == TN_OK) status = build(&state);
-    tn_timing_cache_close(state.cache);
+    tn_timing_cache_close(state.own_cache);
     tn_profile_shapes_deinit(&state.after);
     tn_profile_shapes_deinit(&state.before);
     tn_pass_context_deinit(&state.passes);
@@ -300,4 +304,8 @@ tn_status tn_build(tn_graph *graph, const tn_builder_options *options, tn_plan *
     tn_device_give_back(&state.device);
     if (status == TN_OK) *out_plan = state.plan;
     return status;
+}
+
+tn_status tn_build(tn_graph *graph, const tn_builder_options *options, tn_plan **out_plan) {
+    return tn_build_with_cache(graph, options, NULL, out_plan);
 }

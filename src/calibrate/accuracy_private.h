@@ -29,10 +29,11 @@ typedef struct tn_accuracy_state {
     tn_graph *graph;
     const tn_allocator *allocator;
     tn_arena *arena;
+    tn_timing_cache *cache; /* of all builds here: they differ by what is kept, not by noise */
     tn_batch_run reference, best; /* best: what is handed out */
     tn_output_loss *losses;       /* of the best run, one an output */
     uint32_t output_count;
-    tn_lowered_unit *units;
+    tn_lowered_unit *units; /* those found first have lost most; room for every node */
     uint32_t unit_count;
     tn_accuracy_trial trials[TN_ACCURACY_TRIALS];
     uint32_t trial_count;

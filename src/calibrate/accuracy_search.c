@@ -2,7 +2,9 @@
 /*
  * Mixed precision under a bound: each step that has the lower precision is measured alone, all
  * others in 32-bit floats, on some of the batches; then those that lose most go back, and how many
- * must is found by halving, since the loss falls (all but exactly) with each that goes back.
+ * must is found by halving, since the loss falls (all but exactly) with each that goes back. A
+ * build in which all of them are back may choose the lower precision for others, which were in
+ * floats before: those are measured and go back after the first ones.
  */
 #include "base/status.h"
 #include "calibrate/accuracy_private.h"
@@ -48,38 +50,55 @@ static bool is_lowered_step(const tn_accuracy_state *state, const tn_program *pr
             is_lowered(state, program, step->output_count, step->outputs));
 }
 
-static bool has_lowered_step(const tn_accuracy_state *state, const tn_batch_run *run) {
-    const tn_program *program = run->engine->program;
+static bool is_in_unit(const tn_lowered_unit *unit, const char *name) {
+    for (uint32_t i = 0; i < unit->node_count; i++)
+        if (strcmp(unit->nodes[i], name) == 0) return true;
+    return false;
+}
+
+static bool is_in_units(const tn_accuracy_state *state, const char *name) {
+    for (uint32_t i = 0; i < state->unit_count; i++)
+        if (is_in_unit(&state->units[i], name)) return true;
+    return false;
+}
+
+static bool is_in_graph(const tn_graph *graph, const char *name) {
+    for (size_t n = 0; n < graph->node_count; n++)
+        if (strcmp(graph->nodes[n].name, name) == 0) return true;
+    return false;
+}
+
+static bool has_lowered_step(const tn_accuracy_state *state, const tn_program *program) {
     for (uint32_t s = 0; s < program->step_count; s++)
         if (is_lowered_step(state, program, &program->steps[s])) return true;
     return false;
 }
 
-static tn_status fill_unit(const tn_accuracy_state *state, const tn_engine *engine,
-                           const tn_program_step *step, tn_lowered_unit *unit) {
-    const uint32_t count = step->epilogue_count + 1;
-    const char **nodes = tn_arena_allocate(state->arena, count, sizeof(*nodes));
-    if (!nodes) return tn_fail_memory("a search");
-    for (uint32_t i = 0; i < count; i++) {
+/* The nodes of a step that no unit has and that a build can be told to keep. */
+static tn_status add_unit(tn_accuracy_state *state, const tn_engine *engine,
+                          const tn_program_step *step) {
+    tn_lowered_unit *unit = &state->units[state->unit_count];
+    unit->node_count = 0;
+    unit->nodes =
+        tn_arena_allocate(state->arena, step->epilogue_count + (size_t)1, sizeof(*unit->nodes));
+    if (!unit->nodes) return tn_fail_memory("a search");
+    for (uint32_t i = 0; i <= step->epilogue_count; i++) {
         const uint32_t node = i == 0 ? step->node : step->epilogues[i - 1];
-        nodes[i] = tn_arena_text(state->arena, engine->graph->nodes[node].name);
-        if (!nodes[i]) return tn_fail_memory("a search");
+        const char *name = engine->graph->nodes[node].name;
+        if (is_in_units(state, name) || !is_in_graph(state->graph, name)) continue;
+        unit->nodes[unit->node_count] = tn_arena_text(state->arena, name);
+        if (!unit->nodes[unit->node_count++]) return tn_fail_memory("a search");
     }
-    *unit = (tn_lowered_unit){.nodes = nodes, .node_count = count};
+    if (unit->node_count > 0) state->unit_count++;
     return TN_OK;
 }
 
-static tn_status find_units(tn_accuracy_state *state) {
-    const tn_engine *engine = state->best.engine;
+/* What has the lower precision in a build and is not known yet. */
+static tn_status add_units(tn_accuracy_state *state, const tn_engine *engine) {
     const tn_program *program = engine->program;
-    state->units =
-        tn_arena_allocate(state->arena, program->step_count + (size_t)1, sizeof(*state->units));
-    if (!state->units) return tn_fail_memory("a search");
-    for (uint32_t s = 0; s < program->step_count; s++) {
-        if (!is_lowered_step(state, program, &program->steps[s])) continue;
-        TN_TRY(fill_unit(state, engine, &program->steps[s], &state->units[state->unit_count]));
-        state->unit_count++;
-    }
+    for (uint32_t s = 0; s < program->step_count; s++)
+        if (is_lowered_step(state, program, &program->steps[s]))
+            TN_TRY(add_unit(state, engine, &program->steps[s]));
     return TN_OK;
 }
 
@@ -93,9 +112,7 @@ typedef struct kept_names {
 
 /* Room for every name that may be kept, the caller's among them. */
 static tn_status make_names(const tn_accuracy_state *state, kept_names *out_names) {
-    size_t room = state->build.keep_count + state->graph->node_count;
-    for (uint32_t i = 0; i < state->unit_count; i++)
-        room += state->units[i].node_count;
+    const size_t room = state->build.keep_count + 2 * state->graph->node_count;
     out_names->names = tn_arena_allocate(state->arena, room + 1, sizeof(*out_names->names));
     return out_names->names ? TN_OK : tn_fail_memory("a search");
 }
@@ -109,12 +126,6 @@ static void keep_given(const tn_accuracy_state *state, kept_names *names) {
 static void keep_unit(const tn_lowered_unit *unit, kept_names *names) {
     for (uint32_t i = 0; i < unit->node_count; i++)
         names->names[names->count++] = unit->nodes[i];
-}
-
-static bool is_in_unit(const tn_lowered_unit *unit, const char *name) {
-    for (uint32_t i = 0; i < unit->node_count; i++)
-        if (strcmp(unit->nodes[i], name) == 0) return true;
-    return false;
 }
 
 /* Everything but one unit. */
@@ -134,7 +145,7 @@ static tn_status build_keeping(tn_accuracy_state *state, const kept_names *names
     build.keep = names->names;
     build.keep_count = names->count;
     build.flags |= flags;
-    return tn_batch_run_init(out_run, state->graph, &build);
+    return tn_batch_run_init(out_run, state->graph, &build, state->cache);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -150,7 +161,7 @@ static tn_status probe(tn_accuracy_state *state, const kept_names *names, tn_out
                        double *out_loss, bool *out_is_lower) {
     tn_batch_run run = {0};
     tn_status status = build_keeping(state, names, TN_BUILD_NO_TIMING, &run);
-    *out_is_lower = status == TN_OK && has_lowered_step(state, &run);
+    *out_is_lower = status == TN_OK && has_lowered_step(state, run.engine->program);
     if (status == TN_OK)
         status = tn_accuracy_measure(state, &run, "probe", probe_count(state), losses, out_loss);
     tn_batch_run_deinit(&run);
@@ -173,12 +184,14 @@ static tn_status probe_unit(tn_accuracy_state *state, double whole, tn_lowered_u
     return TN_OK;
 }
 
-static tn_status probe_all(tn_accuracy_state *state, kept_names *names, tn_output_loss *losses) {
+/* Measures the units from `first` on, each alone. */
+static tn_status probe_units(tn_accuracy_state *state, uint32_t first, kept_names *names,
+                             tn_output_loss *losses) {
     double whole = 0;
     bool is_lower = false;
     keep_given(state, names);
     TN_TRY(probe(state, names, losses, &whole, &is_lower));
-    for (uint32_t i = 0; i < state->unit_count; i++)
+    for (uint32_t i = first; i < state->unit_count; i++)
         TN_TRY(tn_error_at(probe_unit(state, whole, &state->units[i], names, losses),
                            "measuring node '%s' alone", state->units[i].nodes[0]));
     return TN_OK;
@@ -189,60 +202,85 @@ static int compare_losses(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* Builds with the first `count` units kept; becomes the best when the bound holds. */
+static void take_best(tn_accuracy_state *state, const tn_batch_run *run, uint32_t count,
+                      const tn_output_loss *losses) {
+    tn_batch_run_deinit(&state->best);
+    state->best = *run;
+    state->kept_count = count;
+    memcpy(state->losses, losses, state->output_count * sizeof(*losses));
+}
+
+/* Builds with the first `count` units kept; becomes the best when the bound holds. When it does not
+ * with all of them, what else has the lower precision now becomes units. */
 static tn_status try_count(tn_accuracy_state *state, uint32_t count, kept_names *names,
                            tn_output_loss *losses, bool *out_holds) {
     tn_batch_run run = {0};
+    tn_status status;
     double loss = 0;
+    *out_holds = false;
     keep_given(state, names);
     for (uint32_t i = 0; i < count; i++)
         keep_unit(&state->units[i], names);
-    tn_status status = build_keeping(state, names, 0, &run);
-    if (status == TN_OK)
-        status = tn_accuracy_measure(state, &run, "search", UINT64_MAX, losses, &loss);
-    if (status == TN_OK && state->trial_count < TN_ACCURACY_TRIALS)
-        state->trials[state->trial_count++] = (tn_accuracy_trial){count, loss};
-    *out_holds = status == TN_OK && loss <= state->options->max_loss;
-    if (*out_holds) {
-        tn_batch_run_deinit(&state->best);
-        state->best = run;
-        state->kept_count = count;
-        memcpy(state->losses, losses, state->output_count * sizeof(*losses));
-    } else {
-        tn_batch_run_deinit(&run);
-    }
+    TN_GO(build_keeping(state, names, 0, &run));
+    TN_GO(tn_accuracy_measure(state, &run, "search", UINT64_MAX, losses, &loss));
+    if (state->trial_count == TN_ACCURACY_TRIALS) state->trial_count--;
+    state->trials[state->trial_count++] = (tn_accuracy_trial){count, loss};
+    *out_holds = loss <= state->options->max_loss;
+    if (*out_holds)
+        take_best(state, &run, count, losses);
+    else if (count == state->unit_count)
+        status = add_units(state, run.engine);
+done:
+    if (!*out_holds) tn_batch_run_deinit(&run);
     return status;
 }
 
-/* `low` units are too few; all of them are taken for enough until that is tried. */
-static tn_status halve(tn_accuracy_state *state, kept_names *names, tn_output_loss *losses) {
-    uint32_t low = 0, high = state->unit_count;
-    bool holds = false, is_found = false;
+/* `low` units are too few; `high` of them are taken for enough until that is tried. */
+static tn_status halve(tn_accuracy_state *state, uint32_t low, uint32_t high, kept_names *names,
+                       tn_output_loss *losses, bool *out_is_found) {
+    bool holds = false;
+    *out_is_found = false;
     while (high - low > 1) {
         const uint32_t middle = low + (high - low) / 2;
         TN_TRY(try_count(state, middle, names, losses, &holds));
-        is_found |= holds;
+        *out_is_found |= holds;
         if (holds)
             high = middle;
         else
             low = middle;
     }
-    if (!is_found && high > 0) TN_TRY(try_count(state, high, names, losses, &is_found));
-    if (is_found) return TN_OK;
+    return *out_is_found ? TN_OK : try_count(state, high, names, losses, out_is_found);
+}
+
+static tn_status fail_bound(const tn_accuracy_state *state) {
     return tn_fail(TN_ERROR_RANGE,
                    "the loss of accuracy is above the bound (%g) though every node is back in "
                    "32-bit floats; with other kernels alone it is %g",
                    state->options->max_loss, state->trials[state->trial_count - 1].loss);
 }
 
+/* Each round but the first has what the round before it found when all that it knew was kept. */
+static tn_status search(tn_accuracy_state *state, kept_names *names, tn_output_loss *losses) {
+    bool is_found = false;
+    for (uint32_t low = 0; low < state->unit_count;) {
+        const uint32_t high = state->unit_count;
+        TN_TRY(probe_units(state, low, names, losses));
+        qsort(state->units + low, high - low, sizeof(*state->units), compare_losses);
+        TN_TRY(halve(state, low, high, names, losses, &is_found));
+        if (is_found) return TN_OK;
+        low = high;
+    }
+    return fail_bound(state);
+}
+
 tn_status tn_accuracy_search(tn_accuracy_state *state) {
     kept_names names;
     tn_output_loss *losses =
         tn_arena_allocate(state->arena, state->output_count + (size_t)1, sizeof(*losses));
-    if (!losses) return tn_fail_memory("a search");
-    TN_TRY(find_units(state));
+    state->units = tn_arena_allocate(state->arena, state->graph->node_count + (size_t)1,
+                                     sizeof(*state->units));
+    if (!losses || !state->units) return tn_fail_memory("a search");
+    TN_TRY(add_units(state, state->best.engine));
     TN_TRY(make_names(state, &names));
-    TN_TRY(probe_all(state, &names, losses));
-    qsort(state->units, state->unit_count, sizeof(*state->units), compare_losses);
-    return halve(state, &names, losses);
+    return search(state, &names, losses);
 }

@@ -2,6 +2,7 @@
 /* Running a network over sample inputs; see batch_run.h. */
 #include "calibrate/batch_run.h"
 #include "base/status.h"
+#include "build/builder.h"
 #include "graph/graph.h"
 #include "plugin/runtime.h"
 #include "tensor/shape.h"
@@ -103,9 +104,10 @@ tn_builder_options tn_batch_run_float_options(const tn_builder_options *given) {
     return build;
 }
 
-tn_status tn_batch_run_init(tn_batch_run *run, tn_graph *graph, const tn_builder_options *options) {
+tn_status tn_batch_run_init(tn_batch_run *run, tn_graph *graph, const tn_builder_options *options,
+                            tn_timing_cache *cache) {
     tn_plan *plan;
     *run = (tn_batch_run){0};
-    TN_TRY(tn_build(graph, options, &plan));
+    TN_TRY(tn_build_with_cache(graph, options, cache, &plan));
     return load(run, graph->runtime, plan);
 }

@@ -7,6 +7,7 @@
 #define TN_CALIBRATE_BATCH_RUN_H
 
 #include "base/memory.h"
+#include "build/timing_cache.h"
 #include <tenon/calibrate.h>
 
 typedef struct tn_batch_run {
@@ -25,8 +26,9 @@ tn_builder_options tn_batch_run_whole_options(const tn_builder_options *given);
  */
 tn_builder_options tn_batch_run_float_options(const tn_builder_options *given);
 
-/* Builds a plan, and loads it. */
-tn_status tn_batch_run_init(tn_batch_run *run, tn_graph *graph, const tn_builder_options *options);
+/* Builds a plan, with a cache of timings that builds share or null, and loads it. */
+tn_status tn_batch_run_init(tn_batch_run *run, tn_graph *graph, const tn_builder_options *options,
+                            tn_timing_cache *cache);
 void tn_batch_run_deinit(tn_batch_run *run); /* a zeroed one is fine */
 
 /* Checks what a caller gave. TN_ERROR_ARGUMENT. */

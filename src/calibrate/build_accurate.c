@@ -21,8 +21,9 @@ static tn_status check_options(const tn_accuracy_options *options) {
 static tn_status start(tn_accuracy_state *state) {
     const tn_builder_options plain = tn_batch_run_float_options(&state->build);
     TN_TRY(tn_arena_create(state->allocator, &state->arena));
-    TN_TRY(tn_batch_run_init(&state->reference, state->graph, &plain));
-    TN_TRY(tn_batch_run_init(&state->best, state->graph, &state->build));
+    TN_TRY(tn_timing_cache_open(state->graph->runtime, state->build.timing_cache, &state->cache));
+    TN_TRY(tn_batch_run_init(&state->reference, state->graph, &plain, NULL));
+    TN_TRY(tn_batch_run_init(&state->best, state->graph, &state->build, state->cache));
     state->output_count = tn_engine_output_count(state->reference.engine);
     state->losses =
         tn_arena_allocate(state->arena, state->output_count + (size_t)1, sizeof(*state->losses));
@@ -56,6 +57,7 @@ tn_status tn_build_accurate(tn_graph *graph, const tn_accuracy_options *options,
 done:
     tn_batch_run_deinit(&state.best);
     tn_batch_run_deinit(&state.reference);
+    tn_timing_cache_close(state.cache);
     tn_arena_destroy(state.arena);
     return status;
 }

@@ -89,7 +89,7 @@ static tn_builder_options watching_options(const tn_builder_options *given) {
 static tn_status start(tn_calibration_state *state, tn_graph *graph) {
     const tn_builder_options build = watching_options(state->options->build);
     TN_TRY(watch_all(state, graph));
-    TN_TRY(tn_batch_run_init(&state->run, state->graph, &build));
+    TN_TRY(tn_batch_run_init(&state->run, state->graph, &build, NULL));
     for (size_t i = 0; i < state->watched_count; i++) {
         tn_watched_tensor *watched = &state->watched[i];
         if (tn_engine_output(state->run.engine, watched->output)->type == TN_F32)

@@ -2,6 +2,7 @@
 /* Builds under a bound on the loss of accuracy: what is measured, which nodes go back to 32-bit
  * floats, bounds that cannot be held, options that make no sense, stopping, no memory. */
 #include "batches.h"
+#include "test_clock.h"
 
 #include "build/calibration_table.h"
 
@@ -29,6 +30,33 @@ static tn_status run_coarse(tn_call *call) {
     return pass_8bits(call, 32);
 }
 
+/* "Fickle" loses as much as "Coarse", in a kernel that refuses nodes or is slow for a while. */
+static bool fickle_refuses, fickle_lacks_floats;
+static uint64_t fickle_ns;
+#define FICKLE_FLOAT_NS 100000
+
+static tn_status fickle_accepts(tn_call *call) {
+    (void)call;
+    return fickle_refuses ? TN_ERROR_UNSUPPORTED : TN_OK;
+}
+static tn_status fickle_accepts_floats(tn_call *call) {
+    (void)call;
+    return fickle_lacks_floats ? TN_ERROR_UNSUPPORTED : TN_OK;
+}
+static tn_status run_fickle(tn_call *call) {
+    test_clock_take(fickle_ns);
+    return pass_8bits(call, 32);
+}
+static tn_status run_fickle_floats(tn_call *call) {
+    test_clock_take(FICKLE_FLOAT_NS);
+    return pass_reference(call);
+}
+static bool settle_fickle(void *user, const char *stage, uint64_t done, uint64_t count) {
+    fickle_refuses = false;
+    fickle_ns = 0;
+    return test_batches_progress(user, stage, done, count);
+}
+
 #define PASS_OPERATOR(operator_name)                                                               \
     {                                                                                              \
         .size = sizeof(tn_operator), .since_version = 1, .state_version = 1, .domain = "lossy",    \
@@ -36,17 +64,48 @@ static tn_status run_coarse(tn_call *call) {
         TN_OUTPUTS(run_unary_outputs), .infer = run_same_infer, .reference = pass_reference        \
     }
 static const tn_operator exact_operator = PASS_OPERATOR("Exact"),
-                         coarse_operator = PASS_OPERATOR("Coarse");
+                         coarse_operator = PASS_OPERATOR("Coarse"),
+                         fickle_operator = PASS_OPERATOR("Fickle");
 static const char *const lossy_combinations[] = {"qi8 -> qi8"};
-#define PASS_KERNEL(operator_name, function)                                                       \
-    {                                                                                              \
-        .size = sizeof(tn_kernel), .revision = 1, .domain = "lossy", .op = (operator_name),        \
-        .device = "cpu", .name = "int8", TN_COMBINATIONS(lossy_combinations), .run = (function)    \
-    }
-static const tn_kernel exact_kernel = PASS_KERNEL("Exact", run_exact),
-                       coarse_kernel = PASS_KERNEL("Coarse", run_coarse);
-static const tn_operator *const lossy_operators[] = {&exact_operator, &coarse_operator};
-static const tn_kernel *const lossy_kernels[] = {&exact_kernel, &coarse_kernel};
+static const char *const float_combinations[] = {"f32 -> f32"};
+static const tn_kernel exact_kernel = {.size = sizeof(tn_kernel),
+                                       .revision = 1,
+                                       .domain = "lossy",
+                                       .op = "Exact",
+                                       .device = "cpu",
+                                       .name = "int8",
+                                       TN_COMBINATIONS(lossy_combinations),
+                                       .run = run_exact},
+                       coarse_kernel = {.size = sizeof(tn_kernel),
+                                        .revision = 1,
+                                        .domain = "lossy",
+                                        .op = "Coarse",
+                                        .device = "cpu",
+                                        .name = "int8",
+                                        TN_COMBINATIONS(lossy_combinations),
+                                        .run = run_coarse},
+                       fickle_kernel = {.size = sizeof(tn_kernel),
+                                        .revision = 1,
+                                        .domain = "lossy",
+                                        .op = "Fickle",
+                                        .device = "cpu",
+                                        .name = "int8",
+                                        TN_COMBINATIONS(lossy_combinations),
+                                        .accepts = fickle_accepts,
+                                        .run = run_fickle},
+                       fickle_float_kernel = {.size = sizeof(tn_kernel),
+                                              .revision = 1,
+                                              .domain = "lossy",
+                                              .op = "Fickle",
+                                              .device = "cpu",
+                                              .name = "f32",
+                                              TN_COMBINATIONS(float_combinations),
+                                              .accepts = fickle_accepts_floats,
+                                              .run = run_fickle_floats};
+static const tn_operator *const lossy_operators[] = {&exact_operator, &coarse_operator,
+                                                     &fickle_operator};
+static const tn_kernel *const lossy_kernels[] = {&exact_kernel, &coarse_kernel, &fickle_kernel,
+                                                 &fickle_float_kernel};
 
 static tn_library *lossy_entry(const tn_host *host) {
     static tn_library library = {.size = sizeof(tn_library),
@@ -75,7 +134,7 @@ static tn_tensor_id pass(run_test *test, const char *op, const char *name, tn_te
     return id;
 }
 
-/* --- the network: x -> Exact "first" -> Coarse "middle" -> Exact "last" -> y --- */
+/* --- the network: x -> Exact "first" -> Coarse or Fickle "middle" -> Exact "last" -> y --- */
 
 typedef struct accurate_test {
     test_batches batches;
@@ -84,12 +143,12 @@ typedef struct accurate_test {
     tn_accuracy_options options;
 } accurate_test;
 
-static void start(run_test *test, accurate_test *own, double max_loss) {
+static void start_with(run_test *test, accurate_test *own, const char *op, double max_loss) {
     run_must(tn_runtime_register_library(test->runtime, lossy_entry));
     const tn_tensor_id x =
         add_input(test->graph, "x", TN_F32, 2, EXTENTS(BATCH_EXTENT, BATCH_EXTENT));
     const tn_tensor_id first = pass(test, "Exact", "first", x);
-    const tn_tensor_id middle = pass(test, "Coarse", "middle", first);
+    const tn_tensor_id middle = pass(test, op, "middle", first);
     run_output(test->graph, pass(test, "Exact", "last", middle), "y");
     test_batches_init(&own->batches, 1);
     own->table = NULL;
@@ -106,6 +165,10 @@ static void start(run_test *test, accurate_test *own, double max_loss) {
                                          .max_loss = max_loss,
                                          .build = &own->build,
                                          .batches = &own->batches.batches};
+}
+
+static void start(run_test *test, accurate_test *own, double max_loss) {
+    start_with(test, own, "Coarse", max_loss);
 }
 
 static tn_status build(run_test *test, const accurate_test *own, char **out_report) {
@@ -160,6 +223,40 @@ static void test_a_bound_of_zero_takes_everything_back(void **state) {
     run_must(build(test, &own, &report));
     assert_in(report, "\"loss\": 0, \"batches\"");
     assert_null(strstr(report, "\"kept\": false}"));
+    tn_text_free(test->runtime, report);
+    tn_calibration_destroy(own.table);
+}
+
+/* The first build leaves the middle in floats, and the one that keeps the others does not. */
+static void test_what_only_a_later_build_stores_in_8_bits_goes_back_too(void **state) {
+    run_test *test = *state;
+    accurate_test own;
+    char *report = NULL;
+    fickle_refuses = fickle_lacks_floats = true; /* beside the reference 8 bits win by rule */
+    start_with(test, &own, "Fickle", 0);
+    own.batches.batches.progress = settle_fickle;
+    run_must(build(test, &own, &report));
+    assert_in(report, "\"loss\": 0, \"batches\"");
+    assert_in(report, "{\"nodes\": [\"middle\"], \"loss\": 0.");
+    assert_null(strstr(report, "\"kept\": false}"));
+    tn_text_free(test->runtime, report);
+    tn_calibration_destroy(own.table);
+}
+
+/* What the first build measured holds for all of them: a node does not change sides by the noise of
+ * another measurement. */
+static void test_the_builds_of_a_search_share_their_timings(void **state) {
+    run_test *test = *state;
+    accurate_test own;
+    char *report = NULL;
+    fickle_lacks_floats = false;
+    fickle_ns = 5 * FICKLE_FLOAT_NS;
+    start_with(test, &own, "Fickle", 0);
+    own.build.flags = 0;
+    own.batches.batches.progress = settle_fickle;
+    run_must(build(test, &own, &report));
+    assert_in(report, "\"loss\": 0, \"batches\"");
+    assert_null(strstr(report, "middle"));
     tn_text_free(test->runtime, report);
     tn_calibration_destroy(own.table);
 }
@@ -249,6 +346,8 @@ int main(void) {
         RUN_TEST(test_without_a_bound_the_loss_is_only_measured),
         RUN_TEST(test_the_node_that_loses_most_goes_back_first),
         RUN_TEST(test_a_bound_of_zero_takes_everything_back),
+        RUN_TEST(test_what_only_a_later_build_stores_in_8_bits_goes_back_too),
+        RUN_TEST(test_the_builds_of_a_search_share_their_timings),
         RUN_TEST(test_nodes_that_the_caller_keeps_are_not_measured),
         RUN_TEST(test_a_second_lower_type_is_measured_and_taken_back_too),
         RUN_TEST(test_refuses_options_that_make_no_sense),
