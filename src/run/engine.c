@@ -10,6 +10,19 @@
 /* ----------------------------------------------------------------------------------------------
  * ports */
 
+static tn_profile_input show_profile(const char *name, const tn_plan_profile *profile) {
+    if (profile->is_free) return (tn_profile_input){0};
+    return (tn_profile_input){.size = sizeof(tn_profile_input),
+                              .rank = profile->optimum.rank,
+                              .name = name,
+                              .minimum = profile->minimum.extents,
+                              .optimum = profile->optimum.extents,
+                              .maximum = profile->maximum.extents,
+                              .minimum_value = profile->minimum_value,
+                              .optimum_value = profile->optimum_value,
+                              .maximum_value = profile->maximum_value};
+}
+
 tn_status tn_engine_make_ports(const tn_engine_loading *loading) {
     tn_engine *engine = loading->engine;
     const tn_graph *graph = engine->graph;
@@ -17,10 +30,15 @@ tn_status tn_engine_make_ports(const tn_engine_loading *loading) {
         tn_arena_allocate(engine->arena, graph->input_count + 1, sizeof(*engine->inputs));
     engine->outputs =
         tn_arena_allocate(engine->arena, graph->output_count + 1, sizeof(*engine->outputs));
-    if (!engine->inputs || !engine->outputs) return tn_fail_memory("an engine's ports");
+    engine->profiles =
+        tn_arena_allocate(engine->arena, graph->input_count + 1, sizeof(*engine->profiles));
+    if (!engine->inputs || !engine->outputs || !engine->profiles)
+        return tn_fail_memory("an engine's ports");
     for (uint32_t i = 0; i < graph->input_count; i++) {
         engine->inputs[i] = *tn_graph_input(graph, i);
         engine->inputs[i].is_value = engine->plan.is_value_input[i];
+        engine->profiles[i] =
+            show_profile(engine->inputs[i].name, &engine->contents.profiles[i]);
         engine->has_value_inputs |= engine->plan.is_value_input[i];
     }
     for (uint32_t i = 0; i < graph->output_count; i++) {
@@ -45,6 +63,11 @@ const tn_port_info *tn_engine_input(const tn_engine *engine, uint32_t index) {
 
 const tn_port_info *tn_engine_output(const tn_engine *engine, uint32_t index) {
     return index < tn_engine_output_count(engine) ? &engine->outputs[index] : NULL;
+}
+
+const tn_profile_input *tn_engine_profile(const tn_engine *engine, uint32_t input) {
+    if (input >= tn_engine_input_count(engine)) return NULL;
+    return engine->profiles[input].size > 0 ? &engine->profiles[input] : NULL;
 }
 
 static tn_status find_port(const tn_engine *engine, const tn_port_info *ports, uint32_t count,

@@ -52,6 +52,7 @@ struct tn_engine {
     tn_packed_store *packed;
     pthread_mutex_t opening; /* kernels are opened and closed by one thread at a time */
     tn_port_info *inputs, *outputs;
+    tn_profile_input *profiles; /* of the inputs; size 0: any shape */
     bool has_value_inputs;
     bool is_checked, allows_not_finite;
     const char *checked_dump; /* null: none */

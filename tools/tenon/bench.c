@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon bench: times a model or plan, on one or several contexts. */
+#include "option_use.h"
 #include "session.h"
 
 #include <pthread.h>
@@ -252,7 +253,7 @@ int command_bench(int argc, char **argv) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && (options.argument_count != 1 || options.contexts < 1)) {
         code = cli_usage("bench takes one model or plan and at least one context (tenon bench -h)");
-    } else if (code == EXIT_DONE) {
+    } else if (code == EXIT_DONE && (code = option_use_check(&options)) == EXIT_DONE) {
         tn_runtime *runtime = cli_runtime(&options, &code);
         tn_engine *engine =
             runtime ? session_engine(runtime, options.arguments[0], &options, true, &code) : NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon build: a plan from a model. */
+#include "option_use.h"
 #include "report_page.h"
 #include "session.h"
 
@@ -103,7 +104,7 @@ int command_build(int argc, char **argv) {
         options.plan = take_plan_path(&options);
         if (options.argument_count != 1 || !options.plan)
             code = cli_usage("build takes one model and -o PLAN (tenon build -h)");
-        else
+        else if ((code = option_use_check(&options)) == EXIT_DONE)
             code = build(&options, options.arguments[0], options.plan);
     }
     cli_options_free(&options);

@@ -15,6 +15,8 @@ enum { EXIT_DONE = 0, EXIT_FAULT = 1, EXIT_USAGE = 2, EXIT_UNSUPPORTED = 3 };
 
 /* Prints the last error and answers its exit code. */
 int cli_fail(const char *what);
+/* Prints a text of others to stderr, without what could steer a terminal. */
+void cli_print_safe(const char *text);
 /* Prints a sentence of the command line's own and answers EXIT_FAULT, EXIT_USAGE or
  * EXIT_UNSUPPORTED. */
 int cli_fault(const char *format, ...) TN_PRINTF(1, 2);
@@ -48,6 +50,10 @@ typedef struct cli_options {
     bool has_max_loss, has_scale, markdown;
     bool has_mean, has_rtol, has_atol, profile, exact, checked, isolate, json, help, no_timing,
         no_fusion, reference, verbose;
+    const char *command; /* the subcommand */
+    char *given;         /* the letter of each option that was given (options.c) */
+    size_t given_count;
+    bool loads_path;     /* libraries of TENON_PLUGIN_PATH are loaded: set by option_use_check */
     bool *lacks_weights; /* null, or a file that lacks its weights may be read: set where one did */
     char **arguments;    /* what is not an option */
     int argument_count;
@@ -57,11 +63,16 @@ typedef struct cli_options {
  * EXIT_DONE, or an exit code after having said why. */
 int cli_options_read(int argc, char **argv, const char *letters, cli_options *out_options);
 void cli_options_free(cli_options *options);
+/* The long name of an option. */
+const char *cli_option_name(char letter);
 /* precision_options.c: takes one of the options about precision; false when it is none of those. */
 bool cli_option_of_precision(cli_options *options, char letter, const char *value, int *out_exit);
 
 /* A runtime with the plugins of the options loaded; null after having said why (*out_exit). */
 tn_runtime *cli_runtime(const cli_options *options, int *out_exit);
+
+/* Whether all of a folder may be loaded before a plan asks for it by its content. */
+bool cli_may_load_all(const cli_options *options, const char *folder);
 
 /* Makes the runtime load the kernel libraries that come with Tenon, by a tiny build (doctor.c). */
 void cli_load_kernels(tn_runtime *runtime);

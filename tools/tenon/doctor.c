@@ -2,6 +2,8 @@
 /* tenon doctor: version, processor, devices, libraries, and what is missing with how to get it; of
  * a model or plan in doctor_file.c. */
 #include "doctor.h"
+#include "option_use.h"
+#include "plugin_path.h"
 #include "session.h"
 
 #include <stdlib.h>
@@ -86,8 +88,7 @@ static int examine_machine(tn_runtime *runtime) {
                "everything runs without them, "
                "large convolutions slower; build with TENON_WITH_ONEDNN=ON and Debian's "
                "libdnnl-dev\n");
-    const char *path = getenv("TENON_PLUGIN_PATH");
-    printf("TENON_PLUGIN_PATH: %s\n", path ? path : "(not set)");
+    plugin_path_print();
     return EXIT_DONE;
 }
 
@@ -98,7 +99,7 @@ int command_doctor(int argc, char **argv) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && options.argument_count > 1) {
         code = cli_usage("doctor takes one model or plan, or none (tenon doctor -h)");
-    } else if (code == EXIT_DONE) {
+    } else if (code == EXIT_DONE && (code = option_use_check(&options)) == EXIT_DONE) {
         tn_runtime *runtime = cli_runtime(&options, &code);
         if (runtime)
             code = options.argument_count == 1

@@ -2,6 +2,7 @@
 /* tenon inspect: what is in a plan, or a model as it would be built, without running it; inspecting
  * a plan loads no code. */
 #include "model.h"
+#include "option_use.h"
 #include "session.h"
 
 #include <stdlib.h>
@@ -216,7 +217,7 @@ int command_inspect(int argc, char **argv) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && options.argument_count != 1) {
         code = cli_usage("inspect takes one model or plan (tenon inspect -h)");
-    } else if (code == EXIT_DONE) {
+    } else if (code == EXIT_DONE && (code = option_use_check(&options)) == EXIT_DONE) {
         const char *path = options.arguments[0];
         tn_runtime *runtime = cli_runtime(&options, &code);
         if (runtime)

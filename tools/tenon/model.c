@@ -1,46 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading models by their endings, and UFF's text form by how it begins; see model.h. */
+/* Reading models of each format; see model.h. */
 #include "model.h"
+#include "file_kind.h"
 #include "shapes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool ends_with(const char *path, const char *ending) {
-    const size_t length = strlen(path), wanted = strlen(ending);
-    return length >= wanted && strcmp(path + length - wanted, ending) == 0;
-}
-
-/* Whether a file begins, after white space and comments, with a field of UFF's text form. */
-static bool is_uff_text(const char *path) {
-    static const char *const names[] = {"version", "descriptor_core_version", "descriptors",
-                                        "graphs", "referenced_data"};
-    char line[4096];
-    FILE *file = fopen(path, "r");
-    size_t start = 0;
-    while (file && fgets(line, sizeof(line), file)) {
-        start = strspn(line, " \t\r\n");
-        if (line[start] && line[start] != '#') break;
-        line[0] = '\0';
-    }
-    const bool is_read = file && !ferror(file) && !feof(file);
-    if (file) fclose(file);
-    if (!is_read) return false;
-    const size_t length = strcspn(line + start, ":{< \t\r\n");
-    const char after = line[start + length + strspn(line + start + length, " \t")];
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (strlen(names[i]) == length && memcmp(names[i], line + start, length) == 0)
-            return after == ':' || after == '{' || after == '<';
-    return false;
-}
-
-static bool is_uff(const char *path) {
-    return ends_with(path, ".uff") || ends_with(path, ".uff.txt") || ends_with(path, ".pbtxt") ||
-           is_uff_text(path);
-}
-
 bool model_is_named(const char *path) {
-    return ends_with(path, ".onnx") || ends_with(path, ".prototxt") || is_uff(path);
+    return file_kind_is_model(file_kind_of(path));
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -246,11 +214,12 @@ tn_graph *model_load(tn_runtime *runtime, const char *path, const cli_options *o
                      int *out_exit) {
     name_list inputs = {0}, outputs = {0};
     tn_graph *graph = NULL;
+    const file_kind kind = file_kind_of(path);
     if (!read_names(options, &inputs, &outputs))
         *out_exit = cli_fault("no memory");
-    else if (is_uff(path))
+    else if (kind == FILE_UFF)
         graph = load_uff(runtime, path, options, &inputs, &outputs, out_exit);
-    else if (ends_with(path, ".prototxt"))
+    else if (kind == FILE_CAFFE)
         graph = load_caffe(runtime, path, options, &inputs, &outputs, out_exit);
     else
         graph = load_onnx(runtime, path, &inputs, &outputs, out_exit);

@@ -6,8 +6,7 @@
 
 #include "cli.h"
 
-/* Whether a path's ending is a model's, or the file begins as UFF's text form does; all else is
- * taken for a plan. */
+/* Whether it is a model (file_kind.h); all else is taken for a plan. */
 bool model_is_named(const char *path);
 /* Reads a model. Outputs are those of --output NAME=FILE, and of --output NAME where a plan is
  * built; inputs those of --input NAME. Null after having said why (*out_exit). */

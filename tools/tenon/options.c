@@ -2,6 +2,7 @@
 /* The options that subcommands share, each with a letter by which a subcommand says that it takes
  * it. */
 #include "cli.h"
+#include "plugin_path.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -48,7 +49,7 @@ static size_t printable_length(const unsigned char *at) {
     return at[0] == 0xc2 && at[1] < 0xa0 ? 0 : length;
 }
 
-static void print_safe(const char *text) {
+void cli_print_safe(const char *text) {
     for (const unsigned char *at = (const unsigned char *)text; *at;) {
         const size_t length = printable_length(at);
         if (length > 0)
@@ -64,9 +65,9 @@ int cli_fail(const char *what) {
     const bool says_where = error->where[0] && strncmp(error->where, what, strlen(what)) != 0;
     fprintf(stderr, "tenon: %s%s", error->where[0] && !says_where ? "" : what,
             error->where[0] && !says_where ? "" : ": ");
-    print_safe(error->where);
+    cli_print_safe(error->where);
     fputs(error->where[0] ? ": " : "", stderr);
-    print_safe(error->message);
+    cli_print_safe(error->message);
     fputc('\n', stderr);
     return error->status == TN_ERROR_UNSUPPORTED ? EXIT_UNSUPPORTED : EXIT_FAULT;
 }
@@ -126,6 +127,13 @@ static const option_row rows[] = {
     {'g', false, false, "markdown"},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+
+const char *cli_option_name(char letter) {
+    size_t i = 0;
+    while (rows[i].letter != letter)
+        i++;
+    return rows[i].name;
+}
 
 static bool read_number(const char *text, double *out) {
     char *end;
@@ -300,6 +308,14 @@ static int take(cli_options *o, char letter, const char *value) {
     return EXIT_DONE;
 }
 
+/* As many as there could be short options in one argument. */
+static size_t text_bytes(int argc, char **argv) {
+    size_t bytes = 0;
+    for (int i = 0; i < argc; i++)
+        bytes += strlen(argv[i]);
+    return bytes;
+}
+
 int cli_options_read(int argc, char **argv, const char *letters, cli_options *out_options) {
     struct option longs[ROW_COUNT + 1];
     char shorts[2 * ROW_COUNT + 2];
@@ -320,7 +336,10 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
                                  .contexts = 1,
                                  .layout = "nchw",
                                  .channels = "rgb",
-                                 .checked_dump = "tenon-checked"};
+                                 .checked_dump = "tenon-checked",
+                                 .command = argv[0],
+                                 .given = calloc(text_bytes(argc, argv) + 1, 1)};
+    if (!out_options->given) return cli_fault("no memory for the options");
     optind = 1;
     opterr = 0;
     int place = -1; /* of a long option; stays for a short one */
@@ -331,6 +350,7 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
         if (letter == ':')
             return cli_usage("%s: option '%s' needs a value", argv[0], argv[optind - 1]);
         if (letter == 'o' && place < 0) out_options->short_output = optarg;
+        out_options->given[out_options->given_count++] = (char)letter;
         const int code = take(out_options, (char)letter, optarg);
         if (code != EXIT_DONE) return code;
     }
@@ -350,6 +370,7 @@ void cli_options_free(cli_options *options) {
                                 &options->calibrations, &options->keep};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         free(lists[i]->items);
+    free(options->given);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -363,7 +384,7 @@ static void print_log(void *user, uint32_t level, const char *text) {
 
 /* With a list of what is allowed, a folder that is not on it is searched alone: no code of it runs
  * before a plan has asked for it by its content. */
-static bool may_load_all(const cli_options *options, const char *folder) {
+bool cli_may_load_all(const cli_options *options, const char *folder) {
     bool is_allowed = options->allowed.count == 0;
     char *path = realpath(folder, NULL);
     for (size_t i = 0; i < options->allowed.count && path && !is_allowed; i++) {
@@ -388,13 +409,14 @@ tn_runtime *cli_runtime(const cli_options *options, int *out_exit) {
     for (size_t i = 0; status == TN_OK && i < options->plugin_dirs.count; i++) {
         what = options->plugin_dirs.items[i];
         status = tn_runtime_add_search_path(runtime, what);
-        if (status == TN_OK && may_load_all(options, what))
+        if (status == TN_OK && cli_may_load_all(options, what))
             status = tn_runtime_load_directory(runtime, what);
     }
     for (size_t i = 0; status == TN_OK && i < options->plugins.count; i++) {
         what = options->plugins.items[i];
         status = tn_runtime_load_library(runtime, what);
     }
+    if (status == TN_OK && options->loads_path) plugin_path_load(runtime, options);
     if (status == TN_OK) return runtime;
     *out_exit = cli_fail(what);
     tn_runtime_release(runtime);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon plugin: its verbs have files of their own. */
+#include "option_use.h"
 #include "plugin_command.h"
 #include "session.h"
 
@@ -34,6 +35,7 @@ int command_plugin(int argc, char **argv) {
         tn_runtime *runtime = NULL;
         if (code == EXIT_DONE && !is_list && !is_show)
             code = cli_usage("plugin takes `list`, or `show NAME` (tenon plugin -h)");
+        if (code == EXIT_DONE) code = option_use_check(&options);
         if (code == EXIT_DONE && (runtime = cli_runtime(&options, &code)) != NULL)
             code = is_list ? plugin_list(runtime, options.json)
                            : plugin_show(runtime, options.arguments[1], &options);

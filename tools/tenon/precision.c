@@ -74,21 +74,11 @@ static bool find_sources(const cli_options *options, calibration_source *source,
 /* What does not go together, said before anything is run. */
 static bool check_options(const cli_options *options, const calibration_source *source,
                           int *out_exit) {
-    const bool is_lower = options->precision > TN_PRECISION_TF32;
     if (options->precision == TN_PRECISION_I8 && !source->table_path && !source->folder_path)
         *out_exit = cli_usage(
             "--precision int8 needs the range of every tensor: --calibration DIRECTORY with sample "
             "inputs (.npy or images; a hundred or more that are like those to come), or "
             "--calibration FILE with a table that --write-calibration or TensorRT made");
-    else if (!is_lower && (source->table_path || source->folder_path))
-        *out_exit = cli_usage("--calibration goes with --precision int8 (or, for a bound on the "
-                              "loss of accuracy, bf16 or fp16); this is %s",
-                              names[options->precision]);
-    else if (options->has_max_loss && !source->folder_path)
-        *out_exit = cli_usage("--max-accuracy-loss is measured with sample inputs: --calibration "
-                              "DIRECTORY (beside a table, where one is given)");
-    else if (options->write_calibration && options->precision != TN_PRECISION_I8)
-        *out_exit = cli_usage("--write-calibration goes with --precision int8");
     else
         return true;
     return false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon run: a model or plan on files. */
+#include "option_use.h"
 #include "session.h"
 
 #include <stdlib.h>
@@ -48,7 +49,7 @@ static int run_engine(tn_engine *engine, const cli_options *options) {
     int code = tensors ? EXIT_DONE : cli_fault("no memory");
     if (code == EXIT_DONE && tn_context_create(engine, &context) != TN_OK) code = cli_fail("run");
     if (code == EXIT_DONE) code = session_bind_inputs(engine, context, options, false, tensors);
-    if (code == EXIT_DONE && tn_context_run(context) != TN_OK) code = cli_fail("run");
+    if (code == EXIT_DONE && tn_context_run(context) != TN_OK) code = session_fail_run("run");
     if (code == EXIT_DONE) code = session_write_outputs(engine, context, options);
     if (code == EXIT_DONE) print_outputs(engine, context, options);
     tn_context_destroy(context);
@@ -65,7 +66,7 @@ int command_run(int argc, char **argv) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && options.argument_count != 1) {
         code = cli_usage("run takes one model or plan (tenon run -h)");
-    } else if (code == EXIT_DONE) {
+    } else if (code == EXIT_DONE && (code = option_use_check(&options)) == EXIT_DONE) {
         tn_runtime *runtime = cli_runtime(&options, &code);
         tn_engine *engine =
             runtime ? session_engine(runtime, options.arguments[0], &options, false, &code) : NULL;

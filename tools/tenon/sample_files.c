@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a folder of sample inputs; see sample_files.h. */
 #include "sample_files.h"
+#include "tensor_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,14 +17,9 @@ static bool has_ending(const char *name, const char *const *endings, size_t coun
     return false;
 }
 
-bool sample_file_is_image(const char *name) {
-    static const char *const endings[] = {".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp"};
-    return has_ending(name, endings, sizeof(endings) / sizeof(*endings));
-}
-
 static bool is_sample(const char *name) {
     static const char *const endings[] = {".npy", ".pb", ".bin", ".raw"};
-    return sample_file_is_image(name) ||
+    return tensor_file_is_image(name) ||
            has_ending(name, endings, sizeof(endings) / sizeof(*endings));
 }
 
@@ -84,4 +80,22 @@ char *sample_files_find_twin(const char *folder, const char *name, const text_li
             return sample_files_join(folder, other);
     }
     return NULL;
+}
+
+static bool list_has_image(const char *path, bool looks_inside) {
+    DIR *folder = opendir(path);
+    bool has_image = false;
+    for (struct dirent *entry; folder && !has_image && (entry = readdir(folder)) != NULL;) {
+        if (entry->d_name[0] == '.') continue;
+        has_image = tensor_file_is_image(entry->d_name);
+        char *inside = looks_inside && !has_image ? sample_files_join(path, entry->d_name) : NULL;
+        if (inside && sample_files_is_directory(inside)) has_image = list_has_image(inside, false);
+        free(inside);
+    }
+    if (folder) closedir(folder);
+    return has_image;
+}
+
+bool sample_files_have_image(const char *path) {
+    return list_has_image(path, true);
 }

@@ -6,7 +6,8 @@
 
 #include "cli.h"
 
-bool sample_file_is_image(const char *name);
+/* Whether an image lies in a folder or in a folder of it. */
+bool sample_files_have_image(const char *path);
 /* The names of a folder's sample files, sorted; what else lies there is counted on top of
  * `*out_others`. False after having said why (*out_exit). The names are freed by the caller. */
 bool sample_files_list(const char *path, text_list *names, size_t *out_others, int *out_exit);

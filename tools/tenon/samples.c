@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SHAPE_TEXT 160
-
 /* ----------------------------------------------------------------------------------------------
  * what the network takes */
 
@@ -26,15 +24,6 @@ static bool describe_input(sample_input *input, const tn_port_info *port,
         memcpy(input->shape, given, rank * sizeof(*given));
     }
     return input->name != NULL;
-}
-
-static const char *print_shape(char *text, size_t bytes, uint32_t rank, const int64_t *shape) {
-    size_t at = (size_t)snprintf(text, bytes, "[");
-    for (uint32_t i = 0; i < rank && at < bytes; i++)
-        at += (size_t)snprintf(text + at, bytes - at, shape[i] < 0 ? "%sany" : "%s%" PRId64,
-                               i ? ", " : "", shape[i]);
-    if (at < bytes) snprintf(text + at, bytes - at, "]");
-    return text;
 }
 
 /* The file's shape as the network has it: leading extents of 1 may be missing, and the first may be
@@ -60,7 +49,7 @@ static bool fit_shape(const sample_input *input, file_tensor *file, uint64_t *ou
 
 static bool read_file(sample_folder *folder, sample_input *input, const char *path,
                       uint64_t *out_parts) {
-    char expected[SHAPE_TEXT], found[SHAPE_TEXT];
+    char expected[SHAPE_TEXT_BYTES], found[SHAPE_TEXT_BYTES];
     int64_t raw[TN_MAX_RANK];
     const uint32_t rank = input->rank == UINT32_MAX ? 0 : input->rank;
     for (uint32_t i = 0; i < rank; i++)
@@ -75,10 +64,10 @@ static bool read_file(sample_folder *folder, sample_input *input, const char *pa
         return cli_fault("%s: elements are %s, input '%s' takes %s", path,
                          type_name(input->file.type), input->name, type_name(input->type)),
                false;
-    print_shape(found, sizeof(found), input->file.rank, input->file.shape);
+    shape_print(input->file.rank, input->file.shape, found);
     if (!fit_shape(input, &input->file, out_parts))
         return cli_fault("%s: the shape is %s, input '%s' takes %s%s", path, found, input->name,
-                         print_shape(expected, sizeof(expected), input->rank, input->shape),
+                         shape_print(input->rank, input->shape, expected),
                          input->rank == 4 && input->file.rank == 4 ? " (for images see --layout)"
                                                                    : ""),
                false;
@@ -109,7 +98,7 @@ static bool count_parts(sample_folder *folder, char *const *paths, uint64_t *out
     for (uint32_t i = 0; i < folder->input_count; i++) {
         uint64_t parts = 1;
         sample_input *input = &folder->inputs[i];
-        if (sample_file_is_image(paths[i])) continue;
+        if (tensor_file_is_image(paths[i])) continue;
         if (!read_file(folder, input, paths[i], &parts)) return false;
         if (i > 0 && parts != *out_parts)
             return cli_fault("%s: holds %" PRIu64 " samples, the file of input '%s' %" PRIu64,

@@ -71,15 +71,6 @@ tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_optio
         const void *data = tn_plan_bytes(plan, &bytes);
         status = tn_engine_load_bytes(runtime, data, bytes, &engine_options, &engine);
         tn_plan_destroy(plan);
-    } else if (options->mean_file || options->weights) {
-        *out_exit =
-            cli_usage("%s is a plan: --weights and a file for --mean go with a model", path);
-        return NULL;
-    } else if (options->precision != TN_PRECISION_F32) {
-        *out_exit = cli_usage("'%s' is taken for a plan, which has its precision already: "
-                              "--precision goes with a model",
-                              path);
-        return NULL;
     } else {
         status = tn_engine_load(runtime, path, &engine_options, &engine);
     }
@@ -100,14 +91,18 @@ bool split_assignment(const char *text, char **out_name, const char **out_value)
 /* ----------------------------------------------------------------------------------------------
  * inputs */
 
-/* The shape that a file-less or raw input gets: the port's, --shape's optimum for unknown extents,
- * else 1. */
-static void default_shape(const tn_port_info *port, const cli_options *options, int64_t *shape,
-                          uint32_t *out_rank) {
-    *out_rank = port->rank == UINT32_MAX ? 0 : port->rank;
-    if (shape_option_optimum(options, port->name, shape, out_rank)) return;
+/* The shape of an input without a file, or with a raw one: what --shape says, the optimum of the
+ * plan's profile, else (answered by false) the declared extents with 1 for those that are unknown.
+ */
+static bool default_shape(const tn_engine *engine, uint32_t index, const cli_options *options,
+                          int64_t *shape, uint32_t *out_rank) {
+    const tn_port_info *port = tn_engine_input(engine, index);
+    const tn_profile_input *profile = tn_engine_profile(engine, index);
+    if (shape_option_optimum(options, port->name, shape, out_rank)) return true;
+    *out_rank = profile ? profile->rank : port->rank == UINT32_MAX ? 0 : port->rank;
     for (uint32_t i = 0; i < *out_rank; i++)
-        shape[i] = port->extents[i] < 0 ? 1 : port->extents[i];
+        shape[i] = profile ? profile->optimum[i] : port->extents[i] < 0 ? 1 : port->extents[i];
+    return profile != NULL;
 }
 
 static int bind(tn_context *context, uint32_t index, const tn_port_info *port,
@@ -123,64 +118,133 @@ static int bind(tn_context *context, uint32_t index, const tn_port_info *port,
     return EXIT_DONE;
 }
 
+/* The input that NAME=FILE or FILE is for. */
+static int find_given(const tn_engine *engine, const char *text, uint32_t *out_index,
+                      const char **out_path) {
+    char *name;
+    *out_index = 0;
+    if (!split_assignment(text, &name, out_path)) return cli_fault("no memory");
+    if (!name && tn_engine_input_count(engine) != 1)
+        return cli_usage("--input '%s' has no name: there are %u inputs", *out_path,
+                         tn_engine_input_count(engine));
+    const tn_status status = name ? tn_engine_find_input(engine, name, out_index) : TN_OK;
+    free(name);
+    return status == TN_OK ? EXIT_DONE : cli_fail("--input");
+}
+
+/* A file has the shape that --shape asks for, where that is one shape. */
+static int check_asked(const cli_options *options, const tn_port_info *port,
+                       const file_tensor *tensor, const char *path) {
+    int64_t asked[TN_MAX_RANK];
+    uint32_t rank;
+    char want[SHAPE_TEXT_BYTES], found[SHAPE_TEXT_BYTES];
+    if (!shape_option_extents(options, port->name, asked, &rank)) return EXIT_DONE;
+    bool fits = rank == tensor->rank;
+    for (uint32_t i = 0; fits && i < rank; i++)
+        fits = asked[i] < 0 || asked[i] == tensor->shape[i];
+    if (fits) return EXIT_DONE;
+    return cli_fault("%s: the shape is %s, --shape asks for %s of input '%s'", path,
+                     shape_print(tensor->rank, tensor->shape, found),
+                     shape_print(rank, asked, want), port->name);
+}
+
 static int read_given(tn_engine *engine, tn_context *context, const cli_options *options,
                       file_tensor *tensors) {
     for (size_t i = 0; i < options->inputs.count; i++) {
-        char *name;
         const char *path;
-        uint32_t index = 0;
-        if (!split_assignment(options->inputs.items[i], &name, &path))
-            return cli_fault("no memory");
-        if (!name && tn_engine_input_count(engine) != 1)
-            return cli_usage("--input '%s' has no name: there are %u inputs", path,
-                             tn_engine_input_count(engine));
-        const tn_status status = name ? tn_engine_find_input(engine, name, &index) : TN_OK;
-        free(name);
-        if (status != TN_OK) return cli_fail("--input");
-        const tn_port_info *port = tn_engine_input(engine, index);
+        uint32_t index, rank;
         int64_t shape[TN_MAX_RANK];
-        uint32_t rank;
-        default_shape(port, options, shape, &rank);
-        file_tensor_free(&tensors[index]);
+        int code = find_given(engine, options->inputs.items[i], &index, &path);
+        if (code != EXIT_DONE) return code;
+        const tn_port_info *port = tn_engine_input(engine, index);
+        if (tensors[index].data) return cli_usage("--input: '%s' is given twice", port->name);
+        default_shape(engine, index, options, shape, &rank);
         if (!tensor_file_read(path, options, port->rank == UINT32_MAX && !rank ? -1 : (int)rank,
                               shape, &tensors[index]))
             return EXIT_FAULT;
-        const int code = bind(context, index, port, &tensors[index], path);
+        code = check_asked(options, port, &tensors[index], path);
+        if (code == EXIT_DONE) code = bind(context, index, port, &tensors[index], path);
         if (code != EXIT_DONE) return code;
     }
     return EXIT_DONE;
 }
 
-/* Zeros; for a checked run numbers that a logarithm or a division takes, and sizes of 1. */
-static void fill_sample(file_tensor *tensor, const tn_port_info *port, bool is_checked) {
+/* Zeros; for a checked run numbers that a logarithm or a division takes. Values that decide shapes
+ * are those of the profile's optimum, or sizes of 1. */
+static void fill_sample(file_tensor *tensor, const tn_port_info *port,
+                        const tn_profile_input *profile, bool is_checked) {
     float *numbers = tensor->data;
+    int64_t *sizes = tensor->data;
+    int32_t *short_sizes = tensor->data;
     uint32_t state = 1;
     memset(tensor->data, 0, tensor->bytes);
     for (size_t i = 0; is_checked && tensor->type == TN_F32 && i < tensor->bytes / 4; i++) {
         state = state * 1664525u + 1013904223u;
         numbers[i] = (float)((state >> 16) + 1) / 65536.0f;
     }
-    int64_t *sizes = tensor->data;
     for (size_t i = 0; port->is_value && tensor->type == TN_I64 && i < tensor->bytes / 8; i++)
         sizes[i] = 1;
+    for (size_t i = 0; port->is_value && tensor->type == TN_I32 && i < tensor->bytes / 4; i++)
+        short_sizes[i] = 1;
+    if (!profile || !profile->optimum_value || profile->rank != tensor->rank) return;
+    for (uint32_t i = 0; i < profile->rank; i++)
+        if (profile->optimum[i] != tensor->shape[i]) return;
+    memcpy(tensor->data, profile->optimum_value, tensor->bytes);
+}
+
+/* An input without a file: its shape, and for `fill_missing` values. */
+static int bind_missing(tn_engine *engine, tn_context *context, const cli_options *options,
+                        uint32_t index, bool fill_missing, file_tensor *tensor) {
+    const tn_port_info *port = tn_engine_input(engine, index);
+    int64_t shape[TN_MAX_RANK];
+    uint32_t rank;
+    const bool is_known = default_shape(engine, index, options, shape, &rank);
+    if (!fill_missing && (!is_known || tn_context_set_shape(context, index, rank, shape) == TN_OK))
+        return EXIT_DONE; /* the run says which shape or values it lacks */
+    if (!fill_missing) return cli_fail("--shape");
+    if (!file_tensor_allocate(tensor, port->type, rank, shape, port->name)) return EXIT_FAULT;
+    fill_sample(tensor, port, tn_engine_profile(engine, index), options->checked);
+    return bind(context, index, port, tensor, port->name);
+}
+
+/* Of a plan, whose range is fixed: each --shape is one shape for an input that is there. (A
+ * model's are checked when it is built.) */
+static int check_shapes(const tn_engine *engine, const cli_options *options) {
+    for (size_t i = 0; i < options->shapes.count; i++) {
+        const char *text = options->shapes.items[i], *equals = strrchr(text, '=');
+        uint32_t index;
+        int64_t extents[TN_MAX_RANK];
+        char *name = equals ? strndup(text, (size_t)(equals - text)) : NULL;
+        if (equals && !name) return cli_fault("no memory");
+        if (!equals && tn_engine_input_count(engine) != 1)
+            return cli_usage("--shape '%s' has no name: there are %u inputs", text,
+                             tn_engine_input_count(engine));
+        const tn_status status = name ? tn_engine_find_input(engine, name, &index) : TN_OK;
+        free(name);
+        if (status != TN_OK) return cli_fail("--shape");
+        if (!shape_option_is_one(text, extents, &index))
+            return cli_usage("--shape '%s': expected NAME=1x3x256x256, one shape to run at: a "
+                             "plan's range is that which it was built for",
+                             text);
+    }
+    return EXIT_DONE;
 }
 
 int session_bind_inputs(tn_engine *engine, tn_context *context, const cli_options *options,
                         bool fill_missing, file_tensor *tensors) {
-    int code = read_given(engine, context, options, tensors);
-    for (uint32_t i = 0; code == EXIT_DONE && fill_missing && i < tn_engine_input_count(engine);
-         i++) {
-        const tn_port_info *port = tn_engine_input(engine, i);
-        int64_t shape[TN_MAX_RANK];
-        uint32_t rank;
-        if (tensors[i].data) continue;
-        default_shape(port, options, shape, &rank);
-        if (!file_tensor_allocate(&tensors[i], port->type, rank, shape, port->name))
-            return EXIT_FAULT;
-        fill_sample(&tensors[i], port, options->checked);
-        code = bind(context, i, port, &tensors[i], port->name);
-    }
+    int code = model_is_named(options->arguments[0]) ? EXIT_DONE : check_shapes(engine, options);
+    if (code == EXIT_DONE) code = read_given(engine, context, options, tensors);
+    for (uint32_t i = 0; code == EXIT_DONE && i < tn_engine_input_count(engine); i++)
+        if (!tensors[i].data)
+            code = bind_missing(engine, context, options, i, fill_missing, &tensors[i]);
     return code;
+}
+
+int session_fail_run(const char *what) {
+    if (tn_last_error()->status != TN_ERROR_STATE) return cli_fail(what);
+    return cli_fault("%s: %s: --input NAME=FILE gives its values (where only its shape is read, "
+                     "--shape NAME=1x3x8x8 is enough)",
+                     what, tn_last_error()->message);
 }
 
 int session_check_plan(tn_runtime *runtime, const tn_plan *plan, const cli_options *options) {

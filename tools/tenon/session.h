@@ -27,10 +27,12 @@ bool split_assignment(const char *text, char **out_name, const char **out_value)
 int session_check_plan(tn_runtime *runtime, const tn_plan *plan, const cli_options *options);
 
 /* A context's inputs read from the options' --input NAME=FILE and bound; those without a file get
- * zeros when `fill_missing` (and shapes from --shape or 1). `tensors` has room for the engine's
- * inputs. */
+ * the shape of --shape, of the profile's optimum, or extents of 1, and when `fill_missing` zeros.
+ * `tensors` has room for the engine's inputs. */
 int session_bind_inputs(tn_engine *engine, tn_context *context, const cli_options *options,
                         bool fill_missing, file_tensor *tensors);
+/* After a run that failed; where an input had no values, with what gives them. */
+int session_fail_run(const char *what);
 int session_write_outputs(tn_engine *engine, tn_context *context, const cli_options *options);
 
 #endif

@@ -2,6 +2,7 @@
 /* Reading --shape; see shapes.h. */
 #include "shapes.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,6 +112,26 @@ static bool find_option(const cli_options *options, const char *name, shape_text
         if (is_named && read_range(equals ? equals + 1 : text, shapes)) return true;
     }
     return false;
+}
+
+bool shape_option_is_one(const char *text, int64_t *extents, uint32_t *out_rank) {
+    const char *equals = strrchr(text, '=');
+    shape_text shape;
+    const char *at = equals ? equals + 1 : text;
+    if (!read_shape(&at, &shape) || *at) return false;
+    memcpy(extents, shape.extents, shape.rank * sizeof(*extents));
+    *out_rank = shape.rank;
+    return true;
+}
+
+const char *shape_print(uint32_t rank, const int64_t *shape, char *text) {
+    const size_t bytes = SHAPE_TEXT_BYTES;
+    size_t at = (size_t)snprintf(text, bytes, "[");
+    for (uint32_t i = 0; i < rank && i < TN_MAX_RANK; i++)
+        at += (size_t)snprintf(text + at, bytes - at, shape[i] < 0 ? "%sany" : "%s%" PRId64,
+                               i ? ", " : "", shape[i]);
+    snprintf(text + at, bytes - at, "]");
+    return text;
 }
 
 bool shape_option_optimum(const cli_options *options, const char *name, int64_t *shape,

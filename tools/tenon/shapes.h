@@ -18,6 +18,11 @@ void shape_profiles_free(shape_profiles *profiles);
 /* The optimum that --shape gives an input; false when it gives none. */
 bool shape_option_optimum(const cli_options *options, const char *name, int64_t *shape,
                           uint32_t *out_rank);
+/* Reads NAME=1x3x8x8 or 1x3x8x8; false when it is no shape, or a range. */
+bool shape_option_is_one(const char *text, int64_t *extents, uint32_t *out_rank);
+enum { SHAPE_TEXT_BYTES = 32 * TN_MAX_RANK };
+/* "[1, 3, any]" into `text`, which has SHAPE_TEXT_BYTES. */
+const char *shape_print(uint32_t rank, const int64_t *shape, char *text);
 /* The same with -1 where minimum and maximum differ. */
 bool shape_option_extents(const cli_options *options, const char *name, int64_t *extents,
                           uint32_t *out_rank);

@@ -2,11 +2,11 @@
 /* Reading and writing tensors by the file's ending; whole files. The formats are in npy.c,
  * tensor_pb.c and image.c. */
 #include "tensor_file.h"
+#include "foreign_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -97,15 +97,10 @@ bool whole_file_write(const char *path, const void *head, size_t head_bytes, con
     return cli_fault("cannot write '%s': %s", path, strerror(reason)), false;
 }
 
-static bool ends_with(const char *path, const char *ending) {
-    const size_t length = strlen(path), wanted = strlen(ending);
-    return length >= wanted && strcasecmp(path + length - wanted, ending) == 0;
-}
-
-static bool is_image(const char *path) {
+bool tensor_file_is_image(const char *path) {
     static const char *const endings[] = {".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp"};
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-        if (ends_with(path, endings[i])) return true;
+        if (file_has_ending(path, endings[i])) return true;
     }
     return false;
 }
@@ -128,12 +123,12 @@ bool tensor_file_read(const char *path, const cli_options *options, int raw_rank
                       const int64_t *raw_shape, file_tensor *out_tensor) {
     unsigned char *data;
     size_t bytes;
-    if (is_image(path)) return image_read(path, options, out_tensor);
+    if (tensor_file_is_image(path)) return image_read(path, options, out_tensor);
     if (!whole_file_read(path, &data, &bytes)) return false;
     bool is_read;
-    if (ends_with(path, ".npy"))
+    if (file_has_ending(path, ".npy"))
         is_read = npy_read(path, data, bytes, out_tensor);
-    else if (ends_with(path, ".pb"))
+    else if (file_has_ending(path, ".pb"))
         is_read = tensor_pb_read(path, data, bytes, out_tensor);
     else
         is_read = raw_read(path, data, bytes, raw_rank, raw_shape, out_tensor);
@@ -142,7 +137,7 @@ bool tensor_file_read(const char *path, const cli_options *options, int raw_rank
 }
 
 bool tensor_file_write(const char *path, const cli_options *options, const tn_tensor *tensor) {
-    if (is_image(path)) return image_write(path, options, tensor);
-    if (ends_with(path, ".npy")) return npy_write(path, tensor);
+    if (tensor_file_is_image(path)) return image_write(path, options, tensor);
+    if (file_has_ending(path, ".npy")) return npy_write(path, tensor);
     return whole_file_write(path, NULL, 0, tensor->data, (size_t)tensor->bytes);
 }

@@ -23,6 +23,8 @@ bool file_tensor_allocate(file_tensor *tensor, tn_type type, uint32_t rank, cons
                           const char *path);
 void file_tensor_free(file_tensor *tensor);
 
+/* Whether a path's ending is an image's. */
+bool tensor_file_is_image(const char *path);
 /* Reads a file by its ending: .npy, .pb, .png .jpg .jpeg .pgm .ppm .bmp (as f32 by the options'
  * layout, scale and mean), anything else as raw f32 of the shape that `raw_shape` gives (rank -1:
  * not known: refused). False after having said why. */

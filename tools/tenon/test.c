@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon test: test directories in ONNX's own layout, a line each. Comparing is compare.c. */
 #include "compare.h"
+#include "option_use.h"
 #include "session.h"
 #include "test_calibration.h"
 
@@ -295,7 +296,7 @@ int command_test(int argc, char **argv) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && options.argument_count < 1) {
         code = cli_usage("test takes directories (tenon test -h)");
-    } else if (code == EXIT_DONE) {
+    } else if (code == EXIT_DONE && (code = option_use_check(&options)) == EXIT_DONE) {
         if (options.threads == 0) options.threads = 1;
         test_run run = {.options = &options, .runtime = cli_runtime(&options, &code)};
         for (int i = 0; run.runtime && code == EXIT_DONE && i < options.argument_count; i++)
