@@ -44,10 +44,10 @@ typedef struct cli_options {
     const char *write_calibration;
     double scale, seconds, rtol, atol, timing_seconds;
     double mean[3], mean_file_scale;
-    double percentile, max_loss;                      /* 0: the calibrator's own */
-    uint32_t precision, second_precision, calibrator; /* TN_PRECISION_..., TN_CALIBRATOR_... */
-    uint32_t threads, contexts, isolate_limit_ms;
-    bool has_max_loss, has_scale, markdown;
+    double percentile, max_loss;                       /* 0: the calibrator's own */
+    uint32_t precision, second_precision, calibrator;  /* TN_PRECISION_..., TN_CALIBRATOR_... */
+    uint32_t threads, contexts, isolate_limit_ms, top; /* top 0: not asked for */
+    bool has_max_loss, has_scale, markdown, prints;
     bool has_mean, has_rtol, has_atol, profile, exact, checked, isolate, json, help, no_timing,
         no_fusion, reference, verbose;
     const char *command; /* the subcommand */

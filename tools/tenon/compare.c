@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See compare.h. */
 #include "compare.h"
+#include "element.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,32 +25,6 @@ void tolerance_read(const char *path, tolerance *inout_tolerance) {
     free(data);
 }
 
-static double half(uint16_t bits) {
-    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-    const double sign = bits & 0x8000 ? -1 : 1;
-    if (exponent == 31) return fraction ? (double)NAN : sign * INFINITY;
-    return sign * (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
-}
-
-static double number(const void *data, tn_type type, size_t i) {
-    switch (type) {
-    case TN_F64:
-        return ((const double *)data)[i];
-    case TN_F32:
-        return (double)((const float *)data)[i];
-    case TN_F16:
-        return half(((const uint16_t *)data)[i]);
-    case TN_BF16: {
-        const uint32_t bits = (uint32_t)((const uint16_t *)data)[i] << 16;
-        float value;
-        memcpy(&value, &bits, sizeof(value));
-        return (double)value;
-    }
-    default:
-        return 0;
-    }
-}
-
 static void print_shape(char *text, size_t bytes, uint32_t rank, const int64_t *shape) {
     size_t at = (size_t)snprintf(text, bytes, "[");
     for (uint32_t i = 0; i < rank && at < bytes; i++)
@@ -60,7 +35,7 @@ static void print_shape(char *text, size_t bytes, uint32_t rank, const int64_t *
 static double largest(const file_tensor *tensor) {
     double found = 0;
     for (size_t i = 0; i < file_tensor_count(tensor); i++) {
-        const double magnitude = fabs(number(tensor->data, tensor->type, i));
+        const double magnitude = fabs(element_number(tensor->data, tensor->type, i));
         if (isfinite(magnitude) && magnitude > found) found = magnitude;
     }
     return found;
@@ -74,8 +49,8 @@ static bool compare_numbers(const char *name, const file_tensor *expected, const
         allowed->atol + (allowed->of_largest > 0 ? allowed->of_largest * largest(expected) : 0);
     size_t wrong = 0;
     for (size_t i = 0; i < file_tensor_count(expected); i++) {
-        const double a = number(expected->data, expected->type, i),
-                     b = number(found->data, found->type, i);
+        const double a = element_number(expected->data, expected->type, i),
+                     b = element_number(found->data, found->type, i);
         const bool is_near =
             a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= atol + rtol * fabs(a);
         if (!is_near && wrong++ == 0)

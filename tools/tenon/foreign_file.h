@@ -25,7 +25,7 @@ typedef struct foreign_file {
     const char *what;    /* "a PyTorch checkpoint (pickle in a zip archive)" */
     const char *advice;  /* what to do */
     bool is_other_model; /* sound, but of another program: EXIT_UNSUPPORTED */
-    bool is_tensor;      /* an image or array: good as an input, not as a model */
+    bool is_stand_in;    /* something that was saved in the file's stead, whatever was wanted */
 } foreign_file;
 
 /* False: it cannot be read. */

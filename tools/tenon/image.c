@@ -5,6 +5,7 @@
  */
 #include "tensor_file.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,12 +27,26 @@ static double effective_scale(const cli_options *options) {
     return !options->has_scale && !options->has_mean ? 1.0 / 255.0 : options->scale;
 }
 
-bool image_read(const char *path, const cli_options *options, file_tensor *out_tensor) {
+bool image_is_in(const unsigned char *data, size_t bytes) {
+    static const struct {
+        const char *magic;
+        size_t bytes;
+    } kinds[] = {{"\x89PNG", 4}, {"\xff\xd8\xff", 3}, {"P5", 2}, {"P6", 2}, {"BM", 2}};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (bytes > kinds[i].bytes && memcmp(data, kinds[i].magic, kinds[i].bytes) == 0)
+            return true;
+    return false;
+}
+
+bool image_read(const char *path, const unsigned char *data, size_t bytes,
+                const cli_options *options, file_tensor *out_tensor) {
     int width, height, channels;
-    if (!stbi_info(path, &width, &height, &channels))
+    const int length = bytes > INT_MAX ? 0 : (int)bytes;
+    if (!stbi_info_from_memory(data, length, &width, &height, &channels))
         return cli_fault("cannot read '%s': %s", path, stbi_failure_reason()), false;
     channels = channels < 3 ? 1 : 3;
-    unsigned char *pixels = stbi_load(path, &width, &height, &(int){0}, channels);
+    unsigned char *pixels =
+        stbi_load_from_memory(data, length, &width, &height, &(int){0}, channels);
     if (!pixels) return cli_fault("cannot read '%s': %s", path, stbi_failure_reason()), false;
     const bool is_last = strcmp(options->layout, "nhwc") == 0;
     const int64_t shape[4] = {1, is_last ? height : channels, is_last ? width : height,

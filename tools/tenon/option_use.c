@@ -3,10 +3,12 @@
 #include "option_use.h"
 #include "file_kind.h"
 #include "sample_files.h"
+#include "session.h"
 #include "tensor_file.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What is so in a call of the program. */
 enum {
@@ -28,8 +30,14 @@ enum {
     FACT_SHOWS = 1u << 15,   /* tenon plugin show */
     FACT_LISTS = 1u << 16,   /* tenon plugin list or show */
     FACT_MACHINE = 1u << 17, /* tenon doctor without a file */
-    FACT_EXPLAINS = 1u << 18 /* tenon doctor of a file */
+    FACT_TEXT = 1u << 18,    /* results are for people: neither JSON nor an output goes to stdout */
+    FACT_JSON = 1u << 19,    /* results are JSON on stdout */
+    FACT_OUTPUT = 1u << 20,  /* outputs may go where they are asked to */
+    FACT_EXPLAINS = 1u << 21 /* tenon doctor of a file */
 };
+
+/* Those that the kind of file decides. */
+#define FACTS_OF_FILE (FACT_FILE | FACT_BUILDS | FACT_RUNS | FACT_PLAN | FACT_CAFFE)
 
 /* Where libraries that are named are loaded. */
 #define FACT_LOADS (FACT_BUILDS | FACT_RUNS | FACT_LISTS | FACT_EXPLAINS | FACT_MACHINE)
@@ -80,6 +88,10 @@ static const use_row rows[] = {
     {'m', FACT_IMAGE | FACT_MEAN, AN_IMAGE},
     {'m', FACT_IMAGE | FACT_BUILDS, A_MODEL},
     {'k', FACT_IMAGE | FACT_MEAN, AN_IMAGE ", or with --mean FILE.binaryproto"},
+    {'u', FACT_TEXT, "results as text (without --json, and no --output to stdout)"},
+    {'l', FACT_TEXT | FACT_JSON, "results as text or JSON (no --output to stdout)"},
+    {'j', FACT_TEXT | FACT_JSON, "results on stdout (no --output to stdout)"},
+    {'o', FACT_OUTPUT, "a file here: stdout has the times"},
     {'g', FACT_SHOWS, "plugin show"},
 };
 
@@ -151,20 +163,26 @@ static uint32_t find_facts(const cli_options *options, file_kind kind) {
         facts |= FACT_TIMES;
     if (!is(options, "build") && (names_image(&options->inputs) || names_image(&options->outputs)))
         facts |= FACT_IMAGE;
+    if (!is(options, "bench") || !session_writes_stdout(options)) facts |= FACT_OUTPUT;
+    if (!session_writes_stdout(options)) facts |= options->json ? FACT_JSON : FACT_TEXT;
     return facts;
 }
 
 /* ----------------------------------------------------------------------------------------------
  * the check */
 
+static int refuse(const cli_options *options, const use_row *row, file_kind kind) {
+    const bool is_about_file = kind != FILE_NONE && (row->facts & FACTS_OF_FILE);
+    return cli_usage("option --%s has no use here: it goes with %s%s%s%s%s",
+                     cli_option_name(row->letter), row->goes_with, is_about_file ? "; " : "",
+                     is_about_file ? options->arguments[0] : "", is_about_file ? " is " : "",
+                     is_about_file ? file_kind_name(kind) : "");
+}
+
 static int check_option(const cli_options *options, char letter, uint32_t facts, file_kind kind) {
-    const char *path = kind == FILE_NONE ? NULL : options->arguments[0];
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (rows[i].letter != letter || (rows[i].facts & facts)) continue;
-        return cli_usage("option --%s has no use here: it goes with %s%s%s%s%s",
-                         cli_option_name(letter), rows[i].goes_with, path ? "; " : "",
-                         path ? path : "", path ? " is " : "", path ? file_kind_name(kind) : "");
-    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (rows[i].letter == letter && !(rows[i].facts & facts))
+            return refuse(options, &rows[i], kind);
     return EXIT_DONE;
 }
 
@@ -178,6 +196,9 @@ int option_use_check(cli_options *options) {
     const uint32_t facts = code == EXIT_DONE ? find_facts(options, kind) : 0;
     for (size_t i = 0; code == EXIT_DONE && i < options->given_count; i++)
         code = check_option(options, options->given[i], facts, kind);
+    if (code == EXIT_DONE && session_writes_stdout(options) && isatty(STDOUT_FILENO))
+        code = cli_usage("--output to stdout is a .npy file, which a terminal cannot show: --print "
+                         "shows values");
     options->loads_path = (facts & (FACT_BUILDS | FACT_LISTS | FACT_MACHINE)) != 0;
     return code;
 }

@@ -124,7 +124,8 @@ static const option_row rows[] = {
     {'Q', false, true, "percentile"},     {'W', false, true, "write-calibration"},
     {'U', false, true, "keep"},           {'X', false, true, "max-accuracy-loss"},
     {'M', false, true, "checked-dump"},   {'J', false, true, "isolate-limit"},
-    {'g', false, false, "markdown"},
+    {'g', false, false, "markdown"},      {'l', false, true, "top"},
+    {'u', false, false, "print"},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
@@ -251,6 +252,13 @@ static int take(cli_options *o, char letter, const char *value) {
     case 'g':
         o->markdown = true;
         break;
+    case 'u':
+        o->prints = true;
+        break;
+    case 'l':
+        return read_count(value, &o->top) && o->top > 0
+                   ? EXIT_DONE
+                   : bad_value("top", value, "a number of elements above 0, at most 1024");
     case 'f':
         o->profile = true;
         break;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon run: a model or plan on files. */
+#include "json_print.h"
 #include "option_use.h"
 #include "session.h"
+#include "show_tensor.h"
 
 #include <stdlib.h>
 
@@ -28,19 +30,48 @@ static const char help[] =
     "them\n"
     "example: tenon run net.plan --input image=photo.png --output output=out.png\n";
 
-static void print_outputs(tn_engine *engine, tn_context *context, const cli_options *options) {
+static void print_shape(const tn_tensor *tensor) {
+    putchar('[');
+    for (uint32_t axis = 0; axis < tensor->rank; axis++)
+        printf(axis ? ", %lld" : "%lld", (long long)tensor->shape[axis]);
+    putchar(']');
+}
+
+static bool print_text(const char *name, const tn_tensor *tensor, const cli_options *options) {
+    printf("%s: %s", name, type_name(tensor->type));
+    print_shape(tensor);
+    putchar('\n');
+    if (options->prints) show_tensor_values(tensor);
+    return !options->top || show_tensor_top(tensor, options->top, false);
+}
+
+static bool print_json(const char *name, const tn_tensor *tensor, const cli_options *options) {
+    printf("{\"name\": ");
+    json_print_string(name);
+    printf(", \"type\": \"%s\", \"shape\": ", type_name(tensor->type));
+    print_shape(tensor);
+    if (options->top) printf(", \"top\": ");
+    const bool is_printed = !options->top || show_tensor_top(tensor, options->top, true);
+    putchar('}');
+    return is_printed;
+}
+
+/* Type and shape of each output, and what --top and --print ask for; nothing where stdout has an
+ * output itself. */
+static int print_outputs(tn_engine *engine, tn_context *context, const cli_options *options) {
+    bool is_printed = true;
+    if (session_writes_stdout(options)) return EXIT_DONE;
     if (options->json) printf("{\"outputs\": [");
     for (uint32_t i = 0; i < tn_engine_output_count(engine); i++) {
         const tn_tensor *tensor;
         if (tn_context_output(context, i, &tensor) != TN_OK) continue;
-        printf(options->json ? "%s{\"name\": \"%s\", \"type\": \"%s\", \"shape\": [" : "%s%s: %s[",
-               options->json && i ? ", " : "", tn_engine_output(engine, i)->name,
-               type_name(tensor->type));
-        for (uint32_t axis = 0; axis < tensor->rank; axis++)
-            printf(axis ? ", %lld" : "%lld", (long long)tensor->shape[axis]);
-        printf(options->json ? "]}" : "]\n");
+        if (options->json && i) printf(", ");
+        is_printed = (options->json ? print_json : print_text)(tn_engine_output(engine, i)->name,
+                                                               tensor, options) &&
+                     is_printed;
     }
     if (options->json) printf("]}\n");
+    return is_printed ? EXIT_DONE : cli_fault("no memory to print the outputs");
 }
 
 static int run_engine(tn_engine *engine, const cli_options *options) {
@@ -51,7 +82,7 @@ static int run_engine(tn_engine *engine, const cli_options *options) {
     if (code == EXIT_DONE) code = session_bind_inputs(engine, context, options, false, tensors);
     if (code == EXIT_DONE && tn_context_run(context) != TN_OK) code = session_fail_run("run");
     if (code == EXIT_DONE) code = session_write_outputs(engine, context, options);
-    if (code == EXIT_DONE) print_outputs(engine, context, options);
+    if (code == EXIT_DONE) code = print_outputs(engine, context, options);
     tn_context_destroy(context);
     for (uint32_t i = 0; tensors && i < tn_engine_input_count(engine); i++)
         file_tensor_free(&tensors[i]);
@@ -61,7 +92,7 @@ static int run_engine(tn_engine *engine, const cli_options *options) {
 
 int command_run(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTOxajLCmkNFEKMIJvBGQUX", &options);
+    int code = cli_options_read(argc, argv, "pPwsiodtcTOxajLCmkNFEKMIJvBGQUXlu", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && options.argument_count != 1) {

@@ -295,6 +295,14 @@ static int write_named(tn_engine *engine, tn_context *context, const cli_options
     return status == TN_OK ? write_output(context, index, options, path) : cli_fail("--output");
 }
 
+bool session_writes_stdout(const cli_options *options) {
+    for (size_t i = 0; i < options->outputs.count; i++) {
+        const char *equals = strchr(options->outputs.items[i], '=');
+        if (tensor_file_is_stream(equals ? equals + 1 : options->outputs.items[i])) return true;
+    }
+    return false;
+}
+
 int session_write_outputs(tn_engine *engine, tn_context *context, const cli_options *options) {
     int code = EXIT_DONE;
     for (size_t i = 0; code == EXIT_DONE && i < options->outputs.count; i++)

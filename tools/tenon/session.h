@@ -33,6 +33,8 @@ int session_bind_inputs(tn_engine *engine, tn_context *context, const cli_option
                         bool fill_missing, file_tensor *tensors);
 /* After a run that failed; where an input had no values, with what gives them. */
 int session_fail_run(const char *what);
+/* Whether an --output goes to stdout, where then nothing else may go. */
+bool session_writes_stdout(const cli_options *options);
 int session_write_outputs(tn_engine *engine, tn_context *context, const cli_options *options);
 
 #endif

@@ -58,30 +58,67 @@ void file_tensor_free(file_tensor *tensor) {
     tensor->data = NULL;
 }
 
-bool whole_file_read(const char *path, unsigned char **out_data, size_t *out_bytes) {
-    FILE *file = fopen(path, "rb");
-    struct stat info;
-    if (!file) return cli_fault("cannot open '%s': %s", path, strerror(errno)), false;
+bool tensor_file_is_stream(const char *path) {
+    return strcmp(path, "-") == 0;
+}
+
+/* Until its end, which is not known before. */
+static bool read_stream(FILE *file, unsigned char **out_data, size_t *out_bytes) {
     unsigned char *data = NULL;
-    bool is_read = false;
-    if (fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode)) {
-        data = malloc((size_t)info.st_size + 1);
-        is_read = data && fread(data, 1, (size_t)info.st_size, file) == (size_t)info.st_size;
+    size_t bytes = 0, capacity = 0;
+    do {
+        if (capacity - bytes < 2) {
+            const size_t larger = capacity ? capacity * 2 : 65536;
+            unsigned char *grown = realloc(data, larger);
+            if (!grown) break;
+            data = grown;
+            capacity = larger;
+        }
+        bytes += fread(data + bytes, 1, capacity - bytes - 1, file);
+    } while (!feof(file) && !ferror(file));
+    if (feof(file) && !ferror(file)) {
+        *out_data = data;
+        *out_bytes = bytes;
+        return true;
     }
-    fclose(file);
-    if (!is_read) {
+    free(data);
+    return cli_fault("cannot read stdin: %s", ferror(file) ? strerror(errno) : "no memory"), false;
+}
+
+static bool read_regular(FILE *file, unsigned char **out_data, size_t *out_bytes) {
+    struct stat info;
+    if (fstat(fileno(file), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+    unsigned char *data = malloc((size_t)info.st_size + 1);
+    if (!data || fread(data, 1, (size_t)info.st_size, file) != (size_t)info.st_size) {
         free(data);
-        return cli_fault("cannot read '%s': it is no regular file, or larger than memory", path),
-               false;
+        return false;
     }
     *out_data = data;
     *out_bytes = (size_t)info.st_size;
     return true;
 }
 
+bool whole_file_read(const char *path, unsigned char **out_data, size_t *out_bytes) {
+    if (tensor_file_is_stream(path)) return read_stream(stdin, out_data, out_bytes);
+    FILE *file = fopen(path, "rb");
+    if (!file) return cli_fault("cannot open '%s': %s", path, strerror(errno)), false;
+    const bool is_read = read_regular(file, out_data, out_bytes);
+    fclose(file);
+    if (!is_read) cli_fault("cannot read '%s': it is no regular file, or larger than memory", path);
+    return is_read;
+}
+
+static bool write_stream(const void *head, size_t head_bytes, const void *data, size_t bytes) {
+    if ((!head_bytes || fwrite(head, 1, head_bytes, stdout) == head_bytes) &&
+        (!bytes || fwrite(data, 1, bytes, stdout) == bytes) && fflush(stdout) == 0)
+        return true;
+    return cli_fault("cannot write to stdout: %s", strerror(errno)), false;
+}
+
 bool whole_file_write(const char *path, const void *head, size_t head_bytes, const void *data,
                       size_t bytes) {
     char beside[4096];
+    if (tensor_file_is_stream(path)) return write_stream(head, head_bytes, data, bytes);
     if ((size_t)snprintf(beside, sizeof(beside), "%s.%ld.part", path, (long)getpid()) >=
         sizeof(beside))
         return cli_fault("the path '%s' is too long", path), false;
@@ -119,25 +156,47 @@ static bool raw_read(const char *path, const unsigned char *data, size_t bytes, 
     return true;
 }
 
+/* What was saved in a file's stead is told, whatever the ending promises. */
+static bool is_stand_in(const char *path, const unsigned char *data, size_t bytes) {
+    file_head head = {.path = path, .count = bytes, .all = bytes};
+    if (head.count > FOREIGN_HEAD_BYTES) head.count = FOREIGN_HEAD_BYTES;
+    memcpy(head.bytes, data, head.count);
+    const foreign_file *foreign = foreign_file_find(&head);
+    if (!foreign || !foreign->is_stand_in) return false;
+    cli_fault("%s is %s: %s", path, foreign->what, foreign->advice);
+    return true;
+}
+
+static bool begins_as_npy(const unsigned char *data, size_t bytes) {
+    return bytes >= 6 && memcmp(data, "\x93NUMPY", 6) == 0;
+}
+
+static bool read_bytes(const char *path, const unsigned char *data, size_t bytes,
+                       const cli_options *options, int raw_rank, const int64_t *raw_shape,
+                       file_tensor *out_tensor) {
+    const bool is_stream = tensor_file_is_stream(path);
+    if (tensor_file_is_image(path) || (is_stream && image_is_in(data, bytes)))
+        return image_read(path, data, bytes, options, out_tensor);
+    if (file_has_ending(path, ".npy") || (is_stream && begins_as_npy(data, bytes)))
+        return npy_read(path, data, bytes, out_tensor);
+    if (file_has_ending(path, ".pb")) return tensor_pb_read(path, data, bytes, out_tensor);
+    return raw_read(path, data, bytes, raw_rank, raw_shape, out_tensor);
+}
+
 bool tensor_file_read(const char *path, const cli_options *options, int raw_rank,
                       const int64_t *raw_shape, file_tensor *out_tensor) {
     unsigned char *data;
     size_t bytes;
-    if (tensor_file_is_image(path)) return image_read(path, options, out_tensor);
     if (!whole_file_read(path, &data, &bytes)) return false;
-    bool is_read;
-    if (file_has_ending(path, ".npy"))
-        is_read = npy_read(path, data, bytes, out_tensor);
-    else if (file_has_ending(path, ".pb"))
-        is_read = tensor_pb_read(path, data, bytes, out_tensor);
-    else
-        is_read = raw_read(path, data, bytes, raw_rank, raw_shape, out_tensor);
+    const bool is_read = !is_stand_in(path, data, bytes) &&
+                         read_bytes(path, data, bytes, options, raw_rank, raw_shape, out_tensor);
     free(data);
     return is_read;
 }
 
 bool tensor_file_write(const char *path, const cli_options *options, const tn_tensor *tensor) {
     if (tensor_file_is_image(path)) return image_write(path, options, tensor);
-    if (file_has_ending(path, ".npy")) return npy_write(path, tensor);
+    if (file_has_ending(path, ".npy") || tensor_file_is_stream(path))
+        return npy_write(path, tensor);
     return whole_file_write(path, NULL, 0, tensor->data, (size_t)tensor->bytes);
 }
