@@ -20,7 +20,8 @@ typedef struct tn_context tn_context;
 typedef struct tn_engine_options {
     uint32_t size;
     uint32_t threads; /* of parallel_for and the numerical libraries; 0: as the plan was built. For
-                         another number than that, kernels are chosen again, without timing */
+                         another number than that, kernels are chosen again, without timing, and
+                         the log warns */
     uint32_t flags;   /* TN_ENGINE_... */
     uint32_t allowed_count;
     const char *const
@@ -38,7 +39,8 @@ typedef struct tn_engine_options {
 } tn_engine_options;
 enum {
     TN_ENGINE_EXACT =
-        1u, /* refuse a library whose content differs from the one that the plan was built with */
+        1u, /* refuse a library whose content differs from the one that the plan was built with, and
+               a machine or a number of threads that the plan has no kernels chosen for */
     TN_ENGINE_CHECKED =
         2u, /* run guarded: each node on copies of its tensors between pages that cannot be
               accessed, outputs and workspace poisoned, inputs read-only. A run then fails
@@ -62,12 +64,12 @@ enum {
 
 /* Loads a plan file: maps it, verifies its sections' checksums, finds and loads the libraries that
  * its manifest names. The error of a missing one says what was wanted, where it was searched, what
- * was found and what would mend it. Where the plan was built for another machine, or the kernels of
- * a library have changed since, kernels are chosen again without timing (the latter with a warning
- * in the log). The file may be removed or replaced by another while the engine lives, but must not
- * be written to. `options` may be null. TN_ERROR_IO, TN_ERROR_FORMAT, TN_ERROR_NOT_FOUND,
- * TN_ERROR_UNSUPPORTED (an operator's version or state), TN_ERROR_PLUGIN, TN_ERROR_MEMORY, and what
- * a kernel's `prepare` fails with. [thread: any] */
+ * was found and what would mend it. Where the plan was built for another machine or another number
+ * of threads, or the kernels of a library have changed since, kernels are chosen again without
+ * timing, and the log warns; TN_ENGINE_EXACT refuses. The file may be removed or replaced by
+ * another while the engine lives, but must not be written to. `options` may be null. TN_ERROR_IO,
+ * TN_ERROR_FORMAT, TN_ERROR_NOT_FOUND, TN_ERROR_UNSUPPORTED (an operator's version or state),
+ * TN_ERROR_PLUGIN, TN_ERROR_MEMORY, and what a kernel's `prepare` fails with. [thread: any] */
 TN_EXPORT tn_status tn_engine_load(tn_runtime *runtime, const char *path,
                                    const tn_engine_options *options, tn_engine **out_engine);
 /* The same from memory; the bytes are copied. */
@@ -78,8 +80,10 @@ TN_EXPORT tn_status tn_engine_load_bytes(tn_runtime *runtime, const void *data, 
  * found, with which content, or why not. It searches and loads libraries as tn_engine_load does.
  * One JSON document, to be freed by tn_text_free: {"operators": [{domain, name, version, library,
  * found, found_in | why}], "libraries": [{name, version, file, hash, needed, state:
- * same|other|missing, found_path, found_version, found_hash | why}], "missing": operators that are
- * not there}. TN_ERROR_IO, TN_ERROR_FORMAT, TN_ERROR_MEMORY. [thread: any] */
+ * same|other|missing, found_path, found_version, found_hash | why}], "programs": [{fingerprint,
+ * threads, fits, why}], "fitting": programs that are for this machine (with none, kernels are
+ * chosen again when the plan is loaded), "missing": operators that are not there}. TN_ERROR_IO,
+ * TN_ERROR_FORMAT, TN_ERROR_MEMORY. [thread: any] */
 TN_EXPORT tn_status tn_plan_explain(tn_runtime *runtime, const char *path,
                                     const tn_engine_options *options, char **out_json);
 /* Counts are atomic; contexts hold one. Null is fine. [thread: any] */

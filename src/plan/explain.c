@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What loading a plan would find, ahead of time and without stopping at the first thing that is
- * missing: each library of the manifest and each operator, as JSON. It searches and loads libraries
- * as loading does (read_manifest.c), and reads nothing of the graph. Declared in tenon/engine.h.
+ * missing: each library of the manifest, each operator, and each stored program with whether it is
+ * one for this machine, as JSON. It searches and loads libraries as loading does (read_manifest.c),
+ * and reads nothing of the graph. Declared in tenon/engine.h.
  */
 #include "base/file.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "plan/program_fit.h"
 #include "plan/reader.h"
+#include "plugin/devices.h"
 #include "plugin/runtime.h"
 
 #include <tenon/engine.h>
@@ -21,6 +24,8 @@ typedef struct explanation {
     const char **reasons; /* by library: why it cannot be had */
     bool *is_needed;      /* by library: for operators */
     size_t missing_count; /* operators */
+    size_t fitting_count; /* programs */
+    uint32_t threads;     /* that the engine would be asked for; 0: any */
 } explanation;
 
 static void add_member(tn_text *text, const char *before, const char *name, const char *value) {
@@ -93,6 +98,40 @@ static tn_status explain_library(explanation *e, uint32_t index) {
     return TN_OK;
 }
 
+/* Why a stored program is not for this machine, empty where it is. */
+static tn_status find_misfit(explanation *e, const Tenon__Plan__Program *message, uint32_t threads,
+                             tn_text *why) {
+    const tn_program_target built = {message->fingerprint, message->threads};
+    tn_used_device device = {0};
+    const char *kind = *message->device ? message->device : "cpu";
+    const tn_status status = tn_device_take(e->reader.runtime, kind, &device);
+    if (status == TN_ERROR_MEMORY) return status;
+    if (status == TN_OK) {
+        const tn_program_target here = {device.device->fingerprint(device.device), threads};
+        if (!tn_program_fits(&built, &here)) tn_text_add(why, "built ");
+        tn_program_fit_explain(why, &built, &here);
+    } else {
+        tn_text_add(why, tn_last_error()->message);
+        tn_error_clear();
+    }
+    tn_device_give_back(&device);
+    return TN_OK;
+}
+
+static tn_status explain_program(explanation *e, size_t index, uint32_t threads) {
+    const Tenon__Plan__Program *message = e->reader.plan->programs[index];
+    tn_text why;
+    tn_text_init(&why, e->reader.allocator);
+    const tn_status status = find_misfit(e, message, threads, &why);
+    e->fitting_count += status == TN_OK && why.length == 0;
+    add_member(&e->text, index > 0 ? ",\n    {" : "\n    {", "fingerprint", message->fingerprint);
+    tn_text_add_format(&e->text, ", \"threads\": %" PRIu32, message->threads);
+    if (why.length > 0) add_member(&e->text, ", ", "why", why.data);
+    tn_text_add_format(&e->text, ", \"fits\": %s}", why.length > 0 ? "false" : "true");
+    tn_text_deinit(&why);
+    return status;
+}
+
 static tn_status explain(explanation *e, const tn_file *file) {
     tn_plan_reader *reader = &e->reader;
     TN_TRY(tn_plan_reader_open(reader, file));
@@ -109,7 +148,11 @@ static tn_status explain(explanation *e, const tn_file *file) {
     tn_text_add(&e->text, "],\n  \"libraries\": [");
     for (size_t i = 0; i < reader->plan->n_libraries; i++)
         TN_TRY(explain_library(e, (uint32_t)i));
-    tn_text_add_format(&e->text, "],\n  \"missing\": %zu\n}\n", e->missing_count);
+    tn_text_add(&e->text, "],\n  \"programs\": [");
+    for (size_t i = 0; i < reader->plan->n_programs; i++)
+        TN_TRY(explain_program(e, i, e->threads));
+    tn_text_add_format(&e->text, "],\n  \"fitting\": %zu,\n  \"missing\": %zu\n}\n",
+                       e->fitting_count, e->missing_count);
     return TN_OK;
 }
 
@@ -126,7 +169,10 @@ tn_status tn_plan_explain(tn_runtime *runtime, const char *path, const tn_engine
                                        .allowed = has_allowed ? options->allowed : NULL};
     explanation e = {.reader = {.runtime = runtime,
                                 .allocator = tn_runtime_allocator(runtime),
-                                .options = &read}};
+                                .options = &read},
+                     .threads = options && options->size >= offsetof(tn_engine_options, flags)
+                                    ? options->threads
+                                    : 0};
     TN_TRY(tn_file_map(tn_runtime_allocator(runtime), path, &file));
     tn_text_init(&e.text, tn_runtime_allocator(runtime));
     tn_status status = explain(&e, &file);

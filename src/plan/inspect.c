@@ -195,11 +195,10 @@ static void add_nodes(tn_text *text, const Tenon__Plan__Plan *plan) {
     tn_text_add(text, "],\n");
 }
 
-static tn_status write_json(const tn_allocator *allocator, const Tenon__Plan__Plan *plan,
-                            size_t file_bytes, size_t description_bytes, size_t weight_bytes,
-                            char **out_json) {
+static tn_status write_json(tn_runtime *runtime, const Tenon__Plan__Plan *plan, size_t file_bytes,
+                            size_t description_bytes, size_t weight_bytes, char **out_json) {
     tn_text text;
-    tn_text_init(&text, allocator);
+    tn_text_init(&text, tn_runtime_allocator(runtime));
     tn_text_add(&text, "{\n  \"graph\": ");
     tn_text_add_json(&text, plan->name);
     tn_text_add(&text, ",\n  \"producer\": ");
@@ -214,14 +213,15 @@ static tn_status write_json(const tn_allocator *allocator, const Tenon__Plan__Pl
     add_outputs(&text, plan);
     add_constants(&text, plan);
     add_nodes(&text, plan);
-    tn_inspect_programs(&text, plan);
+    tn_inspect_programs(&text, plan, runtime);
     tn_text_add(&text, "}\n");
     tn_status status = tn_text_take(&text, out_json);
     tn_text_deinit(&text);
     return status;
 }
 
-static tn_status inspect(const tn_allocator *allocator, const tn_file *file, char **out_json) {
+static tn_status inspect(tn_runtime *runtime, const tn_file *file, char **out_json) {
+    const tn_allocator *allocator = tn_runtime_allocator(runtime);
     tn_plan_layout layout;
     TN_TRY(tn_plan_layout_read(file->data, file->bytes, &layout));
     const tn_plan_section *description = tn_plan_layout_find(&layout, TN_SECTION_DESCRIPTION);
@@ -231,7 +231,7 @@ static tn_status inspect(const tn_allocator *allocator, const tn_file *file, cha
     TN_TRY(tn_wire_unpack(allocator, &tenon__plan__plan__descriptor,
                           (const unsigned char *)file->data + description->offset,
                           description->bytes, &message));
-    tn_status status = write_json(allocator, (const Tenon__Plan__Plan *)message, file->bytes,
+    tn_status status = write_json(runtime, (const Tenon__Plan__Plan *)message, file->bytes,
                                   description->bytes, weights ? weights->bytes : 0, out_json);
     tn_wire_free(allocator, message);
     return status;
@@ -241,9 +241,8 @@ tn_status tn_plan_inspect(tn_runtime *runtime, const char *path, char **out_json
     tn_file file;
     if (!runtime || !path || !out_json)
         return tn_fail(TN_ERROR_ARGUMENT, "tn_plan_inspect needs a runtime, a path and out_json");
-    const tn_allocator *allocator = tn_runtime_allocator(runtime);
-    TN_TRY(tn_file_map(allocator, path, &file));
-    tn_status status = inspect(allocator, &file, out_json);
+    TN_TRY(tn_file_map(tn_runtime_allocator(runtime), path, &file));
+    tn_status status = inspect(runtime, &file, out_json);
     tn_file_unmap(&file);
     return tn_error_at(status, "%s", path);
 }

@@ -16,6 +16,6 @@ void tn_inspect_type(tn_text *text, uint32_t type); /* in quotes */
 void tn_inspect_shape(tn_text *text, size_t rank, const int64_t *extents);
 
 void tn_inspect_fields(tn_text *text, const Tenon__Plan__Node *node);
-void tn_inspect_programs(tn_text *text, const Tenon__Plan__Plan *plan);
+void tn_inspect_programs(tn_text *text, const Tenon__Plan__Plan *plan, tn_runtime *runtime);
 
 #endif

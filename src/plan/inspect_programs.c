@@ -3,8 +3,12 @@
 #include "plan/inspect.h"
 
 #include "build/program.h"
+#include "plan/program_fit.h"
+
+#include <tenon/runtime.h>
 
 #include <inttypes.h>
+#include <string.h>
 
 /* `number` is 1 + the value. */
 static void add_value(tn_text *text, const Tenon__Plan__Plan *plan,
@@ -108,13 +112,40 @@ static void add_conversions(tn_text *text, const Tenon__Plan__Program *program) 
     tn_text_add_number(text, all_ns > 0 ? type_ns / all_ns : 0);
 }
 
-void tn_inspect_programs(tn_text *text, const Tenon__Plan__Plan *plan) {
+/* A program against the devices that are known; a device's library is not loaded to know more. */
+typedef struct fit_search {
+    const Tenon__Plan__Program *program;
+    bool is_kind_known, fits;
+} fit_search;
+
+static bool compare_device(void *user, const tn_device_info *device) {
+    fit_search *search = user;
+    const char *kind = *search->program->device ? search->program->device : "cpu";
+    const tn_program_target built = {search->program->fingerprint, search->program->threads},
+                            here = {device->fingerprint, 0};
+    search->is_kind_known |= strcmp(device->kind, kind) == 0;
+    search->fits |= tn_program_fits(&built, &here);
+    return !search->fits;
+}
+
+static void add_fit(tn_text *text, const Tenon__Plan__Program *program, tn_runtime *runtime) {
+    fit_search search = {.program = program};
+    tn_runtime_visit_devices(runtime, compare_device, &search);
+    tn_text_add_format(text, ", \"fits\": %s",
+                       search.fits            ? "true"
+                       : search.is_kind_known ? "false"
+                                              : "null");
+}
+
+void tn_inspect_programs(tn_text *text, const Tenon__Plan__Plan *plan, tn_runtime *runtime) {
     tn_text_add(text, "  \"programs\": [");
     for (size_t p = 0; p < plan->n_programs; p++) {
         const Tenon__Plan__Program *program = plan->programs[p];
         tn_text_add(text, p > 0 ? ",\n    {\"device\": " : "\n    {\"device\": ");
         tn_text_add_json(text, program->fingerprint);
-        tn_text_add_format(text, ", \"threads\": %" PRIu32 ", \"steps\": [", program->threads);
+        tn_text_add_format(text, ", \"threads\": %" PRIu32, program->threads);
+        add_fit(text, program, runtime);
+        tn_text_add(text, ", \"steps\": [");
         for (size_t s = 0; s < program->n_steps; s++) {
             tn_text_add(text, s > 0 ? ",\n      " : "\n      ");
             add_step(text, plan, program, program->steps[s]);

@@ -44,6 +44,7 @@ typedef struct tn_plan_contents {
     tn_plan_profile *profiles;
     uint32_t program_count;
     const tn_program **programs;
+    uint32_t left_out_count; /* programs of this device whose kernels' libraries are not here */
     tn_loaded_library **libraries; /* counted: what the manifest named */
     uint32_t library_count;
     tn_used_device device; /* that it is to run on */

@@ -163,7 +163,10 @@ tn_status tn_plan_read_programs(tn_plan_reader *reader) {
         TN_TRY(tn_error_at(read_program(reader, plan->programs[p], &program), "program %zu", p));
         if (strcmp(program->fingerprint, fingerprint) == 0)
             TN_TRY(tn_plan_read_kernel_libraries(reader, plan->programs[p], &is_there));
-        if (is_there) contents->programs[contents->program_count++] = program;
+        if (is_there)
+            contents->programs[contents->program_count++] = program;
+        else
+            contents->left_out_count++;
     }
     return TN_OK;
 }

@@ -70,7 +70,7 @@ static tn_status get_ready(tn_engine_loading *loading, const tn_engine_options *
     tn_engine *engine = loading->engine;
     TN_TRY(take_options(engine, options));
     TN_TRY(infer_profile(loading));
-    TN_TRY(tn_engine_choose_program(loading, options->threads));
+    TN_TRY(tn_engine_choose_program(loading, options));
     TN_TRY(tn_packed_store_create(engine->allocator, &engine->packed));
     TN_TRY(tn_engine_make_ports(loading));
     if (!engine->is_serving) TN_TRY(tn_engine_open_device(engine));

@@ -94,8 +94,9 @@ tn_status tn_engine_check_step(tn_engine_loading *loading, const tn_program_step
  * are not. TN_ERROR_FORMAT. */
 tn_status tn_engine_check_values(const tn_engine_loading *loading);
 
-/* Finds the program and the kernels of its steps. */
-tn_status tn_engine_choose_program(tn_engine_loading *loading, uint32_t threads);
+/* Finds the program and the kernels of its steps; where no stored one is for this machine, the log
+ * says what is different, or, in exact loading, the error does: TN_ERROR_NOT_FOUND. */
+tn_status tn_engine_choose_program(tn_engine_loading *loading, const tn_engine_options *options);
 /* Marks the steps whose kernels are plugin libraries', of an engine that isolates or serves. */
 void tn_engine_mark_isolated(tn_engine *engine);
 /* The engine of a helper process, on the plan that another engine was loaded from: prepares the

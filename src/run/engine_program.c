@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "build/lower.h"
 #include "device/cpu/cpu.h"
+#include "plan/program_fit.h"
 #include "run/engine_private.h"
 
 #include <tenon/builder.h>
@@ -65,8 +66,9 @@ static tn_status take_kernels(tn_engine_loading *loading) {
     return TN_OK;
 }
 
-/* Takes a stored program; answers false where its kernels have changed or are not here. */
-static tn_status try_program(tn_engine_loading *loading, const tn_program *program,
+/* Takes a stored program; answers false where its kernels have changed or are not here, which exact
+ * loading refuses. */
+static tn_status try_program(tn_engine_loading *loading, const tn_program *program, bool is_exact,
                              bool *out_is_taken) {
     tn_engine *engine = loading->engine;
     tn_error_copy before;
@@ -75,7 +77,7 @@ static tn_status try_program(tn_engine_loading *loading, const tn_program *progr
     tn_cpu_pool_init(&engine->pool, program->threads);
     const tn_status status = take_kernels(loading);
     *out_is_taken = status == TN_OK;
-    if (status == TN_OK || status == TN_ERROR_MEMORY) return status;
+    if (status == TN_OK || status == TN_ERROR_MEMORY || is_exact) return status;
     tn_runtime_log(engine->runtime, TN_LOG_WARNING,
                    "kernels are chosen again, without timing: %s: %s", tn_last_error()->where,
                    tn_last_error()->message);
@@ -85,17 +87,64 @@ static tn_status try_program(tn_engine_loading *loading, const tn_program *progr
     return TN_OK;
 }
 
-static tn_status find_stored(tn_engine_loading *loading, uint32_t threads) {
+static tn_program_target target_of(const tn_program *program) {
+    return (tn_program_target){program->fingerprint, program->threads};
+}
+
+static tn_program_target target_here(const tn_engine *engine, uint32_t threads) {
+    return (tn_program_target){engine->device->fingerprint(engine->device), threads};
+}
+
+static tn_status find_stored(tn_engine_loading *loading, uint32_t threads, bool is_exact,
+                             bool *out_has_tried) {
     tn_engine *engine = loading->engine;
-    const char *fingerprint = engine->device->fingerprint(engine->device);
+    const tn_program_target here = target_here(engine, threads);
     bool is_taken = false;
     for (uint32_t i = 0; i < engine->contents.program_count && !is_taken; i++) {
         const tn_program *program = engine->contents.programs[i];
-        if (strcmp(program->fingerprint, fingerprint) == 0 &&
-            (threads == 0 || program->threads == threads))
-            TN_TRY(try_program(loading, program, &is_taken));
+        const tn_program_target target = target_of(program);
+        if (!tn_program_fits(&target, &here)) continue;
+        *out_has_tried = true;
+        TN_TRY(try_program(loading, program, is_exact, &is_taken));
     }
     return TN_OK;
+}
+
+/* The stored program that differs least from what there is: the device counts before the threads.
+ * Null: there is none. */
+static const tn_program *find_nearest(const tn_engine *engine) {
+    const tn_program *nearest = NULL;
+    const char *fingerprint = engine->device->fingerprint(engine->device);
+    for (uint32_t i = engine->contents.program_count; i-- > 0;) {
+        const tn_program *program = engine->contents.programs[i];
+        if (strcmp(program->fingerprint, fingerprint) == 0) return program;
+        if (!nearest || strcmp(program->device, engine->device->kind) == 0) nearest = program;
+    }
+    return nearest;
+}
+
+/* No stored program is for this machine: an error, or a line of the log. */
+static tn_status report_misfit(const tn_engine *engine, uint32_t threads, bool is_exact) {
+    const tn_program *nearest = find_nearest(engine);
+    tn_text text;
+    tn_text_init(&text, engine->allocator);
+    if (nearest) {
+        const tn_program_target built = target_of(nearest), here = target_here(engine, threads);
+        tn_program_fit_explain(&text, &built, &here);
+    }
+    const char *difference = text.data ? text.data : "for no device";
+    tn_status status = TN_OK;
+    if (is_exact)
+        status = tn_fail(TN_ERROR_NOT_FOUND,
+                         "the plan has no kernels chosen for this machine, and exact loading "
+                         "chooses none: it was built %s",
+                         difference);
+    else if (!engine->is_serving)
+        tn_runtime_log(engine->runtime, TN_LOG_WARNING,
+                       "kernels are chosen again, without timing: the plan was built %s",
+                       difference);
+    tn_text_deinit(&text);
+    return status;
 }
 
 /* What the stored programs say of precision and scales, for a lowering of the same graph. */
@@ -145,10 +194,15 @@ static tn_status lower_again(tn_engine_loading *loading, uint32_t threads) {
     return take_kernels(loading);
 }
 
-tn_status tn_engine_choose_program(tn_engine_loading *loading, uint32_t threads) {
+/* Programs that were tried, or left out since their libraries are missing, have their own lines. */
+tn_status tn_engine_choose_program(tn_engine_loading *loading, const tn_engine_options *options) {
     tn_engine *engine = loading->engine;
-    TN_TRY(find_stored(loading, threads));
+    const uint32_t threads = options->threads;
+    const bool is_exact = options->flags & TN_ENGINE_EXACT;
+    bool has_tried = engine->contents.left_out_count > 0;
+    TN_TRY(find_stored(loading, threads, is_exact, &has_tried));
     if (engine->program) return TN_OK;
+    if (!has_tried) TN_TRY(report_misfit(engine, threads, is_exact));
     const uint32_t stored =
         engine->contents.program_count ? engine->contents.programs[0]->threads : 0;
     return lower_again(loading, threads ? threads : stored ? stored : tn_cpu_core_count());

@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sched.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: tenon doctor [--plugin LIB.so ...]                this program and this machine\n"
     "       tenon doctor PLAN|MODEL [options] [--json]        whether all that it needs is there\n"
     "  of a plan: each operator and library that it names, found or not, where, with which "
-    "content;\n"
+    "content,\n"
+    "  and the machines that its kernels were chosen for;\n"
     "  of a model (by a build, without timing): the same of the plan that it becomes\n"
     "  -p, --plugin LIB.so  -P, --plugin-dir DIR  --exact  --allow-plugin HASH|DIR   as tenon run "
     "has them\n"
@@ -72,14 +74,18 @@ static void list_devices(tn_runtime *runtime) {
     if (!has_cuda) printf("  no cuda: %s\n", tn_last_error()->message);
 }
 
+long doctor_core_count(void) {
+    cpu_set_t cores;
+    if (sched_getaffinity(0, sizeof(cores), &cores) == 0) return CPU_COUNT(&cores);
+    return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 static int examine_machine(tn_runtime *runtime) {
     findings found = {0};
-    cpu_set_t cores;
     cli_load_kernels(runtime);
     printf("tenon %s, plugin ABI %u.%u\n", tn_version(), TN_ABI_MAJOR, TN_ABI_MINOR);
     printf("processor features: %s\n", tn_runtime_cpu_features(runtime));
-    if (sched_getaffinity(0, sizeof(cores), &cores) == 0)
-        printf("cores that may be used: %d\n", CPU_COUNT(&cores));
+    printf("cores that may be used: %ld\n", doctor_core_count());
     list_devices(runtime);
     printf("libraries:\n");
     tn_runtime_visit_libraries(runtime, note_library, &found);

@@ -8,4 +8,7 @@
 /* Prints it; EXIT_FAULT when something is missing. */
 int doctor_file(tn_runtime *runtime, const char *path, const cli_options *options);
 
+/* The cores that this process may use. */
+long doctor_core_count(void);
+
 #endif

@@ -79,7 +79,28 @@ static size_t print_operators(const json *operators, const json *libraries) {
     return builtin;
 }
 
-static int print_explanation(const char *name, const char *text) {
+/* Which machines the plan has kernels for; true where one of them is this. */
+static bool print_programs(const json *programs, double fitting) {
+    const long cores = doctor_core_count();
+    printf("kernels were chosen for:\n");
+    for (const json *it = programs ? programs->first : NULL; it; it = it->next) {
+        const double threads = json_number(json_member(it, "threads"), 0);
+        printf("  %s; %.0f thread%s: ", text_of(it, "fingerprint"), threads,
+               threads == 1 ? "" : "s");
+        if (is_true(json_member(it, "fits")) && threads > (double)cores)
+            printf("this machine, where only %ld cores may be used\n", cores);
+        else if (is_true(json_member(it, "fits")))
+            printf("this machine\n");
+        else
+            printf("not this machine: %s\n", text_of(it, "why"));
+    }
+    if (fitting == 0)
+        printf("  none of them is this machine: loading chooses kernels again, without timing, and "
+               "--exact refuses; build the plan here\n");
+    return fitting > 0;
+}
+
+static int print_explanation(const char *name, const char *text, bool is_exact) {
     json *document = json_read(text);
     if (!document) return cli_fault("%s: what was found cannot be read", name);
     const json *operators = json_member(document, "operators"),
@@ -95,8 +116,10 @@ static int print_explanation(const char *name, const char *text) {
         printf("%.0f of %zu operators missing\n", missing, json_count(operators));
     else
         printf("all %zu operators found\n", json_count(operators));
+    const bool fits = print_programs(json_member(document, "programs"),
+                                     json_number(json_member(document, "fitting"), 0));
     json_free(document);
-    return missing > 0 ? EXIT_FAULT : EXIT_DONE;
+    return missing > 0 || (is_exact && !fits) ? EXIT_FAULT : EXIT_DONE;
 }
 
 static int explain_plan(tn_runtime *runtime, const char *path, const char *name,
@@ -107,11 +130,13 @@ static int explain_plan(tn_runtime *runtime, const char *path, const char *name,
     int code = EXIT_DONE;
     if (options->json) {
         json *document = json_read(text);
-        code = json_number(json_member(document, "missing"), 1) > 0 ? EXIT_FAULT : EXIT_DONE;
+        const bool is_missing = json_number(json_member(document, "missing"), 1) > 0,
+                   fits = json_number(json_member(document, "fitting"), 0) > 0;
+        code = is_missing || (options->exact && !fits) ? EXIT_FAULT : EXIT_DONE;
         fputs(text, stdout);
         json_free(document);
     } else {
-        code = print_explanation(name, text);
+        code = print_explanation(name, text, options->exact);
     }
     tn_text_free(runtime, text);
     return code;

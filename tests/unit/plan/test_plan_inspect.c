@@ -60,7 +60,7 @@ static void test_inspection_shows_everything_without_libraries(void **state) {
         "\"names\": [\"one\", \"\", \"three\"], \"blob\": \"4 bytes\", \"table\": {\"type\": "
         "\"i64\", \"shape\": [2, 2], \"bytes\": 32}}",
         "\"fields\": {\"seed\": 77}, \"state_bytes\": 13}",
-        "\"threads\": 3, \"steps\": [",
+        "\"threads\": 3, \"fits\": true, \"steps\": [",
         "{\"name\": \"scale\", \"kind\": \"kernel\", \"kernel\": \"reference\", \"library\": null, "
         "\"tactic\": 0, \"in_place\": false, \"ns\": ",
         "{\"name\": \"reshape\", \"kind\": \"view\"",

@@ -142,7 +142,9 @@ static void test_another_machine_lowers_again(void **state) {
     run_test *test = *state;
     make_network(test);
     load_changed(test, change_device);
-    assert_string_equal(run_log, ""); /* that is no fault */
+    assert_string_equal(run_log,
+                        "kernels are chosen again, without timing: the plan was built "
+                        "for 'a machine of another kind', not 'cpu'"); /* that is no fault */
     assert_ptr_not_equal(test->engine->program, test->engine->contents.programs[0]);
     check_result(test);
 }
@@ -154,9 +156,50 @@ static void test_other_threads_lower_again(void **state) {
     const void *data = tn_plan_bytes(test->plan, &bytes);
     const tn_engine_options options = {.size = sizeof(options), .threads = 2};
     run_must(tn_engine_load_bytes(test->runtime, data, bytes, &options, &test->engine));
+    assert_non_null(strstr(run_log, "kernels are chosen again, without timing: the plan was built "
+                                    "for 1 thread, not 2"));
     assert_int_equal(test->engine->program->threads, 2);
     assert_int_equal(test->engine->pool.threads, 2);
     check_result(test);
+}
+
+static void expect_exactly_refused(run_test *test, uint32_t threads, const char *reason) {
+    const tn_engine_options options = {
+        .size = sizeof(options), .threads = threads, .flags = TN_ENGINE_EXACT};
+    tn_engine *engine = NULL;
+    uint64_t bytes;
+    const void *data = tn_plan_bytes(test->plan, &bytes);
+    assert_int_equal(tn_engine_load_bytes(test->runtime, data, bytes, &options, &engine),
+                     TN_ERROR_NOT_FOUND);
+    assert_null(engine);
+    if (!strstr(tn_last_error()->message, reason))
+        fail_msg("'%s' is not in '%s'", reason, tn_last_error()->message);
+}
+
+/* Exactly what was built, or nothing: another machine, other threads, kernels that are gone. */
+static void test_exact_loading_chooses_nothing_again(void **state) {
+    run_test *test = *state;
+    const tn_engine_options options = {.size = sizeof(options), .flags = TN_ENGINE_EXACT};
+    uint64_t bytes;
+    make_network(test);
+    const void *data = tn_plan_bytes(test->plan, &bytes);
+    run_must(tn_engine_load_bytes(test->runtime, data, bytes, &options, &test->engine));
+    tn_engine_release(test->engine);
+    test->engine = NULL;
+    expect_exactly_refused(test, 2, "it was built for 1 thread, not 2");
+    load_changed(test, change_device);
+    tn_engine_release(test->engine);
+    test->engine = NULL;
+    expect_exactly_refused(test, 0, "it was built for 'a machine of another kind', not 'cpu'");
+    expect_exactly_refused(test, 3, "for 1 thread, not 3");
+    tn_plan_destroy(test->plan);
+    test->plan = NULL;
+    run_build_with(test, 0, NULL, 0);
+    run_log[0] = '\0';
+    load_changed(test, name_nobody);
+    tn_engine_release(test->engine);
+    test->engine = NULL;
+    expect_exactly_refused(test, 0, "kernel 'nobody' of library 'run_layers' is not there");
 }
 
 /* The same plan where the library's kernels are others, or gone. */
@@ -191,6 +234,7 @@ int main(void) {
         RUN_TEST(test_kernel_of_another_operator),
         RUN_TEST(test_another_machine_lowers_again),
         RUN_TEST(test_other_threads_lower_again),
+        RUN_TEST(test_exact_loading_chooses_nothing_again),
         RUN_TEST(test_changed_libraries_are_no_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
