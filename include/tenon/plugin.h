@@ -561,6 +561,9 @@ struct tn_device {
     /* 1: its kernels may write to memory that host_allocate gave, by the same address, though not
      * as fast as to its own. */
     uint64_t kernels_reach_host;
+    /* 1: what is enqueued on the stream becomes part of a graph of whoever began a capture there.
+     * Null: that cannot be known. */
+    uint32_t (*is_capturing)(const tn_device *device, void *stream) TN_NOEXCEPT;
 };
 
 /* -------------------------------------------------------------------------------------------------

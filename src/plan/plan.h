@@ -48,6 +48,7 @@ typedef struct tn_plan_contents {
     tn_loaded_library **libraries; /* counted: what the manifest named */
     uint32_t library_count;
     tn_used_device device; /* that it is to run on */
+    bool is_elsewhere;     /* the processor, since its own device is not here: the log said so */
 } tn_plan_contents;
 typedef struct tn_plan_read_options {
     bool is_exact;

@@ -145,6 +145,7 @@ static tn_status take_device(tn_plan_reader *reader) {
                    "the plan was built for device '%s' and will run on the processor: %s", built,
                    tn_last_error()->message);
     tn_error_restore(&before);
+    reader->contents.is_elsewhere = true;
     return tn_device_take(reader->runtime, "cpu", device);
 }
 

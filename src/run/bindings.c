@@ -68,6 +68,19 @@ static bool goes_by_pinned(const tn_context *context, uint64_t bytes) {
            tn_walk_has_pinned(context) && bytes <= TN_WALK_SMALL_BYTES;
 }
 
+tn_status tn_bindings_reserve_staging(tn_context *context, uint32_t input, size_t bytes) {
+    tn_input_binding *binding = &context->inputs[input];
+    const void *before = binding->staging;
+    TN_TRY(reserve_pinned(context, &binding->staging, &binding->staging_bytes, bytes,
+                          "an input's aligned copy"));
+    if (binding->staging != before) context->are_bindings_set = false;
+    return TN_OK;
+}
+
+const void *tn_bindings_host_data(const tn_input_binding *binding) {
+    return binding->is_fetched ? binding->staging : binding->data;
+}
+
 static bool is_staged(const tn_context *context, const tn_input_binding *binding, size_t bytes) {
     if (binding->is_device) return false;
     if (binding->is_read_by_host) return !is_fit(context, binding->data);
@@ -84,8 +97,7 @@ tn_status tn_bindings_apply_inputs(tn_context *context) {
             tn_format_bytes(TN_LINEAR, context->engine->inputs[i].type, &binding->shape, &bytes));
         TN_TRY(tn_bindings_check_input(context, i, bytes));
         if (!is_staged(context, binding, bytes)) continue;
-        TN_TRY(reserve_pinned(context, &binding->staging, &binding->staging_bytes, bytes,
-                              "an input's aligned copy"));
+        TN_TRY(tn_bindings_reserve_staging(context, i, bytes));
         binding->staged_bytes = bytes;
         binding->is_staged = true;
     }
@@ -115,10 +127,13 @@ static tn_status apply_outputs(tn_context *context) {
                            "output '%s' has shape %s, %llu bytes; %llu are bound", output->name,
                            tn_shape_print(output->rank, output->shape, text, sizeof(text)),
                            (unsigned long long)output->bytes, (unsigned long long)binding->bytes);
-        const bool fits =
-            binding->is_device || (binding->is_from_device ? !goes_by_pinned(context, output->bytes)
-                                                           : is_fit(context, binding->data));
-        if (binding->data && fits && !is_input_memory(context, binding)) {
+        const bool is_on_input = binding->data && is_input_memory(context, binding);
+        binding->is_sent = binding->is_device && (!binding->is_from_device || is_on_input);
+        const bool fits = binding->is_device
+                              ? !binding->is_sent
+                              : (binding->is_from_device ? !goes_by_pinned(context, output->bytes)
+                                                         : is_fit(context, binding->data));
+        if (binding->data && fits && !is_on_input) {
             binding->target = binding->data;
         } else {
             TN_TRY(tn_bindings_own_output(context, i, (size_t)output->bytes));
@@ -132,7 +147,7 @@ static tn_status apply_outputs(tn_context *context) {
 void *tn_bindings_input(const tn_context *context, uint32_t input) {
     static _Alignas(64) const char nothing[64];
     const tn_input_binding *binding = &context->inputs[input];
-    if (binding->is_staged) return binding->staging;
+    if (binding->is_staged || binding->is_fetched) return binding->staging;
     return (void *)(uintptr_t)(binding->data ? binding->data : nothing);
 }
 
@@ -204,7 +219,6 @@ static tn_status reserve_memory(tn_context *context) {
 
 tn_status tn_bindings_apply(tn_context *context) {
     tn_shape_state *state = context->current;
-    TN_TRY(tn_walk_check_borders(context));
     TN_TRY(reserve_memory(context));
     TN_TRY(tn_bindings_apply_inputs(context));
     TN_TRY(apply_outputs(context));
@@ -231,7 +245,7 @@ bool tn_bindings_has_copies(const tn_context *context) {
     if (context->current->copy_count > 0) return true;
     for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++) {
         const tn_output_binding *binding = &context->outputs[i];
-        if (binding->data && binding->data != binding->target) return true;
+        if (binding->data && binding->data != binding->target && !binding->is_sent) return true;
     }
     return false;
 }
@@ -246,7 +260,8 @@ void tn_bindings_copy_outputs(tn_context *context) {
     }
     for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++) {
         const tn_output_binding *binding = &context->outputs[i];
-        if (binding->data && binding->data != binding->target && state->outputs[i].tensor.bytes > 0)
+        if (binding->data && binding->data != binding->target && !binding->is_sent &&
+            state->outputs[i].tensor.bytes > 0)
             memcpy(binding->data, binding->target, (size_t)state->outputs[i].tensor.bytes);
     }
 }

@@ -35,10 +35,10 @@ void tn_context_forget_pointers(tn_context *context) {
         if (context->states[i]) context->states[i]->is_applied = false;
 }
 
-/* What was bound in the device's memory is no longer. */
-static void take_back(tn_context *context, bool *is_device) {
+/* What was bound in the device's memory is no longer; `is_copied`: and went by a copy. */
+static void take_back(tn_context *context, bool *is_device, bool *is_copied) {
     if (*is_device) tn_context_forget_pointers(context);
-    *is_device = false;
+    *is_device = *is_copied = false;
 }
 
 tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void *data,
@@ -46,7 +46,7 @@ tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void 
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
     tn_input_binding *binding = &context->inputs[input];
-    take_back(context, &binding->is_device);
+    take_back(context, &binding->is_device, &binding->is_fetched);
     if (binding->data != data || binding->bytes != bytes) context->are_bindings_set = false;
     binding->data = data;
     binding->bytes = bytes;
@@ -67,7 +67,7 @@ tn_status tn_context_bind_device_input(tn_context *context, uint32_t input, cons
     tn_input_binding *binding = &context->inputs[input];
     const bool is_same = binding->is_device && binding->data == device_data;
     TN_TRY(tn_context_bind_input(context, input, device_data, bytes));
-    binding->is_device = true;
+    tn_device_ports_bind_input(context, input);
     if (!is_same) tn_context_forget_pointers(context);
     return TN_OK;
 }
@@ -81,7 +81,7 @@ tn_status tn_context_bind_device_output(tn_context *context, uint32_t output, vo
     tn_output_binding *binding = &context->outputs[output];
     const bool is_same = binding->is_device && binding->data == device_data;
     TN_TRY(tn_context_bind_output(context, output, device_data, bytes));
-    binding->is_device = true;
+    tn_device_ports_bind_output(context, output);
     if (!is_same) tn_context_forget_pointers(context);
     return TN_OK;
 }
@@ -104,7 +104,7 @@ tn_status tn_context_bind_output(tn_context *context, uint32_t output, void *dat
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
     tn_output_binding *binding = &context->outputs[output];
-    take_back(context, &binding->is_device);
+    take_back(context, &binding->is_device, &binding->is_sent);
     if (binding->data != data || binding->bytes != bytes) context->are_bindings_set = false;
     binding->data = data;
     binding->bytes = bytes;

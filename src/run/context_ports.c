@@ -73,7 +73,18 @@ static void set_fixed_shapes(tn_context *context) {
     }
 }
 
+/* The first node whose work in a run is the processor's. */
+static uint32_t find_host_node(const tn_engine *engine) {
+    const tn_program *program = engine->program;
+    for (uint32_t s = 0; s < program->step_count; s++) {
+        const tn_program_step *step = &program->steps[s];
+        if (step->kind == TN_STEP_KERNEL && !step->is_host && !step->is_device) return step->node;
+    }
+    return TN_NO_NODE;
+}
+
 void tn_context_find_ports(tn_context *context) {
+    context->host_node = find_host_node(context->engine);
     find_needed(context);
     find_device_outputs(context);
     set_fixed_shapes(context);

@@ -12,6 +12,7 @@
  *   shape_state_places.c    where its values lie
  *   shape_state_memory.c    the arena's plan
  *   bindings.c              the callers' memory
+ *   device_ports.c          their memory on a device, where the processor uses it
  *   walk.c                  the run
  *   walk_profile.c          the run with a clock
  *   walk_device.c           steps on a device, and between its memory and the host's
@@ -112,8 +113,9 @@ typedef struct tn_shape_state {
 typedef struct tn_input_binding {
     const void *data; /* as bound */
     uint64_t bytes;
-    bool is_device; /* it is memory of the device */
-    void *own;      /* lent to the caller to be filled, or null */
+    bool is_device;  /* it is memory of the device */
+    bool is_fetched; /* and the processor reads it: it is copied to `staging` before a run */
+    void *own;       /* lent to the caller to be filled, or null */
     size_t own_bytes;
     void *staging; /* a copy in aligned (pinned) memory, for memory that is not */
     size_t staging_bytes;
@@ -129,6 +131,7 @@ typedef struct tn_output_binding {
     void *data; /* as bound, or null */
     uint64_t bytes;
     bool is_device; /* it is memory of the device */
+    bool is_sent;   /* and the processor makes it: it is copied from `own` after a run */
     void *own;      /* where it goes when nothing, or nothing aligned, is bound */
     size_t own_bytes;
     void *target;        /* what the walk writes */
@@ -160,6 +163,8 @@ struct tn_context {
     void *own_stream, *stream;             /* of the engine's device; null: the processor */
     bool is_pending;                       /* the stream has work that nobody waited for */
     bool are_shapes_set, are_bindings_set; /* false: to be looked at before the next walk */
+    bool has_device_ports;                 /* something is, or was, bound in the device's memory */
+    uint32_t host_node; /* the first one whose work in a run is the processor's; TN_NO_NODE */
     bool is_profiling;
     tn_profile_entry *profile; /* by step */
     uint32_t *profile_steps;
@@ -202,6 +207,8 @@ tn_status tn_context_check_lost(const tn_context *context);
 tn_status tn_reshape_check_shape(const tn_context *context, uint32_t input, const tn_shape *shape);
 /* Whether a value that decided the current shapes has changed in the caller's memory. */
 bool tn_reshape_is_stale(const tn_context *context);
+/* tn_context_reshape, of a context that is sound, with values where the host can read them. */
+tn_status tn_reshape_run(tn_context *context);
 /* Shapes and values of all inputs into context->shapes and values, checked. */
 tn_status tn_reshape_gather(tn_context *context);
 
@@ -253,6 +260,23 @@ bool tn_bindings_has_copies(const tn_context *context);
 void tn_bindings_copy_outputs(tn_context *context);
 tn_status tn_bindings_own_output(tn_context *context, uint32_t output, size_t bytes);
 tn_status tn_bindings_own_input(tn_context *context, uint32_t input, size_t bytes);
+
+/* Room for an input in its `staging`, at least so many bytes; aligned, pinned where that is. */
+tn_status tn_bindings_reserve_staging(tn_context *context, uint32_t input, size_t bytes);
+/* What is bound to an input, where the host can read it. */
+const void *tn_bindings_host_data(const tn_input_binding *binding);
+
+/* --- device_ports.c --- */
+/* Notes that what is bound is memory of the device. */
+void tn_device_ports_bind_input(tn_context *context, uint32_t input);
+void tn_device_ports_bind_output(tn_context *context, uint32_t output);
+/* Before a run: brings what the processor reads; waits where there is such a thing. */
+tn_status tn_device_ports_fetch(tn_context *context);
+/* After it: enqueues the copies of what the processor made. */
+bool tn_device_ports_has_sends(const tn_context *context);
+tn_status tn_device_ports_send(tn_context *context);
+/* TN_ERROR_STATE where the caller captures its stream and some of the work is the processor's. */
+tn_status tn_device_ports_check_capture(const tn_context *context);
 
 /* --- walk_profile.c --- */
 tn_status tn_walk_profile(tn_context *context);
@@ -313,8 +337,6 @@ void tn_walk_set_borders(const tn_context *context, tn_shape_state *state);
 /* Decides which transfers are part of a graph with the memory that is bound now; where that changes
  * what was captured is forgotten. */
 tn_status tn_walk_capture_borders(tn_context *context, tn_shape_state *state);
-/* Whether all that is bound in the device's memory can be used there. TN_ERROR_STATE. */
-tn_status tn_walk_check_borders(const tn_context *context);
 /* Forgets what was captured: pointers or the stream have changed, or the state goes. */
 void tn_walk_drop_graphs(const tn_context *context, tn_shape_state *state);
 /* The walk on a device. */

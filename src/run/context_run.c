@@ -12,11 +12,28 @@ static tn_status walk(tn_context *context) {
     return context->stream ? tn_walk_run_device(context) : tn_walk_run(context);
 }
 
+static tn_status wait(tn_context *context) {
+    const tn_status status = tn_walk_wait(context);
+    return status == TN_OK ? TN_OK : tn_error_at(status, "some node (a checked run says which)");
+}
+
+/* Outputs of the processor's to the device's memory. */
+static tn_status send(tn_context *context) {
+    TN_TRY(tn_device_ports_send(context));
+    return context->stream == context->own_stream ? wait(context) : TN_OK;
+}
+
+static tn_status run_dynamic(tn_context *context) {
+    TN_TRY(tn_dynamic_run(context));
+    return context->has_device_ports ? send(context) : TN_OK;
+}
+
 static tn_status run(tn_context *context) {
-    if (!context->are_shapes_set || tn_reshape_is_stale(context))
-        TN_TRY(tn_context_reshape(context));
+    TN_TRY(tn_device_ports_check_capture(context));
+    TN_TRY(tn_device_ports_fetch(context));
+    if (!context->are_shapes_set || tn_reshape_is_stale(context)) TN_TRY(tn_reshape_run(context));
     context->statistics.runs++;
-    if (context->dynamic) return tn_dynamic_run(context);
+    if (context->dynamic) return run_dynamic(context);
     if (!context->are_bindings_set) TN_TRY(tn_bindings_apply(context));
     tn_bindings_stage_inputs(context);
     context->is_pending = context->stream != NULL;
@@ -24,12 +41,11 @@ static tn_status run(tn_context *context) {
     const tn_status walked = walk(context);
     tn_crash_leave(&context->crash);
     TN_TRY(walked);
-    if (context->stream == context->own_stream || tn_bindings_has_copies(context)) {
-        const tn_status status = tn_walk_wait(context);
-        if (status != TN_OK) return tn_error_at(status, "some node (a checked run says which)");
-    }
+    const bool has_copies = tn_bindings_has_copies(context),
+               has_sends = context->has_device_ports && tn_device_ports_has_sends(context);
+    if (has_copies || (context->stream == context->own_stream && !has_sends)) TN_TRY(wait(context));
     tn_bindings_copy_outputs(context);
-    return TN_OK;
+    return has_sends ? send(context) : TN_OK;
 }
 
 /* Nothing may be at work when the caller takes its memory back. A device that is lost stays so: the

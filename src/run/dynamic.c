@@ -280,12 +280,14 @@ static tn_status hand_out_one(tn_context *context, uint32_t index) {
         return tn_fail(TN_ERROR_ARGUMENT, "output '%s' has %llu bytes; %llu are bound",
                        engine->outputs[index].name, (unsigned long long)value->bytes,
                        (unsigned long long)binding->bytes);
-    if (!binding->data) TN_TRY(tn_bindings_own_output(context, index, (size_t)value->bytes));
+    const bool is_own = !binding->data || binding->is_sent;
+    if (is_own) TN_TRY(tn_bindings_own_output(context, index, (size_t)value->bytes));
     TN_TRY(tn_shape_set(&shape, value->rank, value->shape));
     TN_TRY(tn_tensor_init(output, value->type, TN_LINEAR, &shape));
     output->tensor.name = engine->outputs[index].name;
     output->tensor.data = binding->data ? binding->data : binding->own;
-    if (value->bytes) memcpy(output->tensor.data, value->data, (size_t)value->bytes);
+    if (value->bytes)
+        memcpy(is_own ? binding->own : output->tensor.data, value->data, (size_t)value->bytes);
     return TN_OK;
 }
 

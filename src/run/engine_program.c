@@ -139,7 +139,7 @@ static tn_status report_misfit(const tn_engine *engine, uint32_t threads, bool i
                          "the plan has no kernels chosen for this machine, and exact loading "
                          "chooses none: it was built %s",
                          difference);
-    else if (!engine->is_serving)
+    else if (!engine->is_serving && !engine->contents.is_elsewhere)
         tn_runtime_log(engine->runtime, TN_LOG_WARNING,
                        "kernels are chosen again, without timing: the plan was built %s",
                        difference);

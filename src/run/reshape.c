@@ -77,7 +77,7 @@ static tn_status gather_value(tn_context *context, uint32_t input) {
     size_t bytes;
     TN_TRY(tn_format_bytes(TN_LINEAR, type, &context->inputs[input].shape, &bytes));
     TN_TRY(tn_bindings_check_input(context, input, bytes));
-    context->values[input] = bytes > 0 ? context->inputs[input].data : nothing;
+    context->values[input] = bytes > 0 ? tn_bindings_host_data(&context->inputs[input]) : nothing;
     return check_value(context, input, bytes / tn_type_bytes(type));
 }
 
@@ -141,9 +141,7 @@ static tn_status find_state(tn_context *context) {
     return add_state(context);
 }
 
-tn_status tn_context_reshape(tn_context *context) {
-    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
-    TN_TRY(tn_context_check_lost(context));
+tn_status tn_reshape_run(tn_context *context) {
     context->are_shapes_set = context->are_bindings_set = false;
     TN_TRY(tn_reshape_gather(context));
     context->statistics.reshapes++;
@@ -157,6 +155,13 @@ tn_status tn_context_reshape(tn_context *context) {
     return TN_OK;
 }
 
+tn_status tn_context_reshape(tn_context *context) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(tn_context_check_lost(context));
+    if (context->engine->has_value_inputs) TN_TRY(tn_device_ports_fetch(context));
+    return tn_reshape_run(context);
+}
+
 bool tn_reshape_is_stale(const tn_context *context) {
     const tn_shape_state *state = context->current;
     if (!context->engine->has_value_inputs || !state) return false;
@@ -164,7 +169,7 @@ bool tn_reshape_is_stale(const tn_context *context) {
         const tn_input_binding *binding = &context->inputs[i];
         if (state->value_bytes[i] &&
             (!binding->data || binding->bytes < state->value_bytes[i] ||
-             memcmp(binding->data, state->values[i], state->value_bytes[i]) != 0))
+             memcmp(tn_bindings_host_data(binding), state->values[i], state->value_bytes[i]) != 0))
             return true;
     }
     return false;

@@ -92,11 +92,13 @@ void tn_walk_set_borders(const tn_context *context, tn_shape_state *state) {
         const tn_walk_border *border = &state->borders[b];
         const tn_input_binding *input = &context->inputs[border->is_output ? 0 : border->port];
         const tn_output_binding *output = &context->outputs[border->is_output ? border->port : 0];
-        const bool is_device = border->is_output ? output->is_device : input->is_device;
+        const bool is_device =
+            border->is_output ? output->is_device && !output->is_sent : input->is_device;
         const bool is_shared = is_device && border->may_share;
-        state->walk[border->item].run = is_shared   ? tn_walk_do_nothing
-                                        : is_device ? tn_walk_transfer_on_device
-                                                    : border->run;
+        const bool is_fetched = !border->is_output && input->is_fetched; /* from where that is */
+        state->walk[border->item].run = is_shared                  ? tn_walk_do_nothing
+                                        : is_device && !is_fetched ? tn_walk_transfer_on_device
+                                                                   : border->run;
         if (is_shared)
             share(context, state, border,
                   border->is_output ? output->data : (void *)(uintptr_t)input->data);
@@ -131,21 +133,4 @@ tn_status tn_walk_capture_borders(tn_context *context, tn_shape_state *state) {
     if (!has_changed) return TN_OK;
     tn_walk_drop_graphs(context, state);
     return tn_walk_find_graphs(context, state);
-}
-
-tn_status tn_walk_check_borders(const tn_context *context) {
-    const tn_engine *engine = context->engine;
-    for (uint32_t i = 0; i < tn_engine_input_count(engine); i++)
-        if (context->inputs[i].is_device &&
-            (context->inputs[i].is_read_by_host || engine->plan.is_value_input[i]))
-            return tn_fail(TN_ERROR_STATE,
-                           "input '%s' is bound in the device's memory, and the processor reads it",
-                           engine->inputs[i].name);
-    for (uint32_t i = 0; i < tn_engine_output_count(engine); i++)
-        if (context->outputs[i].is_device && !context->outputs[i].is_from_device)
-            return tn_fail(
-                TN_ERROR_STATE,
-                "output '%s' is bound in the device's memory, and the processor makes it",
-                engine->outputs[i].name);
-    return TN_OK;
 }

@@ -67,7 +67,7 @@ static tn_stub_state states[] = {STUB_STATE, STUB_STATE};
         .last_error = stub_last_error, .convert = stub_convert,                                    \
         .host_allocate = stub_host_allocate, .host_deallocate = stub_host_deallocate,              \
         .check = check, .check_launch = check_launch, .libraries = libraries, .enter = enter,      \
-        .leave = leave                                                                             \
+        .leave = leave, .is_capturing = stub_is_capturing                                          \
     }
 const tn_device tn_stub_device = STUB_DEVICE(0), tn_stub_second_device = STUB_DEVICE(1);
 

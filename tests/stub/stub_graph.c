@@ -10,6 +10,12 @@ typedef struct stub_graph {
     stub_work work[];
 } stub_graph;
 
+uint32_t stub_is_capturing(const tn_device *device, void *handle) {
+    const stub_stream *stream = handle;
+    (void)device;
+    return stream && stream->is_capturing;
+}
+
 tn_status stub_capture_begin(const tn_device *device, void *handle) {
     stub_stream *stream = handle;
     if (stub_state(device)->is_lost) return stub_fail_lost(stub_state(device));

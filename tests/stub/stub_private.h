@@ -84,6 +84,7 @@ tn_status stub_event_wait(const tn_device *device, void *event, void *stream);
 tn_status stub_event_elapsed(const tn_device *device, void *from, void *to, double *out_ns);
 
 /* --- stub_graph.c --- */
+uint32_t stub_is_capturing(const tn_device *device, void *handle);
 tn_status stub_capture_begin(const tn_device *device, void *handle);
 tn_status stub_capture_end(const tn_device *device, void *handle, void **out_graph);
 tn_status stub_graph_launch(const tn_device *device, void *handle, void *stream);

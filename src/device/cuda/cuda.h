@@ -63,6 +63,7 @@ tn_status tn_cuda_capture_begin(const tn_device *device, void *stream) TN_NOEXCE
 tn_status tn_cuda_capture_end(const tn_device *device, void *stream, void **out_graph) TN_NOEXCEPT;
 tn_status tn_cuda_graph_launch(const tn_device *device, void *graph, void *stream) TN_NOEXCEPT;
 void tn_cuda_graph_destroy(const tn_device *device, void *graph) TN_NOEXCEPT;
+uint32_t tn_cuda_is_capturing(const tn_device *device, void *stream) TN_NOEXCEPT;
 
 /* tn_device.libraries; libraries.c. */
 const char *tn_cuda_libraries(const tn_device *device) TN_NOEXCEPT;

@@ -295,5 +295,6 @@ void tn_cuda_device_init(tn_cuda_device *device, int ordinal,
                                 .check_launch = tn_cuda_check_launch,
                                 .libraries = tn_cuda_libraries,
                                 .enter = cuda_enter,
-                                .leave = cuda_leave};
+                                .leave = cuda_leave,
+                                .is_capturing = tn_cuda_is_capturing};
 }

@@ -98,6 +98,14 @@ tn_status tn_cuda_graph_launch(const tn_device *device, void *graph, void *strea
     return tn_cuda_error_set(device, error, "launching a graph");
 }
 
+uint32_t tn_cuda_is_capturing(const tn_device *device, void *stream) {
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    const int before = tn_cuda_device_enter(device);
+    const cudaError_t error = stream ? cudaStreamIsCapturing(stream, &status) : cudaSuccess;
+    tn_cuda_device_leave(device, before);
+    return error == cudaSuccess && status == cudaStreamCaptureStatusActive;
+}
+
 void tn_cuda_graph_destroy(const tn_device *device, void *graph) {
     (void)device;
     if (graph) destroy(graph);

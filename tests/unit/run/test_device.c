@@ -248,24 +248,6 @@ static void test_inputs_and_outputs_may_be_the_devices(void **state) {
     tn_plan_destroy(plan);
 }
 
-static void test_memory_of_the_device_is_refused_where_the_processor_is(void **state) {
-    device_test *test = *state;
-    tn_plan *plan = build_lenet(test->runtime, "stub");
-    tn_engine *engine = load(test->runtime, plan, NULL);
-    tn_context *context = NULL;
-    const int64_t shape[] = {1, 1, 28, 28};
-    float x[784], y[10];
-    must(tn_context_create(engine, &context));
-    must(tn_context_set_shape(context, 0, 4, shape));
-    must(tn_context_bind_input(context, 0, x, sizeof(x)));
-    must(tn_context_bind_device_output(context, 0, y, sizeof(y)));
-    assert_int_equal(tn_context_run(context), TN_ERROR_STATE); /* Softmax is the processor's */
-    assert_error("output 'output'", NULL);
-    tn_context_destroy(context);
-    tn_engine_release(engine);
-    tn_plan_destroy(plan);
-}
-
 static void test_the_processor_has_no_streams(void **state) {
     device_test *test = *state;
     tn_plan *plan = NULL;
@@ -380,7 +362,6 @@ int main(void) {
         DEVICE_TEST(test_small_copies_of_lent_memory_are_captured),
         DEVICE_TEST(test_small_outputs_are_written_by_kernels),
         DEVICE_TEST(test_inputs_and_outputs_may_be_the_devices),
-        DEVICE_TEST(test_memory_of_the_device_is_refused_where_the_processor_is),
         DEVICE_TEST(test_the_processor_has_no_streams),
         DEVICE_TEST(test_a_plan_runs_without_its_device),
         DEVICE_TEST(test_a_plan_may_be_run_elsewhere_than_it_was_built_for),
