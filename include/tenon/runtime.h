@@ -53,19 +53,31 @@ TN_EXPORT void tn_runtime_release(tn_runtime *runtime);
 /* Loads a plugin library from a file and registers what it offers. The same content again is the
  * same library and is counted; nothing is registered twice. Errors: TN_ERROR_NOT_FOUND (no such
  * file), TN_ERROR_PLUGIN (no entry, wrong ABI, a broken table, missing dependency with the loader's
- * reason), TN_ERROR_ARGUMENT (an operator that another library already has; the first one stays).
- * On failure nothing of it stays registered. [thread: any] */
+ * reason), TN_ERROR_ARGUMENT (an operator that another library already has; the first one stays.
+ * See tn_runtime_load_library_as). On failure nothing of it stays registered. [thread: any] */
 TN_EXPORT tn_status tn_runtime_load_library(tn_runtime *runtime, const char *path);
+/* The same under a domain: every operator of the library is registered in `domain` instead of its
+ * own, and the library's kernels for them follow. For libraries that have the same operators, and
+ * for models that call them by another domain. Libraries are told apart by content and domain, so
+ * one file may be loaded under several; their names may repeat. A plan keeps the domain and finds
+ * the library under it again. Null or "": as tn_runtime_load_library. TN_ERROR_ARGUMENT, too: no
+ * domain (at most 100 printable characters, none of them space, ':', '@', '/', quotes or
+ * backslash). [thread: any] */
+TN_EXPORT tn_status tn_runtime_load_library_as(tn_runtime *runtime, const char *path,
+                                               const char *domain);
 /* The same for a library that is linked into the program. [thread: any] */
 TN_EXPORT tn_status tn_runtime_register_library(tn_runtime *runtime, tn_library_entry entry);
-/* Gives up one count of a library, by its name; at the last one its operators leave the registry at
- * once, and what live plans and engines still use stays until they go. The code stays mapped.
- * TN_ERROR_NOT_FOUND. [thread: any] */
+/* Gives up one count of a library, by its name or, where names repeat, its path; at the last one
+ * its operators leave the registry at once, and what live plans and engines still use stays until
+ * they go. The code stays mapped. TN_ERROR_NOT_FOUND; TN_ERROR_ARGUMENT: several have the name.
+ * [thread: any] */
 TN_EXPORT tn_status tn_runtime_unload_library(tn_runtime *runtime, const char *name);
 /* Adds a directory where libraries that a plan names are looked for, after those added before.
  * [thread: any] */
 TN_EXPORT tn_status tn_runtime_add_search_path(tn_runtime *runtime, const char *directory);
-/* Loads every library (*.so) of a directory, in the order of their names. [thread: any] */
+/* Loads every library (*.so) of a directory, in the order of their names. One that does not load is
+ * left out with a warning in the log; the error of the last of them where none loads, and
+ * TN_ERROR_MEMORY at once. [thread: any] */
 TN_EXPORT tn_status tn_runtime_load_directory(tn_runtime *runtime, const char *directory);
 
 /* What is registered, as text tables for people and programs: calls `visit` for each operator
@@ -76,6 +88,7 @@ typedef struct tn_library_info {
     const char *name, *version, *path; /* path: "" when built in or linked */
     uint64_t hash; /* XXH3-64 of the file's content; 0 when built in or linked */
     uint64_t operator_count, kernel_count;
+    const char *domain; /* that it was loaded under; "": its operators' own */
 } tn_library_info;
 TN_EXPORT void tn_runtime_visit_libraries(tn_runtime *runtime,
                                           bool (*visit)(void *user, const tn_library_info *library),

@@ -118,7 +118,10 @@ static tn_status name_kernel(program_emitter *emitter, const tn_candidate *candi
     if (!candidate->entry) return TN_OK;
     step->kernel = tn_arena_text(emitter->arena, candidate->entry->kernel->name);
     step->library = tn_arena_text(emitter->arena, candidate->entry->library->name);
-    return step->kernel && step->library ? TN_OK : tn_fail_memory("a program");
+    step->library_domain = tn_arena_text(emitter->arena, candidate->entry->library->domain);
+    step->library_hash = candidate->entry->library->hash;
+    return step->kernel && step->library && step->library_domain ? TN_OK
+                                                                 : tn_fail_memory("a program");
 }
 
 static tn_status emit_node(program_emitter *emitter, uint32_t index) {

@@ -43,6 +43,8 @@ typedef struct tn_program_step {
                                   the step's output 0 */
     const char *kernel;        /* name; null: the operator's reference */
     const char *library;       /* name of the library that has the kernel; null for the reference */
+    const char *library_domain; /* the domain that it was loaded under; null or "": its own */
+    uint64_t library_hash;      /* of its content; with name and domain it tells it from others */
     uint32_t tactic;
     bool is_in_place; /* output 0 may lie on input 0 */
     bool

@@ -85,7 +85,7 @@ static tn_status compile_and_load(tn_runtime *runtime, tn_arena *arena,
     if (out_path && !copy) return tn_fail_memory("a path");
     tn_status status = TN_OK;
     if (!(options->flags & TN_COMPILE_ONLY))
-        status = tn_error_at(tn_library_load(runtime, path, NULL), "compiled from '%s'", name);
+        status = tn_error_at(tn_library_load(runtime, path, NULL, NULL), "compiled from '%s'", name);
     if (status == TN_OK && out_path)
         *out_path = copy;
     else

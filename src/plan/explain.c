@@ -82,6 +82,7 @@ static tn_status explain_library(explanation *e, uint32_t index) {
     add_member(&e->text, index > 0 ? ",\n    {" : "\n    {", "name", message->name);
     add_member(&e->text, ", ", "version", message->version);
     add_member(&e->text, ", ", "file", message->file_name);
+    if (*message->domain) add_member(&e->text, ", ", "domain", message->domain);
     tn_text_add_format(&e->text, ", \"hash\": \"%016" PRIx64 "\", \"needed\": %s", message->hash,
                        is_needed ? "true" : "false");
     if (found) {

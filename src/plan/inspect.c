@@ -60,8 +60,13 @@ static void add_libraries(tn_text *text, const Tenon__Plan__Plan *plan) {
             tn_text_add_json(text, library->file_name);
         else
             tn_text_add(text, "null");
-        tn_text_add_format(text, ", \"hash\": \"%016" PRIx64 "\", \"linked_in\": %s}",
-                           library->hash, *library->file_name ? "false" : "true");
+        tn_text_add_format(text, ", \"hash\": \"%016" PRIx64 "\", \"linked_in\": %s", library->hash,
+                           *library->file_name ? "false" : "true");
+        if (*library->domain) {
+            tn_text_add(text, ", \"domain\": ");
+            tn_text_add_json(text, library->domain);
+        }
+        tn_text_add(text, "}");
     }
     tn_text_add(text, "],\n");
 }

@@ -41,15 +41,19 @@ static tn_status check_linked(const tn_plan_reader *reader, const Tenon__Plan__L
 
 /* Needed for operators, it must be there; for kernels, others can do their work. */
 static tn_status find_library(tn_plan_reader *reader, uint32_t index, const char *needed_for,
-                              const char *name_of_operator) {
+                              const Tenon__Plan__Operator *wanted) {
     const Tenon__Plan__Library *message = reader->plan->libraries[index];
     if (reader->libraries[index]) return TN_OK;
     TN_TRY(check_linked(reader, message, needed_for));
     tn_library_request request = {.name = message->name,
                                   .file_name = message->file_name,
+                                  .domain = message->domain,
                                   .hash = message->hash,
                                   .needed_for = needed_for,
-                                  .operator_name = name_of_operator,
+                                  .operator_name = wanted ? wanted->name : NULL,
+                                  .operator_domain = wanted ? wanted->domain : "",
+                                  .contents = reader->library_hashes,
+                                  .content_count = reader->plan->n_libraries,
                                   .is_exact = reader->options->is_exact,
                                   .allowed_count = reader->options->allowed_count,
                                   .allowed = reader->options->allowed};
@@ -139,7 +143,7 @@ tn_status tn_plan_read_operator(tn_plan_reader *reader, size_t index) {
     if (!reader->libraries[message->library]) { /* the first operator of this library */
         const char *needed_for = describe_need(reader, index);
         if (!needed_for) return tn_fail_memory("the manifest of a plan");
-        TN_TRY(find_library(reader, message->library, needed_for, message->name));
+        TN_TRY(find_library(reader, message->library, needed_for, message));
     }
     const tn_status status = tn_registry_find_operator_exact(
         tn_runtime_registry(reader->runtime), message->domain, message->name,
@@ -155,8 +159,12 @@ tn_status tn_plan_reader_manifest_init(tn_plan_reader *reader) {
     reader->is_missing = tn_arena_allocate(reader->scratch, plan->n_libraries, sizeof(bool));
     reader->operators =
         tn_arena_allocate(reader->scratch, plan->n_operators, sizeof(*reader->operators));
-    if (!reader->libraries || !reader->is_missing || !reader->operators)
+    uint64_t *hashes = tn_arena_allocate(reader->scratch, plan->n_libraries, sizeof(*hashes));
+    if (!reader->libraries || !reader->is_missing || !reader->operators || !hashes)
         return tn_fail_memory("the manifest of a plan");
+    for (size_t i = 0; i < plan->n_libraries; i++)
+        hashes[i] = plan->libraries[i]->hash;
+    reader->library_hashes = hashes;
     reader->contents.libraries = reader->libraries;
     reader->contents.library_count = (uint32_t)plan->n_libraries;
     for (size_t i = 0; i < plan->n_libraries; i++)
@@ -175,14 +183,38 @@ tn_status tn_plan_read_kernel_library(tn_plan_reader *reader, uint32_t index) {
     return find_library(reader, index, "a kernel of the plan", NULL);
 }
 
-/* The library of a step's kernel; answers false when it cannot be had. */
-static tn_status find_kernel_library(tn_plan_reader *reader, const char *name, bool *out_is_there) {
-    const Tenon__Plan__Plan *plan = reader->plan;
-    uint32_t index = 0;
-    while (index < plan->n_libraries && strcmp(plan->libraries[index]->name, name) != 0)
-        index++;
+/* By its number; by its name in plans that were written before there were numbers. */
+static tn_status find_in_manifest(const Tenon__Plan__Plan *plan, const Tenon__Plan__Step *step,
+                                  uint32_t *out_index) {
+    uint32_t index = step->library_number;
+    if (index > plan->n_libraries)
+        return tn_plan_reader_fail("there is no library number %" PRIu32, index - 1);
+    if (index-- == 0) {
+        index = 0;
+        while (index < plan->n_libraries &&
+               strcmp(plan->libraries[index]->name, step->library) != 0)
+            index++;
+    }
     if (index == plan->n_libraries)
-        return tn_plan_reader_fail("the kernels' library '%s' is not in the manifest", name);
+        return tn_plan_reader_fail("the kernels' library '%s' is not in the manifest",
+                                   step->library);
+    *out_index = index;
+    return TN_OK;
+}
+
+const tn_loaded_library *tn_plan_reader_step_library(const tn_plan_reader *reader,
+                                                     const Tenon__Plan__Step *step) {
+    uint32_t index = 0;
+    return *step->library && find_in_manifest(reader->plan, step, &index) == TN_OK
+               ? reader->libraries[index]
+               : NULL;
+}
+
+/* The library of a step's kernel; answers false when it cannot be had. */
+static tn_status find_kernel_library(tn_plan_reader *reader, const Tenon__Plan__Step *step,
+                                     bool *out_is_there) {
+    uint32_t index = 0;
+    TN_TRY(find_in_manifest(reader->plan, step, &index));
     *out_is_there = reader->libraries[index] != NULL;
     if (*out_is_there || reader->is_missing[index]) return TN_OK;
     tn_status status = tn_plan_read_kernel_library(reader, index);
@@ -197,14 +229,10 @@ static tn_status find_kernel_library(tn_plan_reader *reader, const char *name, b
 
 tn_status tn_plan_read_kernel_libraries(tn_plan_reader *reader, const Tenon__Plan__Program *message,
                                         bool *out_is_there) {
-    const char *before = "";
     bool is_there = true;
-    for (size_t i = 0; i < message->n_steps && is_there; i++) {
-        const char *name = message->steps[i]->library;
-        if (!*name || strcmp(name, before) == 0) continue;
-        TN_TRY(find_kernel_library(reader, name, &is_there));
-        before = name;
-    }
+    for (size_t i = 0; i < message->n_steps && is_there; i++)
+        if (*message->steps[i]->library)
+            TN_TRY(find_kernel_library(reader, message->steps[i], &is_there));
     *out_is_there = is_there;
     return TN_OK;
 }

@@ -48,6 +48,11 @@ static tn_status read_step(tn_plan_reader *reader, const Tenon__Plan__Step *mess
     if (!step->epilogues) return tn_fail_memory("a program");
     TN_TRY(read_text(reader, message->kernel, &step->kernel));
     TN_TRY(read_text(reader, message->library, &step->library));
+    const tn_loaded_library *library = tn_plan_reader_step_library(reader, message);
+    if (library) {
+        step->library_domain = library->domain; /* the reader's contents hold the library */
+        step->library_hash = library->hash;
+    }
     TN_TRY(read_text(reader, message->note, &step->note));
     TN_TRY(read_numbers(reader, message->n_inputs, message->inputs, &step->inputs));
     TN_TRY(read_numbers(reader, message->n_outputs, message->outputs, &step->outputs));

@@ -29,6 +29,7 @@ typedef struct tn_plan_reader {
     bool *is_made;                       /* by tensor: input, constant, or made by a node so far */
     const tn_operator_entry **operators; /* by the manifest's; each counted */
     tn_loaded_library **libraries;       /* by the manifest's; counted; null: not asked for */
+    const uint64_t *library_hashes;      /* by the manifest's libraries */
     bool *is_missing;                    /* by the manifest's libraries */
     tn_plan_contents contents;           /* so far */
 } tn_plan_reader;
@@ -54,6 +55,9 @@ tn_status tn_plan_read_manifest(tn_plan_reader *reader);
 tn_status tn_plan_reader_manifest_init(tn_plan_reader *reader);
 tn_status tn_plan_read_operator(tn_plan_reader *reader, size_t index);
 tn_status tn_plan_read_kernel_library(tn_plan_reader *reader, uint32_t index);
+/* The library that a step's kernel comes from, as it is here; null: the reference, or not found. */
+const tn_loaded_library *tn_plan_reader_step_library(const tn_plan_reader *reader,
+                                                     const Tenon__Plan__Step *step);
 /* Finds the libraries whose kernels a program needs; false when one is not to be had, and that is
  * no error. */
 tn_status tn_plan_read_kernel_libraries(tn_plan_reader *reader, const Tenon__Plan__Program *message,

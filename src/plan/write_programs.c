@@ -22,7 +22,9 @@ static tn_status write_step(tn_plan_writer *writer, const tn_program_step *step,
     message->kind = step->kind;
     message->node = step->node == TN_NO_NODE ? 0 : writer->node_numbers[step->node] + 1;
     message->kernel = tn_plan_writer_text(step->kernel);
+    const tn_library_key library = {step->library, step->library_domain, step->library_hash};
     message->library = tn_plan_writer_text(step->library);
+    if (step->library) message->library_number = 1 + tn_plan_find_library(&writer->plan, &library);
     message->tactic = step->tactic;
     message->is_in_place = step->is_in_place;
     message->is_host = step->is_host;

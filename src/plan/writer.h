@@ -39,6 +39,8 @@ typedef struct tn_plan_writer {
 } tn_plan_writer;
 
 /* protobuf-c's members are not const, though packing only reads. */
+/* The index of a library in the manifest so far, or the number of libraries. */
+uint32_t tn_plan_find_library(const Tenon__Plan__Plan *plan, const tn_library_key *key);
 char *tn_plan_writer_text(const char *text); /* null: "" */
 /* An array of pointers to `count` messages of `bytes` each, to be initialised one by one. */
 tn_status tn_plan_writer_messages(tn_plan_writer *writer, size_t count, size_t bytes,

@@ -101,8 +101,8 @@ static tn_status host_packed(tn_call *call, uint32_t input, const char *key, uin
         !call->inputs[input]->data)
         return host_fail(call, TN_ERROR_ARGUMENT,
                          "packed weights need a key, a fill function and a constant input");
-    const tn_packed_key wanted = {call->inputs[input]->data, scope->library, scope->kernel, key,
-                                  bytes};
+    const tn_packed_key wanted = {
+        call->inputs[input]->data, scope->library, scope->kernel, key, bytes, scope->library};
     const tn_status status = tn_packed_store_get(scope->packed, &wanted, fill, user, out_data);
     if (status != TN_OK) scope->failed = status;
     return status;

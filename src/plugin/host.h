@@ -25,6 +25,7 @@ typedef struct tn_packed_key {
     const void *constant; /* the constant's data */
     const char *library, *kernel, *key;
     uint64_t bytes;
+    const void *owner; /* tells libraries of one name apart; only compared */
 } tn_packed_key;
 /* Finds the blob or makes it by `fill`. It lives as long as the store. */
 tn_status tn_packed_store_get(tn_packed_store *store, const tn_packed_key *key, tn_fill fill,

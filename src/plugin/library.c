@@ -51,19 +51,31 @@ void tn_library_release(tn_loaded_library *library) {
 /* ----------------------------------------------------------------------------------------------
  * making */
 
-static tn_status make(tn_runtime *runtime, const char *path, uint64_t hash,
-                      tn_loaded_library **out_library) {
+/* What is known of a library before its code runs. */
+typedef struct origin {
+    const char *path; /* "": linked in */
+    uint64_t hash;
+    const char *domain, *source;
+} origin;
+
+static tn_status make(tn_runtime *runtime, const origin *from, tn_loaded_library **out_library) {
     tn_arena *arena;
     TN_TRY(tn_arena_create(tn_runtime_allocator(runtime), &arena));
     tn_loaded_library *library = tn_arena_allocate(arena, 1, sizeof(*library));
     struct tn_library_private *own = tn_arena_allocate(arena, 1, sizeof(*own));
-    const char *copy = tn_arena_text(arena, path);
-    if (!library || !own || !copy) {
+    const char *path = tn_arena_text(arena, from->path);
+    const char *domain = tn_arena_text(arena, from->domain);
+    const char *source = tn_arena_text(arena, from->source);
+    if (!library || !own || !path || !domain || !source) {
         tn_arena_destroy(arena);
         return tn_fail_memory("a library");
     }
-    *library =
-        (tn_loaded_library){.runtime = runtime, .path = copy, .hash = hash, .private_part = own};
+    *library = (tn_loaded_library){.runtime = runtime,
+                                   .path = path,
+                                   .hash = from->hash,
+                                   .domain = domain,
+                                   .source = source,
+                                   .private_part = own};
     own->arena = arena;
     atomic_init(&own->references, 1);
     *out_library = library;
@@ -140,6 +152,7 @@ static tn_status register_tables(tn_runtime *runtime, tn_loaded_library *library
     }
     if (status != TN_OK) {
         tn_registry_remove_library(registry, library);
+        tn_runtime_keep_replaced(runtime, library);
         return tn_error_at(status, "library '%s'", library->name);
     }
     library->private_part->is_listed = true;
@@ -178,11 +191,12 @@ static tn_status open_entry(const char *path, tn_library_entry *out_entry) {
     return TN_OK; /* cppcheck-suppress resourceLeak */
 }
 
-static tn_status start(tn_runtime *runtime, tn_library_entry entry, const char *path, uint64_t hash,
+static tn_status start(tn_runtime *runtime, tn_library_entry entry, const origin *from,
                        tn_loaded_library **out_library) {
+    const char *path = from->path;
     tn_loaded_library *library = NULL;
     tn_crash_mark mark;
-    TN_TRY(make(runtime, path, hash, &library));
+    TN_TRY(make(runtime, from, &library));
     tn_crash_enter(&mark, NULL, "entry", path);
     library->table = entry(tn_runtime_host(runtime));
     tn_crash_leave(&mark);
@@ -200,20 +214,21 @@ static tn_status start(tn_runtime *runtime, tn_library_entry entry, const char *
     return TN_OK;
 }
 
-static tn_status load_locked(tn_runtime *runtime, const char *path, uint64_t hash,
+static tn_status load_locked(tn_runtime *runtime, const origin *from,
                              tn_loaded_library **out_library) {
-    tn_loaded_library *library = tn_runtime_find_loaded(runtime, hash, NULL);
+    tn_loaded_library *library = tn_runtime_find_loaded(runtime, from->hash, from->domain);
     if (library) {
         count_load(library);
         *out_library = library;
         return TN_OK;
     }
     tn_library_entry entry = NULL;
-    TN_TRY(open_entry(path, &entry));
-    TN_TRY(start(runtime, entry, path, hash, &library));
+    TN_TRY(open_entry(from->path, &entry));
+    TN_TRY(start(runtime, entry, from, &library));
     tn_status status = tn_runtime_add_loaded(runtime, library);
     if (status != TN_OK) {
         tn_registry_remove_library(tn_runtime_registry(runtime), library);
+        tn_runtime_keep_replaced(runtime, library);
         tn_library_release(library);
         return status;
     }
@@ -230,28 +245,52 @@ static tn_status hash_file(const tn_allocator *allocator, const char *path, uint
     return TN_OK;
 }
 
-tn_status tn_library_load(tn_runtime *runtime, const char *path, tn_loaded_library **out_library) {
-    uint64_t hash;
+/* A domain that models and plans may name. */
+static tn_status check_domain(const char *domain) {
+    const size_t length = strlen(domain);
+    bool is_right = length <= 100;
+    for (size_t i = 0; i < length && is_right; i++)
+        is_right = domain[i] > ' ' && domain[i] < 127 && !strchr(":@/\"'\\", domain[i]);
+    return is_right ? TN_OK
+                    : tn_fail(TN_ERROR_ARGUMENT,
+                              "'%.120s' is no domain: expected at most 100 letters, digits, '.', "
+                              "'_' and '-'",
+                              domain);
+}
+
+tn_status tn_library_load(tn_runtime *runtime, const char *path,
+                          const tn_library_load_options *options, tn_loaded_library **out_library) {
     tn_loaded_library *library = NULL;
     char resolved[4096];
+    origin from = {.path = resolved,
+                   .domain = options && options->domain ? options->domain : "",
+                   .source = options && options->source ? options->source : ""};
     if (!path || !path[0]) return tn_fail(TN_ERROR_ARGUMENT, "the path of a library is empty");
     /* The loader searches its own path for names without '/': this one is a file, not a name. */
     if (!realpath(path, resolved))
         return tn_fail(TN_ERROR_NOT_FOUND, "there is no library file '%s'", path);
-    TN_TRY(hash_file(tn_runtime_allocator(runtime), resolved, &hash));
+    TN_TRY(check_domain(from.domain));
+    TN_TRY(hash_file(tn_runtime_allocator(runtime), resolved, &from.hash));
     tn_runtime_lock(runtime);
-    tn_status status = load_locked(runtime, resolved, hash, &library);
-    if (status == TN_OK && out_library) *out_library = tn_library_retain(library);
+    tn_status status = load_locked(runtime, &from, &library);
+    if (status == TN_OK) tn_library_retain(library);
     tn_runtime_unlock(runtime);
-    return status;
+    if (status != TN_OK) return status;
+    tn_runtime_drop_replaced(runtime, library);
+    if (out_library)
+        *out_library = library;
+    else
+        tn_library_release(library);
+    return TN_OK;
 }
 
 tn_status tn_library_register(tn_runtime *runtime, tn_library_entry entry,
                               tn_loaded_library **out_library) {
+    const origin from = {.path = "", .domain = "", .source = ""};
     tn_loaded_library *library = NULL;
     if (!entry) return tn_fail(TN_ERROR_ARGUMENT, "the entry of a library is null");
     tn_runtime_lock(runtime);
-    tn_status status = start(runtime, entry, "", 0, &library);
+    tn_status status = start(runtime, entry, &from, &library);
     if (status == TN_OK) {
         status = tn_runtime_add_loaded(runtime, library);
         if (status != TN_OK) {

@@ -11,14 +11,27 @@
 struct tn_loaded_library {
     tn_runtime *runtime; /* not counted */
     tn_library *table;
-    const char *name, *version, *path; /* copies; path "" when linked in */
-    uint64_t hash;                     /* of the file's content; 0 when linked in */
+    const char *name, *version, *path;    /* copies; path "" when linked in */
+    uint64_t hash;                        /* of the file's content; 0 when linked in */
+    const char *domain;                   /* that its operators are under; "": their own */
+    const char *source;                   /* what it was compiled from, by name; "": from a file */
+    const tn_loaded_library *replaced_by; /* the same source, compiled again, that has taken an
+                                             operator over; null: none */
     /* private to library.c: counts, list links, the loader's handle */
     struct tn_library_private *private_part;
 };
 
-/* As tn_runtime_load_library; *out_library (may be null) gets a count of its own. */
-tn_status tn_library_load(tn_runtime *runtime, const char *path, tn_loaded_library **out_library);
+/* A library is told apart by its content and the domain that it is loaded under. */
+typedef struct tn_library_load_options {
+    const char *domain; /* null or "": the operators' own */
+    const char *source; /* what it was compiled from, by name; null or "": nothing. An earlier
+                           library of this source that has one of its operators goes when this one
+                           is registered, and stays when it is not */
+} tn_library_load_options;
+/* As tn_runtime_load_library; `options` may be null; *out_library (may be null) gets a count of its
+ * own. */
+tn_status tn_library_load(tn_runtime *runtime, const char *path,
+                          const tn_library_load_options *options, tn_loaded_library **out_library);
 tn_status tn_library_register(tn_runtime *runtime, tn_library_entry entry,
                               tn_loaded_library **out_library);
 tn_loaded_library *tn_library_retain(tn_loaded_library *library);
@@ -30,9 +43,13 @@ void tn_library_release(tn_loaded_library *library);
  * found and what would mend it. The caller gets a count. */
 typedef struct tn_library_request {
     const char *name, *file_name;
+    const char *domain; /* that it is loaded under; "": the operators' own */
     uint64_t hash;
     const char *needed_for;    /* "operator Test::DynamicTRTResize version 1", for messages */
     const char *operator_name; /* null, or what the right library's file must have in it */
+    const char *operator_domain;
+    const uint64_t *contents; /* hashes of all libraries that the plan needs */
+    size_t content_count;
     bool is_exact;
     uint32_t allowed_count;
     const char *const *allowed;

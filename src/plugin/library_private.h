@@ -13,8 +13,13 @@ bool tn_library_give_up(tn_loaded_library *library, bool all);
 /* --- the runtime's list (runtime.c) --- */
 void tn_runtime_lock(tn_runtime *runtime);
 void tn_runtime_unlock(tn_runtime *runtime);
-/* By hash (not 0) or, with hash 0, by name; null when there is none. */
-tn_loaded_library *tn_runtime_find_loaded(tn_runtime *runtime, uint64_t hash, const char *name);
+/* By content (not 0) and domain ("": none); null when there is none. */
+tn_loaded_library *tn_runtime_find_loaded(tn_runtime *runtime, uint64_t hash, const char *domain);
+/* Takes the libraries that this one has replaced off the list and out of the registry. Without the
+ * lock. */
+void tn_runtime_drop_replaced(tn_runtime *runtime, const tn_loaded_library *by);
+/* Those stay: it was not registered. */
+void tn_runtime_keep_replaced(tn_runtime *runtime, const tn_loaded_library *by);
 tn_status tn_runtime_add_loaded(tn_runtime *runtime, tn_loaded_library *library);
 /* The library whose load callback runs, for register_operator and register_kernel. */
 void tn_runtime_set_loading(tn_runtime *runtime, tn_loaded_library *library);

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "plugin/devices.h"
 #include "plugin/library_private.h"
 #include "plugin/runtime.h"
 
@@ -147,14 +148,58 @@ static tn_status look_everywhere(tn_library_search *s) {
     return TN_OK;
 }
 
+/* Whether a loaded library has the operator that is asked for. Under another domain than the plan's
+ * its name alone counts. */
+static bool has_operator(tn_runtime *runtime, const tn_library_request *request,
+                         const tn_loaded_library *library) {
+    const bool is_there = strcmp(library->domain, request->domain) == 0;
+    return request->operator_name &&
+           tn_registry_offers(tn_runtime_registry(runtime), library,
+                              is_there ? request->operator_domain : NULL, request->operator_name);
+}
+
+/* Whether the plan needs this library, too, as another one than the one that is asked for. */
+static bool is_another(const tn_library_request *request, const tn_loaded_library *library) {
+    for (size_t i = 0; i < request->content_count; i++)
+        if (library->hash && request->contents[i] == library->hash) return true;
+    return false;
+}
+
+/* How well a loaded library fits; names may repeat. Above SURE nothing on the search path is
+ * better: the content is the same, or the very operator is there and could not be registered twice.
+ */
+enum { SURE = 16 };
+static int rank(tn_runtime *runtime, const tn_library_request *request,
+                const tn_loaded_library *library) {
+    const bool is_there = strcmp(library->domain, request->domain) == 0;
+    const bool is_file = strcmp(tn_path_name(library->path), request->file_name) == 0;
+    if (request->hash && library->hash == request->hash) return 2 * SURE + is_there;
+    if (strcmp(library->name, request->name) != 0) return 0;
+    const bool is_offered = has_operator(runtime, request, library);
+    if (!is_offered && is_another(request, library)) return 0;
+    const bool is_sure = is_there && (request->operator_name ? is_offered : is_file);
+    return 1 + is_file + (is_there ? 2 : 0) + (is_offered ? 4 : 0) + (is_sure ? SURE : 0);
+}
+
+static tn_loaded_library *find_best(tn_runtime *runtime, const tn_library_request *request,
+                                    int least_rank) {
+    tn_loaded_library *best = NULL;
+    for (size_t i = 0; i < tn_runtime_library_count(runtime); i++) {
+        tn_loaded_library *library = tn_runtime_library(runtime, i);
+        const int found = rank(runtime, request, library);
+        if (found < least_rank) continue;
+        best = library;
+        least_rank = found + 1;
+    }
+    return best;
+}
+
 /* One that is loaded already; the runtime's lock is not held by the caller. */
-static tn_status find_loaded(tn_runtime *runtime, const tn_library_request *request,
+static tn_status find_loaded(tn_runtime *runtime, const tn_library_request *request, int least_rank,
                              tn_loaded_library **out_library) {
-    tn_loaded_library *library = NULL;
     tn_status status = TN_OK;
     tn_runtime_lock(runtime);
-    if (request->hash) library = tn_runtime_find_loaded(runtime, request->hash, NULL);
-    if (!library) library = tn_runtime_find_loaded(runtime, 0, request->name);
+    tn_loaded_library *library = find_best(runtime, request, least_rank);
     if (library && library->hash != request->hash && request->is_exact)
         status = tn_library_fail_loaded(request, library, true);
     else if (library && library->hash && !is_allowed(request, library->hash, library->path))
@@ -177,8 +222,10 @@ static void notice_other_content(tn_runtime *runtime, const tn_library_request *
 static tn_status load_found(tn_library_search *s, tn_loaded_library **out_library) {
     const char *path = s->same_content;
     if (!path && s->same_name && !s->request->is_exact && s->is_name_allowed) path = s->same_name;
-    if (!path) return tn_library_fail_search(s);
-    const tn_status status = tn_library_load(s->runtime, path, out_library);
+    if (!path) TN_TRY(find_loaded(s->runtime, s->request, 1, out_library));
+    if (!path) return *out_library ? TN_OK : tn_library_fail_search(s);
+    const tn_library_load_options options = {.domain = s->request->domain};
+    const tn_status status = tn_library_load(s->runtime, path, &options, out_library);
     return status == TN_OK ? status : tn_library_fail_load(s, status, path);
 }
 
@@ -195,11 +242,24 @@ static tn_status find_on_path(tn_runtime *runtime, const tn_library_request *req
     return status;
 }
 
+/* A library that is loaded under another domain than the plan's is loaded again, under that. */
+static tn_status move_to_domain(tn_runtime *runtime, const tn_library_request *request,
+                                tn_loaded_library **inout_library) {
+    tn_loaded_library *library = *inout_library, *moved = NULL;
+    if (!library->path[0] || strcmp(library->domain, request->domain) == 0) return TN_OK;
+    const tn_library_load_options options = {.domain = request->domain};
+    const tn_status status = tn_library_load(runtime, library->path, &options, &moved);
+    tn_library_release(library);
+    *inout_library = moved;
+    return tn_error_at(status, "%.300s needs library '%.100s'", request->needed_for, request->name);
+}
+
 tn_status tn_library_find(tn_runtime *runtime, const tn_library_request *request,
                           tn_loaded_library **out_library) {
     tn_loaded_library *library = NULL;
-    TN_TRY(find_loaded(runtime, request, &library));
+    TN_TRY(find_loaded(runtime, request, SURE, &library));
     if (!library) TN_TRY(find_on_path(runtime, request, &library));
+    TN_TRY(move_to_domain(runtime, request, &library));
     notice_other_content(runtime, request, library);
     *out_library = library;
     return TN_OK;

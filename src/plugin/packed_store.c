@@ -47,8 +47,8 @@ static bool same_text(const char *a, const char *b) {
 static const packed_blob *find(const tn_packed_store *store, const tn_packed_key *key) {
     for (const packed_blob *blob = store->blobs; blob; blob = blob->next) {
         if (blob->key.constant == key->constant && blob->key.bytes == key->bytes &&
-            same_text(blob->key.key, key->key) && same_text(blob->key.kernel, key->kernel) &&
-            same_text(blob->key.library, key->library))
+            blob->key.owner == key->owner && same_text(blob->key.key, key->key) &&
+            same_text(blob->key.kernel, key->kernel) && same_text(blob->key.library, key->library))
             return blob;
     }
     return NULL;
@@ -66,7 +66,8 @@ static packed_blob *make_blob(const tn_allocator *allocator, const tn_packed_key
         copies[i] = strcpy(at, texts[i]);
         at += strlen(texts[i]) + 1;
     }
-    *blob = (packed_blob){.key = {key->constant, copies[0], copies[1], copies[2], key->bytes}};
+    *blob = (packed_blob){
+        .key = {key->constant, copies[0], copies[1], copies[2], key->bytes, key->owner}};
     blob->data = tn_allocate_aligned(allocator, key->bytes ? key->bytes : 1, 64);
     if (!blob->data) {
         tn_deallocate(allocator, blob);

@@ -52,18 +52,45 @@ static bool is_named(const tn_operator *op, const char *domain, const char *name
 /* ----------------------------------------------------------------------------------------------
  * adding */
 
+static const char *file_of(const tn_loaded_library *library) {
+    return library->path[0] ? library->path : "linked in";
+}
+
+/* Names both files, and the mend: another domain for the second one, where it is a file. */
+static tn_status fail_taken(const tn_operator_entry *entry, const tn_operator_entry *other) {
+    const tn_operator *op = entry->op;
+    const tn_loaded_library *library = entry->library;
+    if (library == other->library)
+        return tn_fail(TN_ERROR_ARGUMENT, "operator '%s%s%s' version %u is offered twice by it",
+                       op->domain, op->domain[0] ? "::" : "", op->name, op->since_version);
+    tn_fail(TN_ERROR_ARGUMENT,
+            "operator '%s%s%s' version %u is offered by library '%s' (%.300s) and already by "
+            "library '%s' (%.300s), which keeps it",
+            op->domain, op->domain[0] ? "::" : "", op->name, op->since_version, library->name,
+            file_of(library), other->library->name, file_of(other->library));
+    if (!library->path[0]) return TN_ERROR_ARGUMENT;
+    return tn_fail(TN_ERROR_ARGUMENT,
+                   "%s\n  mend: load one of the two, or this one under a domain of its own "
+                   "(--plugin %.300s@DOMAIN, tn_runtime_load_library_as)",
+                   tn_last_error()->message, library->path);
+}
+
+/* Whether both were compiled from the same source, whose text has changed in between. */
+static bool is_edited(const tn_loaded_library *now, const tn_loaded_library *before) {
+    return now != before && now->source[0] && strcmp(now->source, before->source) == 0 &&
+           strcmp(now->domain, before->domain) == 0;
+}
+
 static tn_status add_operator(tn_registry *registry, const tn_operator_entry *entry) {
     const tn_operator *op = entry->op;
     for (size_t i = 0; i < registry->operator_count; i++) {
         const tn_operator *other = registry->operators[i]->op;
         if (is_named(other, op->domain, op->name) && other->since_version == op->since_version &&
-            same_text(other->variant, op->variant))
-            return tn_fail(TN_ERROR_ARGUMENT,
-                           "operator '%s%s%s' version %u is offered by library '%s' and already by "
-                           "library '%s', which "
-                           "keeps it",
-                           op->domain, op->domain[0] ? "::" : "", op->name, op->since_version,
-                           entry->library->name, registry->operators[i]->library->name);
+            same_text(other->variant, op->variant)) {
+            if (!is_edited(entry->library, registry->operators[i]->library))
+                return fail_taken(entry, registry->operators[i]);
+            registry->operators[i]->library->replaced_by = entry->library;
+        }
     }
     TN_TRY(tn_grow(registry->allocator, (void **)&registry->operators, &registry->operator_capacity,
                    registry->operator_count + 1, sizeof(*registry->operators)));
@@ -90,6 +117,30 @@ static tn_status add_kernel(tn_registry *registry, const tn_kernel_entry *entry)
     return TN_OK;
 }
 
+/* A library's kernel for an operator of its own follows that into the library's domain. The copies
+ * are in the library's arena. */
+static void follow(const tn_operator_entry *entry, tn_kernel *kernel) {
+    if (strcmp(kernel->op, entry->op->name) == 0 && strcmp(kernel->domain, entry->own_domain) == 0)
+        kernel->domain = entry->op->domain;
+}
+
+/* Puts an operator under its library's domain, and the kernels that it has already. */
+static void set_domain(const tn_registry *registry, tn_operator_entry *entry) {
+    tn_operator *op = (tn_operator *)(uintptr_t)entry->op;
+    entry->own_domain = op->domain;
+    if (!entry->library->domain[0]) return;
+    op->domain = entry->library->domain;
+    for (size_t i = 0; i < registry->kernel_count; i++)
+        if (registry->kernels[i]->library == entry->library)
+            follow(entry, (tn_kernel *)(uintptr_t)registry->kernels[i]->kernel);
+}
+
+static void set_kernel_domain(const tn_registry *registry, const tn_kernel_entry *entry) {
+    for (size_t i = 0; entry->library->domain[0] && i < registry->operator_count; i++)
+        if (registry->operators[i]->library == entry->library)
+            follow(registry->operators[i], (tn_kernel *)(uintptr_t)entry->kernel);
+}
+
 tn_status tn_registry_add_operator(tn_registry *registry, tn_loaded_library *library,
                                    const tn_operator *op) {
     tn_operator_entry *entry = NULL;
@@ -97,6 +148,7 @@ tn_status tn_registry_add_operator(tn_registry *registry, tn_loaded_library *lib
     tn_status status = tn_registry_copy_operator(tn_library_arena(library), op, &entry);
     if (status == TN_OK) {
         entry->library = library;
+        set_domain(registry, entry);
         status = add_operator(registry, entry);
     }
     pthread_mutex_unlock(&registry->lock);
@@ -110,6 +162,7 @@ tn_status tn_registry_add_kernel(tn_registry *registry, tn_loaded_library *libra
     tn_status status = tn_registry_copy_kernel(tn_library_arena(library), kernel, &entry);
     if (status == TN_OK) {
         entry->library = library;
+        set_kernel_domain(registry, entry);
         status = add_kernel(registry, entry);
     }
     pthread_mutex_unlock(&registry->lock);
@@ -255,6 +308,18 @@ tn_status tn_registry_find_any(tn_registry *registry, const char *name,
     return status;
 }
 
+bool tn_registry_offers(tn_registry *registry, const tn_loaded_library *library, const char *domain,
+                        const char *name) {
+    bool is_found = false;
+    pthread_mutex_lock(&registry->lock);
+    for (size_t i = 0; i < registry->operator_count && !is_found; i++)
+        is_found = registry->operators[i]->library == library &&
+                   strcmp(registry->operators[i]->op->name, name) == 0 &&
+                   (!domain || strcmp(registry->operators[i]->op->domain, domain) == 0);
+    pthread_mutex_unlock(&registry->lock);
+    return is_found;
+}
+
 bool tn_registry_has_given(tn_registry *registry, const char *name) {
     bool is_found = false;
     pthread_mutex_lock(&registry->lock);
@@ -309,15 +374,21 @@ void tn_registry_free_kernels(tn_registry *registry, const tn_kernel_entry **ent
     tn_deallocate(registry->allocator, entries);
 }
 
+static bool is_library(const tn_loaded_library *library, const tn_library_key *key) {
+    return library->hash == key->hash && same_text(library->domain, key->domain);
+}
+
 const tn_kernel_entry *tn_registry_find_kernel(tn_registry *registry, const tn_operator *op,
                                                const char *device, const char *name,
-                                               const char *library_name) {
+                                               const tn_library_key *library) {
     const tn_kernel_entry *found = NULL;
     pthread_mutex_lock(&registry->lock);
-    for (size_t i = 0; i < registry->kernel_count && !found; i++) {
+    for (size_t i = 0; i < registry->kernel_count; i++) {
         const tn_kernel_entry *entry = registry->kernels[i];
-        if (strcmp(entry->kernel->name, name) == 0 &&
-            (!library_name || strcmp(entry->library->name, library_name) == 0) &&
+        const bool is_better = !found || (library && is_library(entry->library, library) &&
+                                          !is_library(found->library, library));
+        if (is_better && strcmp(entry->kernel->name, name) == 0 &&
+            (!library || strcmp(entry->library->name, library->name) == 0) &&
             kernel_serves(registry, entry->kernel, op, device))
             found = entry;
     }
@@ -334,7 +405,8 @@ static tn_library_info info_of(const tn_loaded_library *library) {
                              .name = library->name,
                              .version = library->version,
                              .path = library->path,
-                             .hash = library->hash};
+                             .hash = library->hash,
+                             .domain = library->domain};
 }
 
 void tn_registry_count_library(tn_registry *registry, const tn_loaded_library *library,

@@ -27,6 +27,8 @@ typedef struct tn_operator_entry {
     tn_loaded_library *library;
     const tn_port_rule *inputs, *outputs;
     uint32_t variable_count;
+    const char *own_domain; /* in the library's table; op->domain may be another one, which the
+                               library was loaded under */
 } tn_operator_entry;
 
 typedef struct tn_kernel_entry {
@@ -75,10 +77,20 @@ tn_status tn_registry_kernels(tn_registry *registry, const tn_operator *op, cons
                               const tn_kernel_entry ***out_entries, uint32_t *out_count);
 void tn_registry_free_kernels(tn_registry *registry, const tn_kernel_entry **entries,
                               uint32_t count);
-/* By kernel name and its library's name (for plans); null when it is not there. Holds a count. */
+/* What tells libraries apart: names may repeat. */
+typedef struct tn_library_key {
+    const char *name;
+    const char *domain; /* the one that it was loaded under; null or "": its own */
+    uint64_t hash;      /* of its content; 0: linked in, or not known */
+} tn_library_key;
+/* By kernel name and its library (for plans): that very one, else one of its name. `library` may be
+ * null: any. Null when it is not there. Holds a count. */
 const tn_kernel_entry *tn_registry_find_kernel(tn_registry *registry, const tn_operator *op,
                                                const char *device, const char *name,
-                                               const char *library_name);
+                                               const tn_library_key *library);
+/* Whether the library has this operator, in any version; `domain` null: in any domain. */
+bool tn_registry_offers(tn_registry *registry, const tn_loaded_library *library, const char *domain,
+                        const char *name);
 
 /* For the public visitors. `visit` must not call back into the registry. */
 void tn_registry_count_library(tn_registry *registry, const tn_loaded_library *library,

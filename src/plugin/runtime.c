@@ -205,12 +205,39 @@ void tn_runtime_log(const tn_runtime *runtime, uint32_t level, const char *forma
 /* ----------------------------------------------------------------------------------------------
  * libraries */
 
-tn_loaded_library *tn_runtime_find_loaded(tn_runtime *runtime, uint64_t hash, const char *name) {
+tn_loaded_library *tn_runtime_find_loaded(tn_runtime *runtime, uint64_t hash, const char *domain) {
     for (size_t i = 0; i < runtime->library_count; i++) {
         tn_loaded_library *library = runtime->libraries[i];
-        if (hash ? library->hash == hash : name && strcmp(library->name, name) == 0) return library;
+        if (library->hash == hash && strcmp(library->domain, domain) == 0) return library;
     }
     return NULL;
+}
+
+static void remove_from_list(tn_runtime *runtime, size_t index) {
+    runtime->library_count--;
+    memmove(&runtime->libraries[index], &runtime->libraries[index + 1],
+            (runtime->library_count - index) * sizeof(*runtime->libraries));
+}
+
+void tn_runtime_drop_replaced(tn_runtime *runtime, const tn_loaded_library *by) {
+    tn_loaded_library *gone;
+    do {
+        gone = NULL;
+        tn_runtime_lock(runtime);
+        for (size_t i = 0; i < runtime->library_count && !gone; i++) {
+            if (runtime->libraries[i]->replaced_by != by) continue;
+            gone = runtime->libraries[i];
+            tn_library_give_up(gone, true);
+            remove_from_list(runtime, i);
+        }
+        tn_runtime_unlock(runtime);
+        tn_library_release(gone);
+    } while (gone);
+}
+
+void tn_runtime_keep_replaced(tn_runtime *runtime, const tn_loaded_library *by) {
+    for (size_t i = 0; i < runtime->library_count; i++)
+        if (runtime->libraries[i]->replaced_by == by) runtime->libraries[i]->replaced_by = NULL;
 }
 
 tn_status tn_runtime_add_loaded(tn_runtime *runtime, tn_loaded_library *library) {
@@ -221,7 +248,12 @@ tn_status tn_runtime_add_loaded(tn_runtime *runtime, tn_loaded_library *library)
 }
 
 tn_status tn_runtime_load_library(tn_runtime *runtime, const char *path) {
-    return tn_library_load(runtime, path, NULL);
+    return tn_library_load(runtime, path, NULL, NULL);
+}
+
+tn_status tn_runtime_load_library_as(tn_runtime *runtime, const char *path, const char *domain) {
+    const tn_library_load_options options = {.domain = domain};
+    return tn_library_load(runtime, path, &options, NULL);
 }
 
 tn_status tn_runtime_register_library(tn_runtime *runtime, tn_library_entry entry) {
@@ -238,20 +270,41 @@ static tn_status fail_no_library(const tn_runtime *runtime, const char *name) {
                    nearest.best ? "'" : "");
 }
 
+/* By its path or its name; the number of libraries where there is none. */
+static size_t find_named(const tn_runtime *runtime, const char *name) {
+    size_t by_name = runtime->library_count;
+    char resolved[4096];
+    const char *path = strchr(name, '/') && realpath(name, resolved) ? resolved : name;
+    for (size_t i = runtime->library_count; i-- > 0;) {
+        if (strcmp(runtime->libraries[i]->path, path) == 0) return i;
+        if (strcmp(runtime->libraries[i]->name, name) == 0) by_name = i;
+    }
+    return by_name;
+}
+
+/* Whether the name that was given means others, too. */
+static bool is_repeated(const tn_runtime *runtime, size_t index, const char *name) {
+    for (size_t i = index + 1; i < runtime->library_count; i++)
+        if (strcmp(runtime->libraries[i]->name, name) == 0 &&
+            strcmp(runtime->libraries[i]->path, runtime->libraries[index]->path) != 0)
+            return true;
+    return false;
+}
+
 tn_status tn_runtime_unload_library(tn_runtime *runtime, const char *name) {
     tn_status status = TN_OK;
     tn_loaded_library *gone = NULL;
     tn_runtime_lock(runtime);
-    size_t i = 0;
-    while (i < runtime->library_count && strcmp(runtime->libraries[i]->name, name) != 0)
-        i++;
+    const size_t i = find_named(runtime, name);
     if (i == runtime->library_count) {
         status = fail_no_library(runtime, name);
+    } else if (is_repeated(runtime, i, name)) {
+        status = tn_fail(TN_ERROR_ARGUMENT,
+                         "several libraries are called '%s', one of them '%s': expected a path",
+                         name, runtime->libraries[i]->path);
     } else if (tn_library_give_up(runtime->libraries[i], false)) {
         gone = runtime->libraries[i];
-        runtime->library_count--;
-        memmove(&runtime->libraries[i], &runtime->libraries[i + 1],
-                (runtime->library_count - i) * sizeof(*runtime->libraries));
+        remove_from_list(runtime, i);
     }
     tn_runtime_unlock(runtime);
     tn_library_release(gone);
@@ -282,6 +335,30 @@ const char *tn_runtime_search_path(tn_runtime *runtime, size_t index) {
     return runtime->paths[index];
 }
 
+static tn_status load_or_warn(tn_runtime *runtime, const char *path) {
+    const tn_status status = tn_runtime_load_library(runtime, path);
+    if (status != TN_OK && status != TN_ERROR_MEMORY) {
+        const tn_error *error = tn_last_error();
+        tn_runtime_log(runtime, TN_LOG_WARNING, "'%s' is left out: %s%s%s", path, error->where,
+                       error->where[0] ? ": " : "", error->message);
+    }
+    return status;
+}
+
+/* One bad library does not keep the others out; where all are bad, the last one's reason is the
+ * error. */
+static tn_status load_all(tn_runtime *runtime, size_t count, const char *const *paths) {
+    tn_status bad = TN_OK;
+    size_t loaded = 0;
+    for (size_t i = 0; i < count; i++) {
+        const tn_status status = load_or_warn(runtime, paths[i]);
+        if (status == TN_ERROR_MEMORY) return status;
+        loaded += status == TN_OK;
+        if (status != TN_OK) bad = status;
+    }
+    return loaded == 0 ? bad : TN_OK;
+}
+
 tn_status tn_runtime_load_directory(tn_runtime *runtime, const char *directory) {
     tn_arena *arena;
     size_t count = 0;
@@ -291,8 +368,7 @@ tn_status tn_runtime_load_directory(tn_runtime *runtime, const char *directory) 
                        directory ? directory : "");
     TN_TRY(tn_arena_create(&runtime->allocator, &arena));
     tn_status status = tn_library_list_folder(arena, directory, &count, &paths);
-    for (size_t i = 0; status == TN_OK && i < count; i++)
-        status = tn_runtime_load_library(runtime, paths[i]);
+    if (status == TN_OK) status = load_all(runtime, count, paths);
     tn_arena_destroy(arena);
     return status;
 }
@@ -309,12 +385,7 @@ tn_status tn_runtime_load_companions(tn_runtime *runtime) {
     TN_TRY(tn_arena_create(&runtime->allocator, &arena));
     tn_status status = tn_library_list_folder(arena, runtime->companions, &count, &paths);
     for (size_t i = 0; status == TN_OK && i < count; i++) {
-        if (tn_runtime_load_library(runtime, paths[i]) == TN_OK) continue;
-        if (tn_last_error()->status == TN_ERROR_MEMORY)
-            status = TN_ERROR_MEMORY;
-        else
-            tn_runtime_log(runtime, TN_LOG_WARNING, "kernels of '%s' are left out: %s", paths[i],
-                           tn_last_error()->message);
+        if (load_or_warn(runtime, paths[i]) == TN_ERROR_MEMORY) status = TN_ERROR_MEMORY;
     }
     tn_arena_destroy(arena);
     return status;

@@ -26,9 +26,10 @@ static tn_status find_kernel(const tn_engine *engine, const tn_program_step *ste
                              const tn_kernel_entry **out_entry) {
     if (step->kind != TN_STEP_KERNEL || !step->kernel || step->is_host) return TN_OK;
     const tn_graph_node *node = &engine->graph->nodes[step->node];
+    const tn_library_key library = {step->library, step->library_domain, step->library_hash};
     *out_entry = tn_registry_find_kernel(tn_runtime_registry(engine->runtime), node->entry->op,
                                          step->is_device ? engine->device->kind : "cpu",
-                                         step->kernel, step->library);
+                                         step->kernel, &library);
     if (*out_entry) return TN_OK;
     return tn_error_at(tn_fail(TN_ERROR_NOT_FOUND,
                                "kernel '%s' of library '%s' is not there for this machine",

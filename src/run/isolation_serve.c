@@ -60,10 +60,12 @@ static tn_status take_text(reading *read, const char **out_text) {
 static tn_status load_library(tn_server *server, reading *read) {
     uint64_t hash = 0;
     const char *path = NULL;
+    tn_library_load_options options = {0};
     tn_loaded_library *library = NULL;
     TN_TRY(take(read, &hash, sizeof(hash)));
     TN_TRY(take_text(read, &path));
-    TN_TRY(tn_library_load(server->runtime, path, &library));
+    TN_TRY(take_text(read, &options.domain));
+    TN_TRY(tn_library_load(server->runtime, path, &options, &library));
     if (library->hash == hash) return TN_OK; /* the count is the process's */
     return tn_fail(TN_ERROR_STATE, "library %s was replaced by another one since it was loaded",
                    path);

@@ -24,6 +24,8 @@ uint64_t tn_isolation_digest(const tn_engine *engine) {
         digest = tn_hash_add_u64(digest, step->tactic);
         digest = tn_hash_add_text(digest, step->kernel);
         digest = tn_hash_add_text(digest, step->library);
+        digest = tn_hash_add_u64(digest, step->library_hash);
+        digest = tn_hash_add_text(digest, step->library_domain);
         digest = tn_hash_add_u64(digest, prepared->is_isolated);
     }
     for (uint32_t v = 0; v < program->value_count; v++) {
@@ -46,6 +48,9 @@ static bool put_library(void *user, const tn_library_info *library) {
     put->status = tn_isolation_put(put->isolation, &library->hash, sizeof(library->hash));
     if (put->status == TN_OK)
         put->status = tn_isolation_put(put->isolation, library->path, strlen(library->path) + 1);
+    if (put->status == TN_OK)
+        put->status =
+            tn_isolation_put(put->isolation, library->domain, strlen(library->domain) + 1);
     put->count += put->status == TN_OK;
     return put->status == TN_OK;
 }

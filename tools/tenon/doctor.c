@@ -31,9 +31,10 @@ typedef struct findings {
 static bool note_library(void *user, const tn_library_info *library) {
     findings *found = user;
     found->has_onednn |= strcmp(library->name, "onednn") == 0;
-    printf("  %-16s %-8s %llu operators, %llu kernels%s%s\n", library->name, library->version,
+    printf("  %-16s %-8s %llu operators, %llu kernels%s%s%s%s\n", library->name, library->version,
            (unsigned long long)library->operator_count, (unsigned long long)library->kernel_count,
-           library->path[0] ? ", " : "", library->path);
+           library->path[0] ? ", " : "", library->path, library->domain[0] ? "@" : "",
+           library->domain);
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ----------------------------------------------------------------------------------------------
  * errors */
@@ -406,6 +407,18 @@ bool cli_may_load_all(const cli_options *options, const char *folder) {
     return is_allowed;
 }
 
+/* LIB.so, or LIB.so@DOMAIN where there is no file of that whole name. */
+static tn_status load_plugin(tn_runtime *runtime, const char *value) {
+    const char *at = strrchr(value, '@');
+    if (!at || at == value || !at[1] || strchr(at, '/') || access(value, F_OK) == 0)
+        return tn_runtime_load_library(runtime, value);
+    char *path = strndup(value, (size_t)(at - value));
+    if (!path) return TN_ERROR_MEMORY;
+    const tn_status status = tn_runtime_load_library_as(runtime, path, at + 1);
+    free(path);
+    return status;
+}
+
 tn_runtime *cli_runtime(const cli_options *options, int *out_exit) {
     const tn_runtime_options runtime_options = {.size = sizeof(runtime_options),
                                                 .log_level = options->verbose ? TN_LOG_DEBUG
@@ -422,7 +435,7 @@ tn_runtime *cli_runtime(const cli_options *options, int *out_exit) {
     }
     for (size_t i = 0; status == TN_OK && i < options->plugins.count; i++) {
         what = options->plugins.items[i];
-        status = tn_runtime_load_library(runtime, what);
+        status = load_plugin(runtime, what);
     }
     if (status == TN_OK && options->loads_path) plugin_path_load(runtime, options);
     if (status == TN_OK) return runtime;

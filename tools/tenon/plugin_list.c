@@ -7,10 +7,11 @@
 
 static bool print_library(void *user, const tn_library_info *library) {
     (void)user;
-    printf("%-20s %-10s %4llu operators %4llu kernels  %016llx  %s\n", library->name,
+    printf("%-20s %-10s %4llu operators %4llu kernels  %016llx  %s%s%s\n", library->name,
            library->version, (unsigned long long)library->operator_count,
            (unsigned long long)library->kernel_count, (unsigned long long)library->hash,
-           library->path[0] ? library->path : "(linked in)");
+           library->path[0] ? library->path : "(linked in)", library->domain[0] ? "@" : "",
+           library->domain);
     return true;
 }
 
@@ -32,6 +33,7 @@ static bool print_library_json(void *user, const tn_library_info *library) {
     json_print_member("", "name", library->name);
     json_print_member(", ", "version", library->version);
     json_print_member(", ", "path", library->path);
+    json_print_member(", ", "domain", library->domain);
     printf(", \"hash\": \"%016llx\", \"operators\": %llu, \"kernels\": %llu}",
            (unsigned long long)library->hash, (unsigned long long)library->operator_count,
            (unsigned long long)library->kernel_count);
