@@ -26,7 +26,7 @@ static tn_status check_texts(const char *what, uint32_t count, const char *const
 }
 
 static tn_status check_options(const tn_compile_options *options) {
-    const uint32_t known = TN_COMPILE_REBUILD | TN_COMPILE_CPP | TN_COMPILE_ONLY;
+    const uint32_t known = TN_COMPILE_REBUILD | TN_COMPILE_CPP | TN_COMPILE_ONLY | TN_COMPILE_CUDA;
     if (!options->source == !options->layer)
         return tn_fail(TN_ERROR_ARGUMENT, "%s: expected one of them",
                        options->source ? "there is a source, and a layer too"
@@ -60,7 +60,7 @@ static tn_status write_source(const tn_compile_options *options, const char **in
 
 static tn_status find_or_compile(tn_runtime *runtime, tn_arena *arena,
                                  const tn_compile_options *options, const char *source,
-                                 const char **out_path) {
+                                 const char **out_path, bool *out_is_cached) {
     tn_compiler compiler;
     tn_compile_cache cache;
     const char *path = NULL;
@@ -69,9 +69,30 @@ static tn_status find_or_compile(tn_runtime *runtime, tn_arena *arena,
                                  tn_runtime_reads_environment(runtime), &cache));
     const uint64_t key = tn_hash_add_text(tn_compiler_hash(&compiler), source);
     if (!(options->flags & TN_COMPILE_REBUILD)) TN_TRY(tn_compile_cache_find(&cache, key, &path));
+    *out_is_cached = path != NULL;
     if (!path) TN_TRY(tn_compiler_run(&compiler, &cache, key, source, &path));
     *out_path = path;
     return TN_OK;
+}
+
+/* One from the cache that does not load (a library that it needs has gone, say) is compiled again,
+ * once. */
+static tn_status load(tn_runtime *runtime, tn_arena *arena, const tn_compile_options *options,
+                      const tn_text *source, const char *name, bool is_cached,
+                      const char **inout_path) {
+    const tn_library_load_options load_options = {.source = name};
+    tn_compile_options again = *options;
+    tn_status status = tn_library_load(runtime, *inout_path, &load_options, NULL);
+    if (status != TN_ERROR_PLUGIN || !is_cached)
+        return tn_error_at(status, "compiled from '%s'", name);
+    again.flags |= TN_COMPILE_REBUILD;
+    tn_runtime_log(runtime, TN_LOG_INFO, "'%s' is compiled again: %s", name,
+                   tn_last_error()->message);
+    TN_TRY(
+        tn_error_at(find_or_compile(runtime, arena, &again, source->data, inout_path, &is_cached),
+                    "compiling '%s'", name));
+    return tn_error_at(tn_library_load(runtime, *inout_path, &load_options, NULL),
+                       "compiled from '%s'", name);
 }
 
 static tn_status compile_and_load(tn_runtime *runtime, tn_arena *arena,
@@ -79,15 +100,16 @@ static tn_status compile_and_load(tn_runtime *runtime, tn_arena *arena,
                                   char **out_path) {
     const char *path = NULL, *name = options->source_name;
     TN_TRY(write_source(options, &name, source));
-    TN_TRY(tn_error_at(find_or_compile(runtime, arena, options, source->data, &path),
+    bool is_cached = false;
+    TN_TRY(tn_error_at(find_or_compile(runtime, arena, options, source->data, &path, &is_cached),
                        "compiling '%s'", name));
     char *copy = out_path ? tn_duplicate_text(tn_runtime_allocator(runtime), path) : NULL;
     if (out_path && !copy) return tn_fail_memory("a path");
     tn_status status = TN_OK;
     if (!(options->flags & TN_COMPILE_ONLY))
-        status = tn_error_at(tn_library_load(runtime, path, NULL, NULL), "compiled from '%s'", name);
+        status = load(runtime, arena, options, source, name, is_cached, &path);
     if (status == TN_OK && out_path)
-        *out_path = copy;
+        *out_path = memcpy(copy, path, strlen(copy)); /* entries' paths are of one length */
     else
         tn_deallocate(tn_runtime_allocator(runtime), copy);
     return status;

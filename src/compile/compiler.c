@@ -16,8 +16,22 @@
 
 enum { OUTPUT_LIMIT = 1 << 20, EXCERPT_BYTES = 1400, OWN_ARGUMENTS = 16 };
 
-static bool is_cpp(const tn_compiler *compiler) {
-    return (compiler->options->flags & TN_COMPILE_CPP) != 0;
+typedef struct language {
+    const char *variable, *command, *package; /* which compiler */
+    const char *standard, *suffix;
+} language;
+static const language c = {"CC", "cc", "gcc", "-std=gnu11", "c"};
+static const language cpp = {"CXX", "c++", "g++", "-std=gnu++17", "cpp"};
+/* The tables of a layer have designated initialisers, which the compiler's front end takes in
+ * C++20.
+ */
+static const language cuda = {"NVCC", "nvcc", "nvidia-cuda-toolkit", "-std=c++20", "cu"};
+
+/* What the options ask for; nvcc is known by what it says of itself, too. */
+static const language *language_of(const tn_compiler *compiler) {
+    const uint32_t flags = compiler->options->flags;
+    const bool is_nvcc = compiler->version && strstr(compiler->version, "Cuda compiler driver");
+    return is_nvcc || (flags & TN_COMPILE_CUDA) ? &cuda : flags & TN_COMPILE_CPP ? &cpp : &c;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -40,8 +54,8 @@ static tn_status missing(const tn_compiler *compiler, tn_status status) {
     return tn_fail(TN_ERROR_NOT_FOUND,
                    "%s: a layer from source needs a compiler: name one in the options or in %s, or "
                    "install one (apt-get install %s)",
-                   tn_last_error()->message, is_cpp(compiler) ? "CXX" : "CC",
-                   is_cpp(compiler) ? "g++" : "gcc");
+                   tn_last_error()->message, language_of(compiler)->variable,
+                   language_of(compiler)->package);
 }
 
 static tn_status ask_version(tn_compiler *compiler) {
@@ -65,6 +79,20 @@ static tn_status ask_version(tn_compiler *compiler) {
     return status;
 }
 
+/* NVIDIA's packages put nvcc where no search path leads. */
+static const char *default_command(const tn_compiler *compiler) {
+    static const char usual[] = "/usr/local/cuda/bin/nvcc";
+    const language *chosen = language_of(compiler);
+    const char *path = tn_runtime_reads_environment(compiler->runtime) ? getenv("PATH") : NULL;
+    if (chosen != &cuda || access(usual, X_OK) != 0) return chosen->command;
+    for (size_t length; path && *path; path += length + (path[length] == ':')) {
+        length = strcspn(path, ":");
+        const char *file = tn_arena_format(compiler->arena, "%.*s/nvcc", (int)length, path);
+        if (length && file && access(file, X_OK) == 0) return chosen->command;
+    }
+    return usual;
+}
+
 tn_status tn_compiler_init(tn_runtime *runtime, tn_arena *arena, const tn_compile_options *options,
                            tn_compiler *out_compiler) {
     tn_compiler compiler = {.runtime = runtime,
@@ -74,8 +102,8 @@ tn_status tn_compiler_init(tn_runtime *runtime, tn_arena *arena, const tn_compil
                             .seconds = options->seconds > 0 ? options->seconds : 120};
     const char *command = options->compiler;
     if (!command && tn_runtime_reads_environment(runtime))
-        command = getenv(is_cpp(&compiler) ? "CXX" : "CC");
-    if (!options->compiler && (!command || !command[0])) command = is_cpp(&compiler) ? "c++" : "cc";
+        command = getenv(language_of(&compiler)->variable);
+    if (!options->compiler && (!command || !command[0])) command = default_command(&compiler);
     TN_TRY(split_words(&compiler, command));
     TN_TRY(ask_version(&compiler));
     *out_compiler = compiler;
@@ -98,7 +126,7 @@ uint64_t tn_compiler_hash(const tn_compiler *compiler) {
     hash = hash_texts(hash, options->include_folder_count, options->include_folders);
     hash = hash_texts(hash, options->library_count, options->libraries);
     hash = hash_texts(hash, options->flag_count, options->compiler_flags);
-    return tn_hash_add_u64(hash, options->flags & TN_COMPILE_CPP);
+    return tn_hash_add_u64(hash, options->flags & (TN_COMPILE_CPP | TN_COMPILE_CUDA));
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -147,7 +175,7 @@ static tn_status name_files(const tn_compiler *compiler, const tn_compile_cache 
         stem ? tn_arena_format(arena, "%s.%ld.%u", stem, (long)getpid(), number) : NULL;
     if (!own) return tn_fail_memory("a path");
     TN_TRY(ensure_header(compiler, cache, &out_files->header_folder));
-    out_files->source = tn_arena_format(arena, "%s.%s", stem, is_cpp(compiler) ? "cpp" : "c");
+    out_files->source = tn_arena_format(arena, "%s.%s", stem, language_of(compiler)->suffix);
     out_files->library = tn_arena_format(arena, "%s.so.part", own);
     out_files->dependencies = tn_arena_format(arena, "%s.d.part", own);
     return out_files->source && out_files->library && out_files->dependencies
@@ -164,11 +192,12 @@ static tn_status make_arguments(const tn_compiler *compiler, const compile_files
     const char **arguments = tn_arena_allocate(compiler->arena, count, sizeof(*arguments));
     if (!arguments) return tn_fail_memory("a command");
     memcpy(arguments, compiler->words, n * sizeof(*arguments));
-    arguments[n++] = is_cpp(compiler) ? "-std=gnu++17" : "-std=gnu11";
+    arguments[n++] = language_of(compiler)->standard;
     arguments[n++] = "-O3";
-    arguments[n++] = "-fPIC";
+    if (language_of(compiler) == &cuda) arguments[n++] = "-Xcompiler";
+    arguments[n++] = language_of(compiler) == &cuda ? "-fPIC,-fvisibility=hidden" : "-fPIC";
+    arguments[n++] = language_of(compiler) == &cuda ? "-cudart=static" : "-fvisibility=hidden";
     arguments[n++] = "-shared";
-    arguments[n++] = "-fvisibility=hidden";
     arguments[n++] = "-I";
     arguments[n++] = files->header_folder;
     for (uint32_t i = 0; i < options->include_folder_count; i++) {

@@ -43,8 +43,11 @@ static tn_status check_field(uint32_t index, const tn_compile_field *given) {
 
 static tn_status check_port(const char *what, uint32_t index, uint32_t count,
                             const tn_compile_port *given) {
+    const uint32_t shared = TN_PORT_VIEW | TN_PORT_ALIAS;
     const uint32_t known = TN_PORT_OPTIONAL | TN_PORT_VARIADIC | TN_PORT_SHAPE_ONLY |
-                           TN_PORT_VALUE_NEEDED | TN_PORT_SIZED_BY_RUN | TN_PORT_HETEROGENEOUS;
+                           TN_PORT_VALUE_NEEDED | TN_PORT_SIZED_BY_RUN | TN_PORT_HETEROGENEOUS |
+                           shared;
+    const bool is_input = strcmp(what, "input") == 0;
     tn_compile_port port;
     if (!given) return tn_fail(TN_ERROR_ARGUMENT, "%s %u is null", what, index);
     tn_layer_source_copy_sized(&port, sizeof(port), given);
@@ -53,9 +56,12 @@ static tn_status check_port(const char *what, uint32_t index, uint32_t count,
         return tn_fail(TN_ERROR_ARGUMENT, "%s %u may not be named '%s', which the code has already",
                        what, index, port.name);
     if (port.flags & ~known)
-        return tn_fail(TN_ERROR_ARGUMENT,
-                       "%s '%s' has flags %#x that need a whole source (tn_port's alias)", what,
+        return tn_fail(TN_ERROR_ARGUMENT, "%s '%s' has flags %#x that are not known", what,
                        port.name, port.flags & ~known);
+    if (is_input && ((port.flags & shared) || port.alias))
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "input '%s' shares the memory of input %u: expected that of outputs alone",
+                       port.name, port.alias);
     if ((port.flags & TN_PORT_VARIADIC) && index + 1 < count)
         return tn_fail(TN_ERROR_ARGUMENT, "%s '%s' is variadic, and not the last", what, port.name);
     return TN_OK;
@@ -70,13 +76,71 @@ static tn_status check_counts(const tn_compile_layer *layer) {
                        layer->field_count, layer->input_count, layer->output_count, MOST_FIELDS,
                        MOST_PORTS, MOST_PORTS);
     if ((layer->field_count && !layer->fields) || (layer->input_count && !layer->inputs) ||
-        !layer->outputs || layer->case_count > 10000 || (layer->case_count && !layer->cases))
+        !layer->outputs)
+        return tn_fail(TN_ERROR_ARGUMENT, "the layer counts fields or ports that are not there");
+    if (!layer->infer && layer->input_count == 0)
         return tn_fail(TN_ERROR_ARGUMENT,
-                       "the layer counts fields, ports or cases that are not there");
-    if (!layer->run || (!layer->infer && layer->input_count == 0))
-        return tn_fail(TN_ERROR_ARGUMENT, "the layer has no code for `%s`",
-                       layer->run ? "infer', and no input to take a shape from" : "run'");
+                       "the layer has no code for 'infer', and no input to take a shape from");
     return TN_OK;
+}
+
+static tn_status check_texts(const char *what, uint64_t count, const char *const *texts) {
+    if (count > 10000 || (count && !texts))
+        return tn_fail(TN_ERROR_ARGUMENT, "the layer counts %s that are not there", what);
+    for (uint64_t i = 0; i < count; i++)
+        if (!texts[i])
+            return tn_fail(TN_ERROR_ARGUMENT, "number %llu of the %s is null",
+                           (unsigned long long)i, what);
+    return TN_OK;
+}
+
+/* What belongs to a kernel is of no use where there is none. */
+static const char *find_kernel_part(const tn_compile_layer *layer) {
+    return layer->combination_count   ? "combinations"
+           : layer->kernel_traits     ? "kernel_traits"
+           : layer->epilogues         ? "epilogues"
+           : layer->activations       ? "activations"
+           : layer->device            ? "device"
+           : layer->requires_features ? "requires_features"
+           : layer->accepts           ? "accepts"
+           : layer->tactics           ? "tactics"
+           : layer->prepare           ? "prepare"
+           : layer->open              ? "open"
+           : layer->reshape           ? "reshape"
+                                      : NULL;
+}
+
+static tn_status check_kernel(const tn_compile_layer *layer) {
+    const char *part = find_kernel_part(layer);
+    if (!layer->run && part)
+        return tn_fail(TN_ERROR_ARGUMENT, "the layer has '%s' of a kernel, and no code for 'run'",
+                       part);
+    if (!layer->run && !(layer->expression && layer->reference))
+        return tn_fail(
+            TN_ERROR_ARGUMENT,
+            "the layer has no code for 'run': expected it, or an expression and code for "
+            "'reference'");
+    if ((layer->release && !layer->prepare) || (layer->close && !layer->open))
+        return tn_fail(TN_ERROR_ARGUMENT, "the layer has '%s' without '%s'",
+                       layer->release && !layer->prepare ? "release" : "close",
+                       layer->release && !layer->prepare ? "prepare" : "open");
+    const bool is_on_device = layer->device && strcmp(layer->device, "cpu") != 0;
+    const bool has_own_form = is_on_device || layer->combination_count || layer->prepare ||
+                              layer->open || layer->reshape || layer->epilogues;
+    if (!layer->reference && has_own_form)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "the layer has no code for 'reference': its 'run' cannot serve, since it is "
+                       "%s",
+                       is_on_device ? "for a device"
+                                    : "for combinations or epilogues, or has callbacks before it");
+    return TN_OK;
+}
+
+static tn_status check_expression(const tn_compile_layer *layer) {
+    if (!layer->expression || (layer->traits & TN_OPERATOR_ELEMENTWISE)) return TN_OK;
+    return tn_fail(TN_ERROR_ARGUMENT,
+                   "the layer has an expression, which is of elementwise operators: expected "
+                   "TN_OPERATOR_ELEMENTWISE among its traits");
 }
 
 tn_status tn_layer_check(const tn_compile_layer *layer) {
@@ -91,8 +155,9 @@ tn_status tn_layer_check(const tn_compile_layer *layer) {
         TN_TRY(check_port("input", i, layer->input_count, layer->inputs[i]));
     for (uint32_t i = 0; i < layer->output_count; i++)
         TN_TRY(check_port("output", i, layer->output_count, layer->outputs[i]));
-    for (uint64_t i = 0; i < layer->case_count; i++)
-        if (!layer->cases[i])
-            return tn_fail(TN_ERROR_ARGUMENT, "case %llu is null", (unsigned long long)i);
-    return TN_OK;
+    TN_TRY(check_kernel(layer));
+    TN_TRY(check_expression(layer));
+    TN_TRY(check_texts("cases", layer->case_count, layer->cases));
+    TN_TRY(check_texts("spellings", layer->spelling_count, layer->spellings));
+    return check_texts("combinations", layer->combination_count, layer->combinations);
 }

@@ -6,6 +6,7 @@
 #include "compile/layer_check.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct layer_writer {
@@ -99,11 +100,14 @@ static void write_port_table(const layer_writer *writer, const char *name, uint3
     tn_text_add_format(writer->text, "static const tn_port %s[] = {\n", name);
     for (uint32_t i = 0; i < count; i++) {
         tn_layer_source_copy_sized(&port, sizeof(port), ports[i]);
-        tn_text_add_format(writer->text, "    TN_PORT(\"%s\", ", port.name);
+        tn_text_add_format(writer->text, "    {.name = \"%s\", .types = ", port.name);
         tn_layer_source_add_literal(writer->text, port.types ? port.types : "f32");
-        tn_text_add_format(writer->text, ", %uu, ", port.flags);
+        tn_text_add(writer->text, ", .doc = ");
         tn_layer_source_add_literal(writer->text, port.doc);
-        tn_text_add(writer->text, "),\n");
+        tn_text_add_format(writer->text,
+                           ", .flags = %uu, .alias = %uu, .minimum_count = %uu, "
+                           ".memory_space = %uu},\n",
+                           port.flags, port.alias, port.minimum_count, port.memory_space);
     }
     tn_text_add(writer->text, "};\n");
 }
@@ -144,20 +148,31 @@ static void write_ports(const layer_writer *writer, const char *type, const char
     }
 }
 
-static void write_function(const layer_writer *writer, const char *name, const char *code) {
+/* What a callback's function is, around the author's body. */
+typedef struct callback_form {
+    const char *type, *more, *end;
+} callback_form;
+static const callback_form usual = {"tn_status", "", "    return TN_OK;\n"};
+static const callback_form releasing = {"void", "", ""};
+static const callback_form counting = {"tn_status", ", double *out_operations",
+                                       "    return TN_OK;\n"};
+
+static void write_function(const layer_writer *writer, const callback_form *form, const char *name,
+                           const char *code) {
     const tn_compile_layer *layer = writer->layer;
-    char part[32] = ".";
-    strcat(part, name);
+    char part[32];
+    if (!code) return;
+    snprintf(part, sizeof(part), ".%s", name);
     tn_text_add_format(writer->text,
-                       "static tn_status layer_%s(tn_call *call) TN_NOEXCEPT {\n"
+                       "static %s layer_%s(tn_call *call%s) TN_NOEXCEPT {\n"
                        "    const layer_fields *fields = (const layer_fields *)call->params;\n"
                        "    (void)fields;\n",
-                       name);
+                       form->type, name, form->more);
     write_ports(writer, "const tn_tensor", "input", layer->input_count, layer->inputs);
     write_ports(writer, "tn_tensor", "output", layer->output_count, layer->outputs);
     tn_text_add(writer->text, "    {\n");
     write_piece(writer, part, code);
-    tn_text_add(writer->text, "    }\n    return TN_OK;\n}\n");
+    tn_text_add_format(writer->text, "    }\n%s}\n", form->end);
 }
 
 static const char same_shape[] =
@@ -171,21 +186,41 @@ static const char same_shape[] =
 static void write_functions(const layer_writer *writer) {
     const tn_compile_layer *layer = writer->layer;
     if (layer->support) write_piece(writer, ".support", layer->support);
-    write_function(writer, "infer", layer->infer ? layer->infer : same_shape);
-    write_function(writer, "run", layer->run);
-    if (layer->reference) write_function(writer, "reference", layer->reference);
+    write_function(writer, &usual, "infer", layer->infer ? layer->infer : same_shape);
+    write_function(writer, &usual, "is_identity", layer->is_identity);
+    write_function(writer, &counting, "operations", layer->operations);
+    write_function(writer, &usual, "reference", layer->reference);
+    write_function(writer, &usual, "accepts", layer->accepts);
+    write_function(writer, &usual, "tactics", layer->tactics);
+    write_function(writer, &usual, "prepare", layer->prepare);
+    write_function(writer, &releasing, "release", layer->release);
+    write_function(writer, &usual, "open", layer->open);
+    write_function(writer, &releasing, "close", layer->close);
+    write_function(writer, &usual, "reshape", layer->reshape);
+    write_function(writer, &usual, "run", layer->run);
 }
 
+/* A member of a table where there is code for it. */
+static void write_member(const layer_writer *writer, const char *name, const char *code) {
+    if (code) tn_text_add_format(writer->text, ", .%s = layer_%s", name, name);
+}
+
+static void write_text_member(const layer_writer *writer, const char *name, const char *text) {
+    tn_text_add_format(writer->text, ", .%s = ", name);
+    tn_layer_source_add_literal(writer->text, text);
+}
+
+/* The members stand in the order of the struct, which C++ asks for. */
 static void write_operator(const layer_writer *writer) {
     const tn_compile_layer *layer = writer->layer;
     tn_text *text = writer->text;
     tn_text_add_format(text,
                        "static const tn_operator layer_operator = {.size = sizeof(tn_operator), "
-                       ".since_version = %uu, .state_version = 1, .traits = %uu, .domain = ",
+                       ".since_version = %uu, .state_version = 1, .traits = %uu",
                        layer->since_version ? layer->since_version : 1, layer->traits);
-    tn_layer_source_add_literal(text, layer->domain ? layer->domain : "");
-    tn_text_add_format(text, ", .name = \"%s\", .variant = NULL, .doc = ", layer->name);
-    tn_layer_source_add_literal(text, layer->doc ? layer->doc : "");
+    write_text_member(writer, "domain", layer->domain ? layer->domain : "");
+    tn_text_add_format(text, ", .name = \"%s\", .variant = NULL", layer->name);
+    write_text_member(writer, "doc", layer->doc ? layer->doc : "");
     tn_text_add_format(text,
                        ",\n    %s, %s, TN_OUTPUTS(layer_outputs),\n"
                        "    .infer = layer_infer, .reference = layer_%s",
@@ -193,34 +228,72 @@ static void write_operator(const layer_writer *writer) {
                                           : "TN_NO_FIELDS",
                        layer->input_count ? "TN_INPUTS(layer_inputs)" : "TN_NO_INPUTS",
                        layer->reference ? "reference" : "run");
-    tn_text_add(text, layer->case_count ? ", TN_CASES(layer_cases)};\n" : "};\n");
+    write_member(writer, "is_identity", layer->is_identity);
+    if (layer->expression) write_text_member(writer, "expression", layer->expression);
+    if (layer->case_count) tn_text_add(text, ", TN_CASES(layer_cases)");
+    if (layer->spelling_count) tn_text_add(text, ", TN_SPELLINGS(layer_spellings)");
+    write_member(writer, "operations", layer->operations);
+    tn_text_add(text, "};\n");
 }
 
-static void write_cases(const layer_writer *writer) {
-    const tn_compile_layer *layer = writer->layer;
-    if (layer->case_count == 0) return;
-    tn_text_add(writer->text, "static const char *const layer_cases[] = {\n");
-    for (uint64_t i = 0; i < layer->case_count; i++) {
-        tn_layer_source_add_literal(writer->text, layer->cases[i]);
+static void write_texts(const layer_writer *writer, const char *name, uint64_t count,
+                        const char *const *texts) {
+    if (count == 0) return;
+    tn_text_add_format(writer->text, "static const char *const %s[] = {\n", name);
+    for (uint64_t i = 0; i < count; i++) {
+        tn_layer_source_add_literal(writer->text, texts[i]);
         tn_text_add(writer->text, ",\n");
     }
     tn_text_add(writer->text, "};\n");
 }
 
-static void write_kernel_and_library(const layer_writer *writer) {
+static void write_kernel(const layer_writer *writer) {
     const tn_compile_layer *layer = writer->layer;
-    tn_text_add(writer->text,
-                "static const tn_kernel layer_kernel = {.size = sizeof(tn_kernel), .revision = 1, "
-                ".domain = ");
-    tn_layer_source_add_literal(writer->text, layer->domain ? layer->domain : "");
-    tn_text_add_format(writer->text,
-                       ", .op = \"%s\", .minimum_version = %uu, .maximum_version = %uu, .device = "
-                       "\"cpu\", .name = \"compiled\", .run = layer_run};\n"
-                       "static const tn_operator *const layer_operators[] = {&layer_operator};\n"
+    const uint32_t version = layer->since_version ? layer->since_version : 1;
+    tn_text *text = writer->text;
+    tn_text_add(text, "static const tn_kernel layer_kernel = {.size = sizeof(tn_kernel), "
+                      ".revision = 1");
+    write_text_member(writer, "domain", layer->domain ? layer->domain : "");
+    tn_text_add_format(text, ", .op = \"%s\", .minimum_version = %uu, .maximum_version = %uu",
+                       layer->name, version, version);
+    write_text_member(writer, "device", layer->device ? layer->device : "cpu");
+    tn_text_add(text, ", .name = \"compiled\", .doc = NULL");
+    write_text_member(writer, "requires_features", layer->requires_features);
+    tn_text_add_format(text, ", .traits = %uu, .epilogues = %uu, .activations = %uu",
+                       layer->kernel_traits, layer->epilogues, layer->activations);
+    if (layer->combination_count) tn_text_add(text, ", TN_COMBINATIONS(layer_combinations)");
+    write_member(writer, "accepts", layer->accepts);
+    write_member(writer, "tactics", layer->tactics);
+    write_member(writer, "prepare", layer->prepare);
+    write_member(writer, "release", layer->release);
+    write_member(writer, "open", layer->open);
+    write_member(writer, "close", layer->close);
+    write_member(writer, "reshape", layer->reshape);
+    tn_text_add(text, ", .run = layer_run};\n");
+}
+
+/* One without kernels, for which there is no macro. */
+static const char library_without_kernels[] =
+    "TN_EXTERN_C TN_EXPORT tn_library *tenon_library_1(const tn_host *host) TN_NOEXCEPT;\n"
+    "TN_EXTERN_C TN_EXPORT tn_library *tenon_library_1(const tn_host *host) TN_NOEXCEPT {\n"
+    "    static tn_library table = {sizeof(tn_library), TN_ABI_MAJOR, TN_ABI_MINOR, 0, \"%s\",\n"
+    "        \"compiled\", TN_COUNT(layer_operators), layer_operators, 0, NULL, NULL, NULL, NULL, "
+    "0, NULL};\n"
+    "    (void)host;\n"
+    "    return &table;\n"
+    "}\n";
+
+static void write_library(const layer_writer *writer) {
+    tn_text *text = writer->text;
+    tn_text_add(text, "static const tn_operator *const layer_operators[] = {&layer_operator};\n");
+    if (!writer->layer->run) {
+        tn_text_add_format(text, library_without_kernels, writer->layer->name);
+        return;
+    }
+    tn_text_add_format(text,
                        "static const tn_kernel *const layer_kernels[] = {&layer_kernel};\n"
                        "TN_LIBRARY(\"%s\", \"compiled\", layer_operators, layer_kernels)\n",
-                       layer->name, layer->since_version ? layer->since_version : 1,
-                       layer->since_version ? layer->since_version : 1, layer->name);
+                       writer->layer->name);
 }
 
 tn_status tn_layer_source_write(const tn_compile_layer *layer, const char *source_name,
@@ -233,8 +306,11 @@ tn_status tn_layer_source_write(const tn_compile_layer *layer, const char *sourc
     write_field_table(&writer);
     write_port_table(&writer, "layer_inputs", layer->input_count, layer->inputs);
     write_port_table(&writer, "layer_outputs", layer->output_count, layer->outputs);
-    write_cases(&writer);
+    write_texts(&writer, "layer_cases", layer->case_count, layer->cases);
+    write_texts(&writer, "layer_spellings", layer->spelling_count, layer->spellings);
+    write_texts(&writer, "layer_combinations", layer->combination_count, layer->combinations);
     write_operator(&writer);
-    write_kernel_and_library(&writer);
+    if (layer->run) write_kernel(&writer);
+    write_library(&writer);
     return out_source->is_failed ? tn_fail_memory("a layer's source") : TN_OK;
 }

@@ -73,6 +73,7 @@ static void test_operator_that_is_there_already_is_refused(void **state) {
     options.layer = &layer;
     assert_compiled(tn_compile_library(test->runtime, &options, NULL));
     layer.doc = "Another one.";
+    options.source_name = "elsewhere"; /* what is edited has one name */
     assert_failed(tn_compile_library(test->runtime, &options, NULL), TN_ERROR_ARGUMENT, "already");
     assert_adds(test->runtime, "AddAmount", 1.5f);
 }
@@ -99,9 +100,9 @@ static void test_layers_that_are_no_layers_are_refused(void **state) {
     layer.name = NULL;
     refuse(test, &layer, "expected an identifier");
     layer = good, layer.run = NULL;
-    refuse(test, &layer, "no code for `run'");
+    refuse(test, &layer, "no code for 'run'");
     layer = good, layer.input_count = 0;
-    refuse(test, &layer, "no code for `infer', and no input");
+    refuse(test, &layer, "no code for 'infer', and no input");
     layer = good, layer.output_count = 0;
     refuse(test, &layer, "1 field");
     layer = good, layer.field_count = 65;
@@ -115,11 +116,26 @@ static void test_layers_that_are_no_layers_are_refused(void **state) {
     layer = good, layer.case_count = 1;
     refuse(test, &layer, "not there");
     layer.cases = no_cases;
-    refuse(test, &layer, "case 0 is null");
+    refuse(test, &layer, "number 0 of the cases is null");
     layer = good, layer.fields = no_fields;
     refuse(test, &layer, "field 0 is null");
     layer = good, layer.outputs = no_ports;
     refuse(test, &layer, "output 0 is null");
+    layer = good, layer.expression = "x + amount";
+    refuse(test, &layer, "expected TN_OPERATOR_ELEMENTWISE");
+    layer.traits = TN_OPERATOR_ELEMENTWISE, layer.run = NULL;
+    refuse(test, &layer, "or an expression and code for 'reference'");
+    layer.reference = "return TN_OK;", layer.accepts = "return TN_OK;";
+    refuse(test, &layer, "'accepts' of a kernel, and no code for 'run'");
+    layer = good, layer.release = "";
+    refuse(test, &layer, "'release' without 'prepare'");
+    layer = good, layer.device = "cuda";
+    refuse(test, &layer,
+           "no code for 'reference': its 'run' cannot serve, since it is for a device");
+    layer = good, layer.combination_count = 1, layer.reference = good.run;
+    refuse(test, &layer, "combinations that are not there");
+    layer.combinations = no_cases;
+    refuse(test, &layer, "number 0 of the combinations is null");
     layer = good, layer.size = 8; /* of a header that had nothing yet */
     refuse(test, &layer, "expected an identifier");
 }
@@ -168,7 +184,9 @@ static void test_ports_that_are_no_ports_are_refused(void **state) {
     port.name = "call";
     refuse_port(test, &port, "may not be named 'call'");
     port = good, port.flags = TN_PORT_VIEW;
-    refuse_port(test, &port, "input 'a' has flags 0x20 that need a whole source");
+    refuse_port(test, &port, "input 'a' shares the memory of input 0");
+    port = good, port.flags = 1u << 20;
+    refuse_port(test, &port, "input 'a' has flags 0x100000 that are not known");
     port = good, port.flags = TN_PORT_VARIADIC;
     refuse_port(test, &port, "input 'a' is variadic, and not the last");
 }
