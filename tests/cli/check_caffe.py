@@ -228,7 +228,8 @@ def check_errors(checks):
     refuse("model cut off", good, small[:-1000], 1, "bad.caffemodel", "longer than what is left")
     refuse("not a model", good, b"GIF89a" * 50, 1, "bad.caffemodel")
     refuse("not a description", "\x89PNG\r\n\x1a\n\0\0\0", small, 1, "bad.prototxt")
-    refuse("empty", "", small, 1, "no layer")
+    refuse("empty", "", small, 1, "an empty file")
+    refuse("without a layer", 'name: "none"', small, 1, "no layer")
     refuse("both rules", good.replace('top: "fc1"', 'top: "fc1" include { phase: TEST } exclude { phase: TRAIN }', 1), small,
            1, "include and exclude")
 

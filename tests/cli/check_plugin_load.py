@@ -168,8 +168,8 @@ def missing(checks, run, number):
                   TENON_PLUGIN_PATH="f")
     checks.expect("a model's operator", ["run", "net.onnx", "--input", "x=x.npy", "--output", "y=y.npy"], 3, "node 'first'",
                   "no operator 'Test::AddOne'", "--plugin LIB.so")
-    checks.expect("a model's operator that the path may have", ["run", "net.onnx", "--input", "x=x.npy", "--output", "y=y.npy"],
-                  3, "'f/libother.so' speaks of 'AddOne': --plugin f/libother.so", TENON_PLUGIN_PATH="f")
+    checks.expect("a model's operator that the path has", ["run", "net.onnx", "--input", "x=x.npy", "--output", "y=y.npy"],
+                  0, "y: f32[4]", TENON_PLUGIN_PATH="f")
 
 
 def broken(checks, run, number):
@@ -259,8 +259,9 @@ def doctor(checks, number, changed):
     said = json.loads(done.stdout)
     checks.say(done.returncode == 1 and said["missing"] == 1 and "mend:" in said["operators"][0]["why"], "and what is missing")
     checks.expect("doctor of a model", ["doctor", "net.onnx", "--plugin-dir", "a"], 0, "found in library add_one")
-    checks.expect("doctor of a model without its library", ["doctor", "net.onnx"], 1, "no operator 'Test::AddOne'",
-                  "'c/libadd_one.so' speaks of 'AddOne'", TENON_PLUGIN_PATH="c")
+    checks.expect("doctor of a model without its library", ["doctor", "net.onnx"], 1, "no operator 'Test::AddOne'")
+    checks.expect("doctor of a model whose library the path has", ["doctor", "net.onnx"], 0, "found in library add_one",
+                  TENON_PLUGIN_PATH="c")
     checks.expect("doctor of no file", ["doctor", "nothing.plan"], 1, "nothing.plan")
     checks.expect("doctor of two files", ["doctor", "net.plan", "net.onnx"], 2, "one model or plan")
     data = bytearray(open(checks.path("net.plan"), "rb").read())

@@ -10,14 +10,25 @@
 static const char help[] =
     "usage: tenon run MODEL|PLAN --input NAME=FILE... [--output NAME=FILE | --output-dir DIR] "
     "[options]\n"
-    "  -i, --input NAME=FILE     .npy, .pb (TensorProto), .png .jpg .pgm .ppm, or raw float32\n"
-    "  -o, --output NAME=FILE    .npy, an image, or raw; -O, --output-dir DIR: NAME.npy for every "
-    "output\n"
+    "  -i, --input NAME=FILE     .npy, .pb (TensorProto), .png .jpg .pgm .ppm, or raw float32; "
+    "FILE '-': stdin (.npy or image)\n"
+    "  -o, --output NAME=FILE    .npy, an image, or raw; FILE '-': a .npy on stdout\n"
+    "  -O, --output-dir DIR      NAME.npy for every output\n"
+    "      --top N               the indices and values of the N largest elements of each row "
+    "(with --json: too)\n"
+    "      --print               the outputs' values; of large ones the first and last along each "
+    "axis\n"
+    "  -s, --shape NAME=1x3x8x8  the shape of an input: of a raw file, or where only the shape is "
+    "read and there is\n"
+    "                            no file (else it is the plan's optimum); of a model also "
+    "NAME=MIN:OPT:MAX\n"
     "      --layout nchw|nhwc  --channels rgb|bgr  --scale F  --mean F[,F,F]   for images: value = "
     "(x - mean) * scale\n"
     "  -w, --weights FILE.caffemodel  of a .prototxt; --mean [NAME=]FILE.binaryproto for its mean "
     "image\n"
-    "  -p, --plugin LIB.so  -P, --plugin-dir DIR  -s, --shape NAME=...  -t, --threads N\n"
+    "  -p, --plugin LIB.so  -P, --plugin-dir DIR   libraries of layers; of a model also those of "
+    "TENON_PLUGIN_PATH\n"
+    "  -t, --threads N  --device NAME\n"
     "      --exact               refuse a library with other content than the plan was built with, "
     "and a machine or\n"
     "                            number of threads that it has no kernels chosen for\n"
@@ -28,10 +39,11 @@ static const char help[] =
     "      --checked, --checked-dump DIR   guarded memory around each node; the first bad node's "
     "tensors go to DIR (default tenon-checked)\n"
     "      --precision fp32|tf32|bf16|fp16|int8, --calibration ...   of a model: as tenon build "
-    "has "
-    "them\n"
-    "example: tenon run net.plan --input image=photo.png --output output=out.png\n";
-
+    "has them\n"
+    "      --timing-cache FILE   of a model: kernels are chosen by measured time (otherwise by "
+    "rule)\n"
+    "example: tenon run net.plan --input image=photo.png --output output=out.png\n"
+    "         tenon run net.plan --input photo.png --top 5\n";
 static void print_shape(const tn_tensor *tensor) {
     putchar('[');
     for (uint32_t axis = 0; axis < tensor->rank; axis++)
@@ -101,8 +113,9 @@ int command_run(int argc, char **argv) {
         code = cli_usage("run takes one model or plan (tenon run -h)");
     } else if (code == EXIT_DONE && (code = option_use_check(&options)) == EXIT_DONE) {
         tn_runtime *runtime = cli_runtime(&options, &code);
-        tn_engine *engine =
-            runtime ? session_engine(runtime, options.arguments[0], &options, false, &code) : NULL;
+        tn_engine *engine = runtime ? session_engine(runtime, options.arguments[0], &options,
+                                                     options.timing_cache, &code)
+                                    : NULL;
         if (engine) code = run_engine(engine, &options);
         tn_engine_release(engine);
         tn_runtime_release(runtime);

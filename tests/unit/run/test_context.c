@@ -51,6 +51,31 @@ static void test_shapes_outside_the_profile_are_refused(void **state) {
     run_shape(test, "x", 2, EXTENTS(8, 3));
 }
 
+static void test_the_profile_of_an_input_is_told(void **state) {
+    run_test *test = *state;
+    make_step(test, EXTENTS(-1, 3), 2);
+    run_start(test, 1,
+              RUN_PROFILES(RUN_PROFILE("x", 2, EXTENTS(2, 3), EXTENTS(4, 3), EXTENTS(8, 3))));
+    const tn_profile_input *profile = tn_engine_profile(test->engine, 0);
+    assert_non_null(profile);
+    assert_string_equal(profile->name, "x");
+    assert_int_equal(profile->rank, 2);
+    assert_int_equal(profile->minimum[0], 2);
+    assert_int_equal(profile->optimum[0], 4);
+    assert_int_equal(profile->maximum[0], 8);
+    assert_int_equal(profile->optimum[1], 3);
+    assert_null(profile->optimum_value);
+    assert_null(tn_engine_profile(test->engine, 1));
+    assert_null(tn_engine_profile(NULL, 0));
+}
+
+static void test_an_input_of_any_shape_has_no_profile(void **state) {
+    run_test *test = *state;
+    make_step(test, EXTENTS(-1, 3), 2);
+    run_start(test, 0, NULL);
+    assert_null(tn_engine_profile(test->engine, 0));
+}
+
 static void test_memory_must_be_bound_and_large_enough(void **state) {
     run_test *test = *state;
     run_buffer in = {0}, out = {0};
@@ -248,6 +273,8 @@ int main(void) {
         RUN_TEST(test_fixed_shapes_need_no_call),
         RUN_TEST(test_unknown_extents_must_be_set),
         RUN_TEST(test_shapes_outside_the_profile_are_refused),
+        RUN_TEST(test_the_profile_of_an_input_is_told),
+        RUN_TEST(test_an_input_of_any_shape_has_no_profile),
         RUN_TEST(test_memory_must_be_bound_and_large_enough),
         RUN_TEST(test_outputs_are_written_into_the_callers_memory),
         RUN_TEST(test_memory_may_be_inputs_and_outputs),
