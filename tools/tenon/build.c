@@ -32,6 +32,9 @@ static const char help[] =
     "an "
     "input), or a table\n"
     "      --calibrator entropy|minmax|percentile, --percentile P   (default entropy; 99.99)\n"
+    "      --range TENSOR=7.2|TENSOR=LO:HI   int8: a tensor's range by hand (repeatable), over "
+    "that "
+    "of the calibration\n"
     "      --write-calibration FILE   keep the table of scales, in TensorRT's text\n"
     "      --max-accuracy-loss F      take nodes back to fp32 until sum |y - y32| / sum |y32| is "
     "at "
@@ -100,7 +103,7 @@ static int build(const cli_options *options, const char *model, const char *path
 
 int command_build(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTYrjmkNFEKMvBGQWUXLC", &options);
+    int code = cli_options_read(argc, argv, "pPwsiodtcTYrjmkNFEKMvBGQWUXLCq", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE) {

@@ -77,6 +77,8 @@ static const use_row rows[] = {
     {'Q', FACT_FINDS, "--precision int8 and --calibration DIRECTORY, without a table"},
     {'Q', FACT_PERCENTILE, "--calibrator percentile"},
     {'W', FACT_INT8, "--precision int8"},
+    {'q', FACT_BUILDS, A_MODEL},
+    {'q', FACT_INT8, "--precision int8"},
     {'U', FACT_BUILDS, A_MODEL},
     {'U', FACT_LOWER, "--precision bf16, fp16 or int8"},
     {'X', FACT_BUILDS, A_MODEL},

@@ -126,7 +126,7 @@ static const option_row rows[] = {
     {'U', false, true, "keep"},           {'X', false, true, "max-accuracy-loss"},
     {'M', false, true, "checked-dump"},   {'J', false, true, "isolate-limit"},
     {'g', false, false, "markdown"},      {'l', false, true, "top"},
-    {'u', false, false, "print"},
+    {'u', false, false, "print"},         {'q', false, true, "range"},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
@@ -376,7 +376,7 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
 void cli_options_free(cli_options *options) {
     text_list *const lists[] = {&options->plugins,      &options->plugin_dirs, &options->shapes,
                                 &options->inputs,       &options->outputs,     &options->allowed,
-                                &options->calibrations, &options->keep};
+                                &options->calibrations, &options->keep,        &options->ranges};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         free(lists[i]->items);
     free(options->given);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builds in a lower precision; see precision.h. */
 #include "precision.h"
+#include "ranges.h"
 #include "samples.h"
 
 #include <errno.h>
@@ -74,11 +75,13 @@ static bool find_sources(const cli_options *options, calibration_source *source,
 /* What does not go together, said before anything is run. */
 static bool check_options(const cli_options *options, const calibration_source *source,
                           int *out_exit) {
-    if (options->precision == TN_PRECISION_I8 && !source->table_path && !source->folder_path)
+    if (options->precision == TN_PRECISION_I8 && !source->table_path && !source->folder_path &&
+        options->ranges.count == 0)
         *out_exit = cli_usage(
             "--precision int8 needs the range of every tensor: --calibration DIRECTORY with sample "
-            "inputs (.npy or images; a hundred or more that are like those to come), or "
-            "--calibration FILE with a table that --write-calibration or TensorRT made");
+            "inputs (.npy or images; a hundred or more that are like those to come), "
+            "--calibration FILE with a table that --write-calibration or TensorRT made, or "
+            "--range TENSOR=LARGEST by hand");
     else
         return true;
     return false;
@@ -104,12 +107,14 @@ static bool open_table(tn_graph *graph, tn_runtime *runtime, const cli_options *
                        const tn_builder_options *build, calibration_source *source,
                        precision_reports *reports, int *out_exit) {
     if (options->precision != TN_PRECISION_I8) return true;
-    if (!source->table_path) {
+    if (source->folder_path && !source->table_path) {
         if (!make_table(graph, options, build, source, reports, out_exit)) return false;
-    } else if (tn_calibration_read(runtime, source->table_path, &source->table) != TN_OK) {
+    } else if (source->table_path &&
+               tn_calibration_read(runtime, source->table_path, &source->table) != TN_OK) {
         *out_exit = cli_fail(source->table_path);
         return false;
     }
+    if (!ranges_apply(options, runtime, &source->table, out_exit)) return false;
     if (!options->write_calibration) return true;
     if (tn_calibration_write(source->table, options->write_calibration) == TN_OK) return true;
     *out_exit = cli_fail(options->write_calibration);
@@ -135,6 +140,7 @@ static tn_plan *build_lower(tn_graph *graph, const char *model, tn_runtime *runt
                             calibration_source *source, precision_reports *reports, int *out_exit) {
     tn_builder_options build = *given;
     tn_plan *plan = NULL;
+    if (!ranges_check(options, graph, out_exit)) return NULL;
     if (source->folder_path &&
         !sample_folder_open(&source->folder, source->folder_path, options, graph, out_exit))
         return NULL;

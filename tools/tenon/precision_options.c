@@ -46,6 +46,9 @@ bool cli_option_of_precision(cli_options *options, char letter, const char *valu
     case 'U':
         *out_exit = add(&options->keep, value);
         return true;
+    case 'q':
+        *out_exit = add(&options->ranges, value);
+        return true;
     case 'G':
         *out_exit = read_calibrator(options, value);
         return true;
