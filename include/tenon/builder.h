@@ -55,6 +55,16 @@ typedef struct tn_builder_options {
     uint32_t second_precision; /* beside TN_PRECISION_I8: TN_PRECISION_F16 or TN_PRECISION_BF16,
                                   which tensors may be stored in, too, where that is faster; 0: none
                                 */
+    /* Pins of single nodes, by name: "NODE=KERNEL[:COMBINATION]" (KERNEL may be LIBRARY/KERNEL or
+     * "reference", COMBINATION is one of the kernel's, as it writes it: "f32, * -> f32") lets no
+     * other kernel do the node, and "NODE=fp32|bf16|fp16|int8" no other type of storage, of those
+     * that `precision` and `second_precision` allow; a node may have both. A pinned node is never
+     * absorbed by another one, and its type goes before `keep`. What cannot be had is an error:
+     * TN_ERROR_NOT_FOUND (a node or kernel that is not there, with the nearest),
+     * TN_ERROR_UNSUPPORTED (a kernel that does not take the node so). An engine that chooses
+     * kernels again (another machine or number of threads) knows the types and not the kernels. */
+    const char *const *pins;
+    uint32_t pin_count;
 } tn_builder_options;
 
 /* Inputs and outputs of the network stay in the types that the graph gives them, and so do tensors

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "build/lower.h"
+#include "build/node_pins.h"
 #include "build/passes/passes.h"
 #include "build/profile.h"
 #include "build/report.h"
@@ -30,8 +31,9 @@ typedef struct build_state {
     tn_thread_pool pool;
     tn_program program;
     tn_lower_notes notes;
-    bool *is_kept; /* by node of the graph that is lowered */
-    float *scales; /* by tensor of it */
+    bool *is_kept;          /* by node of the graph that is lowered */
+    float *scales;          /* by tensor of it */
+    tn_node_pin *node_pins; /* by node of it */
     tn_plan *plan;
 } build_state;
 
@@ -198,6 +200,11 @@ static tn_status prepare_storages(build_state *state) {
     state->scales = tn_arena_allocate(state->arena, graph->tensor_count + 1, sizeof(float));
     if (!state->is_kept || !state->scales) return tn_fail_memory("a build");
     TN_TRY(mark_kept(state));
+    TN_TRY(tn_node_pins_make(state->given, graph, &state->passes, state->options, state->arena,
+                             &state->node_pins));
+    for (size_t n = 0; n < graph->node_count; n++)
+        if (state->node_pins[n].type != TN_NONE)
+            state->is_kept[n] = state->node_pins[n].type == TN_F32;
     read_scales(state);
     return TN_OK;
 }
@@ -231,6 +238,7 @@ static tn_status lower(build_state *state) {
         .second_precision = options->second_precision,
         .scales = state->scales,
         .is_kept = state->is_kept,
+        .node_pins = state->node_pins,
         .notes = &state->notes};
     tn_cpu_pool_init(&state->pool, options->threads);
     TN_TRY(tn_lower(state->graph, &state->after.plan, state->after.points, &lower_options,
@@ -255,6 +263,7 @@ static tn_status write_plan(build_state *state) {
                                .shapes = &state->after,
                                .program = &state->program,
                                .notes = &state->notes,
+                               .node_pins = state->node_pins,
                                .passes = &state->passes};
     char *report = NULL;
     TN_TRY(tn_report_make(&source, &report));
@@ -291,6 +300,7 @@ tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options
     if (!graph || !out_plan) return tn_fail(TN_ERROR_ARGUMENT, "tn_build needs a graph and a plan");
     TN_TRY(read_options(options, &known));
     TN_TRY(check_kept(graph, &known));
+    TN_TRY(tn_node_pins_check(graph, &known));
     TN_TRY(tn_runtime_load_companions(graph->runtime));
     TN_TRY(tn_device_take(graph->runtime, known.device ? known.device : "cpu", &state.device));
     tn_status status = tn_graph_copy(graph, &state.graph);

@@ -8,6 +8,7 @@
 #ifndef TN_BUILD_LOWER_H
 #define TN_BUILD_LOWER_H
 
+#include "build/node_pins.h"
 #include "build/program.h"
 #include "graph/infer.h"
 
@@ -44,13 +45,14 @@ typedef struct tn_lower_options {
     const char *forced;     /* "Op=kernel,..." or null */
     tn_timing_cache *cache; /* null: none */
     double timing_seconds;
-    double (*now_ns)(void);     /* the clock of timings on the processor; null: the system's */
-    const tn_thread_pool *pool; /* that timings run on */
-    uint32_t precision;         /* TN_PRECISION_... */
-    uint32_t second_precision;  /* beside TN_PRECISION_I8: of 16-bit floats; 0: none */
-    const float *scales;        /* by tensor, 0: none; null: none at all */
-    const bool *is_kept;        /* by node: stays in its own types; null: none does */
-    tn_lower_notes *notes;      /* null, or to be filled, in the program's arena */
+    double (*now_ns)(void);       /* the clock of timings on the processor; null: the system's */
+    const tn_thread_pool *pool;   /* that timings run on */
+    uint32_t precision;           /* TN_PRECISION_... */
+    uint32_t second_precision;    /* beside TN_PRECISION_I8: of 16-bit floats; 0: none */
+    const float *scales;          /* by tensor, 0: none; null: none at all */
+    const bool *is_kept;          /* by node: stays in its own types; null: none does */
+    const tn_node_pin *node_pins; /* by node; null: none is pinned */
+    tn_lower_notes *notes;        /* null, or to be filled, in the program's arena */
 } tn_lower_options;
 
 /* `inferences`: at the profile's minimum, optimum and maximum (the same one thrice for fixed

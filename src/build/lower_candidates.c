@@ -22,6 +22,7 @@ tn_tensor_id tn_lower_output(const tn_lowering *lowering, uint32_t node,
 
 static tn_status add(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
     tn_lower_node *node = &lowering->nodes[index];
+    if (!tn_lower_node_pin_takes(lowering, index, candidate)) return TN_OK;
     if (node->candidate_count == node->candidate_capacity) {
         size_t capacity = node->candidate_capacity ? node->candidate_capacity * 2 : 4;
         tn_candidate *grown = tn_arena_allocate(lowering->arena, capacity, sizeof *grown);
@@ -166,6 +167,7 @@ static tn_status add_kernel(tn_lowering *lowering, uint32_t index, const tn_kern
                             uint32_t rank) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const tn_kernel *kernel = entry->kernel;
+    const tn_node_pin *pin = tn_lower_node_pin_of(lowering, index);
     bool is_shaped = lowering->nodes[index].is_shaped;
     if (!has_all_types(lowering, node)) return TN_OK;
     if ((kernel->traits & TN_KERNEL_TF32) && !allows_tf32(lowering, index)) return TN_OK;
@@ -175,7 +177,8 @@ static tn_status add_kernel(tn_lowering *lowering, uint32_t index, const tn_kern
         if (length > TN_CHAIN_SHORT && length < longest) continue;
         tn_candidate like = {.entry = entry, .rank = rank, .chain_count = length};
         for (uint32_t c = 0; c < entry->combination_count; c++)
-            TN_TRY(add_combination(lowering, index, &like, &entry->combinations[c]));
+            if (tn_lower_node_pin_combines(pin, kernel, c))
+                TN_TRY(add_combination(lowering, index, &like, &entry->combinations[c]));
     }
     return TN_OK;
 }
@@ -287,8 +290,39 @@ static tn_status add_views(tn_lowering *lowering, uint32_t index) {
     return TN_OK;
 }
 
+/* By its own pin: of all kernels, those of a device before the processor's where any takes it. */
+static tn_status add_node_pinned(tn_lowering *lowering, uint32_t index, const tn_node_pin *pin) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    bool is_kernel_known = false;
+    if (tn_lower_is_view(node) || lowering->plan->is_host_node[index])
+        return tn_error_at(tn_fail(TN_ERROR_UNSUPPORTED,
+                                   "it is pinned, but no kernel does it: operator %s %s",
+                                   node->entry->op->name,
+                                   tn_lower_is_view(node) ? "gives the same elements another shape"
+                                                          : "is done while shapes are inferred"),
+                           "node '%s'", node->name);
+    if (pin->kernel && strcmp(pin->kernel, "reference") == 0)
+        return add_reference(lowering, index, false);
+    for (int is_device = tn_lower_has_device(lowering); is_device >= 0; is_device--) {
+        const tn_lower_kernels *kernels = NULL;
+        TN_TRY(tn_lower_kernels_of(lowering, node->entry->op, is_device, &kernels));
+        for (uint32_t i = 0; i < kernels->count; i++) {
+            if (!tn_lower_node_pin_fits(pin, kernels->entries[i])) continue;
+            is_kernel_known = true;
+            TN_TRY(add_kernel(lowering, index, kernels->entries[i], kernels->ranks[i]));
+        }
+        if (has_single(&lowering->nodes[index])) return TN_OK;
+    }
+    if (!pin->kernel && pin->type == TN_F32) TN_TRY(add_reference(lowering, index, false));
+    return has_single(&lowering->nodes[index])
+               ? TN_OK
+               : tn_lower_node_pin_fail(lowering, index, is_kernel_known);
+}
+
 static tn_status add_all(tn_lowering *lowering, uint32_t index) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
+    const tn_node_pin *own = tn_lower_node_pin_of(lowering, index);
+    if (own) return add_node_pinned(lowering, index, own);
     if (tn_lower_is_view(node)) return add_views(lowering, index);
     if (lowering->plan->is_host_node[index]) return add_reference(lowering, index, true);
     if (lowering->options->reference_only) return add_reference(lowering, index, false);

@@ -44,7 +44,7 @@ static uint32_t next_link(const tn_lowering *lowering, uint32_t node) {
     if (lowering->plan->is_host_node[reader] || !lowering->nodes[reader].is_shaped ||
         tn_lower_is_view(next) || !is_one_output(next) ||
         (tn_graph_output_port(next->entry->op, 0)->flags & TN_PORT_SIZED_BY_RUN) ||
-        tn_lower_pin_of(lowering, next->entry->op))
+        tn_lower_pin_of(lowering, next->entry->op) || tn_lower_node_pin_of(lowering, reader))
         return TN_NO_NODE;
     return reader;
 }

@@ -5,6 +5,7 @@
  *   lower.c             the whole: from a graph to a program
  *   lower_facts.c       what is known of each tensor and node
  *   lower_pins.c        kernels that the user pinned
+ *   lower_node_pins.c   kernels and types that the user pinned single nodes to
  *   lower_storages.c    which tensors may be stored in a lower type, and with which scale
  *   lower_chains.c      which nodes could be absorbed by which
  *   lower_candidates.c  all ways to do each node
@@ -121,6 +122,17 @@ tn_lower_pin *tn_lower_pin_of(const tn_lowering *lowering, const tn_operator *op
 bool tn_lower_pin_fits(const tn_lower_pin *pin, const tn_kernel_entry *entry);
 /* Pins that name a kernel that no operator of theirs has: TN_ERROR_NOT_FOUND. */
 tn_status tn_lower_pins_check(tn_lowering *lowering);
+/* --- lower_node_pins.c --- */
+/* Null: not pinned. */
+const tn_node_pin *tn_lower_node_pin_of(const tn_lowering *lowering, uint32_t node);
+/* Whether a pin (null: none) lets a kernel, and a combination of it, pass. */
+bool tn_lower_node_pin_fits(const tn_node_pin *pin, const tn_kernel_entry *entry);
+bool tn_lower_node_pin_combines(const tn_node_pin *pin, const tn_kernel *kernel, uint32_t index);
+/* Whether a candidate of a node has the type that the node is pinned to, if it is. */
+bool tn_lower_node_pin_takes(const tn_lowering *lowering, uint32_t index,
+                             const tn_candidate *candidate);
+/* Says why a pinned node has no candidate. */
+tn_status tn_lower_node_pin_fail(tn_lowering *lowering, uint32_t index, bool is_kernel_known);
 /* --- lower_storages.c --- */
 tn_status tn_lower_storages(tn_lowering *lowering);
 /* The number of a storage, which is added; false when there are too many. */

@@ -101,6 +101,23 @@ static void add_note(tn_text *text, const tn_report_source *source, uint32_t nod
     tn_text_add(text, "}");
 }
 
+static void add_pinned(tn_text *text, const char *name, const char *value, bool *is_first) {
+    if (!value) return;
+    tn_text_add_format(text, "%s\"%s\": ", *is_first ? "" : ", ", name);
+    tn_text_add_json(text, value);
+    *is_first = false;
+}
+
+/* What the caller pinned the node to. */
+static void add_pin(tn_text *text, const tn_node_pin *pin) {
+    bool is_first = true;
+    tn_text_add(text, ", \"pinned\": {");
+    add_pinned(text, "kernel", pin->kernel, &is_first);
+    add_pinned(text, "combination", pin->combination, &is_first);
+    add_pinned(text, "type", pin->type == TN_NONE ? NULL : tn_type_name(pin->type), &is_first);
+    tn_text_add(text, "}");
+}
+
 static void add_node(tn_text *text, const tn_report_source *source, const tn_program_step *step) {
     const tn_graph_node *node = &source->graph->nodes[step->node];
     tn_text_add(text, "{\"name\": ");
@@ -121,6 +138,8 @@ static void add_node(tn_text *text, const tn_report_source *source, const tn_pro
     add_values(text, source, "outputs", step->output_count, step->outputs);
     if (source->notes && source->notes->nodes[step->node].reason != TN_LOWER_DONE)
         add_note(text, source, step->node);
+    if (source->node_pins && tn_node_pin_is_set(&source->node_pins[step->node]))
+        add_pin(text, &source->node_pins[step->node]);
     tn_text_add(text, "}");
 }
 

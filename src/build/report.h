@@ -16,6 +16,7 @@ typedef struct tn_report_source {
     const tn_program *program;
     const tn_lower_notes *notes; /* null: nothing is said of precision */
     const tn_pass_context *passes;
+    const tn_node_pin *node_pins; /* by node; null: none is pinned */
 } tn_report_source;
 /* The caller frees *out_json by tn_deallocate. TN_ERROR_MEMORY. */
 tn_status tn_report_make(const tn_report_source *source, char **out_json);

@@ -99,6 +99,8 @@ tn_builder_options tn_batch_run_float_options(const tn_builder_options *given) {
     build.calibration = NULL;
     build.keep = NULL;
     build.keep_count = 0;
+    build.pins = NULL; /* of types and kernels that floats may not have */
+    build.pin_count = 0;
     build.timing_cache = NULL;
     build.flags |= TN_BUILD_NO_TIMING;
     return build;

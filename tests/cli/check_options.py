@@ -182,15 +182,15 @@ OPTIONS = {
     "isolate-limit": ["--isolate-limit", "5000"], "weights": ["--weights", LENET + ".caffemodel"],
     "calibration": ["--calibration", "samples"], "calibrator": ["--calibrator", "minmax"],
     "percentile": ["--percentile", "99"], "write-calibration": ["--write-calibration", "written"], "keep": ["--keep", "KEEP"],
-    "max-accuracy-loss": ["--max-accuracy-loss", "1"], "markdown": ["--markdown"], "top": ["--top", "2"], "print": ["--print"],
+    "max-accuracy-loss": ["--max-accuracy-loss", "1"], "markdown": ["--markdown"], "top": ["--top", "2"], "print": ["--print"], "range": ["--range", "RANGE"], "pin": ["--pin", "PIN"],
 }
 NEEDS = {"calibration": ["--precision", "int8"], "calibrator": INT8, "percentile": INT8 + ["--calibrator", "percentile"],
-         "write-calibration": INT8, "keep": INT8, "max-accuracy-loss": INT8}
+         "write-calibration": INT8, "keep": INT8, "range": INT8, "max-accuracy-loss": INT8}
 IMAGE = {"layout", "channels", "mean", "scale"}
 
 BUILDING = {"plugin", "plugin-dir", "shape", "threads", "device", "precision", "timing-cache", "no-timing", "no-fusion",
             "reference", "verbose", "checked", "checked-dump", "calibration", "calibrator", "percentile", "write-calibration",
-            "keep", "max-accuracy-loss"}
+            "keep", "max-accuracy-loss", "range", "pin"}
 RUNNING = {"plugin", "plugin-dir", "shape", "threads", "device", "input", "output", "output-dir", "allow-plugin", "json",
            "verbose", "checked", "checked-dump", "isolate", "isolate-limit"} | IMAGE
 USED = {
@@ -223,10 +223,12 @@ KNOWN = {
 
 def files_of(kind):
     """A model's path, options that it cannot do without, and the values that depend on it."""
-    small = {"SHAPE": "x=1x3x8x8", "INPUT": "x=x.npy", "OUTPUT": "y=out.npy", "PICTURE": "x=x.ppm", "KEEP": "conv"}
+    small = {"SHAPE": "x=1x3x8x8", "INPUT": "x=x.npy", "OUTPUT": "y=out.npy", "PICTURE": "x=x.ppm", "KEEP": "conv",
+             "RANGE": "m=7.5", "PIN": "last=reference"}
     digit = {"SHAPE": "input=1x1x28x28", "INPUT": "input=digit.pgm", "OUTPUT": "output=out.npy", "PICTURE": "input=digit.pgm",
-             "KEEP": "none"}
-    picture = {"SHAPE": "input=1x3x8x8", "INPUT": "input=x.ppm", "OUTPUT": "output=out.npy", "PICTURE": "input=x.ppm"}
+             "KEEP": "none", "PIN": "fc1=reference"}
+    picture = {"SHAPE": "input=1x3x8x8", "INPUT": "input=x.ppm", "OUTPUT": "output=out.npy", "PICTURE": "input=x.ppm",
+               "PIN": "output=reference"}
     return {"onnx": ("m.onnx", [], small), "plan": ("m.plan", [], small),
             "caffe": (LENET + ".prototxt", ["--weights", LENET + ".caffemodel"], digit),
             "uff": ("m.uff", [], picture)}[kind]
@@ -294,7 +296,8 @@ CONFLICTS = [{"json", "print"}, {"timing-cache", "no-timing"}, {"timing-cache", 
              {"timing-cache", "isolate-limit"}, {"timing-seconds", "no-timing"}, {"timing-seconds", "reference"},
              {"timing-seconds", "isolate"}, {"timing-seconds", "isolate-limit"}, {"calibrator", "percentile"},
              {"json", "markdown"}, {"precision", "calibration"}, {"precision", "calibrator"}, {"precision", "percentile"},
-             {"precision", "write-calibration"}, {"precision", "keep"}, {"precision", "max-accuracy-loss"}]
+             {"precision", "write-calibration"}, {"precision", "keep"}, {"precision", "max-accuracy-loss"}, {"precision", "range"},
+             {"reference", "pin"}]
 
 
 def fits(group, option):
@@ -330,7 +333,8 @@ def try_pairs(checks):
                 values = {**values, "INPUT": values["PICTURE"] if IMAGE & set(group) else values["INPUT"]}
             for option in group:
                 arguments += option_text(option, {**values, "is_build": column == "build"})
-            if set(group) & {"calibration", "calibrator", "percentile", "write-calibration", "keep", "max-accuracy-loss"}:
+            if set(group) & {"calibration", "calibrator", "percentile", "write-calibration", "keep", "max-accuracy-loss",
+                              "range"}:
                 arguments += ["--precision", "int8"] + ["--calibration", "samples"] * ("calibration" not in group)
             if "percentile" in group:
                 arguments += ["--calibrator", "percentile"]
@@ -417,6 +421,63 @@ def libraries_of_the_path(checks):
     with open(checks.path("newer", "libadd_one.so"), "ab") as file:
         file.write(b"other content")
     checks.expect("what is named goes first", ["run", "layer.onnx", "-i", "x.npy", "-p", "newer/libadd_one.so"], DONE, **path)
+
+
+def types_of(report):
+    """By node: its kernel, and the types that it reads and writes."""
+    return {node["name"]: (node["kernel"], {value["type"] for value in node["inputs"] + node["outputs"] if value})
+            for node in report["nodes"] if "name" in node}
+
+
+def ranges_by_hand(checks):
+    """Alone, and on top of a calibration, in the table and in the plan."""
+    build = ["build", "m.onnx", "-o", "r.plan", "--no-timing", "--precision", "int8", "--json"]
+    report = json.loads(checks.expect("a range", [*build, "--range", "x=2.54", "--range", "m=-1:12.7", "--pin", "conv=int8", "--write-calibration",
+                                                  "by_hand"], DONE).stdout)
+    scales = {value["tensor"]: value["scale"] for node in report["nodes"] for value in node["inputs"] + node["outputs"]
+              if value and "scale" in value}
+    checks.say(abs(scales.get("x", 0) - 0.02) < 1e-6, f"its scale: {scales}")
+    with open(checks.path("by_hand"), encoding="utf-8") as file:
+        written = dict(line.strip().split(": ") for line in file.readlines()[1:])
+    checks.say(set(written) == {"x", "m"} and np.array([int(written["m"], 16)], np.uint32).view(np.float32)[0] == np.float32(0.1),
+               f"and in the table: {written}")
+    checks.expect("over a calibration", [*build, "--calibration", "samples", "--range", "x=25.4", "--write-calibration", "both"],
+                  DONE)
+    with open(checks.path("both"), encoding="utf-8") as file:
+        written = dict(line.strip().split(": ") for line in file.readlines()[1:])
+    checks.say(len(written) >= 3 and np.array([int(written["x"], 16)], np.uint32).view(np.float32)[0] == np.float32(0.2),
+               f"the range goes before what was found: {written}")
+    checks.expect("over a table", [*build, "--calibration", "table", "--range", "x=25.4"], DONE)
+    checks.expect("no such tensor", [*build, "--range", "xx=1", "--calibration", "samples"], FAULT, "--range",
+                  "no tensor 'xx'; the nearest is 'x'", never=["calibrate"])
+    for wrong in ("x", "x=", "=1", "x=-1", "x=0", "x=2:1", "x=nan", "x=1e999", "x=1:2:3", "x=7.2.1"):
+        checks.expect("no range", [*build, "--range", wrong], USAGE, f"option --range: '{wrong}'")
+
+
+def pins_of_nodes(checks):
+    """One node's kernel and type, in the report; what cannot be had is an error that names what there is."""
+    build = ["build", "m.onnx", "-o", "p.plan", "--no-timing", "--json"]
+    plain = types_of(json.loads(checks.run(*build).stdout))
+    checks.say("last" not in plain, "unpinned, the activation is fused")
+    report = json.loads(checks.expect("kernels", [*build, "--pin", "conv=reference", "--pin", "last=reference"], DONE).stdout)
+    checks.say({name: kernel for name, (kernel, _) in types_of(report).items()} == {"conv": "reference", "last": "reference"},
+               "pinned, both are nodes of their own")
+    checks.say([node["pinned"] for node in report["nodes"] if "pinned" in node] == [{"kernel": "reference"}] * 2, "and reported")
+    for arguments in (["run", "m.onnx", "-i", "x.npy", "-o", "y=p.npy"], ["bench", "m.onnx", "--seconds", "0", "--no-timing"]):
+        checks.expect("pins", [*arguments, "--pin", "conv=direct_baseline"], DONE)
+    checks.say(np.allclose(np.load(checks.path("p.npy")), np.load(checks.path("y.npy")), rtol=1e-3, atol=1e-5), "the same result")
+    int8 = [*build, *INT8]
+    for pin, wanted in (("conv=int8", True), ("conv=fp32", False)):
+        done = checks.expect(pin, [*int8, "--pin", pin], DONE)
+        found = types_of(json.loads(done.stdout))["conv"][1] if done.returncode == DONE else None
+        checks.say(found and ("i8" in found) == wanted, f"{pin}: {found}")
+    checks.expect("with a bound on the loss", [*int8, "--pin", "conv=int8", "--max-accuracy-loss", "1"], DONE)
+    checks.expect("a combination", [*build, "--pin", "conv=direct_baseline:f32,f32,f32?->f32"], DONE)
+    for pin, code, words in (("cnv=reference", FAULT, ["no node 'cnv'", "nearest is 'conv'"]),
+                             ("conv=direct_base", FAULT, ["no kernel 'direct_base'", "direct_baseline", "reference"]),
+                             ("conv=direct_baseline:f64 -> f64", UNSUPPORTED, ["its combinations: 'f32, f32, f32? -> f32'"]),
+                             ("conv=fp16", FAULT, ["build with precision fp16"]), ("conv", FAULT, ["NODE=KERNEL"])):
+        checks.expect("a pin that cannot be had", [*build, "--pin", pin], code, *words)
 
 
 def results_on_the_screen(checks):
@@ -519,7 +580,9 @@ def main():
         refusals_come_first(checks)
         shapes_of_plans(checks)
         libraries_of_the_path(checks)
+        ranges_by_hand(checks)
         results_on_the_screen(checks)
+        pins_of_nodes(checks)
         other_formats(checks)
     print(f"{checks.passed} passed, {checks.failed} failed")
     return checks.failed > 0

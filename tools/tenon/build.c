@@ -40,6 +40,10 @@ static const char help[] =
     "at "
     "most F\n"
     "      --keep NODE                a node that stays in fp32 (repeatable)\n"
+    "      --pin NODE=KERNEL[:COMBINATION], --pin NODE=fp32|bf16|fp16|int8   a node's kernel "
+    "(tenon "
+    "plugin show OPERATOR\n"
+    "                         lists them), its type (repeatable)\n"
     "      --layout nchw|nhwc  --channels rgb|bgr  --scale F  --mean F[,F,F]   of sample images: "
     "value = (x - mean) * scale\n"
     "      --timing-cache FILE        keep timings between builds\n"
@@ -103,7 +107,7 @@ static int build(const cli_options *options, const char *model, const char *path
 
 int command_build(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTYrjmkNFEKMvBGQWUXLCq", &options);
+    int code = cli_options_read(argc, argv, "pPwsiodtcTYrjmkNFEKMvBGQWUXLCqz", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE) {

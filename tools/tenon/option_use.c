@@ -33,6 +33,7 @@ enum {
     FACT_TEXT = 1u << 18,    /* results are for people: neither JSON nor an output goes to stdout */
     FACT_JSON = 1u << 19,    /* results are JSON on stdout */
     FACT_OUTPUT = 1u << 20,  /* outputs may go where they are asked to */
+    FACT_CHOOSES = 1u << 22, /* kernels are chosen */
     FACT_EXPLAINS = 1u << 21 /* tenon doctor of a file */
 };
 
@@ -77,6 +78,8 @@ static const use_row rows[] = {
     {'Q', FACT_FINDS, "--precision int8 and --calibration DIRECTORY, without a table"},
     {'Q', FACT_PERCENTILE, "--calibrator percentile"},
     {'W', FACT_INT8, "--precision int8"},
+    {'z', FACT_BUILDS, A_MODEL},
+    {'z', FACT_CHOOSES, "a build that chooses kernels (without --reference)"},
     {'q', FACT_BUILDS, A_MODEL},
     {'q', FACT_INT8, "--precision int8"},
     {'U', FACT_BUILDS, A_MODEL},
@@ -163,6 +166,7 @@ static uint32_t find_facts(const cli_options *options, file_kind kind) {
     if ((facts & FACT_BUILDS) && is_timed && !options->no_timing && !options->reference &&
         (!options->isolate || is(options, "test")))
         facts |= FACT_TIMES;
+    if (!options->reference) facts |= FACT_CHOOSES;
     if (!is(options, "build") && (names_image(&options->inputs) || names_image(&options->outputs)))
         facts |= FACT_IMAGE;
     if (!is(options, "bench") || !session_writes_stdout(options)) facts |= FACT_OUTPUT;

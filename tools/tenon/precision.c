@@ -150,6 +150,8 @@ static tn_plan *build_lower(tn_graph *graph, const char *model, tn_runtime *runt
     build.calibration = source->table;
     build.keep_count = (uint32_t)options->keep.count;
     build.keep = options->keep.items;
+    build.pin_count = (uint32_t)options->pins.count;
+    build.pins = options->pins.items;
     if (source->folder_path)
         return build_measured(graph, model, options, &build, source, reports, out_exit);
     if (tn_build(graph, &build, &plan) != TN_OK) *out_exit = cli_fail(model);

@@ -46,6 +46,9 @@ bool cli_option_of_precision(cli_options *options, char letter, const char *valu
     case 'U':
         *out_exit = add(&options->keep, value);
         return true;
+    case 'z':
+        *out_exit = add(&options->pins, value);
+        return true;
     case 'q':
         *out_exit = add(&options->ranges, value);
         return true;
