@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "heap.h"
+#include "trace.h"
 #include "watch.h"
 
 #include <pthread.h>
@@ -226,29 +227,44 @@ static uint64_t hash_of_given(const tn_call *call) {
     return hash;
 }
 
-tn_status tn_frame_call(tn_frame *frame, tn_probe *probe, tn_callback callback, const char *name) {
-    probe->rule[0] = 0;
-    const uint64_t given = hash_of_given(frame->call);
-    const uint32_t arithmetic = tn_watch_arithmetic();
+void tn_frame_enter(const tn_frame *frame, const tn_probe *probe, const char *name,
+                    tn_frame_watch *watch) {
+    tn_trace_case(probe->text);
+    *watch = (tn_frame_watch){.name = name,
+                              .before = tn_trace_enter(name),
+                              .given = hash_of_given(frame->call),
+                              .arithmetic = tn_watch_arithmetic()};
     tn_heap_enter();
-    const tn_status status = callback(frame->call);
+}
+
+tn_status tn_frame_leave(const tn_frame *frame, tn_probe *probe, const tn_frame_watch *watch) {
+    char what[300];
     tn_heap_leave();
-    if (tn_watch_arithmetic() != arithmetic) {
-        tn_watch_set_arithmetic(arithmetic);
+    tn_trace_leave(watch->before);
+    if (tn_watch_arithmetic() != watch->arithmetic) {
+        tn_watch_set_arithmetic(watch->arithmetic);
         return broken(probe, "environment",
                       tn_fail(TN_ERROR_PLUGIN,
                               "%s leaves the thread's rounding or its treatment of subnormal "
                               "numbers changed",
-                              name));
+                              watch->name));
     }
-    if (hash_of_given(frame->call) != given)
+    if (tn_watch_changed_by_callback(what, sizeof(what)))
+        return broken(probe, "environment", tn_fail(TN_ERROR_PLUGIN, "%s %s", watch->name, what));
+    if (hash_of_given(frame->call) != watch->given)
         return broken(probe, "inputs-unchanged",
                       tn_fail(TN_ERROR_PLUGIN,
                               "%s writes to the node's parameters or to an input's description",
-                              name));
+                              watch->name));
     if (frame->call->host_private != &frame->scope || frame->call->size != sizeof(tn_call))
         return broken(probe, "pointer-life",
-                      tn_fail(TN_ERROR_PLUGIN, "%s changed the call itself", name));
+                      tn_fail(TN_ERROR_PLUGIN, "%s changed the call itself", watch->name));
+    return TN_OK;
+}
+
+/* A failure that was recorded must be returned, a failure must be a status and have a reason. */
+static tn_status check_status(const tn_frame *frame, tn_probe *probe, tn_status status,
+                              const char *name) {
     if (status == TN_OK && frame->scope.failed != TN_OK)
         return broken(probe, "fails-honestly",
                       tn_fail(TN_ERROR_PLUGIN, "%s said why it fails (%s) and returned success",
@@ -262,4 +278,40 @@ tn_status tn_frame_call(tn_frame *frame, tn_probe *probe, tn_callback callback, 
                       tn_fail(TN_ERROR_PLUGIN, "%s returned %s without a reason (host->fail)", name,
                               tn_status_name(status)));
     return status;
+}
+
+tn_status tn_frame_call(tn_frame *frame, tn_probe *probe, tn_callback callback, const char *name) {
+    tn_frame_watch watch;
+    probe->rule[0] = 0;
+    tn_frame_enter(frame, probe, name, &watch);
+    const tn_status status = callback(frame->call);
+    TN_TRY(tn_frame_leave(frame, probe, &watch));
+    return check_status(frame, probe, status, name);
+}
+
+void tn_frame_finish(tn_frame *frame, tn_probe *probe, const tn_frame_watch *watch) {
+    char earlier[sizeof(probe->rule)]; /* what an earlier callback broke */
+    memcpy(earlier, probe->rule, sizeof(earlier));
+    if (tn_frame_leave(frame, probe, watch) != TN_OK)
+        tn_trace_broken(probe->rule, "%s", tn_last_error()->message);
+    memcpy(probe->rule, earlier, sizeof(earlier));
+    tn_frame_close(frame);
+}
+
+bool tn_frame_ask(tn_frame *frame, tn_probe *probe, tn_callback callback, const char *name) {
+    tn_frame_watch watch;
+    tn_frame_enter(frame, probe, name, &watch);
+    const tn_status status = callback(frame->call);
+    if (status < 0 || status > TN_ERROR_INTERNAL)
+        tn_trace_broken("fails-honestly", "%s returned %d, which is no status", name, status);
+    tn_frame_finish(frame, probe, &watch);
+    return status == TN_OK;
+}
+
+void tn_frame_release(tn_frame *frame, tn_probe *probe, tn_release_callback callback,
+                      const char *name) {
+    tn_frame_watch watch;
+    tn_frame_enter(frame, probe, name, &watch);
+    callback(frame->call);
+    tn_frame_finish(frame, probe, &watch);
 }

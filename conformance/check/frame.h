@@ -24,8 +24,27 @@ tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_l
 /* After the callback: nobody may look into it any more. It stays mapped, without access, until many
  * later ones were closed. */
 void tn_frame_close(tn_frame *frame);
+/* Around a callback of any kind: what it may not change stays as it is. tn_frame_leave sets
+ * probe->rule where that is not so. */
+typedef struct tn_frame_watch {
+    const char *name, *before;
+    uint64_t given;
+    uint32_t arithmetic;
+} tn_frame_watch;
+void tn_frame_enter(const tn_frame *frame, const tn_probe *probe, const char *name,
+                    tn_frame_watch *watch);
+tn_status tn_frame_leave(const tn_frame *frame, tn_probe *probe, const tn_frame_watch *watch);
+/* The same where the caller has no status to return: what is found becomes the test's verdict
+ * (trace.h). Closes the frame. */
+void tn_frame_finish(tn_frame *frame, tn_probe *probe, const tn_frame_watch *watch);
+
 /* Calls and checks: a failure that was recorded must be returned, a failure must be one of the
  * contract's numbers and have a reason. Sets probe->rule. */
 tn_status tn_frame_call(tn_frame *frame, tn_probe *probe, tn_callback callback, const char *name);
+/* Calls one whose no needs no reason, and closes the frame. True: yes. */
+bool tn_frame_ask(tn_frame *frame, tn_probe *probe, tn_callback callback, const char *name);
+/* Calls one that cannot fail, and closes the frame. */
+void tn_frame_release(tn_frame *frame, tn_probe *probe, tn_release_callback callback,
+                      const char *name);
 
 #endif

@@ -4,6 +4,7 @@
 #include "device/cpu/cpu.h"
 #include "frame.h"
 #include "tensor/convert.h"
+#include "trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,7 @@ bool tn_probe_accepts(tn_probe *probe) {
     tn_frame frame;
     if (!probe->kernel || !probe->kernel->accepts) return true;
     if (tn_frame_open(&frame, probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return false;
-    const bool answer = probe->kernel->accepts(frame.call) == TN_OK; /* its no needs no reason */
-    tn_frame_close(&frame);
-    return answer;
+    return tn_frame_ask(&frame, probe, probe->kernel->accepts, "accepts");
 }
 
 uint32_t tn_probe_tactics(tn_probe *probe) {
@@ -28,8 +27,11 @@ uint32_t tn_probe_tactics(tn_probe *probe) {
     uint32_t count = 1;
     if (!probe->kernel || !probe->kernel->tactics) return 1;
     if (tn_frame_open(&frame, probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return 1;
+    tn_frame_watch watch;
+    tn_frame_enter(&frame, probe, "tactics", &watch);
     if (probe->kernel->tactics(frame.call) == TN_OK) count = frame.call->tactic;
-    tn_frame_close(&frame);
+    if (count == 0) tn_trace_broken("fails-honestly", "tactics answers 0: there is at least one");
+    tn_frame_finish(&frame, probe, &watch);
     return count ? count : 1;
 }
 
@@ -56,12 +58,10 @@ tn_status tn_probe_prepare(tn_probe_life *life, tn_probe *probe) {
 
 void tn_probe_release(tn_probe_life *life) {
     tn_frame frame;
-    const tn_probe *probe = life->probe;
+    tn_probe *probe = life->probe;
     if (life->is_prepared && probe->kernel && probe->kernel->release &&
-        tn_frame_open(&frame, probe, life, NULL, TN_SEES_CONSTANTS) == TN_OK) {
-        probe->kernel->release(frame.call);
-        tn_frame_close(&frame);
-    }
+        tn_frame_open(&frame, probe, life, NULL, TN_SEES_CONSTANTS) == TN_OK)
+        tn_frame_release(&frame, probe, probe->kernel->release, "release");
     tn_packed_store_destroy(life->packed);
     *life = (tn_probe_life){.probe = life->probe};
 }
@@ -89,8 +89,7 @@ void tn_probe_close(tn_probe_context *context) {
     if (context->is_open && probe->kernel && probe->kernel->close &&
         tn_frame_open(&frame, probe, context->life, NULL, TN_SEES_CONSTANTS) == TN_OK) {
         frame.call->context = context->context;
-        probe->kernel->close(frame.call);
-        tn_frame_close(&frame);
+        tn_frame_release(&frame, probe, probe->kernel->close, "close");
     }
     tn_guarded_retire(&context->workspace);
     *context = (tn_probe_context){.life = context->life};

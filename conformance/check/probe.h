@@ -33,6 +33,7 @@ struct tn_probe {
     const tn_operator *op;
     const tn_kernel *kernel;
     const char *library;
+    const char *text;          /* the case, as it was changed */
     const tn_graph_node *node; /* has the parameters */
     uint32_t input_count, output_count, step_count;
     tn_probe_port inputs[TN_PROBE_PORTS], outputs[TN_PROBE_OUTPUTS], operands[TN_PROBE_STEPS];

@@ -8,111 +8,116 @@
 #include <string.h>
 
 const tn_rule tn_rules[] = {
-    {"has-cases", "The operator's table has at least one case.", TN_RULE_OPERATOR,
+    {"has-cases", "The operator's table has at least one case.", TN_CAUSE_LOAD, TN_RULE_OPERATOR,
      tn_rule_has_cases},
-    {"has-reference", "The operator has a reference, or a view's outputs alone.", TN_RULE_OPERATOR,
-     tn_rule_has_reference},
+    {"has-reference", "The operator has a reference, or a view's outputs alone.", TN_CAUSE_LOAD,
+     TN_RULE_OPERATOR, tn_rule_has_reference},
     {"is-tried", "Each kernel is taken by some case, in each combination of its own types.",
-     TN_RULE_COMBINATION, tn_rule_is_tried},
+     TN_CAUSE_LOAD, TN_RULE_COMBINATION, tn_rule_is_tried},
     {"shape-rule",
      "The shape rule is a pure function: twice the same, without data that its ports do not "
      "declare; run keeps to its shapes.",
-     TN_RULE_CASE, tn_rule_shape_rule},
-    {"case-results", "The reference gives what a case says of its outputs.", TN_RULE_CASE,
-     tn_rule_case_results},
+     TN_CAUSE_CONTRACT, TN_RULE_CASE, tn_rule_shape_rule},
+    {"case-results", "The reference gives what a case says of its outputs.", TN_CAUSE_VALUES,
+     TN_RULE_CASE, tn_rule_case_results},
     {"matches-reference",
      "The outputs are those of the operator's reference, in every combination, on memory that ends "
      "and "
      "that begins at a page that cannot be touched.",
-     TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_matches_reference},
+     TN_CAUSE_VALUES, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_matches_reference},
     {"writes-all",
      "Every element of every output is written; nothing depends on what lay in the outputs "
      "or in the workspace.",
-     TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_writes_all},
+     TN_CAUSE_UNWRITTEN, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_writes_all},
     {"other-shapes",
      "The same with other extents (one more, one, none, many): what the shape rule takes is "
      "computed "
      "right.",
-     TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_other_shapes},
+     TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_other_shapes},
     {"unasked-outputs", "An output that nobody asks for is null; the others are the same.",
-     TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_unasked_outputs},
+     TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_unasked_outputs},
     {"special-values", "NaN, infinities and zeros come out as the reference has them.",
-     TN_RULE_KERNEL, tn_rule_special_values},
+     TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_special_values},
     {"repeatable",
      "The same inputs give the same outputs after other inputs; bit by bit where "
      "TN_KERNEL_DETERMINISTIC is declared.",
-     TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_repeatable},
-    {"threads", "The outputs are the same on two and on three threads.", TN_RULE_KERNEL,
-     tn_rule_threads},
+     TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_repeatable},
+    {"threads", "The outputs are the same on two and on three threads.", TN_CAUSE_OTHER,
+     TN_RULE_KERNEL, tn_rule_threads},
     {"contexts",
      "Two contexts of one engine do not disturb each other, in turn and on two threads.",
-     TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_contexts},
+     TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_contexts},
     {"reshape", "New shapes, and the old ones again, give the right outputs in one context.",
-     TN_RULE_KERNEL, tn_rule_reshape},
+     TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_reshape},
     {"in-place", "Output 0 on the memory of input 0 is right where TN_KERNEL_IN_PLACE is declared.",
-     TN_RULE_KERNEL, tn_rule_in_place},
-    {"tactics", "Every tactic gives the same outputs.", TN_RULE_KERNEL, tn_rule_tactics},
+     TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_in_place},
+    {"tactics", "Every tactic gives the same outputs.", TN_CAUSE_OTHER, TN_RULE_KERNEL,
+     tn_rule_tactics},
     {"epilogues", "Bias, scale, addition and every activation are absorbed as they are declared.",
-     TN_RULE_KERNEL, tn_rule_epilogues},
+     TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_epilogues},
     {"describes",
      "An operator that describes itself as an epilogue, or as factor and shift, computes that.",
-     TN_RULE_CASE, tn_rule_describes},
+     TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_describes},
     {"leaks",
      "prepare and release, open and close, load and destroy_params give back all memory, files and "
      "threads.",
-     TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_leaks},
+     TN_CAUSE_MEMORY, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_leaks},
     {"no-memory", "When the host has no memory the callback fails, and leaks nothing.",
-     TN_RULE_KERNEL, tn_rule_no_memory},
+     TN_CAUSE_MEMORY, TN_RULE_KERNEL, tn_rule_no_memory},
     {"no-heap",
      "When malloc gives nothing the callback fails, or computes the same without, and leaks "
      "nothing.",
-     TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_no_heap},
+     TN_CAUSE_MEMORY, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_no_heap},
     {"plan", "A network of one node, built, saved, loaded and run, gives the same outputs.",
-     TN_RULE_KERNEL, tn_rule_plan},
+     TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_plan},
     {"stored-types",
      "8-bit numbers with scales and 16-bit floats are read, rounded to even and saturated as "
      "declared.",
-     TN_RULE_CASE, tn_rule_stored_types},
-    {"fields-default", "A field that is absent means its default.", TN_RULE_CASE,
+     TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_stored_types},
+    {"fields-default", "A field that is absent means its default.", TN_CAUSE_OTHER, TN_RULE_CASE,
      tn_rule_fields_default},
     {"fields-hostile", "Zero and negative numbers in fields are refused, or computed.",
-     TN_RULE_CASE, tn_rule_fields_hostile},
+     TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_fields_hostile},
     {"traits",
      "Elementwise, identity, constant, selects and commutative are true where they are declared.",
-     TN_RULE_CASE, tn_rule_traits},
-    {"row", "The row function gives what the reference gives.", TN_RULE_CASE, tn_rule_row},
+     TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_traits},
+    {"row", "The row function gives what the reference gives.", TN_CAUSE_OTHER, TN_RULE_CASE,
+     tn_rule_row},
     {"expression", "The expression is of its language and gives what the reference gives.",
-     TN_RULE_CASE, tn_rule_expression},
+     TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_expression},
     {"upgrade", "Fields of each older state version become fields that mean the same.",
-     TN_RULE_CASE, tn_rule_upgrade},
+     TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_upgrade},
     {"state",
      "What save writes is what load reads; load refuses what is damaged, or lives with it.",
-     TN_RULE_CASE, tn_rule_state},
+     TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_state},
     {"device-cases",
      "On a device (`--device`): the outputs are those of the reference in every combination, "
      "nothing "
      "is written beside them, inputs stay as they are.",
-     TN_RULE_DEVICE, tn_rule_device_cases},
-    {"library-loads", "The library loads and its tables are sound.", TN_RULE_SHOWN, NULL},
-    {"case-runs", "Each case can be read, and its reference computes it.", TN_RULE_SHOWN, NULL},
-    {"reads-inside", "Nothing is read outside a tensor.", TN_RULE_SHOWN, NULL},
-    {"writes-inside", "Nothing is written outside an output.", TN_RULE_SHOWN, NULL},
+     TN_CAUSE_OTHER, TN_RULE_DEVICE, tn_rule_device_cases},
+    {"library-loads", "The library loads and its tables are sound.", TN_CAUSE_LOAD, TN_RULE_SHOWN,
+     NULL},
+    {"case-runs", "Each case can be read, and its reference computes it.", TN_CAUSE_LOAD,
+     TN_RULE_SHOWN, NULL},
+    {"reads-inside", "Nothing is read outside a tensor.", TN_CAUSE_MEMORY, TN_RULE_SHOWN, NULL},
+    {"writes-inside", "Nothing is written outside an output.", TN_CAUSE_MEMORY, TN_RULE_SHOWN,
+     NULL},
     {"inputs-unchanged", "Inputs, their descriptions and the parameters are not written.",
-     TN_RULE_SHOWN, NULL},
+     TN_CAUSE_CONTRACT, TN_RULE_SHOWN, NULL},
     {"workspace-inside", "The workspace is used within the bytes that reshape asked for.",
-     TN_RULE_SHOWN, NULL},
+     TN_CAUSE_MEMORY, TN_RULE_SHOWN, NULL},
     {"pointer-life",
      "A call, its tensors, shapes and data are not used after the callback returned.",
-     TN_RULE_SHOWN, NULL},
+     TN_CAUSE_CONTRACT, TN_RULE_SHOWN, NULL},
     {"fails-honestly", "A failure has a status and a reason; a reason comes with a failure.",
-     TN_RULE_SHOWN, NULL},
+     TN_CAUSE_CONTRACT, TN_RULE_SHOWN, NULL},
     {"environment",
      "The thread's arithmetic, the process' locale, folder and signal handlers stay as they are; "
      "nothing is printed to the standard output.",
-     TN_RULE_SHOWN, NULL},
-    {"crash", "No signal, no abort, no exit.", TN_RULE_SHOWN, NULL},
-    {"time-limit", "A test ends in its time.", TN_RULE_SHOWN, NULL},
-    {NULL, NULL, 0, NULL}};
+     TN_CAUSE_CONTRACT, TN_RULE_SHOWN, NULL},
+    {"crash", "No signal, no abort, no exit.", TN_CAUSE_CRASH, TN_RULE_SHOWN, NULL},
+    {"time-limit", "A test ends in its time.", TN_CAUSE_CRASH, TN_RULE_SHOWN, NULL},
+    {NULL, NULL, 0, 0, NULL}};
 
 void tn_verdict_fail(tn_verdict *verdict, const char *format, ...) {
     va_list arguments;
@@ -120,6 +125,11 @@ void tn_verdict_fail(tn_verdict *verdict, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(verdict->why, sizeof(verdict->why), format, arguments);
     va_end(arguments);
+}
+
+void tn_verdict_skip(tn_verdict *verdict, const char *why) {
+    verdict->outcome = TN_SKIPPED;
+    snprintf(verdict->why, sizeof(verdict->why), "%s", why);
 }
 
 void tn_verdict_error(tn_verdict *verdict, const tn_probe *probe, const char *during) {
@@ -138,8 +148,11 @@ bool tn_test_subject(const tn_test *test, const tn_change *change, tn_subject *s
         subject->probe.allocator = &test->counter->functions;
         return true;
     }
-    verdict->outcome = TN_SKIPPED;
-    if (status != TN_OK && !change) {
+    if (status == TN_OK) {
+        tn_verdict_skip(verdict, subject->refusal ? subject->refusal : "not taken");
+    } else if (change) {
+        tn_verdict_skip(verdict, "the operator refuses the changed case");
+    } else {
         tn_verdict_error(verdict, NULL, "");
         snprintf(verdict->rule, sizeof(verdict->rule), "case-runs");
     }

@@ -42,8 +42,20 @@ enum {
     TN_RULE_SHOWN = 16        /* never run by itself: others find it */
 };
 
+/* What a broken rule is about: what comes first is likely to be the cause of what comes after. */
+enum {
+    TN_CAUSE_LOAD,
+    TN_CAUSE_CONTRACT,
+    TN_CAUSE_CRASH,
+    TN_CAUSE_MEMORY,
+    TN_CAUSE_UNWRITTEN,
+    TN_CAUSE_VALUES,
+    TN_CAUSE_OTHER
+};
+
 typedef struct tn_rule {
     const char *id, *doc;
+    int cause;
     uint32_t kinds;
     void (*check)(const tn_test *test, tn_verdict *verdict);
 } tn_rule;
@@ -53,6 +65,8 @@ extern const tn_rule tn_rules[];
 
 /* --- for the rules --- */
 void tn_verdict_fail(tn_verdict *verdict, const char *format, ...) TN_PRINTF(2, 3);
+/* The rule cannot be applied here: why. */
+void tn_verdict_skip(tn_verdict *verdict, const char *why);
 /* The last error becomes the verdict: the contract's rule, where the probe found one broken. */
 void tn_verdict_error(tn_verdict *verdict, const tn_probe *probe, const char *during);
 /* Makes the test's subject; false: skipped, or failed. */

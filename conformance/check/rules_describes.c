@@ -86,8 +86,10 @@ static void check_epilogue(tn_subject *subject, uint32_t input, float *values,
     tn_epilogue step = {.size = sizeof(step)};
     tn_frame frame;
     if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return;
+    tn_frame_watch watch;
+    tn_frame_enter(&frame, &subject->probe, "epilogue", &watch);
     const tn_status status = subject->op->epilogue(frame.call, input, &step);
-    tn_frame_close(&frame);
+    tn_frame_finish(&frame, &subject->probe, &watch);
     if (status != TN_OK) return;
     if (step.kind == TN_EPILOGUE_MAX_WINDOWS &&
         !are_windows(&step, &subject->probe.inputs[input].shape, &subject->expected.shapes[0])) {
@@ -110,8 +112,10 @@ static void check_affine(tn_subject *subject, float *values, tn_verdict *verdict
     if (x && numbers &&
         tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) == TN_OK) {
         affine.shifts = numbers + ROOM;
+        tn_frame_watch watch;
+        tn_frame_enter(&frame, &subject->probe, "affine", &watch);
         const tn_status status = subject->op->affine(frame.call, &affine);
-        tn_frame_close(&frame);
+        tn_frame_finish(&frame, &subject->probe, &watch);
         if (status == TN_OK && affine.axis >= 0 && (uint32_t)affine.axis < shape->rank &&
             affine.count == (uint64_t)shape->extents[affine.axis]) {
             size_t inner = 1;
@@ -130,12 +134,15 @@ static void check_affine(tn_subject *subject, float *values, tn_verdict *verdict
 void tn_rule_describes(const tn_test *test, tn_verdict *verdict) {
     tn_test constant = *test;
     tn_subject subject;
-    verdict->outcome = TN_SKIPPED;
     constant.are_constant = test->op->input_count > 1;
-    if ((!test->op->epilogue && !test->op->affine) ||
-        !tn_test_subject(&constant, NULL, &subject, verdict))
+    if (!test->op->epilogue && !test->op->affine) {
+        tn_verdict_skip(verdict, "the operator has neither epilogue nor affine");
         return;
+    }
+    if (!tn_test_subject(&constant, NULL, &subject, verdict)) return;
     const bool is_plain = subject.expected.count > 0 && subject.expected.types[0] == TN_F32;
+    tn_verdict_skip(verdict, is_plain ? "the node does not describe itself, or not as what is known"
+                                      : "output 0 is not of 32-bit floats");
     float *values = is_plain ? malloc(subject.expected.bytes[0] + sizeof(float)) : NULL;
     for (uint32_t i = 0; values && test->op->epilogue && i < subject.probe.input_count; i++)
         if (verdict->outcome != TN_FAILED) check_epilogue(&subject, i, values, verdict);

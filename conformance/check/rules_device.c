@@ -33,7 +33,7 @@ static void check_on(const tn_test *test, tn_verdict *verdict) {
     int kept = -1;
     FILE *file = catch_output(&kept);
     if (!file) {
-        verdict->outcome = TN_SKIPPED;
+        tn_verdict_skip(verdict, "no file for what is printed");
         return;
     }
     tn_stored_check_on(test->runtime, test->op, test->text, test->device, test->stream, &passed,
@@ -46,7 +46,7 @@ static void check_on(const tn_test *test, tn_verdict *verdict) {
         tn_verdict_fail(verdict, "%zu of %zu: %s", failed, passed + failed,
                         line + (strncmp(line, "FAIL ", 5) == 0 ? 5 : 0));
     else if (passed == 0)
-        verdict->outcome = TN_SKIPPED;
+        tn_verdict_skip(verdict, "no kernel for the device takes the case");
 }
 
 void tn_rule_device_cases(const tn_test *test, tn_verdict *verdict) {

@@ -96,7 +96,7 @@ static void check_subject(const tn_subject *subject, const tn_expression *expres
     char why[300];
     tn_outcome found = subject->expected;
     if (!find_names(&subject->probe, expression, &names, verdict)) return;
-    verdict->outcome = TN_SKIPPED;
+    tn_verdict_skip(verdict, "several outputs, or types that expressions do not have");
     if (!is_served(&subject->probe, &found)) return;
     found.data[0] = malloc(found.bytes[0] + 1);
     if (!found.data[0]) return;
@@ -111,8 +111,10 @@ void tn_rule_expression(const tn_test *test, tn_verdict *verdict) {
     tn_expression expression;
     tn_subject subject;
     char why[200];
-    verdict->outcome = TN_SKIPPED;
-    if (!test->op->expression) return;
+    if (!test->op->expression) {
+        tn_verdict_skip(verdict, "the operator has no expression");
+        return;
+    }
     if (!tn_expression_read(test->op->expression, &expression, why, sizeof(why))) {
         tn_verdict_fail(verdict, "%s (docs/expressions.md)", why);
         return;

@@ -46,7 +46,10 @@ void tn_rule_fields_default(const tn_test *test, tn_verdict *verdict) {
                 field->name, field->fallback, why);
         tn_subject_destroy(&given);
     }
-    if (tried == 0 && verdict->outcome == TN_PASSED) verdict->outcome = TN_SKIPPED;
+    if (tried == 0 && verdict->outcome == TN_PASSED)
+        tn_verdict_skip(verdict, test->op->field_count
+                                     ? "the case gives all fields that have a default"
+                                     : "the operator has no fields");
     tn_subject_destroy(&plain);
 }
 
@@ -108,5 +111,7 @@ void tn_rule_fields_hostile(const tn_test *test, tn_verdict *verdict) {
             tn_subject_destroy(&subject);
         }
     }
-    if (tried == 0) verdict->outcome = TN_SKIPPED;
+    if (tried == 0 && verdict->outcome == TN_PASSED)
+        tn_verdict_skip(verdict, test->op->field_count ? "the operator has no field of integers"
+                                                       : "the operator has no fields");
 }

@@ -57,15 +57,17 @@ static void check_leak(const tn_test *test, tn_subject *subject, uint64_t at, tn
 
 void tn_rule_no_heap(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
-    verdict->outcome = TN_SKIPPED;
-    if (!tn_heap_is_watched() || !tn_test_subject(test, NULL, &subject, verdict)) return;
-    verdict->outcome = TN_PASSED;
+    if (!tn_heap_is_watched()) {
+        tn_verdict_skip(verdict, "a sanitizer has the heap");
+        return;
+    }
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     for (uint64_t at = 1; at < ALLOCATIONS && verdict->outcome == TN_PASSED; at++) {
         if (live_without(test, &subject, at, verdict)) {
             check_leak(test, &subject, at, verdict);
             continue;
         }
-        if (at == 1) verdict->outcome = TN_SKIPPED; /* it has nothing of malloc's */
+        if (at == 1) tn_verdict_skip(verdict, "no callback allocates from malloc");
         break;
     }
     tn_subject_destroy(&subject);

@@ -141,7 +141,8 @@ void tn_rule_reshape(const tn_test *test, tn_verdict *verdict) {
             free_pair(&p);
         }
     }
-    if (tried == 0 && verdict->outcome == TN_PASSED) verdict->outcome = TN_SKIPPED;
+    if (tried == 0 && verdict->outcome == TN_PASSED)
+        tn_verdict_skip(verdict, "no other extents of input 0 are taken");
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -239,7 +240,7 @@ void tn_rule_no_memory(const tn_test *test, tn_verdict *verdict) {
         const tn_status status = live_once(&subject.probe);
         is_done = counter->allocations < at;
         counter->fail_at = 0;
-        if (is_done && at == 1) verdict->outcome = TN_SKIPPED; /* it asks the host for nothing */
+        if (is_done && at == 1) tn_verdict_skip(verdict, "no callback asks the host for memory");
         if (status != TN_OK && subject.probe.rule[0]) {
             tn_verdict_error(verdict, &subject.probe, "without memory");
         } else if (counter->live > live) {

@@ -5,6 +5,7 @@
 #include "frame.h"
 #include "rules.h"
 #include "tensor/type.h"
+#include "trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,9 +61,11 @@ static bool infer_again(tn_subject *subject, tn_verdict *verdict) {
 
 void tn_rule_shape_rule(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
-    verdict->outcome = TN_SKIPPED;
-    if (!test->op->infer || !tn_test_subject(test, NULL, &subject, verdict)) return;
-    verdict->outcome = TN_PASSED;
+    if (!test->op->infer) {
+        tn_verdict_skip(verdict, "the operator has views alone, and no shape rule");
+        return;
+    }
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     if (infer_again(&subject, verdict)) infer_again(&subject, verdict);
     tn_subject_destroy(&subject);
 }
@@ -105,7 +108,9 @@ void tn_rule_is_tried(const tn_test *test, tn_verdict *verdict) {
                         kernel->name, kernel->domain, kernel->domain[0] ? "::" : "", kernel->op,
                         kernel->minimum_version, kernel->maximum_version);
     else if (takes_another || (test->combination && strpbrk(test->combination, "q1")))
-        verdict->outcome = TN_SKIPPED; /* qi8, f16: stored-types tries them */
+        tn_verdict_skip(verdict, takes_another
+                                     ? "accepts refuses this combination, and takes another"
+                                     : "lower types: stored-types tries them");
     else
         tn_verdict_fail(verdict, "no case is taken by kernel '%s'%s%s: it is never tried",
                         kernel->name, test->combination ? " in the combination " : "",
@@ -116,8 +121,11 @@ void tn_rule_row(const tn_test *test, tn_verdict *verdict) {
     const float *rows[TN_PROBE_PORTS] = {0};
     uint64_t strides[TN_PROBE_PORTS] = {0};
     tn_subject subject;
-    verdict->outcome = TN_SKIPPED;
-    if (!test->op->row || !tn_test_subject(test, NULL, &subject, verdict)) return;
+    if (!test->op->row) {
+        tn_verdict_skip(verdict, "the operator has no row function");
+        return;
+    }
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     const tn_probe *probe = &subject.probe;
     const tn_outcome *expected = &subject.expected;
     bool is_plain = expected->count == 1 && expected->types[0] == TN_F32;
@@ -132,6 +140,7 @@ void tn_rule_row(const tn_test *test, tn_verdict *verdict) {
         strides[i] = elements == 1 ? 0 : 1;
     }
     tn_guarded output = {0};
+    tn_verdict_skip(verdict, "the tensors are not rows of 32-bit floats");
     if (is_plain && count > 0 &&
         tn_guarded_create(&output, TN_GUARDED_OUTPUT, 0, count * sizeof(float), true, 0x7F) ==
             TN_OK) {
@@ -139,7 +148,9 @@ void tn_rule_row(const tn_test *test, tn_verdict *verdict) {
         char why[300];
         found.data[0] = output.data;
         verdict->outcome = TN_PASSED;
+        const char *before = tn_trace_enter("row");
         test->op->row(probe->node->params, count, rows, strides, (float *)(void *)output.data);
+        tn_trace_leave(before);
         if (!tn_results_equal(expected, &found, false, why, sizeof(why)))
             tn_verdict_fail(verdict, "%s", why);
         tn_guarded_destroy(&output);

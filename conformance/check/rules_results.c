@@ -42,7 +42,8 @@ void tn_rule_case_results(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     const tn_outcome *found = &subject.expected;
-    if (subject.c.expected_count == 0) verdict->outcome = TN_SKIPPED;
+    if (subject.c.expected_count == 0)
+        tn_verdict_skip(verdict, "the case does not say what comes out");
     for (uint32_t i = 0; i < subject.c.expected_count && verdict->outcome == TN_PASSED; i++) {
         const tn_case_input *said = &subject.c.expected[i];
         const uint32_t at = said->port;
@@ -93,7 +94,10 @@ void tn_rule_unasked_outputs(const tn_test *test, tn_verdict *verdict) {
         }
         probe->outputs[i].is_given = true;
     }
-    if (tried == 0 && verdict->outcome == TN_PASSED) verdict->outcome = TN_SKIPPED;
+    if (tried == 0 && verdict->outcome == TN_PASSED)
+        tn_verdict_skip(verdict, subject.expected.count < 2
+                                     ? "the node has one output"
+                                     : "the kernel accepts no node with an output unasked for");
     tn_subject_destroy(&subject);
 }
 
@@ -138,7 +142,8 @@ void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict) {
             tried++;
         }
     }
-    if (tried == 0 && verdict->outcome == TN_PASSED) verdict->outcome = TN_SKIPPED;
+    if (tried == 0 && verdict->outcome == TN_PASSED)
+        tn_verdict_skip(verdict, "no other extents of input 0 are taken");
 }
 
 /* Puts special numbers at every fourth place of the float inputs that are not needed values. */
@@ -162,11 +167,15 @@ void tn_rule_special_values(const tn_test *test, tn_verdict *verdict) {
     const tn_change copy = {.axis = -1};
     const tn_way reference = {.is_reference = true, .threads = 1};
     tn_subject subject;
-    verdict->outcome = TN_SKIPPED;
     /* elsewhere the order of additions decides between NaN and infinity */
-    if (!(test->op->traits & TN_OPERATOR_ELEMENTWISE) || test->are_constant) return;
+    if (!(test->op->traits & TN_OPERATOR_ELEMENTWISE) || test->are_constant) {
+        tn_verdict_skip(verdict, test->are_constant ? "constants are not special here"
+                                                    : "the operator is not elementwise");
+        return;
+    }
     if (!tn_test_subject(test, &copy, &subject, verdict)) return;
     tn_outcome_free(&subject.expected);
+    tn_verdict_skip(verdict, "the case has no floats without values of its own");
     if (make_special(&subject) &&
         tn_case_run(test->runtime, test->op, &subject.c, &reference, &subject.expected) == TN_OK) {
         verdict->outcome = TN_PASSED;
@@ -177,10 +186,12 @@ void tn_rule_special_values(const tn_test *test, tn_verdict *verdict) {
 
 void tn_rule_in_place(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
-    verdict->outcome = TN_SKIPPED;
-    if (!(test->kernel->traits & TN_KERNEL_IN_PLACE) ||
-        !tn_test_subject(test, NULL, &subject, verdict))
+    if (!(test->kernel->traits & TN_KERNEL_IN_PLACE)) {
+        tn_verdict_skip(verdict, "the kernel does not declare TN_KERNEL_IN_PLACE");
         return;
+    }
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
+    tn_verdict_skip(verdict, "output 0 has other bytes than input 0, or that is a constant");
     const tn_probe_port *x = &subject.probe.inputs[0], *y = &subject.probe.outputs[0];
     size_t in = 0, out = 1;
     if (x->is_given && !x->is_constant && !x->is_shape_only && y->is_given &&
@@ -194,9 +205,11 @@ void tn_rule_in_place(const tn_test *test, tn_verdict *verdict) {
 
 void tn_rule_tactics(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
-    verdict->outcome = TN_SKIPPED;
-    if (!test->kernel->tactics || !tn_test_subject(test, NULL, &subject, verdict)) return;
-    verdict->outcome = TN_PASSED;
+    if (!test->kernel->tactics) {
+        tn_verdict_skip(verdict, "the kernel has one tactic");
+        return;
+    }
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     const uint32_t count = tn_probe_tactics(&subject.probe);
     for (uint32_t i = 1; i < count && i < 64 && verdict->outcome == TN_PASSED; i++) {
         char during[40];
@@ -234,7 +247,7 @@ void tn_rule_stored_types(const tn_test *test, tn_verdict *verdict) {
     FILE *file = tmpfile();
     const int kept = dup(STDOUT_FILENO);
     if (!file || kept < 0) {
-        verdict->outcome = TN_SKIPPED;
+        tn_verdict_skip(verdict, "no file for what is printed");
         return;
     }
     dup2(fileno(file), STDOUT_FILENO);
@@ -248,5 +261,5 @@ void tn_rule_stored_types(const tn_test *test, tn_verdict *verdict) {
     if (failed > 0)
         tn_verdict_fail(verdict, "%s", line);
     else if (passed == 0)
-        verdict->outcome = TN_SKIPPED;
+        tn_verdict_skip(verdict, "no kernel has a combination of lower types for the case");
 }

@@ -5,6 +5,7 @@
 #include "frame.h"
 #include "plan/state.h"
 #include "rules.h"
+#include "trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,11 @@ enum { MOST_STATE = 1 << 24 }; /* of what is damaged in all places */
 
 void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject, after;
-    verdict->outcome = TN_SKIPPED;
-    if (test->op->state_version < 2 || !tn_test_subject(test, NULL, &subject, verdict)) return;
-    verdict->outcome = TN_PASSED;
+    if (test->op->state_version < 2) {
+        tn_verdict_skip(verdict, "the fields have one state version");
+        return;
+    }
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     if (!test->op->upgrade)
         tn_verdict_fail(verdict, "state version %u, and no upgrade from older ones",
                         test->op->state_version);
@@ -57,13 +60,15 @@ static bool save_state(tn_subject *subject, tn_guarded *saved, tn_verdict *verdi
     uint64_t bytes = 0;
     if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_CONSTANTS) != TN_OK)
         return false;
+    tn_frame_watch watch;
+    tn_frame_enter(&frame, &subject->probe, "save", &watch);
     tn_status status = subject->op->save(frame.call, NULL, &bytes);
     uint64_t written = bytes;
     if (status == TN_OK && bytes < MOST_STATE)
         status = tn_guarded_create(saved, TN_GUARDED_STATE, 0, (size_t)bytes, true, 0x7F);
     if (status == TN_OK && saved->data)
         status = subject->op->save(frame.call, saved->data, &written);
-    tn_frame_close(&frame);
+    tn_frame_finish(&frame, &subject->probe, &watch);
     if (status != TN_OK)
         tn_verdict_error(verdict, NULL, "save");
     else if (saved->data && written > bytes)
@@ -87,11 +92,14 @@ static void load_state(tn_subject *subject, const char *data, size_t bytes, cons
         tn_guarded_protect(&copy, TN_GUARDED_READ);
         if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_CONSTANTS) == TN_OK) {
             frame.call->new_params = params;
+            tn_frame_watch watch;
+            tn_frame_enter(&frame, &subject->probe, "load", &watch);
             const tn_status status = op->load(frame.call, copy.data, bytes);
             if (status != TN_OK && frame.scope.failed == TN_OK)
                 tn_verdict_fail(verdict, "%s: load fails without a reason", during);
+            tn_trace_enter("destroy_params");
             if (status == TN_OK && op->destroy_params) op->destroy_params(op->user, params);
-            tn_frame_close(&frame);
+            tn_frame_finish(&frame, &subject->probe, &watch);
         }
         tn_guarded_destroy(&copy);
     }
@@ -118,9 +126,11 @@ void tn_rule_state(const tn_test *test, tn_verdict *verdict) {
     tn_outcome found = {0};
     tn_guarded saved = {0};
     char why[300];
-    verdict->outcome = TN_SKIPPED;
-    if (!test->op->save || !tn_test_subject(test, NULL, &subject, verdict)) return;
-    verdict->outcome = TN_PASSED;
+    if (!test->op->save) {
+        tn_verdict_skip(verdict, "the operator saves no state of its own");
+        return;
+    }
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     if (tn_probe_once(&subject.probe, true, false, 0xFF, &found) != TN_OK)
         tn_verdict_error(verdict, &subject.probe, "");
     else if (!tn_results_equal(&found, &subject.expected, false, why, sizeof(why)))

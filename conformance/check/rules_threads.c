@@ -8,6 +8,7 @@
 #include "device/cpu/cpu.h"
 #include "frame.h"
 #include "rules.h"
+#include "trace.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -78,7 +79,9 @@ static void run_often(tn_probe_context *context, tn_probe *probe, const tn_outco
                 (now(CLOCK_THREAD_CPUTIME_ID) > until || now(CLOCK_MONOTONIC) > latest))
                 break;
             restore_shapes(&frame, probe);
+            const char *before = tn_trace_enter(probe->kernel ? "run" : "reference");
             if (run(frame.call) != TN_OK) tn_verdict_error(verdict, probe, during);
+            tn_trace_leave(before);
             const uint64_t hash = hash_outputs(probe, &memory);
             if (hash == known || verdict->outcome != TN_PASSED) continue;
             compare(probe, &memory, expected, is_exact, during, verdict);
@@ -239,7 +242,7 @@ void tn_rule_contexts(const tn_test *test, tn_verdict *verdict) {
     tn_verdict none = {0};
     if (!tn_test_subject(test, NULL, &subjects[0], verdict)) return;
     if (!tn_test_subject(test, &other_numbers, &subjects[1], &none)) {
-        verdict->outcome = TN_SKIPPED;
+        tn_verdict_skip(verdict, none.why);
         tn_subject_destroy(&subjects[0]);
         return;
     }

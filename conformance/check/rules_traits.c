@@ -43,9 +43,7 @@ static void check_identity(const tn_test *test, tn_subject *subject, tn_verdict 
     if (subject->c.input_count == 0 || subject->expected.count == 0) return;
     if (test->op->is_identity) {
         if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return;
-        const bool answer = test->op->is_identity(frame.call) == TN_OK;
-        tn_frame_close(&frame);
-        if (!answer) return;
+        if (!tn_frame_ask(&frame, &subject->probe, test->op->is_identity, "is_identity")) return;
     }
     if (subject->expected.bytes[0] != input->bytes ||
         memcmp(subject->expected.data[0], input->data, input->bytes) != 0)
@@ -105,12 +103,12 @@ void tn_rule_traits(const tn_test *test, tn_verdict *verdict) {
     const uint32_t traits = test->op->traits;
     const tn_change copy = {.axis = -1};
     tn_subject subject;
-    verdict->outcome = TN_SKIPPED;
     if (!(traits & (TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY | TN_OPERATOR_CONSTANT |
-                    TN_OPERATOR_SELECTS | TN_OPERATOR_COMMUTATIVE)))
+                    TN_OPERATOR_SELECTS | TN_OPERATOR_COMMUTATIVE))) {
+        tn_verdict_skip(verdict, "the operator declares none of these traits");
         return;
+    }
     if (!tn_test_subject(test, &copy, &subject, verdict)) return;
-    verdict->outcome = TN_PASSED;
     if ((traits & TN_OPERATOR_CONSTANT) && subject.probe.input_count > 0)
         tn_verdict_fail(verdict, "declared constant, but it has inputs");
     if ((traits & TN_OPERATOR_IDENTITY) && verdict->outcome == TN_PASSED)

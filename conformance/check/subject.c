@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "plugin/combination.h"
 #include "tensor/type.h"
+#include "trace.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -85,6 +86,30 @@ static tn_status change_case(tn_subject *subject, const tn_change *change) {
     return TN_OK;
 }
 
+/* The changed case as text: inputs without values of their own have other extents. */
+static const char *describe_case(const tn_subject *subject) {
+    const char *token = strchr(subject->text, '|');
+    char *text = tn_arena_format(subject->arena, "%.*s|", token ? (int)(token - subject->text) : 0,
+                                 subject->text);
+    if (token) token++;
+    for (uint32_t i = 0; text && token && i < subject->c.input_count; i++) {
+        const tn_case_input *input = &subject->c.inputs[i];
+        char shape[160] = "";
+        token += strspn(token, " ");
+        const size_t length = strcspn(token, " ");
+        for (uint32_t k = 0, at = 0; k < input->shape.rank && at < sizeof(shape); k++)
+            at += (uint32_t)snprintf(shape + at, sizeof(shape) - at, "%s%lld", k ? "," : "",
+                                     (long long)input->shape.extents[k]);
+        text = input->has_values
+                   ? tn_arena_format(subject->arena, "%s %.*s", text, (int)length, token)
+                   : tn_arena_format(subject->arena, "%s %s=%s[%s]", text,
+                                     subject->op->inputs[input->port].name,
+                                     tn_type_name(input->type), shape);
+        token += length;
+    }
+    return text ? text : subject->text;
+}
+
 /* ----------------------------------------------------------------------------------------------
  * ports */
 
@@ -101,6 +126,18 @@ static void describe(tn_probe_port *port, const tn_tensor_storage *known,
     port->format = stored ? stored->format : TN_LINEAR;
 }
 
+static bool refuse(tn_subject *subject, const char *why) {
+    subject->refusal = why;
+    return false;
+}
+
+static bool refuse_types(tn_subject *subject) {
+    return refuse(subject, strstr(subject->combination, "16") || strchr(subject->combination, 'q')
+                               ? "the combination has lower types than the case: stored-types "
+                                 "tries those"
+                               : "the combination has other types or formats than the case");
+}
+
 static bool describe_ports(tn_subject *subject, const tn_inference *inference,
                            const tn_combination *combination) {
     tn_probe *probe = &subject->probe;
@@ -110,11 +147,13 @@ static bool describe_ports(tn_subject *subject, const tn_inference *inference,
         const tn_combination_port *stored =
             combination ? tn_combination_input(combination, i) : NULL;
         if (node->inputs[i] == TN_NO_TENSOR) {
-            if (stored && !stored->is_optional) return false;
+            if (stored && !stored->is_optional)
+                return refuse(subject, "the combination needs an input that the case leaves out");
             continue;
         }
         const tn_tensor_storage *known = &inference->tensors[node->inputs[i]].storage;
-        if (combination && !port_fits(stored, known->tensor.type, &known->shape)) return false;
+        if (combination && !port_fits(stored, known->tensor.type, &known->shape))
+            return refuse_types(subject);
         const tn_graph_tensor *tensor = &subject->graph->tensors[node->inputs[i]];
         describe(&probe->inputs[i], known, stored);
         probe->inputs[i].is_constant = tensor->is_constant;
@@ -123,18 +162,20 @@ static bool describe_ports(tn_subject *subject, const tn_inference *inference,
         probe->inputs[i].own = subject->c.inputs[atoi(tensor->name + 2)].data;
         if (probe->inputs[i].format != TN_LINEAR &&
             (tensor->is_constant || probe->inputs[i].is_value_needed))
-            return false;
+            return refuse(subject, "constants are linear, the combination wants another format");
     }
     for (uint32_t i = 0; i < node->output_count; i++) {
         const tn_combination_port *stored =
             combination ? tn_combination_output(combination, i) : NULL;
         if (node->outputs[i] == TN_NO_TENSOR ||
             subject->graph->tensors[node->outputs[i]].use_count == 0) {
-            if (stored && !stored->is_optional && i == 0) return false;
+            if (stored && !stored->is_optional && i == 0)
+                return refuse(subject, "the combination needs an output that the case leaves out");
             continue;
         }
         const tn_tensor_storage *known = &inference->tensors[node->outputs[i]].storage;
-        if (combination && !port_fits(stored, known->tensor.type, &known->shape)) return false;
+        if (combination && !port_fits(stored, known->tensor.type, &known->shape))
+            return refuse_types(subject);
         describe(&probe->outputs[i], known, stored);
     }
     return true;
@@ -161,10 +202,15 @@ static tn_status make_probe(tn_subject *subject, bool *out_is_taken) {
     probe->allocator = tn_allocator_default();
     const bool fits = status == TN_OK && probe->input_count <= TN_PROBE_PORTS &&
                       probe->output_count <= TN_PROBE_OUTPUTS;
-    if (fits)
+    subject->refusal = "the node has more tensors than the check holds";
+    if (fits) {
+        subject->refusal = NULL;
         *out_is_taken =
             describe_ports(subject, &inference, subject->combination ? &combination : NULL) &&
             tn_probe_accepts(probe);
+        if (!*out_is_taken && !subject->refusal)
+            subject->refusal = "the kernel's accepts refuses the case";
+    }
     tn_inference_deinit(&inference);
     return status;
 }
@@ -184,12 +230,20 @@ tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_o
     TN_TRY(tn_arena_create(tn_allocator_default(), &subject->arena));
     tn_status status = tn_case_read(subject->arena, op, text, &subject->c);
     if (status == TN_OK && change) status = change_case(subject, change);
+    if (status == TN_OK) {
+        subject->probe.text = change && change->axis >= 0 ? describe_case(subject) : subject->text;
+        tn_trace_case(subject->probe.text);
+    }
     if (status == TN_OK) status = tn_case_graph(runtime, op, &subject->c, &built, &subject->graph);
     if (status == TN_OK) status = make_probe(subject, out_is_taken);
     if (status == TN_OK && *out_is_taken && op->reference)
         status = tn_case_run(runtime, op, &subject->c, &reference, &subject->expected);
     if (status != TN_OK) *out_is_taken = false;
-    if (!*out_is_taken) tn_subject_destroy(subject);
+    if (!*out_is_taken) {
+        const char *refusal = subject->refusal;
+        tn_subject_destroy(subject);
+        subject->refusal = refusal;
+    }
     return status;
 }
 

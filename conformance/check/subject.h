@@ -27,6 +27,7 @@ typedef struct tn_subject {
     tn_graph *graph;
     tn_probe probe;
     tn_outcome expected; /* by the reference */
+    const char *refusal; /* why it was not taken; a literal, valid after that too */
 } tn_subject;
 
 /* Reads the case, or takes `like`'s with the numbers and extents changed by `change`. `is_taken` is

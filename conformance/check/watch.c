@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What must stay as it is; see watch.h. */
 #include "watch.h"
+#include "base/hash.h"
 
 #include <limits.h>
 #include <locale.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -16,7 +21,24 @@
 #include <fenv.h>
 #endif
 
+extern char **environ;
+
 enum { STATUS_FLAGS = 0x3F }; /* of MXCSR: what happened, which anything sets */
+enum { SIGNALS = 65, OUTPUTS = 2, VARIABLES = 1024 };
+
+static struct {
+    int files[OUTPUTS]; /* what 1 and 2 are while they are watched; -1: they are not */
+    pthread_t thread;
+    uint32_t arithmetic;
+    char locale[256], folder[PATH_MAX];
+    locale_t thread_locale;
+    mode_t mask;
+    sigset_t blocked;
+    cpu_set_t processors;
+    uint64_t variables;
+    char *list[VARIABLES + 1]; /* of the environment, as it was */
+    struct sigaction handlers[SIGNALS];
+} known = {.files = {-1, -1}};
 
 uint32_t tn_watch_arithmetic(void) {
 #if defined(__x86_64__)
@@ -34,79 +56,201 @@ void tn_watch_set_arithmetic(uint32_t arithmetic) {
 #endif
 }
 
-static const int signals[] = {SIGINT, SIGTERM, SIGSEGV, SIGBUS, SIGFPE,
-                              SIGILL, SIGABRT, SIGPIPE, SIGCHLD};
-enum { SIGNALS = sizeof(signals) / sizeof(signals[0]) };
-
-static struct {
-    int output; /* -1: not watched */
-    char locale[256], folder[PATH_MAX];
-    struct sigaction handlers[SIGNALS];
-} known = {.output = -1};
+/* ----------------------------------------------------------------------------------------------
+ * the standard output and error */
 
 int tn_watch_output(void) {
     fflush(stdout);
-    const int before = dup(STDOUT_FILENO), memory = memfd_create("output", MFD_CLOEXEC);
-    if (before >= 0 && memory >= 0 && dup2(memory, STDOUT_FILENO) >= 0)
-        known.output = STDOUT_FILENO;
-    if (memory >= 0) close(memory);
+    const int before = dup(STDOUT_FILENO);
+    for (int i = 0; i < OUTPUTS; i++) {
+        known.files[i] = memfd_create("output", MFD_CLOEXEC);
+        if (known.files[i] >= 0) dup2(known.files[i], STDOUT_FILENO + i);
+    }
     return before;
+}
+
+/* One line of what a file holds. */
+static void read_text(int file, char *text, size_t bytes) {
+    const ssize_t length = pread(file, text, bytes - 1, 0);
+    size_t to = 0;
+    for (ssize_t i = 0; i < length; i++) {
+        const bool is_space = (unsigned char)text[i] <= ' ';
+        if (!is_space || (to > 0 && text[to - 1] != ' ')) text[to++] = is_space ? ' ' : text[i];
+    }
+    while (to > 0 && text[to - 1] == ' ')
+        to--;
+    text[to] = 0;
+}
+
+void tn_watch_error_text(char *text, size_t bytes) {
+    text[0] = 0;
+    if (known.files[1] >= 0) read_text(known.files[1], text, bytes);
+}
+
+static bool is_same_file(int a, int b) {
+    struct stat first, second;
+    return fstat(a, &first) == 0 && fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+/* What came out, as one short line. */
+static bool has_printed(char *what, size_t bytes) {
+    static const char *const names[] = {"output", "error"};
+    fflush(stdout);
+    for (int i = 0; i < OUTPUTS; i++) {
+        char text[100];
+        if (known.files[i] < 0) continue;
+        if (!is_same_file(known.files[i], STDOUT_FILENO + i)) {
+            dup2(known.files[i], STDOUT_FILENO + i);
+            snprintf(what, bytes, "closes or redirects the process' standard %s", names[i]);
+            return true;
+        }
+        if (lseek(known.files[i], 0, SEEK_END) <= 0) continue;
+        read_text(known.files[i], text, sizeof(text));
+        if (ftruncate(known.files[i], 0) == 0) lseek(known.files[i], 0, SEEK_SET);
+        snprintf(what, bytes, "prints to the standard %s (host->log is for messages): \"%s\"",
+                 names[i], text);
+        return true;
+    }
+    return false;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * the process and the thread */
+
+static mode_t get_mask(void) {
+    const mode_t mask = umask(0);
+    umask(mask);
+    return mask;
+}
+
+static uint64_t hash_variables(void) {
+    uint64_t hash = 0;
+    for (char **it = environ; it && *it; it++)
+        hash = tn_hash_add(hash, *it, strlen(*it) + 1);
+    return hash;
 }
 
 static void note(void) {
     const char *locale = setlocale(LC_ALL, NULL);
+    known.thread = pthread_self();
+    known.arithmetic = tn_watch_arithmetic();
     snprintf(known.locale, sizeof(known.locale), "%s", locale ? locale : "");
+    known.thread_locale = uselocale((locale_t)0);
     if (!getcwd(known.folder, sizeof(known.folder))) known.folder[0] = 0;
-    for (size_t i = 0; i < SIGNALS; i++)
-        sigaction(signals[i], NULL, &known.handlers[i]);
+    known.mask = get_mask();
+    pthread_sigmask(SIG_BLOCK, NULL, &known.blocked);
+    sched_getaffinity(0, sizeof(known.processors), &known.processors);
+    known.variables = hash_variables();
+    size_t count = 0;
+    for (char **it = environ; it && *it && count < VARIABLES; it++)
+        known.list[count++] = *it;
+    known.list[count] = NULL;
+    for (int i = 1; i < SIGNALS; i++)
+        sigaction(i, NULL, &known.handlers[i]);
 }
 
 void tn_watch_begin(void) {
     char what[300];
     note();
-    tn_watch_changed(what, sizeof(what)); /* what was printed by then is forgotten */
-}
-
-/* What came out, as one short line. */
-static bool has_printed(char *what, size_t bytes) {
-    char text[100];
-    fflush(stdout);
-    if (known.output < 0 || lseek(known.output, 0, SEEK_END) <= 0) return false;
-    const ssize_t length = pread(known.output, text, sizeof(text) - 1, 0);
-    text[length > 0 ? length : 0] = 0;
-    if (ftruncate(known.output, 0) == 0) lseek(known.output, 0, SEEK_SET);
-    snprintf(what, bytes, "prints to the standard output (host->log is for messages): \"%s\"",
-             text);
-    return true;
+    for (int i = 0; i < OUTPUTS; i++) /* what was printed by then is forgotten */
+        has_printed(what, sizeof(what));
 }
 
 static bool has_other_handler(char *what, size_t bytes) {
-    for (size_t i = 0; i < SIGNALS; i++) {
+    for (int i = 1; i < SIGNALS; i++) {
         struct sigaction now;
-        if (sigaction(signals[i], NULL, &now) != 0 ||
-            now.sa_sigaction == known.handlers[i].sa_sigaction)
+        if (sigaction(i, NULL, &now) != 0 || now.sa_sigaction == known.handlers[i].sa_sigaction)
             continue;
-        sigaction(signals[i], &known.handlers[i], NULL);
-        snprintf(what, bytes, "changes the process' handler of signal %d", signals[i]);
+        sigaction(i, &known.handlers[i], NULL);
+        snprintf(what, bytes, "changes the process' handler of signal %d (%s)", i, strsignal(i));
         return true;
     }
     return false;
 }
 
-bool tn_watch_changed(char *what, size_t bytes) {
+/* The first variable that is another one than before. */
+static void describe_variable(char *what, size_t bytes) {
+    size_t i = 0;
+    while (environ && environ[i] && known.list[i] && environ[i] == known.list[i])
+        i++;
+    const char *at = environ && environ[i] ? environ[i] : known.list[i] ? known.list[i] : "";
+    snprintf(what, bytes, "changes the process' environment (the variable %.*s)",
+             (int)strcspn(at, "="), at);
+}
+
+/* The whole environment as it was. */
+static void restore_variables(void) {
+    clearenv();
+    for (size_t i = 0; known.list[i]; i++)
+        putenv(known.list[i]);
+}
+
+static bool has_other_process(char *what, size_t bytes) {
     char folder[PATH_MAX];
     const char *locale = setlocale(LC_ALL, NULL);
-    if (has_printed(what, bytes) || has_other_handler(what, bytes)) return true;
     if (locale && strcmp(locale, known.locale) != 0) {
         snprintf(what, bytes, "changes the process' locale from %.40s to %.40s", known.locale,
                  locale);
-        note();
+        setlocale(LC_ALL, known.locale);
         return true;
     }
     if (known.folder[0] && getcwd(folder, sizeof(folder)) && strcmp(folder, known.folder) != 0) {
         snprintf(what, bytes, "changes the process' folder to %.200s", folder);
-        note();
+        if (chdir(known.folder) != 0) known.folder[0] = 0;
+        return true;
+    }
+    const mode_t mask = get_mask();
+    if (mask != known.mask) {
+        snprintf(what, bytes, "changes the process' umask from %03o to %03o", known.mask, mask);
+        umask(known.mask);
+        return true;
+    }
+    if (hash_variables() != known.variables) {
+        describe_variable(what, bytes);
+        restore_variables();
+        known.variables = hash_variables();
         return true;
     }
     return false;
+}
+
+static bool has_other_thread(char *what, size_t bytes) {
+    sigset_t blocked;
+    cpu_set_t processors;
+    if (tn_watch_arithmetic() != known.arithmetic) {
+        tn_watch_set_arithmetic(known.arithmetic);
+        snprintf(what, bytes,
+                 "leaves the thread's rounding or its treatment of subnormal numbers "
+                 "changed");
+        return true;
+    }
+    if (uselocale((locale_t)0) != known.thread_locale) {
+        uselocale(known.thread_locale);
+        snprintf(what, bytes, "changes the thread's locale");
+        return true;
+    }
+    if (pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 &&
+        memcmp(&blocked, &known.blocked, SIGNALS / 8) != 0) {
+        pthread_sigmask(SIG_SETMASK, &known.blocked, NULL);
+        snprintf(what, bytes, "changes which signals the thread blocks");
+        return true;
+    }
+    if (sched_getaffinity(0, sizeof(processors), &processors) == 0 &&
+        !CPU_EQUAL(&processors, &known.processors)) {
+        sched_setaffinity(0, sizeof(known.processors), &known.processors);
+        snprintf(what, bytes, "changes which processors the thread runs on");
+        return true;
+    }
+    return false;
+}
+
+bool tn_watch_changed_by_callback(char *what, size_t bytes) {
+    return known.locale[0] && pthread_equal(known.thread, pthread_self()) &&
+           (has_other_thread(what, bytes) || has_other_process(what, bytes));
+}
+
+bool tn_watch_changed(char *what, size_t bytes) {
+    return has_printed(what, bytes) || has_other_handler(what, bytes) ||
+           tn_watch_changed_by_callback(what, bytes);
 }

@@ -7,14 +7,20 @@
  * NAME] tenon-check --rules
  *
  * Lines, fields between tabs: "count N"; before a test "begin N RULE OPERATOR KERNEL COMBINATION
- * CONSTANT CASE", after it "end N passed|failed|skipped RULE WHY". What the library itself
- * prints to stdout is caught.
+ * CONSTANT CASE", after it "end N passed|failed|skipped RULE CAUSE WHY" (CAUSE: TN_CAUSE_...);
+ * between them "now N CASE" where another case is tried, and "in N WHERE" in answer to SIGALRM,
+ * which ends the process. "wrong EXIT TEXT": what the options ask
+ * for is not there. What the library
+ * itself prints is caught.
  */
 #include "base/status.h"
+#include "base/text.h"
 #include "rules.h"
+#include "trace.h"
 #include "watch.h"
 
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,19 +58,43 @@ static void print_text(const char *text) {
         fputc(*text == '\t' || *text == '\n' || *text == '\r' ? ' ' : *text, report);
 }
 
+static int cause_of(const char *id) {
+    for (const tn_rule *rule = tn_rules; rule->id; rule++)
+        if (strcmp(rule->id, id) == 0) return rule->cause;
+    return TN_CAUSE_OTHER;
+}
+
 static void end_test(const char *outcome, const char *rule, const char *why) {
-    fprintf(report, "end\t%zu\t%s\t%s\t", s.current, outcome, rule);
+    fprintf(report, "end\t%zu\t%s\t%s\t%d\t", s.current, outcome, rule, cause_of(rule));
     print_text(why);
     fputc('\n', report);
     fflush(report);
 }
 
-/* From the fault handler: no stdio. */
+/* From the fault handler: no stdio. What the library or the C library said comes with it. */
 static void report_fault(const char *rule, const char *text) {
-    char line[700];
-    const int length =
-        snprintf(line, sizeof(line), "end\t%zu\tfailed\t%s\t%s\n", s.current, rule, text);
+    char line[1400], where[64], said[400];
+    const char *broken, *why;
+    tn_trace_where(where, sizeof(where));
+    tn_watch_error_text(said, sizeof(said));
+    if (tn_trace_is_broken(&broken, &why)) { /* what was found before it */
+        rule = broken;
+        text = why;
+    }
+    const int length = snprintf(line, sizeof(line), "end\t%zu\tfailed\t%s\t%d\t%s%s%s%s%s%s\n",
+                                s.current, rule, cause_of(rule), where, where[0] ? ": " : "", text,
+                                said[0] ? ": \"" : "", said, said[0] ? "\"" : "");
     if (length > 0 && write(fileno(report), line, (size_t)length) < 0) _exit(71);
+}
+
+/* The test's time is over. */
+static void answer_where(int number) {
+    char line[160], where[64];
+    (void)number;
+    tn_trace_where(where, sizeof(where));
+    const int length = snprintf(line, sizeof(line), "in\t%zu\t%s\n", s.current, where);
+    if (length > 0 && write(fileno(report), line, (size_t)length) < 0) _exit(71);
+    _exit(73);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -72,6 +102,15 @@ static void report_fault(const char *rule, const char *text) {
 
 static bool is_wanted_library(const tn_library_info *library) {
     return s.library ? strcmp(library->name, s.library) == 0 : library->path[0] == 0;
+}
+
+/* "NAME" or "DOMAIN::NAME". */
+static bool is_asked_for(const tn_operator *op) {
+    const char *name = s.only_operator;
+    const size_t length = name ? strlen(op->domain) : 0;
+    if (!name || strcmp(op->name, name) == 0) return true;
+    return strncmp(name, op->domain, length) == 0 && strncmp(name + length, "::", 2) == 0 &&
+           strcmp(name + length + 2, op->name) == 0;
 }
 
 static bool note_operator(void *user, const tn_operator *op, const tn_library_info *library) {
@@ -160,7 +199,7 @@ static bool list_combinations(const tn_kernel *kernel) {
         missing[missing_count] = (tn_operator){.domain = kernel->domain, .name = kernel->op};
         test.op = &missing[missing_count++];
     }
-    if (s.only_operator && strcmp(test.op->name, s.only_operator) != 0) return true;
+    if (!is_asked_for(test.op)) return true;
     for (uint32_t k = 0;
          k < (kernel->combination_count ? kernel->combination_count : 1) && is_added; k++) {
         test.combination = kernel->combination_count ? kernel->combinations[k] : NULL;
@@ -169,15 +208,18 @@ static bool list_combinations(const tn_kernel *kernel) {
     return is_added;
 }
 
+static bool has_kernel_of(const tn_operator *op) {
+    for (size_t i = 0; i < s.kernel_count; i++)
+        if (tn_kernel_serves(s.kernels[i], op)) return true;
+    return false;
+}
+
 /* The cases of the operators that the library has kernels for on the device. */
 static bool list_on_device(void) {
     bool is_added = true;
     for (size_t i = 0; i < s.operator_count; i++) {
         const tn_operator *op = s.operators[i];
-        bool has_kernel = false;
-        for (size_t k = 0; k < s.kernel_count && !has_kernel; k++)
-            has_kernel = tn_kernel_serves(s.kernels[k], op);
-        if (!has_kernel || (s.only_operator && strcmp(op->name, s.only_operator) != 0)) continue;
+        if (!has_kernel_of(op) || !is_asked_for(op)) continue;
         tn_test test = {.runtime = s.runtime,
                         .counter = &s.counter,
                         .op = op,
@@ -201,7 +243,7 @@ static bool list_tests(void) {
         is_added = list_combinations(s.kernels[k]);
     for (size_t i = 0; i < s.operator_count && is_added; i++) {
         const tn_operator *op = s.operators[i];
-        if (s.only_operator && strcmp(op->name, s.only_operator) != 0) continue;
+        if (!is_asked_for(op)) continue;
         if (s.is_own[i]) is_added = list_operator(op);
         for (size_t k = 0; k < s.kernel_count && is_added; k++)
             if (tn_kernel_serves(s.kernels[k], op)) is_added = list_kernel(op, s.kernels[k]);
@@ -216,17 +258,22 @@ static void run_test(const listed *it) {
     static const char *const outcomes[] = {"passed", "failed", "skipped"};
     tn_verdict verdict = {0};
     char changed[300];
+    const char *rule, *why;
     fprintf(report, "begin\t%zu\t%s\t%s%s%s\t%s\t%s\t%d\t%s\n", s.current, it->rule->id,
             it->test.op->domain, it->test.op->domain[0] ? "::" : "", it->test.op->name,
             it->test.kernel ? it->test.kernel->name : "",
             it->test.combination ? it->test.combination : "", it->test.are_constant,
             it->test.text ? it->test.text : "");
     fflush(report);
+    tn_trace_begin(fileno(report), s.current, it->test.text);
+    tn_trace_functions(it->test.op, it->test.kernel);
     it->rule->check(&it->test, &verdict);
-    if (tn_watch_changed(changed, sizeof(changed)) && verdict.outcome != TN_FAILED) {
-        tn_verdict_fail(&verdict, "%s", changed);
-        snprintf(verdict.rule, sizeof(verdict.rule), "environment");
+    if (tn_watch_changed(changed, sizeof(changed))) tn_trace_broken("environment", "%s", changed);
+    if (tn_trace_is_broken(&rule, &why) && verdict.outcome != TN_FAILED) {
+        tn_verdict_fail(&verdict, "%s", why);
+        snprintf(verdict.rule, sizeof(verdict.rule), "%s", rule);
     }
+    if (verdict.outcome == TN_PASSED) verdict.why[0] = 0;
     end_test(outcomes[verdict.outcome], verdict.rule[0] ? verdict.rule : it->rule->id, verdict.why);
 }
 
@@ -257,28 +304,103 @@ static tn_status take_device(void) {
 
 static int load(const char *library) {
     static char name[256];
+    char changed[300], why[360];
     s.counter.fail_at = 0;
     const tn_runtime_options options = {.size = sizeof(options), .allocator = &s.counter.functions};
     if (tn_runtime_create(&options, &s.runtime) != TN_OK) {
-        fprintf(report, "end\t0\tfailed\tcrash\tno runtime: %s\n", tn_last_error()->message);
+        fprintf(report, "end\t0\tfailed\tcrash\t%d\tno runtime: %s\n", TN_CAUSE_CRASH,
+                tn_last_error()->message);
         return 1;
     }
     const bool is_builtin = strcmp(library, "builtin") == 0;
     if (is_builtin && !s.device_name) return 0;
     fprintf(report, "begin\t0\tlibrary-loads\t\t\t\t0\t\n");
     fflush(report);
+    tn_trace_begin(fileno(report), 0, "");
+    const char *before = tn_trace_enter("load");
     if ((!is_builtin && tn_runtime_load_library(s.runtime, library) != TN_OK)) {
         end_test("failed", "library-loads", tn_last_error()->message);
         return 1;
     }
+    tn_trace_leave(before);
     if (!is_builtin) tn_runtime_visit_libraries(s.runtime, remember_last, name);
     if (!is_builtin) s.library = name;
     if (s.device_name && take_device() != TN_OK) {
         end_test("failed", "library-loads", tn_last_error()->message);
         return 1;
     }
-    end_test("passed", "library-loads", "");
+    if (tn_watch_changed(changed, sizeof(changed))) {
+        snprintf(why, sizeof(why), "loading the library %s", changed);
+        end_test("failed", "environment", why);
+    } else {
+        end_test("passed", "library-loads", "");
+    }
     return 0;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * what the options ask for */
+
+enum { LIBRARY_AT_FAULT = 1, WRONG_USAGE = 2 };
+
+/* With the nearest name, where there is one. */
+static int wrong(int code, const char *what, const tn_nearest *nearest) {
+    fprintf(report, "wrong\t%d\t%s", code, what);
+    if (nearest && nearest->best) fprintf(report, "; the nearest is '%s'", nearest->best);
+    fputc('\n', report);
+    fflush(report);
+    return 1;
+}
+
+static int check_rule(const char *name) {
+    tn_nearest nearest;
+    char what[200];
+    tn_nearest_init(&nearest, name);
+    snprintf(what, sizeof(what), "there is no rule '%.60s' (tenon plugin check --rules)", name);
+    for (const tn_rule *rule = tn_rules; rule->id; rule++) {
+        tn_nearest_offer(&nearest, rule->id);
+        if (strcmp(rule->id, name) != 0) continue;
+        if (rule->check) return 0;
+        snprintf(what, sizeof(what),
+                 "rule '%s' has no tests of its own: those of other rules find it broken", name);
+        return wrong(WRONG_USAGE, what, NULL);
+    }
+    return wrong(WRONG_USAGE, what, &nearest);
+}
+
+static int check_operator(void) {
+    tn_nearest nearest;
+    char what[200];
+    tn_nearest_init(&nearest, s.only_operator);
+    for (size_t i = 0; i < s.operator_count; i++) {
+        if (!s.is_own[i] && !has_kernel_of(s.operators[i])) continue;
+        if (is_asked_for(s.operators[i])) return 0;
+        tn_nearest_offer(&nearest, s.operators[i]->name);
+    }
+    size_t at = (size_t)snprintf(what, sizeof(what), "the library has no operator '%.60s'; it has",
+                                 s.only_operator);
+    for (size_t i = 0, shown = 0; i < s.operator_count && at + 40 < sizeof(what); i++) {
+        if (!s.is_own[i] && !has_kernel_of(s.operators[i])) continue;
+        at += (size_t)snprintf(what + at, sizeof(what) - at, "%s %.30s", shown++ ? "," : "",
+                               s.operators[i]->name);
+    }
+    return wrong(LIBRARY_AT_FAULT, what, &nearest);
+}
+
+static int check_options(size_t only) {
+    char what[200];
+    if (s.only_operator && check_operator() != 0) return 1;
+    if (only <= s.count && s.count > 0) return 0;
+    if (s.count > 0)
+        snprintf(what, sizeof(what), "there is no test %zu: the last one is %zu", only, s.count);
+    else if (s.only_rule)
+        snprintf(what, sizeof(what), "rule '%.40s' has no test in this library%s%.60s", s.only_rule,
+                 s.only_operator ? ", operator " : "", s.only_operator ? s.only_operator : "");
+    else if (only == 0)
+        return 0; /* a library without operators and kernels has loaded, and that is all */
+    else
+        snprintf(what, sizeof(what), "there is no test %zu: the library has none", only);
+    return wrong(LIBRARY_AT_FAULT, what, NULL);
 }
 
 static void print_rules(void) {
@@ -288,6 +410,7 @@ static void print_rules(void) {
 
 int main(int argc, char **argv) {
     const char *library = argc > 1 ? argv[1] : "";
+    const struct sigaction alarmed = {.sa_handler = answer_where};
     size_t from = 1, only = 0;
     if (strcmp(library, "--rules") == 0) {
         print_rules();
@@ -311,9 +434,11 @@ int main(int argc, char **argv) {
     mallopt(M_PERTURB, 0xA5); /* what malloc gives, and what was freed, is no zeros */
     tn_counter_init(&s.counter);
     tn_fault_install(report_fault);
-    if (load(library) != 0 || !list_tests()) return 1;
-    fprintf(report, "count\t%zu\n", s.count);
+    sigaction(SIGALRM, &alarmed, NULL);
+    if (s.only_rule && check_rule(s.only_rule) != 0) return 1;
     tn_watch_begin();
+    if (load(library) != 0 || !list_tests() || check_options(only) != 0) return 1;
+    fprintf(report, "count\t%zu\n", s.count);
     for (size_t i = only ? only : from; i <= (only ? only : s.count) && i <= s.count; i++) {
         s.current = i;
         run_test(&s.tests[i - 1]);

@@ -4,6 +4,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,25 +12,65 @@
 
 static const char *const outcomes[] = {"passed", "failed", "skipped"};
 
+static const char *const causes[] = {"load",      "contract", "crash", "memory",
+                                     "unwritten", "values",   "other"};
+
+/* ----------------------------------------------------------------------------------------------
+ * results of a kind: what is broken by one kernel is shown once, what cannot be applied is counted
+ * by its reason */
+
+typedef struct group {
+    const check_result *first;
+    size_t count, index;
+} group;
+
+typedef bool (*is_same_kind)(const check_result *a, const check_result *b);
+
+static bool is_same_finding(const check_result *a, const check_result *b) {
+    return strcmp(a->rule, b->rule) == 0 && strcmp(a->op, b->op) == 0 &&
+           strcmp(a->kernel, b->kernel) == 0;
+}
+
+static bool is_same_reason(const check_result *a, const check_result *b) {
+    return strcmp(a->rule, b->rule) == 0 && strcmp(a->why, b->why) == 0;
+}
+
+static bool is_same_rule(const check_result *a, const check_result *b) {
+    return strcmp(a->rule, b->rule) == 0;
+}
+
+/* Those of an outcome, or (-1) all; null: no memory. */
+static group *make_groups(const check_results *results, int outcome, is_same_kind is_same,
+                          size_t *out_count) {
+    group *groups = calloc(results->count + 1, sizeof(*groups));
+    size_t count = 0;
+    for (size_t i = 0; groups && i < results->count; i++) {
+        const check_result *it = &results->items[i];
+        size_t k = 0;
+        if (outcome >= 0 && it->outcome != outcome) continue;
+        while (k < count && !is_same(groups[k].first, it))
+            k++;
+        if (k == count) groups[count++] = (group){.first = it, .index = k};
+        groups[k].count++;
+    }
+    *out_count = groups ? count : 0;
+    return groups;
+}
+
+/* Causes before what follows from them, else as they were found. */
+static int compare_causes(const void *left, const void *right) {
+    const group *a = left, *b = right;
+    if (a->first->cause != b->first->cause) return a->first->cause < b->first->cause ? -1 : 1;
+    return a->index < b->index ? -1 : 1;
+}
+
 /* ----------------------------------------------------------------------------------------------
  * the table */
 
-enum { RULE_LIMIT = 64, SHOWN_LIMIT = 12 };
+enum { SHOWN_LIMIT = 12 };
 
-typedef struct row {
-    const char *rule;
-    size_t totals[3];
-} row;
-
-static row *find_row(row *rows, size_t *count, const char *rule) {
-    for (size_t i = 0; i < *count; i++)
-        if (strcmp(rows[i].rule, rule) == 0) return &rows[i];
-    if (*count == RULE_LIMIT) return &rows[RULE_LIMIT - 1];
-    rows[*count] = (row){.rule = rule};
-    return &rows[(*count)++];
-}
-
-static void print_failure(const check_result *it, const char *library) {
+static void print_failure(const group *found, const char *library) {
+    const check_result *it = found->first;
     printf("FAIL %s: %s%s%s%s%s: %s\n", it->rule, it->op[0] ? it->op : "the library",
            it->kernel[0] ? ", kernel " : "", it->kernel, it->combination[0] ? ", " : "",
            it->combination, it->why);
@@ -39,22 +80,54 @@ static void print_failure(const check_result *it, const char *library) {
     if (it->number)
         printf("     again: tenon plugin check %s --only %zu   (found by the test %s)\n", library,
                it->number, it->test);
+    if (found->count > 1)
+        printf("     ... and %zu more that break %s%s\n", found->count - 1, it->rule,
+               it->kernel[0] ? " in this kernel" : "");
+}
+
+static void print_failures(const check_results *results, const char *library) {
+    size_t count = 0, rest = 0;
+    group *found = make_groups(results, CHECK_FAILED, is_same_finding, &count);
+    if (count > 0) qsort(found, count, sizeof(*found), compare_causes);
+    for (size_t i = 0; i < count; i++) {
+        if (i < SHOWN_LIMIT)
+            print_failure(&found[i], library);
+        else
+            rest += found[i].count;
+    }
+    if (rest > 0)
+        printf("     ... and %zu more, which may follow from these (--json - has them all)\n",
+               rest);
+    free(found);
+}
+
+static void print_rules(const check_results *results) {
+    size_t count = 0;
+    group *rules = make_groups(results, -1, is_same_rule, &count);
+    printf("%-20s %8s %8s %8s\n", "rule", "passed", "failed", "skipped");
+    for (size_t i = 0; i < count; i++) {
+        size_t totals[3] = {0};
+        for (size_t k = 0; k < results->count; k++)
+            if (is_same_rule(&results->items[k], rules[i].first))
+                totals[results->items[k].outcome]++;
+        printf("%-20s %8zu %8zu %8zu\n", rules[i].first->rule, totals[0], totals[1], totals[2]);
+    }
+    free(rules);
+}
+
+static void print_skipped(const check_results *results) {
+    size_t count = 0;
+    group *skipped = make_groups(results, CHECK_SKIPPED, is_same_reason, &count);
+    for (size_t i = 0; i < count; i++)
+        printf("%s %s: %zu, %s\n", i == 0 ? "skipped" : "       ", skipped[i].first->rule,
+               skipped[i].count, skipped[i].first->why);
+    free(skipped);
 }
 
 void check_report_table(const check_results *results, const char *library) {
-    row rows[RULE_LIMIT];
-    size_t row_count = 0, shown = 0;
-    for (size_t i = 0; i < results->count; i++) {
-        const check_result *it = &results->items[i];
-        find_row(rows, &row_count, it->rule)->totals[it->outcome]++;
-        if (it->outcome == CHECK_FAILED && shown++ < SHOWN_LIMIT) print_failure(it, library);
-    }
-    if (shown > SHOWN_LIMIT)
-        printf("     ... and %zu more (--json - has them all)\n", shown - SHOWN_LIMIT);
-    printf("%-20s %8s %8s %8s\n", "rule", "passed", "failed", "skipped");
-    for (size_t i = 0; i < row_count; i++)
-        printf("%-20s %8zu %8zu %8zu\n", rows[i].rule, rows[i].totals[0], rows[i].totals[1],
-               rows[i].totals[2]);
+    print_failures(results, library);
+    print_rules(results);
+    print_skipped(results);
     printf("%zu passed, %zu failed, %zu skipped\n", results->totals[0], results->totals[1],
            results->totals[2]);
 }
@@ -118,6 +191,7 @@ int check_report_json(const check_results *results, const char *library, const c
         write_member(file, "kernel", it->kernel);
         write_member(file, "combination", it->combination);
         write_member(file, "case", it->text);
+        if (it->outcome == CHECK_FAILED) write_member(file, "cause", causes[it->cause]);
         write_member(file, "why", it->why);
         fputc('}', file);
     }
@@ -152,7 +226,11 @@ int check_report_junit(const check_results *results, const char *library, const 
         fprintf(file, " %s ", it->kernel);
         write_xml_text(file, it->text);
         fprintf(file, "\" time=\"%.6f\">", it->seconds);
-        if (it->outcome == CHECK_SKIPPED) fprintf(file, "<skipped/>");
+        if (it->outcome == CHECK_SKIPPED) {
+            fprintf(file, "<skipped message=\"");
+            write_xml_text(file, it->why);
+            fprintf(file, "\"/>");
+        }
         if (it->outcome == CHECK_FAILED) {
             fprintf(file, "<failure type=\"%s\" message=\"", it->rule);
             write_xml_text(file, it->why);

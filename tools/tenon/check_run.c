@@ -18,6 +18,7 @@
 extern char **environ;
 
 enum { LINE_LIMIT = 16384, FIELD_LIMIT = 8, RESTART_LIMIT = 100000, LATE_LIMIT = 3 };
+static const double ANSWER_SECONDS = 0.3; /* for where it is, when its time is over */
 
 typedef struct child {
     pid_t process;
@@ -179,27 +180,29 @@ static check_result *begin(check_results *results, char **fields) {
     return it;
 }
 
-static void end(check_results *results, check_result *it, int outcome, const char *rule,
+static void end(check_results *results, check_result *it, int outcome, const char *rule, int cause,
                 const char *why) {
     it->outcome = outcome;
     it->rule = copy_text(rule);
     it->why = copy_text(why);
+    it->cause = cause >= 0 && cause < CHECK_CAUSES ? cause : CHECK_OTHER;
     results->totals[outcome]++;
 }
 
 /* What is said of a process that ended in the middle of a test. */
 static void end_lost(check_results *results, check_result *it, bool is_late, int status,
-                     double limit) {
+                     double limit, const char *where) {
     char why[200];
     if (is_late)
-        snprintf(why, sizeof(why), "not done after %g seconds", limit);
+        snprintf(why, sizeof(why), "%s%snot done after %g seconds", where, where[0] ? ": " : "",
+                 limit);
     else if (WIFSIGNALED(status))
         snprintf(why, sizeof(why), "the process was killed by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
     else
         snprintf(why, sizeof(why), "the process exited with %d in the middle of it",
                  WEXITSTATUS(status));
-    end(results, it, CHECK_FAILED, is_late ? "time-limit" : "crash", why);
+    end(results, it, CHECK_FAILED, is_late ? "time-limit" : "crash", CHECK_CRASH, why);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -213,7 +216,21 @@ typedef struct session {
     size_t late_count;
     bool has_open, is_done, is_late;
     double begun;
+    char *tried;    /* the case that the open test tries now; null: its own */
+    char where[80]; /* it was when its time was over */
+    int code;       /* EXIT_DONE, or what is wrong with the options was said */
 } session;
+
+/* The failure is one of what was tried then. */
+static void keep_tried(session *s, check_result *it) {
+    if (s->tried && it->outcome == CHECK_FAILED) {
+        free(it->text);
+        it->text = s->tried;
+    } else {
+        free(s->tried);
+    }
+    s->tried = NULL;
+}
 
 static bool take_line(session *s, char *line) {
     char *fields[FIELD_LIMIT];
@@ -237,8 +254,17 @@ static bool take_line(session *s, char *line) {
             if (fields[2] && strcmp(fields[2], outcomes[i]) == 0) outcome = i;
         check_result *it = &s->results->items[s->open_index];
         it->seconds = now() - s->begun;
-        end(s->results, it, outcome, fields[3], fields[4]);
+        end(s->results, it, outcome, fields[3], fields[4] ? atoi(fields[4]) : 0, fields[5]);
+        keep_tried(s, it);
         s->has_open = false;
+    } else if (strcmp(fields[0], "now") == 0 && s->has_open) {
+        free(s->tried);
+        s->tried = copy_text(fields[2]);
+    } else if (strcmp(fields[0], "in") == 0) {
+        snprintf(s->where, sizeof(s->where), "%s", fields[2] ? fields[2] : "");
+    } else if (strcmp(fields[0], "wrong") == 0 && fields[1] && fields[2]) {
+        s->code = fields[1][0] == '2' ? cli_usage("plugin check: %s", fields[2])
+                                      : cli_fault("plugin check: %s", fields[2]);
     }
     return true;
 }
@@ -246,13 +272,12 @@ static bool take_line(session *s, char *line) {
 /* The library's own line comes once more with each start. */
 static void drop_repeated_load(check_results *results, size_t from) {
     if (from >= results->count || results->items[from].number != 0 || from == 0) return;
-    if (results->items[from].outcome != CHECK_PASSED) return;
     check_result *it = &results->items[from];
     char *const texts[] = {it->test, it->op,   it->kernel, it->combination,
                            it->text, it->rule, it->why};
     for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++)
         free(texts[k]);
-    results->totals[CHECK_PASSED]--;
+    results->totals[it->outcome]--;
     results->count--;
     memmove(it, it + 1, (results->count - from) * sizeof(*it));
 }
@@ -269,11 +294,17 @@ static int run_once(session *s) {
     while (is_taken && !s->is_done && (got = read_line(&c, s->options->time_limit, line)) == 1)
         is_taken = take_line(s, line);
     s->is_late = is_taken && !s->is_done && got < 0;
+    s->where[0] = 0;
+    if (s->is_late && kill(c.process, SIGALRM) == 0)
+        while (read_line(&c, ANSWER_SECONDS, line) == 1)
+            take_line(s, line);
     const int status = stop(&c);
     if (!is_taken) return cli_fault("no memory for the results");
+    if (s->code != EXIT_DONE) return s->code;
     if (s->has_open) {
-        end_lost(s->results, &s->results->items[s->open_index], s->is_late, status,
-                 s->options->time_limit);
+        check_result *it = &s->results->items[s->open_index];
+        end_lost(s->results, it, s->is_late, status, s->options->time_limit, s->where);
+        keep_tried(s, it);
         s->has_open = false;
         s->late_count += s->is_late;
     } else if (!s->is_done && before == s->results->count) {
@@ -294,7 +325,7 @@ static int give_up(session *s) {
     char **const texts[] = {&it->test, &it->op, &it->kernel, &it->combination, &it->text};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         *texts[i] = copy_text(i == 0 ? "time-limit" : "");
-    end(s->results, it, CHECK_FAILED, "time-limit", why);
+    end(s->results, it, CHECK_FAILED, "time-limit", CHECK_OTHER, why);
     return EXIT_DONE;
 }
 
@@ -307,10 +338,8 @@ int check_run(const check_options *options, check_results *results) {
     for (size_t starts = 0; starts < RESTART_LIMIT && !s.is_done; starts++) {
         const int code = run_once(&s);
         if (code != EXIT_DONE) return code;
-        const bool does_load = results->count > 0 && !(results->items[0].number == 0 &&
-                                                       results->items[0].outcome == CHECK_FAILED);
         if (s.late_count == LATE_LIMIT) return give_up(&s);
-        if (!does_load || (s.count > 0 && s.next > s.count) || options->only) break;
+        if (s.count == 0 || s.next > s.count || options->only) break;
     }
     return EXIT_DONE;
 }

@@ -11,6 +11,17 @@
 #include <stddef.h>
 
 enum { CHECK_PASSED = 0, CHECK_FAILED = 1, CHECK_SKIPPED = 2 };
+/* What a broken rule is about, as tenon-check numbers it. */
+enum {
+    CHECK_LOAD,
+    CHECK_CONTRACT,
+    CHECK_CRASH,
+    CHECK_MEMORY,
+    CHECK_UNWRITTEN,
+    CHECK_VALUES,
+    CHECK_OTHER,
+    CHECK_CAUSES
+};
 
 /* One test and its verdict. All texts are the list's own. */
 typedef struct check_result {
@@ -18,7 +29,8 @@ typedef struct check_result {
     int outcome;
     bool is_constant;                              /* with all inputs but the first as constants */
     char *test, *op, *kernel, *combination, *text; /* the rule that was tried, and on what */
-    char *rule, *why;                              /* the rule that was broken */
+    char *rule, *why; /* the rule that was broken; of a skipped test, why it cannot be applied */
+    int cause;        /* of the rule: lower ones are likely to be the causes of higher ones */
     double seconds;
 } check_result;
 
