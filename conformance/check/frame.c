@@ -156,7 +156,7 @@ static const tn_tensor **put_profile(room *r, const tn_probe *probe, bool is_max
 tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_life *life,
                         const tn_probe_memory *memory, int sees) {
     const size_t tensors = (size_t)probe->input_count + probe->output_count + TN_PROBE_STEPS;
-    *frame = (tn_frame){0};
+    *frame = (tn_frame){.life = life};
     pthread_mutex_lock(&kept_lock);
     const size_t bytes = 4096 + tensors * 1536 + (memory ? 0 : values_room(probe, sees));
     const tn_status made =
@@ -232,8 +232,10 @@ void tn_frame_enter(const tn_frame *frame, const tn_probe *probe, const char *na
     tn_trace_case(probe->text);
     *watch = (tn_frame_watch){.name = name,
                               .before = tn_trace_enter(name),
+                              .life = frame->life && frame->life->is_prepared ? frame->life : NULL,
                               .given = hash_of_given(frame->call),
                               .arithmetic = tn_watch_arithmetic()};
+    if (watch->life) watch->state = tn_heap_contents(watch->life);
     tn_heap_enter();
 }
 
@@ -255,6 +257,12 @@ tn_status tn_frame_leave(const tn_frame *frame, tn_probe *probe, const tn_frame_
         return broken(probe, "inputs-unchanged",
                       tn_fail(TN_ERROR_PLUGIN,
                               "%s writes to the node's parameters or to an input's description",
+                              watch->name));
+    if (watch->life && tn_heap_contents(watch->life) != watch->state)
+        return broken(probe, "contexts",
+                      tn_fail(TN_ERROR_PLUGIN,
+                              "%s writes to the engine's state, which prepare made and all "
+                              "contexts share",
                               watch->name));
     if (frame->call->host_private != &frame->scope || frame->call->size != sizeof(tn_call))
         return broken(probe, "pointer-life",

@@ -15,6 +15,7 @@ typedef struct tn_frame {
     tn_guarded memory;
     tn_call *call;
     tn_call_scope scope;
+    const tn_probe_life *life; /* null: none */
     tn_tensor *outputs[TN_PROBE_OUTPUTS];
 } tn_frame;
 
@@ -28,7 +29,8 @@ void tn_frame_close(tn_frame *frame);
  * probe->rule where that is not so. */
 typedef struct tn_frame_watch {
     const char *name, *before;
-    uint64_t given;
+    const tn_probe_life *life; /* whose state it may not change; null: none, or it makes it */
+    uint64_t given, state;
     uint32_t arithmetic;
 } tn_frame_watch;
 void tn_frame_enter(const tn_frame *frame, const tn_probe *probe, const char *name,

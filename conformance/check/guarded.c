@@ -101,6 +101,13 @@ void tn_guarded_retire(tn_guarded *buffer) {
     pthread_mutex_unlock(&lock);
 }
 
+void tn_guarded_forget_retired(void) {
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < RETIRED; i++)
+        destroy_locked(&retired[i]);
+    pthread_mutex_unlock(&lock);
+}
+
 void tn_guarded_protect(tn_guarded *buffer, int access) {
     static const uint32_t rights[] = {TN_GUARD_READ, TN_GUARD_WRITE, TN_GUARD_NONE};
     if (!buffer->data) return;

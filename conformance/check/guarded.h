@@ -35,6 +35,8 @@ void tn_guarded_destroy(tn_guarded *buffer); /* a zeroed one is fine */
 /* Frees it, but lets nobody have its addresses until many later ones were retired: who still uses
  * them is told so. */
 void tn_guarded_retire(tn_guarded *buffer);
+/* Gives back the addresses of all that were retired. */
+void tn_guarded_forget_retired(void);
 /* Hands the buffer over to another place in memory. */
 void tn_guarded_move(tn_guarded *from, tn_guarded *to);
 /* Reading alone, everything, nothing (0, 1, 2). */

@@ -4,31 +4,28 @@
  * next ones (the C library's, or a sanitizer's that was loaded ahead). */
 #include "heap.h"
 
+#include "base/hash.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unwind.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
-    __has_feature(memory_sanitizer)
-#define IS_SANITIZED
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED
-#endif
-
 enum { FRAMES_AT_MOST = 16 };
 
 static _Thread_local struct {
-    const void *object; /* where the library lies; null: nothing is counted */
+    bool is_counting;
     uint64_t count, fail_at;
-    uint32_t depth; /* of callbacks */
-    bool is_asking; /* who calls: not to be asked again while that is found out */
+    uint32_t depth;    /* of callbacks */
+    const void *owner; /* of the blocks that are allocated now; null: they are not noted */
+    bool is_asking;    /* who calls: not to be asked again while that is found out */
 } heap;
+
+static char library_file[256]; /* without its folder; "": there is none */
 
 void tn_heap_enter(void) {
     heap.depth++;
@@ -38,21 +35,94 @@ void tn_heap_leave(void) {
     heap.depth--;
 }
 
-void tn_heap_begin(const void *code, uint64_t fail_at) {
-    Dl_info info;
-    heap.object = code && dladdr(code, &info) ? info.dli_fbase : NULL;
+static const char *without_folder(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+void tn_heap_library(const char *path) {
+    char *resolved = realpath(path, NULL);
+    snprintf(library_file, sizeof(library_file), "%s", without_folder(resolved ? resolved : path));
+    free(resolved);
+}
+
+void tn_heap_begin(uint64_t fail_at) {
+    heap.is_counting = true;
     heap.count = 0;
     heap.fail_at = fail_at;
 }
 
 uint64_t tn_heap_end(void) {
-    heap.object = NULL;
+    heap.is_counting = false;
     return heap.count;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * blocks of an owner */
+
+enum { BLOCKS = 512, MOST_HASHED = 1 << 20 };
+
+typedef struct block {
+    const void *owner, *memory; /* null: the slot is free */
+    size_t bytes;
+} block;
+
+static struct {
+    pthread_mutex_t lock;
+    block items[BLOCKS];
+    size_t count; /* slots in use are below it */
+} blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void tn_heap_own(const void *owner) {
+    heap.owner = owner;
+}
+
+void tn_heap_note(const void *memory, size_t bytes) {
+    if (!heap.owner || !memory) return;
+    pthread_mutex_lock(&blocks.lock);
+    size_t i = 0;
+    while (i < blocks.count && blocks.items[i].memory)
+        i++;
+    if (i < BLOCKS) blocks.items[i] = (block){heap.owner, memory, bytes};
+    if (i == blocks.count && i < BLOCKS) blocks.count++;
+    pthread_mutex_unlock(&blocks.lock);
+}
+
+/* Of one owner, or (null) the one block. */
+static void forget(const void *owner, const void *memory) {
+    if (blocks.count == 0) return;
+    pthread_mutex_lock(&blocks.lock);
+    for (size_t i = 0; i < blocks.count; i++)
+        if (owner ? blocks.items[i].owner == owner : blocks.items[i].memory == memory)
+            blocks.items[i] = (block){0};
+    while (blocks.count > 0 && !blocks.items[blocks.count - 1].memory)
+        blocks.count--;
+    pthread_mutex_unlock(&blocks.lock);
+}
+
+void tn_heap_disown(const void *owner) {
+    forget(owner, NULL);
+}
+
+uint64_t tn_heap_contents(const void *owner) {
+    uint64_t hash = 0;
+    pthread_mutex_lock(&blocks.lock);
+    for (size_t i = 0; i < blocks.count; i++)
+        if (blocks.items[i].memory && blocks.items[i].owner == owner &&
+            blocks.items[i].bytes <= MOST_HASHED)
+            hash ^= tn_hash(blocks.items[i].memory, blocks.items[i].bytes) + i;
+    pthread_mutex_unlock(&blocks.lock);
+    return hash;
 }
 
 #ifdef IS_SANITIZED
 
 bool tn_heap_is_watched(void) {
+    return false;
+}
+
+bool tn_heap_is_of_library(const void *caller) {
+    (void)caller;
     return false;
 }
 
@@ -72,7 +142,9 @@ static object_kind find_kind(const void *code) {
                                            "/libc++abi.so"};
     Dl_info info;
     if (!dladdr(code, &info)) return OF_OTHER;
-    if (info.dli_fbase == heap.object) return OF_LIBRARY;
+    if (library_file[0] && info.dli_fname &&
+        strcmp(without_folder(info.dli_fname), library_file) == 0)
+        return OF_LIBRARY;
     for (size_t i = 0; info.dli_fname && i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
         if (strstr(info.dli_fname, runtimes[i])) return OF_RUNTIME;
     return OF_OTHER;
@@ -103,15 +175,26 @@ static bool is_of_library(const void *caller) {
     return w.is_counted;
 }
 
+bool tn_heap_is_of_library(const void *caller) {
+    if (heap.is_asking || !library_file[0]) return false;
+    heap.is_asking = true;
+    const bool answer = is_of_library(caller);
+    heap.is_asking = false;
+    return answer;
+}
+
 /* Whether this allocation is the one that fails. */
 static bool fails(const void *caller) {
-    if (!heap.object || heap.depth == 0 || heap.is_asking) return false;
-    heap.is_asking = true;
-    const bool is_counted = is_of_library(caller);
-    heap.is_asking = false;
-    if (!is_counted || ++heap.count != heap.fail_at) return false;
+    if (!heap.is_counting || heap.depth == 0 || !tn_heap_is_of_library(caller) ||
+        ++heap.count != heap.fail_at)
+        return false;
     errno = ENOMEM;
     return true;
+}
+
+static void *noted(void *memory, size_t bytes, const void *caller) {
+    if (heap.owner && heap.depth > 0 && tn_heap_is_of_library(caller)) tn_heap_note(memory, bytes);
+    return memory;
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -122,6 +205,7 @@ typedef struct next_functions {
     void *(*calloc)(size_t, size_t);
     void *(*realloc)(void *, size_t);
     void *(*memalign)(size_t, size_t);
+    void (*free)(void *);
     bool is_found;
 } next_functions;
 static next_functions next;
@@ -137,6 +221,7 @@ static const next_functions *find_next(void) {
     *(void **)&next.calloc = find("calloc");
     *(void **)&next.realloc = find("realloc");
     *(void **)&next.memalign = find("memalign");
+    *(void **)&next.free = find("free");
     next.is_found = true;
     return &next;
 }
@@ -146,23 +231,30 @@ static const next_functions *find_next(void) {
 #define CALLER __builtin_extract_return_addr(__builtin_return_address(0))
 
 void *malloc(size_t bytes) {
-    return fails(CALLER) ? NULL : find_next()->malloc(bytes);
+    return fails(CALLER) ? NULL : noted(find_next()->malloc(bytes), bytes, CALLER);
 }
 
 void *calloc(size_t count, size_t bytes) {
-    return fails(CALLER) ? NULL : find_next()->calloc(count, bytes);
+    return fails(CALLER) ? NULL : noted(find_next()->calloc(count, bytes), count * bytes, CALLER);
 }
 
 void *realloc(void *memory, size_t bytes) {
-    return fails(CALLER) ? NULL : find_next()->realloc(memory, bytes);
+    if (fails(CALLER)) return NULL;
+    forget(NULL, memory);
+    return noted(find_next()->realloc(memory, bytes), bytes, CALLER);
+}
+
+void free(void *memory) {
+    forget(NULL, memory);
+    find_next()->free(memory);
 }
 
 void *memalign(size_t alignment, size_t bytes) {
-    return fails(CALLER) ? NULL : find_next()->memalign(alignment, bytes);
+    return fails(CALLER) ? NULL : noted(find_next()->memalign(alignment, bytes), bytes, CALLER);
 }
 
 void *aligned_alloc(size_t alignment, size_t bytes) {
-    return fails(CALLER) ? NULL : find_next()->memalign(alignment, bytes);
+    return fails(CALLER) ? NULL : noted(find_next()->memalign(alignment, bytes), bytes, CALLER);
 }
 
 int posix_memalign(void **out_memory, size_t alignment, size_t bytes) {
@@ -170,7 +262,7 @@ int posix_memalign(void **out_memory, size_t alignment, size_t bytes) {
         return EINVAL;
     void *memory = fails(CALLER) ? NULL : find_next()->memalign(alignment, bytes);
     if (!memory) return ENOMEM;
-    *out_memory = memory;
+    *out_memory = noted(memory, bytes, CALLER);
     return 0;
 }
 #pragma GCC visibility pop

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of what is under test; see probe.h. The calls themselves are made in frame.c. */
 #include "base/status.h"
+#include "contents.h"
 #include "device/cpu/cpu.h"
 #include "frame.h"
+#include "heap.h"
 #include "tensor/convert.h"
 #include "trace.h"
 
@@ -44,9 +46,12 @@ tn_status tn_probe_prepare(tn_probe_life *life, tn_probe *probe) {
         life->is_prepared = true;
         return TN_OK;
     }
+    tn_heap_own(life);
     const tn_status status =
         call_in_frame(probe, life, probe->kernel->prepare, "prepare", TN_SEES_CONSTANTS, &frame);
+    tn_heap_own(NULL);
     life->is_prepared = status == TN_OK;
+    if (!life->is_prepared) tn_heap_disown(life);
     if (life->is_prepared) life->state = frame.call->state;
     tn_frame_close(&frame);
     if (status != TN_OK) {
@@ -58,6 +63,7 @@ tn_status tn_probe_prepare(tn_probe_life *life, tn_probe *probe) {
 
 void tn_probe_release(tn_probe_life *life) {
     tn_frame frame;
+    tn_heap_disown(life); /* what release does with it is no writing */
     tn_probe *probe = life->probe;
     if (life->is_prepared && probe->kernel && probe->kernel->release &&
         tn_frame_open(&frame, probe, life, NULL, TN_SEES_CONSTANTS) == TN_OK)
@@ -169,7 +175,7 @@ tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *number
         TN_TRY(tn_format_bytes(port->format, port->type, &port->shape, &bytes));
         TN_TRY(tn_guarded_create(&memory->outputs[i], TN_GUARDED_OUTPUT, i, bytes, is_at_end,
                                  memory->slack));
-        memset(memory->outputs[i].data, poison, bytes);
+        memset(memory->outputs[i].data, tn_contents_poison(port->type, poison), bytes);
         memory->shapes[i] = port->shape;
     }
     return TN_OK;
@@ -243,6 +249,7 @@ tn_status tn_probe_run(tn_probe_context *context, tn_probe *numbers, tn_probe_me
                                      kernel ? "run" : "reference");
     if (status == TN_OK) status = check_slack(numbers, memory, context);
     if (status == TN_OK) status = read_shapes(numbers, &frame, memory);
+    if (status == TN_OK) status = tn_contents_check(numbers, memory, poison);
     tn_frame_close(&frame);
     return status;
 }

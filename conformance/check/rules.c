@@ -20,6 +20,10 @@ const tn_rule tn_rules[] = {
      TN_CAUSE_CONTRACT, TN_RULE_CASE, tn_rule_shape_rule},
     {"case-results", "The reference gives what a case says of its outputs.", TN_CAUSE_VALUES,
      TN_RULE_CASE, tn_rule_case_results},
+    {"leaks",
+     "prepare and release, open and close, load and destroy_params give back all memory, files, "
+     "mappings and threads; what other callbacks ask for is given back when they return.",
+     TN_CAUSE_MEMORY, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_leaks},
     {"matches-reference",
      "The outputs are those of the operator's reference, in every combination, on memory that ends "
      "and "
@@ -58,16 +62,14 @@ const tn_rule tn_rules[] = {
     {"describes",
      "An operator that describes itself as an epilogue, or as factor and shift, computes that.",
      TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_describes},
-    {"leaks",
-     "prepare and release, open and close, load and destroy_params give back all memory, files and "
-     "threads.",
-     TN_CAUSE_MEMORY, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_leaks},
+    {"unload", "When the library was used and unloaded, no thread, file or mapping of it is left.",
+     TN_CAUSE_MEMORY, TN_RULE_LIBRARY, tn_rule_unload},
     {"no-memory", "When the host has no memory the callback fails, and leaks nothing.",
      TN_CAUSE_MEMORY, TN_RULE_KERNEL, tn_rule_no_memory},
     {"no-heap",
-     "When malloc gives nothing the callback fails, or computes the same without, and leaks "
-     "nothing.",
-     TN_CAUSE_MEMORY, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_no_heap},
+     "When malloc gives nothing the callback, or the library's load, fails or does the same "
+     "without, and leaks nothing.",
+     TN_CAUSE_MEMORY, TN_RULE_KERNEL | TN_RULE_REFERENCE | TN_RULE_LIBRARY, tn_rule_no_heap},
     {"plan", "A network of one node, built, saved, loaded and run, gives the same outputs.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_plan},
     {"stored-types",
@@ -112,9 +114,13 @@ const tn_rule tn_rules[] = {
     {"fails-honestly", "A failure has a status and a reason; a reason comes with a failure.",
      TN_CAUSE_CONTRACT, TN_RULE_SHOWN, NULL},
     {"environment",
-     "The thread's arithmetic, the process' locale, folder and signal handlers stay as they are; "
-     "nothing is printed to the standard output.",
+     "The thread's arithmetic, signal mask and processors, the process' locale, folder, umask, "
+     "variables and signal handlers stay as they are; nothing is printed to the standard output or "
+     "error.",
      TN_CAUSE_CONTRACT, TN_RULE_SHOWN, NULL},
+    {"padding", "The padded elements of the last block of a blocked format are written as zeros.",
+     TN_CAUSE_UNWRITTEN, TN_RULE_SHOWN, NULL},
+    {"booleans", "Every byte of a boolean output is 0 or 1.", TN_CAUSE_VALUES, TN_RULE_SHOWN, NULL},
     {"crash", "No signal, no abort, no exit.", TN_CAUSE_CRASH, TN_RULE_SHOWN, NULL},
     {"time-limit", "A test ends in its time.", TN_CAUSE_CRASH, TN_RULE_SHOWN, NULL},
     {NULL, NULL, 0, 0, NULL}};

@@ -7,8 +7,21 @@
 #ifndef TN_CONFORMANCE_RULES_H
 #define TN_CONFORMANCE_RULES_H
 
+#include "held.h"
 #include "plugin/devices.h"
 #include "subject.h"
+
+/* The library as a whole, for rules about it. */
+typedef struct tn_library_test {
+    tn_runtime **runtime; /* the tests'; null in it: the library was unloaded */
+    const char *path;
+    const tn_operator *const *operators; /* all that there are */
+    const bool *is_own;
+    size_t operator_count;
+    const tn_kernel *const *kernels; /* the library's */
+    size_t kernel_count;
+    const tn_held *before; /* it was loaded */
+} tn_library_test;
 
 typedef struct tn_test {
     tn_runtime *runtime;
@@ -22,6 +35,8 @@ typedef struct tn_test {
     size_t operator_count;
     const tn_device *device; /* that is not the processor, of rules about it; else null */
     void *stream;            /* of that device */
+    const tn_library_test
+        *whole; /* of rules about the library, which have no operator; else null */
 } tn_test;
 
 enum { TN_PASSED = 0, TN_FAILED = 1, TN_SKIPPED = 2 };
@@ -39,6 +54,7 @@ enum {
     TN_RULE_REFERENCE = 8,    /* the same, by the reference */
     TN_RULE_COMBINATION = 32, /* once each kernel's combination */
     TN_RULE_DEVICE = 64,      /* each case that kernels of the device may take, on it */
+    TN_RULE_LIBRARY = 128,    /* once, at the end */
     TN_RULE_SHOWN = 16        /* never run by itself: others find it */
 };
 
@@ -95,8 +111,12 @@ void tn_rule_contexts(const tn_test *test, tn_verdict *verdict);
 /* --- rules_life.c --- */
 void tn_rule_repeatable(const tn_test *test, tn_verdict *verdict);
 void tn_rule_reshape(const tn_test *test, tn_verdict *verdict);
+/* --- rules_leaks.c --- */
 void tn_rule_leaks(const tn_test *test, tn_verdict *verdict);
 void tn_rule_no_memory(const tn_test *test, tn_verdict *verdict);
+/* --- rules_library.c --- */
+void tn_rule_unload(const tn_test *test, tn_verdict *verdict);
+void tn_rule_load_no_heap(const tn_test *test, tn_verdict *verdict); /* of no-heap */
 /* --- rules_heap.c --- */
 void tn_rule_no_heap(const tn_test *test, tn_verdict *verdict);
 /* --- rules_operator.c --- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rule about the C library's heap: each allocation of a life fails in turn. What the host is
- * asked for is the matter of no-memory, in rules_life.c. See rules.h. */
+ * asked for is the matter of no-memory, in rules_leaks.c. See rules.h. */
 #include "base/status.h"
 #include "heap.h"
 #include "rules.h"
@@ -10,18 +10,14 @@
 
 enum { ALLOCATIONS = 64, REPEATS = 3 };
 
-static const void *code_of(const tn_test *test) {
-    const tn_callback run = test->kernel ? test->kernel->run : test->op->reference;
-    return (const void *)(uintptr_t)run;
-}
-
 /* One life in which an allocation fails; false when there are fewer. A life that ends well all the
  * same has the right results. */
 static bool live_without(const tn_test *test, tn_subject *subject, uint64_t at,
                          tn_verdict *verdict) {
+    (void)test;
     tn_outcome found = {0};
     char why[300], during[64];
-    tn_heap_begin(code_of(test), at);
+    tn_heap_begin(at);
     const tn_status status = tn_probe_once(&subject->probe, true, false, 0xFF, &found);
     const bool has_failed = tn_heap_end() >= at;
     snprintf(during, sizeof(during), "allocation %llu of malloc failing", (unsigned long long)at);
@@ -34,16 +30,39 @@ static bool live_without(const tn_test *test, tn_subject *subject, uint64_t at,
     return has_failed;
 }
 
+/* The same for what the operator does while a node is made: shape rule, saved state, reference. */
+static bool make_without(const tn_test *test, tn_subject *subject, uint64_t at,
+                         tn_verdict *verdict) {
+    tn_subject made;
+    tn_verdict none = {0};
+    char why[300];
+    tn_heap_begin(at);
+    tn_heap_enter();
+    const bool is_made = tn_test_subject(test, NULL, &made, &none);
+    tn_heap_leave();
+    const bool has_failed = tn_heap_end() >= at;
+    if (!is_made) return has_failed;
+    if (has_failed &&
+        !tn_results_equal(&subject->expected, &made.expected, false, why, sizeof(why)))
+        tn_verdict_fail(verdict, "allocation %llu of malloc failing: success is returned, but %s",
+                        (unsigned long long)at, why);
+    tn_subject_destroy(&made);
+    return has_failed;
+}
+
+typedef bool (*attempt)(const tn_test *test, tn_subject *subject, uint64_t at, tn_verdict *verdict);
+
 static size_t measure(void) {
     tn_probe_forget_frames();
     return mallinfo2().uordblks + mallinfo2().hblkhd;
 }
 
 /* What is lost each time is a leak; what is lost once may be made once. */
-static void check_leak(const tn_test *test, tn_subject *subject, uint64_t at, tn_verdict *verdict) {
+static void check_leak(const tn_test *test, tn_subject *subject, attempt without, uint64_t at,
+                       tn_verdict *verdict) {
     size_t last = measure(), lost = 0, growing = 0;
     for (int i = 0; i < REPEATS && verdict->outcome == TN_PASSED; i++) {
-        live_without(test, subject, at, verdict);
+        without(test, subject, at, verdict);
         const size_t now = measure();
         growing += now > last;
         lost += now > last ? now - last : 0;
@@ -55,20 +74,32 @@ static void check_leak(const tn_test *test, tn_subject *subject, uint64_t at, tn
                         (unsigned long long)at, lost / REPEATS);
 }
 
+/* How many allocations there are. */
+static uint64_t try_each(const tn_test *test, tn_subject *subject, attempt without,
+                         tn_verdict *verdict) {
+    uint64_t at = 1;
+    for (; at < ALLOCATIONS && verdict->outcome == TN_PASSED; at++) {
+        if (!without(test, subject, at, verdict)) break;
+        check_leak(test, subject, without, at, verdict);
+    }
+    return at - 1;
+}
+
 void tn_rule_no_heap(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
+    if (test->whole) {
+        tn_rule_load_no_heap(test, verdict);
+        return;
+    }
     if (!tn_heap_is_watched()) {
         tn_verdict_skip(verdict, "a sanitizer has the heap");
         return;
     }
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
-    for (uint64_t at = 1; at < ALLOCATIONS && verdict->outcome == TN_PASSED; at++) {
-        if (live_without(test, &subject, at, verdict)) {
-            check_leak(test, &subject, at, verdict);
-            continue;
-        }
-        if (at == 1) tn_verdict_skip(verdict, "no callback allocates from malloc");
-        break;
-    }
+    uint64_t tried = try_each(test, &subject, live_without, verdict);
+    if (!test->kernel && verdict->outcome == TN_PASSED)
+        tried += try_each(test, &subject, make_without, verdict);
+    if (tried == 0 && verdict->outcome == TN_PASSED)
+        tn_verdict_skip(verdict, "no callback allocates from malloc");
     tn_subject_destroy(&subject);
 }

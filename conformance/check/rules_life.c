@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules about the lives of nodes and contexts: order, sharing, memory; see rules.h. */
+/* Rules about the lives of nodes and contexts: order and sharing; see rules.h. */
 #include "base/status.h"
 #include "rules.h"
 
-#include <dirent.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -143,110 +141,4 @@ void tn_rule_reshape(const tn_test *test, tn_verdict *verdict) {
     }
     if (tried == 0 && verdict->outcome == TN_PASSED)
         tn_verdict_skip(verdict, "no other extents of input 0 are taken");
-}
-
-/* ----------------------------------------------------------------------------------------------
- * memory */
-
-static size_t entries_of(const char *path) {
-    DIR *folder = opendir(path);
-    size_t count = 0;
-    while (folder && readdir(folder))
-        count++;
-    if (folder) closedir(folder);
-    return count;
-}
-
-/* One life with two contexts, the second of which is never run. */
-static tn_status live_once(tn_probe *probe) {
-    tn_probe_life life = {0};
-    tn_probe_context first = {0}, second = {0};
-    tn_probe_memory memory = {0};
-    tn_status status = tn_probe_prepare(&life, probe);
-    if (status != TN_OK) return status;
-    status = tn_probe_open(&first, &life);
-    if (status == TN_OK) status = tn_probe_open(&second, &life);
-    if (status == TN_OK) status = tn_probe_reshape(&first, probe);
-    if (status == TN_OK) status = tn_probe_memory_create(&memory, probe, true, false, 0xFF);
-    if (status == TN_OK) status = tn_probe_run(&first, probe, &memory, 0xFF);
-    tn_probe_memory_destroy(&memory);
-    tn_probe_close(&first);
-    tn_probe_close(&second);
-    tn_probe_release(&life);
-    return status;
-}
-
-typedef struct footprint {
-    size_t heap, files, threads;
-    uint64_t host;
-} footprint;
-
-static footprint measure(const tn_test *test) {
-    tn_probe_forget_frames();
-    return (footprint){mallinfo2().uordblks + mallinfo2().hblkhd, entries_of("/proc/self/fd"),
-                       entries_of("/proc/self/task"), test->counter->live};
-}
-
-enum { LIVES = 8 };
-
-/* One life of what is tested; without a kernel, also of a node: shape rule and saved state. */
-static bool live(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
-    tn_subject node;
-    if (live_once(&subject->probe) != TN_OK) {
-        tn_verdict_error(verdict, &subject->probe, "");
-        return false;
-    }
-    if (!test->kernel && tn_test_subject(test, NULL, &node, verdict)) tn_subject_destroy(&node);
-    return verdict->outcome == TN_PASSED;
-}
-
-void tn_rule_leaks(const tn_test *test, tn_verdict *verdict) {
-    tn_subject subject;
-    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
-    for (int i = 0; i < 2 && verdict->outcome == TN_PASSED; i++) /* what is made once is made now */
-        live(test, &subject, verdict);
-    footprint last = measure(test);
-    size_t growing = 0, host = 0, files = 0, threads = 0, bytes = 0;
-    for (int i = 0; i < LIVES && verdict->outcome == TN_PASSED; i++) {
-        if (!live(test, &subject, verdict)) break;
-        const footprint now = measure(test);
-        growing += now.heap > last.heap;
-        bytes += now.heap > last.heap ? now.heap - last.heap : 0;
-        host += now.host > last.host;
-        files += now.files > last.files;
-        threads += now.threads > last.threads;
-        last = now;
-    }
-    if (verdict->outcome == TN_PASSED && host == LIVES)
-        tn_verdict_fail(verdict, "each life leaves memory of host->allocate behind");
-    else if (verdict->outcome == TN_PASSED && growing == LIVES)
-        tn_verdict_fail(verdict, "each life leaves about %zu bytes of heap behind", bytes / LIVES);
-    else if (verdict->outcome == TN_PASSED && files == LIVES)
-        tn_verdict_fail(verdict, "each life leaves an open file behind");
-    else if (verdict->outcome == TN_PASSED && threads == LIVES)
-        tn_verdict_fail(verdict, "each life leaves a thread behind");
-    tn_subject_destroy(&subject);
-}
-
-void tn_rule_no_memory(const tn_test *test, tn_verdict *verdict) {
-    tn_subject subject;
-    tn_counter *counter = test->counter;
-    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
-    bool is_done = false;
-    for (uint64_t at = 1; !is_done && at < 64 && verdict->outcome == TN_PASSED; at++) {
-        const uint64_t live = counter->live;
-        counter->allocations = 0;
-        counter->fail_at = at;
-        const tn_status status = live_once(&subject.probe);
-        is_done = counter->allocations < at;
-        counter->fail_at = 0;
-        if (is_done && at == 1) tn_verdict_skip(verdict, "no callback asks the host for memory");
-        if (status != TN_OK && subject.probe.rule[0]) {
-            tn_verdict_error(verdict, &subject.probe, "without memory");
-        } else if (counter->live > live) {
-            tn_verdict_fail(verdict, "allocation %llu failing leaves %llu blocks behind",
-                            (unsigned long long)at, (unsigned long long)(counter->live - live));
-        }
-    }
-    tn_subject_destroy(&subject);
 }

@@ -2,6 +2,7 @@
 /* From an operator's case to a probe; see subject.h. */
 #include "subject.h"
 #include "base/status.h"
+#include "heap.h"
 #include "plugin/combination.h"
 #include "tensor/type.h"
 #include "trace.h"
@@ -18,6 +19,7 @@ static void *counted_allocate(void *user, uint64_t bytes, uint64_t alignment) {
     void *memory =
         aligned_alloc((size_t)alignment, (size_t)((bytes + alignment) / alignment * alignment));
     counter->live += memory != NULL;
+    tn_heap_note(memory, (size_t)bytes);
     return memory;
 }
 

@@ -15,6 +15,8 @@
  */
 #include "base/status.h"
 #include "base/text.h"
+#include "heap.h"
+#include "held.h"
 #include "rules.h"
 #include "trace.h"
 #include "watch.h"
@@ -24,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { TABLE_LIMIT = 8192 };
@@ -37,6 +40,7 @@ typedef struct suite {
     tn_runtime *runtime;
     tn_counter counter;
     const char *library; /* name; null: what is linked in */
+    const char *path;
     const char *only_operator, *only_rule;
     const char *device_name; /* null: the processor */
     tn_used_device device;
@@ -46,6 +50,8 @@ typedef struct suite {
     size_t operator_count;
     const tn_kernel *kernels[TABLE_LIMIT];
     size_t kernel_count;
+    tn_held before; /* the library was loaded */
+    tn_library_test whole;
     listed *tests;
     size_t count, capacity, current;
 } suite;
@@ -234,6 +240,21 @@ static bool list_on_device(void) {
     return is_added;
 }
 
+/* What is linked in is never unloaded. */
+static bool list_library(void) {
+    s.whole = (tn_library_test){.runtime = &s.runtime,
+                                .path = s.path,
+                                .operators = s.operators,
+                                .is_own = s.is_own,
+                                .operator_count = s.operator_count,
+                                .kernels = s.kernels,
+                                .kernel_count = s.kernel_count,
+                                .before = &s.before};
+    const tn_test test = {
+        .runtime = s.runtime, .counter = &s.counter, .library = s.library, .whole = &s.whole};
+    return !s.library || s.only_operator || add_rules(&test, TN_RULE_LIBRARY);
+}
+
 static bool list_tests(void) {
     bool is_added = true;
     tn_runtime_visit_operators(s.runtime, note_operator, NULL);
@@ -248,7 +269,7 @@ static bool list_tests(void) {
         for (size_t k = 0; k < s.kernel_count && is_added; k++)
             if (tn_kernel_serves(s.kernels[k], op)) is_added = list_kernel(op, s.kernels[k]);
     }
-    return is_added;
+    return is_added && list_library();
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -259,8 +280,9 @@ static void run_test(const listed *it) {
     tn_verdict verdict = {0};
     char changed[300];
     const char *rule, *why;
+    const tn_operator *op = it->test.op;
     fprintf(report, "begin\t%zu\t%s\t%s%s%s\t%s\t%s\t%d\t%s\n", s.current, it->rule->id,
-            it->test.op->domain, it->test.op->domain[0] ? "::" : "", it->test.op->name,
+            op ? op->domain : "", op && op->domain[0] ? "::" : "", op ? op->name : "",
             it->test.kernel ? it->test.kernel->name : "",
             it->test.combination ? it->test.combination : "", it->test.are_constant,
             it->test.text ? it->test.text : "");
@@ -408,6 +430,15 @@ static void print_rules(void) {
         printf("%s\t%s\n", rule->id, rule->doc);
 }
 
+/* A file that is left open in each run must not use up what the others may open. */
+static void allow_files(void) {
+    enum { FILES = 65536 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= FILES) return;
+    limit.rlim_cur = limit.rlim_max < FILES ? limit.rlim_max : FILES;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int main(int argc, char **argv) {
     const char *library = argc > 1 ? argv[1] : "";
     const struct sigaction alarmed = {.sa_handler = answer_where};
@@ -431,12 +462,16 @@ int main(int argc, char **argv) {
     const int output = tn_watch_output();
     report = output < 0 ? NULL : fdopen(output, "w");
     if (!report) return 1;
+    allow_files();
     mallopt(M_PERTURB, 0xA5); /* what malloc gives, and what was freed, is no zeros */
     tn_counter_init(&s.counter);
     tn_fault_install(report_fault);
     sigaction(SIGALRM, &alarmed, NULL);
     if (s.only_rule && check_rule(s.only_rule) != 0) return 1;
     tn_watch_begin();
+    s.path = library;
+    if (strcmp(library, "builtin") != 0) tn_heap_library(library);
+    tn_held_now(&s.before);
     if (load(library) != 0 || !list_tests() || check_options(only) != 0) return 1;
     fprintf(report, "count\t%zu\n", s.count);
     for (size_t i = only ? only : from; i <= (only ? only : s.count) && i <= s.count; i++) {
