@@ -216,7 +216,7 @@ static void handle(int number, siginfo_t *info, void *context) {
     _exit(70);
 }
 
-void tn_fault_install(tn_fault_report report) {
+void tn_guarded_catch_faults(tn_fault_report report) {
     static char stack[65536];
     const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
     static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};

@@ -48,6 +48,6 @@ bool tn_guarded_is_whole(const tn_guarded *buffer);
 /* What a fault is, as a rule's id and a text; called by the handler, before the process ends. */
 typedef void (*tn_fault_report)(const char *rule, const char *text);
 /* Handles SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT: reports, and ends the process with 70. */
-void tn_fault_install(tn_fault_report report);
+void tn_guarded_catch_faults(tn_fault_report report);
 
 #endif

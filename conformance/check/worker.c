@@ -465,7 +465,7 @@ int main(int argc, char **argv) {
     allow_files();
     mallopt(M_PERTURB, 0xA5); /* what malloc gives, and what was freed, is no zeros */
     tn_counter_init(&s.counter);
-    tn_fault_install(report_fault);
+    tn_guarded_catch_faults(report_fault);
     sigaction(SIGALRM, &alarmed, NULL);
     if (s.only_rule && check_rule(s.only_rule) != 0) return 1;
     tn_watch_begin();

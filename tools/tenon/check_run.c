@@ -223,7 +223,7 @@ typedef struct session {
 
 /* The failure is one of what was tried then. */
 static void keep_tried(session *s, check_result *it) {
-    if (s->tried && it->outcome == CHECK_FAILED) {
+    if (s->tried && it->outcome == CHECK_FAILED && (it->text[0] || it->cause == CHECK_CRASH)) {
         free(it->text);
         it->text = s->tried;
     } else {

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `tenon plugin check` says: of failures where and why, of skipped rules why, of options that select nothing what there is.
+
+Usage: check_findings.py TENON FOLDER, the folder of the libraries that tests/bad_plugins makes.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+CAUSES = ["load", "contract", "crash", "memory", "unwritten", "values", "other"]
+
+
+class Checks:
+    def __init__(self, tenon, folder):
+        self.tenon, self.folder, self.passed, self.failed = tenon, folder, 0, 0
+
+    def say(self, is_good, text):
+        print("PASS" if is_good else "FAIL", text)
+        self.passed += is_good
+        self.failed += not is_good
+
+    def check(self, name, *options):
+        path = os.path.join(self.folder, f"lib{name}.so")
+        done = subprocess.run([self.tenon, "plugin", "check", path, *options], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=200)
+        return done.returncode, done.stdout, done.stderr
+
+    def finds(self, text, name, pattern, *options):
+        code, said, error = self.check(name, *options)
+        is_good = code == 1 and re.search(pattern, said, re.S) is not None
+        self.say(is_good, text + ("" if is_good else f": exit {code}: {said[:500]}{error}"))
+
+    def refuses(self, text, code, words, *options):
+        found, said, error = self.check("sound_elementwise", *options)
+        self.say(found == code and words in error and "passed" not in said, f"{text}: {error.strip()}")
+
+
+def failures(checks):
+    checks.finds("an abort names the callback", "bad_aborts", r"kernel plain, f32 -> f32: in run: the process was aborted",
+                 "--rule", "matches-reference")
+    checks.finds("an assertion's text is shown", "bad_reshape_asserts",
+                 r"in reshape: [^\n]*aborted[^\n]*Assertion `[^\n]*more than one row", "--rule", "other-shapes")
+    checks.finds("and the shape that failed", "bad_reshape_asserts", r"case: \| x=f32\[1,5\]", "--rule", "other-shapes")
+    checks.finds("an exception's text is shown", "bad_run_throws",
+                 r"in run: [^\n]*runtime_error[^\n]*nothing to halve[^\n]*\n +case: \| x=f32\[0,5\]", "--rule", "other-shapes")
+    checks.finds("what the C library says is shown", "bad_close_frees_twice", r"in close: [^\n]*double free", "--rule",
+                 "matches-reference")
+    checks.finds("a hang names the callback and the shape", "bad_hangs",
+                 r"time-limit: [^\n]*in run: not done after 0.5 seconds\n +case: [^\n]*\| x=f32\[1\]", "--rule", "other-shapes",
+                 "--time-limit", "0.5")
+    checks.finds("a crash in a callback of the engine's is named", "bad_impure_rule", r"shape-rule", "--rule", "shape-rule")
+    checks.finds("a wrong result has the shape that failed", "bad_refuses_one", r"case: [^\n]*\| x=f32\[1\]", "--rule",
+                 "other-shapes")
+    checks.finds("an unwritten element is named", "bad_one_row_of_indices",
+                 r"FAIL writes-all: [^\n]*output 1, element 1 was not written", "--rule", "matches-reference")
+    checks.finds("what load changes is named", "bad_load_changes_folder",
+                 r"FAIL environment: the library: loading the library changes the process' folder to /")
+    checks.finds("what unload leaves is named", "bad_unload_forgets_thread", r"a thread that was started in load is left",
+                 "--rule", "unload")
+
+
+def order(checks):
+    _, said, _ = checks.check("bad_one_too_many", "--json", "-")
+    results = {it["rule"]: it["cause"] for it in json.loads(said)["results"] if it["outcome"] == "failed"}
+    checks.say(results["writes-inside"] == "memory", "a failure in the JSON has its cause")
+    for name in "bad_run_grows", "bad_no_rank", "bad_adds_to_output":
+        _, said, _ = checks.check(name, "--json", "-")
+        causes = {it["rule"]: CAUSES.index(it["cause"]) for it in json.loads(said)["results"] if it["outcome"] == "failed"}
+        _, said, _ = checks.check(name)
+        shown = re.findall(r"^FAIL (\S+): ", said, re.M)
+        checks.say(len(shown) > 0 and [causes[rule] for rule in shown] == sorted(causes[rule] for rule in shown),
+                   f"causes stand before what follows from them: {' '.join(shown)}")
+        subjects = re.findall(r"^FAIL (\S+: [^:]+(?:::\w+)?(?:, kernel \w+)?)", said, re.M)
+        checks.say(len(set(subjects)) == len(subjects) > 0, f"each once for an operator or a kernel: {len(subjects)}")
+
+
+def skipped(checks):
+    _, said, _ = checks.check("sound_elementwise", "--json", "-")
+    results = json.loads(said)["results"]
+    silent = {it["rule"] for it in results if it["outcome"] == "skipped" and not it["why"]}
+    checks.say(any(it["outcome"] == "skipped" for it in results) and not silent, f"a skipped rule says why {sorted(silent) or ''}")
+    _, said, _ = checks.check("sound_elementwise")
+    checks.say("epilogues: 3, the kernel absorbs no epilogue" in said, "in the text, too")
+
+
+def selection(checks):
+    checks.refuses("a rule that there is not", 2, "there is no rule 'nosuch'", "--rule", "nosuch")
+    checks.refuses("the nearest rule", 2, "the nearest is 'leaks'", "--rule", "leek")
+    checks.refuses("a rule that others find", 2, "rule 'crash' has no tests of its own", "--rule", "crash")
+    checks.refuses("an operator that there is not", 1, "it has Ramp", "--operator", "NoSuch")
+    checks.refuses("the nearest operator", 1, "the nearest is 'Ramp'", "--operator", "Rump")
+    checks.refuses("a test that there is not", 1, "there is no test 99999: the last one is", "--only", "99999")
+    checks.refuses("a rule without a test", 1, "rule 'device-cases' has no test in this library", "--rule", "device-cases")
+    code, said, _ = checks.check("sound_elementwise", "--operator", "Bad::Ramp", "--rule", "has-cases")
+    checks.say(code == 0 and "2 passed" in said, "an operator by its whole name")
+
+
+def main():
+    checks = Checks(os.path.abspath(sys.argv[1]), sys.argv[2])
+    failures(checks)
+    order(checks)
+    skipped(checks)
+    selection(checks)
+    print(f"{checks.passed} passed, {checks.failed} failed")
+    return 1 if checks.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
