@@ -264,7 +264,8 @@ static tn_status write_plan(build_state *state) {
                                .program = &state->program,
                                .notes = &state->notes,
                                .node_pins = state->node_pins,
-                               .passes = &state->passes};
+                               .passes = &state->passes,
+                               .given_node_count = state->given->node_count};
     char *report = NULL;
     TN_TRY(tn_report_make(&source, &report));
     tn_status status = tn_plan_write(state->graph, state->profiles, 1, programs, &state->plan);

@@ -38,8 +38,10 @@ static tn_status lower(tn_lowering *lowering, tn_arena *arena, tn_program *out_p
         tn_arena_allocate(lowering->arena, lowering->graph->node_count + 1, sizeof *choice);
     if (!choice) return tn_fail_memory("the choice of kernels");
     TN_TRY(tn_lower_choose(lowering, choice));
-    if (lowering->options->notes)
+    if (lowering->options->notes) {
         TN_TRY(tn_lower_note(lowering, choice, arena, lowering->options->notes));
+        TN_TRY(tn_lower_record(lowering, choice, arena, lowering->options->notes));
+    }
     return tn_lower_emit(lowering, choice, arena, out_program);
 }
 

@@ -16,6 +16,7 @@
  *   lower_problem.c     the choice for the whole graph, stated for choose.h
  *   lower_emit.c        the program of a choice
  *   lower_notes.c       what the report says of a build in a lower type
+ *   lower_record.c      what the report says of the candidates that were compared
  *
  * A storage is a type, a format and a memory space: kernels of a device read and write its memory,
  * all others that of the host. A tensor of 32-bit floats may be stored in the lower type that the
@@ -175,6 +176,10 @@ tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice);
 /* --- lower_notes.c --- */
 tn_status tn_lower_note(tn_lowering *lowering, const uint32_t *choice, tn_arena *arena,
                         tn_lower_notes *out_notes);
+/* --- lower_record.c --- */
+/* The candidates of each node that heads a step, grouped: in `arena`. TN_ERROR_MEMORY. */
+tn_status tn_lower_record(const tn_lowering *lowering, const uint32_t *choice, tn_arena *arena,
+                          tn_lower_notes *notes);
 /* --- lower_emit.c --- */
 tn_status tn_lower_emit(tn_lowering *lowering, const uint32_t *choice, tn_arena *arena,
                         tn_program *out_program);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The builder's report, one JSON document: what was folded and dropped, which kernel does what in
- * which formats and how long it took, and the memory of a run. For people and programs; no part of
- * the plan. */
+ * which formats and how long it took, what the candidates that were compared took, and the memory
+ * of a run. For people and programs; no part of the plan. */
 #ifndef TN_BUILD_REPORT_H
 #define TN_BUILD_REPORT_H
 
@@ -17,6 +17,7 @@ typedef struct tn_report_source {
     const tn_lower_notes *notes; /* null: nothing is said of precision */
     const tn_pass_context *passes;
     const tn_node_pin *node_pins; /* by node; null: none is pinned */
+    size_t given_node_count;      /* of the graph before the passes */
 } tn_report_source;
 /* The caller frees *out_json by tn_deallocate. TN_ERROR_MEMORY. */
 tn_status tn_report_make(const tn_report_source *source, char **out_json);
