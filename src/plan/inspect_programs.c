@@ -56,10 +56,22 @@ static void add_kernel(tn_text *text, const Tenon__Plan__Step *step) {
     }
 }
 
+/* The operator of a node; null where there is none. */
+static void add_operator(tn_text *text, const Tenon__Plan__Plan *plan, uint64_t node) {
+    const uint32_t index =
+        node < plan->n_nodes ? plan->nodes[node]->operator_index : (uint32_t)plan->n_operators;
+    if (index < plan->n_operators)
+        tn_text_add_json(text, plan->operators[index]->name);
+    else
+        tn_text_add(text, "null");
+}
+
 static void add_step(tn_text *text, const Tenon__Plan__Plan *plan,
                      const Tenon__Plan__Program *program, const Tenon__Plan__Step *step) {
     tn_text_add(text, "{\"name\": ");
     tn_inspect_node_name(text, plan, (uint64_t)step->node + UINT64_MAX);
+    tn_text_add(text, ", \"op\": ");
+    add_operator(text, plan, (uint64_t)step->node + UINT64_MAX);
     add_kernel(text, step);
     tn_text_add_format(text, ", \"tactic\": %" PRIu32 ", \"in_place\": %s, \"ns\": ", step->tactic,
                        step->is_in_place ? "true" : "false");
@@ -68,6 +80,11 @@ static void add_step(tn_text *text, const Tenon__Plan__Plan *plan,
     for (size_t i = 0; i < step->n_epilogues; i++) {
         if (i > 0) tn_text_add(text, ", ");
         tn_inspect_node_name(text, plan, step->epilogues[i]);
+    }
+    tn_text_add(text, "], \"absorbed_ops\": [");
+    for (size_t i = 0; i < step->n_epilogues; i++) {
+        if (i > 0) tn_text_add(text, ", ");
+        add_operator(text, plan, step->epilogues[i]);
     }
     tn_text_add(text, "]");
     add_values(text, plan, program, "inputs", step->n_inputs, step->inputs);

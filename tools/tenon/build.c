@@ -71,7 +71,7 @@ static const char *take_plan_path(cli_options *options) {
 static int write_report(const char *path, const char *report, const char *model) {
     const size_t length = strlen(path);
     if (length > 5 && strcmp(path + length - 5, ".html") == 0)
-        return report_page_write(path, model, report) ? EXIT_DONE : EXIT_FAULT;
+        return report_page_write(path, model, "build", report) ? EXIT_DONE : EXIT_FAULT;
     return whole_file_write(path, NULL, 0, report, strlen(report)) ? EXIT_DONE : EXIT_FAULT;
 }
 

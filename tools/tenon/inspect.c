@@ -3,6 +3,7 @@
  * a plan loads no code. */
 #include "model.h"
 #include "option_use.h"
+#include "report_page.h"
 #include "session.h"
 
 #include <stdlib.h>
@@ -16,7 +17,9 @@ static const char help[] =
     "-s, --shape ...;\n"
     "  and its weights, if it is a .prototxt: -w, --weights FILE.caffemodel)\n"
     "      --json          the whole as one JSON document\n"
-    "      --html FILE     the document as a page; --dot FILE: the nodes and tensors for Graphviz\n"
+    "      --html FILE     the same as a page: a picture of the network, times, memory; --dot "
+    "FILE: the "
+    "nodes and tensors for Graphviz\n"
     "example: tenon inspect net.plan --json\n";
 
 /* One line of the document without quotes and the braces around it; brackets that do not close in
@@ -130,35 +133,10 @@ static int write_dot(const char *path, const char *json) {
     return is_written ? EXIT_DONE : EXIT_FAULT;
 }
 
-/* ----------------------------------------------------------------------------------------------
- * page */
-
-static int write_page(const char *path, const char *title, const char *json) {
-    static const char head[] =
-        "<!doctype html><meta charset=utf-8><title>Tenon</title><style>body{font:14px "
-        "sans-serif;margin:2em}"
-        "pre{background:#f4f4f4;padding:1em;overflow:auto}</style><h1>";
-    const size_t bytes = strlen(json) * 6 + strlen(title) + sizeof(head) + 64;
-    char *page = malloc(bytes);
-    if (!page) return cli_fault("no memory for the page");
-    size_t at = (size_t)snprintf(page, bytes, "%s%s</h1><pre>", head, title);
-    for (const char *c = json; *c; c++) {
-        if (*c == '<')
-            at += (size_t)snprintf(page + at, bytes - at, "&lt;");
-        else if (*c == '&')
-            at += (size_t)snprintf(page + at, bytes - at, "&amp;");
-        else
-            page[at++] = *c;
-    }
-    at += (size_t)snprintf(page + at, bytes - at, "</pre>\n");
-    const bool is_written = whole_file_write(path, NULL, 0, page, at);
-    free(page);
-    return is_written ? EXIT_DONE : EXIT_FAULT;
-}
-
 static int show(const cli_options *options, const char *name, const char *json) {
     if (options->dot) return write_dot(options->dot, json);
-    if (options->html) return write_page(options->html, name, json);
+    if (options->html)
+        return report_page_write(options->html, name, "plan", json) ? EXIT_DONE : EXIT_FAULT;
     if (options->json)
         fputs(json, stdout);
     else

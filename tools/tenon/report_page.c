@@ -1,345 +1,179 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the page of a build's report; see report_page.h. The pictures are in report_picture.c. */
+/* The page of a report: head, summary and the order of its parts; see report_page.h. */
 #include "report_page.h"
-#include "json.h"
-#include "report_picture.h"
+#include "report_bars.h"
+#include "report_chart.h"
+#include "report_embed.h"
+#include "report_graph.h"
+#include "report_precision.h"
+#include "report_tables.h"
+#include "report_text.h"
 #include "tensor_file.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char head[] =
-    "<!doctype html>\n<html lang=en><meta charset=utf-8><title>Tenon: report of a build</title>\n"
-    "<style>\n"
-    "body{font:14px/1.45 system-ui,sans-serif;margin:2em auto;max-width:78em;padding:0 "
-    "1em;color:#1c2733}\n"
-    "h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}\n"
-    "table{border-collapse:collapse;width:100%}\n"
-    "th,td{text-align:left;padding:.3em .7em;border-bottom:1px solid #dde4ec;vertical-align:top}\n"
-    "th{color:#5a6b7d;font-weight:600;border-bottom:2px solid #b9c6d4}\n"
-    "td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}\n"
-    "small{color:#5a6b7d}\n"
-    ".t{display:inline-block;border-radius:3px;padding:0 .4em;background:#eef2f6}\n"
-    ".i8,.u8{background:#d8f0dd}.f16,.bf16{background:#fdf0cf}\n"
-    ".facts td:first-child{color:#5a6b7d;width:16em}\n"
-    "</style>\n";
+/* report/page.css and page.js, which the build puts into the program. */
+extern const char report_page_css[], report_page_js[];
 
-static void put_text(FILE *page, const char *text) {
-    for (const char *c = text; *c; c++) {
-        switch (*c) {
-        case '<':
-            fputs("&lt;", page);
-            break;
-        case '>':
-            fputs("&gt;", page);
-            break;
-        case '&':
-            fputs("&amp;", page);
-            break;
-        case '"':
-            fputs("&quot;", page);
-            break;
-        default:
-            fputc(*c, page);
+/* ----------------------------------------------------------------------------------------------
+ * summary */
+
+static void begin_tile(FILE *page, const char *what) {
+    fprintf(page, "<div><small>%s</small><b>", what);
+}
+
+static void end_tile(FILE *page, const char *detail) {
+    fputs("</b>", page);
+    if (detail) fprintf(page, "<small>%s</small>", detail);
+    fputs("</div>\n", page);
+}
+
+static void put_text_tile(FILE *page, const char *what, const char *text) {
+    if (!text || !*text) return;
+    begin_tile(page, what);
+    report_put_text(page, text, 60);
+    end_tile(page, NULL);
+}
+
+static void put_time_tiles(FILE *page, const report_facts *facts) {
+    const json *run = json_member(facts->report, "run");
+    if (run) {
+        begin_tile(page, "a run, median");
+        report_put_time(page, 1e6 * json_number(json_member(run, "median_ms"), 0));
+        end_tile(page, NULL);
+        begin_tile(page, "a run, shortest");
+        report_put_time(page, 1e6 * json_number(json_member(run, "min_ms"), 0));
+        end_tile(page, NULL);
+    }
+    if (facts->total_ns > 0) {
+        begin_tile(page, "all steps");
+        report_put_time(page, facts->total_ns);
+        end_tile(page, run ? "each at its shortest" : "sum of their times");
+    }
+    if (facts->conversion_count > 0) {
+        begin_tile(page, "conversions");
+        fprintf(page, "%zu", facts->conversion_count);
+        fputs("</b><small>", page);
+        if (facts->conversion_ns > 0) {
+            report_put_time(page, facts->conversion_ns);
+            fputs(", ", page);
+            report_put_percent(page, facts->conversion_ns, facts->total_ns);
         }
+        fputs("</small></div>\n", page);
     }
 }
 
-static void put_us(FILE *page, double ns) {
-    if (ns > 0)
-        fprintf(page, "%.2f", ns / 1000);
-    else
-        fputs("-", page);
+static void put_node_tile(FILE *page, const report_facts *facts) {
+    const json *before = json_member(json_member(facts->report, "totals"), "nodes");
+    begin_tile(page, "nodes");
+    if (before) fprintf(page, "%.0f → ", json_number(before, 0));
+    fprintf(page, "%zu", facts->step_count - facts->conversion_count);
+    fprintf(page, "</b><small>%s%zu absorbed</small></div>\n",
+            before ? "before and after fusion, " : "", facts->absorbed_count);
 }
 
-static void put_percent(FILE *page, const json *share) {
-    if (json_is_there(share))
-        fprintf(page, "%.3g%%", 100 * json_number(share, 0));
-    else
-        fputs("-", page);
+static void put_memory_tiles(FILE *page, const report_facts *facts) {
+    const json *totals = json_member(facts->report, "totals"),
+               *bytes = json_member(facts->report, "bytes"),
+               *arenas = json_member(json_member(facts->report, "memory"), "arenas");
+    const json *weights =
+        bytes ? json_member(bytes, "weights") : json_member(totals, "constant_bytes");
+    for (const json *item = arenas ? arenas->first : NULL; item; item = item->next) {
+        const bool is_device = strcmp(json_text(json_member(item, "space"), ""), "device") == 0;
+        begin_tile(page, is_device ? "device memory of a run" : "memory of a run");
+        report_put_bytes(page, json_number(json_member(item, "bytes"), 0));
+        end_tile(page, NULL);
+    }
+    if (weights) {
+        begin_tile(page, "weights");
+        report_put_bytes(page, json_number(weights, 0));
+        end_tile(page, NULL);
+    }
+    if (bytes) {
+        begin_tile(page, "file");
+        report_put_bytes(page, json_number(json_member(bytes, "file"), 0));
+        end_tile(page, NULL);
+    }
 }
 
-static void put_number(FILE *page, const json *number) {
-    if (json_is_there(number))
-        fprintf(page, "%.4g", json_number(number, 0));
-    else
-        fputs("-", page);
+static void put_precision_tiles(FILE *page, const json *report) {
+    const json *accuracy = json_member(report, "accuracy"),
+               *calibration = json_member(report, "calibration");
+    put_text_tile(page, "precision",
+                  json_text(json_member(accuracy, "precision"),
+                            json_text(json_member(report, "precision"), NULL)));
+    if (calibration) {
+        begin_tile(page, "calibration");
+        report_put_text(page, json_text(json_member(calibration, "calibrator"), ""), 40);
+        fprintf(page, "</b><small>%.0f batches</small></div>\n",
+                json_number(json_member(calibration, "batches"), 0));
+    }
+    if (accuracy && json_is_there(json_member(accuracy, "loss"))) {
+        begin_tile(page, "loss of accuracy");
+        fprintf(page, "%.4g</b><small>", json_number(json_member(accuracy, "loss"), 0));
+        if (json_is_there(json_member(accuracy, "max_loss")))
+            fprintf(page, "bound %.4g, ", json_number(json_member(accuracy, "max_loss"), 0));
+        fputs("sum |y − y32| / sum |y32|</small></div>\n", page);
+    }
 }
 
-static void put_fact(FILE *page, const char *what, const char *text) {
-    fprintf(page, "<tr><td>%s<td>", what);
-    put_text(page, text);
-    fputs("\n", page);
+static void put_summary(FILE *page, const report_facts *facts) {
+    static const struct {
+        const char *what, *title;
+    } titles[] = {{"build", "Build report"}, {"plan", "Plan"}, {"run", "Profile of a run"}};
+    const char *title = facts->what;
+    for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
+        if (strcmp(titles[i].what, facts->what) == 0) title = titles[i].title;
+    const char *file = strrchr(facts->model, '/');
+    fprintf(page, "<header><p class=kicker>%s</p>\n<h1>", title);
+    report_put_text(page, file ? file + 1 : facts->model, 120);
+    fputs("</h1>\n<p class=hint>", page);
+    report_put_text(page, json_text(json_member(facts->program, "device"), ""), 200);
+    const json *threads = json_member(facts->program, "threads");
+    if (threads)
+        fprintf(page, ", %.0f thread%s", json_number(threads, 0),
+                json_number(threads, 0) == 1 ? "" : "s");
+    fprintf(page, "; Tenon %s</p></header>\n<section class=tiles>\n", tn_version());
+    put_time_tiles(page, facts);
+    put_node_tile(page, facts);
+    put_memory_tiles(page, facts);
+    put_precision_tiles(page, facts->report);
+    fputs("</section>\n", page);
 }
 
 /* ----------------------------------------------------------------------------------------------
  * the whole */
 
-static void put_summary(FILE *page, const json *report, const char *model) {
-    const json *totals = json_member(report, "totals"), *accuracy = json_member(report, "accuracy"),
-               *calibration = json_member(report, "calibration");
-    fputs("<h1>", page);
-    put_text(page, model);
-    fputs("</h1>\n<table class=facts>\n", page);
-    put_fact(page, "device", json_text(json_member(report, "device"), "-"));
-    put_fact(page, "precision asked for",
-             json_text(json_member(accuracy, "precision"),
-                       json_text(json_member(report, "precision"), "-")));
-    fputs("<tr><td>kernels, conversions<td>", page);
-    put_us(page, json_number(json_member(totals, "kernel_ns"), 0));
-    fputs(" µs, ", page);
-    put_us(page, json_number(json_member(totals, "reformat_ns"), 0));
-    fprintf(page, " µs in %.0f conversions, %.0f of them of types (",
-            json_number(json_member(totals, "reformats"), 0),
-            json_number(json_member(totals, "type_conversions"), 0));
-    put_us(page, json_number(json_member(totals, "type_conversion_ns"), 0));
-    fputs(" µs)\n", page);
-    if (calibration)
-        fprintf(page, "<tr><td>calibration<td>%s over %.0f batches\n",
-                json_text(json_member(calibration, "calibrator"), "-"),
-                json_number(json_member(calibration, "batches"), 0));
-    if (accuracy) {
-        fputs("<tr><td>loss of accuracy<td>", page);
-        put_number(page, json_member(accuracy, "loss"));
-        fputs(" (bound: ", page);
-        put_number(page, json_member(accuracy, "max_loss"));
-        fputs(") <small>sum |y - y32| / sum |y32| of the worst output</small>\n", page);
-    }
-    fputs("</table>\n", page);
-}
-
-static const json *find_tensor(const json *report, const char *name) {
-    const json *tensors = json_member(json_member(report, "calibration"), "tensors");
-    for (const json *item = tensors ? tensors->first : NULL; item; item = item->next)
-        if (strcmp(json_text(json_member(item, "tensor"), ""), name) == 0) return item;
-    return NULL;
-}
-
-/* ----------------------------------------------------------------------------------------------
- * layers */
-
-static void put_types(FILE *page, const json *values, bool with_weights) {
-    for (const json *value = values ? values->first : NULL; value; value = value->next) {
-        const char *type = json_text(json_member(value, "type"), NULL);
-        if (!type || (!with_weights && value != values->first)) continue;
-        fputs("<span class=\"t ", page);
-        put_text(page, type);
-        fputs("\">", page);
-        put_text(page, type);
-        fputs("</span> <small>", page);
-        put_text(page, json_text(json_member(value, "format"), ""));
-        fputs("</small> ", page);
-    }
-}
-
-/* What the search for the bound found of a node that went back; null: it did not. */
-static const json *find_taken_back(const json *report, const char *node) {
-    const json *units = json_member(json_member(report, "accuracy"), "measured_alone");
-    for (const json *unit = units ? units->first : NULL; unit; unit = unit->next) {
-        const json *nodes = json_member(unit, "nodes");
-        for (const json *name = nodes ? nodes->first : NULL; name; name = name->next)
-            if (strcmp(json_text(name, ""), node) == 0 &&
-                json_number(json_member(unit, "kept"), 0) != 0)
-                return unit;
-    }
-    return NULL;
-}
-
-static void put_why(FILE *page, const json *report, const json *node) {
-    const json *stays = json_member(node, "stays");
-    const json *unit = find_taken_back(report, json_text(json_member(node, "name"), ""));
-    if (!stays) return;
-    if (unit) {
-        fputs("back for accuracy <small>(alone in the lower precision the network loses ", page);
-        put_number(page, json_member(unit, "loss"));
-        fputs(")</small>", page);
-        return;
-    }
-    put_text(page, json_text(json_member(stays, "why"), ""));
-    const char *tensor = json_text(json_member(stays, "tensor"), NULL);
-    if (tensor) {
-        fputs(": ", page);
-        put_text(page, tensor);
-    }
-    if (json_is_there(json_member(stays, "best_ns"))) {
-        fputs(" <small>(", page);
-        put_us(page, json_number(json_member(stays, "best_ns"), 0));
-        fputs(" µs with it, ", page);
-        put_us(page, json_number(json_member(stays, "chosen_ns"), 0));
-        fputs(" µs without)</small>", page);
-    }
-}
-
-static void put_layer(FILE *page, const json *report, const json *node) {
-    const json *outputs = json_member(node, "outputs"), *absorbed = json_member(node, "absorbed");
-    const json *output = json_item(outputs, 0);
-    const json *tensor = find_tensor(report, json_text(json_member(output, "tensor"), ""));
-    const json *scale = json_member(output, "scale");
-    fputs("<tr><td>", page);
-    put_text(page, json_text(json_member(node, "name"), ""));
-    fputs("<br><small>", page);
-    put_text(page, json_text(json_member(node, "op"), ""));
-    for (const json *item = absorbed ? absorbed->first : NULL; item; item = item->next) {
-        fputs(" + ", page);
-        put_text(page, json_text(item, ""));
-    }
-    fputs("</small><td>", page);
-    put_text(page,
-             json_text(json_member(node, "kernel"), json_text(json_member(node, "kind"), "")));
-    fputs("<td>", page);
-    put_types(page, json_member(node, "inputs"), false);
-    fputs("→ ", page);
-    put_types(page, outputs, true);
-    fputs("<td class=n>", page);
-    put_us(page, json_number(json_member(node, "ns"), 0));
-    fputs("<td class=n>", page);
-    put_number(page, scale ? scale : json_member(tensor, "scale"));
-    fputs("<td class=n>", page);
-    put_percent(page, json_member(tensor, "clipped"));
-    fputs("<td class=n>", page);
-    put_percent(page, json_member(tensor, "error"));
-    fputs("<td>", page);
-    if (tensor) report_picture_histogram(page, tensor, 150, 36, false);
-    fputs("<td>", page);
-    put_why(page, report, node);
-    fputs("\n", page);
-}
-
-static void put_layers(FILE *page, const json *report) {
-    const json *nodes = json_member(report, "nodes");
-    fputs("<h2>Layers</h2>\n<p><small>Scale, share of values that are cut off and error of 8 bits "
-          "(root of summed squares over that of the values) are those of the layer's first output; "
-          "times are of the build's measurements.</small></p>\n<table><tr><th>layer<th>kernel"
-          "<th>types<th>µs<th>scale<th>cut off<th>error<th>values<th>why in floats\n",
+static bool put_page(FILE *page, const report_facts *facts) {
+    fputs("<!doctype html>\n<html lang=en><head><meta charset=utf-8>\n<meta name=viewport "
+          "content=\"width=device-width\">\n<title>",
           page);
-    for (const json *node = nodes ? nodes->first : NULL; node; node = node->next)
-        put_layer(page, report, node);
-    fputs("</table>\n", page);
+    report_put_text(page, facts->model, 120);
+    fprintf(page, " – Tenon</title>\n<style>\n%s</style></head>\n<body>\n", report_page_css);
+    put_summary(page, facts);
+    const bool is_made = report_bars_put(page, facts) && report_graph_put(page, facts) &&
+                         report_chart_put(page, facts) && report_candidates_put(page, facts);
+    report_conversions_put(page, facts);
+    report_precision_put(page, facts->report);
+    const bool has_table = is_made && report_steps_put(page, facts);
+    report_embed_put(page, facts);
+    fprintf(page, "<script>\n%s</script>\n</body></html>\n", report_page_js);
+    return has_table;
 }
 
-static void put_conversions(FILE *page, const json *report) {
-    const json *list = json_member(report, "reformats");
-    if (json_count(list) == 0) return;
-    fputs("<h2>Conversions</h2>\n<table><tr><th>tensor<th>from<th>to<th>bytes<th>µs\n", page);
-    for (const json *item = list->first; item; item = item->next) {
-        fputs("<tr><td>", page);
-        put_text(page, json_text(json_member(item, "tensor"), ""));
-        fprintf(page, "<td>%s %s<td>%s %s<td class=n>%.0f<td class=n>",
-                json_text(json_member(item, "from_type"), ""),
-                json_text(json_member(item, "from"), ""),
-                json_text(json_member(item, "to_type"), ""), json_text(json_member(item, "to"), ""),
-                json_number(json_member(item, "bytes"), 0));
-        put_us(page, json_number(json_member(item, "ns"), 0));
-        fputs("\n", page);
-    }
-    fputs("</table>\n", page);
-}
-
-/* ----------------------------------------------------------------------------------------------
- * accuracy */
-
-static void put_measured_alone(FILE *page, const json *accuracy) {
-    const json *list = json_member(accuracy, "measured_alone");
-    if (json_count(list) == 0) return;
-    fputs("<table><tr><th>nodes<th>loss of the network with these alone in the lower precision"
-          "<th>decision\n",
-          page);
-    for (const json *item = list->first; item; item = item->next) {
-        const json *nodes = json_member(item, "nodes");
-        fputs("<tr><td>", page);
-        for (const json *node = nodes ? nodes->first : NULL; node; node = node->next) {
-            put_text(page, json_text(node, ""));
-            fputs(node->next ? " + " : "", page);
-        }
-        fputs("<td class=n>", page);
-        put_number(page, json_member(item, "loss"));
-        fprintf(page, "<td>%s\n",
-                json_number(json_member(item, "kept"), 0) != 0 ? "back in floats" : "stays lower");
-    }
-    fputs("</table>\n", page);
-}
-
-static void put_accuracy(FILE *page, const json *report) {
-    const json *accuracy = json_member(report, "accuracy");
-    if (!accuracy) return;
-    const json *outputs = json_member(accuracy, "outputs"),
-               *builds = json_member(accuracy, "builds");
-    fputs("<h2>Accuracy against 32-bit floats</h2>\n<table><tr><th>output<th>loss<th>rows whose "
-          "largest element is another one\n",
-          page);
-    for (const json *item = outputs ? outputs->first : NULL; item; item = item->next) {
-        fputs("<tr><td>", page);
-        put_text(page, json_text(json_member(item, "name"), ""));
-        fputs("<td class=n>", page);
-        put_number(page, json_member(item, "loss"));
-        fputs("<td class=n>", page);
-        put_percent(page, json_member(item, "arg_max_changed"));
-        fputs("\n", page);
-    }
-    fputs("</table>\n<p>Builds measured: ", page);
-    for (const json *item = builds ? builds->first : NULL; item; item = item->next) {
-        fprintf(page, "%.0f kept: ", json_number(json_member(item, "kept"), 0));
-        put_number(page, json_member(item, "loss"));
-        fputs(item->next ? "; " : "</p>\n", page);
-    }
-    put_measured_alone(page, accuracy);
-}
-
-static void put_tensors(FILE *page, const json *report) {
-    const json *tensors = json_member(json_member(report, "calibration"), "tensors");
-    if (json_count(tensors) == 0) return;
-    fputs(
-        "<h2>Tensors</h2>\n<p><small>Magnitudes over all sample inputs, zeros left out; heights "
-        "are logarithmic. The line is the bound that 8 bits hold.</small></p>\n"
-        "<table><tr><th>tensor<th>made by<th>lowest<th>largest magnitude<th>zeros<th>bound<th>scale"
-        "<th>cut off<th>error<th>magnitudes\n",
-        page);
-    for (const json *item = tensors->first; item; item = item->next) {
-        static const char *const numbers[] = {"lowest", "largest"};
-        fputs("<tr><td>", page);
-        put_text(page, json_text(json_member(item, "tensor"), ""));
-        fputs("<td>", page);
-        put_text(page, json_text(json_member(item, "node"), "input"));
-        for (size_t i = 0; i < 2; i++) {
-            fputs("<td class=n>", page);
-            put_number(page, json_member(item, numbers[i]));
-        }
-        fputs("<td class=n>", page);
-        put_percent(page, json_member(item, "zeros"));
-        fputs("<td class=n>", page);
-        put_number(page, json_member(item, "bound"));
-        fputs("<td class=n>", page);
-        put_number(page, json_member(item, "scale"));
-        fputs("<td class=n>", page);
-        put_percent(page, json_member(item, "clipped"));
-        fputs("<td class=n>", page);
-        put_percent(page, json_member(item, "error"));
-        fputs("<td>", page);
-        report_picture_histogram(page, item, 320, 90, true);
-        fputs("\n", page);
-    }
-    fputs("</table>\n", page);
-}
-
-bool report_page_write(const char *path, const char *model, const char *report) {
+bool report_page_write(const char *path, const char *model, const char *what, const char *report) {
     char *text = NULL;
     size_t bytes = 0;
-    json *tree = json_read(report);
-    FILE *page = tree ? open_memstream(&text, &bytes) : NULL;
-    if (page) {
-        fputs(head, page);
-        put_summary(page, tree, model);
-        put_layers(page, tree);
-        put_conversions(page, tree);
-        put_accuracy(page, tree);
-        put_tensors(page, tree);
-        fputs("</html>\n", page);
-    }
-    const bool is_made = page && fclose(page) == 0 && text;
+    report_facts facts;
+    bool is_made = report_facts_read(report, model, what, &facts);
+    FILE *page = is_made ? open_memstream(&text, &bytes) : NULL;
+    if (page) is_made = put_page(page, &facts);
+    is_made = page && fclose(page) == 0 && is_made && text;
     const bool is_written = is_made ? whole_file_write(path, NULL, 0, text, bytes)
                                     : (cli_fault("no memory for the report's page"), false);
     free(text);
-    json_free(tree);
+    report_facts_free(&facts);
     return is_written;
 }

@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of a build as a page: for each layer its types, time, scale, clipping and error, and
- * why it stayed in floats; histograms as pictures. One file, nothing from elsewhere. */
+/*
+ * A page for people from one JSON document: the report of a build, what is in a plan, or the times
+ * of a run. One file, nothing from elsewhere; it reads without its script, too, which adds zoom,
+ * search, sorting and the details of a step. In the order of the page:
+ *
+ *   report_page.c        head and summary
+ *   report_bars.c        time by operator, kernel and step
+ *   report_graph.c       the picture of the network (report_layout.c: where things lie)
+ *   report_chart.c       memory over the steps
+ *   report_candidates.c  what the candidates took
+ *   report_tables.c      conversions and steps
+ *   report_precision.c   accuracy and calibration (report_picture.c: histograms)
+ *   report_embed.c       the facts as JSON
+ *
+ * report_facts.c reads the document, report_text.c writes text safely.
+ */
 #ifndef TENON_REPORT_PAGE_H
 #define TENON_REPORT_PAGE_H
 
 #include <stdbool.h>
 
-/* `report` is the builder's JSON, with those of calibration and accuracy as members where they are
- * there. False after having said why. */
-bool report_page_write(const char *path, const char *model, const char *report);
+/* `what` is "build", "plan" or "run". False after having said why. */
+bool report_page_write(const char *path, const char *model, const char *what, const char *report);
 
 #endif
