@@ -177,6 +177,13 @@ TN_EXPORT uint32_t tn_context_profile_count(const tn_context *context);
 TN_EXPORT const tn_profile_entry *tn_context_profile(const tn_context *context,
                                                      uint32_t index); /* null past the end */
 
+/* The steps of a context as one JSON document in the words of tn_plan_report: "nodes" and
+ * "reformats" with types, formats and the shapes that the context has now, the shortest times that
+ * profiling measured (0 where it was off), and as "memory" what lies where in the context's memory,
+ * between which steps, workspaces included. Networks with an output sized by run take their memory
+ * step by step: there "memory" is empty. To be freed by tn_text_free. TN_ERROR_MEMORY. */
+TN_EXPORT tn_status tn_context_report(const tn_context *context, char **out_json);
+
 /* Counted since the context was made, of Tenon's own allocator. */
 typedef struct tn_context_statistics {
     uint32_t size;

@@ -29,18 +29,6 @@ static void add_inputs(tn_text *text, const tn_report_source *source) {
     tn_text_add(text, "],\n");
 }
 
-static void add_outputs(tn_text *text, const tn_graph *graph) {
-    tn_text_add(text, "  \"outputs\": [");
-    for (size_t i = 0; i < graph->output_count; i++) {
-        tn_text_add(text, i > 0 ? ",\n    {\"name\": " : "\n    {\"name\": ");
-        tn_text_add_json(text, graph->output_names[i]);
-        tn_text_add(text, ", \"tensor\": ");
-        tn_text_add_json(text, graph->tensors[graph->outputs[i]].name);
-        tn_text_add(text, "}");
-    }
-    tn_text_add(text, "],\n");
-}
-
 static void add_names(tn_text *text, const char *what, const tn_pass_names *names) {
     tn_text_add_format(text, "  \"%s\": [", what);
     for (size_t i = 0; i < names->count; i++) {
@@ -134,7 +122,7 @@ tn_status tn_report_make(const tn_report_source *source, char **out_json) {
     add_names(&text, "merged", &source->passes->merged);
     add_names(&text, "recognized", &source->passes->recognized);
     add_totals(&text, source, tn_report_memory_bytes(&memory));
-    add_outputs(&text, source->graph);
+    tn_report_add_outputs(&text, source->graph);
     tn_report_add_memory(&text, &memory);
     tn_text_add(&text, ",\n  \"version\": ");
     tn_text_add_json(&text, tn_version());

@@ -224,3 +224,15 @@ void tn_report_add_steps(tn_text *text, const tn_report_steps *source) {
     add_list(text, source, false);
     add_list(text, source, true);
 }
+
+void tn_report_add_outputs(tn_text *text, const tn_graph *graph) {
+    tn_text_add(text, "  \"outputs\": [");
+    for (size_t i = 0; i < graph->output_count; i++) {
+        tn_text_add(text, i > 0 ? ",\n    {\"name\": " : "\n    {\"name\": ");
+        tn_text_add_json(text, graph->output_names[i]);
+        tn_text_add(text, ", \"tensor\": ");
+        tn_text_add_json(text, graph->tensors[graph->outputs[i]].name);
+        tn_text_add(text, "}");
+    }
+    tn_text_add(text, "],\n");
+}

@@ -21,6 +21,8 @@ typedef struct tn_report_steps {
 
 /* The members "nodes" and "reformats", each with a comma after it. */
 void tn_report_add_steps(tn_text *text, const tn_report_steps *source);
+/* The member "outputs", of the network, with a comma after it. */
+void tn_report_add_outputs(tn_text *text, const tn_graph *graph);
 void tn_report_add_extents(tn_text *text, const tn_shape *shape); /* a list of numbers */
 /* Of a value in its type and format; 0 where its shape is not known. */
 size_t tn_report_value_bytes(const tn_report_steps *source, uint32_t value);

@@ -3,6 +3,7 @@
  * The inside of tn_context: its opened kernels, bindings, arena and shape states.
  *
  *   context.c               creation, memory for tensors, profile, statistics
+ *   context_report.c        the steps with their times, and the memory, as JSON
  *   context_ports.c         which inputs are read, which outputs a device writes
  *   context_bind.c          shapes and memory that callers give
  *   context_run.c           a run, its outputs, a device that is lost
@@ -27,6 +28,7 @@
 #define TN_RUN_CONTEXT_PRIVATE_H
 
 #include "base/status.h"
+#include "build/report_memory.h"
 #include "plugin/checked_call.h"
 #include "plugin/crash.h"
 #include "run/engine_private.h"
@@ -103,10 +105,11 @@ typedef struct tn_shape_state {
     uint32_t walk_count;
     tn_output_copy *copies;
     uint32_t copy_count;
-    size_t memory_bytes; /* of the arena memory that it needs */
-    size_t device_bytes; /* the same in the device's memory */
-    bool is_placed;      /* the memory is planned */
-    bool is_applied;     /* its pointers are set, for the arena where it is now */
+    size_t memory_bytes;       /* of the arena memory that it needs */
+    size_t device_bytes;       /* the same in the device's memory */
+    tn_report_arena arenas[2]; /* by memory space, for reports: what lies where, by items */
+    bool is_placed;            /* the memory is planned */
+    bool is_applied;           /* its pointers are set, for the arena where it is now */
     uint64_t last_used;
 } tn_shape_state;
 

@@ -66,6 +66,20 @@ static bool has_workspace(const tn_context *context, const tn_shape_state *state
                kind;
 }
 
+/* What a report says of an arena. */
+static tn_status note_arena(tn_shape_state *state, const lifetimes *all, uint32_t values,
+                            size_t bytes) {
+    uint32_t *owners = tn_arena_allocate(state->arena, all->count + 1, sizeof(*owners));
+    if (!owners) return tn_fail_memory("a memory plan");
+    for (size_t i = 0; i < all->count; i++)
+        owners[i] = TN_NO_VALUE; /* a workspace */
+    for (uint32_t v = 0; v < values; v++)
+        if (all->buffer_of[v]) owners[all->buffer_of[v] - 1] = v;
+    state->arenas[all->kind == TN_PLACE_DEVICE] = (tn_report_arena){
+        .bytes = bytes, .count = all->count, .buffers = all->buffers, .values = owners};
+    return TN_OK;
+}
+
 static tn_status plan_memory(tn_context *context, tn_shape_state *state, uint32_t kind,
                              size_t alignment, size_t *out_bytes) {
     const uint32_t values = context->engine->program->value_count;
@@ -89,7 +103,7 @@ static tn_status plan_memory(tn_context *context, tn_shape_state *state, uint32_
     for (uint32_t i = 0; i < state->walk_count; i++) {
         if (has_workspace(context, state, i, kind)) state->workspaces[i] = all.buffers[at++].offset;
     }
-    return TN_OK;
+    return note_arena(state, &all, values, *out_bytes);
 }
 
 /* Every value gets its root's place, and those in the callers' memory are listed. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon bench: times a model or plan, on one or several contexts. */
+#include "bench_profile.h"
 #include "option_use.h"
 #include "session.h"
 
@@ -14,6 +15,9 @@ static const char help[] =
     "      --seconds S       how long to measure (default 1); 0: one inference\n"
     "      --contexts N      that run at once, each on a thread of its own\n"
     "      --profile         the time of each node\n"
+    "      --html FILE       with --profile: a page with the network, the time of each node and "
+    "the "
+    "memory\n"
     "  -i, --input NAME=FILE, -o, --output NAME=FILE   the values that are timed (also raw "
     "float32)\n"
     "  -w, --weights FILE.caffemodel  of a .prototxt; --mean [NAME=]FILE.binaryproto for its mean "
@@ -116,8 +120,7 @@ static void print_overhead(const overhead *cost, double ms, const cli_options *o
                cost->plain_ms);
 }
 
-static int print_times(measurement *all, uint32_t count, const cli_options *options,
-                       const overhead *cost) {
+static int sum_up(measurement *all, uint32_t count, bench_times *out_times) {
     measurement merged = {0};
     for (uint32_t i = 0; i < count; i++) {
         for (size_t k = 0; k < all[i].count; k++) {
@@ -126,40 +129,28 @@ static int print_times(measurement *all, uint32_t count, const cli_options *opti
     }
     if (merged.count == 0) return cli_fault("nothing was measured");
     qsort(merged.ms, merged.count, sizeof(double), compare_double);
-    const double median = merged.ms[merged.count / 2], p99 = merged.ms[merged.count * 99 / 100];
-    if (options->json) printf("{");
-    print_overhead(cost, merged.ms[0], options);
-    if (options->json)
-        printf("\"median_ms\": %.6f, \"min_ms\": %.6f, \"p99_ms\": %.6f, \"runs\": %zu}\n", median,
-               merged.ms[0], p99, merged.count);
-    else
-        printf("median_ms=%.6f min_ms=%.6f p99_ms=%.6f runs=%zu\n", median, merged.ms[0], p99,
-               merged.count);
+    *out_times = (bench_times){.median_ms = merged.ms[merged.count / 2],
+                               .min_ms = merged.ms[0],
+                               .p99_ms = merged.ms[merged.count * 99 / 100],
+                               .runs = merged.count};
     free(merged.ms);
     return EXIT_DONE;
 }
 
-static void print_profile(tn_context *context) {
-    uint64_t total = 0;
-    for (uint32_t i = 0; i < tn_context_profile_count(context); i++)
-        total += tn_context_profile(context, i)->minimum_ns;
-    printf("%-28s %-20s %-20s %12s %6s\n", "node", "operator", "kernel", "min_us", "%");
-    for (uint32_t i = 0; i < tn_context_profile_count(context); i++) {
-        const tn_profile_entry *entry = tn_context_profile(context, i);
-        printf("%-28.28s %-20s %-20s %12.2f %6.1f\n", entry->node, entry->op, entry->kernel,
-               (double)entry->minimum_ns / 1e3,
-               100.0 * (double)entry->minimum_ns / (double)(total ? total : 1));
+static void print_times(const bench_times *times, const tn_context *context,
+                        const cli_options *options, const overhead *cost) {
+    if (options->json) {
+        printf("{");
+        if (options->profile) bench_profile_print_json(context);
+        print_overhead(cost, times->min_ms, options);
+        printf("\"median_ms\": %.6f, \"min_ms\": %.6f, \"p99_ms\": %.6f, \"runs\": %zu}\n",
+               times->median_ms, times->min_ms, times->p99_ms, times->runs);
+        return;
     }
-}
-
-static int profile_runs(tn_context *context, double seconds) {
-    if (tn_context_set_profiling(context, true) != TN_OK) return cli_fail("bench");
-    const double begin = now_ms();
-    for (int i = 0; i < 3 || (now_ms() - begin < seconds * 500 && i < 1000); i++) {
-        if (tn_context_run(context) != TN_OK) return cli_fail("bench");
-    }
-    print_profile(context);
-    return EXIT_DONE;
+    if (options->profile) bench_profile_print(context);
+    print_overhead(cost, times->min_ms, options);
+    printf("median_ms=%.6f min_ms=%.6f p99_ms=%.6f runs=%zu\n", times->median_ms, times->min_ms,
+           times->p99_ms, times->runs);
 }
 
 /* The same network without guards and helper processes, on one context. */
@@ -223,10 +214,16 @@ static int measure_all(tn_runtime *runtime, tn_engine *engine, const cli_options
     }
     int code = session_write_outputs(engine, all[0].context, options);
     if (code == EXIT_DONE && options->profile)
-        code = profile_runs(all[0].context, options->seconds);
+        code = bench_profile_run(all[0].context, options->seconds);
     overhead cost = {0};
+    bench_times times;
     if (code == EXIT_DONE) code = measure_overhead(runtime, options, all[0].context, &cost);
-    return code == EXIT_DONE ? print_times(all, started, options, &cost) : code;
+    if (code == EXIT_DONE) code = sum_up(all, started, &times);
+    if (code == EXIT_DONE && options->html)
+        code = bench_profile_write_page(runtime, all[0].context, options->arguments[0], &times,
+                                        options->html);
+    if (code == EXIT_DONE) print_times(&times, all[0].context, options, &cost);
+    return code;
 }
 
 static int bench(tn_runtime *runtime, tn_engine *engine, const cli_options *options) {
@@ -251,7 +248,7 @@ static int bench(tn_runtime *runtime, tn_engine *engine, const cli_options *opti
 
 int command_bench(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTYSnfOxajLCmkNFEKMIJvBGQUXqz", &options);
+    int code = cli_options_read(argc, argv, "pPwsiodtcTYSnfOxajLCmkNFEKMIJvBGQUXqzH", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && (options.argument_count != 1 || options.contexts < 1)) {

@@ -68,9 +68,13 @@ static const char *take_plan_path(cli_options *options) {
     return path;
 }
 
+static bool ends_with(const char *text, const char *ending) {
+    const size_t length = strlen(text), bytes = strlen(ending);
+    return length > bytes && strcmp(text + length - bytes, ending) == 0;
+}
+
 static int write_report(const char *path, const char *report, const char *model) {
-    const size_t length = strlen(path);
-    if (length > 5 && strcmp(path + length - 5, ".html") == 0)
+    if (ends_with(path, ".html"))
         return report_page_write(path, model, "build", report) ? EXIT_DONE : EXIT_FAULT;
     return whole_file_write(path, NULL, 0, report, strlen(report)) ? EXIT_DONE : EXIT_FAULT;
 }
@@ -114,6 +118,10 @@ int command_build(int argc, char **argv) {
         options.plan = take_plan_path(&options);
         if (options.argument_count != 1 || !options.plan)
             code = cli_usage("build takes one model and -o PLAN (tenon build -h)");
+        else if (options.report && !ends_with(options.report, ".html") &&
+                 !ends_with(options.report, ".json"))
+            code = cli_usage("option --report: '%s' ends neither in .html (a page) nor in .json",
+                             options.report);
         else if ((code = option_use_check(&options)) == EXIT_DONE)
             code = build(&options, options.arguments[0], options.plan);
     }

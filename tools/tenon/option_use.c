@@ -33,8 +33,10 @@ enum {
     FACT_TEXT = 1u << 18,    /* results are for people: neither JSON nor an output goes to stdout */
     FACT_JSON = 1u << 19,    /* results are JSON on stdout */
     FACT_OUTPUT = 1u << 20,  /* outputs may go where they are asked to */
-    FACT_CHOOSES = 1u << 22, /* kernels are chosen */
-    FACT_EXPLAINS = 1u << 21 /* tenon doctor of a file */
+    FACT_EXPLAINS = 1u << 21, /* tenon doctor of a file */
+    FACT_CHOOSES = 1u << 22,  /* kernels are chosen */
+    FACT_PAGE = 1u << 23,     /* a page is asked for where there is one, and no other form is */
+    FACT_DOT = 1u << 24       /* no page and no JSON is asked for beside the graph */
 };
 
 /* Those that the kind of file decides. */
@@ -98,6 +100,8 @@ static const use_row rows[] = {
     {'j', FACT_TEXT | FACT_JSON, "results on stdout (no --output to stdout)"},
     {'o', FACT_OUTPUT, "a file here: stdout has the times"},
     {'g', FACT_SHOWS, "plugin show"},
+    {'H', FACT_PAGE, "--profile in tenon bench, and in tenon inspect without --dot and --json"},
+    {'D', FACT_DOT, "tenon inspect without --json"},
 };
 
 /* ----------------------------------------------------------------------------------------------
@@ -171,6 +175,9 @@ static uint32_t find_facts(const cli_options *options, file_kind kind) {
         facts |= FACT_IMAGE;
     if (!is(options, "bench") || !session_writes_stdout(options)) facts |= FACT_OUTPUT;
     if (!session_writes_stdout(options)) facts |= options->json ? FACT_JSON : FACT_TEXT;
+    if (is(options, "bench") ? options->profile : !options->dot && !options->json)
+        facts |= FACT_PAGE;
+    if (!options->json) facts |= FACT_DOT;
     return facts;
 }
 

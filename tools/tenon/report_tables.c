@@ -220,7 +220,19 @@ static double bytes_of(const report_value *value) {
     return value->shape ? bytes : 0;
 }
 
-static void put_conversion(FILE *page, const report_facts *facts, size_t index, bool is_timed) {
+/* Whether the size of some conversion is known: shapes are not, in plans of earlier versions. */
+static bool has_sizes(const report_facts *facts) {
+    for (size_t s = 0; s < facts->step_count; s++) {
+        const report_step *step = &facts->steps[s];
+        if (step->kind == REPORT_CONVERSION && step->output_count > 0 &&
+            bytes_of(&facts->values[step->outputs[0]]) > 0)
+            return true;
+    }
+    return false;
+}
+
+static void put_conversion(FILE *page, const report_facts *facts, size_t index, bool is_sized,
+                           bool is_timed) {
     const report_step *step = &facts->steps[index];
     const report_value *from = &facts->values[step->inputs[0]],
                        *to = &facts->values[step->outputs[0]];
@@ -232,9 +244,12 @@ static void put_conversion(FILE *page, const report_facts *facts, size_t index, 
     fputs("</td><td>", page);
     put_storage(page, to, false);
     fputs(from->is_device != to->is_device ? (to->is_device ? "device" : "host") : "", page);
-    fputs("</td><td class=n>", page);
-    if (bytes_of(to) > 0) report_put_bytes(page, bytes_of(to));
     fputs("</td>", page);
+    if (is_sized) {
+        fputs("<td class=n>", page);
+        report_put_bytes(page, bytes_of(to));
+        fputs("</td>", page);
+    }
     if (is_timed) {
         fputs("<td class=n>", page);
         if (step->ns > 0) report_put_fixed(page, step->ns / 1000, 2);
@@ -245,17 +260,18 @@ static void put_conversion(FILE *page, const report_facts *facts, size_t index, 
 
 void report_conversions_put(FILE *page, const report_facts *facts) {
     const bool is_timed = facts->conversion_ns > 0;
+    const bool is_sized = has_sizes(facts);
     size_t shown = 0;
     if (facts->conversion_count == 0) return;
     fprintf(page,
             "<h2>Conversions</h2>\n<div class=wide><table class=sort><thead><tr><th>tensor</th>"
-            "<th>from</th><th>to</th><th class=n>size</th>%s</tr></thead><tbody>\n",
-            is_timed ? "<th class=n>µs</th>" : "");
+            "<th>from</th><th>to</th>%s%s</tr></thead><tbody>\n",
+            is_sized ? "<th class=n>size</th>" : "", is_timed ? "<th class=n>µs</th>" : "");
     for (size_t s = 0; s < facts->step_count && shown < CONVERSION_LIMIT; s++) {
         const report_step *step = &facts->steps[s];
         if (step->kind != REPORT_CONVERSION || step->input_count == 0 || step->output_count == 0)
             continue;
-        put_conversion(page, facts, s, is_timed);
+        put_conversion(page, facts, s, is_sized, is_timed);
         shown++;
     }
     fputs("</tbody></table></div>\n", page);
