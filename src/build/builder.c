@@ -256,7 +256,7 @@ static tn_status save_cache(const build_state *state) {
     return TN_OK;
 }
 
-static tn_status write_plan(build_state *state) {
+static tn_status write_plan(build_state *state, const tn_report_memory *memory) {
     const tn_program *programs[] = {&state->program};
     tn_report_source source = {.graph = state->graph,
                                .profiles = state->profiles,
@@ -265,7 +265,8 @@ static tn_status write_plan(build_state *state) {
                                .notes = &state->notes,
                                .node_pins = state->node_pins,
                                .passes = &state->passes,
-                               .given_node_count = state->given->node_count};
+                               .given_node_count = state->given->node_count,
+                               .memory = memory};
     char *report = NULL;
     TN_TRY(tn_report_make(&source, &report));
     tn_status status = tn_plan_write(state->graph, state->profiles, 1, programs, &state->plan);
@@ -276,6 +277,17 @@ static tn_status write_plan(build_state *state) {
     tn_deallocate(state->plan->allocator, state->plan->report);
     state->plan->report = report;
     return TN_OK;
+}
+
+static tn_status plan_memory_and_write(build_state *state) {
+    const tn_report_steps steps = {
+        .graph = state->graph, .shapes = state->after.points[1], .program = &state->program};
+    tn_report_memory memory;
+    TN_TRY(tn_report_memory_plan(&steps, &memory));
+    tn_status status = tn_report_memory_note(&memory, &state->program, state->arena);
+    if (status == TN_OK) status = write_plan(state, &memory);
+    tn_report_memory_deinit(&memory, state->graph->allocator);
+    return status;
 }
 
 static tn_status build(build_state *state) {
@@ -291,7 +303,7 @@ static tn_status build(build_state *state) {
     }
     TN_TRY(lower(state));
     TN_TRY(save_cache(state));
-    return write_plan(state);
+    return plan_memory_and_write(state);
 }
 
 tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options,

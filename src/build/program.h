@@ -18,6 +18,16 @@ enum { TN_STEP_KERNEL = 1, TN_STEP_REFORMAT = 2, TN_STEP_VIEW = 3 };
 /* The memory of the host, or of the device that the program is for. */
 enum { TN_SPACE_HOST = 0, TN_SPACE_DEVICE = 1 };
 
+/* What the build planned for a value at the profile's optimum. For people: nothing that runs reads
+ * it. */
+typedef struct tn_value_note {
+    bool has_shape;
+    tn_shape shape;
+    bool is_planned; /* it has memory of its own in the arena of its space */
+    size_t offset, bytes;
+    uint32_t first_step, last_step;
+} tn_value_note;
+
 typedef struct tn_program_value {
     tn_tensor_id tensor;
     tn_format format;
@@ -25,6 +35,7 @@ typedef struct tn_program_value {
     const tn_quantization *quantization; /* of 32-bit floats stored in 8-bit integers: one scale.
                                             Null for all others */
     uint32_t space;                      /* TN_SPACE_... */
+    const tn_value_note *note;           /* or null */
 } tn_program_value;
 
 /* Whether a value is a sound storage of a tensor whose own type this is (TN_NONE: not known yet,

@@ -4,7 +4,6 @@
 #include "build/report.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "build/report_memory.h"
 #include "build/report_steps.h"
 
 #include <inttypes.h>
@@ -106,8 +105,6 @@ tn_status tn_report_make(const tn_report_source *source, char **out_json) {
                                    .notes = source->notes,
                                    .node_pins = source->node_pins};
     tn_text text;
-    tn_report_memory memory = {0};
-    TN_TRY(tn_report_memory_plan(&steps, &memory));
     tn_text_init(&text, source->graph->allocator);
     tn_text_add(&text, "{\n  \"graph\": ");
     tn_text_add_json(&text, source->graph->name);
@@ -121,14 +118,13 @@ tn_status tn_report_make(const tn_report_source *source, char **out_json) {
     add_names(&text, "dropped", &source->passes->dropped);
     add_names(&text, "merged", &source->passes->merged);
     add_names(&text, "recognized", &source->passes->recognized);
-    add_totals(&text, source, tn_report_memory_bytes(&memory));
+    add_totals(&text, source, tn_report_memory_bytes(source->memory));
     tn_report_add_outputs(&text, source->graph);
-    tn_report_add_memory(&text, &memory);
+    tn_report_add_memory(&text, source->memory);
     tn_text_add(&text, ",\n  \"version\": ");
     tn_text_add_json(&text, tn_version());
     tn_text_add(&text, "\n}\n");
     tn_status status = tn_text_take(&text, out_json);
     tn_text_deinit(&text);
-    tn_report_memory_deinit(&memory, source->graph->allocator);
     return status;
 }

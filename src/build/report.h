@@ -8,6 +8,7 @@
 #include "build/lower.h"
 #include "build/passes/passes.h"
 #include "build/profile.h"
+#include "build/report_memory.h"
 
 typedef struct tn_report_source {
     const tn_graph *graph;
@@ -18,6 +19,7 @@ typedef struct tn_report_source {
     const tn_pass_context *passes;
     const tn_node_pin *node_pins; /* by node; null: none is pinned */
     size_t given_node_count;      /* of the graph before the passes */
+    const tn_report_memory *memory;
 } tn_report_source;
 /* The caller frees *out_json by tn_deallocate. TN_ERROR_MEMORY. */
 tn_status tn_report_make(const tn_report_source *source, char **out_json);

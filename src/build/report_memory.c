@@ -92,6 +92,31 @@ done:
     return status;
 }
 
+tn_status tn_report_memory_note(const tn_report_memory *memory, tn_program *program,
+                                tn_arena *arena) {
+    tn_value_note *notes =
+        tn_arena_allocate(arena, program->value_count + (size_t)1, sizeof *notes);
+    if (!notes) return tn_fail_memory("the memory of a plan");
+    for (uint32_t v = 0; v < program->value_count; v++) {
+        const tn_inferred_tensor *known =
+            &memory->steps->shapes->tensors[program->values[v].tensor];
+        notes[v].has_shape = known->is_known;
+        if (known->is_known) notes[v].shape = known->storage.shape;
+        program->values[v].note = &notes[v];
+    }
+    for (int space = 0; space < 2; space++)
+        for (size_t i = 0; i < memory->arenas[space].count; i++) {
+            const tn_memory_buffer *buffer = &memory->arenas[space].buffers[i];
+            tn_value_note *note = &notes[memory->arenas[space].values[i]];
+            note->is_planned = true;
+            note->offset = buffer->offset;
+            note->bytes = buffer->bytes;
+            note->first_step = buffer->first;
+            note->last_step = buffer->last;
+        }
+    return TN_OK;
+}
+
 void tn_report_memory_deinit(tn_report_memory *memory, const tn_allocator *allocator) {
     for (int space = 0; space < 2; space++) {
         tn_deallocate(allocator, memory->arenas[space].buffers);

@@ -24,6 +24,10 @@ typedef struct tn_report_memory {
 
 /* Plans it at the source's shapes. The source must outlive it. */
 tn_status tn_report_memory_plan(const tn_report_steps *source, tn_report_memory *out_memory);
+/* Writes the plan, and the shapes that it is for, into the notes of `program`'s values, in `arena`:
+ * for the plan file. TN_ERROR_MEMORY. */
+tn_status tn_report_memory_note(const tn_report_memory *memory, tn_program *program,
+                                tn_arena *arena);
 void tn_report_memory_deinit(tn_report_memory *memory, const tn_allocator *allocator);
 /* Of both arenas. */
 size_t tn_report_memory_bytes(const tn_report_memory *memory);

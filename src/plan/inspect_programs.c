@@ -23,6 +23,10 @@ static void add_value(tn_text *text, const Tenon__Plan__Plan *plan,
     tn_text_add(text, ", \"type\": ");
     tn_inspect_type(text, value->type);
     tn_text_add_format(text, ", \"format\": \"%s\"", tn_format_name(value->format));
+    if (value->note && value->note->has_shape && value->note->n_shape <= TN_MAX_RANK) {
+        tn_text_add(text, ", \"shape\": ");
+        tn_inspect_shape(text, value->note->n_shape, value->note->shape);
+    }
     if (value->space == TN_SPACE_DEVICE) tn_text_add(text, ", \"space\": \"device\"");
     if (value->quantization && value->quantization->n_scale > 0) {
         tn_text_add(text, ", \"scale\": ");
@@ -70,8 +74,6 @@ static void add_step(tn_text *text, const Tenon__Plan__Plan *plan,
                      const Tenon__Plan__Program *program, const Tenon__Plan__Step *step) {
     tn_text_add(text, "{\"name\": ");
     tn_inspect_node_name(text, plan, (uint64_t)step->node + UINT64_MAX);
-    tn_text_add(text, ", \"op\": ");
-    add_operator(text, plan, (uint64_t)step->node + UINT64_MAX);
     add_kernel(text, step);
     tn_text_add_format(text, ", \"tactic\": %" PRIu32 ", \"in_place\": %s, \"ns\": ", step->tactic,
                        step->is_in_place ? "true" : "false");
@@ -81,11 +83,6 @@ static void add_step(tn_text *text, const Tenon__Plan__Plan *plan,
         if (i > 0) tn_text_add(text, ", ");
         tn_inspect_node_name(text, plan, step->epilogues[i]);
     }
-    tn_text_add(text, "], \"absorbed_ops\": [");
-    for (size_t i = 0; i < step->n_epilogues; i++) {
-        if (i > 0) tn_text_add(text, ", ");
-        add_operator(text, plan, step->epilogues[i]);
-    }
     tn_text_add(text, "]");
     add_values(text, plan, program, "inputs", step->n_inputs, step->inputs);
     add_values(text, plan, program, "operands", step->n_operands, step->operands);
@@ -94,7 +91,14 @@ static void add_step(tn_text *text, const Tenon__Plan__Plan *plan,
         tn_text_add(text, ", \"note\": ");
         tn_text_add_json(text, step->note);
     }
-    tn_text_add(text, "}");
+    tn_text_add(text, ", \"op\": ");
+    add_operator(text, plan, (uint64_t)step->node + UINT64_MAX);
+    tn_text_add(text, ", \"absorbed_ops\": [");
+    for (size_t i = 0; i < step->n_epilogues; i++) {
+        if (i > 0) tn_text_add(text, ", ");
+        add_operator(text, plan, step->epilogues[i]);
+    }
+    tn_text_add(text, "]}");
 }
 
 static uint32_t type_of(const Tenon__Plan__Program *program, size_t count,
@@ -127,6 +131,50 @@ static void add_conversions(tn_text *text, const Tenon__Plan__Program *program) 
     tn_text_add_number(text, type_ns);
     tn_text_add(text, ", \"type_conversion_share\": ");
     tn_text_add_number(text, all_ns > 0 ? type_ns / all_ns : 0);
+}
+
+static bool is_planned(const Tenon__Plan__ProgramValue *value, uint32_t space) {
+    return value->space == space && value->note && value->note->is_planned;
+}
+
+static void add_arena(tn_text *text, const Tenon__Plan__Plan *plan,
+                      const Tenon__Plan__Program *program, uint32_t space, uint64_t bytes) {
+    const char *between = "";
+    tn_text_add_format(text, "{\"space\": \"%s\", \"bytes\": %" PRIu64 ", \"buffers\": [",
+                       space == TN_SPACE_DEVICE ? "device" : "host", bytes);
+    for (size_t v = 0; v < program->n_values; v++) {
+        const Tenon__Plan__ValueNote *note = program->values[v]->note;
+        if (!is_planned(program->values[v], space)) continue;
+        tn_text_add_format(text, "%s\n        {\"tensor\": ", between);
+        tn_inspect_tensor_name(text, plan, program->values[v]->tensor);
+        tn_text_add_format(text,
+                           ", \"offset\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"first\": %" PRIu32
+                           ", \"last\": %" PRIu32 "}",
+                           note->offset, note->bytes, note->first_step, note->last_step);
+        between = ",";
+    }
+    tn_text_add(text, "]}");
+}
+
+/* The memory of a run as the build planned it, as in its report; plans of earlier versions have
+ * none. */
+static void add_memory(tn_text *text, const Tenon__Plan__Plan *plan,
+                       const Tenon__Plan__Program *program) {
+    const char *between = "";
+    tn_text_add(text, ",\n      \"memory\": {\"workspaces\": false, \"arenas\": [");
+    for (uint32_t space = TN_SPACE_HOST; space <= TN_SPACE_DEVICE; space++) {
+        uint64_t bytes = 0;
+        for (size_t v = 0; v < program->n_values; v++) {
+            const Tenon__Plan__ValueNote *note = program->values[v]->note;
+            if (is_planned(program->values[v], space) && note->offset + note->bytes > bytes)
+                bytes = note->offset + note->bytes;
+        }
+        if (bytes == 0) continue;
+        tn_text_add(text, between);
+        add_arena(text, plan, program, space, bytes);
+        between = ", ";
+    }
+    tn_text_add(text, "]}");
 }
 
 /* A program against the devices that are known; a device's library is not loaded to know more. */
@@ -169,6 +217,7 @@ void tn_inspect_programs(tn_text *text, const Tenon__Plan__Plan *plan, tn_runtim
         }
         tn_text_add(text, "]");
         add_conversions(text, program);
+        add_memory(text, plan, program);
         tn_text_add(text, "}");
     }
     tn_text_add(text, "]\n");

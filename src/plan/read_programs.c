@@ -79,6 +79,32 @@ static tn_status read_quantization(tn_plan_reader *reader, const Tenon__Plan__Qu
     return TN_OK;
 }
 
+/* Nothing that runs reads it; but what is shown must make sense. */
+static tn_status read_note(tn_plan_reader *reader, const Tenon__Plan__ValueNote *message,
+                           tn_program_value *value) {
+    tn_value_note *note = tn_arena_allocate(reader->contents.arena, 1, sizeof(*note));
+    if (!note) return tn_fail_memory("a program");
+    if (message->n_shape > (message->has_shape ? TN_MAX_RANK : 0u))
+        return tn_plan_reader_fail("a value's shape has %zu extents", message->n_shape);
+    if (message->first_step > message->last_step || message->bytes > SIZE_MAX - message->offset)
+        return tn_plan_reader_fail("a value's memory ends before it begins");
+    *note = (tn_value_note){.has_shape = message->has_shape,
+                            .shape.rank = (uint32_t)message->n_shape,
+                            .is_planned = message->is_planned,
+                            .offset = (size_t)message->offset,
+                            .bytes = (size_t)message->bytes,
+                            .first_step = message->first_step,
+                            .last_step = message->last_step};
+    for (size_t axis = 0; axis < message->n_shape; axis++) {
+        note->shape.extents[axis] = message->shape[axis];
+        if (message->shape[axis] < 0)
+            return tn_plan_reader_fail("a value's shape has the extent %" PRId64,
+                                       message->shape[axis]);
+    }
+    value->note = note;
+    return TN_OK;
+}
+
 static tn_status read_values(tn_plan_reader *reader, const Tenon__Plan__Program *message,
                              tn_program *program) {
     program->values =
@@ -93,6 +119,7 @@ static tn_status read_values(tn_plan_reader *reader, const Tenon__Plan__Program 
                                                 .space = value->space};
         if (value->quantization)
             TN_TRY(read_quantization(reader, value->quantization, &program->values[v]));
+        if (value->note) TN_TRY(read_note(reader, value->note, &program->values[v]));
     }
     return TN_OK;
 }

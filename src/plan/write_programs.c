@@ -42,6 +42,23 @@ static tn_status write_step(tn_plan_writer *writer, const tn_program_step *step,
                                   &message->operands);
 }
 
+static tn_status write_note(tn_plan_writer *writer, const tn_value_note *note,
+                            Tenon__Plan__ValueNote **out_message) {
+    Tenon__Plan__ValueNote *message = tn_arena_allocate(writer->arena, 1, sizeof(*message));
+    if (!message) return tn_fail_memory("writing a plan");
+    tenon__plan__value_note__init(message);
+    message->has_shape = note->has_shape;
+    message->n_shape = note->has_shape ? note->shape.rank : 0;
+    message->shape = (int64_t *)(uintptr_t)note->shape.extents;
+    message->is_planned = note->is_planned;
+    message->offset = note->offset;
+    message->bytes = note->bytes;
+    message->first_step = note->first_step;
+    message->last_step = note->last_step;
+    *out_message = message;
+    return TN_OK;
+}
+
 static tn_status write_values(tn_plan_writer *writer, const tn_program *program,
                               Tenon__Plan__Program *message) {
     void **messages;
@@ -63,6 +80,7 @@ static tn_status write_values(tn_plan_writer *writer, const tn_program *program,
         written->space = value->space;
         if (value->quantization)
             TN_TRY(tn_plan_write_quantization(writer, value->quantization, &written->quantization));
+        if (value->note) TN_TRY(write_note(writer, value->note, &written->note));
     }
     return TN_OK;
 }

@@ -100,7 +100,7 @@ static void put_arena(chart *c, const report_facts *facts) {
 }
 
 bool report_chart_put(FILE *page, const report_facts *facts) {
-    const json *memory = json_member(facts->report, "memory"),
+    const json *memory = json_member(facts->program, "memory"),
                *arenas = json_member(memory, "arenas");
     if (!arenas || !arenas->first || facts->step_count == 0) return true;
     fprintf(

@@ -77,7 +77,7 @@ static void put_node_tile(FILE *page, const report_facts *facts) {
 static void put_memory_tiles(FILE *page, const report_facts *facts) {
     const json *totals = json_member(facts->report, "totals"),
                *bytes = json_member(facts->report, "bytes"),
-               *arenas = json_member(json_member(facts->report, "memory"), "arenas");
+               *arenas = json_member(json_member(facts->program, "memory"), "arenas");
     const json *weights =
         bytes ? json_member(bytes, "weights") : json_member(totals, "constant_bytes");
     for (const json *item = arenas ? arenas->first : NULL; item; item = item->next) {

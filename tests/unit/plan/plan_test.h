@@ -215,12 +215,20 @@ static inline tn_program *plan_program(const tn_graph *graph, tn_arena *arena) {
     program->threads = 3;
     program->fingerprint = cpu->fingerprint(cpu);
     program->values = tn_arena_allocate(arena, graph->tensor_count, sizeof(*program->values));
+    tn_value_note *note = tn_arena_allocate(arena, 1, sizeof(*note));
+    *note = (tn_value_note){.has_shape = true,
+                            .shape = {2, {3, 4}},
+                            .is_planned = true,
+                            .offset = 64,
+                            .bytes = 48,
+                            .first_step = 1,
+                            .last_step = 2};
     for (tn_tensor_id t = 0; t < graph->tensor_count; t++) {
         const tn_graph_tensor *tensor = &graph->tensors[t];
         if (tensor->use_count == 0 && !tensor->is_input && tensor->producer == TN_NO_NODE) continue;
         values[t] = program->value_count;
-        program->values[program->value_count++] =
-            (tn_program_value){.tensor = t, .format = TN_LINEAR, .type = tensor->type};
+        program->values[program->value_count++] = (tn_program_value){
+            .tensor = t, .format = TN_LINEAR, .type = tensor->type, .note = note};
     }
     program->steps = tn_arena_allocate(arena, graph->node_count, sizeof(*program->steps));
     for (uint32_t n = 0; n < graph->node_count; n++) {

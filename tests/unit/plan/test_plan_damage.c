@@ -232,6 +232,12 @@ CHANGE(few_ports, plan->programs[0]->n_input_values--)
 CHANGE(odd_port, plan->programs[0]->input_values[0] = 1 << 30)
 CHANGE(no_port, plan->programs[0]->output_values[0] = 0)
 CHANGE(odd_value, plan->programs[0]->values[0]->tensor = 1 << 30)
+CHANGE(many_extents_noted, plan->programs[0]->values[0]->note->n_shape = 9;
+       plan->programs[0]->values[0]->note->shape = extents)
+CHANGE(odd_extent_noted, plan->programs[0]->values[0]->note->shape[0] = -1)
+CHANGE(shape_without_one, plan->programs[0]->values[0]->note->has_shape = false)
+CHANGE(memory_ends_early, plan->programs[0]->values[0]->note->last_step = 0)
+CHANGE(memory_beyond_all, plan->programs[0]->values[0]->note->bytes = UINT64_MAX)
 CHANGE(odd_format, plan->programs[0]->values[0]->format = 7)
 CHANGE(odd_step, plan->programs[0]->steps[0]->kind = 4)
 CHANGE(no_node, plan->programs[0]->steps[0]->node = 0)
@@ -324,6 +330,11 @@ static const damage_case damage_cases[] = {
     {odd_port, "no value for input 0"},
     {no_port, "no value for output 0"},
     {odd_value, "value 0 of the program is damaged"},
+    {many_extents_noted, "a value's shape has 9 extents"},
+    {odd_extent_noted, "a value's shape has the extent -1"},
+    {shape_without_one, "a value's shape has 2 extents"},
+    {memory_ends_early, "a value's memory ends before it begins"},
+    {memory_beyond_all, "a value's memory ends before it begins"},
     {odd_format, "value 0 of the program is damaged"},
     {odd_step, "is of an unknown kind"},
     {no_node, "step 0 of the program"},

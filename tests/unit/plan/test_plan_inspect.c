@@ -64,7 +64,11 @@ static void test_inspection_shows_everything_without_libraries(void **state) {
         "{\"name\": \"scale\", \"kind\": \"kernel\", \"kernel\": \"reference\", \"library\": null, "
         "\"tactic\": 0, \"in_place\": false, \"ns\": ",
         "{\"name\": \"reshape\", \"kind\": \"view\"",
-        "{\"tensor\": \"mask\", \"type\": \"bool\", \"format\": \"linear\"}"};
+        "{\"tensor\": \"mask\", \"type\": \"bool\", \"format\": \"linear\", \"shape\": [3, 4]}",
+        "\"op\": \"Scale\", \"absorbed_ops\": []}",
+        "\"memory\": {\"workspaces\": false, \"arenas\": [{\"space\": \"host\", \"bytes\": 112, "
+        "\"buffers\": [",
+        "{\"tensor\": \"mask\", \"offset\": 64, \"bytes\": 48, \"first\": 1, \"last\": 2}"};
     save(plan_of_everything(test->runtime));
     assert_shown(test, parts, TN_COUNT(parts));
     unlink(path);
