@@ -23,14 +23,14 @@ static void add_value(tn_text *text, const Tenon__Plan__Plan *plan,
     tn_text_add(text, ", \"type\": ");
     tn_inspect_type(text, value->type);
     tn_text_add_format(text, ", \"format\": \"%s\"", tn_format_name(value->format));
-    if (value->note && value->note->has_shape && value->note->n_shape <= TN_MAX_RANK) {
-        tn_text_add(text, ", \"shape\": ");
-        tn_inspect_shape(text, value->note->n_shape, value->note->shape);
-    }
     if (value->space == TN_SPACE_DEVICE) tn_text_add(text, ", \"space\": \"device\"");
     if (value->quantization && value->quantization->n_scale > 0) {
         tn_text_add(text, ", \"scale\": ");
         tn_text_add_number(text, (double)value->quantization->scale[0]);
+    }
+    if (value->note && value->note->has_shape && value->note->n_shape <= TN_MAX_RANK) {
+        tn_text_add(text, ", \"shape\": ");
+        tn_inspect_shape(text, value->note->n_shape, value->note->shape);
     }
     tn_text_add(text, "}");
 }
