@@ -124,10 +124,10 @@ bool report_bars_put(FILE *page, const report_facts *facts) {
         const bool is_timed = facts->total_ns > 0;
         fprintf(page, "<h2>%s</h2>\n<div class=columns>\n", is_timed ? "Time" : "Steps");
         if (is_timed) put_steps(page, facts, bars);
-        fputs("<div>\n", page);
+        fputs(is_timed ? "<div>\n" : "", page); /* one column beside the steps, or two */
         put_sums(page, facts, bars, "by operator", false);
         put_sums(page, facts, bars, "by kernel", true);
-        fputs("</div>\n</div>\n", page);
+        fputs(is_timed ? "</div>\n</div>\n" : "</div>\n", page);
     }
     free(bars);
     return bars != NULL;

@@ -98,12 +98,11 @@ static void add_conversion_ports(reader *r, uint32_t step, const json *item) {
                                .type = json_text(json_member(item, "from_type"), ""),
                                .format = json_text(json_member(item, "from"), ""),
                                .is_device = is_device(item, "from_space")};
-    report_value to = {.tensor = tensor,
-                       .type = json_text(json_member(item, "to_type"), ""),
-                       .format = json_text(json_member(item, "to"), ""),
-                       .is_device = is_device(item, "to_space")};
+    const report_value to = {.tensor = tensor,
+                             .type = json_text(json_member(item, "to_type"), ""),
+                             .format = json_text(json_member(item, "to"), ""),
+                             .is_device = is_device(item, "to_space")};
     r->facts->ports[r->port_count++] = add_value(r, from, REPORT_NONE);
-    to.shape = r->facts->values[s->inputs[0]].shape;
     r->facts->ports[r->port_count++] = add_value(r, to, step);
     s->input_count = s->output_count = 1;
 }
@@ -201,6 +200,22 @@ static void find_outputs(report_facts *facts) {
         }
 }
 
+/* A conversion has one shape on both sides, and says it on neither. */
+static void share_shape(report_facts *facts, const report_step *step) {
+    if (step->kind != REPORT_CONVERSION || step->input_count == 0 || step->output_count == 0)
+        return;
+    report_value *from = &facts->values[step->inputs[0]], *to = &facts->values[step->outputs[0]];
+    if (!from->shape) from->shape = to->shape;
+    if (!to->shape) to->shape = from->shape;
+}
+
+static void share_shapes(report_facts *facts) {
+    for (size_t s = 0; s < facts->step_count; s++)
+        share_shape(facts, &facts->steps[s]);
+    for (size_t s = facts->step_count; s-- > 0;)
+        share_shape(facts, &facts->steps[s]);
+}
+
 /* ----------------------------------------------------------------------------------------------
  * the whole */
 
@@ -237,6 +252,7 @@ static bool read_steps(report_facts *facts) {
     const bool has_memory = facts->ports && facts->values && r.slots && ports < UINT32_MAX;
     for (size_t s = 0; has_memory && s < facts->step_count; s++)
         read_step(&r, (uint32_t)s);
+    if (has_memory) share_shapes(facts);
     free(r.slots);
     return has_memory;
 }

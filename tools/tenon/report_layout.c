@@ -274,13 +274,13 @@ static void find_x(layout_work *w) {
         right = fmax(right, l->nodes[n].x + l->nodes[n].width / 2);
     }
     for (size_t n = 0; n < l->item_count; n++)
-        l->nodes[n].x += l->margin - left;
-    l->width = l->item_count > 0 ? right - left + 2 * l->margin : 2 * l->margin;
+        l->nodes[n].x += l->margin_x - left;
+    l->width = l->item_count > 0 ? right - left + 2 * l->margin_x : 2 * l->margin_x;
 }
 
 static void find_y(layout_work *w) {
     layout *l = w->l;
-    double y = l->margin;
+    double y = l->margin_y;
     for (uint32_t level = 0; level < l->level_count; level++) {
         double height = 0;
         for (uint32_t i = w->level_first[level]; i < w->level_first[level + 1]; i++)
@@ -291,7 +291,7 @@ static void find_y(layout_work *w) {
         }
         y += height + (level + 1 < l->level_count ? l->gap_y : 0);
     }
-    l->height = y + l->margin;
+    l->height = y + l->margin_y;
 }
 
 static void free_work(layout_work *w) {

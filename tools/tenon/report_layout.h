@@ -34,7 +34,8 @@ typedef struct layout {
     size_t item_count;             /* nodes and bends */
     uint32_t level_count;
     double width, height;
-    double gap_x, gap_y, margin; /* given: between nodes and levels, and around all */
+    double gap_x, gap_y;       /* given: between nodes, and between levels */
+    double margin_x, margin_y; /* given: around all */
 } layout;
 
 /* `nodes` is reallocated; both arrays are the caller's to free. False: no memory. */

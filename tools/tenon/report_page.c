@@ -37,6 +37,15 @@ static void put_text_tile(FILE *page, const char *what, const char *text) {
     end_tile(page, NULL);
 }
 
+/* Steps that take time and whose time is not known. */
+static size_t count_untimed(const report_facts *facts) {
+    size_t count = 0;
+    for (size_t s = 0; s < facts->step_count; s++)
+        count += facts->steps[s].ns <= 0 && (facts->steps[s].kind == REPORT_KERNEL ||
+                                             facts->steps[s].kind == REPORT_CONVERSION);
+    return count;
+}
+
 static void put_time_tiles(FILE *page, const report_facts *facts) {
     const json *run = json_member(facts->report, "run");
     if (run) {
@@ -50,7 +59,10 @@ static void put_time_tiles(FILE *page, const report_facts *facts) {
     if (facts->total_ns > 0) {
         begin_tile(page, "all steps");
         report_put_time(page, facts->total_ns);
-        end_tile(page, run ? "each at its shortest" : "sum of their times");
+        fprintf(page, "</b><small>%s", run ? "sum, each at its shortest" : "sum of their times");
+        const size_t untimed = count_untimed(facts);
+        if (untimed > 0) fprintf(page, "; %zu not measured", untimed);
+        fputs("</small></div>\n", page);
     }
     if (facts->conversion_count > 0) {
         begin_tile(page, "conversions");

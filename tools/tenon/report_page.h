@@ -6,7 +6,8 @@
  *
  *   report_page.c        head and summary
  *   report_bars.c        time by operator, kernel and step
- *   report_graph.c       the picture of the network (report_layout.c: where things lie)
+ *   report_graph.c       the picture of the network (report_layout.c: where things lie; boxes,
+ *                        edges)
  *   report_chart.c       memory over the steps
  *   report_candidates.c  what the candidates took
  *   report_tables.c      conversions and steps
