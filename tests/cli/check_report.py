@@ -36,6 +36,7 @@ class Page(html.parser.HTMLParser):
         super().__init__(convert_charrefs=True)
         self.open, self.wrong, self.counts, self.scripts, self.tables = [], [], {}, [], []
         self.attributes, self.text, self.ids = set(), [], set()
+        self.boxes, self.corner = [], None
         with open(path, "rb") as file:
             data = file.read()
         self.bytes = len(data)
@@ -49,6 +50,8 @@ class Page(html.parser.HTMLParser):
             self.attributes.add(name)
             if name == "id":
                 self.ids.add(value)
+        if tag == "g" and dict(attributes).get("class", "").startswith("n "):
+            self.corner = [int(x) for x in re.findall(r"-?\d+", dict(attributes)["transform"])]
         if tag not in VOID:
             self.open.append(tag)
         if tag == "script":
@@ -64,6 +67,10 @@ class Page(html.parser.HTMLParser):
         self.counts[tag] = self.counts.get(tag, 0) + 1
         if tag in ("td", "th", "tr", "table", "script"):
             self.wrong.append(tag)
+        if tag == "rect" and self.corner:  # a step of the picture: left, top, right, bottom
+            (x, y), size = self.corner, dict(attributes)
+            self.boxes.append((x, y, x + int(size["width"]), y + int(size["height"])))
+            self.corner = None
 
     def handle_endtag(self, tag):
         if not self.open or self.open.pop() != tag:
@@ -197,6 +204,26 @@ class Checks:
         self.say(page.tables and not empty, f"{text}: no column of the {len(page.tables)} tables is empty {empty}")
 
 
+def check_picture(checks, text, page, report, steps):
+    """One box a step, input and output; none on another; what a step reads is above it."""
+    boxes, inputs = page.boxes, len(report["inputs"])
+    checks.say(len(boxes) == inputs + steps + len(report["outputs"]) and {"net", "scroll", "facts"} <= page.ids,
+               f"{text}: a picture of {steps} steps")
+    rows = {}
+    for box in boxes:
+        rows.setdefault(box[1] + box[3], []).append(box)
+    overlaps = sum(a[2] > b[0] for row in rows.values() for a, b in zip(sorted(row), sorted(row)[1:]))
+    ends = sorted((min(box[1] for box in row), max(box[3] for box in row)) for row in rows.values())
+    overlaps += sum(a[1] > b[0] for a, b in zip(ends, ends[1:]))
+    checks.say(overlaps == 0, f"{text}: no box lies on another in {len(rows)} levels")
+    upwards = 0
+    for number, step in enumerate(page.facts["steps"]):
+        for value in (page.facts["values"][i] for i in step["inputs"]):
+            if value["source"] == "step":
+                upwards += boxes[inputs + value["step"]][3] >= boxes[inputs + number][1]
+    checks.say(upwards == 0, f"{text}: every edge points downwards")
+
+
 def check_facts(checks, text, page, report):
     """What the page has as JSON against the report of the same build."""
     steps = sorted(report["nodes"] + report["reformats"], key=lambda step: step["step"])
@@ -214,8 +241,7 @@ def check_facts(checks, text, page, report):
         if "op" in a:
             wrong += [(v["type"], v["format"]) for v in ports] != [(v["type"], v["format"]) for v in values]
     checks.say(wrong == 0, f"{text}: each edge's type and format are the report's")
-    boxes = page.facts["step_count"]
-    checks.say(boxes == len(steps) and {"net", "scroll", "facts"} <= page.ids, f"{text}: a picture of {boxes} steps")
+    check_picture(checks, text, page, report, len(steps))
 
 
 def check_candidates(checks, report):
@@ -265,6 +291,20 @@ def check_build(checks):
         check_facts(checks, "without timing", page, report)
         times = {c["time"] for node in report["nodes"] for c in node.get("candidates", [])}
         checks.say(times == {"estimated"} and page.facts["total_ns"] == 0, f"without timing all times are estimates: {times}")
+
+
+def check_small(checks):
+    """Networks in which nothing is left to draw, or nothing but a constant."""
+    network = Network()
+    network.save(checks.path("identity.onnx"), [1, 3], network.add("Identity", ["image"]))
+    network = Network()
+    network.add("Relu", ["image"])
+    network.save(checks.path("constant.onnx"), [1, 3], network.add("Relu", [network.weight("w", 2, 2)]))
+    for name in ("identity", "constant"):
+        done = checks.program("build", checks.path(f"{name}.onnx"), "-o", checks.path(f"{name}.plan"), "--report",
+                              checks.path(f"{name}.html"))
+        page = Page(checks.path(f"{name}.html")) if done.returncode == 0 else None
+        checks.say(page and not page.wrong and not page.open and page.boxes, f"{name}: a page of a network without steps")
 
 
 def check_others(checks):
@@ -357,6 +397,7 @@ def main():
         checks = Checks(os.path.abspath(sys.argv[1]), folder)
         check_build(checks)
         check_others(checks)
+        check_small(checks)
         check_large(checks)
         check_hostile(checks)
         check_use(checks)

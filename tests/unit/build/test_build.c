@@ -148,6 +148,23 @@ static void test_the_report_says_what_was_done(void **state) {
     tn_plan_destroy(plan);
 }
 
+static void test_the_report_lists_candidates_and_memory(void **state) {
+    graph_test *test = *state;
+    make_network(test->graph);
+    tn_builder_options options = batch_options();
+    options.flags = TN_BUILD_NO_TIMING;
+    tn_plan *plan = build(test, &options);
+    const char *report = tn_plan_report(plan);
+    assert_has(report, "\"candidates\": [{\"kernel\": ");
+    assert_has(report, "\"time\": \"estimated\", \"chosen\": true}");
+    assert_has(report, "\"kernel\": \"mix_fused\", \"library\": \"build_layers\", \"absorbs\": "
+                       "[\"Plus\"]");
+    assert_has(report, "\"memory\": {\"workspaces\": false, \"arenas\": [");
+    assert_has(report, "\"step\": 0");
+    assert_null(strstr(report, "\"time\": \"measured\""));
+    tn_plan_destroy(plan);
+}
+
 static void test_the_graph_is_not_changed(void **state) {
     graph_test *test = *state;
     make_network(test->graph);
@@ -254,6 +271,7 @@ int main(void) {
         BUILD_TEST(test_a_warm_cache_measures_nothing_and_gives_same_bytes),
         BUILD_TEST(test_processes_that_share_a_cache_all_build),
         BUILD_TEST(test_the_report_says_what_was_done),
+        BUILD_TEST(test_the_report_lists_candidates_and_memory),
         BUILD_TEST(test_the_graph_is_not_changed),
         BUILD_TEST(test_wrong_options_are_refused),
         BUILD_TEST(test_a_cache_that_cannot_be_written_is_no_error),

@@ -268,6 +268,40 @@ static void test_null_is_refused_or_harmless(void **state) {
     assert_int_equal(tn_engine_input_count(NULL), 0);
 }
 
+static void assert_reports(const run_test *test, const char *part) {
+    char *json = NULL;
+    run_must(tn_context_report(test->context, &json));
+    if (!strstr(json, part)) fail_msg("'%s' is not in the report:\n%s", part, json);
+    tn_text_free(test->runtime, json);
+}
+
+static void test_the_report_has_the_shapes_and_times_of_now(void **state) {
+    run_test *test = *state;
+    run_buffer in = {.aligned = {1, 2, 3}};
+    tn_tensor_id x = add_input(test->graph, "x", TN_F32, 1, EXTENTS(-1));
+    tn_tensor_id middle = run_unary(test->graph, "Step", "first", x);
+    run_output(test->graph, run_unary(test->graph, "Step", "second", middle), "y");
+    run_start(test, 0, NULL);
+    assert_reports(test,
+                   "\"inputs\": [\n    {\"name\": \"x\", \"type\": \"f32\", \"shape\": null}]");
+    assert_reports(test, "\"memory\": {\"workspaces\": true, \"arenas\": []}");
+    run_shape(test, "x", 1, EXTENTS(3));
+    run_bind(test, "x", in.aligned, 12);
+    run_must(tn_context_run(test->context));
+    assert_reports(test, "\"format\": \"linear\", \"shape\": [3]");
+    assert_reports(test, "\"bytes\": 12, \"first\": 0, \"last\": 1}");
+    assert_reports(test, "\"profiled_runs\": 0");
+    assert_reports(test, "\"outputs\": [\n    {\"name\": \"y\", \"tensor\": ");
+    run_must(tn_context_set_profiling(test->context, true));
+    run_must(tn_context_run(test->context));
+    assert_reports(test, "\"profiled_runs\": 1");
+    run_shape(test, "x", 1, EXTENTS(2));
+    run_must(tn_context_run(test->context));
+    assert_reports(test, "\"format\": \"linear\", \"shape\": [2]");
+    assert_int_equal(tn_context_report(NULL, NULL), TN_ERROR_ARGUMENT);
+    assert_int_equal(tn_context_report(test->context, NULL), TN_ERROR_ARGUMENT);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_fixed_shapes_need_no_call),
@@ -285,6 +319,7 @@ int main(void) {
         RUN_TEST(test_extents_of_one_name_must_agree),
         RUN_TEST(test_ports_are_found_by_name),
         RUN_TEST(test_null_is_refused_or_harmless),
+        RUN_TEST(test_the_report_has_the_shapes_and_times_of_now),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
