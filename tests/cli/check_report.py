@@ -315,6 +315,10 @@ def check_others(checks):
     if page:
         checks.say([(s["ns"], s["op"] or "conversion") for s in steps] == [(s["ns"], s["op"]) for s in page.facts["steps"]],
                    f"inspect: the {len(steps)} steps of the plan")
+        words = " ".join(page.text)
+        checks.say(all(word in words for word in ("Memory", "Libraries", "Inputs and outputs", "builtin")) and
+                   any(value.get("shape") == [1, 16, 24, 24] for value in page.facts["values"]),
+                   "inspect: the memory, the libraries, and shapes of edges")
     page, _ = checks.page("inspect a model", "model.html", "inspect", model, "--html")
     page, output = checks.page("bench", "bench.html", "bench", plan, "--seconds", "0.2", "--profile", "--json", "--html")
     if page:

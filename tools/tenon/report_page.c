@@ -5,6 +5,7 @@
 #include "report_chart.h"
 #include "report_embed.h"
 #include "report_graph.h"
+#include "report_manifest.h"
 #include "report_precision.h"
 #include "report_tables.h"
 #include "report_text.h"
@@ -170,6 +171,8 @@ static bool put_page(FILE *page, const report_facts *facts) {
     report_conversions_put(page, facts);
     report_precision_put(page, facts->report);
     const bool has_table = is_made && report_steps_put(page, facts);
+    report_ports_put(page, facts);
+    report_libraries_put(page, facts);
     report_embed_put(page, facts);
     fprintf(page, "<script>\n%s</script>\n</body></html>\n", report_page_js);
     return has_table;

@@ -11,6 +11,7 @@
  *   report_chart.c       memory over the steps
  *   report_candidates.c  what the candidates took
  *   report_tables.c      conversions and steps
+ *   report_manifest.c    inputs, outputs, libraries
  *   report_precision.c   accuracy and calibration (report_picture.c: histograms)
  *   report_embed.c       the facts as JSON
  *
