@@ -98,16 +98,20 @@ static void put_row(FILE *page, const json *candidate, double best) {
             strcmp(source, "measured") == 0 ? "" : source);
 }
 
-/* Why this one: of those that absorb as much, or because of what is around it. */
-static const char *reason_of(const json *chosen, const json *const *rows, size_t count) {
+/* Why this one: by the caller, of those that absorb as much, or because of what is around it. */
+static const char *reason_of(const report_step *step, const json *chosen, const json *const *rows,
+                             size_t count) {
+    const json *stays = json_member(step->item, "stays");
     const size_t absorbed = json_count(json_member(chosen, "absorbs"));
     bool is_fastest = true, is_like_fastest = true;
+    if (json_member(step->item, "pinned")) return "pinned";
     for (size_t i = 0; i < count; i++) {
         if (ns_of(rows[i]) >= ns_of(chosen)) continue;
         is_fastest = false;
         if (json_count(json_member(rows[i], "absorbs")) == absorbed) is_like_fastest = false;
     }
     if (is_fastest) return "the fastest";
+    if (stays) return json_text(json_member(stays, "why"), "in floats");
     if (is_like_fastest) return "the fastest of those that absorb as much";
     return "the fastest together with the conversions around it";
 }
@@ -161,8 +165,9 @@ static void put_steps(FILE *page, const report_facts *facts, const uint32_t *ste
     put_name(page, facts, steps, equal_count);
     fputs("<small>", page);
     report_put_text(page, label, 60);
-    fprintf(page, ", %zu candidates%s%s</small></summary>\n<ol class=\"bars cand\">\n", count,
-            chosen ? "; chosen: " : "", chosen ? reason_of(chosen, rows, count) : "");
+    fprintf(page, ", %zu candidates%s", count, chosen ? "; chosen: " : "");
+    if (chosen) report_put_text(page, reason_of(step, chosen, rows, count), 120);
+    fputs("</small></summary>\n<ol class=\"bars cand\">\n", page);
     bool is_shown = chosen == NULL;
     for (size_t i = 0, shown = 0; i < count; i++) {
         const bool is_last = shown + (is_shown ? 0 : 1) >= ROW_LIMIT;
@@ -174,7 +179,7 @@ static void put_steps(FILE *page, const report_facts *facts, const uint32_t *ste
     fputs("</ol>\n", page);
     put_equal_names(page, facts, steps, equal_count);
     if (count > ROW_LIMIT)
-        fprintf(page, "<p class=hint>%zu slower ones are left out.</p>\n", count - ROW_LIMIT);
+        fprintf(page, "<p class=hint>%zu more are left out.</p>\n", count - ROW_LIMIT);
     fputs("</details>\n", page);
 }
 
