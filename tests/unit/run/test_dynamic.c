@@ -119,6 +119,12 @@ static void test_steps_are_timed(void **state) {
         has_probe = has_probe || strcmp(entry->node, "probe") == 0;
     }
     assert_true(has_probe);
+    char *report = NULL;
+    run_must(tn_context_report(test->context, &report));
+    assert_non_null(strstr(report, "{\"name\": \"probe\""));
+    assert_non_null(strstr(report, "\"memory\": {\"workspaces\": true, \"arenas\": []}"));
+    assert_non_null(strstr(report, "\"profiled_runs\": 2"));
+    tn_text_free(test->runtime, report);
 }
 
 /* A value that decides shapes after a run-sized tensor: its count, as the shape of a filled one. */
