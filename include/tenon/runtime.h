@@ -76,8 +76,8 @@ TN_EXPORT tn_status tn_runtime_unload_library(tn_runtime *runtime, const char *n
  * [thread: any] */
 TN_EXPORT tn_status tn_runtime_add_search_path(tn_runtime *runtime, const char *directory);
 /* Loads every library (*.so) of a directory, in the order of their names. One that does not load is
- * left out with a warning in the log; the error of the last of them where none loads, and
- * TN_ERROR_MEMORY at once. [thread: any] */
+ * left out with a warning in the log, and so is the older one of two that have the same operator;
+ * the error of the last of them where none loads, and TN_ERROR_MEMORY at once. [thread: any] */
 TN_EXPORT tn_status tn_runtime_load_directory(tn_runtime *runtime, const char *directory);
 
 /* What is registered, as text tables for people and programs: calls `visit` for each operator

@@ -8,6 +8,7 @@
 #include "compile/dependencies.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,6 +159,8 @@ tn_status tn_compile_cache_find(const tn_compile_cache *cache, uint64_t key,
     tn_file_unmap(&file);
     if (!text) return tn_fail_memory("an entry of the cache");
     if (is_text) *out_path = check_entry(cache, key, text);
+    /* The newest file of a folder is the one that counts: the text is this one again. */
+    if (*out_path) (void)utimensat(AT_FDCWD, *out_path, NULL, 0);
     return TN_OK;
 }
 

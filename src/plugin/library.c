@@ -56,6 +56,8 @@ typedef struct origin {
     const char *path; /* "": linked in */
     uint64_t hash;
     const char *domain, *source;
+    uint64_t modified_ns;
+    bool is_wanted;
 } origin;
 
 static tn_status make(tn_runtime *runtime, const origin *from, tn_loaded_library **out_library) {
@@ -75,6 +77,8 @@ static tn_status make(tn_runtime *runtime, const origin *from, tn_loaded_library
                                    .hash = from->hash,
                                    .domain = domain,
                                    .source = source,
+                                   .modified_ns = from->modified_ns,
+                                   .is_wanted = from->is_wanted,
                                    .private_part = own};
     own->arena = arena;
     atomic_init(&own->references, 1);
@@ -264,7 +268,9 @@ tn_status tn_library_load(tn_runtime *runtime, const char *path,
     char resolved[4096];
     origin from = {.path = resolved,
                    .domain = options && options->domain ? options->domain : "",
-                   .source = options && options->source ? options->source : ""};
+                   .source = options && options->source ? options->source : "",
+                   .modified_ns = options ? options->modified_ns : 0,
+                   .is_wanted = options && options->is_wanted};
     if (!path || !path[0]) return tn_fail(TN_ERROR_ARGUMENT, "the path of a library is empty");
     /* The loader searches its own path for names without '/': this one is a file, not a name. */
     if (!realpath(path, resolved))

@@ -14,8 +14,10 @@ struct tn_loaded_library {
     const char *name, *version, *path;    /* copies; path "" when linked in */
     uint64_t hash;                        /* of the file's content; 0 when linked in */
     const char *domain;                   /* that its operators are under; "": their own */
-    const char *source;                   /* what it was compiled from, by name; "": from a file */
-    const tn_loaded_library *replaced_by; /* the same source, compiled again, that has taken an
+    const char *source;                   /* see tn_library_load_options */
+    uint64_t modified_ns;                 /* likewise */
+    bool is_wanted;                       /* likewise */
+    const tn_loaded_library *replaced_by; /* a newer one of the same source, which has taken an
                                              operator over; null: none */
     /* private to library.c: counts, list links, the loader's handle */
     struct tn_library_private *private_part;
@@ -24,9 +26,13 @@ struct tn_loaded_library {
 /* A library is told apart by its content and the domain that it is loaded under. */
 typedef struct tn_library_load_options {
     const char *domain; /* null or "": the operators' own */
-    const char *source; /* what it was compiled from, by name; null or "": nothing. An earlier
-                           library of this source that has one of its operators goes when this one
-                           is registered, and stays when it is not */
+    /* Of two libraries of one source the newer one has the operators that both have: the older one
+     * goes when it is registered, and stays when that fails. A text that is compiled: its name, and
+     * the last one is the newest. A folder: its path, and the file's time. Null or "": none. */
+    const char *source;
+    uint64_t modified_ns; /* 0: compiled */
+    bool is_wanted;       /* a plan asks for this very content: what was loaded with a folder gives
+                             way to it, too */
 } tn_library_load_options;
 /* As tn_runtime_load_library; `options` may be null; *out_library (may be null) gets a count of its
  * own. */

@@ -177,7 +177,8 @@ static int rank(tn_runtime *runtime, const tn_library_request *request,
     if (strcmp(library->name, request->name) != 0) return 0;
     const bool is_offered = has_operator(runtime, request, library);
     if (!is_offered && is_another(request, library)) return 0;
-    const bool is_sure = is_there && (request->operator_name ? is_offered : is_file);
+    const bool is_sure = is_there && !is_another(request, library) &&
+                         (request->operator_name ? is_offered : is_file);
     return 1 + is_file + (is_there ? 2 : 0) + (is_offered ? 4 : 0) + (is_sure ? SURE : 0);
 }
 
@@ -224,7 +225,8 @@ static tn_status load_found(tn_library_search *s, tn_loaded_library **out_librar
     if (!path && s->same_name && !s->request->is_exact && s->is_name_allowed) path = s->same_name;
     if (!path) TN_TRY(find_loaded(s->runtime, s->request, 1, out_library));
     if (!path) return *out_library ? TN_OK : tn_library_fail_search(s);
-    const tn_library_load_options options = {.domain = s->request->domain};
+    const tn_library_load_options options = {.domain = s->request->domain,
+                                             .is_wanted = path == s->same_content};
     const tn_status status = tn_library_load(s->runtime, path, &options, out_library);
     return status == TN_OK ? status : tn_library_fail_load(s, status, path);
 }

@@ -75,10 +75,18 @@ static tn_status fail_taken(const tn_operator_entry *entry, const tn_operator_en
                    tn_last_error()->message, library->path);
 }
 
-/* Whether both were compiled from the same source, whose text has changed in between. */
-static bool is_edited(const tn_loaded_library *now, const tn_loaded_library *before) {
-    return now != before && now->source[0] && strcmp(now->source, before->source) == 0 &&
-           strcmp(now->domain, before->domain) == 0;
+/* Whether one is the newer of two libraries of the same source. */
+static bool is_newer(const tn_loaded_library *now, const tn_loaded_library *before) {
+    const bool is_compiled = now->modified_ns == 0 && before->modified_ns == 0;
+    return now->source[0] && strcmp(now->source, before->source) == 0 &&
+           strcmp(now->domain, before->domain) == 0 &&
+           (is_compiled || (before->modified_ns > 0 && now->modified_ns > before->modified_ns));
+}
+
+/* Whether one may take over what the other one has (tn_library_load_options). */
+static bool may_replace(const tn_loaded_library *now, const tn_loaded_library *before) {
+    const bool gives_way = now->is_wanted && before->modified_ns > 0;
+    return now != before && (gives_way || is_newer(now, before));
 }
 
 static tn_status add_operator(tn_registry *registry, const tn_operator_entry *entry) {
@@ -87,7 +95,7 @@ static tn_status add_operator(tn_registry *registry, const tn_operator_entry *en
         const tn_operator *other = registry->operators[i]->op;
         if (is_named(other, op->domain, op->name) && other->since_version == op->since_version &&
             same_text(other->variant, op->variant)) {
-            if (!is_edited(entry->library, registry->operators[i]->library))
+            if (!may_replace(entry->library, registry->operators[i]->library))
                 return fail_taken(entry, registry->operators[i]);
             registry->operators[i]->library->replaced_by = entry->library;
         }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ----------------------------------------------------------------------------------------------
@@ -227,6 +228,9 @@ void tn_runtime_drop_replaced(tn_runtime *runtime, const tn_loaded_library *by) 
         for (size_t i = 0; i < runtime->library_count && !gone; i++) {
             if (runtime->libraries[i]->replaced_by != by) continue;
             gone = runtime->libraries[i];
+            tn_runtime_log(runtime, gone->modified_ns ? TN_LOG_WARNING : TN_LOG_INFO,
+                           "'%s' is left out: '%s' is %s and has its operators", gone->path,
+                           by->path, by->is_wanted ? "the plan's" : "newer");
             tn_library_give_up(gone, true);
             remove_from_list(runtime, i);
         }
@@ -335,8 +339,14 @@ const char *tn_runtime_search_path(tn_runtime *runtime, size_t index) {
     return runtime->paths[index];
 }
 
-static tn_status load_or_warn(tn_runtime *runtime, const char *path) {
-    const tn_status status = tn_runtime_load_library(runtime, path);
+/* `folder` null: files of one folder are not held against each other. */
+static tn_status load_or_warn(tn_runtime *runtime, const char *path, const char *folder) {
+    struct stat info = {0};
+    tn_library_load_options options = {.source = folder};
+    if (folder && stat(path, &info) == 0)
+        options.modified_ns =
+            (uint64_t)info.st_mtim.tv_sec * 1000000000u + 1 + (uint64_t)info.st_mtim.tv_nsec;
+    const tn_status status = tn_library_load(runtime, path, &options, NULL);
     if (status != TN_OK && status != TN_ERROR_MEMORY) {
         const tn_error *error = tn_last_error();
         tn_runtime_log(runtime, TN_LOG_WARNING, "'%s' is left out: %s%s%s", path, error->where,
@@ -347,11 +357,12 @@ static tn_status load_or_warn(tn_runtime *runtime, const char *path) {
 
 /* One bad library does not keep the others out; where all are bad, the last one's reason is the
  * error. */
-static tn_status load_all(tn_runtime *runtime, size_t count, const char *const *paths) {
+static tn_status load_all(tn_runtime *runtime, const char *folder, size_t count,
+                          const char *const *paths) {
     tn_status bad = TN_OK;
     size_t loaded = 0;
     for (size_t i = 0; i < count; i++) {
-        const tn_status status = load_or_warn(runtime, paths[i]);
+        const tn_status status = load_or_warn(runtime, paths[i], folder);
         if (status == TN_ERROR_MEMORY) return status;
         loaded += status == TN_OK;
         if (status != TN_OK) bad = status;
@@ -368,7 +379,7 @@ tn_status tn_runtime_load_directory(tn_runtime *runtime, const char *directory) 
                        directory ? directory : "");
     TN_TRY(tn_arena_create(&runtime->allocator, &arena));
     tn_status status = tn_library_list_folder(arena, directory, &count, &paths);
-    if (status == TN_OK) status = load_all(runtime, count, paths);
+    if (status == TN_OK) status = load_all(runtime, directory, count, paths);
     tn_arena_destroy(arena);
     return status;
 }
@@ -385,7 +396,7 @@ tn_status tn_runtime_load_companions(tn_runtime *runtime) {
     TN_TRY(tn_arena_create(&runtime->allocator, &arena));
     tn_status status = tn_library_list_folder(arena, runtime->companions, &count, &paths);
     for (size_t i = 0; status == TN_OK && i < count; i++) {
-        if (load_or_warn(runtime, paths[i]) == TN_ERROR_MEMORY) status = TN_ERROR_MEMORY;
+        if (load_or_warn(runtime, paths[i], NULL) == TN_ERROR_MEMORY) status = TN_ERROR_MEMORY;
     }
     tn_arena_destroy(arena);
     return status;

@@ -166,7 +166,7 @@ def same_operator(checks):
     checks.expect("list", ["plugin", "list", *both], 0, "Other::Gain", "X::Gain", "libtwo.so@Other")
     for title, more in (("both", both), ("isolated", [*both, "--isolate"]), ("checked", [*both, "--checked"]),
                         ("exactly", [*both, "--exact"]), ("another domain", ["--plugin", one, "--plugin", two + "@Third"]),
-                        ("the folder, where one is left out", ["--plugin-dir", "x"])):
+                        ("the folder, where the older one is left out", ["--plugin-dir", "x"])):
         checks.result(title, ["xo.plan", *more], 150)
     checks.result("by the path, quietly", ["xo.plan"], 150, never=["warning"], TENON_PLUGIN_PATH="x")
     checks.expect("doctor", ["doctor", "xo.plan", *both], 0, "Other")
@@ -202,6 +202,22 @@ def bad_folder(checks):
     checks.expect("a folder with bad ones alone", ["plugin", "list", "--plugin-dir", "all_bad"], 1, "libbroken.so")
 
 
+def newest_of_folder(checks):
+    """Versions of one library in a folder: the newest is taken, whatever the names; what is named goes before both."""
+    old, new = checks.library("versions/liba.so", "V", 2), checks.library("versions/libb.so", "V", 3)
+    model = checks.model("v.onnx", "V")
+    for newest, factor in ((new, 15), (old, 10), (new, 15)):
+        for library in (old, new):
+            os.utime(library, (1000000000, 1000000000 + (library == newest)))
+        other = os.path.basename(old if newest == new else new)
+        checks.result(f"{newest} is the newest", [model, "--plugin-dir", "versions"], factor, other + "' is left out")
+        checks.result(f"{other} is named", [model, "--plugin", "versions/" + other, "--plugin-dir", "versions"], 25 - factor,
+                      os.path.basename(newest) + "' is left out", "already by")
+    for library in (old, new):
+        os.utime(library, (1000000000, 1000000000))
+    checks.result("both of one time", [model, "--plugin-dir", "versions"], 10, "libb.so' is left out")
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="tenon-namespaces.") as folder:
         checks = Checks(os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), folder)
@@ -209,6 +225,7 @@ def main():
         same_operator(checks)
         registered_by_load(checks)
         bad_folder(checks)
+        newest_of_folder(checks)
     print(f"{checks.passed} passed, {checks.failed} failed")
     return 1 if checks.failed else 0
 

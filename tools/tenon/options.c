@@ -452,15 +452,15 @@ tn_runtime *cli_runtime(const cli_options *options, int *out_exit) {
     tn_runtime *runtime = NULL;
     tn_status status = tn_runtime_create(&runtime_options, &runtime);
     const char *what = "tenon";
+    for (size_t i = 0; status == TN_OK && i < options->plugins.count; i++) {
+        what = options->plugins.items[i];
+        status = load_plugin(runtime, what);
+    }
     for (size_t i = 0; status == TN_OK && i < options->plugin_dirs.count; i++) {
         what = options->plugin_dirs.items[i];
         status = tn_runtime_add_search_path(runtime, what);
         if (status == TN_OK && cli_may_load_all(options, what))
             status = tn_runtime_load_directory(runtime, what);
-    }
-    for (size_t i = 0; status == TN_OK && i < options->plugins.count; i++) {
-        what = options->plugins.items[i];
-        status = load_plugin(runtime, what);
     }
     if (status == TN_OK && options->loads_path) plugin_path_load(runtime, options);
     if (status == TN_OK) return runtime;
