@@ -75,7 +75,9 @@ static uint64_t add_operator(const tn_graph_node *node, uint64_t key) {
 }
 
 static uint64_t add_kernel(const tn_candidate *candidate, uint64_t key) {
-    key = tn_hash_add_text(key, candidate->entry ? candidate->entry->library->name : NULL);
+    const tn_loaded_library *library = candidate->entry ? candidate->entry->library : NULL;
+    key = tn_hash_add_text(key, library ? library->name : NULL);
+    if (library && tn_library_has_namesake(library)) key = tn_hash_add_u64(key, library->hash);
     key = tn_hash_add_text(key, candidate->entry ? candidate->entry->kernel->name : NULL);
     key = tn_hash_add_u64(key, candidate->entry ? candidate->entry->kernel->revision : 0);
     return tn_hash_add_u64(key, candidate->tactic);

@@ -40,6 +40,8 @@ tn_status tn_library_load(tn_runtime *runtime, const char *path,
                           const tn_library_load_options *options, tn_loaded_library **out_library);
 tn_status tn_library_register(tn_runtime *runtime, tn_library_entry entry,
                               tn_loaded_library **out_library);
+/* Whether another loaded library has this one's name. */
+bool tn_library_has_namesake(const tn_loaded_library *library);
 tn_loaded_library *tn_library_retain(tn_loaded_library *library);
 void tn_library_release(tn_loaded_library *library);
 

@@ -214,6 +214,17 @@ tn_loaded_library *tn_runtime_find_loaded(tn_runtime *runtime, uint64_t hash, co
     return NULL;
 }
 
+bool tn_library_has_namesake(const tn_loaded_library *library) {
+    tn_runtime *runtime = library->runtime;
+    bool is_found = false;
+    tn_runtime_lock(runtime);
+    for (size_t i = 0; i < runtime->library_count && !is_found; i++)
+        is_found = runtime->libraries[i] != library &&
+                   strcmp(runtime->libraries[i]->name, library->name) == 0;
+    tn_runtime_unlock(runtime);
+    return is_found;
+}
+
 static void remove_from_list(tn_runtime *runtime, size_t index) {
     runtime->library_count--;
     memmove(&runtime->libraries[index], &runtime->libraries[index + 1],
