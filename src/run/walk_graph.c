@@ -131,6 +131,7 @@ tn_status tn_walk_capture_timed(tn_context *context, tn_shape_state *state) {
 
 tn_status tn_walk_launch(tn_context *context, void *graph) {
     const tn_device *device = context->engine->device;
+    tn_crash_set_call(&context->crash, NULL); /* many nodes at once: none of them alone */
     const tn_status status = device->graph_launch(device, graph, context->stream);
     if (status != TN_OK) return tn_device_failed(device, status, "launching a graph");
     context->statistics.graph_launches++;

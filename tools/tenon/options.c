@@ -413,7 +413,9 @@ void cli_options_free(cli_options *options) {
 static void print_log(void *user, uint32_t level, const char *text) {
     static const char *const names[] = {"", "error", "warning", "info", "debug"};
     (void)user;
-    fprintf(stderr, "tenon: %s: %s\n", level < 5 ? names[level] : "log", text);
+    fprintf(stderr, "tenon: %s: ", level < 5 ? names[level] : "log");
+    cli_print_safe(text); /* it may quote a file */
+    fputc('\n', stderr);
 }
 
 /* With a list of what is allowed, a folder that is not on it is searched alone: no code of it runs

@@ -31,25 +31,11 @@ typedef struct path_load {
     const cli_options *options;
 } path_load;
 
-static void load(tn_runtime *runtime, const char *folder, const char *name) {
-    char path[4400];
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    if (tn_runtime_load_library(runtime, path) == TN_OK) return;
-    fprintf(stderr, "tenon: warning: TENON_PLUGIN_PATH: '%s' is left out: ", path);
-    cli_print_safe(tn_last_error()->message);
-    fputc('\n', stderr);
-}
-
+/* What does not load is left out, as the log says; so is a folder that is not there. */
 static void load_folder(void *user, const char *folder) {
     const path_load *all = user;
-    struct dirent **entries = NULL;
-    if (!cli_may_load_all(all->options, folder)) return;
-    const int count = scandir(folder, &entries, is_library, alphasort);
-    for (int i = 0; i < count; i++) {
-        load(all->runtime, folder, entries[i]->d_name);
-        free(entries[i]);
-    }
-    free(entries);
+    if (cli_may_load_all(all->options, folder))
+        (void)tn_runtime_load_directory(all->runtime, folder);
 }
 
 void plugin_path_load(tn_runtime *runtime, const cli_options *options) {
