@@ -59,7 +59,8 @@ TN_EXPORT tn_status tn_runtime_load_library(tn_runtime *runtime, const char *pat
 /* The same under a domain: every operator of the library is registered in `domain` instead of its
  * own, and the library's kernels for them follow. For libraries that have the same operators, and
  * for models that call them by another domain. Libraries are told apart by content and domain, so
- * one file may be loaded under several; their names may repeat. A plan keeps the domain and finds
+ * one file may be loaded under several (its load and unload are called for each); names may repeat.
+ * A plan keeps the domain and finds
  * the library under it again. Null or "": as tn_runtime_load_library. TN_ERROR_ARGUMENT, too: no
  * domain (at most 100 printable characters, none of them space, ':', '@', '/', quotes or
  * backslash). [thread: any] */

@@ -277,7 +277,7 @@ tn_status tn_registry_find_operator_exact(tn_registry *registry, const char *dom
 }
 
 static bool is_given(const tn_operator_entry *entry) {
-    return strcmp(entry->library->name, "builtin") != 0;
+    return entry->library->path[0] || strcmp(entry->library->name, "builtin") != 0;
 }
 
 /* What a name without a domain means rather: a given library's operator, then one of a domain of
