@@ -61,8 +61,9 @@ static tn_status fail_taken(const tn_operator_entry *entry, const tn_operator_en
     const tn_operator *op = entry->op;
     const tn_loaded_library *library = entry->library;
     if (library == other->library)
-        return tn_fail(TN_ERROR_ARGUMENT, "operator '%s%s%s' version %u is offered twice by it",
-                       op->domain, op->domain[0] ? "::" : "", op->name, op->since_version);
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "operator '%s%s%s' version %u is offered twice by library '%s'", op->domain,
+                       op->domain[0] ? "::" : "", op->name, op->since_version, library->name);
     tn_fail(TN_ERROR_ARGUMENT,
             "operator '%s%s%s' version %u is offered by library '%s' (%.300s) and already by "
             "library '%s' (%.300s), which keeps it",

@@ -161,7 +161,7 @@ static void test_broken_libraries_are_refused_with_a_reason(void **state) {
         {8, TN_ERROR_PLUGIN, "seven"},
         {9, TN_ERROR_PLUGIN, "column 5"},
         {10, TN_ERROR_PLUGIN, "member has 8 bytes"},
-        {11, TN_ERROR_ARGUMENT, "already by library 'bad'"},
+        {11, TN_ERROR_ARGUMENT, "offered twice by library 'bad'"},
         {12, TN_ERROR_PLUGIN, "tenon_test_symbol_that_nobody_has"},
         {13, TN_ERROR_PLUGIN, "tables are not there"},
         {14, TN_ERROR_PLUGIN, "without a reason"},
