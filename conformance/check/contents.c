@@ -32,6 +32,13 @@ static size_t product(const int64_t *extents, uint32_t count) {
     return all;
 }
 
+/* Minus zero is one, too. */
+static bool are_zeros(const char *data, tn_type type, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (tn_element_get_f64(data, type, i) != 0) return false;
+    return true;
+}
+
 /* With C elements along the blocked axis and b in a block, in the order [outer][block][inner][b]:
  * those of the last block from C mod b on lie at ((outer * blocks + blocks - 1) * inner_count +
  * inner) * b. */
@@ -48,7 +55,7 @@ static tn_status check_padding(tn_probe *probe, uint32_t index, const char *data
         const size_t at = ((i / inner * blocks + blocks - 1) * inner + i % inner) * block + used;
         const char *padding = data + at * size;
         const size_t bytes = (block - used) * size;
-        if (is_all(padding, bytes, 0)) continue;
+        if (are_zeros(padding, port->type, block - used)) continue;
         return broken(probe, "padding",
                       tn_fail(TN_ERROR_PLUGIN,
                               "%s: output %u has %zu elements along axis %u in blocks of %u, and "

@@ -76,10 +76,14 @@ const tn_rule tn_rules[] = {
      "8-bit numbers with scales and 16-bit floats are read, rounded to even and saturated as "
      "declared.",
      TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_stored_types},
-    {"fields-default", "A field that is absent means its default.", TN_CAUSE_OTHER, TN_RULE_CASE,
-     tn_rule_fields_default},
-    {"fields-hostile", "Zero and negative numbers in fields are refused, or computed.",
-     TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_fields_hostile},
+    {"fields-default",
+     "A field that is absent means its default, alone and together with others; kernels agree with "
+     "the reference on which fields are given.",
+     TN_CAUSE_OTHER, TN_RULE_CASE | TN_RULE_KERNEL, tn_rule_fields_default},
+    {"fields-hostile",
+     "Zero, negative and large numbers, empty lists and every choice in fields are refused, or "
+     "computed by kernels as by the reference.",
+     TN_CAUSE_OTHER, TN_RULE_CASE | TN_RULE_KERNEL, tn_rule_fields_hostile},
     {"traits",
      "Elementwise, identity, constant, selects and commutative are true where they are declared.",
      TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_traits},

@@ -59,7 +59,7 @@ static void fill(tn_case_input *input, uint32_t seed) {
 }
 
 /* Of an input that is made larger: what is tried in other shapes shall not take long. */
-enum { MOST_BYTES = 1 << 22 };
+enum { MOST_BYTES = 1 << 22, MOST_OUTPUT_BYTES = 1 << 26 };
 
 static tn_status change_case(tn_subject *subject, const tn_change *change) {
     tn_case *c = &subject->c;
@@ -176,6 +176,8 @@ static bool describe_ports(tn_subject *subject, const tn_inference *inference,
             continue;
         }
         const tn_tensor_storage *known = &inference->tensors[node->outputs[i]].storage;
+        if (known->tensor.bytes > MOST_OUTPUT_BYTES)
+            return refuse(subject, "the outputs are too large to try");
         if (combination && !port_fits(stored, known->tensor.type, &known->shape))
             return refuse_types(subject);
         describe(&probe->outputs[i], known, stored);

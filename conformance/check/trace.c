@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -25,6 +26,7 @@ static struct {
     const char *volatile last;     /* of this test */
     function functions[FUNCTIONS];
     size_t function_count;
+    const char *volatile limited; /* null: no limit of its own */
     char rule[32], broken[500];
 } trace;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* two contexts run on two threads */
@@ -127,6 +129,17 @@ void tn_trace_where(char *where, size_t bytes) {
 }
 
 /* ---------------------------------------------------------------------------------------------- */
+
+void tn_trace_limit(double seconds, const char *what) {
+    const long microseconds = what ? (long)(seconds * 1e6) : 0;
+    const struct itimerval timer = {.it_value = {microseconds / 1000000, microseconds % 1000000}};
+    trace.limited = what;
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+const char *tn_trace_limited(void) {
+    return trace.limited;
+}
 
 void tn_trace_broken(const char *rule, const char *format, ...) {
     va_list arguments;

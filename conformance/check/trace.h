@@ -24,6 +24,12 @@ void tn_trace_functions(const tn_operator *op, const tn_kernel *kernel);
 /* "in run", "after close", or "" where it is not known. Safe in a signal handler. */
 void tn_trace_where(char *where, size_t bytes);
 
+/* Until null is given, what takes longer than that is given up: the test has passed as far as it
+ * came, and the process ends. `what` is said then; it is valid so long. */
+void tn_trace_limit(double seconds, const char *what);
+/* The `what` of now, or null. Safe in a signal handler. */
+const char *tn_trace_limited(void);
+
 /* What a callback broke that has no status to say so by; the first one of a test stays. */
 void tn_trace_broken(const char *rule, const char *format, ...) TN_PRINTF(2, 3);
 /* False: nothing. Texts are valid until the next test begins. */
