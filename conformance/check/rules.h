@@ -133,6 +133,8 @@ void tn_rule_fields_default(const tn_test *test, tn_verdict *verdict);
 void tn_rule_fields_hostile(const tn_test *test, tn_verdict *verdict);
 /* --- rules_traits.c --- */
 void tn_rule_traits(const tn_test *test, tn_verdict *verdict);
+/* --- rules_spelling.c --- */
+void tn_rule_spelling(const tn_test *test, tn_verdict *verdict);
 /* --- rules_state.c --- */
 void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict);
 void tn_rule_state(const tn_test *test, tn_verdict *verdict);

@@ -131,15 +131,82 @@ static void check_affine(tn_subject *subject, float *values, tn_verdict *verdict
     free(numbers);
 }
 
+/* ----------------------------------------------------------------------------------------------
+ * linear in the weights */
+
+/* The place of an element along an axis. */
+static size_t place_along(const tn_shape *shape, int32_t axis, size_t element) {
+    size_t inner = 1;
+    for (uint32_t i = (uint32_t)axis + 1; i < shape->rank; i++)
+        inner *= (size_t)shape->extents[i];
+    return element / inner % (size_t)shape->extents[axis];
+}
+
+static tn_case_input *input_of_port(tn_case *c, uint32_t port) {
+    for (uint32_t i = 0; i < c->input_count; i++)
+        if (c->inputs[i].port == port) return &c->inputs[i];
+    return NULL;
+}
+
+static float factor_of(size_t c) {
+    return (float)(1 + c % 3);
+}
+
+/* With slice c of the weights times f(c), element c along the axis is f(c) * (y - bias) + bias. */
+static void check_linear(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
+    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_shape *shape = &subject->expected.shapes[0];
+    tn_linear linear = {.size = sizeof(linear), .bias = TN_MAX_RANK + 1000};
+    tn_outcome found = {0}, wanted = subject->expected;
+    char why[300];
+    tn_frame frame;
+    tn_frame_watch watch;
+    if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return;
+    tn_frame_enter(&frame, &subject->probe, "linear", &watch);
+    const tn_status status = subject->op->linear(frame.call, &linear);
+    tn_frame_finish(&frame, &subject->probe, &watch);
+    tn_case_input *weights = input_of_port(&subject->c, linear.weights),
+                  *bias = input_of_port(&subject->c, linear.bias);
+    if (status != TN_OK || !weights || weights->type != TN_F32 || linear.axis < 0 ||
+        (uint32_t)linear.axis >= shape->rank || linear.weights_axis < 0 ||
+        (uint32_t)linear.weights_axis >= weights->shape.rank ||
+        weights->shape.extents[linear.weights_axis] != shape->extents[linear.axis] ||
+        (bias && (bias->type != TN_F32 ||
+                  bias->bytes != (size_t)shape->extents[linear.axis] * sizeof(float))))
+        return; /* the builder does not use such a one */
+    float *w = weights->data, *values = malloc(wanted.bytes[0] + sizeof(float));
+    for (size_t i = 0; i < weights->bytes / sizeof(float); i++)
+        w[i] *= factor_of(place_along(&weights->shape, linear.weights_axis, i));
+    if (values && tn_case_run(test->runtime, test->op, &subject->c, &reference, &found) == TN_OK) {
+        const float *y = subject->expected.data[0];
+        for (size_t i = 0; i < wanted.bytes[0] / sizeof(float); i++) {
+            const size_t c = place_along(shape, linear.axis, i);
+            const float b = bias ? ((const float *)bias->data)[c] : 0;
+            values[i] = factor_of(c) * (y[i] - b) + b;
+        }
+        wanted.count = 1;
+        wanted.data[0] = values;
+        verdict->outcome = TN_PASSED;
+        if (!tn_results_equal(&wanted, &found, false, why, sizeof(why)))
+            tn_verdict_fail(verdict,
+                            "described as linear in input %u along axis %d, but with its slices "
+                            "multiplied %s",
+                            linear.weights, linear.weights_axis, why);
+    }
+    free(values);
+    tn_outcome_free(&found);
+}
+
 void tn_rule_describes(const tn_test *test, tn_verdict *verdict) {
+    const tn_change copy = {.axis = -1}; /* the weights are changed */
     tn_test constant = *test;
     tn_subject subject;
     constant.are_constant = test->op->input_count > 1;
-    if (!test->op->epilogue && !test->op->affine) {
-        tn_verdict_skip(verdict, "the operator has neither epilogue nor affine");
+    if (!test->op->epilogue && !test->op->affine && !test->op->linear) {
+        tn_verdict_skip(verdict, "the operator has neither epilogue nor affine nor linear");
         return;
     }
-    if (!tn_test_subject(&constant, NULL, &subject, verdict)) return;
+    if (!tn_test_subject(&constant, &copy, &subject, verdict)) return;
     const bool is_plain = subject.expected.count > 0 && subject.expected.types[0] == TN_F32;
     tn_verdict_skip(verdict, is_plain ? "the node does not describe itself, or not as what is known"
                                       : "output 0 is not of 32-bit floats");
@@ -148,6 +215,8 @@ void tn_rule_describes(const tn_test *test, tn_verdict *verdict) {
         if (verdict->outcome != TN_FAILED) check_epilogue(&subject, i, values, verdict);
     if (values && test->op->affine && verdict->outcome != TN_FAILED)
         check_affine(&subject, values, verdict);
+    if (values && test->op->linear && verdict->outcome != TN_FAILED)
+        check_linear(test, &subject, verdict);
     free(values);
     tn_subject_destroy(&subject);
 }

@@ -478,7 +478,7 @@ int main(int argc, char **argv) {
     if (s.only_rule && check_rule(s.only_rule) != 0) return 1;
     tn_watch_begin();
     s.path = library;
-    if (strcmp(library, "builtin") != 0) tn_heap_library(library);
+    tn_heap_library(strcmp(library, "builtin") == 0 ? "/proc/self/exe" : library);
     tn_held_now(&s.before);
     if (load(library) != 0 || !list_tests() || check_options(only) != 0) return 1;
     fprintf(report, "count\t%zu\n", s.count);

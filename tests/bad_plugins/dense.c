@@ -35,6 +35,14 @@ static tn_status reference(tn_call *call) {
     return TN_OK;
 }
 
+static tn_status linear(tn_call *call, tn_linear *out_linear) {
+    out_linear->axis = 1;
+    out_linear->weights = 1;
+    out_linear->weights_axis = WITH(linear_along_depth) ? 0 : 1;
+    out_linear->bias = 2;
+    return call->input_count == 2 ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+
 typedef struct dense_state {
     const float *transposed; /* null: the weights come with each run */
     const tn_tensor *weights;
@@ -147,7 +155,8 @@ static const tn_operator dense = {.size = sizeof(tn_operator),
                                   TN_OUTPUTS(outputs),
                                   .infer = infer,
                                   .reference = reference,
-                                  TN_CASES(cases)};
+                                  TN_CASES(cases),
+                                  .linear = linear};
 static const char *const combinations[] = {
     WITH(unused_combination) ? "f64, f64 -> f64" : "f32, f32 -> f32", "f32, f32 -> f32"};
 static const tn_kernel dense_cpu = {

@@ -32,7 +32,7 @@ static bool is_same_finding(const check_result *a, const check_result *b) {
 }
 
 static bool is_same_reason(const check_result *a, const check_result *b) {
-    return strcmp(a->rule, b->rule) == 0 && strcmp(a->why, b->why) == 0;
+    return strcmp(a->why, b->why) == 0;
 }
 
 static bool is_same_rule(const check_result *a, const check_result *b) {
@@ -115,13 +115,25 @@ static void print_rules(const check_results *results) {
     free(rules);
 }
 
+static bool is_same_skip(const check_result *a, const check_result *b) {
+    return is_same_reason(a, b) && is_same_rule(a, b);
+}
+
+/* A line for each reason: how many, why, the rules. */
 static void print_skipped(const check_results *results) {
-    size_t count = 0;
-    group *skipped = make_groups(results, CHECK_SKIPPED, is_same_reason, &count);
-    for (size_t i = 0; i < count; i++)
-        printf("%s %s: %zu, %s\n", i == 0 ? "skipped" : "       ", skipped[i].first->rule,
-               skipped[i].count, skipped[i].first->why);
-    free(skipped);
+    size_t count = 0, skip_count = 0;
+    group *reasons = make_groups(results, CHECK_SKIPPED, is_same_reason, &count);
+    group *skips = make_groups(results, CHECK_SKIPPED, is_same_skip, &skip_count);
+    for (size_t i = 0; i < count; i++) {
+        printf("%s %5zu, %s:", i == 0 ? "skipped" : "       ", reasons[i].count,
+               reasons[i].first->why);
+        for (size_t k = 0; k < skip_count; k++)
+            if (is_same_reason(skips[k].first, reasons[i].first))
+                printf(" %s", skips[k].first->rule);
+        putchar('\n');
+    }
+    free(reasons);
+    free(skips);
 }
 
 void check_report_table(const check_results *results, const char *library) {
