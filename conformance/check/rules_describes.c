@@ -202,10 +202,6 @@ void tn_rule_describes(const tn_test *test, tn_verdict *verdict) {
     tn_test constant = *test;
     tn_subject subject;
     constant.are_constant = test->op->input_count > 1;
-    if (!test->op->epilogue && !test->op->affine && !test->op->linear) {
-        tn_verdict_skip(verdict, "the operator has neither epilogue nor affine nor linear");
-        return;
-    }
     if (!tn_test_subject(&constant, &copy, &subject, verdict)) return;
     const bool is_plain = subject.expected.count > 0 && subject.expected.types[0] == TN_F32;
     tn_verdict_skip(verdict, is_plain ? "the node does not describe itself, or not as what is known"

@@ -75,15 +75,12 @@ static void check_leak(const tn_test *test, tn_subject *subject, attempt without
                         (unsigned long long)at, lost / REPEATS);
 }
 
-/* How many allocations there are. */
-static uint64_t try_each(const tn_test *test, tn_subject *subject, attempt without,
-                         tn_verdict *verdict) {
-    uint64_t at = 1;
-    for (; at < ALLOCATIONS && verdict->outcome == TN_PASSED; at++) {
+static void try_each(const tn_test *test, tn_subject *subject, attempt without,
+                     tn_verdict *verdict) {
+    for (uint64_t at = 1; at < ALLOCATIONS && verdict->outcome == TN_PASSED; at++) {
         if (!without(test, subject, at, verdict)) break;
         check_leak(test, subject, without, at, verdict);
     }
-    return at - 1;
 }
 
 void tn_rule_no_heap(const tn_test *test, tn_verdict *verdict) {
@@ -97,11 +94,9 @@ void tn_rule_no_heap(const tn_test *test, tn_verdict *verdict) {
         return;
     }
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
-    uint64_t tried = try_each(test, &subject, live_without, verdict);
+    try_each(test, &subject, live_without, verdict);
     const bool is_linked_in = strcmp(test->library, "builtin") == 0; /* and so is the engine */
     if (!test->kernel && !is_linked_in && verdict->outcome == TN_PASSED)
-        tried += try_each(test, &subject, make_without, verdict);
-    if (tried == 0 && verdict->outcome == TN_PASSED)
-        tn_verdict_skip(verdict, "no callback allocates from malloc");
+        try_each(test, &subject, make_without, verdict);
     tn_subject_destroy(&subject);
 }

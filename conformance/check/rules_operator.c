@@ -61,10 +61,6 @@ static bool infer_again(tn_subject *subject, tn_verdict *verdict) {
 
 void tn_rule_shape_rule(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
-    if (!test->op->infer) {
-        tn_verdict_skip(verdict, "the operator has views alone, and no shape rule");
-        return;
-    }
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     if (infer_again(&subject, verdict)) infer_again(&subject, verdict);
     tn_subject_destroy(&subject);
@@ -121,10 +117,6 @@ void tn_rule_row(const tn_test *test, tn_verdict *verdict) {
     const float *rows[TN_PROBE_PORTS] = {0};
     uint64_t strides[TN_PROBE_PORTS] = {0};
     tn_subject subject;
-    if (!test->op->row) {
-        tn_verdict_skip(verdict, "the operator has no row function");
-        return;
-    }
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     const tn_probe *probe = &subject.probe;
     const tn_outcome *expected = &subject.expected;

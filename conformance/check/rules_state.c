@@ -14,10 +14,6 @@ enum { MOST_STATE = 1 << 24 }; /* of what is damaged in all places */
 
 void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject, after;
-    if (test->op->state_version < 2) {
-        tn_verdict_skip(verdict, "the fields have one state version");
-        return;
-    }
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     if (!test->op->upgrade)
         tn_verdict_fail(verdict, "state version %u, and no upgrade from older ones",
@@ -126,10 +122,6 @@ void tn_rule_state(const tn_test *test, tn_verdict *verdict) {
     tn_outcome found = {0};
     tn_guarded saved = {0};
     char why[300];
-    if (!test->op->save) {
-        tn_verdict_skip(verdict, "the operator saves no state of its own");
-        return;
-    }
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     if (tn_probe_once(&subject.probe, true, false, 0xFF, &found) != TN_OK)
         tn_verdict_error(verdict, &subject.probe, "");

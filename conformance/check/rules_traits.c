@@ -103,11 +103,6 @@ void tn_rule_traits(const tn_test *test, tn_verdict *verdict) {
     const uint32_t traits = test->op->traits;
     const tn_change copy = {.axis = -1};
     tn_subject subject;
-    if (!(traits & (TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY | TN_OPERATOR_CONSTANT |
-                    TN_OPERATOR_SELECTS | TN_OPERATOR_COMMUTATIVE))) {
-        tn_verdict_skip(verdict, "the operator declares none of these traits");
-        return;
-    }
     if (!tn_test_subject(test, &copy, &subject, verdict)) return;
     if ((traits & TN_OPERATOR_CONSTANT) && subject.probe.input_count > 0)
         tn_verdict_fail(verdict, "declared constant, but it has inputs");

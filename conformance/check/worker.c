@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "heap.h"
 #include "held.h"
+#include "needs.h"
 #include "rules.h"
 #include "trace.h"
 #include "watch.h"
@@ -157,10 +158,12 @@ static bool add(const tn_test *test, const tn_rule *rule) {
     return true;
 }
 
-static bool add_rules(const tn_test *test, uint32_t kinds) {
+/* What cannot be applied whatever the case is there once (`is_first`). */
+static bool add_rules(const tn_test *test, uint32_t kinds, bool is_first) {
     bool is_added = true;
     for (const tn_rule *rule = tn_rules; rule->id && is_added; rule++)
-        if (rule->kinds & kinds) is_added = add(test, rule);
+        if ((rule->kinds & kinds) && (is_first || !tn_needs_missing(rule, test)))
+            is_added = add(test, rule);
     return is_added;
 }
 
@@ -169,10 +172,10 @@ static bool list_operator(const tn_operator *op) {
                     .counter = &s.counter,
                     .op = op,
                     .library = s.library ? s.library : "builtin"};
-    bool is_added = add_rules(&test, TN_RULE_OPERATOR);
+    bool is_added = add_rules(&test, TN_RULE_OPERATOR, true);
     for (uint64_t i = 0; i < op->case_count && is_added && op->reference; i++) {
         test.text = op->cases[i];
-        is_added = add_rules(&test, TN_RULE_CASE | TN_RULE_REFERENCE);
+        is_added = add_rules(&test, TN_RULE_CASE | TN_RULE_REFERENCE, i == 0);
     }
     return is_added;
 }
@@ -191,7 +194,7 @@ static bool list_kernel(const tn_operator *op, const tn_kernel *kernel) {
                 test.text = op->cases[i];
                 test.combination = kernel->combination_count ? kernel->combinations[k] : NULL;
                 test.are_constant = constant;
-                is_added = add_rules(&test, TN_RULE_KERNEL);
+                is_added = add_rules(&test, TN_RULE_KERNEL, i + k == 0 && !constant);
             }
     return is_added;
 }
@@ -217,7 +220,7 @@ static bool list_combinations(const tn_kernel *kernel) {
     for (uint32_t k = 0;
          k < (kernel->combination_count ? kernel->combination_count : 1) && is_added; k++) {
         test.combination = kernel->combination_count ? kernel->combinations[k] : NULL;
-        is_added = add_rules(&test, TN_RULE_COMBINATION);
+        is_added = add_rules(&test, TN_RULE_COMBINATION, true);
     }
     return is_added;
 }
@@ -242,7 +245,7 @@ static bool list_on_device(void) {
                         .library = s.library ? s.library : "builtin"};
         for (uint64_t k = 0; k < op->case_count && is_added; k++) {
             test.text = op->cases[k];
-            is_added = add_rules(&test, TN_RULE_DEVICE);
+            is_added = add_rules(&test, TN_RULE_DEVICE, true);
         }
     }
     return is_added;
@@ -260,7 +263,7 @@ static bool list_library(void) {
                                 .before = &s.before};
     const tn_test test = {
         .runtime = s.runtime, .counter = &s.counter, .library = s.library, .whole = &s.whole};
-    return !s.library || s.only_operator || add_rules(&test, TN_RULE_LIBRARY);
+    return !s.library || s.only_operator || add_rules(&test, TN_RULE_LIBRARY, true);
 }
 
 static bool list_tests(void) {
@@ -297,7 +300,11 @@ static void run_test(const listed *it) {
     fflush(report);
     tn_trace_begin(fileno(report), s.current, it->test.text);
     tn_trace_functions(it->test.op, it->test.kernel);
-    it->rule->check(&it->test, &verdict);
+    const char *missing = tn_needs_missing(it->rule, &it->test);
+    if (missing)
+        tn_verdict_skip(&verdict, missing);
+    else
+        it->rule->check(&it->test, &verdict);
     if (tn_watch_changed(changed, sizeof(changed))) tn_trace_broken("environment", "%s", changed);
     if (tn_trace_is_broken(&rule, &why) && verdict.outcome != TN_FAILED) {
         tn_verdict_fail(&verdict, "%s", why);

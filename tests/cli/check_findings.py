@@ -83,7 +83,7 @@ def skipped(checks):
     silent = {it["rule"] for it in results if it["outcome"] == "skipped" and not it["why"]}
     checks.say(any(it["outcome"] == "skipped" for it in results) and not silent, f"a skipped rule says why {sorted(silent) or ''}")
     _, said, _ = checks.check("sound_elementwise")
-    checks.say("3, the kernel absorbs no epilogue: epilogues" in said, "in the text, too")
+    checks.say("1, the kernel absorbs no epilogue: epilogues" in said, "in the text, too")
 
 
 def selection(checks):

@@ -150,9 +150,10 @@ static int check(const request *r) {
     snprintf(named, sizeof(named), "%s%s%.60s", r->run.library, run.device ? " --device " : "",
              run.device ? run.device : "");
     if (code == EXIT_DONE && is_table) check_report_table(&results, named);
-    if (code == EXIT_DONE &&
-        (results.totals[CHECK_FAILED] > 0 || results.totals[CHECK_PASSED] == 0))
+    if (code == EXIT_DONE && results.totals[CHECK_FAILED] > 0)
         code = EXIT_FAULT;
+    else if (code == EXIT_DONE && results.totals[CHECK_PASSED] == 0)
+        code = cli_fault("plugin check: nothing could be tried: all rules were skipped");
     check_results_free(&results);
     return code;
 }

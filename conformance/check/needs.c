@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What rules need; see needs.h. */
+#include "needs.h"
+
+#include <string.h>
+
+static bool has_fields(const tn_test *test) {
+    return test->op->field_count > 0;
+}
+static bool has_row(const tn_test *test) {
+    return test->op->row != NULL;
+}
+static bool has_expression(const tn_test *test) {
+    return test->op->expression != NULL;
+}
+static bool has_spellings(const tn_test *test) {
+    return test->op->spelling_count > 0;
+}
+static bool has_versions(const tn_test *test) {
+    return test->op->state_version > 1;
+}
+static bool has_state(const tn_test *test) {
+    return test->op->save != NULL;
+}
+static bool has_shape_rule(const tn_test *test) {
+    return test->op->infer != NULL;
+}
+static bool has_description(const tn_test *test) {
+    return test->op->epilogue || test->op->affine || test->op->linear;
+}
+static bool has_outputs(const tn_test *test) {
+    return test->op->output_count > 1 ||
+           (test->op->output_count == 1 && (test->op->outputs[0].flags & TN_PORT_VARIADIC));
+}
+static bool has_traits(const tn_test *test) {
+    return test->op->traits &
+           (TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY | TN_OPERATOR_CONSTANT |
+            TN_OPERATOR_SELECTS | TN_OPERATOR_COMMUTATIVE);
+}
+static bool has_tactics(const tn_test *test) {
+    return test->kernel->tactics != NULL;
+}
+static bool has_epilogues(const tn_test *test) {
+    return test->kernel->epilogues != 0;
+}
+static bool is_in_place(const tn_test *test) {
+    return test->kernel->traits & TN_KERNEL_IN_PLACE;
+}
+
+typedef struct need {
+    const char *rule;
+    bool (*is_met)(const tn_test *test);
+    const char *missing;
+} need;
+
+static const need needs[] = {
+    {"fields-default", has_fields, "the operator has no fields"},
+    {"fields-hostile", has_fields, "the operator has no fields"},
+    {"row", has_row, "the operator has no row function"},
+    {"expression", has_expression, "the operator has no expression"},
+    {"spelling", has_spellings, "the operator has no spellings"},
+    {"upgrade", has_versions, "the fields have one state version"},
+    {"state", has_state, "the operator saves no state of its own"},
+    {"shape-rule", has_shape_rule, "the operator has views alone, and no shape rule"},
+    {"describes", has_description, "the operator has neither epilogue nor affine nor linear"},
+    {"unasked-outputs", has_outputs, "the operator has one output"},
+    {"traits", has_traits, "the operator declares none of these traits"},
+    {"tactics", has_tactics, "the kernel has one tactic"},
+    {"epilogues", has_epilogues, "the kernel absorbs no epilogue"},
+    {"in-place", is_in_place, "the kernel does not declare TN_KERNEL_IN_PLACE"},
+};
+
+const char *tn_needs_missing(const tn_rule *rule, const tn_test *test) {
+    for (size_t i = 0; test->op && i < sizeof(needs) / sizeof(needs[0]); i++)
+        if (strcmp(needs[i].rule, rule->id) == 0 && !needs[i].is_met(test)) return needs[i].missing;
+    return NULL;
+}
