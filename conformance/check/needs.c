@@ -44,7 +44,9 @@ static bool has_epilogues(const tn_test *test) {
     return test->kernel->epilogues != 0;
 }
 static bool is_in_place(const tn_test *test) {
-    return test->kernel->traits & TN_KERNEL_IN_PLACE;
+    const tn_port *output = test->op->output_count ? test->op->outputs : NULL;
+    return (test->kernel->traits & TN_KERNEL_IN_PLACE) ||
+           (output && (output->flags & TN_PORT_ALIAS) && output->alias == 1);
 }
 
 typedef struct need {
@@ -67,7 +69,8 @@ static const need needs[] = {
     {"traits", has_traits, "the operator declares none of these traits"},
     {"tactics", has_tactics, "the kernel has one tactic"},
     {"epilogues", has_epilogues, "the kernel absorbs no epilogue"},
-    {"in-place", is_in_place, "the kernel does not declare TN_KERNEL_IN_PLACE"},
+    {"in-place", is_in_place,
+     "neither TN_KERNEL_IN_PLACE is declared, nor that output 0 is an alias of input 0"},
 };
 
 const char *tn_needs_missing(const tn_rule *rule, const tn_test *test) {

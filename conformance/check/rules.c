@@ -53,7 +53,9 @@ const tn_rule tn_rules[] = {
      TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_contexts},
     {"reshape", "New shapes, and the old ones again, give the right outputs in one context.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_reshape},
-    {"in-place", "Output 0 on the memory of input 0 is right where TN_KERNEL_IN_PLACE is declared.",
+    {"in-place",
+     "Output 0 on the memory of input 0 is right where TN_KERNEL_IN_PLACE or TN_PORT_ALIAS is "
+     "declared.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_in_place},
     {"tactics", "Every tactic gives the same outputs.", TN_CAUSE_OTHER, TN_RULE_KERNEL,
      tn_rule_tactics},

@@ -214,10 +214,6 @@ void tn_rule_special_values(const tn_test *test, tn_verdict *verdict) {
 
 void tn_rule_in_place(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
-    if (!(test->kernel->traits & TN_KERNEL_IN_PLACE)) {
-        tn_verdict_skip(verdict, "the kernel does not declare TN_KERNEL_IN_PLACE");
-        return;
-    }
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     tn_verdict_skip(verdict, "output 0 has other bytes than input 0, or that is a constant");
     const tn_probe_port *x = &subject.probe.inputs[0], *y = &subject.probe.outputs[0];
@@ -233,10 +229,6 @@ void tn_rule_in_place(const tn_test *test, tn_verdict *verdict) {
 
 void tn_rule_tactics(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
-    if (!test->kernel->tactics) {
-        tn_verdict_skip(verdict, "the kernel has one tactic");
-        return;
-    }
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     const uint32_t count = tn_probe_tactics(&subject.probe);
     for (uint32_t i = 1; i < count && i < 64 && verdict->outcome == TN_PASSED; i++) {

@@ -28,6 +28,9 @@ static tn_status update(const tn_call *call, bool is_kernel) {
     const update_params *p = call->params;
     const tn_tensor *state = call->inputs[0], *rows = call->inputs[1], *y = call->outputs[0];
     const size_t row_bytes = (size_t)state->shape[1] * sizeof(float);
+    if (WITH(clears_shared_state) && is_kernel) {
+        memset(y->data, 0, (size_t)p->row * row_bytes);
+    }
     if (y->data != state->data && !(WITH(assumes_alias) && is_kernel))
         memcpy(y->data, state->data, state->bytes);
     if (WITH(updates_input) && is_kernel) memcpy(state->data, rows->data, rows->bytes);
