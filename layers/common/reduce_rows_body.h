@@ -9,9 +9,6 @@
 
 enum { VECTORS = 4 };
 
-TN_INLINE tn_vector larger(tn_vector a, tn_vector b) {
-    return tn_vector_select((tn_vector_bits)(b != b), b, tn_vector_max(a, b));
-}
 TN_INLINE tn_vector smaller(tn_vector a, tn_vector b) {
     return tn_vector_select((tn_vector_bits)(b != b), b, tn_vector_min(a, b));
 }
@@ -74,7 +71,7 @@ TN_INLINE tn_vector add(tn_vector a, tn_vector b) {
 REDUCE(sum, 0.0f, add, x)
 REDUCE(square, 0.0f, add, x *x)
 REDUCE(absolute, 0.0f, add, tn_vector_absolute(x))
-REDUCE(max, -__builtin_inff(), larger, x)
+REDUCE(max, -__builtin_inff(), tn_vector_larger, x)
 REDUCE(min, __builtin_inff(), smaller, x)
 
 const tn_reduce_level TN_REDUCE_LEVEL = {

@@ -138,7 +138,7 @@ COMBINE(add, a + b)
 COMBINE(sub, a - b)
 COMBINE(mul, a *b)
 COMBINE(div, a / b)
-COMBINE(max, tn_vector_select((tn_vector_bits)(b != b), b, tn_vector_max(a, b)))
+COMBINE(max, tn_vector_larger(a, b))
 COMBINE(min, tn_vector_select((tn_vector_bits)(b != b), b, tn_vector_min(a, b)))
 COMBINE(prelu, tn_vector_select((tn_vector_bits)(a < 0.0f), a *b, a))
 

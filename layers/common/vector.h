@@ -82,4 +82,9 @@ TN_INLINE tn_vector tn_vector_min(tn_vector a, tn_vector b) {
 }
 #endif
 
+/* The larger one, as tn_vector_max has it; NaN where one of them is. */
+TN_INLINE tn_vector tn_vector_larger(tn_vector a, tn_vector b) {
+    return tn_vector_select((tn_vector_bits)(b != b), b, tn_vector_max(a, b));
+}
+
 #endif

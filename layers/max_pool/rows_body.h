@@ -6,8 +6,10 @@
 
 #include <math.h>
 
+/* NaN where one of them is. */
 static inline float larger(float a, float b) {
-    return a < b ? b : a;
+    const float most = a < b ? b : a;
+    return b != b ? b : most;
 }
 
 /* Joins the window's rows of output row y into scratch, which holds the padded row. */
@@ -78,11 +80,11 @@ static void pairs(const tn_max_pool_rows *pool, const float *input, float *outpu
         float *to = output + row * count;
         for (int64_t x = 0; row < safe && x < count; x += TN_LANES) {
             const float *at = from + 2 * x;
-            const tn_vector low = tn_vector_max(tn_vector_load(at), tn_vector_load(at + width));
-            const tn_vector high =
-                tn_vector_max(tn_vector_load(at + TN_LANES), tn_vector_load(at + width + TN_LANES));
-            tn_vector_store(to + x, tn_vector_max(__builtin_shufflevector(low, high, EVEN),
-                                                  __builtin_shufflevector(low, high, ODD)));
+            const tn_vector low = tn_vector_larger(tn_vector_load(at), tn_vector_load(at + width));
+            const tn_vector high = tn_vector_larger(tn_vector_load(at + TN_LANES),
+                                                    tn_vector_load(at + width + TN_LANES));
+            tn_vector_store(to + x, tn_vector_larger(__builtin_shufflevector(low, high, EVEN),
+                                                     __builtin_shufflevector(low, high, ODD)));
         }
         for (int64_t x = 0; row >= safe && x < count; x++)
             to[x] = larger(larger(from[2 * x], from[2 * x + 1]),
