@@ -342,7 +342,7 @@ static double compute_step(const tn_expression_step *step, double a, double b, d
     return 0;
 }
 
-double tn_expression_compute(const tn_expression *expression, double *inout_values) {
+static double compute(const tn_expression *expression, bool is_f32, double *inout_values) {
     for (uint32_t i = 0; i < expression->count; i++) {
         const tn_expression_step *step = &expression->steps[i];
         double operands[3] = {0, 0, 0};
@@ -350,6 +350,15 @@ double tn_expression_compute(const tn_expression *expression, double *inout_valu
             operands[k] = inout_values[step->operands[k]];
         if (step->kind != TN_EXPRESSION_NAME)
             inout_values[i] = compute_step(step, operands[0], operands[1], operands[2]);
+        if (is_f32) inout_values[i] = (double)(float)inout_values[i];
     }
     return inout_values[expression->count - 1];
+}
+
+double tn_expression_compute(const tn_expression *expression, double *inout_values) {
+    return compute(expression, false, inout_values);
+}
+
+double tn_expression_compute_f32(const tn_expression *expression, double *inout_values) {
+    return compute(expression, true, inout_values);
 }

@@ -74,6 +74,9 @@ static inline bool tn_expression_is_truth(tn_expression_kind kind) {
 /* The value with 64-bit floats; `values[i]` is that of step i where it is a name, and is
  * overwritten for all others. Room for `count` of them. */
 double tn_expression_compute(const tn_expression *expression, double *inout_values);
+/* The same with 32-bit floats, as kernels compute it: every value is rounded to one, a name's too.
+ */
+double tn_expression_compute_f32(const tn_expression *expression, double *inout_values);
 
 #ifdef __cplusplus
 }
