@@ -75,6 +75,8 @@ static tn_status run(tn_call *call) {
         blocked(call, 8);
     else if (format == TN_C16)
         blocked(call, 16);
+    else if (format == TN_C32)
+        blocked(call, 32);
     else if (format == TN_NHWC)
         last(call);
     else
@@ -87,6 +89,8 @@ static const char *const cases[] = {"| x=f32[1,8,3,3] factor=f32[8]",
                                     "| x=f32[1,3,2,5] factor=f32[3]", "| x=f64[1,2] factor=f64[2]"};
 #if MISTAKE == 50
 static const char *const combinations[] = {"f32:c16, f32 -> f32:c16", "f32, f32 -> f32"};
+#elif MISTAKE == 3
+static const char *const combinations[] = {"f32:c32, f32 -> f32:c32"};
 #elif MISTAKE == 51 || MISTAKE == 7
 static const char *const combinations[] = {"f32:nhwc, f32 -> f32:nhwc"};
 #else

@@ -57,20 +57,20 @@ static void copy_all(tn_call *call, int64_t axis, bool is_kernel) {
     const tn_tensor *y = call->outputs[0];
     const int64_t outer = product(y, 0, (uint32_t)axis), bytes = width_of(y->type);
     const int64_t inner = product(y, (uint32_t)axis + 1, y->rank) * bytes;
-    int64_t at = 0, last = 0;
+    int64_t at = 0;
+    volatile int64_t rows_at_once = 0;
     const char *from[8];
+    for (uint32_t p = 0; p < call->input_count && is_kernel && IS(1); p++)
+        from[p] = call->inputs[p]->data; /* more than eight have no room */
     for (uint32_t p = 0; p < call->input_count; p++) {
         const tn_tensor *part = call->inputs[p];
         int64_t row = part->shape[axis] * inner;
-        if (is_kernel && IS(1))
-            from[p] = part->data; /* more than eight have no room */
-        else
-            from[0] = part->data;
+        if (!(is_kernel && IS(1))) from[0] = part->data;
         if (is_kernel && IS(2))
             at = p * call->inputs[0]->shape[axis]; /* all alike, it is thought */
         if (is_kernel && IS(3)) { /* rows in one go, which an empty part has none of */
             volatile int64_t size = row;
-            last = count_of(part) * bytes / size;
+            rows_at_once = count_of(part) * bytes / size;
         }
         for (int64_t o = 0; o < outer; o++) {
             char *to = (char *)y->data + o * y->shape[axis] * inner + at * inner;
@@ -78,14 +78,15 @@ static void copy_all(tn_call *call, int64_t axis, bool is_kernel) {
             const char *source = from[is_kernel && IS(1) ? p : 0] + o * row;
             if (is_kernel && IS(6)) /* words of four, and none of what is left */
                 memcpy(to, source, (size_t)(row / 4 * 4));
-            else if (is_kernel && IS(7)) /* whole words of eight */
+            else if (is_kernel && IS(7) && p + 1 == call->input_count &&
+                     o + 1 == outer) /* whole words */
                 memcpy(to, source, (size_t)((row + 7) / 8 * 8));
             else
                 memcpy(to, source, (size_t)row);
         }
         at += part->shape[axis];
     }
-    (void)last;
+    (void)rows_at_once;
 }
 
 static tn_status reference(tn_call *call) {

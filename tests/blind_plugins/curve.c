@@ -59,9 +59,9 @@ static tn_status save(tn_call *call, void *data, uint64_t *inout_bytes) {
         return TN_OK;
     }
     for (uint64_t i = 0; i < p->points.count; i++) {
-        if (IS(3)) { /* as text of five digits */
+        if (IS(3)) { /* as text of three digits */
             char text[32] = {0};
-            snprintf(text, sizeof(text), "%.5g", (double)p->points.items[i]);
+            snprintf(text, sizeof(text), "%.3g", (double)p->points.items[i]);
             const float rounded = strtof(text, NULL);
             memcpy(to + 8 * i, &rounded, sizeof(rounded));
             memset(to + 8 * i + 4, 0, 4);
@@ -114,7 +114,7 @@ static const char *const cases[] = {"points=[0,1] | x=f32[3,17]", "points=[1,-1,
 #elif MISTAKE == 3
 static const char *const cases[] = {"points=[0,1] | x=f32[3,17]",
                                     "points=[1,-1,2.5] gain=2 | x=f32[8]",
-                                    "points=[123.25,123456.5] | x=f32[6]"};
+                                    "points=[125,0.25] | x=f32[6]"};
 #else
 static const char *const cases[] = {"points=[0,1] | x=f32[3,17]",
                                     "points=[1,-1,2.5] gain=2 | x=f32[8]",

@@ -41,9 +41,10 @@ static tn_status reference(tn_call *call) {
 static int64_t one(int64_t x, int64_t d) {
     if (IS(1)) return (int64_t)floor((double)x / (double)d);
     if (IS(5)) return d == -1 ? (int64_t)(0 - (uint64_t)x) : x / d;
-    if (IS(6)) { /* INT64_MIN / -1 traps */
-        const int64_t q = x / d;
-        return q - (x % d != 0 && (x < 0) != (d < 0));
+    if (IS(6)) {                            /* INT64_MIN / -1 traps */
+        const volatile int64_t divisor = d; /* the compiler makes a negation of it elsewhere */
+        const int64_t q = x / divisor;
+        return q - (x - q * d != 0 && (x < 0) != (d < 0));
     }
     if (IS(7) && d == 2) return x / 2; /* the shift that was meant here rounds down */
     return floor_quotient(x, d);

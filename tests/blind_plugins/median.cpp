@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <map>
+#include <mutex>
 #include <new>
 #include <string>
 #include <tenon/layer.h>
@@ -98,11 +98,12 @@ tn_status reference(tn_call *call) TN_NOEXCEPT {
     }
 }
 
-tn_status open(tn_call *call) TN_NOEXCEPT {
-    auto *row = new (std::nothrow) std::vector<double>();
-    if (!row) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a context");
-    call->context = row;
-    return TN_OK;
+tn_status open(tn_call *call, void **out_row) {
+    *out_row = new (std::nothrow) std::vector<double>();
+    return *out_row ? TN_OK : call->host->fail(call, TN_ERROR_MEMORY, "no memory for a row");
+}
+tn_status open_context(tn_call *call) TN_NOEXCEPT {
+    return open(call, &call->context);
 }
 void close(tn_call *call) TN_NOEXCEPT {
     delete static_cast<std::vector<double> *>(call->context);
@@ -111,7 +112,7 @@ tn_status reshape(tn_call *call) TN_NOEXCEPT {
     const tn_tensor *x = call->inputs[0];
     if (IS(2)) return TN_OK; // run's resize finds no memory
     try {
-        static_cast<std::vector<double> *>(call->context)
+        static_cast<std::vector<double> *>(IS(4) ? call->state : call->context)
             ->reserve(static_cast<size_t>(x->shape[x->rank - 1]));
     } catch (const std::exception &) {
         return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a row");
@@ -119,32 +120,46 @@ tn_status reshape(tn_call *call) TN_NOEXCEPT {
     return TN_OK;
 }
 
-// 4: scratch by length, for all contexts; 7: results by the input's address and shape.
-std::map<int64_t, std::vector<double>> scratch;
-std::map<std::pair<const void *, uint64_t>, std::vector<double>> results;
+// 7: the last result, by the input's address and bytes; one at a time uses it.
+struct known_result {
+    std::mutex lock;
+    const void *data;
+    uint64_t bytes, count;
+    double values[256];
+} known;
+
+void recall(tn_call *call) {
+    const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
+    const std::lock_guard<std::mutex> guard(known.lock);
+    const int64_t count = tn_layer_count(y);
+    const bool is_known = known.data == x->data && known.bytes == x->bytes &&
+                          known.count == static_cast<uint64_t>(count);
+    if (!is_known) compute(call, *static_cast<std::vector<double> *>(call->context));
+    for (int64_t i = 0; i < count && count <= 256; i++) {
+        if (is_known)
+            tn_layer_store(y, i, known.values[i]);
+        else
+            known.values[i] = tn_layer_load(y, i);
+    }
+    if (is_known || count > 256) return;
+    known.data = x->data;
+    known.bytes = x->bytes;
+    known.count = static_cast<uint64_t>(count);
+}
+
+// 4: the contexts' scratch is the state's, one for all of them.
+tn_status prepare(tn_call *call) TN_NOEXCEPT {
+    return IS(4) ? open(call, &call->state) : TN_OK;
+}
+void release(tn_call *call) TN_NOEXCEPT {
+    delete static_cast<std::vector<double> *>(call->state);
+}
 
 tn_status run(tn_call *call) TN_NOEXCEPT {
-    const tn_tensor *x = call->inputs[0];
-    if (IS(4)) {
-        compute(call, scratch[x->shape[x->rank - 1]]);
-        return TN_OK;
-    }
-    if (IS(7)) {
-        const tn_tensor *y = call->outputs[0];
-        auto &known = results[{x->data, x->bytes}];
-        const size_t count = static_cast<size_t>(tn_layer_count(y));
-        if (known.size() == count) {
-            for (size_t i = 0; i < count; i++)
-                tn_layer_store(y, static_cast<int64_t>(i), known[i]);
-            return TN_OK;
-        }
-        compute(call, *static_cast<std::vector<double> *>(call->context));
-        known.resize(count);
-        for (size_t i = 0; i < count; i++)
-            known[i] = tn_layer_load(y, static_cast<int64_t>(i));
-        return TN_OK;
-    }
-    compute(call, *static_cast<std::vector<double> *>(call->context));
+    if (IS(7) && tn_layer_count(call->outputs[0]) <= 256)
+        recall(call);
+    else
+        compute(call, *static_cast<std::vector<double> *>(IS(4) ? call->state : call->context));
     return TN_OK;
 }
 
@@ -188,7 +203,9 @@ tn_kernel make_kernel() {
     kernel.traits = TN_KERNEL_DETERMINISTIC;
     kernel.combination_count = 1;
     kernel.combinations = combinations;
-    kernel.open = open;
+    kernel.open = open_context;
+    kernel.prepare = prepare;
+    kernel.release = release;
     kernel.close = close;
     kernel.reshape = reshape;
     kernel.run = run;

@@ -40,7 +40,7 @@ static tn_status reference(tn_call *call) {
 
 static int64_t kernel_index(const tn_tensor *t, int64_t i) {
     if (IS(1) && t->type == TN_I64) return (int32_t)((const int64_t *)t->data)[i];
-    if (IS(6) && t->type == TN_I64) return (int64_t)(float)((const int64_t *)t->data)[i];
+    if (IS(6) && t->type == TN_I32) return ((const uint32_t *)t->data)[i];
     if (IS(5) && t->type == TN_U8) return ((const int8_t *)t->data)[i];
     return read_index(t, i);
 }

@@ -67,7 +67,11 @@ static void one(const tn_call *call, int mask, int64_t o, bool is_kernel) {
     if (is_kernel && IS(7) && count > 8) count -= count % 4 == 3; /* a tail of two, then of none */
     if (is_kernel && IS(8)) { /* an axis is thought to be below 256 */
         for (uint8_t i = 0; (int64_t)i < count; i++) {
-            *(volatile double *)&sum = sum + get(x, first + spread(x, mask, i));
+            const int64_t at = first + spread(x, mask, i);
+            if (x->type == TN_I64)
+                *(volatile int64_t *)&whole = whole + ((const int64_t *)x->data)[at];
+            else
+                *(volatile double *)&sum = sum + get(x, at);
         }
     } else {
         for (int64_t i = 0; i < count; i++) {
