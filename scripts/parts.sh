@@ -18,7 +18,10 @@ part() {
     local name=$1 start=$SECONDS status=0 passed=0 failed=0 skipped=0 summary
     shift
     local log=$logs/$name.log
-    ("$@") >"$log" 2>&1 </dev/null || status=$?
+    set +e # a command that is tested by || or if would go on after its first failure
+    (set -e; "$@") >"$log" 2>&1 </dev/null
+    status=$?
+    set -e
     summary=$(grep -aE '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1 || true)
     if [[ $summary =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)? ]]; then
         passed=${BASH_REMATCH[1]}
