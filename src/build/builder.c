@@ -256,7 +256,32 @@ static tn_status save_cache(const build_state *state) {
     return TN_OK;
 }
 
+/* What all points of the profile agree on; nothing of what only a run decides. */
+static tn_plan_output describe_output(const build_state *state, tn_tensor_id id) {
+    const tn_inference *const *points = state->after.points;
+    tn_plan_output output = {.type = TN_NONE};
+    if (id >= state->given->tensor_count) return output; /* of a pass's own making */
+    for (int point = 0; point < 3; point++)
+        if (state->passes.is_unsure[id] || !points[point]->tensors[id].is_known) return output;
+    output.type = points[1]->tensors[id].storage.tensor.type;
+    output.shape = points[1]->tensors[id].storage.shape;
+    output.has_shape = true;
+    for (int point = 0; point < 3; point++) {
+        const tn_shape *other = &points[point]->tensors[id].storage.shape;
+        output.has_shape = output.has_shape && other->rank == output.shape.rank;
+        for (uint32_t i = 0; output.has_shape && i < other->rank; i++)
+            if (other->extents[i] != output.shape.extents[i]) output.shape.extents[i] = -1;
+    }
+    return output;
+}
+
 static tn_status write_plan(build_state *state, const tn_report_memory *memory) {
+    const tn_graph *graph = state->graph;
+    tn_plan_output *outputs =
+        tn_arena_allocate(state->arena, graph->output_count + 1, sizeof *outputs);
+    if (!outputs) return tn_fail_memory("a plan");
+    for (size_t i = 0; i < graph->output_count; i++)
+        outputs[i] = describe_output(state, graph->outputs[i]);
     const tn_program *programs[] = {&state->program};
     tn_report_source source = {.graph = state->graph,
                                .profiles = state->profiles,
@@ -269,7 +294,8 @@ static tn_status write_plan(build_state *state, const tn_report_memory *memory) 
                                .memory = memory};
     char *report = NULL;
     TN_TRY(tn_report_make(&source, &report));
-    tn_status status = tn_plan_write(state->graph, state->profiles, 1, programs, &state->plan);
+    tn_status status =
+        tn_plan_write_described(state->graph, state->profiles, outputs, 1, programs, &state->plan);
     if (status != TN_OK) {
         tn_deallocate(state->graph->allocator, report);
         return status;

@@ -140,6 +140,20 @@ static void add_inputs(tn_text *text, const Tenon__Plan__Plan *plan) {
     tn_text_add(text, "],\n");
 }
 
+/* Null where it is known at a run only, or the plan is older than these. */
+static void add_output_facts(tn_text *text, const Tenon__Plan__Output *output) {
+    tn_text_add(text, ", \"type\": ");
+    if (output->type == TN_NONE)
+        tn_text_add(text, "null");
+    else
+        tn_inspect_type(text, output->type);
+    tn_text_add(text, ", \"shape\": ");
+    if (output->has_shape)
+        tn_inspect_shape(text, output->n_shape, output->shape);
+    else
+        tn_text_add(text, "null");
+}
+
 static void add_outputs(tn_text *text, const Tenon__Plan__Plan *plan) {
     tn_text_add(text, "  \"outputs\": [");
     for (size_t i = 0; i < plan->n_outputs; i++) {
@@ -147,6 +161,7 @@ static void add_outputs(tn_text *text, const Tenon__Plan__Plan *plan) {
         tn_text_add_json(text, plan->outputs[i]->name);
         tn_text_add(text, ", \"tensor\": ");
         tn_inspect_tensor_name(text, plan, plan->outputs[i]->tensor);
+        add_output_facts(text, plan->outputs[i]);
         tn_text_add(text, "}");
     }
     tn_text_add(text, "],\n");

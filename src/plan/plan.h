@@ -20,6 +20,13 @@ typedef struct tn_plan_profile {
     const void *minimum_value, *optimum_value, *maximum_value; /* or null */
 } tn_plan_profile;
 
+/* What is known of an output before a run. */
+typedef struct tn_plan_output {
+    tn_type type; /* TN_NONE: unknown */
+    bool has_shape;
+    tn_shape shape; /* -1: an extent that varies */
+} tn_plan_output;
+
 struct tn_plan {
     tn_runtime *runtime; /* counted */
     const tn_allocator *allocator;
@@ -34,6 +41,12 @@ tn_status tn_plan_write(const tn_graph *graph, const tn_plan_profile *profiles,
                         uint32_t program_count, const tn_program *const *programs,
                         tn_plan **out_plan);
 
+/* The same, with what is known of each of the graph's outputs, for tn_plan_inspect to show; null:
+ * nothing. */
+tn_status tn_plan_write_described(const tn_graph *graph, const tn_plan_profile *profiles,
+                                  const tn_plan_output *outputs, uint32_t program_count,
+                                  const tn_program *const *programs, tn_plan **out_plan);
+
 /* A plan read back. `graph` has constants that point into `file` (which the graph owns). Operators
  * come from the registry; what the manifest names is found and loaded first. Programs are as stored
  * and checked; those of this device whose kernels' libraries are not to be had are left out (with a
@@ -42,6 +55,7 @@ typedef struct tn_plan_contents {
     tn_graph *graph;
     tn_arena *arena;
     tn_plan_profile *profiles;
+    tn_plan_output *outputs; /* one an output, as the plan says it */
     uint32_t program_count;
     const tn_program **programs;
     uint32_t left_out_count; /* programs of this device whose kernels' libraries are not here */

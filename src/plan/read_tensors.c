@@ -125,14 +125,33 @@ tn_status tn_plan_read_tensors(tn_plan_reader *reader) {
     return order_inputs(reader);
 }
 
+/* What only people read of an output: that it is a type and a shape is enough. */
+static tn_status read_facts(const Tenon__Plan__Output *output, tn_plan_output *out_facts) {
+    if (output->type != TN_NONE && !tn_type_is_valid(output->type))
+        return tn_plan_reader_fail("there is no element type %" PRIu32, output->type);
+    if (output->n_shape > TN_MAX_RANK)
+        return tn_plan_reader_fail("a shape has rank %zu; at most %d is possible", output->n_shape,
+                                   TN_MAX_RANK);
+    *out_facts = (tn_plan_output){.type = output->type, .has_shape = output->has_shape};
+    out_facts->shape.rank = (uint32_t)output->n_shape;
+    for (size_t i = 0; i < output->n_shape; i++)
+        out_facts->shape.extents[i] = output->shape[i];
+    return TN_OK;
+}
+
 tn_status tn_plan_read_outputs(tn_plan_reader *reader) {
     const Tenon__Plan__Plan *plan = reader->plan;
+    tn_plan_output *facts =
+        tn_arena_allocate(reader->contents.arena, plan->n_outputs + 1, sizeof *facts);
+    if (!facts) return tn_fail_memory("the outputs of a plan");
+    reader->contents.outputs = facts;
     for (size_t i = 0; i < plan->n_outputs; i++) {
         const Tenon__Plan__Output *output = plan->outputs[i];
         if (output->tensor >= plan->n_tensors || !reader->is_made[output->tensor])
             return tn_plan_reader_fail("output '%s' is tensor %" PRIu32 ", which nobody makes",
                                        output->name, output->tensor);
         TN_TRY(tn_graph_add_output(reader->contents.graph, output->tensor, output->name));
+        TN_TRY(tn_error_at(read_facts(output, &facts[i]), "output '%s'", output->name));
     }
     return TN_OK;
 }

@@ -82,6 +82,12 @@ tn_status tn_plan_write_outputs(tn_plan_writer *writer) {
         tenon__plan__output__init(output);
         output->tensor = writer->tensor_numbers[graph->outputs[i]];
         output->name = tn_plan_writer_text(graph->output_names[i]);
+        if (!writer->outputs) continue;
+        const tn_plan_output *known = &writer->outputs[i];
+        output->type = known->type;
+        output->has_shape = known->has_shape;
+        output->n_shape = known->has_shape ? known->shape.rank : 0;
+        output->shape = (int64_t *)(uintptr_t)known->shape.extents;
     }
     return TN_OK;
 }

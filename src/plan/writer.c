@@ -123,8 +123,15 @@ static tn_status make_plan(tn_plan_writer *writer, tn_plan **out_plan) {
 tn_status tn_plan_write(const tn_graph *graph, const tn_plan_profile *profiles,
                         uint32_t program_count, const tn_program *const *programs,
                         tn_plan **out_plan) {
+    return tn_plan_write_described(graph, profiles, NULL, program_count, programs, out_plan);
+}
+
+tn_status tn_plan_write_described(const tn_graph *graph, const tn_plan_profile *profiles,
+                                  const tn_plan_output *outputs, uint32_t program_count,
+                                  const tn_program *const *programs, tn_plan **out_plan) {
     tn_plan_writer writer = {.graph = graph,
                              .profiles = profiles,
+                             .outputs = outputs,
                              .program_count = program_count,
                              .programs = programs,
                              .allocator = graph->allocator};

@@ -25,6 +25,7 @@ typedef struct tn_plan_weight {
 typedef struct tn_plan_writer {
     const tn_graph *graph;
     const tn_plan_profile *profiles;
+    const tn_plan_output *outputs; /* or null */
     uint32_t program_count;
     const tn_program *const *programs;
     const tn_allocator *allocator;

@@ -65,7 +65,7 @@ def main():
             if command.startswith("tenon run "):
                 inspected = subprocess.run(["tenon", "inspect", "soft_clip.plan"], cwd=folder, env=environment,
                                            capture_output=True, text=True, check=True).stdout
-                shape = [int(it) for it in re.search(r"name: x, type: f32, shape: \[([^]]*)\]", inspected).group(1).split(",")]
+                shape = [int(it) for it in re.search(r"\n  x  f32  \[([^]]*)\]", inspected).group(1).split(",")]
                 x = numpy.linspace(-4, 4, numpy.prod(shape), dtype=numpy.float32).reshape(shape)
                 numpy.save(os.path.join(folder, "x.npy"), x)
             done = subprocess.run(command, shell=True, cwd=folder, env=environment, stdin=subprocess.DEVNULL,

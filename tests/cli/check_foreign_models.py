@@ -205,7 +205,7 @@ def check_ports(checks):
             said = checks.program("inspect", "x.plan").stdout
         checks.say((done.returncode == 0) == good and all(word in said for word in words),
                    f"ports: {text}: exit {done.returncode} {done.stderr.strip()}")
-    build("an inner tensor of an ONNX model", True, ["name: relu1_output, tensor: relu1_output"],
+    build("an inner tensor of an ONNX model", True, ["outputs\n  relu1_output  f32  [1, 500]"],
           onnx, *shape, "--output", "relu1_output")
     build("an output that is not there", False, ["relu1_output"], onnx, *shape, "--output", "relu1_outputs")
     build("an input of an ONNX model", True, ["name: input"], onnx, *shape, "--input", "input")

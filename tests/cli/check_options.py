@@ -454,6 +454,27 @@ def ranges_by_hand(checks):
         checks.expect("no range", [*build, "--range", wrong], USAGE, f"option --range: '{wrong}'")
 
 
+def inspect_as_tables(checks):
+    """One aligned line an input, output and step, with types and shapes."""
+    checks.expect("a plan", ["build", "open.onnx", "-o", "open.plan", "--timing-seconds", "0.2", "-s",
+                             "x=1x3x4x4:1x3x8x8:2x3x16x16"], DONE)
+    said = checks.expect("inspect", ["inspect", "open.plan"], DONE, "open.plan: graph 'small'",
+                         "\n  x  f32  [n, 3, h, w]  1x3x8x8 (1x3x4x4 to 2x3x16x16)\n", "\noutputs\n  y  f32  [?, 3, ?, ?]\n",
+                         "builtin  1", "\n  Conv  version 1").stdout
+    lines = said[said.index("steps, in their order"):].splitlines()[1:]
+    document = json.loads(checks.run("inspect", "open.plan", "--json").stdout)
+    steps = document["programs"][0]["steps"]
+    checks.say(len(lines) == len(steps) + 1, f"a line a step: {lines}")
+    starts = [lines[0].index(word) for word in ("node", "operator", "kernel", "us", "reads", "writes")]
+    for line, step in zip(lines[1:], steps):
+        cells = [line[at:end].rstrip() for at, end in zip(starts, starts[1:] + [None])]
+        good = cells[0] == (step["name"] or "-") and (step["kernel"] or step["kind"]) in cells[2] and "f32" in cells[5]
+        checks.say(good and all(at == 0 or line[at - 1] == " " for at in starts), f"aligned: {line} for {step['kernel']}")
+    checks.say(document["outputs"] == [{"name": "y", "tensor": "y", "type": "f32", "shape": [-1, 3, -1, -1]}], "as JSON")
+    checks.expect("a fixed model", ["inspect", "m.onnx"], DONE, "\n  x  f32  [1, 3, 8, 8]\n", "\n  y  f32  [1, 3, 8, 8]\n",
+                  "Conv + Relu")
+
+
 def pins_of_nodes(checks):
     """One node's kernel and type, in the report; what cannot be had is an error that names what there is."""
     build = ["build", "m.onnx", "-o", "p.plan", "--no-timing", "--json"]
@@ -583,6 +604,7 @@ def main():
         ranges_by_hand(checks)
         results_on_the_screen(checks)
         pins_of_nodes(checks)
+        inspect_as_tables(checks)
         other_formats(checks)
     print(f"{checks.passed} passed, {checks.failed} failed")
     return checks.failed > 0

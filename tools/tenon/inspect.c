@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon inspect: what is in a plan, or a model as it would be built, without running it; inspecting
  * a plan loads no code. */
+#include "inspect_text.h"
 #include "model.h"
 #include "option_use.h"
 #include "report_page.h"
@@ -12,58 +13,15 @@
 
 static const char help[] =
     "usage: tenon inspect MODEL|PLAN [--json] [options]\n"
-    "  a plan: graph, kernels, formats, profiles, manifest, sizes; no code is loaded\n"
+    "  a plan: inputs, outputs, libraries, operators, and a line a step: node, operators, kernel, "
+    "what it reads and writes; no code is loaded\n"
     "  a model: the same of the plan that it would become (needs its plugins: -p, --plugin LIB.so, "
     "-s, --shape ...;\n"
     "  and its weights, if it is a .prototxt: -w, --weights FILE.caffemodel)\n"
-    "      --json          the whole as one JSON document\n"
-    "      --html FILE     the same as a page: a picture of the network, times, memory; --dot "
-    "FILE: the "
-    "nodes and tensors for Graphviz\n"
+    "      --json          all there is, with constants and fields of nodes, as one JSON document\n"
+    "      --html FILE     the same as a page: a picture of the network, times, memory\n"
+    "      --dot FILE      the nodes and tensors for Graphviz\n"
     "example: tenon inspect net.plan --json\n";
-
-/* One line of the document without quotes and the braces around it; brackets that do not close in
- * it are left out. */
-static void print_line(const char *line, size_t length) {
-    size_t from = strspn(line, " "), open[64], depth = 0;
-    char *text = malloc(length + 1);
-    bool *is_hidden = calloc(length + 1, sizeof(*is_hidden));
-    if (!text || !is_hidden) {
-        free(text);
-        free(is_hidden);
-        return;
-    }
-    bool in_text = false;
-    for (size_t i = from; i < length; i++) {
-        const char c = line[i];
-        in_text ^= c == '"' && line[i - 1] != '\\';
-        is_hidden[i] = c == '"' || (!in_text && (c == '{' || c == '}'));
-        if (!in_text && c == '[' && depth < 64) open[depth++] = i;
-        if (!in_text && c == ']') {
-            is_hidden[i] = depth == 0;
-            depth -= depth > 0;
-        }
-    }
-    while (depth > 0)
-        is_hidden[open[--depth]] = true;
-    size_t count = 0;
-    for (size_t i = from; i < length; i++) {
-        if (!is_hidden[i]) text[count++] = line[i];
-    }
-    while (count && (text[count - 1] == ',' || text[count - 1] == ' '))
-        count--;
-    if (count) printf("%*s%.*s\n", from > 2 ? (int)from - 2 : 0, "", (int)count, text);
-    free(is_hidden);
-    free(text);
-}
-
-static void print_plain(const char *json) {
-    while (*json) {
-        const size_t length = strcspn(json, "\n");
-        print_line(json, length);
-        json += length + (json[length] == '\n');
-    }
-}
 
 /* ----------------------------------------------------------------------------------------------
  * graphviz */
@@ -140,7 +98,7 @@ static int show(const cli_options *options, const char *name, const char *json) 
     if (options->json)
         fputs(json, stdout);
     else
-        print_plain(json);
+        return inspect_text_print(options->arguments[0], json);
     return EXIT_DONE;
 }
 
