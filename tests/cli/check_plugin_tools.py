@@ -70,6 +70,31 @@ def make_with_fields(checks):
                   "slow|fast", "1e-3", "[0.5,2]", where="many_fields")
 
 
+def make_any_ports(checks):
+    """Any number of inputs and outputs, with types of their own."""
+    for name, inputs, outputs in (("typed", "boxes:f32,scores:f64,labels:i64,on:bool", "best,found:bool,n:i64,u:u8,s:like(scores)"),
+                                  ("wide", ",".join(f"a{i}" for i in range(12)), ",".join(f"b{i}" for i in range(5))),
+                                  ("whole", "a:i32,b:i8", "c:i16")):
+        checks.expect(f"new {name}", ["plugin", "new", name, "--inputs", inputs, "--outputs", outputs, "--fields", "low:f32=0"], 0)
+        checks.expect("its build", ["plugin", "build", name], 0)
+        checks.expect("its check", ["plugin", "check", f"{name}/build/lib{name}.so"], 0, " 0 failed")
+        checks.expect("its network", ["bench", f"{name}/{name}.onnx", "--plugin", f"{name}/build/lib{name}.so", "--seconds", "0"],
+                      0)
+    checks.expect("its types", ["inspect", "typed/typed.onnx", "--plugin", "typed/build/libtyped.so"], 0, "boxes   f32",
+                  "labels  i64", "on      bool", "found  bool", "s      f64")
+    for title, options, word in (("no such type", ["--inputs", "x:f17"], "NAME:TYPE with f32"),
+                                 ("no inputs", ["--inputs", ","], "at least one"),
+                                 ("a word of C", ["--inputs", "int"], "a word of C"), ("twice", ["--outputs", "y,y"], "named twice"),
+                                 ("like nothing", ["--outputs", "y:like(q)"], "NAME:like(INPUT)"),
+                                 ("types of a kind that has its own", ["--like", "pooling", "--inputs", "x:f32"], "like elementwise"),
+                                 ("ports of a kind that has its own", ["--like", "pooling", "--outputs", "a,b"], "any number")):
+        checks.expect(title, ["plugin", "new", "never", *options], 2, word)
+    checks.expect("a name that the source has", ["plugin", "new", "run"], 2, "choose another one")
+    checks.expect("CUDA for several outputs", ["plugin", "new", "never", "--devices", "cpu,cuda", "--outputs", "a,b"], 3,
+                  "several outputs")
+    checks.say(not os.path.exists(checks.path("never")), "nothing is written")
+
+
 def build_only_what_changed(checks):
     source = checks.path("my_elementwise", "my_elementwise.c")
     start = time.time()
@@ -222,7 +247,7 @@ def refuse(checks):
         (["x1", "--fields", 'label:string="quoted"'], 2, "without quotes"),
         (["x1", "--inputs", "a b"], 2, "list of"),
         (["x1", "--outputs", "y:like(q)"], 2, "like(INPUT)"),
-        (["x1", "--outputs", "y,z"], 2, "has 1"),
+        (["x1", "--like", "reduction", "--outputs", "y,z"], 2, "has 1"),
         (["x1", "--inputs", "a", "--outputs", "a"], 2, "an input and an output"),
         (["x1", "--like", "resize", "--inputs", "x"], 2, "has 2"),
         (["x1", "--devices", "tpu"], 2, "cpu,cuda"),
@@ -245,6 +270,7 @@ def main():
     try:
         make_each_kind(checks)
         make_with_fields(checks)
+        make_any_ports(checks)
         build_only_what_changed(checks)
         check_forms(checks)
         show(checks)

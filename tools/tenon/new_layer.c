@@ -18,20 +18,42 @@ const new_kind new_kinds[] = {
      "threshold:f32=0", "x", "y", false},
     {NULL, NULL, NULL, NULL, NULL, NULL, false}};
 
-static bool is_identifier(const char *text, size_t length) {
+bool new_layer_is_identifier(const char *text, size_t length) {
     if (length == 0 || length >= NEW_NAME_LIMIT || isdigit((unsigned char)text[0])) return false;
     for (size_t i = 0; i < length; i++)
         if (!isalnum((unsigned char)text[i]) && text[i] != '_') return false;
     return true;
 }
 
+bool new_layer_is_taken(const char *name) {
+    static const char *const words[] = {
+        "auto",      "break",    "case",     "char",      "const",   "continue",
+        "default",   "do",       "double",   "else",      "enum",    "extern",
+        "float",     "for",      "goto",     "if",        "inline",  "int",
+        "long",      "register", "restrict", "return",    "short",   "signed",
+        "sizeof",    "static",   "struct",   "switch",    "typedef", "union",
+        "unsigned",  "void",     "volatile", "while",     "bool",    "true",
+        "false",     "i",        "p",        "call",      "begin",   "end",
+        "thread",    "user",     "inputs",   "outputs",   "count",   "infer",
+        "reference", "run",      "run_part", "meaning",   "get",     "put",
+        "count_of",  "fields",   "cases",    "operators", "kernels", "combinations",
+        "main",      "tensor",   "value"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcmp(words[i], name) == 0) return true;
+    return false;
+}
+
 int new_layer_set_name(new_layer *layer, const char *name) {
     const size_t length = strlen(name);
-    if (!is_identifier(name, length) || !islower((unsigned char)name[0]))
+    if (!new_layer_is_identifier(name, length) || !islower((unsigned char)name[0]))
         return cli_usage(
             "plugin new: '%s' is not a name like soft_clip (lower case letters, digits "
             "and _, at most %d)",
             name, NEW_NAME_LIMIT - 1);
+    if (new_layer_is_taken(name))
+        return cli_usage("plugin new: '%s' is a word of C or a name in the source that is written; "
+                         "choose another one",
+                         name);
     memcpy(layer->name, name, length + 1);
     size_t at = 0;
     for (size_t i = 0; i < length; i++) {
@@ -70,8 +92,7 @@ static const char *skip_spaces(const char *at) {
     return at;
 }
 
-/* The next item, without spaces around it; answers where the next one begins. */
-static const char *take_item(const char *at, const char **out_item, size_t *out_length) {
+const char *new_layer_take_item(const char *at, const char **out_item, size_t *out_length) {
     int depth = 0;
     at = skip_spaces(at);
     *out_item = at;
@@ -104,7 +125,7 @@ static int read_field(new_layer *layer, const char *item, size_t length) {
     new_field *field = &layer->fields[layer->field_count];
     *field = (new_field){.is_required = true};
     const char *end = item + length, *colon = memchr(item, ':', length);
-    if (!colon || !is_identifier(item, (size_t)(colon - item)))
+    if (!colon || !new_layer_is_identifier(item, (size_t)(colon - item)))
         return bad_field(item, length, "NAME:TYPE or NAME:TYPE=DEFAULT");
     copy(field->name, sizeof(field->name), item, (size_t)(colon - item));
     const char *type = skip_spaces(colon + 1), *equals = memchr(type, '=', (size_t)(end - type));
@@ -147,67 +168,8 @@ int new_layer_add_fields(new_layer *layer, const char *list) {
     for (const char *at = skip_spaces(list); *at && code == EXIT_DONE;) {
         const char *item;
         size_t length;
-        at = take_item(at, &item, &length);
+        at = new_layer_take_item(at, &item, &length);
         code = read_field(layer, item, length);
     }
-    return code;
-}
-
-static int read_ports(const char *option, const char *list, bool may_follow, const new_layer *layer,
-                      char names[][NEW_NAME_LIMIT], uint32_t *out_count) {
-    *out_count = 0;
-    for (const char *at = skip_spaces(list); *at;) {
-        const char *item, *end;
-        size_t length;
-        at = take_item(at, &item, &length);
-        end = may_follow ? memchr(item, ':', length) : NULL;
-        const size_t name_length = end ? (size_t)(end - item) : length;
-        if (*out_count == NEW_PORT_LIMIT || !is_identifier(item, name_length))
-            return cli_usage("option --%s: '%.*s' is not a list of at most %d names", option,
-                             (int)length, item, NEW_PORT_LIMIT);
-        bool is_like = !end;
-        for (uint32_t i = 0; end && i < layer->input_count; i++) {
-            char like[NEW_NAME_LIMIT + 8];
-            snprintf(like, sizeof(like), ":like(%s)", layer->inputs[i]);
-            is_like = is_like || (strlen(like) == length - name_length &&
-                                  strncmp(end, like, length - name_length) == 0);
-        }
-        if (!is_like)
-            return cli_usage("option --%s: '%.*s': expected NAME or NAME:like(INPUT)", option,
-                             (int)length, item);
-        copy(names[(*out_count)++], NEW_NAME_LIMIT, item, name_length);
-    }
-    return EXIT_DONE;
-}
-
-static int check_count(const new_layer *layer, const char *option, const char *given,
-                       uint32_t count, uint32_t wanted) {
-    if (count == wanted) return EXIT_DONE;
-    return cli_usage("option --%s: '%s' names %u, but a layer like %s has %u", option, given, count,
-                     layer->kind->name, wanted);
-}
-
-int new_layer_set_ports(new_layer *layer, const char *inputs, const char *outputs) {
-    const new_kind *kind = layer->kind;
-    uint32_t input_count = 1, output_count = 1;
-    for (const char *at = kind->inputs; *at; at++)
-        input_count += *at == ',';
-    for (const char *at = kind->outputs; *at; at++)
-        output_count += *at == ',';
-    int code = read_ports("inputs", inputs ? inputs : kind->inputs, false, layer, layer->inputs,
-                          &layer->input_count);
-    if (code == EXIT_DONE)
-        code = read_ports("outputs", outputs ? outputs : kind->outputs, true, layer, layer->outputs,
-                          &layer->output_count);
-    if (code == EXIT_DONE && inputs && kind->is_variable && layer->input_count == 0)
-        code = cli_usage("option --inputs: at least one");
-    if (code == EXIT_DONE && inputs && !kind->is_variable)
-        code = check_count(layer, "inputs", inputs, layer->input_count, input_count);
-    if (code == EXIT_DONE && outputs)
-        code = check_count(layer, "outputs", outputs, layer->output_count, output_count);
-    for (uint32_t i = 0; code == EXIT_DONE && i < layer->output_count; i++)
-        for (uint32_t j = 0; j < layer->input_count; j++)
-            if (strcmp(layer->outputs[i], layer->inputs[j]) == 0)
-                code = cli_usage("'%s' is an input and an output", layer->outputs[i]);
     return code;
 }

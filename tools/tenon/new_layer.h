@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-enum { NEW_FIELD_LIMIT = 64, NEW_PORT_LIMIT = 8, NEW_NAME_LIMIT = 64 };
+enum { NEW_FIELD_LIMIT = 64, NEW_PORT_LIMIT = 64, NEW_NAME_LIMIT = 64, NEW_TYPE_LIMIT = 8 };
 
 typedef struct new_field {
     char name[NEW_NAME_LIMIT], type[16];
@@ -37,6 +37,8 @@ typedef struct new_layer {
     new_field fields[NEW_FIELD_LIMIT];
     uint32_t field_count;
     char inputs[NEW_PORT_LIMIT][NEW_NAME_LIMIT], outputs[NEW_PORT_LIMIT][NEW_NAME_LIMIT];
+    /* "f32"; "": as the template has it (f32, or where all ports are so, f64 too) */
+    char input_types[NEW_PORT_LIMIT][NEW_TYPE_LIMIT], output_types[NEW_PORT_LIMIT][NEW_TYPE_LIMIT];
     uint32_t input_count, output_count;
     bool has_cuda;
 } new_layer;
@@ -47,8 +49,12 @@ int new_layer_set_kind(new_layer *layer, const char *name);
 int new_layer_set_devices(new_layer *layer, const char *list);
 /* Adds fields: "low:f32=0, high:f32=6, mode:enum(slow|fast)=slow, axes:i64s=[0,1], name:string". */
 int new_layer_add_fields(new_layer *layer, const char *list);
-/* Null lists: the kind's own names. Outputs: "y" or "y:like(x)". */
-int new_layer_set_ports(new_layer *layer, const char *inputs, const char *outputs);
+/* Items of lists between commas that stand outside brackets: the next one, without spaces around
+ * it; answers where the one behind it begins. */
+const char *new_layer_take_item(const char *at, const char **out_item, size_t *out_length);
+/* Whether a name is a word of C, or one that the templates use. */
+bool new_layer_is_taken(const char *name);
+bool new_layer_is_identifier(const char *text, size_t length);
 
 /* --- new_source.c --- */
 /* Writes the text of a placeholder; false: there is none of this name. */

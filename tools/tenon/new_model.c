@@ -2,12 +2,13 @@
 /* A network of one node, as an ONNX file, for a layer that `tenon plugin new` makes; see
  * new_layer.h. */
 #include "new_layer.h"
+#include "new_ports.h"
 #include "parse/onnx/onnx.pb-c.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIMENSIONS = 4, LIST_LIMIT = 16, ONNX_FLOAT = 1 };
+enum { DIMENSIONS = 4, LIST_LIMIT = 16 };
 
 /* A port of the network with all that hangs on it; `extents` null: shape unknown. */
 typedef struct model_port {
@@ -18,7 +19,7 @@ typedef struct model_port {
     Tenon__Onnx__TensorShapeProto__Dimension dimensions[DIMENSIONS], *pointers[DIMENSIONS];
 } model_port;
 
-static void set_port(model_port *port, char *name, const int64_t *extents) {
+static void set_port(model_port *port, char *name, const char *type, const int64_t *extents) {
     *port = (model_port){.info = TENON__ONNX__VALUE_INFO_PROTO__INIT,
                          .type = TENON__ONNX__TYPE_PROTO__INIT,
                          .tensor = TENON__ONNX__TYPE_PROTO__TENSOR__INIT,
@@ -27,7 +28,7 @@ static void set_port(model_port *port, char *name, const int64_t *extents) {
     port->info.type = &port->type;
     port->type.tensor_type = &port->tensor;
     port->tensor.has_elem_type = 1;
-    port->tensor.elem_type = ONNX_FLOAT;
+    port->tensor.elem_type = new_port_type_of(type, strlen(type))->onnx;
     if (!extents) return;
     for (int i = 0; i < DIMENSIONS; i++) {
         tenon__onnx__tensor_shape_proto__dimension__init(&port->dimensions[i]);
@@ -115,13 +116,14 @@ bool new_model_write(const new_layer *layer, const char *path) {
     const bool is_resize = strcmp(layer->kind->name, "resize") == 0;
     for (uint32_t i = 0; i < layer->input_count; i++) {
         input_names[i] = (char *)(uintptr_t)layer->inputs[i];
-        set_port(&ports[i], input_names[i], is_resize && i == 1 ? size : image);
+        set_port(&ports[i], input_names[i], layer->input_types[i],
+                 is_resize && i == 1 ? size : image);
         inputs[i] = &ports[i].info;
     }
     for (uint32_t i = 0; i < layer->output_count; i++) {
         model_port *port = &ports[NEW_PORT_LIMIT + i];
         output_names[i] = (char *)(uintptr_t)layer->outputs[i];
-        set_port(port, output_names[i], NULL);
+        set_port(port, output_names[i], layer->output_types[i], NULL);
         outputs[i] = &port->info;
     }
     for (uint32_t i = 0; i < layer->field_count; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The texts that fill the templates of `tenon plugin new`; see new_layer.h. */
 #include "new_layer.h"
+#include "new_ports.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -192,6 +193,8 @@ static bool write_name(const new_layer *layer, const char *placeholder, FILE *fi
         fputs(layer->outputs[0], file);
     else if (strcmp(placeholder, "input_count") == 0)
         fprintf(file, "%u", layer->input_count);
+    else if (strcmp(placeholder, "output_count") == 0)
+        fprintf(file, "%u", layer->output_count);
     else if (strcmp(placeholder, "params_type") == 0)
         fprintf(file, layer->field_count ? "%s_params" : "void", layer->name);
     else if (strcmp(placeholder, "fields_macro") == 0)
@@ -216,7 +219,8 @@ bool new_source_write(const new_layer *layer, const char *placeholder, FILE *fil
                    {"cuda", write_cuda},
                    {"cuda_arguments", write_cuda_arguments},
                    {"cuda_values", write_cuda_values}};
-    if (write_name(layer, placeholder, file)) return true;
+    if (write_name(layer, placeholder, file) || new_ports_write(layer, placeholder, file))
+        return true;
     for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]); i++) {
         if (strcmp(placeholder, writers[i].name) != 0) continue;
         writers[i].write(layer, file);

@@ -4,6 +4,7 @@
  * made beside its place and renamed when all of it is there.
  */
 #include "new_layer.h"
+#include "new_ports.h"
 #include "new_template.h"
 #include "plugin_command.h"
 
@@ -21,11 +22,16 @@ static const char help[] =
     "sized-by-run\n"
     "      --fields LIST      NAME:TYPE[=DEFAULT], ...: bool i32 i64 f32 f64 string type "
     "enum(a|b) i64s[N] f32s strings tensor\n"
-    "      --inputs LIST      names; --outputs LIST: names, or NAME:like(INPUT)\n"
+    "      --inputs LIST      NAME or NAME:TYPE, ...; of elementwise any number; TYPE: f32 f64 i64 "
+    "i32 "
+    "i16 i8 u8 bool\n"
+    "      --outputs LIST     the same, or NAME:like(INPUT): of that input's type\n"
     "      --devices LIST     cpu (default), or cpu,cuda\n"
     "      --domain NAME      of the operator (default Custom)\n"
     "example: tenon plugin new soft_clip --fields 'low:f32=0, high:f32=6' --inputs x --outputs "
-    "'y:like(x)'\n";
+    "'y:like(x)'\n"
+    "         tenon plugin new matcher --inputs boxes:f32,scores:f32,labels:i64 --outputs "
+    "best:f32,found:bool\n";
 
 static const char *template_text(const char *name) {
     for (const new_template *at = new_templates; at->name; at++)
@@ -66,7 +72,8 @@ static int write_files(const new_layer *layer, const char *folder) {
     snprintf(source, sizeof(source), "%s.c", layer->name);
     snprintf(cuda, sizeof(cuda), "%s.cu", layer->name);
     snprintf(model, sizeof(model), "%s/%s.onnx", folder, layer->name);
-    int code = write_file(layer, folder, source, layer->kind->template_name);
+    int code = write_file(layer, folder, source,
+                          new_ports_are_general(layer) ? "ports.c.in" : layer->kind->template_name);
     if (code == EXIT_DONE && layer->has_cuda)
         code = write_file(layer, folder, cuda, "elementwise.cu.in");
     if (code == EXIT_DONE) code = write_file(layer, folder, "CMakeLists.txt", "CMakeLists.txt.in");
@@ -167,7 +174,10 @@ int plugin_new(int argc, char **argv) {
                                like);
     if (code == EXIT_DONE) code = new_layer_add_fields(layer, layer->kind->fields);
     if (code == EXIT_DONE) code = new_layer_add_fields(layer, fields);
-    if (code == EXIT_DONE) code = new_layer_set_ports(layer, inputs, outputs);
+    if (code == EXIT_DONE) code = new_ports_set(layer, inputs, outputs);
+    if (code == EXIT_DONE && layer->has_cuda && new_ports_are_general(layer))
+        code = cli_unsupported("--devices cuda with several outputs or types: there is a template "
+                               "for one output, all ports of one type, alone");
     if (code == EXIT_DONE) code = write_project(layer);
     free(layer);
     return code;
