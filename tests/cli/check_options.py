@@ -142,7 +142,7 @@ def write_files(checks):
             file.write(b"P6\n8 8\n255\n" + pixels.tobytes())
     with open(checks.path("digit.pgm"), "wb") as file:
         file.write(b"P5\n28 28\n255\n" + generator.integers(0, 255, (28, 28), np.uint8).tobytes())
-    checks.expect("the plan", ["build", "m.onnx", "-o", "m.plan", "--no-timing"], DONE)
+    checks.expect("the plan", ["build", "m.onnx", "-o", "m.plan", "--no-timing", "-t", "1"], DONE)
     checks.expect("a table", ["build", "m.onnx", "-o", "i.plan", "--no-timing", "--precision", "int8", "--calibration", "samples",
                               "--write-calibration", "table"], DONE)
     library(checks, "empty/libempty.so", "Empty")
@@ -350,6 +350,26 @@ def try_pairs(checks):
 
 
 # ----------------------------------------------------------------------------------------------------------------------
+
+def helps_and_slips(checks):
+    """-h names each option that there is, and what is misspelt gets the nearest."""
+    for command in ("build", "run", "bench", "test", "inspect", "doctor", "plugin"):
+        help_text = checks.expect("-h", [command, "-h"], DONE, "usage: tenon " + command, "example: ").stdout
+        has = set().union(*(USED[column] for column in USED if column.split()[0] == command), KNOWN[command])
+        for option in sorted(has):
+            checks.say("--" + option in help_text, f"{command} -h lacks --{option}")
+        checks.say(checks.run("help", command).stdout == help_text, f"tenon help {command}")
+        for line in help_text.splitlines():
+            checks.say(len(line) <= 150, f"{command} -h: a line of {len(line)} characters: {line}")
+    checks.expect("a slip", ["run", "m.onnx", "--tpo", "3"], USAGE, "unknown option '--tpo'", "nearest is '--top'")
+    checks.expect("a slip", ["run", "m.onnx", "--shpae=x=1"], USAGE, "nearest is '--shape'")
+    checks.expect("another subcommand's", ["run", "m.onnx", "--report", "f"], USAGE, "other subcommands have it, run does not")
+    checks.expect("a subcommand", ["rnu"], USAGE, "no subcommand 'rnu'; the nearest is 'run'", "usage:")
+    checks.expect("a verb", ["plugin", "chek"], USAGE, "no verb 'chek'; the nearest is 'check'")
+    checks.expect("no verb", ["plugin"], USAGE, "tenon plugin new")
+    for word in ("--version", "version", "-V"):
+        checks.expect("the version", [word], DONE, "tenon ")
+
 
 def refusals_come_first(checks):
     """Before libraries are loaded, networks built or files written."""
@@ -598,6 +618,7 @@ def main():
         write_files(checks)
         try_options(checks)
         try_pairs(checks)
+        helps_and_slips(checks)
         refusals_come_first(checks)
         shapes_of_plans(checks)
         libraries_of_the_path(checks)

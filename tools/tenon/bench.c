@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon bench: times a model or plan, on one or several contexts. */
 #include "bench_profile.h"
+#include "help_text.h"
 #include "option_use.h"
 #include "session.h"
 
@@ -20,13 +21,15 @@ static const char help[] =
     "memory\n"
     "  -i, --input NAME=FILE, -o, --output NAME=FILE   the values that are timed (also raw "
     "float32)\n"
-    "  -w, --weights FILE.caffemodel  of a .prototxt; --mean [NAME=]FILE.binaryproto for its mean "
-    "image\n"
+    "  -O, --output-dir DIR  NAME.npy for every output\n" HELP_OF_IMAGES
     "  -s, --shape NAME=1x3x8x8   the shape of an input without a file (else the optimum that the "
     "plan was built for);\n"
     "                        of a model also NAME=MIN:OPT:MAX\n"
-    "  -p, --plugin LIB.so[@DOMAIN]  -P, --plugin-dir DIR  --timing-cache FILE  --timing-seconds "
-    "S\n"
+    "  -p, --plugin LIB.so[@DOMAIN]  -P, --plugin-dir DIR   libraries of layers; of a model also "
+    "those of "
+    "TENON_PLUGIN_PATH\n"
+    "      --device NAME  --exact  --allow-plugin HASH|DIR   as tenon run has them\n"
+    "      --json            the times as one JSON document   -v, --verbose   log all\n"
     "with --isolate and --checked it says before what they cost: microseconds a call, times the "
     "time\n"
     "the last line is median_ms=F min_ms=F p99_ms=F runs=N\n"
@@ -34,10 +37,8 @@ static const char help[] =
     "callback may take MS "
     "(default 10000)\n"
     "      --checked, --checked-dump DIR   guarded memory around each node; the first bad node's "
-    "tensors go to DIR (default tenon-checked)\n"
-    "      --precision fp32|tf32|bf16|fp16|int8, --calibration ...   of a model: as tenon build "
-    "has "
-    "them\n"
+    "tensors go to DIR (default tenon-checked)\n" HELP_OF_MODELS
+    "      --timing-seconds S   bound on the time spent measuring kernels\n"
     "example: tenon bench net.onnx --threads 1 --seconds 2 --profile\n";
 
 typedef struct measurement {

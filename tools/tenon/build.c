@@ -50,9 +50,13 @@ static const char help[] =
     "      --timing-seconds S         bound on the time spent measuring (default 20)\n"
     "      --no-timing, --no-fusion, --reference   for finding faults\n"
     "      --checked, --checked-dump DIR   kernels run in guarded memory first; bad ones are "
-    "passed over, and the plan "
-    "runs so once on sample numbers; a bad node's tensors go to DIR (default tenon-checked)\n"
-    "      --report FILE.json|FILE.html   what was chosen, node by node\n"
+    "passed "
+    "over, and the plan\n"
+    "                                 runs so once on sample numbers; a bad node's tensors go to "
+    "DIR "
+    "(default tenon-checked)\n"
+    "      --report FILE.json|FILE.html   what was chosen, node by node; --json: on stdout\n"
+    "  -v, --verbose                  log all\n"
     "example: tenon build net.onnx --plugin libmy_layer.so --shape "
     "image=1x3x32x32:1x3x256x256:1x3x512x512 -o net.plan\n";
 

@@ -21,7 +21,7 @@ static const char help[] =
     "  -p, --plugin LIB.so[@DOMAIN]  -P, --plugin-dir DIR  --exact  --allow-plugin HASH|DIR   as "
     "tenon run "
     "has them\n"
-    "  -s, --shape NAME=...  -w, --weights FILE   of a model\n"
+    "  -s, --shape NAME=...  -w, --weights FILE   of a model      -v, --verbose   log all\n"
     "exit: 0 everything is there; 1 something is missing\n"
     "example: tenon doctor net.plan --plugin-dir plugins\n";
 

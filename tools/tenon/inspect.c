@@ -15,12 +15,14 @@ static const char help[] =
     "usage: tenon inspect MODEL|PLAN [--json] [options]\n"
     "  a plan: inputs, outputs, libraries, operators, and a line a step: node, operators, kernel, "
     "what it reads and writes; no code is loaded\n"
-    "  a model: the same of the plan that it would become (needs its plugins: -p, --plugin LIB.so, "
-    "-s, --shape ...;\n"
-    "  and its weights, if it is a .prototxt: -w, --weights FILE.caffemodel)\n"
+    "  a model: the same of the plan that it would become (needs its plugins and weights)\n"
     "      --json          all there is, with constants and fields of nodes, as one JSON document\n"
     "      --html FILE     the same as a page: a picture of the network, times, memory\n"
     "      --dot FILE      the nodes and tensors for Graphviz\n"
+    "  -p, --plugin LIB.so  -P, --plugin-dir DIR  -s, --shape NAME=...  -t, --threads N   of a "
+    "model;\n"
+    "  -w, --weights FILE.caffemodel  --mean [NAME=]FILE.binaryproto  --scale F   of a .prototxt\n"
+    "  -v, --verbose   log all\n"
     "example: tenon inspect net.plan --json\n";
 
 /* ----------------------------------------------------------------------------------------------

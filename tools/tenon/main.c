@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon: one program, one file a subcommand. */
 #include "cli.h"
+#include "nearest.h"
 
 #include <signal.h>
 #include <string.h>
@@ -26,8 +27,9 @@ static const subcommand subcommands[] = {
     {"bench", command_bench, "time a model or plan", AFTER_A_RUN},
     {"test", command_test, "run test directories in ONNX's layout", AFTER_A_RUN},
     {"inspect", command_inspect, "show what is in a model or plan, without loading code", NULL},
-    {"plugin", command_plugin, "list and show operators, kernels and libraries", AFTER_ANOTHER},
-    {"doctor", command_doctor, "show version, processor, devices and libraries", AFTER_ANOTHER},
+    {"plugin", command_plugin, "make, compile, check, time, list and show layers", AFTER_ANOTHER},
+    {"doctor", command_doctor, "show what this machine has, or what a plan or model lacks",
+     AFTER_ANOTHER},
 };
 #define SUBCOMMAND_COUNT (sizeof(subcommands) / sizeof(subcommands[0]))
 
@@ -35,7 +37,8 @@ static void print_help(FILE *file) {
     fprintf(file, "usage: tenon SUBCOMMAND [options]\n\n");
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
         fprintf(file, "  %-8s %s\n", subcommands[i].name, subcommands[i].what);
-    fprintf(file, "\n`tenon SUBCOMMAND -h` shows its options and an example.\n");
+    fprintf(file, "\n`tenon SUBCOMMAND -h` shows its options and an example; `tenon --version` the "
+                  "version.\n");
 }
 
 static int run_subcommand(const subcommand *chosen, int argc, char **argv) {
@@ -47,25 +50,46 @@ static int run_subcommand(const subcommand *chosen, int argc, char **argv) {
     return code;
 }
 
+static int print_version(void) {
+    printf("tenon %s\n", tn_version());
+    return EXIT_DONE;
+}
+
+static int run_named(int argc, char **argv) {
+    nearest_word nearest;
+    nearest_init(&nearest, argv[0]);
+    for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
+        nearest_offer(&nearest, subcommands[i].name);
+        if (strcmp(argv[0], subcommands[i].name) == 0)
+            return run_subcommand(&subcommands[i], argc, argv);
+    }
+    cli_usage("there is no subcommand '%s'%s%s%s", argv[0],
+              nearest.best ? "; the nearest is '" : "", nearest.best ? nearest.best : "",
+              nearest.best ? "'" : "");
+    print_help(stderr);
+    return EXIT_USAGE;
+}
+
+/* tenon help SUBCOMMAND is tenon SUBCOMMAND -h. */
+static int help_of(const char *name) {
+    static char option[] = "-h";
+    char *arguments[] = {(char *)(uintptr_t)name, option, NULL};
+    return run_named(2, arguments);
+}
+
+static bool is_one_of(const char *text, const char *a, const char *b, const char *c) {
+    return strcmp(text, a) == 0 || strcmp(text, b) == 0 || strcmp(text, c) == 0;
+}
+
 int main(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is then an error like a full disk */
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
-        print_help(stdout);
-        return EXIT_DONE;
-    }
-    if (strcmp(argv[1], "--version") == 0) {
-        printf("tenon %s\n", tn_version());
-        return EXIT_DONE;
-    }
-    for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
-        if (strcmp(argv[1], subcommands[i].name) == 0)
-            return run_subcommand(&subcommands[i], argc - 1, argv + 1);
-    }
-    cli_usage("there is no subcommand '%s'", argv[1]);
-    print_help(stderr);
-    return EXIT_USAGE;
+    if (is_one_of(argv[1], "--version", "-V", "version")) return print_version();
+    if (!is_one_of(argv[1], "-h", "--help", "help")) return run_named(argc - 1, argv + 1);
+    if (argc > 2) return help_of(argv[2]);
+    print_help(stdout);
+    return EXIT_DONE;
 }

@@ -2,6 +2,7 @@
 /* The options that subcommands share, each with a letter by which a subcommand says that it takes
  * it. */
 #include "cli.h"
+#include "nearest.h"
 #include "plugin_path.h"
 
 #include <errno.h>
@@ -341,6 +342,31 @@ static int take(cli_options *o, char letter, const char *value) {
     return EXIT_DONE;
 }
 
+/* What is meant by an option that a subcommand does not have: one of its own, or another
+ * subcommand's. */
+static int refuse_unknown(const char *command, const char *letters, const char *option) {
+    char name[64];
+    nearest_word own;
+    const char *text = option + strspn(option, "-");
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, "="), text);
+    nearest_init(&own, name);
+    bool is_others = false;
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        if (rows[i].letter == 'h' || strchr(letters, rows[i].letter))
+            nearest_offer(&own, rows[i].name);
+        else
+            is_others = is_others || strcmp(rows[i].name, name) == 0;
+    }
+    if (is_others)
+        return cli_usage(
+            "%s: unknown option '%s': other subcommands have it, %s does not (tenon %s "
+            "-h lists what it has)",
+            command, option, command, command);
+    return cli_usage("%s: unknown option '%s'%s%s%s (tenon %s -h lists them)", command, option,
+                     own.best ? "; the nearest is '--" : "", own.best ? own.best : "",
+                     own.best ? "'" : "", command);
+}
+
 /* As many as there could be short options in one argument. */
 static size_t text_bytes(int argc, char **argv) {
     size_t bytes = 0;
@@ -377,9 +403,7 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
     opterr = 0;
     int place = -1; /* of a long option; stays for a short one */
     for (int letter; (letter = getopt_long(argc, argv, shorts, longs, &place)) != -1; place = -1) {
-        if (letter == '?')
-            return cli_usage("%s: unknown option '%s' (tenon %s -h lists them)", argv[0],
-                             argv[optind - 1], argv[0]);
+        if (letter == '?') return refuse_unknown(argv[0], letters, argv[optind - 1]);
         if (letter == ':')
             return cli_usage("%s: option '%s' needs a value", argv[0], argv[optind - 1]);
         if (letter == 'o' && place < 0) out_options->short_output = optarg;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon run: a model or plan on files. */
+#include "help_text.h"
 #include "json_print.h"
 #include "option_use.h"
 #include "session.h"
@@ -21,13 +22,8 @@ static const char help[] =
     "  -s, --shape NAME=1x3x8x8  the shape of an input: of a raw file, or where only the shape is "
     "read and there is\n"
     "                            no file (else it is the plan's optimum); of a model also "
-    "NAME=MIN:OPT:MAX\n"
-    "      --layout nchw|nhwc  --channels rgb|bgr  --scale F  --mean F[,F,F]   for images: value = "
-    "(x - mean) * scale\n"
-    "  -w, --weights FILE.caffemodel  of a .prototxt; --mean [NAME=]FILE.binaryproto for its mean "
-    "image\n"
-    "  -p, --plugin LIB.so[@DOMAIN]  -P, --plugin-dir DIR   libraries of layers; of a model also "
-    "those of "
+    "NAME=MIN:OPT:MAX\n" HELP_OF_IMAGES "  -p, --plugin LIB.so[@DOMAIN]  -P, --plugin-dir DIR   "
+                                        "libraries of layers; of a model also those of "
     "TENON_PLUGIN_PATH\n"
     "  -t, --threads N  --device NAME\n"
     "      --exact               refuse a library with other content than the plan was built with, "
@@ -39,10 +35,10 @@ static const char help[] =
     "(default 10000)\n"
     "      --checked, --checked-dump DIR   guarded memory around each node; the first bad node's "
     "tensors go to DIR (default tenon-checked)\n"
-    "      --precision fp32|tf32|bf16|fp16|int8, --calibration ...   of a model: as tenon build "
-    "has them\n"
-    "      --timing-cache FILE   of a model: kernels are chosen by measured time (otherwise by "
-    "rule)\n"
+    "      --json                the outputs' names, types and shapes as JSON   -v, --verbose   "
+    "log "
+    "all\n" HELP_OF_MODELS
+    "      (--timing-cache: kernels are chosen by measured time, otherwise by rule)\n"
     "example: tenon run net.plan --input image=photo.png --output output=out.png\n"
     "         tenon run net.plan --input photo.png --top 5\n";
 static void print_shape(const tn_tensor *tensor) {

@@ -12,9 +12,8 @@
 static const char help[] =
     "usage: tenon test DIR... [options]\n"
     "  DIR holds model.onnx (or model.uff, model.pbtxt of UFF, or model.prototxt with "
-    "model.caffemodel) and "
-    "test_data_set_N/{input,output}_M.pb, or folders "
-    "that do\n"
+    "model.caffemodel)\n"
+    "  and test_data_set_N/{input,output}_M.pb, or folders that do\n"
     "      --rtol F  --atol F    default 1e-3 and 1e-7, or what data.json beside the model says; "
     "bfloat16: rtol 2^-6 at least\n"
     "  -p, --plugin LIB.so[@DOMAIN]  -P, --plugin-dir DIR  -t, --threads N  --reference  "
@@ -31,6 +30,7 @@ static const char help[] =
     "(default 10000)\n"
     "      --checked, --checked-dump DIR   guarded memory around each node; the first bad node's "
     "tensors go to DIR (default tenon-checked)\n"
+    "  -v, --verbose   log all\n"
     "prints PASS DIR | FAIL DIR: why | UNSUPPORTED DIR: why; last line: N passed, N failed, N "
     "skipped\n"
     "example: tenon test suite/test_relu suite/test_conv*\n";
