@@ -43,6 +43,40 @@ static void test_plan_read_and_written_again_has_the_same_bytes(void **state) {
     free(bytes.data);
 }
 
+static void test_what_is_known_of_outputs_comes_back(void **state) {
+    plan_test *test = *state;
+    tn_arena *arena = NULL;
+    tn_plan *plan = NULL, *again = NULL;
+    tn_plan_contents contents = {0};
+    uint64_t bytes = 0;
+    assert_int_equal(tn_arena_create(tn_allocator_default(), &arena), TN_OK);
+    tn_graph *graph = plan_small_graph(test->runtime, 1);
+    const tn_program *programs[] = {plan_program(graph, arena)};
+    const tn_plan_output outputs[] = {
+        {.type = TN_F32, .has_shape = true, .shape = {.rank = 2, .extents = {-1, 7}}}, {0}, {0}};
+    assert_in_range(graph->output_count, 1, 3);
+    assert_int_equal(
+        tn_plan_write_described(graph, plan_profiles(graph, arena), outputs, 1, programs, &plan),
+        TN_OK);
+    const void *data = tn_plan_bytes(plan, &bytes);
+    assert_int_equal(plan_read(test->runtime, data, (size_t)bytes, &contents), TN_OK);
+    assert_int_equal(contents.outputs[0].type, TN_F32);
+    assert_true(contents.outputs[0].has_shape);
+    assert_int_equal(contents.outputs[0].shape.rank, 2);
+    assert_int_equal(contents.outputs[0].shape.extents[0], -1);
+    assert_int_equal(contents.outputs[0].shape.extents[1], 7);
+    assert_int_equal(tn_plan_write_described(contents.graph, contents.profiles, contents.outputs,
+                                             contents.program_count, contents.programs, &again),
+                     TN_OK);
+    assert_int_equal(again->bytes, bytes);
+    assert_memory_equal(again->data, data, bytes);
+    tn_plan_contents_deinit(&contents);
+    tn_plan_destroy(again);
+    tn_plan_destroy(plan);
+    tn_graph_destroy(graph);
+    tn_arena_destroy(arena);
+}
+
 static void test_graph_comes_back_without_what_nobody_needs(void **state) {
     tn_plan_contents contents = read_everything(*state);
     const tn_graph *graph = contents.graph;
@@ -237,6 +271,7 @@ static void test_writer_refuses_threads_that_no_reader_takes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         PLAN_TEST(test_plan_read_and_written_again_has_the_same_bytes),
+        PLAN_TEST(test_what_is_known_of_outputs_comes_back),
         PLAN_TEST(test_graph_comes_back_without_what_nobody_needs),
         PLAN_TEST(test_constants_lie_aligned_in_the_file),
         PLAN_TEST(test_fields_come_back),
