@@ -208,9 +208,9 @@ def check_ports(checks):
     build("an inner tensor of an ONNX model", True, ["outputs\n  relu1_output  f32  [1, 500]"],
           onnx, *shape, "--output", "relu1_output")
     build("an output that is not there", False, ["relu1_output"], onnx, *shape, "--output", "relu1_outputs")
-    build("an input of an ONNX model", True, ["name: input"], onnx, *shape, "--input", "input")
+    build("an input of an ONNX model", True, ["\n  input  f32  ["], onnx, *shape, "--input", "input")
     build("an input that is not there", False, ["no input 'inputs'"], onnx, *shape, "--input", "inputs")
-    build("inner nodes of a UFF network", True, ["name: pool1, type: f32, shape: [1, 20, 12, 12]", "name: relu"],
+    build("inner nodes of a UFF network", True, ["\n  pool1  f32  [1, 20, 12, 12]", "outputs\n  relu  f32"],
           uff_model, "--plugin", checks.layers, "--input", "pool1", "--shape", "pool1=1x20x12x12", "--output", "relu")
     build("an inner node without a shape", False, ["its shape is given"],
           uff_model, "--plugin", checks.layers, "--input", "pool1")

@@ -555,6 +555,12 @@ def results_on_the_screen(checks):
     checks.expect("stdout is taken", [*run, "-o", "y=-", "--json"], USAGE, "option --json has no use here")
     checks.expect("the times' stdout", ["bench", "m.plan", "-o", "y=-", "--seconds", "0"], USAGE, "option --output has no use")
     checks.expect("no number", [*run, "--top", "0"], USAGE, "--top")
+    checks.expect("stdin twice", ["run", "resize.onnx", "-i", "image=-", "-i", "size=-"], USAGE, "stdin can be read once")
+    checks.expect("stdin again", ["bench", "m.plan", "-i", "-", "--contexts", "2"], USAGE, "stdin can be read once")
+    checks.expect("a plan on stdout", ["build", "m.onnx", "-o", "-"], USAGE, "a plan is a file")
+    done = checks.expect("a report on stdout", ["build", "m.onnx", "-o", "p.plan", "--no-timing", "--report", "-"], DONE)
+    checks.say(bool(json.loads(done.stdout)["nodes"]), "and nothing else")
+    checks.expect("a picture on stdout", ["inspect", "m.plan", "--dot", "-"], DONE, "digraph tenon {")
 
 
 FOREIGN = {  # name: (contents, words of the message, exit)

@@ -93,7 +93,7 @@ static int save(const cli_options *options, const char *model, const char *path,
     tn_plan_bytes(plan, &bytes);
     if (code == EXIT_DONE && options->json)
         fputs(report, stdout);
-    else if (code == EXIT_DONE)
+    else if (code == EXIT_DONE && !(options->report && tensor_file_is_stream(options->report)))
         printf("%s: %llu bytes\n", path, (unsigned long long)bytes);
     free(report);
     return code;
@@ -120,7 +120,9 @@ int command_build(int argc, char **argv) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE) {
         options.plan = take_plan_path(&options);
-        if (options.argument_count != 1 || !options.plan)
+        if (options.plan && tensor_file_is_stream(options.plan))
+            code = cli_usage("-o -: a plan is a file, which is mapped: name one");
+        else if (options.argument_count != 1 || !options.plan)
             code = cli_usage("build takes one model and -o PLAN (tenon build -h)");
         else if (options.report && !ends_with(options.report, ".html") &&
                  !ends_with(options.report, ".json"))

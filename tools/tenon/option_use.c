@@ -199,6 +199,22 @@ static int check_option(const cli_options *options, char letter, uint32_t facts,
     return EXIT_DONE;
 }
 
+/* Stdin is read once, stdout is no terminal where it gets a file. */
+static int check_streams(const cli_options *options) {
+    size_t count = 0;
+    for (size_t i = 0; !is(options, "build") && i < options->inputs.count; i++)
+        count += tensor_file_is_stream(file_of(options->inputs.items[i]));
+    if (count > 1) return cli_usage("--input: stdin can be read once, and is asked for twice");
+    if (count > 0 && is(options, "bench") &&
+        (options->contexts > 1 || options->checked || options->isolate))
+        return cli_usage("--input: stdin can be read once: with --contexts, --checked and "
+                         "--isolate, which read inputs again, name a file");
+    if (session_writes_stdout(options) && isatty(STDOUT_FILENO))
+        return cli_usage("--output to stdout is a .npy file, which a terminal cannot show: --print "
+                         "shows values");
+    return EXIT_DONE;
+}
+
 int option_use_check(cli_options *options) {
     const bool has_file =
         !is(options, "test") && !is(options, "plugin") && options->argument_count == 1;
@@ -209,9 +225,7 @@ int option_use_check(cli_options *options) {
     const uint32_t facts = code == EXIT_DONE ? find_facts(options, kind) : 0;
     for (size_t i = 0; code == EXIT_DONE && i < options->given_count; i++)
         code = check_option(options, options->given[i], facts, kind);
-    if (code == EXIT_DONE && session_writes_stdout(options) && isatty(STDOUT_FILENO))
-        code = cli_usage("--output to stdout is a .npy file, which a terminal cannot show: --print "
-                         "shows values");
+    if (code == EXIT_DONE) code = check_streams(options);
     options->loads_path = (facts & (FACT_BUILDS | FACT_LISTS | FACT_MACHINE)) != 0;
     return code;
 }
