@@ -93,7 +93,7 @@ static int save(const cli_options *options, const char *model, const char *path,
     tn_plan_bytes(plan, &bytes);
     if (code == EXIT_DONE && options->json)
         fputs(report, stdout);
-    else if (code == EXIT_DONE && !(options->report && tensor_file_is_stream(options->report)))
+    else if (code == EXIT_DONE)
         printf("%s: %llu bytes\n", path, (unsigned long long)bytes);
     free(report);
     return code;
