@@ -287,6 +287,7 @@ static tn_status write_plan(build_state *state, const tn_report_memory *memory) 
                                .profiles = state->profiles,
                                .shapes = &state->after,
                                .program = &state->program,
+                               .device = state->device.device,
                                .notes = &state->notes,
                                .node_pins = state->node_pins,
                                .passes = &state->passes,

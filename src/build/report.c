@@ -4,6 +4,7 @@
 #include "build/report.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "build/report_processor.h"
 #include "build/report_steps.h"
 
 #include <inttypes.h>
@@ -111,6 +112,9 @@ tn_status tn_report_make(const tn_report_source *source, char **out_json) {
     tn_text_add(&text, ",\n  \"device\": ");
     tn_text_add_json(&text, source->program->fingerprint);
     tn_text_add_format(&text, ",\n  \"threads\": %" PRIu32 ",\n", source->program->threads);
+    const tn_report_processor processor = {source->graph, source->program,
+                                           source->shapes->points[1], source->device};
+    tn_status status = tn_report_add_processor(&text, &processor);
     add_precision(&text, source);
     add_inputs(&text, source);
     tn_report_add_steps(&text, &steps);
@@ -124,7 +128,7 @@ tn_status tn_report_make(const tn_report_source *source, char **out_json) {
     tn_text_add(&text, ",\n  \"version\": ");
     tn_text_add_json(&text, tn_version());
     tn_text_add(&text, "\n}\n");
-    tn_status status = tn_text_take(&text, out_json);
+    if (status == TN_OK) status = tn_text_take(&text, out_json);
     tn_text_deinit(&text);
     return status;
 }

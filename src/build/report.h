@@ -15,6 +15,7 @@ typedef struct tn_report_source {
     const tn_plan_profile *profiles;
     const tn_profile_shapes *shapes;
     const tn_program *program;
+    const tn_device *device;     /* that the build is for */
     const tn_lower_notes *notes; /* null: nothing is said of precision */
     const tn_pass_context *passes;
     const tn_node_pin *node_pins; /* by node; null: none is pinned */

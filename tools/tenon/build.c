@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon build: a plan from a model. */
 #include "option_use.h"
+#include "build_summary.h"
 #include "report_page.h"
 #include "session.h"
 
@@ -93,8 +94,10 @@ static int save(const cli_options *options, const char *model, const char *path,
     tn_plan_bytes(plan, &bytes);
     if (code == EXIT_DONE && options->json)
         fputs(report, stdout);
-    else if (code == EXIT_DONE)
+    else if (code == EXIT_DONE) {
         printf("%s: %llu bytes\n", path, (unsigned long long)bytes);
+        build_summary_print(report);
+    }
     free(report);
     return code;
 }

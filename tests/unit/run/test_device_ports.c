@@ -94,6 +94,12 @@ static void settle(const ports_test *own) {
     must(own->device->stream_wait(own->device, own->stream));
 }
 
+/* The report of the build, without times. */
+static void expect_report(const ports_test *own, const char *part) {
+    const char *report = tn_plan_report(own->plan);
+    if (!strstr(report, part)) fail_msg("'%s' is not in %s", part, report);
+}
+
 static void fill_floats(float *x, int seed) {
     for (int i = 0; i < COUNT; i++)
         x[i] = (float)((i * 7 + seed * 13) % 23) / 4 - 2;
@@ -261,6 +267,8 @@ static void test_a_network_that_is_sized_by_run(void **state) {
     must(tn_graph_add_constant(graph, "most", TN_I64, 0, NULL, &most, sizeof(most), &inputs[2]));
     must(tn_graph_add_output(graph, add(graph, "NonMaxSuppression", 3, inputs), "kept"));
     begin(test, &own, graph, sizeof(boxes), sizeof(found));
+    expect_report(&own, "\"nodes\": 1, \"of\": 1, \"operators\": [{\"op\": \"NonMaxSuppression\"");
+    expect_report(&own, "\"sized_by_run\": \"NonMaxSuppression\"");
     for (int turn = 0; turn < 4; turn++) {
         const bool is_apart = turn % 2 == 0;
         const int64_t count = is_apart ? 3 : 1;
@@ -367,6 +375,28 @@ static void test_bindings_change(void **state) {
     end(&own);
 }
 
+static void test_the_report_counts_the_processors_part(void **state) {
+    device_test *test = *state;
+    ports_test own;
+    tn_plan *plan = NULL;
+    static const char *const ops[] = {"Relu", "Sigmoid", "Relu", "Sigmoid", "Elu", "Relu"};
+    begin(test, &own, make_chain_of(test->runtime, TN_COUNT(ops), ops), 480, 480);
+    expect_report(&own, "\"processor\": {\"nodes\": 3, \"of\": 6, \"operators\": [{\"op\": "
+                        "\"Sigmoid\", \"nodes\": 2}, {\"op\": \"Elu\", \"nodes\": 1}]");
+    expect_report(&own, "\"copies\": 4, \"copy_bytes\": 1920, \"copy_ns\": 0, \"share\": null, "
+                        "\"sized_by_run\": null}");
+    end(&own);
+    /* what comes in and goes out is copied anyway, and on the processor there is no device */
+    begin(test, &own, make_chain_of(test->runtime, 1, ops), 480, 480);
+    expect_report(&own,
+                  "\"processor\": {\"nodes\": 0, \"of\": 1, \"operators\": [], \"kernel_ns\": 0, "
+                  "\"copies\": 0");
+    end(&own);
+    tn_engine_release(load_chain(test, true, "cpu", &plan));
+    assert_null(strstr(tn_plan_report(plan), "\"processor\""));
+    tn_plan_destroy(plan);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         DEVICE_TEST(test_the_processor_reads_and_makes_what_lies_on_the_device),
@@ -377,6 +407,7 @@ int main(void) {
         DEVICE_TEST(test_an_output_on_the_memory_of_an_input),
         DEVICE_TEST(test_a_capture_is_refused_with_the_node),
         DEVICE_TEST(test_bindings_change),
+        DEVICE_TEST(test_the_report_counts_the_processors_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

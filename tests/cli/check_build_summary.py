@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tenon build prints of the plan that it made: nodes, times, memory, the loss, and what fell to the processor.
+
+Usage: check_build_summary.py TENON STUB, where TENON is the program and STUB the library of the stub device. Needs NumPy alone.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "models")
+LENET = os.path.join(MODELS, "lenet.onnx")
+SIZE = r"[0-9.]+ (bytes|kB|MB)"
+WORK = rf"  (\d+) nodes in (\d+) kernels, \d+ conversions?; %s; {SIZE} of weights, {SIZE} for tensors in a run"
+MEASURED, BY_RULE = r"[0-9.]+ (us|ms|s) as the sum of measured times", "chosen by rule, nothing was measured"
+
+
+class Checks:
+    def __init__(self, tenon, folder):
+        self.tenon, self.folder, self.passed, self.failed = tenon, folder, 0, 0
+
+    def say(self, good, text):
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        print("PASS" if good else "FAIL", text, flush=True)
+
+    def program(self, *arguments):
+        return subprocess.run([self.tenon, "build", LENET, "-o", "net.plan", "--shape", "input=1x1x28x28", *arguments],
+                              capture_output=True, text=True, timeout=300, cwd=self.folder)
+
+    def lines(self, text, patterns, *arguments):
+        """Each line that is printed is as its pattern says, and there are no more."""
+        done = self.program(*arguments)
+        found = done.stdout.splitlines()
+        size = os.path.getsize(os.path.join(self.folder, "net.plan")) if done.returncode == 0 else 0
+        good = done.returncode == 0 and len(found) == len(patterns) + 1 and found[0] == f"net.plan: {size} bytes"
+        good = good and all(re.fullmatch(pattern, line) for pattern, line in zip(patterns, found[1:]))
+        self.say(good, f"{text}: exit {done.returncode} {done.stderr.strip()} {' | '.join(found)}")
+        return found
+
+
+def main():
+    if len(sys.argv) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory(prefix="tenon-build-summary.") as folder:
+        checks = Checks(os.path.abspath(sys.argv[1]), folder)
+        os.makedirs(os.path.join(folder, "samples"))
+        for index in range(4):
+            np.save(os.path.join(folder, "samples", f"{index}.npy"),
+                    np.random.RandomState(index).rand(1, 1, 28, 28).astype(np.float32))
+        stub = ("--device", "stub", "--plugin", os.path.abspath(sys.argv[2]))
+        int8 = ("--no-timing", "--precision", "int8", "--calibration", "samples")
+        checks.lines("timed", [WORK % MEASURED], "--timing-seconds", "2")
+        checks.lines("by rule", [WORK % BY_RULE], "--no-timing")
+        loss = r"loss of accuracy [0-9.e-]+%s over 4 sample inputs"
+        checks.lines("int8", [WORK % BY_RULE, rf"  int8: [1-9]\d* of \d+ kernels; {loss % ''}"], *int8)
+        checks.lines("int8 with a bound",
+                     [WORK % BY_RULE, rf"  int8: \d+ of \d+ kernels, [1-9]\d* nodes? back in fp32; {loss % ' .bound 1e-05.'}"],
+                     *int8, "--max-accuracy-loss", "1e-5")
+        checks.lines("fp16", [WORK % BY_RULE, r"  f16: \d+ of \d+ kernels"], "--no-timing", "--precision", "fp16")
+        checks.lines("a device, by rule",
+                     [WORK % BY_RULE, r"  on the processor: 1 of \d+ nodes \(Softmax 1\), 40 bytes in 1 copy, not measured"],
+                     *stub, "--no-timing")
+        checks.lines("a device, timed",
+                     [WORK % MEASURED, r"  on the processor: 1 of \d+ nodes \(Softmax 1\), 40 bytes in 1 copy, "
+                      r"(less than 1|\d+)% of the measured time"], *stub, "--timing-seconds", "2")
+        done = checks.program(*stub, "--no-timing", "--json")
+        part = json.loads(done.stdout)["processor"]
+        checks.say(part["nodes"] == 1 and part["operators"] == [{"op": "Softmax", "nodes": 1}] and part["share"] is None,
+                   f"as JSON: {part}")
+    print(f"{checks.passed} passed, {checks.failed} failed")
+    return 1 if checks.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
