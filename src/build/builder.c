@@ -6,6 +6,7 @@
 #include "build/builder.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "build/declared.h"
 #include "build/lower.h"
 #include "build/node_pins.h"
 #include "build/passes/passes.h"
@@ -19,8 +20,8 @@
 
 typedef struct build_state {
     const tn_builder_options *options;
-    const tn_graph *given; /* the caller's */
-    tn_graph *graph;       /* a copy with the same numbers of tensors */
+    tn_graph *given; /* the caller's */
+    tn_graph *graph; /* a copy with the same numbers of tensors */
     tn_arena *arena;
     tn_plan_profile *profiles;
     tn_profile_shapes before; /* the passes */
@@ -104,6 +105,7 @@ static tn_status run_passes(build_state *state) {
     TN_TRY(tn_pass_drop_dead(passes)); /* what is dead need not even be inferred */
     TN_TRY(tn_profile_shapes_init(&state->before, state->graph, state->profiles, state->arena));
     TN_TRY(start_passes(state));
+    tn_declared_compare(state->given, &state->before, state->passes.is_unsure);
     if (!(state->options->flags & TN_BUILD_REFERENCE)) TN_TRY(tn_pass_drop_identities(passes));
     TN_TRY(tn_pass_fold_constants(passes));
     if (!(state->options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION))) {

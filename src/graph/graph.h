@@ -89,6 +89,20 @@ const char *tn_graph_make_name(tn_graph *graph, const char *base);
  * shared, so the original must outlive the copy. */
 tn_status tn_graph_copy(const tn_graph *graph, tn_graph **out_copy);
 
+/* --- what a model declares of tensors that nodes make (graph_declared.c) --- */
+typedef struct tn_graph_declaration {
+    tn_tensor_id tensor;
+    const char *name; /* the output's, or the tensor's */
+    tn_type type;     /* TN_NONE: not said */
+    bool is_output, has_shape;
+    tn_shape shape; /* extent -1: not known */
+} tn_graph_declaration;
+/* Notes a declaration; the name is copied. TN_ERROR_MEMORY. */
+tn_status tn_graph_declare(tn_graph *graph, const tn_graph_declaration *declaration);
+/* In the order in which they came; valid until the next one. A copy of a graph has none. */
+const tn_graph_declaration *tn_graph_declarations(const tn_graph *graph, size_t *out_count);
+void tn_graph_forget_declarations(tn_graph *graph);
+
 /* --- checking and order --- */
 /* Orders the nodes so that producers come first and drops dead ones; producers and use counts are
  * set anew. TN_ERROR_FORMAT for cycles (names the nodes of one), tensors that nobody makes, tensors

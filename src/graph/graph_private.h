@@ -20,6 +20,8 @@ struct tn_graph_private {
     tn_port_info **input_infos, **output_infos;
     size_t input_info_capacity, output_info_capacity;
     uint64_t next_name;
+    tn_graph_declaration *declarations;
+    size_t declaration_count, declaration_capacity;
 };
 
 /* Copies attributes into the graph's arena. The data of tensors in them is copied or lent.

@@ -95,6 +95,19 @@ static tn_status read_outputs(tn_onnx_reader *reader, const tn_onnx_scope *scope
         if (!tn_map_get(scope->tensors, name, &id))
             return tn_fail(TN_ERROR_FORMAT, "output '%s' is made by no node", name);
         TN_TRY(tn_graph_add_output(reader->graph, (tn_tensor_id)id, name));
+        TN_TRY(tn_onnx_declare(reader, graph->output[i], (tn_tensor_id)id, true));
+    }
+    return TN_OK;
+}
+
+/* Of the tensors between the nodes; those that nobody makes are no matter. */
+static tn_status read_declarations(tn_onnx_reader *reader, const tn_onnx_scope *scope,
+                                   const tn_onnx_graph *graph) {
+    for (size_t i = 0; i < graph->n_value_info; i++) {
+        const char *name = graph->value_info[i]->name;
+        uint64_t id;
+        if (name && tn_map_get(scope->tensors, name, &id) && (tn_tensor_id)id != TN_NO_TENSOR)
+            TN_TRY(tn_onnx_declare(reader, graph->value_info[i], (tn_tensor_id)id, false));
     }
     return TN_OK;
 }
@@ -106,6 +119,7 @@ static tn_status read_all(tn_onnx_reader *reader, tn_onnx_scope *scope,
     TN_TRY(tn_onnx_nodes_read(reader, scope, graph->n_node, graph->node));
     TN_TRY(tn_missing_list_report(&reader->missing));
     TN_TRY(read_outputs(reader, scope, graph));
+    TN_TRY(read_declarations(reader, scope, graph));
     return tn_graph_sort(reader->graph);
 }
 

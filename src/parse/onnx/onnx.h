@@ -131,6 +131,11 @@ bool tn_onnx_is_extent_name(const char *name);
 tn_status tn_onnx_extents_read(const Tenon__Onnx__TensorShapeProto *shape, int64_t *extents,
                                const char **names);
 
+/* Notes what the model declares of a tensor that a node makes; what it leaves open, or says in
+ * terms that are not ours, is not noted. TN_ERROR_MEMORY. */
+tn_status tn_onnx_declare(tn_onnx_reader *reader, const tn_onnx_value_info *info,
+                          tn_tensor_id tensor, bool is_output);
+
 /* --- model_graph.c --- */
 /* Inputs, initializers, nodes and outputs of the model's graph. */
 tn_status tn_onnx_model_graph_read(tn_onnx_reader *reader);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a model declares of a tensor's shape: extents, and names of those that are not known. ONNX
+ * What a model declares of a tensor: its type, extents, and names of those that are not known. ONNX
  * means one extent by one name; exporters also write names that only say "not known", the same for
  * axes that have nothing to do with each other. Those are no names here.
  */
@@ -63,4 +63,22 @@ tn_status tn_onnx_extents_read(const Tenon__Onnx__TensorShapeProto *shape, int64
                        : NULL;
     }
     return TN_OK;
+}
+
+tn_status tn_onnx_declare(tn_onnx_reader *reader, const tn_onnx_value_info *info,
+                          tn_tensor_id tensor, bool is_output) {
+    const tn_graph_tensor *known = &reader->graph->tensors[tensor];
+    tn_graph_declaration declared = {.tensor = tensor, .name = info->name, .is_output = is_output};
+    const char *names[TN_MAX_RANK];
+    if (known->is_input || known->is_constant || !info->type || !info->type->tensor_type)
+        return TN_OK;
+    const Tenon__Onnx__TypeProto__Tensor *type = info->type->tensor_type;
+    declared.type = tn_onnx_type(type->elem_type);
+    if (type->shape && type->shape->n_dim <= TN_MAX_RANK) {
+        TN_TRY(tn_onnx_extents_read(type->shape, declared.shape.extents, names));
+        declared.shape.rank = (uint32_t)type->shape->n_dim;
+        declared.has_shape = true;
+    }
+    if (declared.type == TN_NONE && !declared.has_shape) return TN_OK;
+    return tn_graph_declare(reader->graph, &declared);
 }
