@@ -11,11 +11,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-static tn_status load(tn_batch_run *run, tn_runtime *runtime, tn_plan *plan) {
+/* On the very device that the build is for: a plan alone belongs to a kind of device. */
+static tn_status load(tn_batch_run *run, tn_runtime *runtime, tn_plan *plan, const char *device) {
+    const tn_engine_options options = {.size = sizeof(options), .device = device};
     uint64_t bytes;
     *run = (tn_batch_run){.runtime = runtime, .plan = plan};
     const void *data = tn_plan_bytes(plan, &bytes);
-    TN_TRY(tn_engine_load_bytes(runtime, data, bytes, NULL, &run->engine));
+    TN_TRY(tn_engine_load_bytes(runtime, data, bytes, &options, &run->engine));
     TN_TRY(tn_context_create(run->engine, &run->context));
     run->inputs =
         tn_allocate_zero(tn_runtime_allocator(runtime),
@@ -111,5 +113,5 @@ tn_status tn_batch_run_init(tn_batch_run *run, tn_graph *graph, const tn_builder
     tn_plan *plan;
     *run = (tn_batch_run){0};
     TN_TRY(tn_build_with_cache(graph, options, cache, &plan));
-    return load(run, graph->runtime, plan);
+    return load(run, graph->runtime, plan, options ? options->device : NULL);
 }

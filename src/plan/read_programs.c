@@ -186,7 +186,7 @@ tn_status tn_plan_read_programs(tn_plan_reader *reader) {
     tn_plan_contents *contents = &reader->contents;
     TN_TRY(take_device(reader));
     const tn_device *device = contents->device.device;
-    const char *fingerprint = device->fingerprint(device);
+    const tn_device *cpu = tn_runtime_cpu(reader->runtime);
     contents->programs =
         tn_arena_allocate(contents->arena, plan->n_programs, sizeof(*contents->programs));
     if (!contents->programs) return tn_fail_memory("the programs of a plan");
@@ -194,7 +194,9 @@ tn_status tn_plan_read_programs(tn_plan_reader *reader) {
         tn_program *program = NULL;
         bool is_there = true;
         TN_TRY(tn_error_at(read_program(reader, plan->programs[p], &program), "program %zu", p));
-        if (strcmp(program->fingerprint, fingerprint) == 0)
+        /* A network that is sized by its data runs on the processor in any case. */
+        if (strcmp(program->fingerprint, device->fingerprint(device)) == 0 ||
+            strcmp(program->fingerprint, cpu->fingerprint(cpu)) == 0)
             TN_TRY(tn_plan_read_kernel_libraries(reader, plan->programs[p], &is_there));
         if (is_there)
             contents->programs[contents->program_count++] = program;

@@ -92,8 +92,14 @@ static tn_program_target target_of(const tn_program *program) {
     return (tn_program_target){program->fingerprint, program->threads};
 }
 
+/* Networks whose shapes depend on data are the processor's, whatever device was asked for. */
+static const tn_device *find_device(const tn_engine *engine) {
+    return engine->plan.is_sized_by_run ? tn_runtime_cpu(engine->runtime) : engine->device;
+}
+
 static tn_program_target target_here(const tn_engine *engine, uint32_t threads) {
-    return (tn_program_target){engine->device->fingerprint(engine->device), threads};
+    const tn_device *device = find_device(engine);
+    return (tn_program_target){device->fingerprint(device), threads};
 }
 
 static tn_status find_stored(tn_engine_loading *loading, uint32_t threads, bool is_exact,
@@ -115,11 +121,12 @@ static tn_status find_stored(tn_engine_loading *loading, uint32_t threads, bool 
  * Null: there is none. */
 static const tn_program *find_nearest(const tn_engine *engine) {
     const tn_program *nearest = NULL;
-    const char *fingerprint = engine->device->fingerprint(engine->device);
+    const tn_device *device = find_device(engine);
+    const char *fingerprint = device->fingerprint(device);
     for (uint32_t i = engine->contents.program_count; i-- > 0;) {
         const tn_program *program = engine->contents.programs[i];
         if (strcmp(program->fingerprint, fingerprint) == 0) return program;
-        if (!nearest || strcmp(program->device, engine->device->kind) == 0) nearest = program;
+        if (!nearest || strcmp(program->device, device->kind) == 0) nearest = program;
     }
     return nearest;
 }

@@ -69,6 +69,10 @@ def main():
         checks.lines("a device, timed",
                      [WORK % MEASURED, r"  on the processor: 1 of \d+ nodes \(Softmax 1\), 40 bytes in 1 copy, "
                       r"(less than 1|\d+)% of the measured time"], *stub, "--timing-seconds", "2")
+        for second in ("fp16", "bf16"):
+            checks.lines(f"int8,{second} on a device, ranges from samples",
+                         [WORK % BY_RULE, rf"  int8,{second}: \d+ of \d+ kernels; {loss % ''}", r"  on the processor: .*"],
+                         *stub, "--no-timing", "--precision", f"int8,{second}", "--calibration", "samples")
         done = checks.program(*stub, "--no-timing", "--json")
         part = json.loads(done.stdout)["processor"]
         checks.say(part["nodes"] == 1 and part["operators"] == [{"op": "Softmax", "nodes": 1}] and part["share"] is None,

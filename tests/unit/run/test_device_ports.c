@@ -269,6 +269,8 @@ static void test_a_network_that_is_sized_by_run(void **state) {
     begin(test, &own, graph, sizeof(boxes), sizeof(found));
     expect_report(&own, "\"nodes\": 1, \"of\": 1, \"operators\": [{\"op\": \"NonMaxSuppression\"");
     expect_report(&own, "\"sized_by_run\": \"NonMaxSuppression\"");
+    assert_ptr_equal(own.engine->program, own.engine->contents.programs[0]);
+    assert_string_equal(test->log, "");
     for (int turn = 0; turn < 4; turn++) {
         const bool is_apart = turn % 2 == 0;
         const int64_t count = is_apart ? 3 : 1;
