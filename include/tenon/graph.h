@@ -27,8 +27,8 @@ TN_EXPORT void tn_graph_destroy(tn_graph *graph); /* null is fine */
  * the nearest name or version. Also TN_ERROR_NOT_FOUND, TN_ERROR_IO, TN_ERROR_FORMAT. Texts that
  * exporters write for an extent that is not known ("?", "", "None", "-1", "unk__7",
  * "DynamicDimension.0") are no names. Where the model declares an output, or a tensor between
- * nodes, with another type or shape than its node makes, the first build of the graph warns in the
- * log, and what the node makes counts. */
+ * nodes, with another type or shape than its node computes, the first build of the graph warns in
+ * the log, and uses what is computed. */
 TN_EXPORT tn_status tn_graph_load_onnx(tn_runtime *runtime, const char *path, tn_graph **out_graph);
 /* The same from memory, which is not needed after the call. `folder` is where external data lies;
  * null: refuse it. */

@@ -45,11 +45,11 @@ static const char *print(tn_type type, bool has_shape, const tn_shape *shape, ch
     return buffer;
 }
 
-/* "declared as f32[1, 10], and its node makes f32[1, 12]" */
+/* "declared as f32[1, 10], but its node computes f32[1, 12]" */
 static const char *print_both(const tn_graph_declaration *declared, const tn_inferred_tensor *made,
                               char *buffer, size_t bytes) {
     char wanted[TEXT_BYTES], found[TEXT_BYTES];
-    snprintf(buffer, bytes, "declared as %s, and its node makes %s",
+    snprintf(buffer, bytes, "declared as %s, but its node computes %s",
              print(declared->type, declared->has_shape, &declared->shape, wanted),
              print(made->storage.tensor.type, true, &made->storage.shape, found));
     return buffer;
@@ -68,9 +68,8 @@ static void note(const tn_graph *graph, const tn_graph_declaration *declared,
         return;
     }
     if (found->outputs++ >= OUTPUTS_AT_MOST) return;
-    tn_runtime_log(graph->runtime, TN_LOG_WARNING,
-                   "output '%s' is %s: that is what comes out of it", declared->name,
-                   print_both(declared, made, text, sizeof(text)));
+    tn_runtime_log(graph->runtime, TN_LOG_WARNING, "output '%s' is %s, which is what it will hold",
+                   declared->name, print_both(declared, made, text, sizeof(text)));
 }
 
 static void note_rest(const tn_graph *graph, const tn_inference *optimum,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a model declares of its outputs and of the tensors in between, against what its nodes make:
- * differences are warnings, and what the nodes make is what counts. */
+/* What a model declares of its outputs and of the tensors in between, against what its
+ * nodes compute: differences are warnings, and what is computed is used. */
 #ifndef TN_BUILD_DECLARED_H
 #define TN_BUILD_DECLARED_H
 

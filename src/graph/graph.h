@@ -89,7 +89,7 @@ const char *tn_graph_make_name(tn_graph *graph, const char *base);
  * shared, so the original must outlive the copy. */
 tn_status tn_graph_copy(const tn_graph *graph, tn_graph **out_copy);
 
-/* --- what a model declares of tensors that nodes make (graph_declared.c) --- */
+/* --- what a model declares of tensors that nodes compute (graph_declared.c) --- */
 typedef struct tn_graph_declaration {
     tn_tensor_id tensor;
     const char *name; /* the output's, or the tensor's */

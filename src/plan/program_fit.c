@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A plan is a stranger's data: one that is longer than any device's is not taken apart. */
+/* A plan is untrusted: a fingerprint longer than any device's is not split. */
 #define FINGERPRINT_LIMIT 1024
 
 /* A piece of a text between separators. */

@@ -134,7 +134,7 @@ typedef struct tn_output_binding {
     void *data; /* as bound, or null */
     uint64_t bytes;
     bool is_device; /* it is memory of the device */
-    bool is_sent;   /* and the processor makes it: it is copied from `own` after a run */
+    bool is_sent;   /* and the processor computes it: it is copied from `own` after a run */
     void *own;      /* where it goes when nothing, or nothing aligned, is bound */
     size_t own_bytes;
     void *target;        /* what the walk writes */
@@ -275,7 +275,7 @@ void tn_device_ports_bind_input(tn_context *context, uint32_t input);
 void tn_device_ports_bind_output(tn_context *context, uint32_t output);
 /* Before a run: brings what the processor reads; waits where there is such a thing. */
 tn_status tn_device_ports_fetch(tn_context *context);
-/* After it: enqueues the copies of what the processor made. */
+/* After it: enqueues the copies of what the processor computed. */
 bool tn_device_ports_has_sends(const tn_context *context);
 tn_status tn_device_ports_send(tn_context *context);
 /* TN_ERROR_STATE where the caller captures its stream and some of the work is the processor's. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inputs and outputs that the caller has in the device's memory where it is the processor that
- * reads or makes them. Before a run such inputs are copied to pinned memory of the context's own,
+ * reads or writes them. Before a run such inputs are copied to pinned memory of the context's own,
  * on the stream and therefore after what the caller has enqueued there, and waited for; after it
- * such outputs are copied back on the stream. What devices read and make is walk_border.c's.
+ * such outputs are copied back on the stream. What devices read and write is walk_border.c's.
  */
 #include "base/status.h"
 #include "plugin/devices.h"
@@ -35,7 +35,7 @@ static tn_status copy(tn_context *context, void *to, const void *from, uint64_t 
 static tn_status fetch(tn_context *context, uint32_t input) {
     tn_input_binding *binding = &context->inputs[input];
     size_t bytes = 0;
-    if (!binding->is_fetched || !binding->has_shape) return TN_OK; /* reshape says that */
+    if (!binding->is_fetched || !binding->has_shape) return TN_OK; /* an error of reshape */
     TN_TRY(
         tn_format_bytes(TN_LINEAR, context->engine->inputs[input].type, &binding->shape, &bytes));
     TN_TRY(tn_bindings_check_input(context, input, bytes));
@@ -52,7 +52,7 @@ tn_status tn_device_ports_fetch(tn_context *context) {
         is_any |= context->inputs[i].is_fetched;
         TN_TRY(tn_error_at(fetch(context, i), "input '%s'", context->engine->inputs[i].name));
     }
-    /* What an earlier run has made may still be on its way to the device, too. */
+    /* The copies of an earlier run's outputs may not be done yet, either. */
     for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++)
         is_any |= context->outputs[i].is_sent;
     return is_any ? tn_walk_wait(context) : TN_OK;
@@ -93,7 +93,7 @@ static bool find_host_work(const tn_context *context, const char **out_what,
         if (context->inputs[i].is_fetched) return true;
     }
     for (uint32_t i = 0; i < tn_engine_output_count(engine) && context->has_device_ports; i++) {
-        *out_what = "the processor makes output";
+        *out_what = "the processor computes output";
         *out_name = engine->outputs[i].name;
         if (context->outputs[i].is_sent) return true;
     }

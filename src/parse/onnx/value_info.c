@@ -25,7 +25,7 @@ static const char *const unknown_names[] = {
 };
 
 /* What generated names begin with; a number follows. One that is generated for a single axis would
- * do no harm as a name, but it says nothing to a reader, and some generators count from 0 again for
+ * do no harm as a name, but it tells a reader nothing, and some generators count from 0 again for
  * each tensor. */
 static const char *const unknown_prefixes[] = {
     "unk__",                 /* tf2onnx, ONNX's shape inference */

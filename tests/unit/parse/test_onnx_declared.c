@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an ONNX model declares of its outputs and of the tensors between its nodes, against what the
- * nodes make: warnings, and the build goes on with what they make. */
+ * nodes compute: warnings, and the build goes on with that. */
 #include "onnx_test.h"
 
 #include <stdlib.h>
@@ -44,11 +44,11 @@ typedef struct declared_row {
 } declared_row;
 
 #define OUTPUT_LINE(declared, made)                                                                \
-    "output 'y' is declared as " declared ", and its node makes " made                             \
-    ": that is what comes out of it\n"
+    "output 'y' is declared as " declared ", but its node computes " made                          \
+    ", which is what it will hold\n"
 #define MIDDLE_LINE(declared, made)                                                                \
     "1 tensor between the nodes is not as the model declares: 'a' is declared as " declared        \
-    ", and its node makes " made "\n"
+    ", but its node computes " made "\n"
 
 static const declared_row rows[] = {
     {"2,3", ONNX_F32, ONNX_I64, "2,3", "2,3", ""},

@@ -50,7 +50,7 @@ static void test_the_difference_is_named(void **state) {
     }
 }
 
-/* A plan is a stranger's data: a long description costs no time. */
+/* A plan is untrusted: a long fingerprint costs no time. */
 static void test_a_long_description_is_not_taken_apart(void **state) {
     (void)state;
     static char built[1 << 20];

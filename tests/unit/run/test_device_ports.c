@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inputs and outputs in the memory of a device, of networks of which the processor does a part: its
- * kernels read the input, or make the output, and what the caller has enqueued before and enqueues
+ * kernels read the input, or write the output, and what the caller has enqueued before and enqueues
  * afterwards stays in order. On the stub of tests/stub, whose memory crashes the host that reads
  * it.
  */
@@ -141,7 +141,7 @@ static tn_context_statistics statistics_of(const ports_test *own) {
 }
 
 /* On the context's own stream: all is there when run comes back. */
-static void test_the_processor_reads_and_makes_what_lies_on_the_device(void **state) {
+static void test_the_processor_reads_and_writes_what_is_on_the_device(void **state) {
     for (size_t c = 0; c < TN_COUNT(chains); c++) {
         ports_test own;
         float x[COUNT], y[COUNT];
@@ -401,7 +401,7 @@ static void test_the_report_counts_the_processors_part(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        DEVICE_TEST(test_the_processor_reads_and_makes_what_lies_on_the_device),
+        DEVICE_TEST(test_the_processor_reads_and_writes_what_is_on_the_device),
         DEVICE_TEST(test_a_callers_stream_keeps_the_order),
         DEVICE_TEST(test_an_input_of_both),
         DEVICE_TEST(test_a_value_that_decides_shapes),
