@@ -126,7 +126,7 @@ const tn_rule tn_rules[] = {
     {"environment",
      "The thread's arithmetic, signal mask and processors, the process' locale, folder, umask, "
      "variables and signal handlers stay as they are; nothing is printed to the standard output or "
-     "error.",
+     "error, and what is logged is one line.",
      TN_CAUSE_CONTRACT, TN_RULE_SHOWN, NULL},
     {"padding", "The padded elements of the last block of a blocked format are written as zeros.",
      TN_CAUSE_UNWRITTEN, TN_RULE_SHOWN, NULL},

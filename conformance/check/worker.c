@@ -339,11 +339,24 @@ static tn_status take_device(void) {
     return TN_OK;
 }
 
+/* What the library logs is one line, of a level that there is. */
+static void note_log(void *user, uint32_t level, const char *text) {
+    (void)user;
+    if (strchr(text, '\n'))
+        tn_trace_broken("environment", "logs more than one line by host->log: \"%.100s\"", text);
+    else if (level < TN_LOG_ERROR || level > TN_LOG_DEBUG)
+        tn_trace_broken("environment", "logs by host->log at level %u, which there is not", level);
+}
+
 static int load(const char *library) {
     static char name[256];
     char changed[300], why[360];
+    const char *rule, *broken;
     s.counter.fail_at = 0;
-    const tn_runtime_options options = {.size = sizeof(options), .allocator = &s.counter.functions};
+    const tn_runtime_options options = {.size = sizeof(options),
+                                        .log_level = TN_LOG_DEBUG,
+                                        .allocator = &s.counter.functions,
+                                        .log = note_log};
     if (tn_runtime_create(&options, &s.runtime) != TN_OK) {
         fprintf(report, "end\t0\tfailed\tcrash\t%d\tno runtime: %s\n", TN_CAUSE_CRASH,
                 tn_last_error()->message);
@@ -369,6 +382,9 @@ static int load(const char *library) {
     if (tn_watch_changed(changed, sizeof(changed))) {
         snprintf(why, sizeof(why), "loading the library %s", changed);
         end_test("failed", "environment", why);
+    } else if (tn_trace_is_broken(&rule, &broken)) {
+        snprintf(why, sizeof(why), "loading the library %.300s", broken);
+        end_test("failed", rule, why);
     } else {
         end_test("passed", "library-loads", "");
     }
