@@ -35,6 +35,13 @@ void tn_heap_leave(void) {
     heap.depth--;
 }
 
+bool tn_heap_is_sanitized(void) {
+    static const char *const names[] = {"__asan_init", "__tsan_init", "__msan_init"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (dlsym(RTLD_DEFAULT, names[i])) return true;
+    return false;
+}
+
 static const char *without_folder(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;

@@ -23,6 +23,8 @@
 
 /* False where a sanitizer has the heap: nothing can be made to fail. */
 bool tn_heap_is_watched(void);
+/* A sanitizer's library was loaded, which maps memory of its own in each callback. */
+bool tn_heap_is_sanitized(void);
 /* The library under test, a file that is or will be loaded. */
 void tn_heap_library(const char *path);
 /* Whether code of the library calls, through the C and C++ libraries too (strdup, operator new). */

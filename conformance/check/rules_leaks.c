@@ -3,6 +3,7 @@
  * rules.h. What stays when the library is unloaded is rules_library.c's. */
 #include "base/status.h"
 #include "frame.h"
+#include "heap.h"
 #include "held.h"
 #include "rules.h"
 
@@ -73,7 +74,8 @@ typedef struct growth {
 static void add_growth(growth *g, const footprint *last, const footprint *now) {
     g->heap += now->heap > last->heap;
     g->bytes += now->heap > last->heap ? now->heap - last->heap : 0;
-    g->mapped += now->mapped > last->mapped;
+    g->mapped += (now->mapped > last->mapped && !tn_heap_is_sanitized()) ||
+                 now->held.mappings > last->held.mappings;
     g->host += now->host > last->host;
     g->files += now->held.files > last->held.files;
     g->threads += now->held.threads > last->held.threads;
