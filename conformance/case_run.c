@@ -51,7 +51,7 @@ tn_status tn_case_graph(tn_runtime *runtime, const tn_operator *op, const tn_cas
     }
     uint32_t wanted = 0;
     while (wanted < op->output_count &&
-           !(op->outputs[wanted].flags & (TN_PORT_OPTIONAL | TN_PORT_VARIADIC)))
+           !(op->outputs[wanted].flags & (TN_PORT_VARIADIC | (w->asks_all ? 0 : TN_PORT_OPTIONAL))))
         wanted++;
     if (wanted == 0) wanted = 1;
     const tn_node_description node = {.size = sizeof(node),

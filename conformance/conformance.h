@@ -27,6 +27,7 @@ void tn_outcome_free(tn_outcome *outcome);
 typedef struct tn_way {
     const char *pin; /* "Op=kernel", or null */
     bool is_reference, are_constant;
+    bool asks_all; /* for optional outputs, too */
     uint32_t threads;
 } tn_way;
 
@@ -58,6 +59,10 @@ void tn_device_libraries_load(tn_runtime *runtime);
 /* Whether the kernel is one of this operator, in this version. */
 bool tn_kernel_serves(const tn_kernel *kernel, const tn_operator *op);
 /* Whether two results are the same numbers: bit by bit, or as near as kernels may be. */
+/* `slack`: for each output null, or how far each of its elements may be off beyond that; INFINITY:
+ * it is not compared. Null: nowhere. */
+bool tn_results_near(const tn_outcome *wanted, const tn_outcome *found, double *const *slack,
+                     bool is_exact, char *why, size_t bytes);
 bool tn_results_equal(const tn_outcome *wanted, const tn_outcome *found, bool is_exact, char *why,
                       size_t bytes);
 

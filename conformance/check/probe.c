@@ -140,16 +140,36 @@ static tn_status describe(const tn_probe_port *port, bool is_own, void *data,
     return TN_OK;
 }
 
-static tn_status fill_input(const tn_probe_port *port, tn_guarded *buffer, uint32_t kind,
-                            uint32_t index, bool is_at_end, uint8_t slack) {
+static tn_status store_input(const tn_probe_port *port, const tn_guarded *buffer) {
     tn_tensor_storage own, stored;
     tn_quantization none, quantization;
     TN_TRY(describe(port, true, (void *)(uintptr_t)port->own, &own, &none));
-    TN_TRY(describe(port, false, NULL, &stored, &quantization));
-    TN_TRY(tn_guarded_create(buffer, kind, index, (size_t)stored.tensor.bytes, is_at_end, slack));
-    stored.tensor.data = buffer->data;
+    TN_TRY(describe(port, false, buffer->data, &stored, &quantization));
     return tn_convert(&own.tensor, &stored.tensor, 0,
                       tn_convert_items(&own.tensor, &stored.tensor));
+}
+
+static tn_status fill_input(const tn_probe_port *port, tn_guarded *buffer, uint32_t kind,
+                            uint32_t index, bool is_at_end, uint8_t slack) {
+    size_t bytes = 0;
+    TN_TRY(tn_format_bytes(port->format, port->type, &port->shape, &bytes));
+    TN_TRY(tn_guarded_create(buffer, kind, index, bytes, is_at_end, slack));
+    return store_input(port, buffer);
+}
+
+tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *numbers, uint8_t poison) {
+    for (uint32_t i = 0; i < numbers->input_count; i++) {
+        const tn_probe_port *port = &numbers->inputs[i];
+        if (!port->is_given || port->is_constant || !memory->inputs[i].data) continue;
+        tn_guarded_protect(&memory->inputs[i], TN_GUARDED_WRITE);
+        TN_TRY(store_input(port, &memory->inputs[i]));
+        tn_guarded_protect(&memory->inputs[i], TN_GUARDED_READ);
+    }
+    for (uint32_t i = 0; i < numbers->output_count; i++)
+        if (numbers->outputs[i].is_given && memory->outputs[i].data)
+            memset(memory->outputs[i].data, tn_contents_poison(numbers->outputs[i].type, poison),
+                   memory->outputs[i].bytes);
+    return TN_OK;
 }
 
 tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *numbers, bool is_at_end,

@@ -14,7 +14,7 @@
 #include "graph/graph.h"
 #include "plugin/host.h"
 
-enum { TN_PROBE_PORTS = 64, TN_PROBE_OUTPUTS = 16, TN_PROBE_STEPS = 2 };
+enum { TN_PROBE_PORTS = 64, TN_PROBE_OUTPUTS = 16, TN_PROBE_STEPS = 4 };
 
 /* A tensor as the kernel sees it, and the numbers that are in it. */
 typedef struct tn_probe_port {
@@ -58,7 +58,7 @@ typedef struct tn_probe_memory {
     tn_guarded inputs[TN_PROBE_PORTS], outputs[TN_PROBE_OUTPUTS], operands[TN_PROBE_STEPS];
     tn_shape shapes[TN_PROBE_OUTPUTS]; /* true ones, after the run */
     bool is_in_place;                  /* output 0 lies on input 0 */
-    uint8_t slack;
+    uint8_t slack, poison;             /* around the tensors, and in outputs before the run */
 } tn_probe_memory;
 
 /* A context's half. */
@@ -84,6 +84,9 @@ tn_status tn_probe_reshape(tn_probe_context *context, tn_probe *shapes);
 /* Memory with the inputs' numbers, outputs full of `poison`. */
 tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *numbers, bool is_at_end,
                                  bool is_in_place, uint8_t poison);
+/* Other numbers at the same addresses, where the shapes are the same; outputs full of `poison`.
+ * What is constant in an engine stays. */
+tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *numbers, uint8_t poison);
 void tn_probe_memory_destroy(tn_probe_memory *memory);
 /* One run, the workspace full of `poison` before. */
 tn_status tn_probe_run(tn_probe_context *context, tn_probe *numbers, tn_probe_memory *memory,

@@ -26,30 +26,33 @@ const tn_rule tn_rules[] = {
      TN_CAUSE_MEMORY, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_leaks},
     {"matches-reference",
      "The outputs are those of the operator's reference, in every combination, on memory that ends "
-     "and "
-     "that begins at a page that cannot be touched.",
+     "and that begins at a page that cannot be touched; on small values, and on those that reach "
+     "the "
+     "sign, the width and the ends of each type.",
      TN_CAUSE_VALUES, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_matches_reference},
     {"writes-all",
      "Every element of every output is written; nothing depends on what lay in the outputs "
      "or in the workspace.",
      TN_CAUSE_UNWRITTEN, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_writes_all},
     {"other-shapes",
-     "The same with other extents (one more, one, none, many): what the shape rule takes is "
-     "computed "
-     "right.",
+     "The same with other extents (one more, one, none, many, one against many, at random): what "
+     "the shape rule takes is computed right.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_other_shapes},
-    {"unasked-outputs", "An output that nobody asks for is null; the others are the same.",
+    {"unasked-outputs",
+     "An output that nobody asks for is null; the others are the same, in every combination.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_unasked_outputs},
-    {"special-values", "NaN, infinities and zeros come out as the reference has them.",
-     TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_special_values},
+    {"special-values",
+     "NaN, infinities, zeros and large numbers come out as the reference has them.", TN_CAUSE_OTHER,
+     TN_RULE_KERNEL, tn_rule_special_values},
     {"repeatable",
-     "The same inputs give the same outputs after other inputs; bit by bit where "
-     "TN_KERNEL_DETERMINISTIC is declared.",
+     "The same inputs give the same outputs after other inputs, bit by bit where "
+     "TN_KERNEL_DETERMINISTIC is declared; other inputs at the same addresses give others.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_repeatable},
     {"threads", "The outputs are the same on two and on three threads.", TN_CAUSE_OTHER,
      TN_RULE_KERNEL, tn_rule_threads},
     {"contexts",
-     "Two contexts of one engine do not disturb each other, in turn and on two threads.",
+     "Two contexts of one engine do not disturb each other, in turn, in other shapes and on two "
+     "threads.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_contexts},
     {"reshape", "New shapes, and the old ones again, give the right outputs in one context.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_reshape},
@@ -59,7 +62,8 @@ const tn_rule tn_rules[] = {
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_in_place},
     {"tactics", "Every tactic gives the same outputs.", TN_CAUSE_OTHER, TN_RULE_KERNEL,
      tn_rule_tactics},
-    {"epilogues", "Bias, scale, addition and every activation are absorbed as they are declared.",
+    {"epilogues",
+     "Bias, scale, addition and activations are absorbed as they are declared, in any order.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_epilogues},
     {"describes",
      "An operator that describes itself as an epilogue, as factor and shift, or as linear in its "
@@ -92,7 +96,9 @@ const tn_rule tn_rules[] = {
      TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_traits},
     {"row", "The row function gives what the reference gives.", TN_CAUSE_OTHER, TN_RULE_CASE,
      tn_rule_row},
-    {"expression", "The expression is of its language and gives what the reference gives.",
+    {"expression",
+     "The expression is of its language and gives what the reference gives, computed in 32-bit "
+     "floats, where no step overflows.",
      TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_expression},
     {"spelling",
      "An operator computes with its fields' defaults what each of its spellings computes.",

@@ -36,7 +36,9 @@ typedef struct tn_test {
     const tn_device *device; /* that is not the processor, of rules about it; else null */
     void *stream;            /* of that device */
     const tn_library_test
-        *whole; /* of rules about the library, which have no operator; else null */
+        *whole;            /* of rules about the library, which have no operator; else null */
+    uint32_t seed, effort; /* of what is drawn; how much of it, from 1 */
+    int lines;             /* the descriptor that the worker's lines go to */
 } tn_test;
 
 enum { TN_PASSED = 0, TN_FAILED = 1, TN_SKIPPED = 2 };
@@ -90,16 +92,23 @@ bool tn_test_subject(const tn_test *test, const tn_change *change, tn_subject *s
                      tn_verdict *verdict);
 
 /* --- rules_results.c --- */
+/* One whole life, compared with what is expected; `during` is for the message. */
+void tn_rule_run_ports(tn_probe *probe, const tn_outcome *expected, const char *during,
+                       tn_verdict *verdict);
+void tn_rule_run(tn_subject *subject, const char *during, tn_verdict *verdict);
 void tn_rule_matches_reference(const tn_test *test, tn_verdict *verdict);
 void tn_rule_writes_all(const tn_test *test, tn_verdict *verdict);
 void tn_rule_case_results(const tn_test *test, tn_verdict *verdict);
-void tn_rule_unasked_outputs(const tn_test *test, tn_verdict *verdict);
 void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict);
 void tn_rule_special_values(const tn_test *test, tn_verdict *verdict);
 void tn_rule_in_place(const tn_test *test, tn_verdict *verdict);
 void tn_rule_tactics(const tn_test *test, tn_verdict *verdict);
 void tn_rule_plan(const tn_test *test, tn_verdict *verdict);
 void tn_rule_stored_types(const tn_test *test, tn_verdict *verdict);
+/* --- rules_ports.c --- */
+void tn_rule_unasked_outputs(const tn_test *test, tn_verdict *verdict);
+/* A part of matches-reference: without each optional input that the case gives. */
+void tn_rule_run_without_optional(const tn_test *test, tn_verdict *verdict);
 /* --- rules_epilogues.c --- */
 void tn_rule_epilogues(const tn_test *test, tn_verdict *verdict);
 

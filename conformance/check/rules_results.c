@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "contents.h"
 #include "rules.h"
+#include "shrink.h"
 #include "tensor/type.h"
 
 #include <math.h>
@@ -49,12 +50,77 @@ static bool run_and_compare(tn_probe *probe, const tn_outcome *expected, bool is
     return is_equal;
 }
 
+/* What only such a test leaves unwritten is its own matter. */
+static void keep_own_rule(tn_verdict *verdict) {
+    if (strcmp(verdict->rule, "writes-all") == 0) verdict->rule[0] = 0;
+}
+
+void tn_rule_run_ports(tn_probe *probe, const tn_outcome *expected, const char *during,
+                       tn_verdict *verdict) {
+    if (!run_and_compare(probe, expected, true, false, 0xFF, during, verdict))
+        keep_own_rule(verdict);
+}
+
+void tn_rule_run(tn_subject *subject, const char *during, tn_verdict *verdict) {
+    run_and_compare(&subject->probe, &subject->expected, true, false, 0xFF, during, verdict);
+}
+
+/* On drawn values, as near as they let it be; false: there are none. */
+static bool run_on_values(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
+    tn_subject subject;
+    tn_verdict none = {0};
+    tn_outcome found = {0};
+    char why[300], during[80];
+    if (!tn_test_subject(test, change, &subject, &none)) return false;
+    snprintf(during, sizeof(during), "on %s values (seed %u)", tn_values_name(change->values),
+             change->seed);
+    if (tn_probe_once(&subject.probe, true, false, 0xFF, &found) != TN_OK)
+        tn_verdict_error(verdict, &subject.probe, during);
+    else if (!tn_subject_agrees(&subject, &found, why, sizeof(why)))
+        tn_verdict_fail(verdict, "%s: %s", during, why);
+    tn_outcome_free(&found);
+    tn_subject_destroy(&subject);
+    return true;
+}
+
+/* The failure on the smallest shapes that have it. */
+static void shrink_values(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
+    tn_shape shapes[TN_PROBE_PORTS];
+    tn_subject subject;
+    tn_verdict none = {0};
+    if (!tn_test_subject(test, NULL, &subject, &none)) return;
+    const uint32_t count = subject.c.input_count;
+    for (uint32_t i = 0; i < count && i < TN_PROBE_PORTS; i++)
+        shapes[i] = subject.c.inputs[i].shape;
+    tn_subject_destroy(&subject);
+    tn_change smaller = *change;
+    smaller.shapes = shapes;
+    if (count <= TN_PROBE_PORTS)
+        tn_shrink_shapes(test, &smaller, shapes, count, run_on_values, verdict);
+}
+
+static void check_values(const tn_test *test, tn_verdict *verdict) {
+    for (uint32_t i = 0; i < test->effort * TN_VALUES_COUNT && verdict->outcome == TN_PASSED; i++) {
+        tn_change change = {
+            .seed = test->seed + i / TN_VALUES_COUNT, .values = i % TN_VALUES_COUNT, .axis = -1};
+        if (change.values <= TN_VALUES_SMALL) continue;
+        if (!run_on_values(test, &change, verdict)) {
+            change.is_first_alone = true; /* where the others are not to be so */
+            run_on_values(test, &change, verdict);
+        }
+        if (verdict->outcome == TN_FAILED && !verdict->rule[0])
+            shrink_values(test, &change, verdict);
+    }
+}
+
 void tn_rule_matches_reference(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     if (run_and_compare(&subject.probe, &subject.expected, true, false, 0xFF, "", verdict))
         run_and_compare(&subject.probe, &subject.expected, false, false, 0xFF, "", verdict);
     tn_subject_destroy(&subject);
+    if (verdict->outcome == TN_PASSED) check_values(test, verdict);
+    if (verdict->outcome == TN_PASSED) tn_rule_run_without_optional(test, verdict);
 }
 
 /* What a case says of its outputs itself: the reference computes so, and the shape rule says so. */
@@ -86,47 +152,6 @@ void tn_rule_case_results(const tn_test *test, tn_verdict *verdict) {
     tn_subject_destroy(&subject);
 }
 
-/* What only this test leaves unwritten is its own matter. */
-static void keep_own_rule(tn_verdict *verdict) {
-    if (strcmp(verdict->rule, "writes-all") == 0) verdict->rule[0] = 0;
-}
-
-/* Each output may be one that nobody asked for: null then. */
-void tn_rule_unasked_outputs(const tn_test *test, tn_verdict *verdict) {
-    tn_subject subject;
-    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
-    tn_probe *probe = &subject.probe;
-    uint32_t tried = 0;
-    for (uint32_t i = 0; i < probe->output_count && verdict->outcome == TN_PASSED; i++) {
-        tn_outcome wanted = {0};
-        char during[64];
-        if (!probe->outputs[i].is_given || subject.expected.count < 2) continue;
-        probe->outputs[i].is_given = false;
-        for (uint32_t k = 0, from = 0; k < probe->output_count && from < subject.expected.count;
-             k++) {
-            if (k != i && !probe->outputs[k].is_given) continue;
-            const uint32_t slot = from++;
-            if (k == i) continue;
-            wanted.types[wanted.count] = subject.expected.types[slot];
-            wanted.shapes[wanted.count] = subject.expected.shapes[slot];
-            wanted.data[wanted.count] = subject.expected.data[slot];
-            wanted.bytes[wanted.count++] = subject.expected.bytes[slot];
-        }
-        snprintf(during, sizeof(during), "when nobody asks for output %u", i);
-        if (tn_probe_accepts(probe)) {
-            if (!run_and_compare(probe, &wanted, true, false, 0xFF, during, verdict))
-                keep_own_rule(verdict);
-            tried++;
-        }
-        probe->outputs[i].is_given = true;
-    }
-    if (tried == 0 && verdict->outcome == TN_PASSED)
-        tn_verdict_skip(verdict, subject.expected.count < 2
-                                     ? "the node has one output"
-                                     : "the kernel accepts no node with an output unasked for");
-    tn_subject_destroy(&subject);
-}
-
 void tn_rule_writes_all(const tn_test *test, tn_verdict *verdict) {
     static const uint8_t poisons[] = {0x00, 0xFF, 0x3C};
     tn_subject subject;
@@ -147,68 +172,6 @@ void tn_rule_writes_all(const tn_test *test, tn_verdict *verdict) {
         tn_outcome_free(&found);
     }
     tn_outcome_free(&first);
-    tn_subject_destroy(&subject);
-}
-
-void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict) {
-    tn_subject subject;
-    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
-    const tn_shape shape = subject.c.input_count ? subject.c.inputs[0].shape : (tn_shape){0};
-    tn_subject_destroy(&subject);
-    uint32_t tried = 0;
-    for (uint32_t axis = 0; axis < shape.rank && verdict->outcome == TN_PASSED; axis++) {
-        const int64_t extents[] = {shape.extents[axis] + 1, 1, 0, 2 * shape.extents[axis] + 3, 33};
-        for (size_t i = 0; i < 5 && verdict->outcome == TN_PASSED; i++) {
-            const tn_change change = {.axis = (int32_t)axis, .extent = extents[i]};
-            tn_verdict none = {0};
-            char during[80];
-            if (extents[i] > 4096 || !tn_test_subject(test, &change, &subject, &none)) continue;
-            snprintf(during, sizeof(during), "axis %u of the inputs with %lld elements", axis,
-                     (long long)extents[i]);
-            run_and_compare(&subject.probe, &subject.expected, true, false, 0xFF, during, verdict);
-            tn_subject_destroy(&subject);
-            tried++;
-        }
-    }
-    if (tried == 0 && verdict->outcome == TN_PASSED)
-        tn_verdict_skip(verdict, "no other extents of input 0 are taken");
-}
-
-/* Puts special numbers at every fourth place of the float inputs that are not needed values. */
-static bool make_special(tn_subject *subject) {
-    static const double special[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1e-40};
-    bool is_any = false;
-    for (uint32_t i = 0; i < subject->c.input_count; i++) {
-        tn_case_input *input = &subject->c.inputs[i];
-        size_t count = 0;
-        if (!tn_type_is_float(input->type) || input->has_values) continue;
-        if (tn_shape_count(&input->shape, &count) != TN_OK) continue;
-        for (size_t k = i; k < count; k += 4) {
-            tn_element_set_f64(input->data, input->type, k, special[k / 4 % 6]);
-            is_any = true;
-        }
-    }
-    return is_any;
-}
-
-void tn_rule_special_values(const tn_test *test, tn_verdict *verdict) {
-    const tn_change copy = {.axis = -1};
-    const tn_way reference = {.is_reference = true, .threads = 1};
-    tn_subject subject;
-    /* elsewhere the order of additions decides between NaN and infinity */
-    if (!(test->op->traits & TN_OPERATOR_ELEMENTWISE) || test->are_constant) {
-        tn_verdict_skip(verdict, test->are_constant ? "constants are not special here"
-                                                    : "the operator is not elementwise");
-        return;
-    }
-    if (!tn_test_subject(test, &copy, &subject, verdict)) return;
-    tn_outcome_free(&subject.expected);
-    tn_verdict_skip(verdict, "the case has no floats without values of its own");
-    if (make_special(&subject) &&
-        tn_case_run(test->runtime, test->op, &subject.c, &reference, &subject.expected) == TN_OK) {
-        verdict->outcome = TN_PASSED;
-        run_and_compare(&subject.probe, &subject.expected, true, false, 0xFF, "", verdict);
-    }
     tn_subject_destroy(&subject);
 }
 

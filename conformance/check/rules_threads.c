@@ -217,7 +217,7 @@ static void run_on_threads(worker *workers, tn_verdict *verdict) {
         if (workers[i].verdict.outcome == TN_FAILED) *verdict = workers[i].verdict;
 }
 
-static void take_turns(worker *workers, tn_verdict *verdict) {
+static void take_turns(worker *workers, const char *during, tn_verdict *verdict) {
     for (int i = 0; i < 6 && verdict->outcome == TN_PASSED; i++) {
         const worker *w = &workers[i % 2];
         tn_probe *probe = &w->subject->probe;
@@ -225,27 +225,18 @@ static void take_turns(worker *workers, tn_verdict *verdict) {
         tn_status status = tn_probe_memory_create(&memory, probe, true, false, 0xFF);
         if (status == TN_OK) status = tn_probe_run(&workers[i % 2].context, probe, &memory, 0xFF);
         if (status != TN_OK)
-            tn_verdict_error(verdict, probe, "in turn with another context");
+            tn_verdict_error(verdict, probe, during);
         else
-            compare(probe, &memory, &w->subject->expected, false, "in turn with another context",
-                    verdict);
+            compare(probe, &memory, &w->subject->expected, false, during, verdict);
         tn_probe_memory_destroy(&memory);
     }
 }
 
-void tn_rule_contexts(const tn_test *test, tn_verdict *verdict) {
-    /* a constant's numbers are an engine's, which has both contexts */
-    const tn_change other_numbers = {.seed = test->are_constant ? 0 : 99, .axis = -1};
+/* One engine, a context for each of both subjects. */
+static void check_contexts(tn_subject *subjects, bool are_alike, tn_verdict *verdict) {
     tn_probe_life life = {0};
     worker workers[2] = {0};
-    tn_subject subjects[2];
-    tn_verdict none = {0};
-    if (!tn_test_subject(test, NULL, &subjects[0], verdict)) return;
-    if (!tn_test_subject(test, &other_numbers, &subjects[1], &none)) {
-        tn_verdict_skip(verdict, none.why);
-        tn_subject_destroy(&subjects[0]);
-        return;
-    }
+    if (!are_alike) subjects[0].probe.other = &subjects[1].probe;
     tn_status status = tn_probe_prepare(&life, &subjects[0].probe);
     for (int i = 0; i < 2 && status == TN_OK; i++) {
         workers[i].subject = &subjects[i];
@@ -256,11 +247,44 @@ void tn_rule_contexts(const tn_test *test, tn_verdict *verdict) {
     if (status != TN_OK)
         tn_verdict_error(verdict, &subjects[0].probe, "");
     else
-        take_turns(workers, verdict);
-    if (verdict->outcome == TN_PASSED) run_on_threads(workers, verdict);
+        take_turns(workers,
+                   are_alike ? "in turn with another context"
+                             : "in turn with another context of another shape",
+                   verdict);
+    if (verdict->outcome == TN_PASSED && are_alike) run_on_threads(workers, verdict);
     for (int i = 0; i < 2; i++)
         tn_probe_close(&workers[i].context);
     if (life.probe) tn_probe_release(&life);
-    for (int i = 0; i < 2; i++)
-        tn_subject_destroy(&subjects[i]);
+    subjects[0].probe.other = NULL;
+}
+
+/* The second context has another extent along each axis in turn. */
+static void check_other_shapes(const tn_test *test, tn_subject *subjects, tn_verdict *verdict) {
+    const tn_shape *shape = subjects[0].c.input_count ? &subjects[0].c.inputs[0].shape : NULL;
+    for (uint32_t axis = 0; shape && axis < shape->rank && verdict->outcome == TN_PASSED; axis++) {
+        const tn_change change = {.axis = (int32_t)axis, .extent = 2 * shape->extents[axis] + 1};
+        tn_verdict none = {0};
+        if (!tn_test_subject(test, &change, &subjects[1], &none)) continue;
+        if (tn_subject_shares_constants(&subjects[0], &subjects[1]))
+            check_contexts(subjects, false, verdict);
+        tn_subject_destroy(&subjects[1]);
+    }
+}
+
+void tn_rule_contexts(const tn_test *test, tn_verdict *verdict) {
+    /* a constant's numbers are an engine's, which has both contexts */
+    const tn_change other_numbers = {
+        .seed = test->are_constant ? 0 : 99, .values = TN_VALUES_SMALL, .axis = -1};
+    tn_subject subjects[2];
+    tn_verdict none = {0};
+    if (!tn_test_subject(test, NULL, &subjects[0], verdict)) return;
+    const bool is_there = tn_test_subject(test, &other_numbers, &subjects[1], &none);
+    if (is_there) {
+        check_contexts(subjects, true, verdict);
+        tn_subject_destroy(&subjects[1]);
+    } else {
+        tn_verdict_skip(verdict, none.why);
+    }
+    if (verdict->outcome == TN_PASSED) check_other_shapes(test, subjects, verdict);
+    tn_subject_destroy(&subjects[0]);
 }

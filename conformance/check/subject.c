@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From an operator's case to a probe; see subject.h. */
 #include "subject.h"
+#include "base/hash.h"
 #include "base/status.h"
 #include "heap.h"
 #include "plugin/combination.h"
-#include "tensor/type.h"
 #include "trace.h"
+#include "values.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,63 +39,99 @@ void tn_counter_init(tn_counter *counter) {
 /* ----------------------------------------------------------------------------------------------
  * changing a case */
 
-static double draw(uint32_t *random) {
-    *random = *random * 1664525u + 1013904223u;
-    return (double)(*random >> 8) / (double)(1 << 24) * 4 - 2;
+/* Whether an input may have values of a kind: not where it is no data but indices, axes or sizes,
+ * which are integers of another type than the first input's. */
+static bool takes_values(const tn_case *c, uint32_t index, const tn_change *change) {
+    const tn_type type = c->inputs[index].type;
+    return (tn_type_is_float(type) || type == c->inputs[0].type) &&
+           !(change->is_first_alone && index > 0) && tn_values_apply(type, change->values);
 }
 
-/* New numbers, of the same kind as a case's own random ones. */
-static void fill(tn_case_input *input, uint32_t seed) {
+static void fill(tn_case_input *input, const tn_change *change, uint32_t values, uint32_t index) {
+    uint64_t state = tn_hash_add_u64(tn_hash_add_u64(change->seed, values), index);
     size_t count = 0;
-    uint32_t random = seed * 2654435761u + 12345u;
-    if (tn_shape_count(&input->shape, &count) != TN_OK) return;
-    for (size_t i = 0; i < count; i++) {
-        const double number = draw(&random);
-        const bool is_float = tn_type_is_float(input->type);
-        tn_element_set_f64(input->data, input->type, i,
-                           is_float                 ? number
-                           : input->type == TN_BOOL ? number > 0
-                                                    : floor(fabs(number) * 4));
-    }
+    if (tn_shape_count(&input->shape, &count) == TN_OK)
+        tn_values_draw(input->data, input->type, count, values, &state);
 }
 
 /* Of an input that is made larger: what is tried in other shapes shall not take long. */
 enum { MOST_BYTES = 1 << 22, MOST_OUTPUT_BYTES = 1 << 26 };
 
-static tn_status change_case(tn_subject *subject, const tn_change *change) {
-    tn_case *c = &subject->c;
-    const tn_shape first = c->input_count ? c->inputs[0].shape : (tn_shape){0};
-    for (uint32_t i = 0; i < c->input_count; i++) {
-        tn_case_input *input = &c->inputs[i];
-        const int32_t axis = change->axis;
-        const bool is_resized = axis >= 0 && (uint32_t)axis < input->shape.rank &&
-                                (uint32_t)axis < first.rank &&
-                                input->shape.extents[axis] == first.extents[axis] &&
-                                !input->has_values && (i == 0 || input->shape.rank == first.rank);
-        if (input->has_values) continue;
-        if (is_resized) {
-            input->shape.extents[axis] = change->extent;
-            TN_TRY(tn_format_bytes(TN_LINEAR, input->type, &input->shape, &input->bytes));
-            if (input->bytes > MOST_BYTES) return tn_fail_memory("a case made of another");
-        }
-        /* in any case memory of its own: the case's may be shared */
-        char *data = tn_arena_allocate(subject->arena, 1, input->bytes + 128);
-        if (!data) return tn_fail_memory("a case");
-        data += (64 - (uintptr_t)data % 64) % 64;
-        if (change->seed == 0 && !is_resized) memcpy(data, input->data, input->bytes);
-        input->data = data;
-        if (change->seed != 0 || is_resized) fill(input, change->seed + 17 * i + 1);
-    }
+/* Whether change->axis of an input is one with the first input's. */
+static bool is_along(const tn_case *c, uint32_t index, const tn_change *change) {
+    const tn_shape *first = &c->inputs[0].shape, *shape = &c->inputs[index].shape;
+    const int32_t axis = change->axis;
+    return axis >= 0 && (uint32_t)axis < shape->rank && (uint32_t)axis < first->rank &&
+           shape->extents[axis] == first->extents[axis] &&
+           (index == 0 || shape->rank == first->rank);
+}
+
+/* The shape that an input gets. */
+static tn_shape shape_of(const tn_case *c, uint32_t index, const tn_change *change) {
+    tn_shape shape = c->inputs[index].shape;
+    if (change->shapes) return change->shapes[index];
+    if (is_along(c, index, change)) shape.extents[change->axis] = change->extent;
+    return shape;
+}
+
+/* The kind of values that an input gets. */
+static uint32_t values_of(const tn_case *c, uint32_t index, const tn_change *change,
+                          bool is_resized) {
+    if (change->values > TN_VALUES_SMALL && takes_values(c, index, change)) return change->values;
+    if (is_resized) return TN_VALUES_SMALL;
+    return change->seed && change->values <= TN_VALUES_SMALL ? TN_VALUES_SMALL : TN_VALUES_CASE;
+}
+
+/* In any case memory of its own: the case's may be shared. */
+static tn_status change_input(tn_subject *subject, uint32_t index, const tn_change *change,
+                              const tn_shape *shape, uint32_t values) {
+    tn_case_input *input = &subject->c.inputs[index];
+    size_t bytes = 0;
+    TN_TRY(tn_format_bytes(TN_LINEAR, input->type, shape, &bytes));
+    if (bytes > MOST_BYTES && bytes > input->bytes) return tn_fail_memory("a case made of another");
+    char *data = tn_arena_allocate(subject->arena, 1, bytes + 128);
+    if (!data) return tn_fail_memory("a case");
+    data += (64 - (uintptr_t)data % 64) % 64;
+    if (values == TN_VALUES_CASE) memcpy(data, input->data, bytes);
+    input->data = data;
+    input->bytes = bytes;
+    input->shape = *shape;
+    if (values != TN_VALUES_CASE) fill(input, change, values, index);
     return TN_OK;
 }
 
+static void leave_out(tn_case *c, uint32_t index) {
+    c->input_count--;
+    for (uint32_t i = index; i < c->input_count; i++)
+        c->inputs[i] = c->inputs[i + 1];
+}
+
+static tn_status change_case(tn_subject *subject, const tn_change *change) {
+    tn_case *c = &subject->c;
+    tn_shape shapes[TN_PROBE_PORTS];
+    bool is_any = change->values <= TN_VALUES_SMALL;
+    const uint32_t count = c->input_count < TN_PROBE_PORTS ? c->input_count : TN_PROBE_PORTS;
+    for (uint32_t i = 0; i < count; i++)
+        shapes[i] = shape_of(c, i, change);
+    for (uint32_t i = 0; i < count; i++) {
+        if (c->inputs[i].has_values) continue;
+        const uint32_t values =
+            values_of(c, i, change, !tn_shape_equal(&shapes[i], &c->inputs[i].shape));
+        is_any = is_any || values == change->values;
+        TN_TRY(change_input(subject, i, change, &shapes[i], values));
+    }
+    if (change->left_out > 0 && change->left_out <= count) leave_out(c, change->left_out - 1);
+    return is_any ? TN_OK : tn_fail(TN_ERROR_UNSUPPORTED, "no input has such values");
+}
+
 /* The changed case as text: inputs without values of their own have other extents. */
-static const char *describe_case(const tn_subject *subject) {
+static const char *describe_case(const tn_subject *subject, const tn_change *change) {
     const char *token = strchr(subject->text, '|');
     char *text = tn_arena_format(subject->arena, "%.*s|", token ? (int)(token - subject->text) : 0,
                                  subject->text);
     if (token) token++;
     for (uint32_t i = 0; text && token && i < subject->c.input_count; i++) {
+        if (i + 1 == change->left_out) token += strcspn(token + strspn(token, " "), " ") + 1;
         const tn_case_input *input = &subject->c.inputs[i];
         char shape[160] = "";
         token += strspn(token, " ");
@@ -222,8 +259,9 @@ static tn_status make_probe(tn_subject *subject, bool *out_is_taken) {
 tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_operator *op,
                             const tn_kernel *kernel, const char *combination, const char *text,
                             bool are_constant, const tn_change *change, bool *out_is_taken) {
-    const tn_way built = {.are_constant = are_constant, .threads = 1};
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const bool asks_all = change && change->asks_all;
+    const tn_way built = {.are_constant = are_constant, .asks_all = asks_all, .threads = 1};
+    const tn_way reference = {.is_reference = true, .asks_all = asks_all, .threads = 1};
     *subject = (tn_subject){.runtime = runtime,
                             .op = op,
                             .kernel = kernel,
@@ -235,13 +273,19 @@ tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_o
     tn_status status = tn_case_read(subject->arena, op, text, &subject->c);
     if (status == TN_OK && change) status = change_case(subject, change);
     if (status == TN_OK) {
-        subject->probe.text = change && change->axis >= 0 ? describe_case(subject) : subject->text;
+        subject->probe.text =
+            change && (change->axis >= 0 || change->shapes || change->left_out > 0)
+                ? describe_case(subject, change)
+                : subject->text;
         tn_trace_case(subject->probe.text);
     }
     if (status == TN_OK) status = tn_case_graph(runtime, op, &subject->c, &built, &subject->graph);
     if (status == TN_OK) status = make_probe(subject, out_is_taken);
     if (status == TN_OK && *out_is_taken && op->reference)
         status = tn_case_run(runtime, op, &subject->c, &reference, &subject->expected);
+    if (status == TN_OK && *out_is_taken && change && change->values > TN_VALUES_SMALL)
+        status = tn_slack_create(runtime, op, &subject->c, change->values, &subject->expected,
+                                 &subject->slack);
     if (status != TN_OK) *out_is_taken = false;
     if (!*out_is_taken) {
         const char *refusal = subject->refusal;
@@ -251,7 +295,22 @@ tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_o
     return status;
 }
 
+bool tn_subject_agrees(tn_subject *subject, const tn_outcome *found, char *why, size_t bytes) {
+    tn_slack_allow_numbers(&subject->slack, &subject->expected, found);
+    return tn_results_near(&subject->expected, found, subject->slack.of, false, why, bytes);
+}
+
+bool tn_subject_shares_constants(const tn_subject *a, const tn_subject *b) {
+    for (uint32_t i = 0; i < a->probe.input_count; i++) {
+        const tn_probe_port *one = &a->probe.inputs[i], *other = &b->probe.inputs[i];
+        if (one->is_given && one->is_constant && !tn_shape_equal(&one->shape, &other->shape))
+            return false;
+    }
+    return true;
+}
+
 void tn_subject_destroy(tn_subject *subject) {
+    tn_slack_destroy(&subject->slack);
     tn_outcome_free(&subject->expected);
     tn_graph_destroy(subject->graph);
     tn_arena_destroy(subject->arena);

@@ -7,6 +7,8 @@
 #define TN_CONFORMANCE_SUBJECT_H
 
 #include "probe.h"
+#include "slack.h"
+#include "values.h"
 
 /* A counting allocator, which can be told to fail. */
 typedef struct tn_counter {
@@ -28,19 +30,29 @@ typedef struct tn_subject {
     tn_probe probe;
     tn_outcome expected; /* by the reference */
     const char *refusal; /* why it was not taken; a literal, valid after that too */
+    tn_slack slack;      /* of drawn values; else null */
 } tn_subject;
 
 /* Reads the case, or takes `like`'s with the numbers and extents changed by `change`. `is_taken` is
  * false when the combination does not fit, or the kernel does not accept: then nothing is to be
  * freed. Fails where the reference or the shape rule does. */
 typedef struct tn_change {
-    uint32_t seed;  /* of the numbers; 0: the case's own */
-    int32_t axis;   /* of every input that has the first one's extent there; -1: no change */
-    int64_t extent; /* the new one */
+    uint32_t seed;       /* of the numbers; 0: the case's own */
+    uint32_t values;     /* TN_VALUES_...; with a seed */
+    bool is_first_alone; /* only the first input has such values, others small ones */
+    int32_t axis;        /* of every input that has the first one's extent there; -1: no change */
+    int64_t extent;      /* the new one */
+    const tn_shape *shapes; /* in place of axis and extent: of each of the case's inputs; or null */
+    bool asks_all;          /* for optional outputs, too */
+    uint32_t left_out;      /* 1 + the case's input that is not given; 0: none */
 } tn_change;
 tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_operator *op,
                             const tn_kernel *kernel, const char *combination, const char *text,
                             bool are_constant, const tn_change *change, bool *out_is_taken);
+/* Whether outputs are what is expected, within the slack. */
+bool tn_subject_agrees(tn_subject *subject, const tn_outcome *found, char *why, size_t bytes);
+/* Whether one engine can have both: what is constant in it has one shape. */
+bool tn_subject_shares_constants(const tn_subject *a, const tn_subject *b);
 void tn_subject_destroy(tn_subject *subject);
 
 #endif

@@ -48,6 +48,7 @@ typedef struct suite {
     void *stream;
     const tn_operator *operators[TABLE_LIMIT];
     bool is_own[TABLE_LIMIT];
+    uint32_t seed, effort;
     size_t operator_count;
     const tn_kernel *kernels[TABLE_LIMIT];
     size_t kernel_count;
@@ -298,13 +299,17 @@ static void run_test(const listed *it) {
             it->test.combination ? it->test.combination : "", it->test.are_constant,
             it->test.text ? it->test.text : "");
     fflush(report);
+    tn_test test = it->test;
+    test.seed = s.seed;
+    test.effort = s.effort;
+    test.lines = fileno(report);
     tn_trace_begin(fileno(report), s.current, it->test.text);
     tn_trace_functions(it->test.op, it->test.kernel);
-    const char *missing = tn_needs_missing(it->rule, &it->test);
+    const char *missing = tn_needs_missing(it->rule, &test);
     if (missing)
         tn_verdict_skip(&verdict, missing);
     else
-        it->rule->check(&it->test, &verdict);
+        it->rule->check(&test, &verdict);
     if (tn_watch_changed(changed, sizeof(changed))) tn_trace_broken("environment", "%s", changed);
     if (tn_trace_is_broken(&rule, &why) && verdict.outcome != TN_FAILED) {
         tn_verdict_fail(&verdict, "%s", why);
@@ -478,12 +483,15 @@ int main(int argc, char **argv) {
         print_rules();
         return 0;
     }
+    s.seed = s.effort = 1;
     for (int i = 2; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--from") == 0) from = strtoul(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--only") == 0) only = strtoul(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--operator") == 0) s.only_operator = argv[i + 1];
         if (strcmp(argv[i], "--rule") == 0) s.only_rule = argv[i + 1];
         if (strcmp(argv[i], "--device") == 0) s.device_name = argv[i + 1];
+        if (strcmp(argv[i], "--seed") == 0) s.seed = (uint32_t)strtoul(argv[i + 1], NULL, 10);
+        if (strcmp(argv[i], "--effort") == 0) s.effort = (uint32_t)strtoul(argv[i + 1], NULL, 10);
     }
     if (argc < 2 || library[0] == '-') {
         fprintf(stderr, "usage: tenon-check LIBRARY|builtin [--from N] [--only N] [--operator "

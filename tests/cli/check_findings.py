@@ -62,6 +62,22 @@ def failures(checks):
                  "--rule", "unload")
 
 
+def drawn(checks):
+    checks.finds("a failure on drawn values has the seed and small shapes", "bad_wide_through_int",
+                 r"on wide values \(seed 1\): [^\n]*\n +case: \| a=i64\[([1-5]),([1-6])\] b=i64\[\1,\2\]", "--rule",
+                 "matches-reference")
+    checks.finds("a wrong broadcast is shown where it is smallest", "bad_broadcasts_last_axis",
+                 r"case: \| a=f32\[[1-3],[1-3],[1-3]\] b=f32\[[1-3],1,1\]", "--rule", "other-shapes")
+    checks.finds("a chain is as short as it can be", "bad_activation_last", r"with relu and \w+ \(seed 1\)", "--rule", "epilogues")
+    checks.finds("the command that repeats a failure has the seed", "bad_two_steps_alone",
+                 r"with \w+, \w+ and \w+ \(seed 7\)[^\n]*\n[^\n]*\n +again: \S+ plugin check \S+ --seed 7 --effort 3 --only \d+",
+                 "--rule", "epilogues", "--seed", "7", "--effort", "3")
+    said = [checks.check("bad_two_steps_alone", "--rule", "epilogues", "--seed", seed)[1] for seed in ("3", "3", "4")]
+    checks.say(said[0] == said[1] != said[2], "a seed draws the same every time, another one others")
+    for option, text in ("--seed", "x"), ("--seed", "-1"), ("--effort", "0"), ("--effort", "1.5"):
+        checks.refuses(f"{option} {text}", 2, f"option {option}: '{text}' is no number", option, text)
+
+
 def order(checks):
     _, said, _ = checks.check("bad_one_too_many", "--json", "-")
     results = {it["rule"]: it["cause"] for it in json.loads(said)["results"] if it["outcome"] == "failed"}
@@ -101,6 +117,7 @@ def selection(checks):
 def main():
     checks = Checks(os.path.abspath(sys.argv[1]), sys.argv[2])
     failures(checks)
+    drawn(checks)
     order(checks)
     skipped(checks)
     selection(checks)

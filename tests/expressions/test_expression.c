@@ -25,6 +25,16 @@ static double value_of(const char *text, double x) {
     return tn_expression_compute(&expression, values);
 }
 
+/* In 32-bit floats, as kernels compute it. */
+static double value_in_f32(const char *text, double x) {
+    tn_expression expression;
+    double values[TN_EXPRESSION_MOST_STEPS] = {0};
+    assert_true(tn_expression_read(text, &expression, NULL, 0));
+    for (uint32_t i = 0; i < expression.count; i++)
+        if (tn_expression_is_name(&expression, i, "x")) values[i] = x;
+    return tn_expression_compute_f32(&expression, values);
+}
+
 static void assert_near(double found, double wanted) {
     if (!(fabs(found - wanted) <= 1e-15 * fabs(wanted)))
         fail_msg("%.17g, not %.17g", found, wanted);
@@ -44,6 +54,17 @@ static void test_operators_bind_as_in_c(void **state) {
     assert_near(value_of("1 / 2", 0), 0.5);
     assert_near(value_of(" fmax ( x , pow(2, 3) ) ", 3), 8);
     assert_near(value_of("x <= 2", 2) + value_of("x >= 3", 2), 1);
+}
+
+static void test_steps_overflow_as_32_bit_floats_do(void **state) {
+    (void)state;
+    assert_true(isinf(value_in_f32("log(1 + exp(x))", 89)));
+    assert_near(value_of("log(1 + exp(x))", 89), 89);
+    assert_near(value_in_f32("fmax(x, 0) + log1p(exp(-fabs(x)))", 89), 89);
+    assert_near(value_in_f32("1 / (1 + exp(-x))", -100), 0);
+    assert_near(value_in_f32("x", 0.1), (double)0.1f);
+    assert_near(value_in_f32("x + 1 - x", 1e9), 0);
+    assert_true(isnan(value_in_f32("x * x * x - x * x * x", 1e20)));
 }
 
 static void test_numbers_are_read_without_a_locale(void **state) {
@@ -249,6 +270,7 @@ static void test_every_builtin_expression_says_what_the_reference_does(void **st
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operators_bind_as_in_c),
+        cmocka_unit_test(test_steps_overflow_as_32_bit_floats_do),
         cmocka_unit_test(test_numbers_are_read_without_a_locale),
         cmocka_unit_test(test_what_is_not_of_the_language_is_refused),
         cmocka_unit_test(test_length_and_depth_are_bounded),

@@ -34,14 +34,19 @@ static double now(void) {
 }
 
 static bool start(child *c, const check_options *options, size_t from) {
-    char first[24], only[24];
-    const char *arguments[14] = {
-        options->program, options->library, "--from", first, "--only", only};
-    size_t count = 6;
+    char first[24], only[24], seed[24], effort[24];
+    const char *arguments[18] = {options->program, options->library,
+                                 "--from",         first,
+                                 "--only",         only,
+                                 "--seed",         seed,
+                                 "--effort",       effort};
+    size_t count = 10;
     posix_spawn_file_actions_t actions;
     int ends[2];
     snprintf(first, sizeof(first), "%zu", from);
     snprintf(only, sizeof(only), "%zu", options->only);
+    snprintf(seed, sizeof(seed), "%u", options->seed);
+    snprintf(effort, sizeof(effort), "%u", options->effort);
     if (options->op) {
         arguments[count++] = "--operator";
         arguments[count++] = options->op;

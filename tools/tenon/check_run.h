@@ -47,6 +47,7 @@ typedef struct check_options {
     const char *device;    /* null: the processor */
     size_t only;           /* 0: all */
     double time_limit;     /* seconds for one test */
+    unsigned seed, effort; /* of what is drawn; how many times as much of it, from 1 */
     void (*progress)(size_t done, size_t count);
 } check_options;
 

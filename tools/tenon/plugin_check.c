@@ -23,6 +23,9 @@ static const char help[] =
     "test's number, as a failure shows it\n"
     "      --device cuda|cuda:1    its kernels for a device, on that device\n"
     "      --time-limit SECONDS    for one test (default 10)\n"
+    "      --seed N  --effort N    what values, shapes and chains are drawn (default 1), and how "
+    "many "
+    "times as many (default 1)\n"
     "      --json FILE  --junit FILE    the results in a file ('-': on "
     "stdout, in place of the table)\n"
     "      --sanitize DIR    compiles the project in DIR with address and "
@@ -69,15 +72,28 @@ static bool read_number(const char *text, double *out) {
     return *text && *end == 0 && *out > 0;
 }
 
+enum { MOST_SEED = 1000000000 };
+
+static bool read_count(const char *text, unsigned least, unsigned *out) {
+    char *end;
+    errno = 0;
+    const unsigned long number = strtoul(text, &end, 10);
+    *out = (unsigned)number;
+    return *text >= '0' && *text <= '9' && *end == 0 && errno == 0 && number >= least &&
+           number <= MOST_SEED;
+}
+
 static int read_options(int argc, char **argv, request *r) {
     static const struct option longs[] = {
-        {"rule", 1, NULL, 'r'},       {"operator", 1, NULL, 'o'}, {"only", 1, NULL, 'n'},
-        {"time-limit", 1, NULL, 't'}, {"json", 1, NULL, 'j'},     {"junit", 1, NULL, 'u'},
-        {"sanitize", 1, NULL, 's'},   {"rules", 0, NULL, 'l'},    {"device", 1, NULL, 'd'},
-        {"help", 0, NULL, 'h'},       {NULL, 0, NULL, 0}};
+        {"rule", 1, NULL, 'r'},  {"operator", 1, NULL, 'o'}, {"only", 1, NULL, 'n'},
+        {"seed", 1, NULL, 'S'},  {"effort", 1, NULL, 'e'},   {"time-limit", 1, NULL, 't'},
+        {"json", 1, NULL, 'j'},  {"junit", 1, NULL, 'u'},    {"sanitize", 1, NULL, 's'},
+        {"rules", 0, NULL, 'l'}, {"device", 1, NULL, 'd'},   {"help", 0, NULL, 'h'},
+        {NULL, 0, NULL, 0}};
     double number = 0;
     optind = 1;
     r->run.time_limit = 10;
+    r->run.seed = r->run.effort = 1;
     for (int letter; (letter = getopt_long(argc, argv, ":h", longs, NULL)) != -1;) {
         switch (letter) {
         case 'r':
@@ -108,6 +124,16 @@ static int read_options(int argc, char **argv, request *r) {
             if (!read_number(optarg, &number))
                 return cli_usage("option --only: '%s' is not a test's number", optarg);
             r->run.only = (size_t)number;
+            break;
+        case 'S':
+            if (!read_count(optarg, 0, &r->run.seed))
+                return cli_usage("option --seed: '%s' is no number from 0 to %u", optarg,
+                                 MOST_SEED);
+            break;
+        case 'e':
+            if (!read_count(optarg, 1, &r->run.effort))
+                return cli_usage("option --effort: '%s' is no number from 1 to %u", optarg,
+                                 MOST_SEED);
             break;
         case 't':
             if (!read_number(optarg, &r->run.time_limit))
@@ -146,9 +172,13 @@ static int check(const request *r) {
         !(r->json && strcmp(r->json, "-") == 0) && !(r->junit && strcmp(r->junit, "-") == 0);
     if (code == EXIT_DONE && r->json) code = check_report_json(&results, run.library, r->json);
     if (code == EXIT_DONE && r->junit) code = check_report_junit(&results, run.library, r->junit);
-    char named[PATH_MAX + 80]; /* for the command that repeats a test */
-    snprintf(named, sizeof(named), "%s%s%.60s", r->run.library, run.device ? " --device " : "",
-             run.device ? run.device : "");
+    char named[PATH_MAX + 160]; /* for the command that repeats a test */
+    size_t length = (size_t)snprintf(named, sizeof(named), "%s%s%.60s", r->run.library,
+                                     run.device ? " --device " : "", run.device ? run.device : "");
+    if (run.seed != 1)
+        length += (size_t)snprintf(named + length, sizeof(named) - length, " --seed %u", run.seed);
+    if (run.effort != 1)
+        snprintf(named + length, sizeof(named) - length, " --effort %u", run.effort);
     if (code == EXIT_DONE && is_table) check_report_table(&results, named);
     if (code == EXIT_DONE && results.totals[CHECK_FAILED] > 0)
         code = EXIT_FAULT;

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What may differ; see slack.h. */
+#include "slack.h"
+#include "base/status.h"
+#include "values.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOVES = 3 };
+
+void tn_slack_destroy(tn_slack *slack) {
+    for (uint32_t i = 0; i < slack->count; i++)
+        free(slack->of[i]);
+    *slack = (tn_slack){0};
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * floats */
+
+/* A few units in the last digit; one of the types of 16 bits, which are computed in 32. */
+static double step_of(tn_type type) {
+    return type == TN_F64 ? 0x1p-50 : type == TN_F16 ? 0x1p-10 : type == TN_BF16 ? 0x1p-7 : 0x1p-21;
+}
+
+/* What of the movement is rounding of 32-bit floats. */
+static double share_of(tn_type type) {
+    return type == TN_F16 || type == TN_BF16 ? 0x1p-6 : 1;
+}
+
+/* The case with each float made a little larger or smaller at random; *out_share is the greatest
+ * share of its types. */
+static bool move_floats(const tn_case *c, uint64_t *state, tn_case *moved, double *out_share) {
+    bool is_any = false;
+    *out_share = 0;
+    for (uint32_t i = 0; i < c->input_count; i++) {
+        const tn_case_input *input = &c->inputs[i];
+        size_t count = 0;
+        moved->inputs[i] = *input;
+        moved->inputs[i].data = NULL;
+        if (!tn_type_is_float(input->type) || input->has_values ||
+            tn_shape_count(&input->shape, &count) != TN_OK)
+            continue;
+        void *data = malloc(input->bytes + 1);
+        if (!data) continue;
+        for (size_t k = 0; k < count; k++) {
+            const double sign = tn_random_below(state, 2) ? 1 : -1;
+            tn_element_set_f64(data, input->type, k,
+                               tn_element_get_f64(input->data, input->type, k) *
+                                   (1 + sign * step_of(input->type)));
+        }
+        moved->inputs[i].data = data;
+        *out_share = fmax(*out_share, share_of(input->type));
+        is_any = true;
+    }
+    return is_any;
+}
+
+/* The inputs that were not moved are the case's own. */
+static void share_others(const tn_case *c, tn_case *moved, bool is_before) {
+    for (uint32_t i = 0; i < c->input_count; i++) {
+        if (is_before && !moved->inputs[i].data) moved->inputs[i].data = c->inputs[i].data;
+        if (!is_before && moved->inputs[i].data != c->inputs[i].data) free(moved->inputs[i].data);
+    }
+}
+
+static void widen(const tn_outcome *expected, const tn_outcome *other, uint32_t output,
+                  double share, double *slack) {
+    const tn_type type = expected->types[output];
+    const size_t count = expected->bytes[output] / tn_type_bytes(type);
+    double largest = 0;
+    for (size_t k = 0; k < count; k++) {
+        const double y = fabs(tn_element_get_f64(expected->data[output], type, k));
+        if (isfinite(y)) largest = fmax(largest, y);
+    }
+    for (size_t k = 0; k < count; k++) {
+        const double y = tn_element_get_f64(expected->data[output], type, k);
+        const double z = tn_element_get_f64(other->data[output], type, k);
+        const double distance = share * fabs(y - z);
+        const bool is_same = y == z || (isnan(y) && isnan(z));
+        const bool is_stable = tn_type_is_float(type) && isfinite(distance) &&
+                               distance <= 1e-2 * (fabs(y) + 0.1 * largest);
+        if (!is_same) slack[k] = is_stable ? fmax(slack[k], distance) : (double)INFINITY;
+    }
+}
+
+static bool have_same_shapes(const tn_outcome *a, const tn_outcome *b) {
+    for (uint32_t i = 0; i < a->count; i++)
+        if (i >= b->count || !tn_shape_equal(&a->shapes[i], &b->shapes[i])) return false;
+    return true;
+}
+
+static tn_status widen_by_moves(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
+                                const tn_outcome *expected, tn_slack *slack) {
+    const tn_way reference = {.is_reference = true, .threads = 1};
+    uint64_t state = 0x5EED;
+    tn_status status = TN_OK;
+    tn_case moved = *c;
+    double share = 0;
+    moved.inputs = calloc(c->input_count + 1, sizeof(*moved.inputs));
+    if (!moved.inputs) return tn_fail_memory("a case");
+    for (int i = 0; i < MOVES && status == TN_OK; i++) {
+        tn_outcome other = {0};
+        const bool is_any = move_floats(c, &state, &moved, &share);
+        share_others(c, &moved, true);
+        if (is_any) status = tn_case_run(runtime, op, &moved, &reference, &other);
+        if (status == TN_OK && is_any && !have_same_shapes(expected, &other))
+            status = tn_fail(TN_ERROR_UNSUPPORTED, "the outputs' shapes hang on the last digit");
+        for (uint32_t k = 0; status == TN_OK && is_any && k < expected->count; k++)
+            widen(expected, &other, k, share, slack->of[k]);
+        tn_outcome_free(&other);
+        share_others(c, &moved, false);
+        if (!is_any) break;
+    }
+    free(moved.inputs);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * what is not representable */
+
+static bool has_floats(const tn_case *c) {
+    for (uint32_t i = 0; i < c->input_count; i++)
+        if (tn_type_is_float(c->inputs[i].type)) return true;
+    return false;
+}
+
+static size_t most_elements(const tn_case *c) {
+    size_t most = 0;
+    for (uint32_t i = 0; i < c->input_count; i++) {
+        size_t count = 0;
+        if (tn_shape_count(&c->inputs[i].shape, &count) == TN_OK && count > most) most = count;
+    }
+    return most;
+}
+
+/* Sums of these may have left the type's range on their way, or a cast did. */
+static void drop_overflows(const tn_case *c, const tn_outcome *expected, uint32_t output,
+                           double *slack) {
+    const tn_type type = expected->types[output];
+    const size_t count = expected->bytes[output] / tn_type_bytes(type);
+    const double most = tn_type_is_float(type) ? 0x1p100
+                        : has_floats(c)        ? fmax((double)most_elements(c), 0x1p22)
+                                               : (double)INFINITY;
+    for (size_t k = 0; k < count; k++) {
+        const double y = fabs(tn_element_get_f64(expected->data[output], type, k));
+        const bool is_lowest = tn_type_is_signed(type) && !tn_type_is_float(type) &&
+                               tn_type_bits(type) >= 32 && y == exp2(tn_type_bits(type) - 1);
+        if ((isfinite(y) && y > most) || is_lowest) slack[k] = (double)INFINITY;
+    }
+}
+
+/* A reference that computes integers in floats gives no odd ones beyond their digits: then the last
+ * ones are not compared. */
+static void allow_floats(const tn_outcome *expected, uint32_t output, double *slack) {
+    const tn_type type = expected->types[output];
+    const size_t count = expected->bytes[output] / tn_type_bytes(type);
+    if (!tn_type_is_integer(type) || tn_type_bits(type) < 32) return;
+    const int digits = tn_type_bits(type) == 64 ? 53 : 24;
+    for (size_t k = 0; k < count; k++) {
+        const int64_t y = tn_element_get_i64(expected->data[output], type, k);
+        if ((y & 1) && fabs((double)y) > exp2(digits)) return;
+    }
+    for (size_t k = 0; k < count; k++) {
+        const double y = fabs(tn_element_get_f64(expected->data[output], type, k));
+        if (y > exp2(digits)) slack[k] = fmax(slack[k], y * exp2(3 - digits));
+        if (y > 0x1p62) slack[k] = (double)INFINITY;
+    }
+}
+
+/* At the ends of a type nothing can be added: only what is selected, compared or counted is
+ * defined. */
+static bool is_selected(const tn_case *c, const tn_outcome *expected, uint32_t output) {
+    const tn_type type = expected->types[output];
+    const size_t bytes = tn_type_bytes(type);
+    if (type == TN_BOOL) return true;
+    for (size_t at = 0; at < expected->bytes[output]; at += bytes) {
+        bool is_there = false;
+        for (uint32_t i = 0; i < c->input_count && !is_there; i++)
+            for (size_t k = 0; c->inputs[i].type == type && k < c->inputs[i].bytes && !is_there;
+                 k += bytes)
+                is_there = memcmp((const char *)c->inputs[i].data + k,
+                                  (const char *)expected->data[output] + at, bytes) == 0;
+        if (!is_there) return false;
+    }
+    return true;
+}
+
+static bool is_of_integers(const tn_case *c) {
+    return c->input_count > 0 && tn_type_is_integer(c->inputs[0].type);
+}
+
+static bool are_finite(const tn_case *c) {
+    for (uint32_t i = 0; i < c->input_count; i++) {
+        const tn_case_input *input = &c->inputs[i];
+        size_t count = 0;
+        if (!tn_type_is_float(input->type) || tn_shape_count(&input->shape, &count) != TN_OK)
+            continue;
+        for (size_t k = 0; k < count; k++)
+            if (!isfinite(tn_element_get_f64(input->data, input->type, k))) return false;
+    }
+    return true;
+}
+
+void tn_slack_allow_numbers(tn_slack *slack, const tn_outcome *expected, const tn_outcome *found) {
+    for (uint32_t i = 0; slack->are_finite && i < slack->count && i < found->count; i++) {
+        const tn_type type = expected->types[i];
+        if (!tn_type_is_float(type) || found->types[i] != type ||
+            found->bytes[i] != expected->bytes[i])
+            continue;
+        for (size_t k = 0; k < found->bytes[i] / tn_type_bytes(type); k++) {
+            const double y = tn_element_get_f64(expected->data[i], type, k);
+            const double z = tn_element_get_f64(found->data[i], type, k);
+            if (isfinite(z) && (isnan(y) || (isinf(y) && signbit(y) == signbit(z))))
+                slack->of[i][k] = (double)INFINITY;
+        }
+    }
+}
+
+tn_status tn_slack_create(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
+                          uint32_t values, const tn_outcome *expected, tn_slack *out_slack) {
+    *out_slack = (tn_slack){.count = expected->count, .are_finite = are_finite(c)};
+    for (uint32_t i = 0; i < expected->count; i++) {
+        if (values == TN_VALUES_ENDS && is_of_integers(c) && !is_selected(c, expected, i))
+            return tn_fail(TN_ERROR_UNSUPPORTED, "sums at the end of a type");
+        const size_t count = expected->bytes[i] / tn_type_bytes(expected->types[i]);
+        out_slack->of[i] = calloc(count + 1, sizeof(double));
+        if (!out_slack->of[i]) return tn_fail_memory("what may differ");
+        if (values == TN_VALUES_ENDS && is_of_integers(c)) continue;
+        drop_overflows(c, expected, i, out_slack->of[i]);
+        allow_floats(expected, i, out_slack->of[i]);
+    }
+    return widen_by_moves(runtime, op, c, expected, out_slack);
+}

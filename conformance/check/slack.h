@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How far a right kernel may be from the reference on drawn values (values.h), beyond the tolerance
+ * of all results: as far as the reference itself moves when its inputs are rounded otherwise. Where
+ * that is far (sin(1e9), a tie of rint), or a result is not representable, nothing is compared.
+ */
+#ifndef TN_CONFORMANCE_SLACK_H
+#define TN_CONFORMANCE_SLACK_H
+
+#include "../conformance.h"
+
+typedef struct tn_slack {
+    uint32_t count;
+    double *of[16];  /* an output's; INFINITY: the element is not compared */
+    bool are_finite; /* all floats that went in */
+} tn_slack;
+
+/* For values of a kind, TN_VALUES_...: the reference runs again on `c` with its floats moved.
+ * TN_ERROR_UNSUPPORTED: nothing can be compared. To be freed by tn_slack_destroy in any case. */
+tn_status tn_slack_create(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
+                          uint32_t values, const tn_outcome *expected, tn_slack *out_slack);
+/* From finite inputs a reference may overflow on its way, as the plainest formula does in the end:
+ * where it has NaN, or an infinity, a number of that sign is right, too. */
+void tn_slack_allow_numbers(tn_slack *slack, const tn_outcome *expected, const tn_outcome *found);
+void tn_slack_destroy(tn_slack *slack);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Drawing values; see values.h. */
+#include "values.h"
+
+#include <math.h>
+
+uint64_t tn_random_next(uint64_t *inout_state) {
+    uint64_t z = (*inout_state += UINT64_C(0x9E3779B97F4A7C15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+uint64_t tn_random_below(uint64_t *inout_state, uint64_t count) {
+    return (tn_random_next(inout_state) >> 11) % count;
+}
+
+/* From -1 to 1. */
+static double draw_fraction(uint64_t *state) {
+    return (double)(tn_random_next(state) >> 11) * 0x1p-52 - 1;
+}
+
+const char *tn_values_name(uint32_t values) {
+    static const char *const names[] = {"the case's", "small", "wide", "large", "extreme"};
+    return values < TN_VALUES_COUNT ? names[values] : "";
+}
+
+bool tn_values_apply(tn_type type, uint32_t values) {
+    if (type == TN_BOOL || type == TN_NONE) return values <= TN_VALUES_SMALL;
+    if (values == TN_VALUES_ENDS) return tn_type_is_integer(type) || type == TN_F16;
+    /* all values of 8 bits are wide already */
+    return values != TN_VALUES_LARGE || tn_type_bytes(type) > 1;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * floats */
+
+static double draw_float(tn_type type, uint32_t values, uint64_t *state) {
+    const double fraction = draw_fraction(state);
+    if (values == TN_VALUES_SMALL) return 2 * fraction;
+    if (values == TN_VALUES_WIDE) return 120 * fraction;
+    if (values == TN_VALUES_ENDS) return fraction * 0x1p-10;
+    if (type == TN_F16) return fraction * 65504;
+    return copysign(exp2(63 * fabs(draw_fraction(state)) - 30), fraction);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * integers */
+
+/* Half of them close together, so that what compares them meets neighbours and equals. */
+static int64_t draw_wide(tn_type type, uint64_t *state) {
+    const bool is_signed = tn_type_is_signed(type), is_close = tn_random_below(state, 2);
+    const uint32_t bits = tn_type_bits(type);
+    const uint64_t word = tn_random_next(state);
+    if (bits <= 16) return (int64_t)(word >> 7); /* cut to the type's bits when it is stored */
+    if (is_close) {
+        static const int64_t bases[2][2] = {{(1 << 24) + 1, (1 << 16) + 1},
+                                            {(INT64_C(1) << 53) + 1, (INT64_C(1) << 32) + 5}};
+        const int64_t near = bases[bits == 64][word & 1] + (int64_t)(word >> 1 & 3);
+        return is_signed && (word >> 3 & 1) ? -near : near;
+    }
+    /* unsigned ones have the highest bit in half of the cases */
+    if (!is_signed) return (int64_t)(bits == 64 ? word : word & UINT32_MAX);
+    const int64_t most = INT64_C(1) << (bits == 64 ? 55 : 24);
+    return (int64_t)(word % (uint64_t)(2 * most)) - most;
+}
+
+static int64_t draw_product(tn_type type, uint64_t *state) {
+    const bool is_signed = tn_type_is_signed(type);
+    const int64_t most = INT64_C(1) << (tn_type_bits(type) / 2 - 3);
+    const int64_t value = (int64_t)tn_random_below(state, (uint64_t)most);
+    return is_signed && tn_random_below(state, 2) ? -value : value;
+}
+
+/* -1 is left out: the lowest number divided by it ends the process. */
+static int64_t draw_end(tn_type type, uint64_t *state) {
+    const uint32_t bits = tn_type_bits(type);
+    const bool is_signed = tn_type_is_signed(type);
+    const int64_t highest = (int64_t)(UINT64_MAX >> (64 - bits + is_signed));
+    const int64_t lowest = is_signed ? -highest - 1 : 0;
+    const int64_t ends[] = {lowest, lowest + 1, highest, highest - 1, 0, 1, 2, 3};
+    return ends[tn_random_below(state, sizeof(ends) / sizeof(ends[0]))];
+}
+
+static int64_t draw_integer(tn_type type, uint32_t values, uint64_t *state) {
+    if (values == TN_VALUES_WIDE) return draw_wide(type, state);
+    if (values == TN_VALUES_LARGE) return draw_product(type, state);
+    if (values == TN_VALUES_ENDS) return draw_end(type, state);
+    return (int64_t)tn_random_below(state, 8);
+}
+
+/* The low bits of it, as the type has them. */
+static void store(void *data, tn_type type, size_t index, int64_t value) {
+    const uint32_t unused = 64 - tn_type_bits(type);
+    if (type == TN_U64) {
+        ((uint64_t *)data)[index] = (uint64_t)value;
+    } else if (tn_type_is_signed(type)) {
+        /* the shift to the right brings copies of the sign, in every compiler that is used */
+        tn_element_set_i64(data, type, index, (int64_t)((uint64_t)value << unused) >> unused);
+    } else {
+        tn_element_set_i64(data, type, index, (int64_t)((uint64_t)value << unused >> unused));
+    }
+}
+
+void tn_values_draw(void *data, tn_type type, size_t count, uint32_t values,
+                    uint64_t *inout_state) {
+    for (size_t i = 0; i < count; i++) {
+        if (tn_type_is_float(type))
+            tn_element_set_f64(data, type, i, draw_float(type, values, inout_state));
+        else if (type == TN_BOOL)
+            tn_element_set_i64(data, type, i, (int64_t)tn_random_below(inout_state, 2));
+        else
+            store(data, type, i, draw_integer(type, values, inout_state));
+    }
+}
