@@ -72,6 +72,8 @@ typedef struct tn_lower_options {
     tn_timing_cache *cache; /* null: none */
     double timing_seconds;
     double (*now_ns)(void);       /* the clock of timings on the processor; null: the system's */
+    double (*waited_ns)(void);    /* how long threads waited for a core so far; null: the system's,
+                                     and with a clock of the caller's none */
     const tn_thread_pool *pool;   /* that timings run on */
     uint32_t precision;           /* TN_PRECISION_... */
     uint32_t second_precision;    /* beside TN_PRECISION_I8: of 16-bit floats; 0: none */

@@ -11,8 +11,10 @@
  *   lower_candidates.c  all ways to do each node
  *   lower_ports.c       the storages of a node's ports with a combination
  *   candidate_call.c    the call of a candidate, for questions to its kernel and for timing
+ *   lower_equal.c       which nodes are the same problem, and in which order they are measured
  *   lower_timing.c      which candidates are measured (by timing.c), and in which order
  *   lower_cost.c        what a candidate and a conversion cost where they were not: estimates
+ *   lower_level.c       which costs are equal within their noise, and what is preferred then
  *   lower_problem.c     the choice for the whole graph, stated for choose.h
  *   lower_emit.c        the program of a choice
  *   lower_notes.c       what the report says of a build in a lower type
@@ -46,11 +48,17 @@ typedef struct tn_candidate {
     uint32_t tactic, chain_count;
     const tn_storage *inputs, *outputs, *operands; /* as many as the node has, with this chain */
     double cost;                                   /* nanoseconds, or an estimate in their place */
+    double noise;                                  /* of a measured cost, relative */
+    uint32_t sample_count;                         /* in this build */
     bool is_measured, is_fresh;                    /* fresh: in this build */
 } tn_candidate;
 
 typedef struct tn_lower_node {
     bool is_shaped; /* all its tensors' shapes are known and can be relied on */
+    /* lower_equal.c's: the first node with the same candidates, which is measured for all of them,
+     * and for such a node how many they are. */
+    uint32_t leader, equal_count;
+    bool is_chain_contested; /* another node could do a part of it; lower_timing.c's, of leaders */
     tn_candidate *candidates;
     size_t candidate_count, candidate_capacity;
     /* The longest chain of epilogues that some kernel might absorb, and its operands. */
@@ -102,7 +110,6 @@ typedef struct tn_lowering {
     tn_timing_cache *cache;
     tn_timing_cache *own_cache; /* when the caller has none: equal nodes are measured once */
     struct tn_timing_scratch *timing;
-    bool *is_contested; /* by node: several could take it into their chains; lower_timing.c's */
 } tn_lowering;
 
 /* --- lower_facts.c --- */
@@ -162,6 +169,10 @@ bool tn_lower_is_same_shape(const tn_lowering *lowering, tn_tensor_id a, tn_tens
 tn_status tn_lower_chains(tn_lowering *lowering);
 /* --- lower_candidates.c --- */
 tn_status tn_lower_candidates(tn_lowering *lowering);
+/* --- lower_equal.c --- */
+/* Finds each node's leader, and lists the leaders, those first whose nodes take most by the costs
+ * so far. */
+tn_status tn_lower_equal(tn_lowering *lowering, uint32_t **out_leaders, uint32_t *out_count);
 /* --- lower_timing.c --- */
 tn_status tn_lower_costs(tn_lowering *lowering);
 /* --- lower_cost.c --- */
@@ -170,6 +181,10 @@ double tn_lower_estimate(const tn_lowering *lowering, uint32_t node, const tn_ca
 /* Of a tensor, from a storage to another. */
 tn_status tn_lower_reformat_cost(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
                                  tn_storage to, double *out_cost, bool *out_is_measured);
+/* --- lower_level.c --- */
+/* The costs of a node's candidates for the choice: as measured, but for those that are equal within
+ * their noise. `scratch`: as many. */
+void tn_lower_level(const tn_lowering *lowering, uint32_t node, double *scratch, double *out_costs);
 /* --- lower_problem.c --- */
 /* A candidate for each node, TN_CHOOSE_NONE for absorbed ones. */
 tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice);

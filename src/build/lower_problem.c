@@ -16,14 +16,9 @@ static void add_use(const tn_lowering *lowering, tn_choose_use *uses, uint32_t *
     uses[(*count)++] = (tn_choose_use){tensor, number};
 }
 
-/* Of two that take the same time within what can be measured, the preferred one is taken. */
-static double levelled_cost(const tn_candidate *candidate) {
-    double places = candidate->rank < 4 ? candidate->rank : 4;
-    return candidate->is_measured ? candidate->cost * (1 + 0.005 * places) : candidate->cost;
-}
-
 static tn_status state_candidate(const tn_lowering *lowering, uint32_t index,
-                                 const tn_candidate *candidate, tn_choose_candidate *out_stated) {
+                                 const tn_candidate *candidate, double cost,
+                                 tn_choose_candidate *out_stated) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const tn_lower_node *lowered = &lowering->nodes[index];
     uint32_t operand_count = lowered->operand_counts[candidate->chain_count];
@@ -32,7 +27,7 @@ static tn_status state_candidate(const tn_lowering *lowering, uint32_t index,
     tn_choose_use *outputs =
         tn_arena_allocate(lowering->arena, (size_t)node->output_count + 1, sizeof *outputs);
     if (!inputs || !outputs) return tn_fail_memory("the choice of kernels");
-    *out_stated = (tn_choose_candidate){.cost = levelled_cost(candidate),
+    *out_stated = (tn_choose_candidate){.cost = cost,
                                         .chain_count = candidate->chain_count,
                                         .chain = lowered->chain,
                                         .inputs = inputs,
@@ -58,9 +53,12 @@ static tn_status state_nodes(const tn_lowering *lowering, tn_choose_node *nodes)
         if (lowering->graph->nodes[n].is_dead) continue;
         tn_choose_candidate *candidates =
             tn_arena_allocate(lowering->arena, node->candidate_count + 1, sizeof *candidates);
-        if (!candidates) return tn_fail_memory("the choice of kernels");
+        double *costs =
+            tn_arena_allocate(lowering->arena, 2 * node->candidate_count + 1, sizeof *costs);
+        if (!candidates || !costs) return tn_fail_memory("the choice of kernels");
+        tn_lower_level(lowering, n, costs + node->candidate_count, costs);
         for (size_t i = 0; i < node->candidate_count; i++)
-            TN_TRY(state_candidate(lowering, n, &node->candidates[i], &candidates[i]));
+            TN_TRY(state_candidate(lowering, n, &node->candidates[i], costs[i], &candidates[i]));
         nodes[n] = (tn_choose_node){(uint32_t)node->candidate_count, candidates};
     }
     return TN_OK;

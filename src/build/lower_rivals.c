@@ -56,7 +56,6 @@ double tn_lower_rivals_best(const tn_lower_node *node, const tn_candidate *candi
 }
 
 bool tn_lower_rivals_is_whole(const tn_lower_node *node, const tn_candidate *candidate) {
-    if (!tn_lower_is_on_device(candidate)) return true;
     for (size_t i = 0; i < node->candidate_count; i++)
         if (node->candidates[i].entry == candidate->entry &&
             node->candidates[i].chain_count > candidate->chain_count)

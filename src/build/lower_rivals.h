@@ -20,9 +20,8 @@ double tn_lower_rivals_best_tactic(const tn_lower_node *node, const tn_candidate
 double tn_lower_rivals_best_chain(const tn_lowering *lowering, uint32_t index,
                                   const tn_candidate *candidate);
 double tn_lower_rivals_best(const tn_lower_node *node, const tn_candidate *candidate);
-/* Whether it does as much of the chain as its kernel can. On a device a launch costs more than a
- * longer chain: what does less is there for when the longer one fails, or when another node takes
- * the chain's nodes. Elsewhere all count as whole. */
+/* Whether it does as much of the chain as its kernel can: a step of its own for the rest costs more
+ * than a longer chain, nearly always. */
 bool tn_lower_rivals_is_whole(const tn_lower_node *node, const tn_candidate *candidate);
 
 #endif

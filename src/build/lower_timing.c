@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which candidates are measured, and in which order: the time for it may be short, so that what
- * decides most comes first, of all nodes before the rest of any. What is left at the end is guessed
- * from what was measured beside it. How a candidate is measured is timing.c's matter, estimates are
- * lower_cost.c's.
+ * decides most comes first, of all nodes before the rest of any, and of nodes that take longest
+ * before others. Those that could be chosen are then measured beside each other. What is left at
+ * the end is guessed from what was measured beside it. How a candidate is measured is timing.c's
+ * matter, estimates are lower_cost.c's, and what equal measurements mean for the choice
+ * lower_level.c's.
  */
 #include "base/status.h"
 #include "build/lower_rivals.h"
@@ -12,77 +14,79 @@
 
 #include <math.h>
 
-/* How much slower than the best one may be and still be measured again. */
-#define RIVAL_FACTOR 2.0
-#define RIVAL_ROUNDS 2
+/* Measured beside each other: what is at most so much slower than the best that does as much, and
+ * than the best with the same types and formats. */
+#define BESIDE_FACTOR      1.3
+#define BESIDE_SAME_FACTOR 1.15
 /* Up to how many times the best estimate promises most. */
 #define PROMISING_FACTOR        2.0
 #define DEVICE_PROMISING_FACTOR 3.0 /* estimates are coarser there */
 /* How much slower than the best its first tactic may be for a kernel's others to come next, and
- * from where on they are left off on a device: conversions there take less than the difference. */
-#define NEAR_FACTOR     1.5
-#define HOPELESS_FACTOR 3.0
-#define HOPELESS_NS     20e3
+ * from where on they are left off: conversions take less than the difference. */
+#define TACTICS_FACTOR 1.5
+#define PRUNED_FACTOR  3.0
+#define PRUNED_NS      20e3
+/* The same of a kernel, for a shorter chain than it could do to be measured on the processor. */
+#define SHORT_FACTOR 1.1
 /* What a tactic that was not measured is thought to take, over the best that was. */
 #define UNMEASURED_FACTOR 1.1
+/* What was measured may make more worth it: so often at most. */
+#define PASS_LIMIT 3
 
-/* A kernel that takes so long to get ready, on average, is dear: it compiles. */
-#define DEAR_NS 20e6
+/* A kernel that takes so long to prepare, on average, compiles. */
+#define SLOW_PREPARE_NS 20e6
 
 enum {
-    TURN_FIRST, /* the first tactics of what promises most */
-    TURN_NEAR,  /* the other tactics of those that turn out to be near the best */
-    TURN_SHORT, /* with less of the chain than the kernel could do */
-    TURN_REST
+    STAGE_FIRST,   /* the first tactics of what promises most */
+    STAGE_TACTICS, /* the other tactics of those that turn out to be within a factor of the best */
+    STAGE_SHORT,   /* with less of the chain than the kernel could do */
+    STAGE_REST
 };
-/* In this order, of all nodes with a choice: dear kernels wait where another one was measured that
- * reads and writes the same. */
+/* In this order, of all nodes with a choice: kernels that compile wait where another one was
+ * measured that reads and writes the same. */
 static const struct {
-    int turn;
-    bool is_dear_too;
-} turns[] = {{TURN_FIRST, false}, {TURN_NEAR, false}, {TURN_SHORT, false}, {TURN_FIRST, true},
-             {TURN_NEAR, true},   {TURN_SHORT, true}, {TURN_REST, true}};
-enum { TURN_COUNT = sizeof turns / sizeof *turns };
+    int stage;
+    bool with_slow_prepare;
+} stages[] = {{STAGE_FIRST, false}, {STAGE_TACTICS, false}, {STAGE_SHORT, false},
+              {STAGE_FIRST, true},  {STAGE_TACTICS, true},  {STAGE_SHORT, true},
+              {STAGE_REST, true}};
+enum { STAGE_COUNT = sizeof stages / sizeof *stages };
 
-/* Marks the nodes that several could take into their chains. */
+/* Marks the nodes whose chains another node could do a part of. */
 static tn_status find_contested(tn_lowering *lowering) {
     const tn_graph *graph = lowering->graph;
     uint32_t *before = tn_arena_allocate(lowering->arena, graph->node_count + 1, sizeof *before);
-    lowering->is_contested =
-        tn_arena_allocate(lowering->arena, graph->node_count + 1, sizeof *lowering->is_contested);
-    if (!before || !lowering->is_contested) return tn_fail_memory("the order of timings");
+    bool *is_contested =
+        tn_arena_allocate(lowering->arena, graph->node_count + 1, sizeof *is_contested);
+    if (!before || !is_contested) return tn_fail_memory("the order of timings");
     for (uint32_t n = 0; n < graph->node_count; n++)
         before[n] = TN_NO_NODE;
     for (uint32_t n = 0; n < graph->node_count; n++)
         for (uint32_t i = 0; i < lowering->nodes[n].chain_count; i++) {
             const uint32_t taker = i == 0 ? n : lowering->nodes[n].chain[i - 1];
             const uint32_t taken = lowering->nodes[n].chain[i];
-            if (before[taken] != TN_NO_NODE && before[taken] != taker)
-                lowering->is_contested[taken] = true;
+            if (before[taken] != TN_NO_NODE && before[taken] != taker) is_contested[taken] = true;
             before[taken] = taker;
         }
+    for (uint32_t n = 0; n < graph->node_count; n++)
+        for (uint32_t i = 0; i < lowering->nodes[n].chain_count; i++)
+            if (is_contested[lowering->nodes[n].chain[i]])
+                lowering->nodes[lowering->nodes[n].leader].is_chain_contested = true;
     return TN_OK;
 }
 
-static bool is_chain_contested(const tn_lowering *lowering, uint32_t index) {
-    const tn_lower_node *node = &lowering->nodes[index];
-    for (uint32_t i = 0; i < node->chain_count; i++)
-        if (lowering->is_contested[node->chain[i]]) return true;
-    return false;
-}
-
 /* A tactic of a kernel whose first one is far behind. */
-static bool is_hopeless(const tn_lower_node *node, const tn_candidate *candidate) {
+static bool is_pruned(const tn_lower_node *node, const tn_candidate *candidate) {
     const double first = tn_lower_rivals_best_tactic(node, candidate),
                  best = tn_lower_rivals_best(node, candidate);
-    return tn_lower_is_on_device(candidate) && isfinite(first) && first > HOPELESS_FACTOR * best &&
-           first - best > HOPELESS_NS;
+    return isfinite(first) && first > PRUNED_FACTOR * best && first - best > PRUNED_NS;
 }
 
-/* Whether it is dear, and another one with the same storages was measured. */
+/* Whether it compiles, and another one with the same storages was measured. */
 static bool may_wait(const tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
     const tn_lower_node *node = &lowering->nodes[index];
-    if (!candidate->entry || !(tn_timing_prepare_ns(lowering, candidate->entry->kernel) > DEAR_NS))
+    if (!candidate->entry ||
+        !(tn_timing_prepare_ns(lowering, candidate->entry->kernel) > SLOW_PREPARE_NS))
         return false;
     for (size_t i = 0; i < node->candidate_count; i++)
         if (node->candidates[i].is_measured &&
@@ -93,32 +97,48 @@ static bool may_wait(const tn_lowering *lowering, uint32_t index, const tn_candi
     return false;
 }
 
+/* Less of the chain than its kernel could do: where another node may do the rest, where more of it
+ * failed, and on the processor, where a step of its own costs little, for the fastest kernels. */
+static bool is_short_due(const tn_lowering *lowering, uint32_t index,
+                         const tn_candidate *candidate) {
+    const tn_lower_node *node = &lowering->nodes[index];
+    const double longer = tn_lower_rivals_best_chain(lowering, index, candidate);
+    if (node->is_chain_contested || !isfinite(longer)) return true;
+    return !tn_lower_is_on_device(candidate) &&
+           longer <= SHORT_FACTOR * tn_lower_rivals_best(node, candidate);
+}
+
 /* `limit`: on what promises most. */
-static bool is_due(const tn_lowering *lowering, uint32_t index, size_t at, int turn, double limit) {
+static bool is_due(const tn_lowering *lowering, uint32_t index, size_t at, int stage,
+                   double limit) {
     const tn_lower_node *node = &lowering->nodes[index];
     const tn_candidate *candidate = &node->candidates[at];
-    if (candidate->is_measured || tn_lower_rivals_is_whole(node, candidate) != (turn != TURN_SHORT))
+    if (candidate->is_measured ||
+        tn_lower_rivals_is_whole(node, candidate) != (stage != STAGE_SHORT))
         return false;
-    switch (turn) {
-    case TURN_FIRST:
+    switch (stage) {
+    case STAGE_FIRST:
         return candidate->cost <= limit && tn_lower_rivals_is_first(node, at);
-    case TURN_NEAR:
+    case STAGE_TACTICS:
         return isfinite(tn_lower_rivals_best_tactic(node, candidate)) &&
                tn_lower_rivals_best_tactic(node, candidate) <=
-                   NEAR_FACTOR * tn_lower_rivals_best(node, candidate);
-    case TURN_SHORT:
-        return is_chain_contested(lowering, index) ||
-               !isfinite(tn_lower_rivals_best_chain(lowering, index, candidate));
+                   TACTICS_FACTOR * tn_lower_rivals_best(node, candidate);
+    case STAGE_SHORT:
+        return is_short_due(lowering, index, candidate);
     default:
-        return !is_hopeless(node, candidate);
+        return !is_pruned(node, candidate);
     }
 }
 
-/* Takes out a candidate whose kernel failed. */
-static void remove_candidate(tn_lower_node *node, size_t index) {
-    for (size_t i = index; i + 1 < node->candidate_count; i++)
-        node->candidates[i] = node->candidates[i + 1];
-    node->candidate_count--;
+/* Takes out a candidate whose kernel failed, at all nodes that are equal. */
+static void remove_candidate(tn_lowering *lowering, uint32_t leader, size_t index) {
+    for (uint32_t n = 0; n < lowering->graph->node_count; n++) {
+        tn_lower_node *node = &lowering->nodes[n];
+        if (node->leader != leader) continue;
+        for (size_t i = index; i + 1 < node->candidate_count; i++)
+            node->candidates[i] = node->candidates[i + 1];
+        node->candidate_count--;
+    }
 }
 
 static bool has_other_single(const tn_lower_node *node, size_t index) {
@@ -137,7 +157,7 @@ static bool is_device_lost(const tn_lowering *lowering) {
     return is_lost;
 }
 
-/* A kernel that fails is passed over while there is another way; the last one's failure is the
+/* A kernel that fails is passed over while there is another one; the last one's failure is the
  * build's. So is one that asks for more memory than its device has: another may do with less. */
 static tn_status pass_over(tn_lowering *lowering, uint32_t index, size_t candidate,
                            tn_status status) {
@@ -150,7 +170,7 @@ static tn_status pass_over(tn_lowering *lowering, uint32_t index, size_t candida
                    "kernel '%s' is passed over for node '%s': %s",
                    node->candidates[candidate].entry->kernel->name,
                    lowering->graph->nodes[index].name, tn_last_error()->message);
-    remove_candidate(node, candidate);
+    remove_candidate(lowering, index, candidate);
     return TN_OK;
 }
 
@@ -161,14 +181,16 @@ static double least_cost(const tn_lower_node *node) {
     return least;
 }
 
-static tn_status time_node(tn_lowering *lowering, uint32_t index, int turn, bool is_dear_too) {
+static tn_status time_node(tn_lowering *lowering, uint32_t index, int stage,
+                           bool with_slow_prepare) {
     tn_lower_node *node = &lowering->nodes[index];
     const double factor =
         tn_lower_has_device(lowering) ? DEVICE_PROMISING_FACTOR : PROMISING_FACTOR;
     const double limit = factor * least_cost(node);
     for (size_t i = 0; i < node->candidate_count;) {
-        const bool is_timed = is_due(lowering, index, i, turn, limit) &&
-                              (is_dear_too || !may_wait(lowering, index, &node->candidates[i]));
+        const bool is_timed =
+            is_due(lowering, index, i, stage, limit) &&
+            (with_slow_prepare || !may_wait(lowering, index, &node->candidates[i]));
         const tn_status status =
             is_timed ? tn_timing_candidate(lowering, index, &node->candidates[i]) : TN_OK;
         if (status == TN_OK)
@@ -179,40 +201,73 @@ static tn_status time_node(tn_lowering *lowering, uint32_t index, int turn, bool
     return TN_OK;
 }
 
+typedef struct timed_leaders {
+    uint32_t *nodes, count;
+} timed_leaders;
+
 /* Nodes without a choice are timed last, for the report alone. */
-static tn_status time_nodes(tn_lowering *lowering) {
-    const tn_graph *graph = lowering->graph;
-    for (uint32_t n = 0; n < graph->node_count; n++)
-        for (size_t i = 0; i < lowering->nodes[n].candidate_count; i++)
-            TN_TRY(tn_timing_recall(lowering, n, &lowering->nodes[n].candidates[i]));
-    for (int i = 0; i <= TURN_COUNT; i++)
-        for (uint32_t n = 0; n < graph->node_count; n++) {
-            const bool has_choice = lowering->nodes[n].candidate_count > 1;
-            if (!graph->nodes[n].is_dead && has_choice == (i < TURN_COUNT))
-                TN_TRY(time_node(lowering, n, i < TURN_COUNT ? turns[i].turn : TURN_REST,
-                                 i == TURN_COUNT || turns[i].is_dear_too));
+static tn_status time_stages(tn_lowering *lowering, timed_leaders leaders) {
+    for (int i = 0; i <= STAGE_COUNT; i++)
+        for (uint32_t k = 0; k < leaders.count; k++) {
+            const bool has_choice = lowering->nodes[leaders.nodes[k]].candidate_count > 1;
+            if (has_choice != (i < STAGE_COUNT)) continue;
+            TN_TRY(time_node(lowering, leaders.nodes[k],
+                             i < STAGE_COUNT ? stages[i].stage : STAGE_REST,
+                             i == STAGE_COUNT || stages[i].with_slow_prepare));
         }
     return TN_OK;
 }
 
-/* Those near the best are measured again, some time after the first, so that a moment in which the
- * machine did something else does not decide. */
-static tn_status time_rivals(tn_lowering *lowering, uint32_t index) {
-    tn_lower_node *node = &lowering->nodes[index];
-    double best = INFINITY;
+/* How much slower it is than the best that does as much; infinity where it could not be chosen, or
+ * where it was measured in another build. */
+static double distance(const tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
+    const tn_lower_node *node = &lowering->nodes[index];
+    const tn_graph_node *graph_node = &lowering->graph->nodes[index];
+    const double ratio = candidate->cost / tn_lower_rivals_best(node, candidate);
+    double same = INFINITY;
+    if (!candidate->is_fresh || !(ratio <= BESIDE_FACTOR)) return INFINITY;
     for (size_t i = 0; i < node->candidate_count; i++)
-        if (node->candidates[i].is_measured) best = fmin(best, node->candidates[i].cost);
-    for (size_t i = 0; node->candidate_count > 1 && i < node->candidate_count;) {
-        const bool is_rival =
-            node->candidates[i].is_fresh && node->candidates[i].cost <= RIVAL_FACTOR * best;
-        const tn_status status =
-            is_rival ? tn_timing_again(lowering, index, &node->candidates[i]) : TN_OK;
-        if (status == TN_OK)
-            i++;
+        if (node->candidates[i].is_measured &&
+            node->candidates[i].chain_count == candidate->chain_count &&
+            tn_lower_rivals_store_alike(graph_node, &node->candidates[i], candidate))
+            same = fmin(same, node->candidates[i].cost);
+    return candidate->cost <= BESIDE_SAME_FACTOR * same ? ratio : INFINITY;
+}
+
+/* Those that could be chosen, the nearest first. */
+static uint32_t list_near(const tn_lowering *lowering, uint32_t index, tn_candidate **candidates) {
+    const tn_lower_node *node = &lowering->nodes[index];
+    double distances[TN_TIMING_MOST_OPEN];
+    uint32_t count = 0;
+    for (size_t i = 0; i < node->candidate_count; i++) {
+        const double own = distance(lowering, index, &node->candidates[i]);
+        uint32_t at = count;
+        if (!isfinite(own)) continue;
+        if (count == TN_TIMING_MOST_OPEN && own >= distances[count - 1]) continue;
+        if (count < TN_TIMING_MOST_OPEN)
+            count++;
         else
-            TN_TRY(pass_over(lowering, index, i, status));
+            at--;
+        for (; at > 0 && distances[at - 1] > own; at--) {
+            distances[at] = distances[at - 1];
+            candidates[at] = candidates[at - 1];
+        }
+        distances[at] = own;
+        candidates[at] = &node->candidates[i];
     }
-    return TN_OK;
+    return count;
+}
+
+static tn_status time_beside(tn_lowering *lowering, uint32_t index) {
+    tn_lower_node *node = &lowering->nodes[index];
+    tn_candidate *candidates[TN_TIMING_MOST_OPEN];
+    while (true) {
+        uint32_t failed = 0;
+        const uint32_t count = list_near(lowering, index, candidates);
+        const tn_status status = tn_timing_beside(lowering, index, candidates, count, &failed);
+        if (status == TN_OK) return TN_OK;
+        TN_TRY(pass_over(lowering, index, (size_t)(candidates[failed] - node->candidates), status));
+    }
 }
 
 /* What was not measured must not win by a guess over what was: a tactic over those beside it, a
@@ -236,14 +291,12 @@ static void guess_rest(const tn_lowering *lowering, uint32_t index) {
             node->candidates[i].cost = guess(lowering, index, &node->candidates[i], highest);
 }
 
-/* Equal nodes share their timings: all read what the cache says in the end, as a later build with
- * this cache will. */
-static tn_status settle_node(tn_lowering *lowering, uint32_t index) {
-    tn_lower_node *node = &lowering->nodes[index];
-    for (size_t i = 0; i < node->candidate_count; i++)
-        if (node->candidates[i].is_measured)
-            TN_TRY(tn_timing_candidate(lowering, index, &node->candidates[i]));
-    guess_rest(lowering, index);
+/* Equal nodes share their timings: all read what the cache says, as a later build with this cache
+ * will. */
+static tn_status recall_all(tn_lowering *lowering) {
+    for (uint32_t n = 0; n < lowering->graph->node_count; n++)
+        for (size_t i = 0; i < lowering->nodes[n].candidate_count; i++)
+            TN_TRY(tn_timing_recall(lowering, n, &lowering->nodes[n].candidates[i]));
     return TN_OK;
 }
 
@@ -265,23 +318,58 @@ static void log_unmeasured(const tn_lowering *lowering) {
                    unmeasured, count, nodes);
 }
 
+/* By estimate: what promises most is measured first, and is preferred among equals. */
+static void sort_candidates(tn_lower_node *node) {
+    for (size_t i = 1; i < node->candidate_count; i++) {
+        const tn_candidate moved = node->candidates[i];
+        size_t at = i;
+        for (; at > 0 && node->candidates[at - 1].cost > moved.cost; at--)
+            node->candidates[at] = node->candidates[at - 1];
+        node->candidates[at] = moved;
+    }
+}
+
+static size_t count_measured(const tn_lowering *lowering, timed_leaders leaders) {
+    size_t count = 0;
+    for (uint32_t k = 0; k < leaders.count; k++)
+        for (size_t i = 0; i < lowering->nodes[leaders.nodes[k]].candidate_count; i++)
+            count += lowering->nodes[leaders.nodes[k]].candidates[i].is_measured;
+    return count;
+}
+
+/* Until nothing more is due by what is known then: a later build with this cache finds the same. */
+static tn_status time_all(tn_lowering *lowering, timed_leaders leaders) {
+    size_t before = 0, after = count_measured(lowering, leaders);
+    for (int pass = 0; pass < PASS_LIMIT && (pass == 0 || after != before); pass++) {
+        before = after;
+        TN_TRY(time_stages(lowering, leaders));
+        after = count_measured(lowering, leaders);
+        if (pass > 0) continue;
+        log_unmeasured(lowering);
+        tn_timing_limit(lowering);
+        for (uint32_t k = 0; k < leaders.count; k++)
+            TN_TRY(time_beside(lowering, leaders.nodes[k]));
+    }
+    return recall_all(lowering);
+}
+
 tn_status tn_lower_costs(tn_lowering *lowering) {
     const tn_graph *graph = lowering->graph;
-    for (uint32_t n = 0; n < graph->node_count; n++)
+    timed_leaders leaders;
+    for (uint32_t n = 0; n < graph->node_count; n++) {
         for (size_t i = 0; i < lowering->nodes[n].candidate_count; i++) {
             tn_candidate *candidate = &lowering->nodes[n].candidates[i];
             candidate->cost = tn_lower_estimate(lowering, n, candidate);
         }
+        sort_candidates(&lowering->nodes[n]);
+    }
     if (!lowering->timing) return TN_OK;
+    TN_TRY(tn_lower_equal(lowering, &leaders.nodes, &leaders.count));
     TN_TRY(find_contested(lowering));
     tn_timing_start_clock(lowering);
-    TN_TRY(time_nodes(lowering));
-    log_unmeasured(lowering);
-    tn_timing_limit(lowering);
-    for (int round = 0; round < RIVAL_ROUNDS; round++)
-        for (uint32_t n = 0; n < graph->node_count; n++)
-            TN_TRY(time_rivals(lowering, n));
+    TN_TRY(recall_all(lowering));
+    TN_TRY(time_all(lowering, leaders));
     for (uint32_t n = 0; n < graph->node_count; n++)
-        TN_TRY(settle_node(lowering, n));
+        guess_rest(lowering, n);
     return TN_OK;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Timing: runs a candidate, or a conversion between storages, on the profile's optimum shapes and
- * answers the shortest of several runs. Knows the cache's keys, and when the time that it may take
- * is over; what an unmeasured candidate costs is lower_cost.c's matter.
+ * Timing: runs candidates, alone or beside each other, and conversions between storages on the
+ * profile's optimum shapes, and answers the shortest of several samples and their noise. Knows the
+ * cache's keys, and when the time that it may take is over; what an unmeasured candidate costs is
+ * lower_cost.c's matter.
  */
 #ifndef TN_BUILD_TIMING_H
 #define TN_BUILD_TIMING_H
@@ -14,10 +15,10 @@ tn_status tn_timing_begin(tn_lowering *lowering);
 void tn_timing_end(tn_lowering *lowering); /* before a beginning is fine */
 /* From now on the time is counted. */
 void tn_timing_start_clock(tn_lowering *lowering);
-/* Measuring again may take as long from now on as measuring took since then. */
+/* Measuring in rounds may take as long from now on as measuring took since then. */
 void tn_timing_limit(tn_lowering *lowering);
 
-/* The time of a candidate, into its cost: from the cache, or measured and put there (is_fresh).
+/* The time of a candidate and its noise: from the cache, or measured and put there (is_fresh).
  * Leaves is_measured false when it is in neither: no timing is wanted, the time is over, or this
  * kind of node cannot be timed. A kernel that fails is reported with its own error. */
 tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t node, tn_candidate *candidate);
@@ -27,8 +28,13 @@ tn_status tn_timing_recall(tn_lowering *lowering, uint32_t node, tn_candidate *c
 bool tn_timing_is_over_for_nodes(const tn_lowering *lowering);
 /* What a kernel took to get ready so far, on average; 0: it did not. */
 double tn_timing_prepare_ns(const tn_lowering *lowering, const tn_kernel *kernel);
-/* Measures a fresh one once more, and keeps the shorter time; nothing when the time is over. */
-tn_status tn_timing_again(tn_lowering *lowering, uint32_t node, tn_candidate *candidate);
+/* Up to so many are measured beside each other. */
+#define TN_TIMING_MOST_OPEN 12
+/* Measures candidates of one node, fresh ones, once more and beside each other, the first ones of
+ * the list where the memory for all is too large; nothing when the time is over. *out_failed: by
+ * its number in the list, whose kernel failed. */
+tn_status tn_timing_beside(tn_lowering *lowering, uint32_t node, tn_candidate *const *candidates,
+                           uint32_t count, uint32_t *out_failed);
 tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
                              tn_storage to, double *out_ns, bool *out_is_known);
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 static const char file_magic[8] = {'T', 'N', 'T', 'I', 'M', 'I', 'N', 'G'};
-enum { FILE_VERSION = 1 };
+enum { FILE_VERSION = 2 };
 
 typedef struct file_header {
     char magic[8];
@@ -25,7 +25,7 @@ typedef struct file_header {
 
 typedef struct timing {
     uint64_t key;
-    double ns; /* below 0 in the table: an empty place */
+    tn_timing_result result; /* ns below 0 in the table: an empty slot */
 } timing;
 
 struct tn_timing_cache {
@@ -37,11 +37,11 @@ struct tn_timing_cache {
     bool has_new;
 };
 
-static size_t place_of(const tn_timing_cache *cache, uint64_t key) {
-    size_t place = (size_t)key & (cache->capacity - 1);
-    while (cache->table[place].ns >= 0 && cache->table[place].key != key)
-        place = (place + 1) & (cache->capacity - 1);
-    return place;
+static size_t slot_of(const tn_timing_cache *cache, uint64_t key) {
+    size_t slot = (size_t)key & (cache->capacity - 1);
+    while (cache->table[slot].result.ns >= 0 && cache->table[slot].key != key)
+        slot = (slot + 1) & (cache->capacity - 1);
+    return slot;
 }
 
 static tn_status grow_table(tn_timing_cache *cache, size_t capacity) {
@@ -50,35 +50,39 @@ static tn_status grow_table(tn_timing_cache *cache, size_t capacity) {
     timing *table = tn_allocate_zero(cache->allocator, capacity, sizeof *table);
     if (!table) return tn_fail_memory("the timing cache");
     for (size_t i = 0; i < capacity; i++)
-        table[i].ns = -1;
+        table[i].result.ns = -1;
     cache->table = table;
     cache->capacity = capacity;
     for (size_t i = 0; i < old_capacity; i++)
-        if (old[i].ns >= 0) table[place_of(cache, old[i].key)] = old[i];
+        if (old[i].result.ns >= 0) table[slot_of(cache, old[i].key)] = old[i];
     tn_deallocate(cache->allocator, old);
     return TN_OK;
 }
 
-static tn_status put(tn_timing_cache *cache, uint64_t key, double ns) {
+static tn_status put(tn_timing_cache *cache, uint64_t key, tn_timing_result result) {
     if (cache->count + 1 > cache->capacity / 2)
         TN_TRY(grow_table(cache, cache->capacity ? cache->capacity * 2 : 256));
-    size_t place = place_of(cache, key);
-    if (cache->table[place].ns < 0) cache->count++;
-    cache->table[place] = (timing){key, ns};
+    size_t slot = slot_of(cache, key);
+    if (cache->table[slot].result.ns < 0) cache->count++;
+    cache->table[slot] = (timing){key, result};
     return TN_OK;
 }
 
-bool tn_timing_cache_get(const tn_timing_cache *cache, uint64_t key, double *out_ns) {
+static bool is_sound(tn_timing_result result) {
+    return result.ns >= 0 && !isinf(result.ns) && result.noise >= 0 && !isinf(result.noise);
+}
+
+bool tn_timing_cache_get(const tn_timing_cache *cache, uint64_t key, tn_timing_result *out_result) {
     if (cache->capacity == 0) return false;
-    const timing *found = &cache->table[place_of(cache, key)];
-    if (found->ns < 0) return false;
-    *out_ns = found->ns;
+    const timing *found = &cache->table[slot_of(cache, key)];
+    if (found->result.ns < 0) return false;
+    *out_result = found->result;
     return true;
 }
 
-tn_status tn_timing_cache_set(tn_timing_cache *cache, uint64_t key, double ns) {
-    if (!(ns >= 0) || isinf(ns)) return tn_fail(TN_ERROR_INTERNAL, "a timing is not a time");
-    TN_TRY(put(cache, key, ns));
+tn_status tn_timing_cache_set(tn_timing_cache *cache, uint64_t key, tn_timing_result result) {
+    if (!is_sound(result)) return tn_fail(TN_ERROR_INTERNAL, "a timing is not a time");
+    TN_TRY(put(cache, key, result));
     cache->has_new = true;
     return TN_OK;
 }
@@ -113,11 +117,11 @@ static tn_status merge_bytes(tn_timing_cache *cache, const tn_file *file, bool k
     const char *at = (const char *)file->data + sizeof header;
     for (uint64_t i = 0; i < header.count; i++, at += sizeof(timing)) {
         timing entry;
-        double ours;
+        tn_timing_result ours;
         memcpy(&entry, at, sizeof entry);
-        if (!(entry.ns >= 0) || isinf(entry.ns)) continue;
+        if (!is_sound(entry.result)) continue;
         if (keep_ours && tn_timing_cache_get(cache, entry.key, &ours)) continue;
-        TN_TRY(put(cache, entry.key, entry.ns));
+        TN_TRY(put(cache, entry.key, entry.result));
     }
     return TN_OK;
 }
@@ -204,7 +208,7 @@ static tn_status write_file(const tn_timing_cache *cache) {
     memcpy(header.magic, file_magic, sizeof file_magic);
     memcpy(data, &header, sizeof header);
     for (size_t i = 0; i < cache->capacity; i++)
-        if (cache->table[i].ns >= 0) entries[count++] = cache->table[i];
+        if (cache->table[i].result.ns >= 0) entries[count++] = cache->table[i];
     qsort(entries, count, sizeof *entries, compare_keys);
     uint64_t checksum = tn_hash(data, bytes - sizeof checksum);
     memcpy(data + bytes - sizeof checksum, &checksum, sizeof checksum);

@@ -5,19 +5,25 @@
  * is safe between processes: it is merged and rewritten under a lock of its own, written beside and
  * renamed. A damaged one is ignored with a warning.
  *
- * The file, little-endian: "TNTIMING", u32 version 1, u32 zero, u64 count, then `count` times a u64
- * key and a f64 of nanoseconds, sorted by key, then the u64 XXH3 of all before.
+ * The file, little-endian: "TNTIMING", u32 version 2, u32 zero, u64 count, then `count` times a u64
+ * key, a f64 of nanoseconds and a f64 of their relative noise, sorted by key, then the u64 XXH3 of
+ * all before.
  */
 #ifndef TN_BUILD_TIMING_CACHE_H
 #define TN_BUILD_TIMING_CACHE_H
 
 #include "build/lower.h"
 
+typedef struct tn_timing_result {
+    double ns;
+    double noise; /* relative: how much longer the next shortest sample was */
+} tn_timing_result;
+
 /* `path` null: in memory only. [thread: one at a time for one cache] */
 tn_status tn_timing_cache_open(tn_runtime *runtime, const char *path, tn_timing_cache **out_cache);
 void tn_timing_cache_close(tn_timing_cache *cache); /* without saving; null is fine */
-bool tn_timing_cache_get(const tn_timing_cache *cache, uint64_t key, double *out_ns);
-tn_status tn_timing_cache_set(tn_timing_cache *cache, uint64_t key, double ns);
+bool tn_timing_cache_get(const tn_timing_cache *cache, uint64_t key, tn_timing_result *out_result);
+tn_status tn_timing_cache_set(tn_timing_cache *cache, uint64_t key, tn_timing_result result);
 /* Writes what was set since it was opened; what other processes wrote meanwhile is kept.
  * TN_ERROR_IO.
  */

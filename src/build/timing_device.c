@@ -2,9 +2,9 @@
 /*
  * Timing on a device that is not the processor: between two events on one stream, several runs at a
  * time, so that what one launch costs the host is hidden as it is in a network. The first kernel of
- * a build runs until the device's clocks have settled; every one is measured until its two shortest
- * batches agree. Tensors are in the device's caches as far as they fit: as in a network, where a
- * kernel reads what was just written.
+ * a build runs until the device's clocks have settled. Tensors are in the device's caches as far as
+ * they fit: as in a network, where a kernel reads what was just written. How often a kernel is run,
+ * and beside which others, timing_rounds.c decides as it does for the processor's.
  */
 #include "base/status.h"
 #include "build/timing_private.h"
@@ -14,14 +14,10 @@
 
 #include <math.h>
 
-#define BATCHES_AT_LEAST  5
-#define BATCHES_AT_MOST   15
-#define BATCH_NS          200e3 /* of one batch, about */
-#define HOPELESS_FACTOR   4
-#define HOPELESS_NS       50e3
+#define BATCH_NS          200e3 /* of one sample, about */
+#define PRUNED_NS         50e3  /* a difference below which all samples are taken */
 #define BATCH_LIMIT       100
-#define CAPTURED_AT_LEAST 10   /* runs of a batch from which on a graph is worth it */
-#define AGREEING          1.01 /* the second shortest batch over the shortest */
+#define CAPTURED_AT_LEAST 10   /* runs of a sample from which on a graph is worth it */
 #define WARM_NS           50e6 /* of work, until a device's clocks have settled */
 #define WARM_BATCHES      300
 
@@ -37,10 +33,10 @@ tn_status tn_timing_stream(tn_lowering *lowering, void **out_stream) {
     return TN_OK;
 }
 
-static void free_blocks(tn_lowering *lowering) {
+void tn_timing_device_release(tn_lowering *lowering, size_t mark) {
     struct tn_timing_scratch *timing = lowering->timing;
     const tn_device *device = lowering->options->device;
-    while (timing->device_block_count > 0)
+    while (timing->device_block_count > mark)
         device->deallocate(device, timing->device_blocks[--timing->device_block_count],
                            timing->stream);
 }
@@ -49,7 +45,7 @@ void tn_timing_end_device(tn_lowering *lowering) {
     struct tn_timing_scratch *timing = lowering->timing;
     const tn_device *device = lowering->options->device;
     if (timing->stream) {
-        free_blocks(lowering);
+        tn_timing_device_release(lowering, 0);
         (void)device->stream_wait(device, timing->stream);
         if (timing->begin) device->event_destroy(device, timing->begin);
         if (timing->end) device->event_destroy(device, timing->end);
@@ -115,8 +111,8 @@ static tn_status give_data(tn_lowering *lowering, tn_tensor *tensor, const void 
     return status;
 }
 
-static tn_status give_tensors(tn_lowering *lowering, uint32_t index,
-                              tn_candidate_call *candidate_call) {
+tn_status tn_timing_device_tensors(tn_lowering *lowering, uint32_t index,
+                                   tn_candidate_call *candidate_call, tn_open_kernel *opened) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     for (uint32_t i = 0; i < node->input_count; i++) {
         tn_tensor *input = &candidate_call->inputs[i].tensor;
@@ -133,33 +129,19 @@ static tn_status give_tensors(tn_lowering *lowering, uint32_t index,
     for (uint32_t i = 0; i < node->output_count; i++)
         if (candidate_call->call.outputs[i])
             TN_TRY(give_data(lowering, candidate_call->call.outputs[i], NULL));
-    return TN_OK;
-}
-
-typedef struct timed_work {
-    tn_open_kernel *opened; /* null: a transfer */
-    const tn_tensor *from, *to;
-    uint32_t direction;
-    void *scratch;
-    void
-        *graph; /* a batch, captured: a launch each would hide what a short kernel takes; or null */
-} timed_work;
-
-static tn_status enqueue(const tn_lowering *lowering, const timed_work *work) {
-    if (work->opened) return tn_open_kernel_run(work->opened);
-    return tn_transfer(lowering->options->device, work->from, work->to, work->direction,
-                       work->scratch, lowering->timing->stream);
+    if (opened->call.workspace_bytes == 0) return TN_OK;
+    return take_block(lowering, opened->call.workspace_bytes, &opened->call.workspace);
 }
 
 /* What the device says after the kernel's run is the kernel's failure. */
-static tn_status fail_work(const timed_work *work, tn_status status) {
+static tn_status fail_work(const tn_timing_work *work, tn_status status) {
     if (!work->opened) return status;
     work->opened->scope.failed = status;
     return tn_call_failed(&work->opened->call, status, "run");
 }
 
-/* One batch, in nanoseconds a run. */
-static tn_status run_batch(const tn_lowering *lowering, const timed_work *work, int count,
+/* Nanoseconds of one run. */
+static tn_status run_batch(const tn_lowering *lowering, const tn_timing_work *work, int count,
                            double *out_ns) {
     const tn_device *device = lowering->options->device;
     const struct tn_timing_scratch *timing = lowering->timing;
@@ -168,7 +150,7 @@ static tn_status run_batch(const tn_lowering *lowering, const timed_work *work, 
     if (work->graph && status == TN_OK)
         status = device->graph_launch(device, work->graph, timing->stream);
     for (int i = 0; !work->graph && i < count && status == TN_OK; i++)
-        TN_TRY(enqueue(lowering, work));
+        TN_TRY(work->once(lowering, work));
     if (status == TN_OK) status = device->event_record(device, timing->end, timing->stream);
     if (status == TN_OK) status = device->stream_wait(device, timing->stream);
     if (status == TN_OK) status = device->event_elapsed(device, timing->begin, timing->end, &ns);
@@ -177,40 +159,14 @@ static tn_status run_batch(const tn_lowering *lowering, const timed_work *work, 
     return TN_OK;
 }
 
-/* So much slower than another way of doing the node that no conversion between the two makes up for
- * it: how much is not worth finding out. */
-static bool is_hopeless(const tn_lowering *lowering, const timed_work *work, double ns) {
-    const double best = lowering->timing->best_ns;
-    return work->opened && best > 0 && ns > HOPELESS_FACTOR * best && ns - best > HOPELESS_NS;
-}
-
-/* Once alone, with a look at what its launch has left; then how many make a batch, 0: enough is
- * known by *out_ns. */
-static tn_status warm_up(const tn_lowering *lowering, const timed_work *work, int *out_count,
-                         double *out_ns) {
-    const tn_device *device = lowering->options->device;
-    double ns = 0;
-    TN_TRY(run_batch(lowering, work, 1, &ns));
-    const tn_status status = tn_device_launched(device, "after the kernel's run");
-    if (status != TN_OK) return fail_work(work, status);
-    TN_TRY(run_batch(lowering, work, 2, &ns));
-    *out_ns = ns;
-    *out_count = 0;
-    if (is_hopeless(lowering, work, ns)) return TN_OK;
-    const double wanted = ns > 0 ? BATCH_NS / ns : BATCH_LIMIT;
-    *out_count = wanted < 1 ? 1 : wanted > BATCH_LIMIT ? BATCH_LIMIT : (int)wanted;
-    double total = 0;
-    for (int i = 0; i < WARM_BATCHES && total < WARM_NS && !lowering->timing->is_device_warm; i++) {
-        TN_TRY(run_batch(lowering, work, *out_count, &ns));
-        total += ns * *out_count;
-    }
-    lowering->timing->is_device_warm = true;
-    return TN_OK;
+tn_status tn_timing_device_sample(const tn_lowering *lowering, const tn_timing_work *work,
+                                  double *out_ns) {
+    return run_batch(lowering, work, work->count, out_ns);
 }
 
 /* As an engine launches short kernels: many in one graph. What the device does not capture after
  * all is launched one by one. */
-static void capture_batch(const tn_lowering *lowering, timed_work *work, int count) {
+static void capture_batch(const tn_lowering *lowering, tn_timing_work *work, int count) {
     const tn_device *device = lowering->options->device;
     const bool is_capturable = work->opened
                                    ? work->opened->prepared->kernel->traits & TN_KERNEL_CAPTURABLE
@@ -221,7 +177,7 @@ static void capture_batch(const tn_lowering *lowering, timed_work *work, int cou
     tn_status status = device->capture_begin(device, lowering->timing->stream);
     if (status == TN_OK) {
         for (int i = 0; i < count && status == TN_OK; i++)
-            status = enqueue(lowering, work);
+            status = work->once(lowering, work);
         const tn_status ended = device->capture_end(device, lowering->timing->stream, &work->graph);
         if (status == TN_OK) status = ended;
     }
@@ -230,39 +186,45 @@ static void capture_batch(const tn_lowering *lowering, timed_work *work, int cou
     tn_error_restore(&before);
 }
 
-static tn_status run_batches(const tn_lowering *lowering, const timed_work *work, int count,
-                             double *out_ns) {
-    double best = 0, second = 0, ns = 0;
-    for (int batch = 0; batch < BATCHES_AT_MOST && !tn_timing_is_over(lowering); batch++) {
-        if (batch >= BATCHES_AT_LEAST && second <= AGREEING * best) break;
-        TN_TRY(run_batch(lowering, work, count, &ns));
-        if (batch == 0 || ns < best) {
-            second = batch == 0 ? INFINITY : best;
-            best = ns;
-        } else if (ns < second) {
-            second = ns;
-        }
-        if (ns * count > TN_TIMING_RUN_NS && batch > 0) break;
+static tn_status settle_clocks(tn_lowering *lowering, const tn_timing_work *work) {
+    double total = 0, ns = 0;
+    for (int i = 0; i < WARM_BATCHES && total < WARM_NS && !lowering->timing->is_device_warm; i++) {
+        TN_TRY(run_batch(lowering, work, work->count, &ns));
+        total += ns * work->count;
     }
-    if (best <= 0) TN_TRY(run_batch(lowering, work, count, &best)); /* the time was over at once */
-    *out_ns = best;
+    lowering->timing->is_device_warm = true;
     return TN_OK;
 }
 
-static tn_status run_often(const tn_lowering *lowering, timed_work *work, double *out_ns) {
-    int count = 1;
-    TN_TRY(warm_up(lowering, work, &count, out_ns));
-    if (count == 0) return TN_OK;
-    capture_batch(lowering, work, count);
-    const tn_status status = run_batches(lowering, work, count, out_ns);
-    if (work->graph)
-        lowering->options->device->graph_destroy(lowering->options->device, work->graph);
-    work->graph = NULL;
-    return status;
+/* Once alone, with a look at what its launch has left; twice to see how many make a sample. */
+tn_status tn_timing_device_warm_up(tn_lowering *lowering, tn_timing_work *work,
+                                   const tn_timing_policy *policy) {
+    const double best = policy->best_ns;
+    double ns = 0;
+    TN_TRY(run_batch(lowering, work, 1, &ns));
+    const tn_status status =
+        tn_device_launched(lowering->options->device, "after the kernel's run");
+    if (status != TN_OK) return fail_work(work, status);
+    TN_TRY(run_batch(lowering, work, 2, &ns));
+    const double wanted = ns > 0 ? BATCH_NS / ns : BATCH_LIMIT;
+    work->count = wanted < 1 ? 1 : wanted > BATCH_LIMIT ? BATCH_LIMIT : (int)wanted;
+    if (work->opened && best > 0 && ns > policy->pruned_factor * best && ns - best > PRUNED_NS) {
+        tn_timing_samples_add(&work->samples, (tn_timing_sample){ns, false});
+        return TN_OK;
+    }
+    TN_TRY(settle_clocks(lowering, work));
+    capture_batch(lowering, work, work->count);
+    return TN_OK;
 }
 
-/* Once between guard zones in the device's memory; see run_checked in timing.c. */
-static tn_status run_checked(const tn_lowering *lowering, uint32_t index, tn_open_kernel *opened) {
+void tn_timing_device_settle(tn_lowering *lowering, tn_timing_work *work) {
+    const tn_device *device = lowering->options->device;
+    (void)device->stream_wait(device, lowering->timing->stream);
+    if (work->graph) device->graph_destroy(device, work->graph);
+    work->graph = NULL;
+}
+
+tn_status tn_timing_device_checked(tn_lowering *lowering, uint32_t index, tn_open_kernel *opened) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const tn_call *call = &opened->call;
     const tn_checked_options options = {.allocator = lowering->graph->allocator,
@@ -285,28 +247,6 @@ static tn_status run_checked(const tn_lowering *lowering, uint32_t index, tn_ope
     return status;
 }
 
-tn_status tn_timing_on_device(tn_lowering *lowering, uint32_t index,
-                              tn_candidate_call *candidate_call, tn_prepared_kernel *prepared,
-                              double *out_ns) {
-    tn_open_kernel opened = {.stream = prepared->call.stream};
-    timed_work work = {.opened = &opened};
-    void *workspace = NULL;
-    TN_TRY(tn_open_kernel_init(&opened, prepared));
-    tn_status status = TN_OK;
-    TN_GO(tn_open_kernel_reshape(&opened));
-    TN_GO(give_tensors(lowering, index, candidate_call));
-    if (opened.call.workspace_bytes > 0)
-        TN_GO(take_block(lowering, opened.call.workspace_bytes, &workspace));
-    opened.call.workspace = workspace;
-    if (lowering->options->is_checked) TN_GO(run_checked(lowering, index, &opened));
-    TN_GO(run_often(lowering, &work, out_ns));
-done:
-    (void)lowering->options->device->stream_wait(lowering->options->device, prepared->call.stream);
-    tn_open_kernel_deinit(&opened);
-    free_blocks(lowering);
-    return status;
-}
-
 /* Memory for one end of a transfer. */
 static tn_status give_end(tn_lowering *lowering, tn_tensor *tensor, uint32_t space,
                           void **out_host) {
@@ -319,24 +259,36 @@ static tn_status give_end(tn_lowering *lowering, tn_tensor *tensor, uint32_t spa
     return TN_OK;
 }
 
+static tn_status transfer_once(const tn_lowering *lowering, const tn_timing_work *work) {
+    return tn_transfer(lowering->options->device, work->from, work->to, work->direction,
+                       work->scratch, lowering->timing->stream);
+}
+
 tn_status tn_timing_transfer(tn_lowering *lowering, tn_tensor *from, uint32_t from_space,
-                             tn_tensor *to, uint32_t to_space, double *out_ns) {
-    timed_work work = {.from = from,
-                       .to = to,
-                       .direction = from_space == TN_SPACE_HOST ? TN_TRANSFER_TO_DEVICE
-                                    : to_space == TN_SPACE_HOST ? TN_TRANSFER_TO_HOST
-                                                                : TN_TRANSFER_ON_DEVICE};
+                             tn_tensor *to, uint32_t to_space, tn_timing_samples *out_samples) {
+    const tn_timing_policy policy = tn_timing_policy_of_conversions(lowering, true);
+    tn_timing_work work = {.once = transfer_once,
+                           .is_remote = true,
+                           .from = from,
+                           .to = to,
+                           .direction = from_space == TN_SPACE_HOST ? TN_TRANSFER_TO_DEVICE
+                                        : to_space == TN_SPACE_HOST ? TN_TRANSFER_TO_HOST
+                                                                    : TN_TRANSFER_ON_DEVICE},
+                   *const works[] = {&work};
     void *stream = NULL, *host = NULL;
+    uint32_t failed = 0;
     tn_status status = TN_OK;
     TN_TRY(tn_timing_stream(lowering, &stream));
     TN_GO(give_end(lowering, from, from_space, &host));
     TN_GO(give_end(lowering, to, to_space, &host));
     const uint64_t scratch = tn_transfer_scratch_bytes(from, to, work.direction);
     if (scratch > 0) TN_GO(take_block(lowering, scratch, &work.scratch));
-    TN_GO(run_often(lowering, &work, out_ns));
+    TN_GO(tn_timing_warm_up(lowering, &work, &policy));
+    TN_GO(tn_timing_rounds(lowering, works, 1, &policy, &failed));
+    *out_samples = work.samples;
 done:
-    (void)lowering->options->device->stream_wait(lowering->options->device, stream);
-    free_blocks(lowering);
+    tn_timing_device_settle(lowering, &work);
+    tn_timing_device_release(lowering, 0);
     tn_deallocate(lowering->graph->allocator, host);
     return status;
 }

@@ -8,42 +8,32 @@
 #include "plugin/devices.h"
 #include "tensor/convert.h"
 
-typedef struct conversion {
-    const tn_tensor *from, *to;
-} conversion;
-
 static tn_status convert_items(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    const conversion *work = user;
+    const tn_timing_work *work = user;
     (void)thread;
     return tn_convert(work->from, work->to, begin, end);
 }
 
-static tn_status convert_once(const tn_lowering *lowering, conversion *work) {
+static tn_status convert_once(const tn_lowering *lowering, const tn_timing_work *work) {
     const tn_thread_pool *pool = lowering->options->pool;
     int64_t items = tn_convert_items(work->from, work->to);
     if (!pool || pool->threads <= 1) return tn_convert(work->from, work->to, 0, items);
-    return pool->parallel_for(pool, items, 1, convert_items, work);
+    return pool->parallel_for(pool, items, 1, convert_items, (void *)(uintptr_t)work);
 }
 
 static tn_status measure_reformat(tn_lowering *lowering, tn_tensor_storage *from,
-                                  tn_tensor_storage *to, double *out_ns) {
-    conversion work = {&from->tensor, &to->tensor};
-    double best = 0, total = 0;
-    lowering->timing->used = 0;
-    TN_TRY(tn_timing_give_data(lowering, &from->tensor));
-    TN_TRY(tn_timing_give_data(lowering, &to->tensor));
-    for (int runs = 0; runs <= TN_TIMING_RUNS_AT_MOST; runs++) {
-        if (runs > TN_TIMING_RUNS_AT_LEAST &&
-            (total >= TN_TIMING_CONVERSION_NS || tn_timing_is_over(lowering)))
-            break;
-        tn_timing_watch watch;
-        tn_timing_watch_start(lowering, &watch);
-        TN_TRY(convert_once(lowering, &work));
-        const double ns = tn_timing_watch_stop(lowering, &watch);
-        total += ns;
-        if (runs == 0 || ns < best) best = ns;
-    }
-    *out_ns = best;
+                                  tn_tensor_storage *to, tn_timing_samples *out_samples) {
+    const tn_timing_policy policy = tn_timing_policy_of_conversions(lowering, false);
+    tn_timing_work work = {.once = convert_once, .from = &from->tensor, .to = &to->tensor},
+                   *const works[] = {&work};
+    tn_timing_blocks *blocks = &lowering->timing->blocks[0];
+    uint32_t failed = 0;
+    blocks->used = 0;
+    TN_TRY(tn_timing_give_data(lowering, blocks, &from->tensor));
+    TN_TRY(tn_timing_give_data(lowering, blocks, &to->tensor));
+    TN_TRY(tn_timing_warm_up(lowering, &work, &policy));
+    TN_TRY(tn_timing_rounds(lowering, works, 1, &policy, &failed));
+    *out_samples = work.samples;
     return TN_OK;
 }
 
@@ -69,18 +59,22 @@ static tn_status time_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_st
     key = tn_timing_key_storage(lowering, key, tensor, to);
     key = tn_hash_add_u64(key, known->shape.rank);
     key = tn_hash_add(key, known->shape.extents, known->shape.rank * sizeof(int64_t));
-    if (!tn_timing_cache_get(lowering->cache, key, out_ns)) {
+    tn_timing_result result;
+    if (!tn_timing_cache_get(lowering->cache, key, &result)) {
         tn_tensor_storage source, target;
+        tn_timing_samples samples = {0};
         if (tn_timing_is_over(lowering)) return TN_OK;
         TN_TRY(describe(lowering, tensor, from, &source));
         TN_TRY(describe(lowering, tensor, to, &target));
         if (is_remote)
             TN_TRY(tn_timing_transfer(lowering, &source.tensor, from.space, &target.tensor,
-                                      to.space, out_ns));
+                                      to.space, &samples));
         else
-            TN_TRY(measure_reformat(lowering, &source, &target, out_ns));
-        TN_TRY(tn_timing_cache_set(lowering->cache, key, *out_ns));
+            TN_TRY(measure_reformat(lowering, &source, &target, &samples));
+        result = (tn_timing_result){samples.least, tn_timing_samples_noise(&samples)};
+        TN_TRY(tn_timing_cache_set(lowering->cache, key, result));
     }
+    *out_ns = result.ns;
     *out_is_known = true;
     return TN_OK;
 }

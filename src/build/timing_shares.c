@@ -3,14 +3,14 @@
  * may be compiling, and running. See timing_private.h. */
 #include "build/timing_private.h"
 
-void tn_timing_shares_add(struct tn_timing_scratch *timing, const tn_kernel *kernel,
+void tn_timing_shares_add(struct tn_timing_scratch *timing, const tn_kernel *kernel, uint32_t count,
                           double prepare_ns, double run_ns) {
     uint32_t i = 0;
     while (i < timing->share_count && timing->shares[i].kernel != kernel)
         i++;
     if (i == TN_TIMING_SHARES) return;
     if (i == timing->share_count) timing->shares[timing->share_count++].kernel = kernel;
-    timing->shares[i].count++;
+    timing->shares[i].count += count;
     timing->shares[i].prepare_ns += prepare_ns;
     timing->shares[i].run_ns += run_ns;
 }

@@ -54,20 +54,26 @@ static tn_timing_cache *open_cache(cache_test *test, const char *path) {
     return cache;
 }
 
+static tn_status set(tn_timing_cache *cache, uint64_t key, double ns) {
+    return tn_timing_cache_set(cache, key, (tn_timing_result){ns, 0.25});
+}
+
 static double get(const tn_timing_cache *cache, uint64_t key) {
-    double ns = -1;
-    return tn_timing_cache_get(cache, key, &ns) ? ns : -1;
+    tn_timing_result result;
+    return tn_timing_cache_get(cache, key, &result) ? result.ns : -1;
 }
 
 static void test_timings_are_found_by_their_keys(void **state) {
     tn_timing_cache *cache = open_cache(*state, NULL);
     assert_true(get(cache, 0) < 0);
     for (uint64_t i = 0; i < 3000; i++)
-        assert_int_equal(tn_timing_cache_set(cache, i * 0x9e3779b97f4a7c15u, (double)i), TN_OK);
+        assert_int_equal(set(cache, i * 0x9e3779b97f4a7c15u, (double)i), TN_OK);
     for (uint64_t i = 0; i < 3000; i++)
         assert_true(get(cache, i * 0x9e3779b97f4a7c15u) == (double)i);
     assert_true(get(cache, 12345) < 0);
-    assert_int_equal(tn_timing_cache_set(cache, 1, NAN), TN_ERROR_INTERNAL);
+    assert_int_equal(set(cache, 1, NAN), TN_ERROR_INTERNAL);
+    assert_int_equal(tn_timing_cache_set(cache, 1, (tn_timing_result){1, INFINITY}),
+                     TN_ERROR_INTERNAL);
     assert_int_equal(tn_timing_cache_save(cache), TN_OK); /* in memory only: nothing to do */
     tn_timing_cache_close(cache);
 }
@@ -75,12 +81,14 @@ static void test_timings_are_found_by_their_keys(void **state) {
 static void test_a_file_keeps_timings_exactly(void **state) {
     cache_test *test = *state;
     tn_timing_cache *cache = open_cache(test, test->path);
-    tn_timing_cache_set(cache, 7, 0.1);
-    tn_timing_cache_set(cache, UINT64_MAX, 1e9 / 3);
+    set(cache, 7, 0.1);
+    set(cache, UINT64_MAX, 1e9 / 3);
     assert_int_equal(tn_timing_cache_save(cache), TN_OK);
     tn_timing_cache_close(cache);
     cache = open_cache(test, test->path);
     assert_true(get(cache, 7) == 0.1 && get(cache, UINT64_MAX) == 1e9 / 3);
+    tn_timing_result result;
+    assert_true(tn_timing_cache_get(cache, 7, &result) && result.noise == 0.25);
     tn_timing_cache_close(cache);
     assert_string_equal(test->warnings, "");
 }
@@ -88,8 +96,8 @@ static void test_a_file_keeps_timings_exactly(void **state) {
 static void test_what_others_wrote_meanwhile_is_kept(void **state) {
     cache_test *test = *state;
     tn_timing_cache *mine = open_cache(test, test->path), *theirs = open_cache(test, test->path);
-    tn_timing_cache_set(mine, 1, 10);
-    tn_timing_cache_set(theirs, 2, 20);
+    set(mine, 1, 10);
+    set(theirs, 2, 20);
     assert_int_equal(tn_timing_cache_save(theirs), TN_OK);
     assert_int_equal(tn_timing_cache_save(mine), TN_OK);
     tn_timing_cache_close(mine);
@@ -120,11 +128,11 @@ static void test_a_damaged_file_is_ignored_with_a_warning(void **state) {
     char data[256], damaged[256];
     tn_timing_cache *cache = open_cache(test, test->path);
     for (uint64_t i = 1; i < 6; i++)
-        tn_timing_cache_set(cache, i, (double)i);
+        set(cache, i, (double)i);
     assert_int_equal(tn_timing_cache_save(cache), TN_OK);
     tn_timing_cache_close(cache);
     size_t bytes = read_all(test->path, data, sizeof data);
-    assert_int_equal(bytes, 24 + 5 * 16 + 8);
+    assert_int_equal(bytes, 24 + 5 * 24 + 8);
     for (size_t i = 0; i < 2 * bytes; i++) {
         bool is_cut = i >= bytes;
         memcpy(damaged, data, bytes);
@@ -140,7 +148,7 @@ static void test_a_damaged_file_is_ignored_with_a_warning(void **state) {
         assert_non_null(strstr(test->warnings, test->path));
     }
     cache = open_cache(test, test->path); /* and is written anew */
-    tn_timing_cache_set(cache, 9, 9);
+    set(cache, 9, 9);
     assert_int_equal(tn_timing_cache_save(cache), TN_OK);
     tn_timing_cache_close(cache);
     cache = open_cache(test, test->path);
@@ -152,7 +160,7 @@ static void test_a_folder_that_is_not_there_is_an_error_to_save_to(void **state)
     cache_test *test = *state;
     snprintf(test->text, sizeof test->text, "%s/none/timings", test->folder);
     tn_timing_cache *cache = open_cache(test, test->text);
-    tn_timing_cache_set(cache, 1, 1);
+    set(cache, 1, 1);
     assert_int_equal(tn_timing_cache_save(cache), TN_ERROR_IO);
     assert_non_null(strstr(tn_last_error()->message, "none/timings"));
     tn_timing_cache_close(cache);
@@ -165,8 +173,7 @@ static int add_from_a_process(cache_test *test, uint64_t process) {
     for (uint64_t round = 0; round < ROUNDS; round++) {
         tn_timing_cache *cache = NULL;
         if (tn_timing_cache_open(test->runtime, test->path, &cache) != TN_OK) return 1;
-        if (tn_timing_cache_set(cache, 1 + process * 1000 + round, (double)round) != TN_OK)
-            return 2;
+        if (set(cache, 1 + process * 1000 + round, (double)round) != TN_OK) return 2;
         if (tn_timing_cache_save(cache) != TN_OK) return 3;
         tn_timing_cache_close(cache);
     }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What repeated timings of one thing say of it: how long it takes, and how sure that is. The
+ * shortest sample counts, for whatever disturbs a run makes it longer; the second shortest of the
+ * undisturbed ones says how well the shortest was confirmed. Pure arithmetic.
+ */
+#ifndef TN_BUILD_TIMING_SAMPLES_H
+#define TN_BUILD_TIMING_SAMPLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Relative noise: the least that is believed, and what is assumed where too few samples tell. */
+#define TN_TIMING_NOISE_LEAST     0.01
+#define TN_TIMING_NOISE_ONE       0.10 /* one undisturbed sample */
+#define TN_TIMING_NOISE_DISTURBED 0.50 /* none */
+
+typedef struct tn_timing_sample {
+    double ns;         /* of one run */
+    bool is_disturbed; /* a thread of the process waited for a core in the meantime */
+} tn_timing_sample;
+
+/* Zeroed: none yet. */
+typedef struct tn_timing_samples {
+    uint32_t count, clean_count;
+    double least, clean_least, clean_second; /* meaningful as far as the counts reach */
+} tn_timing_samples;
+
+void tn_timing_samples_add(tn_timing_samples *samples, tn_timing_sample sample);
+/* Relative: 0.02 is 2%. */
+double tn_timing_samples_noise(const tn_timing_samples *samples);
+/* Whether two undisturbed samples are within `tolerance` of the shortest of all. */
+bool tn_timing_samples_agree(const tn_timing_samples *samples, double tolerance);
+
+#endif
