@@ -153,20 +153,17 @@ class Build:
         os.unlink(self.plan)
 
 
-def time_plan(program, plan, threads, seconds):
-    command = [program, "bench", plan, "--threads", str(threads), "--seconds", str(seconds)]
-    last = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip().splitlines()[-1]
-    found = dict(re.findall(r"(\w+)=([\d.]+)", last))
-    return float(found["min_ms"]), float(found["median_ms"])
-
-
-def time_plans(program, plans, threads, rounds, seconds):
-    """The least and the median milliseconds of each plan, in rounds over all of them in a changing order."""
-    order, times = random.Random(1), {choice: [] for choice in plans}
-    for _ in range(rounds):
-        for choice in order.sample(sorted(plans), len(plans)):
-            times[choice].append(time_plan(program, plans[choice], threads, seconds))
-    return {choice: (min(t[0] for t in each), statistics.median(t[1] for t in each)) for choice, each in times.items()}
+def time_plans(plans, threads, options):
+    """The least and the median milliseconds of each plan, and the least that the processor worked, in rounds over all of them."""
+    program = os.path.join(os.path.dirname(os.path.realpath(options.program)), "tenon-bench-plans")
+    command = [program, "--threads", str(threads), "--rounds", str(options.rounds), *plans.values()]
+    times, choices = {}, {plan: choice for choice, plan in plans.items()}
+    for line in subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines():
+        path, _, figures = line.partition(" ")
+        found = {name: float(value) for name, value in re.findall(r"(\w+)=([\d.]+)", figures)}
+        least = found["worked_ms"] if options.by_work else found["min_ms"]
+        times[choices[path]] = (least, found["median_ms"])
+    return times
 
 
 def differing(builds):
@@ -231,7 +228,7 @@ def try_model(page, options, name, threads, folder):
                 else:
                     plans[build.choice] = build.plan
     time.sleep(0.5)
-    times = time_plans(options.program, plans, threads, options.rounds, options.seconds)
+    times = time_plans(plans, threads, options)
     for plan in plans.values():
         os.unlink(plan)
     page.add(f"## {name}, {threads} thread{'s' if threads > 1 else ''}")
@@ -246,12 +243,12 @@ def describe(page, options):
     page.add()
     page.add(f"{datetime.date.today()}, {len(os.sched_getaffinity(0))} cores ({cpu}), load average {os.getloadavg()[0]:.1f} before it began. "
              f"{options.builds} builds of each network beside a process for each core that computes half of the time; "
-             f"the plans timed afterwards in {options.rounds} interleaved rounds of {options.seconds} s. "
+             f"the plans timed afterwards in {options.rounds} interleaved rounds" + (" by processor time. " if options.by_work else ". ") +
              "Plans with the same kernels, tactics and formats have one number and are timed once.")
     page.add()
     page.add("    bench/plan_quality.py " + " ".join(["TENON"] + (["--baseline", "TENON2"] if options.baseline else []) +
                                                     [f"--builds {options.builds} --threads {','.join(map(str, options.threads))} "
-                                                     f"--rounds {options.rounds} --seconds {options.seconds}"]))
+                                                     f"--rounds {options.rounds}" + (" --by-work" if options.by_work else "")]))
     page.add()
 
 
@@ -262,8 +259,9 @@ def main():
     parser.add_argument("--builds", type=int, default=10)
     parser.add_argument("--threads", type=lambda text: [int(t) for t in text.split(",")], default=[1, 2])
     parser.add_argument("--models", type=lambda text: text.split(","), default=list(MODELS))
-    parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--seconds", type=float, default=0.3, help="of each timing in a round")
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--by-work", action="store_true",
+                        help="compare plans of one thread by processor time, where the machine is never quiet")
     parser.add_argument("--output", metavar="FILE.md")
     parser.add_argument("--option", action="append", default=[], help="passed on to `tenon build`")
     options = parser.parse_args()

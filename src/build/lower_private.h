@@ -50,7 +50,7 @@ typedef struct tn_candidate {
     double cost;                                   /* nanoseconds, or an estimate in their place */
     double noise;                                  /* of a measured cost, relative */
     uint32_t sample_count;                         /* in this build */
-    bool is_measured, is_fresh;                    /* fresh: in this build */
+    bool is_measured, is_remembered;               /* by a cache of earlier builds */
 } tn_candidate;
 
 typedef struct tn_lower_node {

@@ -30,8 +30,6 @@
 #define SHORT_FACTOR 1.1
 /* What a tactic that was not measured is thought to take, over the best that was. */
 #define UNMEASURED_FACTOR 1.1
-/* What was measured may make more worth it: so often at most. */
-#define PASS_LIMIT 3
 
 /* A kernel that takes so long to prepare, on average, compiles. */
 #define SLOW_PREPARE_NS 20e6
@@ -225,7 +223,8 @@ static double distance(const tn_lowering *lowering, uint32_t index, const tn_can
     const tn_graph_node *graph_node = &lowering->graph->nodes[index];
     const double ratio = candidate->cost / tn_lower_rivals_best(node, candidate);
     double same = INFINITY;
-    if (!candidate->is_fresh || !(ratio <= BESIDE_FACTOR)) return INFINITY;
+    if (!candidate->is_measured || candidate->is_remembered || !(ratio <= BESIDE_FACTOR))
+        return INFINITY;
     for (size_t i = 0; i < node->candidate_count; i++)
         if (node->candidates[i].is_measured &&
             node->candidates[i].chain_count == candidate->chain_count &&
@@ -300,6 +299,13 @@ static tn_status recall_all(tn_lowering *lowering) {
     return TN_OK;
 }
 
+static void mark_remembered(const tn_lowering *lowering) {
+    for (uint32_t n = 0; n < lowering->graph->node_count; n++)
+        for (size_t i = 0; i < lowering->nodes[n].candidate_count; i++)
+            lowering->nodes[n].candidates[i].is_remembered =
+                lowering->nodes[n].candidates[i].is_measured;
+}
+
 static void log_unmeasured(const tn_lowering *lowering) {
     size_t count = 0, unmeasured = 0, nodes = 0;
     if (!tn_timing_is_over_for_nodes(lowering)) return;
@@ -340,17 +346,17 @@ static size_t count_measured(const tn_lowering *lowering, timed_leaders leaders)
 /* Until nothing more is due by what is known then: a later build with this cache finds the same. */
 static tn_status time_all(tn_lowering *lowering, timed_leaders leaders) {
     size_t before = 0, after = count_measured(lowering, leaders);
-    for (int pass = 0; pass < PASS_LIMIT && (pass == 0 || after != before); pass++) {
+    for (bool is_first = true; is_first || after != before; is_first = false) {
         before = after;
         TN_TRY(time_stages(lowering, leaders));
         after = count_measured(lowering, leaders);
-        if (pass > 0) continue;
-        log_unmeasured(lowering);
-        tn_timing_limit(lowering);
-        for (uint32_t k = 0; k < leaders.count; k++)
+        if (is_first) log_unmeasured(lowering);
+        if (is_first) tn_timing_limit(lowering);
+        for (uint32_t k = 0; is_first && k < leaders.count; k++)
             TN_TRY(time_beside(lowering, leaders.nodes[k]));
+        TN_TRY(recall_all(lowering));
     }
-    return recall_all(lowering);
+    return TN_OK;
 }
 
 tn_status tn_lower_costs(tn_lowering *lowering) {
@@ -368,6 +374,7 @@ tn_status tn_lower_costs(tn_lowering *lowering) {
     TN_TRY(find_contested(lowering));
     tn_timing_start_clock(lowering);
     TN_TRY(recall_all(lowering));
+    mark_remembered(lowering);
     TN_TRY(time_all(lowering, leaders));
     for (uint32_t n = 0; n < graph->node_count; n++)
         guess_rest(lowering, n);

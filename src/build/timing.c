@@ -133,7 +133,7 @@ tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidat
         tn_timing_is_over_for_nodes(lowering))
         return TN_OK;
     TN_TRY(measure(lowering, index, candidate, best_other(lowering, index, candidate), &samples));
-    candidate->is_measured = candidate->is_fresh = true;
+    candidate->is_measured = true;
     candidate->sample_count = samples.count;
     return keep(lowering, index, candidate,
                 (tn_timing_result){samples.least, tn_timing_samples_noise(&samples)});
@@ -188,15 +188,17 @@ tn_status tn_timing_beside(tn_lowering *lowering, uint32_t index, tn_candidate *
     const tn_timing_policy policy = tn_timing_policy_beside(lowering);
     tn_timing_work *works[TN_TIMING_MOST_OPEN];
     uint32_t opened = 0;
-    if (count < 2 || tn_timing_now_ns(lowering) >= policy.end_ns) return TN_OK;
+    if (count == 0 || (count == 1 && candidates[0]->noise <= policy.tolerance) ||
+        tn_timing_now_ns(lowering) >= policy.end_ns)
+        return TN_OK;
     if (count > TN_TIMING_MOST_OPEN) count = TN_TIMING_MOST_OPEN;
     tn_status status =
         open_beside(lowering, index, candidates, &policy, count, &opened, out_failed);
     for (uint32_t i = 0; i < opened; i++)
         works[i] = &timing->subjects[i].work;
-    if (status == TN_OK && opened >= 2)
+    if (status == TN_OK && opened > 0)
         status = tn_timing_rounds(lowering, works, opened, &policy, out_failed);
-    for (uint32_t i = 0; status == TN_OK && opened >= 2 && i < opened; i++)
+    for (uint32_t i = 0; status == TN_OK && i < opened; i++)
         status = keep_beside(lowering, index, candidates[i], &works[i]->samples);
     close_beside(lowering, opened);
     return status;

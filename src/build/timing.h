@@ -18,7 +18,7 @@ void tn_timing_start_clock(tn_lowering *lowering);
 /* Measuring in rounds may take as long from now on as measuring took since then. */
 void tn_timing_limit(tn_lowering *lowering);
 
-/* The time of a candidate and its noise: from the cache, or measured and put there (is_fresh).
+/* The time of a candidate and its noise: from the cache, or measured and put there.
  * Leaves is_measured false when it is in neither: no timing is wanted, the time is over, or this
  * kind of node cannot be timed. A kernel that fails is reported with its own error. */
 tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t node, tn_candidate *candidate);
@@ -30,7 +30,7 @@ bool tn_timing_is_over_for_nodes(const tn_lowering *lowering);
 double tn_timing_prepare_ns(const tn_lowering *lowering, const tn_kernel *kernel);
 /* Up to so many are measured beside each other. */
 #define TN_TIMING_MOST_OPEN 12
-/* Measures candidates of one node, fresh ones, once more and beside each other, the first ones of
+/* Measures candidates of one node once more and beside each other, the first ones of
  * the list where the memory for all is too large; nothing when the time is over. *out_failed: by
  * its number in the list, whose kernel failed. */
 tn_status tn_timing_beside(tn_lowering *lowering, uint32_t node, tn_candidate *const *candidates,

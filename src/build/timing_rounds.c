@@ -91,22 +91,28 @@ static bool is_settled(tn_timing_work *const *works, uint32_t count,
     return true;
 }
 
-/* Whether a round is due after so many. */
+/* Whether a round is due after so many, which took so long without what others had of the time. */
 static bool is_due(const tn_lowering *lowering, tn_timing_work *const *works, uint32_t count,
-                   const tn_timing_policy *policy, uint32_t round, double begin_ns) {
-    const double now_ns = tn_timing_now_ns(lowering);
+                   const tn_timing_policy *policy, uint32_t round, double taken_ns) {
     const bool is_long = works[0]->samples.count > 0 && works[0]->samples.least > LONG_RUN_NS;
     if (round == 0) return true;
-    if (round >= policy->at_most || now_ns >= policy->end_ns) return false;
+    if (round >= policy->at_most || tn_timing_now_ns(lowering) >= policy->end_ns) return false;
     if (is_settled(works, count, policy) && (round >= policy->at_least || is_long)) return false;
     return round < policy->at_least || !(policy->enough_ns > 0) ||
-           now_ns - begin_ns < policy->enough_ns * count;
+           taken_ns < policy->enough_ns * count;
+}
+
+static double least_sum(tn_timing_work *const *works, uint32_t count) {
+    double sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += works[i]->samples.least * works[i]->count * works[i]->samples.count;
+    return sum;
 }
 
 tn_status tn_timing_rounds(tn_lowering *lowering, tn_timing_work *const *works, uint32_t count,
                            const tn_timing_policy *policy, uint32_t *out_failed) {
-    const double begin_ns = tn_timing_now_ns(lowering);
-    for (uint32_t round = 0; is_due(lowering, works, count, policy, round, begin_ns); round++)
+    for (uint32_t round = 0; is_due(lowering, works, count, policy, round, least_sum(works, count));
+         round++)
         for (uint32_t i = 0; i < count; i++) {
             const tn_status status = is_pruned(works, count, works[i], policy)
                                          ? TN_OK
