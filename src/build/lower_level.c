@@ -20,7 +20,13 @@ static double tolerance(const tn_candidate *a, const tn_candidate *b) {
 
 static double ranked_cost(const tn_candidate *candidate) {
     const uint32_t rank = candidate->rank < RANK_LIMIT ? candidate->rank : RANK_LIMIT;
-    return candidate->is_measured ? candidate->cost * (1 + RANK_SHARE * rank) : candidate->cost;
+    return candidate->cost * (1 + RANK_SHARE * rank);
+}
+
+static bool has_measured(const tn_lower_node *node) {
+    for (size_t i = 0; i < node->candidate_count; i++)
+        if (node->candidates[i].is_measured) return true;
+    return false;
 }
 
 /* Of those that do most of the chain the fastest; null: none was measured. */
@@ -64,13 +70,14 @@ void tn_lower_level(const tn_lowering *lowering, uint32_t index, double *ranked,
                     double *out_costs) {
     const tn_lower_node *node = &lowering->nodes[index];
     const tn_candidate *fused = best_fused(node);
+    const bool is_by_estimate = !has_measured(node); /* which has the rule in it */
     for (size_t i = 0; i < node->candidate_count; i++)
-        ranked[i] = ranked_cost(&node->candidates[i]);
+        ranked[i] = is_by_estimate ? node->candidates[i].cost : ranked_cost(&node->candidates[i]);
     for (size_t i = 0; i < node->candidate_count; i++) {
         const tn_candidate *candidate = &node->candidates[i];
-        out_costs[i] = ranked[i];
-        if (!candidate->is_measured) continue;
-        out_costs[i] = level_same(&lowering->graph->nodes[index], node, i, ranked);
+        out_costs[i] = candidate->is_measured
+                           ? level_same(&lowering->graph->nodes[index], node, i, ranked)
+                           : ranked[i];
         if (fused && candidate->chain_count < fused->chain_count)
             out_costs[i] *= 1 + tolerance(candidate, fused);
     }

@@ -260,6 +260,8 @@ static uint32_t list_near(const tn_lowering *lowering, uint32_t index, tn_candid
 static tn_status time_beside(tn_lowering *lowering, uint32_t index) {
     tn_lower_node *node = &lowering->nodes[index];
     tn_candidate *candidates[TN_TIMING_MOST_OPEN];
+    for (size_t i = 0; i < node->candidate_count; i++) /* other nodes may have some of them */
+        TN_TRY(tn_timing_recall(lowering, index, &node->candidates[i]));
     while (true) {
         uint32_t failed = 0;
         const uint32_t count = list_near(lowering, index, candidates);

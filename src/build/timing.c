@@ -8,8 +8,12 @@
 #include "build/timing_cache.h"
 #include "build/timing_private.h"
 
+#include <math.h>
+
 /* What the tensors of candidates that are open beside each other may take. */
 #define OPEN_BYTES ((uint64_t)512 << 20)
+/* Of all the time, that rounds may always take. */
+#define ROUNDS_SHARE 0.1
 
 tn_status tn_timing_begin(tn_lowering *lowering) {
     if (lowering->options->no_timing || lowering->options->reference_only) return TN_OK;
@@ -32,7 +36,9 @@ void tn_timing_start_clock(tn_lowering *lowering) {
 
 void tn_timing_limit(tn_lowering *lowering) {
     struct tn_timing_scratch *timing = lowering->timing;
-    timing->rounds_end_ns = 2 * tn_timing_now_ns(lowering) - timing->begin_ns;
+    const double now_ns = tn_timing_now_ns(lowering), so_far_ns = now_ns - timing->begin_ns,
+                 least_ns = ROUNDS_SHARE * (timing->end_ns - timing->begin_ns);
+    timing->rounds_end_ns = now_ns + (so_far_ns > least_ns ? so_far_ns : least_ns);
     if (timing->rounds_end_ns > timing->nodes_end_ns) timing->rounds_end_ns = timing->nodes_end_ns;
 }
 
@@ -42,6 +48,7 @@ void tn_timing_end(tn_lowering *lowering) {
     tn_timing_shares_log(lowering);
     for (size_t i = 0; i < TN_TIMING_MOST_OPEN; i++)
         tn_timing_free_blocks(lowering->graph->allocator, &timing->blocks[i]);
+    tn_deallocate(lowering->graph->allocator, timing->beside_keys);
     tn_timing_leave_threads(&timing->threads);
     tn_timing_end_device(lowering);
     lowering->timing = NULL;
@@ -139,15 +146,67 @@ tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidat
                 (tn_timing_result){samples.least, tn_timing_samples_noise(&samples)});
 }
 
+static bool was_beside(const struct tn_timing_scratch *timing, uint64_t key) {
+    for (size_t i = 0; i < timing->beside_count; i++)
+        if (timing->beside_keys[i] == key) return true;
+    return false;
+}
+
+static tn_status note_beside(tn_lowering *lowering, uint64_t key) {
+    struct tn_timing_scratch *timing = lowering->timing;
+    TN_TRY(tn_grow(lowering->graph->allocator, (void **)&timing->beside_keys,
+                   &timing->beside_capacity, timing->beside_count + 1,
+                   sizeof *timing->beside_keys));
+    timing->beside_keys[timing->beside_count++] = key;
+    return TN_OK;
+}
+
+/* How much faster the machine was when those that were measured beside others before were: the
+ * geometric mean. They are the measure for the rest, so that one candidate's time compares with all
+ * that it was ever measured beside. */
+static tn_status pace_of(const tn_lowering *lowering, uint32_t index,
+                         tn_candidate *const *candidates, uint32_t count,
+                         tn_timing_work *const *works, double *out_pace) {
+    double sum = 0;
+    uint32_t known = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t key = 0;
+        TN_TRY(tn_timing_key(lowering, index, candidates[i], &key));
+        if (!was_beside(lowering->timing, key) || works[i]->samples.clean_count < 2 ||
+            !(works[i]->samples.least > 0) || !(candidates[i]->cost > 0))
+            continue;
+        sum += log(candidates[i]->cost / works[i]->samples.least);
+        known++;
+    }
+    *out_pace = known > 0 ? exp(sum / known) : 1;
+    return TN_OK;
+}
+
 /* Those that were measured beside each other compare with each other, not with what they took
- * before, when the machine may have been faster; but for disturbed samples, which are too long. */
-static tn_status keep_beside(const tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
-                             const tn_timing_samples *samples) {
-    const tn_timing_result result = {samples->least, tn_timing_samples_noise(samples)};
+ * alone, when the machine may have been faster; but for disturbed samples, which are too long. */
+static tn_status keep_beside(tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
+                             const tn_timing_samples *samples, double pace) {
+    const double ns = pace * samples->least;
+    uint64_t key = 0;
+    TN_TRY(tn_timing_key(lowering, index, candidate, &key));
     candidate->sample_count += samples->count;
-    if (samples->clean_count >= 2) return keep(lowering, index, candidate, result);
-    if (samples->count == 0 || samples->least >= candidate->cost) return TN_OK;
-    return keep(lowering, index, candidate, (tn_timing_result){samples->least, candidate->noise});
+    if (samples->count == 0 || was_beside(lowering->timing, key)) return TN_OK;
+    if (samples->clean_count < 2 && ns >= candidate->cost) return TN_OK;
+    if (samples->clean_count < 2)
+        return keep(lowering, index, candidate, (tn_timing_result){ns, candidate->noise});
+    TN_TRY(note_beside(lowering, key));
+    return keep(lowering, index, candidate,
+                (tn_timing_result){ns, tn_timing_samples_noise(samples)});
+}
+
+static tn_status keep_all_beside(tn_lowering *lowering, uint32_t index,
+                                 tn_candidate *const *candidates, uint32_t count,
+                                 tn_timing_work *const *works) {
+    double pace = 1;
+    TN_TRY(pace_of(lowering, index, candidates, count, works, &pace));
+    for (uint32_t i = 0; i < count; i++)
+        TN_TRY(keep_beside(lowering, index, candidates[i], &works[i]->samples, pace));
+    return TN_OK;
 }
 
 /* Opens candidates, as many as memory and time allow, and runs them to warm up. */
@@ -198,8 +257,7 @@ tn_status tn_timing_beside(tn_lowering *lowering, uint32_t index, tn_candidate *
         works[i] = &timing->subjects[i].work;
     if (status == TN_OK && opened > 0)
         status = tn_timing_rounds(lowering, works, opened, &policy, out_failed);
-    for (uint32_t i = 0; status == TN_OK && i < opened; i++)
-        status = keep_beside(lowering, index, candidates[i], &works[i]->samples);
+    if (status == TN_OK) status = keep_all_beside(lowering, index, candidates, opened, works);
     close_beside(lowering, opened);
     return status;
 }

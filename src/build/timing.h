@@ -15,7 +15,8 @@ tn_status tn_timing_begin(tn_lowering *lowering);
 void tn_timing_end(tn_lowering *lowering); /* before a beginning is fine */
 /* From now on the time is counted. */
 void tn_timing_start_clock(tn_lowering *lowering);
-/* Measuring in rounds may take as long from now on as measuring took since then. */
+/* Measuring in rounds may take as long from now on as measuring took since then, or a tenth of all
+ * the time. */
 void tn_timing_limit(tn_lowering *lowering);
 
 /* The time of a candidate and its noise: from the cache, or measured and put there.

@@ -131,6 +131,8 @@ struct tn_timing_scratch {
     tn_timing_subject subjects[TN_TIMING_MOST_OPEN];
     tn_timing_blocks blocks[TN_TIMING_MOST_OPEN]; /* of each; conversions use the first */
     struct tn_timing_threads threads;
+    uint64_t *beside_keys; /* of candidates that were measured beside others */
+    size_t beside_count, beside_capacity;
     tn_timing_share shares[TN_TIMING_SHARES];
     uint32_t share_count;
     /* timing_device.c's */

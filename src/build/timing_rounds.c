@@ -15,13 +15,15 @@
 #define COUNT_LIMIT 50
 /* What runs longer than this has cold caches in any case. */
 #define WARMED_NS 5e6
+/* In which two samples agree of what is left off. */
+#define PRUNE_TOLERANCE 0.03
 /* What runs longer is run once more after the first. */
 #define LONG_RUN_NS 200e6
 
 tn_timing_policy tn_timing_policy_alone(const tn_lowering *lowering, bool is_remote) {
     const double end_ns = lowering->timing->nodes_end_ns;
     if (is_remote) return (tn_timing_policy){5, 15, 0.01, TN_TIMING_RUN_NS, 1, 4, 0, end_ns};
-    return (tn_timing_policy){2, 30, 0.03, TN_TIMING_RUN_NS, 1, 2, 0, end_ns};
+    return (tn_timing_policy){2, 30, 0.03, TN_TIMING_RUN_NS, 2, 2, 0, end_ns};
 }
 
 tn_timing_policy tn_timing_policy_of_conversions(const tn_lowering *lowering, bool is_remote) {
@@ -32,7 +34,7 @@ tn_timing_policy tn_timing_policy_of_conversions(const tn_lowering *lowering, bo
 }
 
 tn_timing_policy tn_timing_policy_beside(const tn_lowering *lowering) {
-    return (tn_timing_policy){3, 30, 0.02, 0, 3, 1.1, 0, lowering->timing->rounds_end_ns};
+    return (tn_timing_policy){5, 30, 0.02, 0, 3, 1.1, 0, lowering->timing->rounds_end_ns};
 }
 
 static tn_status run_on_host(const tn_lowering *lowering, const tn_timing_work *work, int count,
@@ -75,7 +77,9 @@ tn_status tn_timing_warm_up(tn_lowering *lowering, tn_timing_work *work,
 static bool is_pruned(tn_timing_work *const *works, uint32_t count, const tn_timing_work *work,
                       const tn_timing_policy *policy) {
     double best = policy->best_ns > 0 ? policy->best_ns : INFINITY;
-    if (work->samples.clean_count < policy->prune_after) return false;
+    if (work->samples.clean_count < policy->prune_after ||
+        (policy->prune_after > 1 && !tn_timing_samples_agree(&work->samples, PRUNE_TOLERANCE)))
+        return false;
     for (uint32_t i = 0; i < count; i++)
         if (works[i]->chain_count >= work->chain_count && works[i]->samples.clean_count > 0)
             best = fmin(best, works[i]->samples.least);

@@ -25,7 +25,7 @@ double tn_timing_samples_noise(const tn_timing_samples *samples) {
     if (samples->clean_count == 1) return TN_TIMING_NOISE_ONE;
     if (!(samples->least > 0)) return TN_TIMING_NOISE_LEAST;
     const double noise = samples->clean_second / samples->least - 1;
-    return fmin(fmax(noise, TN_TIMING_NOISE_LEAST), TN_TIMING_NOISE_DISTURBED);
+    return fmin(fmax(noise, TN_TIMING_NOISE_LEAST), TN_TIMING_NOISE_MOST);
 }
 
 bool tn_timing_samples_agree(const tn_timing_samples *samples, double tolerance) {

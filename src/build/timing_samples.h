@@ -13,7 +13,8 @@
 /* Relative noise: the least that is believed, and what is assumed where too few samples tell. */
 #define TN_TIMING_NOISE_LEAST     0.01
 #define TN_TIMING_NOISE_ONE       0.10 /* one undisturbed sample */
-#define TN_TIMING_NOISE_DISTURBED 0.50 /* none */
+#define TN_TIMING_NOISE_MOST      0.50 /* two */
+#define TN_TIMING_NOISE_DISTURBED 4.00 /* none: a thread waits for milliseconds */
 
 typedef struct tn_timing_sample {
     double ns;         /* of one run */

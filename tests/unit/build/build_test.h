@@ -74,6 +74,7 @@ static inline tn_status stage_lower(build_stage *stage, tn_lower_options options
     options.threads = 1;
     options.pool = &pool;
     options.now_ns = test_clock_now;
+    options.waited_ns = test_clock_waited;
     tn_profile_shapes_deinit(&stage->lowered_shapes);
     assert_int_equal(
         tn_profile_shapes_init(&stage->lowered_shapes, stage->graph, stage->profiles, stage->arena),
