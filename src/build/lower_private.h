@@ -50,6 +50,7 @@ typedef struct tn_candidate {
     double cost;                                   /* nanoseconds, or an estimate in their place */
     double noise;                                  /* of a measured cost, relative */
     uint32_t sample_count;                         /* in this build */
+    uint64_t key;                                  /* tn_timing_key's; 0: not asked for yet */
     bool is_measured, is_remembered;               /* by a cache of earlier builds */
 } tn_candidate;
 

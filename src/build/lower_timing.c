@@ -351,10 +351,12 @@ static tn_status time_all(tn_lowering *lowering, timed_leaders leaders) {
     for (bool is_first = true; is_first || after != before; is_first = false) {
         before = after;
         TN_TRY(time_stages(lowering, leaders));
+        TN_TRY(recall_all(lowering));
         after = count_measured(lowering, leaders);
-        if (is_first) log_unmeasured(lowering);
-        if (is_first) tn_timing_limit(lowering);
-        for (uint32_t k = 0; is_first && k < leaders.count; k++)
+        if (!is_first) continue;
+        log_unmeasured(lowering);
+        tn_timing_limit(lowering);
+        for (uint32_t k = 0; k < leaders.count; k++)
             TN_TRY(time_beside(lowering, leaders.nodes[k]));
         TN_TRY(recall_all(lowering));
     }

@@ -39,8 +39,8 @@ tn_status tn_timing_beside(tn_lowering *lowering, uint32_t node, tn_candidate *c
 tn_status tn_timing_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_storage from,
                              tn_storage to, double *out_ns, bool *out_is_known);
 
-/* What a candidate's time depends on. */
-tn_status tn_timing_key(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate,
+/* What a candidate's time depends on; the candidate keeps it. */
+tn_status tn_timing_key(const tn_lowering *lowering, uint32_t node, tn_candidate *candidate,
                         uint64_t *out_key);
 /* Adds a device: which one, its driver, and the libraries that its kernels call. */
 uint64_t tn_timing_key_device(uint64_t key, const tn_device *device);

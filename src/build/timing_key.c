@@ -83,8 +83,10 @@ static uint64_t add_kernel(const tn_candidate *candidate, uint64_t key) {
     return tn_hash_add_u64(key, candidate->tactic);
 }
 
-tn_status tn_timing_key(const tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
+tn_status tn_timing_key(const tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
                         uint64_t *out_key) {
+    *out_key = candidate->key;
+    if (candidate->key != 0) return TN_OK;
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const tn_lower_node *lowered = &lowering->nodes[index];
     uint64_t key = tn_hash_add_u64(0, KEY_VERSION);
@@ -103,6 +105,6 @@ tn_status tn_timing_key(const tn_lowering *lowering, uint32_t index, const tn_ca
     }
     for (uint32_t i = 0; i < lowered->operand_counts[candidate->chain_count]; i++)
         key = add_tensor(lowering, key, lowered->operands[i], candidate->operands[i], false);
-    *out_key = key;
+    *out_key = candidate->key = key;
     return TN_OK;
 }

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { SEEDS = 40 };
+enum { SEEDS = 15 };
 
 /* --- the machine --- */
 
@@ -18,6 +18,10 @@ static uint64_t quiet_ns; /* until a load starts */
 static uint32_t draw(uint32_t below) {
     seed = seed * 1664525u + 1013904223u;
     return (seed >> 8) % below;
+}
+
+static uint64_t quiet(uint64_t ns) {
+    return ns;
 }
 
 /* One of four runs takes up to ten times as long, the others up to one two-hundredth more. */
@@ -52,7 +56,7 @@ static void start_machine(uint64_t (*disturb)(uint64_t), int number) {
     quiet_ns = (uint64_t)number * 200000;
 }
 
-static uint64_t (*const machines[])(uint64_t) = {NULL, spikes, drift, load, half_load};
+static uint64_t (*const machines[])(uint64_t) = {quiet, spikes, drift, load, half_load};
 enum { MACHINES = sizeof machines / sizeof *machines };
 static const char *const machine_names[] = {"quiet", "spikes", "drift", "load", "half load"};
 
@@ -187,9 +191,7 @@ static void test_equal_nodes_share_one_measurement(void **state) {
     char name[16] = "mix0";
     layer_pace_of("mix_plain")->ns = layer_pace_of("mix_fused")->ns = 300000;
     tn_tensor_id x = mix(graph, name, image(graph), "w0");
-    start_machine(NULL, 0);
-    test_clock_disturb = drift;
-    seed = 1;
+    start_machine(drift, 0);
     add_output(graph, x);
     lower_or_fail(&stage, graph, TIMED);
     stage_end(&stage);
@@ -203,7 +205,6 @@ static void test_equal_nodes_share_one_measurement(void **state) {
     add_output(graph, x);
     const uint64_t before = runs_of_mix();
     start_machine(drift, 0);
-    seed = 1;
     lower_or_fail(&stage, graph, TIMED);
     assert_int_equal(runs_of_mix() - before, one);
     for (int i = 1; i < 6; i++) {
