@@ -29,7 +29,6 @@ static tn_status run_dynamic(tn_context *context) {
 }
 
 static tn_status run(tn_context *context) {
-    TN_TRY(tn_device_ports_check_capture(context));
     TN_TRY(tn_device_ports_fetch(context));
     if (!context->are_shapes_set || tn_reshape_is_stale(context)) TN_TRY(tn_reshape_run(context));
     context->statistics.runs++;
@@ -71,6 +70,7 @@ tn_status tn_context_check_lost(const tn_context *context) {
 tn_status tn_context_run(tn_context *context) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_context_check_lost(context));
+    TN_TRY(tn_device_ports_check_capture(context)); /* waiting, as below, would end the capture */
     const tn_device *device = context->engine->device;
     const uint32_t before = context->stream ? tn_device_enter(device) : 0;
     const tn_status status = run(context);

@@ -21,6 +21,7 @@ tn_status stub_capture_begin(const tn_device *device, void *handle) {
     if (stub_state(device)->is_lost) return stub_fail_lost(stub_state(device));
     if (stream->is_capturing) return stub_fail(TN_ERROR_DEVICE, "a capture in a capture");
     stream->is_capturing = true;
+    stream->is_broken = false;
     stream->captured_from = stream->count;
     return TN_OK;
 }
@@ -28,6 +29,11 @@ tn_status stub_capture_begin(const tn_device *device, void *handle) {
 tn_status stub_capture_end(const tn_device *device, void *handle, void **out_graph) {
     stub_stream *stream = handle;
     (void)device;
+    if (stream->is_broken) {
+        stream->is_capturing = stream->is_broken = false;
+        stream->count = stream->captured_from;
+        return stub_fail(TN_ERROR_DEVICE, "the stream was waited for while it was captured");
+    }
     const size_t count = stream->count - stream->captured_from;
     stub_graph *graph = malloc(sizeof(*graph) + count * sizeof(*graph->work));
     if (!graph) abort();

@@ -59,7 +59,7 @@ typedef struct stub_work {
 typedef struct stub_stream {
     stub_work *work;
     size_t count;
-    bool is_capturing;
+    bool is_capturing, is_broken; /* broken: waited for while it was captured */
     size_t captured_from; /* what is enqueued from there on belongs to the graph */
 } stub_stream;
 

@@ -160,8 +160,10 @@ static tn_status run_one(stub_work *work) {
 tn_status stub_run_all(const tn_device *device, stub_stream *stream) {
     tn_stub_state *state = stub_state(device);
     tn_status status = state->is_lost ? TN_ERROR_DEVICE : TN_OK; /* then nothing is done */
-    if (stream->is_capturing)
+    if (stream->is_capturing) {
+        stream->is_broken = true;
         return stub_fail(TN_ERROR_DEVICE, "a stream is waited for in a capture");
+    }
     if (stream->count == 0) return TN_OK;
     stub_memory_open();
     for (size_t i = 0; i < stream->count; i++) {
