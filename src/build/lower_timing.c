@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "build/lower_rivals.h"
 #include "build/timing.h"
+#include "build/timing_samples.h"
 #include "plugin/devices.h"
 
 #include <math.h>
@@ -282,14 +283,38 @@ static double guess(const tn_lowering *lowering, uint32_t index, const tn_candid
     return fmax(candidate->cost, UNMEASURED_FACTOR * highest);
 }
 
+/* Where a thread waited in all samples of a candidate, what is left without the waiting says no
+ * more than that it takes no less. Its estimate stands in, at the scale of what was measured beside
+ * it. */
+static void doubt(const tn_lowering *lowering, uint32_t index) {
+    tn_lower_node *node = &lowering->nodes[index];
+    double scale = INFINITY;
+    for (size_t i = 0; i < node->candidate_count; i++) {
+        tn_candidate *candidate = &node->candidates[i];
+        candidate->is_doubtful =
+            candidate->is_measured && candidate->noise >= TN_TIMING_NOISE_DISTURBED;
+        if (candidate->is_measured && !candidate->is_doubtful)
+            scale = fmin(scale, candidate->cost / tn_lower_estimate(lowering, index, candidate));
+    }
+    for (size_t i = 0; i < node->candidate_count; i++) {
+        tn_candidate *candidate = &node->candidates[i];
+        const double estimate = tn_lower_estimate(lowering, index, candidate);
+        if (!candidate->is_doubtful) continue;
+        candidate->cost = fmax(candidate->floor, isfinite(scale) ? scale * estimate : estimate);
+    }
+}
+
 static void guess_rest(const tn_lowering *lowering, uint32_t index) {
     tn_lower_node *node = &lowering->nodes[index];
     double highest = 0;
+    doubt(lowering, index);
     for (size_t i = 0; i < node->candidate_count; i++)
         if (node->candidates[i].is_measured) highest = fmax(highest, node->candidates[i].cost);
     for (size_t i = 0; i < node->candidate_count; i++)
         if (!node->candidates[i].is_measured && highest > 0)
             node->candidates[i].cost = guess(lowering, index, &node->candidates[i], highest);
+    for (size_t i = 0; i < node->candidate_count; i++)
+        if (node->candidates[i].is_doubtful) node->candidates[i].is_measured = false;
 }
 
 /* Equal nodes share their timings: all read what the cache says, as a later build with this cache

@@ -117,6 +117,7 @@ static tn_status keep(const tn_lowering *lowering, uint32_t index, tn_candidate 
     uint64_t key = 0;
     candidate->cost = result.ns;
     candidate->noise = result.noise;
+    candidate->floor = result.floor_ns;
     TN_TRY(tn_timing_key(lowering, index, candidate, &key));
     return tn_timing_cache_set(lowering->cache, key, result);
 }
@@ -130,6 +131,7 @@ tn_status tn_timing_recall(tn_lowering *lowering, uint32_t index, tn_candidate *
     if (!candidate->is_measured) return TN_OK;
     candidate->cost = result.ns;
     candidate->noise = result.noise;
+    candidate->floor = result.floor_ns;
     return TN_OK;
 }
 
@@ -142,8 +144,9 @@ tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidat
     TN_TRY(measure(lowering, index, candidate, best_other(lowering, index, candidate), &samples));
     candidate->is_measured = true;
     candidate->sample_count = samples.count;
-    return keep(lowering, index, candidate,
-                (tn_timing_result){samples.least, tn_timing_samples_noise(&samples)});
+    return keep(
+        lowering, index, candidate,
+        (tn_timing_result){samples.least, tn_timing_samples_noise(&samples), samples.floor});
 }
 
 static bool was_beside(const struct tn_timing_scratch *timing, uint64_t key) {
@@ -191,12 +194,17 @@ static tn_status keep_beside(tn_lowering *lowering, uint32_t index, tn_candidate
     TN_TRY(tn_timing_key(lowering, index, candidate, &key));
     candidate->sample_count += samples->count;
     if (samples->count == 0 || was_beside(lowering->timing, key)) return TN_OK;
-    if (samples->clean_count < 2 && ns >= candidate->cost) return TN_OK;
-    if (samples->clean_count < 2)
-        return keep(lowering, index, candidate, (tn_timing_result){ns, candidate->noise});
+    if (samples->clean_count < 2) {
+        const bool is_surer = tn_timing_samples_noise(samples) < candidate->noise;
+        if (!is_surer && ns >= candidate->cost) return TN_OK;
+        return keep(lowering, index, candidate,
+                    (tn_timing_result){fmin(ns, candidate->cost),
+                                       fmin(candidate->noise, tn_timing_samples_noise(samples)),
+                                       fmax(candidate->floor, pace * samples->floor)});
+    }
     TN_TRY(note_beside(lowering, key));
     return keep(lowering, index, candidate,
-                (tn_timing_result){ns, tn_timing_samples_noise(samples)});
+                (tn_timing_result){ns, tn_timing_samples_noise(samples), pace * samples->floor});
 }
 
 static tn_status keep_all_beside(tn_lowering *lowering, uint32_t index,

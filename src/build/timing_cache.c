@@ -69,7 +69,8 @@ static tn_status put(tn_timing_cache *cache, uint64_t key, tn_timing_result resu
 }
 
 static bool is_sound(tn_timing_result result) {
-    return result.ns >= 0 && !isinf(result.ns) && result.noise >= 0 && !isinf(result.noise);
+    return result.ns >= 0 && !isinf(result.ns) && result.noise >= 0 && !isinf(result.noise) &&
+           result.floor_ns >= 0 && !isinf(result.floor_ns);
 }
 
 bool tn_timing_cache_get(const tn_timing_cache *cache, uint64_t key, tn_timing_result *out_result) {

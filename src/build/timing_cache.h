@@ -6,8 +6,8 @@
  * renamed. A damaged one is ignored with a warning.
  *
  * The file, little-endian: "TNTIMING", u32 version 2, u32 zero, u64 count, then `count` times a u64
- * key, a f64 of nanoseconds and a f64 of their relative noise, sorted by key, then the u64 XXH3 of
- * all before.
+ * key, a f64 of nanoseconds, a f64 of their relative noise and a f64 of the nanoseconds that it
+ * takes at least, sorted by key, then the u64 XXH3 of all before.
  */
 #ifndef TN_BUILD_TIMING_CACHE_H
 #define TN_BUILD_TIMING_CACHE_H
@@ -16,7 +16,8 @@
 
 typedef struct tn_timing_result {
     double ns;
-    double noise; /* relative: how much longer the next shortest sample was */
+    double noise;    /* relative: how much longer the next shortest sample was */
+    double floor_ns; /* where all samples were disturbed: what is left without that */
 } tn_timing_result;
 
 /* `path` null: in memory only. [thread: one at a time for one cache] */

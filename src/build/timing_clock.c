@@ -109,15 +109,18 @@ static tn_timing_sample stop_alone(const tn_timing_watch *watch, double ns) {
     count_switches(RUSAGE_THREAD, &own, &forced);
     const bool was_displaced =
         own == watch->own_switches && forced != watch->forced_switches && thread_ns < ns;
-    return (tn_timing_sample){was_displaced ? thread_ns : ns, false};
+    return (tn_timing_sample){.ns = was_displaced ? thread_ns : ns};
 }
 
 tn_timing_sample tn_timing_watch_stop(const tn_lowering *lowering, const tn_timing_watch *watch) {
     const double ns = tn_timing_now_ns(lowering) - watch->begin_ns;
     long own = 0, forced = 0;
     if (is_alone(lowering)) return stop_alone(watch, ns);
-    if (lowering->options->waited_ns || lowering->timing->threads.count > 0)
-        return (tn_timing_sample){ns, waited_ns(lowering) - watch->waited_ns > WAIT_SHARE * ns};
+    if (lowering->options->waited_ns || lowering->timing->threads.count > 0) {
+        const double waited = waited_ns(lowering) - watch->waited_ns;
+        return (tn_timing_sample){ns, waited > WAIT_SHARE * ns, waited};
+    }
     count_switches(RUSAGE_SELF, &own, &forced);
-    return (tn_timing_sample){ns, !lowering->options->now_ns && forced != watch->forced_switches};
+    const bool is_disturbed = !lowering->options->now_ns && forced != watch->forced_switches;
+    return (tn_timing_sample){ns, is_disturbed, is_disturbed ? ns : 0};
 }

@@ -209,7 +209,7 @@ tn_status tn_timing_device_warm_up(tn_lowering *lowering, tn_timing_work *work,
     const double wanted = ns > 0 ? BATCH_NS / ns : BATCH_LIMIT;
     work->count = wanted < 1 ? 1 : wanted > BATCH_LIMIT ? BATCH_LIMIT : (int)wanted;
     if (work->opened && best > 0 && ns > policy->pruned_factor * best && ns - best > PRUNED_NS) {
-        tn_timing_samples_add(&work->samples, (tn_timing_sample){ns, false});
+        tn_timing_samples_add(&work->samples, (tn_timing_sample){.ns = ns});
         return TN_OK;
     }
     TN_TRY(settle_clocks(lowering, work));

@@ -45,6 +45,7 @@ static tn_status run_on_host(const tn_lowering *lowering, const tn_timing_work *
         TN_TRY(work->once(lowering, work));
     *out_sample = tn_timing_watch_stop(lowering, &watch);
     out_sample->ns /= count;
+    out_sample->waited_ns /= count;
     return TN_OK;
 }
 

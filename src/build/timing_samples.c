@@ -16,6 +16,8 @@ static void add_clean(tn_timing_samples *samples, double ns) {
 
 void tn_timing_samples_add(tn_timing_samples *samples, tn_timing_sample sample) {
     if (samples->count == 0 || sample.ns < samples->least) samples->least = sample.ns;
+    if (sample.ns - sample.waited_ns > samples->floor)
+        samples->floor = sample.ns - sample.waited_ns;
     samples->count++;
     if (!sample.is_disturbed) add_clean(samples, sample.ns);
 }

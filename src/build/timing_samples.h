@@ -19,12 +19,14 @@
 typedef struct tn_timing_sample {
     double ns;         /* of one run */
     bool is_disturbed; /* a thread of the process waited for a core in the meantime */
+    double waited_ns;  /* so long, of one run, where that is known; else as long as it took */
 } tn_timing_sample;
 
 /* Zeroed: none yet. */
 typedef struct tn_timing_samples {
     uint32_t count, clean_count;
     double least, clean_least, clean_second; /* meaningful as far as the counts reach */
+    double floor; /* what is left of a sample without the waiting: it takes no less */
 } tn_timing_samples;
 
 void tn_timing_samples_add(tn_timing_samples *samples, tn_timing_sample sample);
