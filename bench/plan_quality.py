@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How good are plans that are built on a busy machine: plan_quality.py TENON [--baseline TENON2] [--builds 10] [--threads 1,2]
+"""How good are plans that are built on a busy machine: plan_quality.py TENON [--baseline TENON2] [--builds 10] [--threads 1,2] [--output FILE.md]
 
 Builds ResNet-18 and MobileNetV2 (random weights) again and again, without a timing cache, beside a process for each core that computes
 half of the time in slices of 10 to 100 ms. Then the load stops, and all plans that differ are timed by the first program in interleaved

@@ -35,7 +35,8 @@ typedef struct tn_lower_note_item {
 /* What is known of a candidate's time. */
 enum {
     TN_LOWER_MEASURED = 1,  /* in this build, or in one that the timing cache remembers */
-    TN_LOWER_ESTIMATED = 2, /* by rule: timing was off, or its time was over */
+    TN_LOWER_ESTIMATED = 2, /* by rule: timing was off, its time was over, or all samples
+                               were disturbed */
     TN_LOWER_PRUNED = 3     /* not measured: what was measured beside it was better by far */
 };
 /* A kernel that was compared for a node, in one set of types and formats and with one length of
@@ -48,8 +49,10 @@ typedef struct tn_lower_candidate {
     tn_type input_type, output_type; /* of the first input and output; TN_NONE: there is none */
     tn_format input_format, output_format;
     bool is_device, is_chosen;
-    uint32_t time_source; /* TN_LOWER_MEASURED, ... */
-    double nanoseconds;   /* of the chosen one: of the chosen tactic */
+    uint32_t time_source;  /* TN_LOWER_MEASURED, ... */
+    double nanoseconds;    /* of the chosen one: of the chosen tactic */
+    double noise;          /* of a measured one, relative */
+    uint32_t sample_count; /* in this build, at it or at a node that is equal */
 } tn_lower_candidate;
 typedef struct tn_lower_candidate_list {
     size_t count;

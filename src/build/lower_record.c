@@ -21,6 +21,7 @@ static bool is_first_of_group(const tn_lower_node *node, size_t index) {
 
 static uint32_t time_source_of(const tn_lowering *lowering, const tn_candidate *candidate) {
     if (candidate->is_measured) return TN_LOWER_MEASURED;
+    if (candidate->is_doubtful) return TN_LOWER_ESTIMATED;
     const bool is_timed = lowering->timing && !tn_timing_is_over_for_nodes(lowering);
     return is_timed ? TN_LOWER_PRUNED : TN_LOWER_ESTIMATED;
 }
@@ -74,7 +75,10 @@ static tn_status record_group(const tn_lowering *lowering, uint32_t index, size_
                                 .is_device = tn_lower_is_on_device(candidate),
                                 .is_chosen = best == chosen,
                                 .time_source = time_source_of(lowering, candidate),
-                                .nanoseconds = candidate->cost};
+                                .nanoseconds = candidate->cost,
+                                .noise = candidate->is_measured ? candidate->noise : 0,
+                                .sample_count =
+                                    lowering->nodes[node->leader].candidates[best].sample_count};
     row->chain = tn_arena_copy(arena, node->chain, candidate->chain_count * sizeof *node->chain);
     if (!row->chain) return tn_fail_memory("the candidates of a report");
     for (size_t i = first; i < node->candidate_count; i++) {

@@ -127,8 +127,13 @@ static void add_candidate(tn_text *text, const tn_report_steps *source,
     add_candidate_port(text, "input", item->input_type, item->input_format);
     add_candidate_port(text, "output", item->output_type, item->output_format);
     if (item->is_device) tn_text_add(text, ", \"space\": \"device\"");
-    tn_text_add_format(text, ", \"ns\": %.0f, \"time\": \"%s\", \"chosen\": %s}", item->nanoseconds,
-                       sources[item->time_source], item->is_chosen ? "true" : "false");
+    tn_text_add_format(text, ", \"ns\": %.0f, \"time\": \"%s\"", item->nanoseconds,
+                       sources[item->time_source]);
+    if (item->time_source == TN_LOWER_MEASURED) {
+        tn_text_add_format(text, ", \"samples\": %" PRIu32 ", \"noise\": ", item->sample_count);
+        tn_text_add_number(text, item->noise);
+    }
+    tn_text_add_format(text, ", \"chosen\": %s}", item->is_chosen ? "true" : "false");
 }
 
 static void add_candidates(tn_text *text, const tn_report_steps *source,
