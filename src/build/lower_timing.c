@@ -392,6 +392,7 @@ tn_status tn_lower_costs(tn_lowering *lowering) {
     const tn_graph *graph = lowering->graph;
     timed_leaders leaders;
     for (uint32_t n = 0; n < graph->node_count; n++) {
+        lowering->nodes[n].leader = n;
         for (size_t i = 0; i < lowering->nodes[n].candidate_count; i++) {
             tn_candidate *candidate = &lowering->nodes[n].candidates[i];
             candidate->cost = tn_lower_estimate(lowering, n, candidate);
