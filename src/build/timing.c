@@ -189,7 +189,7 @@ static tn_status pace_of(const tn_lowering *lowering, uint32_t index,
  * alone, when the machine may have been faster; but for disturbed samples, which are too long. */
 static tn_status keep_beside(tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
                              const tn_timing_samples *samples, double pace) {
-    const double ns = pace * samples->least;
+    const double ns = nearbyint(pace * samples->least);
     uint64_t key = 0;
     TN_TRY(tn_timing_key(lowering, index, candidate, &key));
     candidate->sample_count += samples->count;

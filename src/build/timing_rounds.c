@@ -57,6 +57,7 @@ static tn_status take_sample(const tn_lowering *lowering, tn_timing_work *work, 
         if (is_cold && !(work->samples.least > WARMED_NS)) TN_TRY(work->once(lowering, work));
         TN_TRY(run_on_host(lowering, work, work->count, &sample));
     }
+    sample.ns = nearbyint(sample.ns); /* reports show whole nanoseconds */
     tn_timing_samples_add(&work->samples, sample);
     return TN_OK;
 }
