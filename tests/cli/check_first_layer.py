@@ -38,7 +38,7 @@ def check_readme(program):
         environment = {**os.environ, "PATH": os.path.dirname(program) + os.pathsep + os.environ["PATH"]}
         prefix = os.path.dirname(os.path.dirname(program))
         run = "tenon run net.plan --plugin ./libleaky.so --input x=x.npy --output y=y.npy"
-        for command in (*commands, "tenon plugin check ./libleaky.so --rule matches-reference", run):
+        for command in (*commands, run):
             done = subprocess.run(command.replace("PREFIX", prefix), shell=True, cwd=folder, env=environment, text=True,
                                   stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
             yield done.returncode == 0, command + ("" if done.returncode == 0 else f": {done.stdout}{done.stderr}")
