@@ -243,9 +243,9 @@ static tn_status open_beside(tn_lowering *lowering, uint32_t index, tn_candidate
 
 static void close_beside(tn_lowering *lowering, uint32_t opened) {
     struct tn_timing_scratch *timing = lowering->timing;
-    while (opened-- > 0) {
-        tn_timing_subject_close(lowering, &timing->subjects[opened]);
-        if (opened > 0) tn_timing_free_blocks(lowering->graph->allocator, &timing->blocks[opened]);
+    for (uint32_t i = 0; i < opened; i++) {
+        tn_timing_subject_close(lowering, &timing->subjects[i]);
+        if (i > 0) tn_timing_free_blocks(lowering->graph->allocator, &timing->blocks[i]);
     }
 }
 

@@ -231,23 +231,29 @@ static void remove_from_list(tn_runtime *runtime, size_t index) {
             (runtime->library_count - index) * sizeof(*runtime->libraries));
 }
 
+/* Takes one that `by` replaces from the list; null: there is none. */
+static tn_loaded_library *take_replaced(tn_runtime *runtime, const tn_loaded_library *by) {
+    for (size_t i = 0; i < runtime->library_count; i++) {
+        tn_loaded_library *replaced = runtime->libraries[i];
+        if (replaced->replaced_by != by) continue;
+        tn_runtime_log(runtime, replaced->modified_ns ? TN_LOG_WARNING : TN_LOG_INFO,
+                       "'%s' is left out: '%s' is %s and has its operators", replaced->path,
+                       by->path, by->is_wanted ? "the plan's" : "newer");
+        tn_library_give_up(replaced, true);
+        remove_from_list(runtime, i);
+        return replaced;
+    }
+    return NULL;
+}
+
 void tn_runtime_drop_replaced(tn_runtime *runtime, const tn_loaded_library *by) {
-    tn_loaded_library *gone;
+    tn_loaded_library *replaced;
     do {
-        gone = NULL;
         tn_runtime_lock(runtime);
-        for (size_t i = 0; i < runtime->library_count && !gone; i++) {
-            if (runtime->libraries[i]->replaced_by != by) continue;
-            gone = runtime->libraries[i];
-            tn_runtime_log(runtime, gone->modified_ns ? TN_LOG_WARNING : TN_LOG_INFO,
-                           "'%s' is left out: '%s' is %s and has its operators", gone->path,
-                           by->path, by->is_wanted ? "the plan's" : "newer");
-            tn_library_give_up(gone, true);
-            remove_from_list(runtime, i);
-        }
+        replaced = take_replaced(runtime, by);
         tn_runtime_unlock(runtime);
-        tn_library_release(gone);
-    } while (gone);
+        tn_library_release(replaced);
+    } while (replaced);
 }
 
 void tn_runtime_keep_replaced(tn_runtime *runtime, const tn_loaded_library *by) {

@@ -37,8 +37,7 @@ tn_status tn_engine_make_ports(const tn_engine_loading *loading) {
     for (uint32_t i = 0; i < graph->input_count; i++) {
         engine->inputs[i] = *tn_graph_input(graph, i);
         engine->inputs[i].is_value = engine->plan.is_value_input[i];
-        engine->profiles[i] =
-            show_profile(engine->inputs[i].name, &engine->contents.profiles[i]);
+        engine->profiles[i] = show_profile(engine->inputs[i].name, &engine->contents.profiles[i]);
         engine->has_value_inputs |= engine->plan.is_value_input[i];
     }
     for (uint32_t i = 0; i < graph->output_count; i++) {

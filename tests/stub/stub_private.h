@@ -60,7 +60,7 @@ typedef struct stub_stream {
     stub_work *work;
     size_t count;
     bool is_capturing, is_broken; /* broken: waited for while it was captured */
-    size_t captured_from; /* what is enqueued from there on belongs to the graph */
+    size_t captured_from;         /* what is enqueued from there on belongs to the graph */
 } stub_stream;
 
 /* A place for work at a stream's end; null: no stream, or it is full. */

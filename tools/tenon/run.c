@@ -23,7 +23,7 @@ static const char help[] =
     "read and there is\n"
     "                            no file (else it is the plan's optimum); of a model also "
     "NAME=MIN:OPT:MAX\n" HELP_OF_IMAGES "  -p, --plugin LIB.so[@DOMAIN]  -P, --plugin-dir DIR   "
-                                        "libraries of layers; of a model also those of "
+    "libraries of layers; of a model also those of "
     "TENON_PLUGIN_PATH\n"
     "  -t, --threads N  --device NAME\n"
     "      --exact               refuse a library with other content than the plan was built with, "

@@ -12,7 +12,8 @@
 static tn_timing_samples samples_of(uint32_t count, const double *ns, uint32_t disturbed) {
     tn_timing_samples samples = {0};
     for (uint32_t i = 0; i < count; i++)
-        tn_timing_samples_add(&samples, (tn_timing_sample){.ns = ns[i], .is_disturbed = disturbed >> i & 1});
+        tn_timing_samples_add(&samples,
+                              (tn_timing_sample){.ns = ns[i], .is_disturbed = disturbed >> i & 1});
     return samples;
 }
 #define SAMPLES(disturbed, ...)                                                                    \
