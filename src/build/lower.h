@@ -49,10 +49,9 @@ typedef struct tn_lower_candidate {
     tn_type input_type, output_type; /* of the first input and output; TN_NONE: there is none */
     tn_format input_format, output_format;
     bool is_device, is_chosen;
-    uint32_t time_source;  /* TN_LOWER_MEASURED, ... */
-    double nanoseconds;    /* of the chosen one: of the chosen tactic */
-    double noise;          /* of a measured one, relative */
-    uint32_t sample_count; /* in this build, at it or at a node that is equal */
+    uint32_t time_source; /* TN_LOWER_MEASURED, ... */
+    double nanoseconds;   /* of the chosen one: of the chosen tactic */
+    double noise;         /* of a measured one, relative */
 } tn_lower_candidate;
 typedef struct tn_lower_candidate_list {
     size_t count;

@@ -50,7 +50,6 @@ typedef struct tn_candidate {
     double cost;                                   /* nanoseconds, or an estimate in their place */
     double noise;                                  /* of a measured cost, relative */
     double floor;                                  /* it takes no less; where it is doubtful */
-    uint32_t sample_count;                         /* in this build */
     uint64_t key;                                  /* tn_timing_key's; 0: not asked for yet */
     bool is_measured, is_remembered;               /* by a cache of earlier builds */
     bool is_doubtful; /* all its samples were disturbed: the cost is an estimate */

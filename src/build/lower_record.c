@@ -76,9 +76,7 @@ static tn_status record_group(const tn_lowering *lowering, uint32_t index, size_
                                 .is_chosen = best == chosen,
                                 .time_source = time_source_of(lowering, candidate),
                                 .nanoseconds = candidate->cost,
-                                .noise = candidate->is_measured ? candidate->noise : 0,
-                                .sample_count =
-                                    lowering->nodes[node->leader].candidates[best].sample_count};
+                                .noise = candidate->is_measured ? candidate->noise : 0};
     row->chain = tn_arena_copy(arena, node->chain, candidate->chain_count * sizeof *node->chain);
     if (!row->chain) return tn_fail_memory("the candidates of a report");
     for (size_t i = first; i < node->candidate_count; i++) {

@@ -130,7 +130,7 @@ static void add_candidate(tn_text *text, const tn_report_steps *source,
     tn_text_add_format(text, ", \"ns\": %.0f, \"time\": \"%s\"", item->nanoseconds,
                        sources[item->time_source]);
     if (item->time_source == TN_LOWER_MEASURED) {
-        tn_text_add_format(text, ", \"samples\": %" PRIu32 ", \"noise\": ", item->sample_count);
+        tn_text_add(text, ", \"noise\": ");
         tn_text_add_number(text, item->noise);
     }
     tn_text_add_format(text, ", \"chosen\": %s}", item->is_chosen ? "true" : "false");

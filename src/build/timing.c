@@ -143,7 +143,6 @@ tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidat
         return TN_OK;
     TN_TRY(measure(lowering, index, candidate, best_other(lowering, index, candidate), &samples));
     candidate->is_measured = true;
-    candidate->sample_count = samples.count;
     return keep(
         lowering, index, candidate,
         (tn_timing_result){samples.least, tn_timing_samples_noise(&samples), samples.floor});
@@ -192,7 +191,6 @@ static tn_status keep_beside(tn_lowering *lowering, uint32_t index, tn_candidate
     const double ns = nearbyint(pace * samples->least);
     uint64_t key = 0;
     TN_TRY(tn_timing_key(lowering, index, candidate, &key));
-    candidate->sample_count += samples->count;
     if (samples->count == 0 || was_beside(lowering->timing, key)) return TN_OK;
     if (samples->clean_count < 2) {
         const bool is_surer = tn_timing_samples_noise(samples) < candidate->noise;

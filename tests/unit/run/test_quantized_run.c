@@ -219,6 +219,16 @@ static void test_the_same_build_gives_the_same_plan_and_inspect_shows_it(void **
     unlink(path);
 }
 
+/* cmocka shows the beginning of long texts alone. */
+static void assert_same_text(const char *a, const char *b) {
+    size_t same = 0;
+    while (a[same] && a[same] == b[same])
+        same++;
+    if (a[same] != b[same])
+        fail_msg("they differ from byte %zu on: '%.120s', '%.120s'", same,
+                 a + same - (same < 60 ? same : 60), b + same - (same < 60 ? same : 60));
+}
+
 static void test_a_timing_cache_makes_timed_builds_the_same(void **state) {
     run_test *test = *state;
     tn_plan *plans[2] = {NULL, NULL};
@@ -246,7 +256,7 @@ static void test_a_timing_cache_makes_timed_builds_the_same(void **state) {
     unlink(lock);
     assert_int_equal(bytes[0], bytes[1]);
     assert_memory_equal(data[0], data[1], bytes[0]);
-    assert_string_equal(tn_plan_report(plans[0]), tn_plan_report(plans[1]));
+    assert_same_text(tn_plan_report(plans[0]), tn_plan_report(plans[1]));
     tn_calibration_destroy(table);
     tn_plan_destroy(plans[0]);
     tn_plan_destroy(plans[1]);
