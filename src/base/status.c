@@ -80,8 +80,8 @@ tn_status tn_fail_memory(const char *what) {
 /* Puts `before` and ": " in front of what is there, as far as there is room. */
 static void prepend(char *text, size_t room, const char *before) {
     char joined[sizeof(((tn_error_copy *)0)->where)];
-    snprintf(joined, sizeof(joined), text[0] ? "%s: %s" : "%s", before, text);
-    memcpy(text, joined, room);
+    const int length = snprintf(joined, sizeof(joined), text[0] ? "%s: %s" : "%s", before, text);
+    if (length >= 0) memcpy(text, joined, room); /* cut where it is longer */
 }
 
 tn_status tn_error_at(tn_status status, const char *format, ...) {
