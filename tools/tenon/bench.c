@@ -218,7 +218,7 @@ static int measure_all(tn_runtime *runtime, tn_engine *engine, const cli_options
     if (code == EXIT_DONE && options->profile)
         code = bench_profile_run(all[0].context, options->seconds);
     overhead cost = {0};
-    bench_times times;
+    bench_times times = {0};
     if (code == EXIT_DONE) code = measure_overhead(runtime, options, all[0].context, &cost);
     if (code == EXIT_DONE) code = sum_up(all, started, &times);
     if (code == EXIT_DONE && options->html)

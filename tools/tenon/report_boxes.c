@@ -44,9 +44,9 @@ static void put_small_step(const drawing *d, const report_step *step) {
         else
             snprintf(label, sizeof(label), "%s → %s", is_retyped ? from->type : from->format,
                      is_retyped ? to->type : to->format);
-        put_svg_text(d, SMALL_WIDTH / 2, 16, "m", label, 24);
+        put_svg_text(d, SMALL_WIDTH / 2.0, 16, "m", label, 24);
     } else {
-        put_svg_text(d, SMALL_WIDTH / 2, 16, "m", step->op, 22);
+        put_svg_text(d, SMALL_WIDTH / 2.0, 16, "m", step->op, 22);
     }
 }
 
@@ -87,7 +87,7 @@ static void put_port(const drawing *d, uint32_t index, const report_port *port, 
             node->x - node->width / 2, node->y - node->height / 2, what);
     report_put_text(d->page, port->name, 200);
     fprintf(d->page, "</title><rect width=%.0f height=%.0f rx=12 />", node->width, node->height);
-    put_svg_text(d, SMALL_WIDTH / 2, 16, "m", port->name, 22);
+    put_svg_text(d, SMALL_WIDTH / 2.0, 16, "m", port->name, 22);
     fputs("</g>\n", d->page);
 }
 

@@ -90,8 +90,9 @@ static bool add_bends(layout *l) {
         edge->bend_count = edge->is_long ? 0 : span - 1;
         count += edge->bend_count;
     }
+    if (count >= UINT32_MAX) return false;
     layout_node *nodes = realloc(l->nodes, (count + 1) * sizeof(*nodes));
-    if (!nodes || count >= UINT32_MAX) return false;
+    if (!nodes) return false;
     l->nodes = nodes;
     l->item_count = count;
     for (size_t e = 0; e < l->edge_count; e++)
