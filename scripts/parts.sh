@@ -73,6 +73,25 @@ build_preset() {
     cmake --build "build-$preset" -j "$jobs"
 }
 
+# Fuzzes a target of build-fuzz/, beginning with the seeds that the tests make, what tests/fuzz/corpus/ keeps, and for plans and ONNX
+# what the program $tenon builds and models/tiny/ has; damage is the fuzzer's own work. Usage: fuzz_target NAME [libFuzzer options]
+fuzz_target() {
+    local name=$1 corpus=build-fuzz/corpus/$1
+    shift
+    mkdir -p "$corpus" build-fuzz/found
+    "build-fuzz/tests/make_${name}_corpus" "$corpus"
+    scripts/fuzz-corpus unpack "tests/fuzz/corpus/$name.hex" "$corpus"
+    if [ "$name" = plan ]; then
+        "$tenon" build models/tiny/tiny_lenet.onnx -o "$corpus/tiny_lenet.plan" --shape input=1x1x28x28:1x1x28x28:2x1x28x28
+        "$tenon" build models/tiny/tiny_resize.onnx -o "$corpus/tiny_resize.plan" \
+            --shape image=1x2x1x1:1x2x5x6:1x2x9x9 --shape size=1x1x1x1:1x1x9x13:1x1x20x20
+    elif [ "$name" = onnx ]; then
+        cp models/tiny/*.onnx "$corpus"
+    fi
+    ASAN_OPTIONS=allocator_may_return_null=1 "build-fuzz/tests/fuzz_$name" -rss_limit_mb=2048 -max_len=65536 \
+        -artifact_prefix=build-fuzz/found/ -print_final_stats=1 "$@" "$corpus"
+}
+
 finish() {
     printf '%d:%02d minutes in all\n' $(((SECONDS - parts_start) / 60)) $(((SECONDS - parts_start) % 60))
     echo "$parts_passed passed, $parts_failed failed, $parts_skipped skipped"
