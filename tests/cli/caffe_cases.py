@@ -345,6 +345,9 @@ def whole_cases():
            'layer { name: "loss" type: "SoftmaxWithLoss" bottom: "y0" bottom: "label" top: "loss" }\n',
            [("ip", "InnerProduct", [w, b])], {"x0": z},
            {"loss": caffe.softmax(z.reshape(2, 48) @ w.T.astype(np.float64) + b, 1)})
+    # neither a top nor a name: what it computes is called as its type
+    yield ("a loss of no name", input_text("x0", x.shape) + 'layer { type: "SoftmaxWithLoss" bottom: "x0" bottom: "label" }\n',
+           [], {"x0": x}, {"SoftmaxWithLoss": caffe.softmax(x, 1)})
     yield ("all ways to write", '# a comment\nname: "it\\x27s" \'two\' input: "x0", input_shape < dim: [2, 0x3] dim: 04; '
            'dim: 5 > force_backward: false\nlayer: { name: "a" type: "Power" bottom: "x0" top: "y0"\n'
            '  power_param: { power: 1., scale: .5e1f shift: - 2 } } # the end',

@@ -82,9 +82,11 @@ static tn_status read_ports(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     TN_TRY(read_names(reader, layer, "bottom", &layer->bottom_names, &layer->bottom_count));
     TN_TRY(read_names(reader, layer, "top", &layer->top_names, &layer->top_count));
     if (!type) return TN_OK;
-    if (type->is_loss) { /* the labels are not there; its value is called as the layer */
+    if (type->is_loss) { /* the labels are not there; its value is called as the layer, one without
+                            a name as its type: a graph's tensor with an empty name is none */
         layer->bottom_count = layer->bottom_count > 0;
-        if (layer->top_count == 0) layer->top_names[0] = layer->name;
+        if (layer->top_count == 0)
+            layer->top_names[0] = *layer->name ? layer->name : layer->type_name;
         layer->top_count = 1;
     }
     TN_TRY(
