@@ -34,8 +34,7 @@ static const tn_candidate *best_fused(const tn_lower_node *node) {
     const tn_candidate *best = NULL;
     for (size_t i = 0; i < node->candidate_count; i++) {
         const tn_candidate *candidate = &node->candidates[i];
-        if (candidate->chain_count == 0 || !(candidate->is_measured || candidate->is_doubtful))
-            continue;
+        if (candidate->chain_count == 0 || !candidate->is_measured) continue;
         if (!best || candidate->chain_count > best->chain_count ||
             (candidate->chain_count == best->chain_count && candidate->cost < best->cost))
             best = candidate;

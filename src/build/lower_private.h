@@ -49,10 +49,10 @@ typedef struct tn_candidate {
     const tn_storage *inputs, *outputs, *operands; /* as many as the node has, with this chain */
     double cost;                                   /* nanoseconds, or an estimate in their place */
     double noise;                                  /* of a measured cost, relative */
-    double floor;                                  /* it takes no less; where it is doubtful */
-    uint64_t key;                                  /* tn_timing_key's; 0: not asked for yet */
-    bool is_measured, is_remembered;               /* by a cache of earlier builds */
-    bool is_doubtful; /* all its samples were disturbed: the cost is an estimate */
+    double
+        floor; /* of a measured cost: it takes no less; below it where all samples were disturbed */
+    uint64_t key;                    /* tn_timing_key's; 0: not asked for yet */
+    bool is_measured, is_remembered; /* by a cache of earlier builds */
 } tn_candidate;
 
 typedef struct tn_lower_node {

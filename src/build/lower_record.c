@@ -21,7 +21,6 @@ static bool is_first_of_group(const tn_lower_node *node, size_t index) {
 
 static uint32_t time_source_of(const tn_lowering *lowering, const tn_candidate *candidate) {
     if (candidate->is_measured) return TN_LOWER_MEASURED;
-    if (candidate->is_doubtful) return TN_LOWER_ESTIMATED;
     const bool is_timed = lowering->timing && !tn_timing_is_over_for_nodes(lowering);
     return is_timed ? TN_LOWER_PRUNED : TN_LOWER_ESTIMATED;
 }

@@ -218,20 +218,21 @@ static tn_status time_stages(tn_lowering *lowering, timed_leaders leaders) {
 }
 
 /* How much slower it is than the best that does as much; infinity where it could not be chosen, or
- * where it was measured in another build. */
+ * where it was measured in another build. What was disturbed may take as little as its floor. */
 static double distance(const tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
     const tn_lower_node *node = &lowering->nodes[index];
     const tn_graph_node *graph_node = &lowering->graph->nodes[index];
-    const double ratio = candidate->cost / tn_lower_rivals_best(node, candidate);
+    const double least = fmin(candidate->floor, candidate->cost),
+                 best = tn_lower_rivals_best(node, candidate);
     double same = INFINITY;
-    if (!candidate->is_measured || candidate->is_remembered || !(ratio <= BESIDE_FACTOR))
+    if (!candidate->is_measured || candidate->is_remembered || !(least <= BESIDE_FACTOR * best))
         return INFINITY;
     for (size_t i = 0; i < node->candidate_count; i++)
         if (node->candidates[i].is_measured &&
             node->candidates[i].chain_count == candidate->chain_count &&
             tn_lower_rivals_store_alike(graph_node, &node->candidates[i], candidate))
             same = fmin(same, node->candidates[i].cost);
-    return candidate->cost <= BESIDE_SAME_FACTOR * same ? ratio : INFINITY;
+    return least <= BESIDE_SAME_FACTOR * same ? candidate->cost / best : INFINITY;
 }
 
 /* Those that could be chosen, the nearest first. */
@@ -283,38 +284,14 @@ static double guess(const tn_lowering *lowering, uint32_t index, const tn_candid
     return fmax(candidate->cost, UNMEASURED_FACTOR * highest);
 }
 
-/* Where a thread waited in all samples of a candidate, what is left without the waiting says no
- * more than that it takes no less. Its estimate stands in, at the scale of what was measured beside
- * it. */
-static void doubt(const tn_lowering *lowering, uint32_t index) {
-    tn_lower_node *node = &lowering->nodes[index];
-    double scale = INFINITY;
-    for (size_t i = 0; i < node->candidate_count; i++) {
-        tn_candidate *candidate = &node->candidates[i];
-        candidate->is_doubtful =
-            candidate->is_measured && candidate->noise >= TN_TIMING_NOISE_DISTURBED;
-        if (candidate->is_measured && !candidate->is_doubtful)
-            scale = fmin(scale, candidate->cost / tn_lower_estimate(lowering, index, candidate));
-    }
-    for (size_t i = 0; i < node->candidate_count; i++) {
-        tn_candidate *candidate = &node->candidates[i];
-        const double estimate = tn_lower_estimate(lowering, index, candidate);
-        if (!candidate->is_doubtful) continue;
-        candidate->cost = fmax(candidate->floor, isfinite(scale) ? scale * estimate : estimate);
-    }
-}
-
 static void guess_rest(const tn_lowering *lowering, uint32_t index) {
     tn_lower_node *node = &lowering->nodes[index];
     double highest = 0;
-    doubt(lowering, index);
     for (size_t i = 0; i < node->candidate_count; i++)
         if (node->candidates[i].is_measured) highest = fmax(highest, node->candidates[i].cost);
     for (size_t i = 0; i < node->candidate_count; i++)
         if (!node->candidates[i].is_measured && highest > 0)
             node->candidates[i].cost = guess(lowering, index, &node->candidates[i], highest);
-    for (size_t i = 0; i < node->candidate_count; i++)
-        if (node->candidates[i].is_doubtful) node->candidates[i].is_measured = false;
 }
 
 /* Equal nodes share their timings: all read what the cache says, as a later build with this cache

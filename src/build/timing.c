@@ -13,7 +13,7 @@
 /* What the tensors of candidates that are open beside each other may take. */
 #define OPEN_BYTES ((uint64_t)512 << 20)
 /* Of all the time, that rounds may always take. */
-#define ROUNDS_SHARE 0.1
+#define ROUNDS_SHARE 0.25
 
 tn_status tn_timing_begin(tn_lowering *lowering) {
     if (lowering->options->no_timing || lowering->options->reference_only) return TN_OK;
@@ -143,9 +143,9 @@ tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidat
         return TN_OK;
     TN_TRY(measure(lowering, index, candidate, best_other(lowering, index, candidate), &samples));
     candidate->is_measured = true;
-    return keep(
-        lowering, index, candidate,
-        (tn_timing_result){samples.least, tn_timing_samples_noise(&samples), samples.floor});
+    return keep(lowering, index, candidate,
+                (tn_timing_result){samples.least, tn_timing_samples_noise(&samples),
+                                   tn_timing_samples_floor(&samples)});
 }
 
 static bool was_beside(const struct tn_timing_scratch *timing, uint64_t key) {
@@ -163,55 +163,66 @@ static tn_status note_beside(tn_lowering *lowering, uint64_t key) {
     return TN_OK;
 }
 
-/* How much faster the machine was when those that were measured beside others before were: the
- * geometric mean. They are the measure for the rest, so that one candidate's time compares with all
- * that it was ever measured beside. */
+/* How much faster the machine was when those of the round that are known better from before were
+ * measured: the geometric mean. They are the measure for the rest, so that one candidate's time
+ * compares with all that it was ever measured beside. Of the undisturbed those are known better
+ * that were measured beside others before; of the disturbed, which all took about as much longer,
+ * those with an undisturbed time from before. */
 static tn_status pace_of(const tn_lowering *lowering, uint32_t index,
                          tn_candidate *const *candidates, uint32_t count,
-                         tn_timing_work *const *works, double *out_pace) {
+                         tn_timing_work *const *works, bool is_disturbed, double *out_pace) {
     double sum = 0;
     uint32_t known = 0;
     for (uint32_t i = 0; i < count; i++) {
+        const tn_timing_samples *samples = &works[i]->samples;
         uint64_t key = 0;
         TN_TRY(tn_timing_key(lowering, index, candidates[i], &key));
-        if (!was_beside(lowering->timing, key) || works[i]->samples.clean_count < 2 ||
-            !(works[i]->samples.least > 0) || !(candidates[i]->cost > 0))
+        const bool is_known = was_beside(lowering->timing, key) ||
+                              (is_disturbed && candidates[i]->floor >= candidates[i]->cost);
+        if (!is_known || (samples->clean_count < 2) != is_disturbed || !(samples->least > 0) ||
+            !(candidates[i]->cost > 0))
             continue;
-        sum += log(candidates[i]->cost / works[i]->samples.least);
+        sum += log(candidates[i]->cost / samples->least);
         known++;
     }
     *out_pace = known > 0 ? exp(sum / known) : 1;
     return TN_OK;
 }
 
+/* Disturbed samples are an upper bound, and too long as the others' of their round are. */
+static tn_status keep_disturbed(tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
+                                const tn_timing_samples *samples, double pace) {
+    const double floor = fmax(tn_timing_samples_floor(samples), candidate->floor),
+                 ns = fmax(nearbyint(fmin(pace, 1) * samples->least), floor);
+    if (candidate->floor >= candidate->cost || ns >= candidate->cost) return TN_OK;
+    return keep(lowering, index, candidate,
+                (tn_timing_result){ns, tn_timing_samples_noise(samples), floor});
+}
+
 /* Those that were measured beside each other compare with each other, not with what they took
- * alone, when the machine may have been faster; but for disturbed samples, which are too long. */
+ * alone, when the machine may have been faster. `paces`: of the undisturbed, and of the disturbed.
+ */
 static tn_status keep_beside(tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
-                             const tn_timing_samples *samples, double pace) {
-    const double ns = nearbyint(pace * samples->least);
+                             const tn_timing_samples *samples, const double *paces) {
     uint64_t key = 0;
     TN_TRY(tn_timing_key(lowering, index, candidate, &key));
     if (samples->count == 0 || was_beside(lowering->timing, key)) return TN_OK;
-    if (samples->clean_count < 2) {
-        const bool is_surer = tn_timing_samples_noise(samples) < candidate->noise;
-        if (!is_surer && ns >= candidate->cost) return TN_OK;
-        return keep(lowering, index, candidate,
-                    (tn_timing_result){fmin(ns, candidate->cost),
-                                       fmin(candidate->noise, tn_timing_samples_noise(samples)),
-                                       fmax(candidate->floor, pace * samples->floor)});
-    }
+    if (samples->clean_count < 2)
+        return keep_disturbed(lowering, index, candidate, samples, paces[1]);
+    const double ns = nearbyint(paces[0] * samples->least);
     TN_TRY(note_beside(lowering, key));
     return keep(lowering, index, candidate,
-                (tn_timing_result){ns, tn_timing_samples_noise(samples), pace * samples->floor});
+                (tn_timing_result){ns, tn_timing_samples_noise(samples), ns});
 }
 
 static tn_status keep_all_beside(tn_lowering *lowering, uint32_t index,
                                  tn_candidate *const *candidates, uint32_t count,
                                  tn_timing_work *const *works) {
-    double pace = 1;
-    TN_TRY(pace_of(lowering, index, candidates, count, works, &pace));
+    double paces[2];
+    for (int i = 0; i < 2; i++)
+        TN_TRY(pace_of(lowering, index, candidates, count, works, i == 1, &paces[i]));
     for (uint32_t i = 0; i < count; i++)
-        TN_TRY(keep_beside(lowering, index, candidates[i], &works[i]->samples, pace));
+        TN_TRY(keep_beside(lowering, index, candidates[i], &works[i]->samples, paces));
     return TN_OK;
 }
 

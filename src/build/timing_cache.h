@@ -17,7 +17,7 @@
 typedef struct tn_timing_result {
     double ns;
     double noise;    /* relative: how much longer the next shortest sample was */
-    double floor_ns; /* where all samples were disturbed: what is left without that */
+    double floor_ns; /* it takes no less: ns, or less where all samples were disturbed */
 } tn_timing_result;
 
 /* `path` null: in memory only. [thread: one at a time for one cache] */

@@ -93,7 +93,7 @@ typedef struct tn_timing_policy {
     uint32_t at_least, at_most; /* samples */
     double tolerance;           /* in which the two shortest agree; above 0 */
     double enough_ns;           /* of samples for each work, once there are at_least; 0: no bound */
-    uint32_t prune_after;       /* undisturbed samples */
+    uint32_t prune_after;       /* samples */
     double pruned_factor; /* over another work that does as much: what is slower is left off */
     double best_ns;       /* of such another one, that is not among the works; 0: none */
     double end_ns;        /* when the time is over */

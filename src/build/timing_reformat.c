@@ -71,8 +71,8 @@ static tn_status time_reformat(tn_lowering *lowering, tn_tensor_id tensor, tn_st
                                       to.space, &samples));
         else
             TN_TRY(measure_reformat(lowering, &source, &target, &samples));
-        result =
-            (tn_timing_result){samples.least, tn_timing_samples_noise(&samples), samples.floor};
+        result = (tn_timing_result){samples.least, tn_timing_samples_noise(&samples),
+                                    tn_timing_samples_floor(&samples)};
         TN_TRY(tn_timing_cache_set(lowering->cache, key, result));
     }
     *out_ns = result.ns;

@@ -15,6 +15,9 @@
 #define COUNT_LIMIT 50
 /* What runs longer than this has cold caches in any case. */
 #define WARMED_NS 5e6
+/* Samples of one that was disturbed in all of them: a load that comes and goes leaves it alone in
+ * some. */
+#define DISTURBED_LIMIT 10
 /* In which two samples agree of what is left off. */
 #define PRUNE_TOLERANCE 0.03
 /* What runs longer is run once more after the first. */
@@ -75,17 +78,24 @@ tn_status tn_timing_warm_up(tn_lowering *lowering, tn_timing_work *work,
     return TN_OK;
 }
 
-/* Slower by far than another one that does at least as much. */
+/* Slower by far than another one that does at least as much, whatever disturbed it. */
 static bool is_pruned(tn_timing_work *const *works, uint32_t count, const tn_timing_work *work,
                       const tn_timing_policy *policy) {
     double best = policy->best_ns > 0 ? policy->best_ns : INFINITY;
-    if (work->samples.clean_count < policy->prune_after ||
-        (policy->prune_after > 1 && !tn_timing_samples_agree(&work->samples, PRUNE_TOLERANCE)))
+    if (work->samples.count < policy->prune_after ||
+        (work->samples.clean_count > 0 && policy->prune_after > 1 &&
+         !tn_timing_samples_agree(&work->samples, PRUNE_TOLERANCE)))
         return false;
     for (uint32_t i = 0; i < count; i++)
-        if (works[i]->chain_count >= work->chain_count && works[i]->samples.clean_count > 0)
+        if (works[i]->chain_count >= work->chain_count && works[i]->samples.count > 0)
             best = fmin(best, works[i]->samples.least);
-    return work->samples.least > policy->pruned_factor * best;
+    return tn_timing_samples_floor(&work->samples) > policy->pruned_factor * best;
+}
+
+static bool is_one_disturbed(tn_timing_work *const *works, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (works[i]->samples.clean_count == 0) return true;
+    return false;
 }
 
 static bool is_settled(tn_timing_work *const *works, uint32_t count,
@@ -105,7 +115,8 @@ static bool is_due(const tn_lowering *lowering, tn_timing_work *const *works, ui
     if (round >= policy->at_most || tn_timing_now_ns(lowering) >= policy->end_ns) return false;
     if (is_settled(works, count, policy) && (round >= policy->at_least || is_long)) return false;
     return round < policy->at_least || !(policy->enough_ns > 0) ||
-           taken_ns < policy->enough_ns * count;
+           taken_ns < policy->enough_ns * count ||
+           (round < DISTURBED_LIMIT && is_one_disturbed(works, count));
 }
 
 static double least_sum(tn_timing_work *const *works, uint32_t count) {

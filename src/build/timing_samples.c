@@ -16,18 +16,20 @@ static void add_clean(tn_timing_samples *samples, double ns) {
 
 void tn_timing_samples_add(tn_timing_samples *samples, tn_timing_sample sample) {
     if (samples->count == 0 || sample.ns < samples->least) samples->least = sample.ns;
-    if (sample.ns - sample.waited_ns > samples->floor)
-        samples->floor = sample.ns - sample.waited_ns;
+    samples->left = fmax(samples->left, sample.ns - sample.waited_ns);
     samples->count++;
     if (!sample.is_disturbed) add_clean(samples, sample.ns);
 }
 
 double tn_timing_samples_noise(const tn_timing_samples *samples) {
-    if (samples->clean_count == 0) return TN_TIMING_NOISE_DISTURBED;
-    if (samples->clean_count == 1) return TN_TIMING_NOISE_ONE;
+    if (samples->clean_count < 2) return TN_TIMING_NOISE_MOST;
     if (!(samples->least > 0)) return TN_TIMING_NOISE_LEAST;
     const double noise = samples->clean_second / samples->least - 1;
     return fmin(fmax(noise, TN_TIMING_NOISE_LEAST), TN_TIMING_NOISE_MOST);
+}
+
+double tn_timing_samples_floor(const tn_timing_samples *samples) {
+    return samples->clean_count > 0 ? samples->least : fmin(samples->left, samples->least);
 }
 
 bool tn_timing_samples_agree(const tn_timing_samples *samples, double tolerance) {

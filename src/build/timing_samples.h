@@ -11,10 +11,8 @@
 #include <stdint.h>
 
 /* Relative noise: the least that is believed, and what is assumed where too few samples tell. */
-#define TN_TIMING_NOISE_LEAST     0.01
-#define TN_TIMING_NOISE_ONE       0.10 /* one undisturbed sample */
-#define TN_TIMING_NOISE_MOST      0.50 /* two */
-#define TN_TIMING_NOISE_DISTURBED 4.00 /* none: a thread waits for milliseconds */
+#define TN_TIMING_NOISE_LEAST 0.01
+#define TN_TIMING_NOISE_MOST  0.10 /* also where fewer than two samples are undisturbed */
 
 typedef struct tn_timing_sample {
     double ns;         /* of one run */
@@ -26,12 +24,14 @@ typedef struct tn_timing_sample {
 typedef struct tn_timing_samples {
     uint32_t count, clean_count;
     double least, clean_least, clean_second; /* meaningful as far as the counts reach */
-    double floor; /* what is left of a sample without the waiting: it takes no less */
+    double left; /* the most that is left of a sample without the waiting */
 } tn_timing_samples;
 
 void tn_timing_samples_add(tn_timing_samples *samples, tn_timing_sample sample);
 /* Relative: 0.02 is 2%. */
 double tn_timing_samples_noise(const tn_timing_samples *samples);
+/* It takes no less: the shortest, or where all are disturbed what is left without the waiting. */
+double tn_timing_samples_floor(const tn_timing_samples *samples);
 /* Whether two undisturbed samples are within `tolerance` of the shortest of all. */
 bool tn_timing_samples_agree(const tn_timing_samples *samples, double tolerance);
 

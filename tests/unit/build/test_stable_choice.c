@@ -48,6 +48,13 @@ static uint64_t half_load(uint64_t ns) {
     return draw(3) == 0 ? load(ns) : ns;
 }
 
+/* Who runs longer than a slice of time always waits, and so do the other threads for it. */
+static uint64_t slices(uint64_t ns) {
+    const uint64_t slice = 1000000, waited = ns / slice * (slice + draw(1000) * (slice / 1000));
+    test_clock_waited_ns += 2.0 * (double)waited;
+    return ns + waited;
+}
+
 static void start_machine(uint64_t (*disturb)(uint64_t), int number) {
     test_clock_disturb = disturb;
     test_clock_waited_ns = 0;
@@ -126,6 +133,23 @@ static void test_a_fused_kernel_that_is_slower_beyond_the_noise_is_not_taken(voi
                 fail_msg("%s, %d: %s", machine_names[machine], number, kernel_of(&stage, "mix"));
             stage_end(&stage);
         }
+}
+
+/* That it was disturbed in all its samples is no reason to think better of it than they say. */
+static void test_a_slow_kernel_that_is_always_disturbed_is_not_taken(void **state) {
+    graph_test *test = *state;
+    tn_graph *graph = test->graph;
+    add_output(graph, add_unary(graph, "Relu", "relu", mix(graph, "mix", image(graph), "w")));
+    layer_pace_of("mix_plain")->ns = 300000;
+    layer_pace_of("mix_fused")->ns = 2500000;
+    for (int number = 0; number < SEEDS; number++) {
+        build_stage stage;
+        start_machine(slices, number);
+        lower_or_fail(&stage, graph, TIMED);
+        assert_string_equal(kernel_of(&stage, "mix"), "mix_plain");
+        assert_non_null(step_of(&stage, "relu"));
+        stage_end(&stage);
+    }
 }
 
 static void test_a_fused_kernel_that_was_disturbed_alone_is_taken(void **state) {
@@ -241,6 +265,7 @@ int main(void) {
         CHOICE_TEST(test_a_fused_kernel_is_taken_where_it_is_faster),
         CHOICE_TEST(test_a_fused_kernel_that_is_hardly_slower_is_taken),
         CHOICE_TEST(test_a_fused_kernel_that_is_slower_beyond_the_noise_is_not_taken),
+        CHOICE_TEST(test_a_slow_kernel_that_is_always_disturbed_is_not_taken),
         CHOICE_TEST(test_a_fused_kernel_that_was_disturbed_alone_is_taken),
         CHOICE_TEST(test_kernels_that_are_equally_fast_are_chosen_by_rule),
         CHOICE_TEST(test_a_tactic_that_is_faster_is_found_on_a_busy_machine),
