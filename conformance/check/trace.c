@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,11 +23,11 @@ static struct {
     int lines;
     size_t number;
     char text[TEXT];
-    const char *volatile callback; /* null: none */
-    const char *volatile last;     /* of this test */
+    _Atomic(const char *) callback; /* null: none */
+    _Atomic(const char *) last;     /* of this test */
     function functions[FUNCTIONS];
     size_t function_count;
-    const char *volatile limited; /* null: no limit of its own */
+    _Atomic(const char *) limited; /* null: no limit of its own */
     char rule[32], broken[500];
 } trace;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* two contexts run on two threads */
@@ -34,7 +35,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* two contexts run on 
 void tn_trace_begin(int lines, size_t number, const char *text) {
     trace.lines = lines;
     trace.number = number;
-    trace.callback = trace.last = NULL;
+    trace.callback = NULL;
+    trace.last = NULL;
     trace.rule[0] = 0;
     snprintf(trace.text, sizeof(trace.text), "%s", text ? text : "");
 }
@@ -50,15 +52,13 @@ void tn_trace_case(const char *text) {
     pthread_mutex_unlock(&lock);
 }
 
+/* Callbacks of two contexts run on two threads: then it is one of both. */
 const char *tn_trace_enter(const char *name) {
-    const char *before = trace.callback;
-    trace.callback = name;
-    return before;
+    return atomic_exchange(&trace.callback, name);
 }
 
 void tn_trace_leave(const char *before) {
-    trace.last = trace.callback;
-    trace.callback = before;
+    atomic_store(&trace.last, atomic_exchange(&trace.callback, before));
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -143,10 +143,13 @@ const char *tn_trace_limited(void) {
 
 void tn_trace_broken(const char *rule, const char *format, ...) {
     va_list arguments;
-    if (trace.rule[0]) return;
-    snprintf(trace.rule, sizeof(trace.rule), "%s", rule);
     va_start(arguments, format);
-    vsnprintf(trace.broken, sizeof(trace.broken), format, arguments);
+    pthread_mutex_lock(&lock);
+    if (!trace.rule[0]) {
+        snprintf(trace.rule, sizeof(trace.rule), "%s", rule);
+        vsnprintf(trace.broken, sizeof(trace.broken), format, arguments);
+    }
+    pthread_mutex_unlock(&lock);
     va_end(arguments);
 }
 
