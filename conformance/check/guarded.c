@@ -46,14 +46,12 @@ static void leave(const tn_guarded *buffer) {
         if (table[i] == buffer) table[i] = NULL;
 }
 
-tn_status tn_guarded_create(tn_guarded *buffer, uint32_t kind, uint32_t index, size_t bytes,
-                            bool is_at_end, uint8_t slack) {
-    tn_guarded made = {.kind = kind, .index = index, .bytes = bytes, .is_live = true};
-    TN_TRY(tn_guard_place(&made.guard, bytes, is_at_end ? TN_GUARD_AT_END : TN_GUARD_AT_START,
-                          slack * UINT64_C(0x0101010101010101)));
-    made.data = made.guard.data;
-    if (bytes > 0) memset(made.data, slack, bytes);
-    *buffer = made;
+/* Hands over what was mapped. */
+static tn_status register_made(tn_guarded *made, tn_guarded *buffer, uint8_t slack) {
+    made->data = made->guard.data;
+    made->is_live = true;
+    if (made->bytes > 0) memset(made->data, slack, made->bytes);
+    *buffer = *made;
     pthread_mutex_lock(&lock);
     const bool is_entered = enter(buffer);
     pthread_mutex_unlock(&lock);
@@ -61,6 +59,22 @@ tn_status tn_guarded_create(tn_guarded *buffer, uint32_t kind, uint32_t index, s
     tn_guard_unmap(&buffer->guard);
     *buffer = (tn_guarded){0};
     return tn_fail_memory("a guarded buffer: too many of them");
+}
+
+tn_status tn_guarded_create(tn_guarded *buffer, uint32_t kind, uint32_t index, size_t bytes,
+                            bool is_at_end, uint8_t slack) {
+    tn_guarded made = {.kind = kind, .index = index, .bytes = bytes};
+    TN_TRY(tn_guard_place(&made.guard, bytes, is_at_end ? TN_GUARD_AT_END : TN_GUARD_AT_START,
+                          slack * UINT64_C(0x0101010101010101)));
+    return register_made(&made, buffer, slack);
+}
+
+tn_status tn_guarded_create_before(tn_guarded *buffer, uint32_t kind, uint32_t index, size_t bytes,
+                                   size_t shift, uint8_t slack) {
+    tn_guarded made = {.kind = kind, .index = index, .bytes = bytes};
+    TN_TRY(tn_guard_place_between(&made.guard, bytes, shift,
+                                  slack * UINT64_C(0x0101010101010101)));
+    return register_made(&made, buffer, slack);
 }
 
 static void destroy_locked(tn_guarded *buffer) {

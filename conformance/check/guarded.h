@@ -31,6 +31,9 @@ typedef struct tn_guarded {
  * at its start; every other byte of its pages is `slack`. TN_ERROR_MEMORY. */
 tn_status tn_guarded_create(tn_guarded *buffer, uint32_t kind, uint32_t index, size_t bytes,
                             bool is_at_end, uint8_t slack);
+/* The same `shift` bytes before its pages' end: a multiple of 64. */
+tn_status tn_guarded_create_before(tn_guarded *buffer, uint32_t kind, uint32_t index, size_t bytes,
+                                   size_t shift, uint8_t slack);
 void tn_guarded_destroy(tn_guarded *buffer); /* a zeroed one is fine */
 /* Frees it, but lets nobody have its addresses until many later ones were retired: who still uses
  * them is told so. */

@@ -149,11 +149,25 @@ static tn_status store_input(const tn_probe_port *port, const tn_guarded *buffer
                       tn_convert_items(&own.tensor, &stored.tensor));
 }
 
-static tn_status fill_input(const tn_probe_port *port, tn_guarded *buffer, uint32_t kind,
-                            uint32_t index, bool is_at_end, uint8_t slack) {
+/* Where tensors lie in their pages. */
+typedef struct placing {
+    bool is_at_end;
+    uint32_t shift;
+    uint8_t slack;
+} placing;
+
+static tn_status place(const tn_probe_port *port, const placing *where, tn_guarded *buffer,
+                       uint32_t kind, uint32_t index) {
     size_t bytes = 0;
     TN_TRY(tn_format_bytes(port->format, port->type, &port->shape, &bytes));
-    TN_TRY(tn_guarded_create(buffer, kind, index, bytes, is_at_end, slack));
+    return where->shift > 0
+               ? tn_guarded_create_before(buffer, kind, index, bytes, where->shift, where->slack)
+               : tn_guarded_create(buffer, kind, index, bytes, where->is_at_end, where->slack);
+}
+
+static tn_status fill_input(const tn_probe_port *port, const placing *where, tn_guarded *buffer,
+                            uint32_t kind, uint32_t index) {
+    TN_TRY(place(port, where, buffer, kind, index));
     return store_input(port, buffer);
 }
 
@@ -174,28 +188,28 @@ tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *number
 
 tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *numbers, bool is_at_end,
                                  bool is_in_place, uint8_t poison) {
-    *memory = (tn_probe_memory){.is_in_place = is_in_place,
-                                .slack = 0x7F}; /* floats: 3.4e38; NaN in halves */
+    /* floats: 3.4e38; NaN in halves; and the other time NaN, and -1 as an integer */
+    *memory =
+        (tn_probe_memory){.is_in_place = is_in_place, .slack = is_at_end ? 0x7F : 0xFF};
+    const placing where = {is_at_end, numbers->shift, memory->slack};
     for (uint32_t i = 0; i < numbers->input_count; i++) {
         const tn_probe_port *port = &numbers->inputs[i];
         if (!port->is_given) continue;
-        TN_TRY(fill_input(port, &memory->inputs[i], TN_GUARDED_INPUT, i, is_at_end, memory->slack));
+        TN_TRY(fill_input(port, &where, &memory->inputs[i], TN_GUARDED_INPUT, i));
         if (!(is_in_place && i == 0)) tn_guarded_protect(&memory->inputs[i], TN_GUARDED_READ);
     }
     for (uint32_t i = 0; i < TN_PROBE_STEPS; i++) {
         if (!numbers->operands[i].is_given) continue;
-        TN_TRY(fill_input(&numbers->operands[i], &memory->operands[i], TN_GUARDED_OPERAND, i,
-                          is_at_end, memory->slack));
+        TN_TRY(fill_input(&numbers->operands[i], &where, &memory->operands[i], TN_GUARDED_OPERAND,
+                          i));
         tn_guarded_protect(&memory->operands[i], TN_GUARDED_READ);
     }
     for (uint32_t i = 0; i < numbers->output_count; i++) {
         const tn_probe_port *port = &numbers->outputs[i];
-        size_t bytes = 0;
         if (!port->is_given) continue;
-        TN_TRY(tn_format_bytes(port->format, port->type, &port->shape, &bytes));
-        TN_TRY(tn_guarded_create(&memory->outputs[i], TN_GUARDED_OUTPUT, i, bytes, is_at_end,
-                                 memory->slack));
-        memset(memory->outputs[i].data, tn_contents_poison(port->type, poison), bytes);
+        TN_TRY(place(port, &where, &memory->outputs[i], TN_GUARDED_OUTPUT, i));
+        memset(memory->outputs[i].data, tn_contents_poison(port->type, poison),
+               memory->outputs[i].bytes);
         memory->shapes[i] = port->shape;
     }
     return TN_OK;
@@ -219,7 +233,9 @@ static tn_status broken(tn_probe *probe, const char *rule, tn_status status) {
 static tn_status check_slack(tn_probe *probe, const tn_probe_memory *memory,
                              const tn_probe_context *context) {
     for (uint32_t i = 0; i < probe->output_count; i++)
-        if (probe->outputs[i].is_given && !tn_guarded_is_whole(&memory->outputs[i]))
+        if (probe->outputs[i].is_given &&
+            !(tn_guarded_is_whole(&memory->outputs[i]) &&
+              (i > 0 || !memory->is_in_place || tn_guarded_is_whole(&memory->inputs[0]))))
             return broken(probe, "writes-inside",
                           tn_fail(TN_ERROR_PLUGIN,
                                   "writes within 64 bytes past the end of output %u (%zu bytes)", i,

@@ -103,6 +103,11 @@ void tn_rule_repeatable(const tn_test *test, tn_verdict *verdict) {
         if (p.has_second) run_in(&context, b, &b->expected, false, "other inputs", verdict);
         for (int i = 0; i < 3 && verdict->outcome == TN_PASSED; i++)
             run_in(&context, a, &first, is_exact, "the first inputs again", verdict);
+        for (uint32_t shift = 64; shift <= 256 && verdict->outcome == TN_PASSED; shift *= 2) {
+            a->probe.shift = shift;
+            run_in(&context, a, &first, is_exact, "the first inputs at other addresses", verdict);
+        }
+        a->probe.shift = 0;
         if (p.has_second && change && verdict->outcome == TN_PASSED)
             run_in_place_of(&context, &p, verdict);
     }
@@ -135,24 +140,47 @@ static void alternate(pair *p, int32_t axis, tn_verdict *verdict) {
     if (life.probe) tn_probe_release(&life);
 }
 
+/* Whether the changed shapes were taken. */
+static bool reshape_to(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
+    pair p;
+    if (verdict->outcome != TN_PASSED || !make_pair(test, change, &p, verdict)) return false;
+    const bool is_taken =
+        p.has_second && tn_subject_shares_constants(&p.subjects[0], &p.subjects[1]);
+    if (is_taken) alternate(&p, change->axis, verdict);
+    free_pair(&p);
+    return is_taken;
+}
+
+/* All axes of all inputs at once. */
+static bool reshape_all(const tn_test *test, const tn_case *c, uint32_t factor, uint32_t more,
+                        tn_verdict *verdict) {
+    tn_shape shapes[TN_PROBE_PORTS];
+    const tn_change change = {.axis = -1, .shapes = shapes};
+    if (c->input_count > TN_PROBE_PORTS) return false;
+    for (uint32_t i = 0; i < c->input_count; i++) {
+        shapes[i] = c->inputs[i].shape;
+        for (uint32_t axis = 0; axis < shapes[i].rank && !c->inputs[i].has_values; axis++)
+            if (shapes[i].extents[axis] != 1)
+                shapes[i].extents[axis] = shapes[i].extents[axis] * factor + more;
+    }
+    return reshape_to(test, &change, verdict);
+}
+
 void tn_rule_reshape(const tn_test *test, tn_verdict *verdict) {
     tn_subject probe;
     uint32_t tried = 0;
     if (!tn_test_subject(test, NULL, &probe, verdict)) return;
     const tn_shape shape = probe.c.input_count ? probe.c.inputs[0].shape : (tn_shape){0};
+    tried += reshape_all(test, &probe.c, 2, 0, verdict);
+    tried += reshape_all(test, &probe.c, 1, 1, verdict);
     tn_subject_destroy(&probe);
     for (uint32_t axis = 0; axis < shape.rank; axis++) {
-        const int64_t extents[] = {2 * shape.extents[axis] + 1, 1};
-        for (int i = 0; i < 2 && verdict->outcome == TN_PASSED; i++) {
+        const int64_t extent = shape.extents[axis];
+        const int64_t extents[] = {2 * extent + 1, 1, extent - 1, 67};
+        for (int i = 0; i < 4; i++) {
             const tn_change change = {.axis = (int32_t)axis, .extent = extents[i]};
-            pair p;
-            if (extents[i] == shape.extents[axis] || extents[i] > 4096) continue;
-            if (!make_pair(test, &change, &p, verdict)) return;
-            if (p.has_second && tn_subject_shares_constants(&p.subjects[0], &p.subjects[1])) {
-                alternate(&p, (int32_t)axis, verdict);
-                tried++;
-            }
-            free_pair(&p);
+            if (extents[i] != extent && extents[i] > 0 && extents[i] <= 4096)
+                tried += reshape_to(test, &change, verdict);
         }
     }
     if (tried == 0 && verdict->outcome == TN_PASSED)

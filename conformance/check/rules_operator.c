@@ -113,39 +113,63 @@ void tn_rule_is_tried(const tn_test *test, tn_verdict *verdict) {
                         test->combination ? test->combination : "");
 }
 
-void tn_rule_row(const tn_test *test, tn_verdict *verdict) {
-    const float *rows[TN_PROBE_PORTS] = {0};
-    uint64_t strides[TN_PROBE_PORTS] = {0};
-    tn_subject subject;
-    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
-    const tn_probe *probe = &subject.probe;
-    const tn_outcome *expected = &subject.expected;
-    bool is_plain = expected->count == 1 && expected->types[0] == TN_F32;
-    size_t count = is_plain ? expected->bytes[0] / sizeof(float) : 0;
-    for (uint32_t i = 0; i < probe->input_count && is_plain; i++) {
+/* Inputs and output 0 as rows of 32-bit floats; false: they are none. */
+static bool find_rows(const tn_subject *subject, const float **rows, uint64_t *strides) {
+    const tn_probe *probe = &subject->probe;
+    const tn_outcome *expected = &subject->expected;
+    if (expected->count != 1 || expected->types[0] != TN_F32) return false;
+    const size_t count = expected->bytes[0] / sizeof(float);
+    for (uint32_t i = 0; i < probe->input_count; i++) {
         const tn_probe_port *port = &probe->inputs[i];
         size_t elements = 0;
         if (!port->is_given) continue;
         rows[i] = port->own;
-        is_plain = port->type == TN_F32 && tn_shape_count(&port->shape, &elements) == TN_OK &&
-                   (elements == count || elements == 1);
+        if (port->type != TN_F32 || tn_shape_count(&port->shape, &elements) != TN_OK ||
+            (elements != count && elements != 1))
+            return false;
         strides[i] = elements == 1 ? 0 : 1;
     }
+    return count > 0;
+}
+
+/* False: there are no rows of such values. */
+static bool check_row(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
+    const float *rows[TN_PROBE_PORTS] = {0};
+    uint64_t strides[TN_PROBE_PORTS] = {0};
     tn_guarded output = {0};
-    tn_verdict_skip(verdict, "the tensors are not rows of 32-bit floats");
-    if (is_plain && count > 0 &&
-        tn_guarded_create(&output, TN_GUARDED_OUTPUT, 0, count * sizeof(float), true, 0x7F) ==
-            TN_OK) {
+    tn_subject subject;
+    tn_verdict none = {0};
+    if (!tn_test_subject(test, change, &subject, change ? &none : verdict)) return false;
+    const tn_outcome *expected = &subject.expected;
+    const bool is_taken = find_rows(&subject, rows, strides) &&
+                          tn_guarded_create(&output, TN_GUARDED_OUTPUT, 0, expected->bytes[0], true,
+                                            0x7F) == TN_OK;
+    if (is_taken) {
         tn_outcome found = *expected;
         char why[300];
         found.data[0] = output.data;
-        verdict->outcome = TN_PASSED;
         const char *before = tn_trace_enter("row");
-        test->op->row(probe->node->params, count, rows, strides, (float *)(void *)output.data);
+        test->op->row(subject.probe.node->params, expected->bytes[0] / sizeof(float), rows, strides,
+                      (float *)(void *)output.data);
         tn_trace_leave(before);
-        if (!tn_results_equal(expected, &found, false, why, sizeof(why)))
-            tn_verdict_fail(verdict, "%s", why);
+        if (!tn_subject_agrees(&subject, &found, why, sizeof(why)))
+            tn_verdict_fail(verdict, "%s%s%s%s", change ? "on " : "",
+                            change ? tn_values_name(change->values) : "",
+                            change ? " values: " : "", why);
         tn_guarded_destroy(&output);
     }
     tn_subject_destroy(&subject);
+    return is_taken;
+}
+
+void tn_rule_row(const tn_test *test, tn_verdict *verdict) {
+    const bool is_elementwise = test->op->traits & TN_OPERATOR_ELEMENTWISE;
+    const uint32_t kinds = is_elementwise ? TN_VALUES_ELEMENTWISE_COUNT : TN_VALUES_COUNT;
+    if (!check_row(test, NULL, verdict) && verdict->outcome == TN_PASSED)
+        tn_verdict_skip(verdict, "the tensors are not rows of 32-bit floats");
+    for (uint32_t values = TN_VALUES_WIDE; values < kinds && verdict->outcome == TN_PASSED;
+         values++) {
+        const tn_change change = {.seed = test->seed, .values = values, .axis = -1};
+        check_row(test, &change, verdict);
+    }
 }

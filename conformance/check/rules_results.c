@@ -65,6 +65,25 @@ void tn_rule_run(tn_subject *subject, const char *during, tn_verdict *verdict) {
     run_and_compare(&subject->probe, &subject->expected, true, false, 0xFF, during, verdict);
 }
 
+/* Minus zero equals zero, but what is only selected keeps its sign. */
+static bool keeps_signs(const tn_subject *subject, const tn_outcome *found, char *why,
+                        size_t bytes) {
+    for (uint32_t i = 0; i < found->count; i++) {
+        const tn_type type = found->types[i];
+        const size_t count = found->bytes[i] / tn_type_bytes(type);
+        if (!tn_type_is_float(type) || !tn_slack_is_selected(&subject->c, &subject->expected, i))
+            continue;
+        for (size_t k = 0; k < count; k++) {
+            const double a = tn_element_get_f64(subject->expected.data[i], type, k);
+            const double b = tn_element_get_f64(found->data[i], type, k);
+            if (a != 0 || b != 0 || signbit(a) == signbit(b)) continue;
+            snprintf(why, bytes, "output %u, element %zu is %g, expected %g", i, k, b, a);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* On drawn values, as near as they let it be; false: there are none. */
 static bool run_on_values(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
     tn_subject subject;
@@ -76,7 +95,9 @@ static bool run_on_values(const tn_test *test, const tn_change *change, tn_verdi
              change->seed);
     if (tn_probe_once(&subject.probe, true, false, 0xFF, &found) != TN_OK)
         tn_verdict_error(verdict, &subject.probe, during);
-    else if (!tn_subject_agrees(&subject, &found, why, sizeof(why)))
+    else if (!tn_subject_agrees(&subject, &found, why, sizeof(why)) ||
+             (change->values == TN_VALUES_ZEROS &&
+              !keeps_signs(&subject, &found, why, sizeof(why))))
         tn_verdict_fail(verdict, "%s: %s", during, why);
     tn_outcome_free(&found);
     tn_subject_destroy(&subject);
@@ -100,9 +121,10 @@ static void shrink_values(const tn_test *test, const tn_change *change, tn_verdi
 }
 
 static void check_values(const tn_test *test, tn_verdict *verdict) {
-    for (uint32_t i = 0; i < test->effort * TN_VALUES_COUNT && verdict->outcome == TN_PASSED; i++) {
-        tn_change change = {
-            .seed = test->seed + i / TN_VALUES_COUNT, .values = i % TN_VALUES_COUNT, .axis = -1};
+    const bool is_elementwise = test->op->traits & TN_OPERATOR_ELEMENTWISE;
+    const uint32_t kinds = is_elementwise ? TN_VALUES_HUGE + 1 : TN_VALUES_COUNT;
+    for (uint32_t i = 0; i < test->effort * kinds && verdict->outcome == TN_PASSED; i++) {
+        tn_change change = {.seed = test->seed + i / kinds, .values = i % kinds, .axis = -1};
         if (change.values <= TN_VALUES_SMALL) continue;
         if (!run_on_values(test, &change, verdict)) {
             change.is_first_alone = true; /* where the others are not to be so */
@@ -175,19 +197,43 @@ void tn_rule_writes_all(const tn_test *test, tn_verdict *verdict) {
     tn_subject_destroy(&subject);
 }
 
-void tn_rule_in_place(const tn_test *test, tn_verdict *verdict) {
+/* Whether output 0 fits on input 0, which then is tried; `change` may be null. */
+static bool run_in_place(const tn_test *test, const tn_change *change, const char *during,
+                         tn_verdict *verdict) {
     tn_subject subject;
-    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
-    tn_verdict_skip(verdict, "output 0 has other bytes than input 0, or that is a constant");
+    tn_verdict none = {0};
+    if (!tn_test_subject(test, change, &subject, change ? &none : verdict)) return false;
     const tn_probe_port *x = &subject.probe.inputs[0], *y = &subject.probe.outputs[0];
     size_t in = 0, out = 1;
-    if (x->is_given && !x->is_constant && !x->is_shape_only && y->is_given &&
-        tn_format_bytes(x->format, x->type, &x->shape, &in) == TN_OK &&
-        tn_format_bytes(y->format, y->type, &y->shape, &out) == TN_OK && in == out) {
-        verdict->outcome = TN_PASSED;
-        run_and_compare(&subject.probe, &subject.expected, true, true, 0xFF, "", verdict);
-    }
+    const bool is_taken = x->is_given && !x->is_constant && !x->is_shape_only && y->is_given &&
+                          tn_format_bytes(x->format, x->type, &x->shape, &in) == TN_OK &&
+                          tn_format_bytes(y->format, y->type, &y->shape, &out) == TN_OK &&
+                          in == out;
+    if (is_taken)
+        run_and_compare(&subject.probe, &subject.expected, true, true, 0xFF, during, verdict);
     tn_subject_destroy(&subject);
+    return is_taken;
+}
+
+/* With every output, and with lengths of rows that leave a rest of any vector. */
+void tn_rule_in_place(const tn_test *test, tn_verdict *verdict) {
+    static const int64_t lengths[] = {3, 13, 67, 139};
+    const tn_change all = {.axis = -1, .asks_all = true};
+    tn_subject subject;
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
+    const uint32_t rank = subject.c.input_count > 0 ? subject.c.inputs[0].shape.rank : 0;
+    tn_subject_destroy(&subject);
+    if (!run_in_place(test, NULL, "", verdict)) {
+        if (verdict->outcome == TN_PASSED)
+            tn_verdict_skip(verdict, "output 0 has other bytes than input 0, or that is a constant");
+        return;
+    }
+    if (verdict->outcome == TN_PASSED) run_in_place(test, &all, "with all outputs", verdict);
+    for (size_t i = 0; rank > 0 && i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        const tn_change change = {.axis = (int32_t)rank - 1, .extent = lengths[i]};
+        if (verdict->outcome == TN_PASSED)
+            run_in_place(test, &change, "in another shape", verdict);
+    }
 }
 
 void tn_rule_tactics(const tn_test *test, tn_verdict *verdict) {

@@ -77,8 +77,10 @@ static void try_axes(shapes *all, tn_verdict *verdict) {
     const tn_shape *first = &all->base[0];
     for (uint32_t axis = 0; all->count > 0 && axis < first->rank; axis++) {
         const int64_t extent = first->extents[axis];
-        const int64_t extents[] = {extent + 1, 1, 0, 2 * extent + 3, 33, 67, 259};
-        for (size_t k = 0; k < sizeof(extents) / sizeof(extents[0]); k++) {
+        const int64_t extents[] = {extent + 1, 1, 0, 2 * extent + 3, 33, 67, 130, 131, 259, 1031};
+        enum { EXTENTS = sizeof(extents) / sizeof(extents[0]) };
+        const bool is_last = axis + 1 == first->rank; /* rows alone may be as long as the last */
+        for (size_t k = 0; k < (size_t)EXTENTS - !is_last; k++) {
             tn_shape of[TN_PROBE_PORTS];
             memcpy(of, all->base, all->count * sizeof(*of));
             for (uint32_t i = 0; i < all->count; i++)
@@ -90,11 +92,23 @@ static void try_axes(shapes *all, tn_verdict *verdict) {
     }
 }
 
-/* All inputs of the first one's rank with a first axis more, or without the first ones. */
+/* Extents of 1 at every other axis of one input, so that no neighbours can be taken together. */
+static void try_alternating(shapes *all, const tn_shape *of, uint32_t rank, tn_verdict *verdict) {
+    for (uint32_t i = 0; i < all->count && all->count > 1 && rank > 3; i++) {
+        tn_shape changed[TN_PROBE_PORTS];
+        memcpy(changed, of, all->count * sizeof(*changed));
+        if (all->is_fixed[i] || of[i].rank != rank) continue;
+        for (uint32_t axis = i % 2; axis < rank; axis += 2)
+            changed[i].extents[axis] = 1;
+        try_shapes(all, changed, verdict);
+    }
+}
+
+/* All inputs of the first one's rank with first axes more, or without the first ones. */
 static void try_ranks(shapes *all, tn_verdict *verdict) {
     const uint32_t rank = all->count > 0 ? all->base[0].rank : 0;
-    for (uint32_t wanted = 0; all->count > 0 && wanted <= rank + 2 && wanted <= TN_MAX_RANK;
-         wanted++) {
+    const uint32_t most = rank + 2 < 6 ? 6 : rank + 2;
+    for (uint32_t wanted = 0; all->count > 0 && wanted <= most && wanted <= TN_MAX_RANK; wanted++) {
         tn_shape of[TN_PROBE_PORTS];
         memcpy(of, all->base, all->count * sizeof(*of));
         for (uint32_t i = 0; i < all->count && wanted != rank; i++) {
@@ -105,6 +119,32 @@ static void try_ranks(shapes *all, tn_verdict *verdict) {
                 of[i].extents[axis] = axis + rank < wanted ? 2 : own.extents[axis + rank - wanted];
         }
         try_shapes(all, of, verdict);
+        try_alternating(all, of, wanted, verdict);
+    }
+}
+
+/* All axes of all inputs at once. */
+static void try_ones(shapes *all, tn_verdict *verdict) {
+    tn_shape of[TN_PROBE_PORTS];
+    memcpy(of, all->base, all->count * sizeof(*of));
+    for (uint32_t i = 0; i < all->count; i++)
+        for (uint32_t axis = 0; axis < of[i].rank && !all->is_fixed[i]; axis++)
+            of[i].extents[axis] = 1;
+    try_shapes(all, of, verdict);
+}
+
+/* More inputs of a port that takes any number of them. */
+static void try_more_inputs(shapes *all, tn_verdict *verdict) {
+    const tn_operator *op = all->test->op;
+    static const uint32_t counts[] = {9, 17};
+    if (op->input_count == 0 || !(op->inputs[op->input_count - 1].flags & TN_PORT_VARIADIC)) return;
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        const tn_change change = {.seed = all->test->seed,
+                                  .values = TN_VALUES_SMALL,
+                                  .axis = -1,
+                                  .input_count = counts[i]};
+        if (verdict->outcome == TN_PASSED && counts[i] > all->count)
+            all->tried += attempt(all->test, &change, verdict);
     }
 }
 
@@ -170,6 +210,8 @@ void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict) {
     if (!read_base(test, &all, verdict)) return;
     all.random = tn_hash_add_text(test->seed, test->text);
     try_axes(&all, verdict);
+    try_ones(&all, verdict);
+    try_more_inputs(&all, verdict);
     try_ranks(&all, verdict);
     try_broadcasts(&all, verdict);
     try_random(&all, verdict);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What may differ; see slack.h. */
 #include "slack.h"
+#include "base/hash.h"
 #include "base/status.h"
 #include "values.h"
 
@@ -29,9 +30,9 @@ static double share_of(tn_type type) {
     return type == TN_F16 || type == TN_BF16 ? 0x1p-6 : 1;
 }
 
-/* The case with each float made a little larger or smaller at random; *out_share is the greatest
- * share of its types. */
-static bool move_floats(const tn_case *c, uint64_t *state, tn_case *moved, double *out_share) {
+/* The case with each float made a little larger or smaller at random, equal ones alike: ties stay.
+ * *out_share is the greatest share of its types. */
+static bool move_floats(const tn_case *c, uint64_t seed, tn_case *moved, double *out_share) {
     bool is_any = false;
     *out_share = 0;
     for (uint32_t i = 0; i < c->input_count; i++) {
@@ -45,10 +46,9 @@ static bool move_floats(const tn_case *c, uint64_t *state, tn_case *moved, doubl
         void *data = malloc(input->bytes + 1);
         if (!data) continue;
         for (size_t k = 0; k < count; k++) {
-            const double sign = tn_random_below(state, 2) ? 1 : -1;
-            tn_element_set_f64(data, input->type, k,
-                               tn_element_get_f64(input->data, input->type, k) *
-                                   (1 + sign * step_of(input->type)));
+            const double value = tn_element_get_f64(input->data, input->type, k);
+            const double sign = tn_hash_add(seed, &value, sizeof(value)) & 1 ? 1 : -1;
+            tn_element_set_f64(data, input->type, k, value * (1 + sign * step_of(input->type)));
         }
         moved->inputs[i].data = data;
         *out_share = fmax(*out_share, share_of(input->type));
@@ -94,7 +94,6 @@ static bool have_same_shapes(const tn_outcome *a, const tn_outcome *b) {
 static tn_status widen_by_moves(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
                                 const tn_outcome *expected, tn_slack *slack) {
     const tn_way reference = {.is_reference = true, .threads = 1};
-    uint64_t state = 0x5EED;
     tn_status status = TN_OK;
     tn_case moved = *c;
     double share = 0;
@@ -102,7 +101,7 @@ static tn_status widen_by_moves(tn_runtime *runtime, const tn_operator *op, cons
     if (!moved.inputs) return tn_fail_memory("a case");
     for (int i = 0; i < MOVES && status == TN_OK; i++) {
         tn_outcome other = {0};
-        const bool is_any = move_floats(c, &state, &moved, &share);
+        const bool is_any = move_floats(c, 0x5EED + (uint64_t)i, &moved, &share);
         share_others(c, &moved, true);
         if (is_any) status = tn_case_run(runtime, op, &moved, &reference, &other);
         if (status == TN_OK && is_any && !have_same_shapes(expected, &other))
@@ -151,8 +150,8 @@ static void drop_overflows(const tn_case *c, const tn_outcome *expected, uint32_
     }
 }
 
-/* A reference that computes integers in floats gives no odd ones beyond their digits: then the last
- * ones are not compared. */
+/* A reference that computes integers in floats gives none that a float does not hold: then the last
+ * digits are not compared. */
 static void allow_floats(const tn_outcome *expected, uint32_t output, double *slack) {
     const tn_type type = expected->types[output];
     const size_t count = expected->bytes[output] / tn_type_bytes(type);
@@ -160,7 +159,8 @@ static void allow_floats(const tn_outcome *expected, uint32_t output, double *sl
     const int digits = tn_type_bits(type) == 64 ? 53 : 24;
     for (size_t k = 0; k < count; k++) {
         const int64_t y = tn_element_get_i64(expected->data[output], type, k);
-        if ((y & 1) && fabs((double)y) > exp2(digits)) return;
+        const double held = digits == 24 ? (double)(float)y : (double)y;
+        if (fabs(held) > exp2(digits) && fabs(held) < 0x1p62 && (int64_t)held != y) return;
     }
     for (size_t k = 0; k < count; k++) {
         const double y = fabs(tn_element_get_f64(expected->data[output], type, k));
@@ -171,7 +171,7 @@ static void allow_floats(const tn_outcome *expected, uint32_t output, double *sl
 
 /* At the ends of a type nothing can be added: only what is selected, compared or counted is
  * defined. */
-static bool is_selected(const tn_case *c, const tn_outcome *expected, uint32_t output) {
+bool tn_slack_is_selected(const tn_case *c, const tn_outcome *expected, uint32_t output) {
     const tn_type type = expected->types[output];
     const size_t bytes = tn_type_bytes(type);
     if (type == TN_BOOL) return true;
@@ -222,7 +222,7 @@ tn_status tn_slack_create(tn_runtime *runtime, const tn_operator *op, const tn_c
                           uint32_t values, const tn_outcome *expected, tn_slack *out_slack) {
     *out_slack = (tn_slack){.count = expected->count, .are_finite = are_finite(c)};
     for (uint32_t i = 0; i < expected->count; i++) {
-        if (values == TN_VALUES_ENDS && is_of_integers(c) && !is_selected(c, expected, i))
+        if (values == TN_VALUES_ENDS && is_of_integers(c) && !tn_slack_is_selected(c, expected, i))
             return tn_fail(TN_ERROR_UNSUPPORTED, "sums at the end of a type");
         const size_t count = expected->bytes[i] / tn_type_bytes(expected->types[i]);
         out_slack->of[i] = calloc(count + 1, sizeof(double));

@@ -22,6 +22,8 @@ tn_status tn_slack_create(tn_runtime *runtime, const tn_operator *op, const tn_c
 /* From finite inputs a reference may overflow on its way, as the plainest formula does in the end:
  * where it has NaN, or an infinity, a number of that sign is right, too. */
 void tn_slack_allow_numbers(tn_slack *slack, const tn_outcome *expected, const tn_outcome *found);
+/* Whether all elements of an output are some input's, bit by bit, or truths. */
+bool tn_slack_is_selected(const tn_case *c, const tn_outcome *expected, uint32_t output);
 void tn_slack_destroy(tn_slack *slack);
 
 #endif

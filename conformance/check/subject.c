@@ -106,8 +106,27 @@ static void leave_out(tn_case *c, uint32_t index) {
         c->inputs[i] = c->inputs[i + 1];
 }
 
+/* Others like the last input, which is one of a port that takes any number of them. */
+static tn_status repeat_last(tn_subject *subject, uint32_t wanted) {
+    tn_case *c = &subject->c;
+    if (wanted <= c->input_count || c->input_count == 0) return TN_OK;
+    const tn_case_input last = c->inputs[c->input_count - 1];
+    if (wanted > TN_PROBE_PORTS || last.has_values ||
+        !(subject->op->inputs[last.port].flags & TN_PORT_VARIADIC))
+        return tn_fail(TN_ERROR_UNSUPPORTED, "no input of which there may be more");
+    tn_case_input *inputs = tn_arena_allocate(subject->arena, wanted, sizeof(*inputs));
+    if (!inputs) return tn_fail_memory("a case");
+    memcpy(inputs, c->inputs, c->input_count * sizeof(*inputs));
+    for (uint32_t i = c->input_count; i < wanted; i++)
+        inputs[i] = last;
+    c->inputs = inputs;
+    c->input_count = wanted;
+    return TN_OK;
+}
+
 static tn_status change_case(tn_subject *subject, const tn_change *change) {
     tn_case *c = &subject->c;
+    TN_TRY(repeat_last(subject, change->input_count));
     tn_shape shapes[TN_PROBE_PORTS];
     bool is_any = change->values <= TN_VALUES_SMALL;
     const uint32_t count = c->input_count < TN_PROBE_PORTS ? c->input_count : TN_PROBE_PORTS;
@@ -274,7 +293,8 @@ tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_o
     if (status == TN_OK && change) status = change_case(subject, change);
     if (status == TN_OK) {
         subject->probe.text =
-            change && (change->axis >= 0 || change->shapes || change->left_out > 0)
+            change && (change->axis >= 0 || change->shapes || change->left_out > 0 ||
+                       change->input_count > 0)
                 ? describe_case(subject, change)
                 : subject->text;
         tn_trace_case(subject->probe.text);

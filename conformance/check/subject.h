@@ -45,6 +45,7 @@ typedef struct tn_change {
     const tn_shape *shapes; /* in place of axis and extent: of each of the case's inputs; or null */
     bool asks_all;          /* for optional outputs, too */
     uint32_t left_out;      /* 1 + the case's input that is not given; 0: none */
+    uint32_t input_count;   /* so many inputs, others like the last one; 0: as many as there are */
 } tn_change;
 tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_operator *op,
                             const tn_kernel *kernel, const char *combination, const char *text,

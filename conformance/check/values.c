@@ -21,12 +21,16 @@ static double draw_fraction(uint64_t *state) {
 }
 
 const char *tn_values_name(uint32_t values) {
-    static const char *const names[] = {"the case's", "small", "wide", "large", "extreme"};
-    return values < TN_VALUES_COUNT ? names[values] : "";
+    static const char *const names[] = {"the case's", "small", "wide",  "large",
+                                        "extreme",    "equal", "zeros", "negative",
+                                        "positive",   "huge",  "special"};
+    return values < TN_VALUES_ELEMENTWISE_COUNT ? names[values] : "";
 }
 
 bool tn_values_apply(tn_type type, uint32_t values) {
     if (type == TN_BOOL || type == TN_NONE) return values <= TN_VALUES_SMALL;
+    if (values > TN_VALUES_EQUAL)
+        return tn_type_is_float(type) && (values != TN_VALUES_HUGE || type != TN_F16);
     if (values == TN_VALUES_ENDS) return tn_type_is_integer(type) || type == TN_F16;
     /* all values of 8 bits are wide already */
     return values != TN_VALUES_LARGE || tn_type_bytes(type) > 1;
@@ -35,8 +39,24 @@ bool tn_values_apply(tn_type type, uint32_t values) {
 /* ----------------------------------------------------------------------------------------------
  * floats */
 
+/* Every other one. */
+static double draw_special(uint64_t *state, double fraction) {
+    static const double specials[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1e-40};
+    enum { SPECIALS = sizeof(specials) / sizeof(specials[0]) };
+    const uint64_t drawn = tn_random_below(state, 2 * SPECIALS);
+    return drawn < SPECIALS ? specials[drawn] : 2 * fraction;
+}
+
 static double draw_float(tn_type type, uint32_t values, uint64_t *state) {
     const double fraction = draw_fraction(state);
+    if (values == TN_VALUES_EQUAL) return rint(2 * fraction);
+    if (values == TN_VALUES_ZEROS)
+        return tn_random_below(state, 2) ? -0.0 : fraction + copysign(1, fraction);
+    if (values == TN_VALUES_BELOW) return 13 * fraction - 17;
+    if (values == TN_VALUES_ABOVE) return 13 * fraction + 17;
+    if (values == TN_VALUES_HUGE)
+        return copysign(exp2(60 + 39 * fabs(draw_fraction(state))), fraction);
+    if (values == TN_VALUES_SPECIAL) return draw_special(state, fraction);
     if (values == TN_VALUES_SMALL) return 2 * fraction;
     if (values == TN_VALUES_WIDE) return 120 * fraction;
     if (values == TN_VALUES_ENDS) return fraction * 0x1p-10;
@@ -86,6 +106,7 @@ static int64_t draw_integer(tn_type type, uint32_t values, uint64_t *state) {
     if (values == TN_VALUES_WIDE) return draw_wide(type, state);
     if (values == TN_VALUES_LARGE) return draw_product(type, state);
     if (values == TN_VALUES_ENDS) return draw_end(type, state);
+    if (values == TN_VALUES_EQUAL) return (int64_t)tn_random_below(state, 3);
     return (int64_t)tn_random_below(state, 8);
 }
 
