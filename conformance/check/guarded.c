@@ -72,8 +72,7 @@ tn_status tn_guarded_create(tn_guarded *buffer, uint32_t kind, uint32_t index, s
 tn_status tn_guarded_create_before(tn_guarded *buffer, uint32_t kind, uint32_t index, size_t bytes,
                                    size_t shift, uint8_t slack) {
     tn_guarded made = {.kind = kind, .index = index, .bytes = bytes};
-    TN_TRY(tn_guard_place_between(&made.guard, bytes, shift,
-                                  slack * UINT64_C(0x0101010101010101)));
+    TN_TRY(tn_guard_place_between(&made.guard, bytes, shift, slack * UINT64_C(0x0101010101010101)));
     return register_made(&made, buffer, slack);
 }
 

@@ -189,8 +189,7 @@ tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *number
 tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *numbers, bool is_at_end,
                                  bool is_in_place, uint8_t poison) {
     /* floats: 3.4e38; NaN in halves; and the other time NaN, and -1 as an integer */
-    *memory =
-        (tn_probe_memory){.is_in_place = is_in_place, .slack = is_at_end ? 0x7F : 0xFF};
+    *memory = (tn_probe_memory){.is_in_place = is_in_place, .slack = is_at_end ? 0x7F : 0xFF};
     const placing where = {is_at_end, numbers->shift, memory->slack};
     for (uint32_t i = 0; i < numbers->input_count; i++) {
         const tn_probe_port *port = &numbers->inputs[i];
@@ -200,8 +199,8 @@ tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *number
     }
     for (uint32_t i = 0; i < TN_PROBE_STEPS; i++) {
         if (!numbers->operands[i].is_given) continue;
-        TN_TRY(fill_input(&numbers->operands[i], &where, &memory->operands[i], TN_GUARDED_OPERAND,
-                          i));
+        TN_TRY(
+            fill_input(&numbers->operands[i], &where, &memory->operands[i], TN_GUARDED_OPERAND, i));
         tn_guarded_protect(&memory->operands[i], TN_GUARDED_READ);
     }
     for (uint32_t i = 0; i < numbers->output_count; i++) {

@@ -39,7 +39,8 @@ struct tn_probe {
     tn_probe_port inputs[TN_PROBE_PORTS], outputs[TN_PROBE_OUTPUTS], operands[TN_PROBE_STEPS];
     tn_epilogue steps[TN_PROBE_STEPS];
     uint32_t threads, tactic;
-    uint32_t shift; /* bytes, a multiple of 64, by which tensors lie before the end of their pages */
+    uint32_t
+        shift; /* bytes, a multiple of 64, by which tensors lie before the end of their pages */
     const struct tn_probe *other;  /* null, or the profile's other end: other shapes of the node */
     const tn_allocator *allocator; /* of packed weights */
     char rule[32]; /* of the contract that was broken, "" when a callback just failed */

@@ -141,9 +141,9 @@ static bool check_row(const tn_test *test, const tn_change *change, tn_verdict *
     tn_verdict none = {0};
     if (!tn_test_subject(test, change, &subject, change ? &none : verdict)) return false;
     const tn_outcome *expected = &subject.expected;
-    const bool is_taken = find_rows(&subject, rows, strides) &&
-                          tn_guarded_create(&output, TN_GUARDED_OUTPUT, 0, expected->bytes[0], true,
-                                            0x7F) == TN_OK;
+    const bool is_taken =
+        find_rows(&subject, rows, strides) &&
+        tn_guarded_create(&output, TN_GUARDED_OUTPUT, 0, expected->bytes[0], true, 0x7F) == TN_OK;
     if (is_taken) {
         tn_outcome found = *expected;
         char why[300];
@@ -154,8 +154,8 @@ static bool check_row(const tn_test *test, const tn_change *change, tn_verdict *
         tn_trace_leave(before);
         if (!tn_subject_agrees(&subject, &found, why, sizeof(why)))
             tn_verdict_fail(verdict, "%s%s%s%s", change ? "on " : "",
-                            change ? tn_values_name(change->values) : "",
-                            change ? " values: " : "", why);
+                            change ? tn_values_name(change->values) : "", change ? " values: " : "",
+                            why);
         tn_guarded_destroy(&output);
     }
     tn_subject_destroy(&subject);

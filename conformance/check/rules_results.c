@@ -225,14 +225,14 @@ void tn_rule_in_place(const tn_test *test, tn_verdict *verdict) {
     tn_subject_destroy(&subject);
     if (!run_in_place(test, NULL, "", verdict)) {
         if (verdict->outcome == TN_PASSED)
-            tn_verdict_skip(verdict, "output 0 has other bytes than input 0, or that is a constant");
+            tn_verdict_skip(verdict,
+                            "output 0 has other bytes than input 0, or that is a constant");
         return;
     }
     if (verdict->outcome == TN_PASSED) run_in_place(test, &all, "with all outputs", verdict);
     for (size_t i = 0; rank > 0 && i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         const tn_change change = {.axis = (int32_t)rank - 1, .extent = lengths[i]};
-        if (verdict->outcome == TN_PASSED)
-            run_in_place(test, &change, "in another shape", verdict);
+        if (verdict->outcome == TN_PASSED) run_in_place(test, &change, "in another shape", verdict);
     }
 }
 

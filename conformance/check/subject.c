@@ -292,11 +292,10 @@ tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_o
     tn_status status = tn_case_read(subject->arena, op, text, &subject->c);
     if (status == TN_OK && change) status = change_case(subject, change);
     if (status == TN_OK) {
-        subject->probe.text =
-            change && (change->axis >= 0 || change->shapes || change->left_out > 0 ||
-                       change->input_count > 0)
-                ? describe_case(subject, change)
-                : subject->text;
+        subject->probe.text = change && (change->axis >= 0 || change->shapes ||
+                                         change->left_out > 0 || change->input_count > 0)
+                                  ? describe_case(subject, change)
+                                  : subject->text;
         tn_trace_case(subject->probe.text);
     }
     if (status == TN_OK) status = tn_case_graph(runtime, op, &subject->c, &built, &subject->graph);

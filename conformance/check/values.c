@@ -21,8 +21,8 @@ static double draw_fraction(uint64_t *state) {
 }
 
 const char *tn_values_name(uint32_t values) {
-    static const char *const names[] = {"the case's", "small", "wide",  "large",
-                                        "extreme",    "equal", "zeros", "negative",
+    static const char *const names[] = {"the case's", "small", "wide",   "large",
+                                        "extreme",    "equal", "zeros",  "negative",
                                         "positive",   "huge",  "special"};
     return values < TN_VALUES_ELEMENTWISE_COUNT ? names[values] : "";
 }

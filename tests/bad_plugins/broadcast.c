@@ -43,6 +43,7 @@ static int64_t offset_in(const tn_tensor *a, const tn_tensor *b, int64_t index) 
 static int64_t offset_by_kernel(const tn_tensor *a, const tn_tensor *b, int64_t index) {
     if (WITH(takes_b_as_whole)) return index;
     if (WITH(four_axes_at_most) && a->rank > 4) return 0;
+    if (WITH(five_axes_at_most) && a->rank > 5) return 0;
     if (WITH(broadcasts_scalars) && count_of(b) != count_of(a)) return 0;
     if (WITH(broadcasts_last_axis) && count_of(b) != count_of(a)) return index % count_of(b);
     return offset_in(a, b, index);
