@@ -26,6 +26,7 @@ static const char *const activation_names[] = {
 typedef struct chain {
     const tn_test *test;
     tn_subject *subject;
+    bool is_large; /* operands within 96 in place of 2 */
     uint32_t count;
     tn_epilogue steps[TN_PROBE_STEPS]; /* with `operand` as the chain has it */
 } chain;
@@ -75,7 +76,9 @@ static bool is_as_wanted(const tn_outcome *before, const computed *wanted, const
  * one chain */
 
 /* An operand's numbers: of the output's shape, or one for each element along axis 1. */
-static bool set_operand(tn_subject *subject, uint32_t index, uint32_t kind) {
+static bool set_operand(const chain *c, uint32_t index, uint32_t kind) {
+    tn_subject *subject = c->subject;
+    const double factor = c->is_large ? 48 : 1;
     tn_probe *probe = &subject->probe;
     const tn_probe_port *y = &probe->outputs[0];
     const bool is_add = kind == TN_EPILOGUE_ADD;
@@ -85,7 +88,7 @@ static bool set_operand(tn_subject *subject, uint32_t index, uint32_t kind) {
     if (tn_shape_count(&shape, &count) != TN_OK) return false;
     float *operand = tn_arena_allocate(subject->arena, count + 1, sizeof(*operand));
     for (size_t i = 0; operand && i < count; i++)
-        operand[i] = (float)((double)((i + 5 * index) * 37 % 101) / 25.0 - 2.0);
+        operand[i] = (float)(factor * ((double)((i + 5 * index) * 37 % 101) / 25.0 - 2.0));
     probe->operands[index] = (tn_probe_port){.is_given = operand != NULL,
                                              .is_constant = !is_add,
                                              .type = y->type,
@@ -104,7 +107,7 @@ static bool set_chain(const chain *c) {
         probe->steps[i] = c->steps[i];
         probe->steps[i].operand = operands;
         if (c->steps[i].kind == TN_EPILOGUE_ACTIVATION) continue;
-        is_set = set_operand(c->subject, operands++, c->steps[i].kind);
+        is_set = set_operand(c, operands++, c->steps[i].kind);
     }
     probe->step_count = c->count;
     return is_set;
@@ -206,9 +209,11 @@ static tn_epilogue step_of(const chain *c, uint32_t kind, uint32_t activation, f
                          .type = c->subject->probe.outputs[0].type};
 }
 
-/* Each kind alone, each activation alone, and each activation after each kind. */
+/* Each kind alone (of large numbers: the bias), each activation alone, and each activation after
+ * each kind. */
 static void try_short_chains(chain *c, tn_verdict *verdict) {
-    for (uint32_t kind = 0; kind <= TN_EPILOGUE_ADD; kind++) {
+    const uint32_t last = c->is_large ? TN_EPILOGUE_BIAS : TN_EPILOGUE_ADD;
+    for (uint32_t kind = 0; kind <= last; kind++) {
         if (kind > 0 && !takes_kind(c, kind)) continue;
         const uint32_t first = kind > 0;
         if (first) c->steps[0] = step_of(c, kind, 0, 0, 0);
@@ -237,14 +242,14 @@ static tn_epilogue draw_step(const chain *c, uint64_t *random) {
 
 /* Any order of any length, the same kind several times too. */
 static void try_random_chains(chain *c, tn_verdict *verdict) {
-    enum { CHAINS = 8 };
+    const uint32_t chains = c->is_large ? 4 : 8;
     uint64_t random = tn_hash_add_text(c->test->seed, c->test->text);
     bool is_any = false;
     for (uint32_t i = 1; i <= TN_ACTIVATION_ELU; i++)
         is_any = is_any || takes_activation(c, i);
     for (uint32_t kind = TN_EPILOGUE_BIAS; kind <= TN_EPILOGUE_ADD; kind++)
         is_any = is_any || takes_kind(c, kind);
-    for (uint32_t i = 0; is_any && i < CHAINS * c->test->effort; i++) {
+    for (uint32_t i = 0; is_any && i < chains * c->test->effort; i++) {
         c->count = 2 + (uint32_t)tn_random_below(&random, TN_PROBE_STEPS - 1);
         for (uint32_t k = 0; k < c->count; k++)
             c->steps[k] = draw_step(c, &random);
@@ -252,8 +257,21 @@ static void try_random_chains(chain *c, tn_verdict *verdict) {
     }
 }
 
+/* Large numbers, where exp overflows. */
+static void try_large(const tn_test *test, tn_verdict *verdict) {
+    const tn_change wide = {.seed = test->seed, .values = TN_VALUES_WIDE, .axis = -1};
+    tn_subject subject;
+    tn_verdict none = {0};
+    chain c = {.test = test, .subject = &subject, .is_large = true};
+    if (verdict->outcome != TN_PASSED || !tn_test_subject(test, &wide, &subject, &none)) return;
+    try_short_chains(&c, verdict);
+    try_random_chains(&c, verdict);
+    tn_subject_destroy(&subject);
+}
+
 void tn_rule_epilogues(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
+    bool is_tried = false;
     chain c = {.test = test, .subject = &subject};
     if (!test->kernel->epilogues) {
         tn_verdict_skip(verdict, "the kernel absorbs no epilogue");
@@ -266,6 +284,8 @@ void tn_rule_epilogues(const tn_test *test, tn_verdict *verdict) {
         verdict->outcome = TN_PASSED;
         try_short_chains(&c, verdict);
         try_random_chains(&c, verdict);
+        is_tried = true;
     }
     tn_subject_destroy(&subject);
+    if (is_tried) try_large(test, verdict);
 }

@@ -94,6 +94,8 @@ static float activate(const tn_epilogue *step, float x) {
     case TN_ACTIVATION_CLIP:
         return WITH(clip_without_beta) ? fmaxf(x, step->alpha)
                                        : fminf(fmaxf(x, step->alpha), step->beta);
+    case TN_ACTIVATION_TANH:
+        return WITH(tanh_by_exp) ? (expf(2 * x) - 1) / (expf(2 * x) + 1) : tanhf(x);
     default:
         return x;
     }
@@ -169,8 +171,8 @@ static const tn_kernel dense_cpu = {
     .traits = TN_KERNEL_DETERMINISTIC,
     .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_BIAS) | TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) |
                  TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION),
-    .activations =
-        1u << TN_ACTIVATION_RELU | 1u << TN_ACTIVATION_LEAKY_RELU | 1u << TN_ACTIVATION_CLIP,
+    .activations = 1u << TN_ACTIVATION_RELU | 1u << TN_ACTIVATION_LEAKY_RELU |
+                   1u << TN_ACTIVATION_CLIP | 1u << TN_ACTIVATION_TANH,
     .combination_count = WITH(unused_combination) ? 2 : 1,
     .combinations = combinations,
     .tactics = tactics,
