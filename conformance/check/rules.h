@@ -109,6 +109,9 @@ void tn_rule_stored_types(const tn_test *test, tn_verdict *verdict);
 void tn_rule_unasked_outputs(const tn_test *test, tn_verdict *verdict);
 /* A part of matches-reference: without each optional input that the case gives. */
 void tn_rule_run_without_optional(const tn_test *test, tn_verdict *verdict);
+/* --- rules_indices.c --- */
+/* A part of matches-reference: indices from the end, and out of range. */
+void tn_rule_run_with_indices(const tn_test *test, tn_verdict *verdict);
 /* --- rules_epilogues.c --- */
 void tn_rule_epilogues(const tn_test *test, tn_verdict *verdict);
 

@@ -143,6 +143,7 @@ void tn_rule_matches_reference(const tn_test *test, tn_verdict *verdict) {
     tn_subject_destroy(&subject);
     if (verdict->outcome == TN_PASSED) check_values(test, verdict);
     if (verdict->outcome == TN_PASSED) tn_rule_run_without_optional(test, verdict);
+    if (verdict->outcome == TN_PASSED) tn_rule_run_with_indices(test, verdict);
 }
 
 /* What a case says of its outputs itself: the reference computes so, and the shape rule says so. */
