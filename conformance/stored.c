@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const draw_names[] = {"exact", "range", "saturate", "equal"};
+static const char *const draw_names[] = {"exact", "range", "saturate", "equal", "far"};
 /* Outputs of more elements are checked in fewer ways. */
 enum { LARGE = 20000 };
 

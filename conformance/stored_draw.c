@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Draws the values of a case, rounds them to what is stored, and lets the reference compute from
- * them. Four ways: EXACT, where scales are powers of two and weights are whole multiples of their
+ * them. Five ways: EXACT, where scales are powers of two and weights are whole multiples of their
  * channel's step with the largest among them, so that W (stored_compare.c) is zero and ties occur,
  * which must go to even; RANGE, scales from the values' ranges, all different; SATURATE, scales too
- * small for inputs and output, weights as in EXACT; EQUAL, one scale for inputs and outputs, which
+ * small for inputs and output, weights as in EXACT; FAR, the output's so small that 16 bits do not
+ * hold the steps before they saturate; EQUAL, one scale for inputs and outputs, which
  * must keep bits where the operator selects. Unsigned bytes have zero points, too: other ones for
  * inputs than for outputs, but for EQUAL.
  */
@@ -134,13 +135,13 @@ static tn_status round_inputs(tn_drawn *d) {
 /* Their rounding then does nothing. */
 static bool has_exact_weights(const tn_drawn *d) {
     if (d->stored == TN_NONE) return false;
-    return d->draw == TN_DRAW_EXACT || d->draw == TN_DRAW_SATURATE;
+    return d->draw == TN_DRAW_EXACT || d->draw == TN_DRAW_SATURATE || d->draw == TN_DRAW_FAR;
 }
 
 tn_status tn_drawn_make(tn_drawn *d) {
     const tn_way reference = {.is_reference = true, .threads = 1};
     static const int32_t zero_points[TN_DRAW_COUNT][2] = {
-        {127, 131}, {119, 10}, {200, 3}, {130, 130}};
+        {127, 131}, {119, 10}, {200, 3}, {130, 130}, {200, 3}};
     d->expected.count = d->slack.count = d->sums.count = 0;
     d->zero_point = d->stored == TN_STORED_QU8 ? zero_points[d->draw][0] : 0;
     d->output_zero_point = zero_points[d->draw][1];
@@ -159,6 +160,7 @@ tn_status tn_drawn_make(tn_drawn *d) {
         const double range = d->largest[i] > 0 ? d->largest[i] : 1;
         d->output_scales[i] = d->draw == TN_DRAW_EXACT      ? power_of_two(range / 31)
                               : d->draw == TN_DRAW_SATURATE ? (float)(range / 127 * 0.4)
+                              : d->draw == TN_DRAW_FAR      ? (float)(range / 127 * 0x1p-10)
                                                             : (float)(range / 127);
         for (uint32_t k = 0; d->draw == TN_DRAW_EQUAL && k < d->c.input_count; k++) {
             if (d->scales[k] != 0) d->output_scales[i] = d->scales[k];

@@ -21,7 +21,8 @@ enum {
     TN_DRAW_RANGE = 1,
     TN_DRAW_SATURATE = 2,
     TN_DRAW_EQUAL = 3,
-    TN_DRAW_COUNT = 4
+    TN_DRAW_FAR = 4,
+    TN_DRAW_COUNT = 5
 };
 /* Epilogue chains: stored_chain.c. */
 enum { TN_STORED_CHAINS = 7 };

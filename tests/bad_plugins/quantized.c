@@ -30,6 +30,7 @@ static tn_status reference(tn_call *call) {
 /* Bytes, with a scale on each side. */
 static int8_t store(float steps) {
     if (WITH(wraps)) return (int8_t)(int)rintf(steps);
+    if (WITH(wraps_in_16_bits)) steps = (float)(int16_t)(int)rintf(steps);
     if (WITH(rounds_half_away)) steps = roundf(steps);
     if (WITH(truncates)) steps = truncf(steps);
     if (WITH(saturates_at_128)) return (int8_t)(int)fminf(128, fmaxf(-128, rintf(steps)));
