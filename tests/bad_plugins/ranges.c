@@ -293,7 +293,8 @@ LAYER(twice, "Twice", float_input, float_output, infer_same, float_cases, TN_OPE
       TN_KERNEL_IN_PLACE, .expression = NULL)
 }
 ;
-LAYER(back, "Back", float_input, float_output, infer_same, float_cases, 0, 0, .expression = NULL)
+LAYER(back, "Back", float_input, float_output, infer_same, float_cases, TN_OPERATOR_SELECTS, 0,
+      .expression = NULL)
 }
 ;
 LAYER(which, "Which", float_input, wide_output, infer_wide_rows, float_cases, 0, 0,
