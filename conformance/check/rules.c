@@ -17,7 +17,7 @@ const tn_rule tn_rules[] = {
     {"shape-rule",
      "The shape rule is a pure function: twice the same, without data that its ports do not "
      "declare; run keeps to its shapes.",
-     TN_CAUSE_CONTRACT, TN_RULE_CASE, tn_rule_shape_rule},
+     TN_CAUSE_CONTRACT, TN_RULE_CASE | TN_RULE_SHAPES, tn_rule_shape_rule},
     {"case-results", "The reference gives what a case says of its outputs.", TN_CAUSE_VALUES,
      TN_RULE_CASE, tn_rule_case_results},
     {"leaks",
@@ -159,6 +159,24 @@ void tn_verdict_error(tn_verdict *verdict, const tn_probe *probe, const char *du
     if (probe && probe->rule[0]) snprintf(verdict->rule, sizeof(verdict->rule), "%s", probe->rule);
 }
 
+/* What the engine says of a library that breaks the contract, by the rule that is broken. */
+static const char *contract_rule(const char *message) {
+    if (strstr(message, "without a reason")) return "fails-honestly";
+    return strstr(message, "was written outside") ? "writes-inside" : "shape-rule";
+}
+
+/* A changed case may be refused, but not with shapes or views that there cannot be. */
+static void judge_refusal(const tn_change *change, tn_verdict *verdict) {
+    const bool is_broken = tn_last_error()->status == TN_ERROR_PLUGIN;
+    if (change && !is_broken) {
+        tn_verdict_skip(verdict, "the operator refuses the changed case");
+        return;
+    }
+    tn_verdict_error(verdict, NULL, change ? "with other fields, extents or numbers" : "");
+    snprintf(verdict->rule, sizeof(verdict->rule), "%s",
+             change ? contract_rule(tn_last_error()->message) : "case-runs");
+}
+
 bool tn_test_subject(const tn_test *test, const tn_change *change, tn_subject *subject,
                      tn_verdict *verdict) {
     bool is_taken = false;
@@ -172,11 +190,12 @@ bool tn_test_subject(const tn_test *test, const tn_change *change, tn_subject *s
     }
     if (status == TN_OK) {
         tn_verdict_skip(verdict, subject->refusal ? subject->refusal : "not taken");
-    } else if (change) {
-        tn_verdict_skip(verdict, "the operator refuses the changed case");
+    } else if (change && change->plants_fields) { /* the numbers may be indices or axes */
+        tn_change plain = *change;
+        plain.plants_fields = false;
+        return tn_test_subject(test, &plain, subject, verdict);
     } else {
-        tn_verdict_error(verdict, NULL, "");
-        snprintf(verdict->rule, sizeof(verdict->rule), "case-runs");
+        judge_refusal(change, verdict);
     }
     return false;
 }

@@ -57,6 +57,7 @@ enum {
     TN_RULE_COMBINATION = 32, /* once each kernel's combination */
     TN_RULE_DEVICE = 64,      /* each case that kernels of the device may take, on it */
     TN_RULE_LIBRARY = 128,    /* once, at the end */
+    TN_RULE_SHAPES = 256,     /* each case of an operator without a reference */
     TN_RULE_SHOWN = 16        /* never run by itself: others find it */
 };
 

@@ -209,8 +209,8 @@ static tn_epilogue step_of(const chain *c, uint32_t kind, uint32_t activation, f
                          .type = c->subject->probe.outputs[0].type};
 }
 
-/* Each kind alone (of large numbers: the bias), each activation alone, and each activation after
- * each kind. */
+/* Each kind alone (of large numbers: the bias), each activation alone, also with a steep slope, and
+ * each activation after each kind. */
 static void try_short_chains(chain *c, tn_verdict *verdict) {
     const uint32_t last = c->is_large ? TN_EPILOGUE_BIAS : TN_EPILOGUE_ADD;
     for (uint32_t kind = 0; kind <= last; kind++) {
@@ -223,6 +223,9 @@ static void try_short_chains(chain *c, tn_verdict *verdict) {
             if (!takes_activation(c, i)) continue;
             c->steps[first] = step_of(c, TN_EPILOGUE_ACTIVATION, i, 0.25f, 0.75f);
             c->count = first + 1;
+            check_chain(c, verdict);
+            if (first) continue;
+            c->steps[0] = step_of(c, TN_EPILOGUE_ACTIVATION, i, 2.5f, 0.75f);
             check_chain(c, verdict);
         }
     }

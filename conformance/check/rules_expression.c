@@ -4,8 +4,8 @@
  * reference. The language has one reader, which is also that of the kernels compiled from it.
  */
 #include "common/expression_field.h"
-#include "rules.h"
 #include "tensor/type.h"
+#include "variants.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,9 +130,19 @@ static void check_values(const tn_test *test, const tn_expression *expression,
     }
 }
 
-void tn_rule_expression(const tn_test *test, tn_verdict *verdict) {
+static void check_fields(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
     tn_expression expression;
     tn_subject subject;
+    char why[200];
+    if (!tn_expression_read(test->op->expression, &expression, why, sizeof(why)) ||
+        !tn_test_subject(test, change, &subject, verdict))
+        return;
+    check_subject(&subject, &expression, "", verdict);
+    tn_subject_destroy(&subject);
+}
+
+void tn_rule_expression(const tn_test *test, tn_verdict *verdict) {
+    tn_expression expression;
     char why[200];
     if (!test->op->expression) {
         tn_verdict_skip(verdict, "the operator has no expression");
@@ -142,9 +152,6 @@ void tn_rule_expression(const tn_test *test, tn_verdict *verdict) {
         tn_verdict_fail(verdict, "%s (docs/expressions.md)", why);
         return;
     }
-    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
-    verdict->outcome = TN_PASSED;
-    check_subject(&subject, &expression, "", verdict);
-    tn_subject_destroy(&subject);
+    tn_claim_check(test, check_fields, verdict);
     if (verdict->outcome == TN_PASSED) check_values(test, &expression, verdict);
 }

@@ -50,8 +50,11 @@ static bool is_small(const shapes *all, const tn_shape *of) {
 /* Runs on these shapes where they are taken. */
 static bool attempt(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
     tn_subject subject;
-    tn_verdict none = {0};
-    if (!tn_test_subject(test, change, &subject, &none)) return false;
+    tn_verdict refused = {0};
+    if (!tn_test_subject(test, change, &subject, &refused)) {
+        if (refused.outcome == TN_FAILED) *verdict = refused;
+        return refused.outcome == TN_FAILED;
+    }
     char during[60];
     snprintf(during, sizeof(during), "in other shapes (seed %u)", test->seed);
     tn_rule_run(&subject, during, verdict);

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "heap.h"
+#include "planted.h"
 #include "plugin/combination.h"
 #include "trace.h"
 #include "values.h"
@@ -97,6 +98,8 @@ static tn_status change_input(tn_subject *subject, uint32_t index, const tn_chan
     input->bytes = bytes;
     input->shape = *shape;
     if (values != TN_VALUES_CASE) fill(input, change, values, index);
+    if (change->plants_fields && takes_values(&subject->c, index, change))
+        tn_planted_put(subject->op, &subject->c, index);
     return TN_OK;
 }
 

@@ -46,6 +46,7 @@ typedef struct tn_change {
     bool asks_all;          /* for optional outputs, too */
     uint32_t left_out;      /* 1 + the case's input that is not given; 0: none */
     uint32_t input_count;   /* so many inputs, others like the last one; 0: as many as there are */
+    bool plants_fields;     /* some of the numbers are those that the fields hold */
 } tn_change;
 tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_operator *op,
                             const tn_kernel *kernel, const char *combination, const char *text,

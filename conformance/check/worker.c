@@ -174,9 +174,10 @@ static bool list_operator(const tn_operator *op) {
                     .op = op,
                     .library = s.library ? s.library : "builtin"};
     bool is_added = add_rules(&test, TN_RULE_OPERATOR, true);
-    for (uint64_t i = 0; i < op->case_count && is_added && op->reference; i++) {
+    const uint32_t kinds = op->reference ? TN_RULE_CASE | TN_RULE_REFERENCE : TN_RULE_SHAPES;
+    for (uint64_t i = 0; i < op->case_count && is_added; i++) {
         test.text = op->cases[i];
-        is_added = add_rules(&test, TN_RULE_CASE | TN_RULE_REFERENCE, i == 0);
+        is_added = add_rules(&test, kinds, i == 0);
     }
     return is_added;
 }

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Other fields for a case; see variants.h. */
+#include "variants.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ----------------------------------------------------------------------------------------------
+ * the text of a case */
+
+const char *tn_variant_given(const char *text, const char *name) {
+    char given[128];
+    snprintf(given, sizeof(given), "%s=", name);
+    const char *at = strstr(text, given), *bar = strchr(text, '|');
+    while (at && at != text && at[-1] != ' ') /* the end of another field's name */
+        at = strstr(at + 1, given);
+    return at && (!bar || at < bar) ? at : NULL;
+}
+
+/* The end of a field's value: a space outside of a list. */
+static const char *end_of_value(const char *at) {
+    size_t depth = 0;
+    for (; *at && (depth || (*at != ' ' && *at != '|')); at++)
+        depth = depth + (*at == '[') - (*at == ']' && depth);
+    return at;
+}
+
+void tn_variant_without(const char *text, const char *name, char *out) {
+    const char *at = tn_variant_given(text, name);
+    const char *end = at ? end_of_value(at) : text;
+    snprintf(out, TN_VARIANT_TEXT, "%.*s%s", at ? (int)(at - text) : 0, text,
+             end + (at && *end == ' '));
+}
+
+bool tn_variant_with(const char *text, const char *name, const char *value, char *out) {
+    char rest[TN_VARIANT_TEXT];
+    tn_variant_without(text, name, rest);
+    const int length = snprintf(out, TN_VARIANT_TEXT, "%s=%s %s", name, value, rest);
+    return length > 0 && length < TN_VARIANT_TEXT;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * values */
+
+static void add(tn_variant_values *v, const char *text) {
+    if (v->count < sizeof(v->texts) / sizeof(v->texts[0]))
+        snprintf(v->texts[v->count++], TN_VARIANT_VALUE, "%s", text);
+}
+
+static void add_all(tn_variant_values *v, const char *const *texts, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        add(v, texts[i]);
+}
+
+/* How many items a list has: by the case, the default, or the table's bounds. */
+static uint32_t list_length(const tn_test *test, const tn_field *field) {
+    const char *given = tn_variant_given(test->text, field->name);
+    const char *text = given ? given : field->fallback, *end = given ? end_of_value(given) : NULL;
+    uint32_t count = 1;
+    if (!text && field->minimum_count) return field->minimum_count;
+    for (; text && *text && text != end; text++)
+        count += *text == ',';
+    return count;
+}
+
+static void add_list(tn_variant_values *v, const char *number, uint32_t count) {
+    char text[TN_VARIANT_VALUE];
+    size_t at = 0;
+    for (uint32_t i = 0; i < count && at + 24 < sizeof(text); i++)
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "%c%s", i == 0 ? '[' : ',', number);
+    snprintf(text + at, sizeof(text) - at, "]");
+    add(v, text);
+}
+
+static void add_choices(tn_variant_values *v, const char *choices) {
+    for (const char *at = choices; at && *at;) {
+        char text[TN_VARIANT_VALUE];
+        const size_t length = strcspn(at, "|");
+        snprintf(text, sizeof(text), "%.*s", (int)strcspn(at, "=|"), at);
+        add(v, text);
+        at += length + (at[length] == '|');
+    }
+}
+
+enum { SMALL = 16 }; /* what a loop over a field's value, or over its square, ends with in time */
+
+/* The ends of a field's range, and one between them: those with a small or a large magnitude. */
+static void add_bounds(tn_variant_values *v, const tn_field *field, bool is_large,
+                       bool is_integer) {
+    const double low = field->minimum, high = field->maximum;
+    const double between = low + 0.3 * (high - low);
+    const double bounds[] = {low, high, is_integer ? floor(between) : between};
+    char text[40];
+    for (size_t i = 0; i < 3 && low != high; i++) {
+        if ((fabs(bounds[i]) > SMALL) != is_large || !(fabs(bounds[i]) < 1e9)) continue;
+        snprintf(text, sizeof(text), "%.9g", bounds[i]);
+        add(v, text);
+    }
+}
+
+/* Several axes alike, by the same and by another number, whatever the list's length is here. */
+static void add_repeated(tn_variant_values *v, const tn_test *test, const tn_field *field,
+                         uint32_t count) {
+    const char *first = strchr(test->text, '|'), *open = first ? strchr(first, '[') : NULL;
+    char text[TN_VARIANT_VALUE];
+    int rank = 0;
+    for (const char *at = open; at && *at && *at != ']'; at++)
+        rank += (at == open && at[1] != ']') || *at == ',';
+    if (field->maximum_count == 1) return;
+    if (count != 2) add(v, "[0,0]");
+    snprintf(text, sizeof(text), "[0,%d]", -rank);
+    add(v, "[1,1]");
+    if (rank > 0) add(v, text);
+}
+
+static void list_lists(const tn_test *test, const tn_field *field, bool is_large,
+                       tn_variant_values *v) {
+    static const char *const listed[] = {"0", "-1", "1", "2", "7"};
+    const uint32_t count = list_length(test, field);
+    if (is_large) {
+        add_list(v, "300", count);
+        if (field->type == TN_FIELD_I64S) add_list(v, "4294967297", count);
+        return;
+    }
+    for (size_t i = 0; i < TN_COUNT(listed); i++)
+        add_list(v, listed[i], count);
+    if (field->type == TN_FIELD_I64S) add_repeated(v, test, field, count);
+    add(v, "[]");
+}
+
+void tn_variant_list(const tn_test *test, const tn_field *field, bool is_large,
+                     tn_variant_values *v) {
+    static const char *const integers[] = {"0", "-1", "-2", "1", "7", "2", "3"},
+                             *const floats[] = {"0", "-1", "2.5", "1", "2", "0.1", "-0.3"},
+                             *const large[] = {"65537", "-65537"},
+                             *const wide[] = {"4294967298", "-4294967293"};
+    const uint32_t type = field->type;
+    const bool is_integer = type == TN_FIELD_I64 || type == TN_FIELD_I32;
+    const bool is_float = type == TN_FIELD_F32 || type == TN_FIELD_F64;
+    v->count = 0;
+    if (is_integer || is_float) add_bounds(v, field, is_large, is_integer);
+    if (is_integer && is_large) add_all(v, large, TN_COUNT(large));
+    if (type == TN_FIELD_I64 && is_large) add_all(v, wide, TN_COUNT(wide));
+    if (type == TN_FIELD_F64 && is_large) add(v, "123456789.123");
+    if (is_integer && !is_large) add_all(v, integers, TN_COUNT(integers));
+    if (is_float && !is_large) add_all(v, floats, TN_COUNT(floats));
+    if (type == TN_FIELD_I64S || type == TN_FIELD_F32S || type == TN_FIELD_F64S)
+        list_lists(test, field, is_large, v);
+    if (type == TN_FIELD_BOOL && !is_large) add_choices(v, "true|false");
+    if ((type == TN_FIELD_ENUM || type == TN_FIELD_STRING) && !is_large)
+        add_choices(v, field->choices);
+}
