@@ -92,7 +92,8 @@ const tn_rule tn_rules[] = {
      "computed by kernels as by the reference.",
      TN_CAUSE_OTHER, TN_RULE_CASE | TN_RULE_KERNEL, tn_rule_fields_hostile},
     {"traits",
-     "Elementwise, identity, constant, selects and commutative are true where they are declared.",
+     "Elementwise, identity, constant, selects and commutative are true where they are declared, "
+     "whatever the fields are.",
      TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_traits},
     {"row", "The row function gives what the reference gives.", TN_CAUSE_OTHER, TN_RULE_CASE,
      tn_rule_row},
@@ -106,8 +107,9 @@ const tn_rule tn_rules[] = {
     {"upgrade", "Fields of each older state version become fields that mean the same.",
      TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_upgrade},
     {"state",
-     "What save writes is what load reads; load refuses what is damaged, or lives with it.",
-     TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_state},
+     "What save writes is what load reads, to the last bit, whatever the fields are; load refuses "
+     "what is damaged and keeps nothing of it, or lives with it.",
+     TN_CAUSE_OTHER, TN_RULE_CASE | TN_RULE_KERNEL, tn_rule_state},
     {"device-cases",
      "On a device (`--device`): the outputs are those of the reference in every combination, "
      "nothing "

@@ -789,7 +789,8 @@ struct tn_library {
     const tn_operator *const *operators;
     uint64_t kernel_count;
     const tn_kernel *const *kernels;
-    /* Called once after the tables were taken, and once before they are given up; both optional.
+    /* Called once after the tables were taken, and once before they are given up; both optional. A
+     * load that fails says why by host->log; TN_ERROR_MEMORY needs no reason.
      * [thread: one at a time; called: load and unload of the library] */
     tn_status (*load)(const tn_host *host, tn_library *library) TN_NOEXCEPT;
     void (*unload)(const tn_host *host, tn_library *library) TN_NOEXCEPT;

@@ -53,6 +53,10 @@ const char *tn_runtime_last_log(tn_runtime *runtime) {
     return runtime->last_log;
 }
 
+void tn_runtime_clear_last_log(tn_runtime *runtime) {
+    runtime->last_log[0] = 0;
+}
+
 static void *host_allocate(const tn_host *host, uint64_t bytes, uint64_t alignment) {
     if (alignment == 0 || alignment > 4096 || (alignment & (alignment - 1))) return NULL;
     return tn_allocate_aligned(&runtime_of(host)->allocator, bytes, alignment);

@@ -129,31 +129,42 @@ static tn_status add_tables(tn_registry *registry, tn_loaded_library *library) {
     return TN_OK;
 }
 
+/* Its load has no call to fail by: an error that it logs is its reason, too. */
+static tn_status load_failed(tn_runtime *runtime, tn_status status) {
+    const bool is_known = status > TN_OK && status <= TN_ERROR_INTERNAL;
+    if (tn_last_error()->status != TN_OK) return tn_last_error()->status;
+    if (is_known && tn_runtime_last_log(runtime)[0])
+        return tn_fail(status, "its load failed: %s", tn_runtime_last_log(runtime));
+    if (status == TN_ERROR_MEMORY) return tn_fail_memory("its load");
+    return tn_fail(TN_ERROR_PLUGIN, "its load returned %d without a reason", status);
+}
+
+static tn_status call_load(tn_runtime *runtime, tn_loaded_library *library) {
+    tn_library *table = library->table;
+    tn_crash_mark mark;
+    if (table->size < offsetof(tn_library, load) + sizeof(table->load) || !table->load)
+        return TN_OK;
+    tn_error_clear();
+    tn_runtime_clear_last_log(runtime);
+    tn_runtime_set_loading(runtime, library);
+    tn_crash_enter(&mark, NULL, "load", library->path);
+    const tn_status status = table->load(tn_runtime_host(runtime), table);
+    tn_crash_leave(&mark);
+    tn_runtime_set_loading(runtime, NULL);
+    return status == TN_OK ? TN_OK : load_failed(runtime, status);
+}
+
 /* Registers everything, or nothing. */
 static tn_status register_tables(tn_runtime *runtime, tn_loaded_library *library) {
     tn_library *table = library->table;
     tn_registry *registry = tn_runtime_registry(runtime);
-    tn_crash_mark mark;
     TN_TRY(check_table(table));
     library->name = tn_arena_text(library->private_part->arena, table->name);
     library->version =
         tn_arena_text(library->private_part->arena, table->version ? table->version : "");
     if (!library->name || !library->version) return tn_fail_memory("a library");
     tn_status status = add_tables(registry, library);
-    const bool has_load =
-        table->size >= offsetof(tn_library, load) + sizeof(table->load) && table->load;
-    if (status == TN_OK && has_load) {
-        tn_error_clear();
-        tn_runtime_set_loading(runtime, library);
-        tn_crash_enter(&mark, NULL, "load", library->path);
-        status = table->load(tn_runtime_host(runtime), table);
-        tn_crash_leave(&mark);
-        tn_runtime_set_loading(runtime, NULL);
-        if (status != TN_OK && tn_last_error()->status == TN_OK)
-            status = tn_fail(TN_ERROR_PLUGIN, "its load returned %d without a reason", status);
-        else if (status != TN_OK)
-            status = tn_last_error()->status;
-    }
+    if (status == TN_OK) status = call_load(runtime, library);
     if (status != TN_OK) {
         tn_registry_remove_library(registry, library);
         tn_runtime_keep_replaced(runtime, library);
@@ -201,6 +212,7 @@ static tn_status start(tn_runtime *runtime, tn_library_entry entry, const origin
     tn_loaded_library *library = NULL;
     tn_crash_mark mark;
     TN_TRY(make(runtime, from, &library));
+    tn_runtime_clear_last_log(runtime);
     tn_crash_enter(&mark, NULL, "entry", path);
     library->table = entry(tn_runtime_host(runtime));
     tn_crash_leave(&mark);

@@ -25,6 +25,7 @@ tn_status tn_runtime_add_loaded(tn_runtime *runtime, tn_loaded_library *library)
 void tn_runtime_set_loading(tn_runtime *runtime, tn_loaded_library *library);
 /* The last line that a library logged as an error or a warning, or "". */
 const char *tn_runtime_last_log(tn_runtime *runtime);
+void tn_runtime_clear_last_log(tn_runtime *runtime);
 
 /* --- the search for a library that a plan names (library_search.c) --- */
 typedef struct tn_library_search {

@@ -90,6 +90,7 @@ static float activate(const tn_epilogue *step, float x) {
     case TN_ACTIVATION_RELU:
         return fmaxf(x, 0);
     case TN_ACTIVATION_LEAKY_RELU:
+        if (WITH(slope_below_one)) return fmaxf(x, step->alpha * x);
         return x < 0 ? step->alpha * x : x;
     case TN_ACTIVATION_CLIP:
         return WITH(clip_without_beta) ? fmaxf(x, step->alpha)

@@ -2,6 +2,8 @@
 /* A library's own table, its hooks and the loader; and the mistakes that are made there. */
 #include "mistake.h"
 
+#include <stdlib.h>
+
 #include <math.h>
 
 typedef struct root_params {
@@ -28,10 +30,18 @@ static tn_status run(tn_call *call) {
     return TN_OK;
 }
 
+/* What a load takes and does not get is a reason of its own. */
 static tn_status load(const tn_host *host, tn_library *library) {
+    library->user = malloc(40);
+    if (!library->user) return TN_ERROR_MEMORY;
     if (WITH(crashes_in_load)) return *(volatile tn_status *)16;
     if (WITH(refuses_in_load)) return TN_ERROR_DEVICE;
     return TN_OK;
+}
+
+static void unload(const tn_host *host, tn_library *library) {
+    free(library->user);
+    library->user = NULL;
 }
 
 static const char *const cases[] = {WITH(unreadable_case) ? "exponent=3 x=f32[5]"
@@ -74,7 +84,8 @@ TN_EXPORT tn_library *tenon_library_1(const tn_host *host) {
                                .operators = operators,
                                .kernel_count = 1,
                                .kernels = kernels,
-                               .load = load};
+                               .load = load,
+                               .unload = unload};
     return WITH(refuses_host) ? NULL : &table;
 }
 #endif

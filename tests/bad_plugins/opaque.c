@@ -3,6 +3,7 @@
  * as bytes; and the mistakes that are made with saved state. */
 #include "mistake.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,12 +11,15 @@ typedef struct levels_params {
     uint64_t present;
     float first, step;
     int64_t count;
+    float unit;    /* of the results; without it they are what they are */
     float *levels; /* made by load; null before: then of the fields */
 } levels_params;
 static const tn_field fields[] = {
     TN_FIELD(levels_params, first, TN_FIELD_F32, 0, "-0.5", "the least level"),
     TN_FIELD(levels_params, step, TN_FIELD_F32, 0, "0.25", "between levels"),
-    TN_FIELD_RANGE(levels_params, count, TN_FIELD_I64, 0, "4", 1, 64, "of levels")};
+    TN_FIELD_RANGE(levels_params, count, TN_FIELD_I64, 0, "4", 1, 64, "of levels"),
+    TN_FIELD(levels_params, unit, TN_FIELD_F32, 0, NULL, "for each level; absent: 1")};
+enum { HAS_UNIT = 8 };
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "any shape")};
 static const tn_port outputs[] = {TN_PORT("y", "f32", 0, "as x: how many levels are not above it")};
 
@@ -31,21 +35,32 @@ static tn_status place(tn_call *call) {
         int64_t at = 0;
         while (at < p->count && level(p, at) <= x[k])
             at++;
-        y[k] = (float)at;
+        y[k] = p->present & HAS_UNIT ? p->unit * (float)at : (float)at;
     }
     return TN_OK;
 }
 
+/* Before the levels. */
+typedef struct header {
+    int64_t count;
+    uint64_t present;
+    double unit;
+} header;
+
+static float cut_digits(float number) {
+    return WITH(saves_three_digits) ? rintf(number * 1000) / 1000 : number;
+}
+
 static tn_status save(tn_call *call, void *data, uint64_t *inout_bytes) {
     const levels_params *p = call->params;
-    int64_t count = p->count;
-    const uint64_t bytes = sizeof(count) + (uint64_t)count * sizeof(float);
+    const header head = {p->count, WITH(saves_no_presence) ? 0 : p->present, (double)p->unit};
+    const uint64_t bytes = sizeof(head) + (uint64_t)head.count * sizeof(float);
     if (data) {
-        float *levels = (float *)((char *)data + sizeof(count));
-        memcpy(data, &count, sizeof(count));
-        for (int64_t i = 0; i < count; i++)
-            levels[i] = WITH(saves_half) && i >= count / 2 ? 100 : level(p, i);
-        if (WITH(saves_past_end)) levels[count] = 0;
+        float *levels = (float *)((char *)data + sizeof(head));
+        memcpy(data, &head, sizeof(head));
+        for (int64_t i = 0; i < head.count; i++)
+            levels[i] = WITH(saves_half) && i >= head.count / 2 ? 100 : cut_digits(level(p, i));
+        if (WITH(saves_past_end)) levels[head.count] = 0;
     }
     *inout_bytes = WITH(saves_more) && data ? bytes + 8 : bytes;
     return TN_OK;
@@ -53,19 +68,24 @@ static tn_status save(tn_call *call, void *data, uint64_t *inout_bytes) {
 
 static tn_status load(tn_call *call, const void *data, uint64_t bytes) {
     levels_params *p = call->new_params;
-    int64_t count = 0;
+    header head = {0};
+    void *volatile kept = WITH(leaks_when_refusing) ? malloc(80) : NULL;
     if (!WITH(trusts_state)) {
-        if (bytes < sizeof(count)) return call->host->fail(call, TN_ERROR_FORMAT, "no levels");
+        if (bytes < sizeof(head)) return call->host->fail(call, TN_ERROR_FORMAT, "no levels");
     }
-    memcpy(&count, data, sizeof(count));
+    memcpy(&head, data, sizeof(head));
     if (!WITH(trusts_state)) {
-        if (count < 1 || count > 64 || bytes != sizeof(count) + (uint64_t)count * sizeof(float))
+        if (head.count < 1 || head.count > 64 ||
+            bytes != sizeof(head) + (uint64_t)head.count * sizeof(float))
             return call->host->fail(call, TN_ERROR_FORMAT, "the levels are damaged");
     }
-    p->levels = malloc((size_t)count * sizeof(float));
+    free(kept);
+    p->levels = malloc((size_t)head.count * sizeof(float));
     if (!p->levels) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for levels");
-    memcpy(p->levels, (const char *)data + sizeof(count), (size_t)count * sizeof(float));
-    p->count = WITH(loads_without_count) ? 0 : count;
+    memcpy(p->levels, (const char *)data + sizeof(head), (size_t)head.count * sizeof(float));
+    p->count = WITH(loads_without_count) ? 0 : head.count;
+    p->present = head.present;
+    p->unit = (float)head.unit;
     return TN_OK;
 }
 
