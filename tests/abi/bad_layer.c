@@ -55,11 +55,11 @@ static const tn_kernel kernel = {.size = sizeof(tn_kernel),
 static const tn_operator *const operators[] = {BAD == 5 ? NULL : &op, &op};
 static const tn_kernel *const kernels[] = {&kernel};
 
-#if BAD == 14
+#if BAD == 14 || BAD == 19 || BAD == 20
 static tn_status failing_load(const tn_host *host, tn_library *library) {
-    (void)host;
     (void)library;
-    return TN_ERROR_DEVICE;
+    if (BAD == 19) host->log(host, TN_LOG_ERROR, "this library rests on Sundays");
+    return BAD == 20 ? TN_ERROR_MEMORY : TN_ERROR_DEVICE;
 }
 #endif
 
@@ -78,7 +78,7 @@ TN_EXPORT tn_library *tenon_library_1(const tn_host *host) {
                                .operators = operators,
                                .kernel_count = 1,
                                .kernels = kernels};
-#if BAD == 14
+#if BAD == 14 || BAD == 19 || BAD == 20
     table.load = failing_load;
 #endif
     if (BAD == 2) {

@@ -169,6 +169,8 @@ static void test_broken_libraries_are_refused_with_a_reason(void **state) {
         {16, TN_ERROR_PLUGIN, "f31"},
         {17, TN_ERROR_PLUGIN, "since_version is 0"},
         {18, TN_ERROR_PLUGIN, "no shape rule"},
+        {19, TN_ERROR_DEVICE, "rests on Sundays"},
+        {20, TN_ERROR_MEMORY, "no memory for its load"},
     };
     tn_runtime *runtime = make_runtime();
     (void)state;
