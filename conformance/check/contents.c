@@ -56,6 +56,12 @@ static tn_status check_padding(tn_probe *probe, uint32_t index, const char *data
         const char *padding = data + at * size;
         const size_t bytes = (block - used) * size;
         if (are_zeros(padding, port->type, block - used)) continue;
+        if (is_all(padding - used * size, block * size, poison))
+            return broken(probe, "writes-all",
+                          tn_fail(TN_ERROR_PLUGIN,
+                                  "output %u, the last block along axis %u was not written, "
+                                  "elements from %zu of its memory on",
+                                  index, axis, at - used));
         return broken(probe, "padding",
                       tn_fail(TN_ERROR_PLUGIN,
                               "%s: output %u has %zu elements along axis %u in blocks of %u, and "

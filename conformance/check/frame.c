@@ -102,7 +102,8 @@ static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
         const tn_probe_port *port = &probe->inputs[i];
         if (!port->is_given) continue;
         const char *data = seen_data(port, memory ? &memory->inputs[i] : NULL, sees);
-        if (data && !memory) data = take_copy(r, data, value_bytes(port));
+        const bool is_kept = probe->keeps_constants && port->is_constant;
+        if (data && !memory && !is_kept) data = take_copy(r, data, value_bytes(port));
         inputs[i] = put_tensor(r, port, data);
         if (!inputs[i]) return false;
     }

@@ -90,14 +90,27 @@ static void put(const numbers *n, tn_case_input *input, uint32_t index) {
     }
 }
 
+static void add_fields(numbers *n, const tn_operator *op, const tn_case *c) {
+    for (uint64_t i = 0; i < c->attribute_count; i++)
+        add_attribute(n, c->attributes[i]);
+    for (uint32_t i = 0; i < op->field_count; i++)
+        add_default(n, c, tn_fields_at(op, i));
+}
+
 void tn_planted_put(const tn_operator *op, const tn_case *c, uint32_t index) {
     tn_case_input *input = &c->inputs[index];
     numbers n = {.real_count = 0};
     if (input->type == TN_BOOL || op->field_count == 0) return;
     add_ends(&n, input->type);
-    for (uint64_t i = 0; i < c->attribute_count; i++)
-        add_attribute(&n, c->attributes[i]);
-    for (uint32_t i = 0; i < op->field_count; i++)
-        add_default(&n, c, tn_fields_at(op, i));
+    add_fields(&n, op, c);
     put(&n, input, index);
+}
+
+double tn_planted_largest(const tn_operator *op, const tn_case *c) {
+    numbers n = {.real_count = 0};
+    double largest = 0;
+    add_fields(&n, op, c);
+    for (uint32_t i = 0; i < n.real_count; i++)
+        largest = fmax(largest, fabs(n.real[i]));
+    return largest;
 }

@@ -37,11 +37,18 @@ uint32_t tn_probe_tactics(tn_probe *probe) {
     return count ? count : 1;
 }
 
+static void destroy_packed(tn_probe_life *life) {
+    if (life->owns_packed) tn_packed_store_destroy(life->packed);
+    life->packed = NULL;
+}
+
 tn_status tn_probe_prepare(tn_probe_life *life, tn_probe *probe) {
     tn_frame frame;
     *life = (tn_probe_life){.probe = probe};
     tn_cpu_pool_init(&life->pool, probe->threads);
-    TN_TRY(tn_packed_store_create(probe->allocator, &life->packed));
+    life->packed = probe->packed;
+    life->owns_packed = !probe->packed;
+    if (life->owns_packed) TN_TRY(tn_packed_store_create(probe->allocator, &life->packed));
     if (!probe->kernel || !probe->kernel->prepare) {
         life->is_prepared = true;
         return TN_OK;
@@ -54,10 +61,7 @@ tn_status tn_probe_prepare(tn_probe_life *life, tn_probe *probe) {
     if (!life->is_prepared) tn_heap_disown(life);
     if (life->is_prepared) life->state = frame.call->state;
     tn_frame_close(&frame);
-    if (status != TN_OK) {
-        tn_packed_store_destroy(life->packed);
-        life->packed = NULL;
-    }
+    if (status != TN_OK) destroy_packed(life);
     return status;
 }
 
@@ -68,7 +72,7 @@ void tn_probe_release(tn_probe_life *life) {
     if (life->is_prepared && probe->kernel && probe->kernel->release &&
         tn_frame_open(&frame, probe, life, NULL, TN_SEES_CONSTANTS) == TN_OK)
         tn_frame_release(&frame, probe, probe->kernel->release, "release");
-    tn_packed_store_destroy(life->packed);
+    destroy_packed(life);
     *life = (tn_probe_life){.probe = life->probe};
 }
 
@@ -191,6 +195,8 @@ tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *number
     /* floats: 3.4e38; NaN in halves; and the other time NaN, and -1 as an integer */
     *memory = (tn_probe_memory){.is_in_place = is_in_place, .slack = is_at_end ? 0x7F : 0xFF};
     const placing where = {is_at_end, numbers->shift, memory->slack};
+    /* what is copied from behind an input is not what lies behind the output */
+    const placing around_outputs = {is_at_end, numbers->shift, (uint8_t)(memory->slack ^ 0x33)};
     for (uint32_t i = 0; i < numbers->input_count; i++) {
         const tn_probe_port *port = &numbers->inputs[i];
         if (!port->is_given) continue;
@@ -206,7 +212,7 @@ tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *number
     for (uint32_t i = 0; i < numbers->output_count; i++) {
         const tn_probe_port *port = &numbers->outputs[i];
         if (!port->is_given) continue;
-        TN_TRY(place(port, &where, &memory->outputs[i], TN_GUARDED_OUTPUT, i));
+        TN_TRY(place(port, &around_outputs, &memory->outputs[i], TN_GUARDED_OUTPUT, i));
         memset(memory->outputs[i].data, tn_contents_poison(port->type, poison),
                memory->outputs[i].bytes);
         memory->shapes[i] = port->shape;

@@ -43,7 +43,9 @@ struct tn_probe {
         shift; /* bytes, a multiple of 64, by which tensors lie before the end of their pages */
     const struct tn_probe *other;  /* null, or the profile's other end: other shapes of the node */
     const tn_allocator *allocator; /* of packed weights */
-    char rule[32]; /* of the contract that was broken, "" when a callback just failed */
+    tn_packed_store *packed; /* of another node of the same engine; null: the life has its own */
+    bool keeps_constants;    /* they have one address in all callbacks, as an engine's have */
+    char rule[32];           /* of the contract that was broken, "" when a callback just failed */
 };
 
 /* An engine's half. */
@@ -52,7 +54,7 @@ typedef struct tn_probe_life {
     void *state;
     tn_packed_store *packed;
     tn_thread_pool pool;
-    bool is_prepared;
+    bool is_prepared, owns_packed;
 } tn_probe_life;
 
 /* The memory of one run's tensors. */

@@ -77,7 +77,9 @@ const tn_rule tn_rules[] = {
      "When malloc gives nothing the callback, or the library's load, fails or does the same "
      "without, and leaks nothing.",
      TN_CAUSE_MEMORY, TN_RULE_KERNEL | TN_RULE_REFERENCE | TN_RULE_LIBRARY, tn_rule_no_heap},
-    {"plan", "A network of one node, built, saved, loaded and run, gives the same outputs.",
+    {"plan",
+     "A network of one node, built, saved, loaded and run, gives the same outputs; so does a node "
+     "beside another one that has its constants and other fields.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_plan},
     {"stored-types",
      "8-bit numbers with scales and 16-bit floats are read, rounded to even and saturated as "

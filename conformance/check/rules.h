@@ -113,6 +113,9 @@ void tn_rule_run_without_optional(const tn_test *test, tn_verdict *verdict);
 /* --- rules_indices.c --- */
 /* A part of matches-reference: indices from the end, and out of range. */
 void tn_rule_run_with_indices(const tn_test *test, tn_verdict *verdict);
+/* --- rules_sharing.c --- */
+/* A part of plan: two nodes that have constants in common. */
+void tn_rule_run_sharing(const tn_test *test, tn_verdict *verdict);
 /* --- rules_epilogues.c --- */
 void tn_rule_epilogues(const tn_test *test, tn_verdict *verdict);
 
@@ -144,6 +147,8 @@ void tn_rule_device_cases(const tn_test *test, tn_verdict *verdict);
 /* --- rules_fields.c --- */
 void tn_rule_fields_default(const tn_test *test, tn_verdict *verdict);
 void tn_rule_fields_hostile(const tn_test *test, tn_verdict *verdict);
+/* A part of matches-reference: on the numbers that the fields hold. */
+void tn_rule_run_planted(const tn_test *test, tn_verdict *verdict);
 /* --- rules_traits.c --- */
 void tn_rule_traits(const tn_test *test, tn_verdict *verdict);
 /* --- rules_spelling.c --- */

@@ -111,7 +111,8 @@ static void check_subject(tn_subject *subject, const tn_expression *expression, 
 }
 
 /* Values where a step may overflow that the reference does not have, exp(89) above all; and of
- * elementwise operators NaN and infinities. */
+ * elementwise operators NaN and infinities. Squares of huge values overflow in 32-bit floats
+ * whatever the text is: the language has no other ones. */
 static void check_values(const tn_test *test, const tn_expression *expression,
                          tn_verdict *verdict) {
     const bool is_elementwise = test->op->traits & TN_OPERATOR_ELEMENTWISE;
@@ -122,7 +123,7 @@ static void check_values(const tn_test *test, const tn_expression *expression,
         char during[80];
         tn_verdict none = {0};
         tn_subject subject;
-        if (!tn_test_subject(test, &change, &subject, &none)) continue;
+        if (values == TN_VALUES_HUGE || !tn_test_subject(test, &change, &subject, &none)) continue;
         snprintf(during, sizeof(during),
                  "in 32-bit floats, on %s values: ", tn_values_name(values));
         check_subject(&subject, expression, during, verdict);

@@ -2,6 +2,7 @@
 /* Rules about the lives of nodes and contexts: order and sharing; see rules.h. */
 #include "base/status.h"
 #include "rules.h"
+#include "tensor/type.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -166,6 +167,43 @@ static bool reshape_all(const tn_test *test, const tn_case *c, uint32_t factor, 
     return reshape_to(test, &change, verdict);
 }
 
+/* Needed values come with each run, and make the shapes. A kernel that is not prepared for that
+ * says so. */
+static bool reshape_by_value(const tn_test *test, uint32_t index, int64_t value,
+                             tn_verdict *verdict) {
+    const tn_change change = {
+        .axis = -1, .set_input = index + 1, .set_value = value, .sets_last_alone = true};
+    tn_probe_life life = {0};
+    pair p;
+    if (verdict->outcome != TN_PASSED || !make_pair(test, &change, &p, verdict)) return false;
+    bool is_taken = p.has_second;
+    for (int i = 0; i < 1 + p.has_second; i++)
+        for (uint32_t k = 0; k < p.subjects[i].probe.input_count; k++)
+            if (p.subjects[i].probe.inputs[k].is_value_needed)
+                p.subjects[i].probe.inputs[k].is_constant = false;
+    if (is_taken) {
+        is_taken = tn_probe_prepare(&life, &p.subjects[0].probe) == TN_OK;
+        if (life.probe) tn_probe_release(&life);
+    }
+    if (is_taken) alternate(&p, -1, verdict);
+    free_pair(&p);
+    return is_taken;
+}
+
+static uint32_t reshape_by_values(const tn_test *test, const tn_subject *subject,
+                                  tn_verdict *verdict) {
+    uint32_t tried = 0;
+    for (uint32_t i = 0; i < subject->c.input_count && !test->are_constant; i++) {
+        const tn_case_input *input = &subject->c.inputs[i];
+        if (!tn_subject_is_value_needed(subject, i)) continue;
+        const size_t last = input->bytes / tn_type_bytes(input->type) - 1;
+        const int64_t value = tn_element_get_i64(input->data, input->type, last);
+        if (value > 1) tried += reshape_by_value(test, i, value / 2, verdict);
+        if (value > 0 && value < 4096) tried += reshape_by_value(test, i, 2 * value + 1, verdict);
+    }
+    return tried;
+}
+
 void tn_rule_reshape(const tn_test *test, tn_verdict *verdict) {
     tn_subject probe;
     uint32_t tried = 0;
@@ -173,6 +211,7 @@ void tn_rule_reshape(const tn_test *test, tn_verdict *verdict) {
     const tn_shape shape = probe.c.input_count ? probe.c.inputs[0].shape : (tn_shape){0};
     tried += reshape_all(test, &probe.c, 2, 0, verdict);
     tried += reshape_all(test, &probe.c, 1, 1, verdict);
+    tried += reshape_by_values(test, &probe, verdict);
     tn_subject_destroy(&probe);
     for (uint32_t axis = 0; axis < shape.rank; axis++) {
         const int64_t extent = shape.extents[axis];

@@ -161,10 +161,15 @@ static bool check_row(const tn_test *test, const tn_change *change, tn_verdict *
         test->op->row(subject.probe.node->params, expected->bytes[0] / sizeof(float), rows, strides,
                       (float *)(void *)output.data);
         tn_trace_leave(before);
-        if (!tn_subject_agrees(&subject, &found, why, sizeof(why)))
+        if (!tn_guarded_is_whole(&output)) {
+            tn_verdict_fail(verdict, "row writes past the end of its %zu elements",
+                            expected->bytes[0] / sizeof(float));
+            snprintf(verdict->rule, sizeof(verdict->rule), "writes-inside");
+        } else if (!tn_subject_agrees(&subject, &found, why, sizeof(why))) {
             tn_verdict_fail(verdict, "%s%s%s%s", is_drawn ? "on " : "",
                             is_drawn ? tn_values_name(change->values) : "",
                             is_drawn ? " values: " : "", why);
+        }
         tn_guarded_destroy(&output);
     }
     tn_subject_destroy(&subject);

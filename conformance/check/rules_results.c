@@ -166,6 +166,7 @@ void tn_rule_matches_reference(const tn_test *test, tn_verdict *verdict) {
         run_and_compare(&subject.probe, &subject.expected, false, false, 0xFF, "", verdict);
     tn_subject_destroy(&subject);
     if (verdict->outcome == TN_PASSED) check_values(test, verdict);
+    if (verdict->outcome == TN_PASSED) tn_rule_run_planted(test, verdict);
     if (verdict->outcome == TN_PASSED) tn_rule_run_without_optional(test, verdict);
     if (verdict->outcome == TN_PASSED) tn_rule_run_with_indices(test, verdict);
 }
@@ -292,6 +293,7 @@ void tn_rule_plan(const tn_test *test, tn_verdict *verdict) {
         tn_verdict_fail(verdict, "%s", why);
     tn_outcome_free(&found);
     tn_subject_destroy(&subject);
+    if (verdict->outcome == TN_PASSED) tn_rule_run_sharing(test, verdict);
 }
 
 /* The suite for narrow types prints its failures: the first one is the verdict. */

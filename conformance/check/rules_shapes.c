@@ -21,8 +21,9 @@ enum {
 typedef struct shapes {
     const tn_test *test;
     uint32_t count, tried;
-    tn_shape base[TN_PROBE_PORTS]; /* the case's */
-    bool is_fixed[TN_PROBE_PORTS]; /* inputs with values of their own keep their shapes */
+    tn_shape base[TN_PROBE_PORTS];  /* the case's */
+    bool is_fixed[TN_PROBE_PORTS];  /* inputs with values of their own keep their shapes */
+    bool is_needed[TN_PROBE_PORTS]; /* by the shape rule, which computes extents of the values */
     uint64_t random;
 } shapes;
 
@@ -34,6 +35,7 @@ static bool read_base(const tn_test *test, shapes *all, tn_verdict *verdict) {
     for (uint32_t i = 0; i < all->count; i++) {
         all->base[i] = subject.c.inputs[i].shape;
         all->is_fixed[i] = subject.c.inputs[i].has_values;
+        all->is_needed[i] = tn_subject_is_value_needed(&subject, i);
     }
     tn_subject_destroy(&subject);
     return true;
@@ -107,22 +109,25 @@ static void try_alternating(shapes *all, const tn_shape *of, uint32_t rank, tn_v
     }
 }
 
-/* All inputs of the first one's rank with first axes more, or without the first ones. */
-static void try_ranks(shapes *all, tn_verdict *verdict) {
+/* All inputs of the first one's rank with first (or last) axes more, or without the first ones. */
+static void try_ranks(shapes *all, bool is_at_end, tn_verdict *verdict) {
     const uint32_t rank = all->count > 0 ? all->base[0].rank : 0;
     const uint32_t most = rank + 2 < 6 ? 6 : rank + 2;
-    for (uint32_t wanted = 0; all->count > 0 && wanted <= most && wanted <= TN_MAX_RANK; wanted++) {
+    for (uint32_t wanted = is_at_end ? rank + 1 : 0;
+         all->count > 0 && wanted <= most && wanted <= TN_MAX_RANK; wanted++) {
         tn_shape of[TN_PROBE_PORTS];
         memcpy(of, all->base, all->count * sizeof(*of));
         for (uint32_t i = 0; i < all->count && wanted != rank; i++) {
             const tn_shape own = all->base[i];
             if (all->is_fixed[i] || own.rank != rank) continue;
             of[i] = (tn_shape){.rank = wanted};
-            for (uint32_t axis = 0; axis < wanted; axis++)
-                of[i].extents[axis] = axis + rank < wanted ? 2 : own.extents[axis + rank - wanted];
+            for (uint32_t axis = 0; axis < wanted; axis++) {
+                const uint32_t from = is_at_end ? axis : axis + rank - wanted;
+                of[i].extents[axis] = from < rank ? own.extents[from] : 2;
+            }
         }
         try_shapes(all, of, verdict);
-        try_alternating(all, of, wanted, verdict);
+        if (!is_at_end) try_alternating(all, of, wanted, verdict);
     }
 }
 
@@ -149,6 +154,20 @@ static void try_more_inputs(shapes *all, tn_verdict *verdict) {
         if (verdict->outcome == TN_PASSED && counts[i] > all->count)
             all->tried += attempt(all->test, &change, verdict);
     }
+}
+
+/* Sizes, axes and the like that a case gives: others, of which the shape rule refuses what cannot
+ * be. */
+static void try_needed(shapes *all, tn_verdict *verdict) {
+    static const int64_t values[] = {1, 0, -1, 2, 7};
+    for (uint32_t i = 0; i < all->count; i++)
+        for (size_t k = 0; k < 2 * TN_COUNT(values) && all->is_needed[i]; k++) {
+            const tn_change change = {.axis = -1,
+                                      .set_input = i + 1,
+                                      .set_value = values[k / 2],
+                                      .sets_last_alone = k % 2};
+            if (verdict->outcome == TN_PASSED) all->tried += attempt(all->test, &change, verdict);
+        }
 }
 
 /* One input alone: an extent of 1 against the others', or without its first axes. */
@@ -215,7 +234,9 @@ void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict) {
     try_axes(&all, verdict);
     try_ones(&all, verdict);
     try_more_inputs(&all, verdict);
-    try_ranks(&all, verdict);
+    try_needed(&all, verdict);
+    try_ranks(&all, false, verdict);
+    try_ranks(&all, true, verdict);
     try_broadcasts(&all, verdict);
     try_random(&all, verdict);
     if (all.tried == 0 && verdict->outcome == TN_PASSED)

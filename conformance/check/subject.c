@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From an operator's case to a probe; see subject.h. */
 #include "subject.h"
-#include "base/hash.h"
 #include "base/status.h"
 #include "heap.h"
-#include "planted.h"
 #include "plugin/combination.h"
 #include "trace.h"
-#include "values.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,141 +35,9 @@ void tn_counter_init(tn_counter *counter) {
 }
 
 /* ----------------------------------------------------------------------------------------------
- * changing a case */
-
-/* Whether an input may have values of a kind: not where it is no data but indices, axes or sizes,
- * which are integers of another type than the first input's. */
-static bool takes_values(const tn_case *c, uint32_t index, const tn_change *change) {
-    const tn_type type = c->inputs[index].type;
-    return (tn_type_is_float(type) || type == c->inputs[0].type) &&
-           !(change->is_first_alone && index > 0) && tn_values_apply(type, change->values);
-}
-
-static void fill(tn_case_input *input, const tn_change *change, uint32_t values, uint32_t index) {
-    uint64_t state = tn_hash_add_u64(tn_hash_add_u64(change->seed, values), index);
-    size_t count = 0;
-    if (tn_shape_count(&input->shape, &count) == TN_OK)
-        tn_values_draw(input->data, input->type, count, values, &state);
-}
-
-/* Of an input that is made larger: what is tried in other shapes shall not take long. */
-enum { MOST_BYTES = 1 << 22, MOST_OUTPUT_BYTES = 1 << 26 };
-
-/* Whether change->axis of an input is one with the first input's. */
-static bool is_along(const tn_case *c, uint32_t index, const tn_change *change) {
-    const tn_shape *first = &c->inputs[0].shape, *shape = &c->inputs[index].shape;
-    const int32_t axis = change->axis;
-    return axis >= 0 && (uint32_t)axis < shape->rank && (uint32_t)axis < first->rank &&
-           shape->extents[axis] == first->extents[axis] &&
-           (index == 0 || shape->rank == first->rank);
-}
-
-/* The shape that an input gets. */
-static tn_shape shape_of(const tn_case *c, uint32_t index, const tn_change *change) {
-    tn_shape shape = c->inputs[index].shape;
-    if (change->shapes) return change->shapes[index];
-    if (is_along(c, index, change)) shape.extents[change->axis] = change->extent;
-    return shape;
-}
-
-/* The kind of values that an input gets. */
-static uint32_t values_of(const tn_case *c, uint32_t index, const tn_change *change,
-                          bool is_resized) {
-    if (change->values > TN_VALUES_SMALL && takes_values(c, index, change)) return change->values;
-    if (is_resized) return TN_VALUES_SMALL;
-    return change->seed && change->values <= TN_VALUES_SMALL ? TN_VALUES_SMALL : TN_VALUES_CASE;
-}
-
-/* In any case memory of its own: the case's may be shared. */
-static tn_status change_input(tn_subject *subject, uint32_t index, const tn_change *change,
-                              const tn_shape *shape, uint32_t values) {
-    tn_case_input *input = &subject->c.inputs[index];
-    size_t bytes = 0;
-    TN_TRY(tn_format_bytes(TN_LINEAR, input->type, shape, &bytes));
-    if (bytes > MOST_BYTES && bytes > input->bytes) return tn_fail_memory("a case made of another");
-    char *data = tn_arena_allocate(subject->arena, 1, bytes + 128);
-    if (!data) return tn_fail_memory("a case");
-    data += (64 - (uintptr_t)data % 64) % 64;
-    if (values == TN_VALUES_CASE) memcpy(data, input->data, bytes);
-    input->data = data;
-    input->bytes = bytes;
-    input->shape = *shape;
-    if (values != TN_VALUES_CASE) fill(input, change, values, index);
-    if (change->plants_fields && takes_values(&subject->c, index, change))
-        tn_planted_put(subject->op, &subject->c, index);
-    return TN_OK;
-}
-
-static void leave_out(tn_case *c, uint32_t index) {
-    c->input_count--;
-    for (uint32_t i = index; i < c->input_count; i++)
-        c->inputs[i] = c->inputs[i + 1];
-}
-
-/* Others like the last input, which is one of a port that takes any number of them. */
-static tn_status repeat_last(tn_subject *subject, uint32_t wanted) {
-    tn_case *c = &subject->c;
-    if (wanted <= c->input_count || c->input_count == 0) return TN_OK;
-    const tn_case_input last = c->inputs[c->input_count - 1];
-    if (wanted > TN_PROBE_PORTS || last.has_values ||
-        !(subject->op->inputs[last.port].flags & TN_PORT_VARIADIC))
-        return tn_fail(TN_ERROR_UNSUPPORTED, "no input of which there may be more");
-    tn_case_input *inputs = tn_arena_allocate(subject->arena, wanted, sizeof(*inputs));
-    if (!inputs) return tn_fail_memory("a case");
-    memcpy(inputs, c->inputs, c->input_count * sizeof(*inputs));
-    for (uint32_t i = c->input_count; i < wanted; i++)
-        inputs[i] = last;
-    c->inputs = inputs;
-    c->input_count = wanted;
-    return TN_OK;
-}
-
-static tn_status change_case(tn_subject *subject, const tn_change *change) {
-    tn_case *c = &subject->c;
-    TN_TRY(repeat_last(subject, change->input_count));
-    tn_shape shapes[TN_PROBE_PORTS];
-    bool is_any = change->values <= TN_VALUES_SMALL;
-    const uint32_t count = c->input_count < TN_PROBE_PORTS ? c->input_count : TN_PROBE_PORTS;
-    for (uint32_t i = 0; i < count; i++)
-        shapes[i] = shape_of(c, i, change);
-    for (uint32_t i = 0; i < count; i++) {
-        if (c->inputs[i].has_values) continue;
-        const uint32_t values =
-            values_of(c, i, change, !tn_shape_equal(&shapes[i], &c->inputs[i].shape));
-        is_any = is_any || values == change->values;
-        TN_TRY(change_input(subject, i, change, &shapes[i], values));
-    }
-    if (change->left_out > 0 && change->left_out <= count) leave_out(c, change->left_out - 1);
-    return is_any ? TN_OK : tn_fail(TN_ERROR_UNSUPPORTED, "no input has such values");
-}
-
-/* The changed case as text: inputs without values of their own have other extents. */
-static const char *describe_case(const tn_subject *subject, const tn_change *change) {
-    const char *token = strchr(subject->text, '|');
-    char *text = tn_arena_format(subject->arena, "%.*s|", token ? (int)(token - subject->text) : 0,
-                                 subject->text);
-    if (token) token++;
-    for (uint32_t i = 0; text && token && i < subject->c.input_count; i++) {
-        if (i + 1 == change->left_out) token += strcspn(token + strspn(token, " "), " ") + 1;
-        const tn_case_input *input = &subject->c.inputs[i];
-        char shape[160] = "";
-        token += strspn(token, " ");
-        const size_t length = strcspn(token, " ");
-        for (uint32_t k = 0, at = 0; k < input->shape.rank && at < sizeof(shape); k++)
-            at += (uint32_t)snprintf(shape + at, sizeof(shape) - at, "%s%lld", k ? "," : "",
-                                     (long long)input->shape.extents[k]);
-        text = input->has_values
-                   ? tn_arena_format(subject->arena, "%s %.*s", text, (int)length, token)
-                   : tn_arena_format(subject->arena, "%s %s=%s[%s]", text,
-                                     subject->op->inputs[input->port].name,
-                                     tn_type_name(input->type), shape);
-        token += length;
-    }
-    return text ? text : subject->text;
-}
-
-/* ----------------------------------------------------------------------------------------------
  * ports */
+
+enum { MOST_OUTPUT_BYTES = 1 << 26 }; /* what is tried in other shapes shall not take long */
 
 /* The type in which a combination's port stores a tensor: its own, or nothing. */
 static bool port_fits(const tn_combination_port *port, tn_type type, const tn_shape *shape) {
@@ -293,12 +158,13 @@ tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_o
     *out_is_taken = false;
     TN_TRY(tn_arena_create(tn_allocator_default(), &subject->arena));
     tn_status status = tn_case_read(subject->arena, op, text, &subject->c);
-    if (status == TN_OK && change) status = change_case(subject, change);
+    if (status == TN_OK && change) status = tn_subject_change(subject, change);
     if (status == TN_OK) {
-        subject->probe.text = change && (change->axis >= 0 || change->shapes ||
-                                         change->left_out > 0 || change->input_count > 0)
-                                  ? describe_case(subject, change)
-                                  : subject->text;
+        subject->probe.text =
+            change && (change->axis >= 0 || change->shapes || change->left_out > 0 ||
+                       change->input_count > 0 || change->set_input > 0)
+                ? tn_subject_describe(subject, change)
+                : subject->text;
         tn_trace_case(subject->probe.text);
     }
     if (status == TN_OK) status = tn_case_graph(runtime, op, &subject->c, &built, &subject->graph);

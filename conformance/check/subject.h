@@ -47,7 +47,16 @@ typedef struct tn_change {
     uint32_t left_out;      /* 1 + the case's input that is not given; 0: none */
     uint32_t input_count;   /* so many inputs, others like the last one; 0: as many as there are */
     bool plants_fields;     /* some of the numbers are those that the fields hold */
+    uint32_t set_input;     /* 1 + the input of needed values that gets others; 0: none */
+    int64_t set_value;      /* of all its elements, or */
+    bool sets_last_alone;   /* of its last one */
 } tn_change;
+/* The subject's case changed; in subject_change.c. TN_ERROR_UNSUPPORTED: it cannot be so. */
+tn_status tn_subject_change(tn_subject *subject, const tn_change *change);
+/* The changed case as text: inputs without values of their own have other extents. */
+const char *tn_subject_describe(const tn_subject *subject, const tn_change *change);
+/* Whether a case's input is of integers that the shape rule needs, and the case gives them. */
+bool tn_subject_is_value_needed(const tn_subject *subject, uint32_t index);
 tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_operator *op,
                             const tn_kernel *kernel, const char *combination, const char *text,
                             bool are_constant, const tn_change *change, bool *out_is_taken);

@@ -9,12 +9,12 @@ typedef struct shift_params {
 } shift_params;
 
 static const tn_field fields[] = {TN_FIELD(shift_params, shift, TN_FIELD_F32, 0, "1", "is added")};
-static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "N, C, H, W")};
+static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "N, C, H, W, perhaps D")};
 static const tn_port outputs[] = {TN_PORT("y", "f32", 0, "as x")};
 
 static tn_status infer(tn_call *call) {
-    if (call->inputs[0]->rank != 4)
-        return call->host->fail(call, TN_ERROR_SHAPE, "x must be of rank 4");
+    if (call->inputs[0]->rank != 4 && call->inputs[0]->rank != 5)
+        return call->host->fail(call, TN_ERROR_SHAPE, "x must be of rank 4 or 5");
     return infer_same(call);
 }
 
@@ -34,7 +34,8 @@ static tn_status run(tn_call *call) {
     const float *x = in->data;
     float *y = call->outputs[0]->data;
     const int64_t *shape = in->shape, blocks = (shape[1] + BLOCK - 1) / BLOCK,
-                  pixels = shape[2] * shape[3];
+                  depth = in->rank > 4 && !WITH(two_axes_of_pixels) ? shape[4] : 1,
+                  pixels = shape[2] * shape[3] * depth;
     for (int64_t i = 0; i < shape[0] * blocks * pixels; i++) {
         const int64_t first = i / pixels % blocks * BLOCK;
         for (int64_t k = 0; k < BLOCK; k++) {

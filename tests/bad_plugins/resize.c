@@ -15,7 +15,7 @@ static tn_status infer(tn_call *call) {
     if (x->rank < 1 || (like && like->rank < 1))
         return call->host->fail(call, TN_ERROR_SHAPE, "x and like must have an axis");
     const int64_t extent = like || WITH(needs_optional) ? like->shape[like->rank - 1] : *size;
-    if (extent < 0 || (x->shape[x->rank - 1] == 0 && extent > 0))
+    if ((extent < 0 && !WITH(any_size_fits)) || (x->shape[x->rank - 1] == 0 && extent > 0))
         return call->host->fail(call, TN_ERROR_SHAPE, "there is nothing to resize");
     infer_same(call);
     call->outputs[0]->shape[x->rank - 1] = extent;
@@ -47,7 +47,31 @@ static tn_status resize(const tn_call *call, bool is_kernel) {
 static tn_status reference(tn_call *call) {
     return resize(call, false);
 }
+
+/* A context knows the size of its last reshape. */
+static tn_status open_context(tn_call *call) {
+    int64_t *size = call->host->allocate(call->host, 64, 64);
+    if (!size) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a size");
+    *size = -1;
+    call->context = size;
+    return TN_OK;
+}
+static void close_context(tn_call *call) {
+    call->host->deallocate(call->host, call->context);
+}
+static tn_status reshape(tn_call *call) {
+    const tn_tensor *y = call->outputs[0];
+    int64_t *size = call->context;
+    if (!WITH(keeps_first_size) || *size < 0) *size = y->shape[y->rank - 1];
+    return TN_OK;
+}
 static tn_status run(tn_call *call) {
+    const tn_tensor *y = call->outputs[0];
+    const int64_t size = y->shape[y->rank - 1];
+    const volatile int64_t steps = size - 1;
+    if (WITH(divides_by_steps) && size > 0 && size / steps < 0) return TN_OK;
+    if (*(const int64_t *)call->context != size)
+        return call->host->fail(call, TN_ERROR_STATE, "reshape was for another size");
     return resize(call, true);
 }
 
@@ -74,6 +98,9 @@ static const tn_kernel resize_cpu = {.size = sizeof(tn_kernel),
                                      .name = "nearest",
                                      .traits = TN_KERNEL_DETERMINISTIC,
                                      TN_COMBINATIONS(combinations),
+                                     .open = open_context,
+                                     .close = close_context,
+                                     .reshape = reshape,
                                      .run = run};
 static const tn_operator *const operators[] = {&resize_operator};
 static const tn_kernel *const kernels[] = {&resize_cpu};

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cases made of others: other values, extents, inputs; see subject.h. */
+#include "base/hash.h"
+#include "base/status.h"
+#include "planted.h"
+#include "subject.h"
+#include "tensor/type.h"
+#include "values.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Whether an input may have values of a kind: not where it is no data but indices, axes or sizes,
+ * which are integers of another type than the first input's. */
+static bool takes_values(const tn_case *c, uint32_t index, const tn_change *change) {
+    const tn_type type = c->inputs[index].type;
+    return (tn_type_is_float(type) || type == c->inputs[0].type) &&
+           !(change->is_first_alone && index > 0) && tn_values_apply(type, change->values);
+}
+
+static void fill(tn_case_input *input, const tn_change *change, uint32_t values, uint32_t index) {
+    uint64_t state = tn_hash_add_u64(tn_hash_add_u64(change->seed, values), index);
+    size_t count = 0;
+    if (tn_shape_count(&input->shape, &count) == TN_OK)
+        tn_values_draw(input->data, input->type, count, values, &state);
+}
+
+/* Of an input that is made larger: what is tried in other shapes shall not take long. */
+enum { MOST_BYTES = 1 << 22 };
+
+/* Whether change->axis of an input is one with the first input's. */
+static bool is_along(const tn_case *c, uint32_t index, const tn_change *change) {
+    const tn_shape *first = &c->inputs[0].shape, *shape = &c->inputs[index].shape;
+    const int32_t axis = change->axis;
+    return axis >= 0 && (uint32_t)axis < shape->rank && (uint32_t)axis < first->rank &&
+           shape->extents[axis] == first->extents[axis] &&
+           (index == 0 || shape->rank == first->rank);
+}
+
+/* The shape that an input gets. */
+static tn_shape shape_of(const tn_case *c, uint32_t index, const tn_change *change) {
+    tn_shape shape = c->inputs[index].shape;
+    if (change->shapes) return change->shapes[index];
+    if (is_along(c, index, change)) shape.extents[change->axis] = change->extent;
+    return shape;
+}
+
+/* The kind of values that an input gets. */
+static uint32_t values_of(const tn_case *c, uint32_t index, const tn_change *change,
+                          bool is_resized) {
+    if (change->values > TN_VALUES_SMALL && takes_values(c, index, change)) return change->values;
+    if (is_resized) return TN_VALUES_SMALL;
+    return change->seed && change->values <= TN_VALUES_SMALL ? TN_VALUES_SMALL : TN_VALUES_CASE;
+}
+
+/* In any case memory of its own: the case's may be shared. */
+static tn_status change_input(tn_subject *subject, uint32_t index, const tn_change *change,
+                              const tn_shape *shape, uint32_t values) {
+    tn_case_input *input = &subject->c.inputs[index];
+    size_t bytes = 0;
+    TN_TRY(tn_format_bytes(TN_LINEAR, input->type, shape, &bytes));
+    if (bytes > MOST_BYTES && bytes > input->bytes) return tn_fail_memory("a case made of another");
+    char *data = tn_arena_allocate(subject->arena, 1, bytes + 128);
+    if (!data) return tn_fail_memory("a case");
+    data += (64 - (uintptr_t)data % 64) % 64;
+    if (values == TN_VALUES_CASE) memcpy(data, input->data, bytes);
+    input->data = data;
+    input->bytes = bytes;
+    input->shape = *shape;
+    if (values != TN_VALUES_CASE) fill(input, change, values, index);
+    if (change->plants_fields && takes_values(&subject->c, index, change))
+        tn_planted_put(subject->op, &subject->c, index);
+    return TN_OK;
+}
+
+bool tn_subject_is_value_needed(const tn_subject *subject, uint32_t index) {
+    const tn_case_input *input = &subject->c.inputs[index];
+    return input->has_values && input->bytes > 0 &&
+           (input->type == TN_I64 || input->type == TN_I32) &&
+           (subject->op->inputs[input->port].flags & TN_PORT_VALUE_NEEDED);
+}
+
+static tn_status set_values(tn_subject *subject, uint32_t index, const tn_change *change) {
+    tn_case_input *input = &subject->c.inputs[index];
+    const size_t count = input->bytes / tn_type_bytes(input->type);
+    void *data = tn_arena_allocate(subject->arena, 1, input->bytes);
+    if (!data) return tn_fail_memory("a case");
+    memcpy(data, input->data, input->bytes);
+    input->data = data;
+    for (size_t i = change->sets_last_alone ? count - 1 : 0; i < count; i++)
+        tn_element_set_i64(data, input->type, i, change->set_value);
+    return TN_OK;
+}
+
+static void leave_out(tn_case *c, uint32_t index) {
+    c->input_count--;
+    for (uint32_t i = index; i < c->input_count; i++)
+        c->inputs[i] = c->inputs[i + 1];
+}
+
+/* Others like the last input, which is one of a port that takes any number of them. */
+static tn_status repeat_last(tn_subject *subject, uint32_t wanted) {
+    tn_case *c = &subject->c;
+    if (wanted <= c->input_count || c->input_count == 0) return TN_OK;
+    const tn_case_input last = c->inputs[c->input_count - 1];
+    if (wanted > TN_PROBE_PORTS || last.has_values ||
+        !(subject->op->inputs[last.port].flags & TN_PORT_VARIADIC))
+        return tn_fail(TN_ERROR_UNSUPPORTED, "no input of which there may be more");
+    tn_case_input *inputs = tn_arena_allocate(subject->arena, wanted, sizeof(*inputs));
+    if (!inputs) return tn_fail_memory("a case");
+    memcpy(inputs, c->inputs, c->input_count * sizeof(*inputs));
+    for (uint32_t i = c->input_count; i < wanted; i++)
+        inputs[i] = last;
+    c->inputs = inputs;
+    c->input_count = wanted;
+    return TN_OK;
+}
+
+tn_status tn_subject_change(tn_subject *subject, const tn_change *change) {
+    tn_case *c = &subject->c;
+    TN_TRY(repeat_last(subject, change->input_count));
+    tn_shape shapes[TN_PROBE_PORTS];
+    bool is_any = change->values <= TN_VALUES_SMALL;
+    const uint32_t count = c->input_count < TN_PROBE_PORTS ? c->input_count : TN_PROBE_PORTS;
+    for (uint32_t i = 0; i < count; i++)
+        shapes[i] = shape_of(c, i, change);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + 1 == change->set_input) TN_TRY(set_values(subject, i, change));
+        if (c->inputs[i].has_values) continue;
+        const uint32_t values =
+            values_of(c, i, change, !tn_shape_equal(&shapes[i], &c->inputs[i].shape));
+        is_any = is_any || values == change->values;
+        TN_TRY(change_input(subject, i, change, &shapes[i], values));
+    }
+    if (change->left_out > 0 && change->left_out <= count) leave_out(c, change->left_out - 1);
+    return is_any ? TN_OK : tn_fail(TN_ERROR_UNSUPPORTED, "no input has such values");
+}
+
+enum { SHOWN = 16 }; /* of an input's values */
+
+/* "[2,3]", and "{4,5}" where the values were set. */
+static void print_input(const tn_case_input *input, bool has_values, char *text, size_t bytes) {
+    size_t at = (size_t)snprintf(text, bytes, "[");
+    for (uint32_t k = 0; k < input->shape.rank && at < bytes; k++)
+        at += (size_t)snprintf(text + at, bytes - at, "%s%lld", k ? "," : "",
+                               (long long)input->shape.extents[k]);
+    if (at < bytes) at += (size_t)snprintf(text + at, bytes - at, "]%s", has_values ? "{" : "");
+    const size_t count = input->bytes / tn_type_bytes(input->type);
+    for (size_t k = 0; has_values && k < count && k < SHOWN && at < bytes; k++)
+        at += (size_t)snprintf(text + at, bytes - at, "%s%lld", k ? "," : "",
+                               (long long)tn_element_get_i64(input->data, input->type, k));
+    if (has_values && at < bytes) snprintf(text + at, bytes - at, "}");
+}
+
+const char *tn_subject_describe(const tn_subject *subject, const tn_change *change) {
+    const char *token = strchr(subject->text, '|');
+    char *text = tn_arena_format(subject->arena, "%.*s|", token ? (int)(token - subject->text) : 0,
+                                 subject->text);
+    if (token) token++;
+    for (uint32_t i = 0; text && token && i < subject->c.input_count; i++) {
+        if (i + 1 == change->left_out) token += strcspn(token + strspn(token, " "), " ") + 1;
+        const tn_case_input *input = &subject->c.inputs[i];
+        const bool is_set = i + 1 == change->set_input;
+        char shape[500];
+        token += strspn(token, " ");
+        const size_t length = strcspn(token, " ");
+        print_input(input, is_set, shape, sizeof(shape));
+        text = input->has_values && !is_set
+                   ? tn_arena_format(subject->arena, "%s %.*s", text, (int)length, token)
+                   : tn_arena_format(subject->arena, "%s %s=%s%s", text,
+                                     subject->op->inputs[input->port].name,
+                                     tn_type_name(input->type), shape);
+        token += length;
+    }
+    return text ? text : subject->text;
+}
