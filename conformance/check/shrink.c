@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@ bool tn_shrink_fails(const tn_test *test, bool (*fails)(void *user), void *user)
     if (child == 0) {
         const int nowhere = open("/dev/null", O_WRONLY);
         if (nowhere >= 0) dup2(nowhere, test->lines);
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* the parent may be killed meanwhile */
         tn_guarded_catch_faults(be_silent);
         signal(SIGALRM, SIG_DFL);
         alarm(SECONDS);

@@ -126,6 +126,7 @@ static void list_lists(const tn_test *test, const tn_field *field, bool is_large
     for (size_t i = 0; i < TN_COUNT(listed); i++)
         add_list(v, listed[i], count);
     if (field->type == TN_FIELD_I64S) add_repeated(v, test, field, count);
+    if (field->type != TN_FIELD_I64S) add_list(v, "0.12345678901234567", count);
     add(v, "[]");
 }
 
