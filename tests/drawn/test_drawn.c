@@ -140,7 +140,7 @@ static void test_the_sine_of_a_large_number_is_not_compared(void **state) {
     computed it;
     (void)state;
     compute(&it, "Sin", "| input=f32[2]{0.5,8e9}");
-    assert_true(it.slack.of[0][0] < 1e-5);
+    assert_true(it.slack.of[0][0] < 1e-4); /* as near as terms of 128 that cancel would be */
     assert_true(isinf(it.slack.of[0][1]));
     release(&it);
 }
