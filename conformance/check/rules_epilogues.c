@@ -65,7 +65,8 @@ static bool is_as_wanted(const tn_outcome *before, const computed *wanted, const
     if (!y || found->bytes[0] != before->bytes[0]) return false;
     for (size_t i = 0; i < before->bytes[0] / sizeof(*x); i++) {
         const double a = (double)wanted->values[i], b = (double)y[i];
-        if (!isfinite(x[i]) || fabs(a - b) <= 4e-5 * wanted->largest + 1e-4 * fabs(a)) continue;
+        if (!isfinite(x[i]) || a == b || fabs(a - b) <= 4e-5 * wanted->largest + 1e-4 * fabs(a))
+            continue; /* equal: the steps may leave the type's range */
         snprintf(why, bytes, "output 0, element %zu is %.9g, expected %.9g", i, b, a);
         return false;
     }
