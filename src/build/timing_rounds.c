@@ -37,7 +37,7 @@ tn_timing_policy tn_timing_policy_of_conversions(const tn_lowering *lowering, bo
 }
 
 tn_timing_policy tn_timing_policy_beside(const tn_lowering *lowering) {
-    return (tn_timing_policy){5, 30, 0.02, 0, 3, 1.1, 0, lowering->timing->rounds_end_ns};
+    return (tn_timing_policy){20, 100, 0.01, 0, 3, 1.1, 0, lowering->timing->rounds_end_ns};
 }
 
 static tn_status run_on_host(const tn_lowering *lowering, const tn_timing_work *work, int count,
