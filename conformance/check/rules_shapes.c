@@ -232,12 +232,12 @@ void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict) {
     if (!read_base(test, &all, verdict)) return;
     all.random = tn_hash_add_text(test->seed, test->text);
     try_axes(&all, verdict);
+    try_broadcasts(&all, verdict);
+    try_ranks(&all, false, verdict);
+    try_ranks(&all, true, verdict);
     try_ones(&all, verdict);
     try_more_inputs(&all, verdict);
     try_needed(&all, verdict);
-    try_ranks(&all, false, verdict);
-    try_ranks(&all, true, verdict);
-    try_broadcasts(&all, verdict);
     try_random(&all, verdict);
     if (all.tried == 0 && verdict->outcome == TN_PASSED)
         tn_verdict_skip(verdict, "the shape rule, the reference or accepts takes no other shapes");

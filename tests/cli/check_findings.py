@@ -49,10 +49,10 @@ def failures(checks):
     checks.finds("what the C library says is shown", "bad_close_frees_twice", r"in close: [^\n]*double free", "--rule",
                  "matches-reference")
     checks.finds("a hang names the callback and the shape", "bad_hangs",
-                 r"time-limit: [^\n]*in run: not done after 0.5 seconds\n +case: [^\n]*\| x=f32\[1?(,1)*\]", "--rule", "other-shapes",
+                 r"time-limit: [^\n]*in run: not done after 0.5 seconds\n +case: [^\n]*\| x=f32\[1?\]", "--rule", "other-shapes",
                  "--time-limit", "0.5")
     checks.finds("a crash in a callback of the engine's is named", "bad_impure_rule", r"shape-rule", "--rule", "shape-rule")
-    checks.finds("a wrong result has the shape that failed", "bad_refuses_one", r"case: [^\n]*\| x=f32\[1?(,1)*\]", "--rule",
+    checks.finds("a wrong result has the shape that failed", "bad_refuses_one", r"case: [^\n]*\| x=f32\[1?\]", "--rule",
                  "other-shapes")
     checks.finds("an unwritten element is named", "bad_one_row_of_indices",
                  r"FAIL writes-all: [^\n]*output 1, element 1 was not written", "--rule", "matches-reference")
@@ -67,7 +67,7 @@ def drawn(checks):
                  r"on wide values \(seed 1\): [^\n]*\n +case: \| a=i64\[([1-5]),([1-6])\] b=i64\[\1,\2\]", "--rule",
                  "matches-reference")
     checks.finds("a wrong broadcast is shown where it is smallest", "bad_broadcasts_last_axis",
-                 r"case: \| a=f32\[[1-3](,[1-3]){2,3}\] b=f32\[[1-3](,1){2,3}\]", "--rule", "other-shapes")
+                 r"case: \| a=f32\[[1-3],[1-3],[1-3]\] b=f32\[[1-3],1,1\]", "--rule", "other-shapes")
     checks.finds("a chain is as short as it can be", "bad_activation_last", r"with relu and \w+ \(seed 1\)", "--rule", "epilogues")
     checks.finds("the command that repeats a failure has the seed", "bad_two_steps_alone",
                  r"with \w+, \w+ and \w+ \(seed 7\)[^\n]*\n[^\n]*\n +again: \S+ plugin check \S+ --seed 7 --effort 3 --only \d+",
