@@ -163,6 +163,11 @@ static tn_status note_beside(tn_lowering *lowering, uint64_t key) {
     return TN_OK;
 }
 
+/* Whether some of its samples were undisturbed. */
+static bool is_sure(const tn_candidate *candidate) {
+    return candidate->floor >= candidate->cost;
+}
+
 /* How much faster the machine was when those of the round that are known better from before were
  * measured: the geometric mean. They are the measure for the rest, so that one candidate's time
  * compares with all that it was ever measured beside. Of the undisturbed those are known better
@@ -177,8 +182,8 @@ static tn_status pace_of(const tn_lowering *lowering, uint32_t index,
         const tn_timing_samples *samples = &works[i]->samples;
         uint64_t key = 0;
         TN_TRY(tn_timing_key(lowering, index, candidates[i], &key));
-        const bool is_known = was_beside(lowering->timing, key) ||
-                              (is_disturbed && candidates[i]->floor >= candidates[i]->cost);
+        const bool is_known =
+            was_beside(lowering->timing, key) || (is_disturbed && is_sure(candidates[i]));
         if (!is_known || (samples->clean_count < 2) != is_disturbed || !(samples->least > 0) ||
             !(candidates[i]->cost > 0))
             continue;
@@ -194,7 +199,7 @@ static tn_status keep_disturbed(tn_lowering *lowering, uint32_t index, tn_candid
                                 const tn_timing_samples *samples, double pace) {
     const double floor = fmax(tn_timing_samples_floor(samples), candidate->floor),
                  ns = fmax(nearbyint(fmin(pace, 1) * samples->least), floor);
-    if (candidate->floor >= candidate->cost || ns >= candidate->cost) return TN_OK;
+    if (is_sure(candidate) || ns >= candidate->cost) return TN_OK;
     return keep(lowering, index, candidate,
                 (tn_timing_result){ns, tn_timing_samples_noise(samples), floor});
 }
