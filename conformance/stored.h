@@ -10,7 +10,7 @@
 
 #include "conformance.h"
 #include "graph/graph.h"
-#include "plugin/kernel_instance.h"
+#include "program/kernel_instance.h"
 
 enum { TN_STORED_PORTS = 64, TN_STORED_STEPS = 3 };
 

@@ -2,7 +2,7 @@
 /* Running a network over sample inputs; see batch_run.h. */
 #include "calibrate/batch_run.h"
 #include "base/status.h"
-#include "build/builder.h"
+#include "builder/builder.h"
 #include "graph/graph.h"
 #include "plugin/runtime.h"
 #include "tensor/shape.h"

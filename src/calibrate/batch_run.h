@@ -7,7 +7,7 @@
 #define TN_CALIBRATE_BATCH_RUN_H
 
 #include "base/memory.h"
-#include "build/timing_cache.h"
+#include "builder/timing/timing_cache.h"
 #include <tenon/calibrate.h>
 
 typedef struct tn_batch_run {

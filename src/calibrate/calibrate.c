@@ -5,10 +5,10 @@
  * magnitudes, a calibrator makes bounds of them, and the bounds become the table.
  */
 #include "base/status.h"
-#include "build/calibration_table.h"
 #include "calibrate/calibrate_private.h"
 #include "graph/graph.h"
 #include "plugin/runtime.h"
+#include "program/calibration_table.h"
 
 #include <inttypes.h>
 #include <string.h>

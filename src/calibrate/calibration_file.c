@@ -5,13 +5,13 @@
  * binary32 number, most significant digit first. The first line is a header, like
  * "TRT-8600-EntropyCalibration2", or, of early versions, a digit for the algorithm with its
  * parameters as the bits of two doubles. It is kept and not interpreted. The table itself lies in
- * src/build/calibration_table.c.
+ * src/program/calibration_table.c.
  */
 #include "calibrate/calibration_file.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "build/calibration_table.h"
 #include "plugin/runtime.h"
+#include "program/calibration_table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

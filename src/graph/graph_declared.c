@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a model declares of the tensors that its nodes compute; it is compared when shapes are known
- * (src/build/declared.c). Declared in graph.h. */
+ * (src/builder/declared.c). Declared in graph.h. */
 #include "base/status.h"
 #include "graph/graph_private.h"
 

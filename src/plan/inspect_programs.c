@@ -2,8 +2,8 @@
 /* The programs of a plan as JSON, in the words of the builder's report. See inspect.h. */
 #include "plan/inspect.h"
 
-#include "build/program.h"
 #include "plan/program_fit.h"
+#include "program/program.h"
 
 #include <tenon/runtime.h>
 

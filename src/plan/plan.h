@@ -6,19 +6,13 @@
 #ifndef TN_PLAN_PLAN_H
 #define TN_PLAN_PLAN_H
 
-#include "build/program.h"
 #include "plugin/devices.h"
+#include "program/profile.h"
+#include "program/program.h"
 #include <tenon/builder.h>
 
 /* Threads that a program may be for: more than any machine has, and few enough to make. */
 #define TN_PLAN_THREAD_LIMIT 1024u
-
-/* The profile of one graph input, as stored. */
-typedef struct tn_plan_profile {
-    bool is_free; /* no profile was given: any shape that the graph's declaration allows */
-    tn_shape minimum, optimum, maximum;
-    const void *minimum_value, *optimum_value, *maximum_value; /* or null */
-} tn_plan_profile;
 
 /* What is known of an output before a run. */
 typedef struct tn_plan_output {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A spelling (tn_operator.spellings) as a tree: operators with arguments, numbers, and the input.
- * What matches graphs against it is src/build/passes/recognize.c.
+ * What matches graphs against it is src/builder/passes/recognize.c.
  */
 #ifndef TN_PLUGIN_SPELLING_H
 #define TN_PLUGIN_SPELLING_H

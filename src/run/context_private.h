@@ -28,7 +28,7 @@
 #define TN_RUN_CONTEXT_PRIVATE_H
 
 #include "base/status.h"
-#include "build/report_memory.h"
+#include "builder/report/report_memory.h"
 #include "plugin/checked_call.h"
 #include "plugin/crash.h"
 #include "run/engine_private.h"

@@ -4,7 +4,7 @@
  * the shapes that only now are known fit what was fused when the network was built.
  */
 #include "base/status.h"
-#include "build/node_call.h"
+#include "program/node_call.h"
 #include "run/context_private.h"
 
 tn_status tn_context_describe(const tn_context *context, uint32_t value,

@@ -2,10 +2,10 @@
 /*
  * Whether kernels can do what a program asks of them. A stored program is a stranger's data, and
  * the library that it was made for may have changed since: its kernels' tables decide, as they do
- * when a graph is lowered. Numbers are program_check.c's matter (src/build).
+ * when a graph is lowered. Numbers are program_check.c's matter (src/program).
  */
 #include "base/status.h"
-#include "build/node_call.h"
+#include "program/node_call.h"
 #include "run/engine_private.h"
 
 static tn_status fail_step(const tn_engine_loading *loading, const tn_program_step *step,

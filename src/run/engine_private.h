@@ -16,9 +16,9 @@
 #ifndef TN_RUN_ENGINE_PRIVATE_H
 #define TN_RUN_ENGINE_PRIVATE_H
 
-#include "build/profile.h"
 #include "plan/plan.h"
-#include "plugin/kernel_instance.h"
+#include "program/kernel_instance.h"
+#include "program/profile.h"
 #include <tenon/engine.h>
 
 #include <pthread.h>

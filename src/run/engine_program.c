@@ -5,7 +5,7 @@
  * again, by rule, since loading does not measure.
  */
 #include "base/status.h"
-#include "build/lower.h"
+#include "builder/lower/lower.h"
 #include "device/cpu/cpu.h"
 #include "plan/program_fit.h"
 #include "run/engine_private.h"

@@ -7,7 +7,7 @@
  * (walk_direct.c goes on from there).
  */
 #include "base/status.h"
-#include "device/transfer.h"
+#include "program/transfer.h"
 #include "run/context_private.h"
 
 tn_status tn_walk_do_nothing(tn_call *call) {

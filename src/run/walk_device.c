@@ -5,8 +5,8 @@
  * reads what the device made (in the step that brings it), and once at the end.
  */
 #include "base/status.h"
-#include "device/transfer.h"
 #include "plugin/devices.h"
+#include "program/transfer.h"
 #include "run/context_private.h"
 
 tn_status tn_walk_open_device(tn_context *context) {

@@ -11,11 +11,11 @@
 #include "graph_test.h"
 
 #include "base/status.h"
-#include "build/lower.h"
-#include "build/passes/passes.h"
-#include "build/profile.h"
-#include "build/timing_cache.h"
+#include "builder/lower/lower.h"
+#include "builder/passes/passes.h"
+#include "builder/timing/timing_cache.h"
 #include "device/cpu/cpu.h"
+#include "program/profile.h"
 
 static inline int build_test_setup(void **state) {
     if (graph_test_setup(state) != 0) return -1;

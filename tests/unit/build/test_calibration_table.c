@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of scales: setting, finding, listing, scales that mean no range, no memory. */
-#include "build/calibration_table.h"
+#include "program/calibration_table.h"
 
 #include <math.h>
 #include <tenon/runtime.h>

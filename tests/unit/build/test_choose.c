@@ -4,7 +4,7 @@
  * costs, several storages, chains and branches.
  */
 #include "base/status.h"
-#include "build/choose.h"
+#include "builder/choose/choose.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What repeated timings of one thing say of it. */
-#include "build/timing_samples.h"
+#include "builder/timing/timing_samples.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #include "batches.h"
 #include "test_clock.h"
 
-#include "build/calibration_table.h"
+#include "program/calibration_table.h"
 
 /* --- operators that pass their input on; in 8 bits "Exact" rounds and "Coarse" loses 5 bits --- */
 

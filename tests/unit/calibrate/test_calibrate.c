@@ -3,7 +3,7 @@
  * each way, stopping, no memory. */
 #include "batches.h"
 
-#include "build/calibration_table.h"
+#include "program/calibration_table.h"
 
 static tn_tensor_id batch_input(run_test *test, const char *name) {
     return add_input(test->graph, name, TN_F32, 2, EXTENTS(-1, BATCH_EXTENT));

@@ -3,7 +3,7 @@
  * no memory. */
 #include "calibrate/calibration_file.h"
 
-#include "build/calibration_table.h"
+#include "program/calibration_table.h"
 
 #include <math.h>
 #include <unistd.h>

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What lowering knows of tensors and nodes before it looks for kernels: types (also where shapes
+ * are known at a run only), whether shapes can be relied on, who reads what, and the kernels of
+ * each operator in the order of preference.
+ */
+#include "base/status.h"
+#include "builder/lower/lower_private.h"
+#include "plugin/devices.h"
+
+#include <string.h>
+
+static const tn_port_rule *input_rule(const tn_operator_entry *entry, uint32_t index) {
+    uint32_t count = entry->op->input_count;
+    return count == 0 ? NULL : &entry->inputs[index < count ? index : count - 1];
+}
+
+/* The type of an output as far as its port says it. */
+static tn_type type_by_rule(const tn_lowering *lowering, const tn_graph_node *node,
+                            uint32_t output) {
+    const tn_operator_entry *entry = node->entry;
+    uint32_t count = entry->op->output_count;
+    if (count == 0) return TN_NONE;
+    const tn_port_rule *rule = &entry->outputs[output < count ? output : count - 1];
+    for (tn_type type = TN_F64; type < TN_TYPE_COUNT; type++)
+        if (rule->types == TN_TYPE_BIT(type)) return type;
+    if (rule->variable == TN_NO_VARIABLE) return TN_NONE;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const tn_port_rule *input = input_rule(entry, i);
+        if (node->inputs[i] != TN_NO_TENSOR && input && input->variable == rule->variable)
+            return lowering->types[node->inputs[i]];
+    }
+    return TN_NONE;
+}
+
+static bool is_known(const tn_lowering *lowering, tn_tensor_id tensor) {
+    for (int point = 0; point < 3; point++)
+        if (!lowering->points[point]->tensors[tensor].is_known) return false;
+    return true;
+}
+
+static void note_tensors(tn_lowering *lowering) {
+    const tn_graph *graph = lowering->graph;
+    for (uint32_t t = 0; t < graph->tensor_count; t++) {
+        const tn_graph_tensor *tensor = &graph->tensors[t];
+        lowering->reader[t] = TN_NO_NODE;
+        if (lowering->points[1]->tensors[t].is_known) {
+            lowering->tensors[t] = &lowering->points[1]->tensors[t].storage.tensor;
+            lowering->types[t] = lowering->tensors[t]->type;
+        } else if (tensor->is_constant || tensor->is_input) {
+            lowering->types[t] = tensor->type;
+        }
+    }
+}
+
+static void note_node(tn_lowering *lowering, uint32_t index) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    bool is_shaped = !lowering->plan->is_after_run[index];
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (node->inputs[i] == TN_NO_TENSOR) continue;
+        lowering->reader[node->inputs[i]] = index;
+        is_shaped = is_shaped && is_known(lowering, node->inputs[i]);
+    }
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        tn_tensor_id id = node->outputs[i];
+        if (id == TN_NO_TENSOR) continue;
+        is_shaped = is_shaped && is_known(lowering, id);
+        if (lowering->types[id] == TN_NONE) lowering->types[id] = type_by_rule(lowering, node, i);
+    }
+    lowering->nodes[index].is_shaped = is_shaped;
+}
+
+tn_status tn_lower_facts(tn_lowering *lowering) {
+    const tn_graph *graph = lowering->graph;
+    size_t tensors = graph->tensor_count + 1;
+    lowering->tensors = tn_arena_allocate(lowering->arena, tensors, sizeof *lowering->tensors);
+    lowering->types = tn_arena_allocate(lowering->arena, tensors, sizeof *lowering->types);
+    lowering->reader = tn_arena_allocate(lowering->arena, tensors, sizeof *lowering->reader);
+    lowering->aligned = tn_arena_allocate(lowering->arena, tensors, sizeof *lowering->aligned);
+    lowering->nodes =
+        tn_arena_allocate(lowering->arena, graph->node_count + 1, sizeof *lowering->nodes);
+    if (!lowering->tensors || !lowering->types || !lowering->reader || !lowering->aligned ||
+        !lowering->nodes)
+        return tn_fail_memory("lowering a graph");
+    note_tensors(lowering);
+    for (uint32_t n = 0; n < graph->node_count; n++)
+        if (!graph->nodes[n].is_dead) note_node(lowering, n);
+    lowering->storages[lowering->storage_count++] = (tn_storage){TN_NONE, TN_LINEAR, TN_SPACE_HOST};
+    return TN_OK;
+}
+
+bool tn_lower_is_view(const tn_graph_node *node) {
+    bool has_output = false;
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        if (node->outputs[i] == TN_NO_TENSOR) continue;
+        const tn_port *port = tn_graph_output_port(node->entry->op, i);
+        if (!(port->flags & TN_PORT_VIEW) || port->alias == 0 || port->alias > node->input_count ||
+            node->inputs[port->alias - 1] == TN_NO_TENSOR)
+            return false;
+        has_output = true;
+    }
+    return has_output;
+}
+
+static uint32_t feature_count(const tn_kernel *kernel) {
+    const char *features = kernel->requires_features;
+    uint32_t count = features && *features ? 1 : 0;
+    for (; features && *features; features++)
+        count += *features == ',';
+    return count;
+}
+
+/* Without timing: a kernel that another library adds to an operator is there to be used; then the
+ * one that needs the more of the processor; then the order in the library's table. */
+static bool is_preferred(const tn_kernel_entry *a, const tn_kernel_entry *b,
+                         const tn_kernel_entry *first) {
+    bool is_a_added = a->library != first->library, is_b_added = b->library != first->library;
+    if (is_a_added != is_b_added) return is_a_added;
+    return feature_count(a->kernel) > feature_count(b->kernel);
+}
+
+static void rank_kernels(tn_lower_kernels *kernels) {
+    for (uint32_t i = 0; i < kernels->count; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            bool is_better =
+                is_preferred(kernels->entries[i], kernels->entries[k], kernels->entries[0]);
+            kernels->ranks[is_better ? k : i]++;
+        }
+}
+
+bool tn_lower_has_device(const tn_lowering *lowering) {
+    return lowering->options->device && tn_device_is_remote(lowering->options->device) &&
+           !lowering->plan->is_sized_by_run;
+}
+
+bool tn_lower_is_on_device(const tn_candidate *candidate) {
+    return candidate->entry && strcmp(candidate->entry->kernel->device, "cpu") != 0;
+}
+
+tn_status tn_lower_kernels_of(tn_lowering *lowering, const tn_operator *op, bool is_device,
+                              const tn_lower_kernels **out_kernels) {
+    const char *kind = is_device ? lowering->options->device->kind : "cpu";
+    for (size_t i = 0; i < lowering->kernels_count; i++) {
+        if (lowering->kernels[i].op != op || lowering->kernels[i].is_device != is_device) continue;
+        *out_kernels = &lowering->kernels[i];
+        return TN_OK;
+    }
+    TN_TRY(tn_grow(lowering->graph->allocator, (void **)&lowering->kernels,
+                   &lowering->kernels_capacity, lowering->kernels_count + 1,
+                   sizeof *lowering->kernels));
+    tn_lower_kernels *kernels = &lowering->kernels[lowering->kernels_count];
+    *kernels = (tn_lower_kernels){.op = op, .is_device = is_device};
+    TN_TRY(tn_registry_kernels(tn_runtime_registry(lowering->graph->runtime), op, kind,
+                               &kernels->entries, &kernels->count));
+    lowering->kernels_count++;
+    kernels->ranks =
+        tn_arena_allocate(lowering->arena, kernels->count + 1u, sizeof *kernels->ranks);
+    if (!kernels->ranks) return tn_fail_memory("lowering a graph");
+    rank_kernels(kernels);
+    *out_kernels = kernels;
+    return TN_OK;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The storages of a node's ports with one combination of a kernel. A combination names types and
+ * formats; a type that is not the tensor's own is taken where the tensor may be stored so, which
+ * '*' never asks for. Which tensors may is lower_storages.c's matter.
+ */
+#include "base/status.h"
+#include "builder/lower/lower_private.h"
+
+/* Whether a tensor of the node may lie in a format that a combination asks for. */
+static bool format_fits(const tn_lowering *lowering, uint32_t index, tn_tensor_id tensor,
+                        tn_format format, uint32_t port_flags) {
+    if (format == TN_LINEAR || (port_flags & TN_PORT_SHAPE_ONLY)) return true;
+    if (lowering->graph->tensors[tensor].is_constant || (port_flags & TN_PORT_VALUE_NEEDED) ||
+        !lowering->nodes[index].is_shaped)
+        return false;
+    return tn_format_fits(format, lowering->tensors[tensor]->rank);
+}
+
+static tn_type port_type(tn_type type) {
+    return type == TN_I8 ? TN_STORED_QI8 : type;
+}
+
+bool tn_lower_may_be(const tn_lowering *lowering, tn_tensor_id tensor, tn_type type) {
+    if (type == TN_NONE) return false;
+    return (type == lowering->lower_type && lowering->may_lower[tensor]) ||
+           (type == lowering->second_type && lowering->may_second[tensor]);
+}
+
+/* What the port asks for, of what the tensor may be: its own type, the lower or the second one. */
+static tn_type pick_type(const tn_lowering *lowering, tn_tensor_id tensor,
+                         const tn_combination_port *port, uint32_t port_flags, tn_type wanted) {
+    const tn_type others[] = {wanted, lowering->lower_type, lowering->second_type};
+    const bool has_own = port->types & TN_TYPE_BIT(lowering->types[tensor]);
+    if (port->types == TN_COMBINATION_EVERY ||
+        (port_flags & (TN_PORT_SHAPE_ONLY | TN_PORT_VALUE_NEEDED)))
+        return TN_NONE;
+    for (int i = 0; i < (has_own ? 1 : 3); i++)
+        if (tn_lower_may_be(lowering, tensor, others[i]) &&
+            (port->types & TN_TYPE_BIT(port_type(others[i]))))
+            return others[i];
+    return TN_NONE;
+}
+
+typedef struct port_filler {
+    tn_lowering *lowering;
+    uint32_t node;
+    bool may_lower;
+    tn_type wanted;
+    uint32_t space; /* of what its kernel reads and writes */
+    tn_type *types; /* as the combination names them */
+} port_filler;
+
+static bool fill_port(const port_filler *filler, uint32_t at, tn_tensor_id tensor,
+                      const tn_combination_port *port, uint32_t port_flags, tn_storage *storages) {
+    tn_lowering *lowering = filler->lowering;
+    if (tensor == TN_NO_TENSOR) return true;
+    filler->types[at] = lowering->types[tensor];
+    if (!(port_flags & (TN_PORT_SHAPE_ONLY | TN_PORT_VALUE_NEEDED)))
+        storages[at].space = filler->space;
+    if (!port) return true; /* the types do not match then */
+    if (!format_fits(lowering, filler->node, tensor, port->format, port_flags)) return false;
+    storages[at].format = port->format;
+    if (filler->may_lower)
+        storages[at].type = pick_type(lowering, tensor, port, port_flags, filler->wanted);
+    if (storages[at].type != TN_NONE) filler->types[at] = port_type(storages[at].type);
+    return tn_lower_note_storage(lowering, storages[at]);
+}
+
+/* Whether an operand has the output's shape, and is then stored as the output is; others are
+ * constants, or broadcast, and lie as they are. */
+static bool is_whole(const port_filler *filler, const tn_candidate *candidate, uint32_t kind,
+                     tn_tensor_id operand) {
+    const tn_lowering *lowering = filler->lowering;
+    if (kind != TN_EPILOGUE_COMBINE) return kind == TN_EPILOGUE_ADD;
+    return !lowering->graph->tensors[operand].is_constant &&
+           tn_lower_is_same_shape(lowering, operand,
+                                  tn_lower_output(lowering, filler->node, candidate, 0));
+}
+
+static bool fill_operands(const port_filler *filler, const tn_candidate *candidate,
+                          tn_storage output, tn_storage *operands) {
+    const tn_lower_node *lowered = &filler->lowering->nodes[filler->node];
+    for (uint32_t i = 0, operand = 0; i < candidate->chain_count; i++) {
+        uint32_t kind = lowered->epilogues[i]->kind;
+        if (!tn_node_call_has_operand(kind)) continue;
+        operands[operand].space = filler->space;
+        if (is_whole(filler, candidate, kind, lowered->operands[operand])) {
+            if (output.type != TN_NONE &&
+                !tn_lower_may_be(filler->lowering, lowered->operands[operand], output.type))
+                return false;
+            operands[operand] = output;
+        }
+        operand++;
+    }
+    return true;
+}
+
+static bool fill_ports(const port_filler *filler, const tn_candidate *candidate,
+                       const tn_combination *combination, tn_storage *storages) {
+    const tn_lowering *lowering = filler->lowering;
+    const tn_graph_node *node = &lowering->graph->nodes[filler->node];
+    const uint32_t inputs = node->input_count, outputs = node->output_count;
+    for (uint32_t i = 0; i < inputs; i++)
+        if (!fill_port(filler, i, node->inputs[i], tn_combination_input(combination, i),
+                       tn_graph_input_port(node->entry->op, i)->flags, storages))
+            return false;
+    for (uint32_t i = 0; i < outputs; i++)
+        if (!fill_port(filler, inputs + i, tn_lower_output(lowering, filler->node, candidate, i),
+                       tn_combination_output(combination, i), 0, storages))
+            return false;
+    return tn_combination_matches(combination, inputs, filler->types, outputs,
+                                  filler->types + inputs) &&
+           fill_operands(filler, candidate, storages[outputs > 0 ? inputs : 0],
+                         storages + inputs + outputs);
+}
+
+tn_status tn_lower_ports(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
+                         const tn_combination *combination, tn_type wanted, tn_storage *storages,
+                         bool *out_fits) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    size_t ports = (size_t)node->input_count + node->output_count;
+    size_t operands = lowering->nodes[index].operand_counts[candidate->chain_count];
+    tn_type *types = tn_arena_allocate(lowering->arena, ports + 1, sizeof *types);
+    if (!types) return tn_fail_memory("the candidates of a node");
+    const port_filler filler = {
+        .lowering = lowering,
+        .node = index,
+        .may_lower = tn_lower_is_allowed(lowering, index, candidate->chain_count),
+        .wanted = wanted,
+        .space = tn_lower_is_on_device(candidate) ? TN_SPACE_DEVICE : TN_SPACE_HOST,
+        .types = types};
+    for (size_t i = 0; i < ports + operands; i++)
+        storages[i] = (tn_storage){TN_NONE, TN_LINEAR, TN_SPACE_HOST};
+    *out_fits = fill_ports(&filler, candidate, combination, storages);
+    return TN_OK;
+}
+
+bool tn_lower_is_lowered(const tn_lowering *lowering, uint32_t index,
+                         const tn_candidate *candidate) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (candidate->inputs[i].type != TN_NONE) return true;
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (candidate->outputs[i].type != TN_NONE) return true;
+    return false;
+}

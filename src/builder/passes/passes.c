@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the passes share: the record of what they did, and questions about tensors. */
+#include "builder/passes/passes.h"
+#include "base/status.h"
+
+void tn_pass_context_deinit(tn_pass_context *context) {
+    if (!context->graph) return;
+    tn_deallocate(context->graph->allocator, (void *)context->folded.names);
+    tn_deallocate(context->graph->allocator, (void *)context->dropped.names);
+    tn_deallocate(context->graph->allocator, (void *)context->merged.names);
+    tn_deallocate(context->graph->allocator, (void *)context->recognized.names);
+    tn_deallocate(context->graph->allocator, context->stand_ins);
+    *context = (tn_pass_context){0};
+}
+
+tn_status tn_pass_names_add(tn_pass_context *context, tn_pass_names *names, const char *name) {
+    TN_TRY(tn_grow(context->graph->allocator, (void **)&names->names, &names->capacity,
+                   names->count + 1, sizeof *names->names));
+    names->names[names->count++] = name;
+    return TN_OK;
+}
+
+bool tn_pass_is_shaped(const tn_pass_context *context, tn_tensor_id tensor) {
+    if (context->is_unsure[tensor]) return false;
+    for (int point = 0; point < 3; point++)
+        if (!context->points[point]->tensors[tensor].is_known) return false;
+    return true;
+}
+
+bool tn_pass_is_output(const tn_graph *graph, tn_tensor_id tensor) {
+    for (size_t i = 0; i < graph->output_count; i++)
+        if (graph->outputs[i] == tensor) return true;
+    return false;
+}
+
+bool tn_pass_is_view(const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        const tn_port *port = tn_graph_output_port(node->entry->op, i);
+        if (node->outputs[i] == TN_NO_TENSOR) continue;
+        if (!(port->flags & TN_PORT_VIEW) || port->alias == 0 || port->alias > node->input_count ||
+            node->inputs[port->alias - 1] == TN_NO_TENSOR)
+            return false;
+    }
+    return true;
+}
+
+tn_tensor_id tn_pass_stand_in(const tn_pass_context *context, tn_tensor_id tensor) {
+    return tensor < context->stand_in_count ? context->stand_ins[tensor] : tensor;
+}

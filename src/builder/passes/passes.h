@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The passes: each changes a sorted graph a little and leaves it sorted. They know shapes by tensor
+ * (inferred before the first pass: no pass changes a tensor's shape or type), and no operator by
+ * name: traits and rules of the operator's own tables say what a node is.
+ */
+#ifndef TN_BUILDER_PASSES_PASSES_H
+#define TN_BUILDER_PASSES_PASSES_H
+
+#include "graph/infer.h"
+
+/* What goes on record, for the report. */
+typedef struct tn_pass_names {
+    const char **names; /* of nodes */
+    size_t count, capacity;
+} tn_pass_names;
+
+typedef struct tn_pass_context {
+    tn_graph *graph;
+    /* Minimum, optimum and maximum; of an earlier state of the graph, by tensor. */
+    const tn_inference *points[3];
+    const bool *is_fixed_input; /* by graph input: its shape never differs */
+    const bool *is_unsure; /* by tensor: its shape is known at a run only, whatever points say */
+    tn_pass_names folded, dropped, merged, recognized;
+    tn_tensor_id *stand_ins; /* by tensor, those there are when nodes are merged: see below */
+    size_t stand_in_count;
+} tn_pass_context;
+void tn_pass_context_deinit(tn_pass_context *context);
+tn_status tn_pass_names_add(tn_pass_context *context, tn_pass_names *names, const char *name);
+
+/* Removes nodes whose outputs nobody needs, and the optional outputs that nobody needs of others.
+ */
+tn_status tn_pass_drop_dead(tn_pass_context *context);
+/* Removes nodes that their operator calls identities. Graph outputs keep their names. */
+tn_status tn_pass_drop_identities(tn_pass_context *context);
+/* Makes one node of those that compute the same: one operator, equal fields and inputs, constants
+ * by their content. Outputs of the graph are made as before, each by its own node. */
+tn_status tn_pass_merge_equal(tn_pass_context *context);
+/* Puts an operator in place of nodes that spell it (tn_operator.spellings). */
+tn_status tn_pass_recognize(tn_pass_context *context);
+/* Puts factors and shifts of channels into the constants of the linear node before them. */
+tn_status tn_pass_fold_affine(tn_pass_context *context);
+/* Computes nodes that depend on nothing that can change: constants, fields, and fixed shapes. What
+ * would grow by more than TN_PASS_FOLD_BYTES over its inputs is left alone. */
+tn_status tn_pass_fold_constants(tn_pass_context *context);
+#define TN_PASS_FOLD_BYTES ((size_t)64 << 20)
+
+/* --- helpers --- */
+/* Whether type and shape of a tensor are known at all three points and can be relied on. */
+bool tn_pass_is_shaped(const tn_pass_context *context, tn_tensor_id tensor);
+bool tn_pass_is_output(const tn_graph *graph, tn_tensor_id tensor);
+/* Whether all outputs are inputs in another shape: nothing is to be computed. */
+bool tn_pass_is_view(const tn_graph_node *node);
+/* The tensor that holds what this one held before nodes were merged; mostly itself. */
+tn_tensor_id tn_pass_stand_in(const tn_pass_context *context, tn_tensor_id tensor);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What measured costs mean for the choice. Two that differ by less than their noise, or by less
+ * than matters, are equal, and the one that is better by rule is taken: the one that does more of
+ * its chain, then the one with the lower estimate, which comes first in the node's list.
+ */
+#include "builder/timing/lower_rivals.h"
+
+#include <math.h>
+
+/* A difference that does not matter. */
+#define LEAST_DIFFERENCE 0.02
+/* What each rank down the order of preference adds, up to some. */
+#define RANK_SHARE 0.005
+#define RANK_LIMIT 4
+
+static double tolerance(const tn_candidate *a, const tn_candidate *b) {
+    return fmax(LEAST_DIFFERENCE, fmax(a->noise, b->noise));
+}
+
+static double ranked_cost(const tn_candidate *candidate) {
+    const uint32_t rank = candidate->rank < RANK_LIMIT ? candidate->rank : RANK_LIMIT;
+    return candidate->cost * (1 + RANK_SHARE * rank);
+}
+
+static bool has_measured(const tn_lower_node *node) {
+    for (size_t i = 0; i < node->candidate_count; i++)
+        if (node->candidates[i].is_measured) return true;
+    return false;
+}
+
+/* Of those that do most of the chain the fastest; null: none was run. */
+static const tn_candidate *best_fused(const tn_lower_node *node) {
+    const tn_candidate *best = NULL;
+    for (size_t i = 0; i < node->candidate_count; i++) {
+        const tn_candidate *candidate = &node->candidates[i];
+        if (candidate->chain_count == 0 || !candidate->is_measured) continue;
+        if (!best || candidate->chain_count > best->chain_count ||
+            (candidate->chain_count == best->chain_count && candidate->cost < best->cost))
+            best = candidate;
+    }
+    return best;
+}
+
+/* Whether they differ in kernel or tactic alone. */
+static bool is_same_use(const tn_graph_node *node, const tn_candidate *a, const tn_candidate *b) {
+    return a->is_measured && b->is_measured && a->chain_count == b->chain_count &&
+           a->kind == b->kind && tn_lower_rivals_store_alike(node, a, b);
+}
+
+/* Among those that could stand for each other, the first one that is equal to the fastest has the
+ * fastest one's cost, and what else is equal to it costs more. */
+static double level_same(const tn_graph_node *graph_node, const tn_lower_node *node, size_t index,
+                         const double *ranked) {
+    const tn_candidate *own = &node->candidates[index];
+    size_t best = index, first = node->candidate_count;
+    for (size_t i = 0; i < node->candidate_count; i++)
+        if (is_same_use(graph_node, &node->candidates[i], own) && ranked[i] < ranked[best])
+            best = i;
+    for (size_t i = 0; i < node->candidate_count && first == node->candidate_count; i++)
+        if (is_same_use(graph_node, &node->candidates[i], own) &&
+            ranked[i] <=
+                (1 + tolerance(&node->candidates[i], &node->candidates[best])) * ranked[best])
+            first = i;
+    if (index == first) return ranked[best];
+    return fmax(ranked[index], (1 + tolerance(own, &node->candidates[first])) * ranked[best]);
+}
+
+void tn_lower_level(const tn_lowering *lowering, uint32_t index, double *ranked,
+                    double *out_costs) {
+    const tn_lower_node *node = &lowering->nodes[index];
+    const tn_candidate *fused = best_fused(node);
+    const bool is_by_estimate = !has_measured(node); /* which has the rule in it */
+    for (size_t i = 0; i < node->candidate_count; i++)
+        ranked[i] = is_by_estimate ? node->candidates[i].cost : ranked_cost(&node->candidates[i]);
+    for (size_t i = 0; i < node->candidate_count; i++) {
+        const tn_candidate *candidate = &node->candidates[i];
+        out_costs[i] = candidate->is_measured
+                           ? level_same(&lowering->graph->nodes[index], node, i, ranked)
+                           : ranked[i];
+        if (fused && candidate->chain_count < fused->chain_count)
+            out_costs[i] *= 1 + tolerance(candidate, fused);
+    }
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Timing: see timing.h. What a candidate takes alone and beside others, from the cache or measured;
+ * the clock of the time that all of it may take.
+ */
+#include "builder/timing/timing.h"
+#include "base/status.h"
+#include "builder/timing/timing_cache.h"
+#include "builder/timing/timing_private.h"
+
+#include <math.h>
+
+/* What the tensors of candidates that are open beside each other may take. */
+#define OPEN_BYTES ((uint64_t)512 << 20)
+/* Of all the time, that rounds may always take. */
+#define ROUNDS_SHARE 0.25
+
+tn_status tn_timing_begin(tn_lowering *lowering) {
+    if (lowering->options->no_timing || lowering->options->reference_only) return TN_OK;
+    lowering->timing = tn_arena_allocate(lowering->arena, 1, sizeof *lowering->timing);
+    return lowering->timing ? TN_OK : tn_fail_memory("timing");
+}
+
+void tn_timing_start_clock(tn_lowering *lowering) {
+    double seconds = lowering->options->timing_seconds;
+    struct tn_timing_scratch *timing = lowering->timing;
+    if (!timing || timing->end_ns != 0) return;
+    timing->begin_ns = tn_timing_now_ns(lowering);
+    const double usual =
+        tn_lower_has_device(lowering) ? 90 : 20; /* its libraries compile kernels */
+    timing->end_ns = timing->begin_ns + (seconds > 0 ? seconds : usual) * 1e9;
+    timing->nodes_end_ns = timing->end_ns;
+    if (tn_lower_has_device(lowering))
+        timing->nodes_end_ns -= TN_TIMING_CONVERSION_SHARE * (timing->end_ns - timing->begin_ns);
+}
+
+void tn_timing_limit(tn_lowering *lowering) {
+    struct tn_timing_scratch *timing = lowering->timing;
+    const double now_ns = tn_timing_now_ns(lowering), so_far_ns = now_ns - timing->begin_ns,
+                 least_ns = ROUNDS_SHARE * (timing->end_ns - timing->begin_ns);
+    timing->rounds_end_ns = now_ns + (so_far_ns > least_ns ? so_far_ns : least_ns);
+    if (timing->rounds_end_ns > timing->nodes_end_ns) timing->rounds_end_ns = timing->nodes_end_ns;
+}
+
+void tn_timing_end(tn_lowering *lowering) {
+    struct tn_timing_scratch *timing = lowering->timing;
+    if (!timing) return;
+    tn_timing_shares_log(lowering);
+    for (size_t i = 0; i < TN_TIMING_MOST_OPEN; i++)
+        tn_timing_free_blocks(lowering->graph->allocator, &timing->blocks[i]);
+    tn_deallocate(lowering->graph->allocator, timing->beside_keys);
+    tn_timing_leave_threads(&timing->threads);
+    tn_timing_end_device(lowering);
+    lowering->timing = NULL;
+}
+
+bool tn_timing_is_over(const tn_lowering *lowering) {
+    return tn_timing_now_ns(lowering) >= lowering->timing->end_ns;
+}
+
+bool tn_timing_is_over_for_nodes(const tn_lowering *lowering) {
+    return tn_timing_now_ns(lowering) >= lowering->timing->nodes_end_ns;
+}
+
+static void add_run_share(const tn_lowering *lowering, const tn_candidate *candidate,
+                          double begin_ns) {
+    tn_timing_shares_add(lowering->timing, candidate->entry->kernel, 0, 0,
+                         tn_timing_now_ns(lowering) - begin_ns);
+}
+
+/* Alone. */
+static tn_status measure(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
+                         double best_ns, tn_timing_samples *out_samples) {
+    struct tn_timing_scratch *timing = lowering->timing;
+    tn_timing_subject *subject = &timing->subjects[0];
+    tn_timing_work *const works[] = {&subject->work};
+    tn_timing_policy policy = tn_timing_policy_alone(lowering, tn_lower_is_on_device(candidate));
+    uint32_t failed = 0;
+    policy.best_ns = best_ns;
+    TN_TRY(tn_timing_subject_open(lowering, index, candidate, &timing->blocks[0], subject));
+    const double begin_ns = tn_timing_now_ns(lowering);
+    tn_status status = tn_timing_warm_up(lowering, &subject->work, &policy);
+    if (status == TN_OK) status = tn_timing_rounds(lowering, works, 1, &policy, &failed);
+    *out_samples = subject->work.samples;
+    add_run_share(lowering, candidate, begin_ns);
+    tn_timing_subject_close(lowering, subject);
+    return status;
+}
+
+/* Only real kernels on known shapes; an output sized by a run has a shape that the run writes. */
+static bool can_time(const tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    if (!candidate->entry || candidate->kind != TN_STEP_KERNEL || candidate->is_host ||
+        !lowering->nodes[index].is_shaped || !lowering->timing)
+        return false;
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (tn_graph_output_port(node->entry->op, i)->flags & TN_PORT_SIZED_BY_RUN) return false;
+    return true;
+}
+
+/* The shortest time of a candidate that does at least as much; 0: none was measured. */
+static double best_other(const tn_lowering *lowering, uint32_t index,
+                         const tn_candidate *candidate) {
+    const tn_lower_node *node = &lowering->nodes[index];
+    double best = 0;
+    for (size_t i = 0; i < node->candidate_count; i++) {
+        const tn_candidate *other = &node->candidates[i];
+        if (other->is_measured && other->chain_count >= candidate->chain_count &&
+            (best == 0 || other->cost < best))
+            best = other->cost;
+    }
+    return best;
+}
+
+static tn_status keep(const tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
+                      tn_timing_result result) {
+    uint64_t key = 0;
+    candidate->cost = result.ns;
+    candidate->noise = result.noise;
+    candidate->floor = result.floor_ns;
+    TN_TRY(tn_timing_key(lowering, index, candidate, &key));
+    return tn_timing_cache_set(lowering->cache, key, result);
+}
+
+tn_status tn_timing_recall(tn_lowering *lowering, uint32_t index, tn_candidate *candidate) {
+    uint64_t key = 0;
+    tn_timing_result result;
+    if (!can_time(lowering, index, candidate)) return TN_OK;
+    TN_TRY(tn_timing_key(lowering, index, candidate, &key));
+    candidate->is_measured = tn_timing_cache_get(lowering->cache, key, &result);
+    if (!candidate->is_measured) return TN_OK;
+    candidate->cost = result.ns;
+    candidate->noise = result.noise;
+    candidate->floor = result.floor_ns;
+    return TN_OK;
+}
+
+tn_status tn_timing_candidate(tn_lowering *lowering, uint32_t index, tn_candidate *candidate) {
+    tn_timing_samples samples = {0};
+    TN_TRY(tn_timing_recall(lowering, index, candidate));
+    if (candidate->is_measured || !can_time(lowering, index, candidate) ||
+        tn_timing_is_over_for_nodes(lowering))
+        return TN_OK;
+    TN_TRY(measure(lowering, index, candidate, best_other(lowering, index, candidate), &samples));
+    candidate->is_measured = true;
+    return keep(lowering, index, candidate,
+                (tn_timing_result){samples.least, tn_timing_samples_noise(&samples),
+                                   tn_timing_samples_floor(&samples)});
+}
+
+static bool was_beside(const struct tn_timing_scratch *timing, uint64_t key) {
+    for (size_t i = 0; i < timing->beside_count; i++)
+        if (timing->beside_keys[i] == key) return true;
+    return false;
+}
+
+static tn_status note_beside(tn_lowering *lowering, uint64_t key) {
+    struct tn_timing_scratch *timing = lowering->timing;
+    TN_TRY(tn_grow(lowering->graph->allocator, (void **)&timing->beside_keys,
+                   &timing->beside_capacity, timing->beside_count + 1,
+                   sizeof *timing->beside_keys));
+    timing->beside_keys[timing->beside_count++] = key;
+    return TN_OK;
+}
+
+/* Whether some of its samples were undisturbed. */
+static bool is_sure(const tn_candidate *candidate) {
+    return candidate->floor >= candidate->cost;
+}
+
+/* How much faster the machine was when those of the round that are known better from before were
+ * measured: the geometric mean. They are the measure for the rest, so that one candidate's time
+ * compares with all that it was ever measured beside. Of the undisturbed those are known better
+ * that were measured beside others before; of the disturbed, which all took about as much longer,
+ * those with an undisturbed time from before. */
+static tn_status pace_of(const tn_lowering *lowering, uint32_t index,
+                         tn_candidate *const *candidates, uint32_t count,
+                         tn_timing_work *const *works, bool is_disturbed, double *out_pace) {
+    double sum = 0;
+    uint32_t known = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const tn_timing_samples *samples = &works[i]->samples;
+        uint64_t key = 0;
+        TN_TRY(tn_timing_key(lowering, index, candidates[i], &key));
+        const bool is_known =
+            was_beside(lowering->timing, key) || (is_disturbed && is_sure(candidates[i]));
+        if (!is_known || (samples->clean_count < 2) != is_disturbed || !(samples->least > 0) ||
+            !(candidates[i]->cost > 0))
+            continue;
+        sum += log(candidates[i]->cost / samples->least);
+        known++;
+    }
+    *out_pace = known > 0 ? exp(sum / known) : 1;
+    return TN_OK;
+}
+
+/* Disturbed samples are an upper bound, and too long as the others' of their round are. */
+static tn_status keep_disturbed(tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
+                                const tn_timing_samples *samples, double pace) {
+    const double floor = fmax(tn_timing_samples_floor(samples), candidate->floor),
+                 ns = fmax(nearbyint(fmin(pace, 1) * samples->least), floor);
+    if (is_sure(candidate) || ns >= candidate->cost) return TN_OK;
+    return keep(lowering, index, candidate,
+                (tn_timing_result){ns, tn_timing_samples_noise(samples), floor});
+}
+
+/* Those that were measured beside each other compare with each other, not with what they took
+ * alone, when the machine may have been faster. `paces`: of the undisturbed, and of the disturbed.
+ */
+static tn_status keep_beside(tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
+                             const tn_timing_samples *samples, const double *paces) {
+    uint64_t key = 0;
+    TN_TRY(tn_timing_key(lowering, index, candidate, &key));
+    if (samples->count == 0 || was_beside(lowering->timing, key)) return TN_OK;
+    if (samples->clean_count < 2)
+        return keep_disturbed(lowering, index, candidate, samples, paces[1]);
+    const double ns = nearbyint(paces[0] * samples->least);
+    TN_TRY(note_beside(lowering, key));
+    return keep(lowering, index, candidate,
+                (tn_timing_result){ns, tn_timing_samples_noise(samples), ns});
+}
+
+static tn_status keep_all_beside(tn_lowering *lowering, uint32_t index,
+                                 tn_candidate *const *candidates, uint32_t count,
+                                 tn_timing_work *const *works) {
+    double paces[2];
+    for (int i = 0; i < 2; i++)
+        TN_TRY(pace_of(lowering, index, candidates, count, works, i == 1, &paces[i]));
+    for (uint32_t i = 0; i < count; i++)
+        TN_TRY(keep_beside(lowering, index, candidates[i], &works[i]->samples, paces));
+    return TN_OK;
+}
+
+/* Opens candidates, as many as memory and time allow, and runs them to warm up. */
+static tn_status open_beside(tn_lowering *lowering, uint32_t index, tn_candidate *const *candidates,
+                             const tn_timing_policy *policy, uint32_t count, uint32_t *out_opened,
+                             uint32_t *out_failed) {
+    struct tn_timing_scratch *timing = lowering->timing;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        tn_timing_subject *subject = &timing->subjects[i];
+        if ((i >= 2 && bytes > OPEN_BYTES) || tn_timing_now_ns(lowering) >= policy->end_ns) break;
+        *out_failed = i;
+        const tn_status status =
+            tn_timing_subject_open(lowering, index, candidates[i], &timing->blocks[i], subject);
+        if (status == TN_ERROR_MEMORY && i > 0) { /* alone it had enough */
+            tn_error_clear();
+            break;
+        }
+        TN_TRY(status);
+        *out_opened = i + 1;
+        bytes += subject->bytes;
+        TN_TRY(tn_timing_warm_up(lowering, &subject->work, policy));
+    }
+    return TN_OK;
+}
+
+static void close_beside(tn_lowering *lowering, uint32_t opened) {
+    struct tn_timing_scratch *timing = lowering->timing;
+    for (uint32_t i = 0; i < opened; i++) {
+        tn_timing_subject_close(lowering, &timing->subjects[i]);
+        if (i > 0) tn_timing_free_blocks(lowering->graph->allocator, &timing->blocks[i]);
+    }
+}
+
+tn_status tn_timing_beside(tn_lowering *lowering, uint32_t index, tn_candidate *const *candidates,
+                           uint32_t count, uint32_t *out_failed) {
+    struct tn_timing_scratch *timing = lowering->timing;
+    const tn_timing_policy policy = tn_timing_policy_beside(lowering);
+    tn_timing_work *works[TN_TIMING_MOST_OPEN];
+    uint32_t opened = 0;
+    if (count == 0 || (count == 1 && candidates[0]->noise <= policy.tolerance) ||
+        tn_timing_now_ns(lowering) >= policy.end_ns)
+        return TN_OK;
+    if (count > TN_TIMING_MOST_OPEN) count = TN_TIMING_MOST_OPEN;
+    tn_status status =
+        open_beside(lowering, index, candidates, &policy, count, &opened, out_failed);
+    for (uint32_t i = 0; i < opened; i++)
+        works[i] = &timing->subjects[i].work;
+    if (status == TN_OK && opened > 0)
+        status = tn_timing_rounds(lowering, works, opened, &policy, out_failed);
+    if (status == TN_OK) status = keep_all_beside(lowering, index, candidates, opened, works);
+    close_beside(lowering, opened);
+    return status;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The clocks of timings on the processor, and what disturbs them; see timing_private.h. On several
+ * threads a run waits for the thread that the system put aside last, by milliseconds: such a sample
+ * says nothing of the kernel. How long threads waited for a core is in /proc where the kernel
+ * counts it; elsewhere the number of forced switches stands in.
+ */
+#include "builder/timing/timing_private.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Waiting that is part of any run: a thread that slept is woken. */
+#define WAIT_SHARE 0.02
+
+static double now_ns(clockid_t clock) {
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+double tn_timing_now_ns(const tn_lowering *lowering) {
+    return lowering->options->now_ns ? lowering->options->now_ns() : now_ns(CLOCK_MONOTONIC);
+}
+
+static bool is_alone(const tn_lowering *lowering) {
+    return !lowering->options->now_ns && lowering->options->threads == 1;
+}
+
+static void count_switches(int who, long *out_own, long *out_forced) {
+    struct rusage usage = {0};
+    getrusage(who, &usage);
+    *out_own = usage.ru_nvcsw;
+    *out_forced = usage.ru_nivcsw;
+}
+
+static void follow_thread(struct tn_timing_threads *threads, const char *name) {
+    char path[64] = "/proc/self/task/";
+    size_t length = strlen(path);
+    const int32_t id = (int32_t)strtol(name, NULL, 10);
+    for (uint32_t i = 0; i < threads->count; i++)
+        if (threads->ids[i] == id) return;
+    if (id <= 0 || strlen(name) > 20 || threads->count == TN_TIMING_THREADS) return;
+    memcpy(path + length, name, strlen(name));
+    length += strlen(name);
+    memcpy(path + length, "/schedstat", sizeof "/schedstat");
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    threads->ids[threads->count] = id;
+    threads->descriptors[threads->count++] = descriptor;
+}
+
+/* Threads of a team are started when they are first needed, so that this is asked again. */
+void tn_timing_follow_threads(tn_lowering *lowering) {
+    if (is_alone(lowering) || lowering->options->now_ns) return;
+    DIR *folder = opendir("/proc/self/task");
+    if (!folder) return;
+    for (const struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
+        follow_thread(&lowering->timing->threads, entry->d_name);
+    closedir(folder);
+}
+
+void tn_timing_leave_threads(struct tn_timing_threads *threads) {
+    while (threads->count > 0)
+        close(threads->descriptors[--threads->count]);
+}
+
+/* The second number of a thread's file: nanoseconds that it was ready and had no core. */
+static double wait_of(int descriptor) {
+    char text[96];
+    const ssize_t bytes = pread(descriptor, text, sizeof text - 1, 0);
+    char *end = text;
+    if (bytes <= 0) return 0; /* the thread ended */
+    text[bytes] = '\0';
+    (void)strtoull(text, &end, 10);
+    return (double)strtoull(end, NULL, 10);
+}
+
+static double waited_ns(const tn_lowering *lowering) {
+    const struct tn_timing_threads *threads = &lowering->timing->threads;
+    double sum = 0;
+    if (lowering->options->waited_ns) return lowering->options->waited_ns();
+    if (lowering->options->now_ns) return 0;
+    for (uint32_t i = 0; i < threads->count; i++)
+        sum += wait_of(threads->descriptors[i]);
+    return sum;
+}
+
+void tn_timing_watch_start(const tn_lowering *lowering, tn_timing_watch *watch) {
+    if (is_alone(lowering)) {
+        count_switches(RUSAGE_THREAD, &watch->own_switches, &watch->forced_switches);
+        watch->begin_thread_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+    } else {
+        count_switches(RUSAGE_SELF, &watch->own_switches, &watch->forced_switches);
+        watch->waited_ns = waited_ns(lowering);
+    }
+    watch->begin_ns = tn_timing_now_ns(lowering);
+}
+
+/* On one thread. */
+static tn_timing_sample stop_alone(const tn_timing_watch *watch, double ns) {
+    const double thread_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - watch->begin_thread_ns;
+    long own = 0, forced = 0;
+    count_switches(RUSAGE_THREAD, &own, &forced);
+    const bool was_displaced =
+        own == watch->own_switches && forced != watch->forced_switches && thread_ns < ns;
+    return (tn_timing_sample){.ns = was_displaced ? thread_ns : ns};
+}
+
+tn_timing_sample tn_timing_watch_stop(const tn_lowering *lowering, const tn_timing_watch *watch) {
+    const double ns = tn_timing_now_ns(lowering) - watch->begin_ns;
+    long own = 0, forced = 0;
+    if (is_alone(lowering)) return stop_alone(watch, ns);
+    if (lowering->options->waited_ns || lowering->timing->threads.count > 0) {
+        const double waited = waited_ns(lowering) - watch->waited_ns;
+        return (tn_timing_sample){ns, waited > WAIT_SHARE * ns, waited};
+    }
+    count_switches(RUSAGE_SELF, &own, &forced);
+    const bool is_disturbed = !lowering->options->now_ns && forced != watch->forced_switches;
+    return (tn_timing_sample){ns, is_disturbed, is_disturbed ? ns : 0};
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The timing cache's keys: a hash of all that a candidate's time depends on. */
+#include "base/hash.h"
+#include "base/status.h"
+#include "builder/timing/timing.h"
+#include "plugin/devices.h"
+
+/* Raised when this file or how a time is measured changes. */
+enum { KEY_VERSION = 3 };
+
+static uint64_t add_shape(uint64_t key, const tn_shape *shape) {
+    key = tn_hash_add_u64(key, shape->rank);
+    for (uint32_t axis = 0; axis < shape->rank; axis++)
+        key = tn_hash_add_u64(key, (uint64_t)shape->extents[axis]);
+    return key;
+}
+
+/* That a tensor has a scale counts, not which. */
+uint64_t tn_timing_key_storage(const tn_lowering *lowering, uint64_t key, tn_tensor_id tensor,
+                               tn_storage storage) {
+    const bool is_quantized = storage.type == TN_I8;
+    key = tn_hash_add_u64(key, 1 + tn_lower_type(lowering, tensor, storage));
+    if (is_quantized) key = tn_hash_add_text(key, "quantised");
+    if (storage.space == TN_SPACE_DEVICE) key = tn_hash_add_text(key, "device");
+    return tn_hash_add_u64(key, storage.format);
+}
+
+/* A tensor: its storage, the shapes of all points, and the value where it decides shapes. */
+static uint64_t add_tensor(const tn_lowering *lowering, uint64_t key, tn_tensor_id id,
+                           tn_storage storage, bool with_value) {
+    if (id == TN_NO_TENSOR) return tn_hash_add_u64(key, 0);
+    key = tn_timing_key_storage(lowering, key, id, storage);
+    key = tn_hash_add_u64(key, lowering->graph->tensors[id].is_constant);
+    for (int point = 0; point < 3; point++) {
+        const tn_tensor_storage *known = &lowering->points[point]->tensors[id].storage;
+        key = add_shape(key, &known->shape);
+        if (with_value && known->tensor.data)
+            key = tn_hash_add(key, known->tensor.data, (size_t)known->tensor.bytes);
+    }
+    return key;
+}
+
+static uint64_t add_epilogue(uint64_t key, const tn_epilogue *epilogue) {
+    key = tn_hash_add_u64(key, epilogue->kind);
+    key = tn_hash_add_u64(key, epilogue->activation);
+    key = tn_hash_add_u64(key, (uint64_t)(uint32_t)epilogue->axis);
+    key = tn_hash_add_u64(key, epilogue->type);
+    if (epilogue->kind == TN_EPILOGUE_COMBINE) key = tn_hash_add_u64(key, epilogue->input);
+    return tn_hash_add_text(key, epilogue->expression);
+}
+
+uint64_t tn_timing_key_device(uint64_t key, const tn_device *device) {
+    const char *libraries = TN_DEVICE_HAS(device, libraries) ? device->libraries(device) : NULL;
+    key = tn_hash_add_text(key, device->fingerprint(device));
+    return libraries ? tn_hash_add_text(key, libraries) : key;
+}
+
+static uint64_t add_place(const tn_lowering *lowering, const tn_candidate *candidate,
+                          uint64_t key) {
+    const tn_device *device = tn_lower_is_on_device(candidate)
+                                  ? lowering->options->device
+                                  : tn_runtime_cpu(lowering->graph->runtime);
+    key = tn_timing_key_device(key, device);
+    return tn_hash_add_u64(key, lowering->options->threads);
+}
+
+/* The operator, its fields; a state that no fields describe is told apart by the node's name. */
+static uint64_t add_operator(const tn_graph_node *node, uint64_t key) {
+    const tn_operator *op = node->entry->op;
+    key = tn_hash_add_text(key, op->domain);
+    key = tn_hash_add_text(key, op->name);
+    key = tn_hash_add_u64(key, op->since_version);
+    if (node->params && !op->load) key = tn_hash_add_u64(key, tn_fields_hash(op, node->params));
+    return op->load || op->destroy_params ? tn_hash_add_text(key, node->name) : key;
+}
+
+static uint64_t add_kernel(const tn_candidate *candidate, uint64_t key) {
+    const tn_loaded_library *library = candidate->entry ? candidate->entry->library : NULL;
+    key = tn_hash_add_text(key, library ? library->name : NULL);
+    if (library && tn_library_has_namesake(library)) key = tn_hash_add_u64(key, library->hash);
+    key = tn_hash_add_text(key, candidate->entry ? candidate->entry->kernel->name : NULL);
+    key = tn_hash_add_u64(key, candidate->entry ? candidate->entry->kernel->revision : 0);
+    return tn_hash_add_u64(key, candidate->tactic);
+}
+
+tn_status tn_timing_key(const tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
+                        uint64_t *out_key) {
+    *out_key = candidate->key;
+    if (candidate->key != 0) return TN_OK;
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    const tn_lower_node *lowered = &lowering->nodes[index];
+    uint64_t key = tn_hash_add_u64(0, KEY_VERSION);
+    key = add_kernel(candidate, add_operator(node, add_place(lowering, candidate, key)));
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        bool with_value = tn_graph_input_port(node->entry->op, i)->flags & TN_PORT_VALUE_NEEDED;
+        key = add_tensor(lowering, key, node->inputs[i], candidate->inputs[i], with_value);
+    }
+    for (uint32_t i = 0; i < node->output_count; i++)
+        key = add_tensor(lowering, key, tn_lower_output(lowering, index, candidate, i),
+                         candidate->outputs[i], false);
+    for (uint32_t i = 0; i < candidate->chain_count; i++) {
+        key = add_epilogue(key, lowered->epilogues[i]);
+        if (lowered->epilogues[i]->kind >= TN_EPILOGUE_ROW)
+            key = add_operator(&lowering->graph->nodes[lowered->chain[i]], key);
+    }
+    for (uint32_t i = 0; i < lowered->operand_counts[candidate->chain_count]; i++)
+        key = add_tensor(lowering, key, lowered->operands[i], candidate->operands[i], false);
+    *out_key = candidate->key = key;
+    return TN_OK;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profiles: the range of shapes that a plan is built for, from what the caller says and what the
+ * graph declares, one an input; and the shapes of all tensors at its three points.
+ */
+#ifndef TN_PROGRAM_PROFILE_H
+#define TN_PROGRAM_PROFILE_H
+
+#include "graph/infer.h"
+
+#include <tenon/builder.h>
+
+/* The profile of one graph input, as a plan stores it. */
+typedef struct tn_plan_profile {
+    bool is_free; /* no profile was given: any shape that the graph's declaration allows */
+    tn_shape minimum, optimum, maximum;
+    const void *minimum_value, *optimum_value, *maximum_value; /* or null */
+} tn_plan_profile;
+
+/* One profile for each input of the graph, in `arena`; values are lent by the options. Inputs that
+ * are not named keep their shape; with unknown extents they are free (optimum 1 for each).
+ * TN_ERROR_NOT_FOUND (a name that no input has), TN_ERROR_SHAPE, TN_ERROR_RANGE. */
+tn_status tn_profile_make(const tn_graph *graph, const tn_builder_options *options, tn_arena *arena,
+                          tn_plan_profile **out_profiles);
+/* Whether every allowed shape of the input is the same one. */
+bool tn_profile_is_fixed(const tn_plan_profile *profile);
+
+/* What is known of a graph's shapes over its profiles: three inferences, the same one where nothing
+ * varies. Where an input's shape or a value that decides shapes is not known before a run,
+ * everything after it counts as `is_after_run` in `plan`: its shapes may be unknown here
+ * (is_known is false, or they are guesses). */
+typedef struct tn_profile_shapes {
+    tn_inference_plan plan;       /* with is_after_run widened; is_host_node as the graph has it */
+    tn_inference_plan known_plan; /* what the inferences ran with */
+    tn_inference inferences[3];
+    const tn_inference *points[3]; /* minimum, optimum, maximum */
+    bool is_partial;               /* something is not known before a run */
+} tn_profile_shapes;
+/* The graph must be sorted and must not change while this is in use; the plans' arrays lie in
+ * `arena`. Must not be moved. */
+tn_status tn_profile_shapes_init(tn_profile_shapes *shapes, const tn_graph *graph,
+                                 const tn_plan_profile *profiles, tn_arena *arena);
+void tn_profile_shapes_deinit(tn_profile_shapes *shapes); /* a zeroed one is fine */
+
+#endif

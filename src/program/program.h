@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program: what the builder makes of an optimised graph, what the plan stores as a lowered
+ * variant, and what the engine runs: an ordered list of steps over values. A value is a graph
+ * tensor in one storage, which is a type, a format and a memory space (a graph tensor may have
+ * several values, made by reformat steps). A tensor of 32-bit floats may be stored in 16-bit
+ * floats, or in 8-bit integers with a scale; all others in their own type. Shapes are not here:
+ * they are inferred over the graph.
+ */
+#ifndef TN_PROGRAM_PROGRAM_H
+#define TN_PROGRAM_PROGRAM_H
+
+#include "graph/graph.h"
+
+#define TN_NO_VALUE UINT32_MAX
+
+enum { TN_STEP_KERNEL = 1, TN_STEP_REFORMAT = 2, TN_STEP_VIEW = 3 };
+/* The memory of the host, or of the device that the program is for. */
+enum { TN_SPACE_HOST = 0, TN_SPACE_DEVICE = 1 };
+
+/* What the build planned for a value at the profile's optimum. For people: nothing that runs reads
+ * it. */
+typedef struct tn_value_note {
+    bool has_shape;
+    tn_shape shape;
+    bool is_planned; /* it has memory of its own in the arena of its space */
+    size_t offset, bytes;
+    uint32_t first_step, last_step;
+} tn_value_note;
+
+typedef struct tn_program_value {
+    tn_tensor_id tensor;
+    tn_format format;
+    tn_type type;
+    const tn_quantization *quantization; /* of 32-bit floats stored in 8-bit integers: one scale.
+                                            Null for all others */
+    uint32_t space;                      /* TN_SPACE_... */
+    const tn_value_note *note;           /* or null */
+} tn_program_value;
+
+/* Whether a value is a sound storage of a tensor whose own type this is (TN_NONE: not known yet,
+ * then every one is). */
+bool tn_program_value_fits(const tn_program_value *value, tn_type own);
+/* Whether two values are stored alike, formats aside: the same type with the same scale. */
+bool tn_program_value_is_alike(const tn_program_value *a, const tn_program_value *b);
+/* The type as a kernel's combination names it: TN_STORED_QI8 or QU8 for a quantised one. */
+tn_type tn_program_value_port_type(const tn_program_value *value);
+
+typedef struct tn_program_step {
+    uint32_t kind;
+    uint32_t node; /* KERNEL, VIEW: the (first) node; REFORMAT: TN_NO_NODE */
+    uint32_t epilogue_count;
+    const uint32_t *epilogues; /* KERNEL: the nodes absorbed, in order; the last one's output 0 is
+                                  the step's output 0 */
+    const char *kernel;        /* name; null: the operator's reference */
+    const char *library;       /* name of the library that has the kernel; null for the reference */
+    const char *library_domain; /* the domain that it was loaded under; null or "": its own */
+    uint64_t library_hash;      /* of its content; with name and domain it tells it from others */
+    uint32_t tactic;
+    bool is_in_place; /* output 0 may lie on input 0 */
+    bool
+        is_host; /* its outputs are computed during reshape (a host node): nothing is done in run */
+    uint32_t input_count, output_count, operand_count;
+    uint32_t *inputs, *outputs,
+        *operands;  /* values; TN_NO_VALUE for absent ones. Operands are those of the epilogues, in
+                       the order in which tn_epilogue.operand counts them */
+    bool is_device; /* KERNEL: on the program's device, not on the processor */
+    double nanoseconds; /* measured at build; 0: not */
+    const char *note;   /* null, or why it reads and writes nothing in the lower type that the
+                           build's precision allows; for people */
+} tn_program_step;
+
+typedef struct tn_program {
+    uint32_t value_count, step_count;
+    tn_program_value *values;
+    tn_program_step *steps;
+    uint32_t threads;
+    const char *device;      /* its kind: "cpu", "cuda" */
+    const char *fingerprint; /* of the device it was lowered for */
+    /* the value that a graph input or output has (linear, the tensor's own type) */
+    uint32_t *input_values, *output_values;
+} tn_program;
+
+/* Checks every number of a program against a graph (a plan is a stranger's data). TN_ERROR_FORMAT.
+ */
+tn_status tn_program_check(const tn_program *program, const tn_graph *graph);
+
+/* The epilogue chain of a step as the kernel sees it: descriptors in `arena`, by asking each
+ * absorbed node's operator with the shapes in `tensors` (linear descriptors by graph tensor id). */
+tn_status tn_program_epilogues(const tn_program_step *step, const tn_graph *graph,
+                               const tn_tensor *const *tensors, tn_arena *arena,
+                               const tn_epilogue *const **out_epilogues,
+                               tn_tensor_id **out_operands, uint32_t *out_operand_count);
+
+#endif
