@@ -7,7 +7,7 @@
 #ifndef TN_CONFORMANCE_GUARDED_H
 #define TN_CONFORMANCE_GUARDED_H
 
-#include "base/guard.h"
+#include "guard/guard.h"
 #include "tensor/shape.h"
 
 enum {

@@ -4,8 +4,9 @@
  * what this file keeps. The handler formats into memory of its own and writes line by line, so that
  * what it knows is out before it reads what a crash may have damaged.
  */
+#include "base/fault_signals.h"
+#include "plugin/host.h"
 #include "plugin/crash.h"
-#include "plugin/fault.h"
 
 #include <dlfcn.h>
 #include <errno.h>

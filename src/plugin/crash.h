@@ -2,7 +2,7 @@
 /*
  * Which callback each thread is in, for a process that asked for it (tenon/crash.h): when it
  * crashes, node, operator, kernel, library and callback are named before it ends. Unless it asked,
- * a mark costs one load. Crashes that become answers are fault.h's.
+ * a mark costs one load. Crashes that become answers are guard/fault.h's.
  */
 #ifndef TN_PLUGIN_CRASH_H
 #define TN_PLUGIN_CRASH_H

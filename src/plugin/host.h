@@ -7,15 +7,8 @@
 #define TN_PLUGIN_HOST_H
 
 #include "base/status.h"
+#include "base/thread_pool.h"
 #include "plugin/registry.h"
-
-/* Does 0..count-1 on an engine's threads; src/device/cpu gives one, null means: one thread, here.
- */
-typedef struct tn_thread_pool {
-    uint32_t threads;
-    tn_status (*parallel_for)(const struct tn_thread_pool *pool, int64_t count, int64_t grain,
-                              tn_body body, void *user);
-} tn_thread_pool;
 
 /* Packed weights of an engine. */
 typedef struct tn_packed_store tn_packed_store;

@@ -2,7 +2,7 @@
 /*
  * Guarded runs: the walk of a context whose engine was loaded to be checked. It is a walk of its
  * own, so that the plain one pays nothing for it. What is done with one call is
- * plugin/checked_call.c's matter; conversions between formats are Tenon's own and run as they are,
+ * guard/checked_call.c's matter; conversions between formats are Tenon's own and run as they are,
  * and isolated kernels are guarded in their helper process. Steps on a device are waited for one by
  * one, so that an error is that of the step that made it; its kernels are guarded in its memory.
  */

@@ -4,7 +4,7 @@
 #ifndef TN_RUN_CHECKED_H
 #define TN_RUN_CHECKED_H
 
-#include "plugin/checked_call.h"
+#include "guard/checked_call.h"
 #include "run/engine_private.h"
 
 /* Which values are constants and how many tensors a call has, into the options; *out_is_constant is

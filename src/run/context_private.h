@@ -29,7 +29,7 @@
 
 #include "base/status.h"
 #include "builder/report/report_memory.h"
-#include "plugin/checked_call.h"
+#include "guard/checked_call.h"
 #include "plugin/crash.h"
 #include "run/engine_private.h"
 #include "run/isolation.h"

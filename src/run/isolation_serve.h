@@ -4,7 +4,7 @@
 #ifndef TN_RUN_ISOLATION_SERVE_H
 #define TN_RUN_ISOLATION_SERVE_H
 
-#include "plugin/checked_call.h"
+#include "guard/checked_call.h"
 #include "run/engine_private.h"
 #include "run/isolation_channel.h"
 

@@ -8,7 +8,7 @@
  */
 #include "base/status.h"
 #include "builder/timing/timing_private.h"
-#include "plugin/checked_call.h"
+#include "guard/checked_call.h"
 #include "plugin/devices.h"
 #include "program/transfer.h"
 

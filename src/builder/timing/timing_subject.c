@@ -3,7 +3,7 @@
  * timing_private.h. */
 #include "base/status.h"
 #include "builder/timing/timing_private.h"
-#include "plugin/checked_call.h"
+#include "guard/checked_call.h"
 #include "plugin/devices.h"
 
 /* Once in guarded memory; the numbers are made up, so that what is not finite says nothing. */

@@ -7,7 +7,9 @@
 #ifndef TN_DEVICE_CPU_H
 #define TN_DEVICE_CPU_H
 
-#include "plugin/host.h"
+#include "base/thread_pool.h"
+
+#include <stdbool.h>
 
 /* The features found that the operating system supports too, joined by commas and named as gcc
  * names them: sse2 sse4.2 avx avx2 fma f16c avxvnni avx512f avx512bw avx512vl avx512dq avx512vnni

@@ -2,11 +2,11 @@
 /*
  * Guarded memory: one buffer between pages that cannot be accessed, its end (or its start) as near
  * to them as an alignment of 64 bytes lets it be, and a known pattern in what is left between. For
- * guarded runs, where plugin/fault.h says what becomes of a fault in such a page and
- * plugin/checked_call.h what the data means; and for the conformance suite.
+ * guarded runs, where guard/fault.h says what becomes of a fault in such a page and
+ * guard/checked_call.h what the data means; and for the conformance suite.
  */
-#ifndef TN_BASE_GUARD_H
-#define TN_BASE_GUARD_H
+#ifndef TN_GUARD_GUARD_H
+#define TN_GUARD_GUARD_H
 
 #include "base/memory.h"
 

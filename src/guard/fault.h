@@ -4,16 +4,16 @@
  * SIGILL and SIGABRT of the threads that do its work are caught. A fault in a guarded buffer's map
  * is noted, the map is opened, and the code goes on; any other one ends the call (or the body of a
  * parallel_for) there and then. Faults of other threads are handed on to whoever had the signals
- * before. Used by checked_call.c; what guards are is base/guard.h's matter.
+ * before. Used by checked_call.c; what guards are is guard/guard.h's matter.
  */
-#ifndef TN_PLUGIN_FAULT_H
-#define TN_PLUGIN_FAULT_H
+#ifndef TN_GUARD_FAULT_H
+#define TN_GUARD_FAULT_H
 
-#include "base/guard.h"
-#include "plugin/host.h"
+#include "base/fault_signals.h"
+#include "guard/guard.h"
 
-#include <signal.h>
 #include <stdatomic.h>
+#include <tenon/plugin.h>
 
 /* One call under watch; its own thread and those of its parallel_for may fault at once. The first
  * fault is noted. */
@@ -27,34 +27,10 @@ typedef struct tn_fault_watch {
     bool is_write;
 } tn_fault_watch;
 
-/* The signals of faults: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT. */
-enum { TN_FAULT_SIGNALS = 5 };
-typedef struct tn_fault_handlers {
-    struct sigaction actions[TN_FAULT_SIGNALS];
-} tn_fault_handlers;
-/* Makes `handler` theirs, on a stack of its own where the thread has one. TN_ERROR_STATE. */
-tn_status tn_fault_install(tn_fault_handlers *out_before,
-                           void (*handler)(int, siginfo_t *, void *));
-/* In a handler: as if it were not there; by default the process ends by the signal. */
-void tn_fault_hand_on(const tn_fault_handlers *handlers, int number, siginfo_t *info,
-                      void *context);
-
 /* Installs the handlers, counted; the last tn_fault_give_back restores what was there.
  * TN_ERROR_STATE when the system refuses. [thread: any] */
 tn_status tn_fault_take(void);
 void tn_fault_give_back(void);
-
-/* The stack that handlers run on, so that a stack overflow is caught too: of the calling thread,
- * until it is put back. */
-#define TN_FAULT_STACK_BYTES ((size_t)65536)
-typedef struct tn_fault_stack {
-    void *before;
-    size_t before_bytes;
-    int before_flags;
-    bool is_set;
-} tn_fault_stack;
-void tn_fault_set_stack(void *memory, tn_fault_stack *out_before);
-void tn_fault_restore_stack(const tn_fault_stack *before);
 
 /* Calls `run`; false: a fault ended it, and *out_status is untouched. */
 bool tn_fault_call(tn_fault_watch *watch, tn_callback run, tn_call *call, tn_status *out_status);

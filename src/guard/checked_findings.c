@@ -4,8 +4,8 @@
  * changed descriptors and inputs, outputs that nobody wrote, numbers that are not finite. Declared
  * in checked_call.h.
  */
-#include "plugin/checked_call.h"
-#include "plugin/poison.h"
+#include "guard/checked_call.h"
+#include "guard/poison.h"
 #include "tensor/npy.h"
 
 #include <ctype.h>

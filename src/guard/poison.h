@@ -4,8 +4,8 @@
  * afterwards: NaNs of a payload that no arithmetic makes, and for integers bytes that change from
  * place to place. And the look for numbers that are not finite.
  */
-#ifndef TN_PLUGIN_POISON_H
-#define TN_PLUGIN_POISON_H
+#ifndef TN_GUARD_POISON_H
+#define TN_GUARD_POISON_H
 
 #include "tensor/type.h"
 

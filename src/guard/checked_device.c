@@ -6,9 +6,9 @@
  * checked_call.h.
  */
 #include "base/status.h"
-#include "plugin/checked_call.h"
+#include "guard/checked_call.h"
+#include "guard/poison.h"
 #include "plugin/devices.h"
-#include "plugin/poison.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Guarded memory; see guard.h. Pages come from the system, not from the allocator: their access is
  * changed, which no allocator would like. */
-#include "base/guard.h"
 #include "base/status.h"
+#include "guard/guard.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns for memory that nobody has written; see poison.h. Formats of floats: IEEE 754. */
-#include "plugin/poison.h"
+#include "guard/poison.h"
 
 #include <string.h>
 

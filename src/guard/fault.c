@@ -4,13 +4,13 @@
  * keeps is the process's too: the count of those who want them, what was there before, and each
  * thread's landing. All else is the watch's.
  */
-#include "plugin/fault.h"
+#include "guard/fault.h"
+#include "base/status.h"
 
 #include <pthread.h>
 #include <setjmp.h>
 #include <ucontext.h>
 
-static const int numbers[TN_FAULT_SIGNALS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 enum { WATCH_COUNT = 64 };
 
 /* Where a thread goes on behind a fault. */
@@ -82,22 +82,6 @@ static bool go_on(tn_fault_watch *watch, int number, const siginfo_t *info, cons
     return true;
 }
 
-void tn_fault_hand_on(const tn_fault_handlers *handlers, int number, siginfo_t *info,
-                      void *context) {
-    const struct sigaction *action = NULL;
-    for (int i = 0; i < TN_FAULT_SIGNALS; i++)
-        if (numbers[i] == number) action = &handlers->actions[i];
-    if (!action || action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN) {
-        const struct sigaction plain = {.sa_handler = SIG_DFL};
-        sigaction(number, &plain, NULL); /* the instruction faults again, and ends the process */
-        if (number == SIGABRT || info->si_code <= 0) raise(number);
-    } else if (action->sa_flags & SA_SIGINFO) {
-        action->sa_sigaction(number, info, context);
-    } else {
-        action->sa_handler(number);
-    }
-}
-
 static void handle(int number, siginfo_t *info, void *context) {
     landing *const to = get_current();
     if (go_on(to ? to->watch : NULL, number, info, context)) return;
@@ -109,17 +93,6 @@ static void handle(int number, siginfo_t *info, void *context) {
     }
     note(to->watch, NULL, number, info, context);
     siglongjmp(to->place, 1);
-}
-
-tn_status tn_fault_install(tn_fault_handlers *out_before,
-                           void (*handler)(int, siginfo_t *, void *)) {
-    struct sigaction action = {.sa_sigaction = handler,
-                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-    sigemptyset(&action.sa_mask);
-    for (int i = 0; i < TN_FAULT_SIGNALS; i++)
-        if (sigaction(numbers[i], &action, &out_before->actions[i]) != 0)
-            return tn_fail(TN_ERROR_STATE, "signal handlers cannot be installed");
-    return TN_OK;
 }
 
 tn_status tn_fault_take(void) {
@@ -134,29 +107,10 @@ tn_status tn_fault_take(void) {
 
 /* Whoever put a handler of his own over this one keeps it. */
 void tn_fault_give_back(void) {
-    struct sigaction now;
     pthread_mutex_lock(&lock);
     takers--;
-    for (int i = 0; i < TN_FAULT_SIGNALS && takers == 0; i++)
-        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_sigaction == handle)
-            sigaction(numbers[i], &before.actions[i], NULL);
+    if (takers == 0) tn_fault_uninstall(&before, handle);
     pthread_mutex_unlock(&lock);
-}
-
-void tn_fault_set_stack(void *memory, tn_fault_stack *out_before) {
-    const stack_t stack = {.ss_sp = memory, .ss_size = TN_FAULT_STACK_BYTES};
-    stack_t old = {0};
-    out_before->is_set = sigaltstack(&stack, &old) == 0;
-    out_before->before = old.ss_sp;
-    out_before->before_bytes = old.ss_size;
-    out_before->before_flags = old.ss_flags;
-}
-
-void tn_fault_restore_stack(const tn_fault_stack *before_it) {
-    const stack_t stack = {.ss_sp = before_it->before,
-                           .ss_size = before_it->before_bytes,
-                           .ss_flags = before_it->before_flags & SS_DISABLE};
-    if (before_it->is_set) sigaltstack(&stack, NULL);
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One callback in guarded memory; see checked_call.h. */
-#include "plugin/checked_call.h"
+#include "guard/checked_call.h"
+#include "guard/poison.h"
 #include "plugin/devices.h"
-#include "plugin/poison.h"
 
 #include <string.h>
 

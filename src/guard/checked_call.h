@@ -6,10 +6,11 @@
  * It knows calls alone: which of them belong to a walk is run/checked.c's matter. How faults are
  * caught is fault.h's, the patterns poison.h's; what is said of findings, checked_findings.c's.
  */
-#ifndef TN_PLUGIN_CHECKED_CALL_H
-#define TN_PLUGIN_CHECKED_CALL_H
+#ifndef TN_GUARD_CHECKED_CALL_H
+#define TN_GUARD_CHECKED_CALL_H
 
-#include "plugin/fault.h"
+#include "guard/fault.h"
+#include "plugin/host.h"
 #include "tensor/shape.h"
 
 enum { TN_CHECKED_INPUT = 1, TN_CHECKED_OPERAND, TN_CHECKED_OUTPUT, TN_CHECKED_WORKSPACE };
