@@ -8,7 +8,7 @@
  */
 #include "base/status.h"
 #include "calibrate/accuracy_private.h"
-#include "run/engine_private.h"
+#include "engine/engine_private.h"
 
 #include <stdlib.h>
 #include <string.h>

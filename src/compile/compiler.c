@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calling the compiler; see compiler.h. It is given arguments, never a line for a shell. */
 #include "compile/compiler.h"
+#include "base/child_process.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "compile/child_process.h"
 #include "plugin/runtime.h"
 
 #include <inttypes.h>

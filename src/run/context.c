@@ -75,7 +75,9 @@ static tn_status set_up(tn_context *context) {
     context->inference.allocator = &context->allocator; /* from here on it is counted */
     TN_TRY(tn_walk_open_device(context));
     TN_TRY(open_kernels(context));
-    if (engine->is_isolated) TN_TRY(tn_isolation_create(context, &context->isolation));
+    const tn_isolation_owner owner = {engine, &context->allocator, context->kernels,
+                                      &context->statistics};
+    if (engine->is_isolated) TN_TRY(tn_isolation_create(&owner, &context->isolation));
     if (engine->is_checked) TN_TRY(tn_checked_context_create(context));
     return engine->plan.is_sized_by_run ? tn_dynamic_create(context) : TN_OK;
 }

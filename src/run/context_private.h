@@ -29,10 +29,10 @@
 
 #include "base/status.h"
 #include "builder/report/report_memory.h"
+#include "engine/engine_private.h"
 #include "guard/checked_call.h"
+#include "isolation/isolation.h"
 #include "plugin/crash.h"
-#include "run/engine_private.h"
-#include "run/isolation.h"
 
 /* Where a value's data lies. */
 enum {

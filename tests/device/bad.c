@@ -6,8 +6,8 @@
  */
 #include "device_run.h"
 
+#include "engine/engine_private.h"
 #include "plugin/devices.h"
-#include "run/engine_private.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "device_run.h"
 
 #include "base/status.h"
-#include "run/engine_private.h"
+#include "engine/engine_private.h"
 
 #include <pthread.h>
 #include <stdio.h>

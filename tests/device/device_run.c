@@ -16,7 +16,7 @@
  */
 #include "device_run.h"
 
-#include "run/engine_private.h"
+#include "engine/engine_private.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,11 +6,11 @@
  * ends in the middle of an endless loop too. (A signal at the parent's death would come at the end
  * of the thread that made the context, which is another thing.) Public side: tenon/isolation.h.
  */
-#include "run/isolation_serve.h"
+#include "isolation/isolation_serve.h"
 #include "base/status.h"
 #include "device/cpu/cpu.h"
-#include "run/checked.h"
-#include "run/isolation.h"
+#include "engine/checked.h"
+#include "isolation/isolation.h"
 
 #include <poll.h>
 #include <stdio.h>

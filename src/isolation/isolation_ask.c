@@ -2,8 +2,7 @@
 /* One request to the helper, and what becomes of it when the helper does not live to answer.
  * Declared in isolation.h. */
 #include "base/status.h"
-#include "run/context_private.h"
-#include "run/isolation.h"
+#include "isolation/isolation.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +27,7 @@ static const char *stage_text(uint32_t stage) {
 /* Puts node, operator, kernel and library before the error: those of the call, or of the step that
  * the helper was about. */
 static tn_status name_step(const tn_isolation *isolation, const tn_call *call, tn_status status) {
-    const tn_engine *engine = isolation->context->engine;
+    const tn_engine *engine = isolation->engine;
     const uint32_t step = atomic_load(&isolation->page->step);
     if (call) return status; /* whoever invoked its callback does so */
     if (step >= engine->program->step_count || !engine->steps[step].is_isolated) return status;
@@ -40,7 +39,7 @@ static tn_status name_step(const tn_isolation *isolation, const tn_call *call, t
 }
 
 static tn_status lose(tn_isolation *isolation, tn_call *call, bool is_late) {
-    const uint32_t limit = isolation->context->engine->isolation_limit_ms;
+    const uint32_t limit = isolation->engine->isolation_limit_ms;
     const char *stage = stage_text(atomic_load(&isolation->page->stage));
     char how[200];
     tn_status status;
@@ -63,21 +62,22 @@ static tn_status lose(tn_isolation *isolation, tn_call *call, bool is_late) {
 /* Short sleeps, so that an ended process is noticed soon; the limit is each callback's own. */
 static tn_status await(tn_isolation *isolation, tn_call *call) {
     tn_isolation_page *page = isolation->page;
-    const uint64_t limit_ns = (uint64_t)isolation->context->engine->isolation_limit_ms * 1000000u;
-    uint64_t begin = tn_walk_now_ns(), slice_ns = 1000000u;
+    const uint64_t limit_ns = (uint64_t)isolation->engine->isolation_limit_ms * 1000000u;
+    uint64_t begin = tn_isolation_now_ns(), slice_ns = 1000000u;
     uint32_t progress = atomic_load(&page->progress);
     tn_isolation_patience *patience = &isolation->patience;
     while (!tn_isolation_await_answer(page, patience, slice_ns)) {
         const uint32_t now = atomic_load(&page->progress);
         patience = NULL;
         if (slice_ns < 16000000u) slice_ns *= 2;
-        if (now != progress) begin = tn_walk_now_ns();
+        if (now != progress) begin = tn_isolation_now_ns();
         progress = now;
         if (tn_isolation_process_is_over(&isolation->process)) {
             if (tn_isolation_await_answer(page, NULL, 0)) break; /* its last word */
             return lose(isolation, call, false);
         }
-        if (limit_ns > 0 && tn_walk_now_ns() - begin > limit_ns) return lose(isolation, call, true);
+        if (limit_ns > 0 && tn_isolation_now_ns() - begin > limit_ns)
+            return lose(isolation, call, true);
     }
     return TN_OK;
 }

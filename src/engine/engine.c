@@ -2,7 +2,7 @@
 /* The engine: ports, counts and its end. engine_private.h says where the parts are. */
 #include "base/status.h"
 #include "base/text.h"
-#include "run/engine_private.h"
+#include "engine/engine_private.h"
 
 #include <string.h>
 #include <unistd.h>

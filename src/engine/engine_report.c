@@ -2,7 +2,7 @@
 /* The engine's report: its steps in order, as JSON. */
 #include "base/status.h"
 #include "base/text.h"
-#include "run/engine_private.h"
+#include "engine/engine_private.h"
 
 static void add_values(tn_text *text, const tn_program *program, const tn_graph *graph,
                        const char *key, const uint32_t *values, uint32_t count) {

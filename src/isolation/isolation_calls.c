@@ -2,7 +2,7 @@
 /* The helper's buffers and calls: descriptors as the asker says, pointers into the shared memory.
  * Declared in isolation_serve.h. */
 #include "base/status.h"
-#include "run/isolation_serve.h"
+#include "isolation/isolation_serve.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Running programs; see child_process.h. */
-#include "compile/child_process.h"
+#include "base/child_process.h"
 #include "base/status.h"
 
 #include <errno.h>

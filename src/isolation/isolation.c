@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared buffers, and calls whose callbacks run in the helper; see isolation.h. */
-#include "run/isolation.h"
+#include "isolation/isolation.h"
 #include "base/status.h"
-#include "run/context_private.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -17,8 +16,8 @@ static tn_status find_number(tn_isolation *isolation, uint32_t *out_number) {
         number++;
     if (number >= TN_ISOLATION_BUFFER_LIMIT)
         return tn_fail(TN_ERROR_MEMORY, "more shared buffers than a helper process takes");
-    TN_TRY(tn_grow(&isolation->context->allocator, (void **)&isolation->buffers,
-                   &isolation->buffer_capacity, number + 1, sizeof(*isolation->buffers)));
+    TN_TRY(tn_grow(isolation->allocator, (void **)&isolation->buffers, &isolation->buffer_capacity,
+                   number + 1, sizeof(*isolation->buffers)));
     if (number == isolation->buffer_count) isolation->buffer_count++;
     *out_number = (uint32_t)number;
     return TN_OK;
@@ -39,7 +38,7 @@ tn_status tn_isolation_allocate(tn_isolation *isolation, size_t bytes, void **ou
     bytes = bytes ? bytes : 64;
     TN_TRY(find_number(isolation, &number));
     TN_TRY(tn_isolation_share(bytes, &descriptor, &memory));
-    isolation->context->statistics.allocations++;
+    isolation->statistics->allocations++;
     isolation->buffers[number] = (tn_isolation_buffer){memory, bytes};
     const tn_status status = hand_over(isolation, number, descriptor);
     close(descriptor);
@@ -105,7 +104,7 @@ static void find_place(const tn_isolated_call *isolated, const tn_tensor *tensor
         out_place->kind = TN_ISOLATION_NOTHING;
         return;
     }
-    if (find_constant(isolation->context->engine, tensor->data, out_place)) return;
+    if (find_constant(isolation->engine, tensor->data, out_place)) return;
     const size_t at = *inout_used, bytes = (size_t)tensor->bytes;
     *inout_used += (bytes + 63) / 64 * 64;
     if (!extras) return;
@@ -135,7 +134,7 @@ static tn_status put_tensors(const tn_isolated_call *isolated, const tn_tensor *
                                         .type = tensor->type,
                                         .format = tensor->format,
                                         .rank = tensor->rank};
-            put.scale = find_scale(isolated->isolation->context->engine, values[i], tensor);
+            put.scale = find_scale(isolated->isolation->engine, values[i], tensor);
             for (uint32_t axis = 0; axis < tensor->rank; axis++)
                 put.shape[axis] = tensor->shape[axis];
             find_place(isolated, tensor, inout_used, extras, &put.place);
@@ -176,7 +175,7 @@ void tn_isolated_call_init(tn_isolation *isolation, uint32_t step, tn_isolated_c
 tn_status tn_isolated_call_define(tn_call *call) {
     tn_isolated_call *isolated = call->user;
     tn_isolation *isolation = isolated->isolation;
-    const tn_program_step *step = &isolation->context->engine->program->steps[isolated->step];
+    const tn_program_step *step = &isolation->engine->program->steps[isolated->step];
     tn_isolation_call put = {.step = isolated->step,
                              .tensor_count =
                                  call->input_count + call->operand_count + call->output_count,
@@ -251,8 +250,8 @@ tn_status tn_isolated_run(tn_call *call) TN_NOEXCEPT {
     const tn_isolated_call *isolated = call->user;
     tn_isolation *isolation = isolated->isolation;
     TN_TRY(tn_isolation_request(isolation, TN_ISOLATION_RUN, isolated->number, call));
-    isolation->context->statistics.isolated_calls++;
+    isolation->statistics->isolated_calls++;
     TN_TRY(callback_answer(call));
-    if (isolation->context->dynamic) take_shapes(call, isolation);
+    if (isolation->engine->plan.is_sized_by_run) take_shapes(call, isolation);
     return TN_OK;
 }

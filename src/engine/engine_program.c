@@ -7,8 +7,8 @@
 #include "base/status.h"
 #include "builder/lower/lower.h"
 #include "device/cpu/cpu.h"
+#include "engine/engine_private.h"
 #include "plan/program_fit.h"
-#include "run/engine_private.h"
 
 #include <tenon/builder.h>
 

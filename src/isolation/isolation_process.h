@@ -4,8 +4,8 @@
  * caller may have teams of threads), watched, ended and reaped. What is said to it is isolation.c's
  * matter.
  */
-#ifndef TN_RUN_ISOLATION_PROCESS_H
-#define TN_RUN_ISOLATION_PROCESS_H
+#ifndef TN_ISOLATION_ISOLATION_PROCESS_H
+#define TN_ISOLATION_ISOLATION_PROCESS_H
 
 #include "base/memory.h"
 
@@ -27,9 +27,5 @@ bool tn_isolation_process_is_over(tn_isolation_process *process);
 void tn_isolation_process_end(tn_isolation_process *process);
 /* "was ended by signal 11 (Segmentation fault)", "called exit(0)" */
 void tn_isolation_process_describe(const tn_isolation_process *process, char *text, size_t bytes);
-
-/* The helper beside this library: DIR/tenon/tenon-isolate, DIR/../bin/tenon-isolate. Null: it is
- * not there. */
-const char *tn_isolation_process_find(tn_arena *arena);
 
 #endif

@@ -5,8 +5,8 @@
  * when a graph is lowered. Numbers are program_check.c's matter (src/program).
  */
 #include "base/status.h"
+#include "engine/engine_private.h"
 #include "program/node_call.h"
-#include "run/engine_private.h"
 
 static tn_status fail_step(const tn_engine_loading *loading, const tn_program_step *step,
                            const char *why) {

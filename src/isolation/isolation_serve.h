@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the helper process share: isolation_serve.c (start, requests, end) and
  * isolation_calls.c (buffers and calls). The asking side is isolation.h. */
-#ifndef TN_RUN_ISOLATION_SERVE_H
-#define TN_RUN_ISOLATION_SERVE_H
+#ifndef TN_ISOLATION_ISOLATION_SERVE_H
+#define TN_ISOLATION_ISOLATION_SERVE_H
 
+#include "engine/engine_private.h"
 #include "guard/checked_call.h"
-#include "run/engine_private.h"
-#include "run/isolation_channel.h"
+#include "isolation/isolation_channel.h"
 
 typedef struct tn_served_buffer {
     char *memory; /* null: none of this number */

@@ -4,7 +4,7 @@
  * memory with the constants that they read. What runs there is the contexts' matter.
  */
 #include "base/status.h"
-#include "run/engine_private.h"
+#include "engine/engine_private.h"
 
 tn_status tn_engine_open_device(tn_engine *engine) {
     const tn_device *device = engine->device;

@@ -4,9 +4,8 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "device/cpu/cpu.h"
+#include "isolation/isolation.h"
 #include "plugin/runtime.h"
-#include "run/context_private.h"
-#include "run/isolation.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -65,7 +64,7 @@ static tn_status put_device(tn_isolation *isolation, const tn_device *device) {
 
 /* The START request's payload into the page. */
 static tn_status put_start(tn_isolation *isolation) {
-    const tn_engine *engine = isolation->context->engine;
+    const tn_engine *engine = isolation->engine;
     const char *dump = engine->checked_dump;
     const bool reads = tn_runtime_reads_environment(engine->runtime);
     tn_isolation_start start = {.threads = engine->pool.threads,
@@ -85,7 +84,7 @@ static tn_status put_start(tn_isolation *isolation) {
 }
 
 static tn_status agree(tn_isolation *isolation) {
-    const tn_engine *engine = isolation->context->engine;
+    const tn_engine *engine = isolation->engine;
     TN_TRY(put_start(isolation));
     TN_TRY(tn_isolation_request(isolation, TN_ISOLATION_START, 0, NULL));
     TN_TRY(tn_isolation_answered(isolation));
@@ -95,7 +94,7 @@ static tn_status agree(tn_isolation *isolation) {
 }
 
 static tn_status start(tn_isolation *isolation) {
-    const tn_engine *engine = isolation->context->engine;
+    const tn_engine *engine = isolation->engine;
     int descriptor = -1;
     void *page = NULL;
     TN_TRY(tn_isolation_share(sizeof(tn_isolation_page), &descriptor, &page));
@@ -109,25 +108,26 @@ static tn_status start(tn_isolation *isolation) {
     return agree(isolation);
 }
 
-tn_status tn_isolation_create(struct tn_context *context, tn_isolation **out_isolation) {
-    const tn_engine *engine = context->engine;
+tn_status tn_isolation_create(const tn_isolation_owner *owner, tn_isolation **out_isolation) {
+    const tn_engine *engine = owner->engine;
     bool is_needed = false;
     for (uint32_t i = 0; i < engine->program->step_count; i++)
         is_needed |= engine->steps[i].is_isolated;
     if (!is_needed) return TN_OK;
-    tn_isolation *isolation = tn_allocate_zero(&context->allocator, 1, sizeof(*isolation));
+    tn_isolation *isolation = tn_allocate_zero(owner->allocator, 1, sizeof(*isolation));
     if (!isolation) return tn_fail_memory("a context");
-    isolation->context = context;
+    isolation->engine = engine;
+    isolation->allocator = owner->allocator;
+    isolation->statistics = owner->statistics;
     isolation->patience.is_alone = tn_cpu_core_count() <= 1;
     tn_status status = TN_OK;
-    isolation->step_calls = tn_allocate_zero(&context->allocator, engine->program->step_count + 1u,
+    isolation->step_calls = tn_allocate_zero(owner->allocator, engine->program->step_count + 1u,
                                              sizeof(*isolation->step_calls));
     if (!isolation->step_calls) status = tn_fail_memory("a context");
     if (status == TN_OK) status = start(isolation);
     for (uint32_t i = 0; status == TN_OK && i < engine->program->step_count; i++)
         if (engine->steps[i].is_isolated)
-            tn_isolated_call_init(isolation, i, &isolation->step_calls[i],
-                                  &context->kernels[i].call);
+            tn_isolated_call_init(isolation, i, &isolation->step_calls[i], &owner->kernels[i].call);
     if (status != TN_OK) {
         tn_error_copy error;
         tn_error_save(&error);
@@ -145,15 +145,15 @@ static void stop(tn_isolation *isolation) {
     tn_error_save(&before);
     if (isolation->process.id && !isolation->is_lost &&
         tn_isolation_request(isolation, TN_ISOLATION_STOP, 0, NULL) != TN_OK)
-        tn_runtime_log(isolation->context->engine->runtime, TN_LOG_WARNING, "%s: %s",
-                       tn_last_error()->where, tn_last_error()->message);
+        tn_runtime_log(isolation->engine->runtime, TN_LOG_WARNING, "%s: %s", tn_last_error()->where,
+                       tn_last_error()->message);
     tn_error_restore(&before);
     tn_isolation_process_end(&isolation->process);
 }
 
 void tn_isolation_destroy(tn_isolation *isolation) {
     if (!isolation) return;
-    const tn_allocator *allocator = &isolation->context->allocator;
+    const tn_allocator *allocator = isolation->allocator;
     if (isolation->page) stop(isolation);
     for (size_t i = 0; i < isolation->buffer_count; i++)
         if (isolation->buffers[i].memory)

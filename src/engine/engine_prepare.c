@@ -5,7 +5,7 @@
  * the engine.
  */
 #include "base/status.h"
-#include "run/engine_private.h"
+#include "engine/engine_private.h"
 
 /* The descriptors are gone after prepare: contexts bring their own. */
 static void forget_descriptors(tn_call *call) {

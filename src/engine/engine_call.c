@@ -4,7 +4,7 @@
  * prepare: descriptors in the step's formats, data of constants and of values that decide shapes.
  */
 #include "base/status.h"
-#include "run/engine_private.h"
+#include "engine/engine_private.h"
 
 static const tn_inferred_tensor *known_at(const tn_engine_loading *loading, uint32_t value,
                                           int point) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program that is run, waited for and listened to; no shell is between. */
-#ifndef TN_COMPILE_CHILD_PROCESS_H
-#define TN_COMPILE_CHILD_PROCESS_H
+#ifndef TN_BASE_CHILD_PROCESS_H
+#define TN_BASE_CHILD_PROCESS_H
 
 #include "base/text.h"
 

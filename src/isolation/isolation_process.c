@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The helper process; see isolation_process.h. */
-#include "run/isolation_process.h"
+#include "isolation/isolation_process.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "run/isolation_channel.h"
+#include "isolation/isolation_channel.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,21 +17,6 @@
 #include <unistd.h>
 
 extern char **environ;
-
-const char *tn_isolation_process_find(tn_arena *arena) {
-    static const char *const places[] = {"tenon", "../bin"};
-    Dl_info info;
-    if (!dladdr((void *)(uintptr_t)&tn_isolation_process_find, &info) || !info.dli_fname)
-        return NULL;
-    const char *folder = tn_path_folder(arena, info.dli_fname);
-    for (size_t i = 0; folder && i < sizeof(places) / sizeof(places[0]); i++) {
-        char path[4096];
-        const int length = snprintf(path, sizeof(path), "%s/%s/tenon-isolate", folder, places[i]);
-        if (length > 0 && (size_t)length < sizeof(path) && access(path, X_OK) == 0)
-            return tn_arena_text(arena, path);
-    }
-    return NULL;
-}
 
 /* The three descriptors, out of the way of those that the helper gets. */
 typedef struct descriptors {

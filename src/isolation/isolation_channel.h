@@ -5,8 +5,8 @@
  * over which buffers come as file descriptors and by whose end the process knows that nobody needs
  * it. The asking side is isolation.c, the answering one isolation_serve.c.
  */
-#ifndef TN_RUN_ISOLATION_CHANNEL_H
-#define TN_RUN_ISOLATION_CHANNEL_H
+#ifndef TN_ISOLATION_ISOLATION_CHANNEL_H
+#define TN_ISOLATION_ISOLATION_CHANNEL_H
 
 #include "base/memory.h"
 
@@ -107,6 +107,7 @@ typedef struct tn_isolation_patience {
     uint32_t in_vain, turn;
 } tn_isolation_patience;
 
+uint64_t tn_isolation_now_ns(void);
 /* Puts a request, or an answer, and wakes the other side. */
 void tn_isolation_ask(tn_isolation_page *page);
 void tn_isolation_answer(tn_isolation_page *page);

@@ -2,8 +2,7 @@
 /* Loading an engine: its options, the plan's bytes, and the steps from there to a whole engine,
  * which are other files' matter: engine_private.h names them. */
 #include "base/status.h"
-#include "run/engine_private.h"
-#include "run/isolation_process.h"
+#include "engine/engine_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +44,7 @@ static tn_status infer_profile(tn_engine_loading *loading) {
 
 static tn_status take_helper(tn_engine *engine, const char *named) {
     engine->isolation_helper =
-        named ? tn_arena_text(engine->arena, named) : tn_isolation_process_find(engine->arena);
+        named ? tn_arena_text(engine->arena, named) : tn_engine_find_helper(engine->arena);
     if (engine->isolation_helper) return TN_OK;
     return tn_fail(TN_ERROR_NOT_FOUND,
                    "there is no helper program tenon-isolate beside the library: "

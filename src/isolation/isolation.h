@@ -5,16 +5,12 @@
  * ask the helper. How the two talk is isolation_channel.h's matter, the process
  * isolation_process.h's, its work isolation_serve.c's.
  */
-#ifndef TN_RUN_ISOLATION_H
-#define TN_RUN_ISOLATION_H
+#ifndef TN_ISOLATION_ISOLATION_H
+#define TN_ISOLATION_ISOLATION_H
 
-#include "run/isolation_channel.h"
-#include "run/isolation_process.h"
-
-#include "plugin/host.h"
-
-struct tn_context;
-struct tn_shape_state;
+#include "engine/engine_private.h"
+#include "isolation/isolation_channel.h"
+#include "isolation/isolation_process.h"
 
 /* Memory that the helper has too. */
 typedef struct tn_isolation_buffer {
@@ -23,7 +19,9 @@ typedef struct tn_isolation_buffer {
 } tn_isolation_buffer;
 
 typedef struct tn_isolation {
-    struct tn_context *context;
+    const tn_engine *engine;
+    const tn_allocator *allocator;     /* the context's */
+    tn_context_statistics *statistics; /* likewise */
     tn_isolation_process process;
     tn_isolation_page *page; /* null: there is nothing to isolate */
     tn_isolation_buffer *buffers;
@@ -44,8 +42,15 @@ typedef struct tn_isolated_call {
     size_t extras_bytes;
 } tn_isolated_call;
 
+/* What is a context's; outlives the isolation. */
+typedef struct tn_isolation_owner {
+    const tn_engine *engine;
+    const tn_allocator *allocator;
+    tn_open_kernel *kernels; /* by step; those that are isolated get their callbacks */
+    tn_context_statistics *statistics;
+} tn_isolation_owner;
 /* Starts the helper, which prepares and opens the kernels; nothing where no step is isolated. */
-tn_status tn_isolation_create(struct tn_context *context, tn_isolation **out_isolation);
+tn_status tn_isolation_create(const tn_isolation_owner *owner, tn_isolation **out_isolation);
 void tn_isolation_destroy(tn_isolation *isolation); /* null is fine */
 
 /* Shared memory, 64-byte aligned. */
@@ -65,8 +70,7 @@ tn_status tn_isolated_run(tn_call *call) TN_NOEXCEPT;
 
 /* --- isolation_start.c --- */
 /* What both sides compare: steps, kernels, libraries, types and formats. */
-struct tn_engine;
-uint64_t tn_isolation_digest(const struct tn_engine *engine);
+uint64_t tn_isolation_digest(const tn_engine *engine);
 
 /* --- isolation_ask.c --- */
 /* Puts bytes into the payload; TN_ERROR_MEMORY when it is full. */

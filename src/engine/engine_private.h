@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of tn_engine, for the files of src/run. Public side: tenon/engine.h. In the order of
- * loading:
+ * The inside of tn_engine, for the files of src/engine, src/isolation and src/run. Public side:
+ * tenon/engine.h. In the order of loading:
  *
  *   engine_load.c     the whole; options
  *   engine.c          ports; life
@@ -13,8 +13,8 @@
  *   engine_report.c   the steps as JSON
  *   engine_isolate.c  which steps' kernels run elsewhere
  */
-#ifndef TN_RUN_ENGINE_PRIVATE_H
-#define TN_RUN_ENGINE_PRIVATE_H
+#ifndef TN_ENGINE_ENGINE_PRIVATE_H
+#define TN_ENGINE_ENGINE_PRIVATE_H
 
 #include "plan/plan.h"
 #include "program/kernel_instance.h"
@@ -99,6 +99,9 @@ tn_status tn_engine_check_values(const tn_engine_loading *loading);
 tn_status tn_engine_choose_program(tn_engine_loading *loading, const tn_engine_options *options);
 /* Marks the steps whose kernels are plugin libraries', of an engine that isolates or serves. */
 void tn_engine_mark_isolated(tn_engine *engine);
+/* The helper beside this library: DIR/tenon/tenon-isolate, DIR/../bin/tenon-isolate. Null: it is
+ * not there. */
+const char *tn_engine_find_helper(tn_arena *arena);
 /* The engine of a helper process, on the plan that another engine was loaded from: prepares the
  * isolated kernels alone. `note` hears of each before. */
 tn_status tn_engine_load_serving(tn_runtime *runtime, const char *path,
