@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One request to the helper, and what becomes of it when the helper does not live to answer.
  * Declared in isolation.h. */
+#include "base/child_process.h"
 #include "base/status.h"
 #include "isolation/isolation.h"
 
@@ -44,7 +45,7 @@ static tn_status lose(tn_isolation *isolation, tn_call *call, bool is_late) {
     char how[200];
     tn_status status;
     isolation->is_lost = true;
-    tn_isolation_process_describe(&isolation->process, how, sizeof(how));
+    tn_child_process_describe(isolation->process.how, how, sizeof(how));
     tn_isolation_process_end(&isolation->process);
     if (is_late)
         status = tn_fail(TN_ERROR_PLUGIN,

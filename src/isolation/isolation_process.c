@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The helper process; see isolation_process.h. */
 #include "isolation/isolation_process.h"
-#include "base/file.h"
+#include "base/child_process.h"
 #include "base/status.h"
 #include "isolation/isolation_channel.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 /* The three descriptors, out of the way of those that the helper gets. */
 typedef struct descriptors {
@@ -29,28 +22,13 @@ static void close_all(const descriptors *all) {
 }
 
 static tn_status spawn(const char *program, const descriptors *all, pid_t *out_id) {
-    static const int places[3] = {TN_ISOLATION_SOCKET, TN_ISOLATION_PAGE, TN_ISOLATION_PLAN};
     char *const arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "serve", NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, usual;
-    if (posix_spawn_file_actions_init(&actions) != 0) return tn_fail_memory("a process");
-    if (posix_spawnattr_init(&attributes) != 0) {
-        posix_spawn_file_actions_destroy(&actions);
-        return tn_fail_memory("a process");
-    }
-    sigemptyset(&none);
-    sigfillset(&usual);
-    int failed = posix_spawnattr_setsigmask(&attributes, &none);
-    if (!failed) failed = posix_spawnattr_setsigdefault(&attributes, &usual);
-    if (!failed)
-        failed =
-            posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    for (int i = 0; i < 3 && !failed; i++)
-        failed = posix_spawn_file_actions_adddup2(&actions, all->items[i], places[i]);
-    if (!failed) failed = posix_spawn(out_id, program, &actions, &attributes, arguments, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
+    const tn_child_descriptor its_own[] = {{all->items[0], TN_ISOLATION_SOCKET},
+                                           {all->items[1], TN_ISOLATION_PAGE},
+                                           {all->items[2], TN_ISOLATION_PLAN}};
+    const tn_child_start start = {
+        .arguments = arguments, .descriptors = its_own, .descriptor_count = 3};
+    const int failed = tn_child_process_start(&start, out_id);
     return failed ? tn_fail(TN_ERROR_IO, "the helper %s cannot be started: %s", program,
                             strerror(failed))
                   : TN_OK;
@@ -79,34 +57,17 @@ tn_status tn_isolation_process_start(const char *program, int page, int plan,
 }
 
 bool tn_isolation_process_is_over(tn_isolation_process *process) {
-    int how = 0;
     if (process->id == 0 || process->is_over) return true;
-    const pid_t found = waitpid(process->id, &how, WNOHANG);
-    if (found == 0 || (found < 0 && errno == EINTR)) return false;
-    process->is_over = true; /* or somebody else has reaped it */
-    process->how = found == process->id ? how : -1;
-    return true;
+    process->is_over = tn_child_process_has_ended(process->id, &process->how);
+    return process->is_over;
 }
 
 void tn_isolation_process_end(tn_isolation_process *process) {
     if (process->id == 0) return;
     if (!tn_isolation_process_is_over(process)) {
-        int how = 0;
-        kill(process->id, SIGKILL);
-        while (waitpid(process->id, &how, 0) < 0 && errno == EINTR)
-            continue;
+        tn_child_process_end(process->id, false);
         process->is_over = true;
     }
     close(process->socket);
     process->id = 0;
-}
-
-void tn_isolation_process_describe(const tn_isolation_process *process, char *text, size_t bytes) {
-    if (process->how >= 0 && WIFSIGNALED(process->how))
-        snprintf(text, bytes, "was ended by signal %d (%s)", WTERMSIG(process->how),
-                 strsignal(WTERMSIG(process->how)));
-    else if (process->how >= 0 && WIFEXITED(process->how))
-        snprintf(text, bytes, "called exit(%d)", WEXITSTATUS(process->how));
-    else
-        snprintf(text, bytes, "ended");
 }

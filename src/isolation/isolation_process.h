@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The helper process of a context: started from a program of its own (never by a bare fork: the
- * caller may have teams of threads), watched, ended and reaped. What is said to it is isolation.c's
- * matter.
+ * The helper process of a context, a program of its own: its descriptors and its life. Processes
+ * are base/child_process.h's matter. What is said to it is isolation.c's matter.
  */
 #ifndef TN_ISOLATION_ISOLATION_PROCESS_H
 #define TN_ISOLATION_ISOLATION_PROCESS_H
@@ -25,7 +24,5 @@ tn_status tn_isolation_process_start(const char *program, int page, int plan,
 bool tn_isolation_process_is_over(tn_isolation_process *process);
 /* Ends it whatever it does, and reaps it. A zeroed one is fine. */
 void tn_isolation_process_end(tn_isolation_process *process);
-/* "was ended by signal 11 (Segmentation fault)", "called exit(0)" */
-void tn_isolation_process_describe(const tn_isolation_process *process, char *text, size_t bytes);
 
 #endif
