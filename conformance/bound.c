@@ -2,7 +2,7 @@
 /* What rounding may do; see bound.h. */
 #include "bound.h"
 #include "base/status.h"
-#include "plugin/combination.h"
+#include "plugin/fields/combination.h"
 
 #include <math.h>
 #include <string.h>

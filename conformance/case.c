@@ -2,7 +2,7 @@
 /* Reading test cases; see case.h. */
 #include "case.h"
 #include "base/status.h"
-#include "plugin/fields_private.h"
+#include "plugin/fields/fields_private.h"
 
 #include <stdlib.h>
 #include <string.h>

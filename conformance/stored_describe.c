@@ -3,7 +3,7 @@
  * What a combination makes of a case: which inputs it stores narrowly, and the run that it asks
  * for.
  */
-#include "plugin/combination.h"
+#include "plugin/fields/combination.h"
 #include "stored_drawn.h"
 
 #include <stdlib.h>

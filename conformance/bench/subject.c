@@ -2,7 +2,7 @@
 /* One case, and the time of kernels on it; see bench.h. */
 #include "base/status.h"
 #include "bench.h"
-#include "plugin/combination.h"
+#include "plugin/fields/combination.h"
 
 #include <stdlib.h>
 #include <string.h>

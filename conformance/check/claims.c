@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A claim in all variants of a case; see variants.h. */
 #include "base/hash.h"
-#include "plugin/fields_private.h"
+#include "plugin/fields/fields_private.h"
 #include "variants.h"
 
 #include <stdio.h>

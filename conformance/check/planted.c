@@ -2,7 +2,7 @@
 /* Numbers of fields as inputs; see planted.h. */
 #include "planted.h"
 
-#include "plugin/fields_private.h"
+#include "plugin/fields/fields_private.h"
 #include "tensor/type.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
  * see rules.h.
  */
 #include "base/status.h"
-#include "plugin/fields_private.h"
+#include "plugin/fields/fields_private.h"
 #include "tensor/type.h"
 #include "trace.h"
 #include "variants.h"

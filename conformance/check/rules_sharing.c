@@ -5,7 +5,7 @@
  * for one of them is handed to the other where the key is the same. See rules.h.
  */
 #include "base/status.h"
-#include "plugin/fields_private.h"
+#include "plugin/fields/fields_private.h"
 #include "variants.h"
 
 #include <stdio.h>

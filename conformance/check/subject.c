@@ -3,7 +3,7 @@
 #include "subject.h"
 #include "base/status.h"
 #include "heap.h"
-#include "plugin/combination.h"
+#include "plugin/fields/combination.h"
 #include "trace.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 /*
  * Copies of attributes: whatever a caller or a parser gave, checked for sense and put into the
  * graph's arena, so that a node can be saved and made again. What an attribute means is the field
- * table's business (plugin/fields.h).
+ * table's business (plugin/fields/fields.h).
  */
 #include "base/status.h"
 #include "graph/graph_private.h"

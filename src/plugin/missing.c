@@ -3,7 +3,7 @@
 #include "plugin/missing.h"
 #include "base/text.h"
 #include "base/status.h"
-#include "plugin/fields_private.h"
+#include "plugin/fields/fields_private.h"
 #include "plugin/library_private.h"
 #include "plugin/runtime.h"
 #include "tensor/type.h"

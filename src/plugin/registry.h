@@ -8,8 +8,8 @@
 #ifndef TN_PLUGIN_REGISTRY_H
 #define TN_PLUGIN_REGISTRY_H
 
-#include "plugin/combination.h"
-#include "plugin/fields.h"
+#include "plugin/fields/combination.h"
+#include "plugin/fields/fields.h"
 
 typedef struct tn_registry tn_registry;
 typedef struct tn_loaded_library tn_loaded_library; /* plugin/library.h */

@@ -5,7 +5,7 @@
  */
 #include "program/program.h"
 #include "base/status.h"
-#include "plugin/combination.h"
+#include "plugin/fields/combination.h"
 #include "program/node_call.h"
 
 bool tn_program_value_fits(const tn_program_value *value, tn_type own) {

@@ -8,7 +8,7 @@
 #include "common/cuda/fused_source.h"
 #include "common/cuda/nvrtc.h"
 
-#include "plugin/fields.h"
+#include "plugin/fields/fields.h"
 #include "plugin/registry.h"
 #include "plugin/runtime.h"
 #include "tensor/shape.h"

@@ -5,7 +5,7 @@
  */
 #include "common/expression.h"
 
-#include "plugin/fields.h"
+#include "plugin/fields/fields.h"
 #include "plugin/registry.h"
 #include "plugin/runtime.h"
 #include "tensor/shape.h"

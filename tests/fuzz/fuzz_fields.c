@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "plugin/combination.h"
-#include "plugin/fields.h"
+#include "plugin/fields/combination.h"
+#include "plugin/fields/fields.h"
 
 #define TEXT_BYTES      64
 #define LIST_ITEMS      8

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Combinations: what their texts mean, what they match, and where a wrong one is wrong. */
-#include "plugin/combination.h"
+#include "plugin/fields/combination.h"
 
 #include "test.h"
 

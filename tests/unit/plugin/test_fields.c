@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fields: attributes to parameters and back, defaults, bounds, refusals, tables that are wrong. */
-#include "plugin/fields.h" /* before cmocka's macro `fail` */
+#include "plugin/fields/fields.h" /* before cmocka's macro `fail` */
 
 #include "test.h"
 

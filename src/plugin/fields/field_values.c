@@ -2,7 +2,7 @@
 /* One field's value: from an attribute into the member, with all checks. Declared in
  * fields_private.h. */
 #include "base/status.h"
-#include "plugin/fields_private.h"
+#include "plugin/fields/fields_private.h"
 
 #include <math.h>
 #include <stdio.h>

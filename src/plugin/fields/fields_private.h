@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files that implement fields.h share: one field's value at a time. */
-#ifndef TN_PLUGIN_FIELDS_PRIVATE_H
-#define TN_PLUGIN_FIELDS_PRIVATE_H
+#ifndef TN_PLUGIN_FIELDS_FIELDS_PRIVATE_H
+#define TN_PLUGIN_FIELDS_FIELDS_PRIVATE_H
 
-#include "plugin/fields.h"
+#include "plugin/fields/fields.h"
 
 size_t tn_field_member_bytes(uint32_t type); /* of the C member; 0 for an unknown type */
 const char *

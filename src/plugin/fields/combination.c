@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parsing and matching of combinations; see combination.h. */
-#include "plugin/combination.h"
+#include "plugin/fields/combination.h"
 #include "base/status.h"
 
 #include <string.h>

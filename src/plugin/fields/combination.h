@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Combinations: the text of a kernel's table, parsed, and matched against a node's types. Grammar:
  * tenon/plugin.h. */
-#ifndef TN_PLUGIN_COMBINATION_H
-#define TN_PLUGIN_COMBINATION_H
+#ifndef TN_PLUGIN_FIELDS_COMBINATION_H
+#define TN_PLUGIN_FIELDS_COMBINATION_H
 
 #include "tensor/shape.h"
 

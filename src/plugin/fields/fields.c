@@ -4,9 +4,9 @@
  * checked and stored in field_values.c, texts of defaults read in field_text.c, the other direction
  * is field_output.c. Contract: fields.h.
  */
-#include "plugin/fields.h"
+#include "plugin/fields/fields.h"
 #include "base/status.h"
-#include "plugin/fields_private.h"
+#include "plugin/fields/fields_private.h"
 
 #include <string.h>
 

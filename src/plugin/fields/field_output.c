@@ -2,7 +2,7 @@
 /* From parameter structs outwards: attributes for saving, hashes for timing keys, text for reports.
  * Contract: fields.h. */
 #include "base/status.h"
-#include "plugin/fields_private.h"
+#include "plugin/fields/fields_private.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * Fields: from attributes to a node's parameter struct by the operator's table, and back: checking,
  * defaults, saving, hashing. The only place that reads and writes parameter structs.
  */
-#ifndef TN_PLUGIN_FIELDS_H
-#define TN_PLUGIN_FIELDS_H
+#ifndef TN_PLUGIN_FIELDS_FIELDS_H
+#define TN_PLUGIN_FIELDS_FIELDS_H
 
 #include "base/hash.h"
 #include "base/text.h"

@@ -4,7 +4,7 @@
  * lists and texts by content, tensors by type, shape and elements. Its neighbour field_output.c
  * makes the hashes that find candidates. Contract: fields.h.
  */
-#include "plugin/fields_private.h"
+#include "plugin/fields/fields_private.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* Texts of fields' values: defaults, test cases, and the choices of enums. Declared in
  * fields_private.h. */
 #include "base/status.h"
-#include "plugin/fields_private.h"
+#include "plugin/fields/fields_private.h"
 
 #include <errno.h>
 #include <stdio.h>
