@@ -3,7 +3,7 @@
  * The rule about expressions: each case, element by element, by what the text says, against the
  * reference. The language has one reader, which is also that of the kernels compiled from it.
  */
-#include "common/expression_field.h"
+#include "kit/expression/expression_field.h"
 #include "tensor/type.h"
 #include "variants.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Abs: y = |x|, element by element; the lowest integer stays what it is. */
-#include "common/element.h"
-#include "common/layer.h"
-#include "common/map_kernel.h"
-#include "common/unary.h"
+#include "kit/elementwise/map_kernel.h"
+#include "kit/elementwise/unary.h"
+#include "kit/math/element.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

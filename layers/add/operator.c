@@ -4,10 +4,10 @@
  * from `axis` on. Describes itself as a bias or a residual addition, so that the kernels before it
  * can absorb it.
  */
-#include "common/axis_broadcast.h"
-#include "common/combine_kernel.h"
-#include "common/layer.h"
-#include "common/operand.h"
+#include "kit/elementwise/combine_kernel.h"
+#include "kit/operator/axis_broadcast.h"
+#include "kit/operator/layer.h"
+#include "kit/operator/operand.h"
 
 static double add_real(const void *params, double a, double b) {
     (void)params;

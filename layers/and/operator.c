@@ -3,8 +3,8 @@
  * And: C = whether both are true, with broadcasting; before opset 7 B is broadcast only where
  * `broadcast` says so, from `axis` on.
  */
-#include "common/axis_broadcast.h"
-#include "common/layer.h"
+#include "kit/operator/axis_broadcast.h"
+#include "kit/operator/layer.h"
 
 static int64_t and_whole(const void *params, int64_t a, int64_t b) {
     (void)params;

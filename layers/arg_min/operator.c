@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ArgMin: where the smallest element along an axis is. */
-#include "common/arg_reduce.h"
+#include "kit/reduce/arg_reduce.h"
 
 #define CASES                                                                                      \
     "| data=f32[2,3,4]", "axis=1 | data=f32[2,3,4]", "axis=-1 keepdims=0 | data=f32[2,3,4]",       \

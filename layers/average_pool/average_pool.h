@@ -3,7 +3,7 @@
 #ifndef TN_LAYERS_AVERAGE_POOL_AVERAGE_POOL_H
 #define TN_LAYERS_AVERAGE_POOL_AVERAGE_POOL_H
 
-#include "common/window.h"
+#include "kit/window/window.h"
 
 typedef struct tn_average_pool_params {
     uint64_t present;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AveragePool on CUDA: a row of the table of common/cuda/pool.h. */
+/* AveragePool on CUDA: a row of the table of kit/cuda/reduce/pool.h. */
 #include "average_pool/average_pool.h"
-#include "common/cuda/pool.h"
+#include "kit/cuda/reduce/pool.h"
 
 static bool counts_pads(const tn_call *call) {
     const tn_average_pool_params *params = call->params;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AveragePool: the mean of each window. */
 #include "average_pool/average_pool.h"
-#include "common/byte_pool.h"
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
+#include "kit/window/byte_pool.h"
 
 static const tn_field average_pool_fields[] = {
     TN_FIELD_CHOICE(tn_average_pool_params, auto_pad, TN_FIELD_ENUM, TN_OPTIONAL, "NOTSET",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BatchNormalization of inference on the GPU; see cuda.c. */
 #include "batch_normalization/cuda_job.h"
-#include "common/cuda/launch.h"
-#include "common/cuda/map.cuh"
-#include "common/cuda/number.cuh"
+#include "kit/cuda/launch.h"
+#include "kit/cuda/number.cuh"
+#include "kit/cuda/pointwise/map.cuh"
 
 namespace {
 

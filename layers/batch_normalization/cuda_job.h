@@ -3,7 +3,7 @@
 #ifndef TN_LAYERS_BATCH_NORMALIZATION_CUDA_JOB_H
 #define TN_LAYERS_BATCH_NORMALIZATION_CUDA_JOB_H
 
-#include "common/cuda/chain.h"
+#include "kit/cuda/pointwise/chain.h"
 
 #include <cuda_runtime_api.h>
 

@@ -7,10 +7,10 @@
 #include "batch_normalization/kernels.h"
 #include "batch_normalization/batch_normalization.h"
 #include "batch_normalization/channels.h"
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/physical.h"
-#include "common/row_chain.h"
+#include "kit/elementwise/row_chain.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/physical.h"
 
 #include <math.h>
 

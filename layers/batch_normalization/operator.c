@@ -6,9 +6,9 @@
  */
 #include "batch_normalization/batch_normalization.h"
 #include "batch_normalization/kernels.h"
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BNLL of Caffe (binomial normal log likelihood): y = log(1 + exp(x)), element by element. */
-#include "common/layer.h"
-#include "common/map_kernel.h"
-#include "common/unary.h"
+#include "kit/elementwise/map_kernel.h"
+#include "kit/elementwise/unary.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

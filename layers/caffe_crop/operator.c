@@ -3,10 +3,10 @@
  * Crop of Caffe: the part of a tensor that has another tensor's extents, from `axis` on, beginning
  * at `offset`.
  */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
-#include "common/region.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
+#include "kit/operator/region.h"
 
 typedef struct crop_params {
     uint64_t present;

@@ -5,9 +5,9 @@
  * 2016). How many there are is known when it has run. The search is in reference.c.
  */
 #include "caffe_detection_output/detection_output.h"
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 #define MOST 2147483647
 static const tn_field detection_fields[] = {

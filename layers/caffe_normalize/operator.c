@@ -4,9 +4,9 @@
  * place or over a whole image, and multiplied by a scale (Liu, Rabinovich and Berg, "ParseNet:
  * Looking Wider to See Better", 2015).
  */
-#include "common/element.h"
-#include "common/lanes.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/lanes.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 /* Kernels of Caffe's LSTM and RNN with constant weights: packing, the workspace, and their tables.
  * What they run is run.c. */
 #include "caffe_recurrent/kernels.h"
-#include "common/infer.h"
+#include "kit/operator/infer.h"
 
 /* ----------------------------------------------------------------------------------------------
  * prepare */

@@ -5,8 +5,8 @@
  * these names. The formulas are in recurrent.h.
  */
 #include "caffe_recurrent/recurrent.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 static tn_status recurrent_infer(tn_call *call) {
     tn_recurrent node = {0};

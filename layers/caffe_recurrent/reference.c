@@ -2,9 +2,9 @@
 /* The reference of Caffe's LSTM and RNN: a step a time, in double; the formulas are in recurrent.h.
  */
 #include "caffe_recurrent/recurrent.h"
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/product.h"
+#include "kit/gemm/product.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
 
 #include <math.h>
 

@@ -2,12 +2,12 @@
 /*
  * Caffe's LSTM and RNN with packed weights, in 32-bit floats: the product with the input for all
  * time steps at once, then a step a time the product with the hidden state and the gates. The
- * products are common/matrix_product.h's, the functions common/rows.h's; the formulas are in
- * recurrent.h.
+ * products are kit/gemm/matrix_product.h's, the functions kit/elementwise/rows.h's; the formulas
+ * are in recurrent.h.
  */
 #include "caffe_recurrent/kernels.h"
-#include "common/infer.h"
-#include "common/matrix_product.h"
+#include "kit/gemm/matrix_product.h"
+#include "kit/operator/infer.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cast: the same elements in another type, by the rules of common/cast.h. */
-#include "common/cast.h"
-#include "common/infer.h"
-#include "common/layer.h"
+/* Cast: the same elements in another type, by the rules of kit/operator/cast.h. */
+#include "kit/operator/cast.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 typedef struct cast_params {
     uint64_t present;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CastLike: the same elements in the type of another tensor, by the rules of common/cast.h. */
-#include "common/cast.h"
-#include "common/infer.h"
-#include "common/layer.h"
+/* CastLike: the same elements in the type of another tensor, by the rules of kit/operator/cast.h.
+ */
+#include "kit/operator/cast.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 typedef struct cast_like_params {
     uint64_t present;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clip on CUDA, with bounds that are constants: a row of the table of common/cuda/pointwise.h. */
+/* Clip on CUDA, with bounds that are constants: a row of the table of
+ * kit/cuda/pointwise/pointwise.h. */
 #include "clip/clip.h"
-#include "common/cuda/pointwise.h"
+#include "kit/cuda/pointwise/pointwise.h"
 
 static bool clip_read(const tn_call *call, float *out_low, float *out_high) {
     double low = 0, high = 0;

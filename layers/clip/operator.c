@@ -5,11 +5,11 @@
  * absorbed as an activation by the kernels before it.
  */
 #include "clip/clip.h"
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
-#include "common/map_kernel.h"
-#include "common/unary.h"
+#include "kit/elementwise/map_kernel.h"
+#include "kit/elementwise/unary.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

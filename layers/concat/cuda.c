@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Concat on CUDA: a copy of a box for each input. */
 #include "concat/concat.h"
-#include "common/byte_table.h"
-#include "common/cuda/region.h"
+#include "kit/cuda/region/region.h"
+#include "kit/math/byte_table.h"
 
 static const char *const combinations[] = {
     "*... -> *",       "*:nhwc... -> *:nhwc",       "f16... -> f16", "f16:nhwc... -> f16:nhwc",

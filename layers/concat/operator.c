@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Concat: tensors one after the other along an axis; they agree in all other extents. */
 #include "concat/concat.h"
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
-#include "common/physical.h"
-#include "common/region.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
+#include "kit/operator/physical.h"
+#include "kit/operator/region.h"
 
 typedef struct concat_params {
     uint64_t present;

@@ -3,9 +3,9 @@
  * Constant: a tensor given by a field, whole or as a number or a list of numbers. It is folded when
  * a network is built. Text and sparse values are not tensors here and have no field.
  */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 typedef struct constant_params {
     uint64_t present;

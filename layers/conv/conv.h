@@ -3,7 +3,7 @@
 #ifndef TN_LAYERS_CONV_CONV_H
 #define TN_LAYERS_CONV_CONV_H
 
-#include "common/window.h"
+#include "kit/window/window.h"
 
 typedef struct tn_conv_params {
     uint64_t present;

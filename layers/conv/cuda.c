@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conv's kernels on CUDA: through cuDNN (common/cuda/cudnn_conv.h), and our own (cuda_direct.h). */
-#include "common/cuda/cudnn_conv.h"
-#include "common/cuda/product.h"
-#include "common/epilogue.h"
+/* Conv's kernels on CUDA: through cuDNN (kit/cuda/cudnn/cudnn_conv.h), and our own (cuda_direct.h).
+ */
 #include "conv/conv.h"
 #include "conv/cuda_kernels.h"
+#include "kit/cuda/cudnn/cudnn_conv.h"
+#include "kit/cuda/gemm/product.h"
+#include "kit/operator/epilogue.h"
 
 static const char *const direct_combinations[] = {"f32, f32, f32? -> f32"};
 static const char *const few_combinations[] = {

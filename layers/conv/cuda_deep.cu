@@ -11,8 +11,8 @@
  * capability 9.0 alone. See cuda_direct.h; the parts are cuda_deep_block.cuh, cuda_deep_sums.cuh,
  * cuda_deep_cluster.cuh and cuda_deep_weights.cu.
  */
-#include "common/cuda/launch.cuh"
 #include "conv/cuda_deep_sums.cuh"
+#include "kit/cuda/launch.cuh"
 
 namespace {
 

@@ -6,9 +6,9 @@
 #ifndef TN_LAYERS_CONV_CUDA_DEEP_CUH
 #define TN_LAYERS_CONV_CUDA_DEEP_CUH
 
-#include "common/cuda/matrix.cuh"
-#include "common/cuda/number.cuh"
 #include "conv/cuda_direct.h"
+#include "kit/cuda/matrix.cuh"
+#include "kit/cuda/number.cuh"
 
 namespace {
 

@@ -6,10 +6,10 @@
 #ifndef TN_LAYERS_CONV_CUDA_DEEP_BLOCK_CUH
 #define TN_LAYERS_CONV_CUDA_DEEP_BLOCK_CUH
 
-#include "common/cuda/launch.cuh"
 #include "conv/cuda_deep.cuh"
 #include "conv/cuda_deep_cluster.cuh"
 #include "conv/cuda_stored.cuh"
+#include "kit/cuda/launch.cuh"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "conv/cuda_deep.cuh"
 
 extern "C" {
-#include "common/element.h"
+#include "kit/math/element.h"
 }
 
 uint64_t tn_cuda_deep_bytes(const tn_conv_geometry *g, const tn_cuda_direct_config *,

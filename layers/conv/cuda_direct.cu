@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of our own convolutions on CUDA, and their tables; see cuda_direct.h. */
 #include "conv/cuda_direct.h"
-#include "common/cuda/launch.h"
-#include "common/cuda/upload.h"
 #include "conv/cuda_kernels.h"
+#include "kit/cuda/launch.h"
+#include "kit/cuda/upload.h"
 
 extern "C" {
-#include "common/byte_table.h"
-#include "common/epilogue.h"
 #include "conv/conv.h"
+#include "kit/math/byte_table.h"
+#include "kit/operator/epilogue.h"
 }
 
 #include <string.h>

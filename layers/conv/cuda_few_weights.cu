@@ -6,7 +6,7 @@
 #include "conv/cuda_few.cuh"
 
 extern "C" {
-#include "common/element.h"
+#include "kit/math/element.h"
 }
 
 uint64_t tn_cuda_few_bytes(const tn_conv_geometry *g, const tn_cuda_direct_config *, tn_type type) {

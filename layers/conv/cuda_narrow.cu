@@ -9,13 +9,13 @@
  * columns. Square windows, strides and dilations of one; input with channels last. Sums are 32-bit
  * floats. See cuda_direct.h.
  */
-#include "common/cuda/matrix.cuh"
-#include "common/cuda/number.cuh"
 #include "conv/cuda_direct.h"
 #include "conv/cuda_stored.cuh"
+#include "kit/cuda/matrix.cuh"
+#include "kit/cuda/number.cuh"
 
 extern "C" {
-#include "common/element.h"
+#include "kit/math/element.h"
 }
 
 namespace {

@@ -4,8 +4,8 @@
  * position and 1, 2 or 4 filters; the warps of a block share out the kernel's rows of all channels
  * and add up in the end. Any strides, dilations and paddings. See cuda_direct.h.
  */
-#include "common/cuda/launch.cuh"
 #include "conv/cuda_direct.h"
+#include "kit/cuda/launch.cuh"
 
 namespace {
 

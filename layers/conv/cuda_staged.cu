@@ -8,10 +8,10 @@
  * the node has them. See cuda_direct.h; cuda_small.cu does the same without shared memory, for what
  * does not fit there.
  */
-#include "common/cuda/copy.cuh"
-#include "common/cuda/launch.cuh"
-#include "common/cuda/number.cuh"
 #include "conv/cuda_direct.h"
+#include "kit/cuda/copy.cuh"
+#include "kit/cuda/launch.cuh"
+#include "kit/cuda/number.cuh"
 
 namespace {
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of the quantised depthwise convolution; see depthwise.h. */
 #include "conv/depthwise.h"
-#include "common/activation.h"
-#include "common/byte_table.h"
-#include "common/dot_end.h"
 #include "conv/direct_kernel.h"
+#include "kit/int8/dot_end.h"
+#include "kit/math/activation.h"
+#include "kit/math/byte_table.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  * A channel's byte, widened to 32 bits, is a pair of 16 bits: itself and its sign. A weight is a
  * pair of itself and zero, so that the sum of the pairs' products is the product of both.
  */
-#include "common/dot_finish.h"
 #include "conv/depthwise.h"
+#include "kit/int8/dot_finish.h"
 
 #if defined(__AVX512VNNI__)
 TN_INLINE tn_vector_whole multiply_add(tn_vector_whole sum, tn_vector_whole x, tn_vector_whole w) {

@@ -8,8 +8,8 @@
  * vectors first and broadcasting one weight at a time keeps the loads, which mostly cross cache
  * lines, off the critical path.
  */
-#include "common/activation.h"
 #include "conv/direct.h"
+#include "kit/math/activation.h"
 
 /* The general end of a tile: part of a vector at the end of a row, a residual, any activation.
  * `sums` is C rows of P vectors. */

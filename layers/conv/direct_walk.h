@@ -6,8 +6,8 @@
 #ifndef TN_LAYERS_CONV_DIRECT_WALK_H
 #define TN_LAYERS_CONV_DIRECT_WALK_H
 
-#include "common/epilogue.h"
 #include "conv/direct_plan.h"
+#include "kit/operator/epilogue.h"
 
 typedef struct tn_direct_state {
     const tn_direct_level *level;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A Conv node as the direct convolution sees it, and that convolution's kernel tables. */
-#include "common/epilogue.h"
-#include "common/activation.h"
+#include "kit/operator/epilogue.h"
 #include "conv/conv.h"
 #include "conv/direct_kernel.h"
+#include "kit/math/activation.h"
 
 /* An output has as many places as there are windows, those cut off at an end among them or not.
  * False: windows of several channels. */

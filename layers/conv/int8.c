@@ -3,16 +3,16 @@
  * The convolution of 8-bit tensors that stand for real numbers: quantises and packs the weights
  * (prepare), plans for the shapes (reshape), copies the input band by band and multiplies (run).
  * Sums are exact; bias, residual, activation and the output's rounding come after them. The inner
- * loop is common/dot_body.h, the layout int8_plan.c; depthwise convolutions have kernels of their
+ * loop is kit/int8/dot_body.h, the layout int8_plan.c; depthwise convolutions have kernels of their
  * own (depthwise.c).
  */
 #include "conv/int8.h"
-#include "common/activation.h"
-#include "common/byte_table.h"
-#include "common/dot_end.h"
-#include "common/infer.h"
 #include "conv/direct_kernel.h"
 #include "conv/int8_plan.h"
+#include "kit/int8/dot_end.h"
+#include "kit/math/activation.h"
+#include "kit/math/byte_table.h"
+#include "kit/operator/infer.h"
 
 #include <stdio.h>
 #include <string.h>

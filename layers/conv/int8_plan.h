@@ -17,8 +17,8 @@
 #ifndef TN_LAYERS_CONV_INT8_PLAN_H
 #define TN_LAYERS_CONV_INT8_PLAN_H
 
-#include "common/dot.h"
 #include "conv/direct.h"
+#include "kit/int8/dot.h"
 
 typedef struct tn_int8_plan {
     tn_conv_geometry geometry;

@@ -7,8 +7,8 @@
 #include "conv/depthwise.h"
 #include "conv/direct_kernel.h"
 #include "conv/int8.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 static const tn_field conv_fields[] = {
     TN_FIELD_CHOICE(tn_conv_params, auto_pad, TN_FIELD_ENUM, TN_OPTIONAL, "NOTSET",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reference of Conv: a correlation, computed by the loops of common/convolve.h. */
-#include "common/convolve.h"
-#include "common/infer.h"
+/* The reference of Conv: a correlation, computed by the loops of kit/window/convolve.h. */
 #include "conv/conv.h"
+#include "kit/operator/infer.h"
+#include "kit/window/convolve.h"
 
 static int64_t find_input(const tn_window *window, const int64_t *position, const int64_t *tap) {
     int64_t offset = 0;

@@ -3,7 +3,7 @@
 #ifndef TN_LAYERS_CONV_TRANSPOSE_CONV_TRANSPOSE_H
 #define TN_LAYERS_CONV_TRANSPOSE_CONV_TRANSPOSE_H
 
-#include "common/window.h"
+#include "kit/window/window.h"
 
 typedef struct tn_conv_transpose_params {
     uint64_t present;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ConvTranspose's kernels on CUDA: through cuDNN (common/cuda/cudnn_conv.h). */
-#include "common/cuda/cudnn_conv.h"
-#include "common/epilogue.h"
+/* ConvTranspose's kernels on CUDA: through cuDNN (kit/cuda/cudnn/cudnn_conv.h). */
 #include "conv_transpose/conv_transpose.h"
+#include "kit/cuda/cudnn/cudnn_conv.h"
+#include "kit/operator/epilogue.h"
 
 #if TN_HAS_CUDNN
 TN_CUDNN_CONV_KERNELS("ConvTranspose", tn_conv_transpose_window, true,

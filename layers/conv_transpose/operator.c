@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ConvTranspose: the gradient of a convolution as a layer: each input element adds a kernel, scaled
- * by it, to the output. window.c resolves the fields; the reference uses common/convolve.h.
+ * by it, to the output. window.c resolves the fields; the reference uses kit/window/convolve.h.
  */
-#include "common/convolve.h"
-#include "common/infer.h"
-#include "common/layer.h"
 #include "conv_transpose/conv_transpose.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
+#include "kit/window/convolve.h"
 
 #define LIST(member, doc)                                                                          \
     TN_FIELD(tn_conv_transpose_params, member, TN_FIELD_I64S, TN_OPTIONAL, NULL, doc)

@@ -3,8 +3,8 @@
  * ConvTranspose: the output's extents and pads from the fields: pads give extents, or extents
  * (`output_shape`, SAME) give pads.
  */
-#include "common/infer.h"
 #include "conv_transpose/conv_transpose.h"
+#include "kit/operator/infer.h"
 
 /* No position may leave the range in which sums are safe. */
 #define LIMIT (INT64_MAX / 8)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CumSum: sums of all elements up to one's own along an axis, with it or without, from either end.
  */
-#include "common/element.h"
-#include "common/lanes.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/lanes.h"
+#include "kit/operator/layer.h"
 
 typedef struct cum_sum_params {
     uint64_t present;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DequantizeLinear: y = (x - zero_point) * scale. */
-#include "common/element.h"
-#include "common/layer.h"
-#include "common/quantize.h"
-#include "common/quantize_kernel.h"
+#include "kit/math/element.h"
+#include "kit/operator/layer.h"
+#include "kit/quantize/quantize.h"
+#include "kit/quantize/quantize_kernel.h"
 
 static const tn_field dequantize_linear_13_fields[] = {TN_QUANTIZE_FIELD_AXIS};
 static const tn_field dequantize_linear_21_fields[] = {TN_QUANTIZE_FIELD_AXIS,

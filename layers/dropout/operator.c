@@ -3,9 +3,9 @@
  * Dropout in inference: the input as it is, and a mask of ones. Networks that ask for training
  * (opset 12 on, by an input) are refused unless nothing would be dropped.
  */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 typedef struct dropout_params {
     uint64_t present;

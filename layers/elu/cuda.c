@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elu on CUDA: a row of the table of common/cuda/pointwise.h. */
-#include "common/cuda/pointwise.h"
+/* Elu on CUDA: a row of the table of kit/cuda/pointwise/pointwise.h. */
+#include "kit/cuda/pointwise/pointwise.h"
 
 TN_CUDA_ACTIVATION_KERNEL(elu, "Elu");

@@ -3,9 +3,9 @@
  * Erf: the error function, element by element. Of integers, which opset 9 allows, what is behind
  * the point is dropped.
  */
-#include "common/layer.h"
-#include "common/map_kernel.h"
-#include "common/unary.h"
+#include "kit/elementwise/map_kernel.h"
+#include "kit/elementwise/unary.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

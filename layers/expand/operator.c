@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expand: a tensor broadcast with a shape; extents of one on either side follow the other. */
 #include "expand/expand.h"
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
-#include "common/region.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
+#include "kit/operator/region.h"
 
 static tn_status expand_infer(tn_call *call) {
     int64_t wanted[TN_MAX_RANK], shape[TN_MAX_RANK];

@@ -3,9 +3,9 @@
  * Flatten: the same elements as a matrix, the axes before `axis` as rows and the others as columns.
  * A view: no kernel ever runs for it.
  */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 typedef struct flatten_params {
     uint64_t present;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel in 8 bits: a program over the 256 numbers that an element can stand for; see fused.h.
  */
-#include "common/byte_table.h"
-#include "common/epilogue.h"
 #include "fused/fused.h"
+#include "kit/math/byte_table.h"
+#include "kit/operator/epilogue.h"
 
 tn_status tn_fused_bytes_accepts(tn_call *call) {
     tn_row_program program;

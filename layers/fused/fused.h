@@ -4,7 +4,7 @@
 #ifndef TN_LAYERS_FUSED_H
 #define TN_LAYERS_FUSED_H
 
-#include "common/row_program.h"
+#include "kit/elementwise/row_program.h"
 
 /* An operator that computes rows itself has kernels that do one step as fast. */
 static inline bool tn_fused_is_idle(const tn_call *call, const tn_row_program *program) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels of every elementwise operator that states its value as an expression, a stranger's too,
- * with the chain of such operators after it: run as a program over rows (common/row_program.h), or
- * in 8 bits by a table that such a program fills. There is no operator here. On CUDA the same is
- * common/cuda/fused.c.
+ * with the chain of such operators after it: run as a program over rows
+ * (kit/elementwise/row_program.h), or in 8 bits by a table that such a program fills. There is no
+ * operator here. On CUDA the same is kit/cuda/fused/fused.c.
  */
 #include "fused/fused.h"
-#include "common/layer.h"
-#include "common/map_kernel.h"
+#include "kit/elementwise/map_kernel.h"
+#include "kit/operator/layer.h"
 
 /* ----------------------------------------------------------------------------------------------
  * tables */

@@ -2,10 +2,10 @@
 /* The kernel in 32-bit floats: accepting, and walking tensors whose shapes are broadcast; see
  * fused.h. */
 #include "fused/fused.h"
-#include "common/broadcast.h"
-#include "common/epilogue.h"
-#include "common/infer.h"
-#include "common/physical.h"
+#include "kit/operator/broadcast.h"
+#include "kit/operator/epilogue.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/physical.h"
 
 /* ----------------------------------------------------------------------------------------------
  * shapes */

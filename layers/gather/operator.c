@@ -3,10 +3,10 @@
  * Gather: slices of a tensor along an axis, picked by a tensor of indices whose shape takes the
  * axis's place. Negative indices count from the end; those outside are an error when it runs.
  */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
-#include "common/region.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
+#include "kit/operator/region.h"
 
 typedef struct gather_params {
     uint64_t present;

@@ -3,11 +3,11 @@
  * GatherElements: each element of the output is the one of `data` at its own place, but for the
  * given axis, where `indices` says which. Negative indices count from the end.
  */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
-#include "common/region.h"
-#include "common/scatter.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
+#include "kit/operator/region.h"
+#include "kit/operator/scatter.h"
 
 typedef struct gather_elements_params {
     uint64_t present;

@@ -3,11 +3,11 @@
  * GatherND: slices of a tensor, each by an index of several axes at once, which the last axis of
  * `indices` holds. The first `batch_dims` axes are walked side by side in both.
  */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
-#include "common/region.h"
-#include "common/scatter.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
+#include "kit/operator/region.h"
+#include "kit/operator/scatter.h"
 
 typedef struct gather_nd_params {
     uint64_t present;

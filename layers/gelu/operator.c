@@ -3,9 +3,9 @@
  * Gelu: y = x * P(X < x) for a standard normal X, exactly by the error function or approximated by
  * tanh, as the field `approximate` says. Absorbed as an activation by the kernels before it.
  */
-#include "common/layer.h"
-#include "common/map_kernel.h"
-#include "common/unary.h"
+#include "kit/elementwise/map_kernel.h"
+#include "kit/elementwise/unary.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gemm's kernels on CUDA: the products of common/cuda/product.h. */
-#include "common/cuda/product.h"
+/* Gemm's kernels on CUDA: the products of kit/cuda/gemm/product.h. */
 #include "gemm/gemm.h"
+#include "kit/cuda/gemm/product.h"
 
 static bool read_gemm(const tn_call *call, tn_cuda_product *out_product) {
     const tn_gemm_params *params = call->params;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gemm with a constant B as the matrix product of common/matrix_kernel.h. */
-#include "common/int8_matrix.h"
-#include "common/matrix_kernel.h"
+/* Gemm with a constant B as the matrix product of kit/gemm/matrix_kernel.h. */
 #include "gemm/gemm.h"
 #include "gemm/kernels.h"
+#include "kit/gemm/matrix_kernel.h"
+#include "kit/int8/int8_matrix.h"
 
 static bool read_gemm(const tn_call *call, tn_matrix_problem *out_problem) {
     const tn_gemm_params *params = call->params;

@@ -4,10 +4,10 @@
  * broadcast to Y (before opset 7 only where the field `broadcast` says so).
  */
 #include "gemm/gemm.h"
-#include "common/infer.h"
-#include "common/layer.h"
-#include "common/product.h"
 #include "gemm/kernels.h"
+#include "kit/gemm/product.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 static const tn_field gemm_fields[] = {
     TN_FIELD(tn_gemm_params, alpha, TN_FIELD_F32, TN_OPTIONAL, "1", "factor of the product"),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GlobalAveragePool: the mean of each channel's spatial elements. */
-#include "common/byte_pool.h"
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
+#include "kit/window/byte_pool.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GlobalMaxPool: the largest of each channel's spatial elements. */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

@@ -3,8 +3,8 @@
  * Greater: C = A > B, true or false, with broadcasting; before opset 7 B is broadcast only where
  * `broadcast` says so, from `axis` on. NaN is in no order.
  */
-#include "common/axis_broadcast.h"
-#include "common/layer.h"
+#include "kit/operator/axis_broadcast.h"
+#include "kit/operator/layer.h"
 
 static double greater_real(const void *params, double a, double b) {
     (void)params;

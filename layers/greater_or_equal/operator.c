@@ -2,8 +2,8 @@
 /*
  * GreaterOrEqual: C = A >= B, true or false, with broadcasting. NaN is in no order.
  */
-#include "common/broadcast.h"
-#include "common/layer.h"
+#include "kit/operator/broadcast.h"
+#include "kit/operator/layer.h"
 
 static double greater_or_equal_real(const void *params, double a, double b) {
     (void)params;

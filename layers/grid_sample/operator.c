@@ -5,9 +5,9 @@
  * Transformer Networks", 2015; the cubic one by Keys' kernel with -3/4). The grid names the last
  * axis first.
  */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

@@ -3,9 +3,9 @@
  * HardSigmoid: y = alpha * x + beta, held within 0..1, element by element. Absorbed as an
  * activation by the kernels before it.
  */
-#include "common/layer.h"
-#include "common/map_kernel.h"
-#include "common/unary.h"
+#include "kit/elementwise/map_kernel.h"
+#include "kit/elementwise/unary.h"
+#include "kit/operator/layer.h"
 
 typedef struct hard_sigmoid_params {
     uint64_t present;

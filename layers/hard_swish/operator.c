@@ -3,9 +3,9 @@
  * HardSwish: y = x * (x / 6 + 0.5 held within 0..1), element by element. Absorbed as an activation
  * by the kernels before it.
  */
-#include "common/layer.h"
-#include "common/map_kernel.h"
-#include "common/unary.h"
+#include "kit/elementwise/map_kernel.h"
+#include "kit/elementwise/unary.h"
+#include "kit/operator/layer.h"
 
 static double hard_swish_real(const void *params, double x) {
     double gate = x / 6 + 0.5;

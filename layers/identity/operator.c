@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Identity: a tensor as it is. Dropped when a network is built, else a view: no kernel runs. */
-#include "common/element.h"
-#include "common/layer.h"
-#include "common/unary.h"
+#include "kit/elementwise/unary.h"
+#include "kit/math/element.h"
+#include "kit/operator/layer.h"
 
 static tn_status identity_reference(tn_call *call) {
     tn_element_copy(call->inputs[0], call->outputs[0]);

@@ -4,9 +4,9 @@
  * variance of each channel of each image (Ulyanov, Vedaldi and Lempitsky, "Instance Normalization:
  * The Missing Ingredient for Fast Stylization", 2016).
  */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

@@ -2,8 +2,8 @@
 /* LayerNormalization of floats by vectors (lanes.h), as kernels: one a processor level. Scale and
  * bias have the extents of a lane; statistics are not given out. */
 #include "layer_normalization/kernels.h"
-#include "common/element.h"
-#include "common/infer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
 #include "layer_normalization/lanes.h"
 #include "layer_normalization/layer_normalization.h"
 

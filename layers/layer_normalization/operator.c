@@ -3,10 +3,10 @@
  * LayerNormalization: the axes from `axis` on are brought to mean zero and variance one together,
  * then scaled and shifted. Scale and B broadcast to X.
  */
-#include "common/broadcast.h"
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/broadcast.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 #include "layer_normalization/kernels.h"
 #include "layer_normalization/layer_normalization.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LogSoftmax on CUDA: its callbacks; the launches are common/cuda/softmax.cu. */
-#include "common/cuda/launch.h"
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/cuda/softmax_job.h"
+/* LogSoftmax on CUDA: its callbacks; the launches are kit/cuda/reduce/softmax.cu. */
+#include "kit/cuda/launch.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/cuda/reduce/softmax_job.h"
 #include "log_softmax/log_softmax.h"
 
 static tn_status lanes_run(tn_call *call) TN_NOEXCEPT;

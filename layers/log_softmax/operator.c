@@ -4,9 +4,9 @@
  * `axis` on together.
  */
 #include "log_softmax/log_softmax.h"
-#include "common/element.h"
-#include "common/lanes.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/lanes.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

@@ -3,9 +3,9 @@
  * LpNormalization: a tensor divided by its length along an axis, by the sum of absolute values (p =
  * 1) or the root of the sum of squares (p = 2). Zero stays zero.
  */
-#include "common/element.h"
-#include "common/lanes.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/lanes.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

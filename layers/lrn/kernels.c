@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LRN of floats by vectors (columns.h), as kernels: one a processor level. */
-#include "common/element.h"
-#include "common/infer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
 #include "lrn/columns.h"
 #include "lrn/lrn.h"
 

@@ -6,10 +6,10 @@
  * beside it.
  */
 #include "lrn/lrn.h"
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/lanes.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/lanes.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

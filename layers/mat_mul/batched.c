@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MatMul of two tensors that vary, batch by batch, on the inner loop of common/matrix.h: a unit of
- * work is one block of columns of one product, whose part of B is packed into the thread's scratch
- * memory and then meets all rows of A. A constant B is better packed once: kernels.c.
+ * MatMul of two tensors that vary, batch by batch, on the inner loop of kit/gemm/matrix.h: a unit
+ * of work is one block of columns of one product, whose part of B is packed into the thread's
+ * scratch memory and then meets all rows of A. A constant B is better packed once: kernels.c.
  */
-#include "common/activation.h"
-#include "common/broadcast.h"
-#include "common/epilogue.h"
-#include "common/matrix.h"
+#include "kit/gemm/matrix.h"
+#include "kit/math/activation.h"
+#include "kit/operator/broadcast.h"
+#include "kit/operator/epilogue.h"
 #include "mat_mul/kernels.h"
 #include "mat_mul/mat_mul.h"
 

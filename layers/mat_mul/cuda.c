@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MatMul's kernels on CUDA: the products of common/cuda/product.h. */
-#include "common/cuda/product.h"
+/* MatMul's kernels on CUDA: the products of kit/cuda/gemm/product.h. */
+#include "kit/cuda/gemm/product.h"
 #include "mat_mul/mat_mul.h"
 
 /* The batch as one stride from product to product, where the broadcast is one: B for all, A for

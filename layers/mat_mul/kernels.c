@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MatMul of anything by a constant matrix as the matrix product of common/matrix_kernel.h. */
-#include "common/int8_matrix.h"
-#include "common/matrix_kernel.h"
+/* MatMul of anything by a constant matrix as the matrix product of kit/gemm/matrix_kernel.h. */
+#include "kit/int8/int8_matrix.h"
+#include "kit/gemm/matrix_kernel.h"
 #include "mat_mul/mat_mul.h"
 #include "mat_mul/kernels.h"
 

@@ -4,10 +4,10 @@
  * before the last two are broadcast.
  */
 #include "mat_mul/mat_mul.h"
-#include "common/broadcast.h"
-#include "common/infer.h"
-#include "common/layer.h"
-#include "common/product.h"
+#include "kit/gemm/product.h"
+#include "kit/operator/broadcast.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 #include "mat_mul/kernels.h"
 
 static tn_status refuse_shapes(tn_call *call) {

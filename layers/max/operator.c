@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Max: the largest of several tensors' elements, with broadcasting; NaN where there is one. */
-#include "common/variadic.h"
+#include "kit/elementwise/variadic.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 /* MaxPool of floats without indices, a row at a time (rows.h), as kernels: one a processor level.
  */
 #include "max_pool/kernels.h"
-#include "common/byte_pool.h"
+#include "kit/window/byte_pool.h"
 #include "max_pool/max_pool.h"
 #include "max_pool/rows.h"
 

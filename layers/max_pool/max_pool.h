@@ -3,7 +3,7 @@
 #ifndef TN_LAYERS_MAX_POOL_MAX_POOL_H
 #define TN_LAYERS_MAX_POOL_MAX_POOL_H
 
-#include "common/window.h"
+#include "kit/window/window.h"
 
 typedef struct tn_max_pool_params {
     uint64_t present;

@@ -4,8 +4,8 @@
  * reference.c, kernels beside it.
  */
 #include "max_pool/max_pool.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 #include "max_pool/kernels.h"
 
 #include <string.h>

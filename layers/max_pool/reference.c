@@ -3,8 +3,8 @@
  * The reference of MaxPool. NaN counts as larger than all numbers, the first one found stays;
  * otherwise the first of equal elements is the one whose place is told.
  */
-#include "common/element.h"
-#include "common/infer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
 #include "max_pool/max_pool.h"
 
 #include <math.h>

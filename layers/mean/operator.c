@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mean: the mean of several tensors, with broadcasting. */
-#include "common/variadic.h"
+#include "kit/elementwise/variadic.h"
 
 static double mean_real(double a, double b) {
     return a + b;

@@ -3,10 +3,10 @@
  * MeanVarianceNormalization: y = (x - mean) / (deviation + 1e-9), with the mean and the standard
  * deviation (of the whole population) along axes.
  */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
-#include "common/region.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
+#include "kit/operator/region.h"
 
 #include <math.h>
 

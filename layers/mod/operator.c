@@ -3,8 +3,8 @@
  * Mod: what is left of A after division by B, with broadcasting: with B's sign, or with A's where
  * `fmod` says so. Of division by the integer zero: zero.
  */
-#include "common/broadcast.h"
-#include "common/layer.h"
+#include "kit/operator/broadcast.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

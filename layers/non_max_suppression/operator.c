@@ -4,9 +4,9 @@
  * overlap too much with a better one. Output: rows of image, class, box; how many is known when it
  * has run.
  */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 #include <stdlib.h>

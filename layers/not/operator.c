@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Not: true where the input is false, element by element. */
-#include "common/element.h"
-#include "common/layer.h"
-#include "common/unary.h"
+#include "kit/elementwise/unary.h"
+#include "kit/math/element.h"
+#include "kit/operator/layer.h"
 
 static tn_status not_reference(tn_call *call) {
     const uint8_t *x = call->inputs[0]->data;

@@ -3,9 +3,9 @@
  * OneHot: a new axis of `depth` places, with the on-value where the index says and the off-value
  * elsewhere. Negative indices count from the end; those outside switch nothing on.
  */
-#include "common/element.h"
-#include "common/lanes.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/lanes.h"
+#include "kit/operator/layer.h"
 
 typedef struct one_hot_params {
     uint64_t present;

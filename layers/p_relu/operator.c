@@ -3,11 +3,11 @@
  * PRelu: y = x < 0 ? slope x : x. The slope is broadcast to X; before opset 7 it is one number, or
  * one for each channel (axis 1).
  */
-#include "common/broadcast.h"
-#include "common/combine_kernel.h"
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/elementwise/combine_kernel.h"
+#include "kit/math/element.h"
+#include "kit/operator/broadcast.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 enum { P_RELU_X = 0, P_RELU_SLOPE = 1 };
 

@@ -4,9 +4,9 @@
  * move.c moves any; where input and output have scales of their own, the input's bytes are brought
  * to the output's scale first.
  */
-#include "common/byte_table.h"
-#include "common/infer.h"
-#include "common/physical.h"
+#include "kit/math/byte_table.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/physical.h"
 #include "pad/pad.h"
 
 #include <string.h>

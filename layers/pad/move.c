@@ -3,8 +3,8 @@
  * Moves a padded tensor's elements, row by row: a row goes along the last padded axis, and its
  * items are the elements of all axes after that. What lies in the input's range is one run.
  */
-#include "common/element.h"
-#include "common/infer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
 #include "pad/pad.h"
 
 typedef struct pad_job {

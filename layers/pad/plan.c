@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a Pad node; see pad.h. */
 #include "pad/pad.h"
-#include "common/element.h"
-#include "common/infer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
 
 /* Far beyond any tensor, so that sums of a few fit. */
 #define PAD_LIMIT (INT64_C(1) << 60)

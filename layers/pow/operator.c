@@ -3,10 +3,10 @@
  * Pow: Z = X to the power of Y with broadcasting; the types may differ, Z has X's. Integers to the
  * power of integers wrap; to the power of real numbers what is behind the point is dropped.
  */
-#include "common/axis_broadcast.h"
-#include "common/combine_kernel.h"
-#include "common/element.h"
-#include "common/layer.h"
+#include "kit/elementwise/combine_kernel.h"
+#include "kit/math/element.h"
+#include "kit/operator/axis_broadcast.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

@@ -3,10 +3,10 @@
  * QuantizeLinear: y = saturate(round(x / scale) + zero_point), halves to the even number; the
  * division is one of 32-bit floats. Of NaN: the zero point.
  */
-#include "common/element.h"
-#include "common/layer.h"
-#include "common/quantize.h"
-#include "common/quantize_kernel.h"
+#include "kit/math/element.h"
+#include "kit/operator/layer.h"
+#include "kit/quantize/quantize.h"
+#include "kit/quantize/quantize_kernel.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reciprocal: y = 1 / x, element by element. */
-#include "common/layer.h"
-#include "common/map_kernel.h"
-#include "common/unary.h"
+#include "kit/elementwise/map_kernel.h"
+#include "kit/elementwise/unary.h"
+#include "kit/operator/layer.h"
 
 static double reciprocal_real(const void *params, double x) {
     (void)params;

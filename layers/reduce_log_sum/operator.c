@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ReduceLogSum: the logarithm of the sum along axes; before opset 18 the axes are a field. */
-#include "common/element.h"
-#include "common/reduce_operator.h"
+#include "kit/math/element.h"
+#include "kit/reduce/reduce_operator.h"
 
 #include <math.h>
 

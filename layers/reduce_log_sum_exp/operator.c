@@ -3,8 +3,8 @@
  * ReduceLogSumExp: the logarithm of the sum of exponentials along axes; the largest element is
  * taken out first, so that nothing overflows; before opset 18 the axes are a field.
  */
-#include "common/element.h"
-#include "common/reduce_operator.h"
+#include "kit/math/element.h"
+#include "kit/reduce/reduce_operator.h"
 
 #include <math.h>
 

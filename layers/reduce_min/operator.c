@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ReduceMin: the smallest element along axes; before opset 18 the axes are a field. */
-#include "common/element.h"
-#include "common/reduce_kernel.h"
-#include "common/reduce_operator.h"
+#include "kit/math/element.h"
+#include "kit/reduce/reduce_kernel.h"
+#include "kit/reduce/reduce_operator.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ReduceProd: the product along axes; one for no elements; before opset 18 the axes are a field. */
-#include "common/element.h"
-#include "common/reduce_operator.h"
+#include "kit/math/element.h"
+#include "kit/reduce/reduce_operator.h"
 
 static double product_real(tn_reduce_lane *lane) {
     double product = 1;

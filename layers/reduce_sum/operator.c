@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ReduceSum: the sum along axes; before opset 13 the axes are a field. */
-#include "common/element.h"
-#include "common/layer.h"
-#include "common/reduce.h"
-#include "common/reduce_kernel.h"
+#include "kit/math/element.h"
+#include "kit/operator/layer.h"
+#include "kit/reduce/reduce.h"
+#include "kit/reduce/reduce_kernel.h"
 
 static double sum_real(tn_reduce_lane *lane) {
     double sum = 0;

@@ -3,9 +3,9 @@
  * Relu: y = x < 0 ? 0 : x, element by element. Only the operator: it is absorbed as an activation
  * by the kernels before it, or runs through its row function.
  */
-#include "common/layer.h"
-#include "common/map_kernel.h"
-#include "common/unary.h"
+#include "kit/elementwise/map_kernel.h"
+#include "kit/elementwise/unary.h"
+#include "kit/operator/layer.h"
 
 static double relu_real(const void *params, double x) {
     (void)params;

@@ -3,9 +3,9 @@
  * Reshape: the same elements in the same order with another shape, of which one extent may be left
  * open. A view: no kernel ever runs for it.
  */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 typedef struct reshape_params {
     uint64_t present;

@@ -4,8 +4,8 @@
  * axes, linear or channels last: bytes are copied, through a table where the scales differ. Other
  * modes stay in floats (kernels.c).
  */
-#include "common/byte_table.h"
-#include "common/infer.h"
+#include "kit/math/byte_table.h"
+#include "kit/operator/infer.h"
 #include "resize/kernels.h"
 #include "resize/resize.h"
 

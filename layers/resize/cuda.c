@@ -5,10 +5,10 @@
  * a few blocks: so a run depends on nothing that another shape may have changed, also in a captured
  * graph.
  */
-#include "common/cuda/launch.h"
-#include "common/cuda/walk.h"
-#include "common/element.h"
-#include "common/infer.h"
+#include "kit/cuda/launch.h"
+#include "kit/cuda/walk.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
 #include "resize/cuda_job.h"
 
 /* The plan with the image's axes last, whatever the format. */

@@ -2,9 +2,9 @@
 /* Resize of the last two axes of float tensors by separable resampling (separable.h), as kernels:
  * one a processor level. */
 #include "resize/kernels.h"
-#include "common/physical.h"
+#include "kit/operator/physical.h"
+#include "kit/resample/separable.h"
 #include "resize/resize.h"
-#include "resize/separable.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  * reads a node, axis.c knows the formulas, reference.c computes; kernels lie beside them.
  */
 #include "resize/resize.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 #include "resize/kernels.h"
 
 #define FIELD_MODE(choices)                                                                        \

@@ -3,8 +3,8 @@
  * Resize: from a node's fields and its inputs `roi`, `scales` and `sizes` to the plan of all axes,
  * with every check.
  */
-#include "common/element.h"
-#include "common/infer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
 #include "resize/resize.h"
 
 #include <math.h>

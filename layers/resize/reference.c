@@ -4,10 +4,10 @@
  * double, one axis after the other, on the block behind the first axis that changes, and round once
  * at the end.
  */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/product.h"
-#include "common/window.h"
+#include "kit/gemm/product.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/window/window.h"
 #include "resize/resize.h"
 
 /* All taps of one axis: output x taps. Positions outside the cropped region have no weights and

@@ -4,9 +4,9 @@
  * in it, each interpolated between four elements (He et al., "Mask R-CNN", 2017), or, as ONNX has
  * it, the largest of all their elements times their shares.
  */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

@@ -3,11 +3,11 @@
  * ScatterElements: a copy of `data` in which each element of `updates` is put at its own place, but
  * for the given axis, where `indices` says which; or met with what is there by `reduction`.
  */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
-#include "common/region.h"
-#include "common/scatter.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
+#include "kit/operator/region.h"
+#include "kit/operator/scatter.h"
 
 typedef struct scatter_elements_params {
     uint64_t present;

@@ -3,11 +3,11 @@
  * ScatterND: a copy of `data` in which slices are replaced, each by an index of several axes at
  * once, which the last axis of `indices` holds; or met with what is there by `reduction`.
  */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
-#include "common/region.h"
-#include "common/scatter.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
+#include "kit/operator/region.h"
+#include "kit/operator/scatter.h"
 
 typedef struct scatter_nd_params {
     uint64_t present;

@@ -2,8 +2,8 @@
 /*
  * Shape: a tensor's extents, or a slice of them, as a vector of int64. Reads no data of its input.
  */
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 typedef struct shape_params {
     uint64_t present;

@@ -3,9 +3,9 @@
  * Sigmoid: y = 1 / (1 + exp(-x)), element by element. Absorbed as an activation by the kernels
  * before it.
  */
-#include "common/layer.h"
-#include "common/map_kernel.h"
-#include "common/unary.h"
+#include "kit/elementwise/map_kernel.h"
+#include "kit/elementwise/unary.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

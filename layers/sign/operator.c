@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sign: -1, 0 or 1, element by element; NaN of NaN. */
-#include "common/element.h"
-#include "common/layer.h"
-#include "common/map_kernel.h"
-#include "common/unary.h"
+#include "kit/elementwise/map_kernel.h"
+#include "kit/elementwise/unary.h"
+#include "kit/math/element.h"
+#include "kit/operator/layer.h"
 
 static double sign_real(const void *params, double x) {
     (void)params;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Size: how many elements a tensor has. Reads none of them. */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 static tn_status size_infer(tn_call *call) {
     TN_TRY(tn_infer_require_rank(call, 0, 0, TN_MAX_RANK));

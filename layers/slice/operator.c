@@ -5,10 +5,10 @@
  * opset 10 and inputs from then on.
  */
 #include "slice/slice.h"
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
-#include "common/region.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
+#include "kit/operator/region.h"
 
 typedef struct slice_params {
     uint64_t present;

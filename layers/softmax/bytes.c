@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax of 8-bit tensors (bytes.h), as kernels: one a processor level. */
 #include "softmax/bytes.h"
-#include "common/infer.h"
+#include "kit/operator/infer.h"
 #include "softmax/kernels.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 /* Softmax of floats by vectors (lanes.h), as kernels: one a processor level. bytes.c does 8 bits.
  */
 #include "softmax/kernels.h"
-#include "common/infer.h"
+#include "kit/operator/infer.h"
 #include "softmax/lanes.h"
 
 typedef struct lanes_job {

@@ -4,9 +4,9 @@
  * `axis` on together.
  */
 #include "softmax/softmax.h"
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 #include "softmax/kernels.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Split on CUDA: a copy of a box for each part. */
 #include "split/split.h"
-#include "common/cuda/region.h"
+#include "kit/cuda/region/region.h"
 
 static const char *const combinations[] = {"*, *?... -> *...", "f16, *?... -> f16...",
                                            "bf16, *?... -> bf16...", "qi8, *?... -> qi8..."};

@@ -4,11 +4,11 @@
  * from then on; without them the parts are equal, and from opset 18 on the last one may be smaller.
  */
 #include "split/split.h"
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
-#include "common/physical.h"
-#include "common/region.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
+#include "kit/operator/physical.h"
+#include "kit/operator/region.h"
 
 typedef struct split_params {
     uint64_t present;

@@ -2,9 +2,9 @@
 /*
  * Sqrt: the square root, element by element; of negative numbers NaN.
  */
-#include "common/layer.h"
-#include "common/map_kernel.h"
-#include "common/unary.h"
+#include "kit/elementwise/map_kernel.h"
+#include "kit/elementwise/unary.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

@@ -3,9 +3,9 @@
  * Sub: C = A - B with broadcasting; before opset 7 B is broadcast only where `broadcast` says so,
  * from `axis` on.
  */
-#include "common/axis_broadcast.h"
-#include "common/combine_kernel.h"
-#include "common/layer.h"
+#include "kit/elementwise/combine_kernel.h"
+#include "kit/operator/axis_broadcast.h"
+#include "kit/operator/layer.h"
 
 static double sub_real(const void *params, double a, double b) {
     (void)params;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sum: the sum of several tensors, with broadcasting. */
-#include "common/operand.h"
-#include "common/variadic.h"
+#include "kit/elementwise/variadic.h"
+#include "kit/operator/operand.h"
 
 static double sum_real(double a, double b) {
     return a + b;

@@ -3,9 +3,9 @@
  * Tanh: the hyperbolic tangent, element by element. Absorbed as an activation by the kernels before
  * it.
  */
-#include "common/layer.h"
-#include "common/map_kernel.h"
-#include "common/unary.h"
+#include "kit/elementwise/map_kernel.h"
+#include "kit/elementwise/unary.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 

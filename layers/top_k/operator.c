@@ -3,9 +3,9 @@
  * TopK: the k largest (or smallest) elements along an axis, best first, and where they were. Of
  * equal elements the one that comes first is better.
  */
-#include "common/element.h"
-#include "common/lanes.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/lanes.h"
+#include "kit/operator/layer.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * tiles (tiles.h), for 4-byte elements where the last axis goes elsewhere, one a processor level.
  */
 #include "transpose/kernels.h"
-#include "common/element.h"
-#include "common/infer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
 #include "transpose/tiles.h"
 #include "transpose/transpose.h"
 

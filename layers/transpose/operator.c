@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Transpose: a tensor with its axes in another order. */
 #include "transpose/transpose.h"
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 #include "transpose/kernels.h"
 
 static const tn_field transpose_fields[] = {

@@ -3,9 +3,9 @@
  * Trilu: the upper or lower triangle of each matrix of the last two axes, zero elsewhere. The
  * diagonal that bounds it is k places to the right of the main one and belongs to it.
  */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 typedef struct trilu_params {
     uint64_t present;

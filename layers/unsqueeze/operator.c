@@ -3,9 +3,9 @@
  * Unsqueeze: a tensor with axes of one element put in. The axes, counted in the output, are a field
  * before opset 13 and an input from then on. A view: no kernel ever runs for it.
  */
-#include "common/element.h"
-#include "common/infer.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/infer.h"
+#include "kit/operator/layer.h"
 
 typedef struct unsqueeze_params {
     uint64_t present;

@@ -3,9 +3,9 @@
  * Where: elements of X where the condition holds, of Y elsewhere; all three are broadcast. Elements
  * are moved as they are, whatever their type.
  */
-#include "common/broadcast.h"
-#include "common/element.h"
-#include "common/layer.h"
+#include "kit/math/element.h"
+#include "kit/operator/broadcast.h"
+#include "kit/operator/layer.h"
 
 static tn_status where_infer(tn_call *call) {
     return tn_broadcast_infer(call, 3);

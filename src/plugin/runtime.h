@@ -23,7 +23,7 @@ const char *tn_runtime_forced_kernels(const tn_runtime *runtime);
 /* Whether all features of a list ("avx2,fma") are there and allowed. */
 bool tn_runtime_has_features(const tn_runtime *runtime, const char *features);
 
-/* One entry, in layers/common/builtin.c; the link brings it, the core includes nothing of layers/.
+/* One entry, in layers/builtin/builtin.c; the link brings it, the core includes nothing of layers/.
  */
 tn_library *tn_builtin_entry(const tn_host *host);
 

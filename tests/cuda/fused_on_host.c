@@ -5,8 +5,8 @@
  * run a thread after the other. A library of its own in place of fused_program.c, so that every
  * case of the conformance suite goes through it.
  */
-#include "common/cuda/fused_program.h"
-#include "common/infer.h"
+#include "kit/cuda/fused/fused_program.h"
+#include "kit/operator/infer.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host's side of products in 8 bits on CUDA: quantised weights, and the order of the ways. */
-#include "common/cuda/byte_weight.h"
-#include "common/cuda/product_bytes_ways.h"
+#include "kit/cuda/gemm/byte_weight.h"
+#include "kit/cuda/gemm/product_bytes_ways.h"
 
 #include "test.h"
 

@@ -4,9 +4,9 @@
  * epilogues, compile through NVRTC (where it is installed); hostile expressions do not get there;
  * the cache on disk takes nothing that is damaged.
  */
-#include "common/cuda/fused_cache.h"
-#include "common/cuda/fused_source.h"
-#include "common/cuda/nvrtc.h"
+#include "kit/cuda/fused/fused_cache.h"
+#include "kit/cuda/fused/fused_source.h"
+#include "kit/cuda/nvrtc.h"
 
 #include "plugin/fields/fields.h"
 #include "plugin/registry.h"

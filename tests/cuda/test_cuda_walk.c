@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The way of a CUDA kernel through its output: broadcasting, formats and merged axes. */
-#include "common/cuda/walk.h"
+#include "kit/cuda/walk.h"
 
 #include "tensor/shape.h"
 #include "test.h"

@@ -3,7 +3,7 @@
  * Plans that are kept come back under their own key alone, and a damaged file is no plan. The
  * folder is looked for once a process, so that each test is a process of its own.
  */
-#include "common/cuda/cudnn_store.h"
+#include "kit/cuda/cudnn/cudnn_store.h"
 #include "test.h"
 
 #include <dirent.h>

@@ -6,7 +6,7 @@
  */
 #include <math.h>
 
-#include "common/expression.h"
+#include "kit/expression/expression.h"
 #include "stranger_layers.h"
 
 /* The expression of an operator, its ports having these values; fields are 64-bit floats. */

@@ -4,8 +4,8 @@
  * function computes, chains and broadcast rows, at every level of this processor, against the
  * expressions' own values in 64-bit floats.
  */
-#include "common/row_program.h"
-#include "common/expression.h"
+#include "kit/elementwise/row_program.h"
+#include "kit/expression/expression.h"
 
 #include "plugin/registry.h"
 #include "plugin/runtime.h"

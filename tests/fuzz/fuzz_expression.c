@@ -4,7 +4,7 @@
  * alone, names that lie in the text, and computes; what is refused says why. Nothing may crash or
  * take long.
  */
-#include "common/expression.h"
+#include "kit/expression/expression.h"
 
 #include <stdint.h>
 #include <stdlib.h>

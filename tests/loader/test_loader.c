@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One clear line for each way in which a library of NVIDIA's is not there as it should be. */
-#include "common/cuda/loader.h"
+#include "kit/cuda/loader.h"
 #include "test.h"
 
 static const char *const names[] = {"first_function", "second_function"};

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening cuBLASLt, its handles and its errors; see cublaslt.h. */
+#if __has_include(<cublasLt.h>)
+#include "kit/cuda/cublaslt.h"
+#include "kit/cuda/launch.h"
+#include "kit/cuda/loader.h"
+
+#include <mutex>
+#include <string.h>
+
+#define TEXT_OF(number) #number
+#define TEXT(number)    TEXT_OF(number)
+#define LIBRARY         "libcublasLt.so." TEXT(CUBLAS_VER_MAJOR)
+
+enum { MOST_DEVICES = 64 };
+
+static bool open_library(tn_cublaslt *functions, char *text, size_t bytes) {
+#define NAME(function) #function,
+    static const char *const names[] = {TN_CUBLASLT_FUNCTIONS(NAME)};
+#undef NAME
+    static const char *const others[] = {"libcublasLt.so.11", "libcublasLt.so.12",
+                                         "libcublasLt.so.13", "libcublasLt.so.14", NULL};
+    static const tn_cuda_loader wanted = {
+        "cuBLASLt",      LIBRARY, others, "cublasLtGetVersion", CUBLAS_VER_MAJOR * 10000,
+        TN_COUNT(names), names};
+    void *found[TN_COUNT(names)];
+    static_assert(sizeof(found) == sizeof(*functions), "a pointer a function");
+    if (!tn_cuda_loader_open(&wanted, found, text, bytes)) return false;
+    memcpy((void *)functions, found, sizeof(found));
+    return true;
+}
+
+const tn_cublaslt *tn_cublaslt_open(const tn_host *host) {
+    static tn_cublaslt functions;
+    static const bool is_open = [host] {
+        char text[600];
+        if (open_library(&functions, text, sizeof(text))) return true;
+        host->log(host, TN_LOG_WARNING, text);
+        return false;
+    }();
+    return is_open ? &functions : NULL;
+}
+
+tn_status tn_cublaslt_check(tn_call *call, cublasStatus_t status, const char *what) {
+    if (status == CUBLAS_STATUS_SUCCESS) return TN_OK;
+    const tn_status answer = status == CUBLAS_STATUS_ALLOC_FAILED    ? TN_ERROR_MEMORY
+                             : status == CUBLAS_STATUS_NOT_SUPPORTED ? TN_ERROR_UNSUPPORTED
+                                                                     : TN_ERROR_DEVICE;
+    return call->host->fail(call, answer, "cuBLASLt: %s: %s", what,
+                            tn_cublaslt_open(call->host)->cublasLtGetStatusString(status));
+}
+
+tn_status tn_cublaslt_handle(tn_call *call, cublasLtHandle_t *out_handle) {
+    static std::mutex mutex;
+    static cublasLtHandle_t handles[MOST_DEVICES];
+    const tn_cublaslt *lt = tn_cublaslt_open(call->host);
+    if (!lt || call->device->index >= MOST_DEVICES)
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED, "%s is missing", LIBRARY);
+    const std::lock_guard<std::mutex> guard(mutex);
+    cublasLtHandle_t *handle = &handles[call->device->index];
+    if (!*handle) {
+        const int before = tn_cuda_enter(call);
+        const cublasStatus_t status = lt->cublasLtCreate(handle);
+        tn_cuda_leave(call, before);
+        if (status != CUBLAS_STATUS_SUCCESS) {
+            *handle = NULL;
+            return tn_cublaslt_check(call, status, "making a handle");
+        }
+    }
+    *out_handle = *handle;
+    return TN_OK;
+}
+
+#endif

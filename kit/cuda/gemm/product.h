@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matrix products on CUDA for operators that read as one (Gemm, MatMul): what a node means, and the
+ * callbacks of three kernels, through cuBLASLt (product_library.cu), and our own for few rows times
+ * a constant matrix (product_rows.cu) and for 8-bit numbers (product_bytes.cu). The operator's
+ * folder says how its node reads as a product.
+ */
+#ifndef TN_KIT_CUDA_GEMM_PRODUCT_H
+#define TN_KIT_CUDA_GEMM_PRODUCT_H
+
+#include <tenon/plugin.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "kit/operator/epilogue.h"
+
+/* Where rows of a are what a window sees of an image with its channels last: element k of row
+ * (image, y, x) is channel k % channels of tap k / channels. Of two axes, rows first. */
+typedef struct tn_cuda_product_image {
+    int32_t taps; /* 0: rows of a lie as the product says */
+    int32_t channels, input[2], output[2], kernel[2], stride[2], dilation[2], pad[2];
+} tn_cuda_product_image;
+
+/* y[i][row][column] = alpha * sum of a[i][row][k] * b[i][k][column] + c_factor * c, and then the
+ * epilogues. Matrices are contiguous; a stride of 0 from one product to the next is the same matrix
+ * again. */
+typedef struct tn_cuda_product {
+    int64_t batch, rows, columns, depth;
+    int64_t a_batch_stride, b_batch_stride;
+    bool a_is_transposed, b_is_transposed; /* depth x rows; columns x depth */
+    float alpha, c_factor;
+    bool has_c;                            /* input 2 */
+    int64_t c_row_stride, c_column_stride; /* 0: the same for all */
+    tn_cuda_product_image image; /* the bytes kernel's; b then is filters of x channels x taps */
+} tn_cuda_product;
+
+/* Whether there are kernels through cuBLASLt: they are compiled where its headers are, and ask for
+ * the library when they are first wanted. */
+#define TN_HAS_CUBLASLT __has_include(<cublasLt.h>)
+
+/* What a kernel's `user` points at. `read` answers false for nodes that do not read as a product.
+ */
+typedef struct tn_cuda_product_user {
+    bool (*read)(const tn_call *call, tn_cuda_product *out_product);
+    bool may_round;       /* 32-bit floats may be rounded to tf32 before they are multiplied */
+    int32_t channel_axis; /* of the output, along which the columns lie; the bytes kernel's */
+} tn_cuda_product_user;
+
+/* A product with its epilogue; `has_bias`: of the constant c or the chain, one a column. */
+typedef struct tn_cuda_product_node {
+    tn_cuda_product product;
+    tn_float_epilogue epilogue;
+    tn_type type; /* of a and y as they are stored */
+    bool has_bias, has_matrix /* c is a matrix, added like a residual */;
+} tn_cuda_product_node;
+
+/* False for what no kernel here does. */
+bool tn_cuda_product_read(const tn_call *call, tn_cuda_product_node *out_node);
+/* Whether what prepare converts has a value: biases, and b where its type is not a's. */
+bool tn_cuda_product_is_constant(const tn_call *call, const tn_cuda_product_node *node);
+/* The biases of all columns, real numbers. */
+void tn_cuda_product_bias(const tn_call *call, const tn_cuda_product_node *node, float *bias);
+/* What is added to the product: the residual or the matrix c; null: nothing. */
+const void *tn_cuda_product_addend(const tn_call *call, const tn_cuda_product_node *node);
+
+#define TN_CUDA_PRODUCT_DECLARE(name)                                                              \
+    tn_status tn_cuda_product_##name##_accepts(tn_call *call) TN_NOEXCEPT;                         \
+    tn_status tn_cuda_product_##name##_tactics(tn_call *call) TN_NOEXCEPT;                         \
+    tn_status tn_cuda_product_##name##_prepare(tn_call *call) TN_NOEXCEPT;                         \
+    void tn_cuda_product_##name##_release(tn_call *call) TN_NOEXCEPT;                              \
+    tn_status tn_cuda_product_##name##_open(tn_call *call) TN_NOEXCEPT;                            \
+    void tn_cuda_product_##name##_close(tn_call *call) TN_NOEXCEPT;                                \
+    tn_status tn_cuda_product_##name##_reshape(tn_call *call) TN_NOEXCEPT;                         \
+    tn_status tn_cuda_product_##name##_run(tn_call *call) TN_NOEXCEPT
+TN_CUDA_PRODUCT_DECLARE(library);
+TN_CUDA_PRODUCT_DECLARE(rows);
+TN_CUDA_PRODUCT_DECLARE(bytes);
+
+#define TN_CUDA_PRODUCT_CALLBACKS(name)                                                            \
+    .accepts = tn_cuda_product_##name##_accepts, .tactics = tn_cuda_product_##name##_tactics,      \
+    .prepare = tn_cuda_product_##name##_prepare, .release = tn_cuda_product_##name##_release,      \
+    .open = tn_cuda_product_##name##_open, .close = tn_cuda_product_##name##_close,                \
+    .reshape = tn_cuda_product_##name##_reshape, .run = tn_cuda_product_##name##_run
+
+#define TN_CUDA_PRODUCT_KERNEL(variable, operator_name, name_text, callbacks, user_table,          \
+                               traits_of, more_epilogues, combination_table, text)                 \
+    static const tn_kernel variable = {                                                            \
+        .size = sizeof(tn_kernel),                                                                 \
+        .revision = 1,                                                                             \
+        .domain = "",                                                                              \
+        .op = operator_name,                                                                       \
+        .device = "cuda",                                                                          \
+        .name = name_text,                                                                         \
+        .doc = text,                                                                               \
+        .traits = traits_of,                                                                       \
+        .epilogues = TN_FLOAT_EPILOGUES | (more_epilogues),                                        \
+        TN_COMBINATIONS(combination_table),                                                        \
+        TN_CUDA_PRODUCT_CALLBACKS(callbacks),                                                      \
+        .user = (void *)(uintptr_t) & (user_table),                                                \
+    }
+#define TN_CUDA_PRODUCT_OWN_KERNELS(operator_name, read_function, table, byte_table)               \
+    static const tn_cuda_product_user strict = {read_function, false, -1};                         \
+    TN_CUDA_PRODUCT_KERNEL(rows, operator_name, "rows", rows, strict,                              \
+                           TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,                         \
+                           TN_EPILOGUE_BIT(TN_EPILOGUE_SOFTMAX), table,                            \
+                           "Few rows times a constant matrix, which is read once.");               \
+    TN_CUDA_PRODUCT_KERNEL(bytes, operator_name, "bytes", bytes, strict,                           \
+                           TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE, 0, byte_table,          \
+                           "8-bit products, exact sums; the matrix quantised a column.")
+
+/* Defines the kernels of an operator that reads as a product; TN_CUDA_PRODUCT_KERNEL_LIST names
+ * them. `table`: the combinations, `byte_table`: those of 8-bit numbers, `float_table`: those in
+ * which 32-bit floats may be rounded to tf32. */
+#if TN_HAS_CUBLASLT
+#define TN_CUDA_PRODUCT_KERNELS(operator_name, read_function, table, byte_table, float_table)      \
+    TN_CUDA_PRODUCT_OWN_KERNELS(operator_name, read_function, table, byte_table);                  \
+    static const tn_cuda_product_user rounded = {read_function, true, -1};                         \
+    TN_CUDA_PRODUCT_KERNEL(cublaslt, operator_name, "cublaslt", library, strict,                   \
+                           TN_KERNEL_CAPTURABLE, 0, table,                                         \
+                           "cuBLASLt's product; 32-bit floats are multiplied as they are.");       \
+    TN_CUDA_PRODUCT_KERNEL(                                                                        \
+        cublaslt_tf32, operator_name, "cublaslt_tf32", library, rounded,                           \
+        TN_KERNEL_CAPTURABLE | TN_KERNEL_TF32, 0, float_table,                                     \
+        "cuBLASLt's product; 32-bit floats are rounded to tf32 before they are multiplied.")
+#define TN_CUDA_PRODUCT_KERNEL_LIST &rows, &bytes, &cublaslt, &cublaslt_tf32
+#else
+#define TN_CUDA_PRODUCT_KERNELS(operator_name, read_function, table, byte_table, float_table)      \
+    TN_CUDA_PRODUCT_OWN_KERNELS(operator_name, read_function, table, byte_table)
+#define TN_CUDA_PRODUCT_KERNEL_LIST &rows, &bytes
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Few rows times a constant matrix: what it takes is reading the matrix once. A row of it (a column
+ * of the product's second factor) belongs to one to four warps, which read it 16 bytes a lane and
+ * add up; its products with all rows of a are taken at once. Where softmax follows, a row of the
+ * result is one block's. See product.h.
+ */
+#include "kit/cuda/activate.cuh"
+#include "kit/cuda/gemm/product.h"
+#include "kit/cuda/launch.cuh"
+#include "kit/cuda/launch.h"
+#include "kit/cuda/upload.h"
+#include "kit/cuda/warp.cuh"
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <string.h>
+
+extern "C" {
+#include "kit/math/element.h"
+}
+
+namespace {
+
+enum { A = 0, B = 1, MOST_ROWS = 8, THREADS = 128, TACTICS = 3 };
+enum { SOFTMAX_THREADS = 512, MOST_SOFTMAX = 1024 };
+
+struct rows_launch {
+    const void *a, *b, *residual;
+    const float *bias;
+    void *y;
+    int32_t rows, columns, depth;
+    float alpha, residual_factor;
+    tn_cuda_activation activation;
+    bool has_softmax;
+};
+
+struct rows_state {
+    tn_cuda_product_node node;
+    void *b; /* columns x depth, in a's type; null: the node's own lies so */
+    float *bias;
+};
+
+__device__ __forceinline__ float to_float(float x) {
+    return x;
+}
+__device__ __forceinline__ float to_float(__half x) {
+    return __half2float(x);
+}
+__device__ __forceinline__ float to_float(__nv_bfloat16 x) {
+    return __bfloat162float(x);
+}
+__device__ __forceinline__ void store(float *to, float x) {
+    *to = x;
+}
+__device__ __forceinline__ void store(__half *to, float x) {
+    *to = __float2half_rn(x);
+}
+__device__ __forceinline__ void store(__nv_bfloat16 *to, float x) {
+    *to = __float2bfloat16_rn(x);
+}
+
+template <typename T, int N> struct alignas(sizeof(T) * N) pack { T items[N]; };
+
+enum { BATCH = 4 };
+
+/* What this lane of LANES has of a row of a or b from `first` on, zeros behind its end: all on
+ * their way at once. */
+template <typename T, int N, int LANES>
+__device__ __forceinline__ void load_batch(const pack<T, N> *row, int packs, int first,
+                                           pack<T, N> (&items)[BATCH]) {
+#pragma unroll
+    for (int i = 0; i < BATCH; i++) {
+        items[i] = {};
+        if (first + i * LANES < packs) items[i] = row[first + i * LANES];
+    }
+}
+
+/* The products of one row of b with M rows of a, as far as this lane of LANES has them. N elements
+ * a load. The first of b, which is a constant, are on their way before a is there. */
+template <typename T, int N, int M, int LANES>
+__device__ __forceinline__ void multiply(const rows_launch &l, int column, int lane,
+                                         float (&sums)[M]) {
+    const pack<T, N> *b = (const pack<T, N> *)((const T *)l.b + (int64_t)column * l.depth);
+    const int packs = column < l.columns ? l.depth / N : 0;
+    pack<T, N> w[BATCH];
+    load_batch<T, N, LANES>(b, packs, lane, w);
+    tn_cuda_wait_for_last();
+    for (int first = lane; first < packs; first += BATCH * LANES) {
+        if (first != lane) load_batch<T, N, LANES>(b, packs, first, w);
+#pragma unroll
+        for (int m = 0; m < M; m++) {
+            if (m >= l.rows) break;
+            pack<T, N> x[BATCH];
+            load_batch<T, N, LANES>((const pack<T, N> *)((const T *)l.a + (int64_t)m * l.depth),
+                                    packs, first, x);
+#pragma unroll
+            for (int j = 0; j < BATCH; j++)
+#pragma unroll
+                for (int i = 0; i < N; i++)
+                    sums[m] = fmaf(to_float(w[j].items[i]), to_float(x[j].items[i]), sums[m]);
+        }
+    }
+}
+
+template <typename T, int N, int M, int WARPS>
+__global__ void __launch_bounds__(THREADS) rows_kernel(const __grid_constant__ rows_launch l) {
+    constexpr int LANES = WARPS * 32, COLUMNS = THREADS / LANES;
+    __shared__ float shared[WARPS > 1 ? COLUMNS * WARPS * M : 1];
+    const int place = threadIdx.x / LANES, lane = threadIdx.x % LANES;
+    const int column = blockIdx.x * COLUMNS + place;
+    const float bias = l.bias && column < l.columns ? l.bias[column] : 0;
+    float sums[M] = {};
+    tn_cuda_start_next();
+    multiply<T, N, M, LANES>(l, column, lane, sums);
+#pragma unroll
+    for (int m = 0; m < M; m++)
+        sums[m] = tn_warp_sum(sums[m]);
+    if (WARPS > 1) {
+        if (lane % 32 == 0)
+#pragma unroll
+            for (int m = 0; m < M; m++)
+                shared[(place * WARPS + lane / 32) * M + m] = sums[m];
+        __syncthreads();
+        if (lane >= 32) return;
+    }
+    if (column >= l.columns) return;
+#pragma unroll
+    for (int m = 0; m < M; m++) {
+        if (lane != m || m >= l.rows) continue;
+        float sum = sums[m];
+        if (WARPS > 1) {
+            sum = 0;
+            for (int i = 0; i < WARPS; i++)
+                sum += shared[(place * WARPS + i) * M + m];
+        }
+        sum = sum * l.alpha + bias;
+        const int64_t at = (int64_t)m * l.columns + column;
+        if (l.residual) sum += l.residual_factor * to_float(((const T *)l.residual)[at]);
+        store((T *)l.y + at, tn_cuda_activate(l.activation, sum));
+    }
+}
+
+/* Softmax of a row in shared memory. Each warp finds the largest and the sum by itself; few columns
+ * are the first warp's alone. */
+template <typename T>
+__device__ __forceinline__ void store_softmax(const float *values, int columns, T *y) {
+    const int lane = threadIdx.x % 32;
+    if (columns <= 32) {
+        if (threadIdx.x >= 32) return;
+        const float value = lane < columns ? values[lane] : -INFINITY;
+        const float largest = tn_warp_largest(value);
+        const float power = lane < columns ? expf(value - largest) : 0;
+        const float sum = tn_warp_sum(power);
+        if (lane < columns) store(y + lane, power * (1 / sum));
+        return;
+    }
+    float largest = -INFINITY, sum = 0;
+    for (int column = lane; column < columns; column += 32)
+        largest = fmaxf(largest, values[column]);
+    largest = tn_warp_largest(largest);
+    for (int column = lane; column < columns; column += 32)
+        sum += expf(values[column] - largest);
+    const float inverse = 1 / tn_warp_sum(sum);
+    for (int column = threadIdx.x; column < columns; column += SOFTMAX_THREADS)
+        store(y + column, expf(values[column] - largest) * inverse);
+}
+
+/* A row of the result a block, and softmax along it: a warp takes one column after the other. */
+template <typename T, int N>
+__global__ void __launch_bounds__(SOFTMAX_THREADS)
+    softmax_kernel(const __grid_constant__ rows_launch l) {
+    constexpr int WARPS = SOFTMAX_THREADS / 32;
+    __shared__ float values[MOST_SOFTMAX];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = blockIdx.x;
+    rows_launch one = l;
+    one.a = (const T *)l.a + (int64_t)row * l.depth;
+    one.rows = 1;
+    tn_cuda_start_next();
+    for (int column = warp; column < l.columns; column += WARPS) {
+        const float bias = l.bias ? l.bias[column] : 0;
+        float sums[1] = {};
+        multiply<T, N, 1, 32>(one, column, lane, sums);
+        float sum = tn_warp_sum(sums[0]) * l.alpha + bias;
+        const int64_t at = (int64_t)row * l.columns + column;
+        if (l.residual) sum += l.residual_factor * to_float(((const T *)l.residual)[at]);
+        if (lane == 0) values[column] = tn_cuda_activate(l.activation, sum);
+    }
+    tn_cuda_wait_for_last(); /* also where a warp had no column */
+    __syncthreads();
+    store_softmax<T>(values, l.columns, (T *)l.y + (int64_t)row * l.columns);
+}
+
+template <typename T, int N, int M>
+cudaError_t launch_warps(const rows_launch *l, uint32_t tactic, cudaStream_t stream) {
+    const unsigned int columns = (unsigned int)l->columns;
+    if (tactic == 0)
+        return tn_cuda_launch_early(rows_kernel<T, N, M, 1>, (columns + 3) / 4, THREADS, 0, stream,
+                                    *l);
+    if (tactic == 1)
+        return tn_cuda_launch_early(rows_kernel<T, N, M, 2>, (columns + 1) / 2, THREADS, 0, stream,
+                                    *l);
+    return tn_cuda_launch_early(rows_kernel<T, N, M, 4>, columns, THREADS, 0, stream, *l);
+}
+
+template <typename T>
+cudaError_t launch(const rows_launch *l, uint32_t tactic, cudaStream_t stream) {
+    constexpr int N = 16 / sizeof(T);
+    if (l->has_softmax)
+        return l->depth % N != 0 ? tn_cuda_launch_early(softmax_kernel<T, 1>, l->rows,
+                                                        SOFTMAX_THREADS, 0, stream, *l)
+                                 : tn_cuda_launch_early(softmax_kernel<T, N>, l->rows,
+                                                        SOFTMAX_THREADS, 0, stream, *l);
+    if (l->depth % N != 0) return launch_warps<T, 1, MOST_ROWS>(l, tactic, stream);
+    if (l->rows == 1) return launch_warps<T, N, 1>(l, tactic, stream);
+    if (l->rows <= 4) return launch_warps<T, N, 4>(l, tactic, stream);
+    return launch_warps<T, N, MOST_ROWS>(l, tactic, stream);
+}
+
+bool read(const tn_call *call, tn_cuda_product_node *out_node) {
+    return tn_cuda_product_read(call, out_node) && out_node->product.batch == 1 &&
+           out_node->product.rows <= MOST_ROWS && !out_node->product.a_is_transposed &&
+           (!out_node->epilogue.has_softmax || out_node->product.columns <= MOST_SOFTMAX);
+}
+
+/* b by columns, in a's type. */
+tn_status prepare_matrix(tn_call *call, rows_state *state) {
+    const tn_cuda_product *p = &state->node.product;
+    const tn_tensor *b = call->inputs[B];
+    const tn_type type = state->node.type;
+    if (p->b_is_transposed && b->type == type) return TN_OK;
+    const uint64_t bytes = (uint64_t)tn_element_count(b) * tn_element_bytes(type);
+    void *packed = call->host->allocate(call->host, bytes, 64);
+    if (!packed)
+        return call->host->fail(call, TN_ERROR_MEMORY, "no memory to pack %llu bytes of weights",
+                                (unsigned long long)bytes);
+    const int64_t row = p->b_is_transposed ? 1 : p->columns;
+    const int64_t column = p->b_is_transposed ? p->depth : 1;
+    for (int64_t n = 0; n < p->columns; n++)
+        for (int64_t k = 0; k < p->depth; k++)
+            tn_element_store_f64(packed, type, n * p->depth + k,
+                                 tn_element_load_f64(b->data, b->type, k * row + n * column));
+    const tn_status status = tn_cuda_upload(call, packed, bytes, &state->b);
+    call->host->deallocate(call->host, packed);
+    return status;
+}
+
+tn_status prepare_bias(tn_call *call, rows_state *state) {
+    const uint64_t bytes = (uint64_t)state->node.product.columns * sizeof(float);
+    if (!state->node.has_bias) return TN_OK;
+    float *bias = (float *)call->host->allocate(call->host, bytes, 64);
+    if (!bias) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for biases");
+    tn_cuda_product_bias(call, &state->node, bias);
+    const tn_status status = tn_cuda_upload(call, bias, bytes, (void **)&state->bias);
+    call->host->deallocate(call->host, bias);
+    return status;
+}
+
+void free_state(tn_call *call, rows_state *state) {
+    if (state->b) call->device->deallocate(call->device, state->b, call->stream);
+    if (state->bias) call->device->deallocate(call->device, state->bias, call->stream);
+    call->host->deallocate(call->host, state);
+}
+
+} // namespace
+
+tn_status tn_cuda_product_rows_accepts(tn_call *call) TN_NOEXCEPT {
+    tn_cuda_product_node node;
+    return read(call, &node) && call->inputs[B]->data && tn_cuda_product_is_constant(call, &node)
+               ? TN_OK
+               : TN_ERROR_UNSUPPORTED;
+}
+
+tn_status tn_cuda_product_rows_tactics(tn_call *call) TN_NOEXCEPT {
+    tn_cuda_product_node node;
+    call->tactic = read(call, &node) && node.epilogue.has_softmax ? 1 : TACTICS;
+    return TN_OK;
+}
+
+tn_status tn_cuda_product_rows_prepare(tn_call *call) TN_NOEXCEPT {
+    rows_state *state = (rows_state *)call->host->allocate(call->host, sizeof(*state), 64);
+    if (!state) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a product's state");
+    memset((void *)state, 0, sizeof(*state));
+    tn_status status = TN_OK;
+    if (!read(call, &state->node))
+        status = call->host->fail(call, TN_ERROR_UNSUPPORTED, "this node reads as no product");
+    if (status == TN_OK) status = prepare_matrix(call, state);
+    if (status == TN_OK) status = prepare_bias(call, state);
+    if (status != TN_OK) {
+        free_state(call, state);
+        return status;
+    }
+    call->state = state;
+    return TN_OK;
+}
+
+void tn_cuda_product_rows_release(tn_call *call) TN_NOEXCEPT {
+    free_state(call, (rows_state *)call->state);
+}
+
+/* A context has the node for its shapes. */
+tn_status tn_cuda_product_rows_open(tn_call *call) TN_NOEXCEPT {
+    call->context = call->host->allocate(call->host, sizeof(tn_cuda_product_node), 16);
+    return call->context
+               ? TN_OK
+               : call->host->fail(call, TN_ERROR_MEMORY, "no memory for a product's context");
+}
+
+void tn_cuda_product_rows_close(tn_call *call) TN_NOEXCEPT {
+    call->host->deallocate(call->host, call->context);
+}
+
+tn_status tn_cuda_product_rows_reshape(tn_call *call) TN_NOEXCEPT {
+    call->workspace_bytes = 0;
+    if (call->outputs[0]->bytes == 0) return TN_OK;
+    if (read(call, (tn_cuda_product_node *)call->context)) return TN_OK;
+    return call->host->fail(call, TN_ERROR_UNSUPPORTED, "these shapes are more than %d rows",
+                            (int)MOST_ROWS);
+}
+
+tn_status tn_cuda_product_rows_run(tn_call *call) TN_NOEXCEPT {
+    const rows_state *state = (const rows_state *)call->state;
+    const tn_cuda_product_node *node = (const tn_cuda_product_node *)call->context;
+    const tn_cuda_product *p = &node->product;
+    rows_launch l = {};
+    if (call->outputs[0]->bytes == 0) return TN_OK;
+    l.a = call->inputs[A]->data;
+    l.b = state->b ? state->b : call->inputs[B]->data;
+    l.residual = tn_cuda_product_addend(call, node);
+    l.residual_factor = node->has_matrix ? p->c_factor : 1.0f;
+    l.bias = state->bias;
+    l.y = call->outputs[0]->data;
+    l.rows = (int32_t)p->rows;
+    l.columns = (int32_t)p->columns;
+    l.depth = (int32_t)p->depth;
+    l.alpha = p->alpha;
+    l.has_softmax = node->epilogue.has_softmax;
+    l.activation = {node->epilogue.activation, node->epilogue.alpha, node->epilogue.beta};
+    const int before = tn_cuda_enter(call);
+    const cudaStream_t stream = (cudaStream_t)call->stream;
+    const cudaError_t error = node->type == TN_F32 ? launch<float>(&l, call->tactic, stream)
+                              : node->type == TN_F16
+                                  ? launch<__half>(&l, call->tactic, stream)
+                                  : launch<__nv_bfloat16>(&l, call->tactic, stream);
+    tn_cuda_leave(call, before);
+    return tn_cuda_status(call, error, "launching a product");
+}

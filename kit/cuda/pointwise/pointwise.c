@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The callbacks of pointwise.h; the launches are pointwise.cu. */
+#include "kit/cuda/pointwise/pointwise.h"
+#include "kit/cuda/launch.h"
+#include "kit/cuda/pointwise/pointwise_job.h"
+#include "kit/cuda/walk.h"
+#include "kit/math/byte_table.h"
+#include "kit/math/element.h"
+#include "kit/operator/axis_broadcast.h"
+#include "kit/operator/infer.h"
+
+#include <string.h>
+
+const char *const tn_cuda_map_combinations[8] = {
+    "f32 -> f32",   "f32:nhwc -> f32:nhwc",   "f16 -> f16", "f16:nhwc -> f16:nhwc",
+    "bf16 -> bf16", "bf16:nhwc -> bf16:nhwc", "qi8 -> qi8", "qi8:nhwc -> qi8:nhwc"};
+
+/* The bounds are constants, which stay in 32-bit floats where the build lowers the others. */
+const char *const tn_cuda_clip_combinations[16] = {"f32 -> f32",
+                                                   "f32:nhwc -> f32:nhwc",
+                                                   "f16 -> f16",
+                                                   "f16:nhwc -> f16:nhwc",
+                                                   "f32, f32?, f32? -> f32",
+                                                   "f32:nhwc, f32?, f32? -> f32:nhwc",
+                                                   "f16, f16?, f16? -> f16",
+                                                   "f16, f32?, f32? -> f16",
+                                                   "f16:nhwc, f32?, f32? -> f16:nhwc",
+                                                   "f16:nhwc, f16?, f16? -> f16:nhwc",
+                                                   "bf16, bf16?, bf16? -> bf16",
+                                                   "bf16, f32?, f32? -> bf16",
+                                                   "bf16:nhwc, f32?, f32? -> bf16:nhwc",
+                                                   "bf16:nhwc, bf16?, bf16? -> bf16:nhwc",
+                                                   "qi8, f32?, f32? -> qi8",
+                                                   "qi8:nhwc, f32?, f32? -> qi8:nhwc"};
+
+/* The output may lie on the first input, which therefore has its format. */
+const char *const tn_cuda_combine_combinations[15] = {"f32, f32 -> f32",
+                                                      "f32:nhwc, f32:nhwc -> f32:nhwc",
+                                                      "f32:nhwc, f32 -> f32:nhwc",
+                                                      "f16, f16 -> f16",
+                                                      "f16:nhwc, f16:nhwc -> f16:nhwc",
+                                                      "f16:nhwc, f32 -> f16:nhwc",
+                                                      "f16, f32 -> f16",
+                                                      "bf16, bf16 -> bf16",
+                                                      "bf16:nhwc, bf16:nhwc -> bf16:nhwc",
+                                                      "bf16:nhwc, f32 -> bf16:nhwc",
+                                                      "bf16, f32 -> bf16",
+                                                      "qi8, qi8 -> qi8",
+                                                      "qi8:nhwc, qi8:nhwc -> qi8:nhwc",
+                                                      "qi8, f32 -> qi8",
+                                                      "qi8:nhwc, f32 -> qi8:nhwc"};
+
+const char *const tn_cuda_sum_combinations[8] = {
+    "f32... -> f32",   "f32:nhwc... -> f32:nhwc",   "f16... -> f16", "f16:nhwc... -> f16:nhwc",
+    "bf16... -> bf16", "bf16:nhwc... -> bf16:nhwc", "qi8... -> qi8", "qi8:nhwc... -> qi8:nhwc"};
+
+/* Numbers that a kernel can read: floats, and bytes with one scale. */
+static bool is_readable(const tn_tensor *tensor) {
+    return tn_cuda_walk_knows(tensor) && tn_element_count(tensor) <= TN_CUDA_MOST_ELEMENTS &&
+           (tensor->type != TN_I8 || tn_byte_scale(tensor) != 0);
+}
+
+static float inverse_scale(const tn_tensor *tensor) {
+    const float scale = tn_byte_scale(tensor);
+    return scale != 0 ? 1 / scale : 1;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * one tensor */
+
+/* The number of the operator's field of this name. */
+static float field_f32(const tn_call *call, const char *name) {
+    for (uint32_t i = 0; name && i < call->op->field_count; i++) {
+        const tn_field *field =
+            (const tn_field *)((const char *)call->op->fields + (size_t)i * call->op->field_size);
+        float value;
+        if (strcmp(field->name, name) != 0 || field->type != TN_FIELD_F32) continue;
+        memcpy(&value, (const char *)call->params + field->offset, sizeof(value));
+        return value;
+    }
+    return 0;
+}
+
+static bool read_step(tn_call *call, tn_cuda_step *out_step) {
+    const tn_cuda_map_user *user = call->user;
+    if (user->read) {
+        out_step->map = user->map;
+        return user->read(call, &out_step->alpha, &out_step->beta);
+    }
+    if (user->map != 0) {
+        *out_step =
+            (tn_cuda_step){user->map, field_f32(call, user->alpha), field_f32(call, user->beta)};
+        return true;
+    }
+    tn_epilogue epilogue = {.size = sizeof(epilogue)};
+    if (!call->op->epilogue || call->op->epilogue(call, 0, &epilogue) != TN_OK ||
+        epilogue.kind != TN_EPILOGUE_ACTIVATION)
+        return false;
+    *out_step = (tn_cuda_step){epilogue.activation, epilogue.alpha, epilogue.beta};
+    return true;
+}
+
+tn_status tn_cuda_map_accepts(tn_call *call) {
+    tn_cuda_step step;
+    tn_cuda_chain chain;
+    return is_readable(call->inputs[0]) && is_readable(call->outputs[0]) &&
+                   tn_cuda_chain_read(call, &chain) && chain.count < TN_CUDA_MOST_STEPS &&
+                   read_step(call, &step)
+               ? TN_OK
+               : TN_ERROR_UNSUPPORTED;
+}
+
+/* What the operator says of itself may hang on constants that are only seen here. */
+tn_status tn_cuda_map_prepare(tn_call *call) {
+    tn_cuda_step *step = call->host->allocate(call->host, sizeof(*step), 64);
+    if (!step) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for an activation");
+    if (!read_step(call, step)) {
+        call->host->deallocate(call->host, step);
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED, "the node is no activation here");
+    }
+    call->state = step;
+    return TN_OK;
+}
+
+void tn_cuda_map_release(tn_call *call) {
+    call->host->deallocate(call->host, call->state);
+}
+
+tn_status tn_cuda_map_run(tn_call *call) {
+    const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
+    tn_cuda_pointwise_job job = {.type = x->type,
+                                 .a = x->data,
+                                 .y = y->data,
+                                 .a_scale = tn_byte_scale(x),
+                                 .y_inverse = inverse_scale(y)};
+    tn_cuda_chain after;
+    const int64_t count = tn_element_count(y);
+    if (count == 0) return TN_OK;
+    if (!tn_cuda_chain_read(call, &after))
+        return call->host->fail(call, TN_ERROR_INTERNAL, "an epilogue is no activation");
+    job.chain.steps[0] = *(const tn_cuda_step *)call->state;
+    memcpy(job.chain.steps + 1, after.steps, after.count * sizeof(after.steps[0]));
+    job.chain.count = after.count + 1;
+    const int before = tn_cuda_enter(call);
+    const cudaError_t error = tn_cuda_map_launch(&job, count, call->stream);
+    tn_cuda_leave(call, before);
+    return tn_cuda_status(call, error, "launching an elementwise kernel");
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * two tensors */
+
+static const tn_tensor *second_of(const tn_call *call) {
+    return call->inputs[call->input_count > 1 ? 1 : 0];
+}
+
+tn_status tn_cuda_combine_accepts(tn_call *call) {
+    tn_cuda_chain chain;
+    if (call->input_count != 2 || !tn_cuda_chain_read(call, &chain) ||
+        !is_readable(call->outputs[0]))
+        return TN_ERROR_UNSUPPORTED;
+    for (uint32_t i = 0; i < 2; i++) {
+        const tn_tensor *x = call->inputs[i];
+        if (!is_readable(x)) return TN_ERROR_UNSUPPORTED;
+        if (x->format != TN_LINEAR && x->rank != call->outputs[0]->rank)
+            return TN_ERROR_UNSUPPORTED;
+    }
+    return TN_OK;
+}
+
+tn_status tn_cuda_combine_reshape(tn_call *call) {
+    if (tn_element_count(call->outputs[0]) > TN_CUDA_MOST_ELEMENTS)
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED,
+                                "an output of more than 2^31 - 1 elements");
+    return TN_OK;
+}
+
+static tn_status init_walk(tn_call *call, tn_cuda_walk *walk) {
+    const tn_tensor *a = call->inputs[0], *b = second_of(call), *y = call->outputs[0];
+    uint32_t rank = b->rank;
+    int64_t shape[TN_MAX_RANK];
+    memcpy(shape, b->shape, b->rank * sizeof(*shape));
+    if (call->op->params_bytes != 0 && call->op->since_version < 7)
+        TN_TRY(tn_axis_broadcast_shape(call, &rank, shape));
+    tn_cuda_walk_init(walk, y);
+    tn_cuda_walk_add(walk, y, a->format, a->rank, a->shape);
+    tn_cuda_walk_add(walk, y, b->format, rank, shape);
+    return TN_OK;
+}
+
+tn_status tn_cuda_combine_run(tn_call *call) {
+    const tn_cuda_combine_user *user = call->user;
+    const tn_tensor *a = call->inputs[0], *b = second_of(call), *y = call->outputs[0];
+    tn_cuda_pointwise_job job = {.type = y->type,
+                                 .b_type = b->type,
+                                 .a = a->data,
+                                 .b = b->data,
+                                 .y = y->data,
+                                 .a_scale = tn_byte_scale(a),
+                                 .b_scale = tn_byte_scale(b),
+                                 .y_inverse = inverse_scale(y),
+                                 .combine = user->combine};
+    tn_cuda_walk walk;
+    TN_TRY(init_walk(call, &walk));
+    if (!tn_cuda_walk_finish(&walk)) return TN_OK;
+    if (!tn_cuda_chain_read(call, &job.chain))
+        return call->host->fail(call, TN_ERROR_INTERNAL, "an epilogue is no activation");
+    const int before = tn_cuda_enter(call);
+    const cudaError_t error = tn_cuda_combine_launch(&job, &walk, call->stream);
+    tn_cuda_leave(call, before);
+    return tn_cuda_status(call, error, "launching an elementwise kernel");
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CUDA kernels of elementwise operators: of one tensor (the maps of kit/elementwise/rows.h) and of
+ * two that are broadcast with each other (its combinations), with activations after them. An
+ * operator's folder makes its kernel's table by a macro of this header, in a file cuda.c.
+ */
+#ifndef TN_KIT_CUDA_POINTWISE_POINTWISE_H
+#define TN_KIT_CUDA_POINTWISE_POINTWISE_H
+
+#include "kit/cuda/pointwise/chain.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a map kernel's `user` points at. `map` 0: the operator describes itself as an activation.
+ * Otherwise alpha and beta come from the operator's fields of these names, null being zero, or from
+ * `read`, which answers false where they are not known. */
+typedef struct tn_cuda_map_user {
+    uint32_t map;
+    const char *alpha, *beta;
+    bool (*read)(const tn_call *call, float *out_alpha, float *out_beta);
+} tn_cuda_map_user;
+
+tn_status tn_cuda_map_accepts(tn_call *call) TN_NOEXCEPT;
+tn_status tn_cuda_map_prepare(tn_call *call) TN_NOEXCEPT;
+void tn_cuda_map_release(tn_call *call) TN_NOEXCEPT;
+tn_status tn_cuda_map_run(tn_call *call) TN_NOEXCEPT;
+
+typedef struct tn_cuda_combine_user {
+    uint32_t combine;
+} tn_cuda_combine_user;
+
+tn_status tn_cuda_combine_accepts(tn_call *call) TN_NOEXCEPT;
+tn_status tn_cuda_combine_reshape(tn_call *call) TN_NOEXCEPT;
+tn_status tn_cuda_combine_run(tn_call *call) TN_NOEXCEPT;
+
+extern const char *const tn_cuda_map_combinations[8];
+extern const char *const tn_cuda_clip_combinations[16];
+extern const char *const tn_cuda_combine_combinations[15];
+extern const char *const tn_cuda_sum_combinations[8];
+
+#define TN_CUDA_MAP_KERNEL_AS(folder, domain_name, operator_name, map_number, alpha_field,         \
+                              beta_field, combination_table)                                       \
+    static const tn_cuda_map_user folder##_user = {map_number, alpha_field, beta_field, NULL};     \
+    TN_CUDA_MAP_KERNEL_TABLE(folder, domain_name, operator_name, combination_table)
+/* With the folder's `static const tn_cuda_map_user <folder>_user` before it. */
+#define TN_CUDA_MAP_KERNEL_TABLE(folder, domain_name, operator_name, combination_table)            \
+    static const tn_kernel folder##_pointwise = {                                                  \
+        .size = sizeof(tn_kernel),                                                                 \
+        .revision = 1,                                                                             \
+        .domain = domain_name,                                                                     \
+        .op = operator_name,                                                                       \
+        .device = "cuda",                                                                          \
+        .name = "pointwise",                                                                       \
+        .doc = "Element by element, 16 bytes a thread.",                                           \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE,             \
+        .epilogues = TN_CUDA_CHAIN_EPILOGUES,                                                      \
+        TN_COMBINATIONS(combination_table),                                                        \
+        .accepts = tn_cuda_map_accepts,                                                            \
+        .prepare = tn_cuda_map_prepare,                                                            \
+        .release = tn_cuda_map_release,                                                            \
+        .run = tn_cuda_map_run,                                                                    \
+        .user = (void *)(uintptr_t)&folder##_user,                                                 \
+    };                                                                                             \
+    extern const tn_kernel *const tn_##folder##_cuda_kernels[];                                    \
+    const tn_kernel *const tn_##folder##_cuda_kernels[] = {&folder##_pointwise, NULL}
+
+/* An operator of ONNX's that describes itself as an activation. */
+#define TN_CUDA_ACTIVATION_KERNEL(folder, operator_name)                                           \
+    TN_CUDA_MAP_KERNEL_AS(folder, "", operator_name, 0, NULL, NULL, tn_cuda_map_combinations)
+/* One that is a map of rows.h without numbers of its own. */
+#define TN_CUDA_MAP_KERNEL(folder, operator_name, map_number)                                      \
+    TN_CUDA_MAP_KERNEL_AS(folder, "", operator_name, map_number, NULL, NULL,                       \
+                          tn_cuda_map_combinations)
+
+#define TN_CUDA_COMBINE_KERNEL_AS(folder, operator_name, combine_number, first_version,            \
+                                  combination_table)                                               \
+    static const tn_cuda_combine_user folder##_user = {combine_number};                            \
+    static const tn_kernel folder##_pointwise = {                                                  \
+        .size = sizeof(tn_kernel),                                                                 \
+        .revision = 1,                                                                             \
+        .domain = "",                                                                              \
+        .op = operator_name,                                                                       \
+        .minimum_version = first_version,                                                          \
+        .device = "cuda",                                                                          \
+        .name = "pointwise",                                                                       \
+        .doc = "Element by element, 16 bytes a thread where rows are long enough.",                \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE,             \
+        .epilogues = TN_CUDA_CHAIN_EPILOGUES,                                                      \
+        TN_COMBINATIONS(combination_table),                                                        \
+        .accepts = tn_cuda_combine_accepts,                                                        \
+        .reshape = tn_cuda_combine_reshape,                                                        \
+        .run = tn_cuda_combine_run,                                                                \
+        .user = (void *)(uintptr_t)&folder##_user,                                                 \
+    };                                                                                             \
+    extern const tn_kernel *const tn_##folder##_cuda_kernels[];                                    \
+    const tn_kernel *const tn_##folder##_cuda_kernels[] = {&folder##_pointwise, NULL}
+
+/* Of two tensors; `first_version` is the operator's lowest since_version that is served. */
+#define TN_CUDA_COMBINE_KERNEL(folder, operator_name, combine_number, first_version)               \
+    TN_CUDA_COMBINE_KERNEL_AS(folder, operator_name, combine_number, first_version,                \
+                              tn_cuda_combine_combinations)
+/* Variadic operators, with one tensor or two. */
+#define TN_CUDA_SUM_KERNEL(folder, operator_name, combine_number)                                  \
+    TN_CUDA_COMBINE_KERNEL_AS(folder, operator_name, combine_number, 0, tn_cuda_sum_combinations)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lanes to one element each. Lanes of neighbours are a warp's each, or a block's where they are
+ * long. Lanes beside each other: a block does 32 packs of them, eight threads of which share the
+ * elements.
+ */
+#include "kit/cuda/launch.h"
+#include "kit/cuda/number.cuh"
+#include "kit/cuda/reduce/reduce_job.h"
+
+#include <math.h>
+
+namespace {
+
+enum { WARP = 32, WARPS = 8, LONGEST_OF_A_WARP = 2048 };
+const int64_t MOST_BLOCKS = 1 << 20;
+
+__device__ __forceinline__ float begin(uint32_t kind) {
+    return kind == TN_REDUCE_MAX ? -INFINITY : kind == TN_REDUCE_MIN ? INFINITY : 0.0f;
+}
+
+/* One more element. */
+__device__ __forceinline__ float take(uint32_t kind, float result, float x) {
+    switch (kind) {
+    case TN_REDUCE_SUM_SQUARE:
+        return fmaf(x, x, result);
+    case TN_REDUCE_SUM_ABSOLUTE:
+        return result + fabsf(x);
+    case TN_REDUCE_MAX:
+        return x > result || isnan(x) ? x : result;
+    case TN_REDUCE_MIN:
+        return x < result || isnan(x) ? x : result;
+    default:
+        return result + x;
+    }
+}
+
+/* What two threads have. */
+__device__ __forceinline__ float join(uint32_t kind, float a, float b) {
+    return kind == TN_REDUCE_MAX || kind == TN_REDUCE_MIN ? take(kind, a, b) : a + b;
+}
+
+__device__ __forceinline__ float finish(const tn_cuda_reduce_job &job, float result) {
+    if (job.finish == TN_REDUCE_BY_COUNT) return __fdiv_rn(result, (float)job.lanes.count);
+    return job.finish == TN_REDUCE_ROOT ? __fsqrt_rn(result) : result;
+}
+
+__device__ __forceinline__ float join_warp(uint32_t kind, float result) {
+    for (int step = WARP / 2; step > 0; step /= 2)
+        result = join(kind, result, __shfl_xor_sync(0xffffffffu, result, step));
+    return result;
+}
+
+template <typename T>
+__global__ void __launch_bounds__(WARP *WARPS)
+    warp_lanes(const __grid_constant__ tn_cuda_reduce_job job) {
+    const int64_t count = job.lanes.count, step = (int64_t)gridDim.x * WARPS;
+    for (int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.y; row < job.lanes.outer;
+         row += step) {
+        const T *from = (const T *)job.x + row * count;
+        float result = begin(job.kind);
+        for (int64_t i = threadIdx.x; i < count; i += WARP)
+            result = take(job.kind, result, tn_number_load(from[i], job.x_scale));
+        result = join_warp(job.kind, result);
+        if (threadIdx.x == 0) tn_number_store((T *)job.y + row, finish(job, result), job.y_inverse);
+    }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(WARP *WARPS)
+    block_lanes(const __grid_constant__ tn_cuda_reduce_job job) {
+    __shared__ float shared[WARPS];
+    const int64_t count = job.lanes.count;
+    for (int64_t row = blockIdx.x; row < job.lanes.outer; row += gridDim.x) {
+        const T *from = (const T *)job.x + row * count;
+        float result = begin(job.kind);
+        for (int64_t i = threadIdx.y * WARP + threadIdx.x; i < count; i += WARP * WARPS)
+            result = take(job.kind, result, tn_number_load(from[i], job.x_scale));
+        result = join_warp(job.kind, result);
+        if (threadIdx.x == 0) shared[threadIdx.y] = result;
+        __syncthreads();
+        if (threadIdx.x == 0 && threadIdx.y == 0) {
+            for (int w = 1; w < WARPS; w++)
+                result = join(job.kind, result, shared[w]);
+            tn_number_store((T *)job.y + row, finish(job, result), job.y_inverse);
+        }
+        __syncthreads();
+    }
+}
+
+template <typename T, int EACH>
+__global__ void __launch_bounds__(WARP *WARPS)
+    columns(const __grid_constant__ tn_cuda_reduce_job job, int64_t groups) {
+    __shared__ float shared[WARPS][EACH][WARP];
+    const int64_t blocks = (groups + WARP - 1) / WARP, inner = job.lanes.inner;
+    for (int64_t t = blockIdx.x; t < blocks * job.lanes.outer; t += gridDim.x) {
+        const int64_t outer = t / blocks, group = t % blocks * WARP + threadIdx.x;
+        const bool is_there = group < groups;
+        float result[EACH];
+        for (int k = 0; k < EACH; k++)
+            result[k] = begin(job.kind);
+        for (int64_t i = threadIdx.y; is_there && i < job.lanes.count; i += WARPS) {
+            const T *at = (const T *)job.x + (outer * job.lanes.count + i) * inner + group * EACH;
+            if (EACH == 1) {
+                result[0] = take(job.kind, result[0], tn_number_load(*at, job.x_scale));
+                continue;
+            }
+            const tn_pack<T> pack = tn_pack_load(at);
+#pragma unroll
+            for (int k = 0; k + 3 < EACH; k += 4) {
+                float v[4];
+                tn_pack_read(pack, k, job.x_scale, v);
+                for (int n = 0; n < 4; n++)
+                    result[k + n] = take(job.kind, result[k + n], v[n]);
+            }
+        }
+        for (int k = 0; k < EACH; k++)
+            shared[threadIdx.y][k][threadIdx.x] = result[k];
+        __syncthreads();
+        for (int k = threadIdx.y; is_there && k < EACH; k += WARPS) {
+            float all = shared[0][k][threadIdx.x];
+            for (int w = 1; w < WARPS; w++)
+                all = join(job.kind, all, shared[w][k][threadIdx.x]);
+            tn_number_store((T *)job.y + outer * inner + group * EACH + k, finish(job, all),
+                            job.y_inverse);
+        }
+        __syncthreads();
+    }
+}
+
+template <typename T, int EACH>
+void launch_columns(const tn_cuda_reduce_job *job, cudaStream_t stream) {
+    const int64_t groups = job->lanes.inner / EACH, blocks = (groups + WARP - 1) / WARP;
+    columns<T, EACH><<<tn_cuda_blocks(blocks * job->lanes.outer, 1, MOST_BLOCKS), dim3(WARP, WARPS),
+                       0, stream>>>(*job, groups);
+}
+
+template <typename T> cudaError_t launch_as(const tn_cuda_reduce_job *job, cudaStream_t stream) {
+    constexpr int EACH = tn_pack<T>::count;
+    const dim3 threads(WARP, WARPS);
+    const int64_t outer = job->lanes.outer;
+    if (job->lanes.inner != 1 && job->lanes.inner % EACH == 0)
+        launch_columns<T, EACH>(job, stream);
+    else if (job->lanes.inner != 1)
+        launch_columns<T, 1>(job, stream);
+    else if (job->lanes.count <= LONGEST_OF_A_WARP)
+        warp_lanes<T><<<tn_cuda_blocks(outer, WARPS, MOST_BLOCKS), threads, 0, stream>>>(*job);
+    else
+        block_lanes<T><<<tn_cuda_blocks(outer, 1, MOST_BLOCKS), threads, 0, stream>>>(*job);
+    return cudaGetLastError();
+}
+
+} // namespace
+
+extern "C" cudaError_t tn_cuda_reduce_launch(const tn_cuda_reduce_job *job, cudaStream_t stream) {
+    switch (job->type) {
+    case TN_F32:
+        return launch_as<float>(job, stream);
+    case TN_F16:
+        return launch_as<__half>(job, stream);
+    case TN_BF16:
+        return launch_as<__nv_bfloat16>(job, stream);
+    default:
+        return launch_as<int8_t>(job, stream);
+    }
+}

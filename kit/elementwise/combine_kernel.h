@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernels of elementwise operators of two float tensors around the combinations of rows.h: threads,
+ * blocks, epilogues, and one kernel table a processor level. The inputs are broadcast with each
+ * other, before opset 7 as in axis_broadcast.h.
+ */
+#ifndef TN_KIT_ELEMENTWISE_COMBINE_KERNEL_H
+#define TN_KIT_ELEMENTWISE_COMBINE_KERNEL_H
+
+#include "kit/elementwise/row_chain.h"
+#include "kit/operator/broadcast.h"
+
+/* What a kernel's `user` points at. */
+typedef struct tn_combine_kernel_user {
+    const tn_rows_level *level;
+    uint32_t combine;
+} tn_combine_kernel_user;
+
+tn_status tn_combine_kernel_accepts(tn_call *call) TN_NOEXCEPT;
+tn_status tn_combine_kernel_run(tn_call *call) TN_NOEXCEPT;
+
+extern const char *const tn_combine_kernel_combinations[4];
+
+/* The same on 8-bit tensors that stand for real numbers (combine_bytes.c). */
+tn_status tn_combine_bytes_accepts(tn_call *call) TN_NOEXCEPT;
+tn_status tn_combine_bytes_run(tn_call *call) TN_NOEXCEPT;
+extern const char *const tn_combine_bytes_combinations[2];
+
+/* A run of either: sets `rows` to the output's with both inputs broadcast to it, and gives `body`
+ * the output's elements as items. */
+tn_status tn_combine_walk(tn_call *call, tn_broadcast_rows *rows, tn_body body, void *job);
+
+#define TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, level_name,          \
+                                features)                                                          \
+    static const tn_combine_kernel_user prefix##_user_##level_name = {&tn_rows_##level_name,       \
+                                                                      number};                     \
+    static const tn_kernel prefix##_##level_name = {                                               \
+        .size = sizeof(tn_kernel),                                                                 \
+        .revision = 1,                                                                             \
+        .domain = "",                                                                              \
+        .op = operator_name,                                                                       \
+        .minimum_version = first_version,                                                          \
+        .device = "cpu",                                                                           \
+        .name = "rows_" #level_name,                                                               \
+        .doc = "Rows of floats on all threads.",                                                   \
+        .requires_features = features,                                                             \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
+        .epilogues = TN_ROW_EPILOGUES,                                                             \
+        .activations = TN_ROW_ACTIVATIONS,                                                         \
+        TN_COMBINATIONS(tn_combine_kernel_combinations),                                           \
+        .accepts = tn_combine_kernel_accepts,                                                      \
+        .run = tn_combine_kernel_run,                                                              \
+        .user = (void *)(uintptr_t)&prefix##_user_##level_name,                                    \
+    };                                                                                             \
+    static const tn_kernel prefix##_bytes_##level_name = {                                         \
+        .size = sizeof(tn_kernel),                                                                 \
+        .revision = 1,                                                                             \
+        .domain = "",                                                                              \
+        .op = operator_name,                                                                       \
+        .minimum_version = first_version,                                                          \
+        .device = "cpu",                                                                           \
+        .name = "int8_" #level_name,                                                               \
+        .doc = "Rows of 8-bit elements on all threads.",                                           \
+        .requires_features = features,                                                             \
+        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
+        .epilogues = TN_ROW_EPILOGUES,                                                             \
+        .activations = TN_ROW_ACTIVATIONS,                                                         \
+        TN_COMBINATIONS(tn_combine_bytes_combinations),                                            \
+        .accepts = tn_combine_bytes_accepts,                                                       \
+        .run = tn_combine_bytes_run,                                                               \
+        .user = (void *)(uintptr_t)&prefix##_user_##level_name,                                    \
+    }
+
+/* Defines the array PREFIX_kernels of an operator: kernels a level. `number` is a combination of
+ * rows.h, `first_version` the operator's lowest since_version that they serve. */
+#define TN_COMBINE_KERNELS_FROM(prefix, operator_name, number, first_version)                      \
+    TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, baseline, NULL);         \
+    TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, avx2, "avx2,fma");       \
+    TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, avx512,                  \
+                            "avx512f,avx512bw,avx512vl,avx512dq");                                 \
+    static const tn_kernel *const prefix##_kernels[] = {                                           \
+        &prefix##_avx512,       &prefix##_avx2,       &prefix##_baseline,                          \
+        &prefix##_bytes_avx512, &prefix##_bytes_avx2, &prefix##_bytes_baseline}
+#define TN_COMBINE_KERNELS(prefix, operator_name, number)                                          \
+    TN_COMBINE_KERNELS_FROM(prefix, operator_name, number, 0)
+
+#endif

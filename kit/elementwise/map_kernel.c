@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The callbacks of map_kernel.h. */
+#include "kit/elementwise/map_kernel.h"
+#include "kit/math/byte_table.h"
+#include "kit/operator/physical.h"
+
+const char *const tn_map_kernel_combinations[4] = {"f32 -> f32", "f32:nhwc -> f32:nhwc",
+                                                   "f32:c16 -> f32:c16", "f32:c8 -> f32:c8"};
+
+static tn_map_function map_of(const tn_call *call, float *out_alpha, float *out_beta) {
+    const tn_map_kernel_user *user = call->user;
+    uint32_t map = user->map;
+    *out_alpha = *out_beta = 0;
+    if (user->read) user->read(call, &map, out_alpha, out_beta);
+    return user->level->maps[map];
+}
+
+/* Whether zero becomes zero, so that padded lanes stay what they must be. */
+static bool keeps_zero(const tn_call *call) {
+    const tn_map_kernel_user *user = call->user;
+    float alpha, beta, y = 0;
+    const tn_map_function function = map_of(call, &alpha, &beta);
+    function(alpha, beta, 1, &y, &y);
+    tn_row_chain_apply(call, user->level, 1, &y);
+    return y == 0;
+}
+
+tn_status tn_map_kernel_accepts(tn_call *call) {
+    if (!tn_row_chain_accepts(call)) return TN_ERROR_UNSUPPORTED;
+    return tn_physical_is_padded(call->outputs[0]) && !keeps_zero(call) ? TN_ERROR_UNSUPPORTED
+                                                                        : TN_OK;
+}
+
+typedef struct map_job {
+    const tn_call *call;
+    const tn_rows_level *level;
+    tn_map_function function;
+    float alpha, beta;
+    const float *x;
+    float *y;
+} map_job;
+
+/* An item is an element. */
+static tn_status map_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const map_job *job = user;
+    (void)thread;
+    if (job->call->epilogue_count == 0) {
+        job->function(job->alpha, job->beta, end - begin, job->x + begin, job->y + begin);
+        return TN_OK;
+    }
+    for (int64_t i = begin; i < end; i += TN_ROW_BLOCK) {
+        const int64_t count = end - i < TN_ROW_BLOCK ? end - i : TN_ROW_BLOCK;
+        job->function(job->alpha, job->beta, count, job->x + i, job->y + i);
+        tn_row_chain_apply(job->call, job->level, count, job->y + i);
+    }
+    return TN_OK;
+}
+
+tn_status tn_map_kernel_run(tn_call *call) {
+    enum { GRAIN = 16384 };
+    const tn_map_kernel_user *user = call->user;
+    map_job job = {.call = call,
+                   .level = user->level,
+                   .x = call->inputs[0]->data,
+                   .y = call->outputs[0]->data};
+    const int64_t count = (int64_t)(call->outputs[0]->bytes / sizeof(float));
+    if (count == 0) return TN_OK;
+    job.function = map_of(call, &job.alpha, &job.beta);
+    return call->host->parallel_for(call, count, GRAIN, map_elements, &job);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * 8 bits */
+
+const char *const tn_map_bytes_combinations[2] = {"qi8, *?... -> qi8",
+                                                  "qi8:nhwc, *?... -> qi8:nhwc"};
+
+tn_status tn_map_bytes_accepts(tn_call *call) {
+    for (uint32_t i = 1; i < call->input_count; i++) {
+        if (call->inputs[i] && !call->inputs[i]->data) return TN_ERROR_UNSUPPORTED;
+    }
+    return tn_row_chain_accepts(call) && tn_byte_scale(call->inputs[0]) != 0 &&
+                   tn_byte_scale(call->outputs[0]) != 0
+               ? TN_OK
+               : TN_ERROR_UNSUPPORTED;
+}
+
+tn_status tn_map_bytes_prepare(tn_call *call) {
+    const tn_map_kernel_user *user = call->user;
+    const float from = tn_byte_scale(call->inputs[0]), to = tn_byte_scale(call->outputs[0]);
+    float alpha, beta, row[256];
+    tn_byte_table *table = call->host->allocate(call->host, sizeof(*table), 64);
+    if (!table) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a table of bytes");
+    for (int i = 0; i < 256; i++)
+        row[i] = (float)(i - 128) * from;
+    map_of(call, &alpha, &beta)(alpha, beta, 256, row, row);
+    tn_row_chain_apply(call, user->level, 256, row);
+    for (int i = 0; i < 256; i++)
+        table->values[i] = tn_byte_round(row[i], to);
+    call->state = table;
+    return TN_OK;
+}
+
+void tn_map_bytes_release(tn_call *call) {
+    call->host->deallocate(call->host, call->state);
+}
+
+typedef void (*apply_function)(const tn_byte_table *table, int64_t count, const int8_t *from,
+                               int8_t *to);
+typedef struct bytes_job {
+    apply_function apply;
+    const tn_byte_table *table;
+    const int8_t *x;
+    int8_t *y;
+} bytes_job;
+
+static tn_status map_bytes(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const bytes_job *job = user;
+    (void)thread;
+    job->apply(job->table, end - begin, job->x + begin, job->y + begin);
+    return TN_OK;
+}
+
+static tn_status run_bytes(tn_call *call, apply_function apply) {
+    enum { GRAIN = 16384 };
+    bytes_job job = {apply, call->state, call->inputs[0]->data, call->outputs[0]->data};
+    const int64_t count = (int64_t)call->outputs[0]->bytes;
+    return count ? call->host->parallel_for(call, count, GRAIN, map_bytes, &job) : TN_OK;
+}
+
+tn_status tn_map_bytes_run(tn_call *call) {
+    return run_bytes(call, tn_byte_table_apply);
+}
+tn_status tn_map_bytes_run_avx2(tn_call *call) {
+    return run_bytes(call, tn_byte_table_apply_avx2);
+}
+tn_status tn_map_bytes_run_avx512(tn_call *call) {
+    return run_bytes(call, tn_byte_table_apply_avx512);
+}

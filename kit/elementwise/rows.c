@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Maps as row functions, at the best level of the processor; see rows.h. */
+#include "kit/elementwise/rows.h"
+
+static const tn_rows_level *best_level(void) {
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return &tn_rows_baseline;
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                   __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")
+               ? &tn_rows_avx512
+               : &tn_rows_avx2;
+}
+
+void tn_rows_map(uint32_t map, float alpha, float beta, uint64_t count, const float *const *inputs,
+                 const uint64_t *strides, float *output) {
+    const tn_map_function function = best_level()->maps[map];
+    if (strides[0] == 1 || count == 0) {
+        function(alpha, beta, (int64_t)count, inputs[0], output);
+        return;
+    }
+    float value;
+    function(alpha, beta, 1, inputs[0], &value);
+    for (uint64_t i = 0; i < count; i++)
+        output[i] = value;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Elementwise operators of any number of tensors, broadcast with each other (Max, Min, Sum, Mean):
+ * a function of two numbers, applied from the first tensor to the last.
+ */
+#ifndef TN_KIT_ELEMENTWISE_VARIADIC_H
+#define TN_KIT_ELEMENTWISE_VARIADIC_H
+
+#include "kit/elementwise/row_chain.h"
+#include "kit/operator/layer.h"
+
+typedef struct tn_variadic_function {
+    double (*real)(double a, double b);
+    int64_t (*whole)(int64_t a, int64_t b); /* integers but u64; null: `real` */
+    uint64_t (*natural)(uint64_t a, uint64_t b);
+    bool is_mean; /* the result is divided by the number of tensors */
+} tn_variadic_function;
+
+tn_status tn_variadic_infer(tn_call *call) TN_NOEXCEPT;
+/* The reference. */
+tn_status tn_variadic_compute(tn_call *call, const tn_variadic_function *function);
+
+/* What a kernel's `user` points at. */
+typedef struct tn_variadic_kernel_user {
+    const tn_rows_level *level;
+    uint32_t combine; /* of rows.h */
+    bool is_mean;
+} tn_variadic_kernel_user;
+
+tn_status tn_variadic_kernel_accepts(tn_call *call) TN_NOEXCEPT;
+tn_status tn_variadic_kernel_run(tn_call *call) TN_NOEXCEPT;
+
+extern const char *const tn_variadic_kernel_combinations[2];
+
+#define TN_VARIADIC_KERNEL_LEVEL(prefix, operator_name, number, mean, level_name, features)        \
+    static const tn_variadic_kernel_user prefix##_user_##level_name = {&tn_rows_##level_name,      \
+                                                                       number, mean};              \
+    static const tn_kernel prefix##_##level_name = {                                               \
+        .size = sizeof(tn_kernel),                                                                 \
+        .revision = 1,                                                                             \
+        .domain = "",                                                                              \
+        .op = operator_name,                                                                       \
+        .device = "cpu",                                                                           \
+        .name = "rows_" #level_name,                                                               \
+        .doc = "Rows of floats on all threads.",                                                   \
+        .requires_features = features,                                                             \
+        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
+        .epilogues = TN_ROW_EPILOGUES,                                                             \
+        .activations = TN_ROW_ACTIVATIONS,                                                         \
+        TN_COMBINATIONS(tn_variadic_kernel_combinations),                                          \
+        .accepts = tn_variadic_kernel_accepts,                                                     \
+        .run = tn_variadic_kernel_run,                                                             \
+        .user = (void *)(uintptr_t)&prefix##_user_##level_name,                                    \
+    }
+
+/* Defines the array PREFIX_kernels of an operator: one kernel a level. */
+#define TN_VARIADIC_KERNELS(prefix, operator_name, number, mean)                                   \
+    TN_VARIADIC_KERNEL_LEVEL(prefix, operator_name, number, mean, baseline, NULL);                 \
+    TN_VARIADIC_KERNEL_LEVEL(prefix, operator_name, number, mean, avx2, "avx2,fma");               \
+    TN_VARIADIC_KERNEL_LEVEL(prefix, operator_name, number, mean, avx512,                          \
+                             "avx512f,avx512bw,avx512vl,avx512dq");                                \
+    static const tn_kernel *const prefix##_kernels[] = {&prefix##_avx512, &prefix##_avx2,          \
+                                                        &prefix##_baseline}
+
+#endif

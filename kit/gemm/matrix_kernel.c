@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The callbacks of matrix_kernel.h. */
+#include "kit/gemm/matrix_kernel.h"
+#include "kit/gemm/matrix_product.h"
+#include "kit/operator/epilogue.h"
+
+#include <string.h>
+
+typedef struct matrix_state {
+    const tn_matrix_level *level;
+    const float *packed;
+    tn_matrix_problem problem; /* rows are the shapes', not these */
+    tn_float_epilogue epilogue;
+} matrix_state;
+
+/* `reverse` turns with each run: going over the weights back and forth finds the part read last
+ * still in the cache, where always starting at the front of weights larger than the cache finds
+ * nothing. */
+typedef struct matrix_context {
+    int64_t rows;
+    bool reverse;
+} matrix_context;
+
+static bool read_problem(const tn_call *call, tn_matrix_problem *out_problem,
+                         tn_float_epilogue *out_epilogue) {
+    const tn_matrix_kernel_user *user = call->user;
+    return user->read(call, out_problem) && out_problem->depth > 0 && out_problem->columns > 0 &&
+           tn_float_epilogue_read(call, -1, out_epilogue);
+}
+
+tn_status tn_matrix_kernel_accepts(tn_call *call) {
+    tn_matrix_problem problem;
+    tn_float_epilogue epilogue;
+    if (!call->inputs[1] || !call->inputs[1]->data || !read_problem(call, &problem, &epilogue))
+        return TN_ERROR_UNSUPPORTED;
+    return TN_OK;
+}
+
+static tn_status fill_packed(void *user, void *data, uint64_t bytes) {
+    const tn_call *call = user;
+    const matrix_state *state = call->state;
+    const tn_matrix_problem *problem = &state->problem;
+    (void)bytes;
+    tn_matrix_pack(state->level, problem->depth, problem->columns, call->inputs[1]->data,
+                   problem->b_row_stride, problem->b_column_stride, problem->scale, data);
+    return TN_OK;
+}
+
+/* Whoever shares a packed right side must have packed it the same way. */
+static void packed_key(const tn_matrix_problem *problem, char key[32]) {
+    uint32_t bits;
+    memcpy(&bits, &problem->scale, sizeof(bits));
+    const uint64_t parts[2] = {(uint64_t)problem->b_row_stride, bits};
+    for (int i = 0; i < 31; i++)
+        key[i] = (char)('a' + (parts[i / 16] >> (i % 16 * 4) & 15));
+    key[31] = 0;
+}
+
+tn_status tn_matrix_kernel_prepare(tn_call *call) {
+    const tn_host *host = call->host;
+    const tn_matrix_kernel_user *user = call->user;
+    matrix_state *state = host->allocate(host, sizeof(*state), 64);
+    if (!state) return host->fail(call, TN_ERROR_MEMORY, "no memory for the product's state");
+    memset(state, 0, sizeof(*state));
+    state->level = user->level;
+    if (!read_problem(call, &state->problem, &state->epilogue)) {
+        host->deallocate(host, state);
+        return host->fail(call, TN_ERROR_UNSUPPORTED,
+                          "this node does not read as a product with a constant");
+    }
+    const int64_t floats =
+        tn_matrix_packed_floats(state->level, state->problem.depth, state->problem.columns);
+    char key[32];
+    packed_key(&state->problem, key);
+    const void *packed = NULL;
+    call->state = state;
+    tn_status status =
+        host->packed(call, 1, key, (uint64_t)floats * sizeof(float), fill_packed, call, &packed);
+    if (status != TN_OK) {
+        call->state = NULL;
+        host->deallocate(host, state);
+        return status;
+    }
+    state->packed = packed;
+    return TN_OK;
+}
+
+void tn_matrix_kernel_release(tn_call *call) {
+    call->host->deallocate(call->host, call->state);
+}
+
+tn_status tn_matrix_kernel_open(tn_call *call) {
+    matrix_context *context = call->host->allocate(call->host, sizeof(*context), 16);
+    if (!context)
+        return call->host->fail(call, TN_ERROR_MEMORY, "no memory for the product's context");
+    memset(context, 0, sizeof(*context));
+    call->context = context;
+    return TN_OK;
+}
+
+void tn_matrix_kernel_close(tn_call *call) {
+    call->host->deallocate(call->host, call->context);
+}
+
+static uint64_t bias_floats(int64_t columns) {
+    return (uint64_t)((columns + 63) / 64 * 64);
+}
+
+tn_status tn_matrix_kernel_reshape(tn_call *call) {
+    const matrix_state *state = call->state;
+    matrix_context *context = call->context;
+    const tn_matrix_kernel_user *user = call->user;
+    tn_matrix_problem problem;
+    if (!user->read(call, &problem) || problem.depth != state->problem.depth ||
+        problem.columns != state->problem.columns)
+        return call->host->fail(call, TN_ERROR_SHAPE,
+                                "this node does not read as the product it was prepared for");
+    context->rows = problem.rows;
+    call->workspace_bytes = bias_floats(problem.columns) * sizeof(float);
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * run */
+
+static void gather_bias(const tn_call *call, const matrix_state *state, float *bias) {
+    const tn_matrix_problem *problem = &state->problem;
+    const float *own = problem->has_bias ? call->inputs[2]->data : NULL;
+    for (int64_t n = 0; n < problem->columns; n++)
+        bias[n] = own ? own[problem->bias_is_scalar ? 0 : n] * problem->bias_scale : 0.0f;
+    for (uint32_t b = 0; b < state->epilogue.bias_count; b++) {
+        const float *more = call->operands[state->epilogue.bias[b]]->data;
+        for (int64_t n = 0; n < problem->columns; n++)
+            bias[n] += more[n];
+    }
+}
+
+tn_status tn_matrix_kernel_run(tn_call *call) {
+    const matrix_state *state = call->state;
+    matrix_context *context = call->context;
+    const tn_matrix_problem *problem = &state->problem;
+    if (context->rows == 0) return TN_OK;
+    gather_bias(call, state, call->workspace);
+    tn_matrix_product product = {.level = state->level,
+                                 .a = call->inputs[0]->data,
+                                 .packed = state->packed,
+                                 .bias = call->workspace,
+                                 .output = call->outputs[0]->data,
+                                 .rows = context->rows,
+                                 .depth = problem->depth,
+                                 .columns = problem->columns,
+                                 .activation = state->epilogue.activation,
+                                 .alpha = state->epilogue.alpha,
+                                 .beta = state->epilogue.beta,
+                                 .reverse = context->reverse};
+    if (state->epilogue.residual != UINT32_MAX)
+        product.residual = call->operands[state->epilogue.residual]->data;
+    context->reverse = !context->reverse;
+    return tn_matrix_product_run(call, &product);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Quantising and packing of weights; see dot_pack.h. */
+#include "kit/int8/dot_pack.h"
+
+#include <math.h>
+
+bool tn_dot_layout_make(const tn_dot_level *level, int64_t matrices, int64_t columns,
+                        int64_t groups, tn_dot_layout *out_layout) {
+    const int64_t lanes = level->lanes, limit = INT32_MAX;
+    if (matrices <= 0 || columns <= 0 || groups <= 0 || matrices > limit || columns > limit ||
+        groups > TN_DOT_DEPTH_LIMIT / level->group)
+        return false;
+    const int64_t vectors = (columns + lanes - 1) / lanes;
+    *out_layout = (tn_dot_layout){.level = level,
+                                  .matrices = matrices,
+                                  .columns = columns,
+                                  .groups = groups,
+                                  .padded = vectors * lanes,
+                                  .blocks = (vectors + level->vectors - 1) / level->vectors};
+    return tn_dot_layout_bytes(out_layout) != 0;
+}
+
+uint64_t tn_dot_layout_bytes(const tn_dot_layout *layout) {
+    const uint64_t columns = (uint64_t)layout->matrices * (uint64_t)layout->padded; /* < 2^63 */
+    const uint64_t each = (uint64_t)layout->groups * layout->level->group + 8;
+    return columns > UINT64_MAX / 2 / each ? 0 : columns * each;
+}
+
+int64_t tn_dot_block_first(const tn_dot_layout *layout, int64_t block) {
+    const int64_t lanes = layout->level->lanes;
+    return tn_dot_first(layout->padded / lanes, layout->blocks, block) * lanes;
+}
+
+const float *tn_dot_scales(const tn_dot_layout *layout, const void *blob, int64_t matrix) {
+    return (const float *)blob + matrix * layout->padded;
+}
+
+const int32_t *tn_dot_initial(const tn_dot_layout *layout, const void *blob, int64_t matrix) {
+    return (const int32_t *)blob + (layout->matrices + matrix) * layout->padded;
+}
+
+const int8_t *tn_dot_weights_of(const tn_dot_layout *layout, const void *blob, int64_t matrix,
+                                int64_t block) {
+    const int64_t depth = layout->groups * layout->level->group;
+    return (const int8_t *)blob + layout->matrices * layout->padded * 8 +
+           (matrix * layout->padded + tn_dot_block_first(layout, block)) * depth;
+}
+
+static float scale_of(const tn_dot_layout *layout, const tn_dot_source *source,
+                      const int32_t *elements, const float *column) {
+    float largest = 0;
+    for (int64_t k = 0; k < layout->groups * layout->level->group; k++) {
+        if (elements[k] < 0) continue;
+        const float magnitude = fabsf(column[elements[k] * source->element_stride]);
+        if (!(magnitude <= largest)) largest = magnitude; /* NaN, once found, stays */
+        if (isnan(largest)) break;
+    }
+    if (largest == 0) return 1.0f;
+    /* The smallest scales would be subnormal, and the weights over them more than 127. */
+    if (largest < 0x1p-100f) return 0x1p-100f / 127.0f;
+    return isfinite(largest) ? largest / 127.0f : NAN;
+}
+
+static int8_t quantise(float weight, float scale) {
+    const float steps = rintf(weight / scale);
+    return (int8_t)(steps > 127.0f ? 127.0f : steps < -127.0f ? -127.0f : steps);
+}
+
+/* Column n of a matrix: `to` is its first group in the block, `step` bytes from group to group. */
+static void pack_column(const tn_dot_layout *layout, const tn_dot_source *source,
+                        const float *matrix, int64_t n, int8_t *to, int64_t step, float *out_scale,
+                        int32_t *out_initial) {
+    const int64_t group = layout->level->group;
+    const int32_t *elements = source->elements + n / source->period * layout->groups * group;
+    const float *column = matrix + n % source->period * source->column_stride;
+    const float scale = scale_of(layout, source, elements, column);
+    int32_t sum = 0;
+    for (int64_t g = 0; g < layout->groups; g++) {
+        for (int64_t i = 0; i < group; i++) {
+            const int32_t element = elements[g * group + i];
+            int8_t weight = 0;
+            if (element >= 0 && !isnan(scale))
+                weight = quantise(column[element * source->element_stride], scale);
+            to[g * step + i] = weight;
+            sum += weight;
+        }
+    }
+    *out_scale = scale;
+    *out_initial = sum * layout->level->initial_of_weight;
+}
+
+static void clear_column(const tn_dot_layout *layout, int8_t *to, int64_t step) {
+    for (int64_t g = 0; g < layout->groups; g++) {
+        for (int64_t i = 0; i < layout->level->group; i++)
+            to[g * step + i] = 0;
+    }
+}
+
+void tn_dot_pack(const tn_dot_layout *layout, const tn_dot_source *source, void *out_blob) {
+    const int64_t group = layout->level->group;
+    float *scales = out_blob;
+    int32_t *initial = (int32_t *)out_blob + layout->matrices * layout->padded;
+    int8_t *weights = (int8_t *)out_blob + layout->matrices * layout->padded * 8;
+    for (int64_t m = 0; m < layout->matrices; m++) {
+        const float *matrix = source->from + m * source->matrix_stride;
+        for (int64_t block = 0; block < layout->blocks; block++) {
+            const int64_t first = tn_dot_block_first(layout, block);
+            const int64_t width = tn_dot_block_first(layout, block + 1) - first;
+            for (int64_t i = 0; i < width; i++, scales++, initial++) {
+                *scales = 0;
+                *initial = 0;
+                if (first + i < layout->columns)
+                    pack_column(layout, source, matrix, first + i, weights + i * group,
+                                width * group, scales, initial);
+                else
+                    clear_column(layout, weights + i * group, width * group);
+            }
+            weights += width * group * layout->groups;
+        }
+    }
+}

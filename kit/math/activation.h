@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The activations that our own kernels do while they store: those of plain arithmetic. Kernels list
+ * TN_SIMPLE_ACTIVATIONS; the builder then never gives them another.
+ */
+#ifndef TN_KIT_MATH_ACTIVATION_H
+#define TN_KIT_MATH_ACTIVATION_H
+
+#include "kit/math/vector.h"
+#include <tenon/plugin.h>
+
+#define TN_SIMPLE_ACTIVATIONS                                                                      \
+    ((1u << TN_ACTIVATION_RELU) | (1u << TN_ACTIVATION_LEAKY_RELU) | (1u << TN_ACTIVATION_CLIP) |  \
+     (1u << TN_ACTIVATION_HARD_SIGMOID) | (1u << TN_ACTIVATION_HARD_SWISH))
+
+/* `activation` 0: none. */
+TN_INLINE tn_vector tn_activation_vector(uint32_t activation, float alpha, float beta,
+                                         tn_vector x) {
+    const tn_vector zero = {0}, one = tn_vector_all(1.0f);
+    switch (activation) {
+    case TN_ACTIVATION_RELU:
+        return tn_vector_max(x, zero);
+    case TN_ACTIVATION_LEAKY_RELU:
+        return tn_vector_select((tn_vector_bits)(x < zero), x * alpha, x);
+    case TN_ACTIVATION_CLIP:
+        return tn_vector_min(tn_vector_max(x, tn_vector_all(alpha)), tn_vector_all(beta));
+    case TN_ACTIVATION_HARD_SIGMOID:
+        return tn_vector_min(tn_vector_max(x * alpha + beta, zero), one);
+    case TN_ACTIVATION_HARD_SWISH:
+        return x * tn_vector_min(tn_vector_max(x * (1.0f / 6.0f) + 0.5f, zero), one);
+    default:
+        return x;
+    }
+}
+
+#endif

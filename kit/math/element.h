@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Single elements of any type as a double or an int64, rows of them, and the half-width
+ * conversions: what the references of all layers read and write through. Not for kernels, which
+ * know their types; whole tensors between formats are the core's affair.
+ */
+#ifndef TN_KIT_MATH_ELEMENT_H
+#define TN_KIT_MATH_ELEMENT_H
+
+#include <string.h>
+#include <tenon/plugin.h>
+
+/* Bytes of one element; 0 for a type that is not known. */
+static inline size_t tn_element_bytes(tn_type type) {
+    static const uint8_t bytes[TN_TYPE_COUNT] = {0, 8, 4, 2, 2, 8, 4, 2, 1, 8, 4, 2, 1, 1};
+    return type < TN_TYPE_COUNT ? bytes[type] : 0;
+}
+
+static inline bool tn_element_is_real(tn_type type) {
+    return type >= TN_F64 && type <= TN_BF16;
+}
+
+/* The number of elements of a tensor. Shapes that reach a callback have been checked to fit, but
+ * part of a product with a zero in it may not: hence the unsigned numbers. */
+static inline int64_t tn_element_count(const tn_tensor *tensor) {
+    uint64_t count = 1;
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        count *= (uint64_t)tensor->shape[i];
+    return (int64_t)count;
+}
+
+/* binary16 and bfloat16. */
+double tn_element_f64_from_f16(uint16_t bits);
+static inline double tn_element_f64_from_bf16(uint16_t bits) {
+    uint32_t wide = (uint32_t)bits << 16;
+    float value;
+    memcpy(&value, &wide, sizeof(value));
+    return (double)value;
+}
+
+/* To an integer of this type: nearest, ties to even, saturated; NaN gives 0. */
+int64_t tn_element_round_i64(double value, tn_type type);
+
+/* Element `index` of linear data. Integers of 64 bits lose digits beyond 2^53 as doubles: use the
+ * i64 pair for them. */
+static inline double tn_element_load_f64(const void *data, tn_type type, int64_t index) {
+    switch (type) {
+    case TN_F64:
+        return ((const double *)data)[index];
+    case TN_F32:
+        return (double)((const float *)data)[index];
+    case TN_F16:
+        return tn_element_f64_from_f16(((const uint16_t *)data)[index]);
+    case TN_BF16:
+        return tn_element_f64_from_bf16(((const uint16_t *)data)[index]);
+    case TN_I64:
+        return (double)((const int64_t *)data)[index];
+    case TN_I32:
+        return (double)((const int32_t *)data)[index];
+    case TN_I16:
+        return (double)((const int16_t *)data)[index];
+    case TN_I8:
+        return (double)((const int8_t *)data)[index];
+    case TN_U64:
+        return (double)((const uint64_t *)data)[index];
+    case TN_U32:
+        return (double)((const uint32_t *)data)[index];
+    case TN_U16:
+        return (double)((const uint16_t *)data)[index];
+    case TN_U8:
+    case TN_BOOL:
+        return (double)((const uint8_t *)data)[index];
+    default:
+        return 0;
+    }
+}
+
+/* Integers as they are (u64 as the int64 of the same bits), bool as 0 or 1, reals truncated and
+ * saturated. */
+int64_t tn_element_load_i64(const void *data, tn_type type, int64_t index);
+/* Rounds once to the type (integers: tn_element_round_i64; bool: value != 0). */
+void tn_element_store_f64(void *data, tn_type type, int64_t index, double value);
+/* Integers keep the low bits (wrap), bool: value != 0, reals are rounded once. */
+void tn_element_store_i64(void *data, tn_type type, int64_t index, int64_t value);
+
+/* `count` elements from `first` on, `step` apart, to and from doubles. */
+void tn_element_read_f64(const void *data, tn_type type, int64_t first, int64_t step, int64_t count,
+                         double *out_values);
+void tn_element_write_f64(void *data, tn_type type, int64_t first, int64_t count,
+                          const double *values);
+
+/* Copies all elements in linear order: same type and number of elements. */
+static inline void tn_element_copy(const tn_tensor *from, const tn_tensor *to) {
+    size_t bytes = (size_t)tn_element_count(to) * tn_element_bytes(to->type);
+    if (bytes && to->data != from->data) memcpy(to->data, from->data, bytes);
+}
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Vectors of 32-bit floats of the width that a file is compiled for: a file named *_avx512.c has 16
+ * lanes, *_avx2.c 8, all others 4. Kernels are written once over these and included by a small file
+ * a level.
+ */
+#ifndef TN_KIT_MATH_VECTOR_H
+#define TN_KIT_MATH_VECTOR_H
+
+#include <immintrin.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__AVX512F__)
+#define TN_VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define TN_VECTOR_BYTES 32
+#else
+#define TN_VECTOR_BYTES 16
+#endif
+#define TN_LANES (TN_VECTOR_BYTES / 4)
+
+typedef float tn_vector __attribute__((vector_size(TN_VECTOR_BYTES), may_alias));
+typedef int32_t tn_vector_bits __attribute__((vector_size(TN_VECTOR_BYTES), may_alias));
+typedef uint32_t tn_vector_words /* the same, for sums that wrap around */
+    __attribute__((vector_size(TN_VECTOR_BYTES), may_alias));
+typedef float tn_vector_unaligned
+    __attribute__((vector_size(TN_VECTOR_BYTES), aligned(4), may_alias));
+
+#define TN_INLINE static inline __attribute__((always_inline))
+#if defined(__clang__)
+#define TN_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define TN_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+TN_INLINE tn_vector tn_vector_load(const float *from) {
+    return *(const tn_vector_unaligned *)from;
+}
+TN_INLINE void tn_vector_store(float *to, tn_vector value) {
+    *(tn_vector_unaligned *)to = value;
+}
+/* x - 0 is x for every x, so that this is one broadcast. */
+TN_INLINE tn_vector tn_vector_all(float value) {
+    return value - (tn_vector){0};
+}
+/* The first `count` lanes (count < TN_LANES; below 1: none). */
+TN_INLINE void tn_vector_store_part(float *to, tn_vector value, int64_t count) {
+    if (count > 0) memcpy(to, &value, (size_t)count * sizeof(float));
+}
+TN_INLINE tn_vector tn_vector_load_part(const float *from, int64_t count) {
+    tn_vector value = {0};
+    if (count > 0) memcpy(&value, from, (size_t)count * sizeof(float));
+    return value;
+}
+/* mask ? a : b, lane by lane; NaN in a comparison makes the mask false. */
+TN_INLINE tn_vector tn_vector_select(tn_vector_bits mask, tn_vector a, tn_vector b) {
+    return (tn_vector)(((tn_vector_bits)a & mask) | ((tn_vector_bits)b & ~mask));
+}
+/* a < b ? b : a and a > b ? b : a, so that NaN in `a` is kept: one instruction each, which
+ * compilers do not find. */
+#if TN_VECTOR_BYTES == 64
+TN_INLINE tn_vector tn_vector_max(tn_vector a, tn_vector b) {
+    return (tn_vector)_mm512_max_ps((__m512)b, (__m512)a);
+}
+TN_INLINE tn_vector tn_vector_min(tn_vector a, tn_vector b) {
+    return (tn_vector)_mm512_min_ps((__m512)b, (__m512)a);
+}
+#elif TN_VECTOR_BYTES == 32
+TN_INLINE tn_vector tn_vector_max(tn_vector a, tn_vector b) {
+    return (tn_vector)_mm256_max_ps((__m256)b, (__m256)a);
+}
+TN_INLINE tn_vector tn_vector_min(tn_vector a, tn_vector b) {
+    return (tn_vector)_mm256_min_ps((__m256)b, (__m256)a);
+}
+#else
+TN_INLINE tn_vector tn_vector_max(tn_vector a, tn_vector b) {
+    return (tn_vector)_mm_max_ps((__m128)b, (__m128)a);
+}
+TN_INLINE tn_vector tn_vector_min(tn_vector a, tn_vector b) {
+    return (tn_vector)_mm_min_ps((__m128)b, (__m128)a);
+}
+#endif
+
+/* The larger one, as tn_vector_max has it; NaN where one of them is. */
+TN_INLINE tn_vector tn_vector_larger(tn_vector a, tn_vector b) {
+    return tn_vector_select((tn_vector_bits)(b != b), b, tn_vector_max(a, b));
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The epilogue chain that our own float kernels absorb: any biases, then at most one residual of
+ * the output's shape, then at most one simple activation; and at the end, where a kernel lists
+ * them, windows of which the largest element is kept, or softmax.
+ */
+#ifndef TN_KIT_OPERATOR_EPILOGUE_H
+#define TN_KIT_OPERATOR_EPILOGUE_H
+
+#include <tenon/plugin.h>
+
+#define TN_FLOAT_EPILOGUES                                                                         \
+    (TN_EPILOGUE_BIT(TN_EPILOGUE_BIAS) | TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) |                        \
+     TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION))
+
+typedef struct tn_float_epilogue {
+    uint32_t bias_count;
+    uint32_t bias[4];  /* indices of operands, each a vector along the channels */
+    uint32_t residual; /* index of an operand, UINT32_MAX: none */
+    uint32_t activation;
+    float alpha, beta;
+    uint32_t window[2]; /* of which the largest element is kept; 0: none */
+    bool has_softmax;
+} tn_float_epilogue;
+
+/* Reads call->epilogues; false when the chain is of another form or a bias is not along
+ * `channel_axis` (counted as in the output; negative axes count from its end). */
+bool tn_float_epilogue_read(const tn_call *call, int32_t channel_axis,
+                            tn_float_epilogue *out_epilogue);
+
+/* --- for kernels that absorb chains of elementwise operators --- */
+
+/* What such a kernel reads: the inputs that are there, then all operands. False: more than `most`.
+ */
+bool tn_epilogue_tensors(const tn_call *call, uint32_t most, const tn_tensor **out_tensors,
+                         uint32_t *out_count);
+/* The axis of the output along which an operand lies as a vector, a bias or a scale; false: it is
+ * neither. May be past the last axis where a description says so. */
+bool tn_epilogue_vector_axis(const tn_call *call, uint32_t operand, uint32_t *out_axis);
+
+#endif

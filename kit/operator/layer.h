@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a folder of layers/ offers: its operators (one entry a version) and kernels. The build
+ * collects them by folder name: layers/relu/operator.c defines `const tn_layer tn_layer_relu`.
+ */
+#ifndef TN_KIT_OPERATOR_LAYER_H
+#define TN_KIT_OPERATOR_LAYER_H
+
+#include <tenon/plugin.h>
+
+typedef struct tn_layer {
+    uint64_t operator_count;
+    const tn_operator *const *operators;
+    uint64_t kernel_count;
+    const tn_kernel *const *kernels;
+} tn_layer;
+
+extern const tn_layer *const tn_layer_table[]; /* null-terminated */
+
+#define TN_LAYER(folder, operator_table, kernel_table)                                             \
+    extern const tn_layer tn_layer_##folder;                                                       \
+    const tn_layer tn_layer_##folder = {TN_COUNT(operator_table), operator_table,                  \
+                                        TN_COUNT(kernel_table), kernel_table}
+#define TN_LAYER_WITHOUT_KERNELS(folder, operator_table)                                           \
+    extern const tn_layer tn_layer_##folder;                                                       \
+    const tn_layer tn_layer_##folder = {TN_COUNT(operator_table), operator_table, 0, NULL}
+
+#endif
