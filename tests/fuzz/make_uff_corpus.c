@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "parse/uff/uff.pb-c.h"
+#include "importers/uff/uff.pb-c.h"
 #include "prototext_writer.h"
 #include "uff_test.h"
 

@@ -2,7 +2,7 @@
 /*
  * ONNX files for tests, written without any library: protocol buffers' wire format, and on top of
  * it the few messages of ONNX that tests need. Writes whatever it is told, sound or not. Ends the
- * program when there is no memory. The reader under test is src/parse/onnx.
+ * program when there is no memory. The reader under test is importers/onnx.
  *
  *     onnx_part graph = onnx_graph("g");
  *     onnx_part node = onnx_node("Relu", "relu", "", "x", "y");

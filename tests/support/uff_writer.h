@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * UFF files for tests, written without any library, on the wire format of onnx_writer.h. Writes
- * whatever it is told, sound or not. The reader under test is src/parse/uff.
+ * whatever it is told, sound or not. The reader under test is importers/uff.
  *
  *     uff_net net = {0};
  *     uff_input(&net, "x", "1,28,28");

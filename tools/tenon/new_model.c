@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A network of one node, as an ONNX file, for a layer that `tenon plugin new` makes; see
  * new_layer.h. */
+#include "importers/onnx/onnx.pb-c.h"
 #include "new_layer.h"
 #include "new_ports.h"
-#include "parse/onnx/onnx.pb-c.h"
 
 #include <stdlib.h>
 #include <string.h>

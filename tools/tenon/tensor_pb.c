@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX's TensorProto files, as test data sets have them. Unpacked by protobuf-c from the reader's
  * own schema. */
-#include "parse/onnx/onnx.pb-c.h"
+#include "importers/onnx/onnx.pb-c.h"
 #include "tensor_file.h"
 
 #include <stdlib.h>

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A network: its inputs, its layers in order, and its outputs, which are the blobs that no layer
+ * takes. A blob's name means its latest value.
+ */
+#include "base/status.h"
+#include "importers/caffe/caffe.h"
+#include "importers/caffe/net.pb-c.h"
+
+#include <string.h>
+
+tn_status tn_caffe_set_value(tn_caffe_reader *reader, const char *blob,
+                             const tn_caffe_value *value) {
+    size_t place = reader->value_count;
+    TN_TRY(tn_grow(reader->allocator, (void **)&reader->values, &reader->value_capacity, place + 1,
+                   sizeof(*reader->values)));
+    TN_TRY(tn_map_set(reader->blobs, blob, place));
+    reader->values[place] = (tn_caffe_named){.name = blob, .value = *value};
+    reader->value_count++;
+    return TN_OK;
+}
+
+/* A tensor that can be an output called as the blob: its own, or a copy of an alias. */
+static tn_status output_tensor(tn_caffe_reader *reader, const char *blob, tn_tensor_id tensor,
+                               tn_tensor_id *out_tensor) {
+    const tn_graph_tensor *from = &reader->graph->tensors[tensor];
+    uint64_t place;
+    if (strcmp(from->name, blob) == 0 || tn_map_get(reader->last_writers, blob, &place)) {
+        *out_tensor = tensor;
+        return TN_OK;
+    }
+    const char *name = tn_caffe_make_name(reader, blob);
+    if (!name) return tn_fail_memory("an output");
+    tn_node_description node = {.size = sizeof(node),
+                                .op = "Identity",
+                                .name = name,
+                                .input_count = 1,
+                                .inputs = &tensor,
+                                .output_count = 1,
+                                .output_names = &name};
+    return tn_graph_add_node(reader->graph, &node, out_tensor);
+}
+
+static tn_status read_outputs(tn_caffe_reader *reader) {
+    for (size_t i = 0; i < reader->value_count; i++) {
+        const char *blob = reader->values[i].name;
+        tn_tensor_id tensor = reader->values[i].value.tensor;
+        bool is_own_input = reader->graph->tensors[tensor].is_input &&
+                            strcmp(reader->graph->tensors[tensor].name, blob) == 0;
+        if (reader->values[i].is_consumed || is_own_input) continue;
+        TN_TRY(output_tensor(reader, blob, tensor, &tensor));
+        TN_TRY(tn_graph_add_output(reader->graph, tensor, blob));
+    }
+    if (reader->graph->output_count == 0)
+        return tn_fail(TN_ERROR_FORMAT, "the network has no output: no layer of it computes "
+                                        "anything in the phase TEST");
+    return TN_OK;
+}
+
+tn_status tn_caffe_network_read(tn_caffe_reader *reader) {
+    TN_TRY(tn_caffe_layers_collect(reader));
+    TN_TRY(tn_caffe_customs_check(reader));
+    TN_TRY(tn_caffe_inputs_read(reader));
+    for (size_t i = 0; i < reader->layer_count; i++)
+        TN_TRY(tn_caffe_layer_build(reader, &reader->layers[i]));
+    TN_TRY(read_outputs(reader));
+    return tn_graph_sort(reader->graph);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ONNX's attributes in our terms: references to a function's attributes followed, numbers, texts,
+ * lists and tensors mapped by type. The operator's field table is looked at only where ONNX writes
+ * the same thing in another way: element types are numbers there, bytes are strings.
+ */
+#include "base/status.h"
+#include "importers/onnx/onnx.h"
+
+#include <string.h>
+
+#define ATTRIBUTES_AT_MOST 256
+
+enum {
+    ONNX_FLOAT = 1,
+    ONNX_INT = 2,
+    ONNX_STRING = 3,
+    ONNX_TENSOR = 4,
+    ONNX_GRAPH = 5,
+    ONNX_FLOATS = 6,
+    ONNX_INTS = 7,
+    ONNX_STRINGS = 8,
+    ONNX_TENSORS = 9,
+    ONNX_GRAPHS = 10
+};
+
+tn_status tn_onnx_attribute_resolve(const tn_onnx_scope *scope, tn_onnx_attribute *attribute,
+                                    tn_onnx_binding *out_binding) {
+    const char *wanted = attribute->ref_attr_name;
+    *out_binding = (tn_onnx_binding){.name = attribute->name ? attribute->name : ""};
+    if (!wanted || !*wanted) {
+        out_binding->value = attribute;
+        return TN_OK;
+    }
+    if (!scope->function)
+        return tn_fail(TN_ERROR_FORMAT,
+                       "attribute '%s' refers to '%s' of a function, but its node is in none",
+                       out_binding->name, wanted);
+    for (size_t i = 0; i < scope->binding_count && !out_binding->value; i++)
+        if (strcmp(scope->bindings[i].name, wanted) == 0)
+            out_binding->value = scope->bindings[i].value;
+    return TN_OK;
+}
+
+/* The type, also of attributes from before it was written into the file. */
+static int attribute_type(const tn_onnx_attribute *attribute) {
+    if ((int)attribute->type != 0) return (int)attribute->type;
+    if (attribute->has_f) return ONNX_FLOAT;
+    if (attribute->has_i) return ONNX_INT;
+    if (attribute->has_s) return ONNX_STRING;
+    if (attribute->t) return ONNX_TENSOR;
+    if (attribute->g) return ONNX_GRAPH;
+    if (attribute->n_floats > 0) return ONNX_FLOATS;
+    if (attribute->n_ints > 0) return ONNX_INTS;
+    if (attribute->n_strings > 0) return ONNX_STRINGS;
+    return 0;
+}
+
+static const tn_field *find_field(const tn_operator *op, const char *name) {
+    for (uint32_t i = 0; op && i < op->field_count; i++) {
+        const tn_field *field = tn_fields_at(op, i);
+        if (field && strcmp(field->name, name) == 0) return field;
+    }
+    return NULL;
+}
+
+/* A terminated copy; null with *out_status set when there is no memory or a NUL inside. */
+static const char *copy_text(tn_arena *arena, const ProtobufCBinaryData *bytes,
+                             tn_status *out_status) {
+    if (bytes->len > 0 && memchr(bytes->data, 0, bytes->len)) {
+        *out_status = tn_fail(TN_ERROR_FORMAT, "the text contains a NUL");
+        return NULL;
+    }
+    char *copy = tn_arena_allocate(arena, bytes->len + 1, 1);
+    if (!copy) *out_status = tn_fail_memory("an attribute");
+    if (copy && bytes->len > 0) memcpy(copy, bytes->data, bytes->len);
+    return copy;
+}
+
+static tn_status read_int(const tn_onnx_attribute *from, const tn_field *field, tn_attribute *to) {
+    to->type = TN_FIELD_I64;
+    to->i = from->i;
+    if (!field || field->type != TN_FIELD_TYPE) return TN_OK;
+    tn_type type = tn_onnx_type(from->i);
+    if (type == TN_NONE)
+        return tn_fail(TN_ERROR_UNSUPPORTED, "ONNX's element type %lld (%s) is not supported",
+                       (long long)from->i, tn_onnx_type_name(from->i));
+    to->type = TN_FIELD_STRING;
+    to->s = tn_type_name(type);
+    return TN_OK;
+}
+
+static tn_status read_string(tn_arena *arena, const tn_onnx_attribute *from, const tn_field *field,
+                             tn_attribute *to) {
+    tn_status status = TN_OK;
+    if (field && field->type == TN_FIELD_BYTES) {
+        to->type = TN_FIELD_BYTES;
+        to->count = from->s.len;
+        to->items = from->s.data;
+        return TN_OK;
+    }
+    to->type = TN_FIELD_STRING;
+    to->s = copy_text(arena, &from->s, &status);
+    return status;
+}
+
+static tn_status read_strings(tn_arena *arena, const tn_onnx_attribute *from, tn_attribute *to) {
+    tn_status status = TN_OK;
+    const char **texts = tn_arena_allocate(arena, from->n_strings, sizeof(*texts));
+    if (!texts) return tn_fail_memory("an attribute");
+    for (size_t i = 0; i < from->n_strings && status == TN_OK; i++)
+        texts[i] = copy_text(arena, &from->strings[i], &status);
+    to->type = TN_FIELD_STRINGS;
+    to->count = from->n_strings;
+    to->items = texts;
+    return status;
+}
+
+static tn_status read_tensor(tn_onnx_reader *reader, const tn_onnx_scope *scope, tn_arena *arena,
+                             const tn_onnx_attribute *from, tn_attribute *to) {
+    tn_onnx_data data;
+    if (!from->t) return tn_fail(TN_ERROR_FORMAT, "the tensor is missing");
+    TN_TRY(scope->function ? tn_onnx_tensor_read_shared(reader, from->t, &data)
+                           : tn_onnx_tensor_read(reader, from->t, &data));
+    tn_tensor_storage *storage = tn_arena_allocate(arena, 1, sizeof(*storage));
+    if (!storage) return tn_fail_memory("an attribute");
+    TN_TRY(tn_tensor_init(storage, data.type, TN_LINEAR, &data.shape));
+    storage->tensor.data = (void *)(uintptr_t)data.data;
+    to->type = TN_FIELD_TENSOR;
+    to->tensor = &storage->tensor;
+    return TN_OK;
+}
+
+static void set_list(tn_attribute *to, uint32_t type, size_t count, const void *items) {
+    to->type = type;
+    to->count = count;
+    to->items = items;
+}
+
+static tn_status read_value(tn_onnx_reader *reader, const tn_onnx_scope *scope, tn_arena *arena,
+                            const tn_onnx_attribute *from, const tn_field *field,
+                            tn_attribute *to) {
+    switch (attribute_type(from)) {
+    case ONNX_FLOAT:
+        to->type = TN_FIELD_F32;
+        to->f = (double)from->f;
+        return TN_OK;
+    case ONNX_INT:
+        return read_int(from, field, to);
+    case ONNX_STRING:
+        return read_string(arena, from, field, to);
+    case ONNX_TENSOR:
+        return read_tensor(reader, scope, arena, from, to);
+    case ONNX_FLOATS:
+        set_list(to, TN_FIELD_F32S, from->n_floats, from->floats);
+        return TN_OK;
+    case ONNX_INTS:
+        set_list(to, TN_FIELD_I64S, from->n_ints, from->ints);
+        return TN_OK;
+    case ONNX_STRINGS:
+        return read_strings(arena, from, to);
+    case ONNX_GRAPH:
+    case ONNX_GRAPHS:
+        return tn_fail(TN_ERROR_UNSUPPORTED, "bodies (graphs in attributes) are not supported");
+    case 0:
+        return tn_fail(TN_ERROR_FORMAT, "it has neither type nor value");
+    default:
+        return tn_fail(TN_ERROR_UNSUPPORTED,
+                       "attributes of ONNX's type %d (lists of tensors, sparse tensors, types) are "
+                       "not supported",
+                       attribute_type(from));
+    }
+}
+
+tn_status tn_onnx_attributes_read(tn_onnx_reader *reader, const tn_onnx_scope *scope,
+                                  const tn_onnx_node *node, const tn_operator *op, tn_arena *arena,
+                                  uint64_t *out_count, const tn_attribute *const **out_attributes) {
+    if (node->n_attribute > ATTRIBUTES_AT_MOST)
+        return tn_fail(TN_ERROR_FORMAT, "%zu attributes; at most %d are read", node->n_attribute,
+                       ATTRIBUTES_AT_MOST);
+    const tn_attribute **list = tn_arena_allocate(arena, node->n_attribute, sizeof(*list));
+    tn_attribute *values = tn_arena_allocate(arena, node->n_attribute, sizeof(*values));
+    if (!list || !values) return tn_fail_memory("a node's attributes");
+    uint64_t count = 0;
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        tn_onnx_binding binding;
+        TN_TRY(tn_onnx_attribute_resolve(scope, node->attribute[i], &binding));
+        if (!binding.value) continue;
+        tn_attribute *value = &values[count];
+        *value = (tn_attribute){.size = sizeof(*value), .name = binding.name};
+        tn_status status =
+            read_value(reader, scope, arena, binding.value, find_field(op, binding.name), value);
+        if (status != TN_OK) return tn_error_at(status, "attribute '%s'", binding.name);
+        list[count++] = value;
+    }
+    *out_count = count;
+    *out_attributes = list;
+    return TN_OK;
+}

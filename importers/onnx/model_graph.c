@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The model's graph: its inputs (without those that are initializers, which older files list as
+ * well), constants, nodes and outputs.
+ */
+#include "base/status.h"
+#include "importers/onnx/onnx.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static tn_status fail_type(const Tenon__Onnx__TypeProto *type) {
+    const char *what = NULL;
+    if (type && (type->has_sequence_type || type->has_map_type)) what = "sequences and maps";
+    if (type && (type->has_optional_type || type->has_opaque_type))
+        what = "optional and opaque values";
+    if (type && type->has_sparse_tensor_type) what = "sparse tensors";
+    if (!what) return tn_fail(TN_ERROR_FORMAT, "it has no type");
+    return tn_fail(TN_ERROR_UNSUPPORTED, "%s are not supported as inputs", what);
+}
+
+static tn_status add_input(tn_onnx_reader *reader, tn_onnx_scope *scope,
+                           const tn_onnx_value_info *info) {
+    int64_t extents[TN_MAX_RANK];
+    const char *names[TN_MAX_RANK];
+    if (!info->type || !info->type->tensor_type) return fail_type(info->type);
+    const Tenon__Onnx__TypeProto__Tensor *tensor = info->type->tensor_type;
+    tn_type type = tn_onnx_type(tensor->elem_type);
+    if (type == TN_NONE)
+        return tn_fail(tensor->elem_type == 0 ? TN_ERROR_FORMAT : TN_ERROR_UNSUPPORTED,
+                       "tensors of ONNX's element type %" PRId32 " (%s) are not supported",
+                       tensor->elem_type, tn_onnx_type_name(tensor->elem_type));
+    uint32_t rank = tensor->shape ? (uint32_t)tensor->shape->n_dim : UINT32_MAX;
+    if (tensor->shape) TN_TRY(tn_onnx_extents_read(tensor->shape, extents, names));
+    tn_tensor_id id;
+    TN_TRY(tn_graph_add_input(reader->graph, info->name, type, rank, extents, names, &id));
+    return tn_map_set(scope->tensors, info->name, id);
+}
+
+/* Initializers come before inputs: an input of the same name is none. */
+static tn_status add_initializer(tn_onnx_reader *reader, tn_onnx_scope *scope,
+                                 tn_onnx_tensor *tensor) {
+    tn_onnx_data data;
+    tn_tensor_id id;
+    if (!tensor->name || !*tensor->name)
+        return tn_fail(TN_ERROR_FORMAT, "an initializer has no name");
+    if (tn_map_get(scope->tensors, tensor->name, &(uint64_t){0}))
+        return tn_fail(TN_ERROR_FORMAT, "the initializer is there twice");
+    TN_TRY(tn_onnx_tensor_read(reader, tensor, &data));
+    TN_TRY(tn_graph_add_constant_lent(reader->graph, tensor->name, data.type, &data.shape,
+                                      data.data, data.bytes, &id));
+    return tn_map_set(scope->tensors, tensor->name, id);
+}
+
+static tn_status read_initializers(tn_onnx_reader *reader, tn_onnx_scope *scope,
+                                   const tn_onnx_graph *graph) {
+    if (graph->n_sparse_initializer > 0) {
+        const tn_onnx_tensor *values = graph->sparse_initializer[0]->values;
+        return tn_fail(TN_ERROR_UNSUPPORTED,
+                       "initializer '%s' is sparse; sparse tensors are not supported",
+                       values && values->name ? values->name : "");
+    }
+    for (size_t i = 0; i < graph->n_initializer; i++) {
+        tn_onnx_tensor *tensor = graph->initializer[i];
+        tn_status status = add_initializer(reader, scope, tensor);
+        if (status != TN_OK)
+            return tn_error_at(status, "initializer '%s'", tensor->name ? tensor->name : "");
+    }
+    return TN_OK;
+}
+
+static tn_status read_inputs(tn_onnx_reader *reader, tn_onnx_scope *scope,
+                             const tn_onnx_graph *graph) {
+    for (size_t i = 0; i < graph->n_input; i++) {
+        const tn_onnx_value_info *info = graph->input[i];
+        uint64_t known;
+        tn_status status = TN_OK;
+        if (!info->name || !*info->name)
+            status = tn_fail(TN_ERROR_FORMAT, "input %zu has no name", i);
+        else if (!tn_map_get(scope->tensors, info->name, &known))
+            status = add_input(reader, scope, info);
+        else if (!reader->graph->tensors[known].is_constant)
+            status = tn_fail(TN_ERROR_FORMAT, "the input is there twice");
+        if (status != TN_OK) return tn_error_at(status, "input '%s'", info->name ? info->name : "");
+    }
+    return TN_OK;
+}
+
+static tn_status read_outputs(tn_onnx_reader *reader, const tn_onnx_scope *scope,
+                              const tn_onnx_graph *graph) {
+    for (size_t i = 0; i < graph->n_output; i++) {
+        const char *name = graph->output[i]->name;
+        uint64_t id;
+        if (!name || !*name) return tn_fail(TN_ERROR_FORMAT, "output %zu has no name", i);
+        if (!tn_map_get(scope->tensors, name, &id))
+            return tn_fail(TN_ERROR_FORMAT, "output '%s' is made by no node", name);
+        TN_TRY(tn_graph_add_output(reader->graph, (tn_tensor_id)id, name));
+        TN_TRY(tn_onnx_declare(reader, graph->output[i], (tn_tensor_id)id, true));
+    }
+    return TN_OK;
+}
+
+/* Of the tensors between the nodes; those that nobody makes are no matter. */
+static tn_status read_declarations(tn_onnx_reader *reader, const tn_onnx_scope *scope,
+                                   const tn_onnx_graph *graph) {
+    for (size_t i = 0; i < graph->n_value_info; i++) {
+        const char *name = graph->value_info[i]->name;
+        uint64_t id;
+        if (name && tn_map_get(scope->tensors, name, &id) && (tn_tensor_id)id != TN_NO_TENSOR)
+            TN_TRY(tn_onnx_declare(reader, graph->value_info[i], (tn_tensor_id)id, false));
+    }
+    return TN_OK;
+}
+
+static tn_status read_all(tn_onnx_reader *reader, tn_onnx_scope *scope,
+                          const tn_onnx_graph *graph) {
+    TN_TRY(read_initializers(reader, scope, graph));
+    TN_TRY(read_inputs(reader, scope, graph));
+    TN_TRY(tn_onnx_nodes_read(reader, scope, graph->n_node, graph->node));
+    TN_TRY(tn_missing_list_report(&reader->missing));
+    TN_TRY(read_outputs(reader, scope, graph));
+    TN_TRY(read_declarations(reader, scope, graph));
+    return tn_graph_sort(reader->graph);
+}
+
+tn_status tn_onnx_model_graph_read(tn_onnx_reader *reader) {
+    const tn_onnx_graph *graph = reader->model->graph;
+    tn_onnx_scope scope = {.prefix = ""};
+    TN_TRY(tn_map_create(reader->allocator, &scope.tensors));
+    tn_status status = read_all(reader, &scope, graph);
+    tn_map_destroy(scope.tensors);
+    return tn_error_at(status, "graph '%s'", graph->name ? graph->name : "");
+}

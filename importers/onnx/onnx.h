@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of the ONNX reader, shared by its files: the reader's state, the scope in which a
+ * node's names are looked up, and one function for each kind of thing in a model. The public side
+ * is tn_graph_load_onnx in tenon/graph.h; the format's schema is onnx.proto.
+ */
+#ifndef TN_IMPORTERS_ONNX_ONNX_H
+#define TN_IMPORTERS_ONNX_ONNX_H
+
+#include "base/map.h"
+#include "base/text.h"
+#include "graph/graph.h"
+#include "importers/common/missing_list.h"
+#include "importers/onnx/onnx.pb-c.h"
+
+typedef Tenon__Onnx__ModelProto tn_onnx_model;
+typedef Tenon__Onnx__GraphProto tn_onnx_graph;
+typedef Tenon__Onnx__NodeProto tn_onnx_node;
+typedef Tenon__Onnx__AttributeProto tn_onnx_attribute;
+typedef Tenon__Onnx__TensorProto tn_onnx_tensor;
+typedef Tenon__Onnx__ValueInfoProto tn_onnx_value_info;
+typedef Tenon__Onnx__FunctionProto tn_onnx_function;
+typedef Tenon__Onnx__OperatorSetIdProto tn_onnx_opset;
+
+/* The opsets of ONNX's own domain that are read: a newer one may change what an operator means. */
+#define TN_ONNX_OPSET_MINIMUM 6
+#define TN_ONNX_OPSET_MAXIMUM 28
+
+/* A tensor as it was read. */
+typedef struct tn_onnx_data {
+    tn_type type;
+    tn_shape shape;
+    const void *data; /* lives as long as the graph; null when there are no elements */
+    size_t bytes;
+} tn_onnx_data;
+
+typedef struct tn_onnx_reader {
+    tn_runtime *runtime;
+    const tn_allocator *allocator;
+    const tn_onnx_model *model;
+    tn_graph *graph;
+    tn_arena *arena;    /* for what lives as long as the reader */
+    const char *folder; /* of external data; null: there is none */
+    tn_map *functions;  /* place in model->functions by domain, name and overload */
+    tn_map *files;      /* place in graph->files by resolved path */
+    tn_map *tensors;    /* place in `shared` of a function's tensor, which is read once */
+    tn_onnx_data *shared;
+    size_t shared_count, shared_capacity;
+    tn_missing_list missing; /* what no registered operator serves, all of it reported at once */
+    uint64_t nodes_left;     /* bound on what functions may expand to */
+} tn_onnx_reader;
+
+/* An attribute as a node in a function sees it: the name is the node's, the value may come from the
+ * call of the function. */
+typedef struct tn_onnx_binding {
+    const char *name;
+    tn_onnx_attribute *value;
+} tn_onnx_binding;
+
+/* Where names are looked up: the model's graph, or one call of a function. */
+typedef struct tn_onnx_scope {
+    const struct tn_onnx_scope *parent; /* null: the model's graph */
+    const tn_onnx_function *function;   /* null there */
+    const char *prefix;                 /* of names of nodes and tensors: "" or "call/" */
+    uint32_t depth;
+    tn_map *tensors; /* tensor by name; TN_NO_TENSOR for an input that the call leaves out */
+    size_t binding_count;
+    const tn_onnx_binding *bindings; /* of the call: given attributes, then defaults */
+} tn_onnx_scope;
+
+/* --- tensor.c, external.c --- */
+/* The element type of ONNX's number: TN_NONE when there is none of ours. */
+tn_type tn_onnx_type(int64_t number);
+/* The number's name in ONNX ("STRING"), for messages. */
+const char *tn_onnx_type_name(int64_t number);
+/* Reads a tensor; its data is taken out of the message, mapped or copied, and so it can be read
+ * once only. */
+tn_status tn_onnx_tensor_read(tn_onnx_reader *reader, tn_onnx_tensor *tensor,
+                              tn_onnx_data *out_data);
+/* The same for a tensor in a function, which may be called again: remembers what was read. */
+tn_status tn_onnx_tensor_read_shared(tn_onnx_reader *reader, tn_onnx_tensor *tensor,
+                                     tn_onnx_data *out_data);
+/* The bytes of a tensor that lie in a file of the model's folder, aligned to `alignment`. */
+tn_status tn_onnx_external_read(tn_onnx_reader *reader, const tn_onnx_tensor *tensor, size_t bytes,
+                                size_t alignment, const void **out_data);
+
+/* --- attribute.c --- */
+/* What a node's attribute is once references to the function's attributes are followed; a null
+ * value when the call gives none. */
+tn_status tn_onnx_attribute_resolve(const tn_onnx_scope *scope, tn_onnx_attribute *attribute,
+                                    tn_onnx_binding *out_binding);
+/* A node's attributes in our terms, typed as the operator's fields ask (`op` null: as they are, for
+ * a message). TN_ERROR_UNSUPPORTED for what Tenon has not (bodies, strings as tensors). */
+tn_status tn_onnx_attributes_read(tn_onnx_reader *reader, const tn_onnx_scope *scope,
+                                  const tn_onnx_node *node, const tn_operator *op, tn_arena *arena,
+                                  uint64_t *out_count, const tn_attribute *const **out_attributes);
+
+/* --- node.c --- */
+/* Adds nodes to the graph; those of functions are put in their place. */
+tn_status tn_onnx_nodes_read(tn_onnx_reader *reader, tn_onnx_scope *scope, size_t count,
+                             tn_onnx_node *const *nodes);
+/* The tensor of a name in a scope, made when it is not there yet; "" is TN_NO_TENSOR. */
+tn_status tn_onnx_scope_tensor(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
+                               tn_tensor_id *out_tensor);
+/* A node's name as messages and the graph have it. Null: no memory. */
+const char *tn_onnx_node_name(tn_onnx_reader *reader, const tn_onnx_scope *scope,
+                              const tn_onnx_node *node);
+const char *tn_onnx_domain(const char *domain); /* "ai.onnx" and null are "" */
+
+/* --- function.c --- */
+tn_status tn_onnx_functions_index(tn_onnx_reader *reader);
+/* The model's own function that a node calls, or null. */
+tn_status tn_onnx_function_find(tn_onnx_reader *reader, const tn_onnx_node *node,
+                                const tn_onnx_function **out_function);
+/* Puts a function's body where it is called. */
+tn_status tn_onnx_function_expand(tn_onnx_reader *reader, tn_onnx_scope *scope,
+                                  const tn_onnx_node *call, const tn_onnx_function *function);
+
+/* --- opset.c --- */
+/* The version of a domain that a scope's nodes mean. */
+tn_status tn_onnx_opset_version(const tn_onnx_reader *reader, const tn_onnx_scope *scope,
+                                const char *domain, uint32_t *out_version);
+tn_status tn_onnx_opsets_check(size_t count, tn_onnx_opset *const *opsets);
+
+/* --- value_info.c --- */
+/* Whether an extent's text is a name, the same for extents that are equal, and not one of the texts
+ * that exporters write for "not known". Null is none. */
+bool tn_onnx_is_extent_name(const char *name);
+/* Extents of a declared shape, -1 for those not known, and their names or null; room for
+ * TN_MAX_RANK. TN_ERROR_SHAPE: too many. */
+tn_status tn_onnx_extents_read(const Tenon__Onnx__TensorShapeProto *shape, int64_t *extents,
+                               const char **names);
+
+/* Notes what the model declares of a tensor that a node makes; what it leaves open, or says in
+ * terms that are not ours, is not noted. TN_ERROR_MEMORY. */
+tn_status tn_onnx_declare(tn_onnx_reader *reader, const tn_onnx_value_info *info,
+                          tn_tensor_id tensor, bool is_output);
+
+/* --- model_graph.c --- */
+/* Inputs, initializers, nodes and outputs of the model's graph. */
+tn_status tn_onnx_model_graph_read(tn_onnx_reader *reader);
+
+#endif

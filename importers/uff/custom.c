@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Nodes whose operator is a library's: any operation that the format does not define, its name
+ * without the leading underscore. The node's fields (custom_fields.c) become the operator's; data
+ * of networks in N, H, W, C order is given to the operator as N, C, H, W, and so are its outputs
+ * taken.
+ */
+#include "importers/common/custom.h"
+#include "base/status.h"
+#include "importers/uff/uff.h"
+
+#include <string.h>
+
+#define OUTPUTS_AT_MOST 64
+
+/* ----------------------------------------------------------------------------------------------
+ * shapes */
+
+/* The extent that stands for an open one while the operator is asked, once and once more: what
+ * differs between the two answers depends on it. */
+static int64_t stand_in(uint32_t place, bool is_second) {
+    if (place == 0) return is_second ? 2 : 1;
+    return is_second ? 320 : 256;
+}
+
+static bool has_open(const tn_uff_call *call) {
+    for (uint32_t i = 0; i < call->input_count; i++)
+        for (uint32_t axis = 0; axis < call->inputs[i]->rank; axis++)
+            if (tn_uff_is_open(call->inputs[i]->extents[axis])) return true;
+    return false;
+}
+
+static void describe_inputs(const tn_uff_call *call, const tn_graph *graph,
+                            const tn_tensor_id *tensors, bool is_second,
+                            tn_custom_input *out_inputs) {
+    for (uint32_t i = 0; i < call->input_count; i++) {
+        const tn_uff_value *value = call->inputs[i];
+        tn_custom_input *input = &out_inputs[i];
+        *input =
+            (tn_custom_input){.name = value->name, .type = value->type, .shape.rank = value->rank};
+        if (graph->tensors[tensors[i]].is_constant) input->data = graph->tensors[tensors[i]].data;
+        for (uint32_t place = 0; place < value->rank; place++) {
+            const int64_t extent = value->extents[value->storage.axes[place]];
+            input->shape.extents[place] =
+                tn_uff_is_open(extent) ? stand_in(place, is_second) : extent;
+        }
+    }
+}
+
+/* The extent in storage order as two answers give it. */
+static int64_t merge_extent(tn_uff_reader *reader, const tn_uff_call *call, uint32_t place,
+                            int64_t first, int64_t second) {
+    if (first == second) return first;
+    for (uint32_t i = 0; i < call->input_count; i++) {
+        const tn_uff_value *x = call->inputs[i];
+        if (place >= x->rank || !tn_uff_is_open(x->extents[x->storage.axes[place]])) continue;
+        if (first == stand_in(place, false) && second == stand_in(place, true))
+            return x->extents[x->storage.axes[place]];
+    }
+    return tn_uff_open(reader);
+}
+
+/* The order of an input that has the output's rank, if any: so outputs of an operator on images
+ * are images as well. */
+static tn_uff_order output_order(const tn_uff_call *call, uint32_t rank) {
+    for (uint32_t i = 0; i < call->input_count; i++)
+        if (!call->inputs[i]->data && call->inputs[i]->rank == rank)
+            return call->inputs[i]->storage;
+    return tn_uff_order_plain();
+}
+
+typedef struct answer {
+    tn_type *types;
+    tn_shape *shapes;
+} answer;
+
+static bool answer_init(tn_arena *arena, uint32_t count, answer *out_answer) {
+    out_answer->types = tn_arena_allocate(arena, count, sizeof(tn_type));
+    out_answer->shapes = tn_arena_allocate(arena, count, sizeof(tn_shape));
+    return out_answer->types && out_answer->shapes;
+}
+
+static void set_output(tn_uff_reader *reader, const tn_uff_call *call, uint32_t index,
+                       const answer *first, const answer *second, tn_uff_value *value) {
+    const tn_shape *a = &first->shapes[index], *b = &second->shapes[index];
+    value->type = first->types[index];
+    value->rank = a->rank;
+    value->storage = output_order(call, a->rank);
+    for (uint32_t place = 0; place < a->rank; place++) {
+        const int64_t other = b->rank == a->rank ? b->extents[place] : -1;
+        value->extents[value->storage.axes[place]] =
+            merge_extent(reader, call, place, a->extents[place], other);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * the node */
+
+typedef struct custom {
+    const tn_operator_entry *entry;
+    uint64_t attribute_count;
+    const tn_attribute *const *attributes;
+    tn_tensor_id *inputs;
+    uint32_t output_count;
+} custom;
+
+static tn_status ask_shapes(tn_uff_reader *reader, const tn_uff_call *call, const custom *own,
+                            bool is_second, tn_custom_input *inputs, answer *out_answer) {
+    describe_inputs(call, reader->graph, own->inputs, is_second, inputs);
+    return tn_custom_infer(reader->runtime, call->node->id, own->entry, own->attribute_count,
+                           own->attributes, call->input_count, inputs, own->output_count,
+                           out_answer->types, out_answer->shapes);
+}
+
+static tn_status set_outputs(tn_uff_reader *reader, tn_uff_call *call, const custom *own) {
+    tn_custom_input *inputs = tn_arena_allocate(reader->arena, call->input_count, sizeof(*inputs));
+    answer answers[2];
+    if (!inputs || !answer_init(reader->arena, own->output_count, &answers[0]) ||
+        !answer_init(reader->arena, own->output_count, &answers[1]))
+        return tn_fail_memory("a node");
+    TN_TRY(ask_shapes(reader, call, own, false, inputs, &answers[0]));
+    const bool is_asked_again = has_open(call);
+    if (is_asked_again && ask_shapes(reader, call, own, true, inputs, &answers[1]) != TN_OK) {
+        if (tn_last_error()->status == TN_ERROR_MEMORY) return TN_ERROR_MEMORY;
+        tn_error_clear(); /* it takes no other extents: nothing is known for sure */
+        for (uint32_t i = 0; i < own->output_count; i++)
+            answers[1].shapes[i].rank = UINT32_MAX;
+    }
+    tn_uff_state *state = &reader->states[call->index];
+    state->extras = tn_arena_allocate(reader->arena, own->output_count, sizeof(*state->extras));
+    if (!state->extras) return tn_fail_memory("a node's outputs");
+    for (uint32_t i = 0; i < own->output_count; i++) {
+        tn_uff_value *value = i == 0 ? call->output : &state->extras[i - 1];
+        if (i > 0) {
+            const char *name = tn_arena_format(reader->arena, "%s_%u", call->node->id, i);
+            if (!name) return tn_fail_memory("an output's name");
+            *value = (tn_uff_value){.name = name, .tensor = TN_NO_TENSOR};
+        }
+        set_output(reader, call, i, &answers[0], &answers[is_asked_again ? 1 : 0], value);
+    }
+    state->extra_count = own->output_count - 1;
+    return TN_OK;
+}
+
+static tn_status add_node(tn_uff_reader *reader, tn_uff_call *call, const custom *own) {
+    tn_tensor_id outputs[OUTPUTS_AT_MOST];
+    tn_uff_state *state = &reader->states[call->index];
+    for (uint32_t i = 0; i < own->output_count; i++) {
+        tn_uff_value *value = i == 0 ? call->output : &state->extras[i - 1];
+        const bool is_other = i > 0 && tn_map_get(reader->nodes, value->name, &(uint64_t){0});
+        const char *name =
+            is_other ? tn_uff_side_name(reader, call->node->id, "output") : value->name;
+        if (!name) return tn_fail_memory("an output's name");
+        TN_TRY(tn_uff_add_tensor(reader, name, &value->tensor));
+        outputs[i] = value->tensor;
+    }
+    return tn_graph_add_node_raw(reader->graph, call->node->id, own->entry, own->attribute_count,
+                                 own->attributes, call->input_count, own->inputs, own->output_count,
+                                 outputs, NULL);
+}
+
+/* Variadic outputs are one: the file does not say how many are meant. */
+static tn_status count_outputs(const tn_operator *op, uint32_t *out_count) {
+    *out_count = op->output_count;
+    if (op->output_count >= 1 && op->output_count <= OUTPUTS_AT_MOST) return TN_OK;
+    return tn_fail(TN_ERROR_UNSUPPORTED, "operator '%s' has %u outputs; 1 to %d are supported",
+                   op->name, op->output_count, OUTPUTS_AT_MOST);
+}
+
+static tn_status read_inputs(tn_uff_reader *reader, const tn_uff_call *call, custom *own) {
+    own->inputs = tn_arena_allocate(reader->arena, call->input_count, sizeof(*own->inputs));
+    if (!own->inputs) return tn_fail_memory("a node's inputs");
+    for (uint32_t i = 0; i < call->input_count; i++)
+        TN_TRY(tn_uff_value_stored(reader, call->inputs[i], &own->inputs[i]));
+    return TN_OK;
+}
+
+/* The operation's name without the converter's underscore. */
+static const char *operator_name(const tn_uff_node *node) {
+    const char *name = node->operation;
+    return name[0] == '_' && name[1] ? name + 1 : name;
+}
+
+static tn_status find_operator(tn_uff_reader *reader, const tn_uff_node *node, custom *own) {
+    tn_custom_field *fields = NULL;
+    size_t field_count = 0;
+    TN_TRY(tn_uff_custom_fields_read(reader, node, &field_count, &fields));
+    return tn_custom_find(reader->runtime, reader->arena, operator_name(node), field_count, fields,
+                          &own->entry, &own->attribute_count, &own->attributes);
+}
+
+tn_status tn_uff_customs_check(tn_uff_reader *reader) {
+    for (size_t i = 0; i < reader->sorted_count; i++) {
+        const tn_uff_node *node = reader->source->nodes[reader->sorted[i]];
+        custom own = {0};
+        if (tn_uff_is_input(reader, node) || tn_uff_operation_find(node->operation, NULL, NULL) ||
+            tn_missing_list_count(&reader->missing, node->operation))
+            continue;
+        tn_status status = find_operator(reader, node, &own);
+        if (status == TN_OK) tn_library_release(own.entry->library);
+        if (status == TN_ERROR_UNSUPPORTED)
+            status = tn_missing_list_add(&reader->missing, node->operation, node->id);
+        if (status != TN_OK) {
+            tn_error_at(status, "operation %s", node->operation);
+            return tn_error_at(status, "node '%s'", node->id);
+        }
+    }
+    return tn_missing_list_report(&reader->missing);
+}
+
+tn_status tn_uff_read_custom(tn_uff_reader *reader, tn_uff_call *call) {
+    custom own = {0};
+    TN_TRY(find_operator(reader, call->node, &own));
+    tn_status status = count_outputs(own.entry->op, &own.output_count);
+    if (status == TN_OK) status = read_inputs(reader, call, &own);
+    if (status == TN_OK) status = set_outputs(reader, call, &own);
+    if (status == TN_OK) status = add_node(reader, call, &own);
+    if (status != TN_OK) tn_library_release(own.entry->library);
+    return status;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading a UFF file: the public calls, and the steps from bytes to a sorted graph. The bytes are
+ * checked and unpacked by base/wire.h (a text's after text_form.c has made them); walk.c puts the
+ * nodes in order, operations.c says what each means, custom.c asks the registry for all others.
+ */
+#include "base/status.h"
+#include "base/wire.h"
+#include "importers/uff/uff.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static tn_status reader_init(tn_uff_reader *reader) {
+    const size_t count = reader->file->n_referenced_data;
+    TN_TRY(tn_arena_create(reader->allocator, &reader->arena));
+    TN_TRY(tn_missing_list_init(&reader->missing, reader->allocator, reader->arena));
+    TN_TRY(tn_map_create(reader->allocator, &reader->nodes));
+    TN_TRY(tn_map_create(reader->allocator, &reader->data));
+    reader->blobs = tn_arena_allocate(reader->arena, count, sizeof(*reader->blobs));
+    reader->blob_bytes = tn_arena_allocate(reader->arena, count, sizeof(*reader->blob_bytes));
+    if (!reader->blobs || !reader->blob_bytes) return tn_fail_memory("the list of data");
+    for (size_t i = 0; i < count; i++) {
+        const tn_uff_entry *entry = reader->file->referenced_data[i];
+        TN_TRY(tn_map_set(reader->data, entry->key ? entry->key : "", i));
+    }
+    return TN_OK;
+}
+
+static void reader_deinit(tn_uff_reader *reader) {
+    tn_missing_list_deinit(&reader->missing);
+    tn_map_destroy(reader->data);
+    tn_map_destroy(reader->nodes);
+    tn_arena_destroy(reader->arena);
+    tn_graph_destroy(reader->graph);
+}
+
+static tn_status check_file(const tn_uff_file *file) {
+    if (file->n_graphs == 0)
+        return tn_fail(TN_ERROR_FORMAT, "the file holds no graph: is it a UFF model?");
+    if (file->n_graphs > 1)
+        return tn_fail(TN_ERROR_UNSUPPORTED, "the file holds %zu graphs; one is read",
+                       file->n_graphs);
+    if (file->version == 1 && file->descriptor_core_version == 1) return TN_OK;
+    return tn_fail(TN_ERROR_UNSUPPORTED,
+                   "the file is of UFF's version %" PRId64 " with operations of version %" PRId64
+                   "; version 1 with 1 is supported",
+                   file->version, file->descriptor_core_version);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * nodes */
+
+static tn_uff_value *find_value(const tn_uff_reader *reader, uint32_t node, uint32_t output) {
+    const tn_uff_state *state = &reader->states[node];
+    if (output == 0) return state->value;
+    return output <= state->extra_count ? &state->extras[output - 1] : NULL;
+}
+
+static tn_status find_inputs(tn_uff_reader *reader, tn_uff_call *call) {
+    const tn_uff_node *node = call->node;
+    call->inputs = tn_arena_allocate(reader->arena, node->n_inputs, sizeof(*call->inputs));
+    if (!call->inputs) return tn_fail_memory("a node's inputs");
+    if (node->n_inputs > UINT32_MAX) return tn_fail_memory("a node's inputs");
+    call->input_count = (uint32_t)node->n_inputs;
+    for (uint32_t i = 0; i < call->input_count; i++) {
+        uint32_t place, output;
+        TN_TRY(tn_uff_node_find(reader, node->inputs[i], &place, &output));
+        call->inputs[i] = find_value(reader, place, output);
+        if (!call->inputs[i])
+            return tn_fail(TN_ERROR_FORMAT, "input %" PRIu32 ", '%s', has no value", i,
+                           node->inputs[i]);
+    }
+    return TN_OK;
+}
+
+static tn_status check_input_count(const tn_uff_call *call, uint32_t minimum, uint32_t maximum) {
+    if (call->input_count >= minimum && call->input_count <= maximum) return TN_OK;
+    return tn_fail(TN_ERROR_FORMAT, "the node has %" PRIu32 " inputs; it takes %" PRIu32 "%s",
+                   call->input_count, minimum, maximum > minimum ? " or more" : "");
+}
+
+static tn_status read_operation(tn_uff_reader *reader, tn_uff_call *call) {
+    uint32_t minimum, maximum;
+    if (tn_uff_is_input(reader, call->node)) return tn_uff_input_read(reader, call);
+    TN_TRY(find_inputs(reader, call));
+    const tn_uff_operation operation =
+        tn_uff_operation_find(call->node->operation, &minimum, &maximum);
+    if (!operation) return tn_uff_read_custom(reader, call);
+    TN_TRY(check_input_count(call, minimum, maximum));
+    return operation(reader, call);
+}
+
+static tn_status read_node(tn_uff_reader *reader, uint32_t index) {
+    tn_uff_call call = {.node = reader->source->nodes[index], .index = index};
+    tn_uff_value *value = tn_arena_allocate(reader->arena, 1, sizeof(*value));
+    if (!value) return tn_fail_memory("a node");
+    *value = (tn_uff_value){
+        .name = call.node->id, .tensor = TN_NO_TENSOR, .storage = tn_uff_order_plain()};
+    call.output = value;
+    tn_status status = read_operation(reader, &call);
+    if (status != TN_OK) {
+        /* a message of the graph's own says where it was */
+        if (!strstr(tn_last_error()->where, "operator"))
+            tn_error_at(status, "operation %s", call.node->operation);
+        return tn_error_at(status, "node '%s'", call.node->id);
+    }
+    reader->states[index].value = call.output;
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * the whole */
+
+/* Outputs lie as the file has them, unless the inputs come as N, C, H, W: then they do, too. */
+static tn_status add_output(tn_uff_reader *reader, uint32_t node, uint32_t output) {
+    const char *name = reader->source->nodes[node]->id;
+    tn_uff_value *value = find_value(reader, node, output);
+    tn_tensor_id tensor;
+    if (!value) return tn_fail(TN_ERROR_FORMAT, "node '%s' has no output %" PRIu32, name, output);
+    const bool is_first =
+        reader->options->order == TN_UFF_ORDER_NCHW ||
+        (reader->options->order == TN_UFF_ORDER_AUTO && reader->is_channels_first);
+    if (is_first)
+        TN_TRY(tn_uff_value_stored(reader, value, &tensor));
+    else
+        TN_TRY(tn_uff_value_plain(reader, value, &tensor));
+    if (output > 0) name = value->name;
+    return tn_graph_add_output(reader->graph, tensor, name);
+}
+
+/* A constant is put in another order for each node that needs it so; a small file with many such
+ * nodes is not to take all memory. */
+#define PERMUTABLE_BASE   ((size_t)64 << 20)
+#define PERMUTABLE_FACTOR 8u
+
+static size_t permutable_bytes(uint64_t file_bytes) {
+    size_t bytes;
+    if (!tn_mul_size((size_t)file_bytes, PERMUTABLE_FACTOR, &bytes) ||
+        !tn_add_size(bytes, PERMUTABLE_BASE, &bytes))
+        return SIZE_MAX;
+    return bytes;
+}
+
+/* Such a file is small whatever its network's size. */
+static size_t left_out_bytes(uint64_t file_bytes) {
+    const size_t bytes = permutable_bytes(file_bytes), enough = (size_t)2 << 30;
+    return bytes > enough ? bytes : enough;
+}
+
+static void warn_left_out(const tn_uff_reader *reader) {
+    if (reader->left_out_count == 0) return;
+    tn_runtime_log(reader->runtime, TN_LOG_WARNING,
+                   "the file was written for people to read: the values of %" PRIu64
+                   " constants, '%s' first, are not in it, and zeros stand for them",
+                   reader->left_out_count, reader->left_out);
+}
+
+/* Names that the caller gives are in the file. */
+static tn_status check_names(const tn_uff_reader *reader) {
+    uint32_t node, output;
+    for (uint32_t i = 0; i < reader->options->input_count; i++)
+        TN_TRY(tn_error_at(
+            tn_uff_node_find(reader, reader->options->inputs[i]->name, &node, &output), "input"));
+    return TN_OK;
+}
+
+static tn_status read_file(tn_uff_reader *reader) {
+    TN_TRY(check_file(reader->file));
+    TN_TRY(reader_init(reader));
+    reader->source = reader->file->graphs[0];
+    const char *name = reader->source->id ? reader->source->id : "";
+    TN_TRY(tn_graph_create(reader->runtime, name, &reader->graph));
+    TN_TRY(tn_uff_walk(reader));
+    TN_TRY(check_names(reader));
+    TN_TRY(tn_uff_customs_check(reader));
+    TN_TRY(tn_uff_inputs_survey(reader));
+    for (size_t i = 0; i < reader->sorted_count; i++)
+        TN_TRY(read_node(reader, reader->sorted[i]));
+    for (size_t i = 0; i < reader->output_count; i++)
+        TN_TRY(add_output(reader, reader->outputs[i], reader->output_indices[i]));
+    return tn_graph_sort(reader->graph);
+}
+
+static tn_status check_options(const tn_uff_options *options) {
+    if (options->flags & ~(uint32_t)TN_UFF_WITHOUT_WEIGHTS)
+        return tn_fail(TN_ERROR_ARGUMENT, "flags %" PRIu32 " are not known", options->flags);
+    if (options->order > TN_UFF_ORDER_NCHW)
+        return tn_fail(TN_ERROR_ARGUMENT, "order %" PRIu32 " is not known", options->order);
+    if ((options->input_count > 0 && !options->inputs) ||
+        (options->output_count > 0 && !options->outputs))
+        return tn_fail(TN_ERROR_ARGUMENT, "the options count inputs or outputs without a list");
+    for (uint32_t i = 0; i < options->input_count; i++) {
+        const tn_uff_input *input = options->inputs[i];
+        if (!input || input->size < sizeof(*input) || !input->name ||
+            (input->rank > 0 && !input->extents))
+            return tn_fail(TN_ERROR_ARGUMENT, "input %" PRIu32 " of the options is incomplete", i);
+        if (input->rank > TN_MAX_RANK)
+            return tn_fail(TN_ERROR_SHAPE,
+                           "input '%s' was given rank %" PRIu32 "; at most %d is possible",
+                           input->name, input->rank, TN_MAX_RANK);
+    }
+    for (uint32_t i = 0; i < options->output_count; i++)
+        if (!options->outputs[i])
+            return tn_fail(TN_ERROR_ARGUMENT, "output %" PRIu32 " of the options has no name", i);
+    return TN_OK;
+}
+
+/* Either form. */
+static tn_status unpack(const tn_allocator *allocator, const void *data, size_t bytes,
+                        ProtobufCMessage **out_message) {
+    void *binary = NULL;
+    if (!tn_uff_is_text(data, bytes))
+        return tn_wire_unpack(allocator, &tenon__uff__meta_graph__descriptor, data, bytes,
+                              out_message);
+    TN_TRY(tn_uff_text_encode(allocator, data, bytes, &binary, &bytes));
+    tn_status status =
+        tn_wire_unpack(allocator, &tenon__uff__meta_graph__descriptor, binary, bytes, out_message);
+    tn_deallocate(allocator, binary);
+    return status;
+}
+
+tn_status tn_graph_parse_uff(tn_runtime *runtime, const void *data, uint64_t bytes,
+                             const tn_uff_options *options, tn_graph **out_graph) {
+    if (!runtime || !out_graph || (bytes > 0 && !data) ||
+        (options && options->size < sizeof(options->size)))
+        return tn_fail(TN_ERROR_ARGUMENT, "tn_graph_parse_uff needs a runtime, data and out_graph; "
+                                          "options need their size");
+    tn_uff_options own = {0};
+    if (options) memcpy(&own, options, options->size < sizeof(own) ? options->size : sizeof(own));
+    TN_TRY(check_options(&own));
+    const tn_allocator *allocator = tn_runtime_allocator(runtime);
+    ProtobufCMessage *message;
+    TN_TRY(unpack(allocator, data, (size_t)bytes, &message));
+    tn_uff_reader reader = {.runtime = runtime,
+                            .allocator = allocator,
+                            .file = (tn_uff_file *)message,
+                            .options = &own,
+                            .permutable_bytes = own.flags & TN_UFF_WITHOUT_WEIGHTS
+                                                    ? left_out_bytes(bytes)
+                                                    : permutable_bytes(bytes)};
+    tn_status status = read_file(&reader);
+    if (status == TN_OK) {
+        warn_left_out(&reader);
+        *out_graph = reader.graph;
+        reader.graph = NULL;
+    }
+    reader_deinit(&reader);
+    tn_wire_free(allocator, message);
+    return status;
+}
+
+tn_status tn_graph_load_uff(tn_runtime *runtime, const char *path, const tn_uff_options *options,
+                            tn_graph **out_graph) {
+    tn_file file = {0};
+    if (!runtime || !path || !out_graph)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_graph_load_uff needs a runtime, a path and out_graph");
+    TN_TRY(tn_file_map(tn_runtime_allocator(runtime), path, &file));
+    tn_status status = tn_graph_parse_uff(runtime, file.data, file.bytes, options, out_graph);
+    tn_file_unmap(&file);
+    return tn_error_at(status, "%s", path);
+}

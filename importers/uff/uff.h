@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of the UFF reader, shared by its files: the reader's state, values with their two
+ * orders of axes, and the functions that read fields and add nodes. The public side is
+ * tn_graph_load_uff in tenon/graph.h; the format's schema is uff.proto; what each operation means
+ * is in the files operations_*.c, by the table in operations.c.
+ *
+ * Orders of axes. UFF's axis numbers count the axes as the framework had them, mostly N, H, W, C
+ * (here: *file order*). Operators of ours take N, C, H, W. So a value remembers how its tensor lies
+ * (`storage`), operations map their axis numbers through it, constants are put in order while the
+ * file is read, and a Transpose is added only where a value is needed in another order than it has.
+ */
+#ifndef TN_IMPORTERS_UFF_UFF_H
+#define TN_IMPORTERS_UFF_UFF_H
+
+#include "base/map.h"
+#include "base/text.h"
+#include "graph/graph.h"
+#include "importers/common/custom.h"
+#include "importers/common/missing_list.h"
+#include "importers/uff/uff.pb-c.h"
+
+typedef Tenon__Uff__MetaGraph tn_uff_file;
+typedef Tenon__Uff__Graph tn_uff_graph;
+typedef Tenon__Uff__Node tn_uff_node;
+typedef Tenon__Uff__Entry tn_uff_entry;
+typedef Tenon__Uff__Data tn_uff_data;
+
+/* Lists of integers up to this length are followed as numbers. */
+#define TN_UFF_NUMBERS_AT_MOST 64
+
+/* --- numbers that may be open --- */
+/* An extent or another number about shapes: known, or open until run time. Open ones are numbered,
+ * so that the same unknown is known to be the same. */
+#define TN_UFF_OPEN_LIMIT (INT64_MIN + ((int64_t)1 << 40))
+static inline bool tn_uff_is_open(int64_t number) {
+    return number < TN_UFF_OPEN_LIMIT;
+}
+
+/* An order of axes: place i holds axis order[i]. */
+typedef struct tn_uff_order {
+    uint8_t axes[TN_MAX_RANK];
+} tn_uff_order;
+
+/* The same value in another order, once it was needed. */
+typedef struct tn_uff_copy {
+    tn_uff_order order;
+    tn_tensor_id tensor;
+} tn_uff_copy;
+
+/* What a node gives. */
+typedef struct tn_uff_value {
+    const char *name; /* the node's id */
+    tn_type type;     /* TN_NONE: not known */
+    uint32_t rank;
+    int64_t extents[TN_MAX_RANK]; /* in file order, may be open */
+    tn_uff_order storage;         /* axis i of the tensor is axis storage.axes[i] of the file's */
+    tn_tensor_id tensor;          /* in storage order; TN_NO_TENSOR: made when it is needed */
+    const void *data;             /* of constants: elements in file order; else null */
+    size_t bytes;
+    uint32_t blob;        /* of constants: 1 + the entry of referenced_data that holds them */
+    const int64_t *known; /* of short lists of integers: the numbers, each may be open; or null */
+    struct tn_uff_value *flattened; /* what this is the flattened form of, while nobody has needed
+                                       it in file order; else null */
+    tn_uff_copy copies[2];
+    uint32_t copy_count;
+} tn_uff_value;
+
+typedef struct tn_uff_state {
+    tn_uff_value *value; /* null until the node was read */
+    uint32_t extra_count;
+    tn_uff_value *extras; /* outputs after the first: "id_1", "id_2" */
+    uint8_t mark;         /* of the walk: 0 not seen, 1 entered, 2 left */
+} tn_uff_state;
+
+typedef struct tn_uff_reader {
+    tn_runtime *runtime;
+    const tn_allocator *allocator;
+    tn_uff_file *file;
+    const tn_uff_graph *source;
+    const tn_uff_options *options;
+    tn_graph *graph;
+    tn_arena *arena;      /* for what lives as long as the reader */
+    tn_map *nodes;        /* place in source->nodes by id */
+    tn_map *data;         /* place in file->referenced_data by key */
+    tn_uff_state *states; /* of source->nodes */
+    const void **blobs;   /* of file->referenced_data: what the graph has taken over, or null */
+    size_t *blob_bytes;
+    uint32_t *sorted; /* live nodes, producers first */
+    size_t sorted_count;
+    uint32_t *outputs; /* nodes that are outputs, and which of their outputs */
+    uint32_t *output_indices;
+    size_t output_count;
+    tn_missing_list missing; /* what no library has */
+    uint64_t open_count;     /* of open numbers so far */
+    size_t permutable_bytes; /* what constants in another order may still take */
+    uint64_t left_out_count; /* constants whose values the file leaves out */
+    const char *left_out;    /* the first of them */
+    int64_t batch; /* the open number that stands for a batch axis which the file leaves out */
+    bool is_batch_left_out; /* inputs without a batch axis: C, H, W */
+    bool is_channels_first; /* some input is given as N, C, H, W though the file has N, H, W, C */
+} tn_uff_reader;
+
+/* One node that is being read. */
+typedef struct tn_uff_call {
+    const tn_uff_node *node;
+    uint32_t index; /* of the node */
+    uint32_t input_count;
+    tn_uff_value **inputs;
+    tn_uff_value *output; /* to be filled; its name is set */
+} tn_uff_call;
+typedef tn_status (*tn_uff_operation)(tn_uff_reader *reader, tn_uff_call *call);
+
+/* --- text_form.c --- */
+/* Whether a file begins as UFF's text form does: with a name of its outermost fields. */
+bool tn_uff_is_text(const char *data, size_t bytes);
+/* The binary form of a text, for tn_deallocate. Errors begin with line and column. */
+tn_status tn_uff_text_encode(const tn_allocator *allocator, const char *text, size_t bytes,
+                             void **out_data, size_t *out_bytes);
+
+/* --- fields.c --- */
+/* A field with references followed, or null when the node has none of that name (or an empty
+ * one). */
+tn_status tn_uff_field_find(const tn_uff_reader *reader, const tn_uff_node *node, const char *name,
+                            const tn_uff_data **out_data);
+tn_status tn_uff_data_resolve(const tn_uff_reader *reader, const tn_uff_data *data,
+                              const tn_uff_data **out_data, uint32_t *out_entry);
+/* Typed access; a field that is not there gives the fallback. */
+tn_status tn_uff_field_i64(const tn_uff_reader *reader, const tn_uff_node *node, const char *name,
+                           int64_t fallback, int64_t *out_value);
+tn_status tn_uff_field_f64(const tn_uff_reader *reader, const tn_uff_node *node, const char *name,
+                           double fallback, double *out_value);
+/* Null when it is not there. */
+tn_status tn_uff_field_text(tn_uff_reader *reader, const tn_uff_node *node, const char *name,
+                            const char **out_text);
+/* Count 0 and null when it is not there. */
+tn_status tn_uff_field_i64s(const tn_uff_reader *reader, const tn_uff_node *node, const char *name,
+                            size_t *out_count, const int64_t **out_items);
+/* Fails when the field is not there. */
+tn_status tn_uff_field_require(const tn_uff_reader *reader, const tn_uff_node *node,
+                               const char *name);
+/* The element type of a number of UFF's; TN_NONE when there is none of ours. */
+tn_type tn_uff_type(int64_t number);
+tn_status tn_uff_field_type(const tn_uff_reader *reader, const tn_uff_node *node, const char *name,
+                            tn_type fallback, tn_type *out_type);
+/* A text without the b'...' that a Python program may have left around it. Null: no memory. */
+const char *tn_uff_text(tn_arena *arena, const char *text);
+
+/* --- orders.c --- */
+tn_uff_order tn_uff_order_plain(void);
+bool tn_uff_order_equal(const tn_uff_order *a, const tn_uff_order *b, uint32_t rank);
+/* The place of an axis in an order. */
+uint32_t tn_uff_order_place(const tn_uff_order *order, uint32_t axis);
+/* What a node says of input `index` by its `inputs_orders`: the order that gives N, C, spatial axes
+ * (or K, C, spatial axes); `rank` is the input's. A node without the field: the plain order. */
+tn_status tn_uff_order_read(const tn_uff_reader *reader, const tn_uff_node *node, uint32_t index,
+                            uint32_t rank, tn_uff_order *out_order);
+/* Whether an input's order says that channels are last; false where nothing is said. */
+bool tn_uff_order_is_channels_last(const tn_uff_reader *reader, const tn_uff_node *node);
+
+/* --- numbers.c --- */
+int64_t tn_uff_open(tn_uff_reader *reader);
+/* The product of extents; open (a new number) when it is not known. */
+int64_t tn_uff_product(tn_uff_reader *reader, uint32_t count, const int64_t *extents);
+/* Operations on numbers that may be open, for shapes; fails on overflow only. */
+tn_status tn_uff_quotient(tn_uff_reader *reader, uint32_t count, const int64_t *extents,
+                          uint32_t divisor_count, const int64_t *divisors, int64_t *out_number);
+/* The numbers of a short list of integers: null when they are not known. */
+const int64_t *tn_uff_numbers(const tn_uff_value *value, size_t *out_count);
+/* The same where all must be known: fails with `what` for the message. */
+tn_status tn_uff_numbers_require(const tn_uff_value *value, const char *what, size_t *out_count,
+                                 const int64_t **out_numbers);
+/* Makes a value a list (rank 0 or 1) of numbers: a constant when all are known. */
+tn_status tn_uff_numbers_set(tn_uff_reader *reader, tn_uff_value *value, uint32_t rank,
+                             size_t count, const int64_t *numbers);
+/* An axis from -rank to rank-1 as 0 to rank-1. */
+tn_status tn_uff_axis(int64_t axis, uint32_t rank, uint32_t *out_axis);
+
+/* --- values.c --- */
+/* The tensor of a value with its axes in an order; made when it is not there. */
+tn_status tn_uff_value_ordered(tn_uff_reader *reader, tn_uff_value *value,
+                               const tn_uff_order *order, tn_tensor_id *out_tensor);
+tn_status tn_uff_value_plain(tn_uff_reader *reader, tn_uff_value *value, tn_tensor_id *out_tensor);
+/* In the order that it has. */
+tn_status tn_uff_value_stored(tn_uff_reader *reader, tn_uff_value *value, tn_tensor_id *out_tensor);
+/* Elements of a constant in another order, and their extents there. In the graph's memory. */
+tn_status tn_uff_constant_permute(tn_uff_reader *reader, const tn_uff_value *value,
+                                  const tn_uff_order *order, const void **out_data,
+                                  int64_t *out_extents);
+/* Rank, extents and type of another value. */
+void tn_uff_value_like(tn_uff_value *value, const tn_uff_value *other);
+/* The same without the axes whose bits are set in `axes`. */
+void tn_uff_value_drop_axes(const tn_uff_value *x, uint32_t axes, tn_uff_value *y);
+
+/* --- emit.c --- */
+typedef struct tn_uff_attributes {
+    uint32_t count;
+    tn_attribute items[8];
+    const tn_attribute *pointers[8];
+} tn_uff_attributes;
+void tn_uff_attribute_i64(tn_uff_attributes *attributes, const char *name, int64_t value);
+void tn_uff_attribute_f64(tn_uff_attributes *attributes, const char *name, double value);
+void tn_uff_attribute_text(tn_uff_attributes *attributes, const char *name, const char *value);
+void tn_uff_attribute_i64s(tn_uff_attributes *attributes, const char *name, size_t count,
+                           const int64_t *items);
+/* Adds a node of ONNX's domain with one output. `version`: the opset that is meant, 0 the one that
+ * most operations mean. `attributes` may be null. */
+tn_status tn_uff_emit(tn_uff_reader *reader, const char *op, uint32_t version, const char *name,
+                      const tn_uff_attributes *attributes, uint32_t input_count,
+                      const tn_tensor_id *inputs, tn_tensor_id *out_tensor);
+/* A name for a node or tensor that stands beside `name`, like "conv1/nchw". Null: no memory. */
+const char *tn_uff_side_name(tn_uff_reader *reader, const char *name, const char *what);
+tn_status tn_uff_add_tensor(tn_uff_reader *reader, const char *name, tn_tensor_id *out_tensor);
+tn_status tn_uff_add_constant(tn_uff_reader *reader, const char *name, tn_type type, uint32_t rank,
+                              const int64_t *extents, const void *data, tn_tensor_id *out_tensor);
+tn_status tn_uff_add_i64s(tn_uff_reader *reader, const char *name, uint32_t count,
+                          const int64_t *items, tn_tensor_id *out_tensor);
+tn_status tn_uff_add_f32(tn_uff_reader *reader, const char *name, float value,
+                         tn_tensor_id *out_tensor);
+/* A tensor with another shape, whose elements stay in order. `extents` may hold open numbers: one,
+ * and those that stand at the same place of `from`. TN_ERROR_UNSUPPORTED for more. */
+tn_status tn_uff_emit_reshape(tn_uff_reader *reader, const char *name, tn_tensor_id tensor,
+                              uint32_t from_rank, const int64_t *from, uint32_t rank,
+                              const int64_t *extents, tn_tensor_id *out_tensor);
+
+/* --- inputs.c --- */
+/* Whether a node is an input of the network: it is one in the file, or the options say so. */
+bool tn_uff_is_input(const tn_uff_reader *reader, const tn_uff_node *node);
+/* Finds out whether inputs lack a batch axis, and how they are given. The nodes are sorted. */
+tn_status tn_uff_inputs_survey(tn_uff_reader *reader);
+tn_status tn_uff_input_read(tn_uff_reader *reader, tn_uff_call *call);
+
+/* --- walk.c --- */
+/* The nodes by id, the outputs, and the order in which nodes are read. */
+tn_status tn_uff_walk(tn_uff_reader *reader);
+/* A node by the name that others call it by, and which of its outputs is meant. */
+tn_status tn_uff_node_find(const tn_uff_reader *reader, const char *name, uint32_t *out_node,
+                           uint32_t *out_output);
+
+/* --- operations.c, constants.c and operations_*.c --- */
+/* What an operation of the core set does; null for all others. */
+tn_uff_operation tn_uff_operation_find(const char *name, uint32_t *out_minimum_inputs,
+                                       uint32_t *out_maximum_inputs);
+tn_status tn_uff_read_const(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_identity(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_conv(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_conv_transpose(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_pool(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_lrn(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_batch_norm(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_fully_connected(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_binary(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_unary(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_activation(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_leaky_relu(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_softmax(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_reshape(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_flatten(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_transpose(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_squeeze(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_expand_dims(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_concat(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_stack(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_shape(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_strided_slice(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_pad(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_reduce(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_arg(tn_uff_reader *reader, tn_uff_call *call);
+tn_status tn_uff_read_gather(tn_uff_reader *reader, tn_uff_call *call);
+
+/* --- custom.c, custom_fields.c --- */
+/* All fields of a node, references followed. */
+tn_status tn_uff_custom_fields_read(tn_uff_reader *reader, const tn_uff_node *node,
+                                    size_t *out_count, tn_custom_field **out_fields);
+/* Whether all live nodes have an operation or an operator; those that have not are all named in one
+ * error. The nodes are sorted. */
+tn_status tn_uff_customs_check(tn_uff_reader *reader);
+/* A node whose operator is a library's. */
+tn_status tn_uff_read_custom(tn_uff_reader *reader, tn_uff_call *call);
+
+#endif

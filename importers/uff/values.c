@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values in the order that somebody needs: constants are permuted here and now, others get a
+ * Transpose, or a Reshape where only axes of one element change places. What was made is kept.
+ */
+#include "base/status.h"
+#include "importers/uff/uff.h"
+
+#include <string.h>
+
+void tn_uff_value_like(tn_uff_value *value, const tn_uff_value *other) {
+    value->type = other->type;
+    value->rank = other->rank;
+    value->storage = other->storage;
+    memcpy(value->extents, other->extents, sizeof(value->extents));
+}
+
+void tn_uff_value_drop_axes(const tn_uff_value *x, uint32_t axes, tn_uff_value *y) {
+    uint8_t renumbered[TN_MAX_RANK] = {0};
+    uint32_t rank = 0, place = 0;
+    for (uint32_t i = 0; i < x->rank && i < TN_MAX_RANK; i++) {
+        if (axes >> i & 1) continue;
+        renumbered[i] = (uint8_t)rank;
+        y->extents[rank++] = x->extents[i];
+    }
+    for (uint32_t i = 0; i < x->rank; i++)
+        if (!(axes >> x->storage.axes[i] & 1))
+            y->storage.axes[place++] = renumbered[x->storage.axes[i]];
+    y->rank = rank;
+    y->type = x->type;
+}
+
+/* Extents in an order. */
+static void order_extents(const tn_uff_value *value, const tn_uff_order *order,
+                          int64_t *out_extents) {
+    for (uint32_t i = 0; i < value->rank; i++)
+        out_extents[i] = value->extents[order->axes[i]];
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * constants */
+
+static void copy_element(char *to, const char *from, size_t bytes) {
+    switch (bytes) {
+    case 4:
+        memcpy(to, from, 4);
+        break;
+    case 8:
+        memcpy(to, from, 8);
+        break;
+    default:
+        memcpy(to, from, bytes);
+    }
+}
+
+tn_status tn_uff_constant_permute(tn_uff_reader *reader, const tn_uff_value *value,
+                                  const tn_uff_order *order, const void **out_data,
+                                  int64_t *out_extents) {
+    const size_t element = tn_type_bytes(value->type);
+    size_t strides[TN_MAX_RANK] = {0}, steps[TN_MAX_RANK], count = 1;
+    for (uint32_t i = value->rank; i-- > 0;) {
+        strides[i] = count * element;
+        count *= (size_t)value->extents[i];
+    }
+    order_extents(value, order, out_extents);
+    for (uint32_t i = 0; i < value->rank; i++)
+        steps[i] = strides[order->axes[i]];
+    if (value->bytes > reader->permutable_bytes)
+        return tn_fail(TN_ERROR_MEMORY, "the file asks for its constants in too many orders");
+    reader->permutable_bytes -= value->bytes;
+    char *to = tn_graph_allocate_data(reader->graph, value->bytes);
+    if (!to) return tn_fail_memory("a constant");
+    *out_data = to;
+    int64_t at[TN_MAX_RANK] = {0};
+    const char *from = value->data;
+    for (size_t i = 0; i < count; i++, to += element) {
+        copy_element(to, from, element);
+        for (uint32_t axis = value->rank; axis-- > 0;) {
+            from += steps[axis];
+            if (++at[axis] < out_extents[axis]) break;
+            from -= steps[axis] * (size_t)out_extents[axis];
+            at[axis] = 0;
+        }
+    }
+    return TN_OK;
+}
+
+/* Large data is taken over from the file's message, once. */
+static tn_status own_blob(tn_uff_reader *reader, tn_uff_value *value) {
+    const uint32_t entry = value->blob - 1;
+    if (!reader->blobs[entry]) {
+        tn_uff_data *data = reader->file->referenced_data[entry]->value;
+        tn_file bytes = {
+            .allocator = reader->allocator, .data = data->blob.data, .bytes = data->blob.len};
+        TN_TRY(tn_graph_own_file(reader->graph, &bytes));
+        reader->blobs[entry] = data->blob.data;
+        reader->blob_bytes[entry] = data->blob.len;
+        data->blob.data = NULL;
+        data->blob.len = 0;
+    }
+    value->data = reader->blobs[entry];
+    value->blob = 0;
+    return TN_OK;
+}
+
+static tn_status make_constant(tn_uff_reader *reader, tn_uff_value *value) {
+    if (value->blob > 0 && value->bytes >= 64) {
+        TN_TRY(own_blob(reader, value));
+    } else if (value->blob > 0 && value->bytes > 0) {
+        void *copy = tn_graph_allocate_data(reader->graph, value->bytes);
+        if (!copy) return tn_fail_memory("a constant");
+        memcpy(copy, value->data, value->bytes);
+        value->data = copy;
+        value->blob = 0;
+    }
+    tn_shape shape;
+    TN_TRY(tn_shape_set(&shape, value->rank, value->extents));
+    const char *name = value->name;
+    if (tn_map_get(reader->graph->names, name, &(uint64_t){0}))
+        name = tn_graph_make_name(reader->graph, name);
+    if (!name) return tn_fail_memory("a constant's name");
+    return tn_graph_add_constant_lent(reader->graph, name, value->type, &shape, value->data,
+                                      value->bytes, &value->tensor);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * orders */
+
+/* Whether elements lie the same in both orders: all axes but those of one element keep their
+ * sequence. */
+static bool is_same_sequence(const tn_uff_value *value, const tn_uff_order *a,
+                             const tn_uff_order *b) {
+    uint32_t i = 0, j = 0;
+    for (;;) {
+        while (i < value->rank && value->extents[a->axes[i]] == 1)
+            i++;
+        while (j < value->rank && value->extents[b->axes[j]] == 1)
+            j++;
+        if (i == value->rank || j == value->rank) return i == value->rank && j == value->rank;
+        if (a->axes[i++] != b->axes[j++]) return false;
+    }
+}
+
+static uint32_t count_open(const tn_uff_value *value) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < value->rank; i++)
+        count += tn_uff_is_open(value->extents[i]);
+    return count;
+}
+
+/* "conv1/nchw", or "conv1/0321" for orders without a name. */
+static const char *order_name(tn_uff_reader *reader, const tn_uff_value *value,
+                              const tn_uff_order *order) {
+    char text[TN_MAX_RANK + 1] = {0};
+    for (uint32_t i = 0; i < value->rank; i++)
+        text[i] = (char)('0' + order->axes[i]);
+    const char *what = strcmp(text, "0312") == 0   ? "nchw"
+                       : strcmp(text, "0123") == 0 ? "nhwc"
+                                                   : text;
+    return tn_uff_side_name(reader, value->name, what);
+}
+
+static tn_status emit_transpose(tn_uff_reader *reader, tn_uff_value *value,
+                                const tn_uff_order *order, tn_tensor_id *out_tensor) {
+    const char *name = order_name(reader, value, order);
+    if (is_same_sequence(value, &value->storage, order) && count_open(value) <= 1) {
+        int64_t from[TN_MAX_RANK], to[TN_MAX_RANK];
+        order_extents(value, &value->storage, from);
+        order_extents(value, order, to);
+        return tn_uff_emit_reshape(reader, name, value->tensor, value->rank, from, value->rank, to,
+                                   out_tensor);
+    }
+    int64_t permutation[TN_MAX_RANK];
+    tn_uff_attributes attributes = {0};
+    for (uint32_t i = 0; i < value->rank; i++)
+        permutation[i] = tn_uff_order_place(&value->storage, order->axes[i]);
+    tn_uff_attribute_i64s(&attributes, "perm", value->rank, permutation);
+    return tn_uff_emit(reader, "Transpose", 0, name, &attributes, 1, &value->tensor, out_tensor);
+}
+
+static tn_status make_ordered(tn_uff_reader *reader, tn_uff_value *value, const tn_uff_order *order,
+                              tn_tensor_id *out_tensor) {
+    if (!value->data) return emit_transpose(reader, value, order, out_tensor);
+    const void *data;
+    tn_shape shape = {.rank = value->rank};
+    const char *name = order_name(reader, value, order);
+    if (!name) return tn_fail_memory("a constant's name");
+    TN_TRY(tn_uff_constant_permute(reader, value, order, &data, shape.extents));
+    return tn_graph_add_constant_lent(reader->graph, name, value->type, &shape, data, value->bytes,
+                                      out_tensor);
+}
+
+/* A flattened value that somebody needs in file order. */
+static tn_status unfold_flattened(tn_uff_reader *reader, tn_uff_value *value) {
+    tn_uff_value *source = value->flattened;
+    tn_tensor_id tensor;
+    TN_TRY(tn_uff_value_plain(reader, source, &tensor));
+    TN_TRY(tn_uff_emit_reshape(reader, value->name, tensor, source->rank, source->extents,
+                               value->rank, value->extents, &value->tensor));
+    value->flattened = NULL;
+    return TN_OK;
+}
+
+tn_status tn_uff_value_stored(tn_uff_reader *reader, tn_uff_value *value,
+                              tn_tensor_id *out_tensor) {
+    if (value->tensor == TN_NO_TENSOR) {
+        if (value->flattened)
+            TN_TRY(unfold_flattened(reader, value));
+        else if (value->data)
+            TN_TRY(make_constant(reader, value));
+        else
+            return tn_fail(TN_ERROR_INTERNAL, "value '%s' has no tensor", value->name);
+    }
+    *out_tensor = value->tensor;
+    return TN_OK;
+}
+
+tn_status tn_uff_value_ordered(tn_uff_reader *reader, tn_uff_value *value,
+                               const tn_uff_order *order, tn_tensor_id *out_tensor) {
+    if (tn_uff_order_equal(order, &value->storage, value->rank))
+        return tn_uff_value_stored(reader, value, out_tensor);
+    for (uint32_t i = 0; i < value->copy_count; i++) {
+        if (!tn_uff_order_equal(order, &value->copies[i].order, value->rank)) continue;
+        *out_tensor = value->copies[i].tensor;
+        return TN_OK;
+    }
+    tn_tensor_id tensor;
+    if (!value->data) TN_TRY(tn_uff_value_stored(reader, value, &tensor));
+    TN_TRY(make_ordered(reader, value, order, &tensor));
+    if (value->copy_count < TN_COUNT(value->copies))
+        value->copies[value->copy_count++] = (tn_uff_copy){*order, tensor};
+    *out_tensor = tensor;
+    return TN_OK;
+}
+
+tn_status tn_uff_value_plain(tn_uff_reader *reader, tn_uff_value *value, tn_tensor_id *out_tensor) {
+    const tn_uff_order plain = tn_uff_order_plain();
+    return tn_uff_value_ordered(reader, value, &plain, out_tensor);
+}
