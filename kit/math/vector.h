@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Vectors of 32-bit floats of the width that a file is compiled for: a file named *_avx512.c has 16
- * lanes, *_avx2.c 8, all others 4. Kernels are written once over these and included by a small file
- * a level.
+ * lanes, *_avx2.c 8, all others 4. Kernels are written once over these and included by a generated
+ * file a level.
  */
 #ifndef TN_KIT_MATH_VECTOR_H
 #define TN_KIT_MATH_VECTOR_H

@@ -1,0 +1,69 @@
+# Loops that are compiled once for each processor level: one header has the loop, and each level is a file of its own, which
+# is made here. Which one runs is chosen at run time, by the features that a kernel requires.
+
+# Sanitizers see as much at -O1, and compilers then take seconds for the unrolled loops, not minutes.
+if(TENON_SANITIZE)
+    set(level_optimisation -O1 -fno-math-errno)
+else()
+    set(level_optimisation -O3 -fno-math-errno)
+endif()
+# Clang takes minutes a file for both in unrolled loops. Counters there guide no reader's fuzzer, and the tests under gcc's
+# sanitizers see the kernels' undefined behaviour.
+if(TENON_BUILD_FUZZERS)
+    list(APPEND level_optimisation -fno-sanitize=fuzzer-no-link,undefined)
+endif()
+set(level_options_baseline ${level_optimisation})
+set(level_options_avx2 ${level_optimisation} -mavx2 -mfma -mf16c -ffp-contract=fast)
+set(level_options_avx512 ${level_optimisation} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mf16c
+    -mprefer-vector-width=512 -ffp-contract=fast)
+set(level_options_avx512vnni ${level_optimisation} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx2 -mfma
+    -mf16c -mprefer-vector-width=512 -ffp-contract=fast)
+
+# The header; what it is to be given the name of, with the name but for the level; the levels.
+set(tenon_levels
+    "kit/elementwise/rows_body.h: TN_ROWS_LEVEL=tn_rows: baseline avx2 avx512"
+    "kit/gemm/matrix_body.h: TN_MATRIX_LEVEL=tn_matrix: baseline avx2 avx512"
+    "kit/int8/dot_body.h: TN_DOT_LEVEL=tn_dot: baseline avx2 avx512vnni"
+    "kit/math/byte_table_body.h: TN_BYTE_TABLE_APPLY=tn_byte_table_apply: avx2 avx512"
+    "kit/quantize/quantize_rows_body.h: TN_QUANTIZE_LEVEL=tn_quantize: baseline avx2 avx512"
+    "kit/reduce/reduce_rows_body.h: TN_REDUCE_LEVEL=tn_reduce: baseline avx2 avx512"
+    "kit/resample/separable_body.h: TN_RESAMPLE_LEVEL=tn_resample: baseline avx2 avx512"
+    "kit/window/byte_pool_body.h: TN_BYTE_POOL_LEVEL=tn_byte_pool: baseline avx2 avx512vnni"
+    "layers/batch_normalization/channels_body.h: TN_CHANNELS_LEVEL=tn_channels TN_CHANNELS_ROWS=tn_rows: baseline avx2 avx512"
+    "layers/conv/depthwise_body.h: TN_DEPTHWISE_LEVEL=tn_depthwise: baseline avx2 avx512vnni"
+    "layers/conv/direct_body.h: TN_DIRECT_LEVEL=tn_direct: baseline avx2 avx512"
+    "layers/layer_normalization/lanes_body.h: TN_LAYER_NORMALIZATION_LANE=tn_layer_normalization: baseline avx2 avx512"
+    "layers/lrn/columns_body.h: TN_LRN_LEVEL=tn_lrn: baseline avx2 avx512"
+    "layers/max_pool/rows_body.h: TN_MAX_POOL_ROWS=tn_max_pool_rows: baseline avx2 avx512"
+    "layers/softmax/bytes_body.h: TN_SOFTMAX_BYTES_LEVEL=tn_softmax_bytes: baseline avx2 avx512"
+    "layers/softmax/lanes_body.h: TN_SOFTMAX_LEVEL=tn_softmax: baseline avx2 avx512"
+    "layers/transpose/tiles_body.h: TN_TRANSPOSE=tn_transpose: baseline avx2 avx512")
+
+# Writes the file of one header at one level, `source`.
+function(tenon_level_file source header names level)
+    set(defines "")
+    foreach(name ${names})
+        string(REPLACE "=" " " define ${name})
+        string(APPEND defines "#define ${define}_${level}\n")
+    endforeach()
+    file(CONFIGURE OUTPUT ${source} CONTENT "/* Generated from cmake/TenonLevels.cmake. */\n@defines@#include \"@header@\"\n" @ONLY)
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${level_options_${level}}")
+endfunction()
+
+# All of them, into the variable; for the folder of the target that they are built in. A layer whose folder was taken away
+# has none.
+macro(tenon_level_sources variable)
+    set(${variable} "")
+    foreach(entry ${tenon_levels})
+        string(REGEX MATCH "^(.*)_body\\.h: (.*): (.*)$" matched ${entry})
+        set(stem ${CMAKE_MATCH_1})
+        string(REPLACE " " ";" names ${CMAKE_MATCH_2})
+        string(REPLACE " " ";" levels ${CMAKE_MATCH_3})
+        foreach(level ${levels})
+            if(EXISTS ${PROJECT_SOURCE_DIR}/${stem}_body.h)
+                tenon_level_file(${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c ${stem}_body.h "${names}" ${level})
+                list(APPEND ${variable} ${CMAKE_CURRENT_BINARY_DIR}/levels/${stem}_${level}.c)
+            endif()
+        endforeach()
+    endforeach()
+endmacro()

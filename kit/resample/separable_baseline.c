@@ -1,4 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* Separable resampling for one processor level; see separable_body.h. */
-#define TN_RESAMPLE_LEVEL tn_resample_baseline
-#include "kit/resample/separable_body.h"

@@ -1,4 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* Max pooling by rows for one processor level; see rows_body.h. */
-#define TN_MAX_POOL_ROWS tn_max_pool_rows_avx2
-#include "max_pool/rows_body.h"
