@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon bench: times a model or plan, on one or several contexts. */
 #include "bench_profile.h"
-#include "help_text.h"
-#include "option_use.h"
-#include "session.h"
+#include "cli/help_text.h"
+#include "session/option_use.h"
+#include "session/session.h"
 
 #include <pthread.h>
 #include <stdlib.h>

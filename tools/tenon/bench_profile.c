@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The time of each step of a run; see bench_profile.h. */
 #include "bench_profile.h"
-#include "json_print.h"
-#include "report_page.h"
+#include "report/report_page.h"
+#include "text/json_print.h"
 
 #include <stdlib.h>
 #include <string.h>

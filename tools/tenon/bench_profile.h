@@ -3,7 +3,7 @@
 #ifndef TENON_BENCH_PROFILE_H
 #define TENON_BENCH_PROFILE_H
 
-#include "cli.h"
+#include "cli/cli.h"
 
 typedef struct bench_times {
     double median_ms, min_ms, p99_ms;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon build: a plan from a model. */
-#include "option_use.h"
+#include "session/option_use.h"
 #include "build_summary.h"
-#include "report_page.h"
-#include "session.h"
+#include "report/report_page.h"
+#include "session/session.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines that tenon build ends with; see build_summary.h. */
 #include "build_summary.h"
-#include "json.h"
+#include "text/json.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon doctor: version, processor, devices, libraries, and what is missing with how to get it; of
  * a model or plan in doctor_file.c. */
+#include "cli/plugin_path.h"
 #include "doctor.h"
-#include "option_use.h"
-#include "plugin_path.h"
-#include "session.h"
+#include "session/option_use.h"
+#include "session/session.h"
 
 #include <stdlib.h>
 #include <string.h>

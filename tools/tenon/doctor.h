@@ -3,7 +3,7 @@
 #ifndef TENON_DOCTOR_H
 #define TENON_DOCTOR_H
 
-#include "cli.h"
+#include "cli/cli.h"
 
 /* Prints it; EXIT_FAULT when something is missing. */
 int doctor_file(tn_runtime *runtime, const char *path, const cli_options *options);

@@ -5,9 +5,9 @@
  * run would search and load.
  */
 #include "doctor.h"
-#include "json.h"
-#include "model.h"
-#include "session.h"
+#include "session/model.h"
+#include "session/session.h"
+#include "text/json.h"
 
 #include <stdlib.h>
 #include <string.h>

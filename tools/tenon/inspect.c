@@ -2,10 +2,10 @@
 /* tenon inspect: what is in a plan, or a model as it would be built, without running it; inspecting
  * a plan loads no code. */
 #include "inspect_text.h"
-#include "model.h"
-#include "option_use.h"
-#include "report_page.h"
-#include "session.h"
+#include "report/report_page.h"
+#include "session/model.h"
+#include "session/option_use.h"
+#include "session/session.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 /* tenon inspect for people; see inspect_text.h. What is where in the document: src/plan/inspect.c.
  */
 #include "inspect_text.h"
-#include "cli.h"
-#include "json.h"
-#include "text_table.h"
+#include "cli/cli.h"
+#include "text/json.h"
+#include "text/text_table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon: one program, one file a subcommand. */
-#include "cli.h"
-#include "nearest.h"
+#include "cli/cli.h"
+#include "text/nearest.h"
 
 #include <signal.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon run: a model or plan on files. */
-#include "help_text.h"
-#include "json_print.h"
-#include "option_use.h"
-#include "session.h"
-#include "show_tensor.h"
+#include "cli/help_text.h"
+#include "files/show_tensor.h"
+#include "session/option_use.h"
+#include "session/session.h"
+#include "text/json_print.h"
 
 #include <stdlib.h>
 

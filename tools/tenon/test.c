@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon test: test directories in ONNX's own layout, a line each. Comparing is compare.c. */
-#include "compare.h"
-#include "option_use.h"
-#include "session.h"
+#include "files/compare.h"
+#include "session/option_use.h"
+#include "session/session.h"
 #include "test_calibration.h"
 
 #include <dirent.h>

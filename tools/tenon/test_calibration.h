@@ -4,7 +4,7 @@
 #ifndef TENON_TEST_CALIBRATION_H
 #define TENON_TEST_CALIBRATION_H
 
-#include "tensor_file.h"
+#include "files/tensor_file.h"
 
 /* The scales of a graph's tensors over the inputs of all test_data_set_N in a folder; a graph
  * without inputs gets an empty table. `build` has threads and device. False with the reason in

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The convolution of few places (cuda_deep.cu): what a block loads and multiplies. What becomes of
+ * its sums is cuda_deep_sums.cuh. Private to it.
+ */
+#ifndef TN_LAYERS_CONV_CUDA_CUDA_DEEP_BLOCK_CUH
+#define TN_LAYERS_CONV_CUDA_CUDA_DEEP_BLOCK_CUH
+
+#include "conv/cuda/cuda_deep.cuh"
+#include "conv/cuda/cuda_deep_cluster.cuh"
+#include "conv/cuda/cuda_stored.cuh"
+#include "kit/cuda/launch.cuh"
+
+namespace {
+
+template <typename T> __device__ __forceinline__ uint4 words_of(uint4 bits) {
+    return make_uint4(stored<T>::word(bits.x), stored<T>::word(bits.y), stored<T>::word(bits.z),
+                      stored<T>::word(bits.w));
+}
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+
+/* What a block does. */
+struct task {
+    int image, first, end; /* places: the first, and those of the image */
+    int row;               /* of output, of the first place */
+    int chunk, units;      /* the first of its chunks; all of its units */
+};
+
+/* What is found before the kernel in front is done: the compiler may not find it later. */
+template <typename N> __device__ __forceinline__ void settle(N &number) {
+    asm volatile("" : "+r"(number));
+}
+
+/* The input of a block's image, settled. */
+template <typename type>
+__device__ __forceinline__ const type *image_of(const tn_cuda_direct &d, const task &at) {
+    const type *image = (const type *)(const void *)d.x +
+                        (int64_t)at.image * (d.in_height * d.in_width * d.channels);
+    asm volatile("" : "+l"(image));
+    return image;
+}
+
+/* All of the patch, several packs of a thread at once. Where they lie is found before the kernel in
+ * front is done. */
+template <typename T>
+__device__ __forceinline__ void load_patch(const tn_cuda_direct &d, const deep_shape &t,
+                                           const task &at, char *patch) {
+    typedef typename stored<T>::type type;
+    constexpr int EACH = 16 / (int)sizeof(type), AT_ONCE = 8;
+    const int y0 = at.row * d.stride_height - d.pad_top;
+    const type *image = image_of<type>(d, at);
+    for (int first = 0; first < t.packs; first += THREADS * AT_ONCE) {
+        int from[AT_ONCE], to[AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            uint32_t pack, column;
+            from[i] = to[i] = -1;
+            if (first + i * THREADS >= t.packs) continue;
+            const int index = first + i * THREADS + (int)threadIdx.x;
+            const uint32_t position = tn_divide_rest((uint32_t)index, t.by_packs, &pack);
+            const uint32_t row = tn_divide_rest(position, t.by_columns, &column);
+            const int y = y0 + (int)row * t.step_y, x = (int)column * t.step_x - d.pad_left;
+            const int channel = at.chunk * 4 * EACH + (int)pack * EACH;
+            const bool is_inside = y >= 0 && y < d.in_height && x >= 0 && x < d.in_width;
+            if (index < t.packs) to[i] = (int)(position * t.pitch + pack * 16);
+            if (is_inside && index < t.packs && channel < d.channels)
+                from[i] = (y * d.in_width + x) * d.channels + channel;
+            settle(from[i]);
+        }
+        if (first == 0) tn_cuda_wait_for_last();
+        uint4 packs[AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++)
+            packs[i] = from[i] >= 0 ? __ldcg((const uint4 *)(const void *)(image + from[i]))
+                                    : make_uint4(0, 0, 0, 0);
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++)
+            if (to[i] >= 0) *(uint4 *)(patch + to[i]) = words_of<T>(packs[i]);
+    }
+}
+
+/* A unit's products; `x`: what this lane has of each 8 places. */
+template <typename T>
+__device__ __forceinline__ void multiply_tile(const uint4 (&a)[2][2], uint4 x, int n,
+                                              float (&sums)[2][TILES][4]) {
+#pragma unroll
+    for (int m = 0; m < 2; m++)
+        tn_matrix<T>::deep(sums[m][n], a[m][0].x, a[m][0].y, a[m][0].z, a[m][0].w, x.x, x.y);
+#pragma unroll
+    for (int m = 0; m < 2; m++)
+        tn_matrix<T>::deep(sums[m][n], a[m][1].x, a[m][1].y, a[m][1].z, a[m][1].w, x.z, x.w);
+}
+
+__device__ __forceinline__ void load_weights(const uint4 *weights, int unit, uint4 (&a)[2][2]) {
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        a[i / 2][i % 2] = weights[(unit * 4 + i) * 32 + (threadIdx.x & 31)];
+}
+
+/* Where the input of each place of the block is, for the first place of the window: elements of the
+ * image, or -1 outside of it, or else bytes of the patch. Places that there are no more are the
+ * last one. */
+template <bool IS_POINT>
+__device__ __forceinline__ void find_places(const tn_cuda_direct &d, const deep_shape &t,
+                                            const task &at, int *offsets) {
+    uint32_t column;
+    if ((int)threadIdx.x >= t.places) return;
+    const int place = min(at.first + (int)threadIdx.x, at.end - 1);
+    const int row = (int)tn_divide_rest((uint32_t)place, t.by_width, &column);
+    const int y = row * d.stride_height - d.pad_top, x = (int)column * d.stride_width - d.pad_left;
+    const bool is_inside = y >= 0 && y < d.in_height && x >= 0 && x < d.in_width;
+    const int position = (row - at.row) * t.stride_y * t.columns + (int)column * t.stride_x;
+    offsets[threadIdx.x] = !IS_POINT   ? position * t.pitch
+                           : is_inside ? (y * d.in_width + x) * d.channels
+                                       : -1;
+}
+
+/* Those of this lane, which has a place of each eight. */
+template <int ACROSS>
+__device__ __forceinline__ void load_places(const int *offsets, int (&from)[TILES]) {
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+#pragma unroll
+    for (int n = 0; n < TILES; n++)
+        from[n] = offsets[warp % ACROSS * PLACES + n * 8 + (lane >> 2)];
+}
+
+/* A warp's share of the products: some units of 56 places. */
+template <typename T, int ACROSS>
+__device__ __forceinline__ void multiply(const deep_shape &t, const task &at, const int *offsets,
+                                         const uint4 *weights, const char *patch,
+                                         float (&sums)[2][TILES][4]) {
+    int from[TILES];
+    load_places<ACROSS>(offsets, from);
+    patch += (threadIdx.x & 3) * 16;
+#pragma unroll 1
+    for (int unit = (int)(threadIdx.x >> 5) / ACROSS; unit < at.units; unit += WARPS / ACROSS) {
+        uint32_t tap, column;
+        const uint32_t chunk = tn_divide_rest((uint32_t)unit, t.by_taps, &tap);
+        const uint32_t row = tn_divide_rest(tap, t.by_window, &column);
+        const int offset = (int)(row * t.offset_y + column * t.offset_x + chunk * CHUNK);
+        uint4 a[2][2];
+        load_weights(weights, unit, a);
+#pragma unroll
+        for (int n = 0; n < TILES; n++)
+            multiply_tile<T>(a, *(const uint4 *)(patch + (from[n] + offset)), n, sums);
+    }
+}
+
+/* The same where the window is one place, so that one lane alone needs what it loads: straight from
+ * the input, the next unit's while this one's is multiplied. */
+template <typename T, int ACROSS>
+__device__ __forceinline__ void
+multiply_points(const tn_cuda_direct &d, const deep_shape &t, const task &at, const int *offsets,
+                const uint4 *weights, uint64_t *arrived, float (&sums)[2][TILES][4]) {
+    typedef typename stored<T>::type type;
+    constexpr int EACH = 16 / (int)sizeof(type), STEP = WARPS / ACROSS;
+    const int channel = at.chunk * 4 * EACH + (int)(threadIdx.x & 3) * EACH;
+    const type *image = image_of<type>(d, at);
+    int from[TILES];
+    load_places<ACROSS>(offsets, from);
+    const auto load = [&](int unit, int n) {
+        const int of_unit = channel + unit * 4 * EACH;
+        return unit < at.units && of_unit < d.channels && from[n] >= 0
+                   ? __ldcg((const uint4 *)(const void *)(image + from[n] + of_unit))
+                   : make_uint4(0, 0, 0, 0);
+    };
+    int unit = (int)(threadIdx.x >> 5) / ACROSS;
+    uint4 next[TILES];
+    tn_cuda_wait_for_last();
+#pragma unroll
+    for (int n = 0; n < TILES; n++)
+        next[n] = load(unit, n);
+    wait_for(arrived);
+#pragma unroll 1
+    for (; unit < at.units; unit += STEP) {
+        uint4 a[2][2];
+        load_weights(weights, unit, a);
+#pragma unroll
+        for (int n = 0; n < TILES; n++) {
+            const uint4 now = words_of<T>(next[n]);
+            next[n] = load(unit + STEP, n);
+            multiply_tile<T>(a, now, n, sums);
+        }
+    }
+}
+
+#endif
+
+} // namespace
+
+#endif

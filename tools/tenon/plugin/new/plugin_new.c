@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tenon plugin new: writes a small complete project for a layer, from templates/. The folder is
+ * made beside its place and renamed when all of it is there.
+ */
+#include "new_layer.h"
+#include "new_ports.h"
+#include "new_template.h"
+#include "plugin/plugin_command.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: tenon plugin new NAME [options]     writes the project of a layer into the folder "
+    "NAME\n"
+    "      --like KIND        elementwise (default), reduction, pooling, resize, two-outputs, "
+    "sized-by-run\n"
+    "      --fields LIST      NAME:TYPE[=DEFAULT], ...: bool i32 i64 f32 f64 string type "
+    "enum(a|b) i64s[N] f32s strings tensor\n"
+    "      --inputs LIST      NAME or NAME:TYPE, ...; of elementwise any number; TYPE: f32 f64 i64 "
+    "i32 "
+    "i16 i8 u8 bool\n"
+    "      --outputs LIST     the same, or NAME:like(INPUT): of that input's type\n"
+    "      --devices LIST     cpu (default), or cpu,cuda\n"
+    "      --domain NAME      of the operator (default Custom)\n"
+    "example: tenon plugin new soft_clip --fields 'low:f32=0, high:f32=6' --inputs x --outputs "
+    "'y:like(x)'\n"
+    "         tenon plugin new matcher --inputs boxes:f32,scores:f32,labels:i64 --outputs "
+    "best:f32,found:bool\n";
+
+static const char *template_text(const char *name) {
+    for (const new_template *at = new_templates; at->name; at++)
+        if (strcmp(at->name, name) == 0) return at->text;
+    return NULL;
+}
+
+/* Fills a template: @placeholder@ becomes its text. */
+static bool fill(const new_layer *layer, const char *text, FILE *file) {
+    char placeholder[64];
+    for (const char *at = text; *at;) {
+        const char *begin = strchr(at, '@');
+        if (!begin) return fputs(at, file) >= 0;
+        const char *end = strchr(begin + 1, '@');
+        const size_t length = end ? (size_t)(end - begin - 1) : 0;
+        if (!end || length >= sizeof(placeholder)) return false;
+        fwrite(at, 1, (size_t)(begin - at), file);
+        memcpy(placeholder, begin + 1, length);
+        placeholder[length] = 0;
+        if (!new_source_write(layer, placeholder, file)) return false;
+        at = end + 1;
+    }
+    return true;
+}
+
+static int write_file(const new_layer *layer, const char *folder, const char *name,
+                      const char *template_name) {
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    bool is_written = file && fill(layer, template_text(template_name), file);
+    if (file) is_written = fclose(file) == 0 && is_written;
+    return is_written ? EXIT_DONE : cli_fault("cannot write '%s': %s", path, strerror(errno));
+}
+
+static int write_files(const new_layer *layer, const char *folder) {
+    char source[NEW_NAME_LIMIT + 8], cuda[NEW_NAME_LIMIT + 8], model[4096];
+    snprintf(source, sizeof(source), "%s.c", layer->name);
+    snprintf(cuda, sizeof(cuda), "%s.cu", layer->name);
+    snprintf(model, sizeof(model), "%s/%s.onnx", folder, layer->name);
+    int code = write_file(layer, folder, source,
+                          new_ports_are_general(layer) ? "ports.c.in" : layer->kind->template_name);
+    if (code == EXIT_DONE && layer->has_cuda)
+        code = write_file(layer, folder, cuda, "elementwise.cu.in");
+    if (code == EXIT_DONE) code = write_file(layer, folder, "CMakeLists.txt", "CMakeLists.txt.in");
+    if (code == EXIT_DONE) code = write_file(layer, folder, "README.md", "README.md.in");
+    if (code == EXIT_DONE && !new_model_write(layer, model))
+        code = cli_fault("cannot write '%s': %s", model, strerror(errno));
+    return code;
+}
+
+static void remove_files(const new_layer *layer, const char *folder) {
+    static const char *const endings[] = {".c", ".cu", ".onnx"};
+    char path[4096];
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s%s", folder, layer->name, endings[i]);
+        unlink(path);
+    }
+    snprintf(path, sizeof(path), "%s/CMakeLists.txt", folder);
+    unlink(path);
+    snprintf(path, sizeof(path), "%s/README.md", folder);
+    unlink(path);
+    rmdir(folder);
+}
+
+static int write_project(const new_layer *layer) {
+    char folder[NEW_NAME_LIMIT + 16];
+    struct stat there;
+    if (stat(layer->name, &there) == 0)
+        return cli_fault("'%s' is there already: choose another name, or remove it", layer->name);
+    snprintf(folder, sizeof(folder), ".%s.XXXXXX", layer->name);
+    if (!mkdtemp(folder)) return cli_fault("cannot make a folder here: %s", strerror(errno));
+    int code = chmod(folder, 0755) == 0 ? write_files(layer, folder)
+                                        : cli_fault("cannot make a folder: %s", strerror(errno));
+    if (code == EXIT_DONE && rename(folder, layer->name) != 0)
+        code = cli_fault("cannot make the folder '%s': %s", layer->name, strerror(errno));
+    if (code != EXIT_DONE) {
+        remove_files(layer, folder);
+        return code;
+    }
+    printf("%s/%s.c        the layer: edit what is marked EDIT\n%s/%s.onnx     a network that uses "
+           "it\n\nnext: cd %s && tenon plugin build . && tenon plugin check build/lib%s.so\n",
+           layer->name, layer->name, layer->name, layer->name, layer->name, layer->name);
+    return EXIT_DONE;
+}
+
+int plugin_new(int argc, char **argv) {
+    static const struct option longs[] = {{"fields", 1, NULL, 'f'},  {"inputs", 1, NULL, 'i'},
+                                          {"outputs", 1, NULL, 'o'}, {"devices", 1, NULL, 'd'},
+                                          {"like", 1, NULL, 'l'},    {"domain", 1, NULL, 'D'},
+                                          {"help", 0, NULL, 'h'},    {NULL, 0, NULL, 0}};
+    const char *fields = "", *inputs = NULL, *outputs = NULL, *devices = "cpu",
+               *like = "elementwise";
+    new_layer *layer = calloc(1, sizeof(*layer));
+    int code = layer ? EXIT_DONE : cli_fault("no memory");
+    if (layer) layer->domain = "Custom";
+    optind = 1;
+    for (int letter;
+         code == EXIT_DONE && (letter = getopt_long(argc, argv, ":h", longs, NULL)) != -1;)
+        switch (letter) {
+        case 'f':
+            fields = optarg;
+            break;
+        case 'i':
+            inputs = optarg;
+            break;
+        case 'o':
+            outputs = optarg;
+            break;
+        case 'd':
+            devices = optarg;
+            break;
+        case 'l':
+            like = optarg;
+            break;
+        case 'D':
+            layer->domain = optarg;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            free(layer);
+            return EXIT_DONE;
+        default:
+            code =
+                cli_usage(letter == ':' ? "plugin new: option '%s' needs a value"
+                                        : "plugin new: unknown option '%s' (tenon plugin new -h)",
+                          argv[optind - 1]);
+        }
+    if (code == EXIT_DONE && optind + 1 != argc)
+        code = cli_usage("plugin new takes one name (tenon plugin new -h)");
+    if (code == EXIT_DONE && (!layer->domain[0] || strpbrk(layer->domain, "\"\\ @:")))
+        code = cli_usage("option --domain: '%s' is not a domain like Custom or ai.mine",
+                         layer->domain);
+    if (code == EXIT_DONE) code = new_layer_set_name(layer, argv[optind]);
+    if (code == EXIT_DONE) code = new_layer_set_kind(layer, like);
+    if (code == EXIT_DONE) code = new_layer_set_devices(layer, devices);
+    if (code == EXIT_DONE && layer->has_cuda && !layer->kind->is_variable)
+        code = cli_unsupported("--devices cuda with --like %s: there is a template for elementwise "
+                               "alone",
+                               like);
+    if (code == EXIT_DONE) code = new_layer_add_fields(layer, layer->kind->fields);
+    if (code == EXIT_DONE) code = new_layer_add_fields(layer, fields);
+    if (code == EXIT_DONE) code = new_ports_set(layer, inputs, outputs);
+    if (code == EXIT_DONE && layer->has_cuda && new_ports_are_general(layer))
+        code = cli_unsupported("--devices cuda with several outputs or types: there is a template "
+                               "for one output, all ports of one type, alone");
+    if (code == EXIT_DONE) code = write_project(layer);
+    free(layer);
+    return code;
+}
