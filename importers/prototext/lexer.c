@@ -6,6 +6,7 @@
 #include "importers/prototext/lexer.h"
 
 #include "base/status.h"
+#include "importers/prototext/position.h"
 
 #include <string.h>
 

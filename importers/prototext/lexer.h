@@ -4,7 +4,6 @@
 #define TN_IMPORTERS_PROTOTEXT_LEXER_H
 
 #include "base/text.h"
-#include "importers/prototext/tree.h"
 
 typedef enum tn_prototext_token_kind {
     TN_PROTOTEXT_END,

@@ -6,6 +6,7 @@
  */
 #include "base/status.h"
 #include "importers/prototext/lexer.h"
+#include "importers/prototext/tree.h"
 
 #include <string.h>
 

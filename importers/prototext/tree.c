@@ -88,14 +88,3 @@ size_t tn_prototext_integers(const tn_prototext_message *message, const char *na
         if (count < capacity) out_values[count] = field->integer;
     return count;
 }
-
-tn_status tn_prototext_fail_at(uint32_t line, uint32_t column, tn_status status, const char *format,
-                               ...) {
-    char text[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    if (line == 0) return tn_fail(status, "%s", text);
-    return tn_fail(status, "line %u, column %u: %s", line, column, text);
-}

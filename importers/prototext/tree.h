@@ -9,6 +9,7 @@
 #define TN_IMPORTERS_PROTOTEXT_TREE_H
 
 #include "base/memory.h"
+#include "importers/prototext/position.h"
 
 #include <protobuf-c/protobuf-c.h>
 
@@ -103,8 +104,5 @@ tn_status tn_prototext_schema_check(tn_prototext_message *message,
 /* A field of a table by its name, or null. */
 const ProtobufCFieldDescriptor *tn_prototext_schema_find(const ProtobufCMessageDescriptor *schema,
                                                          const char *name);
-/* A new error at a place of the text: "line 3, column 5: ...". */
-tn_status tn_prototext_fail_at(uint32_t line, uint32_t column, tn_status status, const char *format,
-                               ...) TN_PRINTF(4, 5);
 
 #endif

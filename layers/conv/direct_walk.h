@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the direct convolution has prepared, and one run of it, tile after tile. Packing and the
- * kernel's callbacks are direct.c, the input's layout direct_layout.c, a tile direct_body.h.
+ * kernel's callbacks are direct_kernel.c, the input's layout direct_layout.c, a tile direct_body.h.
  */
 #ifndef TN_LAYERS_CONV_DIRECT_WALK_H
 #define TN_LAYERS_CONV_DIRECT_WALK_H

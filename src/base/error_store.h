@@ -9,7 +9,7 @@
 #ifndef TN_BASE_ERROR_STORE_H
 #define TN_BASE_ERROR_STORE_H
 
-#include "base/status.h"
+#include "base/error_copy.h"
 
 typedef struct tn_error_room {
     tn_error_copy error;

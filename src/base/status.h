@@ -7,6 +7,8 @@
 #ifndef TN_BASE_STATUS_H
 #define TN_BASE_STATUS_H
 
+#include "base/error_copy.h"
+
 #include <stdarg.h>
 #include <tenon/status.h>
 
@@ -39,11 +41,6 @@ static inline tn_status tn_status_failed(tn_status status) {
  * on TN_OK): `return tn_error_at(status, "node '%s'", name)`. */
 tn_status tn_error_at(tn_status status, const char *format, ...) TN_PRINTF(2, 3);
 /* Keeps the last error safe while clean-up runs code that may fail. */
-typedef struct tn_error_copy {
-    tn_status status;
-    char message[2048];
-    char where[1024];
-} tn_error_copy;
 void tn_error_save(tn_error_copy *out_copy);
 void tn_error_restore(const tn_error_copy *copy);
 /* Forgets the last error, where a failure was an answer (a probe), not a fault. */

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "compile/compiler.h"
 #include "compile/layer_source.h"
+#include "compile/sized_copy.h"
 #include "plugin/runtime.h"
 
 #include <math.h>
@@ -45,7 +46,7 @@ static tn_status write_source(const tn_compile_options *options, const char **in
                               tn_text *source) {
     tn_compile_layer layer;
     if (options->layer) {
-        tn_layer_source_copy_sized(&layer, sizeof(layer), options->layer);
+        tn_sized_copy(&layer, sizeof(layer), options->layer);
         if (!*inout_name) *inout_name = layer.name;
         return tn_layer_source_write(&layer, *inout_name ? *inout_name : "", source);
     }
@@ -122,7 +123,7 @@ tn_status tn_compile_library(tn_runtime *runtime, const tn_compile_options *opti
     tn_text source;
     if (!runtime || !options)
         return tn_fail(TN_ERROR_ARGUMENT, "there is no %s", runtime ? "options" : "runtime");
-    tn_layer_source_copy_sized(&all, sizeof(all), options);
+    tn_sized_copy(&all, sizeof(all), options);
     TN_TRY(check_options(&all));
     TN_TRY(tn_arena_create(tn_runtime_allocator(runtime), &arena));
     tn_text_init(&source, tn_runtime_allocator(runtime));

@@ -2,7 +2,7 @@
 /* Whether a layer's parts make a source; see layer_check.h. */
 #include "compile/layer_check.h"
 #include "base/status.h"
-#include "compile/layer_source.h"
+#include "compile/sized_copy.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static tn_status check_name(const char *what, uint32_t index, const char *name) 
 static tn_status check_field(uint32_t index, const tn_compile_field *given) {
     tn_compile_field field;
     if (!given) return tn_fail(TN_ERROR_ARGUMENT, "field %u is null", index);
-    tn_layer_source_copy_sized(&field, sizeof(field), given);
+    tn_sized_copy(&field, sizeof(field), given);
     TN_TRY(check_name("field", index, field.name));
     if (field.type < TN_FIELD_BOOL || field.type > TN_FIELD_STRINGS)
         return tn_fail(TN_ERROR_ARGUMENT,
@@ -50,7 +50,7 @@ static tn_status check_port(const char *what, uint32_t index, uint32_t count,
     const bool is_input = strcmp(what, "input") == 0;
     tn_compile_port port;
     if (!given) return tn_fail(TN_ERROR_ARGUMENT, "%s %u is null", what, index);
-    tn_layer_source_copy_sized(&port, sizeof(port), given);
+    tn_sized_copy(&port, sizeof(port), given);
     TN_TRY(check_name(what, index, port.name));
     if (strcmp(port.name, "call") == 0 || strcmp(port.name, "fields") == 0)
         return tn_fail(TN_ERROR_ARGUMENT, "%s %u may not be named '%s', which the code has already",

@@ -4,6 +4,7 @@
 #include "compile/layer_source.h"
 #include "base/status.h"
 #include "compile/layer_check.h"
+#include "compile/sized_copy.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,13 +15,6 @@ typedef struct layer_writer {
     const char *source_name;
     tn_text *text;
 } layer_writer;
-
-void tn_layer_source_copy_sized(void *to, size_t bytes, const void *from) {
-    uint32_t size;
-    memcpy(&size, from, sizeof(size));
-    memset(to, 0, bytes);
-    memcpy(to, from, size < bytes ? size : bytes);
-}
 
 void tn_layer_source_add_literal(tn_text *source, const char *text) {
     if (!text) {
@@ -52,7 +46,7 @@ static void write_fields(const layer_writer *writer) {
     tn_compile_field field;
     tn_text_add(writer->text, "typedef struct layer_fields {\n    uint64_t present;\n");
     for (uint32_t i = 0; i < layer->field_count; i++) {
-        tn_layer_source_copy_sized(&field, sizeof(field), layer->fields[i]);
+        tn_sized_copy(&field, sizeof(field), layer->fields[i]);
         tn_text_add_format(writer->text, "    %s %s;\n", members[field.type], field.name);
     }
     tn_text_add(writer->text, "} layer_fields;\n");
@@ -87,7 +81,7 @@ static void write_field_table(const layer_writer *writer) {
     if (layer->field_count == 0) return;
     tn_text_add(writer->text, "static const tn_field layer_field_table[] = {\n");
     for (uint32_t i = 0; i < layer->field_count; i++) {
-        tn_layer_source_copy_sized(&field, sizeof(field), layer->fields[i]);
+        tn_sized_copy(&field, sizeof(field), layer->fields[i]);
         write_field_row(&field, writer->text);
     }
     tn_text_add(writer->text, "};\n");
@@ -99,7 +93,7 @@ static void write_port_table(const layer_writer *writer, const char *name, uint3
     if (count == 0) return;
     tn_text_add_format(writer->text, "static const tn_port %s[] = {\n", name);
     for (uint32_t i = 0; i < count; i++) {
-        tn_layer_source_copy_sized(&port, sizeof(port), ports[i]);
+        tn_sized_copy(&port, sizeof(port), ports[i]);
         tn_text_add_format(writer->text, "    {.name = \"%s\", .types = ", port.name);
         tn_layer_source_add_literal(writer->text, port.types ? port.types : "f32");
         tn_text_add(writer->text, ", .doc = ");
@@ -139,7 +133,7 @@ static void write_ports(const layer_writer *writer, const char *type, const char
                         uint32_t count, const tn_compile_port *const *ports) {
     tn_compile_port port;
     for (uint32_t i = 0; i < count; i++) {
-        tn_layer_source_copy_sized(&port, sizeof(port), ports[i]);
+        tn_sized_copy(&port, sizeof(port), ports[i]);
         if (port.flags & TN_PORT_VARIADIC) continue;
         tn_text_add_format(writer->text,
                            "    %s *%s = call->%s_count > %uu ? call->%ss[%u] : NULL;\n"

@@ -15,7 +15,5 @@ tn_status tn_layer_source_write(const tn_compile_layer *layer, const char *sourc
                                 tn_text *out_source);
 /* As a string literal of C, in quotes. Null: "NULL". */
 void tn_layer_source_add_literal(tn_text *source, const char *text);
-/* Copies the `size` bytes that a caller's struct says it has, at most `bytes`; the rest is zero. */
-void tn_layer_source_copy_sized(void *to, size_t bytes, const void *from);
 
 #endif

@@ -3,7 +3,7 @@
 #include "plan/state.h"
 
 #include "base/status.h"
-#include "plan/state_call.h"
+#include "plan/state_private.h"
 
 #include <string.h>
 

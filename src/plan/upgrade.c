@@ -7,7 +7,7 @@
 #include "plan/state.h"
 
 #include "base/status.h"
-#include "plan/state_call.h"
+#include "plan/state_private.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tenon inspect for people; see inspect_text.h. What is where in the document: src/plan/inspect.c.
+/* tenon inspect for people; see inspect_text.h. What is where in the document:
+ * src/plan/inspect/inspect.c.
  */
 #include "inspect_text.h"
 #include "cli/cli.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The call of save, load and upgrade, which take more than a tn_call. For state.c and upgrade.c. */
-#ifndef TN_PLAN_STATE_CALL_H
-#define TN_PLAN_STATE_CALL_H
+#ifndef TN_PLAN_STATE_PRIVATE_H
+#define TN_PLAN_STATE_PRIVATE_H
 
 #include "plan/state.h"
 

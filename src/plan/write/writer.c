@@ -3,7 +3,7 @@
  * Writing a plan: numbers what is needed, fills the description message, packs it and copies the
  * weights behind it. The same contents give the same bytes. The parts are in write_*.c.
  */
-#include "plan/writer.h"
+#include "plan/write/writer.h"
 
 #include "base/status.h"
 

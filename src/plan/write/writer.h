@@ -9,8 +9,8 @@
  *   write_manifest.c   operators and libraries
  *   write_programs.c   programs
  */
-#ifndef TN_PLAN_WRITER_H
-#define TN_PLAN_WRITER_H
+#ifndef TN_PLAN_WRITE_WRITER_H
+#define TN_PLAN_WRITE_WRITER_H
 
 #include "plan/layout.h"
 #include "plan/plan.h"

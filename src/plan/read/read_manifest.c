@@ -3,7 +3,7 @@
  * The manifest: finds and loads the libraries that a plan's operators and kernels come from, and
  * then the operators by domain, name and version. See reader.h.
  */
-#include "plan/reader.h"
+#include "plan/read/reader.h"
 
 #include "base/status.h"
 

@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "plan/program_fit.h"
-#include "plan/reader.h"
+#include "plan/read/reader.h"
 #include "plugin/devices.h"
 #include "plugin/runtime.h"
 

@@ -3,7 +3,7 @@
  * The nodes of a plan, in their order: ports, fields (upgraded where an older state version saved
  * them), and state that only the operator can load. See reader.h.
  */
-#include "plan/reader.h"
+#include "plan/read/reader.h"
 
 #include "base/status.h"
 #include "plan/state.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The profiles of a plan's inputs; see reader.h. */
-#include "plan/reader.h"
+#include "plan/read/reader.h"
 
 #include "base/status.h"
 

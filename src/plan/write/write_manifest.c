@@ -3,7 +3,7 @@
  * The manifest of a plan: the operators that its nodes use and the libraries that gave them or the
  * kernels of its programs, each once, in the order of first use; see writer.h.
  */
-#include "plan/writer.h"
+#include "plan/write/writer.h"
 
 #include "base/status.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The nodes of a plan with their fields, and state that only operators can save; see writer.h. */
-#include "plan/writer.h"
+#include "plan/write/writer.h"
 
 #include "base/status.h"
 #include "plan/state.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors, inputs and outputs of a plan; see reader.h. */
-#include "plan/reader.h"
+#include "plan/read/reader.h"
 
 #include "base/status.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fields of a plan's nodes, as attributes; what they mean is the operator's table's business.
  * See reader.h. */
-#include "plan/reader.h"
+#include "plan/read/reader.h"
 
 #include "base/status.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tensors of a plan, its outputs and the profiles of its inputs; see writer.h. */
-#include "plan/writer.h"
+#include "plan/write/writer.h"
 
 #include "base/status.h"
 

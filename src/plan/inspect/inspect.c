@@ -3,7 +3,7 @@
  * What is in a plan file, as JSON: sizes, manifest, graph and profiles; fields are in
  * inspect_fields.c, programs in inspect_programs.c. See inspect.h.
  */
-#include "plan/inspect.h"
+#include "plan/inspect/inspect.h"
 
 #include "base/file.h"
 #include "base/status.h"

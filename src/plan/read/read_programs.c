@@ -3,7 +3,7 @@
  * The programs of a plan. What their numbers mean is checked against the graph by
  * tn_program_check; here they only get their place. See reader.h.
  */
-#include "plan/reader.h"
+#include "plan/read/reader.h"
 
 #include "base/status.h"
 

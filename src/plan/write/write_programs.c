@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The programs of a plan, with the plan's numbers of tensors and nodes; see writer.h. */
-#include "plan/writer.h"
+#include "plan/write/writer.h"
 
 #include "base/status.h"
 

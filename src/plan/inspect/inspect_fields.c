@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fields of a node as JSON; long lists are cut. See inspect.h. */
-#include "plan/inspect.h"
+#include "plan/inspect/inspect.h"
 
 #include <inttypes.h>
 #include <tenon/plugin.h>

@@ -3,7 +3,7 @@
  * Reading a plan: checks the file's layout, unpacks the description, and makes the graph, profiles
  * and programs from it in one pass. Weights stay where they are. The parts are in read_*.c.
  */
-#include "plan/reader.h"
+#include "plan/read/reader.h"
 
 #include "base/status.h"
 #include "base/wire.h"

@@ -11,8 +11,8 @@
  *   read_profiles.c    profiles
  *   read_programs.c    programs
  */
-#ifndef TN_PLAN_READER_H
-#define TN_PLAN_READER_H
+#ifndef TN_PLAN_READ_READER_H
+#define TN_PLAN_READ_READER_H
 
 #include "plan/layout.h"
 #include "plan/plan.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The programs of a plan as JSON, in the words of the builder's report. See inspect.h. */
-#include "plan/inspect.h"
+#include "plan/inspect/inspect.h"
 
 #include "plan/program_fit.h"
 #include "program/program.h"
