@@ -4,7 +4,7 @@
 #ifndef TN_TESTS_BATCHES_H
 #define TN_TESTS_BATCHES_H
 
-#include "../run/run_test.h"
+#include "run_test.h"
 
 #include "calibrate/calibrate_private.h"
 

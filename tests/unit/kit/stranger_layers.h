@@ -3,8 +3,8 @@
  * Elementwise operators of a stranger, in the domain "tiny": with an expression and a reference,
  * but without a kernel and without a row function.
  */
-#ifndef TN_TESTS_STRANGER_LAYERS_H
-#define TN_TESTS_STRANGER_LAYERS_H
+#ifndef TN_TESTS_UNIT_KIT_STRANGER_LAYERS_H
+#define TN_TESTS_UNIT_KIT_STRANGER_LAYERS_H
 
 #include <tenon/plugin.h>
 

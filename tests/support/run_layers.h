@@ -4,8 +4,8 @@
  * kind that a run treats in its own way. Each kernel checks what it is promised: alignment, null
  * data where only a shape is read, values at reshape, a workspace. Elements are 32-bit floats.
  */
-#ifndef TN_TESTS_RUN_LAYERS_H
-#define TN_TESTS_RUN_LAYERS_H
+#ifndef TN_TESTS_SUPPORT_RUN_LAYERS_H
+#define TN_TESTS_SUPPORT_RUN_LAYERS_H
 
 #include <string.h>
 #include <tenon/plugin.h>

@@ -4,8 +4,8 @@
  * domain: fusing kernels, kernels in one format alone, kernels that take a told time, kernels that
  * fail where they are told to. All compute what their operator says.
  */
-#ifndef TN_TESTS_BUILD_LAYERS_H
-#define TN_TESTS_BUILD_LAYERS_H
+#ifndef TN_TESTS_SUPPORT_BUILD_LAYERS_H
+#define TN_TESTS_SUPPORT_BUILD_LAYERS_H
 
 #include "test_clock.h"
 

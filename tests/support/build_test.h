@@ -3,8 +3,8 @@
  * What the tests of the builder share: graph_test.h's set-up with the builder's layers registered
  * too, and a graph taken through inference, passes and lowering step by step.
  */
-#ifndef TN_TESTS_BUILD_TEST_H
-#define TN_TESTS_BUILD_TEST_H
+#ifndef TN_TESTS_SUPPORT_BUILD_TEST_H
+#define TN_TESTS_SUPPORT_BUILD_TEST_H
 
 #include "build_layers.h" /* before cmocka's macro `fail`, which is also a member of tn_host */
 

@@ -3,8 +3,8 @@
  * What the tests of engines and contexts share: graph_test.h's set-up with the layers of
  * run_layers.h, and a graph taken to a context in one line.
  */
-#ifndef TN_TESTS_RUN_TEST_H
-#define TN_TESTS_RUN_TEST_H
+#ifndef TN_TESTS_SUPPORT_RUN_TEST_H
+#define TN_TESTS_SUPPORT_RUN_TEST_H
 
 #include "run_layers.h" /* before cmocka's macro `fail`, which is also a member of tn_host */
 
