@@ -15,8 +15,8 @@
  * TENON_PLUGIN_PATH are loaded first.
  */
 #include "base/status.h"
+#include "cases/stored_memory.h"
 #include "plugin/devices.h"
-#include "stored_memory.h"
 #include "tensor/convert.h"
 
 #include <stdio.h>

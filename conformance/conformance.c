@@ -10,7 +10,7 @@
  * Libraries in TENON_PLUGIN_PATH are loaded first. The last line is "N passed, N failed".
  */
 #include "base/status.h"
-#include "conformance.h"
+#include "cases/conformance.h"
 #include "device_suite.h"
 #include "plugin/devices.h"
 

@@ -6,7 +6,7 @@
 #ifndef TN_CONFORMANCE_DEVICE_SUITE_H
 #define TN_CONFORMANCE_DEVICE_SUITE_H
 
-#include "conformance.h"
+#include "cases/conformance.h"
 
 /* Memory, copies, streams, events, captured graphs, and conversions between all storages, against
  * those of the host. Prints the failures. */

@@ -3,9 +3,9 @@
  * Times on a device that is not the processor, and the most that it can do with bytes: a copy from
  * its memory to its memory. Runs are enqueued many at a time; see ../device_timing.h and bench.h.
  */
-#include "../device_timing.h"
 #include "base/status.h"
 #include "bench.h"
+#include "cases/device_timing.h"
 
 enum { REPEATS_AT_MOST = 200 };
 

@@ -4,7 +4,7 @@
  * them stays within, and one with a mistake does not: a tap left out, a channel taken twice, no
  * bias, factors with fewer bits than the type has.
  */
-#include "bound.h"
+#include "cases/bound.h"
 #include "test.h"
 #include "tensor/convert.h"
 

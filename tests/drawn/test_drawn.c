@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values that the conformance suite draws, and what it lets differ on them. */
-#include "check/slack.h"
-#include "check/values.h"
+#include "worker/slack.h"
+#include "worker/values.h"
 
 #include "plugin/registry.h"
 #include "test.h"

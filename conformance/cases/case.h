@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A test case of an operator, read from its text: fields, '|', inputs. "kernel=[2,2] mode=max |
+ * x=f32[1,3,8,8] sizes=i64[2]{4,4}": NAME=TYPE[EXTENTS], then the values in braces where they
+ * matter; all others are drawn at random, the same ones every time. Behind a second '|' may stand
+ * what comes out: outputs, with values or without.
+ */
+#ifndef TN_CONFORMANCE_CASES_CASE_H
+#define TN_CONFORMANCE_CASES_CASE_H
+
+#include "base/memory.h"
+#include "tensor/shape.h"
+
+typedef struct tn_case_input {
+    uint32_t port; /* of the operator; a variadic one may come several times */
+    tn_type type;
+    tn_shape shape;
+    void *data; /* linear, 64-byte aligned */
+    size_t bytes;
+    bool has_values;
+} tn_case_input;
+
+typedef struct tn_case {
+    uint64_t attribute_count;
+    const tn_attribute *const *attributes;
+    uint32_t input_count;
+    tn_case_input *inputs;
+    uint32_t expected_count;
+    tn_case_input *expected; /* outputs, by the operator's ports */
+} tn_case;
+
+/* Everything lies in `arena`. TN_ERROR_ARGUMENT says what cannot be read. */
+tn_status tn_case_read(tn_arena *arena, const tn_operator *op, const char *text, tn_case *out_case);
+
+#endif

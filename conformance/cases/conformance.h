@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the parts of the conformance suite share: running a case as a network of one node
+ * (conformance.c), and checking the combinations that store real numbers in narrower types
+ * (stored.c), which no network asks for by itself.
+ */
+#ifndef TN_CONFORMANCE_CASES_CONFORMANCE_H
+#define TN_CONFORMANCE_CASES_CONFORMANCE_H
+
+#include "case.h"
+#include "graph/infer.h"
+#include "plugin/runtime.h"
+#include <tenon/tenon.h>
+
+/* What one way of running a case gave: the outputs, copied. */
+typedef struct tn_outcome {
+    uint32_t count;
+    tn_type types[16];
+    tn_shape shapes[16];
+    void *data[16];
+    size_t bytes[16];
+    char kernel[128];
+} tn_outcome;
+void tn_outcome_free(tn_outcome *outcome);
+
+/* How a case is run. */
+typedef struct tn_way {
+    const char *pin; /* "Op=kernel", or null */
+    bool is_reference, are_constant;
+    bool asks_all; /* for optional outputs, too */
+    uint32_t threads;
+} tn_way;
+
+/* A graph of one node; its inputs are named "in" and the case's input's number. */
+tn_status tn_case_graph(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
+                        const tn_way *way, tn_graph **out_graph);
+/* Types and shapes of that graph's tensors by the operator's own rule. `plan` and what it points to
+ * lie in `arena`; the caller calls tn_inference_deinit, also after a failure (*inference zeroed
+ * before). */
+tn_status tn_case_infer(tn_graph *graph, const tn_case *c, tn_arena *arena, tn_inference_plan *plan,
+                        tn_inference *inference);
+tn_status tn_case_run(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
+                      const tn_way *way, tn_outcome *out_outcome);
+
+/* Every kernel's combinations with 8-bit tensors that stand for real numbers, and those with
+ * 16-bit floats where the case has 32-bit ones; prints the failures. */
+void tn_stored_check(tn_runtime *runtime, const tn_operator *op, const char *text,
+                     size_t *inout_passed, size_t *inout_failed);
+
+/* The same of a device's kernels, on a stream of it, and all their other combinations too. */
+void tn_stored_check_on(tn_runtime *runtime, const tn_operator *op, const char *text,
+                        const tn_device *device, void *stream, size_t *inout_passed,
+                        size_t *inout_failed);
+
+/* Loads the libraries of devices that lie beside the program's folder: the core's own search goes
+ * from the core library, which is linked into these programs. */
+void tn_device_libraries_load(tn_runtime *runtime);
+
+/* Whether the kernel is one of this operator, in this version. */
+bool tn_kernel_serves(const tn_kernel *kernel, const tn_operator *op);
+/* Whether two results are the same numbers: bit by bit, or as near as kernels may be. */
+/* `slack`: for each output null, or how far each of its elements may be off beyond that; INFINITY:
+ * it is not compared. Null: nowhere. */
+bool tn_results_near(const tn_outcome *wanted, const tn_outcome *found, double *const *slack,
+                     bool is_exact, char *why, size_t bytes);
+bool tn_results_equal(const tn_outcome *wanted, const tn_outcome *found, bool is_exact, char *why,
+                      size_t bytes);
+
+#endif

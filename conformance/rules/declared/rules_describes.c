@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rule about operators that describe themselves as an epilogue of others' kernels, or as a
+ * factor and a shift of channels: what they describe is what their reference computes. See rules.h.
+ */
+#include "base/status.h"
+#include "rules/variants.h"
+#include "worker/epilogue_step.h"
+#include "worker/frame.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What the reference has no number for, like a division by zero, is not asked. */
+static void compare_description(const tn_subject *subject, float *values, const char *as,
+                                tn_verdict *verdict) {
+    tn_outcome described = subject->expected;
+    const float *expected = described.data[0];
+    char why[300];
+    for (size_t i = 0; i < described.bytes[0] / sizeof(float); i++)
+        if (!isfinite(expected[i])) values[i] = expected[i];
+    described.count = 1;
+    described.data[0] = (void *)(uintptr_t)values;
+    verdict->outcome = TN_PASSED;
+    if (!tn_results_equal(&subject->expected, &described, false, why, sizeof(why)))
+        tn_verdict_fail(
+            verdict, "described as %s, which gives something else than the reference: %s", as, why);
+}
+
+static const float *floats_like_output(const tn_subject *subject, uint32_t input) {
+    const tn_probe_port *port = &subject->probe.inputs[input];
+    return port->is_given && port->own_type == TN_F32 &&
+                   tn_shape_equal(&port->shape, &subject->expected.shapes[0])
+               ? port->own
+               : NULL;
+}
+
+static bool is_operand(const tn_subject *subject, const tn_epilogue *step) {
+    const tn_shape *shape = &subject->expected.shapes[0];
+    size_t count = 0, wanted = 0;
+    if (step->kind == TN_EPILOGUE_ACTIVATION) /* limits the wrong way round cut to anything */
+        return step->activation != TN_ACTIVATION_CLIP || step->alpha <= step->beta;
+    if (step->kind > TN_EPILOGUE_ADD || step->operand >= subject->probe.input_count) return false;
+    const tn_probe_port *port = &subject->probe.inputs[step->operand];
+    if (step->kind != TN_EPILOGUE_ADD && (step->axis < 0 || (uint32_t)step->axis >= shape->rank))
+        return false;
+    if (!port->is_given || port->own_type != TN_F32 ||
+        tn_shape_count(&port->shape, &count) != TN_OK || tn_shape_count(shape, &wanted) != TN_OK)
+        return false;
+    return count == (step->kind == TN_EPILOGUE_ADD ? wanted : (size_t)shape->extents[step->axis]);
+}
+
+static bool are_windows(const tn_epilogue *step, const tn_shape *x, const tn_shape *y) {
+    if (x->rank != y->rank || x->rank < 2 || step->window[0] == 0 || step->window[1] == 0)
+        return false;
+    for (uint32_t i = 0; i < x->rank; i++) {
+        const int64_t window = i + 2 < x->rank ? 1 : step->window[i + 2 - x->rank];
+        const int64_t whole = x->extents[i] / window;
+        if (y->extents[i] != whole && y->extents[i] != whole + (x->extents[i] % window != 0))
+            return false;
+    }
+    return true;
+}
+
+/* What the described step makes of an input, into `values`; false: it cannot be said. */
+static bool take_step(const tn_subject *subject, uint32_t input, const tn_epilogue *step,
+                      float *values) {
+    const tn_probe_port *port = &subject->probe.inputs[input];
+    const tn_shape *shape = &subject->expected.shapes[0];
+    const float *x = floats_like_output(subject, input);
+    if (step->kind == TN_EPILOGUE_MAX_WINDOWS) {
+        if (!port->is_given || port->own_type != TN_F32 || !are_windows(step, &port->shape, shape))
+            return false;
+        tn_epilogue_windows(step, port->own, &port->shape, shape, values);
+        return true;
+    }
+    if (!x) return false;
+    if (step->kind == TN_EPILOGUE_SOFTMAX) {
+        tn_epilogue_softmax(x, shape, values);
+        return true;
+    }
+    if (!is_operand(subject, step)) return false;
+    const float *operand =
+        step->kind == TN_EPILOGUE_ACTIVATION ? NULL : subject->probe.inputs[step->operand].own;
+    for (size_t i = 0; i < subject->expected.bytes[0] / sizeof(float); i++)
+        values[i] = (float)tn_epilogue_step(step, (double)x[i], operand, shape, i);
+    return true;
+}
+
+static void check_epilogue(tn_subject *subject, uint32_t input, float *values,
+                           tn_verdict *verdict) {
+    tn_epilogue step = {.size = sizeof(step)};
+    tn_frame frame;
+    if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return;
+    tn_frame_watch watch;
+    tn_frame_enter(&frame, &subject->probe, "epilogue", &watch);
+    const tn_status status = subject->op->epilogue(frame.call, input, &step);
+    tn_frame_finish(&frame, &subject->probe, &watch);
+    if (status != TN_OK) return;
+    if (step.kind >= TN_EPILOGUE_BIAS && step.kind <= TN_EPILOGUE_ADD &&
+        !is_operand(subject, &step)) {
+        tn_verdict_fail(
+            verdict, "described as %s of its input %u, which is not of 32-bit floats, %s",
+            step.kind == TN_EPILOGUE_SCALE ? "a factor" : "an addition", step.operand,
+            step.kind == TN_EPILOGUE_ADD ? "or has not as many elements as the output"
+                                         : "or has not one for each place along the axis");
+        return;
+    }
+    if (step.kind == TN_EPILOGUE_MAX_WINDOWS &&
+        !are_windows(&step, &subject->probe.inputs[input].shape, &subject->expected.shapes[0])) {
+        tn_verdict_fail(verdict,
+                        "described as the largest of windows of %u x %u, which gives another shape",
+                        step.window[0], step.window[1]);
+        return;
+    }
+    if (take_step(subject, input, &step, values))
+        compare_description(subject, values, "an epilogue", verdict);
+}
+
+static void check_affine(tn_subject *subject, float *values, tn_verdict *verdict) {
+    enum { ROOM = 4096 };
+    const tn_shape *shape = &subject->expected.shapes[0];
+    const float *x = floats_like_output(subject, 0);
+    double *numbers = calloc(2 * ROOM, sizeof(*numbers));
+    tn_affine affine = {.size = sizeof(affine), .count = ROOM, .factors = numbers};
+    tn_frame frame;
+    if (x && numbers &&
+        tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) == TN_OK) {
+        affine.shifts = numbers + ROOM;
+        tn_frame_watch watch;
+        tn_frame_enter(&frame, &subject->probe, "affine", &watch);
+        const tn_status status = subject->op->affine(frame.call, &affine);
+        tn_frame_finish(&frame, &subject->probe, &watch);
+        if (status == TN_OK && affine.axis >= 0 && (uint32_t)affine.axis < shape->rank &&
+            affine.count == (uint64_t)shape->extents[affine.axis]) {
+            size_t inner = 1;
+            for (uint32_t i = (uint32_t)affine.axis + 1; i < shape->rank; i++)
+                inner *= (size_t)shape->extents[i];
+            for (size_t i = 0; i < subject->expected.bytes[0] / sizeof(float); i++) {
+                const size_t at = i / inner % affine.count;
+                values[i] = (float)(affine.factors[at] * (double)x[i] + affine.shifts[at]);
+            }
+            compare_description(subject, values, "factor * x + shift", verdict);
+        }
+    }
+    free(numbers);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * linear in the weights */
+
+/* The place of an element along an axis. */
+static size_t place_along(const tn_shape *shape, int32_t axis, size_t element) {
+    size_t inner = 1;
+    for (uint32_t i = (uint32_t)axis + 1; i < shape->rank; i++)
+        inner *= (size_t)shape->extents[i];
+    return element / inner % (size_t)shape->extents[axis];
+}
+
+static tn_case_input *input_of_port(tn_case *c, uint32_t port) {
+    for (uint32_t i = 0; i < c->input_count; i++)
+        if (c->inputs[i].port == port) return &c->inputs[i];
+    return NULL;
+}
+
+static float factor_of(size_t c) {
+    return (float)(1 + c % 3);
+}
+
+/* With slice c of the weights times f(c), element c along the axis is f(c) * (y - bias) + bias. */
+static void check_linear(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
+    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_shape *shape = &subject->expected.shapes[0];
+    tn_linear linear = {.size = sizeof(linear), .bias = TN_MAX_RANK + 1000};
+    tn_outcome found = {0}, wanted = subject->expected;
+    char why[300];
+    tn_frame frame;
+    tn_frame_watch watch;
+    if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return;
+    tn_frame_enter(&frame, &subject->probe, "linear", &watch);
+    const tn_status status = subject->op->linear(frame.call, &linear);
+    tn_frame_finish(&frame, &subject->probe, &watch);
+    tn_case_input *weights = input_of_port(&subject->c, linear.weights),
+                  *bias = input_of_port(&subject->c, linear.bias);
+    if (status != TN_OK || !weights || weights->type != TN_F32 || linear.axis < 0 ||
+        (uint32_t)linear.axis >= shape->rank || linear.weights_axis < 0 ||
+        (uint32_t)linear.weights_axis >= weights->shape.rank ||
+        weights->shape.extents[linear.weights_axis] != shape->extents[linear.axis] ||
+        (bias && (bias->type != TN_F32 ||
+                  bias->bytes != (size_t)shape->extents[linear.axis] * sizeof(float))))
+        return; /* the builder does not use such a one */
+    float *w = weights->data, *values = malloc(wanted.bytes[0] + sizeof(float));
+    for (size_t i = 0; i < weights->bytes / sizeof(float); i++)
+        w[i] *= factor_of(place_along(&weights->shape, linear.weights_axis, i));
+    if (values && tn_case_run(test->runtime, test->op, &subject->c, &reference, &found) == TN_OK) {
+        const float *y = subject->expected.data[0];
+        for (size_t i = 0; i < wanted.bytes[0] / sizeof(float); i++) {
+            const size_t c = place_along(shape, linear.axis, i);
+            const float b = bias ? ((const float *)bias->data)[c] : 0;
+            values[i] = factor_of(c) * (y[i] - b) + b;
+        }
+        wanted.count = 1;
+        wanted.data[0] = values;
+        verdict->outcome = TN_PASSED;
+        if (!tn_results_equal(&wanted, &found, false, why, sizeof(why)))
+            tn_verdict_fail(verdict,
+                            "described as linear in input %u along axis %d, but with its slices "
+                            "multiplied %s",
+                            linear.weights, linear.weights_axis, why);
+    }
+    free(values);
+    tn_outcome_free(&found);
+}
+
+static void check_descriptions(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
+    tn_subject subject;
+    if (!tn_test_subject(test, change, &subject, verdict)) return;
+    const bool is_plain = subject.expected.count > 0 && subject.expected.types[0] == TN_F32;
+    tn_verdict_skip(verdict, is_plain ? "the node does not describe itself, or not as what is known"
+                                      : "output 0 is not of 32-bit floats");
+    float *values = is_plain ? malloc(subject.expected.bytes[0] + sizeof(float)) : NULL;
+    for (uint32_t i = 0; values && test->op->epilogue && i < subject.probe.input_count; i++)
+        if (verdict->outcome != TN_FAILED) check_epilogue(&subject, i, values, verdict);
+    if (values && test->op->affine && verdict->outcome != TN_FAILED)
+        check_affine(&subject, values, verdict);
+    if (values && test->op->linear && verdict->outcome != TN_FAILED)
+        check_linear(test, &subject, verdict);
+    free(values);
+    tn_subject_destroy(&subject);
+}
+
+void tn_rule_describes(const tn_test *test, tn_verdict *verdict) {
+    tn_test constant = *test;
+    constant.are_constant = test->op->input_count > 1;
+    tn_claim_check(&constant, check_descriptions, verdict);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rule about other shapes than a case's. First an axis of all inputs at a time; then one input
+ * alone gets an extent of 1 or an axis less, which the shape rule takes where it broadcasts; then
+ * extents at random, of axes that have the same extent in the case. What the shape rule or the
+ * reference refuses is nobody's failure. See rules.h.
+ */
+#include "base/hash.h"
+#include "rules/rules.h"
+#include "rules/shrink.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    MOST_ELEMENTS = 1 << 16, /* of an input with long axes */
+    RANDOM_SHAPES = 6,       /* that are taken, for each of the effort */
+    ATTEMPTS = 4             /* for each of these */
+};
+
+typedef struct shapes {
+    const tn_test *test;
+    uint32_t count, tried;
+    tn_shape base[TN_PROBE_PORTS];  /* the case's */
+    bool is_fixed[TN_PROBE_PORTS];  /* inputs with values of their own keep their shapes */
+    bool is_needed[TN_PROBE_PORTS]; /* by the shape rule, which computes extents of the values */
+    uint64_t random;
+} shapes;
+
+static bool read_base(const tn_test *test, shapes *all, tn_verdict *verdict) {
+    tn_subject subject;
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return false;
+    all->test = test;
+    all->count = subject.c.input_count < TN_PROBE_PORTS ? subject.c.input_count : TN_PROBE_PORTS;
+    for (uint32_t i = 0; i < all->count; i++) {
+        all->base[i] = subject.c.inputs[i].shape;
+        all->is_fixed[i] = subject.c.inputs[i].has_values;
+        all->is_needed[i] = tn_subject_is_value_needed(&subject, i);
+    }
+    tn_subject_destroy(&subject);
+    return true;
+}
+
+static bool is_small(const shapes *all, const tn_shape *of) {
+    for (uint32_t i = 0; i < all->count; i++) {
+        size_t count = 0;
+        if (tn_shape_count(&of[i], &count) != TN_OK || count > MOST_ELEMENTS) return false;
+    }
+    return true;
+}
+
+/* Runs on these shapes where they are taken. */
+static bool attempt(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
+    tn_subject subject;
+    tn_verdict refused = {0};
+    if (!tn_test_subject(test, change, &subject, &refused)) {
+        if (refused.outcome == TN_FAILED) *verdict = refused;
+        return refused.outcome == TN_FAILED;
+    }
+    char during[60];
+    snprintf(during, sizeof(during), "in other shapes (seed %u)", test->seed);
+    tn_rule_run(&subject, during, verdict);
+    tn_subject_destroy(&subject);
+    return true;
+}
+
+static bool try_shapes(shapes *all, const tn_shape *of, tn_verdict *verdict) {
+    tn_shape changed[TN_PROBE_PORTS];
+    memcpy(changed, of, all->count * sizeof(*changed));
+    const tn_change change = {.axis = -1, .shapes = changed, .asks_all = all->tried % 2};
+    if (verdict->outcome != TN_PASSED || memcmp(of, all->base, all->count * sizeof(*of)) == 0)
+        return false;
+    const bool is_taken = attempt(all->test, &change, verdict);
+    all->tried += is_taken;
+    if (verdict->outcome == TN_FAILED)
+        tn_shrink_shapes(all->test, &change, changed, all->count, attempt, verdict);
+    return is_taken;
+}
+
+/* Along an axis of the first input, and of all others of its rank and its extent there. */
+static void try_axes(shapes *all, tn_verdict *verdict) {
+    const tn_shape *first = &all->base[0];
+    for (uint32_t axis = 0; all->count > 0 && axis < first->rank; axis++) {
+        const int64_t extent = first->extents[axis];
+        const int64_t extents[] = {extent + 1, 1, 0, 2 * extent + 3, 33, 67, 130, 131, 259, 1031};
+        enum { EXTENTS = sizeof(extents) / sizeof(extents[0]) };
+        const bool is_last = axis + 1 == first->rank; /* rows alone may be as long as the last */
+        for (size_t k = 0; k < (size_t)EXTENTS - !is_last; k++) {
+            tn_shape of[TN_PROBE_PORTS];
+            memcpy(of, all->base, all->count * sizeof(*of));
+            for (uint32_t i = 0; i < all->count; i++)
+                if (!all->is_fixed[i] && of[i].rank == first->rank && of[i].extents[axis] == extent)
+                    of[i].extents[axis] = extents[k];
+            if (extents[k] <= 4096 && (extents[k] < 67 || is_small(all, of)))
+                try_shapes(all, of, verdict);
+        }
+    }
+}
+
+/* Extents of 1 at every other axis of one input, so that no neighbours can be taken together. */
+static void try_alternating(shapes *all, const tn_shape *of, uint32_t rank, tn_verdict *verdict) {
+    for (uint32_t i = 0; i < all->count && all->count > 1 && rank > 3; i++) {
+        tn_shape changed[TN_PROBE_PORTS];
+        memcpy(changed, of, all->count * sizeof(*changed));
+        if (all->is_fixed[i] || of[i].rank != rank) continue;
+        for (uint32_t axis = i % 2; axis < rank; axis += 2)
+            changed[i].extents[axis] = 1;
+        try_shapes(all, changed, verdict);
+    }
+}
+
+/* All inputs of the first one's rank with first (or last) axes more, or without the first ones. */
+static void try_ranks(shapes *all, bool is_at_end, tn_verdict *verdict) {
+    const uint32_t rank = all->count > 0 ? all->base[0].rank : 0;
+    const uint32_t most = rank + 2 < 6 ? 6 : rank + 2;
+    for (uint32_t wanted = is_at_end ? rank + 1 : 0;
+         all->count > 0 && wanted <= most && wanted <= TN_MAX_RANK; wanted++) {
+        tn_shape of[TN_PROBE_PORTS];
+        memcpy(of, all->base, all->count * sizeof(*of));
+        for (uint32_t i = 0; i < all->count && wanted != rank; i++) {
+            const tn_shape own = all->base[i];
+            if (all->is_fixed[i] || own.rank != rank) continue;
+            of[i] = (tn_shape){.rank = wanted};
+            for (uint32_t axis = 0; axis < wanted; axis++) {
+                const uint32_t from = is_at_end ? axis : axis + rank - wanted;
+                of[i].extents[axis] = from < rank ? own.extents[from] : 2;
+            }
+        }
+        try_shapes(all, of, verdict);
+        if (!is_at_end) try_alternating(all, of, wanted, verdict);
+    }
+}
+
+/* All axes of all inputs at once. */
+static void try_ones(shapes *all, tn_verdict *verdict) {
+    tn_shape of[TN_PROBE_PORTS];
+    memcpy(of, all->base, all->count * sizeof(*of));
+    for (uint32_t i = 0; i < all->count; i++)
+        for (uint32_t axis = 0; axis < of[i].rank && !all->is_fixed[i]; axis++)
+            of[i].extents[axis] = 1;
+    try_shapes(all, of, verdict);
+}
+
+/* More inputs of a port that takes any number of them. */
+static void try_more_inputs(shapes *all, tn_verdict *verdict) {
+    const tn_operator *op = all->test->op;
+    static const uint32_t counts[] = {9, 17};
+    if (op->input_count == 0 || !(op->inputs[op->input_count - 1].flags & TN_PORT_VARIADIC)) return;
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        const tn_change change = {.seed = all->test->seed,
+                                  .values = TN_VALUES_SMALL,
+                                  .axis = -1,
+                                  .input_count = counts[i]};
+        if (verdict->outcome == TN_PASSED && counts[i] > all->count)
+            all->tried += attempt(all->test, &change, verdict);
+    }
+}
+
+/* Sizes, axes and the like that a case gives: others, of which the shape rule refuses what cannot
+ * be. */
+static void try_needed(shapes *all, tn_verdict *verdict) {
+    static const int64_t values[] = {1, 0, -1, 2, 7};
+    for (uint32_t i = 0; i < all->count; i++)
+        for (size_t k = 0; k < 2 * TN_COUNT(values) && all->is_needed[i]; k++) {
+            const tn_change change = {.axis = -1,
+                                      .set_input = i + 1,
+                                      .set_value = values[k / 2],
+                                      .sets_last_alone = k % 2};
+            if (verdict->outcome == TN_PASSED) all->tried += attempt(all->test, &change, verdict);
+        }
+}
+
+/* One input alone: an extent of 1 against the others', or without its first axes. */
+static void try_broadcasts(shapes *all, tn_verdict *verdict) {
+    for (uint32_t i = 0; i < all->count && all->count > 1; i++) {
+        const tn_shape own = all->base[i];
+        if (all->is_fixed[i]) continue;
+        for (uint32_t axis = 0; axis < own.rank; axis++) {
+            tn_shape of[TN_PROBE_PORTS];
+            memcpy(of, all->base, all->count * sizeof(*of));
+            of[i].extents[axis] = 1;
+            try_shapes(all, of, verdict);
+            memset(&of[i], 0, sizeof(of[i]));
+            of[i].rank = own.rank - axis - 1;
+            memcpy(of[i].extents, own.extents + axis + 1, of[i].rank * sizeof(own.extents[0]));
+            try_shapes(all, of, verdict);
+        }
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * at random */
+
+static int64_t draw_extent(shapes *all) {
+    static const int64_t extents[] = {1,  1,  2,  3,  4,  5,  6,  7,  8,  9,   11,  13,
+                                      16, 17, 19, 23, 31, 37, 64, 65, 97, 127, 257, 263};
+    return extents[tn_random_below(&all->random, sizeof(extents) / sizeof(extents[0]))];
+}
+
+/* A new extent for one axis: there alone, at that axis in all inputs (counted from the last one),
+ * or wherever the case has the same extent. */
+static void change_extent(shapes *all, tn_shape *of) {
+    const uint32_t chosen = (uint32_t)tn_random_below(&all->random, all->count);
+    const tn_shape own = of[chosen];
+    if (own.rank == 0) return;
+    const uint32_t axis = (uint32_t)tn_random_below(&all->random, own.rank);
+    const uint64_t how = tn_random_below(&all->random, 3);
+    const int64_t before = own.extents[axis], after = draw_extent(all);
+    for (uint32_t i = 0; i < all->count; i++)
+        for (uint32_t k = 0; k < of[i].rank && !all->is_fixed[i]; k++) {
+            const bool is_chosen = i == chosen && k == axis;
+            const bool is_alike = how > 0 && of[i].extents[k] == before &&
+                                  (how == 2 || of[i].rank - k == own.rank - axis);
+            if (is_chosen || is_alike) of[i].extents[k] = after;
+        }
+}
+
+static void try_random(shapes *all, tn_verdict *verdict) {
+    const uint32_t wanted = RANDOM_SHAPES * all->test->effort;
+    uint32_t taken = 0;
+    for (uint32_t k = 0; all->count > 0 && k < ATTEMPTS * wanted && taken < wanted; k++) {
+        tn_shape of[TN_PROBE_PORTS];
+        memcpy(of, all->base, all->count * sizeof(*of));
+        for (uint64_t changes = 1 + tn_random_below(&all->random, 3); changes > 0; changes--)
+            change_extent(all, of);
+        if (is_small(all, of)) taken += try_shapes(all, of, verdict);
+    }
+}
+
+void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict) {
+    shapes all = {0};
+    if (!read_base(test, &all, verdict)) return;
+    all.random = tn_hash_add_text(test->seed, test->text);
+    try_axes(&all, verdict);
+    try_broadcasts(&all, verdict);
+    try_ranks(&all, false, verdict);
+    try_ranks(&all, true, verdict);
+    try_ones(&all, verdict);
+    try_more_inputs(&all, verdict);
+    try_needed(&all, verdict);
+    try_random(&all, verdict);
+    if (all.tried == 0 && verdict->outcome == TN_PASSED)
+        tn_verdict_skip(verdict, "the shape rule, the reference or accepts takes no other shapes");
+}

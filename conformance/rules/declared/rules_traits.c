@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rule about what an operator declares of itself by its traits; see rules.h. */
+#include "base/status.h"
+#include "rules/variants.h"
+#include "tensor/type.h"
+#include "worker/frame.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Changing one element of the first input changes the same element of the output, and no other. */
+static void check_elementwise(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
+    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_probe_port *x = &subject->probe.inputs[0];
+    tn_case_input *input = &subject->c.inputs[0];
+    tn_outcome found = {0};
+    size_t count = 0;
+    if (subject->expected.count == 0 || !tn_shape_equal(&x->shape, &subject->expected.shapes[0]) ||
+        input->has_values || tn_shape_count(&x->shape, &count) != TN_OK || count < 2 ||
+        !tn_type_is_float(input->type))
+        return;
+    const size_t changed = count / 2;
+    tn_element_set_f64(input->data, input->type, changed,
+                       tn_element_get_f64(input->data, input->type, changed) * 0.5 + 0.25);
+    if (tn_case_run(test->runtime, test->op, &subject->c, &reference, &found) != TN_OK) return;
+    for (size_t i = 0; i < count && verdict->outcome == TN_PASSED; i++) {
+        const double a =
+            tn_element_get_f64(subject->expected.data[0], subject->expected.types[0], i);
+        const double b = tn_element_get_f64(found.data[0], found.types[0], i);
+        if (i != changed && a != b && (a == a || b == b))
+            tn_verdict_fail(
+                verdict,
+                "declared elementwise, but element %zu of the input changes element %zu of "
+                "the output",
+                changed, i);
+    }
+    tn_outcome_free(&found);
+}
+
+static void check_identity(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
+    tn_frame frame;
+    const tn_case_input *input = &subject->c.inputs[0];
+    if (subject->c.input_count == 0 || subject->expected.count == 0) return;
+    if (test->op->is_identity) {
+        if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return;
+        if (!tn_frame_ask(&frame, &subject->probe, test->op->is_identity, "is_identity")) return;
+    }
+    if (subject->expected.bytes[0] != input->bytes ||
+        memcmp(subject->expected.data[0], input->data, input->bytes) != 0)
+        tn_verdict_fail(verdict, "declared an identity, but output 0 is not input 0");
+}
+
+/* Whether any of the inputs that the trait speaks of has this element. */
+static bool has_element(const tn_subject *subject, const void *element, size_t size) {
+    const bool is_variadic = subject->op->inputs[0].flags & TN_PORT_VARIADIC;
+    for (uint32_t i = 0; i < subject->c.input_count; i++) {
+        const tn_case_input *input = &subject->c.inputs[i];
+        if (input->port != 0 || (!is_variadic && i > 0)) continue;
+        for (size_t at = 0; at + size <= input->bytes; at += size)
+            if (memcmp((const char *)input->data + at, element, size) == 0) return true;
+    }
+    return false;
+}
+
+/* A maximum of no elements is none of them. */
+static bool is_number(const tn_outcome *outcome, size_t index) {
+    return isfinite(tn_element_get_f64(outcome->data[0], outcome->types[0], index));
+}
+
+static void check_selects(const tn_subject *subject, tn_verdict *verdict) {
+    enum { MOST = 4000 }; /* elements: each is looked for among all */
+    if (subject->expected.count == 0 || subject->c.input_count == 0) return;
+    const size_t size = tn_type_bytes(subject->expected.types[0]),
+                 count = subject->expected.bytes[0] / size;
+    if (subject->c.inputs[0].type != subject->expected.types[0]) {
+        tn_verdict_fail(verdict,
+                        "declared to select, but output 0 is of another type than input 0");
+        return;
+    }
+    for (size_t i = 0; i < count && count <= MOST && verdict->outcome == TN_PASSED; i++)
+        if (is_number(&subject->expected, i) &&
+            !has_element(subject, (const char *)subject->expected.data[0] + i * size, size))
+            tn_verdict_fail(
+                verdict,
+                "declared to select, but element %zu of output 0, %.9g, is none of the "
+                "input's",
+                i, tn_element_get_f64(subject->expected.data[0], subject->expected.types[0], i));
+}
+
+static void check_commutative(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
+    const tn_way reference = {.is_reference = true, .threads = 1};
+    tn_outcome found = {0};
+    char why[300];
+    tn_case *c = &subject->c;
+    if (c->input_count < 2 || c->inputs[0].port != 0 || c->inputs[1].port != 1) return;
+    const tn_case_input first = c->inputs[0];
+    c->inputs[0] = c->inputs[1];
+    c->inputs[1] = first;
+    c->inputs[0].port = 0;
+    c->inputs[1].port = 1;
+    if (tn_case_run(test->runtime, test->op, c, &reference, &found) != TN_OK)
+        tn_verdict_error(verdict, NULL, "declared commutative, but not with its inputs exchanged");
+    else if (!tn_results_equal(&subject->expected, &found, false, why, sizeof(why)))
+        tn_verdict_fail(verdict, "declared commutative, but with its inputs exchanged %s", why);
+    tn_outcome_free(&found);
+}
+
+static void check_traits(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
+    const uint32_t traits = test->op->traits;
+    tn_subject subject;
+    if (!tn_test_subject(test, change, &subject, verdict)) return;
+    if ((traits & TN_OPERATOR_CONSTANT) && subject.probe.input_count > 0)
+        tn_verdict_fail(verdict, "declared constant, but it has inputs");
+    if ((traits & TN_OPERATOR_IDENTITY) && verdict->outcome == TN_PASSED)
+        check_identity(test, &subject, verdict);
+    if ((traits & TN_OPERATOR_SELECTS) && verdict->outcome == TN_PASSED)
+        check_selects(&subject, verdict);
+    if ((traits & TN_OPERATOR_COMMUTATIVE) && verdict->outcome == TN_PASSED)
+        check_commutative(test, &subject, verdict);
+    if ((traits & TN_OPERATOR_ELEMENTWISE) && subject.c.input_count > 0 &&
+        verdict->outcome == TN_PASSED)
+        check_elementwise(test, &subject, verdict);
+    tn_subject_destroy(&subject);
+}
+
+void tn_rule_traits(const tn_test *test, tn_verdict *verdict) {
+    tn_claim_check(test, check_traits, verdict);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rules of conformance: what each checks is in `doc`, which docs/conformance.md prints. A rule
+ * looks at an operator, or at a kernel (or an operator's reference in a kernel's place), on one
+ * case.
+ */
+#ifndef TN_CONFORMANCE_RULES_RULES_H
+#define TN_CONFORMANCE_RULES_RULES_H
+
+#include "plugin/devices.h"
+#include "worker/subject.h"
+#include "worker/watch/held.h"
+
+/* The library as a whole, for rules about it. */
+typedef struct tn_library_test {
+    tn_runtime **runtime; /* the tests'; null in it: the library was unloaded */
+    const char *path;
+    const tn_operator *const *operators; /* all that there are */
+    const bool *is_own;
+    size_t operator_count;
+    const tn_kernel *const *kernels; /* the library's */
+    size_t kernel_count;
+    const tn_held *before; /* it was loaded */
+} tn_library_test;
+
+typedef struct tn_test {
+    tn_runtime *runtime;
+    tn_counter *counter; /* the runtime's allocator */
+    const tn_operator *op;
+    const tn_kernel *kernel; /* null: the reference */
+    const char *combination; /* null: the operator's types, linear */
+    const char *library, *text;
+    bool are_constant;
+    const tn_operator *const *operators; /* all that there are */
+    size_t operator_count;
+    const tn_device *device; /* that is not the processor, of rules about it; else null */
+    void *stream;            /* of that device */
+    const tn_library_test
+        *whole;            /* of rules about the library, which have no operator; else null */
+    uint32_t seed, effort; /* of what is drawn; how much of it, from 1 */
+    int lines;             /* the descriptor that the worker's lines go to */
+} tn_test;
+
+enum { TN_PASSED = 0, TN_FAILED = 1, TN_SKIPPED = 2 };
+
+typedef struct tn_verdict {
+    int outcome;
+    char rule[32]; /* that was broken, where a test found another one than its own */
+    char why[600];
+} tn_verdict;
+
+enum {
+    TN_RULE_OPERATOR = 1,     /* once an operator */
+    TN_RULE_CASE = 2,         /* each case, by the operator's own functions */
+    TN_RULE_KERNEL = 4,       /* each case, by each kernel */
+    TN_RULE_REFERENCE = 8,    /* the same, by the reference */
+    TN_RULE_COMBINATION = 32, /* once each kernel's combination */
+    TN_RULE_DEVICE = 64,      /* each case that kernels of the device may take, on it */
+    TN_RULE_LIBRARY = 128,    /* once, at the end */
+    TN_RULE_SHAPES = 256,     /* each case of an operator without a reference */
+    TN_RULE_SHOWN = 16        /* never run by itself: others find it */
+};
+
+/* What a broken rule is about: what comes first is likely to be the cause of what comes after. */
+enum {
+    TN_CAUSE_LOAD,
+    TN_CAUSE_CONTRACT,
+    TN_CAUSE_CRASH,
+    TN_CAUSE_MEMORY,
+    TN_CAUSE_UNWRITTEN,
+    TN_CAUSE_VALUES,
+    TN_CAUSE_OTHER
+};
+
+typedef struct tn_rule {
+    const char *id, *doc;
+    int cause;
+    uint32_t kinds;
+    void (*check)(const tn_test *test, tn_verdict *verdict);
+} tn_rule;
+
+/* Ends with a null id. */
+extern const tn_rule tn_rules[];
+
+/* --- for the rules --- */
+void tn_verdict_fail(tn_verdict *verdict, const char *format, ...) TN_PRINTF(2, 3);
+/* The rule cannot be applied here: why. */
+void tn_verdict_skip(tn_verdict *verdict, const char *why);
+/* The last error becomes the verdict: the contract's rule, where the probe found one broken. */
+void tn_verdict_error(tn_verdict *verdict, const tn_probe *probe, const char *during);
+/* Makes the test's subject; false: skipped, or failed. */
+bool tn_test_subject(const tn_test *test, const tn_change *change, tn_subject *subject,
+                     tn_verdict *verdict);
+
+/* --- rules_results.c --- */
+/* One whole life, compared with what is expected; `during` is for the message. */
+void tn_rule_run_ports(tn_probe *probe, const tn_outcome *expected, const char *during,
+                       tn_verdict *verdict);
+void tn_rule_run(tn_subject *subject, const char *during, tn_verdict *verdict);
+void tn_rule_matches_reference(const tn_test *test, tn_verdict *verdict);
+void tn_rule_writes_all(const tn_test *test, tn_verdict *verdict);
+void tn_rule_case_results(const tn_test *test, tn_verdict *verdict);
+void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict);
+void tn_rule_special_values(const tn_test *test, tn_verdict *verdict);
+void tn_rule_in_place(const tn_test *test, tn_verdict *verdict);
+void tn_rule_tactics(const tn_test *test, tn_verdict *verdict);
+void tn_rule_plan(const tn_test *test, tn_verdict *verdict);
+void tn_rule_stored_types(const tn_test *test, tn_verdict *verdict);
+/* --- rules_ports.c --- */
+void tn_rule_unasked_outputs(const tn_test *test, tn_verdict *verdict);
+/* A part of matches-reference: without each optional input that the case gives. */
+void tn_rule_run_without_optional(const tn_test *test, tn_verdict *verdict);
+/* --- rules_indices.c --- */
+/* A part of matches-reference: indices from the end, and out of range. */
+void tn_rule_run_with_indices(const tn_test *test, tn_verdict *verdict);
+/* --- rules_sharing.c --- */
+/* A part of plan: two nodes that have constants in common. */
+void tn_rule_run_sharing(const tn_test *test, tn_verdict *verdict);
+/* --- rules_epilogues.c --- */
+void tn_rule_epilogues(const tn_test *test, tn_verdict *verdict);
+
+/* --- rules_describes.c --- */
+void tn_rule_describes(const tn_test *test, tn_verdict *verdict);
+/* --- rules_threads.c --- */
+void tn_rule_threads(const tn_test *test, tn_verdict *verdict);
+void tn_rule_contexts(const tn_test *test, tn_verdict *verdict);
+/* --- rules_life.c --- */
+void tn_rule_repeatable(const tn_test *test, tn_verdict *verdict);
+void tn_rule_reshape(const tn_test *test, tn_verdict *verdict);
+/* --- rules_leaks.c --- */
+void tn_rule_leaks(const tn_test *test, tn_verdict *verdict);
+void tn_rule_no_memory(const tn_test *test, tn_verdict *verdict);
+/* --- rules_library.c --- */
+void tn_rule_unload(const tn_test *test, tn_verdict *verdict);
+void tn_rule_load_no_heap(const tn_test *test, tn_verdict *verdict); /* of no-heap */
+/* --- rules_heap.c --- */
+void tn_rule_no_heap(const tn_test *test, tn_verdict *verdict);
+/* --- rules_operator.c --- */
+void tn_rule_has_cases(const tn_test *test, tn_verdict *verdict);
+void tn_rule_has_reference(const tn_test *test, tn_verdict *verdict);
+void tn_rule_shape_rule(const tn_test *test, tn_verdict *verdict);
+void tn_rule_row(const tn_test *test, tn_verdict *verdict);
+void tn_rule_expression(const tn_test *test, tn_verdict *verdict);
+void tn_rule_is_tried(const tn_test *test, tn_verdict *verdict);
+/* --- rules_device.c --- */
+void tn_rule_device_cases(const tn_test *test, tn_verdict *verdict);
+/* --- rules_fields.c --- */
+void tn_rule_fields_default(const tn_test *test, tn_verdict *verdict);
+void tn_rule_fields_hostile(const tn_test *test, tn_verdict *verdict);
+/* A part of matches-reference: on the numbers that the fields hold. */
+void tn_rule_run_planted(const tn_test *test, tn_verdict *verdict);
+/* --- rules_traits.c --- */
+void tn_rule_traits(const tn_test *test, tn_verdict *verdict);
+/* --- rules_spelling.c --- */
+void tn_rule_spelling(const tn_test *test, tn_verdict *verdict);
+/* --- rules_state.c --- */
+void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict);
+void tn_rule_state(const tn_test *test, tn_verdict *verdict);
+
+#endif

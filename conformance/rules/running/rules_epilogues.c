@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rule about kernels that absorb epilogues: bias and scale along axis 1, addition of a tensor
+ * like the output and activations, each alone, each activation after each of the others, and chains
+ * of any order drawn at random; see rules.h. Operators that describe themselves as
+ * one are rules_describes.c's.
+ */
+#include "base/hash.h"
+#include "base/status.h"
+#include "rules/rules.h"
+#include "rules/shrink.h"
+#include "tensor/type.h"
+#include "worker/epilogue_step.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kind_names[] = {"", "bias", "scale", "addition"};
+static const char *const activation_names[] = {
+    "?",          "relu",       "leaky relu",  "clip",  "sigmoid", "tanh", "hard sigmoid",
+    "hard swish", "gelu (erf)", "gelu (tanh)", "swish", "elu"};
+
+/* A kernel under test, and the chain that is put on it. */
+typedef struct chain {
+    const tn_test *test;
+    tn_subject *subject;
+    bool is_large; /* operands within 96 in place of 2 */
+    uint32_t count;
+    tn_epilogue steps[TN_PROBE_STEPS]; /* with `operand` as the chain has it */
+} chain;
+
+/* ----------------------------------------------------------------------------------------------
+ * what is wanted */
+
+typedef struct computed {
+    float *values;
+    double largest; /* on the way there: sums are as near as that lets them be */
+} computed;
+
+static bool compute(const tn_subject *subject, uint32_t count, computed *out) {
+    const tn_probe *probe = &subject->probe;
+    const size_t elements = subject->expected.bytes[0] / sizeof(float);
+    *out = (computed){malloc(subject->expected.bytes[0] + sizeof(float)), 1e-6};
+    for (size_t i = 0; out->values && i < elements; i++) {
+        double x = (double)((const float *)subject->expected.data[0])[i];
+        if (isfinite(x)) out->largest = fmax(out->largest, fabs(x));
+        for (uint32_t k = 0; k < count; k++) {
+            const tn_epilogue *step = &probe->steps[k];
+            x = tn_epilogue_step(step, x, probe->operands[step->operand].own,
+                                 &probe->outputs[0].shape, i);
+            if (isfinite(x)) out->largest = fmax(out->largest, fabs(x));
+        }
+        out->values[i] = (float)x;
+    }
+    return out->values != NULL;
+}
+
+/* What an activation makes of NaN and infinities is left open. */
+static bool is_as_wanted(const tn_outcome *before, const computed *wanted, const tn_outcome *found,
+                         char *why, size_t bytes) {
+    const float *x = before->data[0], *y = found->count ? found->data[0] : NULL;
+    snprintf(why, bytes, "output 0 has another size");
+    if (!y || found->bytes[0] != before->bytes[0]) return false;
+    for (size_t i = 0; i < before->bytes[0] / sizeof(*x); i++) {
+        const double a = (double)wanted->values[i], b = (double)y[i];
+        if (!isfinite(x[i]) || a == b || fabs(a - b) <= 4e-5 * wanted->largest + 1e-4 * fabs(a))
+            continue; /* equal: the steps may leave the type's range */
+        snprintf(why, bytes, "output 0, element %zu is %.9g, expected %.9g", i, b, a);
+        return false;
+    }
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * one chain */
+
+/* An operand's numbers: of the output's shape, or one for each element along axis 1. */
+static bool set_operand(const chain *c, uint32_t index, uint32_t kind) {
+    tn_subject *subject = c->subject;
+    const double factor = c->is_large ? 48 : 1;
+    tn_probe *probe = &subject->probe;
+    const tn_probe_port *y = &probe->outputs[0];
+    const bool is_add = kind == TN_EPILOGUE_ADD;
+    const tn_shape shape =
+        is_add ? y->shape : (tn_shape){.rank = 1, .extents = {y->shape.extents[1]}};
+    size_t count = 0;
+    if (tn_shape_count(&shape, &count) != TN_OK) return false;
+    float *operand = tn_arena_allocate(subject->arena, count + 1, sizeof(*operand));
+    for (size_t i = 0; operand && i < count; i++)
+        operand[i] = (float)(factor * ((double)((i + 5 * index) * 37 % 101) / 25.0 - 2.0));
+    probe->operands[index] = (tn_probe_port){.is_given = operand != NULL,
+                                             .is_constant = !is_add,
+                                             .type = y->type,
+                                             .own_type = y->type,
+                                             .format = is_add ? y->format : TN_LINEAR,
+                                             .shape = shape,
+                                             .own = operand};
+    return operand != NULL;
+}
+
+static bool set_chain(const chain *c) {
+    tn_probe *probe = &c->subject->probe;
+    uint32_t operands = 0;
+    bool is_set = true;
+    for (uint32_t i = 0; i < c->count && is_set; i++) {
+        probe->steps[i] = c->steps[i];
+        probe->steps[i].operand = operands;
+        if (c->steps[i].kind == TN_EPILOGUE_ACTIVATION) continue;
+        is_set = set_operand(c, operands++, c->steps[i].kind);
+    }
+    probe->step_count = c->count;
+    return is_set;
+}
+
+static void clear_chain(tn_probe *probe) {
+    probe->step_count = 0;
+    for (uint32_t i = 0; i < TN_PROBE_STEPS; i++)
+        probe->operands[i].is_given = false;
+}
+
+static void name_chain(const chain *c, char *text, size_t bytes) {
+    size_t length = 0;
+    for (uint32_t i = 0; i < c->count && length < bytes; i++) {
+        const tn_epilogue *step = &c->steps[i];
+        length += (size_t)snprintf(text + length, bytes - length, "%s%s",
+                                   i == 0             ? ""
+                                   : i + 1 < c->count ? ", "
+                                                      : " and ",
+                                   step->kind == TN_EPILOGUE_ACTIVATION
+                                       ? activation_names[step->activation]
+                                       : kind_names[step->kind]);
+    }
+}
+
+/* The reference's numbers and what the steps make of them, against the kernel's. */
+static void run_chain(const chain *c, tn_verdict *verdict) {
+    tn_probe *probe = &c->subject->probe;
+    computed wanted = {0};
+    tn_outcome found = {0};
+    char why[300], during[120];
+    name_chain(c, during, sizeof(during));
+    if (set_chain(c) && compute(c->subject, c->count, &wanted) && tn_probe_accepts(probe)) {
+        if (tn_probe_once(probe, true, false, 0xFF, &found) != TN_OK)
+            tn_verdict_error(verdict, probe, during);
+        else if (!is_as_wanted(&c->subject->expected, &wanted, &found, why, sizeof(why)))
+            tn_verdict_fail(verdict, "with %s (seed %u): %s", during, c->test->seed, why);
+    }
+    tn_outcome_free(&found);
+    free(wanted.values);
+    clear_chain(probe);
+}
+
+static bool chain_fails(void *user) {
+    tn_verdict verdict = {0};
+    run_chain(user, &verdict);
+    return verdict.outcome == TN_FAILED;
+}
+
+/* Steps without which it fails all the same are left out. */
+static void shrink_chain(const chain *failed, tn_verdict *inout_verdict) {
+    chain smallest = *failed;
+    tn_verdict last = {0};
+    for (uint32_t at = 0; at < smallest.count && smallest.count > 1;) {
+        chain shorter = smallest;
+        shorter.count--;
+        for (uint32_t i = at; i < shorter.count; i++)
+            shorter.steps[i] = shorter.steps[i + 1];
+        if (tn_shrink_fails(failed->test, chain_fails, &shorter)) {
+            smallest = shorter;
+            at = 0;
+        } else {
+            at++;
+        }
+    }
+    if (smallest.count == failed->count) return;
+    run_chain(&smallest, &last);
+    if (last.outcome == TN_FAILED) *inout_verdict = last;
+}
+
+static void check_chain(const chain *c, tn_verdict *verdict) {
+    if (verdict->outcome != TN_PASSED) return;
+    run_chain(c, verdict);
+    if (verdict->outcome == TN_FAILED && !verdict->rule[0]) shrink_chain(c, verdict);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * which chains */
+
+static bool takes_kind(const chain *c, uint32_t kind) {
+    const bool is_per_channel = kind == TN_EPILOGUE_BIAS || kind == TN_EPILOGUE_SCALE;
+    return (c->test->kernel->epilogues & TN_EPILOGUE_BIT(kind)) &&
+           !(is_per_channel && c->subject->probe.outputs[0].shape.rank < 2);
+}
+
+static bool takes_activation(const chain *c, uint32_t activation) {
+    const uint32_t listed = c->test->kernel->activations;
+    return takes_kind(c, TN_EPILOGUE_ACTIVATION) && (listed == 0 || (listed >> activation & 1));
+}
+
+static tn_epilogue step_of(const chain *c, uint32_t kind, uint32_t activation, float alpha,
+                           float beta) {
+    return (tn_epilogue){.size = sizeof(tn_epilogue),
+                         .kind = kind,
+                         .activation = activation,
+                         .axis = kind == TN_EPILOGUE_BIAS || kind == TN_EPILOGUE_SCALE,
+                         .alpha = activation == TN_ACTIVATION_CLIP ? -alpha - 0.05f : alpha,
+                         .beta = beta,
+                         .type = c->subject->probe.outputs[0].type};
+}
+
+/* Each kind alone (of large numbers: the bias), each activation alone, also with a steep slope, and
+ * each activation after each kind. */
+static void try_short_chains(chain *c, tn_verdict *verdict) {
+    const uint32_t last = c->is_large ? TN_EPILOGUE_BIAS : TN_EPILOGUE_ADD;
+    for (uint32_t kind = 0; kind <= last; kind++) {
+        if (kind > 0 && !takes_kind(c, kind)) continue;
+        const uint32_t first = kind > 0;
+        if (first) c->steps[0] = step_of(c, kind, 0, 0, 0);
+        c->count = first;
+        if (first) check_chain(c, verdict);
+        for (uint32_t i = 1; i <= TN_ACTIVATION_ELU; i++) {
+            if (!takes_activation(c, i)) continue;
+            c->steps[first] = step_of(c, TN_EPILOGUE_ACTIVATION, i, 0.25f, 0.75f);
+            c->count = first + 1;
+            check_chain(c, verdict);
+            if (first) continue;
+            c->steps[0] = step_of(c, TN_EPILOGUE_ACTIVATION, i, 2.5f, 0.75f);
+            check_chain(c, verdict);
+        }
+    }
+}
+
+static tn_epilogue draw_step(const chain *c, uint64_t *random) {
+    static const float alphas[] = {0.1f, 0.25f, 0.5f, 1}, betas[] = {0.3f, 0.5f, 0.75f, 1};
+    for (;;) {
+        const uint32_t kind = 1 + (uint32_t)tn_random_below(random, TN_EPILOGUE_ACTIVATION);
+        const uint32_t activation = 1 + (uint32_t)tn_random_below(random, TN_ACTIVATION_ELU);
+        const float alpha = alphas[tn_random_below(random, 4)];
+        const float beta = betas[tn_random_below(random, 4)];
+        if (kind == TN_EPILOGUE_ACTIVATION ? takes_activation(c, activation) : takes_kind(c, kind))
+            return step_of(c, kind, kind == TN_EPILOGUE_ACTIVATION ? activation : 0, alpha, beta);
+    }
+}
+
+/* Any order of any length, the same kind several times too. */
+static void try_random_chains(chain *c, tn_verdict *verdict) {
+    const uint32_t chains = c->is_large ? 4 : 8;
+    uint64_t random = tn_hash_add_text(c->test->seed, c->test->text);
+    bool is_any = false;
+    for (uint32_t i = 1; i <= TN_ACTIVATION_ELU; i++)
+        is_any = is_any || takes_activation(c, i);
+    for (uint32_t kind = TN_EPILOGUE_BIAS; kind <= TN_EPILOGUE_ADD; kind++)
+        is_any = is_any || takes_kind(c, kind);
+    for (uint32_t i = 0; is_any && i < chains * c->test->effort; i++) {
+        c->count = 2 + (uint32_t)tn_random_below(&random, TN_PROBE_STEPS - 1);
+        for (uint32_t k = 0; k < c->count; k++)
+            c->steps[k] = draw_step(c, &random);
+        check_chain(c, verdict);
+    }
+}
+
+/* Large numbers, where exp overflows. */
+static void try_large(const tn_test *test, tn_verdict *verdict) {
+    const tn_change wide = {.seed = test->seed, .values = TN_VALUES_WIDE, .axis = -1};
+    tn_subject subject;
+    tn_verdict none = {0};
+    chain c = {.test = test, .subject = &subject, .is_large = true};
+    if (verdict->outcome != TN_PASSED || !tn_test_subject(test, &wide, &subject, &none)) return;
+    try_short_chains(&c, verdict);
+    try_random_chains(&c, verdict);
+    tn_subject_destroy(&subject);
+}
+
+void tn_rule_epilogues(const tn_test *test, tn_verdict *verdict) {
+    tn_subject subject;
+    bool is_tried = false;
+    chain c = {.test = test, .subject = &subject};
+    if (!test->kernel->epilogues) {
+        tn_verdict_skip(verdict, "the kernel absorbs no epilogue");
+        return;
+    }
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
+    const tn_probe_port *y = &subject.probe.outputs[0];
+    tn_verdict_skip(verdict, "output 0 is not of 32-bit floats");
+    if (y->is_given && y->type == TN_F32 && subject.expected.count > 0) {
+        verdict->outcome = TN_PASSED;
+        try_short_chains(&c, verdict);
+        try_random_chains(&c, verdict);
+        is_tried = true;
+    }
+    tn_subject_destroy(&subject);
+    if (is_tried) try_large(test, verdict);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules about what lives of nodes and contexts leave behind: memory, mappings, files, threads; see
+ * rules.h. What stays when the library is unloaded is rules_library.c's. */
+#include "base/status.h"
+#include "rules/rules.h"
+#include "worker/frame.h"
+#include "worker/watch/heap.h"
+#include "worker/watch/held.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static tn_status run_in(tn_probe_context *context, tn_probe *probe) {
+    tn_probe_memory memory = {0};
+    tn_status status = tn_probe_memory_create(&memory, probe, true, false, 0xFF);
+    if (status == TN_OK) status = tn_probe_run(context, probe, &memory, 0xFF);
+    tn_probe_memory_destroy(&memory);
+    return status;
+}
+
+/* One life with two contexts, the second of which is never run. */
+static tn_status live_once(tn_probe *probe) {
+    tn_probe_life life = {0};
+    tn_probe_context first = {0}, second = {0};
+    tn_status status = tn_probe_prepare(&life, probe);
+    if (status != TN_OK) return status;
+    status = tn_probe_open(&first, &life);
+    if (status == TN_OK) status = tn_probe_open(&second, &life);
+    if (status == TN_OK) status = tn_probe_reshape(&first, probe);
+    if (status == TN_OK) status = run_in(&first, probe);
+    tn_probe_close(&first);
+    tn_probe_close(&second);
+    tn_probe_release(&life);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * what there is */
+
+typedef struct footprint {
+    size_t heap, mapped;
+    uint64_t host;
+    tn_held held;
+} footprint;
+
+/* Bytes of address space. */
+static size_t mapped_bytes(void) {
+    char text[64];
+    const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    const ssize_t length = file < 0 ? 0 : read(file, text, sizeof(text) - 1);
+    if (file >= 0) close(file);
+    text[length > 0 ? length : 0] = 0;
+    return (size_t)strtoul(text, NULL, 10) * 4096;
+}
+
+static void measure(const tn_test *test, footprint *out_footprint) {
+    tn_probe_forget_frames();
+    tn_guarded_forget_retired();
+    const struct mallinfo2 heap = mallinfo2();
+    *out_footprint = (footprint){
+        .heap = heap.uordblks + heap.hblkhd, .mapped = mapped_bytes(), .host = test->counter->live};
+    tn_held_now(&out_footprint->held);
+}
+
+/* How often each grew. */
+typedef struct growth {
+    size_t heap, mapped, host, files, threads, bytes;
+} growth;
+
+static void add_growth(growth *g, const footprint *last, const footprint *now) {
+    g->heap += now->heap > last->heap;
+    g->bytes += now->heap > last->heap ? now->heap - last->heap : 0;
+    g->mapped += (now->mapped > last->mapped && !tn_heap_is_sanitized()) ||
+                 now->held.mappings > last->held.mappings;
+    g->host += now->host > last->host;
+    g->files += now->held.files > last->held.files;
+    g->threads += now->held.threads > last->held.threads;
+}
+
+enum { TIMES = 8 };
+
+static void judge(const growth *g, const char *what, tn_verdict *verdict) {
+    char more[100] = "";
+    if (verdict->outcome != TN_PASSED) return;
+    if (g->host == TIMES)
+        snprintf(more, sizeof(more), "memory of host->allocate");
+    else if (g->heap == TIMES)
+        snprintf(more, sizeof(more), "about %zu bytes of heap", g->bytes / TIMES);
+    else if (g->files == TIMES)
+        snprintf(more, sizeof(more), "an open file");
+    else if (g->threads == TIMES)
+        snprintf(more, sizeof(more), "a thread");
+    else if (g->mapped == TIMES)
+        snprintf(more, sizeof(more), "a mapping");
+    if (more[0]) tn_verdict_fail(verdict, "each %s leaves %s behind", what, more);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * lives */
+
+/* One life of what is tested; without a kernel, also of a node: shape rule and saved state. */
+static bool live(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
+    tn_subject node;
+    if (live_once(&subject->probe) != TN_OK) {
+        tn_verdict_error(verdict, &subject->probe, "");
+        return false;
+    }
+    if (!test->kernel && tn_test_subject(test, NULL, &node, verdict)) tn_subject_destroy(&node);
+    return verdict->outcome == TN_PASSED;
+}
+
+static void check_lives(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
+    growth g = {0};
+    for (int i = 0; i < 2 && verdict->outcome == TN_PASSED; i++) /* what is made once is made now */
+        live(test, subject, verdict);
+    footprint now, last;
+    measure(test, &last);
+    for (int i = 0; i < TIMES && verdict->outcome == TN_PASSED; i++) {
+        if (!live(test, subject, verdict)) break;
+        measure(test, &now);
+        add_growth(&g, &last, &now);
+        last = now;
+    }
+    judge(&g, "life", verdict);
+}
+
+/* What grows from run to run, though close may give it back: a context runs for years. */
+static void check_runs(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
+    tn_probe_life life = {0};
+    tn_probe_context context = {0};
+    growth g = {0};
+    tn_status status = tn_probe_prepare(&life, &subject->probe);
+    if (status == TN_OK) status = tn_probe_open(&context, &life);
+    if (status == TN_OK) status = tn_probe_reshape(&context, &subject->probe);
+    footprint now, last = {0};
+    for (int i = -2; i < TIMES && status == TN_OK; i++) {
+        status = run_in(&context, &subject->probe);
+        measure(test, &now);
+        if (i >= 0) add_growth(&g, &last, &now);
+        last = now;
+    }
+    if (status != TN_OK) tn_verdict_error(verdict, &subject->probe, "");
+    tn_probe_close(&context);
+    if (life.probe) tn_probe_release(&life);
+    judge(&g, "run", verdict);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * questions: callbacks that have nothing to release */
+
+typedef struct question {
+    const char *name;
+    bool (*ask)(tn_subject *subject); /* false: there is no such callback */
+} question;
+
+static bool ask_accepts(tn_subject *subject) {
+    tn_probe_accepts(&subject->probe);
+    return subject->kernel && subject->kernel->accepts;
+}
+
+static bool ask_tactics(tn_subject *subject) {
+    tn_probe_tactics(&subject->probe);
+    return subject->kernel && subject->kernel->tactics;
+}
+
+static bool ask_operator(tn_subject *subject, tn_callback callback, const char *name) {
+    tn_frame frame;
+    if (!callback || subject->kernel ||
+        tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK)
+        return false;
+    tn_frame_ask(&frame, &subject->probe, callback, name);
+    return true;
+}
+
+static bool ask_infer(tn_subject *subject) {
+    return ask_operator(subject, subject->op->infer, "infer");
+}
+
+static bool ask_is_identity(tn_subject *subject) {
+    return (subject->op->traits & TN_OPERATOR_IDENTITY) &&
+           ask_operator(subject, subject->op->is_identity, "is_identity");
+}
+
+static bool ask_epilogue(tn_subject *subject) {
+    tn_epilogue step = {.size = sizeof(step)};
+    tn_frame_watch watch;
+    tn_frame frame;
+    if (!subject->op->epilogue || subject->kernel ||
+        tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK)
+        return false;
+    tn_frame_enter(&frame, &subject->probe, "epilogue", &watch);
+    (void)subject->op->epilogue(frame.call, 0, &step);
+    tn_frame_finish(&frame, &subject->probe, &watch);
+    return true;
+}
+
+static bool ask_linear(tn_subject *subject) {
+    tn_linear linear = {.size = sizeof(linear)};
+    tn_frame_watch watch;
+    tn_frame frame;
+    if (!subject->op->linear || subject->kernel ||
+        tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK)
+        return false;
+    tn_frame_enter(&frame, &subject->probe, "linear", &watch);
+    (void)subject->op->linear(frame.call, &linear);
+    tn_frame_finish(&frame, &subject->probe, &watch);
+    return true;
+}
+
+static bool ask_operations(tn_subject *subject) {
+    double operations = 0;
+    tn_frame_watch watch;
+    tn_frame frame;
+    if (!subject->op->operations || subject->kernel ||
+        tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK)
+        return false;
+    tn_frame_enter(&frame, &subject->probe, "operations", &watch);
+    (void)subject->op->operations(frame.call, &operations);
+    tn_frame_finish(&frame, &subject->probe, &watch);
+    return true;
+}
+
+static void check_questions(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
+    static const question questions[] = {
+        {"accepts", ask_accepts},         {"tactics", ask_tactics},   {"infer", ask_infer},
+        {"is_identity", ask_is_identity}, {"epilogue", ask_epilogue}, {"linear", ask_linear},
+        {"operations", ask_operations}};
+    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
+        char what[40];
+        growth g = {0};
+        if (verdict->outcome != TN_PASSED || !questions[i].ask(subject)) continue;
+        footprint now, last;
+        measure(test, &last);
+        for (int k = 0; k < TIMES; k++) {
+            questions[i].ask(subject);
+            measure(test, &now);
+            add_growth(&g, &last, &now);
+            last = now;
+        }
+        snprintf(what, sizeof(what), "call of %s", questions[i].name);
+        judge(&g, what, verdict);
+    }
+}
+
+void tn_rule_leaks(const tn_test *test, tn_verdict *verdict) {
+    tn_subject subject;
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
+    check_questions(test, &subject, verdict);
+    if (verdict->outcome == TN_PASSED) check_runs(test, &subject, verdict);
+    if (verdict->outcome == TN_PASSED) check_lives(test, &subject, verdict);
+    tn_subject_destroy(&subject);
+}
+
+void tn_rule_no_memory(const tn_test *test, tn_verdict *verdict) {
+    tn_subject subject;
+    tn_counter *counter = test->counter;
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
+    bool is_done = false;
+    for (uint64_t at = 1; !is_done && at < 64 && verdict->outcome == TN_PASSED; at++) {
+        const uint64_t live = counter->live;
+        counter->allocations = 0;
+        counter->fail_at = at;
+        const tn_status status = live_once(&subject.probe);
+        is_done = counter->allocations < at;
+        counter->fail_at = 0;
+        if (status != TN_OK && subject.probe.rule[0]) {
+            tn_verdict_error(verdict, &subject.probe, "without memory");
+        } else if (counter->live > live) {
+            tn_verdict_fail(verdict, "allocation %llu failing leaves %llu blocks behind",
+                            (unsigned long long)at, (unsigned long long)(counter->live - live));
+        }
+    }
+    tn_subject_destroy(&subject);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules about the lives of nodes and contexts: order and sharing; see rules.h. */
+#include "base/status.h"
+#include "rules/rules.h"
+#include "tensor/type.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Two sets of numbers in the same shapes. */
+typedef struct pair {
+    tn_subject subjects[2];
+    bool has_second;
+} pair;
+
+static bool make_pair(const tn_test *test, const tn_change *change, pair *p, tn_verdict *verdict) {
+    tn_verdict none = {0};
+    if (!tn_test_subject(test, NULL, &p->subjects[0], verdict)) return false;
+    p->has_second = tn_test_subject(test, change, &p->subjects[1], &none);
+    return true;
+}
+
+static void free_pair(pair *p) {
+    tn_subject_destroy(&p->subjects[0]);
+    if (p->has_second) tn_subject_destroy(&p->subjects[1]);
+}
+
+/* Runs in an open context and compares with what the reference says. */
+static bool run_in(tn_probe_context *context, tn_subject *subject, const tn_outcome *expected,
+                   bool is_exact, const char *during, tn_verdict *verdict) {
+    tn_probe_memory memory = {0};
+    tn_outcome found = {0};
+    char why[300];
+    tn_status status = tn_probe_memory_create(&memory, &subject->probe, true, false, 0xFF);
+    if (status == TN_OK) status = tn_probe_run(context, &subject->probe, &memory, 0xFF);
+    if (status == TN_OK) status = tn_probe_results(&subject->probe, &memory, &found);
+    if (status != TN_OK)
+        tn_verdict_error(verdict, &subject->probe, during);
+    else if (!tn_results_equal(expected, &found, is_exact, why, sizeof(why)))
+        tn_verdict_fail(verdict, "%s: %s", during, why);
+    tn_outcome_free(&found);
+    tn_probe_memory_destroy(&memory);
+    return verdict->outcome == TN_PASSED;
+}
+
+/* What one run gives, to compare later ones with bit by bit. */
+static bool first_run(tn_probe_context *context, tn_subject *subject, tn_outcome *out,
+                      tn_verdict *verdict) {
+    tn_probe_memory memory = {0};
+    tn_status status = tn_probe_memory_create(&memory, &subject->probe, true, false, 0xFF);
+    if (status == TN_OK) status = tn_probe_run(context, &subject->probe, &memory, 0xFF);
+    if (status == TN_OK) status = tn_probe_results(&subject->probe, &memory, out);
+    if (status != TN_OK) tn_verdict_error(verdict, &subject->probe, "the first run");
+    tn_probe_memory_destroy(&memory);
+    return status == TN_OK;
+}
+
+static bool start(tn_probe_life *life, tn_probe_context *context, tn_probe *probe,
+                  tn_verdict *verdict) {
+    tn_status status = tn_probe_prepare(life, probe);
+    if (status == TN_OK) status = tn_probe_open(context, life);
+    if (status == TN_OK) status = tn_probe_reshape(context, probe);
+    if (status != TN_OK) tn_verdict_error(verdict, probe, "");
+    return status == TN_OK;
+}
+
+static const tn_change other_numbers = {.seed = 99, .axis = -1};
+
+/* An engine reuses its memory: other numbers come to the addresses of those before. */
+static void run_in_place_of(tn_probe_context *context, pair *p, tn_verdict *verdict) {
+    tn_probe_memory memory = {0};
+    for (uint32_t i = 0; i < p->subjects[0].probe.output_count; i++)
+        if (!tn_shape_equal(&p->subjects[0].probe.outputs[i].shape,
+                            &p->subjects[1].probe.outputs[i].shape))
+            return; /* they hang on values */
+    tn_status status = tn_probe_memory_create(&memory, &p->subjects[0].probe, true, false, 0xFF);
+    for (int turn = 0; turn < 4 && verdict->outcome == TN_PASSED; turn++) {
+        tn_subject *now = &p->subjects[turn % 2];
+        tn_outcome found = {0};
+        char why[300];
+        if (status == TN_OK) status = tn_probe_memory_refill(&memory, &now->probe, 0xFF);
+        if (status == TN_OK) status = tn_probe_run(context, &now->probe, &memory, 0xFF);
+        if (status == TN_OK) status = tn_probe_results(&now->probe, &memory, &found);
+        if (status != TN_OK)
+            tn_verdict_error(verdict, &now->probe, "other inputs at the same addresses");
+        else if (!tn_subject_agrees(now, &found, why, sizeof(why)))
+            tn_verdict_fail(verdict, "other inputs at the same addresses: %s", why);
+        tn_outcome_free(&found);
+    }
+    tn_probe_memory_destroy(&memory);
+}
+
+void tn_rule_repeatable(const tn_test *test, tn_verdict *verdict) {
+    const bool is_exact = !test->kernel || (test->kernel->traits & TN_KERNEL_DETERMINISTIC);
+    /* a constant's numbers do not change between runs */
+    const tn_change *change = test->are_constant ? NULL : &other_numbers;
+    tn_probe_life life = {0};
+    tn_probe_context context = {0};
+    tn_outcome first = {0};
+    pair p;
+    if (!make_pair(test, change, &p, verdict)) return;
+    tn_subject *a = &p.subjects[0], *b = &p.subjects[1];
+    if (start(&life, &context, &a->probe, verdict) && first_run(&context, a, &first, verdict)) {
+        if (p.has_second) run_in(&context, b, &b->expected, false, "other inputs", verdict);
+        for (int i = 0; i < 3 && verdict->outcome == TN_PASSED; i++)
+            run_in(&context, a, &first, is_exact, "the first inputs again", verdict);
+        for (uint32_t shift = 64; shift <= 256 && verdict->outcome == TN_PASSED; shift *= 2) {
+            a->probe.shift = shift;
+            run_in(&context, a, &first, is_exact, "the first inputs at other addresses", verdict);
+        }
+        a->probe.shift = 0;
+        if (p.has_second && change && verdict->outcome == TN_PASSED)
+            run_in_place_of(&context, &p, verdict);
+    }
+    tn_outcome_free(&first);
+    tn_probe_close(&context);
+    if (life.probe) tn_probe_release(&life);
+    free_pair(&p);
+}
+
+/* One engine for two shapes: the profile holds both. */
+static void alternate(pair *p, int32_t axis, tn_verdict *verdict) {
+    tn_probe_life life = {0};
+    tn_probe_context context = {0};
+    tn_subject *a = &p->subjects[0], *b = &p->subjects[1];
+    char during[64];
+    a->probe.other = &b->probe;
+    if (start(&life, &context, &a->probe, verdict)) {
+        for (int turn = 0; turn < 5 && verdict->outcome == TN_PASSED; turn++) {
+            tn_subject *now = turn % 2 ? b : a;
+            snprintf(during, sizeof(during), "shape %d of 2, axis %d, turn %d", turn % 2 + 1, axis,
+                     turn);
+            if (turn > 0 && tn_probe_reshape(&context, &now->probe) != TN_OK)
+                tn_verdict_error(verdict, &now->probe, during);
+            else
+                run_in(&context, now, &now->expected, false, during, verdict);
+        }
+    }
+    a->probe.other = NULL;
+    tn_probe_close(&context);
+    if (life.probe) tn_probe_release(&life);
+}
+
+/* Whether the changed shapes were taken. */
+static bool reshape_to(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
+    pair p;
+    if (verdict->outcome != TN_PASSED || !make_pair(test, change, &p, verdict)) return false;
+    const bool is_taken =
+        p.has_second && tn_subject_shares_constants(&p.subjects[0], &p.subjects[1]);
+    if (is_taken) alternate(&p, change->axis, verdict);
+    free_pair(&p);
+    return is_taken;
+}
+
+/* All axes of all inputs at once. */
+static bool reshape_all(const tn_test *test, const tn_case *c, uint32_t factor, uint32_t more,
+                        tn_verdict *verdict) {
+    tn_shape shapes[TN_PROBE_PORTS];
+    const tn_change change = {.axis = -1, .shapes = shapes};
+    if (c->input_count > TN_PROBE_PORTS) return false;
+    for (uint32_t i = 0; i < c->input_count; i++) {
+        shapes[i] = c->inputs[i].shape;
+        for (uint32_t axis = 0; axis < shapes[i].rank && !c->inputs[i].has_values; axis++)
+            if (shapes[i].extents[axis] != 1)
+                shapes[i].extents[axis] = shapes[i].extents[axis] * factor + more;
+    }
+    return reshape_to(test, &change, verdict);
+}
+
+/* Needed values come with each run, and make the shapes. A kernel that is not prepared for that
+ * says so. */
+static bool reshape_by_value(const tn_test *test, uint32_t index, int64_t value,
+                             tn_verdict *verdict) {
+    const tn_change change = {
+        .axis = -1, .set_input = index + 1, .set_value = value, .sets_last_alone = true};
+    tn_probe_life life = {0};
+    pair p;
+    if (verdict->outcome != TN_PASSED || !make_pair(test, &change, &p, verdict)) return false;
+    bool is_taken = p.has_second;
+    for (int i = 0; i < 1 + p.has_second; i++)
+        for (uint32_t k = 0; k < p.subjects[i].probe.input_count; k++)
+            if (p.subjects[i].probe.inputs[k].is_value_needed)
+                p.subjects[i].probe.inputs[k].is_constant = false;
+    if (is_taken) {
+        is_taken = tn_probe_prepare(&life, &p.subjects[0].probe) == TN_OK;
+        if (life.probe) tn_probe_release(&life);
+    }
+    if (is_taken) alternate(&p, -1, verdict);
+    free_pair(&p);
+    return is_taken;
+}
+
+static uint32_t reshape_by_values(const tn_test *test, const tn_subject *subject,
+                                  tn_verdict *verdict) {
+    uint32_t tried = 0;
+    for (uint32_t i = 0; i < subject->c.input_count && !test->are_constant; i++) {
+        const tn_case_input *input = &subject->c.inputs[i];
+        if (!tn_subject_is_value_needed(subject, i)) continue;
+        const size_t last = input->bytes / tn_type_bytes(input->type) - 1;
+        const int64_t value = tn_element_get_i64(input->data, input->type, last);
+        if (value > 1) tried += reshape_by_value(test, i, value / 2, verdict);
+        if (value > 0 && value < 4096) tried += reshape_by_value(test, i, 2 * value + 1, verdict);
+    }
+    return tried;
+}
+
+void tn_rule_reshape(const tn_test *test, tn_verdict *verdict) {
+    tn_subject probe;
+    uint32_t tried = 0;
+    if (!tn_test_subject(test, NULL, &probe, verdict)) return;
+    const tn_shape shape = probe.c.input_count ? probe.c.inputs[0].shape : (tn_shape){0};
+    tried += reshape_all(test, &probe.c, 2, 0, verdict);
+    tried += reshape_all(test, &probe.c, 1, 1, verdict);
+    tried += reshape_by_values(test, &probe, verdict);
+    tn_subject_destroy(&probe);
+    for (uint32_t axis = 0; axis < shape.rank; axis++) {
+        const int64_t extent = shape.extents[axis];
+        const int64_t extents[] = {2 * extent + 1, 1, extent - 1, 67};
+        for (int i = 0; i < 4; i++) {
+            const tn_change change = {.axis = (int32_t)axis, .extent = extents[i]};
+            if (extents[i] != extent && extents[i] > 0 && extents[i] <= 4096)
+                tried += reshape_to(test, &change, verdict);
+        }
+    }
+    if (tried == 0 && verdict->outcome == TN_PASSED)
+        tn_verdict_skip(verdict, "no other extents of input 0 are taken");
+}

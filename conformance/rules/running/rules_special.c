@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rule about NaN, infinities, zeros and numbers that are large or close to zero. Elementwise
+ * operators get all of them at once in all inputs. For others the order of additions may decide
+ * between NaN and infinity: they get one kind at a time, in the first input alone; see rules.h.
+ */
+#include "base/status.h"
+#include "rules/rules.h"
+#include "tensor/type.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* What is put where. Of every `step` elements one is special, or, with `is_dense`, all but one. */
+typedef struct special {
+    const char *name;
+    double value; /* 0: each element is drawn from `low` to `high` */
+    double low, high;
+    bool is_dense;
+} special;
+
+static const special specials[] = {
+    {.name = "NaN among numbers", .value = NAN},
+    {.name = "infinity among numbers", .value = INFINITY},
+    {.name = "-infinity among numbers", .value = -INFINITY},
+    {.name = "-infinity almost everywhere", .value = -INFINITY, .is_dense = true},
+    {.name = "infinity almost everywhere", .value = INFINITY, .is_dense = true},
+    {.name = "numbers up to 1000", .low = -1000, .high = 1000},
+    {.name = "numbers from -1000 to -200", .low = -1000, .high = -200},
+    {.name = "numbers from 200 to 1000", .low = 200, .high = 1000},
+};
+enum { SPECIAL_COUNT = sizeof(specials) / sizeof(specials[0]), FIRST_NUMBERS = 5, STEP = 7 };
+
+/* ----------------------------------------------------------------------------------------------
+ * elementwise operators */
+
+/* Puts special numbers at every fourth element of the float inputs that are not needed values. */
+static bool mix_specials(tn_case *c) {
+    static const double mixed[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1e-40};
+    enum { MIXED = sizeof(mixed) / sizeof(mixed[0]) };
+    bool is_any = false;
+    for (uint32_t i = 0; i < c->input_count; i++) {
+        tn_case_input *input = &c->inputs[i];
+        size_t count = 0;
+        if (!tn_type_is_float(input->type) || input->has_values) continue;
+        if (tn_shape_count(&input->shape, &count) != TN_OK) continue;
+        for (size_t k = i; k < count; k += 4) {
+            tn_element_set_f64(input->data, input->type, k, mixed[k / 4 % MIXED]);
+            is_any = true;
+        }
+    }
+    return is_any;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * others */
+
+/* The inputs of the first port, which may come several times. */
+static bool put_special(tn_case *c, const special *what) {
+    bool is_any = false;
+    uint64_t state = 7;
+    for (uint32_t i = 0; i < c->input_count; i++) {
+        tn_case_input *input = &c->inputs[i];
+        size_t count = 0;
+        if (input->port != 0 || !tn_type_is_float(input->type) || input->has_values ||
+            tn_shape_count(&input->shape, &count) != TN_OK)
+            continue;
+        for (size_t k = 0; k < count; k++) {
+            const double drawn = (double)tn_random_below(&state, 1 << 20) * 0x1p-20;
+            const bool is_special = (k % STEP == STEP / 2) != what->is_dense;
+            if (what->value != 0 && !is_special) continue;
+            tn_element_set_f64(input->data, input->type, k,
+                               what->value != 0 ? what->value
+                                                : what->low + (what->high - what->low) * drawn);
+        }
+        is_any = is_any || count > 0;
+    }
+    return is_any;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * sums
+ *
+ * An algorithm of sums may add what the reference does not: zero times an element beside the
+ * window, or an element and its negative (interpolation, Winograd's transforms). NaN and infinity
+ * then make NaN of more elements than the reference has. Of others, maxima above all, that is a
+ * mistake. */
+
+/* Products of two tensors are sums whatever they are made of. */
+static bool is_of_products(const tn_case *c) {
+    for (uint32_t i = 0; i < c->input_count; i++)
+        if (c->inputs[i].port > 0 && tn_type_is_float(c->inputs[i].type) &&
+            c->inputs[i].shape.rank >= 2)
+            return true;
+    return false;
+}
+
+enum { ADDITIVE_RUNS = 4 }; /* of zero, a, b and a + b */
+
+/* Elements of the first port in run `which`. */
+static void put_summands(tn_case *c, uint32_t which) {
+    uint64_t first = 1, second = 2;
+    for (uint32_t i = 0; i < c->input_count; i++) {
+        tn_case_input *input = &c->inputs[i];
+        size_t count = 0;
+        if (input->port != 0 || !tn_type_is_float(input->type) || input->has_values ||
+            tn_shape_count(&input->shape, &count) != TN_OK)
+            continue;
+        for (size_t k = 0; k < count; k++) { /* integers: their sums are exact */
+            const double a = (double)tn_random_below(&first, 65) - 32;
+            const double b = (double)tn_random_below(&second, 65) - 32;
+            tn_element_set_f64(input->data, input->type, k,
+                               (which & 1 ? a : 0) + (which & 2 ? b : 0));
+        }
+    }
+}
+
+static bool are_additive(const tn_outcome *y) {
+    for (uint32_t i = 0; i < y[0].count; i++) {
+        const tn_type type = y[0].types[i];
+        for (size_t k = 0; k < y[0].bytes[i] / tn_type_bytes(type); k++) {
+            double value[ADDITIVE_RUNS];
+            for (int run = 0; run < ADDITIVE_RUNS; run++) {
+                if (i >= y[run].count || y[run].bytes[i] != y[0].bytes[i]) return false;
+                value[run] = tn_element_get_f64(y[run].data[i], type, k);
+            }
+            if (!(fabs(value[3] - value[1] - value[2] + value[0]) <=
+                  0.02 * (fabs(value[1]) + fabs(value[2]) + 1)))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the reference of a sum is the sum of the references. Overwrites the first port's inputs.
+ */
+static bool is_of_sums(const tn_test *test, tn_case *c) {
+    const tn_way reference = {.is_reference = true, .threads = 1};
+    tn_outcome y[ADDITIVE_RUNS] = {0};
+    bool is_additive = true;
+    for (uint32_t run = 0; run < ADDITIVE_RUNS && is_additive; run++) {
+        put_summands(c, run);
+        is_additive = tn_case_run(test->runtime, test->op, c, &reference, &y[run]) == TN_OK;
+    }
+    is_additive = is_additive && are_additive(y);
+    for (uint32_t run = 0; run < ADDITIVE_RUNS; run++)
+        tn_outcome_free(&y[run]);
+    return is_additive;
+}
+
+/* Which index is the greatest one's where there are NaNs, and what overlaps with an infinite box,
+ * is nobody's to say. */
+static bool is_defined(const tn_subject *subject, const special *what) {
+    bool has_indices = false;
+    uint32_t floats = 0;
+    for (uint32_t i = 0; i < subject->expected.count; i++)
+        has_indices = has_indices || !tn_type_is_float(subject->expected.types[i]);
+    for (uint32_t i = 0; i < subject->c.input_count; i++)
+        floats += tn_type_is_float(subject->c.inputs[i].type);
+    return !has_indices || what->value == 0 || (!isnan(what->value) && floats == 1);
+}
+
+/* Where a NaN that is found in place of a number is no failure. */
+static void allow_nan(tn_subject *subject, const tn_outcome *found) {
+    for (uint32_t i = 0; i < subject->slack.count && i < found->count; i++) {
+        const tn_type type = subject->expected.types[i];
+        if (found->bytes[i] != subject->expected.bytes[i] || found->types[i] != type) continue;
+        for (size_t k = 0; k < found->bytes[i] / tn_type_bytes(type); k++)
+            if (isnan(tn_element_get_f64(found->data[i], type, k)))
+                if (!isnan(tn_element_get_f64(subject->expected.data[i], type, k)))
+                    subject->slack.of[i][k] = (double)INFINITY;
+    }
+}
+
+static void compare(const tn_test *test, tn_subject *subject, const special *what,
+                    tn_verdict *verdict) {
+    tn_outcome found = {0};
+    char why[300];
+    if (tn_probe_once(&subject->probe, true, false, 0xFF, &found) != TN_OK) {
+        tn_verdict_error(verdict, &subject->probe, what->name);
+    } else if (!tn_subject_agrees(subject, &found, why, sizeof(why))) {
+        const bool may_spread =
+            what->value != 0 && (is_of_products(&subject->c) || is_of_sums(test, &subject->c));
+        if (may_spread) allow_nan(subject, &found);
+        if (!may_spread || !tn_subject_agrees(subject, &found, why, sizeof(why)))
+            tn_verdict_fail(verdict, "%s: %s", what->name, why);
+    }
+    tn_outcome_free(&found);
+}
+
+/* The reference's answer, and how far a right kernel may be off. */
+static bool expect(const tn_test *test, tn_subject *subject) {
+    const tn_way reference = {.is_reference = true, .threads = 1};
+    tn_outcome_free(&subject->expected);
+    return tn_case_run(test->runtime, test->op, &subject->c, &reference, &subject->expected) ==
+               TN_OK &&
+           tn_slack_create(test->runtime, test->op, &subject->c, TN_VALUES_WIDE, &subject->expected,
+                           &subject->slack) == TN_OK;
+}
+
+static void check_special(const tn_test *test, const special *what, tn_verdict *verdict) {
+    const tn_change copy = {.axis = -1};
+    tn_verdict none = {0};
+    tn_subject subject;
+    if (!tn_test_subject(test, &copy, &subject, &none)) return;
+    if (is_defined(&subject, what) && put_special(&subject.c, what) && expect(test, &subject)) {
+        if (verdict->outcome == TN_SKIPPED) verdict->outcome = TN_PASSED;
+        compare(test, &subject, what, verdict);
+    }
+    tn_subject_destroy(&subject);
+}
+
+static void check_elementwise(const tn_test *test, tn_verdict *verdict) {
+    static const special mixed = {.name = "special numbers"};
+    const tn_change copy = {.axis = -1};
+    tn_subject subject;
+    tn_verdict passed = {0};
+    if (!tn_test_subject(test, &copy, &subject, &passed)) {
+        *verdict = passed;
+        return;
+    }
+    if (mix_specials(&subject.c) && expect(test, &subject)) {
+        *verdict = passed;
+        compare(test, &subject, &mixed, verdict);
+    }
+    tn_subject_destroy(&subject);
+}
+
+void tn_rule_special_values(const tn_test *test, tn_verdict *verdict) {
+    if (test->are_constant) { /* the same as those that come at run time */
+        tn_verdict_skip(verdict, "constants are not special here");
+        return;
+    }
+    const bool is_elementwise = test->op->traits & TN_OPERATOR_ELEMENTWISE;
+    tn_verdict_skip(verdict, "input 0 has no floats without values of its own");
+    if (is_elementwise) check_elementwise(test, verdict);
+    for (size_t i = is_elementwise ? FIRST_NUMBERS : 0;
+         i < SPECIAL_COUNT && verdict->outcome != TN_FAILED; i++)
+        check_special(test, &specials[i], verdict);
+}

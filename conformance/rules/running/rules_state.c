@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules about what plans keep of a node: fields of older versions, and saved state, which may come
+ * damaged from anybody; see rules.h. */
+#include "base/status.h"
+#include "plan/state.h"
+#include "rules/variants.h"
+#include "worker/frame.h"
+#include "worker/watch/trace.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_STATE = 1 << 24 }; /* of what is damaged in all places */
+
+void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict) {
+    tn_subject subject, after;
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
+    if (!test->op->upgrade)
+        tn_verdict_fail(verdict, "state version %u, and no upgrade from older ones",
+                        test->op->state_version);
+    const tn_plan_node_context context = {.runtime = test->runtime,
+                                          .entry = subject.probe.node->entry,
+                                          .node = "node",
+                                          .arena = subject.arena};
+    for (uint32_t from = 1; from < test->op->state_version && verdict->outcome == TN_PASSED;
+         from++) {
+        const tn_attribute *const *attributes = NULL;
+        uint64_t count = 0;
+        char why[300];
+        tn_outcome found = {0};
+        const tn_way reference = {.is_reference = true, .threads = 1};
+        if (tn_plan_state_upgrade(&context, from, subject.c.attribute_count, subject.c.attributes,
+                                  &count, &attributes) != TN_OK) {
+            tn_verdict_error(verdict, NULL, "upgrade");
+            break;
+        }
+        after = subject;
+        after.c.attribute_count = count;
+        after.c.attributes = attributes;
+        if (tn_case_run(test->runtime, test->op, &after.c, &reference, &found) != TN_OK)
+            tn_verdict_error(verdict, NULL, "after upgrade");
+        else if (!tn_results_equal(&subject.expected, &found, false, why, sizeof(why)))
+            tn_verdict_fail(
+                verdict,
+                "fields of the same names and types, from state version %u, mean something "
+                "else after upgrade: %s",
+                from, why);
+        tn_outcome_free(&found);
+    }
+    tn_subject_destroy(&subject);
+}
+
+/* Saves the parameters directly: the length first, then into exactly so many bytes. */
+static bool save_state(tn_subject *subject, tn_guarded *saved, tn_verdict *verdict) {
+    tn_frame frame;
+    uint64_t bytes = 0;
+    if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_CONSTANTS) != TN_OK)
+        return false;
+    tn_frame_watch watch;
+    tn_frame_enter(&frame, &subject->probe, "save", &watch);
+    tn_status status = subject->op->save(frame.call, NULL, &bytes);
+    uint64_t written = bytes;
+    if (status == TN_OK && bytes < MOST_STATE)
+        status = tn_guarded_create(saved, TN_GUARDED_STATE, 0, (size_t)bytes, true, 0x7F);
+    if (status == TN_OK && saved->data)
+        status = subject->op->save(frame.call, saved->data, &written);
+    tn_frame_finish(&frame, &subject->probe, &watch);
+    if (status != TN_OK)
+        tn_verdict_error(verdict, NULL, "save");
+    else if (saved->data && written > bytes)
+        tn_verdict_fail(verdict, "save asks for %llu bytes, and then says it wrote %llu",
+                        (unsigned long long)bytes, (unsigned long long)written);
+    else if (saved->data && !tn_guarded_is_whole(saved))
+        tn_verdict_fail(verdict, "save writes more than the %llu bytes that it asked for",
+                        (unsigned long long)bytes);
+    return verdict->outcome == TN_PASSED && saved->data != NULL;
+}
+
+/* Loads bytes from memory that is gone afterwards into `params`. False: load refused them. */
+static bool load_bytes(tn_subject *subject, const char *data, size_t bytes, void *params,
+                       const char *during, tn_verdict *verdict) {
+    tn_guarded copy;
+    tn_frame frame;
+    tn_status status = TN_ERROR_MEMORY;
+    if (tn_guarded_create(&copy, TN_GUARDED_STATE, 0, bytes, true, 0x7F) != TN_OK) return false;
+    if (bytes) memcpy(copy.data, data, bytes);
+    tn_guarded_protect(&copy, TN_GUARDED_READ);
+    if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_CONSTANTS) == TN_OK) {
+        frame.call->new_params = params;
+        tn_frame_watch watch;
+        tn_frame_enter(&frame, &subject->probe, "load", &watch);
+        status = subject->op->load(frame.call, copy.data, bytes);
+        if (status != TN_OK && frame.scope.failed == TN_OK)
+            tn_verdict_fail(verdict, "%s: load fails without a reason", during);
+        tn_frame_finish(&frame, &subject->probe, &watch);
+    }
+    tn_guarded_destroy(&copy);
+    return status == TN_OK;
+}
+
+static void destroy_loaded(const tn_operator *op, void *params) {
+    const char *before = tn_trace_enter("destroy_params");
+    if (op->destroy_params) op->destroy_params(op->user, params);
+    tn_trace_leave(before);
+}
+
+/* Bytes that may be damaged: load must succeed, or fail with a reason. */
+static void load_state(tn_subject *subject, const char *data, size_t bytes, const char *during,
+                       tn_verdict *verdict) {
+    void *params = calloc(1, (size_t)subject->op->params_bytes + 1);
+    if (params && load_bytes(subject, data, bytes, params, during, verdict))
+        destroy_loaded(subject->op, params);
+    free(params);
+}
+
+static void load_damaged(tn_subject *subject, const tn_guarded *saved, tn_verdict *verdict) {
+    const size_t bytes = saved->bytes, step = bytes / 64 + 1;
+    char *damaged = malloc(bytes + 1);
+    for (size_t at = 0; damaged && at < bytes && verdict->outcome == TN_PASSED; at += step)
+        load_state(subject, saved->data, at, "cut short", verdict);
+    for (size_t at = 0; damaged && at < bytes && verdict->outcome == TN_PASSED; at += step) {
+        memcpy(damaged, saved->data, bytes);
+        damaged[at] = (char)(damaged[at] ^ (at % 2 ? 0x80 : 0x7F));
+        load_state(subject, damaged, bytes, "a byte changed", verdict);
+    }
+    free(damaged);
+}
+
+static size_t measure(void) {
+    tn_probe_forget_frames();
+    tn_guarded_forget_retired();
+    return mallinfo2().uordblks + mallinfo2().hblkhd;
+}
+
+/* What each round of damaged states loses is lost where they are refused: the leaks of a load that
+ * succeeds are found by another rule. */
+static void check_leak(tn_subject *subject, const tn_guarded *saved, tn_verdict *verdict) {
+    enum { ROUNDS = 3 };
+    size_t first = 0, last = 0;
+    int growing = 0;
+    for (int i = 0; i <= ROUNDS && verdict->outcome == TN_PASSED; i++) {
+        load_damaged(subject, saved, verdict);
+        const size_t now = measure();
+        if (i == 0) first = now;
+        growing += i > 0 && now > last;
+        last = now;
+    }
+    if (verdict->outcome == TN_PASSED && growing == ROUNDS)
+        tn_verdict_fail(verdict,
+                        "load leaves memory behind where it refuses a damaged state: about %zu "
+                        "bytes of heap in %zu attempts",
+                        (last - first) / ROUNDS,
+                        2 * ((saved->bytes - 1) / (saved->bytes / 64 + 1) + 1));
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * what load reads */
+
+/* The same node with parameters that load made computes the same bits. */
+static void compare_loaded(tn_subject *subject, void *params, tn_verdict *verdict) {
+    tn_graph_node node = *subject->probe.node;
+    tn_probe loaded = subject->probe;
+    tn_outcome before = {0}, after = {0};
+    char why[300];
+    node.params = params;
+    loaded.node = &node;
+    if (tn_probe_once(&subject->probe, true, false, 0xFF, &before) == TN_OK) {
+        if (tn_probe_once(&loaded, true, false, 0xFF, &after) != TN_OK)
+            tn_verdict_error(verdict, NULL, "after save and load");
+        else if (!tn_results_equal(&before, &after, true, why, sizeof(why)))
+            tn_verdict_fail(verdict, "after save and load: %s", why);
+    }
+    tn_outcome_free(&before);
+    tn_outcome_free(&after);
+}
+
+static void check_loaded(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
+    tn_subject subject;
+    tn_guarded saved = {0};
+    if (!tn_test_subject(test, change, &subject, verdict)) return;
+    void *params = calloc(1, (size_t)test->op->params_bytes + 1);
+    if (params && save_state(&subject, &saved, verdict)) {
+        if (load_bytes(&subject, saved.data, saved.bytes, params, "what save wrote", verdict)) {
+            compare_loaded(&subject, params, verdict);
+            destroy_loaded(test->op, params);
+        } else if (verdict->outcome == TN_PASSED) {
+            tn_verdict_error(verdict, NULL, "load refuses what save wrote");
+        }
+    }
+    free(params);
+    tn_guarded_destroy(&saved);
+    tn_subject_destroy(&subject);
+}
+
+/* The plan's own path, which the case's expected results came by, against a direct call. */
+static void check_plan(const tn_test *test, tn_verdict *verdict) {
+    tn_subject subject;
+    tn_outcome found = {0};
+    tn_guarded saved = {0};
+    char why[300];
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
+    if (tn_probe_once(&subject.probe, true, false, 0xFF, &found) != TN_OK)
+        tn_verdict_error(verdict, &subject.probe, "");
+    else if (!tn_results_equal(&found, &subject.expected, false, why, sizeof(why)))
+        tn_verdict_fail(verdict, "after save and load: %s", why);
+    if (verdict->outcome == TN_PASSED && save_state(&subject, &saved, verdict) && saved.bytes > 0)
+        check_leak(&subject, &saved, verdict);
+    tn_guarded_destroy(&saved);
+    tn_outcome_free(&found);
+    tn_subject_destroy(&subject);
+}
+
+void tn_rule_state(const tn_test *test, tn_verdict *verdict) {
+    if (!test->kernel) check_plan(test, verdict);
+    if (verdict->outcome == TN_PASSED) tn_claim_check(test, check_loaded, verdict);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rules about threads: those that share a node's work, and those of two contexts. What goes wrong
+ * seldom is run often, in one frame, as close together as can be; see rules.h.
+ */
+#include "base/hash.h"
+#include "base/status.h"
+#include "device/cpu/cpu.h"
+#include "rules/rules.h"
+#include "worker/frame.h"
+#include "worker/watch/trace.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* Of the thread's own time: two that have one processor between them take turns several times. */
+static const double SECONDS = 0.01, WALL_SECONDS = 0.5;
+enum { LEAST_RUNS = 12, CHUNK = 16 };
+
+static double now(clockid_t clock) {
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static uint64_t hash_outputs(const tn_probe *probe, const tn_probe_memory *memory) {
+    uint64_t hash = 0;
+    for (uint32_t i = 0; i < probe->output_count; i++)
+        if (probe->outputs[i].is_given)
+            hash = tn_hash_add(hash, memory->outputs[i].data, memory->outputs[i].bytes);
+    return hash;
+}
+
+/* A kernel finds its outputs as the first run found them, but for what they hold. */
+static void restore_shapes(const tn_frame *frame, const tn_probe *probe) {
+    for (uint32_t i = 0; i < probe->output_count; i++)
+        if (frame->outputs[i])
+            memcpy(frame->outputs[i]->shape, probe->outputs[i].shape.extents,
+                   probe->outputs[i].shape.rank * sizeof(int64_t));
+}
+
+static bool compare(const tn_probe *probe, const tn_probe_memory *memory,
+                    const tn_outcome *expected, bool is_exact, const char *during,
+                    tn_verdict *verdict) {
+    tn_outcome found = {0};
+    char why[300] = "";
+    if (tn_probe_results(probe, memory, &found) != TN_OK)
+        tn_verdict_error(verdict, NULL, during);
+    else if (!tn_results_equal(expected, &found, is_exact, why, sizeof(why)))
+        tn_verdict_fail(verdict, "%s: %s", during, why);
+    tn_outcome_free(&found);
+    return verdict->outcome == TN_PASSED;
+}
+
+/* One ordinary run, which is compared; then the same again and again, compared whenever the outputs
+ * are not as they were. */
+static void run_often(tn_probe_context *context, tn_probe *probe, const tn_outcome *expected,
+                      bool is_exact, const char *during, tn_verdict *verdict) {
+    const tn_callback run = probe->kernel ? probe->kernel->run : probe->op->reference;
+    tn_probe_memory memory = {0};
+    tn_frame frame = {0};
+    tn_status status = tn_probe_memory_create(&memory, probe, true, false, 0xFF);
+    if (status == TN_OK) status = tn_probe_run(context, probe, &memory, 0xFF);
+    if (status == TN_OK) status = tn_frame_open(&frame, probe, context->life, &memory, TN_SEES_ALL);
+    if (status != TN_OK)
+        tn_verdict_error(verdict, probe, during);
+    else if (compare(probe, &memory, expected, is_exact, during, verdict)) {
+        frame.call->context = context->context;
+        frame.call->workspace = context->workspace.data;
+        frame.call->workspace_bytes = context->workspace_bytes;
+        frame.scope.packed = NULL;
+        uint64_t known = hash_outputs(probe, &memory);
+        const double until = now(CLOCK_THREAD_CPUTIME_ID) + SECONDS,
+                     latest = now(CLOCK_MONOTONIC) + WALL_SECONDS;
+        for (uint32_t i = 0; verdict->outcome == TN_PASSED; i++) {
+            if (i >= LEAST_RUNS && i % CHUNK == 0 &&
+                (now(CLOCK_THREAD_CPUTIME_ID) > until || now(CLOCK_MONOTONIC) > latest))
+                break;
+            restore_shapes(&frame, probe);
+            const char *before = tn_trace_enter(probe->kernel ? "run" : "reference");
+            if (run(frame.call) != TN_OK) tn_verdict_error(verdict, probe, during);
+            tn_trace_leave(before);
+            const uint64_t hash = hash_outputs(probe, &memory);
+            if (hash == known || verdict->outcome != TN_PASSED) continue;
+            compare(probe, &memory, expected, is_exact, during, verdict);
+            known = hash;
+        }
+    }
+    tn_frame_close(&frame);
+    tn_probe_memory_destroy(&memory);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * threads that share the work */
+
+/* A pool that keeps to the contract and to nothing else: one range a thread, the last range by
+ * thread 0. */
+typedef struct range {
+    pthread_t thread;
+    tn_body body;
+    void *user;
+    int64_t begin, end;
+    uint32_t index;
+    tn_status status;
+    bool is_started;
+} range;
+
+static void *do_range(void *user) {
+    range *r = user;
+    r->status = r->body(r->user, r->begin, r->end, r->index);
+    return NULL;
+}
+
+static tn_status backwards(const tn_thread_pool *pool, int64_t count, int64_t grain, tn_body body,
+                           void *user) {
+    range ranges[8] = {{0}};
+    tn_status status = TN_OK;
+    if (grain < 1) grain = 1;
+    int64_t parts = count / grain < 1 ? 1 : count / grain;
+    if (parts > pool->threads) parts = pool->threads;
+    if (parts > 8) parts = 8;
+    for (int64_t i = 0; i < parts; i++) {
+        ranges[i] = (range){.body = body,
+                            .user = user,
+                            .begin = count / parts * i,
+                            .end = i + 1 == parts ? count : count / parts * (i + 1),
+                            .index = (uint32_t)(parts - 1 - i)};
+        ranges[i].is_started =
+            i > 0 && pthread_create(&ranges[i].thread, NULL, do_range, &ranges[i]) == 0;
+    }
+    for (int64_t i = 0; i < parts; i++) {
+        if (ranges[i].is_started)
+            pthread_join(ranges[i].thread, NULL);
+        else
+            do_range(&ranges[i]);
+        if (status == TN_OK) status = ranges[i].status;
+    }
+    return status;
+}
+
+static void check_threads(tn_subject *subject, uint32_t threads, bool is_backwards,
+                          const tn_outcome *single, bool is_exact, tn_verdict *verdict) {
+    tn_probe_life life = {0};
+    tn_probe_context context = {0};
+    char during[64];
+    subject->probe.threads = threads;
+    snprintf(during, sizeof(during), "on %u threads, against one", threads);
+    tn_status status = tn_probe_prepare(&life, &subject->probe);
+    if (status == TN_OK) status = tn_probe_open(&context, &life);
+    if (status == TN_OK) status = tn_probe_reshape(&context, &subject->probe);
+    if (is_backwards) life.pool.parallel_for = backwards;
+    if (status != TN_OK)
+        tn_verdict_error(verdict, &subject->probe, during);
+    else
+        run_often(&context, &subject->probe, single, is_exact, during, verdict);
+    tn_probe_close(&context);
+    if (life.probe) tn_probe_release(&life);
+}
+
+static void check_shape(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
+    const bool is_exact = !test->kernel || (test->kernel->traits & TN_KERNEL_DETERMINISTIC);
+    tn_outcome single = {0};
+    if (tn_probe_once(&subject->probe, true, false, 0xFF, &single) != TN_OK)
+        tn_verdict_error(verdict, &subject->probe, "");
+    for (uint32_t threads = 2; threads <= 3 && verdict->outcome == TN_PASSED; threads++)
+        check_threads(subject, threads, threads == 3, &single, is_exact, verdict);
+    tn_outcome_free(&single);
+}
+
+void tn_rule_threads(const tn_test *test, tn_verdict *verdict) {
+    tn_subject subject;
+    tn_verdict none = {0};
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
+    const bool has_axis = subject.c.input_count > 0 && subject.c.inputs[0].shape.rank > 0;
+    check_shape(test, &subject, verdict);
+    tn_subject_destroy(&subject);
+    for (int64_t extent = 1; extent <= 40 && has_axis; extent += 39) { /* less work than threads */
+        const tn_change change = {.axis = 0, .extent = extent};
+        if (verdict->outcome != TN_PASSED || !tn_test_subject(test, &change, &subject, &none))
+            continue;
+        check_shape(test, &subject, verdict);
+        tn_subject_destroy(&subject);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * two contexts */
+
+typedef struct worker {
+    tn_probe_context context;
+    tn_subject *subject;
+    pthread_barrier_t *start;
+    tn_verdict verdict;
+} worker;
+
+static void *work(void *user) {
+    worker *w = user;
+    pthread_barrier_wait(w->start);
+    run_often(&w->context, &w->subject->probe, &w->subject->expected, false, "on two threads",
+              &w->verdict);
+    return NULL;
+}
+
+static void run_on_threads(worker *workers, tn_verdict *verdict) {
+    pthread_t thread;
+    pthread_barrier_t start;
+    if (pthread_barrier_init(&start, NULL, 2) != 0) return;
+    workers[0].start = workers[1].start = &start;
+    if (pthread_create(&thread, NULL, work, &workers[1]) == 0) {
+        work(&workers[0]);
+        pthread_join(thread, NULL);
+    }
+    pthread_barrier_destroy(&start);
+    for (int i = 0; i < 2; i++)
+        if (workers[i].verdict.outcome == TN_FAILED) *verdict = workers[i].verdict;
+}
+
+static void take_turns(worker *workers, const char *during, tn_verdict *verdict) {
+    for (int i = 0; i < 6 && verdict->outcome == TN_PASSED; i++) {
+        const worker *w = &workers[i % 2];
+        tn_probe *probe = &w->subject->probe;
+        tn_probe_memory memory = {0};
+        tn_status status = tn_probe_memory_create(&memory, probe, true, false, 0xFF);
+        if (status == TN_OK) status = tn_probe_run(&workers[i % 2].context, probe, &memory, 0xFF);
+        if (status != TN_OK)
+            tn_verdict_error(verdict, probe, during);
+        else
+            compare(probe, &memory, &w->subject->expected, false, during, verdict);
+        tn_probe_memory_destroy(&memory);
+    }
+}
+
+/* One engine, a context for each of both subjects. */
+static void check_contexts(tn_subject *subjects, bool are_alike, tn_verdict *verdict) {
+    tn_probe_life life = {0};
+    worker workers[2] = {0};
+    if (!are_alike) subjects[0].probe.other = &subjects[1].probe;
+    tn_status status = tn_probe_prepare(&life, &subjects[0].probe);
+    for (int i = 0; i < 2 && status == TN_OK; i++) {
+        workers[i].subject = &subjects[i];
+        status = tn_probe_open(&workers[i].context, &life);
+    }
+    for (int i = 0; i < 2 && status == TN_OK; i++)
+        status = tn_probe_reshape(&workers[i].context, &subjects[i].probe);
+    if (status != TN_OK)
+        tn_verdict_error(verdict, &subjects[0].probe, "");
+    else
+        take_turns(workers,
+                   are_alike ? "in turn with another context"
+                             : "in turn with another context of another shape",
+                   verdict);
+    if (verdict->outcome == TN_PASSED && are_alike) run_on_threads(workers, verdict);
+    for (int i = 0; i < 2; i++)
+        tn_probe_close(&workers[i].context);
+    if (life.probe) tn_probe_release(&life);
+    subjects[0].probe.other = NULL;
+}
+
+/* The second context has another extent along each axis in turn. */
+static void check_other_shapes(const tn_test *test, tn_subject *subjects, tn_verdict *verdict) {
+    const tn_shape *shape = subjects[0].c.input_count ? &subjects[0].c.inputs[0].shape : NULL;
+    for (uint32_t axis = 0; shape && axis < shape->rank && verdict->outcome == TN_PASSED; axis++) {
+        const tn_change change = {.axis = (int32_t)axis, .extent = 2 * shape->extents[axis] + 1};
+        tn_verdict none = {0};
+        if (!tn_test_subject(test, &change, &subjects[1], &none)) continue;
+        if (tn_subject_shares_constants(&subjects[0], &subjects[1]))
+            check_contexts(subjects, false, verdict);
+        tn_subject_destroy(&subjects[1]);
+    }
+}
+
+void tn_rule_contexts(const tn_test *test, tn_verdict *verdict) {
+    /* a constant's numbers are an engine's, which has both contexts */
+    const tn_change other_numbers = {
+        .seed = test->are_constant ? 0 : 99, .values = TN_VALUES_SMALL, .axis = -1};
+    tn_subject subjects[2];
+    tn_verdict none = {0};
+    if (!tn_test_subject(test, NULL, &subjects[0], verdict)) return;
+    const bool is_there = tn_test_subject(test, &other_numbers, &subjects[1], &none);
+    if (is_there) {
+        check_contexts(subjects, true, verdict);
+        tn_subject_destroy(&subjects[1]);
+    } else {
+        tn_verdict_skip(verdict, none.why);
+    }
+    if (verdict->outcome == TN_PASSED) check_other_shapes(test, subjects, verdict);
+    tn_subject_destroy(&subjects[0]);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames; see frame.h. */
+#include "frame.h"
+#include "base/hash.h"
+#include "base/status.h"
+#include "worker/watch/heap.h"
+#include "worker/watch/trace.h"
+#include "worker/watch/watch.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEPT = 512 };
+
+/* Frames that were closed, the oldest is unmapped when a new one comes. */
+static tn_guarded kept[KEPT];
+static size_t kept_next;
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER; /* two contexts run on two threads */
+
+void tn_probe_forget_frames(void) {
+    for (size_t i = 0; i < KEPT; i++)
+        tn_guarded_destroy(&kept[i]);
+}
+
+/* A bump allocator inside the frame. */
+typedef struct room {
+    char *at, *end;
+} room;
+
+static void *take(room *r, size_t bytes) {
+    char *data = r->at;
+    bytes = (bytes + 15) / 16 * 16;
+    if ((size_t)(r->end - r->at) < bytes) return NULL;
+    r->at += bytes;
+    memset(data, 0, bytes);
+    return data;
+}
+
+/* Before a run, a value that is known lies in the frame too: nobody may keep its address. */
+static const char *take_copy(room *r, const char *data, size_t bytes) {
+    const size_t before = (size_t)(-(uintptr_t)r->at % 64);
+    char *copy = before <= (size_t)(r->end - r->at) && take(r, before) ? take(r, bytes + 1) : NULL;
+    if (copy && bytes) memcpy(copy, data, bytes);
+    return copy;
+}
+
+/* A tensor with its own arrays. `data` is what this stage sees of it. */
+static tn_tensor *put_tensor(room *r, const tn_probe_port *port, const char *data) {
+    tn_tensor *tensor = take(r, sizeof(*tensor));
+    int64_t *arrays = take(r, 2 * TN_MAX_RANK * sizeof(*arrays));
+    tn_quantization *quantization = take(r, sizeof(*quantization));
+    float *scale = take(r, sizeof(*scale));
+    tn_tensor_storage known;
+    if (!tensor || !arrays || !quantization || !scale ||
+        tn_tensor_init(&known, port->type, port->format, &port->shape) != TN_OK)
+        return NULL;
+    *tensor = known.tensor;
+    memcpy(arrays, known.tensor.shape, port->shape.rank * sizeof(*arrays));
+    memcpy(arrays + TN_MAX_RANK, known.tensor.strides, port->shape.rank * sizeof(*arrays));
+    *scale = port->scale;
+    *quantization = (tn_quantization){.size = sizeof(*quantization), .count = 1, .scale = scale};
+    tensor->shape = arrays;
+    tensor->strides = arrays + TN_MAX_RANK;
+    tensor->quantization = port->scale != 0 ? quantization : NULL;
+    tensor->data = (void *)(uintptr_t)data;
+    tensor->name = "";
+    return tensor;
+}
+
+static const char *seen_data(const tn_probe_port *port, const tn_guarded *memory, int sees) {
+    const bool is_seen =
+        !port->is_shape_only && (sees == TN_SEES_ALL || port->is_constant ||
+                                 (sees == TN_SEES_VALUES && port->is_value_needed));
+    if (!is_seen) return NULL;
+    return memory ? memory->data : (const char *)port->own;
+}
+
+static size_t value_bytes(const tn_probe_port *port) {
+    size_t bytes = 0;
+    return tn_format_bytes(TN_LINEAR, port->own_type, &port->shape, &bytes) == TN_OK ? bytes : 0;
+}
+
+/* Room for the copies of values that a stage before the run sees. */
+static size_t values_room(const tn_probe *probe, int sees) {
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < probe->input_count; i++)
+        if (probe->inputs[i].is_given && seen_data(&probe->inputs[i], NULL, sees))
+            bytes += value_bytes(&probe->inputs[i]) + 256;
+    return bytes;
+}
+
+static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
+                        const tn_probe_memory *memory, int sees) {
+    const tn_tensor **inputs = take(r, (probe->input_count + 1) * sizeof(*inputs));
+    tn_tensor **outputs = take(r, (probe->output_count + 1) * sizeof(*outputs));
+    const tn_tensor **operands = take(r, (TN_PROBE_STEPS + 1) * sizeof(*operands));
+    const tn_epilogue **steps = take(r, (TN_PROBE_STEPS + 1) * sizeof(*steps));
+    if (!inputs || !outputs || !operands || !steps) return false;
+    for (uint32_t i = 0; i < probe->input_count; i++) {
+        const tn_probe_port *port = &probe->inputs[i];
+        if (!port->is_given) continue;
+        const char *data = seen_data(port, memory ? &memory->inputs[i] : NULL, sees);
+        const bool is_kept = probe->keeps_constants && port->is_constant;
+        if (data && !memory && !is_kept) data = take_copy(r, data, value_bytes(port));
+        inputs[i] = put_tensor(r, port, data);
+        if (!inputs[i]) return false;
+    }
+    for (uint32_t i = 0; i < probe->output_count; i++) {
+        if (!probe->outputs[i].is_given) continue;
+        const bool has_data = sees == TN_SEES_ALL && memory;
+        const tn_guarded *at = has_data && i == 0 && memory->is_in_place ? &memory->inputs[0]
+                               : has_data                                ? &memory->outputs[i]
+                                                                         : NULL;
+        outputs[i] = put_tensor(r, &probe->outputs[i], at ? at->data : NULL);
+        if (!outputs[i]) return false;
+        frame->outputs[i] = outputs[i];
+    }
+    uint32_t operand_count = 0;
+    for (uint32_t i = 0; i < probe->step_count; i++) {
+        tn_epilogue *step = take(r, sizeof(*step));
+        if (!step) return false;
+        *step = probe->steps[i];
+        steps[i] = step;
+        if (!probe->operands[operand_count].is_given) continue;
+        const tn_probe_port *port = &probe->operands[operand_count];
+        if (step->kind == TN_EPILOGUE_ACTIVATION) continue;
+        operands[operand_count] = put_tensor(
+            r, port, seen_data(port, memory ? &memory->operands[operand_count] : NULL, sees));
+        if (!operands[operand_count++]) return false;
+    }
+    frame->call->inputs = inputs;
+    frame->call->outputs = outputs;
+    frame->call->operands = operands;
+    frame->call->epilogues = steps;
+    frame->call->operand_count = operand_count;
+    return true;
+}
+
+/* The profile's ends: the least or the greatest of both shapes, an axis at a time. */
+static const tn_tensor **put_profile(room *r, const tn_probe *probe, bool is_maximum, int sees) {
+    const tn_tensor **pointers = take(r, (probe->input_count + 1) * sizeof(*pointers));
+    for (uint32_t i = 0; pointers && i < probe->input_count; i++) {
+        tn_probe_port port = probe->inputs[i];
+        const tn_shape *other = &probe->other->inputs[i].shape;
+        if (!port.is_given) continue;
+        for (uint32_t axis = 0; axis < port.shape.rank && axis < other->rank; axis++)
+            if ((other->extents[axis] > port.shape.extents[axis]) == is_maximum)
+                port.shape.extents[axis] = other->extents[axis];
+        pointers[i] = put_tensor(r, &port, seen_data(&probe->inputs[i], NULL, sees));
+        if (!pointers[i]) return NULL;
+    }
+    return pointers;
+}
+
+tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_life *life,
+                        const tn_probe_memory *memory, int sees) {
+    const size_t tensors = (size_t)probe->input_count + probe->output_count + TN_PROBE_STEPS;
+    *frame = (tn_frame){.life = life};
+    pthread_mutex_lock(&kept_lock);
+    const size_t bytes = 4096 + tensors * 1536 + (memory ? 0 : values_room(probe, sees));
+    const tn_status made =
+        tn_guarded_create(&frame->memory, TN_GUARDED_FRAME, 0, bytes, true, 0xEE);
+    pthread_mutex_unlock(&kept_lock);
+    if (made != TN_OK) return made;
+    room r = {frame->memory.data, frame->memory.data + frame->memory.bytes};
+    frame->call = take(&r, sizeof(*frame->call));
+    frame->scope = (tn_call_scope){.runtime = probe->runtime,
+                                   .pool = life ? &life->pool : NULL,
+                                   .packed = life ? life->packed : NULL,
+                                   .kernel = probe->kernel ? probe->kernel->name : NULL,
+                                   .library = probe->library};
+    if (frame->call) {
+        *frame->call = (tn_call){.size = sizeof(tn_call),
+                                 .input_count = probe->input_count,
+                                 .output_count = probe->output_count,
+                                 .epilogue_count = probe->step_count,
+                                 .threads = probe->threads,
+                                 .tactic = probe->tactic,
+                                 .flags = probe->kernel ? 0 : TN_CALL_REFERENCE,
+                                 .host = tn_runtime_host(probe->runtime),
+                                 .op = probe->op,
+                                 .params = probe->node->params,
+                                 .user = probe->kernel ? probe->kernel->user : probe->op->user,
+                                 .state = life ? life->state : NULL,
+                                 .device = tn_runtime_cpu(probe->runtime),
+                                 .node = "node",
+                                 .host_private = &frame->scope};
+        bool is_whole = put_tensors(frame, &r, probe, memory, sees);
+        frame->call->minimum_inputs = frame->call->maximum_inputs = frame->call->inputs;
+        if (is_whole && probe->other) {
+            frame->call->minimum_inputs = put_profile(&r, probe, false, sees);
+            frame->call->maximum_inputs = put_profile(&r, probe, true, sees);
+            is_whole = frame->call->minimum_inputs && frame->call->maximum_inputs;
+        }
+        if (is_whole) return TN_OK;
+    }
+    tn_guarded_destroy(&frame->memory);
+    return tn_fail_memory("a call");
+}
+
+void tn_frame_close(tn_frame *frame) {
+    if (!frame->memory.data) return;
+    pthread_mutex_lock(&kept_lock);
+    tn_guarded *place = &kept[kept_next];
+    kept_next = (kept_next + 1) % KEPT;
+    tn_guarded_destroy(place);
+    tn_guarded_move(&frame->memory, place);
+    tn_guarded_protect(place, TN_GUARDED_NONE);
+    pthread_mutex_unlock(&kept_lock);
+}
+
+static tn_status broken(tn_probe *probe, const char *rule, tn_status status) {
+    snprintf(probe->rule, sizeof(probe->rule), "%s", rule);
+    return status;
+}
+
+/* What a callback may not write though C lets it: the parameters, and the inputs' descriptions. */
+static uint64_t hash_of_given(const tn_call *call) {
+    uint64_t hash = tn_hash(call->params, call->params ? (size_t)call->op->params_bytes : 0);
+    for (uint32_t i = 0; i < call->input_count; i++) {
+        const tn_tensor *tensor = call->inputs[i];
+        if (!tensor) continue;
+        hash = tn_hash_add(hash, tensor, sizeof(*tensor));
+        hash = tn_hash_add(hash, tensor->shape, tensor->rank * sizeof(*tensor->shape));
+    }
+    return hash;
+}
+
+void tn_frame_enter(const tn_frame *frame, const tn_probe *probe, const char *name,
+                    tn_frame_watch *watch) {
+    tn_trace_case(probe->text);
+    *watch = (tn_frame_watch){.name = name,
+                              .before = tn_trace_enter(name),
+                              .life = frame->life && frame->life->is_prepared ? frame->life : NULL,
+                              .given = hash_of_given(frame->call),
+                              .arithmetic = tn_watch_arithmetic()};
+    if (watch->life) watch->state = tn_heap_contents(watch->life);
+    tn_heap_enter();
+}
+
+tn_status tn_frame_leave(const tn_frame *frame, tn_probe *probe, const tn_frame_watch *watch) {
+    char what[300];
+    tn_heap_leave();
+    tn_trace_leave(watch->before);
+    if (tn_watch_arithmetic() != watch->arithmetic) {
+        tn_watch_set_arithmetic(watch->arithmetic);
+        return broken(probe, "environment",
+                      tn_fail(TN_ERROR_PLUGIN,
+                              "%s leaves the thread's rounding or its treatment of subnormal "
+                              "numbers changed",
+                              watch->name));
+    }
+    if (tn_watch_changed_by_callback(what, sizeof(what)))
+        return broken(probe, "environment", tn_fail(TN_ERROR_PLUGIN, "%s %s", watch->name, what));
+    if (hash_of_given(frame->call) != watch->given)
+        return broken(probe, "inputs-unchanged",
+                      tn_fail(TN_ERROR_PLUGIN,
+                              "%s writes to the node's parameters or to an input's description",
+                              watch->name));
+    if (watch->life && tn_heap_contents(watch->life) != watch->state)
+        return broken(probe, "contexts",
+                      tn_fail(TN_ERROR_PLUGIN,
+                              "%s writes to the engine's state, which prepare made and all "
+                              "contexts share",
+                              watch->name));
+    if (frame->call->host_private != &frame->scope || frame->call->size != sizeof(tn_call))
+        return broken(probe, "pointer-life",
+                      tn_fail(TN_ERROR_PLUGIN, "%s changed the call itself", watch->name));
+    return TN_OK;
+}
+
+/* A failure that was recorded must be returned, a failure must be a status and have a reason. */
+static tn_status check_status(const tn_frame *frame, tn_probe *probe, tn_status status,
+                              const char *name) {
+    if (status == TN_OK && frame->scope.failed != TN_OK)
+        return broken(probe, "fails-honestly",
+                      tn_fail(TN_ERROR_PLUGIN, "%s said why it fails (%s) and returned success",
+                              name, tn_last_error()->message));
+    if (status == TN_OK) return TN_OK;
+    if (status < 0 || status > TN_ERROR_INTERNAL)
+        return broken(probe, "fails-honestly",
+                      tn_fail(TN_ERROR_PLUGIN, "%s returned %d, which is no status", name, status));
+    if (frame->scope.failed == TN_OK)
+        return broken(probe, "fails-honestly",
+                      tn_fail(TN_ERROR_PLUGIN, "%s returned %s without a reason (host->fail)", name,
+                              tn_status_name(status)));
+    return status;
+}
+
+tn_status tn_frame_call(tn_frame *frame, tn_probe *probe, tn_callback callback, const char *name) {
+    tn_frame_watch watch;
+    probe->rule[0] = 0;
+    tn_frame_enter(frame, probe, name, &watch);
+    const tn_status status = callback(frame->call);
+    TN_TRY(tn_frame_leave(frame, probe, &watch));
+    return check_status(frame, probe, status, name);
+}
+
+void tn_frame_finish(tn_frame *frame, tn_probe *probe, const tn_frame_watch *watch) {
+    char earlier[sizeof(probe->rule)]; /* what an earlier callback broke */
+    memcpy(earlier, probe->rule, sizeof(earlier));
+    if (tn_frame_leave(frame, probe, watch) != TN_OK)
+        tn_trace_broken(probe->rule, "%s", tn_last_error()->message);
+    memcpy(probe->rule, earlier, sizeof(earlier));
+    tn_frame_close(frame);
+}
+
+bool tn_frame_ask(tn_frame *frame, tn_probe *probe, tn_callback callback, const char *name) {
+    tn_frame_watch watch;
+    tn_frame_enter(frame, probe, name, &watch);
+    const tn_status status = callback(frame->call);
+    if (status < 0 || status > TN_ERROR_INTERNAL)
+        tn_trace_broken("fails-honestly", "%s returned %d, which is no status", name, status);
+    tn_frame_finish(frame, probe, &watch);
+    return status == TN_OK;
+}
+
+void tn_frame_release(tn_frame *frame, tn_probe *probe, tn_release_callback callback,
+                      const char *name) {
+    tn_frame_watch watch;
+    tn_frame_enter(frame, probe, name, &watch);
+    callback(frame->call);
+    tn_frame_finish(frame, probe, &watch);
+}

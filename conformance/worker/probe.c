@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of what is under test; see probe.h. The calls themselves are made in frame.c. */
+#include "base/status.h"
+#include "contents.h"
+#include "device/cpu/cpu.h"
+#include "frame.h"
+#include "tensor/convert.h"
+#include "worker/watch/heap.h"
+#include "worker/watch/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static tn_status call_in_frame(tn_probe *probe, const tn_probe_life *life, tn_callback callback,
+                               const char *name, int sees, tn_frame *frame) {
+    TN_TRY(tn_frame_open(frame, probe, life, NULL, sees));
+    return tn_frame_call(frame, probe, callback, name);
+}
+
+bool tn_probe_accepts(tn_probe *probe) {
+    tn_frame frame;
+    if (!probe->kernel || !probe->kernel->accepts) return true;
+    if (tn_frame_open(&frame, probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return false;
+    return tn_frame_ask(&frame, probe, probe->kernel->accepts, "accepts");
+}
+
+uint32_t tn_probe_tactics(tn_probe *probe) {
+    tn_frame frame;
+    uint32_t count = 1;
+    if (!probe->kernel || !probe->kernel->tactics) return 1;
+    if (tn_frame_open(&frame, probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return 1;
+    tn_frame_watch watch;
+    tn_frame_enter(&frame, probe, "tactics", &watch);
+    if (probe->kernel->tactics(frame.call) == TN_OK) count = frame.call->tactic;
+    if (count == 0) tn_trace_broken("fails-honestly", "tactics answers 0: there is at least one");
+    tn_frame_finish(&frame, probe, &watch);
+    return count ? count : 1;
+}
+
+static void destroy_packed(tn_probe_life *life) {
+    if (life->owns_packed) tn_packed_store_destroy(life->packed);
+    life->packed = NULL;
+}
+
+tn_status tn_probe_prepare(tn_probe_life *life, tn_probe *probe) {
+    tn_frame frame;
+    *life = (tn_probe_life){.probe = probe};
+    tn_cpu_pool_init(&life->pool, probe->threads);
+    life->packed = probe->packed;
+    life->owns_packed = !probe->packed;
+    if (life->owns_packed) TN_TRY(tn_packed_store_create(probe->allocator, &life->packed));
+    if (!probe->kernel || !probe->kernel->prepare) {
+        life->is_prepared = true;
+        return TN_OK;
+    }
+    tn_heap_own(life);
+    const tn_status status =
+        call_in_frame(probe, life, probe->kernel->prepare, "prepare", TN_SEES_CONSTANTS, &frame);
+    tn_heap_own(NULL);
+    life->is_prepared = status == TN_OK;
+    if (!life->is_prepared) tn_heap_disown(life);
+    if (life->is_prepared) life->state = frame.call->state;
+    tn_frame_close(&frame);
+    if (status != TN_OK) destroy_packed(life);
+    return status;
+}
+
+void tn_probe_release(tn_probe_life *life) {
+    tn_frame frame;
+    tn_heap_disown(life); /* what release does with it is no writing */
+    tn_probe *probe = life->probe;
+    if (life->is_prepared && probe->kernel && probe->kernel->release &&
+        tn_frame_open(&frame, probe, life, NULL, TN_SEES_CONSTANTS) == TN_OK)
+        tn_frame_release(&frame, probe, probe->kernel->release, "release");
+    destroy_packed(life);
+    *life = (tn_probe_life){.probe = life->probe};
+}
+
+tn_status tn_probe_open(tn_probe_context *context, tn_probe_life *life) {
+    tn_frame frame;
+    *context = (tn_probe_context){.life = life};
+    const tn_kernel *kernel = life->probe->kernel;
+    if (!kernel || !kernel->open) {
+        context->is_open = true;
+        return TN_OK;
+    }
+    const tn_status status =
+        call_in_frame(life->probe, life, kernel->open, "open", TN_SEES_CONSTANTS, &frame);
+    context->is_open = status == TN_OK;
+    if (context->is_open) context->context = frame.call->context;
+    tn_frame_close(&frame);
+    return status;
+}
+
+void tn_probe_close(tn_probe_context *context) {
+    tn_frame frame;
+    if (!context->life) return;
+    tn_probe *probe = context->life->probe;
+    if (context->is_open && probe->kernel && probe->kernel->close &&
+        tn_frame_open(&frame, probe, context->life, NULL, TN_SEES_CONSTANTS) == TN_OK) {
+        frame.call->context = context->context;
+        tn_frame_release(&frame, probe, probe->kernel->close, "close");
+    }
+    tn_guarded_retire(&context->workspace);
+    *context = (tn_probe_context){.life = context->life};
+}
+
+tn_status tn_probe_reshape(tn_probe_context *context, tn_probe *shapes) {
+    tn_frame frame;
+    const tn_kernel *kernel = shapes->kernel;
+    tn_status status = TN_OK;
+    context->workspace_bytes = 0;
+    tn_guarded_retire(&context->workspace);
+    if (kernel && kernel->reshape) {
+        TN_TRY(tn_frame_open(&frame, shapes, context->life, NULL, TN_SEES_VALUES));
+        frame.call->context = context->context;
+        frame.scope.packed = NULL;
+        status = tn_frame_call(&frame, shapes, kernel->reshape, "reshape");
+        context->workspace_bytes = frame.call->workspace_bytes;
+        tn_frame_close(&frame);
+        if (status != TN_OK) return status;
+    }
+    if (context->workspace_bytes > (uint64_t)1 << 32) {
+        memcpy(shapes->rule, "workspace-inside", sizeof("workspace-inside"));
+        return tn_fail(TN_ERROR_PLUGIN, "reshape asks for a workspace of %llu bytes",
+                       (unsigned long long)context->workspace_bytes);
+    }
+    if (context->workspace_bytes == 0) return TN_OK;
+    return tn_guarded_create(&context->workspace, TN_GUARDED_WORKSPACE, 0,
+                             (size_t)context->workspace_bytes, true, 0xC3);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * memory */
+
+static tn_status describe(const tn_probe_port *port, bool is_own, void *data,
+                          tn_tensor_storage *storage, tn_quantization *quantization) {
+    TN_TRY(tn_tensor_init(storage, is_own ? port->own_type : port->type,
+                          is_own ? TN_LINEAR : port->format, &port->shape));
+    storage->tensor.data = data;
+    *quantization =
+        (tn_quantization){.size = sizeof(*quantization), .count = 1, .scale = &port->scale};
+    if (!is_own && port->scale != 0) storage->tensor.quantization = quantization;
+    return TN_OK;
+}
+
+static tn_status store_input(const tn_probe_port *port, const tn_guarded *buffer) {
+    tn_tensor_storage own, stored;
+    tn_quantization none, quantization;
+    TN_TRY(describe(port, true, (void *)(uintptr_t)port->own, &own, &none));
+    TN_TRY(describe(port, false, buffer->data, &stored, &quantization));
+    return tn_convert(&own.tensor, &stored.tensor, 0,
+                      tn_convert_items(&own.tensor, &stored.tensor));
+}
+
+/* Where tensors lie in their pages. */
+typedef struct placing {
+    bool is_at_end;
+    uint32_t shift;
+    uint8_t slack;
+} placing;
+
+static tn_status place(const tn_probe_port *port, const placing *where, tn_guarded *buffer,
+                       uint32_t kind, uint32_t index) {
+    size_t bytes = 0;
+    TN_TRY(tn_format_bytes(port->format, port->type, &port->shape, &bytes));
+    return where->shift > 0
+               ? tn_guarded_create_before(buffer, kind, index, bytes, where->shift, where->slack)
+               : tn_guarded_create(buffer, kind, index, bytes, where->is_at_end, where->slack);
+}
+
+static tn_status fill_input(const tn_probe_port *port, const placing *where, tn_guarded *buffer,
+                            uint32_t kind, uint32_t index) {
+    TN_TRY(place(port, where, buffer, kind, index));
+    return store_input(port, buffer);
+}
+
+tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *numbers, uint8_t poison) {
+    for (uint32_t i = 0; i < numbers->input_count; i++) {
+        const tn_probe_port *port = &numbers->inputs[i];
+        if (!port->is_given || port->is_constant || !memory->inputs[i].data) continue;
+        tn_guarded_protect(&memory->inputs[i], TN_GUARDED_WRITE);
+        TN_TRY(store_input(port, &memory->inputs[i]));
+        tn_guarded_protect(&memory->inputs[i], TN_GUARDED_READ);
+    }
+    for (uint32_t i = 0; i < numbers->output_count; i++)
+        if (numbers->outputs[i].is_given && memory->outputs[i].data)
+            memset(memory->outputs[i].data, tn_contents_poison(numbers->outputs[i].type, poison),
+                   memory->outputs[i].bytes);
+    return TN_OK;
+}
+
+tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *numbers, bool is_at_end,
+                                 bool is_in_place, uint8_t poison) {
+    /* floats: 3.4e38; NaN in halves; and the other time NaN, and -1 as an integer */
+    *memory = (tn_probe_memory){.is_in_place = is_in_place, .slack = is_at_end ? 0x7F : 0xFF};
+    const placing where = {is_at_end, numbers->shift, memory->slack};
+    /* what is copied from behind an input is not what lies behind the output */
+    const placing around_outputs = {is_at_end, numbers->shift, (uint8_t)(memory->slack ^ 0x33)};
+    for (uint32_t i = 0; i < numbers->input_count; i++) {
+        const tn_probe_port *port = &numbers->inputs[i];
+        if (!port->is_given) continue;
+        TN_TRY(fill_input(port, &where, &memory->inputs[i], TN_GUARDED_INPUT, i));
+        if (!(is_in_place && i == 0)) tn_guarded_protect(&memory->inputs[i], TN_GUARDED_READ);
+    }
+    for (uint32_t i = 0; i < TN_PROBE_STEPS; i++) {
+        if (!numbers->operands[i].is_given) continue;
+        TN_TRY(
+            fill_input(&numbers->operands[i], &where, &memory->operands[i], TN_GUARDED_OPERAND, i));
+        tn_guarded_protect(&memory->operands[i], TN_GUARDED_READ);
+    }
+    for (uint32_t i = 0; i < numbers->output_count; i++) {
+        const tn_probe_port *port = &numbers->outputs[i];
+        if (!port->is_given) continue;
+        TN_TRY(place(port, &around_outputs, &memory->outputs[i], TN_GUARDED_OUTPUT, i));
+        memset(memory->outputs[i].data, tn_contents_poison(port->type, poison),
+               memory->outputs[i].bytes);
+        memory->shapes[i] = port->shape;
+    }
+    return TN_OK;
+}
+
+void tn_probe_memory_destroy(tn_probe_memory *memory) {
+    for (uint32_t i = 0; i < TN_PROBE_PORTS; i++)
+        tn_guarded_retire(&memory->inputs[i]);
+    for (uint32_t i = 0; i < TN_PROBE_OUTPUTS; i++)
+        tn_guarded_retire(&memory->outputs[i]);
+    for (uint32_t i = 0; i < TN_PROBE_STEPS; i++)
+        tn_guarded_retire(&memory->operands[i]);
+}
+
+static tn_status broken(tn_probe *probe, const char *rule, tn_status status) {
+    strncpy(probe->rule, rule, sizeof(probe->rule) - 1);
+    return status;
+}
+
+/* Bytes between a tensor's end and the guard page are checked here: faults show the rest. */
+static tn_status check_slack(tn_probe *probe, const tn_probe_memory *memory,
+                             const tn_probe_context *context) {
+    for (uint32_t i = 0; i < probe->output_count; i++)
+        if (probe->outputs[i].is_given &&
+            !(tn_guarded_is_whole(&memory->outputs[i]) &&
+              (i > 0 || !memory->is_in_place || tn_guarded_is_whole(&memory->inputs[0]))))
+            return broken(probe, "writes-inside",
+                          tn_fail(TN_ERROR_PLUGIN,
+                                  "writes within 64 bytes past the end of output %u (%zu bytes)", i,
+                                  memory->outputs[i].bytes));
+    if (context->workspace.data && !tn_guarded_is_whole(&context->workspace))
+        return broken(probe, "workspace-inside",
+                      tn_fail(TN_ERROR_PLUGIN,
+                              "writes past the workspace of %llu bytes that reshape asked for",
+                              (unsigned long long)context->workspace_bytes));
+    return TN_OK;
+}
+
+/* An output sized by run may have got smaller, nothing else may change. */
+static tn_status read_shapes(tn_probe *probe, const tn_frame *frame, tn_probe_memory *memory) {
+    for (uint32_t i = 0; i < probe->output_count; i++) {
+        const tn_probe_port *port = &probe->outputs[i];
+        if (!port->is_given) continue;
+        const tn_port *declared = tn_graph_output_port(probe->op, i);
+        const tn_tensor *tensor = frame->outputs[i];
+        const bool is_sized = declared && (declared->flags & TN_PORT_SIZED_BY_RUN);
+        bool is_sound = tensor->rank == port->shape.rank;
+        for (uint32_t axis = 0; is_sound && axis < port->shape.rank; axis++) {
+            const int64_t found = tensor->shape[axis], bound = port->shape.extents[axis];
+            is_sound = is_sized ? found >= 0 && found <= bound : found == bound;
+        }
+        if (!is_sound)
+            return broken(
+                probe, "shape-rule",
+                tn_fail(TN_ERROR_PLUGIN, "run changed the shape of output %u to what %s", i,
+                        is_sized ? "is larger than the bound of infer" : "infer did not say"));
+        if (is_sized) TN_TRY(tn_shape_set(&memory->shapes[i], tensor->rank, tensor->shape));
+    }
+    return TN_OK;
+}
+
+tn_status tn_probe_run(tn_probe_context *context, tn_probe *numbers, tn_probe_memory *memory,
+                       uint8_t poison) {
+    tn_frame frame;
+    const tn_kernel *kernel = numbers->kernel;
+    TN_TRY(tn_frame_open(&frame, numbers, context->life, memory, TN_SEES_ALL));
+    frame.call->context = context->context;
+    frame.call->workspace = context->workspace.data;
+    frame.call->workspace_bytes = context->workspace_bytes;
+    frame.scope.packed = NULL;
+    if (context->workspace.data) memset(context->workspace.data, poison, context->workspace.bytes);
+    tn_status status = tn_frame_call(&frame, numbers, kernel ? kernel->run : numbers->op->reference,
+                                     kernel ? "run" : "reference");
+    if (status == TN_OK) status = check_slack(numbers, memory, context);
+    if (status == TN_OK) status = read_shapes(numbers, &frame, memory);
+    if (status == TN_OK) status = tn_contents_check(numbers, memory, poison);
+    tn_frame_close(&frame);
+    return status;
+}
+
+tn_status tn_probe_results(const tn_probe *numbers, const tn_probe_memory *memory,
+                           tn_outcome *out) {
+    *out = (tn_outcome){0};
+    for (uint32_t i = 0; i < numbers->output_count; i++) {
+        tn_probe_port port = numbers->outputs[i];
+        tn_tensor_storage own, stored;
+        tn_quantization none, quantization;
+        if (!port.is_given) continue;
+        port.shape = memory->shapes[i];
+        const tn_guarded *at =
+            i == 0 && memory->is_in_place ? &memory->inputs[0] : &memory->outputs[i];
+        tn_status status = describe(&port, true, NULL, &own, &none);
+        if (status == TN_OK) status = describe(&port, false, at->data, &stored, &quantization);
+        void *data = status == TN_OK ? malloc((size_t)own.tensor.bytes + 1) : NULL;
+        if (status == TN_OK && !data) status = tn_fail_memory("an output's copy");
+        own.tensor.data = data;
+        if (status == TN_OK)
+            status = tn_convert(&stored.tensor, &own.tensor, 0,
+                                tn_convert_items(&stored.tensor, &own.tensor));
+        if (status != TN_OK) {
+            free(data);
+            tn_outcome_free(out);
+            return status;
+        }
+        const uint32_t slot = out->count++;
+        out->types[slot] = port.own_type;
+        out->shapes[slot] = port.shape;
+        out->bytes[slot] = (size_t)own.tensor.bytes;
+        out->data[slot] = data;
+    }
+    return TN_OK;
+}
+
+tn_status tn_probe_once(tn_probe *probe, bool is_at_end, bool is_in_place, uint8_t poison,
+                        tn_outcome *out) {
+    tn_probe_life life;
+    tn_probe_context context = {0};
+    tn_probe_memory memory = {0};
+    TN_TRY(tn_probe_prepare(&life, probe));
+    tn_status status = tn_probe_open(&context, &life);
+    if (status == TN_OK) status = tn_probe_reshape(&context, probe);
+    if (status == TN_OK)
+        status = tn_probe_memory_create(&memory, probe, is_at_end, is_in_place, poison);
+    if (status == TN_OK) status = tn_probe_run(&context, probe, &memory, poison);
+    if (status == TN_OK) status = tn_probe_results(probe, &memory, out);
+    tn_probe_memory_destroy(&memory);
+    tn_probe_close(&context);
+    tn_probe_release(&life);
+    return status;
+}

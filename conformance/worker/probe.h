@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One operator or kernel under test, called directly and by the letter of the contract: every
+ * callback gets a call, tensors and shapes that are gone when it returns; inputs cannot be written,
+ * outputs are poisoned, the workspace is exactly as large as was asked for. What breaks the
+ * contract in a way that a return value shows is an error with the rule's id in `rule`; what shows
+ * as a fault ends the process through guarded.h.
+ */
+#ifndef TN_CONFORMANCE_WORKER_PROBE_H
+#define TN_CONFORMANCE_WORKER_PROBE_H
+
+#include "cases/conformance.h"
+#include "worker/watch/guarded.h"
+#include "graph/graph.h"
+#include "plugin/host.h"
+
+enum { TN_PROBE_PORTS = 64, TN_PROBE_OUTPUTS = 16, TN_PROBE_STEPS = 4 };
+
+/* A tensor as the kernel sees it, and the numbers that are in it. */
+typedef struct tn_probe_port {
+    bool is_given, is_constant, is_shape_only, is_value_needed;
+    tn_type type, own_type; /* stored, and of `own` */
+    tn_format format;
+    float scale; /* of 8-bit numbers that stand for real ones; 0: none */
+    tn_shape shape;
+    const void *own; /* inputs: linear elements of own_type */
+} tn_probe_port;
+
+/* What is under test on which numbers. The kernel null: the operator's reference. */
+typedef struct tn_probe tn_probe;
+struct tn_probe {
+    tn_runtime *runtime;
+    const tn_operator *op;
+    const tn_kernel *kernel;
+    const char *library;
+    const char *text;          /* the case, as it was changed */
+    const tn_graph_node *node; /* has the parameters */
+    uint32_t input_count, output_count, step_count;
+    tn_probe_port inputs[TN_PROBE_PORTS], outputs[TN_PROBE_OUTPUTS], operands[TN_PROBE_STEPS];
+    tn_epilogue steps[TN_PROBE_STEPS];
+    uint32_t threads, tactic;
+    uint32_t
+        shift; /* bytes, a multiple of 64, by which tensors lie before the end of their pages */
+    const struct tn_probe *other;  /* null, or the profile's other end: other shapes of the node */
+    const tn_allocator *allocator; /* of packed weights */
+    tn_packed_store *packed; /* of another node of the same engine; null: the life has its own */
+    bool keeps_constants;    /* they have one address in all callbacks, as an engine's have */
+    char rule[32];           /* of the contract that was broken, "" when a callback just failed */
+};
+
+/* An engine's half. */
+typedef struct tn_probe_life {
+    tn_probe *probe;
+    void *state;
+    tn_packed_store *packed;
+    tn_thread_pool pool;
+    bool is_prepared, owns_packed;
+} tn_probe_life;
+
+/* The memory of one run's tensors. */
+typedef struct tn_probe_memory {
+    tn_guarded inputs[TN_PROBE_PORTS], outputs[TN_PROBE_OUTPUTS], operands[TN_PROBE_STEPS];
+    tn_shape shapes[TN_PROBE_OUTPUTS]; /* true ones, after the run */
+    bool is_in_place;                  /* output 0 lies on input 0 */
+    uint8_t slack, poison;             /* around the tensors, and in outputs before the run */
+} tn_probe_memory;
+
+/* A context's half. */
+typedef struct tn_probe_context {
+    tn_probe_life *life;
+    void *context;
+    tn_guarded workspace;
+    uint64_t workspace_bytes;
+    bool is_open;
+} tn_probe_context;
+
+/* Whether the kernel takes this node: its `accepts`. */
+bool tn_probe_accepts(tn_probe *probe);
+/* How many tactics it has, at least 1. */
+uint32_t tn_probe_tactics(tn_probe *probe);
+tn_status tn_probe_prepare(tn_probe_life *life, tn_probe *probe);
+void tn_probe_release(tn_probe_life *life);
+tn_status tn_probe_open(tn_probe_context *context, tn_probe_life *life);
+void tn_probe_close(tn_probe_context *context);
+/* The shapes are those of `shapes`, which may be another probe of the same node, kernel and
+ * combination. */
+tn_status tn_probe_reshape(tn_probe_context *context, tn_probe *shapes);
+/* Memory with the inputs' numbers, outputs full of `poison`. */
+tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *numbers, bool is_at_end,
+                                 bool is_in_place, uint8_t poison);
+/* Other numbers at the same addresses, where the shapes are the same; outputs full of `poison`.
+ * What is constant in an engine stays. */
+tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *numbers, uint8_t poison);
+void tn_probe_memory_destroy(tn_probe_memory *memory);
+/* One run, the workspace full of `poison` before. */
+tn_status tn_probe_run(tn_probe_context *context, tn_probe *numbers, tn_probe_memory *memory,
+                       uint8_t poison);
+/* The outputs as linear numbers of own_type; freed by tn_outcome_free. */
+tn_status tn_probe_results(const tn_probe *numbers, const tn_probe_memory *memory, tn_outcome *out);
+
+/* The whole life: prepare, open, reshape, run, results, close, release; memory at its end or start.
+ */
+tn_status tn_probe_once(tn_probe *probe, bool is_at_end, bool is_in_place, uint8_t poison,
+                        tn_outcome *out);
+
+/* Frames of earlier callbacks are forgotten (their memory is given back). */
+void tn_probe_forget_frames(void);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From an operator's case to a probe; see subject.h. */
+#include "subject.h"
+#include "base/status.h"
+#include "plugin/fields/combination.h"
+#include "worker/watch/heap.h"
+#include "worker/watch/trace.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *counted_allocate(void *user, uint64_t bytes, uint64_t alignment) {
+    tn_counter *counter = user;
+    if (++counter->allocations == counter->fail_at || bytes > (uint64_t)4 << 30) return NULL;
+    if (alignment < 16) alignment = 16;
+    void *memory =
+        aligned_alloc((size_t)alignment, (size_t)((bytes + alignment) / alignment * alignment));
+    counter->live += memory != NULL;
+    tn_heap_note(memory, (size_t)bytes);
+    return memory;
+}
+
+static void counted_deallocate(void *user, void *memory) {
+    if (memory) ((tn_counter *)user)->live--;
+    free(memory);
+}
+
+void tn_counter_init(tn_counter *counter) {
+    *counter = (tn_counter){.functions = {.size = sizeof(tn_allocator),
+                                          .user = counter,
+                                          .allocate = counted_allocate,
+                                          .deallocate = counted_deallocate}};
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * ports */
+
+enum { MOST_OUTPUT_BYTES = 1 << 26 }; /* what is tried in other shapes shall not take long */
+
+/* The type in which a combination's port stores a tensor: its own, or nothing. */
+static bool port_fits(const tn_combination_port *port, tn_type type, const tn_shape *shape) {
+    return port && (port->types & TN_TYPE_BIT(type)) && tn_format_fits(port->format, shape->rank);
+}
+
+static void describe(tn_probe_port *port, const tn_tensor_storage *known,
+                     const tn_combination_port *stored) {
+    port->is_given = true;
+    port->type = port->own_type = known->tensor.type;
+    port->shape = known->shape;
+    port->format = stored ? stored->format : TN_LINEAR;
+}
+
+static bool refuse(tn_subject *subject, const char *why) {
+    subject->refusal = why;
+    return false;
+}
+
+static bool refuse_types(tn_subject *subject) {
+    return refuse(subject, strstr(subject->combination, "16") || strchr(subject->combination, 'q')
+                               ? "the combination has lower types than the case: stored-types "
+                                 "tries those"
+                               : "the combination has other types or formats than the case");
+}
+
+static bool describe_ports(tn_subject *subject, const tn_inference *inference,
+                           const tn_combination *combination) {
+    tn_probe *probe = &subject->probe;
+    const tn_graph_node *node = probe->node;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const tn_port *declared = tn_graph_input_port(subject->op, i);
+        const tn_combination_port *stored =
+            combination ? tn_combination_input(combination, i) : NULL;
+        if (node->inputs[i] == TN_NO_TENSOR) {
+            if (stored && !stored->is_optional)
+                return refuse(subject, "the combination needs an input that the case leaves out");
+            continue;
+        }
+        const tn_tensor_storage *known = &inference->tensors[node->inputs[i]].storage;
+        if (combination && !port_fits(stored, known->tensor.type, &known->shape))
+            return refuse_types(subject);
+        const tn_graph_tensor *tensor = &subject->graph->tensors[node->inputs[i]];
+        describe(&probe->inputs[i], known, stored);
+        probe->inputs[i].is_constant = tensor->is_constant;
+        probe->inputs[i].is_shape_only = declared->flags & TN_PORT_SHAPE_ONLY;
+        probe->inputs[i].is_value_needed = declared->flags & TN_PORT_VALUE_NEEDED;
+        probe->inputs[i].own = subject->c.inputs[atoi(tensor->name + 2)].data;
+        if (probe->inputs[i].format != TN_LINEAR &&
+            (tensor->is_constant || probe->inputs[i].is_value_needed))
+            return refuse(subject, "constants are linear, the combination wants another format");
+    }
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        const tn_combination_port *stored =
+            combination ? tn_combination_output(combination, i) : NULL;
+        if (node->outputs[i] == TN_NO_TENSOR ||
+            subject->graph->tensors[node->outputs[i]].use_count == 0) {
+            if (stored && !stored->is_optional && i == 0)
+                return refuse(subject, "the combination needs an output that the case leaves out");
+            continue;
+        }
+        const tn_tensor_storage *known = &inference->tensors[node->outputs[i]].storage;
+        if (known->tensor.bytes > MOST_OUTPUT_BYTES)
+            return refuse(subject, "the outputs are too large to try");
+        if (combination && !port_fits(stored, known->tensor.type, &known->shape))
+            return refuse_types(subject);
+        describe(&probe->outputs[i], known, stored);
+    }
+    return true;
+}
+
+static tn_status make_probe(tn_subject *subject, bool *out_is_taken) {
+    tn_inference_plan plan;
+    tn_inference inference = {0};
+    tn_combination combination;
+    tn_probe *probe = &subject->probe;
+    *out_is_taken = false;
+    if (subject->combination)
+        TN_TRY(tn_combination_parse(subject->arena, subject->combination, &combination));
+    tn_status status =
+        tn_case_infer(subject->graph, &subject->c, subject->arena, &plan, &inference);
+    probe->runtime = subject->runtime;
+    probe->op = subject->op;
+    probe->kernel = subject->kernel;
+    probe->library = subject->library;
+    probe->node = &subject->graph->nodes[0];
+    probe->input_count = probe->node->input_count;
+    probe->output_count = probe->node->output_count;
+    probe->threads = 1;
+    probe->allocator = tn_allocator_default();
+    const bool fits = status == TN_OK && probe->input_count <= TN_PROBE_PORTS &&
+                      probe->output_count <= TN_PROBE_OUTPUTS;
+    subject->refusal = "the node has more tensors than the check holds";
+    if (fits) {
+        subject->refusal = NULL;
+        *out_is_taken =
+            describe_ports(subject, &inference, subject->combination ? &combination : NULL) &&
+            tn_probe_accepts(probe);
+        if (!*out_is_taken && !subject->refusal)
+            subject->refusal = "the kernel's accepts refuses the case";
+    }
+    tn_inference_deinit(&inference);
+    return status;
+}
+
+tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_operator *op,
+                            const tn_kernel *kernel, const char *combination, const char *text,
+                            bool are_constant, const tn_change *change, bool *out_is_taken) {
+    const bool asks_all = change && change->asks_all;
+    const tn_way built = {.are_constant = are_constant, .asks_all = asks_all, .threads = 1};
+    const tn_way reference = {.is_reference = true, .asks_all = asks_all, .threads = 1};
+    *subject = (tn_subject){.runtime = runtime,
+                            .op = op,
+                            .kernel = kernel,
+                            .combination = combination,
+                            .text = text,
+                            .are_constant = are_constant};
+    *out_is_taken = false;
+    TN_TRY(tn_arena_create(tn_allocator_default(), &subject->arena));
+    tn_status status = tn_case_read(subject->arena, op, text, &subject->c);
+    if (status == TN_OK && change) status = tn_subject_change(subject, change);
+    if (status == TN_OK) {
+        subject->probe.text =
+            change && (change->axis >= 0 || change->shapes || change->left_out > 0 ||
+                       change->input_count > 0 || change->set_input > 0)
+                ? tn_subject_describe(subject, change)
+                : subject->text;
+        tn_trace_case(subject->probe.text);
+    }
+    if (status == TN_OK) status = tn_case_graph(runtime, op, &subject->c, &built, &subject->graph);
+    if (status == TN_OK) status = make_probe(subject, out_is_taken);
+    if (status == TN_OK && *out_is_taken && op->reference)
+        status = tn_case_run(runtime, op, &subject->c, &reference, &subject->expected);
+    if (status == TN_OK && *out_is_taken && change && change->values > TN_VALUES_SMALL)
+        status = tn_slack_create(runtime, op, &subject->c, change->values, &subject->expected,
+                                 &subject->slack);
+    if (status != TN_OK) *out_is_taken = false;
+    if (!*out_is_taken) {
+        const char *refusal = subject->refusal;
+        tn_subject_destroy(subject);
+        subject->refusal = refusal;
+    }
+    return status;
+}
+
+bool tn_subject_agrees(tn_subject *subject, const tn_outcome *found, char *why, size_t bytes) {
+    tn_slack_allow_numbers(&subject->slack, &subject->expected, found);
+    return tn_results_near(&subject->expected, found, subject->slack.of, false, why, bytes);
+}
+
+bool tn_subject_shares_constants(const tn_subject *a, const tn_subject *b) {
+    for (uint32_t i = 0; i < a->probe.input_count; i++) {
+        const tn_probe_port *one = &a->probe.inputs[i], *other = &b->probe.inputs[i];
+        if (one->is_given && one->is_constant && !tn_shape_equal(&one->shape, &other->shape))
+            return false;
+    }
+    return true;
+}
+
+void tn_subject_destroy(tn_subject *subject) {
+    tn_slack_destroy(&subject->slack);
+    tn_outcome_free(&subject->expected);
+    tn_graph_destroy(subject->graph);
+    tn_arena_destroy(subject->arena);
+    *subject = (tn_subject){0};
+}

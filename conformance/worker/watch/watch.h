@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a library must leave as it finds it, beside memory: the thread's arithmetic, signal mask and
+ * processors, the process' locale, folder, umask, variables and signal handlers, and the standard
+ * output and error, which belong to the program.
+ */
+#ifndef TN_CONFORMANCE_WORKER_WATCH_WATCH_H
+#define TN_CONFORMANCE_WORKER_WATCH_WATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Rounding, subnormal numbers and masked exceptions of the calling thread. */
+uint32_t tn_watch_arithmetic(void);
+void tn_watch_set_arithmetic(uint32_t arithmetic);
+
+/* From now on the standard output and error go nowhere, but are looked into; answers a descriptor
+ * of what the output was before, or -1. */
+int tn_watch_output(void);
+/* What was printed to the standard error since the last look, as one line. Safe in a signal
+ * handler. */
+void tn_watch_error_text(char *text, size_t bytes);
+/* Notes how things are and forgets what was printed; to be called before what is watched. The
+ * calling thread is the one that is watched. */
+void tn_watch_begin(void);
+/* Says what changed since, and puts it back as it was; false: nothing did. */
+bool tn_watch_changed(char *what, size_t bytes);
+/* The same but for what takes long to look at (handlers, what was printed): after each callback.
+ * Nothing on other threads. */
+bool tn_watch_changed_by_callback(char *what, size_t bytes);
+
+#endif
