@@ -111,7 +111,7 @@ static const char *const combinations[] = {"f32 -> f32", "f64 -> f64", "f16 -> f
 #define EXPRESSION "alpha * tanh(x) + fabs(x) / (beta * beta + 1)"
 #endif
 #if MISTAKE == 7
-static const char *const spellings[] = {"Mul(X, Sigmoid(X))"};
+static const char *const spellings[] = {"Mul(x, Sigmoid(x))"};
 #define MORE TN_SPELLINGS(spellings)
 #elif MISTAKE == 5
 #define MORE .epilogue = epilogue

@@ -17,7 +17,8 @@ static const tn_port outputs[] = {TN_PORT("y", "T", 0, "N, C, places")};
 
 static tn_status infer(tn_call *call) {
     const dilated_params *p = call->params;
-    const tn_tensor *x = call->inputs[0], *w = call->inputs[1], *b = call->inputs[2];
+    const tn_tensor *x = call->inputs[0], *w = call->inputs[1];
+    const tn_tensor *b = call->input_count > 2 ? call->inputs[2] : NULL;
     if (x->rank != 3 || w->rank != 2 || w->shape[0] != x->shape[1] || w->shape[1] < 1)
         return call->host->fail(call, TN_ERROR_SHAPE, "x is not N, C, L or w not C, taps");
     if (b && (b->rank != 1 || b->shape[0] != x->shape[1]))
@@ -32,7 +33,8 @@ static tn_status infer(tn_call *call) {
 
 static tn_status compute(tn_call *call, bool is_kernel) {
     const dilated_params *p = call->params;
-    const tn_tensor *x = call->inputs[0], *w = call->inputs[1], *b = call->inputs[2];
+    const tn_tensor *x = call->inputs[0], *w = call->inputs[1];
+    const tn_tensor *b = call->input_count > 2 ? call->inputs[2] : NULL;
     const tn_tensor *y = call->outputs[0];
     const int64_t channels = x->shape[1], length = x->shape[2], taps = w->shape[1];
     for (int64_t i = 0, count = elements(y); i < count; i++) {
@@ -69,7 +71,11 @@ static const char *const cases[] = {"| x=f32[1,2,9] w=f32[2,3] b=f32[2]",
 #if MISTAKE != 4
                                     "stride=2 pad=1 | x=f64[1,3,8] w=f64[3,3]",
 #endif
-                                    "dilation=2 pad=2 | x=f32[1,1,11] w=f32[1,3] b=f32[1]"};
+#if MISTAKE == 0
+                                    "stride=3 dilation=2 pad=1 | x=f32[2,2,9] w=f32[2,2] b=f32[2]",
+                                    "dilation=3 pad=2 | x=f32[2,1,12] w=f32[1,4]",
+#endif
+                                    "dilation=2 pad=2 | x=f32[1,1,11] w=f32[1,5] b=f32[1]"};
 static const char *const combinations[] = {"f32, f32, f32? -> f32"};
 OPERATOR("Dilated", "Filters with gaps, a channel each.", TN_FIELDS(dilated_params, fields))
 KERNEL("Dilated", .traits = TN_KERNEL_DETERMINISTIC)

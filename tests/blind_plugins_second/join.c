@@ -50,7 +50,7 @@ static int64_t place(const tn_tensor *t, const tn_tensor *y, int64_t i, bool is_
     return at;
 }
 static double value(const tn_call *call, int64_t i, bool is_kernel) {
-    const tn_tensor *y = call->outputs[0], *c = call->inputs[2];
+    const tn_tensor *y = call->outputs[0], *c = call->input_count > 2 ? call->inputs[2] : NULL;
     const double a = get(call->inputs[0], place(call->inputs[0], y, i, is_kernel));
     const double b = get(call->inputs[1], place(call->inputs[1], y, i, is_kernel));
     return a - 2 * b + (c ? get(c, place(c, y, i, is_kernel)) : 0);
@@ -64,7 +64,7 @@ static tn_status part(void *user, int64_t begin, int64_t end, uint32_t thread) {
     tn_call *call = user;
     (void)thread;
 #if MISTAKE == 5
-    static int64_t i; /* "saves a register" */
+    static volatile int64_t i; /* "saves a register" */
     for (i = begin; i < end; i++)
 #else
     for (int64_t i = begin; i < end; i++)

@@ -10,7 +10,8 @@ static const tn_port inputs[] = {
 static const tn_port outputs[] = {TN_PORT("y", "T", 0, "x, longer")};
 
 static tn_status infer(tn_call *call) {
-    const tn_tensor *x = call->inputs[0], *times = call->inputs[1], *like = call->inputs[2];
+    const tn_tensor *x = call->inputs[0], *times = call->inputs[1];
+    const tn_tensor *like = call->input_count > 2 ? call->inputs[2] : NULL;
     if (times->rank != 1 || (times->shape[0] != x->rank && !IS(1)))
         return call->host->fail(call, TN_ERROR_SHAPE, "'times' has not one number an axis");
     const int64_t *items = times->data;
