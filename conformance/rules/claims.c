@@ -19,12 +19,13 @@ typedef struct claims {
     tn_verdict *verdict; /* of the case itself, then of all */
     uint32_t count;      /* of inputs */
     tn_shape shapes[TN_PROBE_PORTS];
-    bool is_fixed[TN_PROBE_PORTS]; /* inputs with values of their own keep their shapes */
+    bool is_fixed[TN_PROBE_PORTS]; /* inputs that keep their shapes */
 } claims;
 
 /* Whether the variant was taken. What cannot be made of the case is nobody's failure. */
 static bool try_variant(claims *c, const char *text, const tn_shape *shapes) {
-    const tn_change change = {.axis = -1, .shapes = shapes, .plants_fields = true};
+    const tn_change change = {
+        .axis = -1, .shapes = shapes, .frees_values = true, .plants_fields = true};
     tn_test other = *c->test;
     tn_verdict verdict = {0};
     if (c->verdict->outcome == TN_FAILED) return false;
@@ -60,15 +61,15 @@ static void try_each_field(claims *c) {
     }
 }
 
-/* Every other field absent or as in the case, the others one of their values. */
-static void draw_fields(const tn_test *test, uint64_t *random, char *text) {
+/* Every other field absent or as in the case, the others one of their values; or `all` of them. */
+static void draw_fields(const tn_test *test, bool all, uint64_t *random, char *text) {
     char next[TN_VARIANT_TEXT];
     tn_variant_values v;
     snprintf(text, TN_VARIANT_TEXT, "%s", test->text);
     for (uint32_t i = 0; i < test->op->field_count; i++) {
         const tn_field *field = tn_fields_at(test->op, i);
         tn_variant_list(test, field, false, &v);
-        const uint64_t how = tn_random_below(random, 4);
+        const uint64_t how = all ? 2 : tn_random_below(random, 4);
         if (how == 0 && !(field->flags & TN_REQUIRED)) {
             tn_variant_without(text, field->name, next);
             memcpy(text, next, TN_VARIANT_TEXT);
@@ -87,7 +88,7 @@ static void try_random_fields(claims *c) {
     uint32_t taken = 0;
     for (uint32_t i = 0; c->test->op->field_count > 1 && i < ATTEMPTS * wanted && taken < wanted;
          i++) {
-        draw_fields(c->test, &random, text);
+        draw_fields(c->test, i % 2 == 0, &random, text);
         taken += try_variant(c, text, NULL);
     }
 }
@@ -141,7 +142,7 @@ static bool read_shapes(claims *c) {
     c->count = subject.c.input_count < TN_PROBE_PORTS ? subject.c.input_count : TN_PROBE_PORTS;
     for (uint32_t i = 0; i < c->count; i++) {
         c->shapes[i] = subject.c.inputs[i].shape;
-        c->is_fixed[i] = subject.c.inputs[i].has_values;
+        c->is_fixed[i] = tn_subject_is_fixed(&subject, i);
         bytes += subject.c.inputs[i].bytes;
     }
     tn_subject_destroy(&subject);
@@ -149,7 +150,7 @@ static bool read_shapes(claims *c) {
 }
 
 void tn_claim_check(const tn_test *test, tn_claim claim, tn_verdict *verdict) {
-    const tn_change copy = {.axis = -1};
+    const tn_change copy = {.axis = -1, .frees_values = true};
     claims c = {.test = test, .claim = claim, .verdict = verdict};
     claim(test, &copy, verdict);
     if (verdict->outcome == TN_FAILED || !read_shapes(&c)) return;

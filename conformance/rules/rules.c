@@ -22,7 +22,9 @@ const tn_rule tn_rules[] = {
      TN_RULE_CASE, tn_rule_case_results},
     {"leaks",
      "prepare and release, open and close, load and destroy_params give back all memory, files, "
-     "mappings and threads; what other callbacks ask for is given back when they return.",
+     "mappings and threads; what other callbacks ask for is given back when they return, also "
+     "where "
+     "they refuse. No file is left in the working folder or in TMPDIR.",
      TN_CAUSE_MEMORY, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_leaks},
     {"matches-reference",
      "The outputs are those of the operator's reference, in every combination, on memory that ends "
@@ -202,4 +204,15 @@ bool tn_test_subject(const tn_test *test, const tn_change *change, tn_subject *s
         judge_refusal(change, verdict);
     }
     return false;
+}
+
+bool tn_test_shapes(const tn_test *test, tn_shape *shapes, uint32_t *out_count,
+                    tn_verdict *verdict) {
+    tn_subject subject;
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return false;
+    *out_count = subject.c.input_count;
+    for (uint32_t i = 0; i < *out_count && i < TN_PROBE_PORTS; i++)
+        shapes[i] = subject.c.inputs[i].shape;
+    tn_subject_destroy(&subject);
+    return *out_count <= TN_PROBE_PORTS;
 }

@@ -92,20 +92,28 @@ void tn_verdict_error(tn_verdict *verdict, const tn_probe *probe, const char *du
 bool tn_test_subject(const tn_test *test, const tn_change *change, tn_subject *subject,
                      tn_verdict *verdict);
 
+/* The shapes of the test's case, of at most TN_PROBE_PORTS inputs; false: skipped, failed, or of
+ * more inputs. */
+bool tn_test_shapes(const tn_test *test, tn_shape *out_shapes, uint32_t *out_count,
+                    tn_verdict *verdict);
+
 /* --- rules_results.c --- */
 /* One whole life, compared with what is expected; `during` is for the message. */
 void tn_rule_run_ports(tn_probe *probe, const tn_outcome *expected, const char *during,
                        tn_verdict *verdict);
 void tn_rule_run(tn_subject *subject, const char *during, tn_verdict *verdict);
+/* On drawn values, as near as they let it be; false: there are none. */
+bool tn_rule_run_on_values(const tn_test *test, const tn_change *change, tn_verdict *verdict);
 void tn_rule_matches_reference(const tn_test *test, tn_verdict *verdict);
 void tn_rule_writes_all(const tn_test *test, tn_verdict *verdict);
 void tn_rule_case_results(const tn_test *test, tn_verdict *verdict);
 void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict);
 void tn_rule_special_values(const tn_test *test, tn_verdict *verdict);
 void tn_rule_in_place(const tn_test *test, tn_verdict *verdict);
-void tn_rule_tactics(const tn_test *test, tn_verdict *verdict);
 void tn_rule_plan(const tn_test *test, tn_verdict *verdict);
 void tn_rule_stored_types(const tn_test *test, tn_verdict *verdict);
+/* --- rules_tactics.c --- */
+void tn_rule_tactics(const tn_test *test, tn_verdict *verdict);
 /* --- rules_ports.c --- */
 void tn_rule_unasked_outputs(const tn_test *test, tn_verdict *verdict);
 /* A part of matches-reference: without each optional input that the case gives. */
@@ -129,6 +137,9 @@ void tn_rule_repeatable(const tn_test *test, tn_verdict *verdict);
 void tn_rule_reshape(const tn_test *test, tn_verdict *verdict);
 /* --- rules_leaks.c --- */
 void tn_rule_leaks(const tn_test *test, tn_verdict *verdict);
+/* A part of others: what a run that the kernel refuses leaves behind. */
+void tn_rule_check_refused(const tn_test *test, tn_subject *subject, const char *during,
+                           tn_verdict *verdict);
 void tn_rule_no_memory(const tn_test *test, tn_verdict *verdict);
 /* --- rules_library.c --- */
 void tn_rule_unload(const tn_test *test, tn_verdict *verdict);
@@ -139,6 +150,8 @@ void tn_rule_no_heap(const tn_test *test, tn_verdict *verdict);
 void tn_rule_has_cases(const tn_test *test, tn_verdict *verdict);
 void tn_rule_has_reference(const tn_test *test, tn_verdict *verdict);
 void tn_rule_shape_rule(const tn_test *test, tn_verdict *verdict);
+/* A part of shape-rule, in rules_sizes.c: extents and needed values that no case has. */
+void tn_rule_infer_sizes(const tn_test *test, tn_verdict *verdict);
 void tn_rule_row(const tn_test *test, tn_verdict *verdict);
 void tn_rule_expression(const tn_test *test, tn_verdict *verdict);
 void tn_rule_is_tried(const tn_test *test, tn_verdict *verdict);

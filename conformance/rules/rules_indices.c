@@ -18,9 +18,13 @@ enum { OUT_OF_RANGE = 1000003 };
 static bool is_index(const tn_subject *subject, uint32_t index) {
     const tn_case_input *input = &subject->c.inputs[index];
     const tn_port *port = &subject->op->inputs[input->port];
-    return index > 0 && (input->type == TN_I64 || input->type == TN_I32) &&
-           (input->has_values || input->type != subject->c.inputs[0].type) && input->bytes > 0 &&
-           !(port->flags & (TN_PORT_VALUE_NEEDED | TN_PORT_SHAPE_ONLY));
+    const uint32_t beside = index > 0 ? 0 : 1; /* an input of data */
+    if ((input->type != TN_I64 && input->type != TN_I32) || input->bytes == 0 ||
+        (port->flags & (TN_PORT_VALUE_NEEDED | TN_PORT_SHAPE_ONLY)) ||
+        beside >= subject->c.input_count)
+        return false;
+    const bool is_other_type = input->type != subject->c.inputs[beside].type;
+    return index > 0 ? input->has_values || is_other_type : input->has_values && is_other_type;
 }
 
 /* In a process of its own: whether the reference refuses this, or computes the same whatever lies
@@ -41,7 +45,8 @@ static bool is_defined(void *user) {
     return tn_results_equal(&first, &second, true, why, sizeof(why));
 }
 
-static void compare(tn_subject *subject, const char *during, tn_verdict *verdict) {
+static void compare(const tn_test *test, tn_subject *subject, const char *during,
+                    tn_verdict *verdict) {
     const tn_way reference = {.is_reference = true, .threads = 1};
     tn_outcome wanted = {0}, found = {0};
     char why[300];
@@ -54,57 +59,75 @@ static void compare(tn_subject *subject, const char *during, tn_verdict *verdict
         tn_verdict_fail(verdict, "%s: computed, though the reference refuses it", during);
     else if (status == TN_OK && !tn_results_equal(&wanted, &found, false, why, sizeof(why)))
         tn_verdict_fail(verdict, "%s: %s", during, why);
+    else if (status != TN_OK)
+        tn_rule_check_refused(test, subject, during, verdict);
     tn_outcome_free(&wanted);
     tn_outcome_free(&found);
 }
 
-/* `addend` for the first element, or for all that are not below 0. */
-static void try_moved(const tn_test *test, uint32_t index, int64_t addend, bool is_first_alone,
-                      tn_verdict *verdict) {
+/* What becomes of indices that are not below 0: something is added, to the first alone or to all;
+ * or the first becomes a value. */
+typedef struct move {
+    enum { ADD_TO_ALL, ADD_TO_FIRST, SET_FIRST } how;
+    int64_t value;
+} move;
+
+static void move_elements(tn_case_input *input, const move *moved) {
+    const size_t count = moved->how == ADD_TO_ALL ? input->bytes / tn_type_bytes(input->type) : 1;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t value = tn_element_get_i64(input->data, input->type, i);
+        if (moved->how == SET_FIRST)
+            tn_element_set_i64(input->data, input->type, i, moved->value);
+        else if (value >= 0)
+            tn_element_set_i64(input->data, input->type, i, value + moved->value);
+    }
+}
+
+static void try_moved(const tn_test *test, uint32_t index, move moved, tn_verdict *verdict) {
+    static const char *const hows[] = {"%lld added to all of '%s'",
+                                       "%lld added to the first of '%s'",
+                                       "%lld as the first of '%s'"};
     const tn_change copy = {.axis = -1};
     tn_subject subject;
     tn_verdict none = {0};
-    char during[120];
+    char during[120] = "with ";
     if (verdict->outcome != TN_PASSED || !tn_test_subject(test, &copy, &subject, &none)) return;
     tn_case_input *input = &subject.c.inputs[index];
-    const size_t count = is_first_alone ? 1 : input->bytes / tn_type_bytes(input->type);
-    for (size_t i = 0; i < count; i++) {
-        const int64_t value = tn_element_get_i64(input->data, input->type, i);
-        if (value >= 0) tn_element_set_i64(input->data, input->type, i, value + addend);
-    }
-    snprintf(during, sizeof(during), "with %lld added to %s of '%s'", (long long)addend,
-             is_first_alone ? "the first" : "all", test->op->inputs[input->port].name);
-    if (tn_shrink_fails(test, is_defined, &subject)) compare(&subject, during, verdict);
+    move_elements(input, &moved);
+    snprintf(during + 5, sizeof(during) - 5, hows[moved.how], (long long)moved.value,
+             test->op->inputs[input->port].name);
+    if (tn_shrink_fails(test, is_defined, &subject)) compare(test, &subject, during, verdict);
     tn_subject_destroy(&subject);
 }
 
-static void try_input(const tn_test *test, const tn_shape *first, tn_type type, uint32_t index,
+/* From the end, and just beyond both ends of an axis of so many elements. */
+static void try_extent(const tn_test *test, uint32_t index, int64_t extent, tn_verdict *verdict) {
+    try_moved(test, index, (move){ADD_TO_ALL, -extent}, verdict);
+    try_moved(test, index, (move){SET_FIRST, extent}, verdict);
+    try_moved(test, index, (move){SET_FIRST, -extent - 1}, verdict);
+}
+
+static void try_input(const tn_test *test, const tn_subject *plain, uint32_t index,
                       tn_verdict *verdict) {
-    for (uint32_t axis = 0; axis < first->rank; axis++) {
-        bool is_new = first->extents[axis] > 0;
+    const tn_case_input *data = &plain->c.inputs[index > 0 ? 0 : 1];
+    const tn_shape *shape = &data->shape;
+    for (uint32_t axis = 0; axis < shape->rank; axis++) {
+        bool is_new = shape->extents[axis] > 0;
         for (uint32_t k = 0; k < axis; k++)
-            is_new = is_new && first->extents[k] != first->extents[axis];
-        if (is_new) try_moved(test, index, -first->extents[axis], false, verdict);
+            is_new = is_new && shape->extents[k] != shape->extents[axis];
+        if (is_new) try_extent(test, index, shape->extents[axis], verdict);
     }
-    try_moved(test, index, OUT_OF_RANGE, true, verdict);
-    try_moved(test, index, -OUT_OF_RANGE, true, verdict);
-    if (type == TN_I64) try_moved(test, index, INT64_C(1) << 32, true, verdict);
+    try_moved(test, index, (move){ADD_TO_FIRST, OUT_OF_RANGE}, verdict);
+    try_moved(test, index, (move){ADD_TO_FIRST, -OUT_OF_RANGE}, verdict);
+    if (plain->c.inputs[index].type == TN_I64)
+        try_moved(test, index, (move){ADD_TO_FIRST, INT64_C(1) << 32}, verdict);
 }
 
 void tn_rule_run_with_indices(const tn_test *test, tn_verdict *verdict) {
-    tn_subject subject;
-    bool are_indices[TN_PROBE_PORTS] = {0};
-    tn_type types[TN_PROBE_PORTS] = {0};
-    if (!test->kernel || !test->op->reference) return;
-    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
-    const uint32_t count =
-        subject.c.input_count < TN_PROBE_PORTS ? subject.c.input_count : TN_PROBE_PORTS;
-    const tn_shape first = count > 0 ? subject.c.inputs[0].shape : (tn_shape){0};
-    for (uint32_t i = 0; i < count; i++) {
-        are_indices[i] = is_index(&subject, i);
-        types[i] = subject.c.inputs[i].type;
-    }
-    tn_subject_destroy(&subject);
-    for (uint32_t i = 0; i < count; i++)
-        if (are_indices[i]) try_input(test, &first, types[i], i, verdict);
+    tn_subject plain;
+    if (!test->kernel || !test->op->reference || !tn_test_subject(test, NULL, &plain, verdict))
+        return;
+    for (uint32_t i = 0; i < plain.c.input_count && i < TN_PROBE_PORTS; i++)
+        if (is_index(&plain, i)) try_input(test, &plain, i, verdict);
+    tn_subject_destroy(&plain);
 }

@@ -99,6 +99,8 @@ static void add_bounds(tn_variant_values *v, const tn_field *field, bool is_larg
     }
 }
 
+enum { MANY = 40 }; /* items of a list, or letters of a text: more than a fixed buffer has */
+
 /* Several axes alike, by the same and by another number, whatever the list's length is here. */
 static void add_repeated(tn_variant_values *v, const tn_test *test, const tn_field *field,
                          uint32_t count) {
@@ -114,6 +116,18 @@ static void add_repeated(tn_variant_values *v, const tn_test *test, const tn_fie
     if (rank > 0) add(v, text);
 }
 
+/* What the case gives, twice. */
+static void add_doubled(tn_variant_values *v, const tn_test *test, const tn_field *field) {
+    const char *given = tn_variant_given(test->text, field->name);
+    const char *open = given ? strchr(given, '[') : NULL, *end = given ? end_of_value(given) : NULL;
+    char text[TN_VARIANT_VALUE];
+    if (!open || open >= end || end - open < 3) return;
+    const int length = (int)(end - open) - 2;
+    if (snprintf(text, sizeof(text), "[%.*s,%.*s]", length, open + 1, length, open + 1) <
+        TN_VARIANT_VALUE)
+        add(v, text);
+}
+
 static void list_lists(const tn_test *test, const tn_field *field, bool is_large,
                        tn_variant_values *v) {
     static const char *const listed[] = {"0", "-1", "2", "7"};
@@ -125,9 +139,25 @@ static void list_lists(const tn_test *test, const tn_field *field, bool is_large
     }
     for (size_t i = 0; i < TN_COUNT(listed); i++)
         add_list(v, listed[i], count);
+    add_list(v, "1", count + 1);
+    if (count > 1) add_list(v, "1", count - 1);
+    if (field->maximum_count == 0 || field->maximum_count > MANY) add_list(v, "1", MANY);
     if (field->type == TN_FIELD_I64S) add_repeated(v, test, field, count);
     if (field->type != TN_FIELD_I64S) add_list(v, "0.12345678901234567", count);
     add(v, "[]");
+}
+
+/* Short ones and long ones, or lists of them. */
+static void add_texts(tn_variant_values *v, bool is_list) {
+    static const size_t lengths[] = {1, MANY + 1, TN_VARIANT_VALUE - 8};
+    char text[TN_VARIANT_VALUE];
+    for (size_t i = 0; i < TN_COUNT(lengths); i++) {
+        memset(text, 'a', sizeof(text));
+        text[0] = is_list ? '[' : 'a';
+        snprintf(text + lengths[i] + is_list, 2, "%s", is_list ? "]" : "");
+        add(v, text);
+    }
+    if (is_list) add_list(v, "b", MANY);
 }
 
 void tn_variant_list(const tn_test *test, const tn_field *field, bool is_large,
@@ -149,7 +179,10 @@ void tn_variant_list(const tn_test *test, const tn_field *field, bool is_large,
     if (is_float && !is_large) add_all(v, floats, TN_COUNT(floats));
     if (type == TN_FIELD_I64S || type == TN_FIELD_F32S || type == TN_FIELD_F64S)
         list_lists(test, field, is_large, v);
+    if (type >= TN_FIELD_I64S && type <= TN_FIELD_STRINGS && !is_large) add_doubled(v, test, field);
     if (type == TN_FIELD_BOOL && !is_large) add_choices(v, "true|false");
     if ((type == TN_FIELD_ENUM || type == TN_FIELD_STRING) && !is_large)
         add_choices(v, field->choices);
+    if ((type == TN_FIELD_STRING || type == TN_FIELD_STRINGS) && !field->choices && !is_large)
+        add_texts(v, type == TN_FIELD_STRINGS);
 }

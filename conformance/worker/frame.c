@@ -271,7 +271,8 @@ tn_status tn_frame_leave(const tn_frame *frame, tn_probe *probe, const tn_frame_
     return TN_OK;
 }
 
-/* A failure that was recorded must be returned, a failure must be a status and have a reason. */
+/* A failure that was recorded must be returned, a failure must be a status and have a reason, which
+ * TN_ERROR_MEMORY is by itself. */
 static tn_status check_status(const tn_frame *frame, tn_probe *probe, tn_status status,
                               const char *name) {
     if (status == TN_OK && frame->scope.failed != TN_OK)
@@ -282,6 +283,7 @@ static tn_status check_status(const tn_frame *frame, tn_probe *probe, tn_status 
     if (status < 0 || status > TN_ERROR_INTERNAL)
         return broken(probe, "fails-honestly",
                       tn_fail(TN_ERROR_PLUGIN, "%s returned %d, which is no status", name, status));
+    if (frame->scope.failed == TN_OK && status == TN_ERROR_MEMORY) return tn_fail_memory(name);
     if (frame->scope.failed == TN_OK)
         return broken(probe, "fails-honestly",
                       tn_fail(TN_ERROR_PLUGIN, "%s returned %s without a reason (host->fail)", name,

@@ -193,7 +193,8 @@ tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *number
 tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *numbers, bool is_at_end,
                                  bool is_in_place, uint8_t poison) {
     /* floats: 3.4e38; NaN in halves; and the other time NaN, and -1 as an integer */
-    *memory = (tn_probe_memory){.is_in_place = is_in_place, .slack = is_at_end ? 0x7F : 0xFF};
+    *memory = (tn_probe_memory){.is_in_place = is_in_place,
+                                .slack = is_at_end != numbers->swaps_slack ? 0x7F : 0xFF};
     const placing where = {is_at_end, numbers->shift, memory->slack};
     /* what is copied from behind an input is not what lies behind the output */
     const placing around_outputs = {is_at_end, numbers->shift, (uint8_t)(memory->slack ^ 0x33)};

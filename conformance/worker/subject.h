@@ -46,13 +46,18 @@ typedef struct tn_change {
     bool asks_all;          /* for optional outputs, too */
     uint32_t left_out;      /* 1 + the case's input that is not given; 0: none */
     uint32_t input_count;   /* so many inputs, others like the last one; 0: as many as there are */
+    bool frees_values;      /* data that the case gives counts as drawn, and may be changed */
     bool plants_fields;     /* some of the numbers are those that the fields hold */
     uint32_t set_input;     /* 1 + the input of needed values that gets others; 0: none */
     int64_t set_value;      /* of all its elements, or */
     bool sets_last_alone;   /* of its last one */
+    uint32_t tactic; /* that is run, modulo how many the kernel has; for who makes a run of it */
 } tn_change;
 /* The subject's case changed; in subject_change.c. TN_ERROR_UNSUPPORTED: it cannot be so. */
 tn_status tn_subject_change(tn_subject *subject, const tn_change *change);
+/* Whether an input keeps the values and the shape that the case gives: indices, axes and sizes do.
+ * Data is repeated where it gets another shape. */
+bool tn_subject_is_fixed(const tn_subject *subject, uint32_t index);
 /* The changed case as text: inputs without values of their own have other extents. */
 const char *tn_subject_describe(const tn_subject *subject, const tn_change *change);
 /* Whether a case's input is of integers that the shape rule needs, and the case gives them. */

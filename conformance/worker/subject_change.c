@@ -11,10 +11,10 @@
 #include <string.h>
 
 /* Whether an input may have values of a kind: not where it is no data but indices, axes or sizes,
- * which are integers of another type than the first input's. */
+ * which are integers of another type than the first input's, and of more than 8 bits. */
 static bool takes_values(const tn_case *c, uint32_t index, const tn_change *change) {
     const tn_type type = c->inputs[index].type;
-    return (tn_type_is_float(type) || type == c->inputs[0].type) &&
+    return (tn_type_is_float(type) || type == c->inputs[0].type || tn_type_bits(type) <= 8) &&
            !(change->is_first_alone && index > 0) && tn_values_apply(type, change->values);
 }
 
@@ -53,6 +53,36 @@ static uint32_t values_of(const tn_case *c, uint32_t index, const tn_change *cha
     return change->seed && change->values <= TN_VALUES_SMALL ? TN_VALUES_SMALL : TN_VALUES_CASE;
 }
 
+/* Numbers that are certainly none that choose other elements: floats, and what elementwise
+ * operators have. */
+static bool is_data(const tn_subject *subject, uint32_t index) {
+    return (subject->op->traits & TN_OPERATOR_ELEMENTWISE) ||
+           tn_type_is_float(subject->c.inputs[index].type);
+}
+
+bool tn_subject_is_fixed(const tn_subject *subject, uint32_t index) {
+    const tn_case_input *input = &subject->c.inputs[index];
+    const uint64_t flags = subject->op->inputs[input->port].flags;
+    return input->has_values &&
+           (input->bytes == 0 || (flags & (TN_PORT_VALUE_NEEDED | TN_PORT_SHAPE_ONLY)) ||
+            (index > 0 && !is_data(subject, index)));
+}
+
+/* Data that the case gives is drawn where a kind of values is asked for. */
+static bool keeps_values(const tn_subject *subject, uint32_t index, const tn_change *change,
+                         bool is_resized) {
+    const bool is_free =
+        (change->frees_values || change->values > TN_VALUES_SMALL) && is_data(subject, index);
+    return subject->c.inputs[index].has_values &&
+           (tn_subject_is_fixed(subject, index) || !(is_resized || is_free));
+}
+
+/* The case's own values, again and again. */
+static void repeat_values(const tn_case_input *from, void *data, size_t bytes) {
+    for (size_t at = 0; at < bytes; at += from->bytes)
+        memcpy((char *)data + at, from->data, bytes - at < from->bytes ? bytes - at : from->bytes);
+}
+
 /* In any case memory of its own: the case's may be shared. */
 static tn_status change_input(tn_subject *subject, uint32_t index, const tn_change *change,
                               const tn_shape *shape, uint32_t values) {
@@ -63,11 +93,14 @@ static tn_status change_input(tn_subject *subject, uint32_t index, const tn_chan
     char *data = tn_arena_allocate(subject->arena, 1, bytes + 128);
     if (!data) return tn_fail_memory("a case");
     data += (64 - (uintptr_t)data % 64) % 64;
-    if (values == TN_VALUES_CASE) memcpy(data, input->data, bytes);
+    const bool is_drawn =
+        values > TN_VALUES_SMALL || (values == TN_VALUES_SMALL && !input->has_values);
+    if (!is_drawn) repeat_values(input, data, bytes);
     input->data = data;
     input->bytes = bytes;
     input->shape = *shape;
-    if (values != TN_VALUES_CASE) fill(input, change, values, index);
+    input->has_values = false;
+    if (is_drawn) fill(input, change, values, index);
     if (change->plants_fields && takes_values(&subject->c, index, change))
         tn_planted_put(subject->op, &subject->c, index);
     return TN_OK;
@@ -126,9 +159,9 @@ tn_status tn_subject_change(tn_subject *subject, const tn_change *change) {
         shapes[i] = shape_of(c, i, change);
     for (uint32_t i = 0; i < count; i++) {
         if (i + 1 == change->set_input) TN_TRY(set_values(subject, i, change));
-        if (c->inputs[i].has_values) continue;
-        const uint32_t values =
-            values_of(c, i, change, !tn_shape_equal(&shapes[i], &c->inputs[i].shape));
+        const bool is_resized = !tn_shape_equal(&shapes[i], &c->inputs[i].shape);
+        if (keeps_values(subject, i, change, is_resized)) continue;
+        const uint32_t values = values_of(c, i, change, is_resized);
         is_any = is_any || values == change->values;
         TN_TRY(change_input(subject, i, change, &shapes[i], values));
     }

@@ -29,6 +29,7 @@ const char *tn_values_name(uint32_t values) {
 
 bool tn_values_apply(tn_type type, uint32_t values) {
     if (type == TN_BOOL || type == TN_NONE) return values <= TN_VALUES_SMALL;
+    if (values == TN_VALUES_BELOW && tn_type_is_integer(type)) return tn_type_is_signed(type);
     if (values > TN_VALUES_EQUAL)
         return tn_type_is_float(type) && (values != TN_VALUES_HUGE || type != TN_F16);
     if (values == TN_VALUES_ENDS) return tn_type_is_integer(type) || type == TN_F16;
@@ -107,6 +108,7 @@ static int64_t draw_integer(tn_type type, uint32_t values, uint64_t *state) {
     if (values == TN_VALUES_LARGE) return draw_product(type, state);
     if (values == TN_VALUES_ENDS) return draw_end(type, state);
     if (values == TN_VALUES_EQUAL) return (int64_t)tn_random_below(state, 3);
+    if (values == TN_VALUES_BELOW) return -1 - (int64_t)tn_random_below(state, 8);
     return (int64_t)tn_random_below(state, 8);
 }
 

@@ -428,7 +428,8 @@ struct tn_call {
 
 enum { TN_CALL_REFERENCE = 1u /* the caller wants the operator's reference, not speed */ };
 
-/* A callback that can fail: gives the reason by host->fail and returns the status. */
+/* A callback that can fail: gives the reason by host->fail and returns the status. TN_ERROR_MEMORY
+ * needs no reason. */
 typedef tn_status (*tn_callback)(tn_call *call) TN_NOEXCEPT;
 /* One that cannot. */
 typedef void (*tn_release_callback)(tn_call *call) TN_NOEXCEPT;

@@ -164,7 +164,10 @@ const tn_host *tn_runtime_host(tn_runtime *runtime) {
 
 tn_status tn_call_failed(tn_call *call, tn_status status, const char *callback_name) {
     const tn_call_scope *scope = call->host_private;
-    if (scope->failed == TN_OK || tn_last_error()->status == TN_OK) {
+    const bool is_given = scope->failed != TN_OK && tn_last_error()->status != TN_OK;
+    if (!is_given && status == TN_ERROR_MEMORY) {
+        tn_fail_memory(callback_name);
+    } else if (!is_given) {
         const bool is_known = status > TN_OK && status <= TN_ERROR_INTERNAL;
         tn_fail(is_known ? status : TN_ERROR_PLUGIN, "%s returned %d (%s) without a reason",
                 callback_name, status,

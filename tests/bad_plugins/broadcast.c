@@ -49,14 +49,18 @@ static int64_t offset_by_kernel(const tn_tensor *a, const tn_tensor *b, int64_t 
     return offset_in(a, b, index);
 }
 
-/* Of row-major tensors with the channels along axis 1. */
+/* The position of an element along an axis. */
+static int64_t place_along(const tn_tensor *y, int32_t axis, int64_t index) {
+    int64_t inner = 1;
+    for (uint32_t i = (uint32_t)axis + 1; i < y->rank; i++)
+        inner *= y->shape[i];
+    return index / inner % y->shape[axis];
+}
+
 static float finish(const tn_call *call, float x, int64_t index) {
     const tn_tensor *y = call->outputs[0];
     float factor = 1;
-    int64_t inner = 1;
     bool is_rectified = false;
-    for (uint32_t i = 2; i < y->rank; i++)
-        inner *= y->shape[i];
     for (uint32_t i = 0; i < call->epilogue_count; i++) {
         const tn_epilogue *step = call->epilogues[i];
         if (WITH(two_steps_alone) && i == 2) break;
@@ -67,7 +71,7 @@ static float finish(const tn_call *call, float x, int64_t index) {
         }
         const float *operand = call->operands[step->operand]->data;
         const float number =
-            operand[step->kind == TN_EPILOGUE_ADD ? index : index / inner % y->shape[1]];
+            operand[step->kind == TN_EPILOGUE_ADD ? index : place_along(y, step->axis, index)];
         if (step->kind == TN_EPILOGUE_ADD)
             x += number;
         else if (WITH(scale_after_all))

@@ -111,9 +111,8 @@ static float finish(const tn_call *call, const dense_state *state, float x, int6
             x = activate(step, x);
         } else {
             const float *operand = call->operands[step->operand]->data;
-            x += operand[step->kind == TN_EPILOGUE_ADD ? r * columns + c
-                         : WITH(bias_by_row)           ? r
-                                                       : c];
+            const bool is_by_row = WITH(bias_by_row) || (step->axis == 0 && !WITH(bias_by_column));
+            x += operand[step->kind == TN_EPILOGUE_ADD ? r * columns + c : is_by_row ? r : c];
         }
     }
     return x;
@@ -132,7 +131,8 @@ static tn_status run(tn_call *call) {
     for (int64_t r = 0; r < rows; r++)
         for (int64_t c = 0; c < columns; c++) {
             float sum = WITH(adds_to_output) ? y[r * columns + c] : 0;
-            for (int64_t i = WITH(short_tactic) ? call->tactic : 0; i < depth; i++)
+            const bool is_short = WITH(short_tactic) || (WITH(tactic_of_pairs) && depth % 4 == 3);
+            for (int64_t i = is_short && depth ? call->tactic : 0; i < depth; i++)
                 sum += ((const float *)x->data)[r * depth + i] *
                        (packed ? packed[c * depth + i] : weights[i * columns + c]);
             y[r * columns + c] = finish(call, state, sum, r, c);

@@ -73,7 +73,7 @@ static tn_status run(tn_call *call) {
     const int64_t rows = call->inputs[0]->shape[0], length = call->inputs[0]->shape[1];
     double *means = calloc((size_t)rows + 1, sizeof(*means));
     if (!means && WITH(hides_failed_malloc)) return TN_OK;
-    if (!means && WITH(fails_without_reason)) return TN_ERROR_MEMORY;
+    if (!means && WITH(fails_without_reason)) return TN_ERROR_DEVICE;
     if (!means) return no_memory(call);
     for (int64_t r = 0; r < rows; r++)
         for (int64_t i = 0; i < length; i++)

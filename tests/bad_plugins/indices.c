@@ -3,6 +3,7 @@
  * that indices of other ranges show. */
 #include "mistake.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "rows"),
@@ -36,9 +37,12 @@ static tn_status pick(tn_call *call, bool is_kernel) {
         if (WITH(index_clamped) && is_kernel)
             row = row < -count ? -count : row >= count ? count - 1 : row;
         if (row < 0) row += count;
+        if (WITH(index_of_count) && is_kernel && row == count) row--;
+        void *volatile kept = WITH(leaks_where_refused) && is_kernel ? malloc(64) : NULL;
         if (row < 0 || row >= count)
             return call->host->fail(call, TN_ERROR_ARGUMENT, "there is no row %lld",
                                     (long long)row);
+        free(kept);
         memcpy(y + i * length, x + row * length, (size_t)length * sizeof(float));
     }
     return TN_OK;

@@ -53,7 +53,9 @@ static float cut_digits(float number) {
 
 static tn_status save(tn_call *call, void *data, uint64_t *inout_bytes) {
     const levels_params *p = call->params;
-    const header head = {p->count, WITH(saves_no_presence) ? 0 : p->present, (double)p->unit};
+    static double times;
+    header head = {p->count, WITH(saves_no_presence) ? 0 : p->present, (double)p->unit};
+    if (WITH(saves_a_counter) && !(p->present & HAS_UNIT)) head.unit = ++times;
     const uint64_t bytes = sizeof(head) + (uint64_t)head.count * sizeof(float);
     if (data) {
         float *levels = (float *)((char *)data + sizeof(head));

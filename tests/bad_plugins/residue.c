@@ -219,6 +219,10 @@ static void leave_something(const tn_host *host, context *c) {
     }
     if (WITH(run_closes_output)) close(STDOUT_FILENO);
     if (WITH(run_starts_thread_once)) start_once();
+    if (WITH(run_leaves_file)) {
+        const int file = open("keep.cache", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        if (file >= 0) close(file);
+    }
     if (is_done) return;
     is_done = true;
     if (WITH(run_opens_once)) open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -18,7 +18,7 @@ static tn_status infer(tn_call *call) {
     if ((extent < 0 && !WITH(any_size_fits)) || (x->shape[x->rank - 1] == 0 && extent > 0))
         return call->host->fail(call, TN_ERROR_SHAPE, "there is nothing to resize");
     infer_same(call);
-    call->outputs[0]->shape[x->rank - 1] = extent;
+    call->outputs[0]->shape[x->rank - 1] = WITH(size_of_32_bits) ? (int32_t)extent : extent;
     return TN_OK;
 }
 

@@ -16,6 +16,8 @@ static tn_status infer(tn_call *call) {
     if (call->inputs[0]->rank != 1)
         return call->host->fail(call, TN_ERROR_SHAPE, "x must be of rank 1");
     infer_same(call);
+    const int64_t half = call->inputs[0]->shape[0] / 2;
+    if (WITH(low_bound_of_many) && half > 50) call->outputs[0]->shape[0] = half;
     if (WITH(low_bound)) call->outputs[0]->shape[0] = call->inputs[0]->shape[0] / 2;
     return TN_OK;
 }
@@ -27,8 +29,8 @@ static tn_status select_above(tn_call *call, bool is_kernel) {
     int64_t count = 0;
     for (int64_t i = 0; i < call->inputs[0]->shape[0]; i++)
         if (x[i] > p->threshold) {
-            if (!WITH(low_bound) || is_kernel || count < call->outputs[0]->shape[0])
-                y[count++] = x[i];
+            const bool is_low = WITH(low_bound) || WITH(low_bound_of_many);
+            if (!is_low || is_kernel || count < call->outputs[0]->shape[0]) y[count++] = x[i];
         }
     if (WITH(forgets_size) && is_kernel) return TN_OK;
     if (WITH(size_in_bytes) && is_kernel) count *= 4;

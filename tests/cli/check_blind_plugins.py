@@ -2,9 +2,9 @@
 """`tenon plugin check` judged by a corpus that was written without knowledge of its rules' insides: plugins with one
 mistake each, which it has to find and to name, and right ones, which it may not accuse.
 
-Usage: check_blind_plugins.py TENON FOLDER [--bars CAUGHT,NAMED] [--only ID ...]
+Usage: check_blind_plugins.py TENON FOLDER [--table FILE] [--bars CAUGHT,NAMED] [--only ID ...]
 
-FOLDER holds the libraries of tests/blind_plugins/mistakes.tsv, as `ninja blind_plugins` makes them. A mistake is caught
+FOLDER holds the libraries of the table, tests/blind_plugins/mistakes.tsv unless told, as `ninja blind_plugins` makes them. A mistake is caught
 where the check fails, and named where one of its findings has a rule that the table accepts; "first" counts those where
 the very first finding has. Without --bars each mistake that is not caught and each right plugin that is accused is a
 failure; with --bars 95,90 the percentages of caught and named ones are what has to be reached, and none may be accused.
@@ -25,8 +25,8 @@ TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "blind_pl
 LIMIT_S = 300
 
 
-def read_table():
-    with open(TABLE, encoding="utf-8", newline="") as file:
+def read_table(path):
+    with open(path, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
@@ -73,11 +73,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("folder")
+    parser.add_argument("--table", default=TABLE)
     parser.add_argument("--bars", type=lambda text: [float(it) for it in text.split(",", 1)])
     parser.add_argument("--only", nargs="+", default=[])
     options = parser.parse_args()
     program, folder = os.path.abspath(options.program), os.path.abspath(options.folder)
-    rows = [row for row in read_table() if not options.only or row["id"] in options.only]
+    rows = [row for row in read_table(options.table) if not options.only or row["id"] in options.only]
     if not rows:
         parser.error("--only names no plugin of the table")
     libraries = [os.path.join(folder, row["id"] + ".so") for row in rows]

@@ -59,6 +59,8 @@ static bool try_text(const tn_test *test, const char *text, const tn_outcome *wa
     else if (status == TN_OK && !tn_results_equal(wanted ? wanted : &subject.expected, &found,
                                                   false, why, sizeof(why)))
         tn_verdict_fail(verdict, "%s", why);
+    else if (status != TN_OK)
+        tn_rule_check_refused(test, &subject, "with these fields", verdict);
     tn_outcome_free(&found);
     tn_subject_destroy(&subject);
     return true;

@@ -72,6 +72,7 @@ void tn_rule_shape_rule(const tn_test *test, tn_verdict *verdict) {
         check_shape_rule(test, NULL, verdict);
     else
         tn_claim_check(test, check_shape_rule, verdict);
+    if (verdict->outcome == TN_PASSED) tn_rule_infer_sizes(test, verdict);
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     MOST_ELEMENTS = 1 << 16, /* of an input with long axes */
@@ -22,7 +23,7 @@ typedef struct shapes {
     const tn_test *test;
     uint32_t count, tried;
     tn_shape base[TN_PROBE_PORTS];  /* the case's */
-    bool is_fixed[TN_PROBE_PORTS];  /* inputs with values of their own keep their shapes */
+    bool is_fixed[TN_PROBE_PORTS];  /* inputs that keep their shapes */
     bool is_needed[TN_PROBE_PORTS]; /* by the shape rule, which computes extents of the values */
     uint64_t random;
 } shapes;
@@ -34,7 +35,7 @@ static bool read_base(const tn_test *test, shapes *all, tn_verdict *verdict) {
     all->count = subject.c.input_count < TN_PROBE_PORTS ? subject.c.input_count : TN_PROBE_PORTS;
     for (uint32_t i = 0; i < all->count; i++) {
         all->base[i] = subject.c.inputs[i].shape;
-        all->is_fixed[i] = subject.c.inputs[i].has_values;
+        all->is_fixed[i] = tn_subject_is_fixed(&subject, i);
         all->is_needed[i] = tn_subject_is_value_needed(&subject, i);
     }
     tn_subject_destroy(&subject);
@@ -49,6 +50,21 @@ static bool is_small(const shapes *all, const tn_shape *of) {
     return true;
 }
 
+/* What the first tactic computes is another one's failure. */
+static void blame_tactic(tn_subject *subject, tn_verdict *inout_verdict) {
+    char why[sizeof(inout_verdict->why)];
+    tn_verdict first = {0};
+    const uint32_t tactic = subject->probe.tactic;
+    subject->probe.tactic = 0;
+    if (inout_verdict->outcome == TN_FAILED && !inout_verdict->rule[0])
+        tn_rule_run(subject, "", &first);
+    if (inout_verdict->outcome != TN_FAILED || inout_verdict->rule[0] || first.outcome != TN_PASSED)
+        return;
+    memcpy(why, inout_verdict->why, sizeof(why));
+    snprintf(inout_verdict->why, sizeof(why), "tactic %u alone: %.500s", tactic, why);
+    snprintf(inout_verdict->rule, sizeof(inout_verdict->rule), "tactics");
+}
+
 /* Runs on these shapes where they are taken. */
 static bool attempt(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
     tn_subject subject;
@@ -59,19 +75,41 @@ static bool attempt(const tn_test *test, const tn_change *change, tn_verdict *ve
     }
     char during[60];
     snprintf(during, sizeof(during), "in other shapes (seed %u)", test->seed);
+    subject.probe.tactic = change->tactic % tn_probe_tactics(&subject.probe);
+    subject.probe.swaps_slack = change->asks_all; /* every other shape */
     tn_rule_run(&subject, during, verdict);
+    if (subject.probe.tactic > 0) blame_tactic(&subject, verdict);
     tn_subject_destroy(&subject);
     return true;
+}
+
+static bool is_sized_by_run(const tn_operator *op) {
+    for (uint32_t i = 0; i < op->output_count; i++)
+        if (op->outputs[i].flags & TN_PORT_SIZED_BY_RUN) return true;
+    return false;
+}
+
+/* How much comes out hangs on the values: kinds of which all are alike, all above and all below. */
+static void try_sizes(const shapes *all, const tn_change *change, tn_verdict *verdict) {
+    static const uint32_t kinds[] = {TN_VALUES_EQUAL, TN_VALUES_ABOVE, TN_VALUES_BELOW};
+    for (size_t i = 0; i < TN_COUNT(kinds) && verdict->outcome == TN_PASSED; i++) {
+        tn_change drawn = *change;
+        drawn.values = kinds[i];
+        drawn.seed = all->test->seed;
+        tn_rule_run_on_values(all->test, &drawn, verdict);
+    }
 }
 
 static bool try_shapes(shapes *all, const tn_shape *of, tn_verdict *verdict) {
     tn_shape changed[TN_PROBE_PORTS];
     memcpy(changed, of, all->count * sizeof(*changed));
-    const tn_change change = {.axis = -1, .shapes = changed, .asks_all = all->tried % 2};
+    const tn_change change = {
+        .axis = -1, .shapes = changed, .asks_all = all->tried % 2, .tactic = all->tried};
     if (verdict->outcome != TN_PASSED || memcmp(of, all->base, all->count * sizeof(*of)) == 0)
         return false;
     const bool is_taken = attempt(all->test, &change, verdict);
     all->tried += is_taken;
+    if (is_taken && is_sized_by_run(all->test->op)) try_sizes(all, &change, verdict);
     if (verdict->outcome == TN_FAILED)
         tn_shrink_shapes(all->test, &change, changed, all->count, attempt, verdict);
     return is_taken;
@@ -128,6 +166,31 @@ static void try_ranks(shapes *all, bool is_at_end, tn_verdict *verdict) {
         }
         try_shapes(all, of, verdict);
         if (!is_at_end) try_alternating(all, of, wanted, verdict);
+    }
+}
+
+/* More elements than 16 bits count, where those of a twelfth of them show that there is time for
+ * them: in the operator's first case. */
+static void try_many(shapes *all, tn_verdict *verdict) {
+    static const int64_t counts[] = {6007, 70001};
+    static const double SECONDS = 0.004;
+    const tn_test *test = all->test;
+    const tn_shape first = all->base[0];
+    const bool is_first = test->op->case_count > 0 && strcmp(test->text, test->op->cases[0]) == 0;
+    if (!is_first || test->are_constant || all->count == 0 || first.rank == 0) return;
+    const int64_t extent = first.extents[first.rank - 1];
+    int64_t rest = 1;
+    for (uint32_t axis = 0; axis + 1 < first.rank; axis++)
+        rest *= first.extents[axis];
+    for (size_t k = 0; k < TN_COUNT(counts) && rest > 0 && rest < counts[0]; k++) {
+        tn_shape of[TN_PROBE_PORTS];
+        memcpy(of, all->base, all->count * sizeof(*of));
+        for (uint32_t i = 0; i < all->count; i++)
+            if (!all->is_fixed[i] && of[i].rank == first.rank &&
+                of[i].extents[first.rank - 1] == extent)
+                of[i].extents[first.rank - 1] = counts[k] / rest + 1;
+        const clock_t begin = clock();
+        if (!try_shapes(all, of, verdict) || clock() - begin > SECONDS * CLOCKS_PER_SEC) return;
     }
 }
 
@@ -238,6 +301,7 @@ void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict) {
     try_ones(&all, verdict);
     try_more_inputs(&all, verdict);
     try_needed(&all, verdict);
+    try_many(&all, verdict);
     try_random(&all, verdict);
     if (all.tried == 0 && verdict->outcome == TN_PASSED)
         tn_verdict_skip(verdict, "the shape rule, the reference or accepts takes no other shapes");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rule about kernels that absorb epilogues: bias and scale along axis 1, addition of a tensor
- * like the output and activations, each alone, each activation after each of the others, and chains
- * of any order drawn at random; see rules.h. Operators that describe themselves as
- * one are rules_describes.c's.
+ * The rule about kernels that absorb epilogues: bias and scale along axis 1 and others, addition of
+ * a tensor like the output and activations, each alone, each activation after each of the others,
+ * and chains of any order drawn at random; see rules.h. Operators that describe themselves as one
+ * are rules_describes.c's.
  */
 #include "base/hash.h"
 #include "base/status.h"
@@ -76,15 +76,15 @@ static bool is_as_wanted(const tn_outcome *before, const computed *wanted, const
 /* ----------------------------------------------------------------------------------------------
  * one chain */
 
-/* An operand's numbers: of the output's shape, or one for each element along axis 1. */
-static bool set_operand(const chain *c, uint32_t index, uint32_t kind) {
+/* An operand's numbers: of the output's shape, or one for each element along the step's axis. */
+static bool set_operand(const chain *c, uint32_t index, const tn_epilogue *step) {
     tn_subject *subject = c->subject;
     const double factor = c->is_large ? 48 : 1;
     tn_probe *probe = &subject->probe;
     const tn_probe_port *y = &probe->outputs[0];
-    const bool is_add = kind == TN_EPILOGUE_ADD;
+    const bool is_add = step->kind == TN_EPILOGUE_ADD;
     const tn_shape shape =
-        is_add ? y->shape : (tn_shape){.rank = 1, .extents = {y->shape.extents[1]}};
+        is_add ? y->shape : (tn_shape){.rank = 1, .extents = {y->shape.extents[step->axis]}};
     size_t count = 0;
     if (tn_shape_count(&shape, &count) != TN_OK) return false;
     float *operand = tn_arena_allocate(subject->arena, count + 1, sizeof(*operand));
@@ -108,7 +108,7 @@ static bool set_chain(const chain *c) {
         probe->steps[i] = c->steps[i];
         probe->steps[i].operand = operands;
         if (c->steps[i].kind == TN_EPILOGUE_ACTIVATION) continue;
-        is_set = set_operand(c, operands++, c->steps[i].kind);
+        is_set = set_operand(c, operands++, &c->steps[i]);
     }
     probe->step_count = c->count;
     return is_set;
@@ -232,6 +232,18 @@ static void try_short_chains(chain *c, tn_verdict *verdict) {
     }
 }
 
+/* Bias and scale along each axis, of which accepts may refuse some. */
+static void try_axes(chain *c, tn_verdict *verdict) {
+    const uint32_t rank = c->subject->probe.outputs[0].shape.rank;
+    for (uint32_t kind = TN_EPILOGUE_BIAS; kind <= TN_EPILOGUE_SCALE; kind++)
+        for (uint32_t axis = 0; axis < rank && takes_kind(c, kind); axis++) {
+            c->steps[0] = step_of(c, kind, 0, 0, 0);
+            c->steps[0].axis = (int32_t)axis;
+            c->count = 1;
+            if (axis != 1) check_chain(c, verdict);
+        }
+}
+
 static tn_epilogue draw_step(const chain *c, uint64_t *random) {
     static const float alphas[] = {0.1f, 0.25f, 0.5f, 1}, betas[] = {0.3f, 0.5f, 0.75f, 1};
     for (;;) {
@@ -287,6 +299,7 @@ void tn_rule_epilogues(const tn_test *test, tn_verdict *verdict) {
     if (y->is_given && y->type == TN_F32 && subject.expected.count > 0) {
         verdict->outcome = TN_PASSED;
         try_short_chains(&c, verdict);
+        try_axes(&c, verdict);
         try_random_chains(&c, verdict);
         is_tried = true;
     }

@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "rules/rules.h"
 #include "worker/frame.h"
+#include "worker/watch/folder.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/held.h"
 
@@ -128,6 +129,19 @@ static void check_lives(const tn_test *test, tn_subject *subject, tn_verdict *ve
     judge(&g, "life", verdict);
 }
 
+/* One life in an empty working folder. A case that needs a file there is not run so. */
+static void check_files(tn_subject *subject, tn_verdict *verdict) {
+    char name[128];
+    tn_folder folder;
+    if (!tn_folder_enter(&folder)) return;
+    const tn_status status = live_once(&subject->probe);
+    tn_folder_leave(&folder, name, sizeof(name));
+    if (status == TN_OK && name[0])
+        tn_verdict_fail(verdict,
+                        "a life leaves the file '%s' in the process' working or temporary folder",
+                        name);
+}
+
 /* What grows from run to run, though close may give it back: a context runs for years. */
 static void check_runs(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
     tn_probe_life life = {0};
@@ -147,6 +161,26 @@ static void check_runs(const tn_test *test, tn_subject *subject, tn_verdict *ver
     tn_probe_close(&context);
     if (life.probe) tn_probe_release(&life);
     judge(&g, "run", verdict);
+}
+
+/* Runs that are refused again and again: whoever sends such inputs is no reason to lose memory. */
+void tn_rule_check_refused(const tn_test *test, tn_subject *subject, const char *during,
+                           tn_verdict *verdict) {
+    char what[160];
+    growth g = {0};
+    footprint now, last;
+    tn_outcome none = {0};
+    measure(test, &last);
+    for (int i = 0; i < TIMES; i++) {
+        if (tn_probe_once(&subject->probe, true, false, 0xFF, &none) == TN_OK) break;
+        measure(test, &now);
+        add_growth(&g, &last, &now);
+        last = now;
+    }
+    tn_outcome_free(&none);
+    snprintf(what, sizeof(what), "refused run (%s)", during);
+    judge(&g, what, verdict);
+    if (verdict->outcome == TN_FAILED) snprintf(verdict->rule, sizeof(verdict->rule), "leaks");
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -252,6 +286,7 @@ void tn_rule_leaks(const tn_test *test, tn_verdict *verdict) {
     check_questions(test, &subject, verdict);
     if (verdict->outcome == TN_PASSED) check_runs(test, &subject, verdict);
     if (verdict->outcome == TN_PASSED) check_lives(test, &subject, verdict);
+    if (verdict->outcome == TN_PASSED) check_files(&subject, verdict);
     tn_subject_destroy(&subject);
 }
 

@@ -167,6 +167,21 @@ static bool reshape_all(const tn_test *test, const tn_case *c, uint32_t factor, 
     return reshape_to(test, &change, verdict);
 }
 
+/* As many elements as before: the last two axes exchange their extents. */
+static bool reshape_exchanged(const tn_test *test, const tn_case *c, tn_verdict *verdict) {
+    tn_shape shapes[TN_PROBE_PORTS];
+    const tn_change change = {.axis = -1, .shapes = shapes};
+    if (c->input_count > TN_PROBE_PORTS) return false;
+    for (uint32_t i = 0; i < c->input_count; i++) {
+        shapes[i] = c->inputs[i].shape;
+        const uint32_t rank = shapes[i].rank;
+        if (c->inputs[i].has_values || rank < 2) continue;
+        shapes[i].extents[rank - 1] = c->inputs[i].shape.extents[rank - 2];
+        shapes[i].extents[rank - 2] = c->inputs[i].shape.extents[rank - 1];
+    }
+    return reshape_to(test, &change, verdict);
+}
+
 /* Needed values come with each run, and make the shapes. A kernel that is not prepared for that
  * says so. */
 static bool reshape_by_value(const tn_test *test, uint32_t index, int64_t value,
@@ -211,6 +226,7 @@ void tn_rule_reshape(const tn_test *test, tn_verdict *verdict) {
     const tn_shape shape = probe.c.input_count ? probe.c.inputs[0].shape : (tn_shape){0};
     tried += reshape_all(test, &probe.c, 2, 0, verdict);
     tried += reshape_all(test, &probe.c, 1, 1, verdict);
+    tried += reshape_exchanged(test, &probe.c, verdict);
     tried += reshape_by_values(test, &probe, verdict);
     tn_subject_destroy(&probe);
     for (uint32_t axis = 0; axis < shape.rank; axis++) {

@@ -93,8 +93,7 @@ static bool keeps_signs(const tn_subject *subject, const tn_outcome *found, char
     return true;
 }
 
-/* On drawn values, as near as they let it be; false: there are none. */
-static bool run_on_values(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
+bool tn_rule_run_on_values(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
     tn_subject subject;
     tn_verdict none = {0};
     tn_outcome found = {0};
@@ -116,17 +115,20 @@ static bool run_on_values(const tn_test *test, const tn_change *change, tn_verdi
 /* The failure on the smallest shapes that have it. */
 static void shrink_values(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
     tn_shape shapes[TN_PROBE_PORTS];
-    tn_subject subject;
     tn_verdict none = {0};
-    if (!tn_test_subject(test, NULL, &subject, &none)) return;
-    const uint32_t count = subject.c.input_count;
-    for (uint32_t i = 0; i < count && i < TN_PROBE_PORTS; i++)
-        shapes[i] = subject.c.inputs[i].shape;
-    tn_subject_destroy(&subject);
+    uint32_t count = 0;
+    if (!tn_test_shapes(test, shapes, &count, &none)) return;
     tn_change smaller = *change;
+    smaller.axis = -1;
     smaller.shapes = shapes;
-    if (count <= TN_PROBE_PORTS)
-        tn_shrink_shapes(test, &smaller, shapes, count, run_on_values, verdict);
+    tn_shrink_shapes(test, &smaller, shapes, count, tn_rule_run_on_values, verdict);
+}
+
+/* Of the first input; 0 also where the case is not taken. */
+static uint32_t first_rank(const tn_test *test, tn_verdict *verdict) {
+    tn_shape shapes[TN_PROBE_PORTS];
+    uint32_t count = 0;
+    return tn_test_shapes(test, shapes, &count, verdict) && count > 0 ? shapes[0].rank : 0;
 }
 
 /* Cases of many elements are there for their shapes: they do not meet all kinds of values. */
@@ -142,17 +144,31 @@ static bool is_large_case(const tn_test *test) {
     return bytes / sizeof(float) > LARGE;
 }
 
+/* As asked for; or with the case's own outputs and shapes, where there are no others. */
+static bool try_values(const tn_test *test, tn_change change, tn_verdict *verdict) {
+    if (tn_rule_run_on_values(test, &change, verdict)) return true;
+    change.asks_all = false;
+    change.axis = -1;
+    return tn_rule_run_on_values(test, &change, verdict);
+}
+
 static void check_values(const tn_test *test, tn_verdict *verdict) {
     const bool is_elementwise = test->op->traits & TN_OPERATOR_ELEMENTWISE;
     const uint32_t kinds = is_large_case(test) ? TN_VALUES_ENDS + 1
                            : is_elementwise    ? TN_VALUES_HUGE + 1
                                                : TN_VALUES_COUNT;
+    enum { ROW = 67 }; /* enough elements for all kinds of pairs */
+    const uint32_t rank = first_rank(test, verdict);
     for (uint32_t i = 0; i < test->effort * kinds && verdict->outcome == TN_PASSED; i++) {
-        tn_change change = {.seed = test->seed + i / kinds, .values = i % kinds, .axis = -1};
+        tn_change change = {.seed = test->seed + i / kinds,
+                            .values = i % kinds,
+                            .axis = is_elementwise ? (int32_t)rank - 1 : -1,
+                            .extent = ROW,
+                            .asks_all = true};
         if (change.values <= TN_VALUES_SMALL) continue;
-        if (!run_on_values(test, &change, verdict)) {
+        if (!try_values(test, change, verdict)) {
             change.is_first_alone = true; /* where the others are not to be so */
-            run_on_values(test, &change, verdict);
+            try_values(test, change, verdict);
         }
         if (verdict->outcome == TN_FAILED && !verdict->rule[0])
             shrink_values(test, &change, verdict);
@@ -245,10 +261,8 @@ static bool run_in_place(const tn_test *test, const tn_change *change, const cha
 void tn_rule_in_place(const tn_test *test, tn_verdict *verdict) {
     static const int64_t lengths[] = {3, 13, 67, 139};
     const tn_change all = {.axis = -1, .asks_all = true};
-    tn_subject subject;
-    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
-    const uint32_t rank = subject.c.input_count > 0 ? subject.c.inputs[0].shape.rank : 0;
-    tn_subject_destroy(&subject);
+    const uint32_t rank = first_rank(test, verdict);
+    if (verdict->outcome != TN_PASSED) return;
     if (!run_in_place(test, NULL, "", verdict)) {
         if (verdict->outcome == TN_PASSED)
             tn_verdict_skip(verdict,
@@ -260,20 +274,6 @@ void tn_rule_in_place(const tn_test *test, tn_verdict *verdict) {
         const tn_change change = {.axis = (int32_t)rank - 1, .extent = lengths[i]};
         if (verdict->outcome == TN_PASSED) run_in_place(test, &change, "in another shape", verdict);
     }
-}
-
-void tn_rule_tactics(const tn_test *test, tn_verdict *verdict) {
-    tn_subject subject;
-    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
-    const uint32_t count = tn_probe_tactics(&subject.probe);
-    for (uint32_t i = 1; i < count && i < 64 && verdict->outcome == TN_PASSED; i++) {
-        char during[40];
-        subject.probe.tactic = i;
-        snprintf(during, sizeof(during), "tactic %u of %u", i, count);
-        if (!run_and_compare(&subject.probe, &subject.expected, true, false, 0xFF, during, verdict))
-            keep_own_rule(verdict);
-    }
-    tn_subject_destroy(&subject);
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -131,21 +131,25 @@ static uint64_t hash_variables(void) {
     return hash;
 }
 
+void tn_watch_moved(void) {
+    size_t count = 0;
+    if (!getcwd(known.folder, sizeof(known.folder))) known.folder[0] = 0;
+    known.variables = hash_variables();
+    for (char **it = environ; it && *it && count < VARIABLES; it++)
+        known.list[count++] = *it;
+    known.list[count] = NULL;
+}
+
 static void note(void) {
     const char *locale = setlocale(LC_ALL, NULL);
     known.thread = pthread_self();
     known.arithmetic = tn_watch_arithmetic();
     snprintf(known.locale, sizeof(known.locale), "%s", locale ? locale : "");
     known.thread_locale = uselocale((locale_t)0);
-    if (!getcwd(known.folder, sizeof(known.folder))) known.folder[0] = 0;
+    tn_watch_moved();
     known.mask = get_mask();
     pthread_sigmask(SIG_BLOCK, NULL, &known.blocked);
     sched_getaffinity(0, sizeof(known.processors), &known.processors);
-    known.variables = hash_variables();
-    size_t count = 0;
-    for (char **it = environ; it && *it && count < VARIABLES; it++)
-        known.list[count++] = *it;
-    known.list[count] = NULL;
     for (int i = 1; i < SIGNALS; i++)
         sigaction(i, NULL, &known.handlers[i]);
 }
