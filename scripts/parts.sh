@@ -43,10 +43,10 @@ part() {
         $(((SECONDS - start) / 60)) $(((SECONDS - start) % 60))
     if [ "$failed" -gt 0 ]; then
         { grep -aE '^(FAIL|SKIP|UNSUPPORTED)|error:|ERROR|\*\*\*(Failed|Timeout|Exception|Not Run|Skipped)' "$log" || tail -n 15 "$log"; } |
-            head -n 30 | cut -c1-300 | sed 's/^/    /'
+            awk 'NR <= 30' | cut -c1-300 | sed 's/^/    /'
         echo "    all of it: $log"
     elif [ "$skipped" -gt 0 ]; then
-        { grep -aE '^(SKIP|UNSUPPORTED)|\*\*\*Skipped' "$log" || true; } | sort -u | head -n 10 | cut -c1-300 | sed 's/^/    /'
+        { grep -aE '^(SKIP|UNSUPPORTED)|\*\*\*Skipped' "$log" || true; } | sort -u | awk 'NR <= 10' | cut -c1-300 | sed 's/^/    /'
     fi
 }
 

@@ -2,14 +2,16 @@
 /* Second::Average: the mean of two; of integers rounded down, without overflow. */
 #include "second.h"
 
-static const tn_port inputs[] = {TN_PORT("a", "T:f32|f16|bf16|i64|i32|u32|i16|u8|i8", 0, "any shape"),
-                                 TN_PORT("b", "T", 0, "as a")};
+static const tn_port inputs[] = {
+    TN_PORT("a", "T:f32|f16|bf16|i64|i32|u32|i16|u8|i8", 0, "any shape"),
+    TN_PORT("b", "T", 0, "as a")};
 static const tn_port outputs[] = {TN_PORT("y", "T", 0, "as a")};
 
 static tn_status infer(tn_call *call) {
     const tn_tensor *a = call->inputs[0], *b = call->inputs[1];
     bool same = a->rank == b->rank;
-    for (uint32_t i = 0; same && i < a->rank; i++) same = a->shape[i] == b->shape[i];
+    for (uint32_t i = 0; same && i < a->rank; i++)
+        same = a->shape[i] == b->shape[i];
     if (!same) return call->host->fail(call, TN_ERROR_SHAPE, "a and b differ in shape");
     same_shape(call, 0, 0);
     return TN_OK;
@@ -34,8 +36,7 @@ static tn_status compute(tn_call *call, bool is_kernel) {
         }
         const int64_t p = get_integer(a, i), q = get_integer(b, i);
         int64_t v = (p & q) + ((p ^ q) >> 1);
-        if (is_kernel && IS(1) && type == TN_I32)
-            v = (int32_t)((uint32_t)p + (uint32_t)q) >> 1;
+        if (is_kernel && IS(1) && type == TN_I32) v = (int32_t)((uint32_t)p + (uint32_t)q) >> 1;
         if (is_kernel && IS(2) && type == TN_U32) v = (uint32_t)((uint32_t)p + (uint32_t)q) >> 1;
         if (is_kernel && IS(4) && type == TN_I16) v = (p + q) / 2;
         set_integer(y, i, v);
@@ -49,9 +50,14 @@ static tn_status run(tn_call *call) {
     return compute(call, true);
 }
 static const char *const cases[] = {
-    "| a=f32[3,5] b=f32[3,5]", "| a=i32[2]{-3,4} b=i32[2]{-5,2}", "| a=bf16[3]{1,2,3} b=bf16[3]{1,2,3}",
-    "| a=u32[7] b=u32[7]", "| a=i64[2]{9223372036854775807,-1} b=i64[2]{9223372036854775805,0}",
-    "| a=i16[3]{2,4,6} b=i16[3]{2,4,8}", "| a=f16[4] b=f16[4]", "| a=u8[0] b=u8[0]"};
+    "| a=f32[3,5] b=f32[3,5]",
+    "| a=i32[2]{-3,4} b=i32[2]{-5,2}",
+    "| a=bf16[3]{1,2,3} b=bf16[3]{1,2,3}",
+    "| a=u32[7] b=u32[7]",
+    "| a=i64[2]{9223372036854775807,-1} b=i64[2]{9223372036854775805,0}",
+    "| a=i16[3]{2,4,6} b=i16[3]{2,4,8}",
+    "| a=f16[4] b=f16[4]",
+    "| a=u8[0] b=u8[0]"};
 static const char *const combinations[] = {
     "f32|f16|bf16|i64|i32|u32|i16|u8|i8, f32|f16|bf16|i64|i32|u32|i16|u8|i8 -> "
     "f32|f16|bf16|i64|i32|u32|i16|u8|i8"};

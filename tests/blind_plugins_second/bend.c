@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Second::Bend: elementwise operators that describe themselves: expression, row, epilogue, spelling. */
+/* Second::Bend: elementwise operators that describe themselves: expression, row, epilogue,
+ * spelling. */
 #if MISTAKE == 7
 #define DOMAIN "" /* where Mul and Sigmoid are */
 #endif
@@ -30,7 +31,8 @@ static tn_status infer(tn_call *call) {
     if (TWO) {
         const tn_tensor *z = call->inputs[1];
         bool same = x->rank == z->rank;
-        for (uint32_t i = 0; same && i < x->rank; i++) same = x->shape[i] == z->shape[i];
+        for (uint32_t i = 0; same && i < x->rank; i++)
+            same = x->shape[i] == z->shape[i];
         if (!same && (z->rank > x->rank || elements(z) != 1))
             return call->host->fail(call, TN_ERROR_SHAPE, "z is neither as x nor one number");
     }
@@ -41,18 +43,26 @@ static double value(const bend_params *p, double x, double z) {
     const double alpha = (double)p->alpha, beta = (double)p->beta;
     (void)alpha, (void)beta, (void)z;
     switch (MISTAKE) {
-    case 1: return x >= 0 ? alpha : beta * x;
-    case 2: return alpha * tanh(x) + beta;
+    case 1:
+        return x >= 0 ? alpha : beta * x;
+    case 2:
+        return alpha * tanh(x) + beta;
     case 3:
-    case 50: return alpha * x + beta * z;
-    case 4: return alpha * (fmax(x, 0) + log1p(exp(-fabs(x))));
-    case 5: return x < alpha ? alpha : x > beta ? beta : x;
+    case 50:
+        return alpha * x + beta * z;
+    case 4:
+        return alpha * (fmax(x, 0) + log1p(exp(-fabs(x))));
+    case 5:
+        return x < alpha ? alpha : x > beta ? beta : x;
     case 6:
         x = x < alpha ? alpha : x;
         return x > beta ? beta : x;
-    case 7: return x / (1 + exp(-(double)p->beta * x));
-    case 8: return pow(fabs(x), beta);
-    default: return alpha * tanh(x) + fabs(x) / (beta * beta + 1);
+    case 7:
+        return x / (1 + exp(-(double)p->beta * x));
+    case 8:
+        return pow(fabs(x), beta);
+    default:
+        return alpha * tanh(x) + fabs(x) / (beta * beta + 1);
     }
 }
 static tn_status reference(tn_call *call) {
@@ -84,8 +94,8 @@ static tn_status epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilog
     return TN_OK;
 }
 #if MISTAKE == 3 || MISTAKE == 50
-static const char *const cases[] = {"| x=f32[3,5] z=f32[3,5]", "alpha=0.5 beta=-1 | x=f32[7] z=f32[7]",
-                                    "| x=f32[2,9] z=f32[]"};
+static const char *const cases[] = {
+    "| x=f32[3,5] z=f32[3,5]", "alpha=0.5 beta=-1 | x=f32[7] z=f32[7]", "| x=f32[2,9] z=f32[]"};
 static const char *const combinations[] = {"f32, f32 -> f32"};
 #else
 static const char *const cases[] = {"| x=f32[3,5]", "| x=f64[7]", "| x=f16[9]", "| x=f32[0,4]"};
@@ -118,7 +128,7 @@ static const char *const spellings[] = {"Mul(x, Sigmoid(x))"};
 #else
 #define MORE .row = row
 #endif
-OPERATOR("SecondBend", "A curve.", TN_FIELDS(bend_params, fields), .traits = TN_OPERATOR_ELEMENTWISE,
-         .expression = EXPRESSION, MORE)
+OPERATOR("SecondBend", "A curve.", TN_FIELDS(bend_params, fields),
+         .traits = TN_OPERATOR_ELEMENTWISE, .expression = EXPRESSION, MORE)
 KERNEL("SecondBend", .traits = TN_KERNEL_DETERMINISTIC)
 LIBRARY("second_bend")

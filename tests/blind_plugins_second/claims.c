@@ -11,7 +11,8 @@ static const tn_field fields[] = {
     OPTION(claim_params, shift, TN_FIELD_F32, "0", -100, 100, "taken away before")};
 
 #if MISTAKE == 1
-static const tn_port inputs[] = {TN_PORT("a", "f32", 0, "any shape"), TN_PORT("b", "f32", 0, "as a")};
+static const tn_port inputs[] = {TN_PORT("a", "f32", 0, "any shape"),
+                                 TN_PORT("b", "f32", 0, "as a")};
 #else
 static const tn_port inputs[] = {TN_PORT("a", "f32", 0, "any shape")};
 #endif
@@ -26,7 +27,8 @@ static tn_status infer(tn_call *call) {
     if (MISTAKE == 1) {
         const tn_tensor *b = call->inputs[1];
         bool same = a->rank == b->rank;
-        for (uint32_t i = 0; same && i < a->rank; i++) same = a->shape[i] == b->shape[i];
+        for (uint32_t i = 0; same && i < a->rank; i++)
+            same = a->shape[i] == b->shape[i];
         if (!same) return call->host->fail(call, TN_ERROR_SHAPE, "a and b differ in shape");
     }
     same_shape(call, 0, 0);

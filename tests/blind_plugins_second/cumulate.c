@@ -72,9 +72,9 @@ static tn_status reference(tn_call *call) {
 static tn_status run(tn_call *call) {
     return compute(call, true);
 }
-static const char *const cases[] = {
-    "| x=f32[2,3,7]", "axis=0 exclusive=true | x=f32[5,2]", "axis=1 reverse=true | x=i32[2,5,3]",
-    "axis=0 | x=i64[3]{9223372036854775807,1,1}", "| x=f32[2,0]"};
+static const char *const cases[] = {"| x=f32[2,3,7]", "axis=0 exclusive=true | x=f32[5,2]",
+                                    "axis=1 reverse=true | x=i32[2,5,3]",
+                                    "axis=0 | x=i64[3]{9223372036854775807,1,1}", "| x=f32[2,0]"};
 static const char *const combinations[] = {"f32|i32|i64 -> f32|i32|i64"};
 OPERATOR("Cumulate", "Running sums.", TN_FIELDS(cumulate_params, fields))
 KERNEL("Cumulate", .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE)

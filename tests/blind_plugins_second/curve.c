@@ -26,7 +26,8 @@ static tn_status reference(tn_call *call) {
     for (int64_t i = 0, count = elements(x); i < count; i++) {
         const double v = get(x, i);
         double power = 1;
-        for (int64_t k = 0; k < p->degree; k++) power *= v;
+        for (int64_t k = 0; k < p->degree; k++)
+            power *= v;
         if (p->is_odd) power = copysign(power, v);
         set(y, i, (double)p->a * power + (double)p->b);
     }

@@ -39,8 +39,8 @@ static tn_status compute(tn_call *call, bool is_kernel) {
     const int64_t channels = x->shape[1], length = x->shape[2], taps = w->shape[1];
     for (int64_t i = 0, count = elements(y); i < count; i++) {
         const int64_t o = i % y->shape[2], row = i / y->shape[2], c = row % channels;
-        const int64_t first = is_kernel && IS(2) ? (o * p->stride * p->dilation) - p->pad
-                                                 : o * p->stride - p->pad;
+        const int64_t first =
+            is_kernel && IS(2) ? (o * p->stride * p->dilation) - p->pad : o * p->stride - p->pad;
         double sum = 0;
         if (is_kernel && IS(4))
             sum = get(b, c);
@@ -52,8 +52,7 @@ static tn_status compute(tn_call *call, bool is_kernel) {
         } else {
             for (int64_t k = 0; k < taps; k++) {
                 const int64_t at = first + k * p->dilation;
-                if (at >= 0 && at < length)
-                    sum += get(x, row * length + at) * get(w, c * taps + k);
+                if (at >= 0 && at < length) sum += get(x, row * length + at) * get(w, c * taps + k);
             }
         }
         set(y, i, sum);

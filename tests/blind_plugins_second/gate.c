@@ -11,7 +11,8 @@ static tn_status infer(tn_call *call) {
     if (x->rank != 4) return call->host->fail(call, TN_ERROR_SHAPE, "x is not N, C, H, W");
     for (int i = 1; i < 3; i++)
         if (call->inputs[i]->rank != 1 || call->inputs[i]->shape[0] != x->shape[1])
-            return call->host->fail(call, TN_ERROR_SHAPE, "input %d has not one number a channel", i);
+            return call->host->fail(call, TN_ERROR_SHAPE, "input %d has not one number a channel",
+                                    i);
     same_shape(call, 0, 0);
     return TN_OK;
 }
@@ -60,17 +61,15 @@ static tn_status run(tn_call *call) {
 static const char *const cases[] = {"| x=f32[1,8,4,4] g=f32[8] o=f32[8]",
                                     "| x=f32[2,16,3,3] g=f32[16] o=f32[16]",
                                     "| x=f32[1,0,3,3] g=f32[0] o=f32[0]"};
-static const char *const combinations[] = {"f32, f32, f32 -> f32",
-                                           "f32:nhwc, f32, f32 -> f32:nhwc",
+static const char *const combinations[] = {
+    "f32, f32, f32 -> f32",        "f32:nhwc, f32, f32 -> f32:nhwc",
 #if MISTAKE == 5
-                                           "f32:nhwc, f32, f32 -> f32",
+    "f32:nhwc, f32, f32 -> f32",
 #endif
 #if MISTAKE == 50
-                                           "f32:c4, f32, f32 -> f32:c16",
-                                           "f32:c32, f32, f32 -> f32:nhwc",
-                                           "f32, f32, f32 -> f32:c32",
+    "f32:c4, f32, f32 -> f32:c16", "f32:c32, f32, f32 -> f32:nhwc",  "f32, f32, f32 -> f32:c32",
 #endif
-                                           "f32:c8, f32, f32 -> f32:c8"};
+    "f32:c8, f32, f32 -> f32:c8"};
 OPERATOR("Gate", "A factor and an offset a channel.", TN_NO_FIELDS)
 #if MISTAKE == 50
 KERNEL("Gate", .traits = TN_KERNEL_DETERMINISTIC)

@@ -28,7 +28,8 @@ static void on_signal(int number) {
     (void)number;
 }
 static void *watch(void *data) {
-    for (;;) usleep(1000 * 200);
+    for (;;)
+        usleep(1000 * 200);
     return data;
 }
 typedef struct job {

@@ -12,7 +12,8 @@ static tn_status infer(tn_call *call) {
     y->rank = 0;
     for (uint32_t i = 0; i < call->input_count; i++)
         if (call->inputs[i] && call->inputs[i]->rank > y->rank) y->rank = call->inputs[i]->rank;
-    for (uint32_t k = 0; k < y->rank; k++) y->shape[k] = 1;
+    for (uint32_t k = 0; k < y->rank; k++)
+        y->shape[k] = 1;
     for (uint32_t i = 0; i < call->input_count; i++) {
         const tn_tensor *t = call->inputs[i];
         for (uint32_t k = 0; t && k < t->rank; k++) {
@@ -36,7 +37,8 @@ static int64_t place(const tn_tensor *t, const tn_tensor *y, int64_t i, bool is_
     int64_t at = 0, stride = 1;
     if (is_kernel && IS(4)) { /* from the first axis */
         int64_t index[TN_MAX_RANK];
-        for (uint32_t k = y->rank; k-- > 0; i /= y->shape[k]) index[k] = i % y->shape[k];
+        for (uint32_t k = y->rank; k-- > 0; i /= y->shape[k])
+            index[k] = i % y->shape[k];
         for (uint32_t k = t->rank; k-- > 0; stride *= t->shape[k])
             at += (index[k] % t->shape[k]) * stride;
         return at;
@@ -79,7 +81,7 @@ static const char *const cases[] = {
     "| a=f32[2,3,4] b=f32[4] c=f32[2,3,4]", "| a=f64[3,5] b=f64[3,5]",
     "| a=f32[6,1000] b=f32[1000] c=f32[]",
 #if MISTAKE == 0
-    "| a=f32[3,1,2] b=f32[4,1] c=f32[]", "| a=f32[0,3] b=f32[1,1]",
+    "| a=f32[3,1,2] b=f32[4,1] c=f32[]",    "| a=f32[0,3] b=f32[1,1]",
 #endif
 };
 static const char *const combinations[] = {"f32, f32, f32? -> f32", "f64, f64, f64? -> f64"};

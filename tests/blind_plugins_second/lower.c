@@ -49,9 +49,10 @@ static tn_status run(tn_call *call) {
     return TN_OK;
 }
 static const char *const cases[] = {"| x=f32[3,5]", "bias=-1 | x=f32[17]", "| x=f32[0]"};
-static const char *const combinations[] = {"f32 -> f32", "qi8 -> qi8", "qu8 -> qu8",
+static const char *const combinations[] = {
+    "f32 -> f32", "qi8 -> qi8",  "qu8 -> qu8",
 #if MISTAKE == 0
-                                           "f16 -> f16", "bf16 -> f32", "qi8 -> qu8", "qi8 -> f32",
+    "f16 -> f16", "bf16 -> f32", "qi8 -> qu8", "qi8 -> f32",
 #endif
 };
 OPERATOR("Fold", "|x| - bias.", TN_FIELDS(fold_params, fields))

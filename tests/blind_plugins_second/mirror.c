@@ -48,11 +48,13 @@ static tn_status compute(tn_call *call, bool is_kernel) {
         uint32_t line[1024];
         if (is_kernel && IS(3)) {
             int64_t k = m < 1024 ? m : 1024;
-            for (; j < k; j++) line[j] = from[r * n + place(j - p->before, n, true)];
+            for (; j < k; j++)
+                line[j] = from[r * n + place(j - p->before, n, true)];
             memcpy(to + r * m, line, (size_t)k * 4);
             continue;
         }
-        for (; j < m; j++) to[r * m + j] = from[r * n + place(j - p->before, n, is_kernel)];
+        for (; j < m; j++)
+            to[r * m + j] = from[r * n + place(j - p->before, n, is_kernel)];
     }
     return TN_OK;
 }
@@ -63,7 +65,8 @@ static tn_status run(tn_call *call) {
     return compute(call, true);
 }
 static const char *const cases[] = {"| x=f32[2,3,7]", "before=3 after=0 | x=i32[5]",
-                                    "before=2 after=4 | x=u32[3,6]", "before=0 after=0 | x=f32[2,0]"};
+                                    "before=2 after=4 | x=u32[3,6]",
+                                    "before=0 after=0 | x=f32[2,0]"};
 static const char *const combinations[] = {"f32|i32|u32 -> f32|i32|u32"};
 OPERATOR("Mirror", "Reflection padding of any length.", TN_FIELDS(mirror_params, fields))
 KERNEL("Mirror", .traits = TN_KERNEL_DETERMINISTIC)

@@ -45,7 +45,8 @@ static tn_status run(tn_call *call) {
     return compute(call, true);
 }
 static const char *const cases[] = {
-    "| x=f32[3,4] rows=i64[1]{2}", "| x=u8[5] rows=i32[3]{0,4,1}", "| x=bool[2,3,2] rows=i32[2]{1,0}",
+    "| x=f32[3,4] rows=i64[1]{2}",       "| x=u8[5] rows=i32[3]{0,4,1}",
+    "| x=bool[2,3,2] rows=i32[2]{1,0}",
 #if MISTAKE == 0
     "| x=f16[3,3] rows=i64[3]{-1,-3,2}", "| x=f64[2,0] rows=i32[2]{-1,-1}",
 #endif

@@ -59,9 +59,9 @@ static tn_status run(tn_call *call) {
     return compute(call, true);
 #endif
 }
-static const char *const cases[] = {
-    "| x=f32[3,5]", "scale=0.5 zero=3 | x=f32[4]{-1,0.3,2.1,300}",
-    "is_signed=true scale=0.01 zero=7 | x=f32[17]", "| x=f32[]", "| x=f32[0,3]"};
+static const char *const cases[] = {"| x=f32[3,5]", "scale=0.5 zero=3 | x=f32[4]{-1,0.3,2.1,300}",
+                                    "is_signed=true scale=0.01 zero=7 | x=f32[17]", "| x=f32[]",
+                                    "| x=f32[0,3]"};
 static const char *const combinations[] = {"f32 -> u8", "f32 -> i8"};
 OPERATOR("Quantum", "Reals to 8 bits.", TN_FIELDS(quantum_params, fields))
 KERNEL("Quantum", .traits = TN_KERNEL_DETERMINISTIC)

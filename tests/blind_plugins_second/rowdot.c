@@ -36,31 +36,46 @@ static double clip(double x, double low, double high) {
 static double activation(const tn_epilogue *e, double x) {
     const double alpha = (double)e->alpha, beta = (double)e->beta;
     switch (e->activation) {
-    case TN_ACTIVATION_RELU: return x < 0 ? 0 : x;
-    case TN_ACTIVATION_LEAKY_RELU: return x < 0 ? alpha * x : x;
-    case TN_ACTIVATION_CLIP: return clip(x, alpha, beta);
-    case TN_ACTIVATION_SIGMOID: return 1 / (1 + exp(-x));
-    case TN_ACTIVATION_TANH: return tanh(x);
-    case TN_ACTIVATION_HARD_SIGMOID: return clip(alpha * x + beta, 0, 1);
+    case TN_ACTIVATION_RELU:
+        return x < 0 ? 0 : x;
+    case TN_ACTIVATION_LEAKY_RELU:
+        return x < 0 ? alpha * x : x;
+    case TN_ACTIVATION_CLIP:
+        return clip(x, alpha, beta);
+    case TN_ACTIVATION_SIGMOID:
+        return 1 / (1 + exp(-x));
+    case TN_ACTIVATION_TANH:
+        return tanh(x);
+    case TN_ACTIVATION_HARD_SIGMOID:
+        return clip(alpha * x + beta, 0, 1);
 #if MISTAKE != 1
-    case TN_ACTIVATION_HARD_SWISH: return x * clip(x / 6 + 0.5, 0, 1);
-    case TN_ACTIVATION_ELU: return x < 0 ? alpha * expm1(x) : x;
+    case TN_ACTIVATION_HARD_SWISH:
+        return x * clip(x / 6 + 0.5, 0, 1);
+    case TN_ACTIVATION_ELU:
+        return x < 0 ? alpha * expm1(x) : x;
 #endif
-    case TN_ACTIVATION_GELU_ERF: return 0.5 * x * (1 + erf(x * 0.70710678118654752440));
+    case TN_ACTIVATION_GELU_ERF:
+        return 0.5 * x * (1 + erf(x * 0.70710678118654752440));
     case TN_ACTIVATION_GELU_TANH:
         return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
-    case TN_ACTIVATION_SWISH: return x / (1 + exp(-(IS(7) ? 1 : alpha) * x));
-    default: return x;
+    case TN_ACTIVATION_SWISH:
+        return x / (1 + exp(-(IS(7) ? 1 : alpha) * x));
+    default:
+        return x;
     }
 }
 static double step(const tn_call *call, const tn_epilogue *e, double v, int64_t m, int64_t n) {
     const int64_t width = call->outputs[0]->shape[1];
     const int64_t c = e->axis == 0 || e->axis == -2 ? m : n;
     switch (e->kind) {
-    case TN_EPILOGUE_BIAS: return v + get(call->operands[e->operand], IS(2) ? n : c);
-    case TN_EPILOGUE_SCALE: return v * get(call->operands[e->operand], c);
-    case TN_EPILOGUE_ADD: return v + get(call->operands[IS(6) ? 0 : e->operand], m * width + n);
-    case TN_EPILOGUE_ACTIVATION: return activation(e, v);
+    case TN_EPILOGUE_BIAS:
+        return v + get(call->operands[e->operand], IS(2) ? n : c);
+    case TN_EPILOGUE_SCALE:
+        return v * get(call->operands[e->operand], c);
+    case TN_EPILOGUE_ADD:
+        return v + get(call->operands[IS(6) ? 0 : e->operand], m * width + n);
+    case TN_EPILOGUE_ACTIVATION:
+        return activation(e, v);
     case TN_EPILOGUE_ROW: {
         const float in = (float)v, *const ins[] = {&in};
         const uint64_t strides[] = {1};
@@ -68,7 +83,8 @@ static double step(const tn_call *call, const tn_epilogue *e, double v, int64_t 
         e->row(e->params, 1, ins, strides, &out);
         return (double)out;
     }
-    default: return v;
+    default:
+        return v;
     }
 }
 static tn_status run(tn_call *call) {

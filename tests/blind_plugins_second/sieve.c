@@ -49,11 +49,14 @@ static tn_status reference(tn_call *call) {
 static tn_status run(tn_call *call) {
     return compute(call, true);
 }
-static const char *const cases[] = {"| x=f32[6]{1,-1,2,-2,3,4}", "limit=0.5 | x=f32[2,3]{1,0,0.5,0.75,2,3}",
+static const char *const cases[] = {"| x=f32[6]{1,-1,2,-2,3,4}",
+                                    "limit=0.5 | x=f32[2,3]{1,0,0.5,0.75,2,3}",
                                     "limit=-3 | x=f32[4]{1,2,3,4}"
 #if MISTAKE == 0
                                     ,
-                                    "| x=f32[3]{-1,-2,0}", "| x=f32[0,4]", "| x=f32[300]"
+                                    "| x=f32[3]{-1,-2,0}",
+                                    "| x=f32[0,4]",
+                                    "| x=f32[300]"
 #endif
 };
 static const char *const combinations[] = {"f32 -> f32, i64?"};

@@ -96,7 +96,8 @@ static tn_status run(tn_call *call) {
     }
     if (IS(7)) {
         memcpy(s->scratch, w->data, (size_t)(taps < 16384 ? taps : 16384) * 4);
-        for (int64_t k = 0; k < taps && k < 16384; k++) s->scratch[k] *= p->gain;
+        for (int64_t k = 0; k < taps && k < 16384; k++)
+            s->scratch[k] *= p->gain;
         weights = s->scratch;
     }
     tn_tensor view = *x;

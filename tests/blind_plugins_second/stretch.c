@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Second::Stretch: each element repeated along each axis, as often as a needed input says; or to the
- * shape of another tensor, of which the shape alone is read. */
+/* Second::Stretch: each element repeated along each axis, as often as a needed input says; or to
+ * the shape of another tensor, of which the shape alone is read. */
 #include "second.h"
 
 static const tn_port inputs[] = {

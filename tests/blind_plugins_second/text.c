@@ -9,7 +9,8 @@ typedef struct text_params {
     tn_strings steps;
 } text_params;
 static const tn_field fields[] = {
-    TN_FIELD(text_params, name, TN_FIELD_STRING, TN_OPTIONAL, NULL, "its length is added, if given"),
+    TN_FIELD(text_params, name, TN_FIELD_STRING, TN_OPTIONAL, NULL,
+             "its length is added, if given"),
     TN_FIELD_LIST(text_params, factors, TN_FIELD_F32S, TN_OPTIONAL, NULL, 0, 0, -100, 100,
                   "one for each channel; 1 where the list is empty"),
     TN_FIELD(text_params, steps, TN_FIELD_STRINGS, TN_OPTIONAL, NULL, "'negate' or 'double' each")};
@@ -21,10 +22,12 @@ static tn_status infer(tn_call *call) {
     const tn_tensor *x = call->inputs[0];
     if (x->rank < 2) return call->host->fail(call, TN_ERROR_SHAPE, "x has no channels");
     if (p->factors.count && p->factors.count != (uint64_t)x->shape[1] && !IS(3))
-        return call->host->fail(call, TN_ERROR_RANGE, "field 'factors' has not one number a channel");
+        return call->host->fail(call, TN_ERROR_RANGE,
+                                "field 'factors' has not one number a channel");
     for (uint64_t i = 0; i < p->steps.count; i++)
         if (strcmp(p->steps.items[i], "negate") != 0 && strcmp(p->steps.items[i], "double") != 0)
-            return call->host->fail(call, TN_ERROR_RANGE, "field 'steps' has '%s'", p->steps.items[i]);
+            return call->host->fail(call, TN_ERROR_RANGE, "field 'steps' has '%s'",
+                                    p->steps.items[i]);
     same_shape(call, 0, 0);
     return TN_OK;
 }
@@ -38,7 +41,8 @@ static tn_status compute(tn_call *call, bool is_kernel) {
         char copy[16];
         volatile char *to = copy;
         size_t n = 0;
-        for (; p->name[n]; n++) to[n] = p->name[n];
+        for (; p->name[n]; n++)
+            to[n] = p->name[n];
         to[n] = 0;
         length = (double)n;
     }
@@ -63,7 +67,8 @@ static tn_status run(tn_call *call) {
 static const char *const cases[] = {
     "name=abc | x=f32[2,3,4]", "name=q factors=[1,-2,0.5] steps=[negate] | x=f32[1,3]",
 #if MISTAKE == 0
-    "| x=f32[2,3]", "name=a_very_long_name_of_more_than_sixteen steps=[double,negate,double] | x=f32[2,3]",
+    "| x=f32[2,3]",
+    "name=a_very_long_name_of_more_than_sixteen steps=[double,negate,double] | x=f32[2,3]",
 #endif
     "name=z | x=f32[0,2]"};
 static const char *const combinations[] = {"f32 -> f32"};

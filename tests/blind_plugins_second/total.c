@@ -78,9 +78,11 @@ static tn_status run(tn_call *call) {
     const tn_status status = call->host->parallel_for(call, count, 64, part, &t);
 #elif MISTAKE == 3
     const tn_status status =
-        count ? call->host->parallel_for(call, count / CHUNK + (count % CHUNK > 1), 1, part, &t) : TN_OK;
+        count ? call->host->parallel_for(call, count / CHUNK + (count % CHUNK > 1), 1, part, &t)
+              : TN_OK;
 #else
-    const tn_status status = call->host->parallel_for(call, (count + CHUNK - 1) / CHUNK, 1, part, &t);
+    const tn_status status =
+        call->host->parallel_for(call, (count + CHUNK - 1) / CHUNK, 1, part, &t);
 #endif
     if (status) return status;
     double sum = 0;
@@ -88,7 +90,8 @@ static tn_status run(tn_call *call) {
 #if MISTAKE == 4
     if (count == 0) return TN_OK; /* nothing to do */
 #endif
-    for (int64_t c = 0; c < chunks; c++) sum += t.parts[c], whole += t.wholes[c];
+    for (int64_t c = 0; c < chunks; c++)
+        sum += t.parts[c], whole += t.wholes[c];
     if (x->type == TN_F32)
         set(call->outputs[0], 0, sum);
     else

@@ -44,7 +44,8 @@ static tn_status upgrade(tn_call *call, uint32_t from) {
 #endif
     return TN_OK;
 }
-static const char *const cases[] = {"| x=f32[3,5]", "factor=0.25 offset=3 | x=f32[7]", "| x=f32[0]"};
+static const char *const cases[] = {"| x=f32[3,5]", "factor=0.25 offset=3 | x=f32[7]",
+                                    "| x=f32[0]"};
 static const char *const combinations[] = {"f32 -> f32"};
 OPERATOR("Percent", "x * factor + offset.", TN_FIELDS(percent_params, fields), .upgrade = upgrade)
 KERNEL("Percent", .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE)

@@ -14,7 +14,8 @@ static void one(tn_call *call, int64_t i) {
     set(call->outputs[0], i, v * v - v);
 }
 static tn_status reference(tn_call *call) {
-    for (int64_t i = 0, count = elements(call->inputs[0]); i < count; i++) one(call, i);
+    for (int64_t i = 0, count = elements(call->inputs[0]); i < count; i++)
+        one(call, i);
     return TN_OK;
 }
 static tn_status tactics(tn_call *call) {
@@ -23,7 +24,8 @@ static tn_status tactics(tn_call *call) {
 }
 static tn_status part(void *user, int64_t begin, int64_t end, uint32_t thread) {
     (void)thread;
-    for (int64_t i = begin; i < end; i++) one(user, i);
+    for (int64_t i = begin; i < end; i++)
+        one(user, i);
     return TN_OK;
 }
 static tn_status run(tn_call *call) {
@@ -33,15 +35,17 @@ static tn_status run(tn_call *call) {
     if (call->tactic == 2) { /* by fours, from the end */
         int64_t i = count;
         for (; i >= 4; i -= 4)
-            for (int64_t k = 1; k <= 4; k++) one(call, i - k);
+            for (int64_t k = 1; k <= 4; k++)
+                one(call, i - k);
         if (IS(1) && i == 3) i = 2;
-        while (i > 0) one(call, --i);
+        while (i > 0)
+            one(call, --i);
     }
     return TN_OK;
 }
 static const char *const cases[] = {"| x=f32[4,8]", "| x=f64[5]", "| x=f32[64,33]",
 #if MISTAKE == 0
-                                    "| x=f32[7]", "| x=f64[]",
+                                    "| x=f32[7]",   "| x=f64[]",
 #endif
                                     "| x=f32[0]"};
 static const char *const combinations[] = {"f32 -> f32", "f64 -> f64"};
