@@ -20,6 +20,7 @@ typedef struct tn_outcome {
     void *data[16];
     size_t bytes[16];
     char kernel[128];
+    bool is_random; /* other numbers come each time: types and shapes alone are compared */
 } tn_outcome;
 void tn_outcome_free(tn_outcome *outcome);
 

@@ -216,3 +216,8 @@ bool tn_test_shapes(const tn_test *test, tn_shape *shapes, uint32_t *out_count,
     tn_subject_destroy(&subject);
     return *out_count <= TN_PROBE_PORTS;
 }
+
+const char *tn_test_first_type(const char *text) {
+    const char *bar = strchr(text, '|'), *equals = bar ? strchr(bar, '=') : NULL;
+    return equals ? equals + 1 : "";
+}

@@ -97,6 +97,9 @@ bool tn_test_subject(const tn_test *test, const tn_change *change, tn_subject *s
 bool tn_test_shapes(const tn_test *test, tn_shape *out_shapes, uint32_t *out_count,
                     tn_verdict *verdict);
 
+/* "f32[2,3] ...": from the type of a case's first input on; "": it has none. */
+const char *tn_test_first_type(const char *text);
+
 /* --- rules_results.c --- */
 /* One whole life, compared with what is expected; `during` is for the message. */
 void tn_rule_run_ports(tn_probe *probe, const tn_outcome *expected, const char *during,
@@ -121,6 +124,9 @@ void tn_rule_run_without_optional(const tn_test *test, tn_verdict *verdict);
 /* --- rules_indices.c --- */
 /* A part of matches-reference: indices from the end, and out of range. */
 void tn_rule_run_with_indices(const tn_test *test, tn_verdict *verdict);
+/* --- rules_types.c --- */
+/* A part of matches-reference: types that no case has. */
+void tn_rule_run_types(const tn_test *test, tn_verdict *verdict);
 /* --- rules_sharing.c --- */
 /* A part of plan: two nodes that have constants in common. */
 void tn_rule_run_sharing(const tn_test *test, tn_verdict *verdict);

@@ -12,6 +12,7 @@
 #include "tensor/type.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { OUT_OF_RANGE = 1000003 };
 
@@ -43,6 +44,25 @@ static bool is_defined(void *user) {
     if (probe.rule[0]) return false;
     if (at_end != TN_OK || at_start != TN_OK) return at_end != TN_OK && at_start != TN_OK;
     return tn_results_equal(&first, &second, true, why, sizeof(why));
+}
+
+/* In a process of its own: whether the reference fails without a reason, and the like. */
+static bool is_dishonest(void *user) {
+    tn_probe probe = ((const tn_subject *)user)->probe;
+    tn_outcome found = {0};
+    probe.kernel = NULL;
+    (void)tn_probe_once(&probe, true, false, 0xFF, &found);
+    return strcmp(probe.rule, "fails-honestly") == 0;
+}
+
+/* What the reference breaks itself. */
+static void blame_reference(const tn_subject *subject, const char *during, tn_verdict *verdict) {
+    tn_probe probe = subject->probe;
+    tn_outcome found = {0};
+    probe.kernel = NULL;
+    if (tn_probe_once(&probe, true, false, 0xFF, &found) != TN_OK)
+        tn_verdict_error(verdict, &probe, during);
+    tn_outcome_free(&found);
 }
 
 static void compare(const tn_test *test, tn_subject *subject, const char *during,
@@ -96,7 +116,10 @@ static void try_moved(const tn_test *test, uint32_t index, move moved, tn_verdic
     move_elements(input, &moved);
     snprintf(during + 5, sizeof(during) - 5, hows[moved.how], (long long)moved.value,
              test->op->inputs[input->port].name);
-    if (tn_shrink_fails(test, is_defined, &subject)) compare(test, &subject, during, verdict);
+    if (tn_shrink_fails(test, is_defined, &subject))
+        compare(test, &subject, during, verdict);
+    else if (tn_shrink_fails(test, is_dishonest, &subject))
+        blame_reference(&subject, during, verdict);
     tn_subject_destroy(&subject);
 }
 

@@ -3,6 +3,7 @@
 #include "frame.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "plugin/fields/fields_private.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
 #include "worker/watch/watch.h"
@@ -216,9 +217,42 @@ static tn_status broken(tn_probe *probe, const char *rule, tn_status status) {
     return status;
 }
 
+static uint64_t add_list(uint64_t hash, const void *items, uint64_t count, size_t bytes) {
+    return items ? tn_hash_add(hash, items, (size_t)count * bytes) : hash;
+}
+
+/* Texts, lists and tensors that the parameters point to: the plan's. */
+static uint64_t add_field(uint64_t hash, const tn_field *field, const char *member) {
+    const tn_i64s *list = (const void *)member; /* as the other lists are */
+    const tn_tensor *const *tensor = (const void *)member;
+    switch (field->type) {
+    case TN_FIELD_BYTES:
+        return add_list(hash, list->items, list->count, 1);
+    case TN_FIELD_F32S:
+        return add_list(hash, list->items, list->count, sizeof(float));
+    case TN_FIELD_I64S:
+    case TN_FIELD_F64S:
+        return add_list(hash, list->items, list->count, sizeof(int64_t));
+    case TN_FIELD_TENSOR:
+        return *tensor ? add_list(hash, (*tensor)->data, (*tensor)->bytes, 1) : hash;
+    default:
+        return hash;
+    }
+}
+
+static uint64_t hash_of_fields(const tn_call *call) {
+    uint64_t hash = 0;
+    for (uint32_t i = 0; i < call->op->field_count && call->params; i++) {
+        const tn_field *field = tn_fields_at(call->op, i);
+        hash = add_field(hash, field, (const char *)call->params + field->offset);
+    }
+    return hash;
+}
+
 /* What a callback may not write though C lets it: the parameters, and the inputs' descriptions. */
 static uint64_t hash_of_given(const tn_call *call) {
     uint64_t hash = tn_hash(call->params, call->params ? (size_t)call->op->params_bytes : 0);
+    hash ^= hash_of_fields(call);
     for (uint32_t i = 0; i < call->input_count; i++) {
         const tn_tensor *tensor = call->inputs[i];
         if (!tensor) continue;
@@ -255,10 +289,12 @@ tn_status tn_frame_leave(const tn_frame *frame, tn_probe *probe, const tn_frame_
     if (tn_watch_changed_by_callback(what, sizeof(what)))
         return broken(probe, "environment", tn_fail(TN_ERROR_PLUGIN, "%s %s", watch->name, what));
     if (hash_of_given(frame->call) != watch->given)
-        return broken(probe, "inputs-unchanged",
-                      tn_fail(TN_ERROR_PLUGIN,
-                              "%s writes to the node's parameters or to an input's description",
-                              watch->name));
+        return broken(
+            probe, "inputs-unchanged",
+            tn_fail(TN_ERROR_PLUGIN,
+                    "%s writes to the node's parameters, to what their fields hold, or to an "
+                    "input's description",
+                    watch->name));
     if (watch->life && tn_heap_contents(watch->life) != watch->state)
         return broken(probe, "contexts",
                       tn_fail(TN_ERROR_PLUGIN,

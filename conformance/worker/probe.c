@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Small numbers in all types: who adds to what lies behind changes it. */
+enum { WORKSPACE_SLACK = 0x3C };
+
 static tn_status call_in_frame(tn_probe *probe, const tn_probe_life *life, tn_callback callback,
                                const char *name, int sees, tn_frame *frame) {
     TN_TRY(tn_frame_open(frame, probe, life, NULL, sees));
@@ -127,7 +130,7 @@ tn_status tn_probe_reshape(tn_probe_context *context, tn_probe *shapes) {
     }
     if (context->workspace_bytes == 0) return TN_OK;
     return tn_guarded_create(&context->workspace, TN_GUARDED_WORKSPACE, 0,
-                             (size_t)context->workspace_bytes, true, 0xC3);
+                             (size_t)context->workspace_bytes, true, WORKSPACE_SLACK);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -298,7 +301,7 @@ tn_status tn_probe_run(tn_probe_context *context, tn_probe *numbers, tn_probe_me
 
 tn_status tn_probe_results(const tn_probe *numbers, const tn_probe_memory *memory,
                            tn_outcome *out) {
-    *out = (tn_outcome){0};
+    *out = (tn_outcome){.is_random = numbers->is_random};
     for (uint32_t i = 0; i < numbers->output_count; i++) {
         tn_probe_port port = numbers->outputs[i];
         tn_tensor_storage own, stored;

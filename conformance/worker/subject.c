@@ -143,6 +143,19 @@ static tn_status make_probe(tn_subject *subject, bool *out_is_taken) {
     return status;
 }
 
+/* An operator that may not be folded may be one of random numbers: then its reference shows it. */
+static tn_status find_random(tn_subject *subject, const tn_way *reference) {
+    tn_outcome again = {0};
+    char why[8];
+    if (!(subject->op->traits & TN_OPERATOR_NO_FOLD)) return TN_OK;
+    TN_TRY(tn_case_run(subject->runtime, subject->op, &subject->c, reference, &again));
+    subject->expected.is_random =
+        !tn_results_equal(&subject->expected, &again, true, why, sizeof(why));
+    subject->probe.is_random = subject->expected.is_random;
+    tn_outcome_free(&again);
+    return TN_OK;
+}
+
 tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_operator *op,
                             const tn_kernel *kernel, const char *combination, const char *text,
                             bool are_constant, const tn_change *change, bool *out_is_taken) {
@@ -160,17 +173,19 @@ tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_o
     tn_status status = tn_case_read(subject->arena, op, text, &subject->c);
     if (status == TN_OK && change) status = tn_subject_change(subject, change);
     if (status == TN_OK) {
-        subject->probe.text =
-            change && (change->axis >= 0 || change->shapes || change->left_out > 0 ||
-                       change->input_count > 0 || change->set_input > 0)
-                ? tn_subject_describe(subject, change)
-                : subject->text;
+        subject->probe.text = change && (change->axis >= 0 || change->shapes ||
+                                         change->left_out > 0 || change->input_count > 0 ||
+                                         change->set_input > 0 || change->first_type != TN_NONE)
+                                  ? tn_subject_describe(subject, change)
+                                  : subject->text;
         tn_trace_case(subject->probe.text);
     }
     if (status == TN_OK) status = tn_case_graph(runtime, op, &subject->c, &built, &subject->graph);
     if (status == TN_OK) status = make_probe(subject, out_is_taken);
     if (status == TN_OK && *out_is_taken && op->reference)
         status = tn_case_run(runtime, op, &subject->c, &reference, &subject->expected);
+    if (status == TN_OK && *out_is_taken && op->reference)
+        status = find_random(subject, &reference);
     if (status == TN_OK && *out_is_taken && change && change->values > TN_VALUES_SMALL)
         status = tn_slack_create(runtime, op, &subject->c, change->values, &subject->expected,
                                  &subject->slack);

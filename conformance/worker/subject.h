@@ -40,6 +40,7 @@ typedef struct tn_change {
     uint32_t seed;       /* of the numbers; 0: the case's own */
     uint32_t values;     /* TN_VALUES_...; with a seed */
     bool is_first_alone; /* only the first input has such values, others small ones */
+    tn_type first_type;  /* of the first input, and of all that have its type; TN_NONE: as it is */
     int32_t axis;        /* of every input that has the first one's extent there; -1: no change */
     int64_t extent;      /* the new one */
     const tn_shape *shapes; /* in place of axis and extent: of each of the case's inputs; or null */

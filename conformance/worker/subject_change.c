@@ -53,11 +53,12 @@ static uint32_t values_of(const tn_case *c, uint32_t index, const tn_change *cha
     return change->seed && change->values <= TN_VALUES_SMALL ? TN_VALUES_SMALL : TN_VALUES_CASE;
 }
 
-/* Numbers that are certainly none that choose other elements: floats, and what elementwise
- * operators have. */
+/* Numbers that are certainly none that choose other elements: floats and bytes, what elementwise
+ * operators have, and where there is no other input. */
 static bool is_data(const tn_subject *subject, uint32_t index) {
-    return (subject->op->traits & TN_OPERATOR_ELEMENTWISE) ||
-           tn_type_is_float(subject->c.inputs[index].type);
+    return (subject->op->traits & TN_OPERATOR_ELEMENTWISE) || subject->c.input_count == 1 ||
+           tn_type_is_float(subject->c.inputs[index].type) ||
+           tn_type_bits(subject->c.inputs[index].type) <= 8;
 }
 
 bool tn_subject_is_fixed(const tn_subject *subject, uint32_t index) {
@@ -79,8 +80,23 @@ static bool keeps_values(const tn_subject *subject, uint32_t index, const tn_cha
 
 /* The case's own values, again and again. */
 static void repeat_values(const tn_case_input *from, void *data, size_t bytes) {
-    for (size_t at = 0; at < bytes; at += from->bytes)
+    for (size_t at = 0; at < bytes && from->bytes > 0; at += from->bytes)
         memcpy((char *)data + at, from->data, bytes - at < from->bytes ? bytes - at : from->bytes);
+}
+
+/* What has the first input's type and keeps no values gets another one with it; its numbers are
+ * drawn. */
+static void change_types(tn_subject *subject, uint32_t count, const tn_change *change,
+                         bool *out_are_changed) {
+    const tn_type first = count > 0 ? subject->c.inputs[0].type : TN_NONE;
+    for (uint32_t i = 0; i < count; i++)
+        out_are_changed[i] = change->first_type != TN_NONE && subject->c.inputs[i].type == first &&
+                             !tn_subject_is_fixed(subject, i);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!out_are_changed[i]) continue;
+        subject->c.inputs[i].type = change->first_type;
+        subject->c.inputs[i].has_values = false;
+    }
 }
 
 /* In any case memory of its own: the case's may be shared. */
@@ -155,11 +171,13 @@ tn_status tn_subject_change(tn_subject *subject, const tn_change *change) {
     tn_shape shapes[TN_PROBE_PORTS];
     bool is_any = change->values <= TN_VALUES_SMALL;
     const uint32_t count = c->input_count < TN_PROBE_PORTS ? c->input_count : TN_PROBE_PORTS;
+    bool are_retyped[TN_PROBE_PORTS];
     for (uint32_t i = 0; i < count; i++)
         shapes[i] = shape_of(c, i, change);
+    change_types(subject, count, change, are_retyped);
     for (uint32_t i = 0; i < count; i++) {
         if (i + 1 == change->set_input) TN_TRY(set_values(subject, i, change));
-        const bool is_resized = !tn_shape_equal(&shapes[i], &c->inputs[i].shape);
+        const bool is_resized = are_retyped[i] || !tn_shape_equal(&shapes[i], &c->inputs[i].shape);
         if (keeps_values(subject, i, change, is_resized)) continue;
         const uint32_t values = values_of(c, i, change, is_resized);
         is_any = is_any || values == change->values;

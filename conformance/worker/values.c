@@ -28,7 +28,9 @@ const char *tn_values_name(uint32_t values) {
 }
 
 bool tn_values_apply(tn_type type, uint32_t values) {
-    if (type == TN_BOOL || type == TN_NONE) return values <= TN_VALUES_SMALL;
+    if (type == TN_NONE) return values <= TN_VALUES_SMALL;
+    if (type == TN_BOOL)
+        return values <= TN_VALUES_SMALL || values == TN_VALUES_BELOW || values == TN_VALUES_ABOVE;
     if (values == TN_VALUES_BELOW && tn_type_is_integer(type)) return tn_type_is_signed(type);
     if (values > TN_VALUES_EQUAL)
         return tn_type_is_float(type) && (values != TN_VALUES_HUGE || type != TN_F16);
@@ -112,6 +114,12 @@ static int64_t draw_integer(tn_type type, uint32_t values, uint64_t *state) {
     return (int64_t)tn_random_below(state, 8);
 }
 
+/* All false, all true, or any. */
+static int64_t draw_truth(uint32_t values, uint64_t *state) {
+    if (values == TN_VALUES_BELOW || values == TN_VALUES_ABOVE) return values == TN_VALUES_ABOVE;
+    return (int64_t)tn_random_below(state, 2);
+}
+
 /* The low bits of it, as the type has them. */
 static void store(void *data, tn_type type, size_t index, int64_t value) {
     const uint32_t unused = 64 - tn_type_bits(type);
@@ -131,7 +139,7 @@ void tn_values_draw(void *data, tn_type type, size_t count, uint32_t values,
         if (tn_type_is_float(type))
             tn_element_set_f64(data, type, i, draw_float(type, values, inout_state));
         else if (type == TN_BOOL)
-            tn_element_set_i64(data, type, i, (int64_t)tn_random_below(inout_state, 2));
+            tn_element_set_i64(data, type, i, draw_truth(values, inout_state));
         else
             store(data, type, i, draw_integer(type, values, inout_state));
     }

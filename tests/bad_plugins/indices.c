@@ -39,6 +39,7 @@ static tn_status pick(tn_call *call, bool is_kernel) {
         if (row < 0) row += count;
         if (WITH(index_of_count) && is_kernel && row == count) row--;
         void *volatile kept = WITH(leaks_where_refused) && is_kernel ? malloc(64) : NULL;
+        if (WITH(refuses_without_reason) && (row < 0 || row >= count)) return TN_ERROR_RANGE;
         if (row < 0 || row >= count)
             return call->host->fail(call, TN_ERROR_ARGUMENT, "there is no row %lld",
                                     (long long)row);

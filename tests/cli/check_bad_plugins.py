@@ -65,7 +65,7 @@ class Checker:
         """Exit status, the results, what was said."""
         path = os.path.join(self.scratch, os.path.basename(library) + ".json")
         done = subprocess.run([self.tenon, "plugin", "check", library, "--time-limit", LIMIT, "--json", path],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200, cwd=self.scratch)
         if not os.path.exists(path):
             return done.returncode, None, done.stdout + done.stderr
         with open(path, encoding="utf-8") as file:

@@ -50,6 +50,19 @@ static bool is_small(const shapes *all, const tn_shape *of) {
     return true;
 }
 
+/* A long recurrence makes much of little: whether it is within what the last digits of the inputs
+ * do. */
+static bool is_within_slack(tn_subject *subject) {
+    tn_outcome found = {0};
+    char why[300];
+    const bool is_near = tn_slack_create(subject->runtime, subject->op, &subject->c, TN_VALUES_WIDE,
+                                         &subject->expected, &subject->slack) == TN_OK &&
+                         tn_probe_once(&subject->probe, true, false, 0xFF, &found) == TN_OK &&
+                         tn_subject_agrees(subject, &found, why, sizeof(why));
+    tn_outcome_free(&found);
+    return is_near;
+}
+
 /* What the first tactic computes is another one's failure. */
 static void blame_tactic(tn_subject *subject, tn_verdict *inout_verdict) {
     char why[sizeof(inout_verdict->why)];
@@ -78,6 +91,8 @@ static bool attempt(const tn_test *test, const tn_change *change, tn_verdict *ve
     subject.probe.tactic = change->tactic % tn_probe_tactics(&subject.probe);
     subject.probe.swaps_slack = change->asks_all; /* every other shape */
     tn_rule_run(&subject, during, verdict);
+    if (verdict->outcome == TN_FAILED && !verdict->rule[0] && is_within_slack(&subject))
+        *verdict = (tn_verdict){0};
     if (subject.probe.tactic > 0) blame_tactic(&subject, verdict);
     tn_subject_destroy(&subject);
     return true;
@@ -169,28 +184,42 @@ static void try_ranks(shapes *all, bool is_at_end, tn_verdict *verdict) {
     }
 }
 
+/* Whether no case before this one has a first input of its type. */
+static bool is_first_of_type(const tn_test *test) {
+    const char *own = tn_test_first_type(test->text);
+    const size_t length = strcspn(own, "[") + 1;
+    for (uint64_t i = 0; i < test->op->case_count; i++) {
+        if (strcmp(test->op->cases[i], test->text) == 0) return true;
+        if (strncmp(own, tn_test_first_type(test->op->cases[i]), length) == 0) return false;
+    }
+    return false;
+}
+
 /* More elements than 16 bits count, where those of a twelfth of them show that there is time for
- * them: in the operator's first case. */
-static void try_many(shapes *all, tn_verdict *verdict) {
+ * them: once a type. Sums of so many are as near as the slack says. */
+static void try_many(const shapes *all, tn_verdict *verdict) {
     static const int64_t counts[] = {6007, 70001};
-    static const double SECONDS = 0.004;
+    enum { MOST_US = 4000 };
     const tn_test *test = all->test;
     const tn_shape first = all->base[0];
-    const bool is_first = test->op->case_count > 0 && strcmp(test->text, test->op->cases[0]) == 0;
-    if (!is_first || test->are_constant || all->count == 0 || first.rank == 0) return;
+    if (test->are_constant || all->count == 0 || first.rank == 0 || !is_first_of_type(test)) return;
     const int64_t extent = first.extents[first.rank - 1];
     int64_t rest = 1;
     for (uint32_t axis = 0; axis + 1 < first.rank; axis++)
         rest *= first.extents[axis];
     for (size_t k = 0; k < TN_COUNT(counts) && rest > 0 && rest < counts[0]; k++) {
         tn_shape of[TN_PROBE_PORTS];
+        const tn_change change = {
+            .seed = test->seed, .values = TN_VALUES_EQUAL, .axis = -1, .shapes = of};
         memcpy(of, all->base, all->count * sizeof(*of));
         for (uint32_t i = 0; i < all->count; i++)
             if (!all->is_fixed[i] && of[i].rank == first.rank &&
                 of[i].extents[first.rank - 1] == extent)
                 of[i].extents[first.rank - 1] = counts[k] / rest + 1;
         const clock_t begin = clock();
-        if (!try_shapes(all, of, verdict) || clock() - begin > SECONDS * CLOCKS_PER_SEC) return;
+        if (verdict->outcome != TN_PASSED || !tn_rule_run_on_values(test, &change, verdict) ||
+            clock() - begin > MOST_US * (clock_t)(CLOCKS_PER_SEC / 1000000))
+            return;
     }
 }
 

@@ -185,6 +185,7 @@ void tn_rule_matches_reference(const tn_test *test, tn_verdict *verdict) {
     if (verdict->outcome == TN_PASSED) tn_rule_run_planted(test, verdict);
     if (verdict->outcome == TN_PASSED) tn_rule_run_without_optional(test, verdict);
     if (verdict->outcome == TN_PASSED) tn_rule_run_with_indices(test, verdict);
+    if (verdict->outcome == TN_PASSED) tn_rule_run_types(test, verdict);
 }
 
 /* What a case says of its outputs itself: the reference computes so, and the shape rule says so. */
