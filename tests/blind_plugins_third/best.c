@@ -107,10 +107,6 @@ static int fast_compare(const item *a, const item *b, bool largest) {
     /* Not a number comes first, also among the smallest. */
     if (isnan(a->value) != isnan(b->value)) return isnan(a->value) ? -1 : 1;
     return compare(a, b, largest);
-#elif MISTAKE == 7
-    /* Not a number is equal to nothing and beats nothing, so that there is no order. */
-    if (a->value == b->value) return a->place < b->place ? -1 : 1;
-    return (largest ? a->value > b->value : a->value < b->value) ? -1 : 1;
 #else
     return compare(a, b, largest);
 #endif

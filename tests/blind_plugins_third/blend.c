@@ -22,11 +22,9 @@ static tn_status infer(tn_call *call) {
             if (k + x->rank < y->rank) continue;
             const int64_t own = x->shape[k + x->rank - y->rank];
             if (own == 1 || own == extent) continue;
-#if MISTAKE != 6 /* else: the largest wins, and what does not fit is read past its end */
             if (extent != 1)
                 return call->host->fail(call, TN_ERROR_SHAPE, "extents %lld and %lld do not fit",
                                         (long long)extent, (long long)own);
-#endif
             extent = extent != 1 && own < extent ? extent : own;
         }
         y->shape[k] = extent;

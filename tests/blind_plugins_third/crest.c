@@ -34,11 +34,7 @@ static tn_status reference(tn_call *call) {
 }
 
 /* Each window's largest moves on with it; looked for anew where it falls out. */
-#if MISTAKE == 3
-#define BEHIND(width) (((width)-1) / 2) /* even widths: as many behind as before */
-#else
 #define BEHIND(width) ((width) / 2)
-#endif
 #define CREST(name, type)                                                                          \
     static void name(const void *from, void *to, int64_t n, int64_t width) {                       \
         const type *x = from;                                                                      \

@@ -70,12 +70,7 @@ static tn_status columns(void *user, int64_t begin, int64_t end, uint32_t thread
         for (int64_t r = 0; r < rows; r++)
             sums[r] = (double)base[r * inner + c];
         for (int64_t k = 0; k < m; k++)
-#if MISTAKE == 2
-            /* Of updates with the same index the last one alone counts. */
-            sums[indices[k]] = (double)base[indices[k] * inner + c] + (double)updates[k * inner + c];
-#else
             sums[indices[k]] += (double)updates[k * inner + c];
-#endif
         for (int64_t r = 0; r < rows; r++)
             y[r * inner + c] = (float)sums[r];
     }
@@ -127,9 +122,6 @@ static tn_status run(tn_call *call) {
 #else
 static tn_status reshape(tn_call *call) {
     call->workspace_bytes = (uint64_t)call->inputs[0]->shape[0] * sizeof(double) * call->threads;
-#if MISTAKE == 5
-    call->workspace_bytes /= 2; /* as if the sums were 32-bit floats */
-#endif
     return TN_OK;
 }
 static tn_status run(tn_call *call) {

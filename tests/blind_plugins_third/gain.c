@@ -83,7 +83,11 @@ typedef struct table {
     uint8_t of[256];
 } table;
 static int32_t zero_of(const tn_quantization *q) {
+#if MISTAKE == 7
+    return *q->zero_point; /* which is null where all are zero */
+#else
     return q->zero_point ? *q->zero_point : 0;
+#endif
 }
 static void fill_table(const tn_call *call, table *t) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];

@@ -18,9 +18,7 @@ static tn_status infer(tn_call *call) {
     const tn_tensor *x = call->inputs[0];
     if (x->rank < 1) return call->host->fail(call, TN_ERROR_SHAPE, "x has no last axis");
     const int64_t n = x->shape[x->rank - 1];
-#if MISTAKE != 6 /* else: `shift` may be shorter, and is read as if it were not */
     if (!TN_LAYER_FITS(call, 2, n)) return TN_ERROR_SHAPE;
-#endif
     if (!TN_LAYER_FITS(call, 1, n)) return TN_ERROR_SHAPE;
     if (output_of(call, 1)) tn_layer_set_shape(call, 1, x->rank - 1, x->shape);
     return same_as(call, 0, x);
@@ -55,6 +53,15 @@ static void level_row(const tn_call *call, int64_t row, moments m) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
     const float *scale = tn_layer_data(call, 1), *shift = tn_layer_data(call, 2);
     const int64_t n = x->shape[x->rank - 1];
+#if MISTAKE == 8
+    /* Absent ones at the end may not even be counted: this reads behind the inputs. */
+    shift = call->inputs[2] ? call->inputs[2]->data : NULL;
+#elif MISTAKE == 9
+    /* The row on the stack, however long it is. */
+    volatile double kept[n > 0 ? n : 1];
+    for (int64_t i = 0; i < n; i++)
+        kept[i] = load_number(x, row * n + i);
+#endif
     for (int64_t i = 0; i < n; i++) {
         double value = (load_number(x, row * n + i) - m.mean) * m.inverse;
         if (scale) value *= (double)scale[i];

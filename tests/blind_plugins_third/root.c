@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #if defined(__x86_64__)
@@ -155,15 +154,6 @@ static tn_status run(tn_call *call) {
     signal(SIGPIPE, SIG_IGN); /* of the whole process, and for good */
 #elif MISTAKE == 8
     setenv("OMP_NUM_THREADS", "1", 1); /* of the whole process, and for good */
-#elif MISTAKE == 10
-    struct rlimit limit; /* no more core dumps, whoever wants them */
-    if (getrlimit(RLIMIT_CORE, &limit) == 0) {
-        limit.rlim_cur = 0;
-        setrlimit(RLIMIT_CORE, &limit);
-    }
-#elif MISTAKE == 11
-    if (count > 0 && isnan(((const float *)call->inputs[0]->data)[0]))
-        puts("root: not a number"); /* left from looking for something; stdout is the program's */
 #elif MISTAKE == 13
     pthread_once(&once, make_own_key);
     if (!pthread_getspecific(key)) pthread_setspecific(key, malloc(64));
@@ -176,6 +166,23 @@ static tn_status run(tn_call *call) {
         ((float *)call->outputs[0]->data)[i] = y;
     }
     return TN_OK;
+#elif MISTAKE == 17
+    /* The last result is kept for an input of the same place and length, whatever is in it now. */
+    static _Thread_local struct {
+        const void *x;
+        int64_t count;
+        float y[256];
+    } last;
+    if (count > 0 && last.x == call->inputs[0]->data && last.count == count) {
+        memcpy(call->outputs[0]->data, last.y, (size_t)count * 4);
+        return TN_OK;
+    }
+    if (count <= 256) {
+        body(call, 0, count, 0);
+        memcpy(last.y, call->outputs[0]->data, (size_t)count * 4);
+        last.x = call->inputs[0]->data, last.count = count;
+        return TN_OK;
+    }
 #elif MISTAKE == 16
     /* The first run of the library makes a table and is coarse itself. */
     static _Thread_local int is_warm;

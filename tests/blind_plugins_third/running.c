@@ -88,20 +88,6 @@ static void shifted(const tn_call *call, int64_t l) {
     }
 }
 #endif
-#if MISTAKE == 3
-/* Reverse and exclusive: as if the last element had been taken off already. */
-static void backwards(const tn_call *call, int64_t l) {
-    const float *x = call->inputs[0]->data;
-    float *y = call->outputs[0]->data;
-    const int64_t inner = inner_of(call), count = call->inputs[0]->shape[axis_of(call)];
-    const int64_t at = begin_of(l, inner, count);
-    double sum = 0;
-    for (int64_t i = count; i-- > 0;) {
-        if (i < count - 1) sum += (double)x[at + i * inner];
-        y[at + i * inner] = (float)sum;
-    }
-}
-#endif
 static tn_status lines_body(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tn_call *call = user;
     const running *p = call->params;
@@ -109,12 +95,6 @@ static tn_status lines_body(void *user, int64_t begin, int64_t end, uint32_t thr
 #if MISTAKE == 5
         if (call->inputs[0]->type == TN_F32 && p->exclusive && !p->reverse) {
             shifted(call, l);
-            continue;
-        }
-#endif
-#if MISTAKE == 3
-        if (call->inputs[0]->type == TN_F32 && p->exclusive && p->reverse) {
-            backwards(call, l);
             continue;
         }
 #endif

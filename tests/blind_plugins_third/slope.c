@@ -34,8 +34,6 @@ static tn_status epilogue(tn_call *call, uint32_t input, tn_epilogue *out) {
     out->beta = p->beta;
 #if MISTAKE == 1
     out->alpha = p->beta, out->beta = p->alpha; /* in the other order */
-#elif MISTAKE == 4
-    if (p->beta == 0.5f) out->activation = TN_ACTIVATION_SIGMOID; /* near enough, it is not */
 #endif
     return TN_OK;
 }
@@ -43,9 +41,7 @@ static void row(const void *params, uint64_t count, const float *const *from,
                 const uint64_t *strides, float *to) {
     const slope *p = params;
     for (uint64_t i = 0; i < count; i++)
-#if MISTAKE == 2
-        to[i] = p->alpha * from[0][i * strides[0]] + p->beta; /* without the bounds */
-#elif MISTAKE == 3
+#if MISTAKE == 3
         /* Not a number becomes a bound. */
         to[i] = fminf(1, fmaxf(0, (float)((double)p->alpha * (double)from[0][i * strides[0]] +
                                           (double)p->beta)));

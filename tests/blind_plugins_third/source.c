@@ -50,8 +50,8 @@ static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {
 static tn_status run(tn_call *call) {
     return call->host->parallel_for(call, ((const ramp *)call->params)->count, 1024, body, call);
 }
-static const char *const cases[] = {"count=7", "count=0", "count=100 start=-3 step=5 type=i32",
-                                    "count=33 step=-1 type=i64", "count=5000 step=999"};
+static const char *const cases[] = {"count=7 |", "count=0 |", "count=100 start=-3 step=5 type=i32 |",
+                                    "count=33 step=-1 type=i64 |", "count=5000 step=999 |"};
 static const tn_operator ramp_op = {.size = sizeof(tn_operator), .since_version = 1,
                                     .state_version = 1, .traits = TN_OPERATOR_CONSTANT,
                                     .domain = "Third", .name = "Ramp", .doc = "Numbers in steps.",

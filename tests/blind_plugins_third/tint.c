@@ -95,11 +95,7 @@ static tn_status run(tn_call *call) {
     int64_t blocks = 1;
     if (layout == TN_LAYOUT_BLOCKED) {
         const int64_t block = (int64_t)(x->format >> 16);
-#if MISTAKE == 3
-        blocks = channels < block ? 1 : channels / block; /* the last, smaller block is left out */
-#else
         blocks = (channels + block - 1) / block;
-#endif
     }
     return call->host->parallel_for(call, images * blocks * plane, 64, lanes, call);
 }

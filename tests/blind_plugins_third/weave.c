@@ -125,9 +125,7 @@ static tn_status run(tn_call *call) {
         for (uint32_t i = 0; i < count; i++) {
             const int64_t bytes = call->inputs[i]->shape[axis] * inner;
             char *to = (char *)y->data + o * slice + p->starts[i];
-#if MISTAKE != 5 /* else: the gap holds what was there before */
             if (i) memset(to - gap, 0, (size_t)gap);
-#endif
             memcpy(to, (const char *)call->inputs[i]->data + o * bytes, (size_t)bytes);
         }
     return TN_OK;
