@@ -171,8 +171,10 @@ static tn_status run(tn_call *call) {
 }
 
 static const char *const cases[] = {
-    "| x=f32[3,10] k=i64[1]{4}", "largest=false | x=f64[2,3,7] k=i64[1]{7}",
-    "| x=i32[6]{3,1,3,2,3,1} k=i64[]{3}", "| x=f32[5] k=i64[1]{0}",
+    "| x=f32[3,10] k=i64[1]{4}",
+    "largest=false | x=f64[2,3,7] k=i64[1]{7}",
+    "| x=i32[6]{3,1,3,2,3,1} k=i64[]{3}",
+    "| x=f32[5] k=i64[1]{0}",
     "largest=false | x=f32[2,6]{1,0,nan,-1,inf,2,3,0,-2,nan,5,-inf} k=i64[1]{3}",
     "| x=f32[0,4] k=i64[1]{2}"};
 static const tn_operator op = {THIRD_OPERATOR("Best"), .state_version = 1, TN_FIELDS(best, fields),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Third::Blend: y = a * (1 - c) + b * c, c being t within 0..1; three tensors broadcast with each other. A row
- * function and an expression say the same.
+ * Third::Blend: y = a * (1 - c) + b * c, c being t within 0..1; three tensors broadcast with each
+ * other. A row function and an expression say the same.
  */
 #include "third.h"
 
@@ -85,11 +85,12 @@ static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {
     for (int64_t i = begin; i < end; i++) {
         float v[3];
         for (uint32_t k = 0; k < 3; k++)
-            v[k] = ((const float *)
-                        call->inputs[k]->data)[place_in(call->inputs[k], y, i, true)];
+            v[k] = ((const float *)call->inputs[k]->data)[place_in(call->inputs[k], y, i, true)];
 #if MISTAKE == 5
         /* A t that is not a number gives a, and what b or a would have spoiled stays well. */
-        ((float *)y->data)[i] = v[2] >= 1 ? v[1] : v[2] > 0 ? (float)blend((double)v[0], (double)v[1], (double)v[2]) : v[0];
+        ((float *)y->data)[i] = v[2] >= 1  ? v[1]
+                                : v[2] > 0 ? (float)blend((double)v[0], (double)v[1], (double)v[2])
+                                           : v[0];
 #else
         ((float *)y->data)[i] = (float)blend((double)v[0], (double)v[1], (double)v[2]);
 #endif
@@ -102,8 +103,8 @@ static tn_status run(tn_call *call) {
 
 static const char *const cases[] = {
     "| a=f32[2,3,4] b=f32[2,3,4] t=f32[2,3,4]", "| a=f32[3,4] b=f32[3,1] t=f32[]",
-    "| a=f32[2,1,5] b=f32[3,1] t=f32[1,1,5]", "| a=f64[1] b=f64[4,4] t=f64[4]",
-    "| a=f32[0,3] b=f32[1,3] t=f32[3]", "| a=f32[6,6] b=f32[6] t=f32[6,6]"};
+    "| a=f32[2,1,5] b=f32[3,1] t=f32[1,1,5]",   "| a=f64[1] b=f64[4,4] t=f64[4]",
+    "| a=f32[0,3] b=f32[1,3] t=f32[3]",         "| a=f32[6,6] b=f32[6] t=f32[6,6]"};
 static const tn_operator op = {
     THIRD_OPERATOR("Blend"),
     .state_version = 1,
@@ -121,7 +122,6 @@ static const tn_operator op = {
     .row = row,
     .doc = "From one tensor to another."};
 static const char *const combinations[] = {"f32, f32, f32 -> f32"};
-static const tn_kernel kernel = {THIRD_KERNEL("Blend", "places"),
-                                 .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(combinations),
-                                 .run = run};
+static const tn_kernel kernel = {THIRD_KERNEL("Blend", "places"), .traits = TN_KERNEL_DETERMINISTIC,
+                                 TN_COMBINATIONS(combinations), .run = run};
 THIRD_LIBRARY("blend", op, &kernel)

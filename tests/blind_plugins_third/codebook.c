@@ -84,7 +84,7 @@ static tn_status load(tn_call *call, const void *data, uint64_t bytes) {
     if (count < 1 || count > 1000) return refuse(call, "has too many knots or none");
     if (!(p->gain >= -1000 && p->gain <= 1000)) return refuse(call, "has a gain beyond its range");
 #if MISTAKE == 2
-    /* How many bytes there are behind the head is not looked at. */
+        /* How many bytes there are behind the head is not looked at. */
 #elif MISTAKE == 3
     if (bytes != HEAD + count * sizeof(float) + sizeof(codebook))
         return refuse(call, "has another length than its knots");
@@ -124,20 +124,24 @@ static void destroy_params(void *user, void *params) {
 static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tn_call *call = user;
     for (int64_t i = begin; i < end; i++)
-        ((float *)call->outputs[0]->data)[i] = (float)nearest(
-            call->params, (double)((const float *)call->inputs[0]->data)[i]);
+        ((float *)call->outputs[0]->data)[i] =
+            (float)nearest(call->params, (double)((const float *)call->inputs[0]->data)[i]);
     return TN_OK;
 }
 static tn_status run(tn_call *call) {
     return call->host->parallel_for(call, tn_layer_count(call->inputs[0]), 128, body, call);
 }
 
-static const char *const cases[] = {"knots=[-1,0,2.5] gain=2 | x=f32[3,9]", "knots=[0.25] | x=f64[5]",
-                                    "knots=[1,-1,1] gain=-0.5 | x=f32[4]{0,nan,inf,-3}",
-                                    "knots=[0,1] | x=f32[0]"};
-static const tn_operator op = {THIRD_OPERATOR("Codebook"), .state_version = 1,
-                               .traits = TN_OPERATOR_ELEMENTWISE, TN_FIELDS(codebook, fields),
-                               .save = save, .load = load, .destroy_params = destroy_params,
+static const char *const cases[] = {
+    "knots=[-1,0,2.5] gain=2 | x=f32[3,9]", "knots=[0.25] | x=f64[5]",
+    "knots=[1,-1,1] gain=-0.5 | x=f32[4]{0,nan,inf,-3}", "knots=[0,1] | x=f32[0]"};
+static const tn_operator op = {THIRD_OPERATOR("Codebook"),
+                               .state_version = 1,
+                               .traits = TN_OPERATOR_ELEMENTWISE,
+                               TN_FIELDS(codebook, fields),
+                               .save = save,
+                               .load = load,
+                               .destroy_params = destroy_params,
                                .doc = "The nearest of a list of numbers."};
 static const char *const combinations[] = {"f32 -> f32"};
 static const tn_kernel kernel = {THIRD_KERNEL("Codebook", "search"),

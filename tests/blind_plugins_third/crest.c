@@ -34,13 +34,12 @@ static tn_status reference(tn_call *call) {
 }
 
 /* Each window's largest moves on with it; looked for anew where it falls out. */
-#define BEHIND(width) ((width) / 2)
 #define CREST(name, type)                                                                          \
     static void name(const void *from, void *to, int64_t n, int64_t width) {                       \
         const type *x = from;                                                                      \
         type *y = to;                                                                              \
-        const int64_t before = (width - 1) / 2, behind = BEHIND(width);                            \
-        int64_t top = -1, seen = 0; /* what lies before `seen` was looked at */                     \
+        const int64_t before = (width - 1) / 2, behind = width / 2;                                \
+        int64_t top = -1, seen = 0; /* what lies before `seen` was looked at */                    \
         for (int64_t i = 0; i < n; i++) {                                                          \
             const int64_t first = i < before ? 0 : i - before;                                     \
             const int64_t last = i + behind < n ? i + behind : n - 1;                              \
@@ -114,11 +113,12 @@ static tn_status upgrade(tn_call *call, uint32_t from) {
     return TN_OK;
 }
 
-static const char *const cases[] = {"| x=i8[3,20]", "width=5 | x=u16[2,2,33]", "width=4 | x=i16[17]",
-                                    "width=2001 | x=i64[2,7]", "width=1 | x=u8[9]", "| x=u8[2,0]"};
-static const tn_operator op = {THIRD_OPERATOR("Crest"), .state_version = 2,
-                               .traits = TN_OPERATOR_SELECTS, TN_FIELDS(crest, fields),
-                               .upgrade = upgrade, .doc = "The largest element around each."};
+static const char *const cases[] = {"| x=i8[3,20]",        "width=5 | x=u16[2,2,33]",
+                                    "width=4 | x=i16[17]", "width=2001 | x=i64[2,7]",
+                                    "width=1 | x=u8[9]",   "| x=u8[2,0]"};
+static const tn_operator op = {
+    THIRD_OPERATOR("Crest"),  .state_version = 2, .traits = TN_OPERATOR_SELECTS,
+    TN_FIELDS(crest, fields), .upgrade = upgrade, .doc = "The largest element around each."};
 static const tn_kernel kernel = {THIRD_KERNEL("Crest", "moving"), .traits = TN_KERNEL_DETERMINISTIC,
                                  .run = run};
 THIRD_LIBRARY("crest", op, &kernel)

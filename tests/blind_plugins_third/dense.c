@@ -56,12 +56,14 @@ static uint64_t packed_bytes(extents e) {
 static void pack(const float *w, extents e, bool transposed, float *to) {
     for (int64_t n = 0; n < (e.columns + 3) / 4 * 4; n++)
         for (int64_t k = 0; k < e.inner; k++)
-            to[(n / 4 * e.inner + k) * 4 + n % 4] =
-                n >= e.columns ? 0 : transposed ? w[n * e.inner + k] : w[k * e.columns + n];
+            to[(n / 4 * e.inner + k) * 4 + n % 4] = n >= e.columns ? 0
+                                                    : transposed   ? w[n * e.inner + k]
+                                                                   : w[k * e.columns + n];
 }
 static tn_status fill(void *user, void *data, uint64_t bytes) {
     const tn_call *call = user;
-    pack(call->inputs[1]->data, extents_from(call), ((const dense *)call->params)->transposed, data);
+    pack(call->inputs[1]->data, extents_from(call), ((const dense *)call->params)->transposed,
+         data);
     return TN_OK;
 }
 typedef struct state {
@@ -130,8 +132,7 @@ static float step(const tn_call *call, const tn_epilogue *e, int64_t index, floa
     case TN_EPILOGUE_SCALE:
 #if MISTAKE == 3
         /* Along the last axis, whichever is meant. */
-        return x * (float)tn_layer_load(call->operands[e->operand],
-                                        index % y->shape[y->rank - 1]);
+        return x * (float)tn_layer_load(call->operands[e->operand], index % y->shape[y->rank - 1]);
 #else
         return x * (float)tn_layer_load(call->operands[e->operand], place_along(y, index, e->axis));
 #endif
@@ -197,11 +198,11 @@ static tn_status run(tn_call *call) {
     return call->host->parallel_for(call, e.rows, 4, body, call);
 }
 
-static const char *const cases[] = {"| x=f32[5,7] w=f32[7,6]",
-                                    "transposed=true | x=f32[2,3,4] w=f32[5,4]",
-                                    "| x=f32[8] w=f32[8,8]", "transposed=true | x=f32[3,6] w=f32[6,6]",
-                                    "| x=f64[2,3] w=f64[3,1]", "| x=f32[0,3] w=f32[3,2]",
-                                    "| x=f32[4,1] w=f32[1,3]"};
+static const char *const cases[] = {
+    "| x=f32[5,7] w=f32[7,6]", "transposed=true | x=f32[2,3,4] w=f32[5,4]",
+    "| x=f32[8] w=f32[8,8]",   "transposed=true | x=f32[3,6] w=f32[6,6]",
+    "| x=f64[2,3] w=f64[3,1]", "| x=f32[0,3] w=f32[3,2]",
+    "| x=f32[4,1] w=f32[1,3]"};
 static const tn_operator op = {THIRD_OPERATOR("Dense"), .state_version = 1,
                                TN_FIELDS(dense, fields), .doc = "A matrix product."};
 static const char *const combinations[] = {"f32, f32 -> f32"};
@@ -210,8 +211,8 @@ static const tn_kernel kernel = {
     .traits = TN_KERNEL_DETERMINISTIC,
     .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_BIAS) | TN_EPILOGUE_BIT(TN_EPILOGUE_SCALE) |
                  TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) | TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION),
-    .activations = 1u << TN_ACTIVATION_RELU | 1u << TN_ACTIVATION_LEAKY_RELU |
-                   1u << TN_ACTIVATION_CLIP,
+    .activations =
+        1u << TN_ACTIVATION_RELU | 1u << TN_ACTIVATION_LEAKY_RELU | 1u << TN_ACTIVATION_CLIP,
     TN_COMBINATIONS(combinations),
     .prepare = prepare,
     .release = release,

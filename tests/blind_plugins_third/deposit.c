@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Third::Deposit: a copy of `base` to whose rows those of `updates` were added, each where its index
- * says; the same index may come several times. An index outside 0..N-1 is refused. The kernel deals
- * columns out to threads, so that no two write the same element. 101: rows are dealt out instead,
- * under a lock for each; the order of sums is any, and no trait says otherwise.
+ * Third::Deposit: a copy of `base` to whose rows those of `updates` were added, each where its
+ * index says; the same index may come several times. An index outside 0..N-1 is refused. The kernel
+ * deals columns out to threads, so that no two write the same element. 101: rows are dealt out
+ * instead, under a lock for each; the order of sums is any, and no trait says otherwise.
  */
 #include <pthread.h>
 #include "third.h"

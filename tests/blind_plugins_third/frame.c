@@ -20,7 +20,8 @@ static tn_status infer(tn_call *call) {
 #if MISTAKE == 3
         /* The name of the node is taken for a format. */
         char text[256];
-        snprintf(text, sizeof(text), "%s: x and like have other ranks", call->node ? call->node : "");
+        snprintf(text, sizeof(text), "%s: x and like have other ranks",
+                 call->node ? call->node : "");
         return call->host->fail(call, TN_ERROR_SHAPE, text, 0);
 #else
         return call->host->fail(call, TN_ERROR_SHAPE, "x has rank %u, like %u; expected the same",
@@ -124,14 +125,16 @@ static tn_status run(tn_call *call) {
     return call->host->parallel_for(call, tn_layer_count(call->outputs[0]), 64, body, call);
 }
 
-static const char *const cases[] = {"| x=f32[3,4] like=f32[2,6]",
-                                    "window=f32[3]{1,2,1} | x=f32[2,2,5] like=i64[2,3,3]",
-                                    "| x=f64[4] like=u8[7]", "| x=f32[0,2] like=f32[2,2]",
-                                    "| x=f32[2,2] like=f32[0,3]"};
-static const tn_operator op = {THIRD_OPERATOR("Frame"), .state_version = 1, TN_FIELDS(frame, fields),
-                               .doc = "Cut or filled to a shape."};
+static const char *const cases[] = {
+    "| x=f32[3,4] like=f32[2,6]", "window=f32[3]{1,2,1} | x=f32[2,2,5] like=i64[2,3,3]",
+    "| x=f64[4] like=u8[7]", "| x=f32[0,2] like=f32[2,2]", "| x=f32[2,2] like=f32[0,3]"};
+static const tn_operator op = {THIRD_OPERATOR("Frame"), .state_version = 1,
+                               TN_FIELDS(frame, fields), .doc = "Cut or filled to a shape."};
 static const char *const combinations[] = {"f32, * -> f32"};
-static const tn_kernel kernel = {THIRD_KERNEL("Frame", "places"), .traits = TN_KERNEL_DETERMINISTIC,
-                                 TN_COMBINATIONS(combinations), .prepare = prepare,
-                                 .release = release, .run = run};
+static const tn_kernel kernel = {THIRD_KERNEL("Frame", "places"),
+                                 .traits = TN_KERNEL_DETERMINISTIC,
+                                 TN_COMBINATIONS(combinations),
+                                 .prepare = prepare,
+                                 .release = release,
+                                 .run = run};
 THIRD_LIBRARY("frame", op, &kernel)

@@ -68,9 +68,12 @@ static tn_status rows(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
     for (int64_t i = begin; i < end; i++) {
         const float value = (float)value_of(p, load_number(x, i));
-        if (y->type == TN_F32) ((float *)y->data)[i] = value;
-        else if (y->type == TN_F16) ((uint16_t *)y->data)[i] = store_half(value);
-        else ((uint16_t *)y->data)[i] = float_to_brain(value);
+        if (y->type == TN_F32)
+            ((float *)y->data)[i] = value;
+        else if (y->type == TN_F16)
+            ((uint16_t *)y->data)[i] = store_half(value);
+        else
+            ((uint16_t *)y->data)[i] = float_to_brain(value);
     }
     return TN_OK;
 }
@@ -94,8 +97,8 @@ static void fill_table(const tn_call *call, table *t) {
     const double low = y->type == TN_U8 ? 0 : -128, high = low + 255;
     for (int i = 0; i < 256; i++) {
         const int stored = x->type == TN_U8 ? i : (int8_t)i;
-        const double real = (double)(stored - zero_of(x->quantization)) *
-                            (double)*x->quantization->scale;
+        const double real =
+            (double)(stored - zero_of(x->quantization)) * (double)*x->quantization->scale;
         const double wanted = value_of(call->params, real) / (double)*y->quantization->scale;
 #if MISTAKE == 1
         /* Numbers below zero are rounded towards zero. */
@@ -143,10 +146,13 @@ static tn_status run_table(tn_call *call) {
     return TN_OK;
 }
 
-static const char *const cases[] = {"gain=0.5 shift=1.25 | x=f32[2,3,5]", "gain=-3 | x=f16[7]",
-                                    "gain=3000 shift=-7 | x=f16[4,9]", "| x=f32[2,2]",
+static const char *const cases[] = {"gain=0.5 shift=1.25 | x=f32[2,3,5]",
+                                    "gain=-3 | x=f16[7]",
+                                    "gain=3000 shift=-7 | x=f16[4,9]",
+                                    "| x=f32[2,2]",
                                     "shift=-0.75 | x=f32[3,4,2,2]",
-                                    "gain=1.5 shift=0.5 | x=bf16[0,3]", "gain=2 | x=bf16[33]"};
+                                    "gain=1.5 shift=0.5 | x=bf16[0,3]",
+                                    "gain=2 | x=bf16[33]"};
 static const tn_operator op = {THIRD_OPERATOR("Gain"),
                                .state_version = 1,
                                .traits = TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY,

@@ -55,8 +55,10 @@ static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {
         /* The rest of a row is read as eight, too, and what lies past it counts nothing. */
         for (int64_t lane = 0; i < n && lane < 8; lane++) {
             const double product = value_at(a, r * n + i + lane) * value_at(b, r * n + i + lane);
-            if (i + lane < n) sums[lane] += product;
-            else if (product == 12345.678) sums[lane] = 0;
+            if (i + lane < n)
+                sums[lane] += product;
+            else if (product == 12345.678)
+                sums[lane] = 0;
         }
 #elif MISTAKE == 3
         /* The rest begins with the second of its elements. */

@@ -141,8 +141,8 @@ static tn_status run(tn_call *call) {
 
 static const char *const cases[] = {
     "| x=f32[6,2] mask=bool[6]{1,0,1,1,0,0}", "| x=i8[70,3] mask=bool[70]",
-    "| x=u64[5] mask=bool[5]{0,1,0,1,1}", "| x=f16[4,2,2] mask=bool[4]{1,1,1,1}",
-    "| x=bool[3,0] mask=bool[3]{1,0,1}", "| x=f64[0,2] mask=bool[0]"};
+    "| x=u64[5] mask=bool[5]{0,1,0,1,1}",     "| x=f16[4,2,2] mask=bool[4]{1,1,1,1}",
+    "| x=bool[3,0] mask=bool[3]{1,0,1}",      "| x=f64[0,2] mask=bool[0]"};
 static const tn_operator op = {THIRD_OPERATOR("Keep"), .state_version = 1, TN_NO_FIELDS,
                                .doc = "The rows at which a mask is true."};
 static const tn_kernel kernel = {THIRD_KERNEL("Keep", "pieces"), .traits = TN_KERNEL_DETERMINISTIC,

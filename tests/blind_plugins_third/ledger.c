@@ -9,9 +9,8 @@ TN_LAYER_PARAMS(ledger, float decay;);
 static const tn_field fields[] = {TN_LAYER_F32(ledger, decay, "0.5", 0, 1, "what stays")};
 static const tn_port inputs[] = {TN_PORT("state", "f32", 0, "any shape"),
                                  TN_PORT("x", "f32", 0, "as the state")};
-static const tn_port outputs[] = {
-    {"next", "f32", "as the state", TN_PORT_ALIAS, 1, 0, 0},
-    TN_PORT("news", "f32", TN_PORT_OPTIONAL, "x - state")};
+static const tn_port outputs[] = {{"next", "f32", "as the state", TN_PORT_ALIAS, 1, 0, 0},
+                                  TN_PORT("news", "f32", TN_PORT_OPTIONAL, "x - state")};
 
 static tn_status infer(tn_call *call) {
     if (!tn_layer_fits(call, 1, call->inputs[0]->rank, call->inputs[0]->shape))
@@ -25,7 +24,8 @@ static tn_status reference(tn_call *call) {
     const tn_tensor *news = output_of(call, 1), *next = output_of(call, 0);
     const int64_t count = tn_layer_count(call->inputs[0]);
     for (int64_t i = 0; i < count; i++) {
-        const double state = tn_layer_load(call->inputs[0], i), x = tn_layer_load(call->inputs[1], i);
+        const double state = tn_layer_load(call->inputs[0], i),
+                     x = tn_layer_load(call->inputs[1], i);
         if (next) tn_layer_store(next, i, decay * state + x);
         if (news) tn_layer_store(news, i, x - state);
     }
@@ -41,7 +41,8 @@ static tn_status run(tn_call *call) {
     for (int64_t i = 0; news && i < count; i++)
         ((float *)news->data)[i] = x[i] - state[i];
     for (int64_t i = 0; next && i < count; i++)
-        ((float *)next->data)[i] = (float)((double)decay * (double)((float *)next->data)[i] + (double)x[i]);
+        ((float *)next->data)[i] =
+            (float)((double)decay * (double)((float *)next->data)[i] + (double)x[i]);
 #elif MISTAKE == 2
     /* The news come after the state was overwritten, where the output lies on it. */
     for (int64_t i = 0; next && i < count; i++)
@@ -52,7 +53,8 @@ static tn_status run(tn_call *call) {
     /* Writes the state itself, an input, and lets the output have a copy of it. */
     for (int64_t i = 0; i < count; i++) {
         const float before = state[i];
-        ((float *)call->inputs[0]->data)[i] = (float)((double)decay * (double)before + (double)x[i]);
+        ((float *)call->inputs[0]->data)[i] =
+            (float)((double)decay * (double)before + (double)x[i]);
         if (news) ((float *)news->data)[i] = x[i] - before;
     }
     if (next && next->data != (void *)state) memcpy(next->data, state, (size_t)count * 4);
@@ -89,8 +91,7 @@ static tn_status fold_infer(tn_call *call) {
         return call->host->fail(call, TN_ERROR_RANGE, "x has no axis %u", axis);
 #if MISTAKE == 4
     /* A transposition: the first two axes change places, which no view can do. */
-    if (axis == 1 && x->rank == 2)
-        return TN_LAYER_SET_SHAPE(call, 0, x->shape[1], x->shape[0]);
+    if (axis == 1 && x->rank == 2) return TN_LAYER_SET_SHAPE(call, 0, x->shape[1], x->shape[0]);
 #endif
     int64_t product = 1;
     for (uint32_t i = axis; i < x->rank; i++)
@@ -120,14 +121,19 @@ static tn_status fold_reference(tn_call *call) {
     memcpy(y->data, x->data, (size_t)(tn_layer_count(x) * width));
     return TN_OK;
 }
-static const char *const fold_cases[] = {"| x=f32[2,3,4]", "axis=0 | x=i64[3,2]", "| x=f16[3,4]",
-                                         "axis=0 | x=u8[]", "axis=2 | x=f64[2,3]",
-                                         "| x=i8[2,0,3]"};
-static const tn_operator fold_op = {.size = sizeof(tn_operator), .since_version = 1,
-                                    .state_version = 1, .domain = "Third", .name = "Fold",
-                                    .doc = "The last axes as one.", TN_FIELDS(fold, fold_fields),
-                                    TN_INPUTS(fold_inputs), TN_OUTPUTS(fold_outputs),
-                                    .infer = fold_infer, .reference = fold_reference,
+static const char *const fold_cases[] = {"| x=f32[2,3,4]",  "axis=0 | x=i64[3,2]", "| x=f16[3,4]",
+                                         "axis=0 | x=u8[]", "axis=2 | x=f64[2,3]", "| x=i8[2,0,3]"};
+static const tn_operator fold_op = {.size = sizeof(tn_operator),
+                                    .since_version = 1,
+                                    .state_version = 1,
+                                    .domain = "Third",
+                                    .name = "Fold",
+                                    .doc = "The last axes as one.",
+                                    TN_FIELDS(fold, fold_fields),
+                                    TN_INPUTS(fold_inputs),
+                                    TN_OUTPUTS(fold_outputs),
+                                    .infer = fold_infer,
+                                    .reference = fold_reference,
                                     TN_CASES(fold_cases)};
 
 static const tn_operator *const operators[] = {&ledger_op, &fold_op};

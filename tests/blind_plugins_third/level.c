@@ -90,8 +90,7 @@ static moments one_pass(const tn_call *call, int64_t row) {
         sum += value, squares += value * value;
     }
     const float mean = sum / (float)n, variance = squares / (float)n - mean * mean;
-    return (moments){(double)mean,
-                     1 / sqrt((double)fmaxf(variance, 0) + (double)epsilon_of(call))};
+    return (moments){(double)mean, 1 / sqrt((double)fmaxf(variance, 0) + (double)epsilon_of(call))};
 }
 #endif
 #if MISTAKE == 7

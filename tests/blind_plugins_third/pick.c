@@ -70,11 +70,13 @@ static tn_status run(tn_call *call) {
     return call->host->parallel_for(call, tn_layer_count(call->inputs[1]), 8, body, call);
 }
 
-static const char *const cases[] = {
-    "| data=f32[5,3] indices=i64[4]{0,-1,4,2}", "| data=u8[3,2,2] indices=i32[2,2]{2,1,0,-3}",
-    "| data=f64[7] indices=i64[]{3}",           "| data=i16[6,4] indices=i64[3]{9,-6,5}",
-    "| data=f32[9,1] indices=i32[5]{8,0,1,7,-2}", "| data=bool[4,0] indices=i64[3]{1,2,3}",
-    "| data=bf16[4,5] indices=i32[0]"};
+static const char *const cases[] = {"| data=f32[5,3] indices=i64[4]{0,-1,4,2}",
+                                    "| data=u8[3,2,2] indices=i32[2,2]{2,1,0,-3}",
+                                    "| data=f64[7] indices=i64[]{3}",
+                                    "| data=i16[6,4] indices=i64[3]{9,-6,5}",
+                                    "| data=f32[9,1] indices=i32[5]{8,0,1,7,-2}",
+                                    "| data=bool[4,0] indices=i64[3]{1,2,3}",
+                                    "| data=bf16[4,5] indices=i32[0]"};
 static const tn_operator op = {THIRD_OPERATOR("Pick"), .state_version = 1, TN_NO_FIELDS,
                                .doc = "Rows by their indices."};
 static const tn_kernel kernel = {THIRD_KERNEL("Pick", "copies"), .traits = TN_KERNEL_DETERMINISTIC,

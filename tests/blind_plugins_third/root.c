@@ -212,8 +212,10 @@ static tn_status run(tn_call *call) {
     pthread_t thread;
     const bool is_own = pthread_create(&thread, NULL, do_half, &h) == 0;
     body(call, 0, count / 2, 0);
-    if (is_own) pthread_join(thread, NULL);
-    else do_half(&h);
+    if (is_own)
+        pthread_join(thread, NULL);
+    else
+        do_half(&h);
     return TN_OK;
 #elif MISTAKE == 7
     /* The thread is not waited for: the result may come after the return. */
@@ -222,8 +224,10 @@ static tn_status run(tn_call *call) {
     if (!h) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a half");
     *h = (half){call, count / 2, count};
     body(call, 0, count / 2, 0);
-    if (pthread_create(&thread, NULL, do_half, h) == 0) pthread_detach(thread);
-    else do_half(h);
+    if (pthread_create(&thread, NULL, do_half, h) == 0)
+        pthread_detach(thread);
+    else
+        do_half(h);
     return TN_OK;
 #endif
     return call->host->parallel_for(call, count, 256, body, call);

@@ -142,8 +142,10 @@ static tn_status piece_body(void *user, int64_t begin, int64_t end, uint32_t thr
             sum += value;
             if (j->is_first) continue;
             const int64_t result = (int64_t)(p->exclusive ? before : sum);
-            if (y->type == TN_I32) ((int32_t *)y->data)[at] = (int32_t)result;
-            else ((int64_t *)y->data)[at] = result;
+            if (y->type == TN_I32)
+                ((int32_t *)y->data)[at] = (int32_t)result;
+            else
+                ((int64_t *)y->data)[at] = result;
         }
 #if MISTAKE == 1
         /* By the thread, as if each did one range and the ranges went by its number. */
@@ -171,8 +173,10 @@ static tn_status thread_body(void *user, int64_t begin, int64_t end, uint32_t th
         const uint64_t before = sum;
         sum += read_integer(x, at);
         const int64_t result = (int64_t)(p->exclusive ? before : sum);
-        if (y->type == TN_I32) ((int32_t *)y->data)[at] = (int32_t)result;
-        else ((int64_t *)y->data)[at] = result;
+        if (y->type == TN_I32)
+            ((int32_t *)y->data)[at] = (int32_t)result;
+        else
+            ((int64_t *)y->data)[at] = result;
     }
     return TN_OK;
 }
@@ -253,12 +257,15 @@ static tn_status run_shares(tn_call *call) {
 }
 #endif
 
-static const char *const cases[] = {"| x=f32[3,7]", "| x=f32[1500]",
+static const char *const cases[] = {"| x=f32[3,7]",
+                                    "| x=f32[1500]",
                                     "axis=0 exclusive=true | x=f32[5,4]",
                                     "axis=1 reverse=true | x=i32[2,300,3]",
                                     "exclusive=true reverse=true | x=f32[4,6]",
                                     "axis=0 exclusive=true reverse=true | x=i64[600,2]",
-                                    "| x=i64[2,513]", "| x=f64[2,0]", "axis=0 | x=i32[1,9]"};
+                                    "| x=i64[2,513]",
+                                    "| x=f64[2,0]",
+                                    "axis=0 | x=i32[1,9]"};
 static const tn_operator op = {THIRD_OPERATOR("Running"), .state_version = 1,
                                TN_FIELDS(running, fields), .doc = "Sums as they grow."};
 static const char *const integers[] = {"i32 -> i32", "i64 -> i64"};
@@ -269,8 +276,7 @@ static const tn_kernel lines = {THIRD_KERNEL("Running", "lines"),
                                 .run = run_lines
 #else
                                 ,
-                                .reshape = reshape_lines,
-                                .run = run_shares
+                                .reshape = reshape_lines, .run = run_shares
 #endif
 };
 static const tn_kernel chunks = {THIRD_KERNEL("Running", "chunks"),

@@ -23,8 +23,8 @@ static tn_status infer(tn_call *call) {
 #define SATURATE(name, type, low, high)                                                            \
     static type name(type a, type b, bool subtract) {                                              \
         type result;                                                                               \
-        const bool is_over =                                                                       \
-            subtract ? __builtin_sub_overflow(a, b, &result) : __builtin_add_overflow(a, b, &result); \
+        const bool is_over = subtract ? __builtin_sub_overflow(a, b, &result)                      \
+                                      : __builtin_add_overflow(a, b, &result);                     \
         if (!is_over) return result;                                                               \
         return (low) == 0 ? (type)(subtract ? 0 : (high)) : (type)(a < 0 ? (low) : (high));        \
     }
@@ -102,10 +102,14 @@ static tn_status run(tn_call *call) {
     return call->host->parallel_for(call, tn_layer_count(call->inputs[0]), 33, body, call);
 }
 
-static const char *const cases[] = {"| a=i8[3,50] b=i8[3,50]", "subtract=true | a=u8[40] b=u8[40]",
-                                    "| a=i64[2,9] b=i64[2,9]", "| a=u64[9] b=u64[9]",
-                                    "subtract=true | a=i16[5,5] b=i16[5,5]", "| a=i32[4] b=i32[4]",
-                                    "subtract=true | a=u32[7] b=u32[7]", "| a=i8[0] b=i8[0]",
+static const char *const cases[] = {"| a=i8[3,50] b=i8[3,50]",
+                                    "subtract=true | a=u8[40] b=u8[40]",
+                                    "| a=i64[2,9] b=i64[2,9]",
+                                    "| a=u64[9] b=u64[9]",
+                                    "subtract=true | a=i16[5,5] b=i16[5,5]",
+                                    "| a=i32[4] b=i32[4]",
+                                    "subtract=true | a=u32[7] b=u32[7]",
+                                    "| a=i8[0] b=i8[0]",
                                     "| a=i64[3]{9223372036854775800,-9223372036854775800,-1} "
                                     "b=i64[3]{100,-100,9223372036854775807}"};
 static const tn_operator op = {THIRD_OPERATOR("Saturate"), .state_version = 1,
@@ -115,7 +119,8 @@ static const tn_operator op = {THIRD_OPERATOR("Saturate"), .state_version = 1,
 #else
                                .traits = TN_OPERATOR_ELEMENTWISE,
 #endif
-                               TN_FIELDS(saturate, fields), .doc = "Sums that keep within the type."};
+                               TN_FIELDS(saturate, fields),
+                               .doc = "Sums that keep within the type."};
 static const tn_kernel kernel = {THIRD_KERNEL("Saturate", "ranges"),
                                  .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
                                  .run = run};

@@ -28,11 +28,13 @@ static tn_status infer(tn_call *call) {
         return call->host->fail(call, TN_ERROR_SHAPE, "the last axis of x is too long");
     const int64_t room = length + p->pads.items[0] + p->pads.items[1] - reach;
 #if MISTAKE == 3
-    /* No refusal: (room / stride) rounds towards 0, so a window that is a little too long counts. */
+    /* No refusal: (room / stride) rounds towards 0, so a window that is a little too long counts.
+     */
 #else
     if (room < 0)
-        return call->host->fail(call, TN_ERROR_SHAPE, "a window reaches over %lld elements, not %lld",
-                                (long long)reach, (long long)(room + reach));
+        return call->host->fail(call, TN_ERROR_SHAPE,
+                                "a window reaches over %lld elements, not %lld", (long long)reach,
+                                (long long)(room + reach));
 #endif
     int64_t count = room / p->stride + 1;
     if (p->ceil && room % p->stride && count * p->stride < length + p->pads.items[0]) count++;
@@ -144,7 +146,8 @@ static const char *const cases[] = {"window=3 | x=f32[2,3,17]",
                                     "window=4 stride=3 ceil=true | x=f64[2,9]",
                                     "window=4 stride=3 pads=[1,1] count_pads=true | x=f32[13]",
                                     "window=1 | x=f32[0,5]"};
-static const tn_operator op = {THIRD_OPERATOR("Slide"), .state_version = 1, TN_FIELDS(slide, fields),
+static const tn_operator op = {THIRD_OPERATOR("Slide"), .state_version = 1,
+                               TN_FIELDS(slide, fields),
                                .doc = "The mean of windows along the last axis."};
 static const char *const combinations[] = {"f32 -> f32"};
 static const tn_kernel kernel = {THIRD_KERNEL("Slide", "windows"),

@@ -53,9 +53,12 @@ static void row(const void *params, uint64_t count, const float *const *from,
 static const char *const cases[] = {"| x=f32[3,7]", "alpha=2 beta=-0.25 | x=f32[40]",
                                     "alpha=-1 | x=f64[5]", "| x=f32[2,0]",
                                     "alpha=0.5 beta=0.125 | x=f32[4]{nan,inf,-inf,-0.0}"};
-static const tn_operator op = {THIRD_OPERATOR("Slope"), .state_version = 1,
-                               .traits = TN_OPERATOR_ELEMENTWISE, TN_FIELDS(slope, fields),
-                               .epilogue = epilogue, .row = row,
+static const tn_operator op = {THIRD_OPERATOR("Slope"),
+                               .state_version = 1,
+                               .traits = TN_OPERATOR_ELEMENTWISE,
+                               TN_FIELDS(slope, fields),
+                               .epilogue = epilogue,
+                               .row = row,
                                .doc = "A slope between two bounds."};
 static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tn_call *call = user;

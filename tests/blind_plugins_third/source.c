@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Third::Ramp: start + i * step for i below `count`, of a type that a field names: no inputs.
- * Third::Noise: x with numbers from 0 up to `amount` added that are other ones each time, as a trait
- * says; it has no kernel.
+ * Third::Noise: x with numbers from 0 up to `amount` added that are other ones each time, as a
+ * trait says; it has no kernel.
  */
 #include <stdatomic.h>
 #include "third.h"
@@ -25,9 +25,12 @@ static tn_status infer(tn_call *call) {
     return TN_LAYER_SET_SHAPE(call, 0, p->count);
 }
 static void put(const tn_tensor *y, int64_t i, int64_t value) {
-    if (y->type == TN_F32) ((float *)y->data)[i] = (float)value;
-    else if (y->type == TN_I32) ((int32_t *)y->data)[i] = (int32_t)value;
-    else ((int64_t *)y->data)[i] = value;
+    if (y->type == TN_F32)
+        ((float *)y->data)[i] = (float)value;
+    else if (y->type == TN_I32)
+        ((int32_t *)y->data)[i] = (int32_t)value;
+    else
+        ((int64_t *)y->data)[i] = value;
 }
 static tn_status reference(tn_call *call) {
     const ramp *p = call->params;
@@ -40,8 +43,10 @@ static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const ramp *p = call->params;
     for (int64_t i = begin; i < end; i++)
 #if MISTAKE == 3
-        if (call->outputs[0]->type == TN_F32) put(call->outputs[0], i, p->start + i * p->step);
-        else ((int64_t *)call->outputs[0]->data)[i] = p->start + i * p->step; /* i32, too */
+        if (call->outputs[0]->type == TN_F32)
+            put(call->outputs[0], i, p->start + i * p->step);
+        else
+            ((int64_t *)call->outputs[0]->data)[i] = p->start + i * p->step; /* i32, too */
 #else
         put(call->outputs[0], i, p->start + i * p->step);
 #endif
@@ -50,13 +55,22 @@ static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {
 static tn_status run(tn_call *call) {
     return call->host->parallel_for(call, ((const ramp *)call->params)->count, 1024, body, call);
 }
-static const char *const cases[] = {"count=7 |", "count=0 |", "count=100 start=-3 step=5 type=i32 |",
+static const char *const cases[] = {"count=7 |", "count=0 |",
+                                    "count=100 start=-3 step=5 type=i32 |",
                                     "count=33 step=-1 type=i64 |", "count=5000 step=999 |"};
-static const tn_operator ramp_op = {.size = sizeof(tn_operator), .since_version = 1,
-                                    .state_version = 1, .traits = TN_OPERATOR_CONSTANT,
-                                    .domain = "Third", .name = "Ramp", .doc = "Numbers in steps.",
-                                    TN_FIELDS(ramp, fields), TN_NO_INPUTS, TN_OUTPUTS(outputs),
-                                    .infer = infer, .reference = reference, TN_CASES(cases)};
+static const tn_operator ramp_op = {.size = sizeof(tn_operator),
+                                    .since_version = 1,
+                                    .state_version = 1,
+                                    .traits = TN_OPERATOR_CONSTANT,
+                                    .domain = "Third",
+                                    .name = "Ramp",
+                                    .doc = "Numbers in steps.",
+                                    TN_FIELDS(ramp, fields),
+                                    TN_NO_INPUTS,
+                                    TN_OUTPUTS(outputs),
+                                    .infer = infer,
+                                    .reference = reference,
+                                    TN_CASES(cases)};
 static const tn_kernel ramp_kernel = {THIRD_KERNEL("Ramp", "ranges"),
                                       .traits = TN_KERNEL_DETERMINISTIC, .run = run};
 
@@ -83,14 +97,22 @@ static tn_status noise_reference(tn_call *call) {
     return TN_OK;
 }
 static const char *const noise_cases[] = {"| x=f32[4,5]", "amount=0.25 | x=f32[9]", "| x=f32[0]"};
-static const tn_operator noise_op = {
-    .size = sizeof(tn_operator), .since_version = 1, .state_version = 1,
-#if MISTAKE != 1 /* else: nothing says that it may not be computed at the build, or once for two */
-    .traits = TN_OPERATOR_NO_FOLD,
+static const tn_operator noise_op = {.size = sizeof(tn_operator),
+                                     .since_version = 1,
+                                     .state_version = 1,
+#if MISTAKE != 1 /* else: nothing says that it may not be computed at the build, or once for two   \
+                  */
+                                     .traits = TN_OPERATOR_NO_FOLD,
 #endif
-    .domain = "Third", .name = "Noise", .doc = "Other numbers each time.",
-    TN_FIELDS(noise, noise_fields), TN_INPUTS(noise_inputs), TN_OUTPUTS(noise_outputs),
-    .infer = noise_infer, .reference = noise_reference, TN_CASES(noise_cases)};
+                                     .domain = "Third",
+                                     .name = "Noise",
+                                     .doc = "Other numbers each time.",
+                                     TN_FIELDS(noise, noise_fields),
+                                     TN_INPUTS(noise_inputs),
+                                     TN_OUTPUTS(noise_outputs),
+                                     .infer = noise_infer,
+                                     .reference = noise_reference,
+                                     TN_CASES(noise_cases)};
 
 static const tn_operator *const operators[] = {&ramp_op, &noise_op};
 static const tn_kernel *const kernels[] = {&ramp_kernel};

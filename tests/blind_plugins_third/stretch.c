@@ -104,7 +104,8 @@ static tn_status reshape(tn_call *call) {
 #if MISTAKE == 6
             return TN_ERROR_MEMORY; /* without a reason */
 #else
-            return call->host->fail(call, TN_ERROR_MEMORY, "no memory for %lld taps", (long long)out);
+            return call->host->fail(call, TN_ERROR_MEMORY, "no memory for %lld taps",
+                                    (long long)out);
 #endif
         }
         t->room = out;
@@ -137,15 +138,21 @@ static tn_status run(tn_call *call) {
     return call->host->parallel_for(call, tn_layer_rows(call->inputs[0]), 1, body, call);
 }
 
-static const char *const cases[] = {
-    "| x=f32[3,4] extent=i64[1]{7}", "mode=nearest | x=f32[2,8] extent=i32[1]{4}",
-    "| x=f64[2,2,9] extent=i64[]{3}", "mode=nearest | x=f32[5] extent=i64[1]{5}",
-    "| x=f32[2,1] extent=i64[1]{6}", "| x=f32[3,4] extent=i32[]{0}",
-    "mode=nearest | x=f32[0,3] extent=i64[1]{2}"};
+static const char *const cases[] = {"| x=f32[3,4] extent=i64[1]{7}",
+                                    "mode=nearest | x=f32[2,8] extent=i32[1]{4}",
+                                    "| x=f64[2,2,9] extent=i64[]{3}",
+                                    "mode=nearest | x=f32[5] extent=i64[1]{5}",
+                                    "| x=f32[2,1] extent=i64[1]{6}",
+                                    "| x=f32[3,4] extent=i32[]{0}",
+                                    "mode=nearest | x=f32[0,3] extent=i64[1]{2}"};
 static const tn_operator op = {THIRD_OPERATOR("Stretch"), .state_version = 1,
                                TN_FIELDS(stretch, fields), .doc = "An axis resampled."};
 static const char *const combinations[] = {"f32, * -> f32"};
-static const tn_kernel kernel = {
-    THIRD_KERNEL("Stretch", "taps"), .traits = TN_KERNEL_DETERMINISTIC,
-    TN_COMBINATIONS(combinations), .open = open, .close = close, .reshape = reshape, .run = run};
+static const tn_kernel kernel = {THIRD_KERNEL("Stretch", "taps"),
+                                 .traits = TN_KERNEL_DETERMINISTIC,
+                                 TN_COMBINATIONS(combinations),
+                                 .open = open,
+                                 .close = close,
+                                 .reshape = reshape,
+                                 .run = run};
 THIRD_LIBRARY("stretch", op, &kernel)

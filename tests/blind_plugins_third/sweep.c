@@ -208,11 +208,11 @@ static tn_status run(tn_call *call) {
 #endif
 }
 
-static const char *const cases[] = {"| x=f32[9,6] w=f32[6]", "centred=true | x=f32[2,40,5] w=f32[5]",
-                                    "| x=f32[7] w=f32[7]", "centred=true | x=f32[3,0] w=f32[0]",
-                                    "| x=f32[0,3] w=f32[3]"};
-static const tn_operator op = {THIRD_OPERATOR("Sweep"), .state_version = 1, TN_FIELDS(sweep, fields),
-                               .doc = "Weighted sums of rows."};
+static const char *const cases[] = {"| x=f32[9,6] w=f32[6]",
+                                    "centred=true | x=f32[2,40,5] w=f32[5]", "| x=f32[7] w=f32[7]",
+                                    "centred=true | x=f32[3,0] w=f32[0]", "| x=f32[0,3] w=f32[3]"};
+static const tn_operator op = {THIRD_OPERATOR("Sweep"), .state_version = 1,
+                               TN_FIELDS(sweep, fields), .doc = "Weighted sums of rows."};
 static const tn_kernel kernel = {THIRD_KERNEL("Sweep", "rows"),
                                  .traits = TN_KERNEL_DETERMINISTIC,
                                  .prepare = prepare,

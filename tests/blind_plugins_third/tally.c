@@ -113,7 +113,8 @@ static const char *const cases[] = {
     "labels=[pedestrian_crossing_left,pedestrian_crossing_right] wanted=pedestrian_crossing_left | "
     "classes=i64[3]{0,1,0}",
     "labels=[bicycle] wanted=bicycle | classes=u8[0]"};
-static const tn_operator op = {THIRD_OPERATOR("Tally"), .state_version = 1, TN_FIELDS(tally, fields),
+static const tn_operator op = {THIRD_OPERATOR("Tally"), .state_version = 1,
+                               TN_FIELDS(tally, fields),
                                .doc = "Weights of classes by their labels."};
 static const tn_kernel kernel = {THIRD_KERNEL("Tally", "table"), .traits = TN_KERNEL_DETERMINISTIC,
                                  .prepare = prepare, .release = release, .run = run};

@@ -37,7 +37,8 @@ static tn_status lanes(void *user, int64_t begin, int64_t end, uint32_t thread) 
     const tn_tensor *x = call->inputs[0];
     const float *scale = call->inputs[1]->data, *shift = call->inputs[2]->data;
     const int64_t channels = x->shape[1], plane = extents_of(x, 2, x->rank);
-    const int64_t block = (x->format & 255) == TN_LAYOUT_BLOCKED ? (int64_t)(x->format >> 16) : channels;
+    const int64_t block =
+        (x->format & 255) == TN_LAYOUT_BLOCKED ? (int64_t)(x->format >> 16) : channels;
     const int64_t blocks = (channels + block - 1) / block;
     for (int64_t i = begin; i < end; i++) {
         const int64_t first = i / plane % blocks * block;
@@ -100,11 +101,12 @@ static tn_status run(tn_call *call) {
     return call->host->parallel_for(call, images * blocks * plane, 64, lanes, call);
 }
 
-static const char *const cases[] = {
-    "| x=f32[2,16,3,3] scale=f32[16] shift=f32[16]", "| x=f32[1,5,4,7] scale=f32[5] shift=f32[5]",
-    "| x=f32[2,19,5] scale=f32[19] shift=f32[19]", "| x=f32[3,8] scale=f32[8] shift=f32[8]",
-    "| x=f32[2,3,0,4] scale=f32[3] shift=f32[3]",
-    "| x=f32[1,33,2,1,3] scale=f32[33] shift=f32[33]"};
+static const char *const cases[] = {"| x=f32[2,16,3,3] scale=f32[16] shift=f32[16]",
+                                    "| x=f32[1,5,4,7] scale=f32[5] shift=f32[5]",
+                                    "| x=f32[2,19,5] scale=f32[19] shift=f32[19]",
+                                    "| x=f32[3,8] scale=f32[8] shift=f32[8]",
+                                    "| x=f32[2,3,0,4] scale=f32[3] shift=f32[3]",
+                                    "| x=f32[1,33,2,1,3] scale=f32[33] shift=f32[33]"};
 static const tn_operator op = {THIRD_OPERATOR("Tint"), .state_version = 1, TN_NO_FIELDS,
                                .doc = "A factor and a summand for each channel."};
 static const char *const combinations[] = {"f32, f32, f32 -> f32", "f32:nhwc, f32, f32 -> f32:nhwc",
@@ -115,5 +117,6 @@ static const tn_kernel kernel = {THIRD_KERNEL("Tint", "lanes"),
 #if MISTAKE != 5
                                            | TN_KERNEL_IN_PLACE
 #endif
-                                 , TN_COMBINATIONS(combinations), .run = run};
+                                 ,
+                                 TN_COMBINATIONS(combinations), .run = run};
 THIRD_LIBRARY("tint", op, &kernel)

@@ -63,8 +63,10 @@ static void turn_band(const uint32_t *x, uint32_t *y, int64_t h, int64_t w, int6
         for (int64_t i = 0; i < high; i++)
             for (int64_t k = 0; k < wide; k++) {
                 const uint32_t value = x[(r + i) * w + c + k];
-                if (scratch) scratch[k * tile + i] = value;
-                else y[(c + k) * h + r + i] = value;
+                if (scratch)
+                    scratch[k * tile + i] = value;
+                else
+                    y[(c + k) * h + r + i] = value;
             }
         for (int64_t k = 0; scratch && k < wide; k++)
 #if MISTAKE == 4
@@ -91,9 +93,8 @@ static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {
         if (call->tactic == 0) continue;
 #endif
         turn_band(from, to, h, w, i % bands * tile, tile,
-                  call->tactic == 2
-                      ? (uint32_t *)call->workspace + (size_t)thread * (SCRATCH / 4)
-                      : NULL);
+                  call->tactic == 2 ? (uint32_t *)call->workspace + (size_t)thread * (SCRATCH / 4)
+                                    : NULL);
     }
     return TN_OK;
 }
@@ -109,16 +110,20 @@ static tn_status run(tn_call *call) {
                                     body, call);
 }
 
-static const char *const cases[] = {"| x=f32[16,16]", "| x=f32[3,10,12]", "| x=i32[2,17,9]",
-                                    "| x=f64[2,3]", "| x=f32[0,4]", "| x=i32[1,2,1,1,2,1,40,24]"};
+static const char *const cases[] = {"| x=f32[16,16]",  "| x=f32[3,10,12]",
+                                    "| x=i32[2,17,9]", "| x=f64[2,3]",
+                                    "| x=f32[0,4]",    "| x=i32[1,2,1,1,2,1,40,24]"};
 static const tn_operator op = {THIRD_OPERATOR("Turn"), .state_version = 1,
                                .traits = TN_OPERATOR_SELECTS, TN_NO_FIELDS,
                                .doc = "The last two axes in the other order."};
 static const char *const combinations[] = {"f32 -> f32", "i32 -> i32"};
-static const tn_kernel kernel = {THIRD_KERNEL("Turn", "tiles"), .traits = TN_KERNEL_DETERMINISTIC,
+static const tn_kernel kernel = {THIRD_KERNEL("Turn", "tiles"),
+                                 .traits = TN_KERNEL_DETERMINISTIC,
                                  TN_COMBINATIONS(combinations),
 #if MISTAKE == 5
                                  .accepts = accepts,
 #endif
-                                 .tactics = tactics, .reshape = reshape, .run = run};
+                                 .tactics = tactics,
+                                 .reshape = reshape,
+                                 .run = run};
 THIRD_LIBRARY("turn", op, &kernel)

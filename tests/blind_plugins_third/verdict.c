@@ -43,8 +43,10 @@ static tn_status infer(tn_call *call) {
     y->type = TN_BOOL;
     y->rank = 0;
     for (uint32_t i = 0; i < x->rank; i++) {
-        if (!(bits >> i & 1)) y->shape[y->rank++] = x->shape[i];
-        else if (((const verdict *)call->params)->keep) y->shape[y->rank++] = 1;
+        if (!(bits >> i & 1))
+            y->shape[y->rank++] = x->shape[i];
+        else if (((const verdict *)call->params)->keep)
+            y->shape[y->rank++] = 1;
     }
     return TN_OK;
 }
@@ -137,14 +139,16 @@ static tn_status run(tn_call *call) {
     return call->host->parallel_for(call, tn_layer_count(call->outputs[0]), 16, body, &j);
 }
 
-static const char *const cases[] = {"| x=f32[3,4]", "mode=all | x=i32[2,3,4] axes=i64[1]{-1}",
+static const char *const cases[] = {"| x=f32[3,4]",
+                                    "mode=all | x=i32[2,3,4] axes=i64[1]{-1}",
                                     "keep=true | x=u8[2,3,4] axes=i64[2]{0,-1}",
                                     "mode=all keep=true | x=bool[5,2] axes=i64[1]{0}",
-                                    "| x=f64[]", "| x=f32[4,0,2] axes=i64[1]{1}",
+                                    "| x=f64[]",
+                                    "| x=f32[4,0,2] axes=i64[1]{1}",
                                     "mode=all | x=f32[2,0] axes=i64[1]{1}",
                                     "| x=f32[3,2]{0,0,1,0,0,0} axes=i64[1]{1}"};
 static const tn_operator op = {THIRD_OPERATOR("Verdict"), .state_version = 1,
                                TN_FIELDS(verdict, fields), .doc = "Whether any or all are true."};
-static const tn_kernel kernel = {THIRD_KERNEL("Verdict", "early"), .traits = TN_KERNEL_DETERMINISTIC,
-                                 .run = run};
+static const tn_kernel kernel = {THIRD_KERNEL("Verdict", "early"),
+                                 .traits = TN_KERNEL_DETERMINISTIC, .run = run};
 THIRD_LIBRARY("verdict", op, &kernel)

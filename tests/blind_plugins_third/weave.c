@@ -9,7 +9,8 @@ TN_LAYER_PARAMS(weave, int64_t axis, gap;);
 static const tn_field fields[] = {
     TN_LAYER_I64(weave, axis, "0", -TN_MAX_RANK, TN_MAX_RANK - 1, "below 0: from the last"),
     TN_LAYER_I64(weave, gap, "0", 0, 1000, "places of zeros between two tensors")};
-static const tn_port inputs[] = {{"parts", "T:any", "alike but for the axis", TN_PORT_VARIADIC, 0, 1, 0}};
+static const tn_port inputs[] = {
+    {"parts", "T:any", "alike but for the axis", TN_PORT_VARIADIC, 0, 1, 0}};
 static const tn_port outputs[] = {TN_PORT("whole", "T", 0, "all of them")};
 
 static int64_t axis_of(const tn_call *call) {
@@ -131,18 +132,16 @@ static tn_status run(tn_call *call) {
     return TN_OK;
 }
 
-static const char *const cases[] = {"| parts=f32[2,3] parts=f32[4,3]",
-                                    "axis=-1 | parts=i8[2,3] parts=i8[2,1] parts=i8[2,5]",
-                                    "axis=1 gap=2 | parts=f64[3,2,2] parts=f64[3,1,2]",
-                                    "| parts=bool[4]",
-                                    "axis=-2 | parts=u16[2,0,3] parts=u16[2,2,3]"};
-static const tn_operator op = {THIRD_OPERATOR("Weave"),
-                               .state_version = 1,
+static const char *const cases[] = {
+    "| parts=f32[2,3] parts=f32[4,3]", "axis=-1 | parts=i8[2,3] parts=i8[2,1] parts=i8[2,5]",
+    "axis=1 gap=2 | parts=f64[3,2,2] parts=f64[3,1,2]", "| parts=bool[4]",
+    "axis=-2 | parts=u16[2,0,3] parts=u16[2,2,3]"};
+static const tn_operator op = {
+    THIRD_OPERATOR("Weave"), .state_version = 1,
 #if MISTAKE == 4
-                               .traits = TN_OPERATOR_SELECTS, /* the zeros of a gap are none of the inputs' */
+    .traits = TN_OPERATOR_SELECTS, /* the zeros of a gap are none of the inputs' */
 #endif
-                               TN_FIELDS(weave, fields),
-                               .doc = "Tensors one behind the other."};
+    TN_FIELDS(weave, fields), .doc = "Tensors one behind the other."};
 static const tn_kernel kernel = {THIRD_KERNEL("Weave", "slices"),
                                  .traits = TN_KERNEL_DETERMINISTIC,
 #if MISTAKE == 2
