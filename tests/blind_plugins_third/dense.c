@@ -106,43 +106,44 @@ static void release(tn_call *call) {
     call->host->deallocate(call->host, call->state);
 }
 
-static float activate(const tn_epilogue *e, float x) {
+static double activate(const tn_epilogue *e, double x) {
     switch (e->activation) {
     case TN_ACTIVATION_RELU:
         return x < 0 ? 0 : x;
     case TN_ACTIVATION_LEAKY_RELU:
 #if MISTAKE == 2
-        return x < 0 ? 0.01f * x : x; /* whatever alpha is */
+        return x < 0 ? 0.01 * x : x; /* whatever alpha is */
 #else
-        return x < 0 ? e->alpha * x : x;
+        return x < 0 ? (double)e->alpha * x : x;
 #endif
     default: /* TN_ACTIVATION_CLIP */
-        return x < e->alpha ? e->alpha : x > e->beta ? e->beta : x;
+        x = x < (double)e->alpha ? (double)e->alpha : x;
+        return x > (double)e->beta ? (double)e->beta : x;
     }
 }
 static int64_t place_along(const tn_tensor *y, int64_t index, int32_t axis) {
     const uint32_t along = (uint32_t)(axis < 0 ? axis + (int32_t)y->rank : axis);
     return index / extents_of(y, along + 1, y->rank) % y->shape[along];
 }
-static float step(const tn_call *call, const tn_epilogue *e, int64_t index, float x) {
+static double step(const tn_call *call, const tn_epilogue *e, int64_t index, double x) {
     const tn_tensor *y = call->outputs[0];
     switch (e->kind) {
     case TN_EPILOGUE_BIAS:
-        return x + (float)tn_layer_load(call->operands[e->operand], place_along(y, index, e->axis));
+        return x + tn_layer_load(call->operands[e->operand], place_along(y, index, e->axis));
     case TN_EPILOGUE_SCALE:
 #if MISTAKE == 3
         /* Along the last axis, whichever is meant. */
-        return x * (float)tn_layer_load(call->operands[e->operand], index % y->shape[y->rank - 1]);
+        return x * tn_layer_load(call->operands[e->operand], index % y->shape[y->rank - 1]);
 #else
-        return x * (float)tn_layer_load(call->operands[e->operand], place_along(y, index, e->axis));
+        return x * tn_layer_load(call->operands[e->operand], place_along(y, index, e->axis));
 #endif
     case TN_EPILOGUE_ADD:
-        return x + (float)tn_layer_load(call->operands[e->operand], index);
+        return x + tn_layer_load(call->operands[e->operand], index);
     default:
         return activate(e, x);
     }
 }
-static float finish(const tn_call *call, int64_t index, float x) {
+static double finish(const tn_call *call, int64_t index, double x) {
 #if MISTAKE == 1
     /* First all sums and factors, then all activations, in whatever order they stand. */
     for (uint32_t i = 0; i < call->epilogue_count; i++)
@@ -175,7 +176,7 @@ static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {
                     sums[lane] += (double)x[k] * (double)panel[k * 4 + lane];
             for (int64_t lane = 0; lane < 4 && n + lane < e.columns; lane++) {
                 const int64_t at = r * e.columns + n + lane;
-                ((float *)call->outputs[0]->data)[at] = finish(call, at, (float)sums[lane]);
+                ((float *)call->outputs[0]->data)[at] = (float)finish(call, at, sums[lane]);
             }
         }
     }
