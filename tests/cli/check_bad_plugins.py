@@ -146,7 +146,7 @@ def results_like():
 
 
 def main():
-    arguments = [argument for argument in sys.argv[1:] if argument != "--write"]
+    arguments = [os.path.abspath(argument) for argument in sys.argv[1:] if argument != "--write"]
     tenon, folder, others = os.path.abspath(arguments[0]), arguments[1], arguments[2:]
     mistakes = list(read_mistakes())
     sound = [os.path.join(folder, f"libsound_{base}.so") for base in sorted({mistake[0] for mistake in mistakes})] + others
