@@ -752,7 +752,9 @@ struct tn_kernel {
                              that this header has */
     uint32_t combination_count;
     const char *const *combinations;
-    /* Says no (any status but TN_OK, no reason needed) to a node that the tables let through.
+    /* Says no (any status but TN_OK, no reason needed) to a node that the tables let through. Asked
+     * at the profile's ends and its optimum; what lies between has other extents along any axis but
+     * a blocked one, which has the same in all of the profile.
      * [thread: any; called: build, load] */
     tn_callback accepts;
     /* How many tactics there are for this node (in call->tactic), at least 1. Null: 1. [thread:

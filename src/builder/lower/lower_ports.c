@@ -7,6 +7,20 @@
 #include "base/status.h"
 #include "builder/lower/lower_private.h"
 
+/* What is in the rest of a last block is a kernel's matter, which it is asked for (accepts) at the
+ * profile's points alone: a blocked axis has one extent in all of the profile. */
+static bool is_fixed_where_blocked(const tn_lowering *lowering, tn_tensor_id tensor,
+                                   tn_format format) {
+    const uint32_t axis = format >> 8 & 0xFF;
+    if ((format & 0xFF) != TN_LAYOUT_BLOCKED) return true;
+    const tn_shape *optimum = &lowering->points[1]->tensors[tensor].storage.shape;
+    for (int point = 0; point < 3; point += 2)
+        if (lowering->points[point]->tensors[tensor].storage.shape.extents[axis] !=
+            optimum->extents[axis])
+            return false;
+    return true;
+}
+
 /* Whether a tensor of the node may lie in a format that a combination asks for. */
 static bool format_fits(const tn_lowering *lowering, uint32_t index, tn_tensor_id tensor,
                         tn_format format, uint32_t port_flags) {
@@ -14,7 +28,8 @@ static bool format_fits(const tn_lowering *lowering, uint32_t index, tn_tensor_i
     if (lowering->graph->tensors[tensor].is_constant || (port_flags & TN_PORT_VALUE_NEEDED) ||
         !lowering->nodes[index].is_shaped)
         return false;
-    return tn_format_fits(format, lowering->tensors[tensor]->rank);
+    return tn_format_fits(format, lowering->tensors[tensor]->rank) &&
+           is_fixed_where_blocked(lowering, tensor, format);
 }
 
 static tn_type port_type(tn_type type) {

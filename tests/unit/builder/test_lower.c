@@ -143,6 +143,31 @@ static void test_a_blocked_kernel_between_linear_ones_gets_reformats(void **stat
     stage_end(&stage);
 }
 
+/* Asked at 16 and 32 channels a kernel may say that there is no rest in the last block. */
+static void test_a_blocked_axis_has_one_extent(void **state) {
+    graph_test *test = *state;
+    tn_graph *graph = test->graph;
+    build_stage stage;
+    tn_tensor_id x = add_input(graph, "x", TN_F32, 4, EXTENTS(1, -1, -1, 3));
+    add_output(graph, add_unary(graph, "Only16", "blocked", x));
+    for (int64_t most = 16; most <= 32; most += 16) {
+        const int64_t maximum[] = {1, most, 5, 3};
+        tn_profile_input range = {.size = sizeof range,
+                                  .rank = 4,
+                                  .name = "x",
+                                  .minimum = EXTENTS(1, 16, 3, 3),
+                                  .optimum = EXTENTS(1, 16, 4, 3),
+                                  .maximum = maximum};
+        const tn_profile_input *ranges[] = {&range};
+        tn_builder_options options = {
+            .size = sizeof options, .profile_input_count = 1, .profile_inputs = ranges};
+        stage_infer(&stage, graph, &options);
+        assert_int_equal(stage_lower(&stage, NO_TIMING), TN_OK);
+        assert_string_equal(kernel_of(&stage, "blocked"), most == 16 ? "only16" : "(reference)");
+        stage_end(&stage);
+    }
+}
+
 static void test_a_reformat_is_shared_by_its_readers(void **state) {
     graph_test *test = *state;
     tn_graph *graph = test->graph;
@@ -453,6 +478,7 @@ int main(void) {
         BUILD_TEST(test_what_others_read_is_not_fused_away),
         BUILD_TEST(test_of_two_fusing_kernels_one_takes_the_sum),
         BUILD_TEST(test_a_blocked_kernel_between_linear_ones_gets_reformats),
+        BUILD_TEST(test_a_blocked_axis_has_one_extent),
         BUILD_TEST(test_a_reformat_is_shared_by_its_readers),
         BUILD_TEST(test_a_fast_kernel_in_its_own_format_is_worth_the_conversions),
         BUILD_TEST(test_a_residual_comes_in_the_output_s_format),
