@@ -10,11 +10,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The type of the data: truths before it choose. */
+static tn_type data_type(const tn_case *c) {
+    for (uint32_t i = 0; i < c->input_count; i++)
+        if (c->inputs[i].type != TN_BOOL) return c->inputs[i].type;
+    return TN_BOOL;
+}
+
 /* Whether an input may have values of a kind: not where it is no data but indices, axes or sizes,
  * which are integers of another type than the first input's, and of more than 8 bits. */
 static bool takes_values(const tn_case *c, uint32_t index, const tn_change *change) {
     const tn_type type = c->inputs[index].type;
-    return (tn_type_is_float(type) || type == c->inputs[0].type || tn_type_bits(type) <= 8) &&
+    return (tn_type_is_float(type) || type == data_type(c) || tn_type_bits(type) <= 8) &&
            !(change->is_first_alone && index > 0) && tn_values_apply(type, change->values);
 }
 

@@ -7,7 +7,9 @@
 #include "worker/frame.h"
 #include "worker/watch/trace.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_view(const tn_operator *op) {
@@ -177,6 +179,47 @@ static bool check_row(const tn_test *test, const tn_change *change, tn_verdict *
     return is_taken;
 }
 
+/* An input of one element, repeated, also where the shape rule takes none: as a fused kernel's may
+ * be. The reference has the same element everywhere. */
+static void check_repeated(const tn_test *test, uint32_t index, tn_verdict *verdict) {
+    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_change copy = {.axis = -1, .frees_values = true};
+    const float *rows[TN_PROBE_PORTS] = {0};
+    uint64_t strides[TN_PROBE_PORTS] = {0};
+    tn_subject subject;
+    tn_verdict none = {0};
+    tn_outcome expected = {0}, found;
+    char why[300];
+    if (!tn_test_subject(test, &copy, &subject, &none)) return;
+    if (index < subject.c.input_count && !subject.c.inputs[index].has_values &&
+        find_rows(&subject, rows, strides) && rows[index] && strides[index] == 1) {
+        tn_case_input *input = &subject.c.inputs[index];
+        const size_t count = subject.expected.bytes[0] / sizeof(float);
+        float *numbers = input->data, *output = malloc(subject.expected.bytes[0] + sizeof(float));
+        float *one = malloc((count + 1) * sizeof(float)); /* behind it is nothing to be read */
+        for (size_t k = 0; one && k < count; k++) {
+            one[k] = k == 0 ? numbers[0] : NAN;
+            numbers[k] = numbers[0];
+        }
+        strides[index] = 0;
+        rows[index] = one;
+        if (output && one &&
+            tn_case_run(test->runtime, test->op, &subject.c, &reference, &expected) == TN_OK) {
+            const char *before = tn_trace_enter("row");
+            test->op->row(subject.probe.node->params, count, rows, strides, output);
+            tn_trace_leave(before);
+            found = expected;
+            found.data[0] = output;
+            if (!tn_results_equal(&expected, &found, false, why, sizeof(why)))
+                tn_verdict_fail(verdict, "with a stride of 0 for input %u: %s", index, why);
+        }
+        free(one);
+        free(output);
+        tn_outcome_free(&expected);
+    }
+    tn_subject_destroy(&subject);
+}
+
 /* With the case as it is, or with other fields and shapes. */
 static void claim_row(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
     if (!check_row(test, change, verdict) && verdict->outcome == TN_PASSED)
@@ -187,6 +230,8 @@ void tn_rule_row(const tn_test *test, tn_verdict *verdict) {
     const bool is_elementwise = test->op->traits & TN_OPERATOR_ELEMENTWISE;
     const uint32_t kinds = is_elementwise ? TN_VALUES_ELEMENTWISE_COUNT : TN_VALUES_COUNT;
     tn_claim_check(test, claim_row, verdict);
+    for (uint32_t i = 0; i < test->op->input_count && verdict->outcome == TN_PASSED; i++)
+        if (test->op->input_count > 1) check_repeated(test, i, verdict);
     for (uint32_t values = TN_VALUES_WIDE; values < kinds && verdict->outcome == TN_PASSED;
          values++) {
         const tn_change change = {.seed = test->seed, .values = values, .axis = -1};

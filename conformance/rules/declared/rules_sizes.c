@@ -32,7 +32,12 @@ static bool ask(tn_probe *probe, const char *during, answer *out, tn_verdict *ve
     out->is_given = status == TN_OK;
     for (uint32_t i = 0; i < probe->output_count && out->is_given; i++) {
         const tn_tensor *said = frame.outputs[i];
-        if (!said || said->rank > TN_MAX_RANK) continue;
+        if (!said) continue;
+        if (said->rank > TN_MAX_RANK) {
+            tn_verdict_fail(verdict, "%s: output %u has %u axes, a tensor has %d at most", during,
+                            i, said->rank, TN_MAX_RANK);
+            break;
+        }
         out->shapes[i].rank = said->rank;
         memcpy(out->shapes[i].extents, said->shape, said->rank * sizeof(*said->shape));
         for (uint32_t axis = 0; axis < said->rank && verdict->outcome == TN_PASSED; axis++)
@@ -93,6 +98,28 @@ static void put_extent(tn_probe *probe, uint32_t which, int64_t size, int64_t *v
         port->is_constant = false;
         port->shape.extents[which] = size;
     }
+}
+
+/* As many axes as a tensor may have: of one input, or of all (`which` beyond them). */
+static void try_rank(const tn_subject *subject, uint32_t which, tn_verdict *verdict) {
+    tn_probe probe = subject->probe;
+    char during[80];
+    answer unused;
+    for (uint32_t i = 0; i < probe.input_count; i++) {
+        tn_probe_port *port = &probe.inputs[i];
+        const tn_shape own = port->shape;
+        if (!port->is_given || port->is_value_needed || own.rank == 0 ||
+            (which < probe.input_count && which != i))
+            continue;
+        port->is_constant = false;
+        port->shape = (tn_shape){.rank = TN_MAX_RANK};
+        for (uint32_t axis = 0; axis < TN_MAX_RANK; axis++)
+            port->shape.extents[axis] =
+                axis < TN_MAX_RANK - own.rank ? 1 : own.extents[axis + own.rank - TN_MAX_RANK];
+    }
+    snprintf(during, sizeof(during), "with %d axes of %s", TN_MAX_RANK,
+             which < probe.input_count ? "one input" : "all inputs");
+    if (verdict->outcome == TN_PASSED) ask(&probe, during, &unused, verdict);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -166,6 +193,8 @@ void tn_rule_infer_sizes(const tn_test *test, tn_verdict *verdict) {
         snprintf(where, sizeof(where), "with an axis %u", axis);
         try_sizes(&subject, put_extent, axis, where, verdict);
     }
+    for (uint32_t i = 0; i <= probe->input_count; i++)
+        try_rank(&subject, i, verdict);
     for (uint32_t i = 0; i < probe->input_count && verdict->outcome == TN_PASSED; i++)
         if (is_short(&probe->inputs[i])) try_needed(&subject, i, verdict);
     tn_subject_destroy(&subject);
