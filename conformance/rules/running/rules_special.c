@@ -180,6 +180,14 @@ static void allow_nan(tn_subject *subject, const tn_outcome *found) {
     }
 }
 
+/* By truths, one element of the inputs each: nothing is multiplied. */
+static bool is_chosen(const tn_subject *subject) {
+    bool has_truths = false;
+    for (uint32_t i = 0; i < subject->c.input_count; i++)
+        has_truths = has_truths || subject->c.inputs[i].type == TN_BOOL;
+    return has_truths && tn_slack_is_selected(&subject->c, &subject->expected, 0);
+}
+
 static void compare(const tn_test *test, tn_subject *subject, const special *what,
                     tn_verdict *verdict) {
     tn_outcome found = {0};
@@ -187,8 +195,7 @@ static void compare(const tn_test *test, tn_subject *subject, const special *wha
     if (tn_probe_once(&subject->probe, true, false, 0xFF, &found) != TN_OK) {
         tn_verdict_error(verdict, &subject->probe, what->name);
     } else if (!tn_subject_agrees(subject, &found, why, sizeof(why))) {
-        const bool may_spread = what->value != 0 &&
-                                !tn_slack_is_selected(&subject->c, &subject->expected, 0) &&
+        const bool may_spread = what->value != 0 && !is_chosen(subject) &&
                                 (is_of_products(&subject->c) || is_of_sums(test, &subject->c));
         if (may_spread) allow_nan(subject, &found);
         if (!may_spread || !tn_subject_agrees(subject, &found, why, sizeof(why)))
