@@ -62,7 +62,17 @@ static tn_status run(tn_call *call) {
     const int64_t extent = call->inputs[0]->shape[0];
     const tn_tensor *values = fourth_output(call, 0), *places = fourth_output(call, 1);
     int64_t count = 0;
-#if MISTAKE == 5
+#if MISTAKE == 50
+    /* Right: counts first, then writes from the end. */
+    for (int64_t i = 0; i < extent; i++)
+        count += x[i] > threshold;
+    for (int64_t i = extent, at = count; i-- > 0;) {
+        if (!(x[i] > threshold)) continue;
+        at--;
+        if (values) ((float *)values->data)[at] = x[i];
+        if (places) ((int64_t *)places->data)[at] = i;
+    }
+#elif MISTAKE == 5
     job j = {.call = call};
     const tn_status status = call->host->parallel_for(call, extent, 4, append, &j);
     if (status != TN_OK) return status;

@@ -50,7 +50,7 @@ static tn_status prepare(tn_call *call) {
     const tn_tensor *w = call->inputs[1];
     state *made = calloc(1, sizeof(*made));
     if (!made) return TN_ERROR_MEMORY;
-    if (w->data) {
+    if (w->data && tn_layer_count(w) > 0) {
         const uint64_t depth = (uint64_t)w->shape[0], columns = (uint64_t)w->shape[1];
 #if MISTAKE == 8
         const uint64_t bytes = depth * columns * sizeof(float); /* MISTAKE: less than tiles need */
