@@ -100,7 +100,7 @@ static tn_status rows(tn_call *call, int64_t begin, int64_t end, uint32_t thread
 TN_LAYER_RUN(rows, tn_layer_count(call->outputs[0]), 8)
 
 static const char *const cases[] = {
-    "| x=f32[4,10] | place=i64[4]",
+    "| x=f32[6,3] | place=i64[6]",
     "last=true | x=u8[3,40]",
     "| x=i64[2,3,4]",
     "last=true | x=f64[4]{1,3,3,2} | place=i64[]{2}",

@@ -91,6 +91,14 @@ static tn_status items(tn_call *call, int64_t begin, int64_t end, uint32_t threa
         y[i] = is_nan ? NAN : is_done ? most : (float)((double)most + log(sum));
 #if MISTAKE == 5
         if (extent == 0) y[i] = -INFINITY;
+#elif MISTAKE == 4
+        if (!is_nan && !is_done) {
+            float scaled = 0;
+            for (int64_t k = 0; k < extent; k++)
+                scaled += expf(from[k * inner] - most);
+            y[i] = most + logf(scaled);
+        }
+        if (extent == 0) y[i] = -INFINITY;
 #elif MISTAKE == 1
         y[i] = 0;
         for (int64_t k = 0; k < extent; k++)

@@ -66,16 +66,13 @@ static tn_status reference(tn_call *call) {
 /* The kernel's: by their bits. */
 static float half_to_float(uint16_t h) {
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = h & 0x7fff;
+#if MISTAKE != 4 /* MISTAKE: infinity and NaN are read as numbers above the others */
     if (magnitude >= 0x7c00) return bits_to_float(sign | 0x7f800000 | (magnitude & 1023) << 13);
-#if MISTAKE == 4
-    if (magnitude == 0) return bits_to_float(sign);
-        /* MISTAKE: the smallest numbers are taken for normal ones */
-#else
+#endif
     if (magnitude < 0x400) {
         const float small = (float)magnitude * 0x1p-24f;
         return sign ? -small : small;
     }
-#endif
     return bits_to_float(sign | ((magnitude << 13) + (112u << 23)));
 }
 static uint16_t float_to_half(float value) {
@@ -133,7 +130,7 @@ static const char *const cases[] = {
     "| x=f32[3,4,5]",
     "factor=0.5 | x=f16[33]",
     "factor=-3 | x=bf16[2,9]",
-    "| x=f16[4]{-2,0.5,0,300}",
+    "| x=f16[4]{-2,0.5,0,3}",
 };
 FOURTH_OPERATOR("SignedSquare", "x times its magnitude times a factor.", .state_version = 1,
                 TN_FIELDS(params, fields))

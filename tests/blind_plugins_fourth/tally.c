@@ -109,7 +109,7 @@ static const char *const cases[] = {
     "exclusive=true | x=f64[2,3,5]",
     "reverse=true | x=i64[3]{1,2,4} | y=i64[3]{7,6,4}",
     "exclusive=true reverse=true | x=u8[2,30]",
-    "| x=i32[6,7]",
+    "| x=i64[6,7]",
 };
 FOURTH_OPERATOR("Tally", "Running sums along the last axis.", .state_version = 1,
                 TN_FIELDS(params, fields))
