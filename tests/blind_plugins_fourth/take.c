@@ -40,8 +40,10 @@ static plan make_plan(const tn_call *call) {
     const tn_tensor *data = call->inputs[0];
     const int64_t field = ((const params *)call->params)->axis;
     const uint32_t axis = (uint32_t)(field < 0 ? field + data->rank : field);
-    return (plan){fourth_extent(data, 0, axis), data->shape[axis], tn_layer_count(call->inputs[1]),
-                  (size_t)fourth_extent(data, axis + 1, data->rank) * fourth_bytes(data->type)};
+    plan p = {.extent = data->shape[axis], .many = tn_layer_count(call->inputs[1])};
+    p.slice = (size_t)fourth_extent(data, axis + 1, data->rank) * fourth_bytes(data->type);
+    p.outer = p.slice > 0 ? fourth_extent(data, 0, axis) : 0;
+    return p;
 }
 static int64_t read_index(const tn_tensor *indices, int64_t i) {
     return indices->type == TN_I64 ? ((const int64_t *)indices->data)[i]

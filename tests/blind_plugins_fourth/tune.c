@@ -44,6 +44,7 @@ static tn_status planes(void *user, int64_t begin, int64_t end, uint32_t thread)
     return TN_OK;
 }
 static tn_status run_planes(tn_call *call) {
+    if (tn_layer_count(call->inputs[0]) == 0) return TN_OK;
     return call->host->parallel_for(call, fourth_extent(call->inputs[0], 0, 2), 1, planes, call);
 }
 
@@ -120,6 +121,7 @@ static tn_status blocks(void *user, int64_t begin, int64_t end, uint32_t thread)
 }
 static tn_status run_blocks(tn_call *call) {
     const tn_tensor *x = call->inputs[0];
+    if (tn_layer_count(x) == 0) return TN_OK;
     return call->host->parallel_for(call, x->shape[0] * ((x->shape[1] + BLOCK - 1) / BLOCK), 1,
                                     blocks, call);
 }
