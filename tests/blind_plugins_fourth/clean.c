@@ -6,7 +6,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
+#if MISTAKE == 1
 #include <xmmintrin.h>
+#endif
 #include "fourth.h"
 
 TN_LAYER_PARAMS(params, float step;);
