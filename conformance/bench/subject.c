@@ -193,7 +193,7 @@ static tn_status measure_stored(const tn_bench_subject *subject, const char *com
                                 const char **out_why) {
     tn_combination parsed = {0};
     bool is_taken = false;
-    if (combination) TN_TRY(tn_combination_parse(arena, combination, &parsed));
+    if (combination) TN_TRY(tn_combination_parse(arena, combination, TN_ABI_MINOR, &parsed));
     if (!store_inputs(subject, combination ? &parsed : NULL, run) ||
         !store_outputs(subject, combination ? &parsed : NULL, run)) {
         *out_why = "not of these types or formats";

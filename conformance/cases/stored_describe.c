@@ -10,7 +10,7 @@
 
 /* Whether a port names the narrow type; '*' and no combinations never get it from a build. */
 static bool names_stored(const tn_drawn *d, const tn_combination_port *port) {
-    return d->stored != TN_NONE && port && port->types != TN_COMBINATION_EVERY &&
+    return d->stored != TN_NONE && port && !port->is_every &&
            (port->types & TN_TYPE_BIT(d->stored));
 }
 

@@ -40,10 +40,12 @@ static tn_status allocate_device(tn_stored_memory *memory, uint32_t byte) {
 static tn_status describe(const tn_stored_tensor *tensor, tn_stored_memory *memory) {
     TN_TRY(tn_tensor_init(&memory->storage, tensor->type, tensor->format, tensor->shape));
     memory->storage.tensor.name = "";
-    memory->storage.tensor.memory_space = memory->place.device && memory->is_on_host;
-    memory->quantization = (tn_quantization){
-        .size = sizeof(memory->quantization), .count = 1, .scale = &tensor->scale};
-    if (tensor->zero_point != 0) memory->quantization.zero_point = &tensor->zero_point;
+    memory->quantization = (tn_quantization){.size = sizeof(memory->quantization),
+                                             .scale_type = TN_F32,
+                                             .count = 1,
+                                             .scales = &tensor->scale};
+    tn_element_set_i64(memory->zero_point, tensor->type, 0, tensor->zero_point);
+    if (tensor->zero_point != 0) memory->quantization.zero_points = memory->zero_point;
     if (tensor->scale != 0) memory->storage.tensor.quantization = &memory->quantization;
     return TN_OK;
 }

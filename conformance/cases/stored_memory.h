@@ -18,6 +18,7 @@ typedef struct tn_stored_place {
 typedef struct tn_stored_memory {
     tn_tensor_storage storage;
     tn_quantization quantization;
+    uint64_t zero_point[1]; /* in the tensor's type */
     tn_stored_place place; /* set by the caller */
     bool is_on_host;       /* set by the caller: a port in host memory whatever the device */
     bool is_shape_only;    /* set by the caller: it has no data */

@@ -27,7 +27,7 @@ static void read_port(const tn_stored_run *run, uint32_t input, tn_stored_memory
     const tn_operator *op = run->node->entry->op;
     if (op->input_count == 0) return;
     const tn_port *port = &op->inputs[input < op->input_count ? input : op->input_count - 1];
-    memory->is_on_host = (port->flags & TN_PORT_VALUE_NEEDED) || port->memory_space == 1;
+    memory->is_on_host = (port->flags & TN_PORT_VALUE_NEEDED) != 0;
     memory->is_shape_only = run->device && (port->flags & TN_PORT_SHAPE_ONLY);
 }
 

@@ -61,7 +61,8 @@ static tn_tensor *put_tensor(room *r, const tn_probe_port *port, const char *dat
     memcpy(arrays, known.tensor.shape, port->shape.rank * sizeof(*arrays));
     memcpy(arrays + TN_MAX_RANK, known.tensor.strides, port->shape.rank * sizeof(*arrays));
     *scale = port->scale;
-    *quantization = (tn_quantization){.size = sizeof(*quantization), .count = 1, .scale = scale};
+    *quantization = (tn_quantization){
+        .size = sizeof(*quantization), .scale_type = TN_F32, .count = 1, .scales = scale};
     tensor->shape = arrays;
     tensor->strides = arrays + TN_MAX_RANK;
     tensor->quantization = port->scale != 0 ? quantization : NULL;

@@ -34,7 +34,7 @@ uint32_t tn_probe_tactics(tn_probe *probe) {
     if (tn_frame_open(&frame, probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return 1;
     tn_frame_watch watch;
     tn_frame_enter(&frame, probe, "tactics", &watch);
-    if (probe->kernel->tactics(frame.call) == TN_OK) count = frame.call->tactic;
+    if (probe->kernel->tactics(frame.call) == TN_OK) count = frame.call->tactic_count;
     if (count == 0) tn_trace_broken("fails-honestly", "tactics answers 0: there is at least one");
     tn_frame_finish(&frame, probe, &watch);
     return count ? count : 1;
@@ -142,7 +142,8 @@ static tn_status describe(const tn_probe_port *port, bool is_own, void *data,
                           is_own ? TN_LINEAR : port->format, &port->shape));
     storage->tensor.data = data;
     *quantization =
-        (tn_quantization){.size = sizeof(*quantization), .count = 1, .scale = &port->scale};
+        (tn_quantization){.size = sizeof(*quantization), .scale_type = TN_F32, .count = 1,
+                          .scales = &port->scale};
     if (!is_own && port->scale != 0) storage->tensor.quantization = quantization;
     return TN_OK;
 }

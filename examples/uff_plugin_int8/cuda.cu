@@ -111,7 +111,7 @@ tn_status run(tn_call *call) noexcept {
                       k[1],
                       s[0],
                       s[1],
-                      x->quantization ? *x->quantization->scale / *y->quantization->scale : 1};
+                      x->quantization ? tn_layer_scale(x) / tn_layer_scale(y) : 1};
     if (y->bytes == 0) return TN_OK;
     if (x->type == TN_F32)
         launch<float>(w, call);

@@ -80,7 +80,7 @@ POOL(int8_t, (int8_t))
 static tn_status run(tn_call *call) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
     const tn_body body[] = {[TN_F32] = pool_float, [TN_F16] = pool_int16_t, [TN_I8] = pool_int8_t};
-    const float ratio = x->quantization ? *x->quantization->scale / *y->quantization->scale : 1;
+    const float ratio = x->quantization ? tn_layer_scale(x) / tn_layer_scale(y) : 1;
     const int64_t planes = x->shape[0] * x->shape[1];
     const tn_status status = call->host->parallel_for(call, planes, 64, body[x->type], call);
     for (int8_t *q = y->data, *q_end = q + y->bytes; ratio != 1 && q < q_end; q++)

@@ -3,7 +3,7 @@
 #ifndef POOL_PLUGIN_H
 #define POOL_PLUGIN_H
 
-#include <tenon/plugin.h>
+#include <tenon/layer.h>
 
 typedef struct params {
     uint64_t present;

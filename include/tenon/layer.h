@@ -218,6 +218,16 @@ static inline int64_t tn_layer_rows(const tn_tensor *tensor) {
     return (int64_t)count;
 }
 
+/* The one scale of a tensor at a port that names qi8 or qu8, and its zero point. */
+static inline float tn_layer_scale(const tn_tensor *tensor) {
+    return *(const float *)tensor->quantization->scales;
+}
+static inline int32_t tn_layer_zero_point(const tn_tensor *tensor) {
+    const void *zero = tensor->quantization->zero_points;
+    if (!zero) return 0;
+    return tensor->type == TN_I8 ? *(const int8_t *)zero : *(const uint8_t *)zero;
+}
+
 /* Element `index` of a linear tensor of f64, f32, integers of 32 and 64 bits, bytes or bool; of
  * another type: not a number. */
 static inline double tn_layer_load(const tn_tensor *tensor, int64_t index) {

@@ -84,8 +84,11 @@ enum {
 /* -------------------------------------------------------------------------------------------------
  * tensors */
 
-/* Element types. Numbers are append-only; a type that this list does not have is never offered to a
- * kernel. */
+/* Element types. Numbers are append-only; a type that a library's text does not name is never
+ * offered to it. Several elements of a packed type share a byte, the first in the lowest bits; the
+ * bits behind the last element are zero; such a tensor is linear, and its strides count elements.
+ * Conversion rounds to the nearest, ties to even; floats without infinities keep to ONNX's tables:
+ * what is finite and too large becomes the largest number. */
 typedef uint32_t tn_type;
 enum {
     TN_NONE = 0,
@@ -101,8 +104,20 @@ enum {
     TN_U32 = 10,
     TN_U16 = 11,
     TN_U8 = 12,
-    TN_BOOL = 13, /* one byte, 0 or 1 */
-    TN_TYPE_COUNT = 14
+    TN_BOOL = 13,   /* one byte, 0 or 1 */
+    TN_F8E4M3 = 14, /* 4 bits of exponent (bias 7), 3 of mantissa; no infinities, NaN is S1111111;
+                       up to 448 (ONNX's E4M3FN) */
+    TN_F8E4M3FNUZ = 15, /* bias 8; no infinities, no -0, NaN is 0x80; up to 240 */
+    TN_F8E5M2 = 16,     /* bias 15; infinities and NaN as in binary16; up to 57344 */
+    TN_F8E5M2FNUZ = 17, /* bias 16; no infinities, no -0, NaN is 0x80; up to 57344 */
+    TN_F8E8M0 = 18,     /* 2^(byte - 127); 255 is NaN; no sign, no zero */
+    TN_F4E2M1 = 19,     /* packed; 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives */
+    TN_I4 = 20,         /* packed; -8..7 */
+    TN_U4 = 21,         /* packed; 0..15 */
+    TN_I2 = 22,         /* packed; -2..1 */
+    TN_U2 = 23,         /* packed; 0..3 */
+    TN_STRING = 24,     /* reserved */
+    TN_TYPE_COUNT = 25
 };
 
 /* Memory format: how the elements of a tensor of logical shape (N, C, ...) lie in memory.
@@ -118,14 +133,19 @@ enum { TN_LAYOUT_LINEAR = 0, TN_LAYOUT_CHANNELS_LAST = 1, TN_LAYOUT_BLOCKED = 2 
 #define TN_C16    TN_FORMAT(TN_LAYOUT_BLOCKED, 1, 16)
 #define TN_C32    TN_FORMAT(TN_LAYOUT_BLOCKED, 1, 32)
 
-/* Quantisation of a tensor: real = (stored - zero_point) * scale. `count` is 1 (per tensor) or the
- * extent of `axis`. */
+/* Quantisation of a tensor: real = (stored - zero_point) * scale. One scale for the whole tensor
+ * (`axis_count` 0), or one for each block of `blocks[k]` indices of `axes[k]` (1: for each index;
+ * the last block may be shorter), in linear order of these axes. */
 typedef struct tn_quantization {
     uint32_t size;
-    int32_t axis;
-    uint64_t count;
-    const float *scale;
-    const int32_t *zero_point; /* null: all zero */
+    tn_type scale_type;  /* TN_F32, TN_F16, TN_BF16 or TN_F8E8M0 */
+    uint32_t axis_count; /* 0, 1 or 2 */
+    uint32_t axes[2];    /* ascending */
+    uint32_t reserved;
+    int64_t blocks[2];
+    uint64_t count; /* of scales, and of zero points */
+    const void *scales;
+    const void *zero_points; /* in the tensor's type; null: all zero */
 } tn_quantization;
 
 /* A tensor as a callback sees it. Frozen members are appended to, never changed.
@@ -138,11 +158,11 @@ typedef struct tn_quantization {
  * block past the axis's end are zero: who writes the tensor writes them so. */
 typedef struct tn_tensor {
     uint32_t size;
-    uint32_t kind; /* 0: dense */
+    uint32_t kind; /* 0: dense; others are reserved (sequence, optional, map) */
     tn_type type;
     tn_format format;
     uint32_t rank;
-    uint32_t memory_space; /* 0: the kernel's device; 1: host */
+    uint32_t memory_space; /* reserved: 0, the kernel's device */
     void *data;
     uint64_t bytes; /* of `data`, padding of blocked formats included */
     int64_t *shape; /* `rank` extents; written by `infer` and, for ports sized by run, by `run`, on
@@ -281,8 +301,10 @@ enum {
 /* One input or output slot.
  * `types` is text: element types joined by '|' ("f32|f16"), or a type variable with its types
  * ("T:f32|f16", then "T" at every port that has the same type). Names: f64 f32 f16 bf16 i64 i32 i16
- * i8 u64 u32 u16 u8 bool, and the groups any, number (all but bool), float, integer, signed. An
- * output whose type is neither a bound variable nor a single type is set by `infer`. */
+ * i8 u64 u32 u16 u8 bool f8e4m3 f8e4m3fnuz f8e5m2 f8e5m2fnuz f8e8m0 f4e2m1 i4 u4 i2 u2, and the
+ * groups any, number (all but bool), float, integer, signed, which hold what they held in the minor
+ * version that the library was compiled with: in 1.0 the types up to TN_BOOL. An output whose type
+ * is neither a bound variable nor a single type is set by `infer`. */
 typedef struct tn_port {
     const char *name;
     const char *types;
@@ -290,7 +312,7 @@ typedef struct tn_port {
     uint32_t flags;
     uint32_t alias;         /* 1 + the input that TN_PORT_VIEW and TN_PORT_ALIAS speak of */
     uint32_t minimum_count; /* of a variadic port */
-    uint32_t memory_space;  /* 0: the kernel's device; 1: host memory whatever the device */
+    uint32_t memory_space;  /* reserved: 0, the kernel's device */
 } tn_port;
 
 #define TN_PORT(name, types, flags, doc)                                                           \
@@ -387,7 +409,7 @@ typedef struct tn_library tn_library;
  *  - infer: the inputs' shapes and types, and their values where needed; writes the outputs' types,
  *    ranks and shapes.
  *  - epilogue: shapes and types of both, constants' values; writes its argument.
- *  - accepts, tactics: the same; writes nothing, and the number of tactics.
+ *  - accepts, tactics: the same; writes nothing, and `tactic_count`.
  *  - prepare: those of the profile's optimum (and its ends), constants' values; writes `state`.
  *  - open: none; writes `context`.
  *  - reshape: shapes and types of both, constants' values and values where needed; writes
@@ -397,9 +419,11 @@ typedef struct tn_library tn_library;
 struct tn_call {
     uint32_t size;
     uint32_t input_count, output_count, operand_count, epilogue_count;
-    uint32_t threads; /* that parallel_for will use */
-    uint32_t tactic;  /* which of the kernel's tactics, from 0 */
-    uint32_t flags;   /* TN_CALL_... */
+    uint32_t threads;      /* that parallel_for will use */
+    uint32_t tactic;       /* which of the kernel's tactics, from 0 */
+    uint32_t flags;        /* TN_CALL_... */
+    uint32_t tactic_count; /* set by tactics */
+    uint32_t reserved;
     const tn_host *host;
     const tn_operator *op;
     const void *params; /* the operator's parameter struct; constant for the life of the node */
@@ -580,13 +604,10 @@ enum {
     TN_OPERATOR_IDENTITY =
         4u, /* output 0 is input 0, in this node's use of it: the node may be removed */
     TN_OPERATOR_CONSTANT = 8u, /* no inputs; outputs depend on fields alone */
-    TN_OPERATOR_QUANTIZE =
-        16u, /* input 0 in real numbers to output 0 quantised, by scale and zero point inputs */
-    TN_OPERATOR_DEQUANTIZE = 32u, /* the other way */
-    TN_OPERATOR_SELECTS = 64u, /* every element of output 0 (variadic: of all of them) is an element
+    TN_OPERATOR_SELECTS = 16u, /* every element of output 0 (variadic: of all of them) is an element
                                  of input 0 (variadic: of any of them), unchanged: what is stored in
                                  8 bits has one scale then on both sides */
-    TN_OPERATOR_COMMUTATIVE = 128u /* inputs 0 and 1 may change places */
+    TN_OPERATOR_COMMUTATIVE = 32u /* inputs 0 and 1 may change places */
 };
 
 /* A node as y = factor[c] * x + shift[c], x being input 0 and c the place along `axis` of output 0:
@@ -720,10 +741,10 @@ enum {
  *
  * A combination is text: types and formats of the inputs, "->", those of the outputs, like
  * "f32:c16, f32, f32 -> f32:c16". A port is TYPE[:FORMAT]; TYPE may join several by '|' or be '*'
- * (what the operator allows); FORMAT is linear (the default), nhwc, c4, c8, c16 or c32; '?' after a
- * port lets it be absent; "..." after the last port of a side repeats it. One type with several
- * values (f32|f16) is the same one at every port that lists the same set. No combinations: all
- * types that the operator allows, linear.
+ * (those of the group any that the operator allows); FORMAT is linear (the default), nhwc, c4, c8,
+ * c16 or c32; '?' after a port lets it be absent; "..." after the last port of a side repeats it.
+ * One type with several values (f32|f16) is the same one at every port that lists the same set. No
+ * combinations: all types that the operator allows, linear.
  *
  * Where the operator has 32-bit floats and the build's precision allows less, a port may name a
  * lower type: f16, bf16, or qi8 and qu8, which are 8-bit integers that stand for real numbers. Such
@@ -757,8 +778,8 @@ struct tn_kernel {
      * a blocked one, which has the same in all of the profile.
      * [thread: any; called: build, load] */
     tn_callback accepts;
-    /* How many tactics there are for this node (in call->tactic), at least 1. Null: 1. [thread:
-     * any; called: build] */
+    /* How many tactics there are for this node (in call->tactic_count), at least 1. Null: 1.
+     * [thread: any; called: build] */
     tn_callback tactics;
     /* Gets ready for a node in an engine: packs weights, plans. On every device the data of
      * constant inputs is host memory here, and memory of the device in run. [thread: one at a time;
@@ -853,12 +874,12 @@ TN_FROZEN(tn_field, minimum, 56);
 TN_FROZEN(tn_port, flags, 24);
 TN_FROZEN(tn_epilogue, alpha, 16);
 TN_FROZEN(tn_epilogue, quantization, 56);
-TN_FROZEN(tn_call, host, 32);
-TN_FROZEN(tn_call, params, 48);
-TN_FROZEN(tn_call, inputs, 64);
-TN_FROZEN(tn_call, state, 112);
-TN_FROZEN(tn_call, workspace_bytes, 136);
-TN_FROZEN(tn_call, new_params, 184);
+TN_FROZEN(tn_call, host, 40);
+TN_FROZEN(tn_call, params, 56);
+TN_FROZEN(tn_call, inputs, 72);
+TN_FROZEN(tn_call, state, 120);
+TN_FROZEN(tn_call, workspace_bytes, 144);
+TN_FROZEN(tn_call, new_params, 192);
 TN_FROZEN(tn_operator, domain, 16);
 TN_FROZEN(tn_operator, fields, 64);
 TN_FROZEN(tn_operator, inputs, 80);

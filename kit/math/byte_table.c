@@ -6,10 +6,11 @@
 
 float tn_byte_scale(const tn_tensor *tensor) {
     const tn_quantization *q = tensor->quantization;
-    if (tensor->type != TN_I8 || !q || !q->scale || q->count != 1 ||
-        (q->zero_point && q->zero_point[0] != 0) || !(q->scale[0] > 0) || !isfinite(q->scale[0]))
+    if (tensor->type != TN_I8 || !q || !q->scales || q->scale_type != TN_F32 ||
+        q->axis_count != 0 || (q->zero_points && *(const int8_t *)q->zero_points != 0))
         return 0;
-    return q->scale[0];
+    const float scale = *(const float *)q->scales;
+    return scale > 0 && isfinite(scale) ? scale : 0;
 }
 
 int8_t tn_byte_round(float value, float scale) {

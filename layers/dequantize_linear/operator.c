@@ -79,7 +79,6 @@ static const char *const dequantize_linear_23_cases[] = {
         .size = sizeof(tn_operator),                                                               \
         .since_version = version,                                                                  \
         .state_version = 1,                                                                        \
-        .traits = TN_OPERATOR_DEQUANTIZE,                                                          \
         .domain = "",                                                                              \
         .name = "DequantizeLinear",                                                                \
         .doc = "Real numbers from integers by scale and zero point.",                              \

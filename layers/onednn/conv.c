@@ -145,7 +145,7 @@ static tn_status conv_accepts(tn_call *call) {
 
 static tn_status conv_tactics(tn_call *call) {
     const conv_kind *kind = call->user;
-    call->tactic = !kind->is_transposed && can_do(call, 1) ? 2 : 1;
+    call->tactic_count = !kind->is_transposed && can_do(call, 1) ? 2 : 1;
     return TN_OK;
 }
 

@@ -107,7 +107,6 @@ static const char *const quantize_linear_21_cases[] = {CASES_21};
         .size = sizeof(tn_operator),                                                               \
         .since_version = version,                                                                  \
         .state_version = 1,                                                                        \
-        .traits = TN_OPERATOR_QUANTIZE,                                                            \
         .domain = "",                                                                              \
         .name = "QuantizeLinear",                                                                  \
         .doc = "Real numbers as integers by scale and zero point.",                                \

@@ -6,14 +6,16 @@
 
 #include <math.h>
 
-/* One scale, positive and finite, and a zero point that the type has. */
+static float scale_of(const tn_tensor *tensor) {
+    return *(const float *)tensor->quantization->scales;
+}
+
+/* One scale, positive and finite. */
 static bool is_quantized(const tn_tensor *tensor) {
     const tn_quantization *q = tensor->quantization;
-    const int32_t low = tensor->type == TN_I8 ? INT8_MIN : 0;
-    if ((tensor->type != TN_I8 && tensor->type != TN_U8) || !q || q->count != 1 || !q->scale ||
-        !(q->scale[0] > 0) || !isfinite(q->scale[0]))
-        return false;
-    return !q->zero_point || (q->zero_point[0] >= low && q->zero_point[0] <= low + UINT8_MAX);
+    return (tensor->type == TN_I8 || tensor->type == TN_U8) && q && q->axis_count == 0 &&
+           q->scale_type == TN_F32 && q->scales && scale_of(tensor) > 0 &&
+           isfinite(scale_of(tensor));
 }
 
 static tn_status bytes_accepts(tn_call *call) {
@@ -25,7 +27,7 @@ static tn_status bytes_accepts(tn_call *call) {
 
 /* What a node keeps: its exponentials. */
 static tn_status bytes_prepare(tn_call *call) {
-    const double scale = (double)call->inputs[0]->quantization->scale[0];
+    const double scale = (double)scale_of(call->inputs[0]);
     tn_softmax_powers *powers = call->host->allocate(call->host, sizeof(*powers), 64);
     if (!powers) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for exponentials");
     for (int i = 0; i < 256; i++)
@@ -57,10 +59,12 @@ static void read_output(const tn_tensor *y, tn_softmax_bytes *out_bytes) {
     out_bytes->is_float = y->type == TN_F32;
     out_bytes->per_step = 1;
     if (out_bytes->is_float) return;
-    const tn_quantization *q = y->quantization;
+    const void *zero = y->quantization->zero_points;
     const int32_t low = y->type == TN_I8 ? INT8_MIN : 0;
-    out_bytes->per_step = 1 / q->scale[0];
-    out_bytes->zero = q->zero_point ? q->zero_point[0] : 0;
+    out_bytes->per_step = 1 / scale_of(y);
+    out_bytes->zero = !zero               ? 0
+                      : y->type == TN_I8 ? *(const int8_t *)zero
+                                         : *(const uint8_t *)zero;
     out_bytes->low = (float)(low - out_bytes->zero);
     out_bytes->high = (float)(low + UINT8_MAX - out_bytes->zero);
 }

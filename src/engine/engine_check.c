@@ -68,7 +68,7 @@ static bool are_all_own(const tn_engine_loading *loading, const tn_program_step 
 static bool type_matches(const tn_engine_loading *loading, const tn_program_step *step,
                          uint32_t value, const tn_combination_port *port) {
     return is_own(loading, value) ||
-           (port->types != TN_COMBINATION_EVERY && tn_engine_step_is_shaped(loading, step));
+           (!port->is_every && tn_engine_step_is_shaped(loading, step));
 }
 
 static bool storages_match(const tn_engine_loading *loading, const tn_program_step *step,
@@ -186,9 +186,9 @@ static tn_status ask_kernel(tn_engine_loading *loading, const tn_program_step *s
     uint32_t tactics = 1;
     if (kernel->tactics) {
         TN_TRY(tn_engine_call_init(loading, step, entry, 1, loading->arena, &scope, &call));
-        call.tactic = 1;
+        call.tactic_count = 1;
         TN_TRY(tn_call_invoke(&call, kernel->tactics, "tactics"));
-        tactics = call.tactic ? call.tactic : 1;
+        tactics = call.tactic_count ? call.tactic_count : 1;
     }
     return step->tactic < tactics ? TN_OK
                                   : fail_step(loading, step, "asks for a tactic that it lacks");

@@ -4,6 +4,7 @@
  * threads, if its kernels are here and take what it gives them; otherwise the graph is lowered
  * again, by rule, since loading does not measure.
  */
+#include "tensor/quantization.h"
 #include "base/status.h"
 #include "builder/lower/lower.h"
 #include "device/cpu/cpu.h"
@@ -173,7 +174,7 @@ static tn_status read_storages(const tn_engine_loading *loading, tn_lower_option
                 options->second_precision = TN_PRECISION_BF16;
             if (is_float && value->quantization) {
                 options->precision = TN_PRECISION_I8;
-                scales[value->tensor] = value->quantization->scale[0];
+                scales[value->tensor] = (float)tn_quantization_scale(value->quantization, 0);
             } else if (is_float && options->precision == TN_PRECISION_F32) {
                 options->precision = value->type == TN_F16    ? TN_PRECISION_F16
                                      : value->type == TN_BF16 ? TN_PRECISION_BF16

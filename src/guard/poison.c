@@ -98,7 +98,8 @@ bool tn_poison_is_left(const void *data, size_t bytes, tn_type type, size_t *out
     case TN_BF16:
         return is_equal16(data, bytes / 2, nan_bf16, out_index);
     default:
-        return is_run_left(data, bytes, type, tn_type_bytes(type), out_index);
+        return is_run_left(data, bytes, type, tn_type_is_packed(type) ? 1 : tn_type_bytes(type),
+                           out_index);
     }
 }
 

@@ -29,6 +29,10 @@ tn_arena *tn_library_arena(tn_loaded_library *library) {
     return library->private_part->arena;
 }
 
+uint32_t tn_library_minor(const tn_loaded_library *library) {
+    return library->table->abi_minor;
+}
+
 tn_loaded_library *tn_library_retain(tn_loaded_library *library) {
     if (library) atomic_fetch_add(&library->private_part->references, 1);
     return library;

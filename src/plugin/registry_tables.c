@@ -48,6 +48,7 @@ typedef struct variables {
     size_t lengths[MOST_VARIABLES];
     tn_type_set types[MOST_VARIABLES]; /* 0: not declared yet */
     uint32_t count;
+    uint32_t minor; /* of the ABI that the library knows */
 } variables;
 
 static uint32_t find_variable(variables *all, const char *name, size_t length) {
@@ -65,7 +66,7 @@ static tn_status read_rule(variables *all, const tn_port *port, tn_port_rule *ou
         return tn_fail(TN_ERROR_PLUGIN, "a port has no name or no types");
     const char *colon = strchr(port->types, ':');
     const char *text = colon ? colon + 1 : port->types;
-    *out_rule = (tn_port_rule){tn_type_set_parse(text, strlen(text)), TN_NO_VARIABLE};
+    *out_rule = (tn_port_rule){tn_type_set_parse(text, strlen(text), all->minor), TN_NO_VARIABLE};
     if (out_rule->types && !colon) return TN_OK;
     const size_t length = colon ? (size_t)(colon - port->types) : strlen(port->types);
     if ((colon && !out_rule->types) || length == 0)
@@ -108,8 +109,9 @@ static tn_status resolve_rules(const variables *all, const tn_port *ports, uint3
     return TN_OK;
 }
 
-static tn_status copy_ports(tn_arena *arena, tn_operator *op, tn_operator_entry *entry) {
-    variables all = {.count = 0};
+static tn_status copy_ports(tn_arena *arena, tn_operator *op, uint32_t minor,
+                            tn_operator_entry *entry) {
+    variables all = {.count = 0, .minor = minor};
     bool failed = false;
     if (op->input_count > MOST_PORTS || op->output_count > MOST_PORTS ||
         (op->input_count && !op->inputs) || (op->output_count && !op->outputs) ||
@@ -130,6 +132,9 @@ static tn_status copy_ports(tn_arena *arena, tn_operator *op, tn_operator_entry 
         port->name = copy_text(arena, port->name, &failed);
         port->types = copy_text(arena, port->types, &failed);
         port->doc = copy_text(arena, port->doc, &failed);
+        if (port->memory_space != 0)
+            return tn_fail(TN_ERROR_PLUGIN, "port '%s': memory_space %u is reserved: expected 0",
+                           port->name ? port->name : "", port->memory_space);
         if (i >= op->input_count && (port->flags & (TN_PORT_VIEW | TN_PORT_ALIAS)) &&
             (port->alias == 0 || port->alias > op->input_count))
             return tn_fail(TN_ERROR_PLUGIN,
@@ -187,7 +192,8 @@ static tn_status check_spellings(tn_arena *arena, const tn_operator *op) {
     return TN_OK;
 }
 
-static tn_status copy_operator(tn_arena *arena, tn_operator *op, tn_operator_entry *entry) {
+static tn_status copy_operator(tn_arena *arena, tn_operator *op, uint32_t minor,
+                               tn_operator_entry *entry) {
     bool failed = false;
     if (op->since_version == 0)
         return tn_fail(TN_ERROR_PLUGIN, "since_version is 0: versions begin with 1");
@@ -205,12 +211,12 @@ static tn_status copy_operator(tn_arena *arena, tn_operator *op, tn_operator_ent
     op->cases = copy_texts(arena, op->cases, op->case_count, &failed);
     op->spellings = copy_texts(arena, op->spellings, op->spelling_count, &failed);
     if (failed) return tn_fail_memory("an operator");
-    TN_TRY(copy_ports(arena, op, entry));
+    TN_TRY(copy_ports(arena, op, minor, entry));
     TN_TRY(check_spellings(arena, op));
     return copy_fields(arena, op);
 }
 
-tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op,
+tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op, uint32_t minor,
                                     tn_operator_entry **out_entry) {
     bool failed = false;
     if (!op || op->size < offsetof(tn_operator, infer) + sizeof(op->infer) ||
@@ -228,7 +234,7 @@ tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op,
     copy->name = copy_text(arena, copy->name, &failed);
     copy->domain = copy_text(arena, copy->domain ? copy->domain : "", &failed);
     if (failed) return tn_fail_memory("an operator");
-    const tn_status status = copy_operator(arena, copy, entry);
+    const tn_status status = copy_operator(arena, copy, minor, entry);
     if (status != TN_OK)
         return tn_error_at(status, "operator %s%s%s", copy->domain, copy->domain[0] ? "::" : "",
                            copy->name);
@@ -241,11 +247,12 @@ tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op,
  * kernels */
 
 /* A kernel without a table takes every type, linear. */
-static tn_status any_combination(tn_arena *arena, tn_combination *out_combination) {
-    return tn_combination_parse(arena, "*?... -> *?...", out_combination);
+static tn_status any_combination(tn_arena *arena, uint32_t minor, tn_combination *out_combination) {
+    return tn_combination_parse(arena, "*?... -> *?...", minor, out_combination);
 }
 
-static tn_status copy_combinations(tn_arena *arena, tn_kernel *kernel, tn_kernel_entry *entry) {
+static tn_status copy_combinations(tn_arena *arena, tn_kernel *kernel, uint32_t minor,
+                                   tn_kernel_entry *entry) {
     bool failed = false;
     const uint32_t count = kernel->combination_count;
     if (count > MOST_COMBINATIONS || (count && !kernel->combinations))
@@ -257,14 +264,15 @@ static tn_status copy_combinations(tn_arena *arena, tn_kernel *kernel, tn_kernel
     kernel->combinations = copy_texts(arena, kernel->combinations, count, &failed);
     if (failed) return tn_fail_memory("a kernel's combinations");
     for (uint32_t i = 0; i < count; i++)
-        TN_TRY(tn_combination_parse(arena, kernel->combinations[i], &combinations[i]));
-    if (count == 0) TN_TRY(any_combination(arena, &combinations[0]));
+        TN_TRY(tn_combination_parse(arena, kernel->combinations[i], minor, &combinations[i]));
+    if (count == 0) TN_TRY(any_combination(arena, minor, &combinations[0]));
     entry->combinations = combinations;
     entry->combination_count = count ? count : 1;
     return TN_OK;
 }
 
-static tn_status copy_kernel(tn_arena *arena, tn_kernel *kernel, tn_kernel_entry *entry) {
+static tn_status copy_kernel(tn_arena *arena, tn_kernel *kernel, uint32_t minor,
+                             tn_kernel_entry *entry) {
     bool failed = false;
     if (!kernel->run) return tn_fail(TN_ERROR_PLUGIN, "there is no run");
     if (!kernel->device || !kernel->device[0])
@@ -275,10 +283,10 @@ static tn_status copy_kernel(tn_arena *arena, tn_kernel *kernel, tn_kernel_entry
     kernel->doc = copy_text(arena, kernel->doc, &failed);
     kernel->requires_features = copy_text(arena, kernel->requires_features, &failed);
     if (kernel->revision == 0) kernel->revision = 1;
-    return failed ? tn_fail_memory("a kernel") : copy_combinations(arena, kernel, entry);
+    return failed ? tn_fail_memory("a kernel") : copy_combinations(arena, kernel, minor, entry);
 }
 
-tn_status tn_registry_copy_kernel(tn_arena *arena, const tn_kernel *kernel,
+tn_status tn_registry_copy_kernel(tn_arena *arena, const tn_kernel *kernel, uint32_t minor,
                                   tn_kernel_entry **out_entry) {
     bool failed = false;
     if (!kernel || kernel->size < offsetof(tn_kernel, run) + sizeof(kernel->run) ||
@@ -298,7 +306,7 @@ tn_status tn_registry_copy_kernel(tn_arena *arena, const tn_kernel *kernel,
     copy->name = copy_text(arena, copy->name, &failed);
     copy->domain = copy_text(arena, copy->domain ? copy->domain : "", &failed);
     if (failed) return tn_fail_memory("a kernel");
-    const tn_status status = copy_kernel(arena, copy, entry);
+    const tn_status status = copy_kernel(arena, copy, minor, entry);
     if (status != TN_OK)
         return tn_error_at(status, "kernel '%s' of operator %s", copy->name, copy->op);
     entry->kernel = copy;

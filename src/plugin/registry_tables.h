@@ -9,11 +9,13 @@
 #include "plugin/registry.h"
 
 /* TN_ERROR_PLUGIN says what is wrong with the table. The entry's library is left to the caller. */
-tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op,
+tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op, uint32_t minor,
                                     tn_operator_entry **out_entry);
-tn_status tn_registry_copy_kernel(tn_arena *arena, const tn_kernel *kernel,
+tn_status tn_registry_copy_kernel(tn_arena *arena, const tn_kernel *kernel, uint32_t minor,
                                   tn_kernel_entry **out_entry);
 
 tn_arena *tn_library_arena(tn_loaded_library *library);
+/* The minor version of the ABI that it was compiled with. */
+uint32_t tn_library_minor(const tn_loaded_library *library);
 
 #endif

@@ -3,6 +3,7 @@
  * Programs: the epilogue chain of a step as its kernel sees it. program_check.c has the check of a
  * program that came from a file; lower_emit.c makes programs.
  */
+#include "tensor/quantization.h"
 #include "program/program.h"
 #include "base/status.h"
 #include "plugin/fields/combination.h"
@@ -15,14 +16,9 @@ bool tn_program_value_fits(const tn_program_value *value, tn_type own) {
     return own == TN_F32 && (value->type == TN_F16 || value->type == TN_BF16);
 }
 
-static int32_t zero_point_of(const tn_quantization *quantization) {
-    return quantization->zero_point ? quantization->zero_point[0] : 0;
-}
-
 bool tn_program_value_is_alike(const tn_program_value *a, const tn_program_value *b) {
     const tn_quantization *p = a->quantization, *q = b->quantization;
-    if (a->type != b->type || (p != NULL) != (q != NULL)) return false;
-    return !p || (p->scale[0] == q->scale[0] && zero_point_of(p) == zero_point_of(q));
+    return a->type == b->type && tn_quantization_equal(p, q, a->type);
 }
 
 tn_type tn_program_value_port_type(const tn_program_value *value) {

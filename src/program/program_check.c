@@ -4,6 +4,7 @@
  * may index with a program's numbers, every value is there when it is read, and every node's work
  * is done once. What kernels and operators make of it is checked where they are called.
  */
+#include "tensor/quantization.h"
 #include "base/status.h"
 #include "program/calibration_table.h"
 #include "program/node_call.h"
@@ -32,16 +33,13 @@ static bool is_own_linear(const tn_program_value *value, const tn_graph_tensor *
            (value->type == tensor->type || value->type == TN_NONE || tensor->type == TN_NONE);
 }
 
-/* One scale that numbers can be divided by, and a zero point that the type has. */
+/* One scale that numbers can be divided by. */
 static bool is_quantization_sound(const tn_program_value *value) {
     const tn_quantization *quantization = value->quantization;
     if (!quantization) return true;
-    const int32_t zero = quantization->zero_point ? quantization->zero_point[0] : 0;
-    if (quantization->count != 1 || !tn_calibration_table_is_scale(quantization->scale[0]))
-        return false;
-    return value->type == TN_I8   ? zero >= INT8_MIN && zero <= INT8_MAX
-           : value->type == TN_U8 ? zero >= 0 && zero <= UINT8_MAX
-                                  : false;
+    return (value->type == TN_I8 || value->type == TN_U8) &&
+           tn_quantization_is_plain(quantization) &&
+           tn_calibration_table_is_scale((float)tn_quantization_scale(quantization, 0));
 }
 
 static bool has_device(const tn_program *program) {

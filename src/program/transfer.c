@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors to, from and on a device: see transfer.h. */
+#include "tensor/quantization.h"
 #include "program/transfer.h"
 #include "base/status.h"
 #include "plugin/devices.h"
 #include "tensor/shape.h"
 #include "tensor/type.h"
 
-static int32_t zero_point_of(const tn_quantization *quantization) {
-    return quantization->zero_point ? quantization->zero_point[0] : 0;
-}
-
-/* One scale for the whole tensor, as storages have it. */
-static bool has_same_scale(const tn_quantization *a, const tn_quantization *b) {
-    if (!a || !b || a == b) return a == b;
-    return a->count == 1 && b->count == 1 && a->scale[0] == b->scale[0] &&
-           zero_point_of(a) == zero_point_of(b);
-}
-
 bool tn_transfer_is_copy(const tn_tensor *from, const tn_tensor *to) {
     return from->type == to->type && from->format == to->format &&
-           has_same_scale(from->quantization, to->quantization);
+           tn_quantization_equal(from->quantization, to->quantization, from->type);
 }
 
 uint64_t tn_transfer_scratch_bytes(const tn_tensor *from, const tn_tensor *to, uint32_t direction) {

@@ -78,7 +78,7 @@ static tn_status gather_value(tn_context *context, uint32_t input) {
     TN_TRY(tn_format_bytes(TN_LINEAR, type, &context->inputs[input].shape, &bytes));
     TN_TRY(tn_bindings_check_input(context, input, bytes));
     context->values[input] = bytes > 0 ? tn_bindings_host_data(&context->inputs[input]) : nothing;
-    return check_value(context, input, bytes / tn_type_bytes(type));
+    return check_value(context, input, tn_type_elements(type, bytes));
 }
 
 tn_status tn_reshape_gather(tn_context *context) {

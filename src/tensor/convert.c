@@ -5,6 +5,7 @@
  * (convert_types.c, convert_reals.c), channels only (convert_channels.c), or row by row
  * (convert_rows.c).
  */
+#include "tensor/quantization.h"
 #include "tensor/convert_private.h"
 #include "base/status.h"
 
@@ -40,24 +41,19 @@ static bool is_packed(const tn_tensor *tensor) {
         if (extent > 1 && tensor->strides[axis] != stride) return false;
         stride *= extent;
     }
-    return tensor->bytes == (uint64_t)stride * tn_type_bytes(tensor->type);
+    return tensor->bytes == tn_type_storage(tensor->type, (size_t)stride);
 }
 
 static bool has_scale(const tn_tensor *tensor) {
-    return tensor->quantization && tensor->quantization->scale;
+    return tensor->quantization && tensor->quantization->scales;
 }
 
+/* Zero points of unlike types are unlike numbers where one is read as the other. */
 static bool is_equally_scaled(const tn_tensor *from, const tn_tensor *to) {
     const tn_quantization *a = from->quantization, *b = to->quantization;
     if (!has_scale(from) || !has_scale(to)) return has_scale(from) == has_scale(to);
-    if (a == b) return true;
-    if (a->count != b->count || (a->count > 1 && a->axis != b->axis)) return false;
-    for (uint64_t i = 0; i < a->count; i++) {
-        if (a->scale[i] != b->scale[i] ||
-            (a->zero_point ? a->zero_point[i] : 0) != (b->zero_point ? b->zero_point[i] : 0))
-            return false;
-    }
-    return true;
+    if (from->type != to->type && (a->zero_points || b->zero_points)) return false;
+    return tn_quantization_equal(a, b, from->type);
 }
 
 static bool have_same_strides(const tn_tensor *from, const tn_tensor *to) {
@@ -104,7 +100,7 @@ static int64_t count_items(const tn_tensor *from, const tn_tensor *to, convert_w
         return (int64_t)((from->bytes + ITEM_BYTES - 1) / ITEM_BYTES);
     case CONVERT_TYPES:
     case CONVERT_REALS:
-        return (int64_t)((from->bytes / tn_type_bytes(from->type) + ITEM_ELEMENTS - 1) /
+        return (int64_t)((tn_type_elements(from->type, from->bytes) + ITEM_ELEMENTS - 1) /
                          ITEM_ELEMENTS);
     case CONVERT_CHANNELS:
     case CONVERT_REAL_CHANNELS:
@@ -121,27 +117,29 @@ static void copy_items(const tn_tensor *from, const tn_tensor *to, int64_t begin
     memcpy((char *)to->data + first, (const char *)from->data + first, (size_t)(last - first));
 }
 
-/* `reals` is null for types alone. */
+/* `reals` is null for types alone. A packed tensor's last byte may have room for more elements than
+ * there are. */
 static void convert_type_items(const tn_tensor *from, const tn_tensor *to, const tn_reals *reals,
                                int64_t begin, int64_t end) {
-    const size_t from_bytes = tn_type_bytes(from->type), to_bytes = tn_type_bytes(to->type);
-    const size_t first = (size_t)begin * ITEM_ELEMENTS, all = (size_t)from->bytes / from_bytes;
-    size_t last = (size_t)end * ITEM_ELEMENTS;
+    const size_t room = tn_type_elements(to->type, (size_t)to->bytes);
+    const size_t first = (size_t)begin * ITEM_ELEMENTS;
+    size_t last = (size_t)end * ITEM_ELEMENTS, all = tn_type_elements(from->type, from->bytes);
+    if (all > room) all = room;
     if (last > all) last = all;
-    const char *source = (const char *)from->data + first * from_bytes;
-    char *target = (char *)to->data + first * to_bytes;
+    const char *source = (const char *)from->data + tn_type_storage(from->type, first);
+    char *target = (char *)to->data + tn_type_storage(to->type, first);
     if (reals)
         tn_reals_line(reals, source, target, (int64_t)(last - first));
     else
         tn_convert_types(source, from->type, target, to->type, (int64_t)(last - first));
 }
 
-/* One scale, or one for each index of an axis. */
+/* As many scales as the shape asks for. */
 static bool is_quantization_sound(const tn_tensor *tensor) {
-    if (!has_scale(tensor) || tensor->quantization->count == 1) return true;
     const tn_quantization *q = tensor->quantization;
-    const int64_t rank = tensor->rank, axis = q->axis < 0 ? q->axis + rank : q->axis;
-    return axis >= 0 && axis < rank && q->count == (uint64_t)tensor->shape[axis];
+    return !has_scale(tensor) ||
+           (tn_type_is_valid(q->scale_type) && q->count > 0 &&
+            tn_quantization_count(q, tensor->rank, tensor->shape) == q->count);
 }
 
 static bool is_same_shape(const tn_tensor *from, const tn_tensor *to) {
@@ -150,10 +148,18 @@ static bool is_same_shape(const tn_tensor *from, const tn_tensor *to) {
             memcmp(from->shape, to->shape, from->rank * sizeof(*from->shape)) == 0);
 }
 
+/* Threads share no byte of a packed tensor where all of it is read and written in linear order. */
+static bool is_whole(const tn_tensor *tensor, const tn_tensor *other) {
+    return !tn_type_is_packed(tensor->type) ||
+           (is_packed(tensor) && is_packed(other) && other->format == TN_LINEAR &&
+            is_equally_scaled(tensor, other));
+}
+
 static bool is_convertible(const tn_tensor *from, const tn_tensor *to) {
     return is_same_shape(from, to) && tn_type_is_valid(from->type) && tn_type_is_valid(to->type) &&
            tn_format_fits(from->format, from->rank) && tn_format_fits(to->format, to->rank) &&
-           is_quantization_sound(from) && is_quantization_sound(to);
+           is_quantization_sound(from) && is_quantization_sound(to) && is_whole(from, to) &&
+           is_whole(to, from);
 }
 
 static tn_status fail_convert(const tn_tensor *from, const tn_tensor *to) {
@@ -169,12 +175,16 @@ static tn_status fail_convert(const tn_tensor *from, const tn_tensor *to) {
     if (!tn_format_fits(from->format, from->rank) || !tn_format_fits(to->format, to->rank))
         return tn_fail(TN_ERROR_SHAPE, "cannot convert from format %s to %s at rank %u",
                        tn_format_name(from->format), tn_format_name(to->format), from->rank);
+    if (!is_whole(from, to) || !is_whole(to, from))
+        return tn_fail(TN_ERROR_TYPE,
+                       "a packed tensor is converted in linear order alone: %s to %s",
+                       tn_type_name(from->type), tn_type_name(to->type));
     const tn_quantization *q = is_quantization_sound(from) ? to->quantization : from->quantization;
     return tn_fail(TN_ERROR_SHAPE,
-                   "a tensor of shape %s has %llu scales along axis %d: expected 1, or one for "
-                   "each index of an axis",
+                   "a tensor of shape %s has %llu scales along %u axes, the first of them %u: "
+                   "expected one for the tensor, or one for each block of an axis",
                    tn_shape_print(from->rank, from->shape, a, sizeof(a)),
-                   (unsigned long long)q->count, q->axis);
+                   (unsigned long long)q->count, q->axis_count, q->axes[0]);
 }
 
 int64_t tn_convert_items(const tn_tensor *from, const tn_tensor *to) {

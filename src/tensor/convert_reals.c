@@ -5,6 +5,7 @@
  * convert_rows.c do all other pairs, convert_channels.c what also changes places. Each loop is
  * compiled for three levels of processors, which answer the same bits.
  */
+#include "tensor/quantization.h"
 #include "tensor/convert_private.h"
 
 #include <string.h>
@@ -14,12 +15,13 @@
 #define ROUNDING 12582912.0f
 
 static bool has_scale(const tn_tensor *tensor) {
-    return tensor->quantization && tensor->quantization->scale;
+    return tensor->quantization && tensor->quantization->scales;
 }
 
 static bool is_byte(const tn_tensor *tensor) {
     return (tensor->type == TN_I8 || tensor->type == TN_U8) && has_scale(tensor) &&
-           tensor->quantization->count == 1 && tensor->quantization->scale[0] > 0;
+           tn_quantization_is_plain(tensor->quantization) &&
+           tn_quantization_scale(tensor->quantization, 0) > 0;
 }
 
 static bool is_half(const tn_tensor *tensor) {
@@ -139,9 +141,8 @@ bool tn_reals_init(tn_reals *out_reals, const tn_tensor *from, const tn_tensor *
     if (is_half(low)) return true;
     const tn_quantization *quantization = low->quantization;
     const int32_t least = low->type == TN_I8 ? INT8_MIN : 0;
-    out_reals->scale = quantization->scale[0];
-    out_reals->zero = quantization->zero_point ? quantization->zero_point[0] : 0;
-    if (out_reals->zero < least || out_reals->zero > least + UINT8_MAX) return false;
+    out_reals->scale = (float)tn_quantization_scale(quantization, 0);
+    out_reals->zero = (int32_t)tn_quantization_zero(quantization, low->type, 0);
     out_reals->low = (float)(least - out_reals->zero);
     out_reals->high = (float)(least + UINT8_MAX - out_reals->zero);
     return true;

@@ -4,6 +4,7 @@
  * taken in pieces: gathered into a line, converted there when the types differ, and put down. The
  * ways for what networks do all day are in convert_channels.c and convert_types.c.
  */
+#include "tensor/quantization.h"
 #include "tensor/convert_private.h"
 
 #include <math.h>
@@ -109,29 +110,34 @@ static void convert_row(const tn_tensor *from, const tn_tensor *to, const int64_
 }
 
 /* Which of the scales is that of an element. */
-static size_t scale_index(const tn_tensor *tensor, const int64_t *index, int64_t last) {
-    const tn_quantization *q = tensor->quantization;
-    if (q->count <= 1) return 0;
-    const uint32_t axis = (uint32_t)(q->axis < 0 ? q->axis + (int32_t)tensor->rank : q->axis);
-    return (size_t)(axis + 1 == tensor->rank ? last : index[axis]);
+static uint64_t scale_index(const tn_tensor *tensor, const int64_t *index, int64_t last) {
+    int64_t whole[TN_MAX_RANK];
+    if (tensor->quantization->axis_count == 0) return 0;
+    memcpy(whole, index, tensor->rank * sizeof *whole);
+    whole[tensor->rank - 1] = last;
+    return tn_quantization_index(tensor->quantization, tensor->shape, whole);
 }
 
 static void convert_scaled(const tn_tensor *from, const tn_tensor *to, const int64_t *index,
                            int64_t last) {
     const tn_quantization *a = from->quantization, *b = to->quantization;
     double value = tn_element_get_f64(from->data, from->type, (size_t)place(from, index, last));
-    if (a && a->scale) {
-        const size_t i = scale_index(from, index, last);
-        value = (value - (a->zero_point ? a->zero_point[i] : 0)) * (double)a->scale[i];
-    }
-    if (b && b->scale) {
-        const size_t i = scale_index(to, index, last);
-        /* 32-bit floats are divided as such: the same bits as in convert_reals.c. */
-        const double quotient = from->type == TN_F32 && !(a && a->scale)
-                                    ? (double)((float)value / b->scale[i])
-                                    : value / (double)b->scale[i];
+    if (a && a->scales) {
+        const uint64_t i = scale_index(from, index, last);
         value =
-            (isnan(quotient) ? 0 : nearbyint(quotient)) + (b->zero_point ? b->zero_point[i] : 0);
+            (value - (double)tn_quantization_zero(a, from->type, i)) * tn_quantization_scale(a, i);
+    }
+    if (b && b->scales) {
+        const uint64_t i = scale_index(to, index, last);
+        const double scale = tn_quantization_scale(b, i);
+        /* 32-bit floats are divided as such: the same bits as in convert_reals.c. */
+        const double quotient = from->type == TN_F32 && !(a && a->scales)
+                                    ? (double)((float)value / (float)scale)
+                                    : value / scale;
+        value = (tn_type_is_float(to->type) ? quotient
+                 : isnan(quotient)          ? 0
+                                            : nearbyint(quotient)) +
+                (double)tn_quantization_zero(b, to->type, i);
     } else if (!tn_type_is_float(to->type) && to->type != TN_BOOL) {
         value = isnan(value) ? 0 : trunc(value);
     }

@@ -5,6 +5,7 @@
  * type needs one loop in and one out. Single numbers are in element.c.
  */
 #include "tensor/convert_private.h"
+#include "tensor/narrow.h"
 
 #include <math.h>
 #include <string.h>
@@ -62,8 +63,13 @@ static void widen_reals(const void *from, tn_type type, tn_type to_type, double 
         CASE(TN_U8, uint8_t, (double)value);
         CASE(TN_BOOL, uint8_t, value ? 1.0 : 0.0);
 #undef CASE
-    default:
+    case TN_I64:
+    case TN_U64:
         widen_exactly(from, type, to_type, out, count);
+        break;
+    default: /* narrow types */
+        for (int64_t i = 0; i < count; i++)
+            out[i] = tn_element_get_f64(from, type, (size_t)i);
         break;
     }
 }
@@ -104,9 +110,10 @@ static void narrow_reals(const double *from, void *to, tn_type type, int64_t cou
         CASE(TN_U8, uint8_t, clamp(value, 0, UINT8_MAX));
         CASE(TN_BOOL, uint8_t, value != 0);
 #undef CASE
-    default: /* bf16 */
+    default: /* bf16 and narrow types */
         for (int64_t i = 0; i < count; i++)
-            tn_element_set_f64(to, type, (size_t)i, from[i]);
+            tn_element_set_f64(to, type, (size_t)i,
+                               tn_narrow_is_integer(type) ? trunc(from[i]) : from[i]);
         break;
     }
 }
@@ -133,7 +140,19 @@ static void widen_integers(const void *from, tn_type type, uint64_t *out, int64_
         CASE(TN_BOOL, uint8_t, value != 0);
 #undef CASE
     default:
+        for (int64_t i = 0; i < count; i++)
+            out[i] = (uint64_t)tn_element_get_i64(from, type, (size_t)i);
         break;
+    }
+}
+
+static void narrow_packed(const uint64_t *from, void *to, tn_type type, int64_t count) {
+    const uint32_t unused = 64 - tn_type_bits(type);
+    for (int64_t i = 0; i < count; i++) {
+        const uint64_t kept = from[i] << unused;
+        tn_element_set_i64(to, type, (size_t)i,
+                           tn_type_is_signed(type) ? (int64_t)kept >> unused
+                                                   : (int64_t)(kept >> unused));
     }
 }
 
@@ -155,10 +174,12 @@ static void narrow_integers(const uint64_t *from, void *to, tn_type type, int64_
         CASE(8, uint64_t);
 #undef CASE
     default:
+        narrow_packed(from, to, type, count);
         break;
     }
 }
 
+/* PIECE elements of a packed type fill whole bytes. */
 void tn_convert_types(const void *from, tn_type from_type, void *to, tn_type to_type,
                       int64_t count) {
     const bool is_real = tn_type_is_float(from_type) || tn_type_is_float(to_type);
@@ -175,7 +196,7 @@ void tn_convert_types(const void *from, tn_type from_type, void *to, tn_type to_
             widen_integers(source, from_type, integers, piece);
             narrow_integers(integers, target, to_type, piece);
         }
-        source += (size_t)piece * tn_type_bytes(from_type);
-        target += (size_t)piece * tn_type_bytes(to_type);
+        source += tn_type_storage(from_type, (size_t)piece);
+        target += tn_type_storage(to_type, (size_t)piece);
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Single elements of linear data, read and written through doubles and 64-bit integers; declared in
  * type.h. */
+#include "tensor/narrow.h"
 #include "tensor/type.h"
 
 #include <math.h>
@@ -38,7 +39,8 @@ double tn_element_get_f64(const void *data, tn_type type, size_t index) {
         return (double)v;
     }
     default:
-        return (double)tn_element_get_i64(data, type, index);
+        return tn_narrow_is_float(type) ? tn_narrow_get_float(data, type, index)
+                                        : (double)tn_element_get_i64(data, type, index);
     }
 }
 
@@ -86,10 +88,9 @@ int64_t tn_element_get_i64(const void *data, tn_type type, size_t index) {
         LOAD(uint8_t, v);
         return v != 0;
     }
-    case TN_NONE:
-        return 0;
     default:
-        return saturate_i64(tn_element_get_f64(data, type, index));
+        if (tn_narrow_is_integer(type)) return tn_narrow_get_integer(data, type, index);
+        return tn_type_is_float(type) ? saturate_i64(tn_element_get_f64(data, type, index)) : 0;
     }
 }
 
@@ -134,7 +135,10 @@ void tn_element_set_f64(void *data, tn_type type, size_t index, double value) {
                                           : (uint64_t)nearbyint(value));
         break;
     default:
-        tn_element_set_i64(data, type, index, saturate_i64(nearbyint(value)));
+        if (tn_narrow_is_float(type))
+            tn_narrow_set_float(data, type, index, value);
+        else
+            tn_element_set_i64(data, type, index, saturate_i64(nearbyint(value)));
         break;
     }
 }
@@ -168,10 +172,11 @@ void tn_element_set_i64(void *data, tn_type type, size_t index, int64_t value) {
     case TN_BOOL:
         STORE(uint8_t, value != 0);
         break;
-    case TN_NONE:
-        break;
     default:
-        tn_element_set_f64(data, type, index, (double)value);
+        if (tn_narrow_is_integer(type))
+            tn_narrow_set_integer(data, type, index, value);
+        else if (tn_type_is_float(type))
+            tn_element_set_f64(data, type, index, (double)value);
         break;
     }
 }

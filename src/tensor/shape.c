@@ -156,38 +156,33 @@ tn_status tn_format_strides(tn_format format, const tn_shape *shape, int64_t *ou
     return lay_out(format, shape, out_strides, &stored);
 }
 
+static tn_status fits_type(tn_format format, tn_type type) {
+    if (format == TN_LINEAR || !tn_type_is_packed(type)) return TN_OK;
+    return tn_fail(TN_ERROR_TYPE, "elements of type %s lie in linear order alone, not as %s",
+                   tn_type_name(type), tn_format_name(format));
+}
+
 tn_status tn_format_bytes(tn_format format, tn_type type, const tn_shape *shape,
                           size_t *out_bytes) {
     size_t stored;
     TN_TRY(lay_out(format, shape, NULL, &stored));
-    *out_bytes = stored * tn_type_bytes(type);
-    return TN_OK;
+    *out_bytes = tn_type_storage(type, stored);
+    return fits_type(format, type);
 }
 
 tn_status tn_tensor_init(tn_tensor_storage *storage, tn_type type, tn_format format,
                          const tn_shape *shape) {
     size_t stored;
     TN_TRY(lay_out(format, shape, storage->strides, &stored));
+    TN_TRY(fits_type(format, type));
     storage->shape = *shape;
     storage->tensor = (tn_tensor){.size = sizeof(tn_tensor),
                                   .type = type,
                                   .format = format,
                                   .rank = shape->rank,
-                                  .bytes = stored * tn_type_bytes(type),
+                                  .bytes = tn_type_storage(type, stored),
                                   .shape = storage->shape.extents,
                                   .strides = storage->strides,
                                   .name = ""};
     return TN_OK;
-}
-
-static bool is_same_list(const void *a, const void *b, size_t count, size_t bytes) {
-    return a == b || count == 0 || (a && b && memcmp(a, b, count * bytes) == 0);
-}
-
-bool tn_quantization_equal(const tn_quantization *a, const tn_quantization *b) {
-    if (a == b) return true;
-    if (!a || !b || a->axis != b->axis || a->count != b->count) return false;
-    const size_t count = (size_t)a->count;
-    return is_same_list(a->scale, b->scale, count, sizeof *a->scale) &&
-           is_same_list(a->zero_point, b->zero_point, count, sizeof *a->zero_point);
 }

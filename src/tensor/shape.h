@@ -45,7 +45,5 @@ typedef struct tn_tensor_storage {
  * not be moved. */
 tn_status tn_tensor_init(tn_tensor_storage *storage, tn_type type, tn_format format,
                          const tn_shape *shape);
-/* By content; null, not quantised, equals null alone. */
-bool tn_quantization_equal(const tn_quantization *a, const tn_quantization *b);
 
 #endif

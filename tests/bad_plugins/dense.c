@@ -141,7 +141,7 @@ static tn_status run(tn_call *call) {
 }
 
 static tn_status tactics(tn_call *call) {
-    call->tactic = 2;
+    call->tactic_count = 2;
     return TN_OK;
 }
 

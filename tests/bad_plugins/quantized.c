@@ -39,8 +39,8 @@ static int8_t store(float steps) {
 static tn_status run_bytes(tn_call *call) {
     const int8_t *x = call->inputs[0]->data;
     int8_t *y = call->outputs[0]->data;
-    const float in = *call->inputs[0]->quantization->scale;
-    float out = *call->outputs[0]->quantization->scale;
+    const float in = *(const float *)call->inputs[0]->quantization->scales;
+    float out = *(const float *)call->outputs[0]->quantization->scales;
     if (WITH(one_scale)) out = in;
     if (WITH(inverse_scale)) out = 1 / out;
     for (int64_t i = 0, n = count_of(call->inputs[0]); i < n; i++)

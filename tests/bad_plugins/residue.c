@@ -139,7 +139,7 @@ static tn_status accepts(tn_call *call) {
 
 static tn_status tactics(tn_call *call) {
     if (WITH(tactics_leaks)) ((volatile char *)strdup("two tactics"))[0] = 'T';
-    call->tactic = 2;
+    call->tactic_count = 2;
     return TN_OK;
 }
 

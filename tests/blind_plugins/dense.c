@@ -151,7 +151,7 @@ static tn_status prepare(tn_call *call) {
 #if MISTAKE == 12 || MISTAKE == 51
 #define TACTICS .tactics = tactics
 static tn_status tactics(tn_call *call) {
-    call->tactic = 3;
+    call->tactic_count = 3;
     return TN_OK;
 }
 #else

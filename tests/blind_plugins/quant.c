@@ -21,9 +21,14 @@ static tn_status reference(tn_call *call) {
     return TN_OK;
 }
 
+/* A zero point lies in the tensor's own type. */
+static int32_t stored_zero(const tn_tensor *t, const void *at) {
+    return t->type == TN_I8 ? *(const int8_t *)at : *(const uint8_t *)at;
+}
+
 static int32_t zero_of(const tn_tensor *t) {
-    if (IS(1)) return t->quantization->zero_point[0];
-    return t->quantization->zero_point ? t->quantization->zero_point[0] : 0;
+    if (IS(1)) return stored_zero(t, t->quantization->zero_points);
+    return t->quantization->zero_points ? stored_zero(t, t->quantization->zero_points) : 0;
 }
 
 static double load(const tn_call *call, const tn_tensor *x, int64_t i) {
@@ -31,13 +36,14 @@ static double load(const tn_call *call, const tn_tensor *x, int64_t i) {
     int32_t stored =
         x->type == TN_I8 ? ((const int8_t *)x->data)[i] : ((const uint8_t *)x->data)[i];
     if (IS(3)) stored = ((const int8_t *)x->data)[i];
-    return (stored - zero_of(IS(4) ? call->outputs[0] : x)) * (double)x->quantization->scale[0];
+    return (stored - zero_of(IS(4) ? call->outputs[0] : x)) *
+           (double)*(const float *)x->quantization->scales;
 }
 
 static uint8_t store(const tn_tensor *y, double v) {
     const int32_t zero = zero_of(y), low = y->type == TN_I8 ? (IS(5) ? -127 : -128) : 0;
     const int32_t high = y->type == TN_I8 ? 127 : 255;
-    double steps = v / (double)y->quantization->scale[0];
+    double steps = v / (double)*(const float *)y->quantization->scales;
     steps = IS(2) ? rint(steps + zero) : rint(steps) + zero; /* 2: the tie is another one */
     if (IS(6))
         return (uint8_t)((int32_t)fmin(fmax(steps, -2e9), 2e9) < low ? low

@@ -74,7 +74,7 @@ static tn_status tactics(tn_call *call) {
         volatile char *list = malloc(128);
         if (list) list[0] = 1;
     }
-    call->tactic = 1;
+    call->tactic_count = 1;
     return TN_OK;
 }
 

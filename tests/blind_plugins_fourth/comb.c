@@ -47,9 +47,9 @@ static void release(tn_call *call) {
 }
 static tn_status tactics(tn_call *call) {
 #if MISTAKE == 2
-    call->tactic = 3; /* MISTAKE: there are two */
+    call->tactic_count = 3; /* MISTAKE: there are two */
 #else
-    call->tactic = 2;
+    call->tactic_count = 2;
 #endif
     return TN_OK;
 }

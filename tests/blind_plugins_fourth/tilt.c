@@ -28,8 +28,10 @@ static tn_status floats(tn_call *call, int64_t begin, int64_t end, uint32_t thre
 }
 TN_LAYER_RUN(floats, tn_layer_count(call->outputs[0]), 4096)
 
-static int32_t zero_point(const tn_quantization *q) {
-    return q->zero_point ? q->zero_point[0] : 0;
+static int32_t zero_point(const tn_tensor *t) {
+    const void *zero = t->quantization->zero_points;
+    if (!zero) return 0;
+    return t->type == TN_I8 ? *(const int8_t *)zero : *(const uint8_t *)zero;
 }
 static tn_status bytes(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tn_call *call = user;
@@ -40,14 +42,14 @@ static tn_status bytes(void *user, int64_t begin, int64_t end, uint32_t thread) 
 #if MISTAKE == 2
     const float x_zero = 0; /* MISTAKE: the input's zero point is forgotten */
 #else
-    const float x_zero = (float)zero_point(x->quantization);
+    const float x_zero = (float)zero_point(x);
 #endif
 #if MISTAKE == 5
-    const float y_scale = x->quantization->scale[0]; /* MISTAKE: the output has its own */
+    const float y_scale = *(const float *)x->quantization->scales; /* MISTAKE: the output has its own */
 #else
-    const float y_scale = y->quantization->scale[0];
+    const float y_scale = *(const float *)y->quantization->scales;
 #endif
-    const float y_zero = (float)zero_point(y->quantization);
+    const float y_zero = (float)zero_point(y);
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
 #if MISTAKE == 4
@@ -56,7 +58,7 @@ static tn_status bytes(void *user, int64_t begin, int64_t end, uint32_t thread) 
         const float stored =
             is_signed ? ((const int8_t *)x->data)[i] : (float)((const uint8_t *)x->data)[i];
 #endif
-        const float real = (stored - x_zero) * x->quantization->scale[0];
+        const float real = (stored - x_zero) * *(const float *)x->quantization->scales;
         const float tilted = real < 0 ? slope * real : real;
 #if MISTAKE == 3
         /* MISTAKE: a cast rounds towards 0, so that negative numbers come out too large */

@@ -21,11 +21,15 @@ static tn_status reference(tn_call *call) {
         set(call->outputs[0], i, fabs(get(call->inputs[0], i)) - (double)p->bias);
     return TN_OK;
 }
+/* A zero point lies in the tensor's own type. */
+static int32_t zero_in(const tn_tensor *t, const tn_quantization *q) {
+    return t->type == TN_I8 ? *(const int8_t *)q->zero_points : *(const uint8_t *)q->zero_points;
+}
 static double real(const tn_tensor *t, int64_t i) {
     if (t->type != TN_I8 && t->type != TN_U8) return get(t, i);
     const tn_quantization *q = t->quantization;
-    const int32_t zero = IS(2) ? q->zero_point[0] : q->zero_point && !IS(1) ? q->zero_point[0] : 0;
-    return (double)(get_integer(t, i) - zero) * (double)q->scale[0];
+    const int32_t zero = IS(2) ? zero_in(t, q) : q->zero_points && !IS(1) ? zero_in(t, q) : 0;
+    return (double)(get_integer(t, i) - zero) * (double)*(const float *)q->scales;
 }
 static void store(const tn_tensor *x, const tn_tensor *t, int64_t i, double v) {
     if (t->type != TN_I8 && t->type != TN_U8) {
@@ -35,7 +39,7 @@ static void store(const tn_tensor *x, const tn_tensor *t, int64_t i, double v) {
     const tn_quantization *q = IS(3) && x->quantization ? x->quantization : t->quantization;
     const double low = t->type == TN_I8 ? -128 : 0, high = t->type == TN_I8 ? 127 : 255;
     const double stored =
-        nearbyint(v / (double)q->scale[0]) + (double)(q->zero_point ? q->zero_point[0] : 0);
+        nearbyint(v / (double)*(const float *)q->scales) + (double)(q->zero_points ? zero_in(t, q) : 0);
     if (IS(4))
         set_integer(t, i, (int64_t)fmin(fmax(stored, -1e15), 1e15));
     else

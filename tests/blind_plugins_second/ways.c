@@ -19,7 +19,7 @@ static tn_status reference(tn_call *call) {
     return TN_OK;
 }
 static tn_status tactics(tn_call *call) {
-    call->tactic = IS(2) ? 4 : 3;
+    call->tactic_count = IS(2) ? 4 : 3;
     return TN_OK;
 }
 static tn_status part(void *user, int64_t begin, int64_t end, uint32_t thread) {

@@ -85,12 +85,12 @@ static tn_status run_rows(tn_call *call) {
 typedef struct table {
     uint8_t of[256];
 } table;
-static int32_t zero_of(const tn_quantization *q) {
-#if MISTAKE == 7
-    return *q->zero_point; /* which is null where all are zero */
-#else
-    return q->zero_point ? *q->zero_point : 0;
+static int32_t zero_of(const tn_tensor *t) {
+    const void *zero = t->quantization->zero_points;
+#if MISTAKE != 7 /* 7: it is null where all are zero */
+    if (!zero) return 0;
 #endif
+    return t->type == TN_I8 ? *(const int8_t *)zero : *(const uint8_t *)zero;
 }
 static void fill_table(const tn_call *call, table *t) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
@@ -98,19 +98,19 @@ static void fill_table(const tn_call *call, table *t) {
     for (int i = 0; i < 256; i++) {
         const int stored = x->type == TN_U8 ? i : (int8_t)i;
         const double real =
-            (double)(stored - zero_of(x->quantization)) * (double)*x->quantization->scale;
-        const double wanted = value_of(call->params, real) / (double)*y->quantization->scale;
+            (double)(stored - zero_of(x)) * (double)*(const float *)x->quantization->scales;
+        const double wanted = value_of(call->params, real) / (double)*(const float *)y->quantization->scales;
 #if MISTAKE == 1
         /* Numbers below zero are rounded towards zero. */
         const double limited = fmin(fmax(wanted, -1000), 1000);
-        double result = (double)(int)(limited + 0.5) + zero_of(y->quantization);
+        double result = (double)(int)(limited + 0.5) + zero_of(y);
 #elif MISTAKE == 6
         /* Clipped before the zero point is added: what runs over then wraps round. */
-        double result = fmin(fmax(rint(wanted), low), high) + zero_of(y->quantization);
+        double result = fmin(fmax(rint(wanted), low), high) + zero_of(y);
         t->of[i] = (uint8_t)(int)result;
         continue;
 #else
-        double result = rint(wanted) + zero_of(y->quantization);
+        double result = rint(wanted) + zero_of(y);
 #endif
         result = fmin(fmax(result, low), high);
         t->of[i] = (uint8_t)(int)result;
@@ -128,8 +128,8 @@ static tn_status run_table(tn_call *call) {
     table t;
 #if MISTAKE == 2
     const gain_params *p = call->params;
-    const float from = *call->inputs[0]->quantization->scale,
-                to = *call->outputs[0]->quantization->scale;
+    const float from = *(const float *)call->inputs[0]->quantization->scales,
+                to = *(const float *)call->outputs[0]->quantization->scales;
     if (!last.is_there || last.gain != p->gain || last.from != from || last.to != to) {
         fill_table(call, &last.t);
         last.gain = p->gain, last.from = from, last.to = to, last.is_there = true;

@@ -31,12 +31,12 @@ static tn_status reference(tn_call *call) {
 enum { TACTICS = 3, SCRATCH = 16 * 16 * 4 };
 static tn_status tactics(tn_call *call) {
 #if MISTAKE == 2
-    call->tactic = TACTICS + 1; /* there is no such fourth one */
+    call->tactic_count = TACTICS + 1; /* there is no such fourth one */
 #elif MISTAKE == 3
     const tn_tensor *x = call->inputs[0];
-    call->tactic = x->shape[x->rank - 1] < 8 ? 0 : TACTICS; /* none for narrow ones */
+    call->tactic_count = x->shape[x->rank - 1] < 8 ? 0 : TACTICS; /* none for narrow ones */
 #else
-    call->tactic = TACTICS;
+    call->tactic_count = TACTICS;
 #endif
     return TN_OK;
 }

@@ -59,7 +59,7 @@ static tn_status reference(tn_call *call) {
 
 static tn_status run_bytes(tn_call *call) {
     int8_t *y = call->outputs[0]->data;
-    const double scale = (double)*call->outputs[0]->quantization->scale;
+    const double scale = (double)*(const float *)call->outputs[0]->quantization->scales;
     for (int64_t i = 0; i < count_of(call); i++)
         y[i] = (int8_t)fmin(127, fmax(-128, rint(multiply(call, i, TF32_BITS) / scale)));
     return TN_OK;

@@ -80,7 +80,7 @@ CALLBACK(open)
 CALLBACK(reshape)
 static void release(tn_call *call) { (void)call; crash("release"); }
 static void close_(tn_call *call) { (void)call; crash("close"); }
-static tn_status tactics(tn_call *call) { crash("tactics"); call->tactic = 2; return TN_OK; }
+static tn_status tactics(tn_call *call) { crash("tactics"); call->tactic_count = 2; return TN_OK; }
 static tn_status load(const tn_host *host, tn_library *library) { (void)host, (void)library; crash("load"); return TN_OK; }
 static void unload(const tn_host *host, tn_library *library) { (void)host, (void)library; crash("unload"); }
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "")};

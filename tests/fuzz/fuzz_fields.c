@@ -200,7 +200,7 @@ static void try_combination(source *from, tn_arena *arena) {
     const tn_type types[] = {TN_F32, TN_F16, TN_NONE, TN_I8};
     if (!text) return;
     memcpy(text, from->data, from->bytes);
-    if (tn_combination_parse(arena, text, &combination) != TN_OK) return;
+    if (tn_combination_parse(arena, text, TN_ABI_MINOR, &combination) != TN_OK) return;
     for (uint32_t inputs = 0; inputs <= 4; inputs++)
         (void)tn_combination_matches(&combination, inputs, types, 1, types);
 }

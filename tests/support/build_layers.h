@@ -274,7 +274,7 @@ static const tn_operator layer_scale = {.size = sizeof(tn_operator),
                                         .row = layer_scale_row};
 static uint32_t layer_tactic_seen;
 static tn_status layer_scale_tactics(tn_call *call) {
-    call->tactic = 3;
+    call->tactic_count = 3;
     return TN_OK;
 }
 static tn_status layer_scale_kernel_run(tn_call *call) {
@@ -468,7 +468,7 @@ static tn_status layer_fragile_accepts(tn_call *call) {
     return layer_fragile_step(call, LAYER_FAILS_ACCEPTS);
 }
 static tn_status layer_fragile_tactics(tn_call *call) {
-    call->tactic = 1;
+    call->tactic_count = 1;
     return layer_fragile_step(call, LAYER_FAILS_TACTICS);
 }
 static tn_status layer_fragile_prepare(tn_call *call) {

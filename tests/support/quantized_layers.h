@@ -44,10 +44,10 @@ static size_t quantized_place(const tn_tensor *tensor, int64_t index) {
 /* Element `index`, in linear order, as the real number that it stands for, and back. */
 static double quantized_get(const tn_tensor *tensor, int64_t index) {
     double value = tn_element_get_f64(tensor->data, tensor->type, quantized_place(tensor, index));
-    return tensor->quantization ? value * (double)tensor->quantization->scale[0] : value;
+    return tensor->quantization ? value * (double)*(const float *)tensor->quantization->scales : value;
 }
 static void quantized_set(const tn_tensor *tensor, int64_t index, double value) {
-    if (tensor->quantization) value = nearbyint(value / (double)tensor->quantization->scale[0]);
+    if (tensor->quantization) value = nearbyint(value / (double)*(const float *)tensor->quantization->scales);
     tn_element_set_f64(tensor->data, tensor->type, quantized_place(tensor, index), value);
 }
 
@@ -88,7 +88,7 @@ static tn_status quantized_weigh_float_run(tn_call *call) {
     return quantized_weigh_run(call);
 }
 static float quantized_scale_of(const tn_tensor *tensor) {
-    return tensor->quantization ? tensor->quantization->scale[0] : 0;
+    return tensor->quantization ? *(const float *)tensor->quantization->scales : 0;
 }
 static tn_status quantized_weigh_byte_run(tn_call *call) {
     /* A result in floats is dearer. */
@@ -260,7 +260,7 @@ static tn_status quantized_flip_run(tn_call *call) {
     const int64_t count = quantized_count(x);
     const size_t bytes = count > 0 ? (size_t)x->bytes / (size_t)count : 0;
     if (x->type == TN_I8 && (!x->quantization || !y->quantization ||
-                             x->quantization->scale[0] != y->quantization->scale[0]))
+                             *(const float *)x->quantization->scales != *(const float *)y->quantization->scales))
         quantized_selected_without_scale++;
     for (int64_t i = 0; i < count; i++)
         memcpy((char *)y->data + (size_t)(count - 1 - i) * bytes,

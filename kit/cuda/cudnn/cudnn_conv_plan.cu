@@ -112,13 +112,13 @@ tn_status tn_cudnn_conv_plan_count(tn_call *call, const tn_cudnn_problem *proble
     const std::lock_guard<std::mutex> guard(table_mutex);
     const tn_status status = get_planner(call, 0, &planner);
     if (status != TN_OK) return status;
-    call->tactic = find(key) ? 0 : read_count(&planner, key);
+    call->tactic_count = find(key) ? 0 : read_count(&planner, key);
     if (call->tactic > 0) return TN_OK;
     tn_cudnn_ways *ways = find_or_ask(&planner, problem, key);
     if (!ways) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for cuDNN's proposals");
     if (!ways->is_counted) write_count(&planner, key, ways->count);
     ways->is_counted = true;
-    call->tactic = ways->count ? ways->count : 1;
+    call->tactic_count = ways->count ? ways->count : 1;
     return TN_OK;
 }
 

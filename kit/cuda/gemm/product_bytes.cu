@@ -139,7 +139,7 @@ tn_status tn_cuda_product_bytes_accepts(tn_call *call) TN_NOEXCEPT {
 tn_status tn_cuda_product_bytes_tactics(tn_call *call) TN_NOEXCEPT {
     tn_cuda_bytes_way ways[TN_CUDA_BYTES_MOST_TACTICS];
     bytes_node node;
-    call->tactic = read(call, &node) ? tn_cuda_bytes_ways(&node.product, ways) : 1;
+    call->tactic_count = read(call, &node) ? tn_cuda_bytes_ways(&node.product, ways) : 1;
     return TN_OK;
 }
 

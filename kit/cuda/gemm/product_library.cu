@@ -195,7 +195,7 @@ tn_status tn_cuda_product_library_tactics(tn_call *call) TN_NOEXCEPT {
     if (tn_cuda_product_read(call, &node) &&
         make_plan(call, &node, NULL, 0, false, &plan, &count) == TN_OK)
         clear_plan(tn_cublaslt_open(call->host), &plan);
-    call->tactic = count;
+    call->tactic_count = count;
     return TN_OK;
 }
 

@@ -273,7 +273,7 @@ tn_status tn_cuda_product_rows_accepts(tn_call *call) TN_NOEXCEPT {
 
 tn_status tn_cuda_product_rows_tactics(tn_call *call) TN_NOEXCEPT {
     tn_cuda_product_node node;
-    call->tactic = read(call, &node) && node.epilogue.has_softmax ? 1 : TACTICS;
+    call->tactic_count = read(call, &node) && node.epilogue.has_softmax ? 1 : TACTICS;
     return TN_OK;
 }
 

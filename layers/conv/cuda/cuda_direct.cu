@@ -122,7 +122,7 @@ extern "C" tn_status tn_cuda_direct_tactics(tn_call *call) TN_NOEXCEPT {
     if (read_geometry(call, &geometry))
         while (kind->choose(&geometry, type_of(call), count, &config))
             count++;
-    call->tactic = count ? count : 1;
+    call->tactic_count = count ? count : 1;
     return TN_OK;
 }
 

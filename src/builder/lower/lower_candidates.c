@@ -94,9 +94,9 @@ static tn_status accepts(tn_lowering *lowering, uint32_t index, const tn_candida
             *out_answer = tn_call_ask(&call.call, kernel->accepts, "accepts") == TN_OK;
         if (!*out_answer || i > 0 || !kernel->tactics || has_one_tactic(lowering, index, candidate))
             continue;
-        call.call.tactic = 1;
+        call.call.tactic_count = 1;
         TN_GO(tn_call_invoke(&call.call, kernel->tactics, "tactics"));
-        *out_tactics = call.call.tactic;
+        *out_tactics = call.call.tactic_count;
     }
     if (*out_tactics == 0) *out_tactics = 1;
     if (*out_tactics > TACTIC_LIMIT) *out_tactics = TACTIC_LIMIT;

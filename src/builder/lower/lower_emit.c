@@ -34,9 +34,9 @@ static tn_status keep_quantization(const program_emitter *emitter, tn_tensor_id 
                                    const tn_quantization **out_quantization) {
     const tn_quantization *known = &emitter->lowering->quantizations[tensor];
     tn_quantization *kept = tn_arena_copy(emitter->arena, known, sizeof *kept);
-    const float *scale = tn_arena_copy(emitter->arena, known->scale, sizeof *scale);
+    const float *scale = tn_arena_copy(emitter->arena, known->scales, sizeof *scale);
     if (!kept || !scale) return tn_fail_memory("a program");
-    kept->scale = scale;
+    kept->scales = scale;
     *out_quantization = kept;
     return TN_OK;
 }

@@ -47,8 +47,7 @@ static tn_type pick_type(const tn_lowering *lowering, tn_tensor_id tensor,
                          const tn_combination_port *port, uint32_t port_flags, tn_type wanted) {
     const tn_type others[] = {wanted, lowering->lower_type, lowering->second_type};
     const bool has_own = port->types & TN_TYPE_BIT(lowering->types[tensor]);
-    if (port->types == TN_COMBINATION_EVERY ||
-        (port_flags & (TN_PORT_SHAPE_ONLY | TN_PORT_VALUE_NEEDED)))
+    if (port->is_every || (port_flags & (TN_PORT_SHAPE_ONLY | TN_PORT_VALUE_NEEDED)))
         return TN_NONE;
     for (int i = 0; i < (has_own ? 1 : 3); i++)
         if (tn_lower_may_be(lowering, tensor, others[i]) &&

@@ -152,8 +152,10 @@ static void settle_scales(const scale_groups *groups) {
         uint32_t root = root_of(groups, t);
         lowering->may_lower[t] = groups->source[root] > 0;
         lowering->lacks_scale[t] = !lowering->may_lower[t];
-        lowering->quantizations[t] = (tn_quantization){
-            .size = sizeof(tn_quantization), .count = 1, .scale = &groups->source[root]};
+        lowering->quantizations[t] = (tn_quantization){.size = sizeof(tn_quantization),
+                                                       .scale_type = TN_F32,
+                                                       .count = 1,
+                                                       .scales = &groups->source[root]};
     }
 }
 

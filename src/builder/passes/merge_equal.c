@@ -7,6 +7,7 @@
  * a network without equal nodes costs a look-up a node. Not what outputs of the graph are made by:
  * they keep their names, so where several are equal each keeps its node.
  */
+#include "tensor/quantization.h"
 #include "base/hash.h"
 #include "base/status.h"
 #include "builder/passes/passes.h"
@@ -123,7 +124,7 @@ static bool is_same_input(const equal_merger *merger, tn_tensor_id a, tn_tensor_
     if (!one->is_constant || !other->is_constant) return merger->values[a] == merger->values[b];
     return one->type == other->type && tn_shape_equal(&one->shape, &other->shape) &&
            one->bytes == other->bytes && hash_content(merger, a) == hash_content(merger, b) &&
-           tn_quantization_equal(one->quantization, other->quantization) &&
+           tn_quantization_equal(one->quantization, other->quantization, one->type) &&
            (one->data == other->data || one->bytes == 0 ||
             memcmp(one->data, other->data, one->bytes) == 0);
 }
@@ -138,7 +139,7 @@ static bool is_same_output(const equal_merger *merger, tn_tensor_id a, tn_tensor
     if (a == TN_NO_TENSOR || b == TN_NO_TENSOR) return a == b;
     const tn_graph_tensor *one = &merger->graph->tensors[a], *other = &merger->graph->tensors[b];
     return one->type == other->type && inferred_type(merger, a) == inferred_type(merger, b) &&
-           tn_quantization_equal(one->quantization, other->quantization);
+           tn_quantization_equal(one->quantization, other->quantization, one->type);
 }
 
 static bool is_same_node(const equal_merger *merger, uint32_t a, uint32_t b) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of a program as JSON; see report_steps.h. */
+#include "tensor/quantization.h"
 #include "builder/report/report_steps.h"
 
 #include <inttypes.h>
@@ -29,7 +30,7 @@ static void add_value(tn_text *text, const tn_report_steps *source, uint32_t val
     if (item->space == TN_SPACE_DEVICE) tn_text_add(text, ", \"space\": \"device\"");
     if (item->quantization) {
         tn_text_add(text, ", \"scale\": ");
-        tn_text_add_number(text, (double)item->quantization->scale[0]);
+        tn_text_add_number(text, tn_quantization_scale(item->quantization, 0));
     }
     tn_text_add(text, "}");
 }

@@ -90,7 +90,7 @@ static tn_status give_data(tn_lowering *lowering, tn_tensor *tensor, const void 
     uint64_t bytes = tensor->bytes;
     if (!source) {
         tn_tensor filled = *tensor;
-        const uint64_t period = TN_TIMING_PERIOD * tn_type_bytes(tensor->type);
+        const uint64_t period = tn_type_storage(tensor->type, TN_TIMING_PERIOD);
         if (filled.bytes > period) filled.bytes = period;
         made = tn_allocate_aligned(allocator, filled.bytes ? (size_t)filled.bytes : 64, 64);
         if (!made) return tn_fail_memory("the tensors of a kernel to be timed");

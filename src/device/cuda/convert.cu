@@ -254,10 +254,12 @@ bool read_scale(const tn_tensor *tensor, storage *out) {
     out->scale = 0;
     out->zero_point = 0;
     if (!q || (tensor->type != TN_I8 && tensor->type != TN_U8)) return !q;
-    if (q->count != 1 || !q->scale || !(q->scale[0] > 0)) return false;
-    out->scale = q->scale[0];
-    out->zero_point = q->zero_point ? q->zero_point[0] : 0;
-    return true;
+    if (q->axis_count != 0 || q->scale_type != TN_F32 || !q->scales) return false;
+    out->scale = *(const float *)q->scales;
+    if (q->zero_points)
+        out->zero_point = tensor->type == TN_I8 ? *(const int8_t *)q->zero_points
+                                                : *(const uint8_t *)q->zero_points;
+    return out->scale > 0;
 }
 
 bool element_of(tn_type type, uint32_t *out_element) {

@@ -62,21 +62,11 @@ static tn_status read_step(tn_plan_reader *reader, const Tenon__Plan__Step *mess
 /* One scale; whether it is sound, the check of the program says. */
 static tn_status read_quantization(tn_plan_reader *reader, const Tenon__Plan__Quantization *message,
                                    tn_program_value *value) {
-    tn_arena *arena = reader->contents.arena;
     if (message->n_scale != 1 || message->n_zero_point > 1)
         return tn_plan_reader_fail("a value has %zu scales and %zu zero points", message->n_scale,
                                    message->n_zero_point);
-    tn_quantization *quantization = tn_arena_allocate(arena, 1, sizeof(*quantization));
-    float *scale = tn_arena_copy(arena, message->scale, sizeof(*scale));
-    int32_t *zero_point = tn_arena_allocate(arena, 1, sizeof(*zero_point));
-    if (!quantization || !scale || !zero_point) return tn_fail_memory("a value's scale");
-    if (message->n_zero_point == 1) zero_point[0] = message->zero_point[0];
-    *quantization = (tn_quantization){.size = sizeof(*quantization),
-                                      .count = 1,
-                                      .scale = scale,
-                                      .zero_point = message->n_zero_point ? zero_point : NULL};
-    value->quantization = quantization;
-    return TN_OK;
+    return tn_plan_read_quantization(reader->contents.arena, message, value->type,
+                                     &value->quantization);
 }
 
 /* Nothing that runs reads it; but what is shown must make sense. */

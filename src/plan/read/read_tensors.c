@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors, inputs and outputs of a plan; see reader.h. */
+#include "tensor/quantization.h"
 #include "plan/read/reader.h"
 
 #include "base/status.h"
@@ -41,41 +42,52 @@ static tn_status read_constant(tn_plan_reader *reader, const Tenon__Plan__Tensor
                                       data, (size_t)message->bytes, out_id);
 }
 
-/* One scale, or one for each extent of an axis that is known: nobody else could check it. */
-static tn_status check_quantization(const tn_graph_tensor *tensor,
-                                    const Tenon__Plan__Quantization *message) {
+tn_status tn_plan_read_quantization(tn_arena *arena, const Tenon__Plan__Quantization *message,
+                                    tn_type type, const tn_quantization **out_quantization) {
+    tn_quantization_numbers numbers = {.scale_type = message->scale_type,
+                                       .count = message->n_scale,
+                                       .scales = message->scale,
+                                       .zero_points =
+                                           message->n_zero_point ? message->zero_point : NULL};
     if (message->n_scale == 0 ||
         (message->n_zero_point != 0 && message->n_zero_point != message->n_scale))
         return tn_plan_reader_fail("the quantisation has %zu scales and %zu zero points",
                                    message->n_scale, message->n_zero_point);
-    if (message->n_scale == 1) return TN_OK;
-    if (!tensor->has_shape || message->axis < 0 || (uint32_t)message->axis >= tensor->shape.rank ||
-        tensor->shape.extents[message->axis] < 0 ||
-        (uint64_t)tensor->shape.extents[message->axis] != message->n_scale)
-        return tn_plan_reader_fail("the quantisation has %zu scales along axis %" PRId32
-                                   ", which has not as many extents",
-                                   message->n_scale, message->axis);
-    return TN_OK;
+    if (message->n_axes > 2 || message->n_blocks != message->n_axes)
+        return tn_plan_reader_fail("the quantisation has %zu axes and %zu blocks", message->n_axes,
+                                   message->n_blocks);
+    if (numbers.scale_type == TN_NONE) numbers.scale_type = TN_F32;
+    if (!tn_type_is_float(numbers.scale_type))
+        return tn_plan_reader_fail("the quantisation's scales are %s",
+                                   tn_type_name(numbers.scale_type));
+    numbers.axis_count = (uint32_t)message->n_axes;
+    for (uint32_t k = 0; k < numbers.axis_count; k++) {
+        numbers.axes[k] = message->axes[k];
+        numbers.blocks[k] = message->blocks[k];
+    }
+    if (message->n_axes == 0 && message->n_scale > 1) {
+        if (message->axis < 0) return tn_plan_reader_fail("axis %" PRId32, message->axis);
+        numbers.axis_count = 1;
+        numbers.axes[0] = (uint32_t)message->axis;
+        numbers.blocks[0] = 1;
+    }
+    return tn_quantization_make(arena, &numbers, type, out_quantization);
 }
 
+/* As many scales as the shape asks for: nobody else could check it. */
 static tn_status read_quantization(tn_plan_reader *reader, tn_graph_tensor *tensor,
                                    const Tenon__Plan__Quantization *message) {
-    tn_arena *arena = reader->contents.graph->arena;
-    TN_TRY(check_quantization(tensor, message));
-    tn_quantization *quantization = tn_arena_allocate(arena, 1, sizeof(*quantization));
-    float *scale = tn_arena_copy(arena, message->scale, message->n_scale * sizeof(*scale));
-    int32_t *zero_point = NULL;
-    if (message->n_zero_point > 0)
-        zero_point =
-            tn_arena_copy(arena, message->zero_point, message->n_zero_point * sizeof(*zero_point));
-    if (!quantization || !scale || (message->n_zero_point > 0 && !zero_point))
-        return tn_fail_memory("a tensor's quantisation");
-    *quantization = (tn_quantization){.size = sizeof(*quantization),
-                                      .axis = message->axis,
-                                      .count = message->n_scale,
-                                      .scale = scale,
-                                      .zero_point = zero_point};
-    tensor->quantization = quantization;
+    const tn_quantization *q = NULL;
+    TN_TRY(tn_plan_read_quantization(reader->contents.graph->arena, message, tensor->type, &q));
+    const uint64_t count = q->axis_count == 0 ? 1
+                           : tensor->has_shape
+                               ? tn_quantization_count(q, tensor->shape.rank, tensor->shape.extents)
+                               : 0;
+    if (count != q->count)
+        return tn_plan_reader_fail("the quantisation has %zu scales along axis %" PRIu32
+                                   ", which has not as many extents",
+                                   (size_t)q->count, q->axes[0]);
+    tensor->quantization = q;
     return TN_OK;
 }
 

@@ -37,6 +37,9 @@ typedef struct tn_plan_reader {
 /* "the plan is damaged: " and what: TN_ERROR_FORMAT. */
 tn_status tn_plan_reader_fail(const char *format, ...) TN_PRINTF(1, 2);
 /* A shape of known extents. */
+/* Of a tensor of `type`; in `arena`. */
+tn_status tn_plan_read_quantization(tn_arena *arena, const Tenon__Plan__Quantization *message,
+                                    tn_type type, const tn_quantization **out_quantization);
 tn_status tn_plan_reader_shape(size_t rank, const int64_t *extents, tn_shape *out_shape);
 /* Elements in linear order: as many bytes as type and shape say, bools that are 0 or 1. */
 tn_status tn_plan_reader_check_elements(tn_type type, const tn_shape *shape, const void *data,

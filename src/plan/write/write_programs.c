@@ -79,7 +79,8 @@ static tn_status write_values(tn_plan_writer *writer, const tn_program *program,
         written->type = value->type;
         written->space = value->space;
         if (value->quantization)
-            TN_TRY(tn_plan_write_quantization(writer, value->quantization, &written->quantization));
+            TN_TRY(tn_plan_write_quantization(writer, value->quantization, value->type,
+                                              &written->quantization));
         if (value->note) TN_TRY(write_note(writer, value->note, &written->note));
     }
     return TN_OK;

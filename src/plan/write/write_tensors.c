@@ -1,21 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tensors of a plan, its outputs and the profiles of its inputs; see writer.h. */
+#include "tensor/quantization.h"
 #include "plan/write/writer.h"
 
 #include "base/status.h"
 
+/* One axis, each index of it with a scale of its own, was said by `axis` alone from the beginning.
+ */
+static tn_status write_blocks(tn_plan_writer *writer, const tn_quantization *from,
+                              Tenon__Plan__Quantization *message) {
+    if (from->axis_count == 0 || (from->axis_count == 1 && from->blocks[0] == 1)) return TN_OK;
+    message->n_axes = message->n_blocks = from->axis_count;
+    message->axes = tn_arena_copy(writer->arena, from->axes, sizeof(from->axes));
+    message->blocks = tn_arena_copy(writer->arena, from->blocks, sizeof(from->blocks));
+    return message->axes && message->blocks ? TN_OK : tn_fail_memory("writing a plan");
+}
+
 tn_status tn_plan_write_quantization(tn_plan_writer *writer, const tn_quantization *from,
-                                     Tenon__Plan__Quantization **out_message) {
+                                     tn_type type, Tenon__Plan__Quantization **out_message) {
     Tenon__Plan__Quantization *message = tn_arena_allocate(writer->arena, 1, sizeof(*message));
     if (!message) return tn_fail_memory("writing a plan");
     tenon__plan__quantization__init(message);
-    message->axis = from->axis;
-    message->n_scale = (size_t)from->count;
-    message->scale = (float *)(uintptr_t)from->scale;
-    message->n_zero_point = from->zero_point ? (size_t)from->count : 0;
-    message->zero_point = (int32_t *)(uintptr_t)from->zero_point;
+    const size_t count = (size_t)from->count;
+    message->axis = from->axis_count == 1 ? (int32_t)from->axes[0] : 0;
+    message->scale_type = from->scale_type == TN_F32 ? TN_NONE : from->scale_type;
+    message->n_scale = count;
+    message->scale = tn_arena_allocate(writer->arena, count, sizeof(*message->scale));
+    message->n_zero_point = from->zero_points ? count : 0;
+    message->zero_point = tn_arena_allocate(writer->arena, count, sizeof(*message->zero_point));
+    if (!message->scale || !message->zero_point) return tn_fail_memory("writing a plan");
+    for (size_t i = 0; i < count; i++) {
+        message->scale[i] = (float)tn_quantization_scale(from, i);
+        message->zero_point[i] = (int32_t)tn_quantization_zero(from, type, i);
+    }
     *out_message = message;
-    return TN_OK;
+    return write_blocks(writer, from, message);
 }
 
 static tn_status write_extent_names(tn_plan_writer *writer, const tn_graph_tensor *tensor,
@@ -50,7 +69,8 @@ static tn_status write_tensor(tn_plan_writer *writer, const tn_graph_tensor *ten
         TN_TRY(tn_plan_writer_weight(writer, tensor->data, tensor->bytes, &message->offset));
     }
     if (!tensor->quantization) return TN_OK;
-    return tn_plan_write_quantization(writer, tensor->quantization, &message->quantization);
+    return tn_plan_write_quantization(writer, tensor->quantization, tensor->type,
+                                      &message->quantization);
 }
 
 tn_status tn_plan_write_tensors(tn_plan_writer *writer) {

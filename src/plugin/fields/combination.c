@@ -5,11 +5,10 @@
 
 #include <string.h>
 
-#define EVERY_TYPE TN_COMBINATION_EVERY
-
 typedef struct parser {
     tn_arena *arena;
     const char *text, *at;
+    uint32_t minor;
 } parser;
 
 static tn_status fail_at(const parser *p, const char *expected) {
@@ -35,7 +34,7 @@ static size_t word_length(const char *at, const char *stops) {
 }
 
 /* Element types joined by '|', quantised ones among them; 0 when it is not well-formed. */
-static tn_type_set parse_types(const char *text, size_t length) {
+static tn_type_set parse_types(const char *text, size_t length, uint32_t minor) {
     tn_type_set all = 0;
     for (size_t at = 0; at <= length;) {
         const char *word = text + at, *bar = memchr(word, '|', length - at);
@@ -46,7 +45,7 @@ static tn_type_set parse_types(const char *text, size_t length) {
         else if (count == 3 && memcmp(word, "qu8", 3) == 0)
             set = TN_TYPE_BIT(TN_STORED_QU8);
         else
-            set = tn_type_set_parse(word, count);
+            set = tn_type_set_parse(word, count, minor);
         if (!set) return 0;
         all |= set;
         at += count + 1;
@@ -54,14 +53,21 @@ static tn_type_set parse_types(const char *text, size_t length) {
     return all;
 }
 
+static bool has_packed(tn_type_set types) {
+    for (tn_type type = TN_F64; type < TN_STORED_QI8; type++)
+        if ((types & TN_TYPE_BIT(type)) && tn_type_is_packed(type)) return true;
+    return false;
+}
+
 static tn_status parse_port(parser *p, tn_combination_port *port) {
     skip_spaces(p);
     *port = (tn_combination_port){.format = TN_LINEAR};
     if (take(p, "*")) {
-        port->types = EVERY_TYPE;
+        port->types = tn_type_set_parse("any", 3, p->minor);
+        port->is_every = true;
     } else {
         const size_t length = word_length(p->at, " :,?.-");
-        port->types = parse_types(p->at, length);
+        port->types = parse_types(p->at, length, p->minor);
         if (!port->types) return fail_at(p, "element types like f32, f32|f16 or *");
         p->at += length;
     }
@@ -70,6 +76,8 @@ static tn_status parse_port(parser *p, tn_combination_port *port) {
         const size_t length = word_length(p->at, " ,?.-");
         if (!tn_format_parse(p->at, length, &port->format))
             return fail_at(p, "a format: linear, nhwc, c4, c8, c16 or c32");
+        if (port->format != TN_LINEAR && has_packed(port->types))
+            return fail_at(p, "linear: elements of packed types lie in linear order alone");
         p->at += length;
     }
     port->is_optional = take(p, "?");
@@ -100,8 +108,9 @@ static tn_status parse_side(parser *p, const char *end, uint32_t *out_count, boo
     return TN_OK;
 }
 
-tn_status tn_combination_parse(tn_arena *arena, const char *text, tn_combination *out_combination) {
-    parser p = {arena, text, text};
+tn_status tn_combination_parse(tn_arena *arena, const char *text, uint32_t minor,
+                               tn_combination *out_combination) {
+    parser p = {arena, text, text, minor};
     tn_combination c = {0};
     TN_TRY(parse_side(&p, "->", &c.input_count, &c.inputs_repeat, &c.inputs));
     TN_TRY(parse_side(&p, "", &c.output_count, &c.outputs_repeat, &c.outputs));
@@ -133,8 +142,9 @@ typedef struct bound_sets {
     uint32_t count;
 } bound_sets;
 
-static bool bind_type(bound_sets *bound, tn_type_set set, tn_type type) {
-    if (set == EVERY_TYPE || (set & (set - 1)) == 0) return true;
+static bool bind_type(bound_sets *bound, const tn_combination_port *port, tn_type type) {
+    const tn_type_set set = port->types;
+    if (port->is_every || (set & (set - 1)) == 0) return true;
     for (uint32_t i = 0; i < bound->count; i++) {
         if (bound->sets[i] == set) return bound->types[i] == type;
     }
@@ -154,7 +164,7 @@ static bool side_matches(const tn_combination_port *ports, uint32_t port_count, 
             continue;
         }
         if (!port || !(port->types & TN_TYPE_BIT(types[i])) ||
-            !bind_type(bound, port->types, types[i]))
+            !bind_type(bound, port, types[i]))
             return false;
     }
     for (uint32_t i = count; i < port_count; i++) {

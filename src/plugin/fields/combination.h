@@ -8,22 +8,23 @@
 
 /* Types of ports as combinations name them: element types, and these two for 8-bit integers with
  * scales, which stand for real numbers. Beyond all numbers of element types that there will be. */
-enum { TN_STORED_QI8 = 30, TN_STORED_QU8 = 31 };
-/* What '*' means: every element type, none of those two. */
-#define TN_COMBINATION_EVERY ((1u << TN_TYPE_COUNT) - 2u)
+enum { TN_STORED_QI8 = 62, TN_STORED_QU8 = 63 };
 
 typedef struct tn_combination_port {
     tn_type_set types;
     tn_format format;
     bool is_optional;
+    bool is_every; /* '*': the group any, none of those two */
 } tn_combination_port;
 typedef struct tn_combination {
     uint32_t input_count, output_count;
     bool inputs_repeat, outputs_repeat; /* the last port repeats */
     const tn_combination_port *inputs, *outputs;
 } tn_combination;
-/* Parses one; arrays in `arena`. TN_ERROR_PLUGIN with the column. */
-tn_status tn_combination_parse(tn_arena *arena, const char *text, tn_combination *out_combination);
+/* Parses one; arrays in `arena`; groups and '*' as in the minor version `minor` of the plugin ABI.
+ * TN_ERROR_PLUGIN with the column. */
+tn_status tn_combination_parse(tn_arena *arena, const char *text, uint32_t minor,
+                               tn_combination *out_combination);
 /* Whether it fits a node: `types[i]` TN_NONE for an absent port, TN_STORED_... for quantised
  * reals. */
 bool tn_combination_matches(const tn_combination *combination, uint32_t input_count,

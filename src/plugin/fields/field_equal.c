@@ -4,6 +4,7 @@
  * lists and texts by content, tensors by type, shape and elements. Its neighbour field_output.c
  * makes the hashes that find candidates. Contract: fields.h.
  */
+#include "tensor/quantization.h"
 #include "plugin/fields/fields_private.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@ static bool is_same_tensor(const tn_tensor *a, const tn_tensor *b) {
     return a->type == b->type && a->kind == b->kind && a->format == b->format &&
            a->rank == b->rank && a->bytes == b->bytes &&
            is_same_memory(a->shape, b->shape, a->rank * sizeof *a->shape) &&
-           tn_quantization_equal(a->quantization, b->quantization) &&
+           tn_quantization_equal(a->quantization, b->quantization, a->type) &&
            is_same_memory(a->data, b->data, (size_t)a->bytes);
 }
 

@@ -130,7 +130,7 @@ static tn_status set_type(const tn_field *field, const tn_attribute *attribute, 
         number = tn_type_parse(attribute->s, strlen(attribute->s));
     else if (!read_integer(attribute, &number))
         return fail_type(field, attribute);
-    if (number <= TN_NONE || number >= TN_TYPE_COUNT)
+    if (number < 0 || number > UINT32_MAX || !tn_type_is_valid((tn_type)number))
         return tn_fail(TN_ERROR_RANGE,
                        "field '%s' is not an element type (f64, f32, f16, bf16, i64 ... u8, bool)",
                        field->name);

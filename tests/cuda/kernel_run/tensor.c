@@ -113,7 +113,10 @@ void run_tensor_describe(run_tensor *t, tn_type type, tn_format format, uint32_t
     t->stored = malloc((size_t)t->count * bytes_of(type) + 64);
     if (type == TN_I8) {
         t->quantization =
-            (tn_quantization){.size = sizeof(tn_quantization), .count = 1, .scale = &t->scale};
+            (tn_quantization){.size = sizeof(tn_quantization),
+                              .scale_type = TN_F32,
+                              .count = 1,
+                              .scales = &t->scale};
         t->tensor.quantization = &t->quantization;
     }
 }

@@ -309,7 +309,8 @@ static void test_operators_that_do_not_say_they_repeat_themselves_stay(void **st
 
 static void test_scales_of_outputs_keep_nodes_apart(void **state) {
     static const float half = 0.5f;
-    static const tn_quantization scaled = {.size = sizeof scaled, .count = 1, .scale = &half};
+    static const tn_quantization scaled = {
+        .size = sizeof scaled, .scale_type = TN_F32, .count = 1, .scales = &half};
     tn_graph *graph = ((graph_test *)*state)->graph;
     build_stage stage;
     tn_tensor_id x = add_input(graph, "x", TN_F32, 1, EXTENTS(4));

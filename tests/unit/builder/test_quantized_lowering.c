@@ -90,7 +90,7 @@ static void assert_stored(const tn_program_value *value, tn_type type, float sca
     }
     assert_non_null(value->quantization);
     assert_int_equal(value->quantization->count, 1);
-    assert_true(value->quantization->scale[0] == scale);
+    assert_true(*(const float *)value->quantization->scales == scale);
 }
 
 static uint32_t reason_of(const quantized_stage *stage, const char *node) {

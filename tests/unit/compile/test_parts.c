@@ -122,7 +122,7 @@ static void test_callbacks_share_their_state(void **state) {
     layer.open = "call->context = malloc(4);\nif (!call->context) return TN_ERROR_MEMORY;";
     layer.close = "free(call->context);";
     layer.reshape = "call->workspace_bytes = x->bytes;";
-    layer.tactics = "call->tactic = 2;";
+    layer.tactics = "call->tactic_count = 2;";
     layer.operations = "*out_operations = (double)(x->bytes / 4);";
     layer.run =
         "float *copy = (float *)call->workspace;\n"

@@ -125,12 +125,15 @@ static inline tn_tensor_id plan_add_fields(tn_graph *graph, tn_tensor_id a, tn_t
 /* One of everything. */
 static inline tn_graph *plan_graph(tn_runtime *runtime) {
     static const float scale[] = {0.5f, 0.25f, 2.0f};
-    static const int32_t zero_point[] = {0, -3, 128};
+    static const int8_t zero_points[] = {0, -3, 12};
     static const tn_quantization quantization = {.size = sizeof(quantization),
-                                                 .axis = 0,
+                                                 .scale_type = TN_F32,
+                                                 .axis_count = 1,
+                                                 .axes = {0},
+                                                 .blocks = {1},
                                                  .count = 3,
-                                                 .scale = scale,
-                                                 .zero_point = zero_point};
+                                                 .scales = scale,
+                                                 .zero_points = zero_points};
     tn_graph *graph = NULL;
     tn_tensor_id image, sizes, any, weight, mask, empty, unused;
     assert_int_equal(tn_graph_create(runtime, "everything", &graph), TN_OK);

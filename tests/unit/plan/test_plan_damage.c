@@ -157,7 +157,7 @@ static int64_t extents[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
 CHANGE(no_tensor_name, plan->tensors[0]->name = "")
 CHANGE(same_tensor_name, plan->tensors[1]->name = "image")
 CHANGE(odd_kind, plan->tensors[6]->kind = 3)
-CHANGE(odd_type, plan->tensors[6]->type = 14)
+CHANGE(odd_type, plan->tensors[6]->type = 40)
 CHANGE(odd_input_type, plan->tensors[0]->type = 0)
 CHANGE(odd_constant_type, plan->tensors[3]->type = 99)
 CHANGE(odd_extent, plan->tensors[0]->shape[1] = -2)
@@ -178,6 +178,10 @@ CHANGE(few_scales, plan->tensors[3]->quantization->n_scale = 2)
 CHANGE(few_scales_and_zeros, plan->tensors[3]->quantization->n_scale = 2;
        plan->tensors[3]->quantization->n_zero_point = 2)
 CHANGE(scales_elsewhere, plan->tensors[3]->quantization->axis = 1)
+CHANGE(zero_point_beyond, plan->tensors[3]->quantization->zero_point[1] = 300)
+CHANGE(scales_of_integers, plan->tensors[3]->quantization->scale_type = TN_I32)
+CHANGE(axes_without_blocks, plan->tensors[3]->quantization->axes = calloc(1, sizeof(uint32_t));
+       plan->tensors[3]->quantization->n_axes = 1)
 CHANGE(scales_nowhere, plan->tensors[6]->quantization = plan->tensors[3]->quantization)
 CHANGE(odd_operator, plan->nodes[0]->operator_index = 99)
 CHANGE(no_node_name, plan->nodes[0]->name = "")
@@ -260,7 +264,7 @@ static const damage_case damage_cases[] = {
     {no_tensor_name, "a tensor has no name"},
     {same_tensor_name, "there is a tensor 'image' already"},
     {odd_kind, "no kind 3 of tensors"},
-    {odd_type, "no element type 14"},
+    {odd_type, "no element type 40"},
     {odd_input_type, "element type 0 is not known"},
     {odd_constant_type, "no element type 99"},
     {odd_extent, "extent 1 is -2"},
@@ -278,7 +282,10 @@ static const damage_case damage_cases[] = {
     {few_scales, "has 2 scales and 3 zero points"},
     {few_scales_and_zeros, "2 scales along axis 0"},
     {scales_elsewhere, "3 scales along axis 1"},
-    {scales_nowhere, "3 scales along axis 0"},
+    {zero_point_beyond, "zero point 300 is none of type i8"},
+    {scales_of_integers, "scales are i32"},
+    {axes_without_blocks, "1 axes and 0 blocks"},
+    {scales_nowhere, "zero point -3 is none of type none"},
     {odd_operator, "no operator number 99"},
     {no_node_name, "a node has no name"},
     {input_elsewhere, "there is no tensor number"},

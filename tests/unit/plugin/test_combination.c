@@ -15,7 +15,7 @@ static int teardown(void **state) {
 
 static void test_ports_and_formats_are_read(void **state) {
     tn_combination it;
-    assert_int_equal(tn_combination_parse(*state, "f32:c16, f32|f16, i64? -> *:nhwc", &it), TN_OK);
+    assert_int_equal(tn_combination_parse(*state, "f32:c16, f32|f16, i64? -> *:nhwc", 0, &it), TN_OK);
     assert_int_equal(it.input_count, 3);
     assert_int_equal(it.output_count, 1);
     assert_int_equal(it.inputs[0].format, TN_C16);
@@ -30,7 +30,7 @@ static void test_ports_and_formats_are_read(void **state) {
 static bool matches(void **state, const char *text, uint32_t inputs, const tn_type *input_types,
                     tn_type output) {
     tn_combination it;
-    assert_int_equal(tn_combination_parse(*state, text, &it), TN_OK);
+    assert_int_equal(tn_combination_parse(*state, text, 0, &it), TN_OK);
     return tn_combination_matches(&it, inputs, input_types, 1, &output);
 }
 
@@ -71,7 +71,7 @@ static void test_wrong_texts_are_refused_with_the_column(void **state) {
                  {"f32..., f32 -> f32", "column 7"}};
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         tn_combination it = {.input_count = 77};
-        assert_failed(tn_combination_parse(*state, cases[i].text, &it), TN_ERROR_PLUGIN,
+        assert_failed(tn_combination_parse(*state, cases[i].text, 0, &it), TN_ERROR_PLUGIN,
                       cases[i].part);
         assert_int_equal(it.input_count, 77);
     }

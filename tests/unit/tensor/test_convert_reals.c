@@ -8,7 +8,7 @@
 #include "tensor/convert_private.h"
 
 static const float scale_a = 0.0371f;
-static const int32_t zero_a = 3;
+static const int8_t zero_a = 3;
 
 typedef struct lower_case {
     tn_type type;
@@ -18,9 +18,9 @@ typedef struct lower_case {
 static const lower_case lower_cases[] = {
     {TN_F16, {0}},
     {TN_BF16, {0}},
-    {TN_I8, {sizeof(tn_quantization), 0, 1, &scale_a, NULL}},
-    {TN_U8, {sizeof(tn_quantization), 0, 1, &scale_a, NULL}},
-    {TN_I8, {sizeof(tn_quantization), 0, 1, &scale_a, &zero_a}},
+    {TN_I8, {.scale_type = TN_F32, .count = 1, .scales = &scale_a}},
+    {TN_U8, {.scale_type = TN_F32, .count = 1, .scales = &scale_a}},
+    {TN_I8, {.scale_type = TN_F32, .count = 1, .scales = &scale_a, .zero_points = &zero_a}},
 };
 
 static const tn_shape shapes[] = {
@@ -46,7 +46,7 @@ static void fill_reals(const tn_tensor *tensor, test_random *random) {
 static long double naive_quantize(float value, const lower_case *lower) {
     const long double low = lower->type == TN_I8 ? -128 : 0, high = low + 255;
     const float quotient = value / scale_a;
-    const long double zero = lower->quantization.zero_point ? zero_a : 0;
+    const long double zero = lower->quantization.zero_points ? zero_a : 0;
     const long double stored = (isnan(quotient) ? 0 : nearbyintl((long double)quotient)) + zero;
     return stored < low ? low : stored > high ? high : stored;
 }
@@ -54,8 +54,8 @@ static long double naive_quantize(float value, const lower_case *lower) {
 static long double wanted_of(const tn_tensor *from, size_t at, const tn_tensor *to,
                              const lower_case *lower) {
     const long double value = naive_load(from->data, from->type, at);
-    const long double zero = lower->quantization.zero_point ? zero_a : 0;
-    if (!lower->quantization.scale) return naive_to_float(value, to->type);
+    const long double zero = lower->quantization.zero_points ? zero_a : 0;
+    if (!lower->quantization.scales) return naive_to_float(value, to->type);
     if (from->type != TN_F32) return naive_to_float((value - zero) * (long double)scale_a, TN_F32);
     return naive_quantize((float)value, lower);
 }
@@ -87,7 +87,7 @@ static void check_pair(const tn_shape *shape, tn_format a, tn_format b, const lo
     guarded_create(&real, TN_F32, a, shape);
     guarded_create(&low, lower->type, b, shape);
     guarded_create(&back, TN_F32, a, shape);
-    if (lower->quantization.scale) low.storage.tensor.quantization = &lower->quantization;
+    if (lower->quantization.scales) low.storage.tensor.quantization = &lower->quantization;
     fill_reals(&real.storage.tensor, random);
     convert_whole(&real.storage.tensor, &low.storage.tensor);
     assert_right(&real.storage.tensor, &low.storage.tensor, lower);
@@ -107,7 +107,7 @@ static void test_every_lower_type_in_every_pair_of_formats(void **state) {
                 for (size_t b = 0; b < TEST_COUNT(all_formats); b++)
                     if (tn_format_fits(all_formats[a], shapes[s].rank) &&
                         tn_format_fits(all_formats[b], shapes[s].rank) &&
-                        (!lower_cases[l].quantization.zero_point ||
+                        (!lower_cases[l].quantization.zero_points ||
                          all_formats[b] <=
                              TN_NHWC)) /* a padding lane is zero, which is no real 0 */
                         check_pair(&shapes[s], all_formats[a], all_formats[b], &lower_cases[l],
@@ -156,7 +156,7 @@ static void test_levels_of_processors_answer_the_same_bits(void **state) {
         tn_reals down_way, up_way;
         assert_int_equal(tn_tensor_init(&from, TN_F32, TN_LINEAR, &shape), TN_OK);
         assert_int_equal(tn_tensor_init(&to, lower_cases[l].type, TN_LINEAR, &shape), TN_OK);
-        if (lower_cases[l].quantization.scale)
+        if (lower_cases[l].quantization.scales)
             to.tensor.quantization = &lower_cases[l].quantization;
         assert_true(tn_reals_init(&down_way, &from.tensor, &to.tensor));
         assert_true(tn_reals_init(&up_way, &to.tensor, &from.tensor));

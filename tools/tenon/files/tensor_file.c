@@ -12,13 +12,22 @@
 
 typedef struct type_row {
     const char *name;
-    size_t bytes;
+    size_t bytes; /* 0: no file has it */
 } type_row;
 static const type_row types[TN_TYPE_COUNT] = {
-    [TN_NONE] = {"none", 0}, [TN_F64] = {"f64", 8},  [TN_F32] = {"f32", 4}, [TN_F16] = {"f16", 2},
-    [TN_BF16] = {"bf16", 2}, [TN_I64] = {"i64", 8},  [TN_I32] = {"i32", 4}, [TN_I16] = {"i16", 2},
-    [TN_I8] = {"i8", 1},     [TN_U64] = {"u64", 8},  [TN_U32] = {"u32", 4}, [TN_U16] = {"u16", 2},
-    [TN_U8] = {"u8", 1},     [TN_BOOL] = {"bool", 1}};
+    [TN_NONE] = {"none", 0},     [TN_F64] = {"f64", 8},
+    [TN_F32] = {"f32", 4},       [TN_F16] = {"f16", 2},
+    [TN_BF16] = {"bf16", 2},     [TN_I64] = {"i64", 8},
+    [TN_I32] = {"i32", 4},       [TN_I16] = {"i16", 2},
+    [TN_I8] = {"i8", 1},         [TN_U64] = {"u64", 8},
+    [TN_U32] = {"u32", 4},       [TN_U16] = {"u16", 2},
+    [TN_U8] = {"u8", 1},         [TN_BOOL] = {"bool", 1},
+    [TN_F8E4M3] = {"f8e4m3", 1}, [TN_F8E4M3FNUZ] = {"f8e4m3fnuz", 1},
+    [TN_F8E5M2] = {"f8e5m2", 1}, [TN_F8E5M2FNUZ] = {"f8e5m2fnuz", 1},
+    [TN_F8E8M0] = {"f8e8m0", 1}, [TN_F4E2M1] = {"f4e2m1", 0},
+    [TN_I4] = {"i4", 0},         [TN_U4] = {"u4", 0},
+    [TN_I2] = {"i2", 0},         [TN_U2] = {"u2", 0},
+    [TN_STRING] = {"string", 0}};
 
 size_t type_bytes(tn_type type) {
     return type < TN_TYPE_COUNT ? types[type].bytes : 0;
