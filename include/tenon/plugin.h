@@ -748,7 +748,7 @@ enum {
  *
  * Where the operator has 32-bit floats and the build's precision allows less, a port may name a
  * lower type: f16, bf16, or qi8 and qu8, which are 8-bit integers that stand for real numbers. Such
- * a tensor has type TN_I8 or TN_U8 and `quantization` set, one scale for the whole tensor:
+ * a tensor has type TN_I8 or TN_U8 and `quantization` set, one f32 scale for the whole tensor:
  * real = (stored - zero_point) * scale; stored = clamp(round_half_even(real / scale) + zero_point).
  * The build brings the scales and inserts the conversions around the kernel. Constants stay in
  * 32-bit floats: the kernel converts them in `prepare`. Epilogues compute in real numbers; what is
