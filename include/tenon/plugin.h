@@ -46,7 +46,11 @@ extern "C" {
 #define TN_STATIC_ASSERT(condition, message) _Static_assert(condition, message)
 #endif
 
-#define TN_EXPORT              __attribute__((visibility("default")))
+#ifdef _WIN32
+#define TN_EXPORT __declspec(dllexport)
+#else
+#define TN_EXPORT __attribute__((visibility("default")))
+#endif
 #define TN_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
 /* Version of this contract. A library is refused when its major differs or its minor is newer and
