@@ -179,6 +179,11 @@ void tn_rule_fields_default(const tn_test *test, tn_verdict *verdict);
 void tn_rule_fields_hostile(const tn_test *test, tn_verdict *verdict);
 /* A part of matches-reference: on the numbers that the fields hold. */
 void tn_rule_run_planted(const tn_test *test, tn_verdict *verdict);
+/* The kernel on another text of the case agrees with the reference; false: it is refused. */
+bool tn_rule_try_text(const tn_test *test, const char *text, tn_verdict *verdict);
+/* --- rules_inputs.c --- */
+/* A part of matches-reference: types of inputs, and optional inputs, that no case has. */
+void tn_rule_run_other_inputs(const tn_test *test, tn_verdict *verdict);
 /* --- rules_traits.c --- */
 void tn_rule_traits(const tn_test *test, tn_verdict *verdict);
 /* --- rules_spelling.c --- */

@@ -54,7 +54,7 @@ static double draw_special(uint64_t *state, double fraction) {
 
 static double draw_float(tn_type type, uint32_t values, uint64_t *state) {
     const double fraction = draw_fraction(state);
-    if (values == TN_VALUES_EQUAL) return rint(2 * fraction);
+    if (values == TN_VALUES_EQUAL) return rint(4 * fraction) / 2;
     if (values == TN_VALUES_ZEROS)
         return tn_random_below(state, 2) ? -0.0 : fraction + copysign(1, fraction);
     if (values == TN_VALUES_TIES) return copysign((double)tn_random_below(state, 2), fraction);

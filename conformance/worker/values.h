@@ -18,7 +18,7 @@ enum {
      * integers of which two can be multiplied */
     TN_VALUES_LARGE = 3,
     TN_VALUES_ENDS = 4,  /* integers at both ends of their type; halves below 2^-10 */
-    TN_VALUES_EQUAL = 5, /* few different ones, so that many are equal: floats -2, -1, 0, 1, 2 */
+    TN_VALUES_EQUAL = 5, /* few different ones, so that many are equal: floats -2, -1.5, ... 2 */
     TN_VALUES_ZEROS = 6, /* floats of magnitudes from 1 to 2, every other one minus zero */
     TN_VALUES_BELOW = 7, /* floats from -30 to -4, and */
     TN_VALUES_ABOVE = 8, /* from 4 to 30: where no large ones hide what is small */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bad::Average, half of the sum of two tensors of integers or of bf16; Bad::Any, whether a row has
- * an element that is not 0, as NaN is not: and the mistakes of sums and tests in a hurry. */
+ * an element that is not 0, as NaN is not; Bad::Nearest, the nearest integer, of two the even one:
+ * and the mistakes of sums, tests and rounding in a hurry. */
 #include "mistake.h"
 
+#include <math.h>
 #include <string.h>
 
 static const tn_port pair_ports[] = {TN_PORT("a", "T:i32|u32|bf16", 0, "any shape"),
@@ -91,6 +93,34 @@ static tn_status any_run(tn_call *call) {
 }
 static const char *const any_cases[] = {"| x=f32[4,5]", "| x=f32[3,2]{0,0,0,1,0,0}"};
 
+static const tn_port nearest_ports[] = {TN_PORT("x", "f32", 0, "any shape")};
+static const tn_port nearest_outputs[] = {TN_PORT("y", "f32", 0, "as x")};
+static tn_status nearest(tn_call *call, bool is_kernel) {
+    const float *x = call->inputs[0]->data;
+    for (int64_t i = 0, n = count_of(call->inputs[0]); i < n; i++)
+        ((float *)call->outputs[0]->data)[i] =
+            WITH(halves_away_from_zero) && is_kernel ? roundf(x[i]) : rintf(x[i]);
+    return TN_OK;
+}
+static tn_status nearest_reference(tn_call *call) {
+    return nearest(call, false);
+}
+static tn_status nearest_run(tn_call *call) {
+    return nearest(call, true);
+}
+static const char *const nearest_cases[] = {"| x=f32[4,5]"};
+
+static const tn_operator nearest_operator = {.size = sizeof(tn_operator),
+                                             .since_version = 1,
+                                             .state_version = 1,
+                                             .domain = "Bad",
+                                             .name = "Nearest",
+                                             TN_NO_FIELDS,
+                                             TN_INPUTS(nearest_ports),
+                                             TN_OUTPUTS(nearest_outputs),
+                                             .infer = infer_same,
+                                             .reference = nearest_reference,
+                                             TN_CASES(nearest_cases)};
 static const tn_operator average_operator = {.size = sizeof(tn_operator),
                                              .since_version = 1,
                                              .state_version = 1,
@@ -120,6 +150,7 @@ static const tn_operator any_operator = {.size = sizeof(tn_operator),
     }
 static const tn_kernel average_cpu = CPU_KERNEL("Average", average_run);
 static const tn_kernel any_cpu = CPU_KERNEL("Any", any_run);
-static const tn_operator *const operators[] = {&average_operator, &any_operator};
-static const tn_kernel *const kernels[] = {&average_cpu, &any_cpu};
+static const tn_kernel nearest_cpu = CPU_KERNEL("Nearest", nearest_run);
+static const tn_operator *const operators[] = {&average_operator, &any_operator, &nearest_operator};
+static const tn_kernel *const kernels[] = {&average_cpu, &any_cpu, &nearest_cpu};
 TN_LIBRARY("bad_average", "1", operators, kernels)

@@ -112,8 +112,21 @@ static tn_status reshape(tn_call *call) {
     call->workspace_bytes = (uint64_t)x->shape[x->rank - 1] * sizeof(int32_t);
     return TN_OK;
 }
+/* The row's memory, where run asks for it itself. */
+static tn_status sort_all(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    tn_call *call = user;
+    const tn_tensor *x = call->inputs[0];
+    const uint64_t bytes = (uint64_t)x->shape[x->rank - 1] * sizeof(int32_t);
+    int32_t *places = call->host->allocate(call->host, bytes + 64, 64);
+    if (!places) return TN_ERROR_MEMORY;
+    (void)sort(call, places, true);
+    call->host->deallocate(call->host, places);
+    return TN_OK;
+}
 static tn_status run(tn_call *call) {
-    return sort(call, call->workspace, true);
+    if (!WITH(drops_status)) return sort(call, call->workspace, true);
+    call->host->parallel_for(call, 1, 1, sort_all, call);
+    return TN_OK;
 }
 
 static const char *const cases[] = {"| x=f32[3,10]", "| x=f32[2,2,7]"};

@@ -219,6 +219,7 @@ void tn_rule_matches_reference(const tn_test *test, tn_verdict *verdict) {
     if (verdict->outcome == TN_PASSED) tn_rule_run_without_optional(test, verdict);
     if (verdict->outcome == TN_PASSED) tn_rule_run_with_indices(test, verdict);
     if (verdict->outcome == TN_PASSED) tn_rule_run_types(test, verdict);
+    if (verdict->outcome == TN_PASSED) tn_rule_run_other_inputs(test, verdict);
     if (verdict->outcome == TN_PASSED) tn_rule_run_flush(test, verdict);
 }
 

@@ -197,7 +197,7 @@ static void describe(const tn_guarded *buffer, const char *address, bool is_writ
 static void guess(char *text, size_t bytes, int number, const siginfo_t *info,
                   const void *context) {
     const char *address = info->si_addr;
-    const char *stack = address;
+    const char *stack = NULL; /* not known */
 #if defined(__x86_64__)
     stack = (const char *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RSP];
 #else
@@ -217,7 +217,7 @@ static void guess(char *text, size_t bytes, int number, const siginfo_t *info,
                  "a tensor is shape-only, absent, or not known at this stage, or an "
                  "allocation that failed was not looked at)",
                  number, (const void *)address);
-    else if (stack != address && address + STACK_STEP > stack && address < stack + STACK_STEP)
+    else if (stack && address + STACK_STEP > stack && address < stack + STACK_STEP)
         snprintf(text, bytes,
                  "the stack is exhausted: a callback has 256 KiB, which what "
                  "grows with the data does not fit");
