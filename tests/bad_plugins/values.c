@@ -36,8 +36,8 @@ static uint16_t float_to_half(float value) {
 /* ----------------------------------------------------------------------------------------------
  * the larger one */
 
-static const tn_port pair_ports[] = {TN_PORT("a", "u8|i8|i32|u32|i64|f16", 0, "any shape"),
-                                     TN_PORT("b", "u8|i8|i32|u32|i64|f16", 0, "as a")};
+static const tn_port pair_ports[] = {TN_PORT("a", "T:u8|i8|i32|u32|i64|f16", 0, "any shape"),
+                                     TN_PORT("b", "T", 0, "as a")};
 static const tn_port larger_outputs[] = {TN_PORT("y", "u8|i8|i32|u32|i64|f16", 0, "as a"),
                                          TN_PORT("is_b", "bool", 0, "whether b is larger")};
 
