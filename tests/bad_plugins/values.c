@@ -140,8 +140,8 @@ static const tn_kernel larger_cpu = {.size = sizeof(tn_kernel),
 /* ----------------------------------------------------------------------------------------------
  * products */
 
-static const tn_port factors[] = {TN_PORT("a", "i32|i64", 0, "any shape"),
-                                  TN_PORT("b", "i32|i64", 0, "as a")};
+static const tn_port factors[] = {TN_PORT("a", "T:i32|i64", 0, "any shape"),
+                                  TN_PORT("b", "T", 0, "as a")};
 static const tn_port product[] = {TN_PORT("y", "i32|i64", 0, "a * b")};
 
 static tn_status infer_times(tn_call *call) {
