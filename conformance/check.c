@@ -23,6 +23,7 @@
 #include "worker/watch/watch.h"
 
 #include <malloc.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -476,6 +477,20 @@ static void allow_files(void) {
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* What a callback may use is less than a program's first thread usually has; main's frames lie in
+ * it, too. Sanitizers make frames larger. */
+static void limit_stack(void) {
+    enum { STACK = 512 << 10 };
+    struct rlimit limit;
+    pthread_attr_t attributes;
+    if (tn_heap_is_sanitized() || getrlimit(RLIMIT_STACK, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max < STACK ? limit.rlim_max : STACK;
+    setrlimit(RLIMIT_STACK, &limit);
+    if (pthread_attr_init(&attributes) != 0) return;
+    if (pthread_attr_setstacksize(&attributes, STACK) == 0) pthread_setattr_default_np(&attributes);
+    pthread_attr_destroy(&attributes);
+}
+
 int main(int argc, char **argv) {
     const char *library = argc > 1 ? argv[1] : "";
     const struct sigaction alarmed = {.sa_handler = answer_where};
@@ -503,6 +518,7 @@ int main(int argc, char **argv) {
     report = output < 0 ? NULL : fdopen(output, "w");
     if (!report) return 1;
     allow_files();
+    limit_stack();
     mallopt(M_PERTURB, 0xA5); /* what malloc gives, and what was freed, is no zeros */
     tn_counter_init(&s.counter);
     tn_guarded_catch_faults(report_fault);

@@ -58,7 +58,7 @@ tn_status tn_case_graph(tn_runtime *runtime, const tn_operator *op, const tn_cas
                                       .version = op->since_version,
                                       .domain = op->domain,
                                       .op = op->name,
-                                      .name = "node",
+                                      .name = TN_CASE_NODE,
                                       .input_count = count,
                                       .output_count = wanted,
                                       .inputs = inputs,

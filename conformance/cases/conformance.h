@@ -32,6 +32,8 @@ typedef struct tn_way {
     uint32_t threads;
 } tn_way;
 
+/* The node's name, which a model may have, too: who takes it for a format reads what is no text. */
+#define TN_CASE_NODE "node %s%s%s%s%s%s%s%s"
 /* A graph of one node; its inputs are named "in" and the case's input's number. */
 tn_status tn_case_graph(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
                         const tn_way *way, tn_graph **out_graph);

@@ -12,6 +12,7 @@
  * that multiply 32-bit floats as tf32: |output - y| <= T + 1e-6 * |y| + 1e-5 * max|y|.
  */
 #include "bound.h"
+#include "rounding.h"
 #include "stored_private.h"
 
 #include <math.h>
@@ -57,8 +58,10 @@ static bool compare_floats(const tn_drawn *d, const tn_stored_run *run, uint32_t
                            const tn_stored_wanted *wanted, char *why, size_t bytes) {
     const tn_type type = run->outputs[output].type;
     const float *found = run->results[output];
+    tn_rounding rounding = {0};
     for (size_t i = 0; i < wanted->count; i++) {
         const double y = wanted->y[i];
+        tn_rounding_add(&rounding, type, y, (double)found[i]);
         const double allowed = tn_bound_of(type, y, (double)wanted->slack[i],
                                            (double)wanted->sums[i], d->largest[output]);
         if (!(fabs((double)found[i] - y) <= allowed) && !is_beyond(type, y, (double)found[i]) &&
@@ -68,7 +71,10 @@ static bool compare_floats(const tn_drawn *d, const tn_stored_run *run, uint32_t
             return false;
         }
     }
-    return true;
+    if (tn_rounding_bias(&rounding))
+        snprintf(why, bytes, "output %u: its numbers are rounded %s, expected to the nearest",
+                 output, tn_rounding_bias(&rounding));
+    return !tn_rounding_bias(&rounding);
 }
 
 static bool compare_output(const tn_drawn *d, const tn_stored_run *run, uint32_t output, char *why,

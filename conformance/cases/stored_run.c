@@ -187,7 +187,7 @@ static tn_status live(tn_stored_run *run, stored_call *s, bool *out_is_taken) {
                       .maximum_inputs = s->input_pointers,
                       .device = run->device ? run->device : tn_runtime_cpu(run->runtime),
                       .stream = run->stream,
-                      .node = "node",
+                      .node = TN_CASE_NODE,
                       .host_private = &s->prepared.scope};
     s->prepared.kernel = run->kernel;
     s->prepared.scope.runtime = run->runtime;

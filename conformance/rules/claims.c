@@ -61,8 +61,7 @@ static void try_each_field(claims *c) {
     }
 }
 
-/* Every other field absent or as in the case, the others one of their values; or `all` of them. */
-static void draw_fields(const tn_test *test, bool all, uint64_t *random, char *text) {
+void tn_variant_draw(const tn_test *test, bool all, uint64_t *random, char *text) {
     char next[TN_VARIANT_TEXT];
     tn_variant_values v;
     snprintf(text, TN_VARIANT_TEXT, "%s", test->text);
@@ -88,7 +87,7 @@ static void try_random_fields(claims *c) {
     uint32_t taken = 0;
     for (uint32_t i = 0; c->test->op->field_count > 1 && i < ATTEMPTS * wanted && taken < wanted;
          i++) {
-        draw_fields(c->test, i % 2 == 0, &random, text);
+        tn_variant_draw(c->test, i % 2 == 0, &random, text);
         taken += try_variant(c, text, NULL);
     }
 }

@@ -115,6 +115,14 @@ void tn_rule_special_values(const tn_test *test, tn_verdict *verdict);
 void tn_rule_in_place(const tn_test *test, tn_verdict *verdict);
 void tn_rule_plan(const tn_test *test, tn_verdict *verdict);
 void tn_rule_stored_types(const tn_test *test, tn_verdict *verdict);
+/* --- rules_special.c --- */
+/* Products of two tensors are sums whatever they are made of. */
+bool tn_rule_is_of_products(const tn_case *c);
+/* The case with data of its own memory, optional outputs asked for where the kernel has them. */
+bool tn_rule_special_subject(const tn_test *test, tn_subject *subject, tn_verdict *verdict);
+/* --- rules_isolated.c --- */
+/* A part of special-values: what is no part of an element's sum does not reach it. */
+void tn_rule_run_isolated(const tn_test *test, tn_verdict *verdict);
 /* --- rules_tactics.c --- */
 void tn_rule_tactics(const tn_test *test, tn_verdict *verdict);
 /* --- rules_ports.c --- */
@@ -127,6 +135,9 @@ void tn_rule_run_with_indices(const tn_test *test, tn_verdict *verdict);
 /* --- rules_types.c --- */
 /* A part of matches-reference: types that no case has. */
 void tn_rule_run_types(const tn_test *test, tn_verdict *verdict);
+/* --- rules_flush.c --- */
+/* A part of matches-reference: nothing is read between a tensor's end and its alignment's. */
+void tn_rule_run_flush(const tn_test *test, tn_verdict *verdict);
 /* --- rules_sharing.c --- */
 /* A part of plan: two nodes that have constants in common. */
 void tn_rule_run_sharing(const tn_test *test, tn_verdict *verdict);
@@ -168,6 +179,11 @@ void tn_rule_fields_default(const tn_test *test, tn_verdict *verdict);
 void tn_rule_fields_hostile(const tn_test *test, tn_verdict *verdict);
 /* A part of matches-reference: on the numbers that the fields hold. */
 void tn_rule_run_planted(const tn_test *test, tn_verdict *verdict);
+/* The kernel on another text of the case agrees with the reference; false: it is refused. */
+bool tn_rule_try_text(const tn_test *test, const char *text, tn_verdict *verdict);
+/* --- rules_inputs.c --- */
+/* A part of matches-reference: types of inputs, and optional inputs, that no case has. */
+void tn_rule_run_other_inputs(const tn_test *test, tn_verdict *verdict);
 /* --- rules_traits.c --- */
 void tn_rule_traits(const tn_test *test, tn_verdict *verdict);
 /* --- rules_spelling.c --- */

@@ -147,6 +147,28 @@ static void list_lists(const tn_test *test, const tn_field *field, bool is_large
     add(v, "[]");
 }
 
+/* All types; what has no numbers of one is refused. */
+static void add_types(tn_variant_values *v) {
+    static const char *const types[] = {"f32", "f64", "f16", "bf16", "i8",   "i16", "i32",
+                                        "i64", "u8",  "u16", "u32",  "bool", "u64"};
+    add_all(v, types, TN_COUNT(types));
+}
+
+/* The case's own with elements of other types, and others. */
+static void add_tensors(tn_variant_values *v, const tn_test *test, const tn_field *field) {
+    static const char *const types[] = {"f64", "i64", "i32", "f16", "u8", "f32"};
+    static const char *const others[] = {"f32[1]{2}", "f32[]{2}", "f32[3]{1,2,3}",
+                                         "f32[2,2]{1,2,3,4}", "i64[2]{0,1}"};
+    const char *given = tn_variant_given(test->text, field->name);
+    const char *open = given ? strchr(given, '[') : NULL, *end = given ? end_of_value(given) : NULL;
+    char text[TN_VARIANT_VALUE];
+    for (size_t i = 0; open && open < end && i < TN_COUNT(types); i++)
+        if (snprintf(text, sizeof(text), "%s%.*s", types[i], (int)(end - open), open) <
+            TN_VARIANT_VALUE)
+            add(v, text);
+    add_all(v, others, TN_COUNT(others));
+}
+
 /* Short ones and long ones, or lists of them. */
 static void add_texts(tn_variant_values *v, bool is_list) {
     static const size_t lengths[] = {1, MANY + 1, TN_VARIANT_VALUE - 8};
@@ -180,6 +202,8 @@ void tn_variant_list(const tn_test *test, const tn_field *field, bool is_large,
     if (type == TN_FIELD_I64S || type == TN_FIELD_F32S || type == TN_FIELD_F64S)
         list_lists(test, field, is_large, v);
     if (type >= TN_FIELD_I64S && type <= TN_FIELD_STRINGS && !is_large) add_doubled(v, test, field);
+    if (type == TN_FIELD_TYPE && !is_large) add_types(v);
+    if (type == TN_FIELD_TENSOR && !is_large) add_tensors(v, test, field);
     if (type == TN_FIELD_BOOL && !is_large) add_choices(v, "true|false");
     if ((type == TN_FIELD_ENUM || type == TN_FIELD_STRING) && !is_large)
         add_choices(v, field->choices);

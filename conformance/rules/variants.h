@@ -26,6 +26,10 @@ typedef struct tn_variant_values {
 void tn_variant_list(const tn_test *test, const tn_field *field, bool is_large,
                      tn_variant_values *out);
 
+/* The case with every other field absent or as it is, the others one of their values that are not
+ * large; or `all` of them. `out` has TN_VARIANT_TEXT bytes. */
+void tn_variant_draw(const tn_test *test, bool all, uint64_t *random, char *out);
+
 /* What is checked of one variant; it asks for its subject by tn_test_subject, with this change. */
 typedef void (*tn_claim)(const tn_test *test, const tn_change *change, tn_verdict *verdict);
 

@@ -187,7 +187,7 @@ tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_l
                                  .user = probe->kernel ? probe->kernel->user : probe->op->user,
                                  .state = life ? life->state : NULL,
                                  .device = tn_runtime_cpu(probe->runtime),
-                                 .node = "node",
+                                 .node = TN_CASE_NODE,
                                  .host_private = &frame->scope};
         bool is_whole = put_tensors(frame, &r, probe, memory, sees);
         frame->call->minimum_inputs = frame->call->maximum_inputs = frame->call->inputs;

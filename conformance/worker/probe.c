@@ -162,12 +162,14 @@ typedef struct placing {
     bool is_at_end;
     uint32_t shift;
     uint8_t slack;
+    bool is_flush;
 } placing;
 
 static tn_status place(const tn_probe_port *port, const placing *where, tn_guarded *buffer,
                        uint32_t kind, uint32_t index) {
     size_t bytes = 0;
     TN_TRY(tn_format_bytes(port->format, port->type, &port->shape, &bytes));
+    if (where->is_flush) return tn_guarded_create_flush(buffer, kind, index, bytes, where->slack);
     return where->shift > 0
                ? tn_guarded_create_before(buffer, kind, index, bytes, where->shift, where->slack)
                : tn_guarded_create(buffer, kind, index, bytes, where->is_at_end, where->slack);
@@ -199,9 +201,10 @@ tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *number
     /* floats: 3.4e38; NaN in halves; and the other time NaN, and -1 as an integer */
     *memory = (tn_probe_memory){.is_in_place = is_in_place,
                                 .slack = is_at_end != numbers->swaps_slack ? 0x7F : 0xFF};
-    const placing where = {is_at_end, numbers->shift, memory->slack};
+    const placing where = {is_at_end, numbers->shift, memory->slack, numbers->is_flush};
     /* what is copied from behind an input is not what lies behind the output */
-    const placing around_outputs = {is_at_end, numbers->shift, (uint8_t)(memory->slack ^ 0x33)};
+    const placing around_outputs = {is_at_end, numbers->shift, (uint8_t)(memory->slack ^ 0x33),
+                                    false};
     for (uint32_t i = 0; i < numbers->input_count; i++) {
         const tn_probe_port *port = &numbers->inputs[i];
         if (!port->is_given) continue;

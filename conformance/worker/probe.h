@@ -42,6 +42,7 @@ struct tn_probe {
     uint32_t
         shift; /* bytes, a multiple of 64, by which tensors lie before the end of their pages */
     bool is_random;   /* the reference gives other numbers each time, as the operator declares */
+    bool is_flush;    /* inputs end where their pages do, aligned to their elements alone */
     bool swaps_slack; /* around the tensors lies what does at the other end of their pages */
     const struct tn_probe *other;  /* null, or the profile's other end: other shapes of the node */
     const tn_allocator *allocator; /* of packed weights */

@@ -94,7 +94,7 @@ static bool have_same_shapes(const tn_outcome *a, const tn_outcome *b) {
 
 static tn_status widen_by_moves(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
                                 const tn_outcome *expected, tn_slack *slack) {
-    const tn_way reference = {.is_reference = true, .threads = 1};
+    const tn_way reference = {.is_reference = true, .asks_all = slack->asks_all, .threads = 1};
     tn_status status = TN_OK;
     tn_case moved = *c;
     double share = 0;
@@ -224,6 +224,25 @@ static bool is_of_integers(const tn_case *c) {
     return c->input_count > 0 && tn_type_is_integer(c->inputs[0].type);
 }
 
+/* Averages, selections and bounds stay between the inputs; sums, which leave the type's range, need
+ * not. */
+static bool is_between(const tn_case *c, const tn_outcome *expected, uint32_t output) {
+    const tn_type type = expected->types[output];
+    double low = (double)INFINITY, high = -(double)INFINITY;
+    for (uint32_t i = 0; i < c->input_count; i++)
+        for (size_t k = 0;
+             c->inputs[i].type == type && k < c->inputs[i].bytes / tn_type_bytes(type); k++) {
+            const double value = tn_element_get_f64(c->inputs[i].data, type, k);
+            low = fmin(low, value);
+            high = fmax(high, value);
+        }
+    for (size_t k = 0; k < expected->bytes[output] / tn_type_bytes(type); k++) {
+        const double y = tn_element_get_f64(expected->data[output], type, k);
+        if (!(y >= low && y <= high)) return false;
+    }
+    return true;
+}
+
 static bool are_finite(const tn_case *c) {
     for (uint32_t i = 0; i < c->input_count; i++) {
         const tn_case_input *input = &c->inputs[i];
@@ -259,14 +278,39 @@ void tn_slack_allow_numbers(tn_slack *slack, const tn_outcome *expected, const t
     }
 }
 
+/* A function that rounds: integers stay, and all results are some. What it does with halves is no
+ * matter of the last digits. */
+static bool is_rounding(const tn_case *c, const tn_outcome *expected, uint32_t output) {
+    const tn_case_input *x = &c->inputs[0];
+    const tn_type type = expected->types[output];
+    size_t count = 0, halves = 0;
+    if (c->input_count != 1 || !tn_type_is_float(x->type) || type == TN_BOOL ||
+        !tn_shape_equal(&x->shape, &expected->shapes[output]) ||
+        tn_shape_count(&x->shape, &count) != TN_OK)
+        return false;
+    for (size_t k = 0; k < count; k++) {
+        const double from = tn_element_get_f64(x->data, x->type, k);
+        const double to = tn_element_get_f64(expected->data[output], type, k);
+        if (to != rint(to) || (from == rint(from) && from != to) || !(fabs(to - from) < 1))
+            return false;
+        halves += from != rint(from);
+    }
+    return halves > 0;
+}
+
 tn_status tn_slack_create(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
-                          uint32_t values, const tn_outcome *expected, tn_slack *out_slack) {
+                          uint32_t values, bool asks_all, const tn_outcome *expected,
+                          tn_slack *out_slack) {
     *out_slack = (tn_slack){.count = expected->count,
+                            .asks_all = asks_all,
                             .are_finite = are_finite(c),
                             .are_huge = values == TN_VALUES_HUGE};
     for (uint32_t i = 0; i < expected->count; i++) {
         if (values == TN_VALUES_ENDS && is_of_integers(c) && !tn_slack_is_selected(c, expected, i))
             return tn_fail(TN_ERROR_UNSUPPORTED, "sums at the end of a type");
+        if (values == TN_VALUES_HIGH && expected->types[i] != TN_BOOL &&
+            !is_between(c, expected, i))
+            return tn_fail(TN_ERROR_UNSUPPORTED, "sums of high integers");
         const size_t count = expected->bytes[i] / tn_type_bytes(expected->types[i]);
         out_slack->of[i] = calloc(count + 1, sizeof(double));
         if (!out_slack->of[i]) return tn_fail_memory("what may differ");
@@ -275,5 +319,10 @@ tn_status tn_slack_create(tn_runtime *runtime, const tn_operator *op, const tn_c
         allow_floats(expected, i, out_slack->of[i]);
         if (values != TN_VALUES_ENDS) allow_cancelled(op, c, expected, i, out_slack->of[i]);
     }
-    return widen_by_moves(runtime, op, c, expected, out_slack);
+    TN_TRY(widen_by_moves(runtime, op, c, expected, out_slack));
+    for (uint32_t i = 0; i < expected->count; i++)
+        if (values == TN_VALUES_EQUAL && is_rounding(c, expected, i))
+            memset(out_slack->of[i], 0,
+                   expected->bytes[i] / tn_type_bytes(expected->types[i]) * sizeof(double));
+    return TN_OK;
 }

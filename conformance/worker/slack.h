@@ -15,13 +15,16 @@ typedef struct tn_slack {
     uint32_t count;
     double *of[16];  /* an output's; INFINITY: the element is not compared */
     bool are_finite; /* all floats that went in */
+    bool asks_all;   /* the outputs are the optional ones, too */
     bool are_huge;   /* their squares overflow in 32-bit floats */
 } tn_slack;
 
-/* For values of a kind, TN_VALUES_...: the reference runs again on `c` with its floats moved.
+/* For values of a kind, TN_VALUES_...: the reference runs again on `c` with its floats moved, for
+ * the outputs that `expected` has: optional ones, too, where all are asked for.
  * TN_ERROR_UNSUPPORTED: nothing can be compared. To be freed by tn_slack_destroy in any case. */
 tn_status tn_slack_create(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
-                          uint32_t values, const tn_outcome *expected, tn_slack *out_slack);
+                          uint32_t values, bool asks_all, const tn_outcome *expected,
+                          tn_slack *out_slack);
 /* From finite inputs a reference may overflow in a step, as the plainest formula does in the end:
  * where it has NaN, or an infinity, a number of that sign is right, too. And where it computes huge
  * values in wider floats than the kernel, the kernel's may overflow where the result is as large,

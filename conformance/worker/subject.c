@@ -109,6 +109,16 @@ static bool describe_ports(tn_subject *subject, const tn_inference *inference,
     return true;
 }
 
+/* From here on the node's fields are guarded. Their pages have an address that stays. */
+static tn_status guard_fields(tn_subject *subject) {
+    subject->fields = tn_arena_allocate(subject->arena, 1, sizeof(*subject->fields));
+    if (!subject->fields) return tn_fail_memory("a case's fields");
+    *subject->fields = (tn_field_pages){0};
+    tn_field_pages_move(subject->fields, subject->arena, subject->op,
+                        subject->graph->nodes[0].params);
+    return TN_OK;
+}
+
 static tn_status make_probe(tn_subject *subject, bool *out_is_taken) {
     tn_inference_plan plan;
     tn_inference inference = {0};
@@ -136,7 +146,7 @@ static tn_status make_probe(tn_subject *subject, bool *out_is_taken) {
         subject->refusal = NULL;
         *out_is_taken =
             describe_ports(subject, &inference, subject->combination ? &combination : NULL) &&
-            tn_probe_accepts(probe);
+            (subject->skips_accepts || tn_probe_accepts(probe));
         if (!*out_is_taken && !subject->refusal)
             subject->refusal = "the kernel's accepts refuses the case";
     }
@@ -168,7 +178,9 @@ tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_o
                             .kernel = kernel,
                             .combination = combination,
                             .text = text,
-                            .are_constant = are_constant};
+                            .are_constant = are_constant,
+                            .asks_all = asks_all,
+                            .skips_accepts = change && change->skips_accepts};
     *out_is_taken = false;
     TN_TRY(tn_arena_create(tn_allocator_default(), &subject->arena));
     tn_status status = tn_case_read(subject->arena, op, text, &subject->c);
@@ -182,14 +194,15 @@ tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_o
         tn_trace_case(subject->probe.text);
     }
     if (status == TN_OK) status = tn_case_graph(runtime, op, &subject->c, &built, &subject->graph);
+    if (status == TN_OK) status = guard_fields(subject);
     if (status == TN_OK) status = make_probe(subject, out_is_taken);
     if (status == TN_OK && *out_is_taken && op->reference)
         status = tn_case_run(runtime, op, &subject->c, &reference, &subject->expected);
     if (status == TN_OK && *out_is_taken && op->reference)
         status = find_random(subject, &reference);
     if (status == TN_OK && *out_is_taken && change && change->values > TN_VALUES_SMALL)
-        status = tn_slack_create(runtime, op, &subject->c, change->values, &subject->expected,
-                                 &subject->slack);
+        status = tn_slack_create(runtime, op, &subject->c, change->values, asks_all,
+                                 &subject->expected, &subject->slack);
     if (status != TN_OK) *out_is_taken = false;
     if (!*out_is_taken) {
         const char *refusal = subject->refusal;
@@ -217,6 +230,7 @@ void tn_subject_destroy(tn_subject *subject) {
     tn_slack_destroy(&subject->slack);
     tn_outcome_free(&subject->expected);
     tn_graph_destroy(subject->graph);
+    if (subject->fields) tn_field_pages_retire(subject->fields);
     tn_arena_destroy(subject->arena);
     *subject = (tn_subject){0};
 }

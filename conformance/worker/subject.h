@@ -6,6 +6,7 @@
 #ifndef TN_CONFORMANCE_WORKER_SUBJECT_H
 #define TN_CONFORMANCE_WORKER_SUBJECT_H
 
+#include "field_pages.h"
 #include "probe.h"
 #include "slack.h"
 #include "values.h"
@@ -24,13 +25,16 @@ typedef struct tn_subject {
     const char *combination;    /* null: the operator's types, linear */
     const char *library, *text; /* of the case */
     bool are_constant;          /* all inputs but the first are known at build */
+    bool skips_accepts;         /* the kernel is not asked */
+    bool asks_all;              /* for optional outputs, too */
     tn_arena *arena;
     tn_case c;
     tn_graph *graph;
     tn_probe probe;
-    tn_outcome expected; /* by the reference */
-    const char *refusal; /* why it was not taken; a literal, valid after that too */
-    tn_slack slack;      /* of drawn values; else null */
+    tn_outcome expected;    /* by the reference */
+    const char *refusal;    /* why it was not taken; a literal, valid after that too */
+    tn_slack slack;         /* of drawn values; else null */
+    tn_field_pages *fields; /* what the node's fields point to, in the arena; null: none yet */
 } tn_subject;
 
 /* Reads the case, or takes `like`'s with the numbers and extents changed by `change`. `is_taken` is
@@ -52,6 +56,7 @@ typedef struct tn_change {
     uint32_t set_input;     /* 1 + the input of needed values that gets others; 0: none */
     int64_t set_value;      /* of all its elements, or */
     bool sets_last_alone;   /* of its last one */
+    bool skips_accepts;     /* the kernel is not asked for these shapes */
     uint32_t tactic; /* that is run, modulo how many the kernel has; for who makes a run of it */
 } tn_change;
 /* The subject's case changed; in subject_change.c. TN_ERROR_UNSUPPORTED: it cannot be so. */

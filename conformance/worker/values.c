@@ -21,16 +21,18 @@ static double draw_fraction(uint64_t *state) {
 }
 
 const char *tn_values_name(uint32_t values) {
-    static const char *const names[] = {"the case's", "small", "wide",   "large",
-                                        "extreme",    "equal", "zeros",  "negative",
-                                        "positive",   "huge",  "special"};
-    return values < TN_VALUES_ELEMENTWISE_COUNT ? names[values] : "";
+    static const char *const names[] = {"the case's", "small", "wide",     "large",    "extreme",
+                                        "equal",      "zeros", "negative", "positive", "huge",
+                                        "special",    "tied",  "sorted",   "high"};
+    return values < TN_VALUES_ALL_COUNT ? names[values] : "";
 }
 
 bool tn_values_apply(tn_type type, uint32_t values) {
     if (type == TN_NONE) return values <= TN_VALUES_SMALL;
     if (type == TN_BOOL)
         return values <= TN_VALUES_SMALL || values == TN_VALUES_BELOW || values == TN_VALUES_ABOVE;
+    if (values == TN_VALUES_SORTED) return true;
+    if (values == TN_VALUES_HIGH) return tn_type_is_integer(type) && tn_type_bits(type) >= 32;
     if (values == TN_VALUES_BELOW && tn_type_is_integer(type)) return tn_type_is_signed(type);
     if (values > TN_VALUES_EQUAL)
         return tn_type_is_float(type) && (values != TN_VALUES_HUGE || type != TN_F16);
@@ -52,9 +54,10 @@ static double draw_special(uint64_t *state, double fraction) {
 
 static double draw_float(tn_type type, uint32_t values, uint64_t *state) {
     const double fraction = draw_fraction(state);
-    if (values == TN_VALUES_EQUAL) return rint(2 * fraction);
+    if (values == TN_VALUES_EQUAL) return rint(4 * fraction) / 2;
     if (values == TN_VALUES_ZEROS)
         return tn_random_below(state, 2) ? -0.0 : fraction + copysign(1, fraction);
+    if (values == TN_VALUES_TIES) return copysign((double)tn_random_below(state, 2), fraction);
     if (values == TN_VALUES_BELOW) return 13 * fraction - 17;
     if (values == TN_VALUES_ABOVE) return 13 * fraction + 17;
     if (values == TN_VALUES_HUGE)
@@ -105,10 +108,18 @@ static int64_t draw_end(tn_type type, uint64_t *state) {
     return ends[tn_random_below(state, sizeof(ends) / sizeof(ends[0]))];
 }
 
+/* The last quarter of the numbers above 0. */
+static int64_t draw_high(tn_type type, uint64_t *state) {
+    const uint32_t bits = tn_type_bits(type) - tn_type_is_signed(type);
+    const uint64_t quarter = UINT64_C(1) << (bits - 2);
+    return (int64_t)(3 * quarter + tn_random_next(state) % (quarter - 1));
+}
+
 static int64_t draw_integer(tn_type type, uint32_t values, uint64_t *state) {
     if (values == TN_VALUES_WIDE) return draw_wide(type, state);
     if (values == TN_VALUES_LARGE) return draw_product(type, state);
     if (values == TN_VALUES_ENDS) return draw_end(type, state);
+    if (values == TN_VALUES_HIGH) return draw_high(type, state);
     if (values == TN_VALUES_EQUAL) return (int64_t)tn_random_below(state, 3);
     if (values == TN_VALUES_BELOW) return -1 - (int64_t)tn_random_below(state, 8);
     return (int64_t)tn_random_below(state, 8);
@@ -133,8 +144,24 @@ static void store(void *data, tn_type type, size_t index, int64_t value) {
     }
 }
 
+/* Those of 8 bits repeat themselves. */
+static void draw_sorted(void *data, tn_type type, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const double share = (double)i / (double)count;
+        if (tn_type_is_float(type))
+            tn_element_set_f64(data, type, i, 120 * share - 60);
+        else
+            tn_element_set_i64(data, type, i,
+                               tn_type_bits(type) > 16 ? (int64_t)i : (int64_t)(127 * share));
+    }
+}
+
 void tn_values_draw(void *data, tn_type type, size_t count, uint32_t values,
                     uint64_t *inout_state) {
+    if (values == TN_VALUES_SORTED && type != TN_BOOL) {
+        draw_sorted(data, type, count);
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         if (tn_type_is_float(type))
             tn_element_set_f64(data, type, i, draw_float(type, values, inout_state));

@@ -18,7 +18,7 @@ enum {
      * integers of which two can be multiplied */
     TN_VALUES_LARGE = 3,
     TN_VALUES_ENDS = 4,  /* integers at both ends of their type; halves below 2^-10 */
-    TN_VALUES_EQUAL = 5, /* few different ones, so that many are equal: floats -2, -1, 0, 1, 2 */
+    TN_VALUES_EQUAL = 5, /* few different ones, so that many are equal: floats -2, -1.5, ... 2 */
     TN_VALUES_ZEROS = 6, /* floats of magnitudes from 1 to 2, every other one minus zero */
     TN_VALUES_BELOW = 7, /* floats from -30 to -4, and */
     TN_VALUES_ABOVE = 8, /* from 4 to 30: where no large ones hide what is small */
@@ -26,7 +26,14 @@ enum {
     /* of elementwise functions: */
     TN_VALUES_HUGE = 9,     /* floats of magnitudes from 2^60 to 2^99, whose squares overflow */
     TN_VALUES_SPECIAL = 10, /* NaN, infinities, zeros and a subnormal number among others */
-    TN_VALUES_ELEMENTWISE_COUNT = 11
+    TN_VALUES_ELEMENTWISE_COUNT = 11,
+    /* of what compares and sorts: */
+    TN_VALUES_TIES = 11,   /* floats: zeros of both signs among -1 and 1 */
+    TN_VALUES_SORTED = 12, /* from the least to the greatest; floats within 60 */
+    /* of what averages: integers of 32 and 64 bits of which two leave the type when they are added,
+     * all above 0 */
+    TN_VALUES_HIGH = 13,
+    TN_VALUES_ALL_COUNT = 14
 };
 
 /* A generator of 64 bits (splitmix64, Steele et al., "Fast Splittable Pseudorandom Number

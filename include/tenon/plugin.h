@@ -14,6 +14,7 @@
  *  - Arrays that cross the border are arrays of pointers, or carry the size of an item beside their
  * count.
  *  - No C++ exception, longjmp or thread exit may leave a callback.
+ *  - A callback has at least 256 KiB of stack; what grows with the data belongs into the workspace.
  *  - 64-bit little-endian hosts only.
  *
  * How to read a callback's comment: [thread: who may call it at once; called: in which stage; may

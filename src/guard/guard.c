@@ -76,6 +76,7 @@ tn_status tn_guard_place(tn_guard *guard, size_t bytes, uint32_t at, uint64_t sl
         return tn_fail_memory("a guarded buffer");
     }
     guard->data = at == TN_GUARD_AT_START ? room_of(guard)
+                  : at == TN_GUARD_FLUSH  ? end - bytes
                                           : end - (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     guard->bytes = bytes;
     guard->slack = slack;

@@ -14,12 +14,13 @@
 #define TN_GUARD_BYTES ((size_t)1 << 20)
 
 enum { TN_GUARD_READ = 1, TN_GUARD_WRITE = 2, TN_GUARD_NONE = 3 };
-enum { TN_GUARD_AT_END, TN_GUARD_AT_START };
+/* TN_GUARD_FLUSH: the last byte is the pages' last one, whatever alignment is left. */
+enum { TN_GUARD_AT_END, TN_GUARD_AT_START, TN_GUARD_FLUSH };
 
 typedef struct tn_guard {
     char *map; /* the guards at both ends included; null: nothing is mapped */
     size_t map_bytes;
-    char *data; /* 64-byte aligned */
+    char *data; /* 64-byte aligned, unless it is flush with its end */
     size_t bytes;
     uint64_t slack; /* eight bytes, repeated by address, around the data */
     uint32_t access;

@@ -26,6 +26,7 @@ static tn_status run(tn_call *call) {
 
 static tn_status upgrade(tn_call *call, uint32_t from) {
     line_params *p = call->new_params;
+    if (from != 1 && WITH(refuses_other_versions)) return TN_ERROR_UNSUPPORTED;
     if (from != 1 || WITH(refuses_upgrade))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED, "only from version 1");
     if (WITH(upgrade_by_place) && call->saved_count > 0) p->offset = (float)call->saved[0]->f;

@@ -36,8 +36,8 @@ static uint16_t float_to_half(float value) {
 /* ----------------------------------------------------------------------------------------------
  * the larger one */
 
-static const tn_port pair_ports[] = {TN_PORT("a", "u8|i8|i32|u32|i64|f16", 0, "any shape"),
-                                     TN_PORT("b", "u8|i8|i32|u32|i64|f16", 0, "as a")};
+static const tn_port pair_ports[] = {TN_PORT("a", "T:u8|i8|i32|u32|i64|f16", 0, "any shape"),
+                                     TN_PORT("b", "T", 0, "as a")};
 static const tn_port larger_outputs[] = {TN_PORT("y", "u8|i8|i32|u32|i64|f16", 0, "as a"),
                                          TN_PORT("is_b", "bool", 0, "whether b is larger")};
 
@@ -140,8 +140,8 @@ static const tn_kernel larger_cpu = {.size = sizeof(tn_kernel),
 /* ----------------------------------------------------------------------------------------------
  * products */
 
-static const tn_port factors[] = {TN_PORT("a", "i32|i64", 0, "any shape"),
-                                  TN_PORT("b", "i32|i64", 0, "as a")};
+static const tn_port factors[] = {TN_PORT("a", "T:i32|i64", 0, "any shape"),
+                                  TN_PORT("b", "T", 0, "as a")};
 static const tn_port product[] = {TN_PORT("y", "i32|i64", 0, "a * b")};
 
 static tn_status infer_times(tn_call *call) {

@@ -4,6 +4,7 @@
  * of the table, and values that nobody expects. A kernel agrees with the reference on all of them;
  * see rules.h.
  */
+#include "base/hash.h"
 #include "base/status.h"
 #include "plugin/fields/fields_private.h"
 #include "rules/variants.h"
@@ -37,15 +38,14 @@ static void leave_out_special(const tn_outcome *found, tn_outcome *expected) {
 }
 
 /* The node is computed as the reference does, or refused with a reason; false: nothing was tried,
- * the operator or the kernel refuses it. `wanted` null: what the reference computes of it, with the
- * fields' numbers among the inputs'. */
-static bool try_text(const tn_test *test, const char *text, const tn_outcome *wanted,
-                     tn_verdict *verdict) {
+ * the operator or the kernel refuses it. `wanted` null: what the reference computes of it. */
+static bool try_changed(const tn_test *test, const char *text, const tn_change *changed,
+                        const tn_outcome *wanted, tn_verdict *verdict) {
     tn_test other = *test;
     tn_subject subject;
     tn_outcome found = {0};
     tn_verdict refused = {0};
-    const tn_change change = {.axis = -1, .plants_fields = !wanted};
+    const tn_change change = *changed;
     char why[300];
     other.text = text;
     if (!tn_test_subject(&other, &change, &subject, &refused)) {
@@ -64,6 +64,17 @@ static bool try_text(const tn_test *test, const char *text, const tn_outcome *wa
     tn_outcome_free(&found);
     tn_subject_destroy(&subject);
     return true;
+}
+
+/* With the fields' numbers among the inputs', where nothing is wanted. */
+static bool try_text(const tn_test *test, const char *text, const tn_outcome *wanted,
+                     tn_verdict *verdict) {
+    const tn_change change = {.axis = -1, .plants_fields = !wanted};
+    return try_changed(test, text, &change, wanted, verdict);
+}
+
+bool tn_rule_try_text(const tn_test *test, const char *text, tn_verdict *verdict) {
+    return try_text(test, text, NULL, verdict);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -132,6 +143,27 @@ static uint32_t try_values(const tn_test *test, const tn_field *field, bool is_l
     return tried;
 }
 
+/* Several fields at a time, and in other shapes: a mistake may need two. */
+static uint32_t try_several(const tn_test *test, tn_verdict *verdict) {
+    enum { SEVERAL = 10 };
+    static const int64_t extents[] = {1, 3, 5, 8, 10, 17};
+    uint64_t random = tn_hash_add_text(test->seed + 1, test->text);
+    char text[TN_VARIANT_TEXT];
+    tn_shape shapes[TN_PROBE_PORTS];
+    tn_verdict none = {0};
+    uint32_t tried = 0, count = 0;
+    if (test->op->field_count == 0 || !tn_test_shapes(test, shapes, &count, &none)) return 0;
+    const uint32_t rank = count > 0 ? shapes[0].rank : 0;
+    for (uint32_t i = 0; i < SEVERAL * test->effort && verdict->outcome == TN_PASSED; i++) {
+        tn_change change = {.axis = -1};
+        tn_variant_draw(test, false, &random, text);
+        if (rank > 0 && i % 2) change.axis = (int32_t)tn_random_below(&random, rank);
+        change.extent = extents[tn_random_below(&random, TN_COUNT(extents))];
+        tried += try_changed(test, text, &change, NULL, verdict);
+    }
+    return tried;
+}
+
 void tn_rule_run_planted(const tn_test *test, tn_verdict *verdict) {
     if (test->op->field_count > 0) try_text(test, test->text, NULL, verdict);
 }
@@ -141,6 +173,7 @@ void tn_rule_fields_hostile(const tn_test *test, tn_verdict *verdict) {
     for (int is_large = 0; is_large < 2; is_large++)
         for (uint32_t i = 0; i < test->op->field_count && verdict->outcome == TN_PASSED; i++)
             tried += try_values(test, tn_fields_at(test->op, i), is_large, verdict);
+    tried += try_several(test, verdict);
     if (tried == 0 && verdict->outcome == TN_PASSED)
         tn_verdict_skip(verdict, "no other values of the fields are accepted");
 }

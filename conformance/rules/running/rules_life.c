@@ -118,13 +118,13 @@ void tn_rule_repeatable(const tn_test *test, tn_verdict *verdict) {
     free_pair(&p);
 }
 
-/* One engine for two shapes: the profile holds both. */
-static void alternate(pair *p, int32_t axis, tn_verdict *verdict) {
+/* One engine for two shapes: the profile goes from the first to `end`, and holds both. */
+static void alternate(pair *p, int32_t axis, const tn_probe *end, tn_verdict *verdict) {
     tn_probe_life life = {0};
     tn_probe_context context = {0};
     tn_subject *a = &p->subjects[0], *b = &p->subjects[1];
     char during[64];
-    a->probe.other = &b->probe;
+    a->probe.other = end;
     if (start(&life, &context, &a->probe, verdict)) {
         for (int turn = 0; turn < 5 && verdict->outcome == TN_PASSED; turn++) {
             tn_subject *now = turn % 2 ? b : a;
@@ -147,9 +147,49 @@ static bool reshape_to(const tn_test *test, const tn_change *change, tn_verdict 
     if (verdict->outcome != TN_PASSED || !make_pair(test, change, &p, verdict)) return false;
     const bool is_taken =
         p.has_second && tn_subject_shares_constants(&p.subjects[0], &p.subjects[1]);
-    if (is_taken) alternate(&p, change->axis, verdict);
+    if (is_taken) alternate(&p, change->axis, &p.subjects[1].probe, verdict);
     free_pair(&p);
     return is_taken;
+}
+
+/* Blocks lie along one axis, which has one extent in a profile. */
+static bool is_blocked_axis(const tn_probe *probe, uint32_t axis) {
+    bool is_blocked = false;
+    for (uint32_t i = 0; i < probe->input_count + probe->output_count; i++) {
+        const tn_probe_port *port =
+            i < probe->input_count ? &probe->inputs[i] : &probe->outputs[i - probe->input_count];
+        is_blocked = is_blocked || (port->is_given && (port->format & 0xFF) == TN_LAYOUT_BLOCKED &&
+                                    (port->format >> 8 & 0xFF) == axis);
+    }
+    return is_blocked;
+}
+
+/* A kernel that accepts a profile's ends computes what lies between, too, of which it is not asked:
+ * here an extent that it refuses by itself. */
+static void reshape_between(const tn_test *test, int32_t axis, int64_t extent, int64_t most,
+                            tn_verdict *verdict) {
+    const tn_change greater = {.axis = axis, .extent = most};
+    pair p;
+    if (verdict->outcome != TN_PASSED || !make_pair(test, &greater, &p, verdict)) return;
+    tn_probe *low = &p.subjects[0].probe, *high = &p.subjects[1].probe;
+    low->other = high;
+    high->other = low;
+    bool is_taken = p.has_second && !is_blocked_axis(low, (uint32_t)axis) &&
+                    tn_subject_shares_constants(&p.subjects[0], &p.subjects[1]) &&
+                    tn_probe_accepts(low) && tn_probe_accepts(high);
+    for (int64_t between = extent + 1; between < most && is_taken; between++) {
+        const tn_change change = {.axis = axis, .extent = between, .skips_accepts = true};
+        pair inner = {.subjects = {p.subjects[0]}};
+        tn_verdict none = {0};
+        if (!tn_test_subject(test, &change, &inner.subjects[1], &none)) continue;
+        is_taken = tn_subject_shares_constants(&p.subjects[0], &inner.subjects[1]);
+        const bool is_refused = is_taken && !tn_probe_accepts(&inner.subjects[1].probe);
+        if (is_refused) alternate(&inner, axis, high, verdict);
+        tn_subject_destroy(&inner.subjects[1]);
+        if (is_refused) break;
+    }
+    low->other = high->other = NULL;
+    free_pair(&p);
 }
 
 /* All axes of all inputs at once. */
@@ -200,7 +240,7 @@ static bool reshape_by_value(const tn_test *test, uint32_t index, int64_t value,
         is_taken = tn_probe_prepare(&life, &p.subjects[0].probe) == TN_OK;
         if (life.probe) tn_probe_release(&life);
     }
-    if (is_taken) alternate(&p, -1, verdict);
+    if (is_taken) alternate(&p, -1, &p.subjects[1].probe, verdict);
     free_pair(&p);
     return is_taken;
 }
@@ -237,6 +277,9 @@ void tn_rule_reshape(const tn_test *test, tn_verdict *verdict) {
             if (extents[i] != extent && extents[i] > 0 && extents[i] <= 4096)
                 tried += reshape_to(test, &change, verdict);
         }
+        if (test->kernel && test->kernel->accepts && extent > 0 && extent <= 64)
+            for (int64_t factor = 2; factor <= 3; factor++)
+                reshape_between(test, (int32_t)axis, extent, factor * extent, verdict);
     }
     if (tried == 0 && verdict->outcome == TN_PASSED)
         tn_verdict_skip(verdict, "no other extents of input 0 are taken");

@@ -13,6 +13,32 @@
 
 enum { MOST_STATE = 1 << 24 }; /* of what is damaged in all places */
 
+/* A plan may hold any version below today's, 0 among them, and fields that nobody knows, or none:
+ * upgrade refuses that with a reason, or does without. */
+static void upgrade_unusual(const tn_plan_node_context *context, const tn_subject *subject,
+                            uint32_t from, bool has_fields, tn_verdict *verdict) {
+    static const char *const names[] = {"", "x"};
+    const tn_attribute unknown = {.size = sizeof(unknown),
+                                  .type = TN_FIELD_STRINGS,
+                                  .name = "nobody_knows",
+                                  .count = TN_COUNT(names),
+                                  .items = names};
+    const tn_attribute *const *attributes = NULL;
+    uint64_t count = has_fields ? subject->c.attribute_count : 0;
+    const tn_attribute **given =
+        tn_arena_allocate(subject->arena, (size_t)count + 1, sizeof(*given));
+    if (!given || verdict->outcome != TN_PASSED) return;
+    given[0] = &unknown;
+    if (count > 0) memcpy(given + 1, subject->c.attributes, (size_t)count * sizeof(*given));
+    if (tn_plan_state_upgrade(context, from, count + 1, given, &count, &attributes) == TN_OK ||
+        !strstr(tn_last_error()->message, "without a reason"))
+        return;
+    tn_verdict_error(verdict, NULL,
+                     has_fields ? "upgrade with an unknown field"
+                                : "upgrade with none of the fields");
+    snprintf(verdict->rule, sizeof(verdict->rule), "fails-honestly");
+}
+
 void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject, after;
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
@@ -21,7 +47,7 @@ void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict) {
                         test->op->state_version);
     const tn_plan_node_context context = {.runtime = test->runtime,
                                           .entry = subject.probe.node->entry,
-                                          .node = "node",
+                                          .node = TN_CASE_NODE,
                                           .arena = subject.arena};
     for (uint32_t from = 1; from < test->op->state_version && verdict->outcome == TN_PASSED;
          from++) {
@@ -47,6 +73,10 @@ void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict) {
                 "else after upgrade: %s",
                 from, why);
         tn_outcome_free(&found);
+    }
+    for (uint32_t from = 0; test->op->upgrade && from < test->op->state_version; from++) {
+        upgrade_unusual(&context, &subject, from, true, verdict);
+        upgrade_unusual(&context, &subject, from, false, verdict);
     }
     tn_subject_destroy(&subject);
 }

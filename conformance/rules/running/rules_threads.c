@@ -169,11 +169,45 @@ static void check_shape(const tn_test *test, tn_subject *subject, tn_verdict *ve
     tn_outcome_free(&single);
 }
 
+/* One run on three threads, with more work than a piece for each. */
+static void check_once(tn_subject *subject, tn_verdict *verdict) {
+    tn_outcome found = {0};
+    char why[300];
+    subject->probe.threads = 3;
+    if (tn_probe_once(&subject->probe, true, false, 0xFF, &found) != TN_OK)
+        tn_verdict_error(verdict, &subject->probe, "on 3 threads");
+    else if (!tn_subject_agrees(subject, &found, why, sizeof(why)))
+        tn_verdict_fail(verdict, "on 3 threads: %s", why);
+    tn_outcome_free(&found);
+}
+
+/* Long rows, where a twelfth of them shows that there is time. */
+static void check_long(const tn_test *test, const tn_shape *shape, tn_verdict *verdict) {
+    static const int64_t extents[] = {1801, 21613};
+    static const double MOST_SECONDS = 0.002;
+    for (size_t i = 0; i < TN_COUNT(extents) && shape->rank > 0 && !test->are_constant; i++) {
+        const tn_change change = {.seed = test->seed,
+                                  .values = TN_VALUES_EQUAL, /* sums of them are exact */
+                                  .axis = (int32_t)shape->rank - 1,
+                                  .extent = extents[i]};
+        tn_subject subject;
+        tn_verdict none = {0};
+        const double begin = now(CLOCK_MONOTONIC);
+        if (verdict->outcome != TN_PASSED || !tn_test_subject(test, &change, &subject, &none))
+            return;
+        const bool has_time = now(CLOCK_MONOTONIC) - begin < MOST_SECONDS;
+        if (i > 0) check_once(&subject, verdict);
+        tn_subject_destroy(&subject);
+        if (!has_time) return;
+    }
+}
+
 void tn_rule_threads(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
     tn_verdict none = {0};
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
-    const bool has_axis = subject.c.input_count > 0 && subject.c.inputs[0].shape.rank > 0;
+    const tn_shape shape = subject.c.input_count > 0 ? subject.c.inputs[0].shape : (tn_shape){0};
+    const bool has_axis = shape.rank > 0;
     check_shape(test, &subject, verdict);
     tn_subject_destroy(&subject);
     for (int64_t extent = 1; extent <= 40 && has_axis; extent += 39) { /* less work than threads */
@@ -183,6 +217,7 @@ void tn_rule_threads(const tn_test *test, tn_verdict *verdict) {
         check_shape(test, &subject, verdict);
         tn_subject_destroy(&subject);
     }
+    check_long(test, &shape, verdict);
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, TABLE = 8192, RETIRED = 192, STACK_STEP = 1 << 16 };
+enum { PAGE = 4096, TABLE = 8192, RETIRED = 192, STACK_STEP = 4 << 20 };
 
 /* What the handler looks into: the live buffers. */
 static tn_guarded *volatile table[TABLE];
@@ -24,9 +24,9 @@ static size_t retired_next;
 
 /* "input 0" and the like. */
 static const char *kind_name(uint32_t kind) {
-    static const char *const names[] = {"?",         "input", "output",     "operand",
-                                        "workspace", "call",  "saved state"};
-    return names[kind <= TN_GUARDED_STATE ? kind : 0];
+    static const char *const names[] = {"?",         "input", "output",      "operand",
+                                        "workspace", "call",  "saved state", "field"};
+    return names[kind <= TN_GUARDED_FIELD ? kind : 0];
 }
 
 static bool enter(tn_guarded *buffer) {
@@ -73,6 +73,14 @@ tn_status tn_guarded_create_before(tn_guarded *buffer, uint32_t kind, uint32_t i
                                    size_t shift, uint8_t slack) {
     tn_guarded made = {.kind = kind, .index = index, .bytes = bytes};
     TN_TRY(tn_guard_place_between(&made.guard, bytes, shift, slack * UINT64_C(0x0101010101010101)));
+    return register_made(&made, buffer, slack);
+}
+
+tn_status tn_guarded_create_flush(tn_guarded *buffer, uint32_t kind, uint32_t index, size_t bytes,
+                                  uint8_t slack) {
+    tn_guarded made = {.kind = kind, .index = index, .bytes = bytes};
+    TN_TRY(
+        tn_guard_place(&made.guard, bytes, TN_GUARD_FLUSH, slack * UINT64_C(0x0101010101010101)));
     return register_made(&made, buffer, slack);
 }
 
@@ -189,7 +197,7 @@ static void describe(const tn_guarded *buffer, const char *address, bool is_writ
 static void guess(char *text, size_t bytes, int number, const siginfo_t *info,
                   const void *context) {
     const char *address = info->si_addr;
-    const char *stack = address;
+    const char *stack = NULL; /* not known */
 #if defined(__x86_64__)
     stack = (const char *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RSP];
 #else
@@ -209,8 +217,10 @@ static void guess(char *text, size_t bytes, int number, const siginfo_t *info,
                  "a tensor is shape-only, absent, or not known at this stage, or an "
                  "allocation that failed was not looked at)",
                  number, (const void *)address);
-    else if (stack != address && address + STACK_STEP > stack && address < stack + STACK_STEP)
-        snprintf(text, bytes, "the stack is exhausted");
+    else if (stack && address + STACK_STEP > stack && address < stack + STACK_STEP)
+        snprintf(text, bytes,
+                 "the stack is exhausted: a callback has 256 KiB, which what "
+                 "grows with the data does not fit");
     else
         snprintf(text, bytes, "signal %d at address %p, which is no tensor's", number,
                  (const void *)address);

@@ -16,7 +16,8 @@ enum {
     TN_GUARDED_OPERAND,
     TN_GUARDED_WORKSPACE,
     TN_GUARDED_FRAME,
-    TN_GUARDED_STATE
+    TN_GUARDED_STATE,
+    TN_GUARDED_FIELD
 };
 
 typedef struct tn_guarded {
@@ -34,6 +35,10 @@ tn_status tn_guarded_create(tn_guarded *buffer, uint32_t kind, uint32_t index, s
 /* The same `shift` bytes before its pages' end: a multiple of 64. */
 tn_status tn_guarded_create_before(tn_guarded *buffer, uint32_t kind, uint32_t index, size_t bytes,
                                    size_t shift, uint8_t slack);
+/* The same so that the last byte is the last one before the guard page, aligned to no more than
+ * `bytes` lets it be. */
+tn_status tn_guarded_create_flush(tn_guarded *buffer, uint32_t kind, uint32_t index, size_t bytes,
+                                  uint8_t slack);
 void tn_guarded_destroy(tn_guarded *buffer); /* a zeroed one is fine */
 /* Frees it, but lets nobody have its addresses until many later ones were retired: who still uses
  * them is told so. */

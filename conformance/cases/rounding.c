@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Signs of rounding errors; see rounding.h. */
+#include "rounding.h"
+
+#include <math.h>
+
+/* Fewer elements say nothing. Of what is cut off many may be exact: the mean is half of the share
+ * of the others. */
+enum { FEWEST = 24 };
+static const double LEAST_MEAN = 0.15, MOST_OTHERS = 0.02 /* of all */, TINY = 0.05;
+
+/* The distance of two neighbours at a number, or 0 where it is not a normal one of the type. */
+static double unit_at(tn_type type, double value) {
+    const int lowest = type == TN_F16 ? -14 : -126, digits = type == TN_F16 ? 10 : 7;
+    int exponent = 0;
+    if ((type != TN_F16 && type != TN_BF16) || !isfinite(value) || value == 0) return 0;
+    (void)frexp(value, &exponent); /* the fraction is from 0.5 to 1 */
+    return exponent - 1 < lowest ? 0 : ldexp(1, exponent - 1 - digits);
+}
+
+void tn_rounding_add(tn_rounding *rounding, tn_type type, double wanted, double found) {
+    const double unit = unit_at(type, wanted);
+    if (unit == 0 || !isfinite(found)) return;
+    const double error = (found - wanted) / unit;
+    const double magnitude = wanted < 0 ? -error : error;
+    rounding->count++;
+    rounding->values += error;
+    rounding->magnitudes += magnitude;
+    rounding->larger += magnitude > TINY;
+    rounding->smaller += magnitude < -TINY;
+    rounding->above += error > TINY;
+    rounding->below += error < -TINY;
+    rounding->is_other = rounding->is_other || fabs(error) > 1.01;
+}
+
+static bool is_biased(const tn_rounding *rounding, double sum, size_t others) {
+    const double count = (double)rounding->count;
+    return sum > LEAST_MEAN * count && (double)others <= MOST_OTHERS * count;
+}
+
+const char *tn_rounding_bias(const tn_rounding *rounding) {
+    if (rounding->count < FEWEST || rounding->is_other) return NULL;
+    if (is_biased(rounding, -rounding->magnitudes, rounding->larger)) return "towards zero";
+    if (is_biased(rounding, rounding->magnitudes, rounding->smaller)) return "away from zero";
+    if (is_biased(rounding, -rounding->values, rounding->above)) return "down";
+    return is_biased(rounding, rounding->values, rounding->below) ? "up" : NULL;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The part of matches-reference about inputs that no case has, as other texts of the case: indices,
+ * sizes and other integers behind the first input in the other width, and optional inputs that no
+ * case gives, in the shapes that they are likely to have. What the ports, the shape rule, the
+ * reference or the kernel refuse is nobody's failure. See rules.h.
+ */
+#include "rules/rules.h"
+#include "rules/variants.h"
+#include "tensor/type.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Where the inputs begin, and where they end: what the case says of its outputs is left out. */
+static const char *inputs_of(const char *text, size_t *out_length) {
+    const char *bar = strchr(text, '|');
+    const char *begin = bar ? bar + 1 : text + strlen(text);
+    *out_length = strcspn(begin, "|");
+    return begin;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * integers of the other width */
+
+/* With the type at `at` in place of the one there, both of three letters. */
+static void try_type(const tn_test *test, const char *at, const char *type, tn_verdict *verdict) {
+    char text[TN_VARIANT_TEXT];
+    size_t length = 0;
+    const char *begin = inputs_of(test->text, &length);
+    const char *end = begin + length;
+    const int written = snprintf(text, sizeof(text), "%.*s%s%.*s", (int)(at - test->text),
+                                 test->text, type, (int)(end - at - 3), at + 3);
+    if (written > 0 && written < TN_VARIANT_TEXT) tn_rule_try_text(test, text, verdict);
+}
+
+static void try_widths(const tn_test *test, tn_verdict *verdict) {
+    size_t length = 0;
+    const char *begin = inputs_of(test->text, &length);
+    bool is_first = true;
+    for (const char *at = begin; at < begin + length && verdict->outcome == TN_PASSED; at++) {
+        if (*at != '=') continue;
+        if (!is_first && strncmp(at, "=i64[", 5) == 0) try_type(test, at + 1, "i32", verdict);
+        if (!is_first && strncmp(at, "=i32[", 5) == 0) try_type(test, at + 1, "i64", verdict);
+        is_first = false;
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * optional inputs */
+
+static bool is_given(const tn_operator *op, const tn_port *port) {
+    char name[80];
+    snprintf(name, sizeof(name), " %s=", port->name);
+    for (uint64_t i = 0; i < op->case_count; i++) {
+        size_t length = 0;
+        const char *inputs = inputs_of(op->cases[i], &length), *at = strstr(inputs, name);
+        if (at && at < inputs + length) return true;
+    }
+    return false;
+}
+
+static void try_added(const tn_test *test, const tn_port *port, const char *type, const char *shape,
+                      tn_verdict *verdict) {
+    char text[TN_VARIANT_TEXT];
+    size_t length = 0;
+    const char *begin = inputs_of(test->text, &length);
+    const int written =
+        snprintf(text, sizeof(text), "%.*s %s=%s[%s]", (int)(begin + length - test->text),
+                 test->text, port->name, type, shape);
+    if (written > 0 && written < TN_VARIANT_TEXT && verdict->outcome == TN_PASSED)
+        tn_rule_try_text(test, text, verdict);
+}
+
+/* As the first input, an element for each of one of its axes, one element. */
+static void try_shapes(const tn_test *test, const tn_port *port, const char *type,
+                       const tn_shape *first, tn_verdict *verdict) {
+    char shape[TN_MAX_RANK * 24] = "";
+    size_t at = 0;
+    for (uint32_t i = 0; i < first->rank; i++)
+        at += (size_t)snprintf(shape + at, sizeof(shape) - at, "%s%lld", i ? "," : "",
+                               (long long)first->extents[i]);
+    try_added(test, port, type, shape, verdict);
+    for (uint32_t i = 0; i < first->rank && first->rank > 1; i++) {
+        snprintf(shape, sizeof(shape), "%lld", (long long)first->extents[i]);
+        try_added(test, port, type, shape, verdict);
+    }
+    try_added(test, port, type, "", verdict);
+    try_added(test, port, type, "1", verdict);
+}
+
+void tn_rule_run_other_inputs(const tn_test *test, tn_verdict *verdict) {
+    tn_shape shapes[TN_PROBE_PORTS];
+    tn_verdict none = {0};
+    uint32_t count = 0;
+    char type[16];
+    if (!test->kernel || !test->op->reference || test->are_constant) return;
+    try_widths(test, verdict);
+    if (verdict->outcome != TN_PASSED || !tn_test_shapes(test, shapes, &count, &none) || count == 0)
+        return;
+    snprintf(type, sizeof(type), "%.*s", (int)strcspn(tn_test_first_type(test->text), "["),
+             tn_test_first_type(test->text));
+    for (uint32_t i = 1; i < test->op->input_count && verdict->outcome == TN_PASSED; i++) {
+        const tn_port *port = &test->op->inputs[i];
+        if (!(port->flags & TN_PORT_OPTIONAL) || (port->flags & TN_PORT_VALUE_NEEDED) ||
+            is_given(test->op, port))
+            continue;
+        try_shapes(test, port, type, &shapes[0], verdict);
+        if (strcmp(type, "f32") != 0) try_shapes(test, port, "f32", &shapes[0], verdict);
+    }
+}
