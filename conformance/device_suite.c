@@ -4,6 +4,8 @@
 #include "device_suite.h"
 #include "tensor/convert.h"
 
+#include <tenon/plugin/device.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

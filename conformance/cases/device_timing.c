@@ -3,6 +3,8 @@
 #include "device_timing.h"
 #include "base/status.h"
 
+#include <tenon/plugin/device.h>
+
 static tn_status enqueue_all(tn_device_timer *timer) {
     for (uint32_t i = 0; i < timer->repeats; i++)
         TN_TRY(timer->enqueue(timer->user));

@@ -9,6 +9,8 @@
 #include "stored.h"
 #include "stored_private.h"
 
+#include <tenon/plugin/device.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,8 @@
 #include "base/status.h"
 #include "tensor/convert.h"
 
+#include <tenon/plugin/device.h>
+
 #include <stdlib.h>
 #include <string.h>
 

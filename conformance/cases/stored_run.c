@@ -7,6 +7,8 @@
 #include "stored_memory.h"
 #include "tensor/convert.h"
 
+#include <tenon/plugin/device.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -5,6 +5,8 @@
  */
 #include "prelu_plugin.h"
 
+#include <tenon/plugin/device.h>
+
 #include <cuda_runtime.h>
 
 namespace {

@@ -21,6 +21,8 @@
  * fail; what lives how long]. "node" means: one thread at a time for one node's state; other nodes
  * may run beside it.
  *
+ * What only some authors need: tenon/plugin/device.h, the table of a device and its services.
+ *
  * It compiles as C11 and as C++17 (gcc, clang and nvcc take the designated initialisers, in the
  * order of declaration).
  */
@@ -520,83 +522,6 @@ typedef struct tn_environment {
 } tn_environment;
 
 /* -------------------------------------------------------------------------------------------------
- * device */
-
-enum { TN_COPY_TO_DEVICE = 1, TN_COPY_TO_HOST = 2, TN_COPY_ON_DEVICE = 3 };
-
-/* A device, as the library that brings it describes it. Kernels see theirs in call->device.
- * Statuses other than 0 come with the reason in `last_error`. [thread: any, unless said] */
-struct tn_device {
-    uint32_t size;
-    uint32_t index;   /* which one of its kind, from 0 */
-    const char *kind; /* "cpu", "cuda" */
-    const char *name;
-    uint64_t alignment;     /* of memory, in bytes */
-    uint32_t host_can_read; /* 1: its memory is host memory */
-    uint32_t reserved;
-    void *user;
-    const char *(*fingerprint)(const tn_device *device)
-        TN_NOEXCEPT; /* timings are valid for this and nothing else */
-    tn_status (*allocate)(const tn_device *device, uint64_t bytes, void *stream,
-                          void **out_memory) TN_NOEXCEPT;
-    void (*deallocate)(const tn_device *device, void *memory, void *stream) TN_NOEXCEPT;
-    /* Host memory that is read may be written again when this returns, unless host_allocate gave
-     * it; host memory that is written is there when the stream was waited for. */
-    tn_status (*copy)(const tn_device *device, void *to, const void *from, uint64_t bytes,
-                      uint32_t direction, void *stream) TN_NOEXCEPT;
-    tn_status (*fill)(const tn_device *device, void *to, uint32_t byte, uint64_t bytes,
-                      void *stream) TN_NOEXCEPT;
-    tn_status (*stream_create)(const tn_device *device, void **out_stream) TN_NOEXCEPT;
-    void (*stream_destroy)(const tn_device *device, void *stream) TN_NOEXCEPT;
-    tn_status (*stream_wait)(const tn_device *device,
-                             void *stream) TN_NOEXCEPT; /* the host waits for all of it */
-    tn_status (*event_create)(const tn_device *device, void **out_event) TN_NOEXCEPT;
-    void (*event_destroy)(const tn_device *device, void *event) TN_NOEXCEPT;
-    tn_status (*event_record)(const tn_device *device, void *event, void *stream) TN_NOEXCEPT;
-    tn_status (*event_wait)(const tn_device *device, void *event,
-                            void *stream) TN_NOEXCEPT; /* the stream waits */
-    tn_status (*event_elapsed)(const tn_device *device, void *from, void *to,
-                               double *out_ns) TN_NOEXCEPT;
-    tn_status (*capture_begin)(const tn_device *device,
-                               void *stream) TN_NOEXCEPT; /* null: cannot capture */
-    tn_status (*capture_end)(const tn_device *device, void *stream, void **out_graph) TN_NOEXCEPT;
-    tn_status (*graph_launch)(const tn_device *device, void *graph, void *stream) TN_NOEXCEPT;
-    void (*graph_destroy)(const tn_device *device, void *graph) TN_NOEXCEPT;
-    const char *(*last_error)(const tn_device *device)TN_NOEXCEPT; /* the calling thread's */
-    /* Both tensors lie in the device's memory and have the same shape: types, formats and
-     * quantisation may differ, as between any two storages of one tensor; padded lanes become zero.
-     * TN_ERROR_UNSUPPORTED: not between these two. Null: between none. */
-    tn_status (*convert)(const tn_device *device, const tn_tensor *from, const tn_tensor *to,
-                         void *stream) TN_NOEXCEPT;
-    /* Host memory that the device copies from and to fastest, while the host goes on (pinned),
-     * aligned to 4096 bytes. Null: the host's own does as well. */
-    tn_status (*host_allocate)(const tn_device *device, uint64_t bytes,
-                               void **out_memory) TN_NOEXCEPT;
-    void (*host_deallocate)(const tn_device *device, void *memory) TN_NOEXCEPT; /* null is fine */
-    /* TN_OK, or that this process can use the device no more, after an error from which it does not
-     * recover: everything else then fails too, with the same reason in last_error. Null: that does
-     * not happen. */
-    tn_status (*check)(const tn_device *device) TN_NOEXCEPT;
-    /* The error of a launch of the calling thread that nobody has asked for yet, and forgets it:
-     * what a kernel does not look at itself. Null: there is none. */
-    tn_status (*check_launch)(const tn_device *device) TN_NOEXCEPT;
-    /* Versions of the libraries that the device's kernels call, which may be loaded to find them:
-     * timings are valid for these alone. Null: none. */
-    const char *(*libraries)(const tn_device *device)TN_NOEXCEPT;
-    /* Makes the device the calling thread's current one, where its own interface has such a thing,
-     * and answers which one was, for leave. The engine does so around every callback of a kernel of
-     * the device. Null: there is no such thing. */
-    uint32_t (*enter)(const tn_device *device) TN_NOEXCEPT;
-    void (*leave)(const tn_device *device, uint32_t before) TN_NOEXCEPT;
-    /* 1: its kernels may write to memory that host_allocate gave, by the same address, though not
-     * as fast as to its own. */
-    uint64_t kernels_reach_host;
-    /* 1: what is enqueued on the stream becomes part of a graph of whoever began a capture there.
-     * Null: that cannot be known. */
-    uint32_t (*is_capturing)(const tn_device *device, void *stream) TN_NOEXCEPT;
-};
-
-/* -------------------------------------------------------------------------------------------------
  * operators */
 
 /* Traits of an operator. */
@@ -733,7 +658,7 @@ struct tn_operator {
 enum {
     TN_KERNEL_DETERMINISTIC = 1u, /* the same inputs give the same bits, whatever the threads */
     TN_KERNEL_CAPTURABLE = 2u,    /* may run while its stream is captured; an output may then lie in
-                                     the host's memory (kernels_reach_host) */
+                                     the host's memory (TN_DEVICE_REACHES_HOST) */
     TN_KERNEL_IN_PLACE = 4u,      /* output 0 may lie on input 0 when both have the same bytes */
     TN_KERNEL_FALLBACK = 8u,      /* chosen only where nothing else fits */
     TN_KERNEL_TF32 = 16u          /* multiplies 32-bit floats with fewer bits of the mantissa: for
@@ -898,7 +823,5 @@ TN_FROZEN(tn_host, register_kernel, 80);
 TN_FROZEN(tn_library, name, 16);
 TN_FROZEN(tn_library, kernels, 56);
 TN_FROZEN(tn_attribute, items, 48);
-TN_FROZEN(tn_device, user, 40);
-TN_FROZEN(tn_device, last_error, 184);
 
 #endif

@@ -109,6 +109,8 @@ typedef struct tn_device_info {
     uint32_t index; /* of its kind, from 0 */
     const char *kind, *name, *fingerprint;
     const char *library; /* empty for the processor */
+    /* Of its memory, in bytes; 0 and 0: not known, as for the processor. */
+    uint64_t memory_free, memory_total;
 } tn_device_info;
 /* Calls `visit` for each device until it answers false; pointers live during the call. [thread:
  * any]

@@ -8,6 +8,7 @@
 
 #include <cuda_runtime_api.h>
 #include <tenon/plugin.h>
+#include <tenon/plugin/device.h>
 
 #ifdef __cplusplus
 extern "C" {

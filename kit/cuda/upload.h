@@ -4,6 +4,7 @@
 #define TN_KIT_CUDA_UPLOAD_H
 
 #include <tenon/plugin.h>
+#include <tenon/plugin/device.h>
 
 /* Copies `bytes` of host memory to new memory of the call's device and waits for that, so that the
  * host's may go; the caller gives the new memory back by the device's deallocate. */

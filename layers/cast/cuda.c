@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cast between floats on CUDA: the device's own conversion. Integers are left to the processor. */
 #include <tenon/plugin.h>
+#include <tenon/plugin/device.h>
 
 static tn_status cast_run(tn_call *call) TN_NOEXCEPT;
 static tn_status cast_run(tn_call *call) {

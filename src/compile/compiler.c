@@ -117,10 +117,16 @@ static uint64_t hash_texts(uint64_t hash, size_t count, const char *const *texts
     return hash;
 }
 
+static uint64_t hash_headers(void) {
+    uint64_t hash = 0;
+    for (const tn_compiler_header *header = tn_compiler_headers; header->name; header++)
+        hash = tn_hash_add_text(tn_hash_add_text(hash, header->name), header->text);
+    return hash;
+}
+
 uint64_t tn_compiler_hash(const tn_compiler *compiler) {
     const tn_compile_options *options = compiler->options;
-    uint64_t hash = tn_hash_add_text(0, tn_compiler_plugin_header);
-    hash = tn_hash_add_text(hash, compiler->version);
+    uint64_t hash = tn_hash_add_text(hash_headers(), compiler->version);
     hash = tn_hash_add_text(hash, tn_runtime_cpu_features(compiler->runtime)); /* -march=native */
     hash = hash_texts(hash, compiler->word_count, compiler->words);
     hash = hash_texts(hash, options->include_folder_count, options->include_folders);
@@ -152,17 +158,25 @@ static tn_status ensure_file(const tn_compiler *compiler, const char *path, cons
 }
 
 static tn_status ensure_header(const tn_compiler *compiler, const tn_compile_cache *cache,
-                               const char **out_folder) {
+                               const char *folder, const tn_compiler_header *header) {
     tn_compile_cache inside;
-    const uint64_t hash = tn_hash_add_text(0, tn_compiler_plugin_header);
+    char *path = tn_path_join(cache->arena, folder, header->name);
+    char *parent = path ? tn_arena_text(cache->arena, path) : NULL;
+    if (!parent) return tn_fail_memory("a path");
+    *strrchr(parent, '/') = '\0';
+    TN_TRY(tn_compile_cache_open(cache->arena, cache->allocator, parent, false, &inside));
+    return ensure_file(compiler, path, header->text);
+}
+
+static tn_status ensure_headers(const tn_compiler *compiler, const tn_compile_cache *cache,
+                                const char **out_folder) {
     const char *folder =
-        tn_arena_format(cache->arena, "%s/include-%016" PRIx64, cache->folder, hash);
-    const char *tenon = folder ? tn_path_join(cache->arena, folder, "tenon") : NULL;
-    const char *path = tenon ? tn_path_join(cache->arena, tenon, "plugin.h") : NULL;
-    if (!path) return tn_fail_memory("a path");
-    TN_TRY(tn_compile_cache_open(cache->arena, cache->allocator, tenon, false, &inside));
+        tn_arena_format(cache->arena, "%s/include-%016" PRIx64, cache->folder, hash_headers());
+    if (!folder) return tn_fail_memory("a path");
     *out_folder = folder;
-    return ensure_file(compiler, path, tn_compiler_plugin_header);
+    for (const tn_compiler_header *header = tn_compiler_headers; header->name; header++)
+        TN_TRY(ensure_header(compiler, cache, folder, header));
+    return TN_OK;
 }
 
 static tn_status name_files(const tn_compiler *compiler, const tn_compile_cache *cache,
@@ -174,7 +188,7 @@ static tn_status name_files(const tn_compiler *compiler, const tn_compile_cache 
     const char *own =
         stem ? tn_arena_format(arena, "%s.%ld.%u", stem, (long)getpid(), number) : NULL;
     if (!own) return tn_fail_memory("a path");
-    TN_TRY(ensure_header(compiler, cache, &out_files->header_folder));
+    TN_TRY(ensure_headers(compiler, cache, &out_files->header_folder));
     out_files->source = tn_arena_format(arena, "%s.%s", stem, language_of(compiler)->suffix);
     out_files->library = tn_arena_format(arena, "%s.so.part", own);
     out_files->dependencies = tn_arena_format(arena, "%s.d.part", own);

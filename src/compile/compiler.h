@@ -7,8 +7,13 @@
 
 #include <tenon/compile.h>
 
-/* include/tenon/plugin.h, put in by the build (embed_header.cmake). */
-extern const char tn_compiler_plugin_header[];
+/* The headers that a layer's source may include, put in by the build (embed_header.cmake); the last
+ * name is null. */
+typedef struct tn_compiler_header {
+    const char *name; /* "tenon/plugin.h" */
+    const char *text;
+} tn_compiler_header;
+extern const tn_compiler_header tn_compiler_headers[];
 
 typedef struct tn_compiler {
     tn_runtime *runtime;

@@ -1,4 +1,12 @@
-# Turns a header into a C array: cmake -DOUTPUT=FILE.c -DHEADER=plugin.h -P embed_header.cmake
-file(READ ${HEADER} bytes HEX)
-string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
-file(WRITE ${OUTPUT} "#include \"compile/compiler.h\"\nconst char tn_compiler_plugin_header[] = {${bytes}0};\n")
+# Turns headers into C arrays: cmake -DOUTPUT=FILE.c -DFOLDER=include "-DHEADERS=tenon/plugin.h;..." -P embed_header.cmake
+set(list "")
+file(WRITE ${OUTPUT} "#include \"compile/compiler.h\"\n")
+set(number 0)
+foreach(header IN LISTS HEADERS)
+    file(READ ${FOLDER}/${header} bytes HEX)
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+    file(APPEND ${OUTPUT} "static const char text_${number}[] = {${bytes}0};\n")
+    string(APPEND list "{\"${header}\", text_${number}}, ")
+    math(EXPR number "${number} + 1")
+endforeach()
+file(APPEND ${OUTPUT} "const tn_compiler_header tn_compiler_headers[] = {${list}{0, 0}};\n")

@@ -201,12 +201,16 @@ tn_status tn_runtime_find_device(tn_runtime *runtime, const char *name) {
 }
 
 static tn_device_info info_of(const tn_device *device, const char *library) {
-    return (tn_device_info){.size = sizeof(tn_device_info),
-                            .index = device->index,
-                            .kind = device->kind,
-                            .name = device->name ? device->name : "",
-                            .fingerprint = device->fingerprint(device),
-                            .library = library};
+    tn_device_info info = {.size = sizeof(tn_device_info),
+                           .index = device->index,
+                           .kind = device->kind,
+                           .name = device->name ? device->name : "",
+                           .fingerprint = device->fingerprint(device),
+                           .library = library};
+    if (TN_DEVICE_HAS(device, memory) &&
+        device->memory(device, &info.memory_free, &info.memory_total) != TN_OK)
+        info.memory_free = info.memory_total = 0;
+    return info;
 }
 
 void tn_runtime_visit_devices(tn_runtime *runtime,

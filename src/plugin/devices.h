@@ -8,6 +8,8 @@
 
 #include "plugin/runtime.h"
 
+#include <tenon/plugin/device.h>
+
 #include <stddef.h>
 
 /* Whether a device's table has a function that came later. */

@@ -154,8 +154,8 @@ tn_status tn_registry_add_operator(tn_registry *registry, tn_loaded_library *lib
                                    const tn_operator *op) {
     tn_operator_entry *entry = NULL;
     pthread_mutex_lock(&registry->lock);
-    tn_status status = tn_registry_copy_operator(tn_library_arena(library), op,
-                                                 tn_library_minor(library), &entry);
+    tn_status status =
+        tn_registry_copy_operator(tn_library_arena(library), op, tn_library_minor(library), &entry);
     if (status == TN_OK) {
         entry->library = library;
         set_domain(registry, entry);

@@ -5,6 +5,8 @@
 
 #include "plugin/runtime.h"
 
+#include <tenon/plugin/device.h>
+
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -48,7 +48,7 @@ void tn_walk_begin_direct(const tn_context *context, tn_shape_state *state,
     for (uint32_t b = 0; b < state->border_count; b++) {
         tn_walk_border *border = &state->borders[b];
         const bool is_here = border->item >= graph->first && border->item < graph->end;
-        if (!TN_DEVICE_HAS(device, kernels_reach_host) || !is_here || !border->is_output ||
+        if (!(device->capabilities & TN_DEVICE_REACHES_HOST) || !is_here || !border->is_output ||
             !border->captured || !border->may_share ||
             state->walk[border->item].call->outputs[0]->bytes > DIRECT_BYTES ||
             !is_written_last(context, state, graph, border))

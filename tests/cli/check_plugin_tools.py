@@ -212,6 +212,7 @@ def bench(checks):
     checks.expect("a bad case", ["plugin", "bench", library, "--case", "| q=f32[3]", *quick], 1, "no input 'q'")
     stub = os.path.join(os.path.dirname(os.path.dirname(checks.tenon)), "tests", "stub", "libtenon_stub.so")
     if os.path.exists(stub):  # a device without hardware
+        checks.expect("a device's memory", ["doctor", "--plugin", stub], 0, "3.0 of 4.0 GiB free")
         on_stub = ["plugin", "bench", stub, "--device", "stub", "--operator", "Relu", *quick]
         checks.expect("bench on a device", on_stub, 0, "stub, a device without hardware: memory is copied at", "* stub",
                       "(the reference)", "left out, it is for another device: ", "/copy")

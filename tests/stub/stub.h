@@ -8,6 +8,7 @@
 #define TN_TESTS_STUB_H
 
 #include <tenon/plugin.h>
+#include <tenon/plugin/device.h>
 
 /* What happens to one of the stub's devices, and what it has counted; tn_device.user points here.
  * Counts begin when a test sets them to zero; what fails is the n-th from then on (0: none). The

@@ -48,6 +48,13 @@ static tn_status check_launch(const tn_device *device) {
     return stub_fail(TN_ERROR_DEVICE, "a kernel's launch was refused");
 }
 
+static tn_status stub_memory(const tn_device *device, uint64_t *out_free, uint64_t *out_total) {
+    (void)device;
+    *out_free = UINT64_C(3) << 30;
+    *out_total = UINT64_C(4) << 30;
+    return TN_OK;
+}
+
 #define STUB_STATE                                                                                 \
     { .version = "1", .libraries = "1", .enqueue = stub_enqueue, .refuse_launch = refuse_launch }
 static tn_stub_state states[] = {STUB_STATE, STUB_STATE};
@@ -56,18 +63,19 @@ static tn_stub_state states[] = {STUB_STATE, STUB_STATE};
     {                                                                                              \
         .size = sizeof(tn_device), .index = number, .kind = "stub",                                \
         .name = "a device without hardware", .alignment = 256, .user = &states[number],            \
-        .kernels_reach_host = number == 0, .fingerprint = fingerprint, .allocate = stub_allocate,  \
-        .deallocate = stub_deallocate, .copy = stub_copy, .fill = stub_fill,                       \
-        .stream_create = stub_stream_create, .stream_destroy = stub_stream_destroy,                \
-        .stream_wait = stub_stream_wait, .event_create = stub_event_create,                        \
-        .event_destroy = stub_event_destroy, .event_record = stub_event_record,                    \
-        .event_wait = stub_event_wait, .event_elapsed = stub_event_elapsed,                        \
-        .capture_begin = stub_capture_begin, .capture_end = stub_capture_end,                      \
-        .graph_launch = stub_graph_launch, .graph_destroy = stub_graph_destroy,                    \
-        .last_error = stub_last_error, .convert = stub_convert,                                    \
-        .host_allocate = stub_host_allocate, .host_deallocate = stub_host_deallocate,              \
-        .check = check, .check_launch = check_launch, .libraries = libraries, .enter = enter,      \
-        .leave = leave, .is_capturing = stub_is_capturing                                          \
+        .capabilities = number == 0 ? TN_DEVICE_REACHES_HOST : 0, .fingerprint = fingerprint,      \
+        .allocate = stub_allocate, .deallocate = stub_deallocate, .copy = stub_copy,               \
+        .fill = stub_fill, .stream_create = stub_stream_create,                                    \
+        .stream_destroy = stub_stream_destroy, .stream_wait = stub_stream_wait,                    \
+        .event_create = stub_event_create, .event_destroy = stub_event_destroy,                    \
+        .event_record = stub_event_record, .event_wait = stub_event_wait,                          \
+        .event_elapsed = stub_event_elapsed, .capture_begin = stub_capture_begin,                  \
+        .capture_end = stub_capture_end, .graph_launch = stub_graph_launch,                        \
+        .graph_destroy = stub_graph_destroy, .last_error = stub_last_error,                        \
+        .convert = stub_convert, .host_allocate = stub_host_allocate,                              \
+        .host_deallocate = stub_host_deallocate, .check = check, .check_launch = check_launch,     \
+        .libraries = libraries, .enter = enter, .leave = leave, .is_capturing = stub_is_capturing, \
+        .memory = stub_memory                                                                      \
     }
 const tn_device tn_stub_device = STUB_DEVICE(0), tn_stub_second_device = STUB_DEVICE(1);
 

@@ -64,7 +64,11 @@ void cli_load_kernels(tn_runtime *runtime) {
 
 static bool print_device(void *user, const tn_device_info *device) {
     (void)user;
-    printf("  %s:%u  %s  (%s)\n", device->kind, device->index, device->name, device->fingerprint);
+    printf("  %s:%u  %s  (%s)", device->kind, device->index, device->name, device->fingerprint);
+    if (device->memory_total > 0)
+        printf("  %.1f of %.1f GiB free", (double)device->memory_free / 0x1p30,
+               (double)device->memory_total / 0x1p30);
+    printf("\n");
     return true;
 }
 

@@ -5,6 +5,8 @@
 #include "kit/cuda/cudnn/cudnn.h"
 #include "kit/cuda/loader.h"
 
+#include <tenon/plugin/device.h>
+
 #include <mutex>
 #include <new>
 #include <string.h>

@@ -4,6 +4,8 @@
 #if TN_HAS_CUDNN
 #include "kit/cuda/cudnn/cudnn_ways.h"
 
+#include <tenon/plugin/device.h>
+
 #include <stdlib.h>
 #include <string.h>
 

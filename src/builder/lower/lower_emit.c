@@ -7,6 +7,8 @@
 #include "base/status.h"
 #include "builder/lower/lower_private.h"
 
+#include <tenon/plugin/device.h>
+
 #include <string.h>
 
 typedef struct program_emitter {

@@ -3,6 +3,8 @@
  * in cpu.h. */
 #include "device/cpu/cpu.h"
 
+#include <tenon/plugin/device.h>
+
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +106,6 @@ void tn_cpu_device_init(tn_device *out_device, const char *fingerprint) {
                               .kind = "cpu",
                               .name = "cpu",
                               .alignment = 64,
-                              .host_can_read = 1,
                               .user = (void *)(uintptr_t)fingerprint,
                               .fingerprint = cpu_fingerprint,
                               .allocate = cpu_allocate,

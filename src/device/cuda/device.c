@@ -174,6 +174,16 @@ static tn_status cuda_fill(const tn_device *device, void *to, uint32_t byte, uin
     return tn_cuda_error_set(device, error, "filling memory");
 }
 
+static tn_status cuda_memory(const tn_device *device, uint64_t *out_free, uint64_t *out_total) {
+    size_t available = 0, total = 0;
+    const int before = tn_cuda_device_enter(device);
+    const cudaError_t error = cudaMemGetInfo(&available, &total);
+    tn_cuda_device_leave(device, before);
+    *out_free = available;
+    *out_total = total;
+    return tn_cuda_error_set(device, error, "asking for its memory");
+}
+
 /* ----------------------------------------------------------------------------------------------
  * streams and events */
 
@@ -262,39 +272,42 @@ void tn_cuda_device_init(tn_cuda_device *device, int ordinal,
     snprintf(device->fingerprint, sizeof(device->fingerprint),
              "cuda; %s; sm_%d%d; driver %d; runtime %d", device->name, properties->major,
              properties->minor, driver, runtime);
-    device->table = (tn_device){.size = sizeof(tn_device),
-                                .index = (uint32_t)ordinal,
-                                .kind = "cuda",
-                                .name = device->name,
-                                .alignment = 256,
-                                .kernels_reach_host =
-                                    properties->canMapHostMemory && properties->unifiedAddressing,
-                                .user = device,
-                                .fingerprint = cuda_fingerprint,
-                                .allocate = cuda_allocate,
-                                .deallocate = cuda_deallocate,
-                                .copy = cuda_copy,
-                                .fill = cuda_fill,
-                                .stream_create = cuda_stream_create,
-                                .stream_destroy = cuda_stream_destroy,
-                                .stream_wait = cuda_stream_wait,
-                                .event_create = cuda_event_create,
-                                .event_destroy = cuda_event_destroy,
-                                .event_record = cuda_event_record,
-                                .event_wait = cuda_event_wait,
-                                .event_elapsed = cuda_event_elapsed,
-                                .capture_begin = tn_cuda_capture_begin,
-                                .capture_end = tn_cuda_capture_end,
-                                .graph_launch = tn_cuda_graph_launch,
-                                .graph_destroy = tn_cuda_graph_destroy,
-                                .last_error = tn_cuda_error_text,
-                                .convert = tn_cuda_convert,
-                                .host_allocate = cuda_host_allocate,
-                                .host_deallocate = cuda_host_deallocate,
-                                .check = tn_cuda_check,
-                                .check_launch = tn_cuda_check_launch,
-                                .libraries = tn_cuda_libraries,
-                                .enter = cuda_enter,
-                                .leave = cuda_leave,
-                                .is_capturing = tn_cuda_is_capturing};
+    device->table =
+        (tn_device){.size = sizeof(tn_device),
+                    .index = (uint32_t)ordinal,
+                    .kind = "cuda",
+                    .name = device->name,
+                    .alignment = 256,
+                    .capabilities = properties->canMapHostMemory && properties->unifiedAddressing
+                                        ? TN_DEVICE_REACHES_HOST
+                                        : 0,
+                    .user = device,
+                    .fingerprint = cuda_fingerprint,
+                    .allocate = cuda_allocate,
+                    .deallocate = cuda_deallocate,
+                    .copy = cuda_copy,
+                    .fill = cuda_fill,
+                    .stream_create = cuda_stream_create,
+                    .stream_destroy = cuda_stream_destroy,
+                    .stream_wait = cuda_stream_wait,
+                    .event_create = cuda_event_create,
+                    .event_destroy = cuda_event_destroy,
+                    .event_record = cuda_event_record,
+                    .event_wait = cuda_event_wait,
+                    .event_elapsed = cuda_event_elapsed,
+                    .capture_begin = tn_cuda_capture_begin,
+                    .capture_end = tn_cuda_capture_end,
+                    .graph_launch = tn_cuda_graph_launch,
+                    .graph_destroy = tn_cuda_graph_destroy,
+                    .last_error = tn_cuda_error_text,
+                    .memory = cuda_memory,
+                    .convert = tn_cuda_convert,
+                    .host_allocate = cuda_host_allocate,
+                    .host_deallocate = cuda_host_deallocate,
+                    .check = tn_cuda_check,
+                    .check_launch = tn_cuda_check_launch,
+                    .libraries = tn_cuda_libraries,
+                    .enter = cuda_enter,
+                    .leave = cuda_leave,
+                    .is_capturing = tn_cuda_is_capturing};
 }

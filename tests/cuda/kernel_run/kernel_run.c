@@ -10,6 +10,8 @@
  */
 #include "node.h"
 
+#include <tenon/plugin/device.h>
+
 #include <dlfcn.h>
 #include <math.h>
 #include <stdarg.h>

@@ -2,6 +2,8 @@
 /* A case's node: node.h. */
 #include "node.h"
 
+#include <tenon/plugin/device.h>
+
 #include <math.h>
 #include <string.h>
 

@@ -2,6 +2,8 @@
 /* What is right at sampled places of a node's output, and how far a kernel's lies from it. */
 #include "node.h"
 
+#include <tenon/plugin/device.h>
+
 #include <math.h>
 #include <string.h>
 

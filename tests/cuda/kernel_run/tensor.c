@@ -2,6 +2,8 @@
 /* Tensors on the host and the device: tensor.h. */
 #include "tensor.h"
 
+#include <tenon/plugin/device.h>
+
 #include <immintrin.h>
 #include <math.h>
 #include <stdio.h>

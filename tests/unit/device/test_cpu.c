@@ -4,6 +4,8 @@
 
 #include "test.h"
 
+#include <tenon/plugin/device.h>
+
 static bool has(const char *features, const char *name) {
     const size_t length = strlen(name);
     for (const char *at = features; *at;) {
@@ -122,7 +124,7 @@ static void test_the_device_has_memory(void **state) {
     assert_int_equal(device.size, sizeof(device));
     assert_string_equal(device.kind, "cpu");
     assert_string_equal(device.fingerprint(&device), "print");
-    assert_int_equal(device.host_can_read, 1);
+    assert_int_equal(device.capabilities, 0);
     void *a = NULL, *b = NULL, *none = NULL;
     assert_int_equal(device.allocate(&device, 100, NULL, &a), TN_OK);
     assert_int_equal(device.allocate(&device, 0, NULL, &b), TN_OK);

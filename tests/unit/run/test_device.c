@@ -308,6 +308,15 @@ static void test_a_plan_may_be_run_elsewhere_than_it_was_built_for(void **state)
     tn_plan_destroy(plan);
 }
 
+/* The stub has 3 of 4 GiB; the processor does not say. */
+static bool check_memory(void *user, const tn_device_info *device) {
+    const bool is_stub = strcmp(device->kind, "stub") == 0;
+    assert_true(device->memory_free == (is_stub ? UINT64_C(3) << 30 : 0));
+    assert_true(device->memory_total == (is_stub ? UINT64_C(4) << 30 : 0));
+    ++*(int *)user;
+    return true;
+}
+
 static void test_names_of_devices(void **state) {
     device_test *test = *state;
     static const char *const wrong[] = {"",      ":",      "../stub", "a/b",    "a.b",
@@ -320,6 +329,9 @@ static void test_names_of_devices(void **state) {
     assert_int_equal(tn_runtime_find_device(test->runtime, "stub:2"), TN_ERROR_NOT_FOUND);
     assert_error("stub:0, stub:1", NULL);
     assert_int_equal(tn_runtime_find_device(test->runtime, "cpu:1"), TN_ERROR_NOT_FOUND);
+    int seen = 0;
+    tn_runtime_visit_devices(test->runtime, check_memory, &seen);
+    assert_int_equal(seen, 3);
 }
 
 static void test_memory_may_fail_anywhere(void **state) {
