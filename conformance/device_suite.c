@@ -125,8 +125,9 @@ typedef struct stored {
 
 static const tn_type types[] = {TN_F32, TN_F16, TN_BF16, TN_I64, TN_I8, TN_I8, TN_U8};
 static const float scales[] = {0, 0, 0, 0, 0, 0.03125f, 0.0625f};
-static const tn_format formats[] = {TN_LINEAR, TN_NHWC, TN_C4, TN_C8, TN_C16, TN_C32};
-enum { TYPE_COUNT = 7, FORMAT_COUNT = 6 };
+static const tn_format formats[] = {TN_LINEAR, TN_NHWC, TN_C2,  TN_C4,
+                                    TN_C8,     TN_C16,  TN_C32, TN_C64};
+enum { TYPE_COUNT = 7, FORMAT_COUNT = 8 };
 
 static bool describe(stored *s, size_t type, tn_format format, const tn_shape *shape) {
     if (!tn_format_fits(format, shape->rank) ||

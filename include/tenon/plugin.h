@@ -56,9 +56,8 @@ extern "C" {
 #endif
 #define TN_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
-/* Version of this contract. A library is refused when its major differs or its minor is newer and
- * it asks so by TN_LIBRARY_NEEDS_ITS_MINOR; otherwise old and new work together by the sizes of the
- * tables. */
+/* Version of this contract. A library is refused when its major differs, or its minor is newer and
+ * it asks so by TN_LIBRARY_NEEDS_ITS_MINOR; otherwise both work together by the tables' sizes. */
 #define TN_ABI_MAJOR 1u
 #define TN_ABI_MINOR 0u
 
@@ -135,10 +134,12 @@ enum { TN_LAYOUT_LINEAR = 0, TN_LAYOUT_CHANNELS_LAST = 1, TN_LAYOUT_BLOCKED = 2 
     ((uint32_t)(layout) | (uint32_t)(axis) << 8 | (uint32_t)(block) << 16)
 #define TN_LINEAR 0u                                       /* row-major, last axis fastest: NCHW */
 #define TN_NHWC   TN_FORMAT(TN_LAYOUT_CHANNELS_LAST, 1, 0) /* axis 1 fastest */
-#define TN_C4     TN_FORMAT(TN_LAYOUT_BLOCKED, 1, 4)       /* N, ceil(C/4), H, W, 4 */
+#define TN_C2     TN_FORMAT(TN_LAYOUT_BLOCKED, 1, 2)
+#define TN_C4     TN_FORMAT(TN_LAYOUT_BLOCKED, 1, 4) /* N, ceil(C/4), H, W, 4 */
 #define TN_C8     TN_FORMAT(TN_LAYOUT_BLOCKED, 1, 8)
 #define TN_C16    TN_FORMAT(TN_LAYOUT_BLOCKED, 1, 16)
 #define TN_C32    TN_FORMAT(TN_LAYOUT_BLOCKED, 1, 32)
+#define TN_C64    TN_FORMAT(TN_LAYOUT_BLOCKED, 1, 64)
 
 /* Quantisation of a tensor: real = (stored - zero_point) * scale. One scale for the whole tensor
  * (`axis_count` 0), or one for each block of `blocks[k]` indices of `axes[k]` (1: for each index;
@@ -455,6 +456,7 @@ struct tn_call {
     void *new_params; /* upgrade: fields of the same name and type are there already, others hold
                          their defaults */
     void *host_private;
+    const void *kernel_params; /* the kernel's own fields; as long as params */
 };
 
 enum { TN_CALL_REFERENCE = 1u /* the caller wants the operator's reference, not speed */ };
@@ -671,9 +673,9 @@ enum {
  *
  * A combination is text: types and formats of the inputs, "->", those of the outputs, like
  * "f32:c16, f32, f32 -> f32:c16". A port is TYPE[:FORMAT]; TYPE may join several by '|' or be '*'
- * (those of the group any that the operator allows); FORMAT is linear (the default), nhwc, c4, c8,
- * c16 or c32; '?' after a port lets it be absent; "..." after the last port of a side repeats it.
- * One type with several values (f32|f16) is the same one at every port that lists the same set. No
+ * (those of the group any that the operator allows); FORMAT is linear (the default), nhwc or c2, c4
+ * ... c64; '?' after a port lets it be absent; "..." after the last port of a side repeats it. One
+ * type with several values (f32|f16) is the same one at every port that lists the same set. No
  * combinations: all types that the operator allows, linear.
  *
  * Where the operator has 32-bit floats and the build's precision allows less, a port may name a
@@ -726,8 +728,27 @@ struct tn_kernel {
      * may fail] */
     tn_callback run;
     void *user;
+    /* Fields of its own (TN_FIELDS): the host fills call->kernel_params from the operator's fields
+     * of the same names and types (32-bit numbers widen, choices go by name, TN_FIELD_ANY holds
+     * all); `present`: those that the node was given. What the operator lacks has its fallback. Not
+     * offered where the operator lacks a TN_REQUIRED one, or type, bounds or choices differ. */
+    uint64_t params_bytes;
+    uint32_t field_size, field_count;
+    const tn_field *fields;
+    /* What `prepare` made, as bytes for the plan, and back: where a plan has them, `load` is called
+     * in place of `prepare`, with the same call. `save` is called twice after `prepare`, first with
+     * null data for the length. Where `load` fails (bytes may be damaged), `prepare` is called.
+     * Both or neither. [thread: one at a time; called: build, load; may fail] */
+    tn_status (*save)(tn_call *call, void *data, uint64_t *inout_bytes) TN_NOEXCEPT;
+    tn_status (*load)(tn_call *call, const void *data, uint64_t bytes) TN_NOEXCEPT;
+    /* As text, what the time depends on beside fields, shapes and types. Any status but TN_OK, and
+     * null in a kernel with `save`: timings of the node are not remembered. [called: build] */
+    tn_status (*timing_key)(tn_call *call, char *text, uint32_t bytes) TN_NOEXCEPT;
+    /* Combination `index` of this node, from 0 and beside the table's, as text; any status but
+     * TN_OK: no more. The call has the tensors linear, in their own types. [called: build, load] */
+    tn_status (*combination)(tn_call *call, uint32_t index, char *text, uint32_t bytes) TN_NOEXCEPT;
 };
-
+enum { TN_KERNEL_TEXT_BYTES = 512, TN_MAX_COMBINATIONS = 100 /* of a node by callback */ };
 #define TN_COMBINATIONS(table) .combination_count = TN_COUNT(table), .combinations = (table)
 
 /* -------------------------------------------------------------------------------------------------

@@ -5,9 +5,8 @@
  * and Winograd where there is one. Weights are laid out in prepare; a primitive is made for the
  * shapes of a context's reshape. One body; a kernel's `user` points at what tells them apart.
  */
-#include "conv/conv.h"
-#include "conv_transpose/conv_transpose.h"
 #include "onednn/dnnl.h"
+#include "onednn/window_fields.h"
 
 #include <string.h>
 
@@ -16,22 +15,14 @@ enum { X = 0, W = 1, B = 2 };
 
 typedef struct conv_kind {
     tn_status (*read_window)(tn_call *call, tn_window *out_window);
-    int64_t (*group_of)(const void *params);
     bool is_transposed; /* W is channels, filters of a group, kernel; else filters, channels of a
                            group, kernel. oneDNN wants the filters first either way */
     dnnl_format_tag_t tag, grouped_tag; /* of W as it lies, in oneDNN's order of axes */
 } conv_kind;
 
-static int64_t conv_group(const void *params) {
-    return ((const tn_conv_params *)params)->group;
-}
-static int64_t conv_transpose_group(const void *params) {
-    return ((const tn_conv_transpose_params *)params)->group;
-}
-
-static const conv_kind conv = {tn_conv_window, conv_group, false, dnnl_abcd, dnnl_abcde};
-static const conv_kind conv_transpose = {tn_conv_transpose_window, conv_transpose_group, true,
-                                         dnnl_bacd, dnnl_acbde};
+static const conv_kind conv = {tn_dnnl_conv_window, false, dnnl_abcd, dnnl_abcde};
+static const conv_kind conv_transpose = {tn_dnnl_conv_transpose_window, true, dnnl_bacd,
+                                         dnnl_acbde};
 
 typedef struct conv_state {
     tn_dnnl_layout weights;
@@ -54,7 +45,8 @@ static bool has_bias(const tn_call *call) {
  * an axis for them before. */
 static bool describe_weights(const tn_call *call, bool is_plain, tn_dnnl_layout *layout) {
     const conv_kind *kind = call->user;
-    const int64_t *shape = call->inputs[W]->shape, groups = kind->group_of(call->params);
+    const tn_dnnl_window_params *params = call->kernel_params;
+    const int64_t *shape = call->inputs[W]->shape, groups = params->group;
     const int64_t filters = kind->is_transposed ? shape[1] : shape[0] / groups;
     const int64_t channels = kind->is_transposed ? shape[0] / groups : shape[1];
     const int64_t axes[] = {groups, filters, channels, shape[2], shape[3]};
@@ -349,6 +341,7 @@ static const char *const combinations[] = {
         .reshape = conv_reshape,                                                                   \
         .run = conv_run,                                                                           \
         .user = (void *)(uintptr_t) & (kind),                                                      \
+        TN_FIELDS(tn_dnnl_window_params, tn_dnnl_window_fields),                                   \
     }
 CONV_KERNEL(tn_dnnl_conv_kernel, "Conv", conv, "oneDNN's convolution, direct or Winograd.");
 CONV_KERNEL(tn_dnnl_conv_transpose_kernel, "ConvTranspose", conv_transpose,

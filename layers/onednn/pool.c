@@ -3,9 +3,8 @@
  * MaxPool without indices, AveragePool and GlobalAveragePool by oneDNN: two spatial axes, input and
  * output in the same format. One body; a kernel's `user` points at what tells them apart.
  */
-#include "average_pool/average_pool.h"
-#include "max_pool/max_pool.h"
 #include "onednn/dnnl.h"
+#include "onednn/window_fields.h"
 
 #include <string.h>
 
@@ -22,14 +21,13 @@ typedef struct pool_context {
 } pool_context;
 
 static bool read_max(tn_call *call, tn_window *out_window) {
-    const bool has_indices =
-        call->output_count > TN_MAX_POOL_INDICES && call->outputs[TN_MAX_POOL_INDICES];
-    return !has_indices && tn_max_pool_window(call, out_window) == TN_OK;
+    const bool has_indices = call->output_count > 1 && call->outputs[1];
+    return !has_indices && tn_dnnl_pool_window(call, out_window) == TN_OK;
 }
 
 static bool read_average(tn_call *call, tn_window *out_window) {
-    const tn_average_pool_params *params = call->params;
-    return !params->ceil_mode && tn_average_pool_window(call, out_window) == TN_OK;
+    const tn_dnnl_window_params *params = call->kernel_params;
+    return !params->ceil_mode && tn_dnnl_pool_window(call, out_window) == TN_OK;
 }
 
 static bool read_global(tn_call *call, tn_window *out_window) {
@@ -48,7 +46,7 @@ static const pool_kind global_kind = {dnnl_pooling_avg_include_padding, read_glo
 
 static dnnl_alg_kind_t algorithm_of(const tn_call *call, const pool_kind *kind) {
     if (kind != &average_kind) return kind->algorithm;
-    const tn_average_pool_params *params = call->params;
+    const tn_dnnl_window_params *params = call->kernel_params;
     return params->count_include_pad ? dnnl_pooling_avg_include_padding
                                      : dnnl_pooling_avg_exclude_padding;
 }
@@ -151,23 +149,24 @@ static tn_status pool_run(tn_call *call) {
 static const char *const combinations[] = {"f32 -> f32", "f32:nhwc -> f32:nhwc",
                                            "f32:c16 -> f32:c16", "f32:c8 -> f32:c8"};
 
-#define POOL_KERNEL(name_of, operator_name, kind)                                                  \
-    const tn_kernel name_of = {                                                                    \
-        .size = sizeof(tn_kernel),                                                                 \
-        .revision = 1,                                                                             \
-        .domain = "",                                                                              \
-        .op = operator_name,                                                                       \
-        .device = "cpu",                                                                           \
-        .name = "onednn",                                                                          \
-        .doc = "oneDNN's pooling.",                                                                \
-        TN_COMBINATIONS(combinations),                                                             \
-        .accepts = pool_accepts,                                                                   \
-        .open = pool_open,                                                                         \
-        .close = pool_close,                                                                       \
-        .reshape = pool_reshape,                                                                   \
-        .run = pool_run,                                                                           \
-        .user = (void *)(uintptr_t) & (kind),                                                      \
-    }
-POOL_KERNEL(tn_dnnl_max_pool_kernel, "MaxPool", max_kind);
-POOL_KERNEL(tn_dnnl_average_pool_kernel, "AveragePool", average_kind);
-POOL_KERNEL(tn_dnnl_global_average_pool_kernel, "GlobalAveragePool", global_kind);
+#define POOL_KERNEL(name_of, operator_name, kind, ...)                                             \
+    const tn_kernel name_of = {.size = sizeof(tn_kernel),                                          \
+                               .revision = 1,                                                      \
+                               .domain = "",                                                       \
+                               .op = operator_name,                                                \
+                               .device = "cpu",                                                    \
+                               .name = "onednn",                                                   \
+                               .doc = "oneDNN's pooling.",                                         \
+                               TN_COMBINATIONS(combinations),                                      \
+                               .accepts = pool_accepts,                                            \
+                               .open = pool_open,                                                  \
+                               .close = pool_close,                                                \
+                               .reshape = pool_reshape,                                            \
+                               .run = pool_run,                                                    \
+                               .user = (void *)(uintptr_t) & (kind),                               \
+                               __VA_ARGS__}
+POOL_KERNEL(tn_dnnl_max_pool_kernel, "MaxPool", max_kind,
+            TN_FIELDS(tn_dnnl_window_params, tn_dnnl_window_fields));
+POOL_KERNEL(tn_dnnl_average_pool_kernel, "AveragePool", average_kind,
+            TN_FIELDS(tn_dnnl_window_params, tn_dnnl_window_fields));
+POOL_KERNEL(tn_dnnl_global_average_pool_kernel, "GlobalAveragePool", global_kind, TN_NO_FIELDS);

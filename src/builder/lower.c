@@ -8,10 +8,8 @@
 
 static tn_status begin(tn_lowering *lowering) {
     TN_TRY(tn_arena_create(lowering->graph->allocator, &lowering->arena));
-    lowering->cache = lowering->options->cache;
-    if (lowering->cache) return TN_OK;
     TN_TRY(tn_timing_cache_open(lowering->graph->runtime, NULL, &lowering->own_cache));
-    lowering->cache = lowering->own_cache;
+    lowering->cache = lowering->options->cache ? lowering->options->cache : lowering->own_cache;
     return TN_OK;
 }
 
@@ -42,7 +40,9 @@ static tn_status lower(tn_lowering *lowering, tn_arena *arena, tn_program *out_p
         TN_TRY(tn_lower_note(lowering, choice, arena, lowering->options->notes));
         TN_TRY(tn_lower_record(lowering, choice, arena, lowering->options->notes));
     }
-    return tn_lower_emit(lowering, choice, arena, out_program);
+    TN_TRY(tn_lower_emit(lowering, choice, arena, out_program));
+    return lowering->options->keeps_states ? tn_lower_states(lowering, choice, arena, out_program)
+                                           : TN_OK;
 }
 
 tn_status tn_lower(const tn_graph *graph, const tn_inference_plan *plan,

@@ -12,24 +12,32 @@ static const tn_inferred_tensor *known_at(const tn_engine_loading *loading, uint
     return &loading->shapes.points[point]->tensors[tensor];
 }
 
+/* A point of the profile, with the tensors as the program stores them or as the network has them.
+ */
+typedef struct at_point {
+    int point;
+    bool is_plain;
+} at_point;
+
 /* A value's descriptor at a point; null when its shape is not known. */
-static tn_status describe(const tn_engine_loading *loading, uint32_t value, int point,
+static tn_status describe(const tn_engine_loading *loading, uint32_t value, at_point at,
                           uint32_t port_flags, tn_tensor **out_tensor) {
     const tn_program_value *item = &loading->engine->program->values[value];
-    const tn_inferred_tensor *known = known_at(loading, value, point);
+    const tn_inferred_tensor *known = known_at(loading, value, at.point);
     const tn_graph_tensor *tensor = &loading->engine->graph->tensors[item->tensor];
     *out_tensor = NULL;
     if (!known->is_known) return TN_OK;
     tn_tensor_storage *storage = tn_arena_allocate(loading->arena, 1, sizeof(*storage));
     if (!storage) return tn_fail_memory("a tensor's description");
     const tn_type own = known->storage.tensor.type;
-    const bool is_own = port_flags & TN_PORT_SHAPE_ONLY || item->type == TN_NONE;
-    TN_TRY(tn_tensor_init(storage, is_own ? own : item->type, item->format, &known->storage.shape));
+    const tn_format format = at.is_plain ? TN_LINEAR : item->format;
+    const bool is_own = at.is_plain || port_flags & TN_PORT_SHAPE_ONLY || item->type == TN_NONE;
+    TN_TRY(tn_tensor_init(storage, is_own ? own : item->type, format, &known->storage.shape));
     storage->tensor.name = tensor->name;
     storage->tensor.quantization =
         item->quantization && !is_own ? item->quantization : tensor->quantization;
     const bool is_shown = tensor->is_constant || (port_flags & TN_PORT_VALUE_NEEDED);
-    if (is_shown && !(port_flags & TN_PORT_SHAPE_ONLY) && item->format == TN_LINEAR &&
+    if (is_shown && !(port_flags & TN_PORT_SHAPE_ONLY) && format == TN_LINEAR &&
         storage->tensor.type == own)
         storage->tensor.data = known->storage.tensor.data;
     *out_tensor = &storage->tensor;
@@ -38,24 +46,24 @@ static tn_status describe(const tn_engine_loading *loading, uint32_t value, int 
 
 /* `op` is null for tensors that are no inputs of it. */
 static tn_status describe_all(const tn_engine_loading *loading, const tn_operator *op,
-                              const uint32_t *values, uint32_t count, int point,
+                              const uint32_t *values, uint32_t count, at_point at,
                               tn_tensor ***out_tensors) {
     tn_tensor **tensors = tn_arena_allocate(loading->arena, count + 1u, sizeof(*tensors));
     if (!tensors) return tn_fail_memory("a tensor's description");
     for (uint32_t i = 0; i < count; i++) {
         const tn_port *port = op ? tn_graph_input_port(op, i) : NULL;
         if (values[i] != TN_NO_VALUE)
-            TN_TRY(describe(loading, values[i], point, port ? port->flags : 0, &tensors[i]));
+            TN_TRY(describe(loading, values[i], at, port ? port->flags : 0, &tensors[i]));
     }
     *out_tensors = tensors;
     return TN_OK;
 }
 
 static tn_status describe_inputs(const tn_engine_loading *loading, const tn_program_step *step,
-                                 int point, const tn_tensor *const **out_tensors) {
+                                 at_point at, const tn_tensor *const **out_tensors) {
     const tn_operator *op = loading->engine->graph->nodes[step->node].entry->op;
     tn_tensor **tensors = NULL;
-    TN_TRY(describe_all(loading, op, step->inputs, step->input_count, point, &tensors));
+    TN_TRY(describe_all(loading, op, step->inputs, step->input_count, at, &tensors));
     *out_tensors = (const tn_tensor *const *)tensors;
     return TN_OK;
 }
@@ -93,9 +101,10 @@ bool tn_engine_step_is_shaped(const tn_engine_loading *loading, const tn_program
     return true;
 }
 
-tn_status tn_engine_call_init(tn_engine_loading *loading, const tn_program_step *step,
-                              const tn_kernel_entry *entry, int point, tn_arena *arena,
-                              tn_call_scope *scope, tn_call *out_call) {
+static tn_status make_call(tn_engine_loading *loading, const tn_engine_step *own, at_point at,
+                           tn_arena *arena, tn_call_scope *scope, tn_call *out_call) {
+    const tn_program_step *step = own->step;
+    const tn_kernel_entry *entry = own->entry;
     tn_engine *engine = loading->engine;
     const tn_graph_node *node = &engine->graph->nodes[step->node];
     const tn_kernel *kernel = entry ? entry->kernel : NULL;
@@ -119,14 +128,25 @@ tn_status tn_engine_call_init(tn_engine_loading *loading, const tn_program_step 
                   .user = kernel ? kernel->user : node->entry->op->user,
                   .device = step->is_device ? engine->device : tn_runtime_cpu(engine->runtime),
                   .node = node->name,
-                  .host_private = scope};
+                  .host_private = scope,
+                  .kernel_params = own->kernel_params};
     TN_TRY(fill_epilogues(loading, step, arena, out_call));
-    TN_TRY(describe_inputs(loading, step, point, &out_call->inputs));
-    TN_TRY(describe_inputs(loading, step, 0, &out_call->minimum_inputs));
-    TN_TRY(describe_inputs(loading, step, 2, &out_call->maximum_inputs));
-    TN_TRY(describe_all(loading, NULL, step->operands, step->operand_count, point, &operands));
-    TN_TRY(describe_all(loading, NULL, step->outputs, step->output_count, point, &outputs));
+    TN_TRY(describe_inputs(loading, step, at, &out_call->inputs));
+    TN_TRY(describe_inputs(loading, step, (at_point){0, at.is_plain}, &out_call->minimum_inputs));
+    TN_TRY(describe_inputs(loading, step, (at_point){2, at.is_plain}, &out_call->maximum_inputs));
+    TN_TRY(describe_all(loading, NULL, step->operands, step->operand_count, at, &operands));
+    TN_TRY(describe_all(loading, NULL, step->outputs, step->output_count, at, &outputs));
     out_call->operands = (const tn_tensor *const *)operands;
     out_call->outputs = outputs;
     return TN_OK;
+}
+
+tn_status tn_engine_call_init(tn_engine_loading *loading, const tn_engine_step *step, int point,
+                              tn_arena *arena, tn_call_scope *scope, tn_call *out_call) {
+    return make_call(loading, step, (at_point){point, false}, arena, scope, out_call);
+}
+
+tn_status tn_engine_plain_call_init(tn_engine_loading *loading, const tn_engine_step *step,
+                                    tn_call_scope *scope, tn_call *out_call) {
+    return make_call(loading, step, (at_point){1, true}, loading->arena, scope, out_call);
 }

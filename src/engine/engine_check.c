@@ -6,6 +6,7 @@
  */
 #include "base/status.h"
 #include "engine/engine_private.h"
+#include "program/kernel_fit.h"
 #include "program/node_call.h"
 
 static tn_status fail_step(const tn_engine_loading *loading, const tn_program_step *step,
@@ -67,8 +68,7 @@ static bool are_all_own(const tn_engine_loading *loading, const tn_program_step 
 /* A lower type is for ports that name it, and for shapes that are known before a run. */
 static bool type_matches(const tn_engine_loading *loading, const tn_program_step *step,
                          uint32_t value, const tn_combination_port *port) {
-    return is_own(loading, value) ||
-           (!port->is_every && tn_engine_step_is_shaped(loading, step));
+    return is_own(loading, value) || (!port->is_every && tn_engine_step_is_shaped(loading, step));
 }
 
 static bool storages_match(const tn_engine_loading *loading, const tn_program_step *step,
@@ -109,8 +109,25 @@ static bool read_types(const tn_engine_loading *loading, const tn_operator *op,
     return true;
 }
 
-static tn_status check_combination(tn_engine_loading *loading, const tn_program_step *step,
-                                   const tn_kernel_entry *entry) {
+/* With those that the kernel is asked for, where shapes are known before a run. */
+static tn_status list_combinations(tn_engine_loading *loading, const tn_engine_step *own,
+                                   uint32_t *out_count, const tn_combination **out_combinations) {
+    tn_call call;
+    tn_call_scope scope;
+    const bool is_asked =
+        own->entry->kernel->combination && tn_engine_step_is_shaped(loading, own->step);
+    *out_count = own->entry->combination_count;
+    *out_combinations = own->entry->combinations;
+    if (!is_asked) return TN_OK;
+    TN_TRY(tn_engine_plain_call_init(loading, own, &scope, &call));
+    return tn_kernel_fit_combinations(loading->arena, own->entry, &call, out_count,
+                                      out_combinations);
+}
+
+static tn_status check_combination(tn_engine_loading *loading, const tn_engine_step *own) {
+    const tn_program_step *step = own->step;
+    const tn_combination *combinations = NULL;
+    uint32_t count = 0;
     tn_type *inputs = tn_arena_allocate(loading->arena, step->input_count + 1u, sizeof(*inputs));
     tn_type *outputs = tn_arena_allocate(loading->arena, step->output_count + 1u, sizeof(*outputs));
     if (!inputs || !outputs) return tn_fail_memory("a node's types");
@@ -118,10 +135,11 @@ static tn_status check_combination(tn_engine_loading *loading, const tn_program_
     if (!read_types(loading, op, step->inputs, step->input_count, inputs) ||
         !read_types(loading, NULL, step->outputs, step->output_count, outputs))
         return fail_step(loading, step, "gives it types that are not known");
-    for (uint32_t c = 0; c < entry->combination_count; c++) {
-        if (tn_combination_matches(&entry->combinations[c], step->input_count, inputs,
-                                   step->output_count, outputs) &&
-            storages_match(loading, step, &entry->combinations[c]))
+    TN_TRY(list_combinations(loading, own, &count, &combinations));
+    for (uint32_t c = 0; c < count; c++) {
+        if (tn_combination_matches(&combinations[c], step->input_count, inputs, step->output_count,
+                                   outputs) &&
+            storages_match(loading, step, &combinations[c]))
             return TN_OK;
     }
     return fail_step(loading, step, "gives it types or formats that it does not take");
@@ -171,21 +189,21 @@ static tn_status check_epilogues(const tn_engine_loading *loading, const tn_prog
 /* ----------------------------------------------------------------------------------------------
  * questions to the kernel */
 
-static tn_status ask_kernel(tn_engine_loading *loading, const tn_program_step *step,
-                            const tn_kernel_entry *entry) {
-    const tn_kernel *kernel = entry->kernel;
+static tn_status ask_kernel(tn_engine_loading *loading, const tn_engine_step *own) {
+    const tn_program_step *step = own->step;
+    const tn_kernel *kernel = own->entry->kernel;
     tn_call call;
     tn_call_scope scope;
     for (int i = 0; kernel->accepts && i < 3; i++) {
         const int point = (i + 1) % 3; /* the optimum first */
         if (i > 0 && loading->shapes.points[point] == loading->shapes.points[1]) continue;
-        TN_TRY(tn_engine_call_init(loading, step, entry, point, loading->arena, &scope, &call));
+        TN_TRY(tn_engine_call_init(loading, own, point, loading->arena, &scope, &call));
         if (tn_call_ask(&call, kernel->accepts, "accepts") != TN_OK)
             return fail_step(loading, step, "gives it a node that it does not accept");
     }
     uint32_t tactics = 1;
     if (kernel->tactics) {
-        TN_TRY(tn_engine_call_init(loading, step, entry, 1, loading->arena, &scope, &call));
+        TN_TRY(tn_engine_call_init(loading, own, 1, loading->arena, &scope, &call));
         call.tactic_count = 1;
         TN_TRY(tn_call_invoke(&call, kernel->tactics, "tactics"));
         tactics = call.tactic_count ? call.tactic_count : 1;
@@ -194,22 +212,33 @@ static tn_status ask_kernel(tn_engine_loading *loading, const tn_program_step *s
                                   : fail_step(loading, step, "asks for a tactic that it lacks");
 }
 
-static tn_status check_kernel(tn_engine_loading *loading, const tn_program_step *step,
-                              const tn_kernel_entry *entry) {
-    const tn_kernel *kernel = entry->kernel;
+/* The kernel's own parameters, from the node's fields. */
+static tn_status fill_params(tn_engine_loading *loading, tn_engine_step *own) {
+    bool fits = false;
+    TN_TRY(tn_kernel_fit_params(loading->engine->arena, own->entry,
+                                &loading->engine->graph->nodes[own->step->node],
+                                &own->kernel_params, &fits));
+    return fits ? TN_OK : fail_step(loading, own->step, "gives it fields that it does not take");
+}
+
+static tn_status check_kernel(tn_engine_loading *loading, tn_engine_step *own) {
+    const tn_program_step *step = own->step;
+    const tn_kernel *kernel = own->entry->kernel;
     tn_call call;
     tn_call_scope scope;
-    TN_TRY(check_combination(loading, step, entry));
+    TN_TRY(fill_params(loading, own));
+    TN_TRY(check_combination(loading, own));
     if (step->is_in_place && !(kernel->traits & TN_KERNEL_IN_PLACE))
         return fail_step(loading, step, "lets it overwrite its input, which it does not do");
     if (!tn_engine_step_is_shaped(loading, step)) {
-        if (!kernel->accepts && !kernel->prepare && !kernel->tactics && step->epilogue_count == 0)
+        if (!kernel->accepts && !kernel->prepare && !kernel->tactics && !kernel->combination &&
+            step->epilogue_count == 0)
             return TN_OK;
         return fail_step(loading, step, "gives it shapes that are not known before a run");
     }
-    TN_TRY(tn_engine_call_init(loading, step, entry, 1, loading->arena, &scope, &call));
+    TN_TRY(tn_engine_call_init(loading, own, 1, loading->arena, &scope, &call));
     TN_TRY(check_epilogues(loading, step, kernel, &call));
-    return ask_kernel(loading, step, entry);
+    return ask_kernel(loading, own);
 }
 
 /* Views and values that decide shapes lie as linear elements do. */
@@ -252,14 +281,13 @@ tn_status tn_engine_check_values(const tn_engine_loading *loading) {
     return TN_OK;
 }
 
-tn_status tn_engine_check_step(tn_engine_loading *loading, const tn_program_step *step,
-                               const tn_kernel_entry *entry) {
+tn_status tn_engine_check_step(tn_engine_loading *loading, tn_engine_step *own) {
+    const tn_program_step *step = own->step;
     const bool is_sound = has_types(loading, step->inputs, step->input_count) &&
                           has_types(loading, step->outputs, step->output_count) &&
                           has_types(loading, step->operands, step->operand_count);
     if (step->kind == TN_STEP_REFORMAT)
         return is_sound ? TN_OK : tn_fail(TN_ERROR_FORMAT, "the stored program has a wrong type");
     if (!is_sound) return fail_step(loading, step, "has other types than the network");
-    return entry && !step->is_host ? check_kernel(loading, step, entry)
-                                   : check_plain(loading, step);
+    return own->entry && !step->is_host ? check_kernel(loading, own) : check_plain(loading, step);
 }

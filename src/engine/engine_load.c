@@ -67,6 +67,7 @@ static tn_status take_options(tn_engine *engine, const tn_engine_options *option
 
 static tn_status get_ready(tn_engine_loading *loading, const tn_engine_options *options) {
     tn_engine *engine = loading->engine;
+    loading->is_exact = options->flags & TN_ENGINE_EXACT;
     TN_TRY(take_options(engine, options));
     TN_TRY(infer_profile(loading));
     TN_TRY(tn_engine_choose_program(loading, options));

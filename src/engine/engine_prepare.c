@@ -13,19 +13,36 @@ static void forget_descriptors(tn_call *call) {
     call->outputs = NULL;
 }
 
+/* From the state that the plan keeps of it, if any. Where the kernel does not load that, since the
+ * bytes are damaged or of another version of the library, it is prepared anew. */
+static tn_status prepare_kernel(tn_engine_loading *loading, tn_engine_step *step) {
+    tn_prepared_kernel *prepared = &step->prepared;
+    tn_error_copy before;
+    if (!step->step->has_state || !prepared->kernel || !prepared->kernel->load)
+        return tn_prepared_kernel_init(prepared);
+    tn_error_save(&before);
+    const tn_status status = tn_prepared_kernel_load(prepared, loading->arena, step->step->state,
+                                                     step->step->state_bytes);
+    if (status == TN_OK || status == TN_ERROR_MEMORY || loading->is_exact) return status;
+    tn_runtime_log(loading->engine->runtime, TN_LOG_WARNING,
+                   "the state that the plan keeps of a kernel is not used: %s: %s",
+                   tn_last_error()->where, tn_last_error()->message);
+    tn_error_restore(&before);
+    return tn_prepared_kernel_init(prepared);
+}
+
 static tn_status prepare_step(tn_engine_loading *loading, tn_engine_step *step) {
     tn_engine *engine = loading->engine;
     tn_prepared_kernel *prepared = &step->prepared;
     if (step->step->kind != TN_STEP_KERNEL || step->step->is_host) return TN_OK;
     prepared->kernel = step->entry ? step->entry->kernel : NULL;
-    TN_TRY(tn_engine_call_init(loading, step->step, step->entry, 1, engine->arena, &prepared->scope,
-                               &prepared->call));
+    TN_TRY(tn_engine_call_init(loading, step, 1, engine->arena, &prepared->scope, &prepared->call));
     prepared->scope.packed = engine->packed;
     if (step->step->is_device) prepared->call.stream = engine->stream;
     const bool is_here = engine->is_serving == step->is_isolated;
     if (loading->note && is_here)
         loading->note(loading->note_user, (uint32_t)(step - engine->steps));
-    const tn_status status = is_here ? tn_prepared_kernel_init(prepared) : TN_OK;
+    const tn_status status = is_here ? prepare_kernel(loading, step) : TN_OK;
     forget_descriptors(&prepared->call);
     prepared->scope.packed = NULL;
     return status;

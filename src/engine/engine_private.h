@@ -28,6 +28,7 @@
 typedef struct tn_engine_step {
     const tn_program_step *step;
     const tn_kernel_entry *entry; /* null: the reference; holds a count on its library */
+    const void *kernel_params;    /* the kernel's own, for this node */
     tn_prepared_kernel prepared;  /* KERNEL steps that run */
     bool is_isolated;             /* a plugin library's kernel, which runs in a helper process: then
                                      `prepared` is prepared there, and a template here */
@@ -72,23 +73,25 @@ typedef struct tn_engine_loading {
     tn_arena *arena; /* gone when the engine is loaded */
     tn_profile_shapes shapes;
     const tn_tensor **linear; /* at the optimum, by tensor id; null where nothing is known */
-    tn_engine_note note;      /* or null */
+    bool is_exact;
+    tn_engine_note note; /* or null */
     void *note_user;
 } tn_engine_loading;
 
 /* The call of a step at a point (0, 1, 2: minimum, optimum, maximum); null descriptors where
  * nothing is known. Descriptors lie in the loading's arena, epilogues in `arena`. TN_ERROR_FORMAT:
  * the step's fused nodes are not what it says. */
-tn_status tn_engine_call_init(tn_engine_loading *loading, const tn_program_step *step,
-                              const tn_kernel_entry *entry, int point, tn_arena *arena,
-                              tn_call_scope *scope, tn_call *out_call);
+tn_status tn_engine_call_init(tn_engine_loading *loading, const tn_engine_step *step, int point,
+                              tn_arena *arena, tn_call_scope *scope, tn_call *out_call);
+/* The same at the optimum, with the tensors linear and in their own types. */
+tn_status tn_engine_plain_call_init(tn_engine_loading *loading, const tn_engine_step *step,
+                                    tn_call_scope *scope, tn_call *out_call);
 /* Whether all shapes of a step are known at all points and can be relied on. */
 bool tn_engine_step_is_shaped(const tn_engine_loading *loading, const tn_program_step *step);
 
-/* Checks what a step asks of its kernel (null: the reference): types, formats, epilogues, tactic.
- * TN_ERROR_FORMAT, with the reason. */
-tn_status tn_engine_check_step(tn_engine_loading *loading, const tn_program_step *step,
-                               const tn_kernel_entry *entry);
+/* Fills the kernel's own parameters and checks what a step asks of its kernel (null: the
+ * reference): types, formats, epilogues, tactic. TN_ERROR_FORMAT, with the reason. */
+tn_status tn_engine_check_step(tn_engine_loading *loading, tn_engine_step *step);
 
 /* Notes which values are stored in a lower type, and checks that the network's inputs and outputs
  * are not. TN_ERROR_FORMAT. */

@@ -62,7 +62,7 @@ static tn_status take_kernels(tn_engine_loading *loading) {
         tn_engine_step *step = &engine->steps[i];
         step->step = &engine->program->steps[i];
         TN_TRY(find_kernel(engine, step->step, &step->entry));
-        TN_TRY(tn_engine_check_step(loading, step->step, step->entry));
+        TN_TRY(tn_engine_check_step(loading, step));
     }
     tn_engine_mark_isolated(engine);
     return TN_OK;
@@ -207,7 +207,7 @@ static tn_status lower_again(tn_engine_loading *loading, uint32_t threads) {
 tn_status tn_engine_choose_program(tn_engine_loading *loading, const tn_engine_options *options) {
     tn_engine *engine = loading->engine;
     const uint32_t threads = options->threads;
-    const bool is_exact = options->flags & TN_ENGINE_EXACT;
+    const bool is_exact = loading->is_exact;
     bool has_tried = engine->contents.left_out_count > 0;
     TN_TRY(find_stored(loading, threads, is_exact, &has_tried));
     if (engine->program) return TN_OK;

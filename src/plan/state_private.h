@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The call of save, load and upgrade, which take more than a tn_call. For state.c and upgrade.c. */
+/* The call of save, load and upgrade. For state.c and upgrade.c. */
 #ifndef TN_PLAN_STATE_PRIVATE_H
 #define TN_PLAN_STATE_PRIVATE_H
 
@@ -9,8 +9,6 @@
 typedef struct tn_plan_state_call {
     tn_call call;
     tn_call_scope scope;
-    void *data; /* save, load */
-    uint64_t bytes;
     uint32_t from; /* upgrade */
 } tn_plan_state_call;
 

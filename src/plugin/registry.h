@@ -35,9 +35,8 @@ typedef struct tn_kernel_entry {
     const tn_kernel *kernel; /* normalised copy */
     tn_loaded_library *library;
     uint32_t combination_count;
-    /* parsed per operator when first asked, since optional and variadic ports are the operator's;
-     * see tn_registry_kernels */
-    const tn_combination *combinations;
+    const tn_combination *combinations; /* those of the table; program/kernel_fit.h has them with
+                                           those that a node's kernel is asked for */
 } tn_kernel_entry;
 
 tn_status tn_registry_create(tn_runtime *runtime, tn_registry **out_registry);

@@ -265,9 +265,22 @@ static tn_status copy_combinations(tn_arena *arena, tn_kernel *kernel, uint32_t 
     if (failed) return tn_fail_memory("a kernel's combinations");
     for (uint32_t i = 0; i < count; i++)
         TN_TRY(tn_combination_parse(arena, kernel->combinations[i], minor, &combinations[i]));
-    if (count == 0) TN_TRY(any_combination(arena, minor, &combinations[0]));
+    const bool is_any = count == 0 && !kernel->combination;
+    if (is_any) TN_TRY(any_combination(arena, minor, &combinations[0]));
     entry->combinations = combinations;
-    entry->combination_count = count ? count : 1;
+    entry->combination_count = is_any ? 1 : count;
+    return TN_OK;
+}
+
+/* As an operator's fields, which have the same members. */
+static tn_status copy_kernel_fields(tn_arena *arena, tn_kernel *kernel) {
+    tn_operator table = {.params_bytes = kernel->params_bytes,
+                         .field_size = kernel->field_size,
+                         .field_count = kernel->field_count,
+                         .fields = kernel->fields};
+    TN_TRY(copy_fields(arena, &table));
+    kernel->field_size = table.field_size;
+    kernel->fields = table.fields;
     return TN_OK;
 }
 
@@ -279,11 +292,16 @@ static tn_status copy_kernel(tn_arena *arena, tn_kernel *kernel, uint32_t minor,
         return tn_fail(TN_ERROR_PLUGIN, "there is no device");
     if ((kernel->release && !kernel->prepare) || (kernel->close && !kernel->open))
         return tn_fail(TN_ERROR_PLUGIN, "release needs prepare, close needs open");
+    if (!kernel->save != !kernel->load || (kernel->save && !kernel->prepare))
+        return tn_fail(TN_ERROR_PLUGIN,
+                       "save and load come together, beside prepare, or not at all");
     kernel->device = copy_text(arena, kernel->device, &failed);
     kernel->doc = copy_text(arena, kernel->doc, &failed);
     kernel->requires_features = copy_text(arena, kernel->requires_features, &failed);
     if (kernel->revision == 0) kernel->revision = 1;
-    return failed ? tn_fail_memory("a kernel") : copy_combinations(arena, kernel, minor, entry);
+    if (failed) return tn_fail_memory("a kernel");
+    TN_TRY(copy_kernel_fields(arena, kernel));
+    return copy_combinations(arena, kernel, minor, entry);
 }
 
 tn_status tn_registry_copy_kernel(tn_arena *arena, const tn_kernel *kernel, uint32_t minor,

@@ -3,6 +3,7 @@
 #include "program/kernel_instance.h"
 #include "plugin/crash.h"
 #include "plugin/devices.h"
+#include "plugin/saved_state.h"
 
 /* Calls back with the call's device as the thread's current one. */
 static tn_status invoke(tn_call *call, tn_callback callback, const char *name) {
@@ -21,12 +22,17 @@ static void invoke_release(tn_call *call, tn_release_callback callback, const ch
     tn_device_leave(call->device, before);
 }
 
-tn_status tn_prepared_kernel_init(tn_prepared_kernel *prepared) {
-    const tn_kernel *kernel = prepared->kernel;
+static tn_status begin(tn_prepared_kernel *prepared) {
     if (prepared->is_prepared) return tn_fail(TN_ERROR_STATE, "a kernel is prepared twice");
     prepared->call.host_private = &prepared->scope;
-    prepared->call.user = kernel ? kernel->user : prepared->call.op->user;
+    prepared->call.user = prepared->kernel ? prepared->kernel->user : prepared->call.op->user;
     prepared->call.state = NULL;
+    return TN_OK;
+}
+
+tn_status tn_prepared_kernel_init(tn_prepared_kernel *prepared) {
+    const tn_kernel *kernel = prepared->kernel;
+    TN_TRY(begin(prepared));
     if (!kernel && !prepared->call.op->reference)
         return tn_error_at(
             tn_fail(TN_ERROR_UNSUPPORTED, "there is neither a kernel that fits nor a reference"),
@@ -35,6 +41,26 @@ tn_status tn_prepared_kernel_init(tn_prepared_kernel *prepared) {
     if (kernel && kernel->prepare) TN_TRY(invoke(&prepared->call, kernel->prepare, "prepare"));
     prepared->is_prepared = true;
     return TN_OK;
+}
+
+tn_status tn_prepared_kernel_load(tn_prepared_kernel *prepared, tn_arena *arena, const void *data,
+                                  size_t bytes) {
+    TN_TRY(begin(prepared));
+    const uint32_t before = tn_device_enter(prepared->call.device);
+    const tn_status status =
+        tn_saved_state_load(&prepared->call, prepared->kernel->load, arena, data, bytes);
+    tn_device_leave(prepared->call.device, before);
+    prepared->is_prepared = status == TN_OK;
+    return status;
+}
+
+tn_status tn_prepared_kernel_save(tn_prepared_kernel *prepared, tn_arena *arena,
+                                  const void **out_data, size_t *out_bytes) {
+    const uint32_t before = tn_device_enter(prepared->call.device);
+    const tn_status status =
+        tn_saved_state_save(&prepared->call, prepared->kernel->save, arena, out_data, out_bytes);
+    tn_device_leave(prepared->call.device, before);
+    return status;
 }
 
 void tn_prepared_kernel_deinit(tn_prepared_kernel *prepared) {

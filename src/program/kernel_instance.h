@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One kernel (or an operator's reference) at work on one node: prepare, open, reshape, run and
- * their counterparts, each exactly once and in order, also after a failure in between. Used by the
- * builder to time, by constant folding, by shape values and by the engine.
+ * One kernel (or an operator's reference) at work on one node: prepare (or load), open, reshape,
+ * run and their counterparts, each exactly once and in order, also after a failure in between. Used
+ * by the builder to time, by constant folding, by shape values and by the engine.
  */
 #ifndef TN_PROGRAM_KERNEL_INSTANCE_H
 #define TN_PROGRAM_KERNEL_INSTANCE_H
@@ -20,6 +20,12 @@ typedef struct tn_prepared_kernel {
 } tn_prepared_kernel;
 tn_status tn_prepared_kernel_init(
     tn_prepared_kernel *prepared); /* calls prepare; on failure nothing is to be undone */
+/* The same by the kernel's load, from what tn_prepared_kernel_save gave. `arena` for a copy. */
+tn_status tn_prepared_kernel_load(tn_prepared_kernel *prepared, tn_arena *arena, const void *data,
+                                  size_t bytes);
+/* The state of a prepared kernel that has `save`, in `arena`. */
+tn_status tn_prepared_kernel_save(tn_prepared_kernel *prepared, tn_arena *arena,
+                                  const void **out_data, size_t *out_bytes);
 void tn_prepared_kernel_deinit(
     tn_prepared_kernel *prepared); /* calls release when prepared; a zeroed one is fine */
 

@@ -65,6 +65,9 @@ typedef struct tn_program_step {
         *operands;  /* values; TN_NO_VALUE for absent ones. Operands are those of the epilogues, in
                        the order in which tn_epilogue.operand counts them */
     bool is_device; /* KERNEL: on the program's device, not on the processor */
+    bool has_state; /* KERNEL: what the kernel saved of its preparation for this node */
+    const void *state; /* these bytes */
+    size_t state_bytes;
     double nanoseconds; /* measured at build; 0: not */
     const char *note;   /* null, or why it reads and writes nothing in the lower type that the
                            build's precision allows; for people */

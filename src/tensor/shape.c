@@ -70,8 +70,9 @@ typedef struct format_row {
     tn_format format;
     const char *name;
 } format_row;
-static const format_row formats[] = {{TN_LINEAR, "linear"}, {TN_NHWC, "nhwc"}, {TN_C4, "c4"},
-                                     {TN_C8, "c8"},         {TN_C16, "c16"},   {TN_C32, "c32"}};
+static const format_row formats[] = {{TN_LINEAR, "linear"}, {TN_NHWC, "nhwc"}, {TN_C2, "c2"},
+                                     {TN_C4, "c4"},         {TN_C8, "c8"},     {TN_C16, "c16"},
+                                     {TN_C32, "c32"},       {TN_C64, "c64"}};
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
 
 bool tn_format_is_valid(tn_format format) {
@@ -143,7 +144,7 @@ static tn_status lay_out(tn_format format, const tn_shape *shape, int64_t *out_s
             extent = extent / block_of(format) + (extent % block_of(format) != 0);
         if (out_strides) out_strides[order[i]] = stride;
         is_empty |= extent == 0;
-        if (!tn_mul_i64(stride, extent ? extent : 1, &stride) || stride > INT64_MAX / 32)
+        if (!tn_mul_i64(stride, extent ? extent : 1, &stride) || stride > INT64_MAX / 64)
             return tn_fail(TN_ERROR_MEMORY, "shape %s is larger than can be addressed",
                            tn_shape_print(shape->rank, shape->extents, text, sizeof(text)));
     }

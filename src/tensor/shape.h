@@ -28,7 +28,7 @@ bool tn_format_is_valid(tn_format format);
  * must exist). */
 bool tn_format_fits(tn_format format, uint32_t rank);
 const char *
-tn_format_name(tn_format format); /* "linear", "nhwc", "c4", "c8", "c16", "c32"; "unknown" */
+tn_format_name(tn_format format); /* "linear", "nhwc", "c2", "c4" ... "c64"; "unknown" */
 bool tn_format_parse(const char *name, size_t length, tn_format *out_format);
 /* Strides as tn_tensor states them, and the bytes with padding. TN_ERROR_MEMORY when too large,
  * TN_ERROR_SHAPE. */

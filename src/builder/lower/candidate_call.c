@@ -100,7 +100,8 @@ tn_status tn_candidate_call_init(tn_candidate_call *candidate_call, const tn_low
                                                    ? lowering->options->device
                                                    : tn_runtime_cpu(lowering->graph->runtime),
                                      .node = node->name,
-                                     .host_private = &candidate_call->scope};
+                                     .host_private = &candidate_call->scope,
+                                     .kernel_params = candidate->kernel_params};
     TN_TRY(describe_inputs(lowering, index, candidate, point, arena, &candidate_call->inputs,
                            &inputs));
     TN_TRY(describe_inputs(lowering, index, candidate, 0, arena, NULL, &minimum));

@@ -136,6 +136,7 @@ static tn_status add_combination(tn_lowering *lowering, uint32_t index, const tn
         TN_TRY(start_candidate(lowering, index, TN_STEP_KERNEL, like->chain_count, &candidate,
                                &storages));
         candidate.entry = like->entry;
+        candidate.kernel_params = like->kernel_params;
         candidate.rank = like->rank;
         TN_TRY(
             tn_lower_ports(lowering, index, &candidate, combination, wanted[i], storages, &fits));
@@ -171,14 +172,20 @@ static tn_status add_kernel(tn_lowering *lowering, uint32_t index, const tn_kern
     bool is_shaped = lowering->nodes[index].is_shaped;
     if (!has_all_types(lowering, node)) return TN_OK;
     if ((kernel->traits & TN_KERNEL_TF32) && !allows_tf32(lowering, index)) return TN_OK;
-    if (!is_shaped && (kernel->accepts || kernel->prepare || kernel->tactics)) return TN_OK;
+    if (!is_shaped &&
+        (kernel->accepts || kernel->prepare || kernel->tactics || kernel->combination))
+        return TN_OK;
+    const tn_lower_fit *fit = NULL;
+    TN_TRY(tn_lower_fit_of(lowering, index, entry, &fit));
+    if (!fit->is_fit) return TN_OK;
     uint32_t longest = is_shaped ? longest_chain(lowering, index, kernel) : 0;
     for (uint32_t length = longest + 1; length-- > 0;) {
         if (length > TN_CHAIN_SHORT && length < longest) continue;
-        tn_candidate like = {.entry = entry, .rank = rank, .chain_count = length};
-        for (uint32_t c = 0; c < entry->combination_count; c++)
-            if (tn_lower_node_pin_combines(pin, kernel, c))
-                TN_TRY(add_combination(lowering, index, &like, &entry->combinations[c]));
+        tn_candidate like = {
+            .entry = entry, .kernel_params = fit->params, .rank = rank, .chain_count = length};
+        for (uint32_t c = 0; c < fit->combination_count; c++)
+            if (tn_lower_node_pin_combines(pin, &fit->combinations[c]))
+                TN_TRY(add_combination(lowering, index, &like, &fit->combinations[c]));
     }
     return TN_OK;
 }

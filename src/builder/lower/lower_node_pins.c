@@ -32,10 +32,8 @@ static bool is_same_text(const char *a, const char *b) {
     return *a == 0 && *b == 0;
 }
 
-bool tn_lower_node_pin_combines(const tn_node_pin *pin, const tn_kernel *kernel, uint32_t index) {
-    if (!pin || !pin->combination) return true;
-    return index < kernel->combination_count &&
-           is_same_text(pin->combination, kernel->combinations[index]);
+bool tn_lower_node_pin_combines(const tn_node_pin *pin, const tn_combination *combination) {
+    return !pin || !pin->combination || is_same_text(pin->combination, combination->text);
 }
 
 /* Whether a port is stored in the type. */
@@ -58,8 +56,20 @@ bool tn_lower_node_pin_takes(const tn_lowering *lowering, uint32_t index,
 /* --- what is said --- */
 
 /* The names of an operator's kernels, and the combinations of the pinned one. */
-static tn_status list_kernels(tn_lowering *lowering, const tn_operator *op, const tn_node_pin *pin,
+static tn_status list_combinations(tn_lowering *lowering, uint32_t index,
+                                   const tn_kernel_entry *entry, tn_text *combinations) {
+    const tn_lower_fit *fit = NULL;
+    if (entry->kernel->combination_count == 0 && !entry->kernel->combination) return TN_OK;
+    TN_TRY(tn_lower_fit_of(lowering, index, entry, &fit));
+    for (uint32_t c = 0; c < fit->combination_count; c++)
+        tn_text_add_format(combinations, "%s'%s'", combinations->length ? "; " : "",
+                           fit->combinations[c].text);
+    return TN_OK;
+}
+
+static tn_status list_kernels(tn_lowering *lowering, uint32_t index, const tn_node_pin *pin,
                               tn_text *names, tn_text *combinations, tn_nearest *nearest) {
+    const tn_operator *op = lowering->graph->nodes[index].entry->op;
     for (int is_device = tn_lower_has_device(lowering); is_device >= 0; is_device--) {
         const tn_lower_kernels *kernels = NULL;
         TN_TRY(tn_lower_kernels_of(lowering, op, is_device, &kernels));
@@ -67,10 +77,8 @@ static tn_status list_kernels(tn_lowering *lowering, const tn_operator *op, cons
             const tn_kernel *kernel = kernels->entries[i]->kernel;
             tn_text_add_format(names, "%s, ", kernel->name);
             tn_nearest_offer(nearest, kernel->name);
-            for (uint32_t c = 0; pin->kernel && c < kernel->combination_count; c++)
-                if (tn_lower_node_pin_fits(pin, kernels->entries[i]))
-                    tn_text_add_format(combinations, "%s'%s'", combinations->length ? "; " : "",
-                                       kernel->combinations[c]);
+            if (pin->kernel && tn_lower_node_pin_fits(pin, kernels->entries[i]))
+                TN_TRY(list_combinations(lowering, index, kernels->entries[i], combinations));
         }
     }
     tn_text_add(names, "reference");
@@ -111,8 +119,7 @@ tn_status tn_lower_node_pin_fail(tn_lowering *lowering, uint32_t index, bool is_
     tn_text_init(&names, lowering->graph->allocator);
     tn_text_init(&combinations, lowering->graph->allocator);
     tn_nearest_init(&nearest, pin->kernel ? pin->kernel : "");
-    tn_status status =
-        list_kernels(lowering, node->entry->op, pin, &names, &combinations, &nearest);
+    tn_status status = list_kernels(lowering, index, pin, &names, &combinations, &nearest);
     if (status == TN_OK && (names.is_failed || combinations.is_failed))
         status = tn_fail_memory("the pinned kernels");
     if (status == TN_OK)

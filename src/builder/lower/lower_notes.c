@@ -211,13 +211,14 @@ static tn_status note_kernels(const note_taker *taker, uint32_t index) {
     note->reason = TN_LOWER_NO_KERNEL;
     TN_TRY(tn_lower_kernels_of(lowering, node->entry->op, tn_lower_has_device(lowering), &kernels));
     for (uint32_t k = 0; k < kernels->count; k++) {
-        const tn_kernel_entry *entry = kernels->entries[k];
-        for (uint32_t c = 0; c < entry->combination_count; c++) {
+        const tn_lower_fit *fit = NULL;
+        TN_TRY(tn_lower_fit_of(lowering, index, kernels->entries[k], &fit));
+        for (uint32_t c = 0; c < fit->combination_count; c++) {
             bool fits = false;
-            if (!names_type(&entry->combinations[c], lowering->lower_type)) continue;
+            if (!names_type(&fit->combinations[c], lowering->lower_type)) continue;
             if (note->reason == TN_LOWER_NO_KERNEL) note->reason = TN_LOWER_NO_FIT;
             TN_TRY(
-                note_wanted(taker, index, chosen_of(taker, index), &entry->combinations[c], &fits));
+                note_wanted(taker, index, chosen_of(taker, index), &fit->combinations[c], &fits));
         }
     }
     if (note->tensor != TN_NO_TENSOR) note->reason = TN_LOWER_NO_SCALE;

@@ -8,6 +8,7 @@
  *   lower_node_pins.c   kernels and types that the user pinned single nodes to
  *   lower_storages.c    which tensors may be stored in a lower type, and with which scale
  *   lower_chains.c      which nodes could be absorbed by which
+ *   lower_fit.c         a kernel's own parameters and combinations for a node
  *   lower_candidates.c  all ways to do each node
  *   lower_ports.c       the storages of a node's ports with a combination
  *   candidate_call.c    the call of a candidate, for questions to its kernel and for timing
@@ -17,6 +18,7 @@
  *   lower_level.c       which costs are equal within their noise, and what is preferred then
  *   lower_problem.c     the choice for the whole graph, stated for choose.h
  *   lower_emit.c        the program of a choice
+ *   lower_state.c       what the chosen kernels save of their preparation
  *   lower_notes.c       what the report says of a build in a lower type
  *   lower_record.c      what the report says of the candidates that were compared
  *
@@ -44,6 +46,7 @@ typedef struct tn_candidate {
     uint32_t kind; /* TN_STEP_KERNEL or TN_STEP_VIEW */
     bool is_host;
     const tn_kernel_entry *entry; /* null: the operator's reference, or no work at all */
+    const void *kernel_params;    /* the kernel's own, for this node */
     uint32_t rank;                /* of its kernel, for estimates: 0 is preferred */
     uint32_t tactic, chain_count;
     const tn_storage *inputs, *outputs, *operands; /* as many as the node has, with this chain */
@@ -52,8 +55,19 @@ typedef struct tn_candidate {
     double
         floor; /* of a measured cost: it takes no less; below it where all samples were disturbed */
     uint64_t key;                    /* tn_timing_key's; 0: not asked for yet */
+    bool is_unkeyed;                 /* with the key: what its time depends on is not known */
     bool is_measured, is_remembered; /* by a cache of earlier builds */
 } tn_candidate;
+
+/* What a kernel has for a node; program/kernel_fit.h. */
+typedef struct tn_lower_fit {
+    const tn_kernel_entry *entry;
+    bool is_fit; /* false: the kernel cannot read the node's fields */
+    const void *params;
+    uint32_t combination_count;
+    const tn_combination *combinations;
+    struct tn_lower_fit *next;
+} tn_lower_fit;
 
 typedef struct tn_lower_node {
     bool is_shaped; /* all its tensors' shapes are known and can be relied on */
@@ -61,6 +75,7 @@ typedef struct tn_lower_node {
      * and for such a node how many they are. */
     uint32_t leader, equal_count;
     bool is_chain_contested; /* another node could do a part of it; lower_timing.c's, of leaders */
+    tn_lower_fit *fits;      /* lower_fit.c's */
     tn_candidate *candidates;
     size_t candidate_count, candidate_capacity;
     /* The longest chain of epilogues that some kernel might absorb, and its operands. */
@@ -110,7 +125,8 @@ typedef struct tn_lowering {
     bool *lacks_scale;              /* by tensor: whether it might, if it had a scale */
     tn_quantization *quantizations; /* by tensor, of those that may */
     tn_timing_cache *cache;
-    tn_timing_cache *own_cache; /* when the caller has none: equal nodes are measured once */
+    tn_timing_cache *own_cache; /* of this build alone: of unkeyed candidates, and of all where the
+                                   caller has none, so that equal nodes are measured once */
     struct tn_timing_scratch *timing;
 } tn_lowering;
 
@@ -137,7 +153,7 @@ tn_status tn_lower_pins_check(tn_lowering *lowering);
 const tn_node_pin *tn_lower_node_pin_of(const tn_lowering *lowering, uint32_t node);
 /* Whether a pin (null: none) lets a kernel, and a combination of it, pass. */
 bool tn_lower_node_pin_fits(const tn_node_pin *pin, const tn_kernel_entry *entry);
-bool tn_lower_node_pin_combines(const tn_node_pin *pin, const tn_kernel *kernel, uint32_t index);
+bool tn_lower_node_pin_combines(const tn_node_pin *pin, const tn_combination *combination);
 /* Whether a candidate of a node has the type that the node is pinned to, if it is. */
 bool tn_lower_node_pin_takes(const tn_lowering *lowering, uint32_t index,
                              const tn_candidate *candidate);
@@ -169,6 +185,9 @@ bool tn_lower_is_lowered(const tn_lowering *lowering, uint32_t node, const tn_ca
 /* At all points of the profile. */
 bool tn_lower_is_same_shape(const tn_lowering *lowering, tn_tensor_id a, tn_tensor_id b);
 tn_status tn_lower_chains(tn_lowering *lowering);
+/* --- lower_fit.c --- */
+tn_status tn_lower_fit_of(tn_lowering *lowering, uint32_t node, const tn_kernel_entry *entry,
+                          const tn_lower_fit **out_fit);
 /* --- lower_candidates.c --- */
 tn_status tn_lower_candidates(tn_lowering *lowering);
 /* --- lower_equal.c --- */
@@ -200,6 +219,12 @@ tn_status tn_lower_record(const tn_lowering *lowering, const uint32_t *choice, t
 /* --- lower_emit.c --- */
 tn_status tn_lower_emit(tn_lowering *lowering, const uint32_t *choice, tn_arena *arena,
                         tn_program *out_program);
+
+/* --- lower_state.c --- */
+/* Prepares the chosen kernels that have `save`, as an engine would, and keeps what they save in the
+ * program's steps, in `arena`. */
+tn_status tn_lower_states(tn_lowering *lowering, const uint32_t *choice, tn_arena *arena,
+                          tn_program *program);
 
 /* The tensor that output `index` of a node is when a candidate does it with its chain. */
 tn_tensor_id tn_lower_output(const tn_lowering *lowering, uint32_t node,

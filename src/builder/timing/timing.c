@@ -112,6 +112,10 @@ static double best_other(const tn_lowering *lowering, uint32_t index,
     return best;
 }
 
+static tn_timing_cache *cache_of(const tn_lowering *lowering, const tn_candidate *candidate) {
+    return candidate->is_unkeyed ? lowering->own_cache : lowering->cache;
+}
+
 static tn_status keep(const tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
                       tn_timing_result result) {
     uint64_t key = 0;
@@ -119,7 +123,7 @@ static tn_status keep(const tn_lowering *lowering, uint32_t index, tn_candidate 
     candidate->noise = result.noise;
     candidate->floor = result.floor_ns;
     TN_TRY(tn_timing_key(lowering, index, candidate, &key));
-    return tn_timing_cache_set(lowering->cache, key, result);
+    return tn_timing_cache_set(cache_of(lowering, candidate), key, result);
 }
 
 tn_status tn_timing_recall(tn_lowering *lowering, uint32_t index, tn_candidate *candidate) {
@@ -127,7 +131,7 @@ tn_status tn_timing_recall(tn_lowering *lowering, uint32_t index, tn_candidate *
     tn_timing_result result;
     if (!can_time(lowering, index, candidate)) return TN_OK;
     TN_TRY(tn_timing_key(lowering, index, candidate, &key));
-    candidate->is_measured = tn_timing_cache_get(lowering->cache, key, &result);
+    candidate->is_measured = tn_timing_cache_get(cache_of(lowering, candidate), key, &result);
     if (!candidate->is_measured) return TN_OK;
     candidate->cost = result.ns;
     candidate->noise = result.noise;

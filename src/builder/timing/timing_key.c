@@ -2,8 +2,12 @@
 /* The timing cache's keys: a hash of all that a candidate's time depends on. */
 #include "base/hash.h"
 #include "base/status.h"
+#include "builder/lower/candidate_call.h"
 #include "builder/timing/timing.h"
+#include "plugin/crash.h"
 #include "plugin/devices.h"
+
+#include <string.h>
 
 /* Raised when this file or how a time is measured changes. */
 enum { KEY_VERSION = 3 };
@@ -83,6 +87,38 @@ static uint64_t add_kernel(const tn_candidate *candidate, uint64_t key) {
     return tn_hash_add_u64(key, candidate->tactic);
 }
 
+static bool ask(tn_call *call, const tn_kernel *kernel, char *text) {
+    tn_crash_mark mark;
+    text[0] = 0;
+    tn_crash_enter(&mark, call, "timing_key", NULL);
+    const bool is_known = kernel->timing_key(call, text, TN_KERNEL_TEXT_BYTES) == TN_OK;
+    tn_crash_leave(&mark);
+    return is_known && memchr(text, 0, TN_KERNEL_TEXT_BYTES);
+}
+
+/* What the kernel itself knows. Where nobody does, the key is this node's alone, and the time is
+ * not kept beyond this build. */
+static tn_status add_own(const tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
+                         uint64_t *key) {
+    const tn_kernel *kernel = candidate->entry ? candidate->entry->kernel : NULL;
+    char text[TN_KERNEL_TEXT_BYTES] = "";
+    if (!kernel || (!kernel->save && !kernel->timing_key)) return TN_OK;
+    candidate->is_unkeyed = true;
+    if (kernel->timing_key) {
+        tn_arena *arena = NULL;
+        tn_candidate_call call;
+        TN_TRY(tn_arena_create(lowering->graph->allocator, &arena));
+        const tn_status status =
+            tn_candidate_call_init(&call, lowering, index, candidate, 1, arena);
+        if (status == TN_OK) candidate->is_unkeyed = !ask(&call.call, kernel, text);
+        tn_arena_destroy(arena);
+        TN_TRY(status);
+    }
+    *key = candidate->is_unkeyed ? tn_hash_add_u64(*key, 1 + (uint64_t)index)
+                                 : tn_hash_add_text(*key, text);
+    return TN_OK;
+}
+
 tn_status tn_timing_key(const tn_lowering *lowering, uint32_t index, tn_candidate *candidate,
                         uint64_t *out_key) {
     *out_key = candidate->key;
@@ -105,6 +141,7 @@ tn_status tn_timing_key(const tn_lowering *lowering, uint32_t index, tn_candidat
     }
     for (uint32_t i = 0; i < lowered->operand_counts[candidate->chain_count]; i++)
         key = add_tensor(lowering, key, lowered->operands[i], candidate->operands[i], false);
+    TN_TRY(add_own(lowering, index, candidate, &key));
     *out_key = candidate->key = key;
     return TN_OK;
 }

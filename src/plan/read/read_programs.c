@@ -28,6 +28,19 @@ static tn_status read_text(tn_plan_reader *reader, const char *text, const char 
     return *out_text ? TN_OK : tn_fail_memory("a program");
 }
 
+/* The bytes stay in the plan; what they mean, the kernel's load checks. */
+static tn_status read_state(tn_plan_reader *reader, const Tenon__Plan__Step *message,
+                            tn_program_step *step) {
+    if (!message->has_state) return TN_OK;
+    if (message->kind != TN_STEP_KERNEL || !*message->kernel)
+        return tn_plan_reader_fail("a step without a kernel has a kernel's state");
+    TN_TRY(tn_plan_reader_bytes(reader, "a kernel's state", message->state_offset,
+                                message->state_bytes, &step->state));
+    step->has_state = true;
+    step->state_bytes = (size_t)message->state_bytes;
+    return TN_OK;
+}
+
 static tn_status read_step(tn_plan_reader *reader, const Tenon__Plan__Step *message,
                            tn_program_step *step) {
     if (!isfinite(message->nanoseconds) || message->nanoseconds < 0)
@@ -53,6 +66,7 @@ static tn_status read_step(tn_plan_reader *reader, const Tenon__Plan__Step *mess
         step->library_domain = library->domain; /* the reader's contents hold the library */
         step->library_hash = library->hash;
     }
+    TN_TRY(read_state(reader, message, step));
     TN_TRY(read_text(reader, message->note, &step->note));
     TN_TRY(read_numbers(reader, message->n_inputs, message->inputs, &step->inputs));
     TN_TRY(read_numbers(reader, message->n_outputs, message->outputs, &step->outputs));

@@ -45,15 +45,22 @@ tn_status tn_plan_reader_check_elements(tn_type type, const tn_shape *shape, con
     return TN_OK;
 }
 
-tn_status tn_plan_reader_weight(const tn_plan_reader *reader, tn_type type, const tn_shape *shape,
-                                uint64_t offset, uint64_t bytes, const void **out_data) {
+tn_status tn_plan_reader_bytes(const tn_plan_reader *reader, const char *what, uint64_t offset,
+                               uint64_t bytes, const void **out_data) {
     if (offset % TN_PLAN_WEIGHT_ALIGNMENT != 0 || offset > reader->weight_bytes ||
         bytes > reader->weight_bytes - offset)
-        return tn_plan_reader_fail("a constant of %llu bytes at %llu is not inside the weights' "
+        return tn_plan_reader_fail("%s of %llu bytes at %llu is not inside the weights' "
                                    "%zu bytes, or not aligned",
-                                   (unsigned long long)bytes, (unsigned long long)offset,
+                                   what, (unsigned long long)bytes, (unsigned long long)offset,
                                    reader->weight_bytes);
-    const void *data = reader->weights + offset;
+    *out_data = reader->weights + offset;
+    return TN_OK;
+}
+
+tn_status tn_plan_reader_weight(const tn_plan_reader *reader, tn_type type, const tn_shape *shape,
+                                uint64_t offset, uint64_t bytes, const void **out_data) {
+    const void *data = NULL;
+    TN_TRY(tn_plan_reader_bytes(reader, "a constant", offset, bytes, &data));
     TN_TRY(tn_plan_reader_check_elements(type, shape, data, (size_t)bytes));
     *out_data = bytes > 0 ? data : NULL;
     return TN_OK;

@@ -44,6 +44,9 @@ tn_status tn_plan_reader_shape(size_t rank, const int64_t *extents, tn_shape *ou
 /* Elements in linear order: as many bytes as type and shape say, bools that are 0 or 1. */
 tn_status tn_plan_reader_check_elements(tn_type type, const tn_shape *shape, const void *data,
                                         size_t bytes);
+/* Bytes of the weights section. */
+tn_status tn_plan_reader_bytes(const tn_plan_reader *reader, const char *what, uint64_t offset,
+                               uint64_t bytes, const void **out_data);
 /* The data of a constant in the weights section; null when it has no elements. */
 tn_status tn_plan_reader_weight(const tn_plan_reader *reader, tn_type type, const tn_shape *shape,
                                 uint64_t offset, uint64_t bytes, const void **out_data);

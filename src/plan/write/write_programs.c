@@ -34,6 +34,11 @@ static tn_status write_step(tn_plan_writer *writer, const tn_program_step *step,
     message->n_inputs = step->input_count;
     message->n_outputs = step->output_count;
     message->n_operands = step->operand_count;
+    message->has_state = step->has_state;
+    message->state_bytes = step->state_bytes;
+    if (step->has_state)
+        TN_TRY(
+            tn_plan_writer_weight(writer, step->state, step->state_bytes, &message->state_offset));
     TN_TRY(write_epilogues(writer, step, message));
     TN_TRY(tn_plan_writer_numbers(writer, step->input_count, step->inputs, NULL, &message->inputs));
     TN_TRY(

@@ -75,7 +75,7 @@ static tn_status parse_port(parser *p, tn_combination_port *port) {
         p->at++;
         const size_t length = word_length(p->at, " ,?.-");
         if (!tn_format_parse(p->at, length, &port->format))
-            return fail_at(p, "a format: linear, nhwc, c4, c8, c16 or c32");
+            return fail_at(p, "a format: linear, nhwc, or c2, c4, c8, c16, c32, c64");
         if (port->format != TN_LINEAR && has_packed(port->types))
             return fail_at(p, "linear: elements of packed types lie in linear order alone");
         p->at += length;
@@ -111,7 +111,7 @@ static tn_status parse_side(parser *p, const char *end, uint32_t *out_count, boo
 tn_status tn_combination_parse(tn_arena *arena, const char *text, uint32_t minor,
                                tn_combination *out_combination) {
     parser p = {arena, text, text, minor};
-    tn_combination c = {0};
+    tn_combination c = {.text = text};
     TN_TRY(parse_side(&p, "->", &c.input_count, &c.inputs_repeat, &c.inputs));
     TN_TRY(parse_side(&p, "", &c.output_count, &c.outputs_repeat, &c.outputs));
     *out_combination = c;
@@ -163,8 +163,7 @@ static bool side_matches(const tn_combination_port *ports, uint32_t port_count, 
             if (port && !port->is_optional) return false;
             continue;
         }
-        if (!port || !(port->types & TN_TYPE_BIT(types[i])) ||
-            !bind_type(bound, port, types[i]))
+        if (!port || !(port->types & TN_TYPE_BIT(types[i])) || !bind_type(bound, port, types[i]))
             return false;
     }
     for (uint32_t i = count; i < port_count; i++) {

@@ -17,6 +17,7 @@ typedef struct tn_combination_port {
     bool is_every; /* '*': the group any, none of those two */
 } tn_combination_port;
 typedef struct tn_combination {
+    const char *text; /* lent */
     uint32_t input_count, output_count;
     bool inputs_repeat, outputs_repeat; /* the last port repeats */
     const tn_combination_port *inputs, *outputs;

@@ -14,11 +14,9 @@ static void read_list(const tn_field *field, const char *member, tn_attribute *o
     out->items = list.items;
 }
 
-/* A member as an attribute; choices go by name, so that their numbers may change between versions.
- */
-static tn_status read_member(tn_arena *arena, const tn_field *field, const char *params,
-                             tn_attribute *out) {
-    const char *member = params + field->offset;
+tn_status tn_field_read(tn_arena *arena, const tn_field *field, const void *params,
+                        tn_attribute *out) {
+    const char *member = (const char *)params + field->offset;
     char buffer[64];
     *out = (tn_attribute){.size = sizeof(*out), .name = field->name, .type = TN_FIELD_I64};
     switch (field->type) {
@@ -63,7 +61,7 @@ static tn_status read_member(tn_arena *arena, const tn_field *field, const char 
         break;
     case TN_FIELD_ANY: {
         const tn_attribute *any = *(const tn_attribute *const *)(const void *)member;
-        *out = *any;
+        if (any) *out = *any;
         out->name = field->name;
         break;
     }
@@ -83,7 +81,7 @@ tn_status tn_fields_to_attributes(tn_arena *arena, const tn_operator *op, const 
     if (!attributes || !pointers) return tn_fail_memory("a node's attributes");
     for (uint32_t i = 0; i < op->field_count; i++) {
         if (!(present >> i & 1)) continue;
-        TN_TRY(read_member(arena, tn_fields_at(op, i), params, &attributes[count]));
+        TN_TRY(tn_field_read(arena, tn_fields_at(op, i), params, &attributes[count]));
         pointers[count] = &attributes[count];
         count++;
     }

@@ -12,6 +12,10 @@ tn_field_type_name(uint32_t type); /* "a number", "a list of integers", ... for 
 /* Checks a value and stores it in the parameters. Lists and strings are copied into `arena`. */
 tn_status tn_field_set(tn_arena *arena, const tn_field *field, const tn_attribute *attribute,
                        char *params);
+/* A member as an attribute, which points into the parameters or `arena`; choices go by name, so
+ * that their numbers may differ. */
+tn_status tn_field_read(tn_arena *arena, const tn_field *field, const void *params,
+                        tn_attribute *out);
 /* Stores the default (nothing when there is none: the member stays zero). */
 tn_status tn_field_set_default(tn_arena *arena, const tn_field *field, char *params);
 

@@ -17,7 +17,8 @@
 #define GUARD_BYTES 64
 #define GUARD_VALUE 0xa5
 
-static const tn_format all_formats[] = {TN_LINEAR, TN_NHWC, TN_C4, TN_C8, TN_C16, TN_C32};
+static const tn_format all_formats[] = {TN_LINEAR, TN_NHWC, TN_C2,  TN_C4,
+                                        TN_C8,     TN_C16,  TN_C32, TN_C64};
 
 typedef struct guarded_tensor {
     tn_tensor_storage storage;

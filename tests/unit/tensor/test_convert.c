@@ -91,10 +91,10 @@ static void test_items_write_every_byte_once(void **state) {
     (void)state;
     static const tn_shape some[] = {{4, {2, 3, 5, 7}}, {4, {1, 17, 17, 18}}, {4, {2, 37, 1, 1}}};
     for (size_t s = 0; s < TEST_COUNT(some); s++) {
-        for (size_t pair = 0; pair < 36; pair++) {
+        for (size_t pair = 0; pair < TEST_COUNT(all_formats) * TEST_COUNT(all_formats); pair++) {
             guarded_tensor from, to;
-            guarded_create(&from, TN_F32, all_formats[pair / 6], &some[s]);
-            guarded_create(&to, TN_F32, all_formats[pair % 6], &some[s]);
+            guarded_create(&from, TN_F32, all_formats[pair / TEST_COUNT(all_formats)], &some[s]);
+            guarded_create(&to, TN_F32, all_formats[pair % TEST_COUNT(all_formats)], &some[s]);
             memset(from.storage.tensor.data, 0, (size_t)from.storage.tensor.bytes);
             check_items_do_not_overlap(&from.storage.tensor, &to);
             guarded_destroy(&from);

@@ -7,7 +7,8 @@
 #define EXTENTS(...)  ((const int64_t[]){__VA_ARGS__})
 #define SHAPE_OF(...) shape_of(sizeof(EXTENTS(__VA_ARGS__)) / 8, EXTENTS(__VA_ARGS__))
 
-static const tn_format formats[] = {TN_LINEAR, TN_NHWC, TN_C4, TN_C8, TN_C16, TN_C32};
+static const tn_format formats[] = {TN_LINEAR, TN_NHWC, TN_C2,  TN_C4,
+                                    TN_C8,     TN_C16,  TN_C32, TN_C64};
 
 static tn_shape shape_of(size_t rank, const int64_t *extents) {
     tn_shape shape;
@@ -74,7 +75,7 @@ static void test_shapes_are_printed(void **state) {
 
 static void test_formats_have_names(void **state) {
     (void)state;
-    static const char *const names[] = {"linear", "nhwc", "c4", "c8", "c16", "c32"};
+    static const char *const names[] = {"linear", "nhwc", "c2", "c4", "c8", "c16", "c32", "c64"};
     for (size_t i = 0; i < TEST_COUNT(formats); i++) {
         tn_format parsed = 99;
         assert_true(tn_format_is_valid(formats[i]));
