@@ -31,7 +31,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { TABLE_LIMIT = 8192 };
+enum { TABLE_LIMIT = 8192, TABLE_COMBINATIONS = 4096 };
 
 typedef struct listed {
     tn_test test;
@@ -57,6 +57,7 @@ typedef struct suite {
     tn_library_test whole;
     listed *tests;
     size_t count, capacity, current;
+    tn_arena *arena; /* of combinations that kernels answered */
 } suite;
 
 static suite s;
@@ -183,6 +184,31 @@ static bool list_operator(const tn_operator *op) {
     return is_added;
 }
 
+typedef struct texts {
+    uint32_t count;
+    const char *items[TABLE_COMBINATIONS + TN_SUBJECT_COMBINATIONS];
+} texts;
+
+/* The kernel's combinations for a case: those of its table, those that it answers (which live as
+ * long as the list of tests), and null where it has neither. */
+static bool list_texts(const tn_test *test, texts *list) {
+    const tn_kernel *kernel = test->kernel;
+    uint32_t asked = 0;
+    for (uint32_t k = 0; k < kernel->combination_count && k < TABLE_COMBINATIONS; k++)
+        list->items[list->count++] = kernel->combinations[k];
+    if (kernel->combination && !s.arena &&
+        tn_arena_create(tn_allocator_default(), &s.arena) != TN_OK)
+        return false;
+    if (kernel->combination &&
+        tn_subject_combinations(s.arena, test->runtime, test->op, kernel, test->text,
+                                test->are_constant, &asked, list->items + list->count) != TN_OK)
+        asked = 0; /* the rule combinations says why */
+    if (asked > TN_MAX_COMBINATIONS) asked = 1;
+    list->count += asked;
+    if (list->count == 0) list->items[list->count++] = NULL;
+    return true;
+}
+
 static bool list_kernel(const tn_operator *op, const tn_kernel *kernel) {
     tn_test test = {.runtime = s.runtime,
                     .counter = &s.counter,
@@ -191,14 +217,16 @@ static bool list_kernel(const tn_operator *op, const tn_kernel *kernel) {
                     .library = s.library ? s.library : "builtin"};
     bool is_added = true;
     for (uint64_t i = 0; i < op->case_count && is_added; i++)
-        for (uint32_t k = 0; k < (kernel->combination_count ? kernel->combination_count : 1); k++)
-            for (int constant = 0; constant < (op->input_count > 1 ? 2 : 1) && is_added;
-                 constant++) {
-                test.text = op->cases[i];
-                test.combination = kernel->combination_count ? kernel->combinations[k] : NULL;
-                test.are_constant = constant;
+        for (int constant = 0; constant < (op->input_count > 1 ? 2 : 1) && is_added; constant++) {
+            texts list = {0};
+            test.text = op->cases[i];
+            test.are_constant = constant;
+            is_added = list_texts(&test, &list);
+            for (uint32_t k = 0; k < list.count && is_added; k++) {
+                test.combination = list.items[k];
                 is_added = add_rules(&test, TN_RULE_KERNEL, i + k == 0 && !constant);
             }
+        }
     return is_added;
 }
 

@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "device/cpu/cpu.h"
 #include "device_timing.h"
+#include "plugin/fields/kernel_fields.h"
 #include "stored_memory.h"
 #include "tensor/convert.h"
 
@@ -22,6 +23,8 @@ typedef struct stored_call {
     tn_thread_pool pool;
     tn_prepared_kernel prepared;
     tn_open_kernel opened;
+    tn_arena *arena; /* of the kernel's own parameters */
+    const void *kernel_params;
 } stored_call;
 
 /* Whether a device's kernel finds this input in the host's memory, or sees its shape alone. */
@@ -190,7 +193,8 @@ static tn_status live(tn_stored_run *run, stored_call *s, bool *out_is_taken) {
                       .device = run->device ? run->device : tn_runtime_cpu(run->runtime),
                       .stream = run->stream,
                       .node = TN_CASE_NODE,
-                      .host_private = &s->prepared.scope};
+                      .host_private = &s->prepared.scope,
+                      .kernel_params = s->kernel_params};
     s->prepared.kernel = run->kernel;
     s->prepared.scope.runtime = run->runtime;
     s->prepared.scope.pool = &s->pool;
@@ -213,12 +217,26 @@ static tn_status live(tn_stored_run *run, stored_call *s, bool *out_is_taken) {
     return keep_results(run, s);
 }
 
+/* The kernel's own parameters; not for this node where they cannot be filled. */
+static tn_status fill_params(const tn_stored_run *run, stored_call *s, bool *out_fits) {
+    *out_fits = true;
+    if (!run->kernel) return TN_OK;
+    TN_TRY(tn_arena_create(tn_allocator_default(), &s->arena));
+    const tn_status status = tn_kernel_fields_fill(s->arena, run->kernel, run->node->entry->op,
+                                                   run->node->params, &s->kernel_params);
+    *out_fits = status == TN_OK;
+    return status == TN_ERROR_MEMORY ? status : TN_OK;
+}
+
 tn_status tn_stored_do(tn_stored_run *run, bool *out_is_taken) {
     stored_call *s = calloc(1, sizeof(*s));
     if (!s) return tn_fail_memory("a kernel's call");
     tn_cpu_pool_init(&s->pool, run->threads);
     tn_status status = describe_all(run, s);
-    if (status == TN_OK) status = live(run, s, out_is_taken);
+    *out_is_taken = false;
+    bool fits = false;
+    if (status == TN_OK) status = fill_params(run, s, &fits);
+    if (status == TN_OK && fits) status = live(run, s, out_is_taken);
     tn_open_kernel_deinit(&s->opened);
     tn_prepared_kernel_deinit(&s->prepared);
     tn_packed_store_destroy(s->prepared.scope.packed);
@@ -229,6 +247,7 @@ tn_status tn_stored_do(tn_stored_run *run, bool *out_is_taken) {
     for (uint32_t i = 0; i < TN_STORED_STEPS; i++)
         tn_stored_memory_free(&s->operands[i]);
     tn_stored_memory_free(&s->workspace);
+    tn_arena_destroy(s->arena);
     free(s);
     if (status != TN_OK) tn_stored_free(run);
     return status;

@@ -20,7 +20,7 @@ static bool has_versions(const tn_test *test) {
     return test->op->state_version > 1;
 }
 static bool has_state(const tn_test *test) {
-    return test->op->save != NULL;
+    return test->op->save || (test->kernel && test->kernel->save);
 }
 static bool has_shape_rule(const tn_test *test) {
     return test->op->infer != NULL;
@@ -39,6 +39,9 @@ static bool has_traits(const tn_test *test) {
 }
 static bool has_tactics(const tn_test *test) {
     return test->kernel->tactics != NULL;
+}
+static bool has_asked_combinations(const tn_test *test) {
+    return test->kernel->combination != NULL;
 }
 static bool has_epilogues(const tn_test *test) {
     return test->kernel->epilogues != 0;
@@ -62,12 +65,13 @@ static const need needs[] = {
     {"expression", has_expression, "the operator has no expression"},
     {"spelling", has_spellings, "the operator has no spellings"},
     {"upgrade", has_versions, "the fields have one state version"},
-    {"state", has_state, "the operator saves no state of its own"},
+    {"state", has_state, "nothing saves a state of its own"},
     {"shape-rule", has_shape_rule, "the operator has views alone, and no shape rule"},
     {"describes", has_description, "the operator has neither epilogue nor affine nor linear"},
     {"unasked-outputs", has_outputs, "the operator has one output"},
     {"traits", has_traits, "the operator declares none of these traits"},
     {"tactics", has_tactics, "the kernel has one tactic"},
+    {"combinations", has_asked_combinations, "the kernel's combinations are in its table"},
     {"epilogues", has_epilogues, "the kernel absorbs no epilogue"},
     {"in-place", is_in_place,
      "neither TN_KERNEL_IN_PLACE is declared, nor that output 0 is an alias of input 0"},

@@ -64,6 +64,10 @@ const tn_rule tn_rules[] = {
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_in_place},
     {"tactics", "Every tactic gives the same outputs.", TN_CAUSE_OTHER, TN_RULE_KERNEL,
      tn_rule_tactics},
+    {"combinations",
+     "A kernel that is asked for its combinations answers with well-formed texts, the same each "
+     "time, and with an end.",
+     TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_combinations},
     {"epilogues",
      "Bias, scale, addition and activations are absorbed as they are declared, in any order.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_epilogues},
@@ -111,8 +115,8 @@ const tn_rule tn_rules[] = {
     {"upgrade", "Fields of each older state version become fields that mean the same.",
      TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_upgrade},
     {"state",
-     "What save writes is what load reads, to the last bit, whatever the fields are; load refuses "
-     "what is damaged and keeps nothing of it, or lives with it.",
+     "What save writes is what load reads, to the last bit, whatever the fields are, of operators "
+     "and of kernels; load refuses what is damaged and keeps nothing of it, or lives with it.",
      TN_CAUSE_OTHER, TN_RULE_CASE | TN_RULE_KERNEL, tn_rule_state},
     {"device-cases",
      "On a device (`--device`): the outputs are those of the reference in every combination, "

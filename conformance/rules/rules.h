@@ -125,6 +125,7 @@ bool tn_rule_special_subject(const tn_test *test, tn_subject *subject, tn_verdic
 void tn_rule_run_isolated(const tn_test *test, tn_verdict *verdict);
 /* --- rules_tactics.c --- */
 void tn_rule_tactics(const tn_test *test, tn_verdict *verdict);
+void tn_rule_combinations(const tn_test *test, tn_verdict *verdict);
 /* --- rules_ports.c --- */
 void tn_rule_unasked_outputs(const tn_test *test, tn_verdict *verdict);
 /* A part of matches-reference: without each optional input that the case gives. */
@@ -191,5 +192,7 @@ void tn_rule_spelling(const tn_test *test, tn_verdict *verdict);
 /* --- rules_state.c --- */
 void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict);
 void tn_rule_state(const tn_test *test, tn_verdict *verdict);
+/* A part of state, in rules_kernel_state.c. */
+void tn_rule_kernel_state(const tn_test *test, tn_verdict *verdict);
 
 #endif

@@ -188,7 +188,8 @@ tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_l
                                  .state = life ? life->state : NULL,
                                  .device = tn_runtime_cpu(probe->runtime),
                                  .node = TN_CASE_NODE,
-                                 .host_private = &frame->scope};
+                                 .host_private = &frame->scope,
+                                 .kernel_params = probe->kernel_params};
         bool is_whole = put_tensors(frame, &r, probe, memory, sees);
         frame->call->minimum_inputs = frame->call->maximum_inputs = frame->call->inputs;
         if (is_whole && probe->other) {
@@ -251,9 +252,11 @@ static uint64_t hash_of_fields(const tn_call *call) {
 }
 
 /* What a callback may not write though C lets it: the parameters, and the inputs' descriptions. */
-static uint64_t hash_of_given(const tn_call *call) {
+static uint64_t hash_of_given(const tn_call *call, const tn_kernel *kernel) {
     uint64_t hash = tn_hash(call->params, call->params ? (size_t)call->op->params_bytes : 0);
     hash ^= hash_of_fields(call);
+    if (call->kernel_params)
+        hash = tn_hash_add(hash, call->kernel_params, (size_t)kernel->params_bytes);
     for (uint32_t i = 0; i < call->input_count; i++) {
         const tn_tensor *tensor = call->inputs[i];
         if (!tensor) continue;
@@ -269,7 +272,7 @@ void tn_frame_enter(const tn_frame *frame, const tn_probe *probe, const char *na
     *watch = (tn_frame_watch){.name = name,
                               .before = tn_trace_enter(name),
                               .life = frame->life && frame->life->is_prepared ? frame->life : NULL,
-                              .given = hash_of_given(frame->call),
+                              .given = hash_of_given(frame->call, probe->kernel),
                               .arithmetic = tn_watch_arithmetic()};
     if (watch->life) watch->state = tn_heap_contents(watch->life);
     tn_heap_enter();
@@ -289,7 +292,7 @@ tn_status tn_frame_leave(const tn_frame *frame, tn_probe *probe, const tn_frame_
     }
     if (tn_watch_changed_by_callback(what, sizeof(what)))
         return broken(probe, "environment", tn_fail(TN_ERROR_PLUGIN, "%s %s", watch->name, what));
-    if (hash_of_given(frame->call) != watch->given)
+    if (hash_of_given(frame->call, probe->kernel) != watch->given)
         return broken(
             probe, "inputs-unchanged",
             tn_fail(TN_ERROR_PLUGIN,
@@ -335,6 +338,27 @@ tn_status tn_frame_call(tn_frame *frame, tn_probe *probe, tn_callback callback, 
     const tn_status status = callback(frame->call);
     TN_TRY(tn_frame_leave(frame, probe, &watch));
     return check_status(frame, probe, status, name);
+}
+
+tn_status tn_frame_save(tn_frame *frame, tn_probe *probe, tn_save_callback save, void *data,
+                        uint64_t *inout_bytes) {
+    tn_frame_watch watch;
+    probe->rule[0] = 0;
+    frame->scope.failed = TN_OK;
+    tn_frame_enter(frame, probe, "save", &watch);
+    const tn_status status = save(frame->call, data, inout_bytes);
+    TN_TRY(tn_frame_leave(frame, probe, &watch));
+    return check_status(frame, probe, status, "save");
+}
+
+tn_status tn_frame_load(tn_frame *frame, tn_probe *probe, tn_load_callback load, const void *data,
+                        size_t bytes) {
+    tn_frame_watch watch;
+    probe->rule[0] = 0;
+    tn_frame_enter(frame, probe, "load", &watch);
+    const tn_status status = load(frame->call, data, bytes);
+    TN_TRY(tn_frame_leave(frame, probe, &watch));
+    return check_status(frame, probe, status, "load");
 }
 
 void tn_frame_finish(tn_frame *frame, tn_probe *probe, const tn_frame_watch *watch) {

@@ -6,6 +6,7 @@
 #ifndef TN_CONFORMANCE_WORKER_FRAME_H
 #define TN_CONFORMANCE_WORKER_FRAME_H
 
+#include "plugin/saved_state.h"
 #include "probe.h"
 
 /* Which data a stage sees. */
@@ -43,6 +44,11 @@ void tn_frame_finish(tn_frame *frame, tn_probe *probe, const tn_frame_watch *wat
 /* Calls and checks: a failure that was recorded must be returned, a failure must be one of the
  * contract's numbers and have a reason. Sets probe->rule. */
 tn_status tn_frame_call(tn_frame *frame, tn_probe *probe, tn_callback callback, const char *name);
+/* The same of a save and of a load. */
+tn_status tn_frame_save(tn_frame *frame, tn_probe *probe, tn_save_callback save, void *data,
+                        uint64_t *inout_bytes);
+tn_status tn_frame_load(tn_frame *frame, tn_probe *probe, tn_load_callback load, const void *data,
+                        size_t bytes);
 /* Calls one whose no needs no reason, and closes the frame. True: yes. */
 bool tn_frame_ask(tn_frame *frame, tn_probe *probe, tn_callback callback, const char *name);
 /* Calls one that cannot fail, and closes the frame. */

@@ -45,13 +45,17 @@ static void destroy_packed(tn_probe_life *life) {
     life->packed = NULL;
 }
 
-tn_status tn_probe_prepare(tn_probe_life *life, tn_probe *probe) {
-    tn_frame frame;
+static tn_status begin_life(tn_probe_life *life, tn_probe *probe) {
     *life = (tn_probe_life){.probe = probe};
     tn_cpu_pool_init(&life->pool, probe->threads);
     life->packed = probe->packed;
     life->owns_packed = !probe->packed;
-    if (life->owns_packed) TN_TRY(tn_packed_store_create(probe->allocator, &life->packed));
+    return life->owns_packed ? tn_packed_store_create(probe->allocator, &life->packed) : TN_OK;
+}
+
+tn_status tn_probe_prepare(tn_probe_life *life, tn_probe *probe) {
+    tn_frame frame;
+    TN_TRY(begin_life(life, probe));
     if (!probe->kernel || !probe->kernel->prepare) {
         life->is_prepared = true;
         return TN_OK;
@@ -65,6 +69,47 @@ tn_status tn_probe_prepare(tn_probe_life *life, tn_probe *probe) {
     if (life->is_prepared) life->state = frame.call->state;
     tn_frame_close(&frame);
     if (status != TN_OK) destroy_packed(life);
+    return status;
+}
+
+tn_status tn_probe_load(tn_probe_life *life, tn_probe *probe, const void *data, size_t bytes) {
+    tn_frame frame;
+    TN_TRY(begin_life(life, probe));
+    tn_status status = tn_frame_open(&frame, probe, life, NULL, TN_SEES_CONSTANTS);
+    if (status == TN_OK) {
+        tn_heap_own(life);
+        status = tn_frame_load(&frame, probe, probe->kernel->load, data, bytes);
+        tn_heap_own(NULL);
+        life->is_prepared = status == TN_OK;
+        if (life->is_prepared)
+            life->state = frame.call->state;
+        else
+            tn_heap_disown(life);
+        tn_frame_close(&frame);
+    }
+    if (status != TN_OK) destroy_packed(life);
+    return status;
+}
+
+enum { MOST_SAVED = 1 << 28 };
+
+tn_status tn_probe_save(tn_probe_life *life, tn_guarded *out_saved) {
+    tn_frame frame;
+    tn_probe *probe = life->probe;
+    uint64_t bytes = 0;
+    TN_TRY(tn_frame_open(&frame, probe, life, NULL, TN_SEES_CONSTANTS));
+    tn_status status = tn_frame_save(&frame, probe, probe->kernel->save, NULL, &bytes);
+    uint64_t written = bytes;
+    if (status == TN_OK && bytes > MOST_SAVED)
+        status = tn_fail(TN_ERROR_PLUGIN, "save asks for %llu bytes", (unsigned long long)bytes);
+    if (status == TN_OK)
+        status = tn_guarded_create(out_saved, TN_GUARDED_STATE, 0, (size_t)bytes, true, 0x7F);
+    if (status == TN_OK)
+        status = tn_frame_save(&frame, probe, probe->kernel->save, out_saved->data, &written);
+    if (status == TN_OK && (written > bytes || !tn_guarded_is_whole(out_saved)))
+        status = tn_fail(TN_ERROR_PLUGIN, "save asks for %llu bytes, and writes more",
+                         (unsigned long long)bytes);
+    tn_frame_close(&frame);
     return status;
 }
 
@@ -336,13 +381,12 @@ tn_status tn_probe_results(const tn_probe *numbers, const tn_probe_memory *memor
     return TN_OK;
 }
 
-tn_status tn_probe_once(tn_probe *probe, bool is_at_end, bool is_in_place, uint8_t poison,
-                        tn_outcome *out) {
-    tn_probe_life life;
+tn_status tn_probe_run_life(tn_probe_life *life, bool is_at_end, bool is_in_place, uint8_t poison,
+                            tn_outcome *out) {
     tn_probe_context context = {0};
     tn_probe_memory memory = {0};
-    TN_TRY(tn_probe_prepare(&life, probe));
-    tn_status status = tn_probe_open(&context, &life);
+    tn_probe *probe = life->probe;
+    tn_status status = tn_probe_open(&context, life);
     if (status == TN_OK) status = tn_probe_reshape(&context, probe);
     if (status == TN_OK)
         status = tn_probe_memory_create(&memory, probe, is_at_end, is_in_place, poison);
@@ -350,6 +394,14 @@ tn_status tn_probe_once(tn_probe *probe, bool is_at_end, bool is_in_place, uint8
     if (status == TN_OK) status = tn_probe_results(probe, &memory, out);
     tn_probe_memory_destroy(&memory);
     tn_probe_close(&context);
+    return status;
+}
+
+tn_status tn_probe_once(tn_probe *probe, bool is_at_end, bool is_in_place, uint8_t poison,
+                        tn_outcome *out) {
+    tn_probe_life life;
+    TN_TRY(tn_probe_prepare(&life, probe));
+    const tn_status status = tn_probe_run_life(&life, is_at_end, is_in_place, poison, out);
     tn_probe_release(&life);
     return status;
 }

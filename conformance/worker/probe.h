@@ -35,6 +35,7 @@ struct tn_probe {
     const char *library;
     const char *text;          /* the case, as it was changed */
     const tn_graph_node *node; /* has the parameters */
+    const void *kernel_params; /* the kernel's own, from the node's */
     uint32_t input_count, output_count, step_count;
     tn_probe_port inputs[TN_PROBE_PORTS], outputs[TN_PROBE_OUTPUTS], operands[TN_PROBE_STEPS];
     tn_epilogue steps[TN_PROBE_STEPS];
@@ -82,6 +83,11 @@ bool tn_probe_accepts(tn_probe *probe);
 /* How many tactics it has, at least 1. */
 uint32_t tn_probe_tactics(tn_probe *probe);
 tn_status tn_probe_prepare(tn_probe_life *life, tn_probe *probe);
+/* The same by the kernel's load. */
+tn_status tn_probe_load(tn_probe_life *life, tn_probe *probe, const void *data, size_t bytes);
+/* What the kernel saves of a prepared life, in memory that ends with it; freed by
+ * tn_guarded_destroy. TN_ERROR_PLUGIN: it writes more than it asked for. */
+tn_status tn_probe_save(tn_probe_life *life, tn_guarded *out_saved);
 void tn_probe_release(tn_probe_life *life);
 tn_status tn_probe_open(tn_probe_context *context, tn_probe_life *life);
 void tn_probe_close(tn_probe_context *context);
@@ -105,6 +111,10 @@ tn_status tn_probe_results(const tn_probe *numbers, const tn_probe_memory *memor
  */
 tn_status tn_probe_once(tn_probe *probe, bool is_at_end, bool is_in_place, uint8_t poison,
                         tn_outcome *out);
+
+/* All of that but prepare and release. */
+tn_status tn_probe_run_life(tn_probe_life *life, bool is_at_end, bool is_in_place, uint8_t poison,
+                            tn_outcome *out);
 
 /* Frames of earlier callbacks are forgotten (their memory is given back). */
 void tn_probe_forget_frames(void);

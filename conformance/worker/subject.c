@@ -2,7 +2,9 @@
 /* From an operator's case to a probe; see subject.h. */
 #include "subject.h"
 #include "base/status.h"
+#include "frame.h"
 #include "plugin/fields/combination.h"
+#include "plugin/fields/kernel_fields.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
 
@@ -119,6 +121,19 @@ static tn_status guard_fields(tn_subject *subject) {
     return TN_OK;
 }
 
+/* The kernel's own parameters; a case's fields may be none of them. */
+static tn_status fill_params(tn_subject *subject, bool *out_fits) {
+    tn_probe *probe = &subject->probe;
+    *out_fits = true;
+    probe->kernel_params = NULL;
+    if (!probe->kernel) return TN_OK;
+    const tn_status status = tn_kernel_fields_fill(subject->arena, probe->kernel, subject->op,
+                                                   probe->node->params, &probe->kernel_params);
+    *out_fits =
+        status == TN_OK || refuse(subject, "the kernel has fields that the case's cannot fill");
+    return status == TN_ERROR_MEMORY ? status : TN_OK;
+}
+
 static tn_status make_probe(tn_subject *subject, bool *out_is_taken) {
     tn_inference_plan plan;
     tn_inference inference = {0};
@@ -143,8 +158,11 @@ static tn_status make_probe(tn_subject *subject, bool *out_is_taken) {
                       probe->output_count <= TN_PROBE_OUTPUTS;
     subject->refusal = "the node has more tensors than the check holds";
     if (fits) {
+        bool are_filled = false;
         subject->refusal = NULL;
+        status = fill_params(subject, &are_filled);
         *out_is_taken =
+            are_filled &&
             describe_ports(subject, &inference, subject->combination ? &combination : NULL) &&
             (subject->skips_accepts || tn_probe_accepts(probe));
         if (!*out_is_taken && !subject->refusal)
@@ -209,6 +227,42 @@ tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_o
         tn_subject_destroy(subject);
         subject->refusal = refusal;
     }
+    return status;
+}
+
+/* One text; false: there are no more. */
+static bool ask_combination(tn_subject *subject, uint32_t index, char *text) {
+    tn_frame frame;
+    tn_frame_watch watch;
+    tn_probe *probe = &subject->probe;
+    if (tn_frame_open(&frame, probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return false;
+    text[0] = 0;
+    tn_frame_enter(&frame, probe, "combination", &watch);
+    const tn_status status =
+        probe->kernel->combination(frame.call, index, text, TN_KERNEL_TEXT_BYTES);
+    tn_frame_finish(&frame, probe, &watch);
+    return status == TN_OK && memchr(text, 0, TN_KERNEL_TEXT_BYTES);
+}
+
+tn_status tn_subject_combinations(tn_arena *arena, tn_runtime *runtime, const tn_operator *op,
+                                  const tn_kernel *kernel, const char *text, bool are_constant,
+                                  uint32_t *out_count, const char **out_texts) {
+    tn_subject subject;
+    char asked[TN_KERNEL_TEXT_BYTES];
+    bool is_taken = false, fits = false;
+    *out_count = 0;
+    /* As the reference has the case: linear, in the tensors' own types. */
+    TN_TRY(
+        tn_subject_create(&subject, runtime, op, NULL, NULL, text, are_constant, NULL, &is_taken));
+    if (!is_taken) return TN_OK;
+    subject.kernel = subject.probe.kernel = kernel;
+    tn_status status = fill_params(&subject, &fits);
+    while (status == TN_OK && fits && *out_count < TN_SUBJECT_COMBINATIONS &&
+           ask_combination(&subject, *out_count, asked)) {
+        out_texts[*out_count] = tn_arena_text(arena, asked);
+        if (!out_texts[(*out_count)++]) status = tn_fail_memory("a combination");
+    }
+    tn_subject_destroy(&subject);
     return status;
 }
 

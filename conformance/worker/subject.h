@@ -71,6 +71,11 @@ bool tn_subject_is_value_needed(const tn_subject *subject, uint32_t index);
 tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_operator *op,
                             const tn_kernel *kernel, const char *combination, const char *text,
                             bool are_constant, const tn_change *change, bool *out_is_taken);
+/* The texts that a kernel answers for a case, in `arena`: one more than the host would ask for. */
+enum { TN_SUBJECT_COMBINATIONS = TN_MAX_COMBINATIONS + 1 };
+tn_status tn_subject_combinations(tn_arena *arena, tn_runtime *runtime, const tn_operator *op,
+                                  const tn_kernel *kernel, const char *text, bool are_constant,
+                                  uint32_t *out_count, const char **out_texts);
 /* Whether outputs are what is expected, within the slack. */
 bool tn_subject_agrees(tn_subject *subject, const tn_outcome *found, char *why, size_t bytes);
 /* Whether one engine can have both: what is constant in it has one shape. */

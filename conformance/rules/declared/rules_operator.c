@@ -80,20 +80,45 @@ void tn_rule_shape_rule(const tn_test *test, tn_verdict *verdict) {
 /* ----------------------------------------------------------------------------------------------
  * kernels */
 
+static bool takes(const tn_test *attempt) {
+    tn_subject subject;
+    tn_verdict none = {0};
+    if (!tn_test_subject(attempt, NULL, &subject, &none)) return false;
+    tn_subject_destroy(&subject);
+    return true;
+}
+
+/* In any combination that the kernel answers for the case. */
+static bool takes_asked(const tn_test *test) {
+    const char *texts[TN_SUBJECT_COMBINATIONS];
+    uint32_t count = 0;
+    tn_arena *arena = NULL;
+    bool is_taken = false;
+    tn_test attempt = *test;
+    if (tn_arena_create(tn_allocator_default(), &arena) != TN_OK) return false;
+    if (tn_subject_combinations(arena, test->runtime, test->op, test->kernel, test->text,
+                                test->are_constant, &count, texts) != TN_OK)
+        count = 0;
+    for (uint32_t i = 0; i < count && !is_taken; i++) {
+        attempt.combination = texts[i];
+        is_taken = takes(&attempt);
+    }
+    tn_arena_destroy(arena);
+    return is_taken;
+}
+
 static bool is_taken(const tn_test *test, const char *combination, bool *out_is_served) {
     for (size_t i = 0; i < test->operator_count; i++) {
         tn_test attempt = *test;
         attempt.op = test->operators[i];
         attempt.combination = combination;
+        const bool is_asked = !combination && test->kernel->combination;
         if (!tn_kernel_serves(test->kernel, attempt.op)) continue;
         *out_is_served = true;
         for (uint64_t k = 0; k < 2 * attempt.op->case_count; k++) {
-            tn_subject subject;
-            tn_verdict none = {0};
             attempt.text = attempt.op->cases[k / 2];
             attempt.are_constant = k % 2;
-            if (!tn_test_subject(&attempt, NULL, &subject, &none)) continue;
-            tn_subject_destroy(&subject);
+            if (is_asked ? !takes_asked(&attempt) : !takes(&attempt)) continue;
             return true;
         }
     }

@@ -256,6 +256,9 @@ static void check_plan(const tn_test *test, tn_verdict *verdict) {
 }
 
 void tn_rule_state(const tn_test *test, tn_verdict *verdict) {
-    if (!test->kernel) check_plan(test, verdict);
-    if (verdict->outcome == TN_PASSED) tn_claim_check(test, check_loaded, verdict);
+    if (test->op->save && !test->kernel) check_plan(test, verdict);
+    if (test->op->save && verdict->outcome == TN_PASSED)
+        tn_claim_check(test, check_loaded, verdict);
+    if (test->kernel && test->kernel->save && verdict->outcome == TN_PASSED)
+        tn_rule_kernel_state(test, verdict);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rule about tactics: each computes what the first does; see rules.h. Other shapes are tried
  * with one tactic after the other by other-shapes, too. */
+#include "base/status.h"
+#include "plugin/fields/combination.h"
 #include "rules/rules.h"
 
 #include <stdio.h>
@@ -45,4 +47,37 @@ void tn_rule_tactics(const tn_test *test, tn_verdict *verdict) {
         if (rank > 0) try_tactics_along(test, shapes, count, rank - 1, extents[i], verdict);
         if (rank > 1) try_tactics_along(test, shapes, count, 0, extents[i], verdict);
     }
+}
+
+static bool is_same(uint32_t count, const char *const *texts, uint32_t again,
+                    const char *const *others) {
+    for (uint32_t i = 0; i < count && count == again; i++)
+        if (strcmp(texts[i], others[i]) != 0) return false;
+    return count == again;
+}
+
+/* Twice, of the same case. */
+static void compare_combinations(const tn_test *test, tn_arena *arena, tn_verdict *verdict) {
+    const char *texts[2][TN_SUBJECT_COMBINATIONS];
+    uint32_t counts[2] = {0};
+    tn_combination parsed;
+    for (int i = 0; i < 2; i++)
+        if (tn_subject_combinations(arena, test->runtime, test->op, test->kernel, test->text,
+                                    test->are_constant, &counts[i], texts[i]) != TN_OK)
+            tn_verdict_error(verdict, NULL, "combination");
+    for (uint32_t i = 0; i < counts[0] && verdict->outcome == TN_PASSED; i++)
+        if (tn_combination_parse(arena, texts[0][i], TN_ABI_MINOR, &parsed) != TN_OK)
+            tn_verdict_error(verdict, NULL, "combination");
+    if (verdict->outcome == TN_PASSED && !is_same(counts[0], texts[0], counts[1], texts[1]))
+        tn_verdict_fail(verdict, "combination answers other texts when it is asked again");
+    if (verdict->outcome == TN_PASSED && counts[0] > TN_MAX_COMBINATIONS)
+        tn_verdict_fail(verdict, "combination has no end: at most %d are asked for",
+                        TN_MAX_COMBINATIONS);
+}
+
+void tn_rule_combinations(const tn_test *test, tn_verdict *verdict) {
+    tn_arena *arena = NULL;
+    if (tn_arena_create(tn_allocator_default(), &arena) != TN_OK) return;
+    compare_combinations(test, arena, verdict);
+    tn_arena_destroy(arena);
 }
