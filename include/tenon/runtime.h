@@ -103,6 +103,11 @@ TN_EXPORT void tn_runtime_visit_kernels(tn_runtime *runtime,
                                                       const tn_library_info *library),
                                         void *user);
 
+/* Whether a kernel's own fields can be filled from those of an operator that its table names, both
+ * as the visitors show them. TN_ERROR_UNSUPPORTED: it is never offered for the operator's nodes;
+ * the last error says which field it is, and why. [thread: any] */
+TN_EXPORT tn_status tn_kernel_fits(const tn_kernel *kernel, const tn_operator *op);
+
 /* Devices: the processor, and those that loaded libraries bring. */
 typedef struct tn_device_info {
     uint32_t size;

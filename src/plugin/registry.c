@@ -5,6 +5,7 @@
  */
 #include "plugin/registry.h"
 #include "base/status.h"
+#include "plugin/fields/kernel_fields.h"
 #include "plugin/library.h"
 #include "plugin/registry_tables.h"
 #include "plugin/runtime.h"
@@ -406,6 +407,12 @@ const tn_kernel_entry *tn_registry_find_kernel(tn_registry *registry, const tn_o
     if (found) tn_library_retain(found->library);
     pthread_mutex_unlock(&registry->lock);
     return found;
+}
+
+tn_status tn_kernel_fits(const tn_kernel *kernel, const tn_operator *op) {
+    if (!kernel || !op)
+        return tn_fail(TN_ERROR_ARGUMENT, "tn_kernel_fits needs a kernel and an operator");
+    return tn_kernel_fields_check(kernel, op);
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -87,6 +87,7 @@ static void add_step(tn_text *text, const Tenon__Plan__Plan *plan,
     add_values(text, plan, program, "inputs", step->n_inputs, step->inputs);
     add_values(text, plan, program, "operands", step->n_operands, step->operands);
     add_values(text, plan, program, "outputs", step->n_outputs, step->outputs);
+    if (step->has_state) tn_text_add_format(text, ", \"state_bytes\": %" PRIu64, step->state_bytes);
     if (*step->note) {
         tn_text_add(text, ", \"note\": ");
         tn_text_add_json(text, step->note);

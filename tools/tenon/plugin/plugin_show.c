@@ -139,20 +139,32 @@ static void print_cases(const walk *w, const tn_operator *op) {
 /* ----------------------------------------------------------------------------------------------
  * kernels */
 
-static void print_kernel(const walk *w, const show_kernel *entry, bool names_operator) {
+/* What the kernel has of its own, and why it is not offered for this operator (null: none). */
+static void print_own(const walk *w, const tn_kernel *kernel, const tn_operator *op) {
+    char words[SHOW_WORDS];
+    print_words(w, "    ", "reads", show_kernel_fields(kernel, words));
+    print_words(w, "    ", "plan", kernel->save ? "keeps its state" : NULL);
+    if (op && tn_kernel_fits(kernel, op) != TN_OK)
+        print_words(w, "    ", "not offered", tn_last_error()->message);
+}
+
+static void print_kernel(const walk *w, const show_kernel *entry, const tn_operator *op) {
     const tn_kernel *kernel = entry->kernel;
     char words[SHOW_WORDS];
     printf(w->is_markdown ? "\n### Kernel %s on %s, library %s\n\n"
                           : "  kernel %s on %s, library %s\n",
            kernel->name, kernel->device, entry->library);
-    if (names_operator) print_words(w, "    ", "operator", kernel->op);
+    if (!op) print_words(w, "    ", "operator", kernel->op);
     print_words(w, "    ", "doc", kernel->doc);
     print_words(w, "    ", "needs", kernel->requires_features);
     print_words(w, "    ", "traits", show_kernel_traits(kernel->traits, words));
     print_words(w, "    ", "absorbs", show_epilogues(kernel->epilogues, words));
     if (kernel->epilogues & TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION))
         print_words(w, "    ", "of those", show_activations(kernel->activations, words));
-    if (kernel->combination_count == 0)
+    print_own(w, kernel, op);
+    if (kernel->combination)
+        print_words(w, "    ", "takes", "what it answers for each node");
+    else if (kernel->combination_count == 0)
         print_words(w, "    ", "takes", "all types of the operator, linear");
     for (uint32_t i = 0; i < kernel->combination_count; i++)
         if (w->is_markdown)
@@ -178,7 +190,7 @@ static void print_operator(const walk *w, const show_operator *entry) {
     print_traits(w, op);
     for (size_t i = 0; i < w->tables->kernel_count; i++)
         if (show_kernel_serves(w->tables->kernels[i].kernel, op))
-            print_kernel(w, &w->tables->kernels[i], false);
+            print_kernel(w, &w->tables->kernels[i], op);
     print_cases(w, op);
 }
 
@@ -201,7 +213,7 @@ size_t show_text(const show_tables *tables, bool is_markdown) {
     }
     for (size_t i = 0; i < tables->kernel_count && !tables->name; i++) {
         if (!is_foreign(tables, &tables->kernels[i])) continue;
-        print_kernel(&w, &tables->kernels[i], true);
+        print_kernel(&w, &tables->kernels[i], NULL);
         count++;
     }
     return count;

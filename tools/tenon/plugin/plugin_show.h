@@ -44,6 +44,8 @@ const char *show_port_flags(const tn_port *port, char *buffer);
 const char *show_epilogues(uint32_t epilogues, char *buffer);
 const char *show_activations(uint32_t activations, char *buffer); /* 0: "any" */
 const char *show_field_type(uint32_t type);
+/* A kernel's own fields: "group (i64), pads (i64s, needed)". */
+const char *show_kernel_fields(const tn_kernel *kernel, char *buffer);
 /* "0..1", "at least 1 numbers of 0..1" and the like; "" without bounds. */
 const char *show_field_range(const tn_field *field, char *buffer);
 /* "y = Test::SoftClip(x, size?, more...; low=0, high=6)", in `buffer`. */

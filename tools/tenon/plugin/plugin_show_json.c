@@ -58,17 +58,17 @@ static void print_field(const tn_field *field) {
                field->maximum_count);
 }
 
-static void print_fields(const tn_operator *op) {
+static void print_field_list(uint32_t count, const tn_field *fields) {
     printf(",\n     \"fields\": [");
-    for (uint32_t i = 0; i < op->field_count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         printf("%s\n      {", i ? "," : "");
-        print_field(&op->fields[i]);
+        print_field(&fields[i]);
         printf("}");
     }
     printf("]");
 }
 
-static void print_kernel(const show_kernel *entry, bool is_first) {
+static void print_kernel(const show_kernel *entry, const tn_operator *op, bool is_first) {
     const tn_kernel *kernel = entry->kernel;
     char words[SHOW_WORDS];
     printf("%s\n      {", is_first ? "" : ",");
@@ -85,6 +85,11 @@ static void print_kernel(const show_kernel *entry, bool is_first) {
     if (kernel->epilogues & TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION))
         print_set("activations", show_activations(kernel->activations, words));
     print_texts("combinations", kernel->combination_count, kernel->combinations);
+    print_field_list(kernel->field_count, kernel->fields);
+    printf(", \"asked_combinations\": %s, \"saves_state\": %s",
+           kernel->combination ? "true" : "false", kernel->save ? "true" : "false");
+    if (op && tn_kernel_fits(kernel, op) != TN_OK)
+        json_print_member(", ", "not_offered", tn_last_error()->message);
     printf("}");
 }
 
@@ -95,7 +100,7 @@ static size_t print_kernels(const show_tables *tables, const tn_operator *op) {
         const show_kernel *entry = &tables->kernels[i];
         if (op ? show_kernel_serves(entry->kernel, op)
                : strcmp(entry->library, tables->library) == 0)
-            print_kernel(entry, count++ == 0);
+            print_kernel(entry, op, count++ == 0);
     }
     return count;
 }
@@ -119,7 +124,7 @@ static void print_operator(const show_tables *tables, const show_operator *entry
     print_texts("spellings", op->spelling_count, op->spellings);
     print_ports("inputs", op->inputs, op->input_count);
     print_ports("outputs", op->outputs, op->output_count);
-    print_fields(op);
+    print_field_list(op->field_count, op->fields);
     printf(",\n     \"kernels\": [");
     print_kernels(tables, op);
     printf("]");

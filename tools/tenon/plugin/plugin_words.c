@@ -65,6 +65,15 @@ const char *show_field_type(uint32_t type) {
     return type < sizeof(names) / sizeof(names[0]) ? names[type] : "?";
 }
 
+const char *show_kernel_fields(const tn_kernel *kernel, char *buffer) {
+    buffer[0] = 0;
+    for (uint32_t i = 0; i < kernel->field_count; i++)
+        add(buffer, SHOW_WORDS, "%s%s (%s%s)", i ? ", " : "", kernel->fields[i].name,
+            show_field_type(kernel->fields[i].type),
+            kernel->fields[i].flags & TN_REQUIRED ? ", needed" : "");
+    return buffer;
+}
+
 const char *show_field_range(const tn_field *field, char *buffer) {
     const uint32_t least = field->minimum_count, most = field->maximum_count;
     const bool has_range = field->minimum != 0 || field->maximum != 0;
