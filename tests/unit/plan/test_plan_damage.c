@@ -254,6 +254,15 @@ CHANGE(step_missing, plan->programs[0]->n_steps--)
 CHANGE(library_not_listed, plan->programs[0]->steps[1]->kernel = "quick";
        plan->programs[0]->steps[1]->library = "elsewhere")
 CHANGE(kernel_without_library, plan->programs[0]->steps[1]->kernel = "quick")
+CHANGE(state_without_kernel, plan->programs[0]->steps[1]->has_state = true)
+CHANGE(state_elsewhere, plan->programs[0]->steps[1]->kernel = "quick";
+       plan->programs[0]->steps[1]->has_state = true;
+       plan->programs[0]->steps[1]->state_offset = UINT64_C(1) << 40)
+CHANGE(state_not_aligned, plan->programs[0]->steps[1]->kernel = "quick";
+       plan->programs[0]->steps[1]->has_state = true; plan->programs[0]->steps[1]->state_offset = 1)
+CHANGE(state_beyond, plan->programs[0]->steps[1]->kernel = "quick";
+       plan->programs[0]->steps[1]->has_state = true;
+       plan->programs[0]->steps[1]->state_bytes = UINT64_MAX)
 
 typedef struct damage_case {
     void (*change)(Tenon__Plan__Plan *plan);
@@ -309,6 +318,10 @@ static const damage_case damage_cases[] = {
     {field_tensor_elsewhere, "is not inside the weights"},
     {field_tensor_rank, "a shape has rank 9"},
     {odd_state, "this is no secret"},
+    {state_without_kernel, "a step without a kernel has a kernel's state"},
+    {state_elsewhere, "a kernel's state of 0 bytes at 1099511627776 is not inside the weights"},
+    {state_not_aligned, "or not aligned"},
+    {state_beyond, "is not inside the weights"},
     {short_state, "this is no secret"},
     {input_twice, "is none or is listed twice"},
     {input_is_none, "is none or is listed twice"},

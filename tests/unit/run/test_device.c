@@ -317,6 +317,50 @@ static bool check_memory(void *user, const tn_device_info *device) {
     return true;
 }
 
+/* x * x, whose kernel there keeps what it prepared in the device's memory. */
+static tn_plan *build_square(tn_runtime *runtime) {
+    const tn_builder_options options = {
+        .size = sizeof(options), .threads = 1, .device = "stub", .flags = TN_BUILD_NO_TIMING};
+    tn_graph *graph = NULL;
+    tn_plan *plan = NULL;
+    must(tn_graph_create(runtime, "square", &graph));
+    const tn_tensor_id x = add_input(graph, "x", TN_F32, 1, EXTENTS(4));
+    const tn_node_description node = {.size = sizeof(node),
+                                      .domain = "",
+                                      .op = "Mul",
+                                      .input_count = 2,
+                                      .inputs = TENSORS(x, x),
+                                      .output_count = 1};
+    tn_tensor_id y = TN_NO_TENSOR;
+    must(tn_graph_add_node(graph, &node, &y));
+    must(tn_graph_add_output(graph, y, "y"));
+    must(tn_build(graph, &options, &plan));
+    tn_graph_destroy(graph);
+    return plan;
+}
+
+static void test_a_devices_kernel_keeps_its_state(void **state) {
+    device_test *test = *state;
+    static const float values[] = {1, 2, -3, 0.5f};
+    tn_plan *plan = build_square(test->runtime);
+    tn_engine *engine = load(test->runtime, plan, NULL);
+    tn_context *context = NULL;
+    const tn_tensor *output = NULL;
+    uint32_t states = 0;
+    for (uint32_t s = 0; s < engine->program->step_count; s++)
+        states += engine->program->steps[s].has_state;
+    assert_int_equal(states, 1);
+    must(tn_context_create(engine, &context));
+    must(tn_context_bind_input(context, 0, values, sizeof(values)));
+    must(tn_context_run(context));
+    must(tn_context_output(context, 0, &output));
+    for (int i = 0; i < 4; i++)
+        assert_true(((const float *)output->data)[i] == values[i] * values[i]);
+    tn_context_destroy(context);
+    tn_engine_release(engine);
+    tn_plan_destroy(plan);
+}
+
 static void test_names_of_devices(void **state) {
     device_test *test = *state;
     static const char *const wrong[] = {"",      ":",      "../stub", "a/b",    "a.b",
@@ -377,6 +421,7 @@ int main(void) {
         DEVICE_TEST(test_the_processor_has_no_streams),
         DEVICE_TEST(test_a_plan_runs_without_its_device),
         DEVICE_TEST(test_a_plan_may_be_run_elsewhere_than_it_was_built_for),
+        DEVICE_TEST(test_a_devices_kernel_keeps_its_state),
         DEVICE_TEST(test_names_of_devices),
         DEVICE_TEST(test_memory_may_fail_anywhere),
     };
