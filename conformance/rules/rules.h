@@ -192,6 +192,10 @@ void tn_rule_spelling(const tn_test *test, tn_verdict *verdict);
 /* --- rules_state.c --- */
 void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict);
 void tn_rule_state(const tn_test *test, tn_verdict *verdict);
+/* What each round of damaged states loses is lost where they are refused: the leaks of a load that
+ * succeeds are found by another rule. `bytes`: of the state. */
+void tn_rule_check_refusals(void (*refuse)(void *user, tn_verdict *verdict), void *user,
+                            size_t bytes, tn_verdict *verdict);
 /* A part of state, in rules_kernel_state.c. */
 void tn_rule_kernel_state(const tn_test *test, tn_verdict *verdict);
 

@@ -80,6 +80,7 @@ static tn_status save(tn_call *call, void *data, uint64_t *inout_bytes) {
 
 static tn_status load(tn_call *call, const void *data, uint64_t bytes) {
     steps made;
+    void *volatile kept = WITH(leaks_when_refusing_kept) ? malloc(80) : NULL;
     if (bytes != sizeof(made) && !WITH(trusts_length))
         return call->host->fail(call, TN_ERROR_FORMAT, "a state of %llu bytes",
                                 (unsigned long long)bytes);
@@ -89,6 +90,7 @@ static tn_status load(tn_call *call, const void *data, uint64_t bytes) {
         return WITH(refuses_kept_silently)
                    ? TN_ERROR_FORMAT
                    : call->host->fail(call, TN_ERROR_FORMAT, "the steps are damaged");
+    free(kept);
     if (WITH(loads_another)) made.count = 1;
     return keep(call, &made);
 }

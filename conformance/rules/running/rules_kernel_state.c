@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_DAMAGED = 48 }; /* truncations, and changed bytes */
+enum { MOST_DAMAGED = 64 }; /* truncations, and changed bytes */
 
 /* Loads a copy that is gone, and read-only until then, before anything runs. */
 static tn_status load_copy(tn_probe_life *life, tn_probe *probe, const char *data, size_t bytes) {
@@ -35,7 +35,15 @@ static void load_damaged(tn_probe *probe, const char *data, size_t bytes, const 
     tn_outcome_free(&found);
 }
 
-static void damage(tn_probe *probe, const tn_guarded *saved, tn_verdict *verdict) {
+typedef struct saved_probe {
+    tn_probe *probe;
+    const tn_guarded *saved;
+} saved_probe;
+
+static void damage(void *user, tn_verdict *verdict) {
+    const saved_probe *given = user;
+    tn_probe *probe = given->probe;
+    const tn_guarded *saved = given->saved;
     const size_t bytes = saved->bytes, step = bytes / MOST_DAMAGED + 1;
     char *damaged = malloc(bytes + 1);
     for (size_t at = 0; damaged && at < bytes && verdict->outcome == TN_PASSED; at += step) {
@@ -99,8 +107,9 @@ static void check_saved(const tn_test *test, const tn_change *change, tn_verdict
                                      "plans of one network are the same, byte by byte");
         else
             compare_loaded(&subject.probe, &saved, &expected, verdict);
-        if (verdict->outcome == TN_PASSED && change->axis < 0 && !change->shapes)
-            damage(&subject.probe, &saved, verdict);
+        if (verdict->outcome == TN_PASSED && saved.bytes > 0 && change->axis < 0 && !change->shapes)
+            tn_rule_check_refusals(damage, &(saved_probe){&subject.probe, &saved}, saved.bytes,
+                                   verdict);
     }
     tn_guarded_destroy(&saved);
     tn_guarded_destroy(&again);

@@ -163,14 +163,13 @@ static size_t measure(void) {
     return mallinfo2().uordblks + mallinfo2().hblkhd;
 }
 
-/* What each round of damaged states loses is lost where they are refused: the leaks of a load that
- * succeeds are found by another rule. */
-static void check_leak(tn_subject *subject, const tn_guarded *saved, tn_verdict *verdict) {
+void tn_rule_check_refusals(void (*refuse)(void *user, tn_verdict *verdict), void *user,
+                            size_t bytes, tn_verdict *verdict) {
     enum { ROUNDS = 3 };
     size_t first = 0, last = 0;
     int growing = 0;
     for (int i = 0; i <= ROUNDS && verdict->outcome == TN_PASSED; i++) {
-        load_damaged(subject, saved, verdict);
+        refuse(user, verdict);
         const size_t now = measure();
         if (i == 0) first = now;
         growing += i > 0 && now > last;
@@ -180,8 +179,17 @@ static void check_leak(tn_subject *subject, const tn_guarded *saved, tn_verdict 
         tn_verdict_fail(verdict,
                         "load leaves memory behind where it refuses a damaged state: about %zu "
                         "bytes of heap in %zu attempts",
-                        (last - first) / ROUNDS,
-                        2 * ((saved->bytes - 1) / (saved->bytes / 64 + 1) + 1));
+                        (last - first) / ROUNDS, 2 * ((bytes - 1) / (bytes / 64 + 1) + 1));
+}
+
+typedef struct saved_subject {
+    tn_subject *subject;
+    const tn_guarded *saved;
+} saved_subject;
+
+static void refuse_damaged(void *user, tn_verdict *verdict) {
+    const saved_subject *given = user;
+    load_damaged(given->subject, given->saved, verdict);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -249,7 +257,8 @@ static void check_plan(const tn_test *test, tn_verdict *verdict) {
     else if (!tn_results_equal(&found, &subject.expected, false, why, sizeof(why)))
         tn_verdict_fail(verdict, "after save and load: %s", why);
     if (verdict->outcome == TN_PASSED && save_state(&subject, &saved, verdict) && saved.bytes > 0)
-        check_leak(&subject, &saved, verdict);
+        tn_rule_check_refusals(refuse_damaged, &(saved_subject){&subject, &saved}, saved.bytes,
+                               verdict);
     tn_guarded_destroy(&saved);
     tn_outcome_free(&found);
     tn_subject_destroy(&subject);
