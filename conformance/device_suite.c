@@ -134,9 +134,8 @@ static bool describe(stored *s, size_t type, tn_format format, const tn_shape *s
         tn_tensor_init(&s->storage, types[type], format, shape) != TN_OK)
         return false;
     s->scale = scales[type];
-    s->quantization =
-        (tn_quantization){.size = sizeof(s->quantization), .scale_type = TN_F32, .count = 1,
-                          .scales = &s->scale};
+    s->quantization = (tn_quantization){
+        .size = sizeof(s->quantization), .scale_type = TN_F32, .count = 1, .scales = &s->scale};
     if (s->scale != 0) s->storage.tensor.quantization = &s->quantization;
     return true;
 }

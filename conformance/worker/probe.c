@@ -186,9 +186,8 @@ static tn_status describe(const tn_probe_port *port, bool is_own, void *data,
     TN_TRY(tn_tensor_init(storage, is_own ? port->own_type : port->type,
                           is_own ? TN_LINEAR : port->format, &port->shape));
     storage->tensor.data = data;
-    *quantization =
-        (tn_quantization){.size = sizeof(*quantization), .scale_type = TN_F32, .count = 1,
-                          .scales = &port->scale};
+    *quantization = (tn_quantization){
+        .size = sizeof(*quantization), .scale_type = TN_F32, .count = 1, .scales = &port->scale};
     if (!is_own && port->scale != 0) storage->tensor.quantization = quantization;
     return TN_OK;
 }

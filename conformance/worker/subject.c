@@ -141,8 +141,8 @@ static tn_status make_probe(tn_subject *subject, bool *out_is_taken) {
     tn_probe *probe = &subject->probe;
     *out_is_taken = false;
     if (subject->combination)
-        TN_TRY(tn_combination_parse(subject->arena, subject->combination, TN_ABI_MINOR,
-                                    &combination));
+        TN_TRY(
+            tn_combination_parse(subject->arena, subject->combination, TN_ABI_MINOR, &combination));
     tn_status status =
         tn_case_infer(subject->graph, &subject->c, subject->arena, &plan, &inference);
     probe->runtime = subject->runtime;

@@ -168,8 +168,7 @@ static bool names_type(const tn_combination *combination, tn_type type) {
         uint32_t count = side == 0 ? combination->input_count : combination->output_count;
         const tn_combination_port *ports = side == 0 ? combination->inputs : combination->outputs;
         for (uint32_t i = 0; i < count; i++)
-            if (!ports[i].is_every && ports[i].types & TN_TYPE_BIT(named))
-                return true;
+            if (!ports[i].is_every && ports[i].types & TN_TYPE_BIT(named)) return true;
     }
     return false;
 }
