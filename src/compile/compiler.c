@@ -160,7 +160,7 @@ static tn_status ensure_file(const tn_compiler *compiler, const char *path, cons
 static tn_status ensure_header(const tn_compiler *compiler, const tn_compile_cache *cache,
                                const char *folder, const tn_compiler_header *header) {
     tn_compile_cache inside;
-    char *path = tn_path_join(cache->arena, folder, header->name);
+    const char *path = tn_path_join(cache->arena, folder, header->name);
     char *parent = path ? tn_arena_text(cache->arena, path) : NULL;
     if (!parent) return tn_fail_memory("a path");
     *strrchr(parent, '/') = '\0';
