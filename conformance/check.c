@@ -214,7 +214,9 @@ static bool list_kernel(const tn_operator *op, const tn_kernel *kernel) {
                     .counter = &s.counter,
                     .op = op,
                     .kernel = kernel,
-                    .library = s.library ? s.library : "builtin"};
+                    .library = s.library ? s.library : "builtin",
+                    .operators = s.operators,
+                    .operator_count = s.operator_count};
     bool is_added = true;
     for (uint64_t i = 0; i < op->case_count && is_added; i++)
         for (int constant = 0; constant < (op->input_count > 1 ? 2 : 1) && is_added; constant++) {

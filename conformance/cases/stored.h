@@ -8,6 +8,7 @@
 #ifndef TN_CONFORMANCE_CASES_STORED_H
 #define TN_CONFORMANCE_CASES_STORED_H
 
+#include "chain_step.h"
 #include "conformance.h"
 #include "graph/graph.h"
 #include "program/kernel_instance.h"
@@ -31,9 +32,9 @@ typedef struct tn_stored_run {
     tn_runtime *runtime;
     const tn_kernel *kernel; /* null: the operator's reference */
     const tn_graph_node *node;
-    uint32_t input_count, output_count, operand_count, epilogue_count;
+    uint32_t input_count, output_count, operand_count, step_count;
     tn_stored_tensor inputs[TN_STORED_PORTS], outputs[16], operands[TN_STORED_STEPS];
-    tn_epilogue epilogues[TN_STORED_STEPS];
+    tn_chain_step steps[TN_STORED_STEPS];
     tn_shape windows; /* of output 0, where a step keeps the largest element of each window */
     uint32_t threads;
     const tn_device *device; /* where it runs, on `stream`; null: the processor */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The chains of epilogues that a run may end with, and what they make of the reference's numbers.
+ * The chains of steps that a run may end with, and what they make of the reference's numbers.
  */
 #include "stored_private.h"
 #include "tensor/convert.h"
@@ -27,15 +27,15 @@ static const struct {
 };
 
 static bool is_absorbed(const tn_kernel *kernel, uint32_t chain) {
-    const uint32_t activation = chains[chain].activation;
-    const uint32_t wanted =
-        TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION) |
-        (chains[chain].has_bias ? TN_EPILOGUE_BIT(TN_EPILOGUE_BIAS) : 0) |
-        (chains[chain].has_residual ? TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) : 0) |
-        (chains[chain].window[0] ? TN_EPILOGUE_BIT(TN_EPILOGUE_MAX_WINDOWS) : 0) |
-        (chains[chain].has_softmax ? TN_EPILOGUE_BIT(TN_EPILOGUE_SOFTMAX) : 0);
-    return (kernel->epilogues & wanted) == wanted &&
-           (!kernel->activations || (kernel->activations >> activation & 1));
+    const bool wanted[TN_CHAIN_KINDS] = {[TN_CHAIN_BIAS] = chains[chain].has_bias,
+                                         [TN_CHAIN_RESIDUAL] = chains[chain].has_residual,
+                                         [TN_CHAIN_ACTIVATION] = true,
+                                         [TN_CHAIN_WINDOW_MAX] = chains[chain].window[0] > 0,
+                                         [TN_CHAIN_SOFTMAX] = chains[chain].has_softmax};
+    for (uint32_t kind = 1; kind < TN_CHAIN_KINDS; kind++)
+        if (wanted[kind] && !tn_chain_is_listed(kernel->absorbs, kind, chains[chain].activation))
+            return false;
+    return true;
 }
 
 /* A residual, or the bias along `axis`. */
@@ -68,9 +68,8 @@ static void add_operand(tn_drawn *d, tn_stored_run *run, uint32_t chain, uint32_
 /* The output gets the shape of the windows; false where there are none. */
 static bool add_windows(tn_stored_run *run, uint32_t chain) {
     const tn_shape *made = run->outputs[0].shape;
-    tn_epilogue *step = &run->epilogues[run->epilogue_count++];
-    *step =
-        (tn_epilogue){.size = sizeof(tn_epilogue), .kind = TN_EPILOGUE_MAX_WINDOWS, .type = TN_F32};
+    tn_chain_step *step = &run->steps[run->step_count++];
+    *step = (tn_chain_step){.kind = TN_CHAIN_WINDOW_MAX};
     run->windows = *made;
     for (uint32_t i = 0; i < 2; i++) {
         int64_t *extent = &run->windows.extents[made->rank - 2 + i];
@@ -95,20 +94,16 @@ bool tn_stored_add_chain(tn_drawn *d, tn_stored_run *run, uint32_t chain, float 
     const uint32_t axis =
         y->shape->rank > 2 && strcmp(d->op->name, "MatMul") != 0 ? 1 : y->shape->rank - 1;
     add_operand(d, run, chain, axis, operand, channels);
-    run->epilogue_count = 2;
-    run->epilogues[0] = (tn_epilogue){.size = sizeof(tn_epilogue),
-                                      .kind = has_bias ? TN_EPILOGUE_BIAS : TN_EPILOGUE_ADD,
-                                      .axis = has_bias ? (int32_t)axis : 0,
-                                      .type = TN_F32};
-    run->epilogues[1] = (tn_epilogue){.size = sizeof(tn_epilogue),
-                                      .kind = TN_EPILOGUE_ACTIVATION,
-                                      .activation = chains[chain].activation,
-                                      .alpha = has_bias ? (float)(-0.3 * range) : 0.125f,
-                                      .beta = (float)(0.4 * range),
-                                      .type = TN_F32};
+    run->step_count = 2;
+    run->steps[0] = (tn_chain_step){.kind = has_bias ? TN_CHAIN_BIAS : TN_CHAIN_RESIDUAL,
+                                    .axis = has_bias ? (int32_t)axis : 0};
+    run->steps[1] = (tn_chain_step){.kind = TN_CHAIN_ACTIVATION,
+                                    .activation = chains[chain].activation,
+                                    .alpha = has_bias ? (float)(-0.3 * range) : 0.125f,
+                                    .beta = (float)(0.4 * range)};
     if (chains[chain].has_softmax)
-        run->epilogues[run->epilogue_count++] =
-            (tn_epilogue){.size = sizeof(tn_epilogue), .kind = TN_EPILOGUE_SOFTMAX, .type = TN_F32};
+        run->steps[run->step_count++] =
+            (tn_chain_step){.kind = TN_CHAIN_SOFTMAX, .axis = (int32_t)y->shape->rank - 1};
     return !has_windows || add_windows(run, chain);
 }
 
@@ -117,10 +112,10 @@ bool tn_stored_add_chain(tn_drawn *d, tn_stored_run *run, uint32_t chain, float 
 
 /* The reference's number at `index` of `shape` after operand and activation. */
 static double after_steps(const tn_stored_run *run, const tn_shape *shape, size_t index, double y) {
-    const tn_epilogue *first = &run->epilogues[0], *second = &run->epilogues[1];
+    const tn_chain_step *first = &run->steps[0], *second = &run->steps[1];
     const float *operand = run->operands[0].data;
     size_t at = index;
-    if (first->kind == TN_EPILOGUE_BIAS) {
+    if (first->kind == TN_CHAIN_BIAS) {
         size_t inner = 1;
         for (uint32_t i = (uint32_t)first->axis + 1; i < shape->rank; i++)
             inner *= (size_t)shape->extents[i];
@@ -141,7 +136,7 @@ static void keep_part(const tn_outcome *from, uint32_t output, size_t at, size_t
 }
 
 static bool has_step(const tn_stored_run *run, uint32_t kind) {
-    return run->epilogue_count > 2 && run->epilogues[2].kind == kind;
+    return run->step_count > 2 && run->steps[2].kind == kind;
 }
 
 /* An error of d in every x changes y by no more than a factor of exp(2 d). */
@@ -167,9 +162,9 @@ static void take_softmax(const tn_drawn *d, tn_stored_wanted *wanted, size_t col
 static void keep_largest(const tn_drawn *d, const tn_stored_run *run, uint32_t output, size_t i,
                          tn_stored_wanted *wanted) {
     static const uint32_t one[2] = {1, 1};
-    const bool has_steps = output == 0 && run->epilogue_count > 0;
-    const bool has_windows = has_steps && has_step(run, TN_EPILOGUE_MAX_WINDOWS);
-    const uint32_t *window = has_windows ? run->epilogues[2].window : one;
+    const bool has_steps = output == 0 && run->step_count > 0;
+    const bool has_windows = has_steps && has_step(run, TN_CHAIN_WINDOW_MAX);
+    const uint32_t *window = has_windows ? run->steps[2].window : one;
     const tn_shape *shape = &d->expected.shapes[output];
     const float *values = d->expected.data[output];
     const uint32_t rank = shape->rank;
@@ -204,7 +199,7 @@ bool tn_stored_wanted_make(const tn_drawn *d, const tn_stored_run *run, uint32_t
     if (!out_wanted->y || !out_wanted->slack || !out_wanted->sums) return false;
     for (size_t i = 0; i < count; i++)
         keep_largest(d, run, output, i, out_wanted);
-    if (output == 0 && has_step(run, TN_EPILOGUE_SOFTMAX)) {
+    if (output == 0 && has_step(run, TN_CHAIN_SOFTMAX)) {
         const tn_shape *shape = run->outputs[0].shape;
         take_softmax(d, out_wanted, (size_t)shape->extents[shape->rank - 1]);
     }

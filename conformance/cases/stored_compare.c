@@ -101,7 +101,7 @@ static bool compare_own(const tn_drawn *d, const tn_stored_run *run, char *why, 
         run->output_count < d->expected.count ? run->output_count : d->expected.count;
     for (uint32_t i = 0; i < count; i++) {
         if (run->outputs[i].own_type == TN_F32 &&
-            (d->stored != TN_NONE || run->epilogue_count || is_tf32(run)))
+            (d->stored != TN_NONE || run->step_count || is_tf32(run)))
             continue;
         const tn_outcome wanted = {.count = 1,
                                    .types = {d->expected.types[i]},
@@ -117,7 +117,7 @@ static bool compare_own(const tn_drawn *d, const tn_stored_run *run, char *why, 
 
 bool tn_stored_compare(const tn_drawn *d, const tn_stored_run *run, char *why, size_t bytes) {
     if (!compare_own(d, run, why, bytes)) return false;
-    if (d->stored == TN_NONE && run->epilogue_count == 0 && !is_tf32(run)) return true;
+    if (d->stored == TN_NONE && run->step_count == 0 && !is_tf32(run)) return true;
     for (uint32_t i = 0; i < d->expected.count && i < run->output_count; i++) {
         if (run->outputs[i].own_type != TN_F32) continue; /* compare_own did that */
         if (!compare_output(d, run, i, why, bytes)) return false;

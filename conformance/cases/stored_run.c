@@ -19,7 +19,9 @@ typedef struct stored_call {
     tn_stored_memory inputs[TN_STORED_PORTS], outputs[16], operands[TN_STORED_STEPS], workspace;
     const tn_tensor *input_pointers[TN_STORED_PORTS], *operand_pointers[TN_STORED_STEPS];
     tn_tensor *output_pointers[16];
-    const tn_epilogue *epilogue_pointers[TN_STORED_STEPS];
+    const tn_step *step_pointers[TN_STORED_STEPS];
+    tn_step steps[TN_STORED_STEPS];
+    tn_chain_room rooms[TN_STORED_STEPS];
     tn_thread_pool pool;
     tn_prepared_kernel prepared;
     tn_open_kernel opened;
@@ -56,8 +58,10 @@ static tn_status describe_all(tn_stored_run *run, stored_call *s) {
         TN_TRY(tn_stored_memory_poison(&s->outputs[i], &run->outputs[i]));
         s->output_pointers[i] = &s->outputs[i].storage.tensor;
     }
-    for (uint32_t i = 0; i < run->epilogue_count; i++)
-        s->epilogue_pointers[i] = &run->epilogues[i];
+    for (uint32_t i = 0; i < run->step_count; i++) {
+        tn_chain_publish(&run->steps[i], i, NULL, &s->rooms[i], &s->steps[i]);
+        s->step_pointers[i] = &s->steps[i];
+    }
     return TN_OK;
 }
 
@@ -178,7 +182,7 @@ static tn_status live(tn_stored_run *run, stored_call *s, bool *out_is_taken) {
                       .input_count = run->input_count,
                       .output_count = run->output_count,
                       .operand_count = run->operand_count,
-                      .epilogue_count = run->epilogue_count,
+                      .step_count = run->step_count,
                       .threads = run->threads,
                       .host = tn_runtime_host(run->runtime),
                       .op = run->node->entry->op,
@@ -187,7 +191,7 @@ static tn_status live(tn_stored_run *run, stored_call *s, bool *out_is_taken) {
                       .inputs = s->input_pointers,
                       .outputs = s->output_pointers,
                       .operands = s->operand_pointers,
-                      .epilogues = s->epilogue_pointers,
+                      .steps = s->step_pointers,
                       .minimum_inputs = s->input_pointers,
                       .maximum_inputs = s->input_pointers,
                       .device = run->device ? run->device : tn_runtime_cpu(run->runtime),

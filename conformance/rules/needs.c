@@ -26,7 +26,7 @@ static bool has_shape_rule(const tn_test *test) {
     return test->op->infer != NULL;
 }
 static bool has_description(const tn_test *test) {
-    return test->op->epilogue || test->op->affine || test->op->linear;
+    return test->op->facet;
 }
 static bool has_outputs(const tn_test *test) {
     return test->op->output_count > 1 ||
@@ -43,8 +43,8 @@ static bool has_tactics(const tn_test *test) {
 static bool has_asked_combinations(const tn_test *test) {
     return test->kernel->combination != NULL;
 }
-static bool has_epilogues(const tn_test *test) {
-    return test->kernel->epilogues != 0;
+static bool has_absorbs(const tn_test *test) {
+    return test->kernel->absorbs != NULL;
 }
 static bool is_in_place(const tn_test *test) {
     const tn_port *output = test->op->output_count ? test->op->outputs : NULL;
@@ -67,12 +67,12 @@ static const need needs[] = {
     {"upgrade", has_versions, "the fields have one state version"},
     {"state", has_state, "nothing saves a state of its own"},
     {"shape-rule", has_shape_rule, "the operator has views alone, and no shape rule"},
-    {"describes", has_description, "the operator has neither epilogue nor affine nor linear"},
+    {"describes", has_description, "the operator describes itself by no facet"},
     {"unasked-outputs", has_outputs, "the operator has one output"},
     {"traits", has_traits, "the operator declares none of these traits"},
     {"tactics", has_tactics, "the kernel has one tactic"},
     {"combinations", has_asked_combinations, "the kernel's combinations are in its table"},
-    {"epilogues", has_epilogues, "the kernel absorbs no epilogue"},
+    {"absorbs", has_absorbs, "the kernel absorbs nothing"},
     {"in-place", is_in_place,
      "neither TN_KERNEL_IN_PLACE is declared, nor that output 0 is an alias of input 0"},
 };

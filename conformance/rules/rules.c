@@ -68,12 +68,10 @@ const tn_rule tn_rules[] = {
      "A kernel that is asked for its combinations answers with well-formed texts, the same each "
      "time, and with an end.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_combinations},
-    {"epilogues",
+    {"absorbs",
      "Bias, scale, addition and activations are absorbed as they are declared, in any order.",
-     TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_epilogues},
-    {"describes",
-     "An operator that describes itself as an epilogue, as factor and shift, or as linear in its "
-     "weights, computes that.",
+     TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_absorbs},
+    {"describes", "An operator that describes itself by a facet computes what the facet states.",
      TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_describes},
     {"unload", "When the library was used and unloaded, no thread, file or mapping of it is left.",
      TN_CAUSE_MEMORY, TN_RULE_LIBRARY, tn_rule_unload},

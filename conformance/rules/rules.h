@@ -143,7 +143,11 @@ void tn_rule_run_flush(const tn_test *test, tn_verdict *verdict);
 /* A part of plan: two nodes that have constants in common. */
 void tn_rule_run_sharing(const tn_test *test, tn_verdict *verdict);
 /* --- rules_epilogues.c --- */
-void tn_rule_epilogues(const tn_test *test, tn_verdict *verdict);
+void tn_rule_absorbs(const tn_test *test, tn_verdict *verdict);
+
+/* --- rules_facets.c --- */
+/* The facets of libraries that a kernel lists, on a subject of it: a part of tn_rule_absorbs. */
+void tn_rule_facets(const tn_test *test, tn_subject *subject, tn_verdict *verdict);
 
 /* --- rules_describes.c --- */
 void tn_rule_describes(const tn_test *test, tn_verdict *verdict);

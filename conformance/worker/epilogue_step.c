@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Epilogues in double precision, as the header of plugins has them; see epilogue_step.h. */
+/* Steps in double precision, as the header of plugins has them; see epilogue_step.h. */
 #include "epilogue_step.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 /* What the header says of an activation. */
-static double activate(const tn_epilogue *step, double x) {
+static double activate(const tn_chain_step *step, double x) {
     const double a = (double)step->alpha, b = (double)step->beta;
     switch (step->activation) {
     case TN_ACTIVATION_RELU:
@@ -36,15 +36,15 @@ static double activate(const tn_epilogue *step, double x) {
     }
 }
 
-double tn_epilogue_step(const tn_epilogue *step, double x, const float *operand,
+double tn_epilogue_step(const tn_chain_step *step, double x, const float *operand,
                         const tn_shape *shape, size_t index) {
     size_t inner = 1;
-    if (step->kind == TN_EPILOGUE_ACTIVATION) return activate(step, x);
+    if (step->kind == TN_CHAIN_ACTIVATION) return activate(step, x);
     for (uint32_t i = (uint32_t)step->axis + 1; i < shape->rank; i++)
         inner *= (size_t)shape->extents[i];
     const size_t along = index / inner % (size_t)shape->extents[step->axis];
-    const double number = (double)operand[step->kind == TN_EPILOGUE_ADD ? index : along];
-    return step->kind == TN_EPILOGUE_SCALE ? x * number : x + number;
+    const double number = (double)operand[step->kind == TN_CHAIN_RESIDUAL ? index : along];
+    return step->kind == TN_CHAIN_SCALE ? x * number : x + number;
 }
 
 static size_t extent(const tn_shape *shape, uint32_t back) {
@@ -55,7 +55,7 @@ static double keep_larger(double largest, double x) {
     return !(x <= largest) && !isnan(largest) ? x : largest;
 }
 
-void tn_epilogue_windows(const tn_epilogue *step, const float *x, const tn_shape *shape,
+void tn_epilogue_windows(const tn_chain_step *step, const float *x, const tn_shape *shape,
                          const tn_shape *windows, float *y) {
     const size_t height = extent(shape, 2), width = extent(shape, 1);
     const size_t down = extent(windows, 2), across = extent(windows, 1);

@@ -7,14 +7,14 @@
 
 /* A bias, factor, addition or activation on element `index` of a tensor of this shape; `operand` is
  * null for activations. */
-double tn_epilogue_step(const tn_epilogue *step, double x, const float *operand,
+double tn_epilogue_step(const tn_chain_step *step, double x, const float *operand,
                         const tn_shape *shape, size_t index);
 
-/* TN_EPILOGUE_MAX_WINDOWS of x; y has the shape `windows`, of the same rank, at least 2. */
-void tn_epilogue_windows(const tn_epilogue *step, const float *x, const tn_shape *shape,
+/* TN_CHAIN_WINDOW_MAX of x; y has the shape `windows`, of the same rank, at least 2. */
+void tn_epilogue_windows(const tn_chain_step *step, const float *x, const tn_shape *shape,
                          const tn_shape *windows, float *y);
 
-/* TN_EPILOGUE_SOFTMAX of x, whose shape y has. */
+/* TN_CHAIN_SOFTMAX of x, whose shape y has. */
 void tn_epilogue_softmax(const float *x, const tn_shape *shape, float *y);
 
 #endif

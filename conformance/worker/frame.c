@@ -98,7 +98,7 @@ static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
     const tn_tensor **inputs = take(r, (probe->input_count + 1) * sizeof(*inputs));
     tn_tensor **outputs = take(r, (probe->output_count + 1) * sizeof(*outputs));
     const tn_tensor **operands = take(r, (TN_PROBE_STEPS + 1) * sizeof(*operands));
-    const tn_epilogue **steps = take(r, (TN_PROBE_STEPS + 1) * sizeof(*steps));
+    const tn_step **steps = take(r, (TN_PROBE_STEPS + 1) * sizeof(*steps));
     if (!inputs || !outputs || !operands || !steps) return false;
     for (uint32_t i = 0; i < probe->input_count; i++) {
         const tn_probe_port *port = &probe->inputs[i];
@@ -121,13 +121,14 @@ static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
     }
     uint32_t operand_count = 0;
     for (uint32_t i = 0; i < probe->step_count; i++) {
-        tn_epilogue *step = take(r, sizeof(*step));
-        if (!step) return false;
-        *step = probe->steps[i];
+        tn_step *step = take(r, sizeof(*step));
+        tn_chain_room *what = take(r, sizeof(*what));
+        if (!step || !what) return false;
+        tn_chain_publish(&probe->steps[i], i, outputs[0], what, step);
         steps[i] = step;
         if (!probe->operands[operand_count].is_given) continue;
         const tn_probe_port *port = &probe->operands[operand_count];
-        if (step->kind == TN_EPILOGUE_ACTIVATION) continue;
+        if (!tn_chain_has_operand(probe->steps[i].kind)) continue;
         operands[operand_count] = put_tensor(
             r, port, seen_data(port, memory ? &memory->operands[operand_count] : NULL, sees));
         if (!operands[operand_count++]) return false;
@@ -135,7 +136,7 @@ static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
     frame->call->inputs = inputs;
     frame->call->outputs = outputs;
     frame->call->operands = operands;
-    frame->call->epilogues = steps;
+    frame->call->steps = steps;
     frame->call->operand_count = operand_count;
     return true;
 }
@@ -177,7 +178,7 @@ tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_l
         *frame->call = (tn_call){.size = sizeof(tn_call),
                                  .input_count = probe->input_count,
                                  .output_count = probe->output_count,
-                                 .epilogue_count = probe->step_count,
+                                 .step_count = probe->step_count,
                                  .threads = probe->threads,
                                  .tactic = probe->tactic,
                                  .flags = probe->kernel ? 0 : TN_CALL_REFERENCE,

@@ -9,6 +9,7 @@
 #ifndef TN_CONFORMANCE_WORKER_PROBE_H
 #define TN_CONFORMANCE_WORKER_PROBE_H
 
+#include "cases/chain_step.h"
 #include "cases/conformance.h"
 #include "worker/watch/guarded.h"
 #include "graph/graph.h"
@@ -38,7 +39,7 @@ struct tn_probe {
     const void *kernel_params; /* the kernel's own, from the node's */
     uint32_t input_count, output_count, step_count;
     tn_probe_port inputs[TN_PROBE_PORTS], outputs[TN_PROBE_OUTPUTS], operands[TN_PROBE_STEPS];
-    tn_epilogue steps[TN_PROBE_STEPS];
+    tn_chain_step steps[TN_PROBE_STEPS];
     uint32_t threads, tactic;
     uint32_t
         shift; /* bytes, a multiple of 64, by which tensors lie before the end of their pages */

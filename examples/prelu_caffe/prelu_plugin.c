@@ -9,6 +9,8 @@
  */
 #include "prelu_plugin.h"
 
+#include <string.h>
+
 static const tn_field prelu_fields[] = {
     TN_FIELD(prelu_params, channel_shared, TN_FIELD_BOOL, TN_OPTIONAL, "false",
              "true: one slope for all channels"),
@@ -70,12 +72,15 @@ static tn_status prelu_reference(tn_call *call) {
 
 /* With one slope for all it is a leaky ReLU, which kernels of convolutions do as they store: then
  * no kernel of this library runs at all. */
-static tn_status prelu_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status prelu_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
     const prelu_params *params = call->params;
-    if (input != 0 || !params->channel_shared) return TN_ERROR_UNSUPPORTED;
-    out_epilogue->kind = TN_EPILOGUE_ACTIVATION;
-    out_epilogue->activation = TN_ACTIVATION_LEAKY_RELU;
-    out_epilogue->alpha = *(const float *)params->slope->data;
+    if (input != 0 || !params->channel_shared || strcmp(name, TN_FACET_ACTIVATION) != 0)
+        return TN_ERROR_UNSUPPORTED;
+    tn_facet_activation *activation = out_facet->what;
+    activation->size = sizeof(*activation);
+    activation->function = TN_ACTIVATION_LEAKY_RELU;
+    activation->alpha = *(const float *)params->slope->data;
+    out_facet->variant = "leaky_relu";
     return TN_OK;
 }
 
@@ -125,7 +130,7 @@ static const tn_operator prelu = {
     TN_OUTPUTS(prelu_outputs),
     .infer = prelu_infer,
     .reference = prelu_reference,
-    .epilogue = prelu_epilogue,
+    .facet = prelu_facet,
     TN_CASES(prelu_cases),
 };
 

@@ -45,7 +45,7 @@ typedef struct tn_compile_port {
  * `fields` (const layer_fields *) and the ports' tensors at hand; they may return a tn_status
  * early, and what falls out at the end returns TN_OK. <tenon/plugin.h>, <math.h> and <string.h> are
  * included. What is null or 0 is not declared. What only a whole source can say: several operators
- * or kernels in one library, a `user`, epilogue, row, upgrade, save and load, affine, linear, the
+ * or kernels in one library, a `user`, facet, row, upgrade, save and load, the
  * library's own load and unload. */
 typedef struct tn_compile_layer {
     uint32_t size;
@@ -75,7 +75,7 @@ typedef struct tn_compile_layer {
                                         them, as in tn_kernel: "f32:c16 -> f32:c16", "qi8 -> qi8" */
     uint32_t combination_count;      /* 0: all types that the operator allows, linear */
     uint32_t kernel_traits;          /* TN_KERNEL_... */
-    uint32_t epilogues, activations; /* that the kernel absorbs, as in tn_kernel */
+    const char *absorbs;             /* the facets that the kernel absorbs, as in tn_kernel */
     const char *device;              /* of the kernel; null: "cpu" */
     const char *requires_features;   /* of the processor, as in tn_kernel */
     /* The kernel's other callbacks, bodies like `run`, as in tn_kernel. `release` and `close`

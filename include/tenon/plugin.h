@@ -329,35 +329,25 @@ typedef struct tn_port {
     { name, types, doc, TN_PORT_VIEW, (input) + 1, 0, 0 }
 
 /* -------------------------------------------------------------------------------------------------
- * epilogues */
+ * facets */
 
-/* What a kernel may do to its first output before it stores it, instead of a node of its own. A
- * kernel sees only kinds that it lists, in the order of the chain. Values are computed in the
- * accumulator's type. */
-enum {
-    TN_EPILOGUE_BIAS = 1,       /* y = x + operand[c] along `axis` */
-    TN_EPILOGUE_SCALE = 2,      /* y = x * operand[c] along `axis` */
-    TN_EPILOGUE_ADD = 3,        /* y = x + operand, same shape, type and format as the output */
-    TN_EPILOGUE_ACTIVATION = 4, /* y = activation(x), with alpha and beta */
-    TN_EPILOGUE_REQUANTIZE = 5, /* y = saturate(round(x / scale) + zero_point), to `type` */
-    TN_EPILOGUE_ROW = 6, /* y = row(x): any elementwise function of one tensor, by its row function;
-                            its expression is there too where the operator has one */
-    /* For kernels that compile what they compute. `op`, `input` and `params` say whose expression.
-     */
-    TN_EPILOGUE_EXPRESSION = 7, /* y = expression(x): of floats without a row function */
-    TN_EPILOGUE_COMBINE = 8,    /* y = expression of x and operand, which comes in at the operator's
-                                   other input: stored as the output is, or linear in its own type
-                                   and broadcast to the output's shape */
-    /* y = the largest element of each window: windows of window[0] x window[1] elements of the last
-     * two axes lie side by side from their beginnings. What is left at an end is a smaller window
-     * where y has a place for it, and left out where not. NaN where a window has one. The steps
-     * before it are on tensors of x's shape; call->outputs[0] has that of y, and of what follows.
-     */
-    TN_EPILOGUE_MAX_WINDOWS = 9,
-    /* y = exp(x - largest) / the sum of these, along the last axis */
-    TN_EPILOGUE_SOFTMAX = 10
-};
-#define TN_EPILOGUE_BIT(kind) (1u << (kind))
+/* A facet is what a node declares itself to be, in a struct that anybody may publish under a name
+ * with a version ("acme.clamp/1"). A kernel lists the facets that it computes before it stores its
+ * first output, in place of a node of its own (tn_kernel.absorbs), and gets a chain of steps. Names
+ * in "tn." are this header's. The host compares names alone, but folds scale, bias, affine and
+ * linear into constants and answers row and expression itself. Structs begin with their size and
+ * have no padding: they are compared as bytes. x is the chained tensor, y the result; steps compute
+ * in the accumulator's type. */
+#define TN_FACET_BIAS       "tn.bias/1"       /* y = x + operand, a vector along an axis */
+#define TN_FACET_SCALE      "tn.scale/1"      /* y = x * operand, a vector along an axis */
+#define TN_FACET_RESIDUAL   "tn.residual/1"   /* y = x + operand, of y's shape */
+#define TN_FACET_ACTIVATION "tn.activation/1" /* y = function(x): its variants */
+#define TN_FACET_ROW        "tn.row/1"        /* y = row(x): elementwise, by its row function */
+#define TN_FACET_EXPRESSION "tn.expression/1" /* y = the operator's expression */
+#define TN_FACET_WINDOW_MAX "tn.window_max/1" /* y = the largest element of each window */
+#define TN_FACET_SOFTMAX    "tn.softmax/1"    /* y = exp(x - largest) / their sum, along an axis */
+#define TN_FACET_AFFINE     "tn.affine/1"     /* y = factor[c] * x + shift[c]: tn_affine */
+#define TN_FACET_LINEAR     "tn.linear/1"     /* y is linear in a constant input: tn_linear */
 
 enum {
     TN_ACTIVATION_RELU = 1,
@@ -372,6 +362,9 @@ enum {
     TN_ACTIVATION_SWISH = 10, /* x * sigmoid(alpha * x) */
     TN_ACTIVATION_ELU = 11    /* x < 0 ? alpha * (exp(x) - 1) : x */
 };
+/* The variants of version 1.0, by these numbers: TN_FACET_ACTIVATION "(" TN_ACTIVATIONS_1_0 ")". */
+#define TN_ACTIVATIONS_1_0                                                                         \
+    "relu|leaky_relu|clip|sigmoid|tanh|hard_sigmoid|hard_swish|gelu_erf|gelu_tanh|swish|elu"
 
 /* Computes `count` elements of an elementwise operator: inputs and output are contiguous rows of
  * 32-bit floats; an input whose stride is 0 is one element, repeated. [thread: any; called: run;
@@ -381,25 +374,93 @@ typedef void (*tn_row_function)(const void *params, uint64_t count, const float 
 
 typedef struct tn_operator tn_operator;
 
-typedef struct tn_epilogue {
+typedef struct tn_facet_axis { /* BIAS, SCALE, SOFTMAX */
     uint32_t size;
-    uint32_t kind;
-    uint32_t activation; /* TN_ACTIVATION_... */
-    int32_t axis;
+    int32_t axis; /* of y; may count from the end */
+} tn_facet_axis;
+typedef struct tn_facet_activation {
+    uint32_t size;
+    uint32_t function; /* TN_ACTIVATION_..., the one that the variant names */
     float alpha, beta;
-    uint32_t operand; /* index in the call's `operands`, for BIAS, SCALE, ADD and COMBINE; in an
-                         operator's `epilogue`: the index of the node's own input that is the
-                         operand */
-    tn_type type;     /* after this step */
-    const char *expression; /* ROW: the operator's expression, null when it has none */
-    tn_row_function row;
+} tn_facet_activation;
+/* ROW, EXPRESSION. The step's inputs are parallel to the operator's, an operand is BROADCAST. */
+typedef struct tn_facet_expression {
+    uint32_t size, reserved;
+    const char *text;    /* in the names of the operator's ports and fields; ROW: null when none */
+    tn_row_function row; /* ROW */
+    const tn_operator *op;
     const void *params;
-    const tn_quantization *quantization; /* REQUANTIZE */
-    const tn_operator *op;               /* whose node this was; set by the host */
-    uint32_t input;                      /* the input of it where x came in; set by the host */
+} tn_facet_expression;
+/* Windows of window[0] x window[1] elements of the last two axes lie side by side from their
+ * beginnings. What is left at an end is a smaller window where y has an element for it, and left
+ * out where not. NaN where a window has one. */
+typedef struct tn_facet_window_max {
+    uint32_t size;
+    uint32_t window[2]; /* at least 1 */
+} tn_facet_window_max;
+/* c: the index along `axis` of output 0; x is input 0. */
+typedef struct tn_affine {
+    uint32_t size;
+    int32_t axis;
+    uint64_t count; /* before the call: room in the arrays; after it: the extent of the axis */
+    double *factors, *shifts; /* the host's, to be filled */
+} tn_affine;
+typedef struct tn_linear {
+    uint32_t size;
+    int32_t axis;         /* of output 0 */
+    uint32_t weights;     /* input: a factor on its slice c along `weights_axis` is one on */
+    int32_t weights_axis; /* index c of output 0 along `axis` */
+    uint32_t bias;        /* input, optional: a number for each index along `axis`, added */
+} tn_linear;
+
+/* Forms of an operand. */
+enum {
+    TN_OPERAND_VECTOR = 1,   /* a constant, linear: one element for each index of `axis` of y */
+    TN_OPERAND_WHOLE = 2,    /* of y's shape and type, stored as y is */
+    TN_OPERAND_BROADCAST = 3 /* of y's type, stored as y is, or linear and broadcast to y's shape */
+};
+typedef struct tn_facet_operand {
+    uint32_t input, form; /* of the node; TN_OPERAND_... */
+    int32_t axis;
     uint32_t reserved;
-    uint32_t window[2]; /* MAX_WINDOWS: at least 1 */
-} tn_epilogue;
+} tn_facet_operand;
+
+enum {
+    TN_FACET_RESHAPES = 1u, /* y has another shape than x: the host asks for every shape, and fuses
+                               where the answers are the same */
+    TN_FACET_POINTERS = 2u, /* `what` holds pointers: timings are kept by operator and fields */
+    TN_FACET_NODE_INPUTS = 4u /* the step's inputs are parallel to the node's */
+};
+
+/* What an operator answers: see tn_operator.facet. */
+typedef struct tn_facet {
+    uint32_t size;
+    uint32_t flags;      /* TN_FACET_... */
+    const char *variant; /* null, or which of the facet's kinds: "relu" */
+    void *what;          /* the host's room, zeroed, aligned to 16: the facet's struct goes there */
+    uint64_t what_bytes; /* of the room: at least 128 */
+    uint32_t operand_count, reserved;
+    tn_facet_operand operands[3];
+} tn_facet;
+
+/* One of a step's inputs: an index in call->operands, the kernel's result before any step, an
+ * absent one, or (another number) the result of an earlier step. */
+#define TN_STEP_OPERAND 0x80000000u /* | index */
+#define TN_STEP_VALUE   0x7FFFFFFFu
+#define TN_STEP_ABSENT  0xFFFFFFFFu
+
+/* A facet in a chain, as a kernel sees it. All of it lives as long as the node. */
+typedef struct tn_step {
+    uint32_t size;
+    uint32_t port;       /* 0: after the kernel, on its first output; others are reserved */
+    const char *facet;   /* one of the names in the kernel's `absorbs` */
+    const char *variant; /* null, or one of those listed there */
+    const void *what;    /* the facet's struct */
+    uint32_t input_count, reserved;
+    const uint32_t *inputs;  /* x, then the operands in the facet's order; else NODE_INPUTS */
+    const tn_tensor *output; /* y's type, and its shape at the profile's optimum; what is stored at
+                                the end is call->outputs[0] */
+} tn_step;
 
 /* -------------------------------------------------------------------------------------------------
  * calls */
@@ -416,7 +477,7 @@ typedef struct tn_library tn_library;
  *
  *  - infer: the inputs' shapes and types, and their values where needed; writes the outputs' types,
  *    ranks and shapes.
- *  - epilogue: shapes and types of both, constants' values; writes its argument.
+ *  - facet: shapes and types of both, constants' values; writes its argument.
  *  - accepts, tactics: the same; writes nothing, and `tactic_count`.
  *  - prepare: those of the profile's optimum (and its ends), constants' values; writes `state`.
  *  - open: none; writes `context`.
@@ -426,7 +487,7 @@ typedef struct tn_library tn_library;
  */
 struct tn_call {
     uint32_t size;
-    uint32_t input_count, output_count, operand_count, epilogue_count;
+    uint32_t input_count, output_count, operand_count, step_count;
     uint32_t threads;      /* that parallel_for will use */
     uint32_t tactic;       /* which of the kernel's tactics, from 0 */
     uint32_t flags;        /* TN_CALL_... */
@@ -438,8 +499,9 @@ struct tn_call {
     void *user;         /* of the kernel, or of the operator in its own callbacks */
     const tn_tensor *const *inputs;   /* null for absent optional ones */
     tn_tensor *const *outputs;        /* null for outputs that nobody asked for */
-    const tn_tensor *const *operands; /* of the epilogues */
-    const tn_epilogue *const *epilogues;
+    const tn_tensor *const *operands; /* of the steps */
+    const tn_step *const *steps;      /* what the kernel does to its first output before it stores
+                                         it, in this order */
     const tn_tensor *const
         *minimum_inputs; /* prepare: shapes (and values where needed) at the profile's ends */
     const tn_tensor *const *maximum_inputs;
@@ -542,25 +604,6 @@ enum {
     TN_OPERATOR_COMMUTATIVE = 32u /* inputs 0 and 1 may change places */
 };
 
-/* A node as y = factor[c] * x + shift[c], x being input 0 and c the place along `axis` of output 0:
- * what tn_operator.affine answers. */
-typedef struct tn_affine {
-    uint32_t size;
-    int32_t axis;
-    uint64_t count; /* before the call: room in the arrays; after it: the extent of the axis */
-    double *factors, *shifts; /* the host's, to be filled */
-} tn_affine;
-
-/* A node whose output 0 is linear in a constant input: what tn_operator.linear answers. */
-typedef struct tn_linear {
-    uint32_t size;
-    int32_t axis;     /* of output 0 */
-    uint32_t weights; /* input: scaling its slice c along `weights_axis` scales what `weights`
-                         gives to place c along `axis` */
-    int32_t weights_axis;
-    uint32_t bias; /* input, optional: a number for each place along `axis`, added */
-} tn_linear;
-
 /* What is computed. A table, constant for the life of the library; registered ones are copied. */
 struct tn_operator {
     uint32_t size;
@@ -591,10 +634,12 @@ struct tn_operator {
     /* Says whether this node, in its use here, is an identity (with TN_OPERATOR_IDENTITY): TN_OK
      * yes. Null: always. [thread: any; called: build] */
     tn_callback is_identity;
-    /* Describes this node as an epilogue on its input `input`, if it is one: fills *out_epilogue
-     * (size is set) and returns TN_OK, or any other status when it is not. [thread: any; called:
-     * build] */
-    tn_status (*epilogue)(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) TN_NOEXCEPT;
+    /* Whether this node, with the chained tensor at its input `input`, is a `name`: TN_OK, and
+     * *out_facet filled (size, what and what_bytes are set); any other status: no. For affine and
+     * linear `what` is the struct with its arrays. Null: never. [thread: any; called: build, load;
+     * with RESHAPES also reshape] */
+    tn_status (*facet)(tn_call *call, uint32_t input, const char *name,
+                       tn_facet *out_facet) TN_NOEXCEPT;
     /* Elementwise operators: the value as an expression in the C subset of docs/expressions.md over
      * the input ports' names and the fields' names, and the same as a row function on the CPU. Both
      * optional. */
@@ -629,11 +674,6 @@ struct tn_operator {
      * fields' defaults, in place of nodes that spell it. */
     uint64_t spelling_count;
     const char *const *spellings;
-    /* Describe this node, if it is such a one: TN_OK; any other status: it is not. The builder puts
-     * the factors and shifts of a node into the constants of the linear one before it. Both
-     * optional. [thread: any; called: build] */
-    tn_status (*affine)(tn_call *call, tn_affine *out_affine) TN_NOEXCEPT;
-    tn_status (*linear)(tn_call *call, tn_linear *out_linear) TN_NOEXCEPT;
     /* How many operations the node's result takes on these types and shapes, whatever the kernel; a
      * multiplication and an addition are two: what `tenon plugin bench` holds against the machine's
      * limit. TN_OK, or any other status: not known. Optional. [thread: any; called: bench] */
@@ -683,9 +723,9 @@ enum {
  * a tensor has type TN_I8 or TN_U8 and `quantization` set, one f32 scale for the whole tensor:
  * real = (stored - zero_point) * scale; stored = clamp(round_half_even(real / scale) + zero_point).
  * The build brings the scales and inserts the conversions around the kernel. Constants stay in
- * 32-bit floats: the kernel converts them in `prepare`. Epilogues compute in real numbers; what is
- * stored is rounded after the last one, and the operand of TN_EPILOGUE_ADD is stored as the output
- * is, with a scale of its own. A plain i8 is ONNX's integer type and never has a scale from the
+ * 32-bit floats: the kernel converts them in `prepare`. Steps compute in real numbers; what is
+ * stored is rounded after the last one, and a WHOLE operand is stored as the output is, with a
+ * scale of its own. A plain i8 is ONNX's integer type and never has a scale from the
  * build; '*' and no combinations never get a lower type. */
 struct tn_kernel {
     uint32_t size;
@@ -699,10 +739,12 @@ struct tn_kernel {
     const char *name;
     const char *doc;
     const char *requires_features; /* processor features, like "avx512f,avx512bw"; null: none */
+    /* The facets that it computes after its own result, in any order that `accepts` lets through:
+     * "tn.bias/1, tn.residual/1, tn.activation/1(relu|clip)"; null: none. A facet with a variant is
+     * absorbed only where the variant is listed. Of a node that has several the first one of the
+     * list counts. */
+    const char *absorbs;
     uint32_t traits;
-    uint32_t epilogues;   /* TN_EPILOGUE_BIT of each kind that it absorbs */
-    uint32_t activations; /* bit (1 << TN_ACTIVATION_...) of each activation that it absorbs; 0: all
-                             that this header has */
     uint32_t combination_count;
     const char *const *combinations;
     /* Says no (any status but TN_OK, no reason needed) to a node that the tables let through. Asked
@@ -823,8 +865,10 @@ TN_FROZEN(tn_tensor, name, 64);
 TN_FROZEN(tn_field, type, 32);
 TN_FROZEN(tn_field, minimum, 56);
 TN_FROZEN(tn_port, flags, 24);
-TN_FROZEN(tn_epilogue, alpha, 16);
-TN_FROZEN(tn_epilogue, quantization, 56);
+TN_FROZEN(tn_facet, what, 16);
+TN_FROZEN(tn_facet, operands, 40);
+TN_FROZEN(tn_step, what, 24);
+TN_FROZEN(tn_step, output, 48);
 TN_FROZEN(tn_call, host, 40);
 TN_FROZEN(tn_call, params, 56);
 TN_FROZEN(tn_call, inputs, 72);

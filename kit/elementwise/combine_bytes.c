@@ -26,7 +26,7 @@ tn_status tn_combine_bytes_accepts(tn_call *call) {
 }
 
 typedef struct bytes_job {
-    const tn_call *call;
+    const tn_known_steps *steps;
     const tn_rows_level *level;
     uint32_t combine;
     const tn_broadcast_rows *rows; /* at the first row */
@@ -44,7 +44,7 @@ static void combine_block(const bytes_job *job, int64_t count, const int8_t *a, 
     job->level->from_bytes(count, a, a_step, job->a_scale, left);
     job->level->from_bytes(count, b, b_step, job->b_scale, right);
     job->level->combines[job->combine](count, left, 1, right, 1, left);
-    tn_row_chain_apply(job->call, job->level, count, left);
+    tn_row_chain_apply(job->steps, job->level, count, left);
     job->level->to_bytes(count, left, job->inverse, y);
 }
 
@@ -57,7 +57,7 @@ static void combine_row(const void *user, const tn_broadcast_rows *rows, int64_t
     const int8_t *b = job->b + rows->offset[1] + first * b_step;
     int8_t *y = job->y + rows->output_offset + first;
     const float a_scale = job->a_scale * job->inverse, b_scale = job->b_scale * job->inverse;
-    const bool is_plain = a_step == 1 && b_step == 1 && job->call->epilogue_count == 0;
+    const bool is_plain = a_step == 1 && b_step == 1 && job->steps->count == 0;
     if (is_plain && job->combine == TN_COMBINE_ADD) {
         job->level->add_bytes(count, a, a_scale, b, b_scale, y);
         return;
@@ -87,7 +87,8 @@ tn_status tn_combine_bytes_run(tn_call *call) {
     const tn_combine_kernel_user *user = call->user;
     const tn_tensor *output = call->outputs[0];
     tn_broadcast_rows rows;
-    bytes_job job = {.call = call,
+    tn_known_steps steps;
+    bytes_job job = {.steps = &steps,
                      .level = user->level,
                      .combine = user->combine,
                      .rows = &rows,
@@ -97,5 +98,6 @@ tn_status tn_combine_bytes_run(tn_call *call) {
                      .a_scale = tn_byte_scale(call->inputs[0]),
                      .b_scale = tn_byte_scale(call->inputs[1]),
                      .inverse = 1.0f / tn_byte_scale(output)};
+    (void)tn_row_chain_read(call, &steps); /* accepts looked */
     return tn_combine_walk(call, &rows, combine_elements, &job);
 }

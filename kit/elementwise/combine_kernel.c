@@ -11,11 +11,13 @@ const char *const tn_combine_kernel_combinations[4] = {
 
 /* Whether two zeros become zero, so that padded lanes stay what they must be. */
 static bool keeps_zero(const tn_call *call) {
+    tn_known_steps steps;
     const tn_combine_kernel_user *user = call->user;
     const float zero = 0;
     float y = 0;
     user->level->combines[user->combine](1, &zero, 1, &zero, 1, &y);
-    tn_row_chain_apply(call, user->level, 1, &y);
+    if (!tn_row_chain_read(call, &steps)) return false;
+    tn_row_chain_apply(&steps, user->level, 1, &y);
     return y == 0;
 }
 
@@ -34,7 +36,7 @@ tn_status tn_combine_kernel_accepts(tn_call *call) {
 }
 
 typedef struct combine_job {
-    const tn_call *call;
+    const tn_known_steps *steps;
     const tn_rows_level *level;
     tn_combine_function function;
     const tn_broadcast_rows *rows; /* at the first row */
@@ -49,7 +51,7 @@ static void combine_row(const void *user, const tn_broadcast_rows *rows, int64_t
     const float *a = job->a + rows->offset[0] + first * rows->stride[0];
     const float *b = job->b + rows->offset[1] + first * rows->stride[1];
     float *y = job->y + rows->output_offset + first;
-    if (job->call->epilogue_count == 0) {
+    if (job->steps->count == 0) {
         job->function(count, a, rows->stride[0], b, rows->stride[1], y);
         return;
     }
@@ -57,7 +59,7 @@ static void combine_row(const void *user, const tn_broadcast_rows *rows, int64_t
         const int64_t some = count - i < TN_ROW_BLOCK ? count - i : TN_ROW_BLOCK;
         job->function(some, a + i * rows->stride[0], rows->stride[0], b + i * rows->stride[1],
                       rows->stride[1], y + i);
-        tn_row_chain_apply(job->call, job->level, some, y + i);
+        tn_row_chain_apply(job->steps, job->level, some, y + i);
     }
 }
 
@@ -97,12 +99,14 @@ tn_status tn_combine_kernel_run(tn_call *call) {
     const tn_combine_kernel_user *user = call->user;
     const tn_tensor *output = call->outputs[0];
     tn_broadcast_rows rows;
-    combine_job job = {.call = call,
+    tn_known_steps steps;
+    combine_job job = {.steps = &steps,
                        .level = user->level,
                        .function = user->level->combines[user->combine],
                        .rows = &rows,
                        .a = call->inputs[0]->data,
                        .b = call->inputs[1]->data,
                        .y = output->data};
+    (void)tn_row_chain_read(call, &steps); /* accepts looked */
     return tn_combine_walk(call, &rows, combine_elements, &job);
 }

@@ -45,8 +45,7 @@ tn_status tn_combine_walk(tn_call *call, tn_broadcast_rows *rows, tn_body body, 
         .doc = "Rows of floats on all threads.",                                                   \
         .requires_features = features,                                                             \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
-        .epilogues = TN_ROW_EPILOGUES,                                                             \
-        .activations = TN_ROW_ACTIVATIONS,                                                         \
+        .absorbs = TN_ROW_ABSORBS,                                                                 \
         TN_COMBINATIONS(tn_combine_kernel_combinations),                                           \
         .accepts = tn_combine_kernel_accepts,                                                      \
         .run = tn_combine_kernel_run,                                                              \
@@ -63,8 +62,7 @@ tn_status tn_combine_walk(tn_call *call, tn_broadcast_rows *rows, tn_body body, 
         .doc = "Rows of 8-bit elements on all threads.",                                           \
         .requires_features = features,                                                             \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .epilogues = TN_ROW_EPILOGUES,                                                             \
-        .activations = TN_ROW_ACTIVATIONS,                                                         \
+        .absorbs = TN_ROW_ABSORBS,                                                                 \
         TN_COMBINATIONS(tn_combine_bytes_combinations),                                            \
         .accepts = tn_combine_bytes_accepts,                                                       \
         .run = tn_combine_bytes_run,                                                               \

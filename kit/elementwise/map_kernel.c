@@ -17,11 +17,13 @@ static tn_map_function map_of(const tn_call *call, float *out_alpha, float *out_
 
 /* Whether zero becomes zero, so that padded lanes stay what they must be. */
 static bool keeps_zero(const tn_call *call) {
+    tn_known_steps steps;
     const tn_map_kernel_user *user = call->user;
     float alpha, beta, y = 0;
     const tn_map_function function = map_of(call, &alpha, &beta);
     function(alpha, beta, 1, &y, &y);
-    tn_row_chain_apply(call, user->level, 1, &y);
+    if (!tn_row_chain_read(call, &steps)) return false;
+    tn_row_chain_apply(&steps, user->level, 1, &y);
     return y == 0;
 }
 
@@ -32,7 +34,7 @@ tn_status tn_map_kernel_accepts(tn_call *call) {
 }
 
 typedef struct map_job {
-    const tn_call *call;
+    const tn_known_steps *steps;
     const tn_rows_level *level;
     tn_map_function function;
     float alpha, beta;
@@ -44,14 +46,14 @@ typedef struct map_job {
 static tn_status map_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const map_job *job = user;
     (void)thread;
-    if (job->call->epilogue_count == 0) {
+    if (job->steps->count == 0) {
         job->function(job->alpha, job->beta, end - begin, job->x + begin, job->y + begin);
         return TN_OK;
     }
     for (int64_t i = begin; i < end; i += TN_ROW_BLOCK) {
         const int64_t count = end - i < TN_ROW_BLOCK ? end - i : TN_ROW_BLOCK;
         job->function(job->alpha, job->beta, count, job->x + i, job->y + i);
-        tn_row_chain_apply(job->call, job->level, count, job->y + i);
+        tn_row_chain_apply(job->steps, job->level, count, job->y + i);
     }
     return TN_OK;
 }
@@ -59,12 +61,14 @@ static tn_status map_elements(void *user, int64_t begin, int64_t end, uint32_t t
 tn_status tn_map_kernel_run(tn_call *call) {
     enum { GRAIN = 16384 };
     const tn_map_kernel_user *user = call->user;
-    map_job job = {.call = call,
+    tn_known_steps steps;
+    map_job job = {.steps = &steps,
                    .level = user->level,
                    .x = call->inputs[0]->data,
                    .y = call->outputs[0]->data};
     const int64_t count = (int64_t)(call->outputs[0]->bytes / sizeof(float));
     if (count == 0) return TN_OK;
+    (void)tn_row_chain_read(call, &steps); /* accepts looked */
     job.function = map_of(call, &job.alpha, &job.beta);
     return call->host->parallel_for(call, count, GRAIN, map_elements, &job);
 }
@@ -89,12 +93,14 @@ tn_status tn_map_bytes_prepare(tn_call *call) {
     const tn_map_kernel_user *user = call->user;
     const float from = tn_byte_scale(call->inputs[0]), to = tn_byte_scale(call->outputs[0]);
     float alpha, beta, row[256];
+    tn_known_steps steps;
+    (void)tn_row_chain_read(call, &steps); /* accepts looked */
     tn_byte_table *table = call->host->allocate(call->host, sizeof(*table), 64);
     if (!table) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a table of bytes");
     for (int i = 0; i < 256; i++)
         row[i] = (float)(i - 128) * from;
     map_of(call, &alpha, &beta)(alpha, beta, 256, row, row);
-    tn_row_chain_apply(call, user->level, 256, row);
+    tn_row_chain_apply(&steps, user->level, 256, row);
     for (int i = 0; i < 256; i++)
         table->values[i] = tn_byte_round(row[i], to);
     call->state = table;

@@ -46,8 +46,7 @@ extern const char *const tn_map_kernel_combinations[4];
         .doc = "Rows of floats on all threads.",                                                   \
         .requires_features = features,                                                             \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
-        .epilogues = TN_ROW_EPILOGUES,                                                             \
-        .activations = TN_ROW_ACTIVATIONS,                                                         \
+        .absorbs = TN_ROW_ABSORBS,                                                                 \
         TN_COMBINATIONS(combination_table),                                                        \
         .accepts = tn_map_kernel_accepts,                                                          \
         .run = tn_map_kernel_run,                                                                  \
@@ -66,8 +65,7 @@ extern const char *const tn_map_kernel_combinations[4];
         .doc = "8-bit elements looked up in a table.",                                             \
         .requires_features = features,                                                             \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
-        .epilogues = TN_ROW_EPILOGUES,                                                             \
-        .activations = TN_ROW_ACTIVATIONS,                                                         \
+        .absorbs = TN_ROW_ABSORBS,                                                                 \
         TN_COMBINATIONS(tn_map_bytes_combinations),                                                \
         .accepts = tn_map_bytes_accepts,                                                           \
         .prepare = tn_map_bytes_prepare,                                                           \

@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Epilogues of elementwise kernels; see row_chain.h. */
+/* Steps after elementwise kernels; see row_chain.h. */
 #include "kit/elementwise/row_chain.h"
 
 #include <string.h>
 
-bool tn_row_chain_accepts(const tn_call *call) {
-    for (uint32_t i = 0; i < call->epilogue_count; i++) {
-        const tn_epilogue *step = call->epilogues[i];
-        const bool is_map = step->kind == TN_EPILOGUE_ACTIVATION &&
-                            step->activation < TN_MAP_COUNT &&
+bool tn_row_chain_read(const tn_call *call, tn_known_steps *out_steps) {
+    if (!tn_known_steps_read(call, out_steps)) return false;
+    for (uint32_t i = 0; i < out_steps->count; i++) {
+        const tn_known_step *step = &out_steps->items[i];
+        const bool is_map = step->kind == TN_KNOWN_ACTIVATION && step->activation < TN_MAP_COUNT &&
                             tn_rows_baseline.maps[step->activation];
-        if (!is_map && !(step->kind == TN_EPILOGUE_ROW && step->row)) return false;
+        if (!is_map && !(step->kind == TN_KNOWN_ROW && step->row)) return false;
         if (step->type != TN_F32 && step->type != TN_NONE) return false;
     }
     return true;
 }
 
-void tn_row_chain_apply(const tn_call *call, const tn_rows_level *level, int64_t count,
+bool tn_row_chain_accepts(const tn_call *call) {
+    tn_known_steps steps;
+    return tn_row_chain_read(call, &steps);
+}
+
+void tn_row_chain_apply(const tn_known_steps *steps, const tn_rows_level *level, int64_t count,
                         float *row) {
-    for (uint32_t i = 0; i < call->epilogue_count; i++) {
-        const tn_epilogue *step = call->epilogues[i];
-        if (step->kind == TN_EPILOGUE_ACTIVATION) {
+    for (uint32_t i = 0; i < steps->count; i++) {
+        const tn_known_step *step = &steps->items[i];
+        if (step->kind == TN_KNOWN_ACTIVATION) {
             level->maps[step->activation](step->alpha, step->beta, count, row, row);
             continue;
         }

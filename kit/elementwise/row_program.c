@@ -238,7 +238,7 @@ static bool add_expression(const maker *m, const char *text, const operands *fro
 /* ----------------------------------------------------------------------------------------------
  * the chain */
 
-static bool add_row(const maker *m, const tn_epilogue *link, uint32_t x, uint32_t *out_value) {
+static bool add_row(const maker *m, const tn_known_step *link, uint32_t x, uint32_t *out_value) {
     if (!link->row) return fail(m, "a row function is not there");
     return add_step(m,
                     (tn_row_step){.kind = TN_ROW_STEP_ROW,
@@ -251,44 +251,43 @@ static bool add_row(const maker *m, const tn_epilogue *link, uint32_t x, uint32_
 
 /* An operator of its own: the value so far comes in at one of its inputs, the operand at another.
  */
-static bool add_declared(const maker *m, const tn_epilogue *link, uint32_t x, uint32_t operand,
+static bool add_declared(const maker *m, const tn_known_step *link, uint32_t x, uint32_t operand,
                          uint32_t *out_value) {
-    operands from = {.params = link->params};
-    if (link->size >= offsetof(tn_epilogue, input) + sizeof(link->input)) from.op = link->op;
-    if (link->kind == TN_EPILOGUE_ROW && (!from.op || !from.op->expression))
-        return add_row(m, link, x, out_value);
-    if (!from.op || link->input >= from.op->input_count ||
-        from.op->input_count > TN_ROW_PROGRAM_TENSORS)
-        return fail(m, "an epilogue says not whose it is");
+    operands from = {.op = link->op, .params = link->params};
+    if (link->kind == TN_KNOWN_ROW && !link->expression) return add_row(m, link, x, out_value);
+    if (!from.op || from.op->input_count > TN_ROW_PROGRAM_TENSORS ||
+        link->input >= from.op->input_count)
+        return fail(m, "a step says not whose it is");
     from.count = from.op->input_count;
     for (uint32_t i = 0; i < from.count; i++)
         from.values[i] = UINT32_MAX;
     from.values[link->input] = x;
-    if (link->kind == TN_EPILOGUE_COMBINE && from.count > 1)
-        from.values[link->input == 0 ? 1 : 0] = operand;
-    return add_expression(m, from.op->expression, &from, out_value);
+    if (link->operand != UINT32_MAX) {
+        if (link->operand_input >= from.count) return fail(m, "a step has too many inputs");
+        from.values[link->operand_input] = operand;
+    }
+    return add_expression(m, link->expression, &from, out_value);
 }
 
-static bool add_link(const maker *m, const tn_epilogue *link, uint32_t first_operand,
+static bool add_link(const maker *m, const tn_known_step *link, uint32_t first_operand,
                      uint32_t *inout_value) {
     const uint32_t x = *inout_value, operand = first_operand + link->operand;
-    if (link->type != TN_F32 && link->type != TN_NONE) return fail(m, "an epilogue's type");
+    if (link->type != TN_F32 && link->type != TN_NONE) return fail(m, "a step's type");
     switch (link->kind) {
-    case TN_EPILOGUE_BIAS:
-    case TN_EPILOGUE_ADD:
+    case TN_KNOWN_BIAS:
+    case TN_KNOWN_RESIDUAL:
         return add_combine(m, TN_COMBINE_ADD, x, operand, inout_value);
-    case TN_EPILOGUE_SCALE:
+    case TN_KNOWN_SCALE:
         return add_combine(m, TN_COMBINE_MUL, x, operand, inout_value);
-    case TN_EPILOGUE_ACTIVATION:
+    case TN_KNOWN_ACTIVATION:
         if (link->activation >= TN_MAP_EXP || !tn_rows_baseline.maps[link->activation])
             return fail(m, "there is no row function for activation %u", link->activation);
         return add_map(m, link->activation, link->alpha, link->beta, x, inout_value);
-    case TN_EPILOGUE_ROW:
-    case TN_EPILOGUE_EXPRESSION:
-    case TN_EPILOGUE_COMBINE:
+    case TN_KNOWN_ROW:
+    case TN_KNOWN_EXPRESSION:
         return add_declared(m, link, x, operand, inout_value);
     default:
-        return fail(m, "an epilogue of kind %u", link->kind);
+        return fail(m, "a step of kind %u", link->kind);
     }
 }
 
@@ -301,8 +300,10 @@ static bool add_all(const maker *m, uint32_t *out_value) {
     for (uint32_t i = 0; i < call->input_count; i++)
         from.values[i] = call->inputs[i] ? first_operand++ : UINT32_MAX;
     if (!add_expression(m, call->op->expression, &from, out_value)) return false;
-    for (uint32_t i = 0; i < call->epilogue_count; i++)
-        if (!add_link(m, call->epilogues[i], first_operand, out_value)) return false;
+    tn_known_steps steps;
+    if (!tn_known_steps_read(call, &steps)) return fail(m, "a step that is not known");
+    for (uint32_t i = 0; i < steps.count; i++)
+        if (!add_link(m, &steps.items[i], first_operand, out_value)) return false;
     return true;
 }
 

@@ -30,14 +30,8 @@ tn_status tn_unary_compute(tn_call *call, const tn_unary_function *function) {
     return TN_OK;
 }
 
-tn_status tn_unary_epilogue(const tn_call *call, uint32_t activation, float alpha, float beta,
-                            tn_epilogue *out_epilogue) {
-    const tn_tensor *x = tn_infer_input(call, 0);
-    if (!x) return TN_ERROR_UNSUPPORTED;
-    out_epilogue->kind = TN_EPILOGUE_ACTIVATION;
-    out_epilogue->activation = activation;
-    out_epilogue->alpha = alpha;
-    out_epilogue->beta = beta;
-    out_epilogue->type = x->type;
-    return TN_OK;
+tn_status tn_unary_facet(const tn_call *call, const char *name, uint32_t function, float alpha,
+                         float beta, tn_facet *out_facet) {
+    if (!tn_infer_input(call, 0)) return TN_ERROR_UNSUPPORTED;
+    return tn_known_activation(name, function, alpha, beta, out_facet);
 }

@@ -6,7 +6,7 @@
 #ifndef TN_KIT_ELEMENTWISE_UNARY_H
 #define TN_KIT_ELEMENTWISE_UNARY_H
 
-#include <tenon/plugin.h>
+#include "kit/operator/known_steps.h"
 
 /* Output 0 has the shape of input 0. */
 tn_status tn_unary_infer(tn_call *call) TN_NOEXCEPT;
@@ -21,8 +21,8 @@ typedef struct tn_unary_function {
 } tn_unary_function;
 tn_status tn_unary_compute(tn_call *call, const tn_unary_function *function);
 
-/* Describes the node as an activation (TN_ACTIVATION_...) of the kernel before it. */
-tn_status tn_unary_epilogue(const tn_call *call, uint32_t activation, float alpha, float beta,
-                            tn_epilogue *out_epilogue);
+/* Describes the node as an activation (`function`: TN_ACTIVATION_...) where that is asked for. */
+tn_status tn_unary_facet(const tn_call *call, const char *name, uint32_t function, float alpha,
+                         float beta, tn_facet *out_facet);
 
 #endif

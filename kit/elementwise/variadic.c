@@ -110,6 +110,7 @@ tn_status tn_variadic_kernel_accepts(tn_call *call) {
 
 typedef struct variadic_job {
     const tn_call *call;
+    const tn_known_steps *steps;
     const tn_variadic_kernel_user *user;
 } variadic_job;
 
@@ -149,14 +150,16 @@ static tn_status combine_elements(void *user, int64_t begin, int64_t end, uint32
             c.function = level->combines[job->user->combine];
         }
         if (job->user->is_mean) level->combines[TN_COMBINE_MUL](count, c.y, 1, &share, 0, c.y);
-        tn_row_chain_apply(call, level, count, c.y);
+        tn_row_chain_apply(job->steps, level, count, c.y);
     }
     return TN_OK;
 }
 
 tn_status tn_variadic_kernel_run(tn_call *call) {
     enum { GRAIN = 16384 };
-    variadic_job job = {.call = call, .user = call->user};
+    tn_known_steps steps;
+    variadic_job job = {.call = call, .steps = &steps, .user = call->user};
+    (void)tn_row_chain_read(call, &steps); /* accepts looked */
     return call->host->parallel_for(call, tn_element_count(call->outputs[0]), GRAIN,
                                     combine_elements, &job);
 }

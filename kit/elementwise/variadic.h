@@ -45,8 +45,7 @@ extern const char *const tn_variadic_kernel_combinations[2];
         .doc = "Rows of floats on all threads.",                                                   \
         .requires_features = features,                                                             \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .epilogues = TN_ROW_EPILOGUES,                                                             \
-        .activations = TN_ROW_ACTIVATIONS,                                                         \
+        .absorbs = TN_ROW_ABSORBS,                                                                 \
         TN_COMBINATIONS(tn_variadic_kernel_combinations),                                          \
         .accepts = tn_variadic_kernel_accepts,                                                     \
         .run = tn_variadic_kernel_run,                                                             \

@@ -48,8 +48,7 @@ tn_status tn_matrix_kernel_run(tn_call *call);
         .doc = "A constant B, packed by columns.",                                                 \
         .requires_features = features_text,                                                        \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .epilogues = TN_FLOAT_EPILOGUES,                                                           \
-        .activations = TN_SIMPLE_ACTIVATIONS,                                                      \
+        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
         TN_COMBINATIONS(table),                                                                    \
         .accepts = tn_matrix_kernel_accepts,                                                       \
         .prepare = tn_matrix_kernel_prepare,                                                       \

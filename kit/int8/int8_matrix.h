@@ -38,8 +38,7 @@ tn_status tn_int8_matrix_run(tn_call *call);
         .doc = "8-bit products, exact sums; weights quantised a column.",                          \
         .requires_features = features_text,                                                        \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .epilogues = TN_FLOAT_EPILOGUES,                                                           \
-        .activations = TN_SIMPLE_ACTIVATIONS,                                                      \
+        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
         TN_COMBINATIONS(table),                                                                    \
         .accepts = tn_int8_matrix_accepts,                                                         \
         .prepare = tn_int8_matrix_prepare,                                                         \

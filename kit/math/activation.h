@@ -9,9 +9,7 @@
 #include "kit/math/vector.h"
 #include <tenon/plugin.h>
 
-#define TN_SIMPLE_ACTIVATIONS                                                                      \
-    ((1u << TN_ACTIVATION_RELU) | (1u << TN_ACTIVATION_LEAKY_RELU) | (1u << TN_ACTIVATION_CLIP) |  \
-     (1u << TN_ACTIVATION_HARD_SIGMOID) | (1u << TN_ACTIVATION_HARD_SWISH))
+#define TN_SIMPLE_ACTIVATIONS "relu|leaky_relu|clip|hard_sigmoid|hard_swish"
 
 /* `activation` 0: none. */
 TN_INLINE tn_vector tn_activation_vector(uint32_t activation, float alpha, float beta,

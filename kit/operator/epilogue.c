@@ -2,44 +2,48 @@
 /* Reading an epilogue chain; see epilogue.h. */
 #include "kit/operator/epilogue.h"
 
+static bool add_step(const tn_known_step *step, int32_t rank, int32_t channel_axis,
+                     tn_float_epilogue *chain) {
+    const int32_t axis = step->axis < 0 ? step->axis + rank : step->axis;
+    const bool is_end = step->kind == TN_KNOWN_WINDOW_MAX || step->kind == TN_KNOWN_SOFTMAX;
+    if (chain->window[0] || chain->has_softmax || (chain->activation && !is_end)) return false;
+    switch (step->kind) {
+    case TN_KNOWN_BIAS:
+        if (chain->residual != UINT32_MAX || chain->bias_count == 4 ||
+            axis != (channel_axis < 0 ? channel_axis + rank : channel_axis))
+            return false;
+        chain->bias[chain->bias_count++] = step->operand;
+        return true;
+    case TN_KNOWN_RESIDUAL:
+        if (chain->residual != UINT32_MAX) return false;
+        chain->residual = step->operand;
+        return true;
+    case TN_KNOWN_ACTIVATION:
+        chain->activation = step->activation;
+        chain->alpha = step->alpha;
+        chain->beta = step->beta;
+        return true;
+    case TN_KNOWN_WINDOW_MAX:
+        chain->window[0] = step->window[0];
+        chain->window[1] = step->window[1];
+        return true;
+    case TN_KNOWN_SOFTMAX:
+        chain->has_softmax = true;
+        return axis + 1 == rank;
+    default:
+        return false;
+    }
+}
+
 bool tn_float_epilogue_read(const tn_call *call, int32_t channel_axis,
                             tn_float_epilogue *out_epilogue) {
     tn_float_epilogue chain = {.residual = UINT32_MAX};
     const int32_t rank =
         call->output_count && call->outputs[0] ? (int32_t)call->outputs[0]->rank : 0;
-    for (uint32_t i = 0; i < call->epilogue_count; i++) {
-        const tn_epilogue *step = call->epilogues[i];
-        int32_t axis = step->axis < 0 ? step->axis + rank : step->axis;
-        const bool is_end =
-            step->kind == TN_EPILOGUE_MAX_WINDOWS || step->kind == TN_EPILOGUE_SOFTMAX;
-        if (chain.window[0] || chain.has_softmax || (chain.activation && !is_end)) return false;
-        switch (step->kind) {
-        case TN_EPILOGUE_BIAS:
-            if (chain.residual != UINT32_MAX || chain.bias_count == 4 ||
-                axis != (channel_axis < 0 ? channel_axis + rank : channel_axis))
-                return false;
-            chain.bias[chain.bias_count++] = step->operand;
-            break;
-        case TN_EPILOGUE_ADD:
-            if (chain.residual != UINT32_MAX) return false;
-            chain.residual = step->operand;
-            break;
-        case TN_EPILOGUE_ACTIVATION:
-            chain.activation = step->activation;
-            chain.alpha = step->alpha;
-            chain.beta = step->beta;
-            break;
-        case TN_EPILOGUE_MAX_WINDOWS:
-            chain.window[0] = step->window[0];
-            chain.window[1] = step->window[1];
-            break;
-        case TN_EPILOGUE_SOFTMAX:
-            chain.has_softmax = true;
-            break;
-        default:
-            return false;
-        }
-    }
+    tn_known_steps steps;
+    if (!tn_known_steps_read(call, &steps)) return false;
+    for (uint32_t i = 0; i < steps.count; i++)
+        if (!add_step(&steps.items[i], rank, channel_axis, &chain)) return false;
     *out_epilogue = chain;
     return true;
 }
@@ -62,14 +66,15 @@ bool tn_epilogue_tensors(const tn_call *call, uint32_t most, const tn_tensor **o
 
 bool tn_epilogue_vector_axis(const tn_call *call, uint32_t operand, uint32_t *out_axis) {
     const int32_t rank = (int32_t)call->outputs[0]->rank;
-    bool is_vector = false;
-    for (uint32_t i = 0; i < call->epilogue_count; i++) {
-        const tn_epilogue *step = call->epilogues[i];
-        if ((step->kind != TN_EPILOGUE_BIAS && step->kind != TN_EPILOGUE_SCALE) ||
+    tn_known_steps steps;
+    if (!tn_known_steps_read(call, &steps)) return false;
+    for (uint32_t i = 0; i < steps.count; i++) {
+        const tn_known_step *step = &steps.items[i];
+        if ((step->kind != TN_KNOWN_BIAS && step->kind != TN_KNOWN_SCALE) ||
             step->operand != operand)
             continue;
         *out_axis = (uint32_t)(step->axis < 0 ? step->axis + rank : step->axis);
-        is_vector = true;
+        return true;
     }
-    return is_vector;
+    return false;
 }

@@ -7,11 +7,15 @@
 #ifndef TN_KIT_OPERATOR_EPILOGUE_H
 #define TN_KIT_OPERATOR_EPILOGUE_H
 
-#include <tenon/plugin.h>
+#include "kit/operator/known_steps.h"
 
-#define TN_FLOAT_EPILOGUES                                                                         \
-    (TN_EPILOGUE_BIT(TN_EPILOGUE_BIAS) | TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) |                        \
-     TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION))
+/* What such a kernel's table says; `functions` are variants of activations. */
+#define TN_FLOAT_ABSORBS(functions)                                                                \
+    TN_FACET_BIAS ", " TN_FACET_RESIDUAL ", " TN_FACET_ACTIVATION "(" functions ")"
+/* What those that absorb any elementwise operator list. */
+#define TN_ELEMENTWISE_ABSORBS                                                                     \
+    TN_FACET_BIAS ", " TN_FACET_SCALE ", " TN_FACET_RESIDUAL ", " TN_FACET_ACTIVATION              \
+                  "(" TN_ACTIVATIONS_1_0 "), " TN_FACET_ROW ", " TN_FACET_EXPRESSION
 
 typedef struct tn_float_epilogue {
     uint32_t bias_count;
@@ -23,7 +27,7 @@ typedef struct tn_float_epilogue {
     bool has_softmax;
 } tn_float_epilogue;
 
-/* Reads call->epilogues; false when the chain is of another form or a bias is not along
+/* Reads call->steps; false when the chain is of another form or a bias is not along
  * `channel_axis` (counted as in the output; negative axes count from its end). */
 bool tn_float_epilogue_read(const tn_call *call, int32_t channel_axis,
                             tn_float_epilogue *out_epilogue);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binary operators as epilogues; see operand.h. */
+/* Binary operators as facets; see operand.h. */
 #include "kit/operator/operand.h"
 #include "kit/operator/axis_broadcast.h"
 #include "kit/operator/infer.h"
@@ -24,40 +24,42 @@ static bool find_channel_axis(const tn_tensor *y, uint32_t rank, const int64_t *
     return is_found && rank <= y->rank;
 }
 
-tn_status tn_operand_epilogue(const tn_call *call, uint32_t input, uint32_t rank,
-                              const int64_t *shape, uint32_t vector_kind, uint32_t whole_kind,
-                              tn_epilogue *out_epilogue) {
+tn_status tn_operand_facet(const tn_call *call, uint32_t input, const char *name, uint32_t rank,
+                           const int64_t *shape, const char *vector, const char *whole,
+                           tn_facet *out_facet) {
     if (input > 1) return TN_ERROR_UNSUPPORTED;
     const tn_tensor *x = tn_infer_input(call, input), *operand = tn_infer_input(call, 1 - input);
     const tn_tensor *y = tn_infer_output(call, 0);
-    int32_t axis = 0;
+    tn_facet_operand form = {.input = 1 - input};
     if (!x || !operand || !y || !has_shape_of(x, y)) return TN_ERROR_UNSUPPORTED;
-    if (whole_kind && has_shape_of(operand, y)) {
-        out_epilogue->kind = whole_kind;
-    } else if (vector_kind && operand->data && find_channel_axis(y, rank, shape, &axis)) {
-        out_epilogue->kind = vector_kind;
-        out_epilogue->axis = axis;
+    if (whole && has_shape_of(operand, y)) {
+        if (!tn_known_is(name, whole)) return TN_ERROR_UNSUPPORTED;
+        form.form = TN_OPERAND_WHOLE;
+        *(uint32_t *)out_facet->what = sizeof(uint32_t);
+    } else if (vector && operand->data && find_channel_axis(y, rank, shape, &form.axis)) {
+        TN_TRY(tn_known_axis(name, vector, form.axis, out_facet));
+        form.form = TN_OPERAND_VECTOR;
     } else {
         return TN_ERROR_UNSUPPORTED;
     }
-    out_epilogue->operand = 1 - input;
-    out_epilogue->type = y->type;
+    out_facet->operand_count = 1;
+    out_facet->operands[0] = form;
     return TN_OK;
 }
 
-tn_status tn_operand_epilogue_plain(const tn_call *call, uint32_t input, uint32_t vector_kind,
-                                    uint32_t whole_kind, tn_epilogue *out_epilogue) {
+tn_status tn_operand_facet_plain(const tn_call *call, uint32_t input, const char *name,
+                                 const char *vector, const char *whole, tn_facet *out_facet) {
     const tn_tensor *operand = input < 2 ? tn_infer_input(call, 1 - input) : NULL;
     if (!operand) return TN_ERROR_UNSUPPORTED;
-    return tn_operand_epilogue(call, input, operand->rank, operand->shape, vector_kind, whole_kind,
-                               out_epilogue);
+    return tn_operand_facet(call, input, name, operand->rank, operand->shape, vector, whole,
+                            out_facet);
 }
 
-tn_status tn_operand_epilogue_axis(tn_call *call, uint32_t input, uint32_t vector_kind,
-                                   uint32_t whole_kind, tn_epilogue *out_epilogue) {
+tn_status tn_operand_facet_axis(tn_call *call, uint32_t input, const char *name, const char *vector,
+                                const char *whole, tn_facet *out_facet) {
     uint32_t rank = 0;
     int64_t shape[TN_MAX_RANK];
     if (input != 0) return TN_ERROR_UNSUPPORTED;
     TN_TRY(tn_axis_broadcast_shape(call, &rank, shape));
-    return tn_operand_epilogue(call, input, rank, shape, vector_kind, whole_kind, out_epilogue);
+    return tn_operand_facet(call, input, name, rank, shape, vector, whole, out_facet);
 }

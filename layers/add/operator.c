@@ -43,12 +43,12 @@ static tn_status add_6_reference(tn_call *call) {
     return tn_axis_broadcast_compute(call, &add_function);
 }
 
-static tn_status add_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
-    return tn_operand_epilogue_plain(call, input, TN_EPILOGUE_BIAS, TN_EPILOGUE_ADD, out_epilogue);
+static tn_status add_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
+    return tn_operand_facet_plain(call, input, name, TN_FACET_BIAS, TN_FACET_RESIDUAL, out_facet);
 }
 
-static tn_status add_6_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
-    return tn_operand_epilogue_axis(call, input, TN_EPILOGUE_BIAS, TN_EPILOGUE_ADD, out_epilogue);
+static tn_status add_6_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
+    return tn_operand_facet_axis(call, input, name, TN_FACET_BIAS, TN_FACET_RESIDUAL, out_facet);
 }
 
 static const tn_port add_inputs[] = {
@@ -90,7 +90,7 @@ static const tn_operator add_6 = {
     TN_OUTPUTS(add_outputs),
     .infer = tn_axis_broadcast_infer,
     .reference = add_6_reference,
-    .epilogue = add_6_epilogue,
+    .facet = add_6_facet,
     TN_CASES(add_6_cases),
 };
 static const tn_operator add_7 = {
@@ -106,7 +106,7 @@ static const tn_operator add_7 = {
     TN_OUTPUTS(add_outputs),
     .infer = tn_broadcast_infer_binary,
     .reference = add_reference,
-    .epilogue = add_epilogue,
+    .facet = add_facet,
     .expression = "A + B",
     .row = add_row,
     TN_CASES(add_cases),

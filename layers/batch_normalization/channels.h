@@ -7,7 +7,7 @@
 #include "kit/elementwise/rows.h"
 
 typedef struct tn_channels_level {
-    const tn_rows_level *rows; /* for epilogues */
+    const tn_rows_level *rows; /* for the steps after it */
     /* `count` elements of one channel. */
     void (*plane)(int64_t count, float factor, float shift, const float *x, float *y);
     /* `count` positions of `channels` each, beside each other. */

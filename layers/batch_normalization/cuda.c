@@ -73,7 +73,7 @@ static const tn_kernel channels = {
     .name = "channels",
     .doc = "A multiplication and an addition an element, 16 bytes a thread.",
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE,
-    .epilogues = TN_CUDA_CHAIN_EPILOGUES,
+    .absorbs = TN_CUDA_CHAIN_ABSORBS,
     TN_COMBINATIONS(combinations),
     .accepts = channels_accepts,
     .reshape = channels_reshape,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * BatchNormalization of inference as one multiplication and one addition an element (channels.h),
- * in linear, channels-last and blocked formats, with the epilogues of row_chain.h. Factors and
+ * in linear, channels-last and blocked formats, with the steps of row_chain.h. Factors and
  * shifts come from the statistics in each run: they are few beside the elements.
  */
 #include "batch_normalization/kernels.h"
@@ -21,7 +21,7 @@ typedef struct channel_parts {
 } channel_parts;
 
 typedef struct channels_job {
-    const tn_call *call;
+    const tn_known_steps *steps;
     const tn_channels_level *level;
     channel_parts parts;
     int64_t chunk, chunks; /* positions of a chunk, chunks of a part */
@@ -47,9 +47,11 @@ static bool is_training(const tn_call *call) {
 
 /* Padded lanes get the factor and the shift zero; what comes after must leave zero alone. */
 static bool keeps_zero(const tn_call *call) {
+    tn_known_steps steps;
     const tn_channels_level *level = call->user;
     float y = 0;
-    tn_row_chain_apply(call, level->rows, 1, &y);
+    if (!tn_row_chain_read(call, &steps)) return false;
+    tn_row_chain_apply(&steps, level->rows, 1, &y);
     return y == 0;
 }
 
@@ -107,8 +109,8 @@ static tn_status do_chunks(void *user, int64_t begin, int64_t end, uint32_t thre
             job->level->lanes(count, parts->lanes, job->factors + channel, job->shifts + channel,
                               job->x + at, job->y + at);
         const int64_t elements = count * parts->lanes;
-        for (int64_t i = 0; job->call->epilogue_count && i < elements; i += TN_ROW_BLOCK)
-            tn_row_chain_apply(job->call, job->level->rows,
+        for (int64_t i = 0; job->steps->count && i < elements; i += TN_ROW_BLOCK)
+            tn_row_chain_apply(job->steps, job->level->rows,
                                elements - i < TN_ROW_BLOCK ? elements - i : TN_ROW_BLOCK,
                                job->y + at + i);
     }
@@ -118,13 +120,15 @@ static tn_status do_chunks(void *user, int64_t begin, int64_t end, uint32_t thre
 static tn_status channels_run(tn_call *call) {
     enum { CHUNK = 4096, GRAIN = 4 };
     const tn_tensor *x = call->inputs[0];
-    channels_job job = {.call = call,
+    tn_known_steps steps;
+    channels_job job = {.steps = &steps,
                         .level = call->user,
                         .parts = parts_of(x),
                         .factors = call->workspace,
                         .x = x->data,
                         .y = call->outputs[0]->data};
     if (x->bytes == 0) return TN_OK;
+    (void)tn_row_chain_read(call, &steps); /* accepts looked */
     float *factors = call->workspace, *shifts = factors + table_floats(&job.parts);
     fill_tables(call, table_floats(&job.parts), factors, shifts);
     job.shifts = shifts;
@@ -150,8 +154,7 @@ static const char *const combinations[] = {
         .doc = "One multiplication and one addition an element, on all threads.",                  \
         .requires_features = features_text,                                                        \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
-        .epilogues = TN_ROW_EPILOGUES,                                                             \
-        .activations = TN_ROW_ACTIVATIONS,                                                         \
+        .absorbs = TN_ROW_ABSORBS,                                                                 \
         TN_COMBINATIONS(combinations),                                                             \
         .accepts = channels_accepts,                                                               \
         .reshape = channels_reshape,                                                               \

@@ -7,6 +7,7 @@
 #include "batch_normalization/batch_normalization.h"
 #include "batch_normalization/kernels.h"
 #include "kit/math/element.h"
+#include "kit/operator/known_steps.h"
 #include "kit/operator/infer.h"
 #include "kit/operator/layer.h"
 
@@ -154,7 +155,11 @@ static tn_status batch_normalization_reference(tn_call *call) {
 }
 
 /* In inference, with known statistics. */
-static tn_status batch_normalization_affine(tn_call *call, tn_affine *out_affine) {
+static tn_status batch_normalization_facet(tn_call *call, uint32_t input, const char *name,
+                                           tn_facet *out_facet) {
+    if (!tn_known_is(name, TN_FACET_AFFINE)) return TN_ERROR_UNSUPPORTED;
+    tn_affine *out_affine = out_facet->what;
+    (void)input;
     const params_type *params = call->params;
     sizes_type sizes;
     TN_TRY(tn_batch_normalization_read(call, &sizes));
@@ -233,7 +238,7 @@ static const char *const batch_normalization_14_cases[] = {
         .infer = batch_normalization_infer,                                                        \
         .reference = batch_normalization_reference,                                                \
         TN_CASES(case_table),                                                                      \
-        .affine = batch_normalization_affine,                                                      \
+        .facet = batch_normalization_facet,                                                        \
     }
 BATCH_NORMALIZATION(6, batch_normalization_6_outputs, batch_normalization_6_cases);
 BATCH_NORMALIZATION(7, batch_normalization_6_outputs, batch_normalization_6_cases);

@@ -89,12 +89,12 @@ static tn_status clip_reference(tn_call *call) {
     return TN_OK;
 }
 
-static tn_status clip_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status clip_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
     double low = 0, high = 0;
     if (input != 0 || !call->inputs[0] || !tn_element_is_real(call->inputs[0]->type) ||
         !tn_clip_bounds(call, &low, &high))
         return TN_ERROR_UNSUPPORTED;
-    return tn_unary_epilogue(call, TN_ACTIVATION_CLIP, (float)low, (float)high, out_epilogue);
+    return tn_unary_facet(call, name, TN_ACTIVATION_CLIP, (float)low, (float)high, out_facet);
 }
 
 static const tn_port clip_6_inputs[] = {
@@ -138,7 +138,7 @@ static const tn_operator clip_6 = {
     TN_OUTPUTS(clip_outputs),
     .infer = tn_unary_infer,
     .reference = clip_reference,
-    .epilogue = clip_epilogue,
+    .facet = clip_facet,
     TN_CASES(clip_6_cases),
 };
 static const tn_operator clip_11 = {
@@ -154,7 +154,7 @@ static const tn_operator clip_11 = {
     TN_OUTPUTS(clip_outputs),
     .infer = clip_infer,
     .reference = clip_reference,
-    .epilogue = clip_epilogue,
+    .facet = clip_facet,
     TN_CASES(clip_11_cases),
 };
 

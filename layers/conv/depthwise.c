@@ -268,8 +268,7 @@ static const char *const combinations[] = {"qi8:nhwc, f32, f32? -> qi8:nhwc",
         .doc = "8-bit products of a channel with its own filter.",                                 \
         .requires_features = features_text,                                                        \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .epilogues = TN_FLOAT_EPILOGUES,                                                           \
-        .activations = TN_SIMPLE_ACTIVATIONS,                                                      \
+        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
         TN_COMBINATIONS(combinations),                                                             \
         .accepts = depthwise_accepts,                                                              \
         .prepare = depthwise_prepare,                                                              \

@@ -9,13 +9,16 @@
  * False: windows of several channels. */
 static bool read_windows(const tn_call *call, tn_conv_geometry *geometry) {
     const tn_tensor *y = call->outputs[0];
+    tn_known_steps steps;
     geometry->window_height = geometry->window_width = 1;
     geometry->y_height = geometry->out_height;
     geometry->y_width = geometry->out_width;
-    for (uint32_t i = 0; i < call->epilogue_count; i++) {
-        if (call->epilogues[i]->kind != TN_EPILOGUE_MAX_WINDOWS) continue;
-        geometry->window_height = call->epilogues[i]->window[0];
-        geometry->window_width = call->epilogues[i]->window[1];
+    if (call->step_count == 0) return true;
+    if (!tn_known_steps_read(call, &steps)) return false;
+    for (uint32_t i = 0; i < steps.count; i++) {
+        if (steps.items[i].kind != TN_KNOWN_WINDOW_MAX) continue;
+        geometry->window_height = steps.items[i].window[0];
+        geometry->window_width = steps.items[i].window[1];
         geometry->y_height = y->rank > 3 ? y->shape[2] : 1;
         geometry->y_width = y->shape[y->rank - 1];
         if (y->rank < 4 && geometry->window_height != 1) return false;
@@ -63,12 +66,11 @@ static const char *const combinations[] = {"f32, f32, f32? -> f32"};
         .size = sizeof(tn_kernel), .revision = 1, .domain = "", .op = "Conv", .device = "cpu",     \
         .name = "direct_" #level, .doc = "Tiles of output positions times filters in registers.",  \
         .requires_features = features_text, .traits = TN_KERNEL_DETERMINISTIC,                     \
-        .epilogues = TN_FLOAT_EPILOGUES, .activations = TN_SIMPLE_ACTIVATIONS,                     \
-        TN_COMBINATIONS(combinations), .accepts = tn_conv_direct_accepts,                          \
-        .prepare = tn_conv_direct_prepare, .release = tn_conv_direct_release,                      \
-        .open = tn_conv_direct_open, .close = tn_conv_direct_close,                                \
-        .reshape = tn_conv_direct_reshape, .run = tn_conv_direct_run,                              \
-        .user = (void *)&tn_direct_##level                                                         \
+        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS), TN_COMBINATIONS(combinations),         \
+        .accepts = tn_conv_direct_accepts, .prepare = tn_conv_direct_prepare,                      \
+        .release = tn_conv_direct_release, .open = tn_conv_direct_open,                            \
+        .close = tn_conv_direct_close, .reshape = tn_conv_direct_reshape,                          \
+        .run = tn_conv_direct_run, .user = (void *)&tn_direct_##level                              \
     }
 
 const tn_kernel tn_conv_direct_baseline = DIRECT_KERNEL(baseline, NULL);

@@ -380,8 +380,7 @@ static const char *const combinations[] = {
         .doc = "8-bit products, exact sums; weights quantised a filter.",                          \
         .requires_features = features_text,                                                        \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .epilogues = TN_FLOAT_EPILOGUES,                                                           \
-        .activations = TN_SIMPLE_ACTIVATIONS,                                                      \
+        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
         TN_COMBINATIONS(combinations),                                                             \
         .accepts = int8_accepts,                                                                   \
         .prepare = int8_prepare,                                                                   \

@@ -7,6 +7,7 @@
 #include "conv/depthwise.h"
 #include "conv/direct_kernel.h"
 #include "conv/int8.h"
+#include "kit/operator/known_steps.h"
 #include "kit/operator/infer.h"
 #include "kit/operator/layer.h"
 
@@ -116,7 +117,10 @@ static const char *const conv_cases[] = {
     "pads=[1,1] strides=[3] | X=f32[2,80,101] W=f32[36,80,5]",
 };
 
-static tn_status conv_linear(tn_call *call, tn_linear *out_linear) {
+static tn_status conv_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
+    if (!tn_known_is(name, TN_FACET_LINEAR)) return TN_ERROR_UNSUPPORTED;
+    tn_linear *out_linear = out_facet->what;
+    (void)input;
     (void)call;
     out_linear->axis = 1;
     out_linear->weights = TN_CONV_W;
@@ -150,7 +154,7 @@ static const tn_operator conv_1 = {
     .infer = conv_infer,
     .reference = tn_conv_reference,
     TN_CASES(conv_cases),
-    .linear = conv_linear,
+    .facet = conv_facet,
     .operations = conv_operations,
 };
 

@@ -4,6 +4,7 @@
  * by it, to the output. window.c resolves the fields; the reference uses kit/window/convolve.h.
  */
 #include "conv_transpose/conv_transpose.h"
+#include "kit/operator/known_steps.h"
 #include "kit/operator/infer.h"
 #include "kit/operator/layer.h"
 #include "kit/window/convolve.h"
@@ -110,7 +111,11 @@ static const char *const conv_transpose_cases[] = {
 };
 
 /* With groups, a slice of W belongs to a filter of each. */
-static tn_status conv_transpose_linear(tn_call *call, tn_linear *out_linear) {
+static tn_status conv_transpose_facet(tn_call *call, uint32_t input, const char *name,
+                                      tn_facet *out_facet) {
+    if (!tn_known_is(name, TN_FACET_LINEAR)) return TN_ERROR_UNSUPPORTED;
+    tn_linear *out_linear = out_facet->what;
+    (void)input;
     const tn_conv_transpose_params *params = call->params;
     if (params->group != 1) return TN_ERROR_UNSUPPORTED;
     out_linear->axis = 1;
@@ -146,7 +151,7 @@ static const tn_operator conv_transpose_1 = {
     .infer = conv_transpose_infer,
     .reference = conv_transpose_reference,
     TN_CASES(conv_transpose_cases),
-    .linear = conv_transpose_linear,
+    .facet = conv_transpose_facet,
     .operations = conv_transpose_operations,
 };
 

@@ -33,10 +33,10 @@ static tn_status elu_reference(tn_call *call) {
     return tn_unary_compute(call, &function);
 }
 
-static tn_status elu_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status elu_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
     (void)input;
     const elu_params *fields = call->params;
-    return tn_unary_epilogue(call, TN_ACTIVATION_ELU, fields->alpha, 0, out_epilogue);
+    return tn_unary_facet(call, name, TN_ACTIVATION_ELU, fields->alpha, 0, out_facet);
 }
 
 static const tn_port elu_inputs[] = {
@@ -66,7 +66,7 @@ static const tn_operator elu_6 = {
     TN_OUTPUTS(elu_outputs),
     .infer = tn_unary_infer,
     .reference = elu_reference,
-    .epilogue = elu_epilogue,
+    .facet = elu_facet,
     .expression = "X < 0 ? alpha * expm1(X) : X",
     .row = elu_row,
     TN_CASES(elu_cases),

@@ -7,6 +7,7 @@
  */
 #include "fused/fused.h"
 #include "kit/elementwise/map_kernel.h"
+#include "kit/operator/epilogue.h"
 #include "kit/operator/layer.h"
 
 /* ----------------------------------------------------------------------------------------------
@@ -26,10 +27,7 @@ static const char *const fused_combinations[] = {"f32... -> f32", "f32:nhwc... -
         .doc = "Any elementwise operator, and a chain of them, from their expressions.",           \
         .requires_features = features,                                                             \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
-        .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_BIAS) | TN_EPILOGUE_BIT(TN_EPILOGUE_SCALE) |      \
-                     TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) | TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION) |  \
-                     TN_EPILOGUE_BIT(TN_EPILOGUE_ROW) | TN_EPILOGUE_BIT(TN_EPILOGUE_EXPRESSION) |  \
-                     TN_EPILOGUE_BIT(TN_EPILOGUE_COMBINE),                                         \
+        .absorbs = TN_ELEMENTWISE_ABSORBS,                                                         \
         TN_COMBINATIONS(fused_combinations),                                                       \
         .accepts = tn_fused_rows_accepts,                                                          \
         .prepare = tn_fused_rows_prepare,                                                          \
@@ -53,8 +51,8 @@ FUSED_LEVEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
         .doc = "Any elementwise operator of one 8-bit tensor, looked up in a table.",              \
         .requires_features = features,                                                             \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
-        .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION) | TN_EPILOGUE_BIT(TN_EPILOGUE_ROW) |  \
-                     TN_EPILOGUE_BIT(TN_EPILOGUE_EXPRESSION),                                      \
+        .absorbs = TN_FACET_ACTIVATION "(" TN_ACTIVATIONS_1_0 "), " TN_FACET_ROW                   \
+                                       ", " TN_FACET_EXPRESSION,                                   \
         TN_COMBINATIONS(tn_map_bytes_combinations),                                                \
         .accepts = tn_fused_bytes_accepts,                                                         \
         .prepare = tn_fused_bytes_prepare,                                                         \

@@ -43,12 +43,13 @@ static tn_status gelu_reference(tn_call *call) {
     return tn_unary_compute(call, &function);
 }
 
-static tn_status gelu_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status gelu_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
     const gelu_params *params = call->params;
     (void)input;
-    return tn_unary_epilogue(
-        call, params->approximate == GELU_TANH ? TN_ACTIVATION_GELU_TANH : TN_ACTIVATION_GELU_ERF,
-        0, 0, out_epilogue);
+    return tn_unary_facet(call, name,
+                          params->approximate == GELU_TANH ? TN_ACTIVATION_GELU_TANH
+                                                           : TN_ACTIVATION_GELU_ERF,
+                          0, 0, out_facet);
 }
 
 static const tn_port gelu_inputs[] = {
@@ -91,7 +92,7 @@ static const tn_operator gelu_20 = {
     TN_OUTPUTS(gelu_outputs),
     .infer = tn_unary_infer,
     .reference = gelu_reference,
-    .epilogue = gelu_epilogue,
+    .facet = gelu_facet,
     .expression = "approximate == 1"
                   " ? X / (1 + exp(-1.5957691216057308 * (X + 0.044715 * X * X * X)))"
                   " : 0.5 * X * erfc(-0.7071067811865476 * X)",

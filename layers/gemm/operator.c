@@ -6,6 +6,7 @@
 #include "gemm/gemm.h"
 #include "gemm/kernels.h"
 #include "kit/gemm/product.h"
+#include "kit/operator/known_steps.h"
 #include "kit/operator/infer.h"
 #include "kit/operator/layer.h"
 
@@ -124,7 +125,10 @@ static const char *const gemm_cases[] = {
     "| A=f32[64,256] B=f32[256,128] C=f32[128]",
 };
 
-static tn_status gemm_linear(tn_call *call, tn_linear *out_linear) {
+static tn_status gemm_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
+    if (!tn_known_is(name, TN_FACET_LINEAR)) return TN_ERROR_UNSUPPORTED;
+    tn_linear *out_linear = out_facet->what;
+    (void)input;
     const tn_gemm_params *params = call->params;
     if (params->alpha != 1.0f || params->beta != 1.0f) return TN_ERROR_UNSUPPORTED;
     out_linear->axis = 1;
@@ -176,7 +180,7 @@ static const tn_operator gemm_7 = {
     .infer = gemm_infer,
     .reference = gemm_reference,
     TN_CASES(gemm_cases),
-    .linear = gemm_linear,
+    .facet = gemm_facet,
     .operations = gemm_operations,
 };
 

@@ -35,11 +35,12 @@ static tn_status hard_sigmoid_reference(tn_call *call) {
     return tn_unary_compute(call, &function);
 }
 
-static tn_status hard_sigmoid_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status hard_sigmoid_facet(tn_call *call, uint32_t input, const char *name,
+                                    tn_facet *out_facet) {
     (void)input;
     const hard_sigmoid_params *params = call->params;
-    return tn_unary_epilogue(call, TN_ACTIVATION_HARD_SIGMOID, params->alpha, params->beta,
-                             out_epilogue);
+    return tn_unary_facet(call, name, TN_ACTIVATION_HARD_SIGMOID, params->alpha, params->beta,
+                          out_facet);
 }
 
 static const tn_port hard_sigmoid_inputs[] = {
@@ -67,7 +68,7 @@ static const tn_operator hard_sigmoid_6 = {
     TN_OUTPUTS(hard_sigmoid_outputs),
     .infer = tn_unary_infer,
     .reference = hard_sigmoid_reference,
-    .epilogue = hard_sigmoid_epilogue,
+    .facet = hard_sigmoid_facet,
     .expression = "alpha * X + beta < 0 ? 0 : alpha * X + beta > 1 ? 1 : alpha * X + beta",
     .row = hard_sigmoid_row,
     TN_CASES(hard_sigmoid_cases),

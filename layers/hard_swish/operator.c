@@ -24,9 +24,10 @@ static tn_status hard_swish_reference(tn_call *call) {
     return tn_unary_compute(call, &function);
 }
 
-static tn_status hard_swish_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status hard_swish_facet(tn_call *call, uint32_t input, const char *name,
+                                  tn_facet *out_facet) {
     (void)input;
-    return tn_unary_epilogue(call, TN_ACTIVATION_HARD_SWISH, 0, 0, out_epilogue);
+    return tn_unary_facet(call, name, TN_ACTIVATION_HARD_SWISH, 0, 0, out_facet);
 }
 
 static const tn_port hard_swish_inputs[] = {
@@ -60,7 +61,7 @@ static const tn_operator hard_swish_14 = {
     TN_OUTPUTS(hard_swish_outputs),
     .infer = tn_unary_infer,
     .reference = hard_swish_reference,
-    .epilogue = hard_swish_epilogue,
+    .facet = hard_swish_facet,
     .expression = "X * (X < -3 ? 0 : X > 3 ? 1 : X / 6 + 0.5)",
     .row = hard_swish_row,
     TN_CASES(hard_swish_cases),

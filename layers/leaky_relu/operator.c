@@ -33,10 +33,11 @@ static tn_status leaky_relu_reference(tn_call *call) {
     return tn_unary_compute(call, &function);
 }
 
-static tn_status leaky_relu_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status leaky_relu_facet(tn_call *call, uint32_t input, const char *name,
+                                  tn_facet *out_facet) {
     (void)input;
     const leaky_relu_params *params = call->params;
-    return tn_unary_epilogue(call, TN_ACTIVATION_LEAKY_RELU, params->alpha, 0, out_epilogue);
+    return tn_unary_facet(call, name, TN_ACTIVATION_LEAKY_RELU, params->alpha, 0, out_facet);
 }
 
 static const tn_port leaky_relu_inputs[] = {
@@ -64,7 +65,7 @@ static const tn_operator leaky_relu_6 = {
     TN_OUTPUTS(leaky_relu_outputs),
     .infer = tn_unary_infer,
     .reference = leaky_relu_reference,
-    .epilogue = leaky_relu_epilogue,
+    .facet = leaky_relu_facet,
     .expression = "X < 0 ? alpha * X : X",
     .row = leaky_relu_row,
     TN_CASES(leaky_relu_cases),

@@ -36,7 +36,7 @@ static tn_status batched_accepts(tn_call *call) {
     batched_run run;
     if (!read_run(call, &run) || run.sizes.depth == 0) return TN_ERROR_UNSUPPORTED;
     /* A bias or a residual along the columns needs them to be an axis of the output. */
-    if (run.sizes.b_is_vector && call->epilogue_count > 0) return TN_ERROR_UNSUPPORTED;
+    if (run.sizes.b_is_vector && call->step_count > 0) return TN_ERROR_UNSUPPORTED;
     return TN_OK;
 }
 
@@ -147,8 +147,7 @@ static const char *const combinations[] = {"f32, f32 -> f32"};
         .doc = "Any A and B, B packed block by block.",                                            \
         .requires_features = features_text,                                                        \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
-        .epilogues = TN_FLOAT_EPILOGUES,                                                           \
-        .activations = TN_SIMPLE_ACTIVATIONS,                                                      \
+        .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
         TN_COMBINATIONS(combinations),                                                             \
         .accepts = batched_accepts,                                                                \
         .reshape = batched_reshape,                                                                \

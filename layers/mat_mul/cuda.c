@@ -32,7 +32,7 @@ static bool read_mat_mul(const tn_call *call, tn_cuda_product *out_product) {
     tn_mat_mul_sizes sizes = {0};
     if (tn_mat_mul_read(&probe, &sizes) != TN_OK) return false;
     /* A bias or a residual along the columns needs them to be an axis of the output. */
-    if (sizes.b_is_vector && call->epilogue_count > 0) return false;
+    if (sizes.b_is_vector && call->step_count > 0) return false;
     *out_product = (tn_cuda_product){
         .rows = sizes.rows, .columns = sizes.columns, .depth = sizes.depth, .alpha = 1};
     return set_batch(call, &sizes, out_product);

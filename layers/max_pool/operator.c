@@ -5,6 +5,7 @@
  */
 #include "max_pool/max_pool.h"
 #include "kit/operator/infer.h"
+#include "kit/operator/known_steps.h"
 #include "kit/operator/layer.h"
 #include "max_pool/kernels.h"
 
@@ -54,11 +55,13 @@ static tn_status max_pool_infer(tn_call *call) {
 }
 
 /* Windows side by side, from the beginning, of no more than the last two axes. */
-static tn_status max_pool_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status max_pool_facet(tn_call *call, uint32_t input, const char *name,
+                                tn_facet *out_facet) {
     tn_window window;
     const tn_max_pool_params *params = call->params;
     uint32_t extents[2] = {1, 1};
     (void)input;
+    if (!tn_known_is(name, TN_FACET_WINDOW_MAX)) return TN_ERROR_UNSUPPORTED;
     if (params->auto_pad != TN_AUTO_PAD_NOTSET && params->auto_pad != TN_AUTO_PAD_VALID)
         return TN_ERROR_UNSUPPORTED; /* pads would change with the shape */
     TN_TRY(tn_max_pool_window(call, &window));
@@ -70,9 +73,7 @@ static tn_status max_pool_epilogue(tn_call *call, uint32_t input, tn_epilogue *o
             return TN_ERROR_UNSUPPORTED;
         if (back <= 2) extents[2 - back] = (uint32_t)window.kernel[i];
     }
-    out_epilogue->kind = TN_EPILOGUE_MAX_WINDOWS;
-    memcpy(out_epilogue->window, extents, sizeof(extents));
-    return TN_OK;
+    return tn_known_window_max(name, extents, out_facet);
 }
 
 static const tn_port max_pool_inputs[] = {
@@ -111,7 +112,7 @@ static const tn_operator max_pool_1 = {
     TN_OUTPUTS(max_pool_outputs),
     .infer = max_pool_infer,
     .reference = tn_max_pool_reference,
-    .epilogue = max_pool_epilogue,
+    .facet = max_pool_facet,
     TN_CASES(max_pool_cases),
 };
 

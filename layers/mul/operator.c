@@ -38,12 +38,12 @@ static tn_status mul_6_reference(tn_call *call) {
     return tn_axis_broadcast_compute(call, &mul_function);
 }
 
-static tn_status mul_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
-    return tn_operand_epilogue_plain(call, input, TN_EPILOGUE_SCALE, 0, out_epilogue);
+static tn_status mul_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
+    return tn_operand_facet_plain(call, input, name, TN_FACET_SCALE, NULL, out_facet);
 }
 
-static tn_status mul_6_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
-    return tn_operand_epilogue_axis(call, input, TN_EPILOGUE_SCALE, 0, out_epilogue);
+static tn_status mul_6_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
+    return tn_operand_facet_axis(call, input, name, TN_FACET_SCALE, NULL, out_facet);
 }
 
 static const tn_port mul_inputs[] = {
@@ -86,7 +86,7 @@ static const tn_operator mul_6 = {
     TN_OUTPUTS(mul_outputs),
     .infer = tn_axis_broadcast_infer,
     .reference = mul_6_reference,
-    .epilogue = mul_6_epilogue,
+    .facet = mul_6_facet,
     TN_CASES(mul_6_cases),
 };
 static const tn_operator mul_7 = {
@@ -102,7 +102,7 @@ static const tn_operator mul_7 = {
     TN_OUTPUTS(mul_outputs),
     .infer = tn_broadcast_infer_binary,
     .reference = mul_reference,
-    .epilogue = mul_epilogue,
+    .facet = mul_facet,
     .expression = "A * B",
     .row = mul_row,
     TN_CASES(mul_cases),

@@ -329,8 +329,7 @@ static const char *const combinations[] = {
         .device = "cpu",                                                                           \
         .name = "onednn",                                                                          \
         .doc = text,                                                                               \
-        .epilogues = TN_DNNL_EPILOGUES,                                                            \
-        .activations = TN_DNNL_ACTIVATIONS,                                                        \
+        .absorbs = TN_DNNL_ABSORBS,                                                                \
         TN_COMBINATIONS(combinations),                                                             \
         .accepts = conv_accepts,                                                                   \
         .tactics = conv_tactics,                                                                   \

@@ -54,15 +54,12 @@ typedef struct tn_dnnl_window {
     dnnl_dims_t kernel, strides, dilations, begin, end;
 } tn_dnnl_window;
 
-#define TN_DNNL_EPILOGUES                                                                          \
-    (TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) | TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION))
-#define TN_DNNL_ACTIVATIONS                                                                        \
-    ((1u << TN_ACTIVATION_RELU) | (1u << TN_ACTIVATION_LEAKY_RELU) | (1u << TN_ACTIVATION_CLIP) |  \
-     (1u << TN_ACTIVATION_SIGMOID) | (1u << TN_ACTIVATION_TANH) |                                  \
-     (1u << TN_ACTIVATION_HARD_SWISH) | (1u << TN_ACTIVATION_GELU_ERF) |                           \
-     (1u << TN_ACTIVATION_GELU_TANH) | (1u << TN_ACTIVATION_SWISH) | (1u << TN_ACTIVATION_ELU))
+#define TN_DNNL_ABSORBS                                                                            \
+    TN_FACET_RESIDUAL                                                                              \
+        ", " TN_FACET_ACTIVATION                                                                   \
+        "(relu|leaky_relu|clip|sigmoid|tanh|hard_swish|gelu_erf|gelu_tanh|swish|elu)"
 
-/* Descriptors for the call's threads and epilogues; the caller destroys them. */
+/* Descriptors for the call's threads and steps; the caller destroys them. */
 typedef struct tn_dnnl_convolution {
     bool is_transposed, is_winograd;
     tn_dnnl_view source, weights, bias, target; /* bias: null, none */

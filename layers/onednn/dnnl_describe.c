@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attributes and descriptors of primitives in oneDNN's words, 2 and 3; see dnnl.h. */
 #include "onednn/dnnl.h"
+#include "kit/operator/known_steps.h"
 
 /* ----------------------------------------------------------------------------------------------
  * attributes */
 
-static bool activation_of(const tn_epilogue *step, dnnl_alg_kind_t *out_kind, float *out_alpha,
+static bool activation_of(const tn_known_step *step, dnnl_alg_kind_t *out_kind, float *out_alpha,
                           float *out_beta) {
     *out_alpha = step->alpha;
     *out_beta = step->beta;
@@ -48,7 +49,7 @@ static bool activation_of(const tn_epilogue *step, dnnl_alg_kind_t *out_kind, fl
     }
 }
 
-static dnnl_status_t append_activation(dnnl_post_ops_t post_ops, const tn_epilogue *step) {
+static dnnl_status_t append_activation(dnnl_post_ops_t post_ops, const tn_known_step *step) {
     dnnl_alg_kind_t kind;
     float alpha, beta;
     if (!activation_of(step, &kind, &alpha, &beta)) return dnnl_unimplemented;
@@ -69,20 +70,22 @@ static dnnl_status_t append_addition(dnnl_post_ops_t post_ops, const tn_tensor *
     return status;
 }
 
-/* The epilogues as attributes: at most one addition, then at most one activation of
- * TN_DNNL_ACTIVATIONS. Scratch memory is the user's. The caller destroys them. */
+/* The steps as attributes: at most one addition, then at most one activation of
+ * TN_DNNL_ABSORBS. Scratch memory is the user's. The caller destroys them. */
 static tn_status create_attributes(tn_call *call, dnnl_primitive_attr_t *out_attributes) {
     dnnl_post_ops_t post_ops = NULL;
     dnnl_primitive_attr_t attributes = NULL;
+    tn_known_steps steps;
     dnnl_status_t status = dnnl_primitive_attr_create(&attributes);
     if (status == dnnl_success)
         status = dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user);
     if (status == dnnl_success) status = dnnl_post_ops_create(&post_ops);
-    for (uint32_t i = 0; status == dnnl_success && i < call->epilogue_count; i++) {
-        const tn_epilogue *step = call->epilogues[i];
-        if (step->kind == TN_EPILOGUE_ADD && i == 0)
+    if (status == dnnl_success && !tn_known_steps_read(call, &steps)) status = dnnl_unimplemented;
+    for (uint32_t i = 0; status == dnnl_success && i < steps.count; i++) {
+        const tn_known_step *step = &steps.items[i];
+        if (step->kind == TN_KNOWN_RESIDUAL && i == 0)
             status = append_addition(post_ops, call->operands[step->operand]);
-        else if (step->kind == TN_EPILOGUE_ACTIVATION && i + 1 == call->epilogue_count)
+        else if (step->kind == TN_KNOWN_ACTIVATION && i + 1 == steps.count)
             status = append_activation(post_ops, step);
         else
             status = dnnl_unimplemented;

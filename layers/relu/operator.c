@@ -36,9 +36,9 @@ static tn_status relu_reference(tn_call *call) {
     return tn_unary_compute(call, &function);
 }
 
-static tn_status relu_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status relu_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
     (void)input;
-    return tn_unary_epilogue(call, TN_ACTIVATION_RELU, 0, 0, out_epilogue);
+    return tn_unary_facet(call, name, TN_ACTIVATION_RELU, 0, 0, out_facet);
 }
 
 static const tn_port relu_inputs[] = {
@@ -65,7 +65,7 @@ static const tn_operator relu_6 = {
     TN_OUTPUTS(relu_outputs),
     .infer = tn_unary_infer,
     .reference = relu_reference,
-    .epilogue = relu_epilogue,
+    .facet = relu_facet,
     .expression = "X < 0 ? 0 : X",
     .row = relu_row,
     TN_CASES(relu_cases),

@@ -25,9 +25,10 @@ static tn_status sigmoid_reference(tn_call *call) {
     return tn_unary_compute(call, &function);
 }
 
-static tn_status sigmoid_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status sigmoid_facet(tn_call *call, uint32_t input, const char *name,
+                               tn_facet *out_facet) {
     (void)input;
-    return tn_unary_epilogue(call, TN_ACTIVATION_SIGMOID, 0, 0, out_epilogue);
+    return tn_unary_facet(call, name, TN_ACTIVATION_SIGMOID, 0, 0, out_facet);
 }
 
 static const tn_port sigmoid_inputs[] = {
@@ -54,7 +55,7 @@ static const tn_operator sigmoid_6 = {
     TN_OUTPUTS(sigmoid_outputs),
     .infer = tn_unary_infer,
     .reference = sigmoid_reference,
-    .epilogue = sigmoid_epilogue,
+    .facet = sigmoid_facet,
     .expression = "1 / (1 + exp(-X))",
     .row = sigmoid_row,
     TN_CASES(sigmoid_cases),

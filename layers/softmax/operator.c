@@ -6,6 +6,7 @@
 #include "softmax/softmax.h"
 #include "kit/math/element.h"
 #include "kit/operator/infer.h"
+#include "kit/operator/known_steps.h"
 #include "kit/operator/layer.h"
 #include "softmax/kernels.h"
 
@@ -41,15 +42,16 @@ static tn_status softmax_infer(tn_call *call) {
     return tn_infer_copy_shape(call, 0, 0);
 }
 
-static tn_status softmax_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status softmax_facet(tn_call *call, uint32_t input, const char *name,
+                               tn_facet *out_facet) {
     const tn_softmax_params *params = call->params;
     uint32_t axis = 0;
     (void)input;
+    if (!tn_known_is(name, TN_FACET_SOFTMAX)) return TN_ERROR_UNSUPPORTED;
     TN_TRY(tn_infer_require_rank(call, 0, 1, TN_MAX_RANK));
     TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, call->inputs[0]->rank, &axis));
     if (axis + 1 != call->inputs[0]->rank) return TN_ERROR_UNSUPPORTED;
-    out_epilogue->kind = TN_EPILOGUE_SOFTMAX;
-    return TN_OK;
+    return tn_known_axis(name, TN_FACET_SOFTMAX, (int32_t)axis, out_facet);
 }
 
 static void compute_lane(const tn_tensor *x, const tn_tensor *y, int64_t first, int64_t step,
@@ -114,7 +116,7 @@ static const tn_operator softmax_1 = {
     TN_OUTPUTS(softmax_outputs),
     .infer = softmax_infer,
     .reference = softmax_reference,
-    .epilogue = softmax_epilogue,
+    .facet = softmax_facet,
     TN_CASES(softmax_1_cases),
 };
 static const tn_operator softmax_13 = {
@@ -129,7 +131,7 @@ static const tn_operator softmax_13 = {
     TN_OUTPUTS(softmax_outputs),
     .infer = softmax_infer,
     .reference = softmax_reference,
-    .epilogue = softmax_epilogue,
+    .facet = softmax_facet,
     TN_CASES(softmax_cases),
 };
 

@@ -13,9 +13,9 @@ static tn_status sum_reference(tn_call *call) {
 }
 
 /* Of two tensors it is Add. */
-static tn_status sum_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status sum_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
     if (call->input_count != 2) return TN_ERROR_UNSUPPORTED;
-    return tn_operand_epilogue_plain(call, input, TN_EPILOGUE_BIAS, TN_EPILOGUE_ADD, out_epilogue);
+    return tn_operand_facet_plain(call, input, name, TN_FACET_BIAS, TN_FACET_RESIDUAL, out_facet);
 }
 
 static const tn_port sum_inputs[] = {
@@ -48,7 +48,7 @@ static const tn_operator sum_6 = {
     TN_OUTPUTS(sum_outputs),
     .infer = tn_variadic_infer,
     .reference = sum_reference,
-    .epilogue = sum_epilogue,
+    .facet = sum_facet,
     TN_CASES(sum_cases),
 };
 

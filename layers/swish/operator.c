@@ -32,10 +32,10 @@ static tn_status swish_reference(tn_call *call) {
     return tn_unary_compute(call, &function);
 }
 
-static tn_status swish_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status swish_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
     (void)input;
     const swish_params *fields = call->params;
-    return tn_unary_epilogue(call, TN_ACTIVATION_SWISH, fields->alpha, 0, out_epilogue);
+    return tn_unary_facet(call, name, TN_ACTIVATION_SWISH, fields->alpha, 0, out_facet);
 }
 
 static const tn_port swish_inputs[] = {
@@ -65,7 +65,7 @@ static const tn_operator swish_24 = {
     TN_OUTPUTS(swish_outputs),
     .infer = tn_unary_infer,
     .reference = swish_reference,
-    .epilogue = swish_epilogue,
+    .facet = swish_facet,
     .expression = "X / (1 + exp(-alpha * X))",
     .row = swish_row,
     TN_CASES(swish_cases),

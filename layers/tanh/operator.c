@@ -25,9 +25,9 @@ static tn_status tanh_reference(tn_call *call) {
     return tn_unary_compute(call, &function);
 }
 
-static tn_status tanh_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status tanh_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
     (void)input;
-    return tn_unary_epilogue(call, TN_ACTIVATION_TANH, 0, 0, out_epilogue);
+    return tn_unary_facet(call, name, TN_ACTIVATION_TANH, 0, 0, out_facet);
 }
 
 static const tn_port tanh_inputs[] = {
@@ -54,7 +54,7 @@ static const tn_operator tanh_6 = {
     TN_OUTPUTS(tanh_outputs),
     .infer = tn_unary_infer,
     .reference = tanh_reference,
-    .epilogue = tanh_epilogue,
+    .facet = tanh_facet,
     .expression = "tanh(input)",
     .row = tanh_row,
     TN_CASES(tanh_cases),

@@ -80,10 +80,10 @@ static tn_status add_unit(tn_accuracy_state *state, const tn_engine *engine,
     tn_lowered_unit *unit = &state->units[state->unit_count];
     unit->node_count = 0;
     unit->nodes =
-        tn_arena_allocate(state->arena, step->epilogue_count + (size_t)1, sizeof(*unit->nodes));
+        tn_arena_allocate(state->arena, step->absorbed_count + (size_t)1, sizeof(*unit->nodes));
     if (!unit->nodes) return tn_fail_memory("a search");
-    for (uint32_t i = 0; i <= step->epilogue_count; i++) {
-        const uint32_t node = i == 0 ? step->node : step->epilogues[i - 1];
+    for (uint32_t i = 0; i <= step->absorbed_count; i++) {
+        const uint32_t node = i == 0 ? step->node : step->absorbed[i - 1];
         const char *name = engine->graph->nodes[node].name;
         if (is_in_units(state, name) || !is_in_graph(state->graph, name)) continue;
         unit->nodes[unit->node_count] = tn_arena_text(state->arena, name);

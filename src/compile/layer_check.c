@@ -98,8 +98,7 @@ static tn_status check_texts(const char *what, uint64_t count, const char *const
 static const char *find_kernel_part(const tn_compile_layer *layer) {
     return layer->combination_count   ? "combinations"
            : layer->kernel_traits     ? "kernel_traits"
-           : layer->epilogues         ? "epilogues"
-           : layer->activations       ? "activations"
+           : layer->absorbs           ? "absorbs"
            : layer->device            ? "device"
            : layer->requires_features ? "requires_features"
            : layer->accepts           ? "accepts"
@@ -126,13 +125,13 @@ static tn_status check_kernel(const tn_compile_layer *layer) {
                        layer->release && !layer->prepare ? "prepare" : "open");
     const bool is_on_device = layer->device && strcmp(layer->device, "cpu") != 0;
     const bool has_own_form = is_on_device || layer->combination_count || layer->prepare ||
-                              layer->open || layer->reshape || layer->epilogues;
+                              layer->open || layer->reshape || layer->absorbs;
     if (!layer->reference && has_own_form)
         return tn_fail(TN_ERROR_ARGUMENT,
                        "the layer has no code for 'reference': its 'run' cannot serve, since it is "
                        "%s",
                        is_on_device ? "for a device"
-                                    : "for combinations or epilogues, or has callbacks before it");
+                                    : "for combinations or facets, or has callbacks before it");
     return TN_OK;
 }
 

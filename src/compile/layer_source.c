@@ -253,8 +253,8 @@ static void write_kernel(const layer_writer *writer) {
     write_text_member(writer, "device", layer->device ? layer->device : "cpu");
     tn_text_add(text, ", .name = \"compiled\", .doc = NULL");
     write_text_member(writer, "requires_features", layer->requires_features);
-    tn_text_add_format(text, ", .traits = %uu, .epilogues = %uu, .activations = %uu",
-                       layer->kernel_traits, layer->epilogues, layer->activations);
+    write_text_member(writer, "absorbs", layer->absorbs);
+    tn_text_add_format(text, ", .traits = %uu", layer->kernel_traits);
     if (layer->combination_count) tn_text_add(text, ", TN_COMBINATIONS(layer_combinations)");
     write_member(writer, "accepts", layer->accepts);
     write_member(writer, "tactics", layer->tactics);

@@ -68,24 +68,20 @@ static tn_status describe_inputs(const tn_engine_loading *loading, const tn_prog
     return TN_OK;
 }
 
-/* The epilogues, whose operands must be those that the step names. */
-static tn_status fill_epilogues(const tn_engine_loading *loading, const tn_program_step *step,
-                                tn_arena *arena, tn_call *call) {
+/* The chain, whose operands must be those that the step names. */
+static tn_status fill_steps(const tn_engine_loading *loading, const tn_program_step *step,
+                            const tn_kernel_entry *entry, tn_arena *arena, tn_chain *chain) {
     const tn_engine *engine = loading->engine;
-    const tn_epilogue *const *epilogues;
-    tn_tensor_id *operands;
-    uint32_t count;
-    TN_TRY(tn_program_epilogues(step, engine->graph, (const tn_tensor *const *)loading->linear,
-                                arena, &epilogues, &operands, &count));
+    TN_TRY(tn_program_chain(step, engine->graph, entry, (const tn_tensor *const *)loading->linear,
+                            arena, chain));
+    const uint32_t count = chain->operand_counts[chain->count];
     bool are_right = count == step->operand_count;
     for (uint32_t i = 0; are_right && i < count; i++)
-        are_right = engine->program->values[step->operands[i]].tensor == operands[i];
-    if (!are_right)
-        return tn_error_at(
-            tn_fail(TN_ERROR_FORMAT, "the step's operands are not those of its fused nodes"),
-            "node '%s'", engine->graph->nodes[step->node].name);
-    call->epilogues = epilogues;
-    return TN_OK;
+        are_right = engine->program->values[step->operands[i]].tensor == chain->operands[i];
+    if (are_right) return TN_OK;
+    return tn_error_at(
+        tn_fail(TN_ERROR_FORMAT, "the step's operands are not those of its fused nodes"),
+        "node '%s'", engine->graph->nodes[step->node].name);
 }
 
 bool tn_engine_step_is_shaped(const tn_engine_loading *loading, const tn_program_step *step) {
@@ -102,9 +98,11 @@ bool tn_engine_step_is_shaped(const tn_engine_loading *loading, const tn_program
 }
 
 static tn_status make_call(tn_engine_loading *loading, const tn_engine_step *own, at_point at,
-                           tn_arena *arena, tn_call_scope *scope, tn_call *out_call) {
+                           tn_arena *arena, tn_call_scope *scope, tn_chain *out_chain,
+                           tn_call *out_call) {
     const tn_program_step *step = own->step;
     const tn_kernel_entry *entry = own->entry;
+    tn_chain chain;
     tn_engine *engine = loading->engine;
     const tn_graph_node *node = &engine->graph->nodes[step->node];
     const tn_kernel *kernel = entry ? entry->kernel : NULL;
@@ -118,7 +116,7 @@ static tn_status make_call(tn_engine_loading *loading, const tn_engine_step *own
                   .input_count = step->input_count,
                   .output_count = step->output_count,
                   .operand_count = step->operand_count,
-                  .epilogue_count = step->epilogue_count,
+                  .step_count = step->absorbed_count,
                   .threads = kernel ? engine->pool.threads : 1,
                   .tactic = step->tactic,
                   .flags = kernel ? 0 : TN_CALL_REFERENCE,
@@ -130,7 +128,9 @@ static tn_status make_call(tn_engine_loading *loading, const tn_engine_step *own
                   .node = node->name,
                   .host_private = scope,
                   .kernel_params = own->kernel_params};
-    TN_TRY(fill_epilogues(loading, step, arena, out_call));
+    TN_TRY(fill_steps(loading, step, entry, arena, &chain));
+    out_call->steps = chain.steps;
+    if (out_chain) *out_chain = chain;
     TN_TRY(describe_inputs(loading, step, at, &out_call->inputs));
     TN_TRY(describe_inputs(loading, step, (at_point){0, at.is_plain}, &out_call->minimum_inputs));
     TN_TRY(describe_inputs(loading, step, (at_point){2, at.is_plain}, &out_call->maximum_inputs));
@@ -142,11 +142,12 @@ static tn_status make_call(tn_engine_loading *loading, const tn_engine_step *own
 }
 
 tn_status tn_engine_call_init(tn_engine_loading *loading, const tn_engine_step *step, int point,
-                              tn_arena *arena, tn_call_scope *scope, tn_call *out_call) {
-    return make_call(loading, step, (at_point){point, false}, arena, scope, out_call);
+                              tn_arena *arena, tn_call_scope *scope, tn_chain *out_chain,
+                              tn_call *out_call) {
+    return make_call(loading, step, (at_point){point, false}, arena, scope, out_chain, out_call);
 }
 
 tn_status tn_engine_plain_call_init(tn_engine_loading *loading, const tn_engine_step *step,
                                     tn_call_scope *scope, tn_call *out_call) {
-    return make_call(loading, step, (at_point){1, true}, loading->arena, scope, out_call);
+    return make_call(loading, step, (at_point){1, true}, loading->arena, scope, NULL, out_call);
 }

@@ -146,26 +146,19 @@ static tn_status check_combination(tn_engine_loading *loading, const tn_engine_s
 }
 
 /* ----------------------------------------------------------------------------------------------
- * epilogues */
+ * what is fused into a kernel */
 
-static tn_status check_epilogue(const tn_engine_loading *loading, const tn_program_step *step,
-                                const tn_kernel *kernel, const tn_epilogue *epilogue) {
-    const bool is_absorbed = kernel->epilogues & TN_EPILOGUE_BIT(epilogue->kind);
-    const bool is_activation = epilogue->kind == TN_EPILOGUE_ACTIVATION && kernel->activations != 0;
-    if (!is_absorbed ||
-        (is_activation && (epilogue->activation >= 32 ||
-                           !(kernel->activations & UINT32_C(1) << epilogue->activation))))
-        return fail_step(loading, step, "fuses more into it than it takes");
-    if (!tn_node_call_has_operand(epilogue->kind)) return TN_OK;
-    const tn_program_value *operand = value_of(loading, step->operands[epilogue->operand]);
+static tn_status check_operand(const tn_engine_loading *loading, const tn_program_step *step,
+                               const tn_facet_operand *form, uint32_t index) {
+    const tn_program_value *operand = value_of(loading, step->operands[index]);
     const tn_program_value *output = value_of(loading, step->outputs[0]);
     const bool is_constant = loading->engine->graph->tensors[operand->tensor].is_constant;
     const bool is_as_output = operand->format == output->format && operand->type == output->type &&
                               !operand->quantization == !output->quantization;
     const bool is_plain = operand->format == TN_LINEAR && !operand->quantization;
-    const bool is_sound = epilogue->kind == TN_EPILOGUE_ADD       ? is_as_output
-                          : epilogue->kind == TN_EPILOGUE_COMBINE ? is_as_output || is_plain
-                                                                  : is_plain && is_constant;
+    const bool is_sound = form->form == TN_OPERAND_WHOLE       ? is_as_output
+                          : form->form == TN_OPERAND_BROADCAST ? is_as_output || is_plain
+                                                               : is_plain && is_constant;
     return is_sound ? TN_OK : fail_step(loading, step, "fuses an operand that does not fit");
 }
 
@@ -176,13 +169,13 @@ static bool is_fusable(const tn_engine_loading *loading, uint32_t node) {
              TN_PORT_SIZED_BY_RUN);
 }
 
-static tn_status check_epilogues(const tn_engine_loading *loading, const tn_program_step *step,
-                                 const tn_kernel *kernel, const tn_call *call) {
-    for (uint32_t i = 0; i < step->epilogue_count; i++) {
-        if (!is_fusable(loading, step->node) || !is_fusable(loading, step->epilogues[i]))
+static tn_status check_chain(const tn_engine_loading *loading, const tn_program_step *step,
+                             const tn_chain *chain) {
+    for (uint32_t i = 0; i < step->absorbed_count; i++)
+        if (!is_fusable(loading, step->node) || !is_fusable(loading, step->absorbed[i]))
             return fail_step(loading, step, "fuses nodes whose shapes no build can know");
-        TN_TRY(check_epilogue(loading, step, kernel, call->epilogues[i]));
-    }
+    for (uint32_t i = 0; i < chain->operand_counts[chain->count]; i++)
+        TN_TRY(check_operand(loading, step, &chain->forms[i], i));
     return TN_OK;
 }
 
@@ -197,13 +190,13 @@ static tn_status ask_kernel(tn_engine_loading *loading, const tn_engine_step *ow
     for (int i = 0; kernel->accepts && i < 3; i++) {
         const int point = (i + 1) % 3; /* the optimum first */
         if (i > 0 && loading->shapes.points[point] == loading->shapes.points[1]) continue;
-        TN_TRY(tn_engine_call_init(loading, own, point, loading->arena, &scope, &call));
+        TN_TRY(tn_engine_call_init(loading, own, point, loading->arena, &scope, NULL, &call));
         if (tn_call_ask(&call, kernel->accepts, "accepts") != TN_OK)
             return fail_step(loading, step, "gives it a node that it does not accept");
     }
     uint32_t tactics = 1;
     if (kernel->tactics) {
-        TN_TRY(tn_engine_call_init(loading, own, 1, loading->arena, &scope, &call));
+        TN_TRY(tn_engine_call_init(loading, own, 1, loading->arena, &scope, NULL, &call));
         call.tactic_count = 1;
         TN_TRY(tn_call_invoke(&call, kernel->tactics, "tactics"));
         tactics = call.tactic_count ? call.tactic_count : 1;
@@ -226,18 +219,19 @@ static tn_status check_kernel(tn_engine_loading *loading, tn_engine_step *own) {
     const tn_kernel *kernel = own->entry->kernel;
     tn_call call;
     tn_call_scope scope;
+    tn_chain chain;
     TN_TRY(fill_params(loading, own));
     TN_TRY(check_combination(loading, own));
     if (step->is_in_place && !(kernel->traits & TN_KERNEL_IN_PLACE))
         return fail_step(loading, step, "lets it overwrite its input, which it does not do");
     if (!tn_engine_step_is_shaped(loading, step)) {
         if (!kernel->accepts && !kernel->prepare && !kernel->tactics && !kernel->combination &&
-            step->epilogue_count == 0)
+            step->absorbed_count == 0)
             return TN_OK;
         return fail_step(loading, step, "gives it shapes that are not known before a run");
     }
-    TN_TRY(tn_engine_call_init(loading, own, 1, loading->arena, &scope, &call));
-    TN_TRY(check_epilogues(loading, step, kernel, &call));
+    TN_TRY(tn_engine_call_init(loading, own, 1, loading->arena, &scope, &chain, &call));
+    TN_TRY(check_chain(loading, step, &chain));
     return ask_kernel(loading, own);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Preparing an engine's kernels: each is told the shapes of the profile, the constants and the
- * epilogues, once. Descriptors of tensors live during prepare; epilogues and parameters as long as
- * the engine.
+ * steps of their chain, once. Descriptors of tensors live during prepare; steps and parameters as
+ * long as the engine.
  */
 #include "base/status.h"
 #include "engine/engine_private.h"
@@ -36,7 +36,8 @@ static tn_status prepare_step(tn_engine_loading *loading, tn_engine_step *step) 
     tn_prepared_kernel *prepared = &step->prepared;
     if (step->step->kind != TN_STEP_KERNEL || step->step->is_host) return TN_OK;
     prepared->kernel = step->entry ? step->entry->kernel : NULL;
-    TN_TRY(tn_engine_call_init(loading, step, 1, engine->arena, &prepared->scope, &prepared->call));
+    TN_TRY(tn_engine_call_init(loading, step, 1, engine->arena, &prepared->scope, &step->chain,
+                               &prepared->call));
     prepared->scope.packed = engine->packed;
     if (step->step->is_device) prepared->call.stream = engine->stream;
     const bool is_here = engine->is_serving == step->is_isolated;

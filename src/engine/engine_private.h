@@ -32,6 +32,7 @@ typedef struct tn_engine_step {
     tn_prepared_kernel prepared;  /* KERNEL steps that run */
     bool is_isolated;             /* a plugin library's kernel, which runs in a helper process: then
                                      `prepared` is prepared there, and a template here */
+    tn_chain chain;               /* what its kernel absorbs */
 } tn_engine_step;
 
 struct tn_engine {
@@ -79,10 +80,11 @@ typedef struct tn_engine_loading {
 } tn_engine_loading;
 
 /* The call of a step at a point (0, 1, 2: minimum, optimum, maximum); null descriptors where
- * nothing is known. Descriptors lie in the loading's arena, epilogues in `arena`. TN_ERROR_FORMAT:
- * the step's fused nodes are not what it says. */
+ * nothing is known. Descriptors lie in the loading's arena, the chain in `arena`; `out_chain` may
+ * be null. TN_ERROR_FORMAT: the step's fused nodes are not what it says. */
 tn_status tn_engine_call_init(tn_engine_loading *loading, const tn_engine_step *step, int point,
-                              tn_arena *arena, tn_call_scope *scope, tn_call *out_call);
+                              tn_arena *arena, tn_call_scope *scope, tn_chain *out_chain,
+                              tn_call *out_call);
 /* The same at the optimum, with the tensors linear and in their own types. */
 tn_status tn_engine_plain_call_init(tn_engine_loading *loading, const tn_engine_step *step,
                                     tn_call_scope *scope, tn_call *out_call);
@@ -90,7 +92,7 @@ tn_status tn_engine_plain_call_init(tn_engine_loading *loading, const tn_engine_
 bool tn_engine_step_is_shaped(const tn_engine_loading *loading, const tn_program_step *step);
 
 /* Fills the kernel's own parameters and checks what a step asks of its kernel (null: the
- * reference): types, formats, epilogues, tactic. TN_ERROR_FORMAT, with the reason. */
+ * reference): types, formats, what is fused, tactic. TN_ERROR_FORMAT, with the reason. */
 tn_status tn_engine_check_step(tn_engine_loading *loading, tn_engine_step *step);
 
 /* Notes which values are stored in a lower type, and checks that the network's inputs and outputs

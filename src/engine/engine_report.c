@@ -37,9 +37,9 @@ static void add_step(tn_text *text, const tn_engine *engine, const tn_program_st
         tn_text_add(text, ", \"kernel\": ");
         tn_text_add_json(text, step->kernel ? step->kernel : "reference");
         tn_text_add(text, ", \"fused\": [");
-        for (uint32_t i = 0; i < step->epilogue_count; i++) {
+        for (uint32_t i = 0; i < step->absorbed_count; i++) {
             tn_text_add(text, i ? ", " : "");
-            tn_text_add_json(text, graph->nodes[step->epilogues[i]].name);
+            tn_text_add_json(text, graph->nodes[step->absorbed[i]].name);
         }
         tn_text_add(text, "]");
     }

@@ -8,6 +8,7 @@
 #ifndef TN_PLUGIN_REGISTRY_H
 #define TN_PLUGIN_REGISTRY_H
 
+#include "plugin/fields/absorbs.h"
 #include "plugin/fields/combination.h"
 #include "plugin/fields/fields.h"
 
@@ -37,6 +38,8 @@ typedef struct tn_kernel_entry {
     uint32_t combination_count;
     const tn_combination *combinations; /* those of the table; program/kernel_fit.h has them with
                                            those that a node's kernel is asked for */
+    uint32_t absorb_count;
+    const tn_absorb *absorbs; /* of the kernel's text, in its order */
 } tn_kernel_entry;
 
 tn_status tn_registry_create(tn_runtime *runtime, tn_registry **out_registry);

@@ -298,8 +298,11 @@ static tn_status copy_kernel(tn_arena *arena, tn_kernel *kernel, uint32_t minor,
     kernel->device = copy_text(arena, kernel->device, &failed);
     kernel->doc = copy_text(arena, kernel->doc, &failed);
     kernel->requires_features = copy_text(arena, kernel->requires_features, &failed);
+    kernel->absorbs = copy_text(arena, kernel->absorbs, &failed);
     if (kernel->revision == 0) kernel->revision = 1;
     if (failed) return tn_fail_memory("a kernel");
+    TN_TRY(tn_absorbs_parse(arena, kernel->absorbs, minor > TN_ABI_MINOR, &entry->absorbs,
+                            &entry->absorb_count));
     TN_TRY(copy_kernel_fields(arena, kernel));
     return copy_combinations(arena, kernel, minor, entry);
 }

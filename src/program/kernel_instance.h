@@ -10,7 +10,7 @@
 #include "plugin/host.h"
 
 /* An engine's half: prepared. `call` is a template: the caller fills op, params, node, inputs,
- * outputs, operands, epilogues, tactic, threads, minimum_inputs, maximum_inputs, device; the
+ * outputs, operands, steps, tactic, threads, minimum_inputs, maximum_inputs, device; the
  * instance sets state. */
 typedef struct tn_prepared_kernel {
     const tn_kernel *kernel; /* null: the operator's reference */

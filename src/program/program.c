@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs: the epilogue chain of a step as its kernel sees it. program_check.c has the check of a
+ * Programs: the chain of a step as its kernel sees it. program_check.c has the check of a
  * program that came from a file; lower_emit.c makes programs.
  */
 #include "tensor/quantization.h"
 #include "program/program.h"
 #include "base/status.h"
 #include "plugin/fields/combination.h"
-#include "program/node_call.h"
 
 bool tn_program_value_fits(const tn_program_value *value, tn_type own) {
     const bool is_byte = value->type == TN_I8 || value->type == TN_U8;
@@ -26,39 +25,31 @@ tn_type tn_program_value_port_type(const tn_program_value *value) {
     return value->type == TN_I8 ? TN_STORED_QI8 : TN_STORED_QU8;
 }
 
-static tn_status fail_step(const tn_graph *graph, uint32_t node) {
+static tn_status fail_step(const tn_graph *graph, uint32_t node, const tn_kernel *kernel) {
     return tn_fail(TN_ERROR_FORMAT,
-                   "node '%s' was fused into another, but its operator %s does not describe it as "
-                   "an epilogue here",
-                   graph->nodes[node].name, graph->nodes[node].entry->op->name);
+                   "node '%s' was fused into another, but its operator %s does not describe itself "
+                   "here as anything that kernel '%s' absorbs (%s)",
+                   graph->nodes[node].name, graph->nodes[node].entry->op->name, kernel->name,
+                   kernel->absorbs ? kernel->absorbs : "nothing");
 }
 
-tn_status tn_program_epilogues(const tn_program_step *step, const tn_graph *graph,
-                               const tn_tensor *const *tensors, tn_arena *arena,
-                               const tn_epilogue *const **out_epilogues,
-                               tn_tensor_id **out_operands, uint32_t *out_operand_count) {
-    uint32_t count = step->epilogue_count, operand_count = 0;
-    const tn_epilogue **epilogues = tn_arena_allocate(arena, count + 1u, sizeof *epilogues);
-    tn_epilogue *items = tn_arena_allocate(arena, count + 1u, sizeof *items);
-    tn_tensor_id *operands = tn_arena_allocate(arena, count + 1u, sizeof *operands);
-    if (!epilogues || !items || !operands) return tn_fail_memory("the epilogues of a step");
-    tn_tensor_id chained =
-        count > 0 ? graph->nodes[step->node].outputs[0] : (tn_tensor_id)TN_NO_TENSOR;
+tn_status tn_program_chain(const tn_program_step *step, const tn_graph *graph,
+                           const tn_kernel_entry *entry, const tn_tensor *const *tensors,
+                           tn_arena *arena, tn_chain *out_chain) {
+    const uint32_t count = step->absorbed_count;
+    *out_chain = (tn_chain){.count = 0};
+    if (count == 0) return TN_OK;
+    tn_link *links = tn_arena_allocate(arena, count, sizeof *links);
+    tn_link **pointers = tn_arena_allocate(arena, count, sizeof *pointers);
+    if (!links || !pointers) return tn_fail_memory("a chain");
+    tn_tensor_id chained = graph->nodes[step->node].outputs[0];
     for (uint32_t i = 0; i < count; i++) {
-        const tn_graph_node *node = &graph->nodes[step->epilogues[i]];
-        bool is_epilogue = false;
-        TN_TRY(tn_node_call_epilogue(graph, step->epilogues[i], chained, tensors, arena, &items[i],
-                                     &is_epilogue));
-        if (!is_epilogue) return fail_step(graph, step->epilogues[i]);
-        if (tn_node_call_has_operand(items[i].kind)) {
-            operands[operand_count] = node->inputs[items[i].operand];
-            items[i].operand = operand_count++;
-        }
-        epilogues[i] = &items[i];
-        chained = node->outputs[0];
+        TN_TRY(tn_link_init(&links[i], arena, graph, step->absorbed[i], chained, tensors));
+        pointers[i] = &links[i];
+        chained = graph->nodes[step->absorbed[i]].outputs[0];
     }
-    *out_epilogues = epilogues;
-    *out_operands = operands;
-    *out_operand_count = operand_count;
-    return TN_OK;
+    TN_TRY(tn_chain_init(out_chain, arena, entry, pointers, count));
+    return out_chain->count == count
+               ? TN_OK
+               : fail_step(graph, step->absorbed[out_chain->count], entry->kernel);
 }

@@ -11,6 +11,7 @@
 #define TN_PROGRAM_PROGRAM_H
 
 #include "graph/graph.h"
+#include "program/link.h"
 
 #define TN_NO_VALUE UINT32_MAX
 
@@ -49,11 +50,11 @@ tn_type tn_program_value_port_type(const tn_program_value *value);
 typedef struct tn_program_step {
     uint32_t kind;
     uint32_t node; /* KERNEL, VIEW: the (first) node; REFORMAT: TN_NO_NODE */
-    uint32_t epilogue_count;
-    const uint32_t *epilogues; /* KERNEL: the nodes absorbed, in order; the last one's output 0 is
-                                  the step's output 0 */
-    const char *kernel;        /* name; null: the operator's reference */
-    const char *library;       /* name of the library that has the kernel; null for the reference */
+    uint32_t absorbed_count;
+    const uint32_t *absorbed; /* KERNEL: the nodes absorbed, in order; the last one's output 0 is
+                                 the step's output 0 */
+    const char *kernel;       /* name; null: the operator's reference */
+    const char *library;      /* name of the library that has the kernel; null for the reference */
     const char *library_domain; /* the domain that it was loaded under; null or "": its own */
     uint64_t library_hash;      /* of its content; with name and domain it tells it from others */
     uint32_t tactic;
@@ -61,11 +62,10 @@ typedef struct tn_program_step {
     bool
         is_host; /* its outputs are computed during reshape (a host node): nothing is done in run */
     uint32_t input_count, output_count, operand_count;
-    uint32_t *inputs, *outputs,
-        *operands;  /* values; TN_NO_VALUE for absent ones. Operands are those of the epilogues, in
-                       the order in which tn_epilogue.operand counts them */
-    bool is_device; /* KERNEL: on the program's device, not on the processor */
-    bool has_state; /* KERNEL: what the kernel saved of its preparation for this node */
+    uint32_t *inputs, *outputs, *operands; /* values; TN_NO_VALUE for absent ones. Operands are
+                                              those of the absorbed nodes, in their order */
+    bool is_device;    /* KERNEL: on the program's device, not on the processor */
+    bool has_state;    /* KERNEL: what the kernel saved of its preparation for this node */
     const void *state; /* these bytes */
     size_t state_bytes;
     double nanoseconds; /* measured at build; 0: not */
@@ -88,11 +88,11 @@ typedef struct tn_program {
  */
 tn_status tn_program_check(const tn_program *program, const tn_graph *graph);
 
-/* The epilogue chain of a step as the kernel sees it: descriptors in `arena`, by asking each
- * absorbed node's operator with the shapes in `tensors` (linear descriptors by graph tensor id). */
-tn_status tn_program_epilogues(const tn_program_step *step, const tn_graph *graph,
-                               const tn_tensor *const *tensors, tn_arena *arena,
-                               const tn_epilogue *const **out_epilogues,
-                               tn_tensor_id **out_operands, uint32_t *out_operand_count);
+/* The chain of a step as its kernel sees it, in `arena`, by asking each absorbed node's operator
+ * with the shapes in `tensors` (linear descriptors by graph tensor id). TN_ERROR_FORMAT: a node is
+ * not what the kernel absorbs. */
+tn_status tn_program_chain(const tn_program_step *step, const tn_graph *graph,
+                           const tn_kernel_entry *entry, const tn_tensor *const *tensors,
+                           tn_arena *arena, tn_chain *out_chain);
 
 #endif

@@ -124,8 +124,8 @@ static bool has_one_output(const tn_graph_node *node) {
 static bool take_chain(program_checker *checker, const tn_program_step *step) {
     const tn_graph *graph = checker->graph;
     uint32_t before = step->node;
-    for (uint32_t i = 0; i < step->epilogue_count; i++) {
-        uint32_t node = step->epilogues[i];
+    for (uint32_t i = 0; i < step->absorbed_count; i++) {
+        uint32_t node = step->absorbed[i];
         if (!has_one_output(&graph->nodes[before]) || !take_node(checker, node) ||
             !has_one_output(&graph->nodes[node]) ||
             !reads_tensor(&graph->nodes[node], graph->nodes[before].outputs[0]) ||
@@ -139,8 +139,8 @@ static bool take_chain(program_checker *checker, const tn_program_step *step) {
 static bool is_operand_sound(const program_checker *checker, const tn_program_step *step,
                              uint32_t value) {
     if (value >= checker->program->value_count || !checker->is_made[value]) return false;
-    for (uint32_t i = 0; i < step->epilogue_count; i++)
-        if (reads_tensor(&checker->graph->nodes[step->epilogues[i]],
+    for (uint32_t i = 0; i < step->absorbed_count; i++)
+        if (reads_tensor(&checker->graph->nodes[step->absorbed[i]],
                          checker->program->values[value].tensor))
             return true;
     return false;
@@ -184,7 +184,7 @@ static bool are_stored_alike(const program_checker *checker, const tn_program_st
     const tn_graph_node *node = &checker->graph->nodes[step->node];
     const tn_operator *op = node->entry->op;
     const tn_program_value *values = checker->program->values;
-    const bool selects = step->epilogue_count == 0 && (op->traits & TN_OPERATOR_SELECTS);
+    const bool selects = step->absorbed_count == 0 && (op->traits & TN_OPERATOR_SELECTS);
     for (uint32_t o = 0; o < step->output_count; o++) {
         if (step->outputs[o] == TN_NO_VALUE) continue;
         for (uint32_t i = 0; i < step->input_count; i++) {
@@ -231,10 +231,10 @@ static tn_status check_node_step(program_checker *checker, uint32_t index) {
     const tn_graph_node *node = &checker->graph->nodes[step->node];
     if (!take_node(checker, step->node))
         return fail_step(index, "does a node that is done already");
-    if (!take_chain(checker, step)) return fail_step(index, "has a damaged chain of epilogues");
-    if (step->epilogue_count > 0 && (!step->kernel || step->is_host))
+    if (!take_chain(checker, step)) return fail_step(index, "has a damaged chain of absorbed");
+    if (step->absorbed_count > 0 && (!step->kernel || step->is_host))
         return fail_step(index, "fuses what it cannot");
-    if (step->kind == TN_STEP_VIEW && (step->epilogue_count > 0 || !is_view(node)))
+    if (step->kind == TN_STEP_VIEW && (step->absorbed_count > 0 || !is_view(node)))
         return fail_step(index, "is a view of something that is none");
     if (step->is_device && (!step->kernel || step->is_host || !has_device(checker->program)))
         return fail_step(index, "is for a device that it cannot be for");
@@ -251,8 +251,8 @@ static tn_status check_node_step(program_checker *checker, uint32_t index) {
         return fail_step(index, "overwrites a value that is still needed");
     for (uint32_t i = 0; i < step->output_count; i++) {
         tn_tensor_id wanted = node->outputs[i];
-        if (i == 0 && step->epilogue_count > 0)
-            wanted = checker->graph->nodes[step->epilogues[step->epilogue_count - 1]].outputs[0];
+        if (i == 0 && step->absorbed_count > 0)
+            wanted = checker->graph->nodes[step->absorbed[step->absorbed_count - 1]].outputs[0];
         if (!make_value(checker, step->outputs[i], wanted))
             return fail_step(index, "makes a value that is not its own");
         if (step->outputs[i] != TN_NO_VALUE)
@@ -298,8 +298,8 @@ static tn_status check_counts(const program_checker *checker, uint32_t index) {
         return fail_step(index, "is of an unknown kind");
     }
     if (step->input_count != inputs || step->output_count != outputs ||
-        step->epilogue_count > chain || step->operand_count > step->epilogue_count)
-        return fail_step(index, "has a wrong number of inputs, outputs, epilogues or operands");
+        step->absorbed_count > chain || step->operand_count > step->absorbed_count)
+        return fail_step(index, "has a wrong number of inputs, outputs, absorbed or operands");
     return TN_OK;
 }
 

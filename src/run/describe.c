@@ -4,7 +4,6 @@
  * the shapes that only now are known fit what was fused when the network was built.
  */
 #include "base/status.h"
-#include "program/node_call.h"
 #include "run/context_private.h"
 
 tn_status tn_context_describe(const tn_context *context, uint32_t value,
@@ -41,36 +40,75 @@ static const tn_shape *shape_of(const tn_context *context, tn_tensor_id tensor) 
     return &context->inference.tensors[tensor].storage.shape;
 }
 
-/* A whole operand has the output's shape; others have one element for each index of an axis, or
- * are broadcast. */
-static bool fits(const tn_context *context, const tn_program_step *step,
-                 const tn_epilogue *epilogue, const tn_shape *output) {
-    if (!tn_node_call_has_operand(epilogue->kind)) return true;
-    const uint32_t value = step->operands[epilogue->operand];
-    const tn_shape *operand = shape_of(context, context->engine->program->values[value].tensor);
-    if (epilogue->kind == TN_EPILOGUE_ADD) return tn_shape_equal(operand, output);
-    if (epilogue->kind == TN_EPILOGUE_COMBINE) return tn_shape_is_broadcast(operand, output);
-    const int64_t axis =
-        epilogue->axis < 0 ? epilogue->axis + (int64_t)output->rank : epilogue->axis;
-    size_t count = 0;
-    return axis >= 0 && axis < (int64_t)output->rank && tn_shape_count(operand, &count) == TN_OK &&
-           count == (size_t)output->extents[axis];
+static bool operands_fit(const tn_context *context, const tn_engine_step *step, uint32_t absorbed,
+                         const tn_shape *output) {
+    const tn_chain *chain = &step->chain;
+    const tn_program_value *values = context->engine->program->values;
+    for (uint32_t i = chain->operand_counts[absorbed]; i < chain->operand_counts[absorbed + 1]; i++)
+        if (!tn_link_operand_fits(&chain->forms[i],
+                                  shape_of(context, values[step->step->operands[i]].tensor),
+                                  output))
+            return false;
+    return true;
+}
+
+/* Descriptors of a node's tensors as they are now, by tensor. */
+static const tn_tensor **tensors_of(const tn_context *context, const tn_graph_node *node,
+                                    tn_arena *arena) {
+    const tn_tensor **tensors =
+        tn_arena_allocate(arena, context->engine->graph->tensor_count + 1, sizeof *tensors);
+    for (uint32_t i = 0; tensors && i < node->input_count + node->output_count; i++) {
+        const tn_tensor_id id =
+            i < node->input_count ? node->inputs[i] : node->outputs[i - node->input_count];
+        if (id != TN_NO_TENSOR) tensors[id] = &context->inference.tensors[id].storage.tensor;
+    }
+    return tensors;
+}
+
+/* A step that changes the shape must describe itself as it did when the engine was loaded. */
+static tn_status is_still_alike(const tn_context *context, const tn_engine_step *step,
+                                uint32_t absorbed, tn_tensor_id chained, bool *out_is_alike) {
+    const tn_graph *graph = context->engine->graph;
+    const uint32_t node = step->step->absorbed[absorbed];
+    const tn_facet *now = NULL;
+    tn_arena *arena = NULL;
+    tn_link link;
+    tn_status status = TN_OK;
+    TN_TRY(tn_arena_create(&context->allocator, &arena));
+    const tn_tensor **tensors = tensors_of(context, &graph->nodes[node], arena);
+    if (!tensors) TN_GO(tn_fail_memory("a fused node"));
+    TN_GO(tn_link_init(&link, arena, graph, node, chained, tensors));
+    TN_GO(tn_link_facet_of(&link, step->chain.steps[absorbed]->facet, &now));
+    *out_is_alike = now && tn_link_is_alike(now, step->chain.facets[absorbed]);
+done:
+    tn_arena_destroy(arena);
+    return status;
+}
+
+static tn_status holds(const tn_context *context, const tn_engine_step *step, uint32_t absorbed,
+                       tn_tensor_id chained, bool *out_holds) {
+    const tn_graph_node *node = &context->engine->graph->nodes[step->step->absorbed[absorbed]];
+    const tn_shape *output = shape_of(context, node->outputs[0]);
+    *out_holds = operands_fit(context, step, absorbed, output);
+    if (!*out_holds) return TN_OK;
+    if (step->chain.facets[absorbed]->flags & TN_FACET_RESHAPES)
+        return is_still_alike(context, step, absorbed, chained, out_holds);
+    *out_holds = tn_shape_equal(shape_of(context, chained), output);
+    return TN_OK;
 }
 
 tn_status tn_context_check_fusion(const tn_context *context, uint32_t index) {
     const tn_engine_step *prepared = &context->engine->steps[index];
     const tn_program_step *step = prepared->step;
     const tn_graph_node *nodes = context->engine->graph->nodes;
-    if (step->epilogue_count == 0) return TN_OK;
-    const tn_shape *made = shape_of(context, nodes[step->node].outputs[0]);
-    for (uint32_t i = 0; i < step->epilogue_count; i++) {
-        const tn_graph_node *node = &nodes[step->epilogues[i]];
-        const tn_epilogue *epilogue = prepared->prepared.call.epilogues[i];
-        const tn_shape *next = shape_of(context, node->outputs[0]);
-        if (tn_node_call_makes_shape(epilogue, made, next) && fits(context, step, epilogue, made)) {
-            made = next;
-            continue;
-        }
+    if (step->absorbed_count == 0) return TN_OK;
+    tn_tensor_id chained = nodes[step->node].outputs[0];
+    for (uint32_t i = 0; i < step->absorbed_count; i++) {
+        const tn_graph_node *node = &nodes[step->absorbed[i]];
+        bool is_sound = true;
+        TN_TRY(holds(context, prepared, i, chained, &is_sound));
+        chained = node->outputs[0];
+        if (is_sound) continue;
         return tn_error_at(tn_fail(TN_ERROR_SHAPE,
                                    "it was fused into node '%s' for other shapes than these: build "
                                    "the plan with a profile that has them",

@@ -135,9 +135,9 @@ static void hide_data(tn_context *context, const tn_program_step *step) {
 static tn_status infer_nodes(tn_context *context, const tn_program_step *step) {
     const bool *is_after_run = context->engine->plan.is_after_run;
     if (is_after_run[step->node]) TN_TRY(tn_inference_node(&context->inference, step->node));
-    for (uint32_t i = 0; i < step->epilogue_count; i++)
-        if (is_after_run[step->epilogues[i]])
-            TN_TRY(tn_inference_node(&context->inference, step->epilogues[i]));
+    for (uint32_t i = 0; i < step->absorbed_count; i++)
+        if (is_after_run[step->absorbed[i]])
+            TN_TRY(tn_inference_node(&context->inference, step->absorbed[i]));
     return TN_OK;
 }
 

@@ -3,6 +3,7 @@
  * the product before c; absorbs factors, additions and ReLU in any order: and the mistakes that
  * axes that change together, short rows and short chains do not show. */
 #include "mistake.h"
+#include "../support/steps.h"
 
 #include <math.h>
 
@@ -61,18 +62,18 @@ static float finish(const tn_call *call, float x, int64_t index) {
     const tn_tensor *y = call->outputs[0];
     float factor = 1;
     bool is_rectified = false;
-    for (uint32_t i = 0; i < call->epilogue_count; i++) {
-        const tn_epilogue *step = call->epilogues[i];
+    for (uint32_t i = 0; i < call->step_count; i++) {
+        const seen_step *step = SEE_STEP(call, i);
         if (WITH(two_steps_alone) && i == 2) break;
-        if (step->kind == TN_EPILOGUE_ACTIVATION) {
+        if (step->kind == SEEN_ACTIVATION) {
             is_rectified = true;
             if (!WITH(activation_last)) x = x > 0 ? x : 0;
             continue;
         }
         const float *operand = call->operands[step->operand]->data;
         const float number =
-            operand[step->kind == TN_EPILOGUE_ADD ? index : place_along(y, step->axis, index)];
-        if (step->kind == TN_EPILOGUE_ADD)
+            operand[step->kind == SEEN_RESIDUAL ? index : place_along(y, step->axis, index)];
+        if (step->kind == SEEN_RESIDUAL)
             x += number;
         else if (WITH(scale_after_all))
             factor *= number;
@@ -127,10 +128,7 @@ static const tn_kernel between_cpu = {.size = sizeof(tn_kernel),
                                       .device = "cpu",
                                       .name = "plain",
                                       .traits = TN_KERNEL_DETERMINISTIC,
-                                      .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_SCALE) |
-                                                   TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) |
-                                                   TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION),
-                                      .activations = 1u << TN_ACTIVATION_RELU,
+                                      .absorbs = "tn.scale/1, tn.residual/1, tn.activation/1(relu)",
                                       .run = run};
 static const tn_operator *const operators[] = {&between};
 static const tn_kernel *const kernels[] = {&between_cpu};

@@ -3,6 +3,7 @@
  * factor * x + shift; Bad::Rise, x above a cut; Bad::Flat, a view. Their library has a table from
  * its load to its unload. And claims that are true of some fields and operands alone. */
 #include "mistake.h"
+#include "../support/steps.h"
 
 #include <stdlib.h>
 
@@ -45,14 +46,14 @@ static tn_status mix(tn_call *call) {
     return TN_OK;
 }
 
-static tn_status describe_mix(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status describe_mix(tn_call *call, uint32_t input, seen_step *out_step) {
     const mix_params *p = call->params;
     if ((p->first != 1 || p->second != 1) && !WITH(adds_whatever_factors))
         return TN_ERROR_UNSUPPORTED;
     if (!is_alike(call->inputs[0], call->inputs[1]) && (!WITH(adds_one_element) || input == 1))
         return TN_ERROR_UNSUPPORTED;
-    out_epilogue->kind = TN_EPILOGUE_ADD;
-    out_epilogue->operand = 1 - input;
+    out_step->kind = SEEN_RESIDUAL;
+    out_step->operand = 1 - input;
     return TN_OK;
 }
 
@@ -129,11 +130,11 @@ static tn_status rise_run(tn_call *call) {
     return TN_OK;
 }
 
-static tn_status describe_rise(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status describe_rise(tn_call *call, uint32_t input, seen_step *out_step) {
     const rise_params *p = call->params;
     if (p->cut != 0 && !WITH(relu_whatever_cut)) return TN_ERROR_UNSUPPORTED;
-    out_epilogue->kind = TN_EPILOGUE_ACTIVATION;
-    out_epilogue->activation = TN_ACTIVATION_RELU;
+    out_step->kind = SEEN_ACTIVATION;
+    out_step->activation = TN_ACTIVATION_RELU;
     return TN_OK;
 }
 
@@ -159,6 +160,10 @@ static const char *const even_cases[] = {"| x=f32[3,4]"};
 #define COMMON(title)                                                                              \
     .size = sizeof(tn_operator), .since_version = 1, .state_version = 1, .domain = "Bad",          \
     .name = title
+DESCRIBES(mix_facet, describe_mix, NULL, NULL)
+DESCRIBES(line_facet, NULL, describe_line, NULL)
+DESCRIBES(rise_facet, describe_rise, NULL, NULL)
+
 static const tn_operator mix_operator = {
     COMMON("Mix"),
     .traits = WITH(commutes_when_alike) ? TN_OPERATOR_COMMUTATIVE : 0,
@@ -167,7 +172,7 @@ static const tn_operator mix_operator = {
     TN_OUTPUTS(outputs),
     .infer = infer_mix,
     .reference = mix,
-    .epilogue = describe_mix,
+    .facet = mix_facet,
     TN_CASES(mix_cases)};
 static const tn_operator line_operator = {
     COMMON("Line"),
@@ -179,7 +184,7 @@ static const tn_operator line_operator = {
     .infer = infer_same,
     .reference = line,
     .is_identity = is_line_identity,
-    .affine = describe_line,
+    .facet = line_facet,
     .expression = WITH(expression_forgets_shift) ? "factor * x" : "factor * x + shift",
     .row = line_row,
     .case_count = WITH(selects_by_default) ? 1 : TN_COUNT(line_cases),
@@ -191,7 +196,7 @@ static const tn_operator rise_operator = {COMMON("Rise"),
                                           TN_OUTPUTS(outputs),
                                           .infer = infer_same,
                                           .reference = rise_reference,
-                                          .epilogue = describe_rise,
+                                          .facet = rise_facet,
                                           TN_CASES(cases)};
 static const tn_operator flat_operator = {COMMON("Flat"),       TN_NO_FIELDS,
                                           TN_INPUTS(one_input), TN_OUTPUTS(view_outputs),

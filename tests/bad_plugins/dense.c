@@ -2,6 +2,7 @@
 /* Bad::Dense, y = x * w + bias: weights packed when they are constant, two tactics, bias, addition
  * and activations absorbed; and the mistakes that are made with them. */
 #include "mistake.h"
+#include "../support/steps.h"
 
 #include <math.h>
 #include <string.h>
@@ -47,7 +48,7 @@ typedef struct dense_state {
     const float *transposed; /* null: the weights come with each run */
     const tn_tensor *weights;
     const float *weights_data;
-    tn_epilogue steps[4];
+    seen_step steps[4];
     uint32_t step_count;
 } dense_state;
 
@@ -75,8 +76,8 @@ static tn_status prepare(tn_call *call) {
     dense_state *state = call->host->allocate(call->host, sizeof(*state), 64);
     if (!state) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a state");
     *state = (dense_state){.transposed = packed, .weights = w, .weights_data = w->data};
-    for (uint32_t i = 0; i < call->epilogue_count && i < 4; i++)
-        state->steps[state->step_count++] = *call->epilogues[i];
+    for (uint32_t i = 0; i < call->step_count && i < 4; i++)
+        state->steps[state->step_count++] = *SEE_STEP(call, i);
     call->state = state;
     return TN_OK;
 }
@@ -84,7 +85,7 @@ static void release(tn_call *call) {
     call->host->deallocate(call->host, call->state);
 }
 
-static float activate(const tn_epilogue *step, float x) {
+static float activate(const seen_step *step, float x) {
     if (WITH(always_relu)) return fmaxf(x, 0);
     switch (step->activation) {
     case TN_ACTIVATION_RELU:
@@ -105,14 +106,14 @@ static float activate(const tn_epilogue *step, float x) {
 static float finish(const tn_call *call, const dense_state *state, float x, int64_t r, int64_t c) {
     const int64_t columns = call->outputs[0]->shape[1];
     for (uint32_t i = 0; i < state->step_count; i++) {
-        const tn_epilogue *step = &state->steps[i];
+        const seen_step *step = &state->steps[i];
         if (WITH(activates_first) && state->step_count == 2) step = &state->steps[1 - i];
-        if (step->kind == TN_EPILOGUE_ACTIVATION) {
+        if (step->kind == SEEN_ACTIVATION) {
             x = activate(step, x);
         } else {
             const float *operand = call->operands[step->operand]->data;
             const bool is_by_row = WITH(bias_by_row) || (step->axis == 0 && !WITH(bias_by_column));
-            x += operand[step->kind == TN_EPILOGUE_ADD ? r * columns + c : is_by_row ? r : c];
+            x += operand[step->kind == SEEN_RESIDUAL ? r * columns + c : is_by_row ? r : c];
         }
     }
     return x;
@@ -147,6 +148,8 @@ static tn_status tactics(tn_call *call) {
 
 static const char *const cases[] = {"| x=f32[3,8] w=f32[8,4]", "| x=f32[4,5] w=f32[5,3]",
                                     "| x=f32[1,2]{1,2} w=f32[2,2]{1,2,3,4} | y=f32[1,2]{7,10}"};
+DESCRIBES(facet, NULL, NULL, linear)
+
 static const tn_operator dense = {.size = sizeof(tn_operator),
                                   .since_version = 1,
                                   .state_version = 1,
@@ -159,7 +162,7 @@ static const tn_operator dense = {.size = sizeof(tn_operator),
                                   .infer = infer,
                                   .reference = reference,
                                   TN_CASES(cases),
-                                  .linear = linear};
+                                  .facet = facet};
 static const char *const combinations[] = {
     WITH(unused_combination) ? "f64, f64 -> f64" : "f32, f32 -> f32", "f32, f32 -> f32"};
 static const tn_kernel dense_cpu = {
@@ -170,10 +173,7 @@ static const tn_kernel dense_cpu = {
     .device = "cpu",
     .name = "rows",
     .traits = TN_KERNEL_DETERMINISTIC,
-    .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_BIAS) | TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) |
-                 TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION),
-    .activations = 1u << TN_ACTIVATION_RELU | 1u << TN_ACTIVATION_LEAKY_RELU |
-                   1u << TN_ACTIVATION_CLIP | 1u << TN_ACTIVATION_TANH,
+    .absorbs = "tn.bias/1, tn.residual/1, tn.activation/1(relu|leaky_relu|clip|tanh)",
     .combination_count = WITH(unused_combination) ? 2 : 1,
     .combinations = combinations,
     .tactics = tactics,

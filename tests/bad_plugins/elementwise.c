@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bad::Ramp, y = scale * min(max(x, low), high): elementwise, in place, on threads, with a row
- * function and described as an epilogue; and the mistakes that are made in such layers. */
+ * function and described as an activation; and the mistakes that are made in such layers. */
 #include "mistake.h"
+#include "../support/steps.h"
 
 #include <math.h>
 #include <pmmintrin.h>
@@ -51,13 +52,13 @@ static void row(const void *params, uint64_t count, const float *const *in, cons
         out[i] = ramp(&p, in[0][i * strides[0]]);
 }
 
-static tn_status epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status epilogue(tn_call *call, uint32_t input, seen_step *out_step) {
     const ramp_params *p = call->params;
     if (input != 0 || (p->scale != 1 && !WITH(epilogue_without_scale))) return TN_ERROR_UNSUPPORTED;
-    out_epilogue->kind = TN_EPILOGUE_ACTIVATION;
-    out_epilogue->activation = TN_ACTIVATION_CLIP;
-    out_epilogue->alpha = p->low;
-    out_epilogue->beta = p->high;
+    out_step->kind = SEEN_ACTIVATION;
+    out_step->activation = TN_ACTIVATION_CLIP;
+    out_step->alpha = p->low;
+    out_step->beta = p->high;
     return TN_OK;
 }
 
@@ -140,6 +141,8 @@ static tn_status accepts_nothing(tn_call *call) {
 
 static const char *const cases[] = {"| x=f32[2,3,4]", "low=-0.5 scale=2 | x=f32[64]",
                                     "high=0.25 | x=f32[5]"};
+DESCRIBES(facet, epilogue, NULL, NULL)
+
 static const tn_operator ramp_operator = {
     .size = sizeof(tn_operator),
     .since_version = 1,
@@ -152,7 +155,7 @@ static const tn_operator ramp_operator = {
     TN_OUTPUTS(outputs),
     .infer = infer_same,
     .reference = WITH(no_reference) ? NULL : reference,
-    .epilogue = epilogue,
+    .facet = facet,
     .expression = WITH(expression_without_scale)    ? "x < low ? low : x > high ? high : x"
                   : WITH(expression_of_other_names) ? "scale * fmin(fmax(x, lower), high)"
                   : WITH(expression_with_statement)

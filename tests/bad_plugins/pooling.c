@@ -2,6 +2,7 @@
 /* Bad::Pool, the maximum under a window, with steps and padding, of N, C, H, W in two formats; and
  * the mistakes that are made in such layers. */
 #include "mistake.h"
+#include "../support/steps.h"
 
 #include <math.h>
 
@@ -112,13 +113,13 @@ static tn_status reference(tn_call *call) {
 }
 
 /* Windows side by side; with any step, or those that reach over the end, they are not. */
-static tn_status epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status epilogue(tn_call *call, uint32_t input, seen_step *out_step) {
     const pool_params *p = call->params;
     if (input != 0 || p->pad != 0 || (p->step != p->window && !WITH(windows_with_gaps)))
         return TN_ERROR_UNSUPPORTED;
-    out_epilogue->kind = TN_EPILOGUE_MAX_WINDOWS;
-    out_epilogue->window[0] = (uint32_t)p->window;
-    out_epilogue->window[1] = WITH(windows_of_one_row) ? 1 : (uint32_t)p->window;
+    out_step->kind = SEEN_WINDOW_MAX;
+    out_step->window[0] = (uint32_t)p->window;
+    out_step->window[1] = WITH(windows_of_one_row) ? 1 : (uint32_t)p->window;
     return TN_OK;
 }
 
@@ -128,6 +129,8 @@ static const char *const cases[] = {
     "window=2 step=2 | x=f32[2,3,7,9] | y=f32[2,3,3,4]",
     "window=3 pad=1 | x=f32[1,4,5,6] | y=f32[1,4,5,6]",
     "window=2 step=1 pad=1 | x=f32[1,1,2,2]{1,-2,-3,4} | y=f32[1,1,3,3]{1,1,-2,1,4,4,-3,4,4}"};
+DESCRIBES(facet, epilogue, NULL, NULL)
+
 static const tn_operator pool = {.size = sizeof(tn_operator),
                                  .since_version = 1,
                                  .state_version = 1,
@@ -139,7 +142,7 @@ static const tn_operator pool = {.size = sizeof(tn_operator),
                                  TN_OUTPUTS(outputs),
                                  .infer = infer,
                                  .reference = reference,
-                                 .epilogue = epilogue,
+                                 .facet = facet,
                                  TN_CASES(cases)};
 static const char *const combinations[] = {"f32 -> f32", "f32:nhwc -> f32:nhwc"};
 static const tn_kernel pool_cpu = {.size = sizeof(tn_kernel),

@@ -2,6 +2,7 @@
 /* Bad::Line, y = slope * x + offset, whose fields are of state version 2 (version 1 had a gain in
  * percent); and the mistakes that are made with versions. */
 #include "mistake.h"
+#include "../support/steps.h"
 
 #include <string.h>
 
@@ -52,6 +53,8 @@ static tn_status affine(tn_call *call, tn_affine *out_affine) {
 
 static const char *const cases[] = {"slope=2 offset=0.5 | x=f32[3,4]", "offset=-1 | x=f32[7]",
                                     "slope=3 | x=f32[2]{1,2} | y=f32[2]{3,6}"};
+DESCRIBES(facet, NULL, affine, NULL)
+
 static const tn_operator line = {.size = sizeof(tn_operator),
                                  .since_version = 1,
                                  .state_version = 2,
@@ -66,7 +69,7 @@ static const tn_operator line = {.size = sizeof(tn_operator),
                                  .infer = infer_same,
                                  .reference = run,
                                  .upgrade = WITH(no_upgrade) ? NULL : upgrade,
-                                 .affine = affine,
+                                 .facet = facet,
                                  TN_CASES(cases)};
 static const tn_kernel line_cpu = {.size = sizeof(tn_kernel),
                                    .revision = 1,

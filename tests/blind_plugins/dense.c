@@ -4,6 +4,7 @@
  * activation. Constant weights are packed by columns in prepare.
  */
 #include "blind.h"
+#include "../support/steps.h"
 
 TN_LAYER_PARAMS(dense, bool transposed;);
 static const tn_field fields[] = {TN_LAYER_BOOL(dense, transposed, "false", "w is [n,k]")};
@@ -40,7 +41,7 @@ static tn_status reference(tn_call *call) {
     return TN_OK;
 }
 
-static double activate(const tn_epilogue *e, double x) {
+static double activate(const seen_step *e, double x) {
     const double a = (double)e->alpha, b = (double)e->beta;
     switch (e->activation) {
     case TN_ACTIVATION_RELU:
@@ -72,18 +73,18 @@ static double activate(const tn_epilogue *e, double x) {
     }
 }
 
-static double step(const tn_call *call, const tn_epilogue *e, double v, int64_t i, int64_t n) {
-    if (e->kind == TN_EPILOGUE_ACTIVATION) return activate(e, v);
+static double step(const tn_call *call, const seen_step *e, double v, int64_t i, int64_t n) {
+    if (e->kind == SEEN_ACTIVATION) return activate(e, v);
     const tn_tensor *t = call->operands[e->operand];
-    if (e->kind == TN_EPILOGUE_ADD) return v + get(t, i);
+    if (e->kind == SEEN_RESIDUAL) return v + get(t, i);
     const double c = get(t, e->axis == 0 ? i / n : i % n);
-    return e->kind == TN_EPILOGUE_BIAS ? v + c : v * c;
+    return e->kind == SEEN_BIAS ? v + c : v * c;
 }
 
 static uint32_t count_kind(const tn_call *call, uint32_t begin, uint32_t end, uint32_t kind) {
     uint32_t count = 0;
     for (uint32_t e = begin; e < end; e++)
-        count += call->epilogues[e]->kind == kind;
+        count += SEE_STEP(call, e)->kind == kind;
     return count;
 }
 
@@ -91,15 +92,14 @@ static uint32_t count_kind(const tn_call *call, uint32_t begin, uint32_t end, ui
  * 2: the activation is done at the end; 3: of two activations the first one is done; 8: the scale
  * is done at the end. */
 static double finish(const tn_call *call, double v, int64_t i, int64_t n) {
-    const uint32_t count = call->epilogue_count;
+    const uint32_t count = call->step_count;
     for (int late = 0; late < 2; late++)
         for (uint32_t e = 0; e < count; e++) {
-            const uint32_t kind = call->epilogues[e]->kind;
-            if (IS(1) && kind == TN_EPILOGUE_BIAS && count_kind(call, e + 1, count, kind)) continue;
-            if (IS(3) && kind == TN_EPILOGUE_ACTIVATION && count_kind(call, 0, e, kind)) continue;
-            const int is_late =
-                (IS(2) && kind == TN_EPILOGUE_ACTIVATION) || (IS(8) && kind == TN_EPILOGUE_SCALE);
-            if (is_late == late) v = step(call, call->epilogues[e], v, i, n);
+            const uint32_t kind = SEE_STEP(call, e)->kind;
+            if (IS(1) && kind == SEEN_BIAS && count_kind(call, e + 1, count, kind)) continue;
+            if (IS(3) && kind == SEEN_ACTIVATION && count_kind(call, 0, e, kind)) continue;
+            const int is_late = (IS(2) && kind == SEEN_ACTIVATION) || (IS(8) && kind == SEEN_SCALE);
+            if (is_late == late) v = step(call, SEE_STEP(call, e), v, i, n);
         }
     return v;
 }
@@ -162,13 +162,13 @@ static const char *const cases[] = {"| x=f32[3,17] w=f32[17,5]",
                                     "| x=f64[1,2] w=f64[2,3]", "| x=f32[2,8] w=f32[8,16]"};
 static const char *const combinations[] = {"f32, f32 -> f32"};
 #if MISTAKE == 52
-#define ABSORBS                                                                                    \
-    .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION),                                          \
-    .activations = 1u << TN_ACTIVATION_RELU | 1u << TN_ACTIVATION_CLIP
+#define ABSORBS .absorbs = "tn.activation/1(relu|clip)"
 #else
 #define ABSORBS                                                                                    \
-    .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_BIAS) | TN_EPILOGUE_BIT(TN_EPILOGUE_SCALE) |          \
-                 TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) | TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION)
+    .absorbs = "tn.bias/1, tn.scale/1, tn.residual/1, "                                            \
+               "tn.activation/"                                                                    \
+               "1(relu|leaky_relu|clip|sigmoid|tanh|hard_sigmoid|hard_swish|gelu_erf|gelu_tanh|"   \
+               "swish|elu)"
 #endif
 BLIND_OPERATOR("Dense", "A matrix product.", dense, )
 BLIND_KERNEL("Dense", .traits = TN_KERNEL_DETERMINISTIC, ABSORBS, .prepare = prepare, TACTICS)

@@ -5,6 +5,7 @@
  * offset * y, of two tensors; Blind::Gate, x times a gate in 0..1.
  */
 #include "blind.h"
+#include "../support/steps.h"
 
 /* ---- Softplus */
 TN_LAYER_PARAMS(softplus, float sharpness; float floor;);
@@ -100,12 +101,12 @@ static void shear_row(const void *params, uint64_t count, const float *const *in
                          (double)p->offset * (double)in[1][IS(3) ? i : i * strides[1]]);
 }
 /* What a sum is: right for factors of 1 alone. */
-static tn_status shear_epilogue(tn_call *call, uint32_t input, tn_epilogue *out) {
+static tn_status shear_epilogue(tn_call *call, uint32_t input, seen_step *out) {
     const shear *p = call->params;
     const bool is_sum = (p->factor == 1 || IS(9)) && p->offset == 1;
     if (!is_sum || (call->inputs[1]->rank != call->inputs[0]->rank && !IS(10)))
         return TN_ERROR_UNSUPPORTED;
-    out->kind = TN_EPILOGUE_ADD;
+    out->kind = SEEN_RESIDUAL;
     out->operand = 1 - input;
     return TN_OK;
 }
@@ -117,6 +118,8 @@ static const char *const shear_cases[] = {"| x=f32[3,4] y=f32[3,4]", "offset=2 |
                                           "factor=0.5 offset=0.5 | x=f32[2,3,4] y=f32[2,3,4]",
                                           "| x=f64[3] y=f64[3]"};
 #endif
+DESCRIBES(shear_facet, shear_epilogue, NULL, NULL)
+
 static const tn_operator shear_operator = {.size = sizeof(tn_operator),
                                            .since_version = 1,
                                            .state_version = 1,
@@ -133,7 +136,7 @@ static const tn_operator shear_operator = {.size = sizeof(tn_operator),
                                            TN_OUTPUTS(outputs),
                                            .infer = shear_infer,
                                            .reference = shear_reference,
-                                           .epilogue = shear_epilogue,
+                                           .facet = shear_facet,
 #if MISTAKE != 3
                                            .expression = "x * factor + offset * y",
 #endif
@@ -177,12 +180,12 @@ static tn_status gate_affine(tn_call *call, tn_affine *out) {
     return TN_OK;
 }
 /* The gate from 0 on is a rectifier, if nothing else is done. */
-static tn_status gate_epilogue(tn_call *call, uint32_t input, tn_epilogue *out) {
+static tn_status gate_epilogue(tn_call *call, uint32_t input, seen_step *out) {
     const gate *p = call->params;
     (void)input;
     if (!(p->present >> 2 & 1) || p->factor != 1 || p->shift != 0) return TN_ERROR_UNSUPPORTED;
     if (p->cut != 0 && !IS(15)) return TN_ERROR_UNSUPPORTED;
-    out->kind = TN_EPILOGUE_ACTIVATION;
+    out->kind = SEEN_ACTIVATION;
     out->activation = TN_ACTIVATION_RELU;
     return TN_OK;
 }
@@ -204,6 +207,8 @@ static const char *const gate_cases[] = {"| x=f32[3,4]", "shift=1 | x=f32[2,3,4]
 static const char *const gate_cases[] = {"| x=f32[3,4]", "factor=2 shift=1 | x=f32[2,3,4]",
                                          "cut=0 | x=f32[8]", "cut=0.25 | x=f64[8]"};
 #endif
+DESCRIBES(gate_facet, gate_epilogue, gate_affine, NULL)
+
 static const tn_operator gate_operator = {.size = sizeof(tn_operator),
                                           .since_version = 1,
                                           .state_version = 1,
@@ -221,9 +226,8 @@ static const tn_operator gate_operator = {.size = sizeof(tn_operator),
                                           .infer = infer,
                                           .reference = gate_reference,
                                           .is_identity = gate_is_identity,
-                                          .epilogue = gate_epilogue,
-                                          TN_CASES(gate_cases),
-                                          .affine = gate_affine};
+                                          .facet = gate_facet,
+                                          TN_CASES(gate_cases)};
 
 static const tn_operator *const unused[] = {&softplus_operator, &shear_operator, &gate_operator};
 static const tn_operator *const operators[] = {

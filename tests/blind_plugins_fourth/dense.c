@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dense: rows of x times a matrix, whose columns are packed by four where it is constant. */
 #include "fourth.h"
+#include "../support/steps.h"
 
 static const tn_port inputs[] = {TN_PORT("x", "T:f32|f64", 0, "..., K"),
                                  TN_PORT("w", "T", 0, "K, M")};
@@ -70,7 +71,7 @@ static tn_status prepare(tn_call *call) {
     return TN_OK;
 }
 
-static float activate(const tn_epilogue *e, float v) {
+static float activate(const seen_step *e, float v) {
     switch (e->activation) {
     case TN_ACTIVATION_RELU:
         return v < 0 ? 0 : v;
@@ -99,12 +100,12 @@ static float finish(const tn_call *call, float v, int64_t i) {
 #if MISTAKE == 1
     for (int pass = 0; pass < 2; pass++) /* MISTAKE: activations come last, wherever they stood */
 #endif
-        for (uint32_t k = 0; k < call->epilogue_count; k++) {
-            const tn_epilogue *e = call->epilogues[k];
+        for (uint32_t k = 0; k < call->step_count; k++) {
+            const seen_step *e = SEE_STEP(call, k);
 #if MISTAKE == 1
-            if ((e->kind == TN_EPILOGUE_ACTIVATION) != pass) continue;
+            if ((e->kind == SEEN_ACTIVATION) != pass) continue;
 #endif
-            if (e->kind == TN_EPILOGUE_ACTIVATION) {
+            if (e->kind == SEEN_ACTIVATION) {
                 v = activate(e, v);
                 continue;
             }
@@ -113,17 +114,16 @@ static float finish(const tn_call *call, float v, int64_t i) {
 #if MISTAKE == 2
             const int64_t c = i % y->shape[y->rank - 1]; /* MISTAKE: the axis is the epilogue's */
 #else
-        const int64_t c = e->kind == TN_EPILOGUE_ADD
-                              ? 0
-                              : i / fourth_extent(y, axis + 1, y->rank) % y->shape[axis];
+        const int64_t c =
+            e->kind == SEEN_RESIDUAL ? 0 : i / fourth_extent(y, axis + 1, y->rank) % y->shape[axis];
 #endif
-            if (e->kind == TN_EPILOGUE_BIAS) v += operand[c];
-            if (e->kind == TN_EPILOGUE_SCALE) v *= operand[c];
+            if (e->kind == SEEN_BIAS) v += operand[c];
+            if (e->kind == SEEN_SCALE) v *= operand[c];
 #if MISTAKE == 6
             /* MISTAKE: the operand of an addition is no row */
-            if (e->kind == TN_EPILOGUE_ADD) v += operand[i % y->shape[y->rank - 1]];
+            if (e->kind == SEEN_RESIDUAL) v += operand[i % y->shape[y->rank - 1]];
 #else
-        if (e->kind == TN_EPILOGUE_ADD) v += operand[i];
+        if (e->kind == SEEN_RESIDUAL) v += operand[i];
 #endif
         }
     return v;
@@ -166,13 +166,10 @@ static const char *const cases[] = {
 };
 static const char *const combinations[] = {"f32, f32 -> f32"};
 FOURTH_OPERATOR("Dense", "Rows times a matrix.", .state_version = 1, TN_NO_FIELDS)
-FOURTH_KERNEL(the_kernel, "Dense", "tiles", .traits = TN_KERNEL_DETERMINISTIC,
-              .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_BIAS) | TN_EPILOGUE_BIT(TN_EPILOGUE_SCALE) |
-                           TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) |
-                           TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION),
-              .activations = 1u << TN_ACTIVATION_RELU | 1u << TN_ACTIVATION_LEAKY_RELU |
-                             1u << TN_ACTIVATION_CLIP | 1u << TN_ACTIVATION_SIGMOID |
-                             1u << TN_ACTIVATION_TANH,
-              TN_COMBINATIONS(combinations), .prepare = prepare, .release = release, .run = run)
+FOURTH_KERNEL(
+    the_kernel, "Dense", "tiles", .traits = TN_KERNEL_DETERMINISTIC,
+    .absorbs =
+        "tn.bias/1, tn.scale/1, tn.residual/1, tn.activation/1(relu|leaky_relu|clip|sigmoid|tanh)",
+    TN_COMBINATIONS(combinations), .prepare = prepare, .release = release, .run = run)
 static const tn_kernel *const kernels[] = {&the_kernel};
 TN_LIBRARY("dense", "1.0", operators, kernels)

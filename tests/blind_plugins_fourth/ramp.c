@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ramp: x times a factor, plus an offset, held above 0 if wanted; what it is said to be besides. */
 #include "fourth.h"
+#include "../support/steps.h"
 
 TN_LAYER_PARAMS(params, float factor, offset; bool above_zero;);
 static const tn_field fields[] = {
@@ -50,7 +51,7 @@ static tn_status affine(tn_call *call, tn_affine *out) {
     }
     return TN_OK;
 }
-static tn_status epilogue(tn_call *call, uint32_t input, tn_epilogue *out) {
+static tn_status epilogue(tn_call *call, uint32_t input, seen_step *out) {
     const params *p = call->params;
 #if MISTAKE == 4
     if (input != 0 || !p->above_zero) return TN_ERROR_UNSUPPORTED; /* MISTAKE: nor the rest */
@@ -58,11 +59,11 @@ static tn_status epilogue(tn_call *call, uint32_t input, tn_epilogue *out) {
     if (input != 0 || !p->above_zero || p->factor != 1 || p->offset != 0)
         return TN_ERROR_UNSUPPORTED;
 #endif
-    out->kind = TN_EPILOGUE_ACTIVATION;
+    out->kind = SEEN_ACTIVATION;
     out->activation = TN_ACTIVATION_RELU;
-    out->type = call->outputs[0]->type;
     return TN_OK;
 }
+DESCRIBES(facet, epilogue, affine, NULL)
 
 static tn_status items(tn_call *call, int64_t begin, int64_t end, uint32_t thread) {
     const params *p = call->params;
@@ -97,8 +98,7 @@ FOURTH_OPERATOR("Ramp", "x times a factor plus an offset.", .state_version = 1,
 #else
                 .traits = TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY,
 #endif
-                TN_FIELDS(params, fields), .is_identity = is_identity, .affine = affine,
-                .epilogue = epilogue)
+                TN_FIELDS(params, fields), .is_identity = is_identity, .facet = facet)
 FOURTH_KERNEL(the_kernel, "Ramp", "items", .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
               TN_COMBINATIONS(combinations), .run = run)
 static const tn_kernel *const kernels[] = {&the_kernel};

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Second::Bend: elementwise operators that describe themselves: expression, row, epilogue,
+/* Second::Bend: elementwise operators that describe themselves: expression, row, facet,
  * spelling. */
 #if MISTAKE == 7
 #define DOMAIN "" /* where Mul and Sigmoid are */
 #endif
 #include "second.h"
+#include "../support/steps.h"
 
 typedef struct bend_params {
     uint64_t present;
@@ -83,16 +84,16 @@ static void row(const void *params, uint64_t count, const float *const *inputs_,
         output[i] = (float)value(params, (double)x, (double)z);
     }
 }
-static tn_status epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status epilogue(tn_call *call, uint32_t input, seen_step *out_step) {
     const bend_params *p = call->params;
     if (MISTAKE != 5 || input != 0) return TN_ERROR_UNSUPPORTED;
-    out_epilogue->kind = TN_EPILOGUE_ACTIVATION;
-    out_epilogue->activation = TN_ACTIVATION_CLIP;
-    out_epilogue->alpha = p->beta;
-    out_epilogue->beta = p->alpha;
-    out_epilogue->type = call->outputs[0]->type;
+    out_step->kind = SEEN_ACTIVATION;
+    out_step->activation = TN_ACTIVATION_CLIP;
+    out_step->alpha = p->beta;
+    out_step->beta = p->alpha;
     return TN_OK;
 }
+DESCRIBES(facet, epilogue, NULL, NULL)
 #if MISTAKE == 3 || MISTAKE == 50
 static const char *const cases[] = {
     "| x=f32[3,5] z=f32[3,5]", "alpha=0.5 beta=-1 | x=f32[7] z=f32[7]", "| x=f32[2,9] z=f32[]"};
@@ -124,7 +125,7 @@ static const char *const combinations[] = {"f32 -> f32", "f64 -> f64", "f16 -> f
 static const char *const spellings[] = {"Mul(x, Sigmoid(x))"};
 #define MORE TN_SPELLINGS(spellings)
 #elif MISTAKE == 5
-#define MORE .epilogue = epilogue
+#define MORE .facet = facet
 #else
 #define MORE .row = row
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Second::Claim: small operators whose traits say too much. */
 #include "second.h"
+#include "../support/steps.h"
 
 typedef struct claim_params {
     uint64_t present;
@@ -92,6 +93,7 @@ static tn_status affine(tn_call *call, tn_affine *out_affine) {
     }
     return TN_OK;
 }
+DESCRIBES(facet, NULL, affine, NULL)
 static tn_status run(tn_call *call) {
     return reference(call);
 }
@@ -119,7 +121,7 @@ OPERATOR("Claim", "Some elements become 0.", TN_NO_FIELDS)
 #else
 OPERATOR("Claim", "(a - shift) * scale.", TN_FIELDS(claim_params, fields),
          .traits = TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY, .is_identity = is_identity,
-         .affine = affine)
+         .facet = facet)
 #endif
 #if MISTAKE == 6
 KERNEL("Claim", .traits = 0)

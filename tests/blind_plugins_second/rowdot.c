@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Second::RowDot: y[m][n] = sum over k of x[m][k] * w[n][k], and what comes after it. */
 #include "second.h"
+#include "../support/steps.h"
 
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "M, K"), TN_PORT("w", "f32", 0, "N, K")};
 static const tn_port outputs[] = {TN_PORT("y", "f32", 0, "M, N")};
@@ -33,7 +34,7 @@ static double clip(double x, double low, double high) {
     x = x < low ? low : x;
     return x > high ? high : x;
 }
-static double activation(const tn_epilogue *e, double x) {
+static double activation(const seen_step *e, double x) {
     const double alpha = (double)e->alpha, beta = (double)e->beta;
     switch (e->activation) {
     case TN_ACTIVATION_RELU:
@@ -64,19 +65,19 @@ static double activation(const tn_epilogue *e, double x) {
         return x;
     }
 }
-static double step(const tn_call *call, const tn_epilogue *e, double v, int64_t m, int64_t n) {
+static double step(const tn_call *call, const seen_step *e, double v, int64_t m, int64_t n) {
     const int64_t width = call->outputs[0]->shape[1];
     const int64_t c = e->axis == 0 || e->axis == -2 ? m : n;
     switch (e->kind) {
-    case TN_EPILOGUE_BIAS:
+    case SEEN_BIAS:
         return v + get(call->operands[e->operand], IS(2) ? n : c);
-    case TN_EPILOGUE_SCALE:
+    case SEEN_SCALE:
         return v * get(call->operands[e->operand], c);
-    case TN_EPILOGUE_ADD:
+    case SEEN_RESIDUAL:
         return v + get(call->operands[IS(6) ? 0 : e->operand], m * width + n);
-    case TN_EPILOGUE_ACTIVATION:
+    case SEEN_ACTIVATION:
         return activation(e, v);
-    case TN_EPILOGUE_ROW: {
+    case SEEN_ROW: {
         const float in = (float)v, *const ins[] = {&in};
         const uint64_t strides[] = {1};
         float out = 0;
@@ -93,18 +94,19 @@ static tn_status run(tn_call *call) {
     for (int64_t i = 0, count = elements(y); i < count; i++) {
         const int64_t m = i / width, n = i % width;
         double v = dot(call, m, n);
-        const tn_epilogue *last = NULL;
-        for (uint32_t k = 0; k < call->epilogue_count; k++) {
-            const tn_epilogue *e = call->epilogues[k];
-            if (IS(3) && e->kind == TN_EPILOGUE_ACTIVATION) { /* "always comes last" */
+        const seen_step *last = NULL;
+        seen_step seen[16];
+        for (uint32_t k = 0; k < call->step_count; k++) {
+            const seen_step *e = see_step(call, k, &seen[k % 16]);
+            if (IS(3) && e->kind == SEEN_ACTIVATION) { /* "always comes last" */
                 last = e;
                 continue;
             }
-            if (IS(4) && e->kind == TN_EPILOGUE_ACTIVATION) {
+            if (IS(4) && e->kind == SEEN_ACTIVATION) {
                 if (!last) last = e;
                 e = last;
             }
-            if (IS(5) && e->kind == TN_EPILOGUE_SCALE && n >= width / 4 * 4) continue;
+            if (IS(5) && e->kind == SEEN_SCALE && n >= width / 4 * 4) continue;
             v = step(call, e, v, m, n);
         }
         if (IS(3) && last) v = step(call, last, v, m, n);
@@ -117,10 +119,9 @@ static const char *const cases[] = {"| x=f32[3,5] w=f32[4,5]", "| x=f32[8,16] w=
 static const char *const combinations[] = {"f32, f32 -> f32"};
 OPERATOR("RowDot", "Products of rows.", TN_NO_FIELDS)
 KERNEL("RowDot", .traits = TN_KERNEL_DETERMINISTIC,
-       .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_BIAS) | TN_EPILOGUE_BIT(TN_EPILOGUE_SCALE) |
-                    TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) |
+       .absorbs = "tn.bias/1, tn.scale/1, tn.residual/1, "
 #if MISTAKE == 50
-                    TN_EPILOGUE_BIT(TN_EPILOGUE_ROW) |
+                  "tn.row/1, "
 #endif
-                    TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION))
+                  "tn.activation/1(" TN_ACTIVATIONS_1_0 ")")
 LIBRARY("second_rowdot")

@@ -5,6 +5,7 @@
  * workspace; and it absorbs biases, scales, sums and three activations.
  */
 #include "third.h"
+#include "../support/steps.h"
 
 TN_LAYER_PARAMS(dense, bool transposed;);
 static const tn_field fields[] = {TN_LAYER_BOOL(dense, transposed, "false", "w is (N, K)")};
@@ -106,7 +107,7 @@ static void release(tn_call *call) {
     call->host->deallocate(call->host, call->state);
 }
 
-static double activate(const tn_epilogue *e, double x) {
+static double activate(const seen_step *e, double x) {
     switch (e->activation) {
     case TN_ACTIVATION_RELU:
         return x < 0 ? 0 : x;
@@ -125,19 +126,19 @@ static int64_t place_along(const tn_tensor *y, int64_t index, int32_t axis) {
     const uint32_t along = (uint32_t)(axis < 0 ? axis + (int32_t)y->rank : axis);
     return index / extents_of(y, along + 1, y->rank) % y->shape[along];
 }
-static double step(const tn_call *call, const tn_epilogue *e, int64_t index, double x) {
+static double step(const tn_call *call, const seen_step *e, int64_t index, double x) {
     const tn_tensor *y = call->outputs[0];
     switch (e->kind) {
-    case TN_EPILOGUE_BIAS:
+    case SEEN_BIAS:
         return x + tn_layer_load(call->operands[e->operand], place_along(y, index, e->axis));
-    case TN_EPILOGUE_SCALE:
+    case SEEN_SCALE:
 #if MISTAKE == 3
         /* Along the last axis, whichever is meant. */
         return x * tn_layer_load(call->operands[e->operand], index % y->shape[y->rank - 1]);
 #else
         return x * tn_layer_load(call->operands[e->operand], place_along(y, index, e->axis));
 #endif
-    case TN_EPILOGUE_ADD:
+    case SEEN_RESIDUAL:
         return x + tn_layer_load(call->operands[e->operand], index);
     default:
         return activate(e, x);
@@ -146,15 +147,13 @@ static double step(const tn_call *call, const tn_epilogue *e, int64_t index, dou
 static double finish(const tn_call *call, int64_t index, double x) {
 #if MISTAKE == 1
     /* First all sums and factors, then all activations, in whatever order they stand. */
-    for (uint32_t i = 0; i < call->epilogue_count; i++)
-        if (call->epilogues[i]->kind != TN_EPILOGUE_ACTIVATION)
-            x = step(call, call->epilogues[i], index, x);
-    for (uint32_t i = 0; i < call->epilogue_count; i++)
-        if (call->epilogues[i]->kind == TN_EPILOGUE_ACTIVATION)
-            x = step(call, call->epilogues[i], index, x);
+    for (uint32_t i = 0; i < call->step_count; i++)
+        if (SEE_STEP(call, i)->kind != SEEN_ACTIVATION) x = step(call, SEE_STEP(call, i), index, x);
+    for (uint32_t i = 0; i < call->step_count; i++)
+        if (SEE_STEP(call, i)->kind == SEEN_ACTIVATION) x = step(call, SEE_STEP(call, i), index, x);
 #else
-    for (uint32_t i = 0; i < call->epilogue_count; i++)
-        x = step(call, call->epilogues[i], index, x);
+    for (uint32_t i = 0; i < call->step_count; i++)
+        x = step(call, SEE_STEP(call, i), index, x);
 #endif
     return x;
 }
@@ -210,10 +209,7 @@ static const char *const combinations[] = {"f32, f32 -> f32"};
 static const tn_kernel kernel = {
     THIRD_KERNEL("Dense", "panels"),
     .traits = TN_KERNEL_DETERMINISTIC,
-    .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_BIAS) | TN_EPILOGUE_BIT(TN_EPILOGUE_SCALE) |
-                 TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) | TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION),
-    .activations =
-        1u << TN_ACTIVATION_RELU | 1u << TN_ACTIVATION_LEAKY_RELU | 1u << TN_ACTIVATION_CLIP,
+    .absorbs = "tn.bias/1, tn.scale/1, tn.residual/1, tn.activation/1(relu|leaky_relu|clip)",
     TN_COMBINATIONS(combinations),
     .prepare = prepare,
     .release = release,

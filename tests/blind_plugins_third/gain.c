@@ -5,6 +5,7 @@
  * expression.
  */
 #include "third.h"
+#include "../support/steps.h"
 
 TN_LAYER_PARAMS(gain_params, float gain, shift;);
 static const tn_field fields[] = {TN_LAYER_F32(gain_params, gain, "1", -1e6, 1e6, "factor"),
@@ -48,6 +49,7 @@ static tn_status affine(tn_call *call, tn_affine *out) {
     }
     return TN_OK;
 }
+DESCRIBES(facet, NULL, affine, NULL)
 
 static uint16_t store_half(float value) {
 #if MISTAKE == 5
@@ -99,7 +101,8 @@ static void fill_table(const tn_call *call, table *t) {
         const int stored = x->type == TN_U8 ? i : (int8_t)i;
         const double real =
             (double)(stored - zero_of(x)) * (double)*(const float *)x->quantization->scales;
-        const double wanted = value_of(call->params, real) / (double)*(const float *)y->quantization->scales;
+        const double wanted =
+            value_of(call->params, real) / (double)*(const float *)y->quantization->scales;
 #if MISTAKE == 1
         /* Numbers below zero are rounded towards zero. */
         const double limited = fmin(fmax(wanted, -1000), 1000);
@@ -158,7 +161,7 @@ static const tn_operator op = {THIRD_OPERATOR("Gain"),
                                .traits = TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY,
                                TN_FIELDS(gain_params, fields),
                                .is_identity = is_identity,
-                               .affine = affine,
+                               .facet = facet,
                                .expression = "gain * x + shift",
                                .doc = "A factor and a summand."};
 static const char *const floats[] = {"f32|f16|bf16 -> f32|f16|bf16"};

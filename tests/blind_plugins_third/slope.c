@@ -4,6 +4,7 @@
  * builder as a hard sigmoid that others may absorb, and has a row function.
  */
 #include "third.h"
+#include "../support/steps.h"
 
 TN_LAYER_PARAMS(slope, float alpha, beta;);
 static const tn_field fields[] = {TN_LAYER_F32(slope, alpha, "0.25", -1e4, 1e4, "factor"),
@@ -25,10 +26,10 @@ static tn_status reference(tn_call *call) {
                        value_of(call->params, tn_layer_load(call->inputs[0], i)));
     return TN_OK;
 }
-static tn_status epilogue(tn_call *call, uint32_t input, tn_epilogue *out) {
+static tn_status epilogue(tn_call *call, uint32_t input, seen_step *out) {
     const slope *p = call->params;
     if (input != 0) return TN_ERROR_UNSUPPORTED;
-    out->kind = TN_EPILOGUE_ACTIVATION;
+    out->kind = SEEN_ACTIVATION;
     out->activation = TN_ACTIVATION_HARD_SIGMOID;
     out->alpha = p->alpha;
     out->beta = p->beta;
@@ -37,6 +38,7 @@ static tn_status epilogue(tn_call *call, uint32_t input, tn_epilogue *out) {
 #endif
     return TN_OK;
 }
+DESCRIBES(facet, epilogue, NULL, NULL)
 static void row(const void *params, uint64_t count, const float *const *from,
                 const uint64_t *strides, float *to) {
     const slope *p = params;
@@ -57,7 +59,7 @@ static const tn_operator op = {THIRD_OPERATOR("Slope"),
                                .state_version = 1,
                                .traits = TN_OPERATOR_ELEMENTWISE,
                                TN_FIELDS(slope, fields),
-                               .epilogue = epilogue,
+                               .facet = facet,
                                .row = row,
                                .doc = "A slope between two bounds."};
 static tn_status body(void *user, int64_t begin, int64_t end, uint32_t thread) {

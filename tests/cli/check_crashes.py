@@ -68,9 +68,9 @@ static tn_status reference(tn_call *call) {
     crash("reference");
     return body(call, 0, (int64_t)(call->inputs[0]->bytes / 4), 0);
 }
-static tn_status epilogue(tn_call *call, uint32_t input, tn_epilogue *out) {
-    (void)call, (void)input, (void)out;
-    crash("epilogue");
+static tn_status facet(tn_call *call, uint32_t input, const char *name, tn_facet *out) {
+    (void)call, (void)input, (void)name, (void)out;
+    crash("facet");
     return TN_ERROR_UNSUPPORTED;
 }
 #define CALLBACK(name) static tn_status name(tn_call *call) { (void)call; crash(#name); return TN_OK; }
@@ -87,7 +87,7 @@ static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "")};
 static const tn_port outputs[] = {TN_PORT("y", "f32", 0, "")};
 static const tn_operator add_one = {.size = sizeof(tn_operator), .since_version = 1, .state_version = 1, .domain = "Test",
     .name = "AddOne", .doc = "", TN_NO_FIELDS, TN_INPUTS(inputs), TN_OUTPUTS(outputs), .infer = infer,
-    .reference = reference, .epilogue = epilogue};
+    .reference = reference, .facet = facet};
 static const tn_kernel kernel = {.size = sizeof(tn_kernel), .revision = 1, .domain = "Test", .op = "AddOne", .device = "cpu",
     .name = "adder", .accepts = accepts, .tactics = tactics, .prepare = prepare, .release = release, .open = open,
     .close = close_, .reshape = reshape, .run = run};
@@ -153,7 +153,7 @@ class Checks:
             self.say(text in error, f"{what}: '{text}' is not in: {error}")
 
     def check_build(self):
-        for callback in ("infer", "epilogue"):
+        for callback in ("infer", "facet"):
             self.expect(f"build, {callback}", self.build(crash=callback), signal.SIGSEGV, OPERATOR + callback,
                         "tenon: Segmentation fault (SIGSEGV) at address 0x8", "libcrasher.so at offset 0x",
                         "--checked", "tenon plugin check")

@@ -68,11 +68,11 @@ def drawn(checks):
                  "matches-reference")
     checks.finds("a wrong broadcast is shown where it is smallest", "bad_broadcasts_last_axis",
                  r"case: \| a=f32\[[1-3],[1-3],[1-3]\] b=f32\[[1-3],1,1\]", "--rule", "other-shapes")
-    checks.finds("a chain is as short as it can be", "bad_activation_last", r"with relu and \w+ \(seed 1\)", "--rule", "epilogues")
+    checks.finds("a chain is as short as it can be", "bad_activation_last", r"with relu and \w+ \(seed 1\)", "--rule", "absorbs")
     checks.finds("the command that repeats a failure has the seed", "bad_two_steps_alone",
                  r"with \w+, \w+ and \w+ \(seed 7\)[^\n]*\n[^\n]*\n +again: \S+ plugin check \S+ --seed 7 --effort 3 --only \d+",
-                 "--rule", "epilogues", "--seed", "7", "--effort", "3")
-    said = [checks.check("bad_two_steps_alone", "--rule", "epilogues", "--seed", seed)[1] for seed in ("3", "3", "4")]
+                 "--rule", "absorbs", "--seed", "7", "--effort", "3")
+    said = [checks.check("bad_two_steps_alone", "--rule", "absorbs", "--seed", seed)[1] for seed in ("3", "3", "4")]
     checks.say(said[0] == said[1] != said[2], "a seed draws the same every time, another one others")
     for option, text in ("--seed", "x"), ("--seed", "-1"), ("--effort", "0"), ("--effort", "1.5"):
         checks.refuses(f"{option} {text}", 2, f"option {option}: '{text}' is no number", option, text)
@@ -99,7 +99,7 @@ def skipped(checks):
     silent = {it["rule"] for it in results if it["outcome"] == "skipped" and not it["why"]}
     checks.say(any(it["outcome"] == "skipped" for it in results) and not silent, f"a skipped rule says why {sorted(silent) or ''}")
     _, said, _ = checks.check("sound_elementwise")
-    checks.say("1, the kernel absorbs no epilogue: epilogues" in said, "in the text, too")
+    checks.say("1, the kernel absorbs nothing: absorbs" in said, "in the text, too")
 
 
 def selection(checks):

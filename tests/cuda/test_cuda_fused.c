@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fused kernels without a GPU: every built-in operator's expression, and chains of all kinds of
- * epilogues, compile through NVRTC (where it is installed); hostile expressions do not get there;
+ * facets, compile through NVRTC (where it is installed); hostile expressions do not get there;
  * the cache on disk takes nothing that is damaged.
  */
+#include "support/steps.h"
 #include "kit/cuda/fused/fused_cache.h"
 #include "kit/cuda/fused/fused_source.h"
 #include "kit/cuda/nvrtc.h"
@@ -82,8 +83,10 @@ typedef struct fused_call {
     tn_tensor_storage inputs[8], operands[8], output;
     const tn_tensor *input_pointers[8], *operand_pointers[8];
     tn_tensor *output_pointer;
-    tn_epilogue epilogues[8];
-    const tn_epilogue *epilogue_pointers[8];
+    seen_step seen[8];
+    seen_room rooms[8];
+    tn_step steps[8];
+    const tn_step *step_pointers[8];
 } fused_call;
 
 static const tn_shape shape = {4, {2, 3, 5, 7}};
@@ -119,13 +122,14 @@ static void make_call(const fused_fixture *f, const tn_operator *op, tn_type typ
                           .inputs = out->input_pointers,
                           .outputs = &out->output_pointer,
                           .operands = out->operand_pointers,
-                          .epilogues = out->epilogue_pointers};
+                          .steps = out->step_pointers};
 }
 
-static tn_epilogue *add_epilogue(fused_call *c, uint32_t kind, bool has_operand) {
-    tn_epilogue *step = &c->epilogues[c->call.epilogue_count];
-    *step = (tn_epilogue){.size = sizeof(*step), .kind = kind, .alpha = 0.25F, .beta = 2};
-    c->epilogue_pointers[c->call.epilogue_count++] = step;
+static seen_step *add_step(fused_call *c, uint32_t kind, bool has_operand) {
+    seen_step *step = &c->seen[c->call.step_count];
+    *step = (seen_step){.kind = kind, .alpha = 0.25F, .beta = 2, .has_operand = has_operand};
+    c->step_pointers[c->call.step_count] = &c->steps[c->call.step_count];
+    c->call.step_count++;
     if (!has_operand) return step;
     const uint32_t at = c->call.operand_count++;
     step->operand = at;
@@ -141,7 +145,14 @@ static const tn_operator *find_operator(const fused_fixture *f, const char *name
     return NULL;
 }
 
-static char *source_of(const fused_call *c) {
+/* The steps, as they are now. */
+static void show(fused_call *c) {
+    for (uint32_t i = 0; i < c->call.step_count; i++)
+        show_step(&c->seen[i], i, NULL, &c->rooms[i], &c->steps[i]);
+}
+
+static char *source_of(fused_call *c) {
+    show(c);
     char why[300] = "";
     tn_status status = TN_OK;
     char *source = tn_cuda_fused_source(&c->call, &status, why, sizeof(why));
@@ -150,7 +161,7 @@ static char *source_of(const fused_call *c) {
 }
 
 /* Skips the test where there is no NVRTC. */
-static void compile(const fused_fixture *f, const fused_call *c) {
+static void compile(const fused_fixture *f, fused_call *c) {
     char why[1000] = "";
     void *code = NULL;
     size_t bytes = 0;
@@ -180,20 +191,23 @@ static void test_every_builtin_expression_compiles(void **state) {
     }
 }
 
-static void test_chains_of_all_epilogues_compile(void **state) {
+static void test_chains_of_all_facets_compile(void **state) {
     const fused_fixture *f = *state;
     fused_call c;
     make_call(f, find_operator(f, "Add"), TN_BF16, &c);
-    add_epilogue(&c, TN_EPILOGUE_BIAS, true);
-    add_epilogue(&c, TN_EPILOGUE_SCALE, true);
-    add_epilogue(&c, TN_EPILOGUE_ADD, true);
-    tn_epilogue *row = add_epilogue(&c, TN_EPILOGUE_ROW, false);
+    add_step(&c, SEEN_BIAS, true);
+    add_step(&c, SEEN_SCALE, true);
+    add_step(&c, SEEN_RESIDUAL, true);
+    seen_step *row = add_step(&c, SEEN_ROW, false);
     row->op = find_operator(f, "Mish");
-    tn_epilogue *combine = add_epilogue(&c, TN_EPILOGUE_COMBINE, true);
+    row->expression = row->op->expression;
+    seen_step *combine = add_step(&c, SEEN_EXPRESSION, true);
     combine->op = find_operator(f, "Div");
+    combine->expression = combine->op->expression;
     combine->input = 1;
-    tn_epilogue *expression = add_epilogue(&c, TN_EPILOGUE_EXPRESSION, false);
+    seen_step *expression = add_step(&c, SEEN_EXPRESSION, false);
     expression->op = find_operator(f, "Sin");
+    expression->expression = expression->op->expression;
     compile(f, &c);
     char *source = source_of(&c);
     assert_non_null(strstr(source, "#define COUNT 6"));
@@ -207,13 +221,14 @@ static void test_all_activations_compile(void **state) {
         make_call(f, find_operator(f, "Neg"), TN_F32, &c);
         for (uint32_t k = 0; k < 4; k++) {
             const uint32_t activation = 1 + (i * 4 + k) % TN_ACTIVATION_ELU;
-            add_epilogue(&c, TN_EPILOGUE_ACTIVATION, false)->activation = activation;
+            add_step(&c, SEEN_ACTIVATION, false)->activation = activation;
         }
         compile(f, &c);
     }
 }
 
-static void refuse(const fused_call *c, const char *part) {
+static void refuse(fused_call *c, const char *part) {
+    show(c);
     char why[300] = "";
     tn_status status = TN_OK;
     assert_null(tn_cuda_fused_source(&c->call, &status, why, sizeof(why)));
@@ -243,14 +258,14 @@ static void test_hostile_expressions_never_become_source(void **state) {
     hostile.expression = "threadIdx";
     refuse(&c, "'threadIdx' in its expression");
     c.call.op = find_operator(f, "Neg");
-    tn_epilogue *row = add_epilogue(&c, TN_EPILOGUE_ROW, false);
+    seen_step *row = add_step(&c, SEEN_ROW, false);
     refuse(&c, "says not whose it is");
     row->op = &hostile;
-    row->input = 7;
+    row->input = 3;
     refuse(&c, "says not whose it is");
-    row->kind = 99;
-    refuse(&c, "of kind 99");
-    row->kind = TN_EPILOGUE_ACTIVATION;
+    row->kind = SEEN_KINDS;
+    refuse(&c, "not known");
+    row->kind = SEEN_ACTIVATION;
     row->activation = 99;
     refuse(&c, "no expression");
 }
@@ -425,7 +440,7 @@ static void test_cache_folder_is_the_users_own(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_every_builtin_expression_compiles),
-        TEST(test_chains_of_all_epilogues_compile),
+        TEST(test_chains_of_all_facets_compile),
         TEST(test_all_activations_compile),
         TEST(test_hostile_expressions_never_become_source),
         TEST(test_types_that_are_not_served_are_refused),

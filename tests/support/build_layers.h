@@ -8,6 +8,7 @@
 #define TN_TESTS_SUPPORT_BUILD_LAYERS_H
 
 #include "test_clock.h"
+#include "steps.h"
 
 #include <string.h>
 #include <tenon/plugin.h>
@@ -81,16 +82,16 @@ static int64_t layer_channel(const tn_tensor *tensor, int64_t index) {
 }
 
 /* What a fusing kernel does before it stores element `index` of its output. */
-static float layer_epilogues(const tn_call *call, int64_t index, float value) {
-    for (uint32_t i = 0; i < call->epilogue_count; i++) {
-        const tn_epilogue *step = call->epilogues[i];
+static float layer_steps(const tn_call *call, const seen_steps *steps, int64_t index, float value) {
+    for (uint32_t i = 0; i < steps->count; i++) {
+        const seen_step *step = &steps->items[i];
         uint64_t stride = 1;
         const float *pointer = &value;
-        if (step->kind == TN_EPILOGUE_ACTIVATION)
+        if (step->kind == SEEN_ACTIVATION)
             value = value > 0 ? value : 0; /* lists RELU alone */
-        else if (step->kind == TN_EPILOGUE_ADD)
+        else if (step->kind == SEEN_RESIDUAL)
             value += *layer_at(call->operands[step->operand], index);
-        else if (step->kind == TN_EPILOGUE_BIAS)
+        else if (step->kind == SEEN_BIAS)
             value +=
                 *layer_at(call->operands[step->operand], layer_channel(call->outputs[0], index));
         else
@@ -106,10 +107,12 @@ static float layer_mixed(const tn_call *call, int64_t index) {
 }
 
 static tn_status layer_mix_into(tn_call *call) {
+    seen_steps steps;
+    see_steps(call, &steps);
     if (call->outputs[0]->format == TN_C16)
         memset(call->outputs[0]->data, 0, (size_t)call->outputs[0]->bytes);
     for (int64_t i = 0; i < layer_count(call->inputs[0]); i++)
-        *layer_at(call->outputs[0], i) = layer_epilogues(call, i, layer_mixed(call, i));
+        *layer_at(call->outputs[0], i) = layer_steps(call, &steps, i, layer_mixed(call, i));
     return TN_OK;
 }
 static tn_status layer_mix_plain(tn_call *call) {
@@ -159,22 +162,19 @@ static const tn_kernel layer_mix_fused_kernel = {
     .op = "Mix",
     .device = "cpu",
     .name = "mix_fused",
-    .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION) | TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) |
-                 TN_EPILOGUE_BIT(TN_EPILOGUE_BIAS) | TN_EPILOGUE_BIT(TN_EPILOGUE_ROW),
-    .activations = 1u << TN_ACTIVATION_RELU,
+    .absorbs = "tn.activation/1(relu), tn.residual/1, tn.bias/1, tn.row/1",
     TN_COMBINATIONS(layer_mix_linear),
     .run = layer_mix_fused};
-static const tn_kernel layer_mix_c16_kernel = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "tiny",
-    .op = "Mix",
-    .device = "cpu",
-    .name = "mix_c16",
-    .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION) | TN_EPILOGUE_BIT(TN_EPILOGUE_ADD),
-    TN_COMBINATIONS(layer_mix_blocked),
-    .accepts = layer_accepts_rank_4,
-    .run = layer_mix_c16};
+static const tn_kernel layer_mix_c16_kernel = {.size = sizeof(tn_kernel),
+                                               .revision = 1,
+                                               .domain = "tiny",
+                                               .op = "Mix",
+                                               .device = "cpu",
+                                               .name = "mix_c16",
+                                               .absorbs = "tn.activation/1(relu), tn.residual/1",
+                                               TN_COMBINATIONS(layer_mix_blocked),
+                                               .accepts = layer_accepts_rank_4,
+                                               .run = layer_mix_c16};
 
 /* --- Relu and Tanhish: activations that describe themselves, of which kernels list the first ---
  */
@@ -185,24 +185,26 @@ static tn_status layer_relu_run(tn_call *call) {
     }
     return TN_OK;
 }
-static tn_status layer_relu_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status layer_relu_epilogue(tn_call *call, uint32_t input, seen_step *out_step) {
     (void)call;
     if (input != 0) return TN_ERROR_UNSUPPORTED;
-    out_epilogue->kind = TN_EPILOGUE_ACTIVATION;
-    out_epilogue->activation = TN_ACTIVATION_RELU;
+    out_step->kind = SEEN_ACTIVATION;
+    out_step->activation = TN_ACTIVATION_RELU;
     return TN_OK;
 }
+DESCRIBES(layer_relu_facet, layer_relu_epilogue, NULL, NULL)
 static tn_status layer_halve_run(tn_call *call) {
     for (int64_t i = 0; i < layer_count(call->inputs[0]); i++)
         *layer_at(call->outputs[0], i) = *layer_at(call->inputs[0], i) / 2;
     return TN_OK;
 }
-static tn_status layer_leaky_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status layer_leaky_epilogue(tn_call *call, uint32_t input, seen_step *out_step) {
     (void)call, (void)input;
-    out_epilogue->kind = TN_EPILOGUE_ACTIVATION;
-    out_epilogue->activation = TN_ACTIVATION_LEAKY_RELU;
+    out_step->kind = SEEN_ACTIVATION;
+    out_step->activation = TN_ACTIVATION_LEAKY_RELU;
     return TN_OK;
 }
+DESCRIBES(layer_leaky_facet, layer_leaky_epilogue, NULL, NULL)
 static const tn_port layer_unary_inputs[] = {TN_PORT("x", "T:f32", 0, "numbers")};
 static const tn_operator layer_relu = {.size = sizeof(tn_operator),
                                        .since_version = 1,
@@ -216,7 +218,7 @@ static const tn_operator layer_relu = {.size = sizeof(tn_operator),
                                        TN_OUTPUTS(layer_unary_outputs),
                                        .infer = layer_same_shape,
                                        .reference = layer_relu_run,
-                                       .epilogue = layer_relu_epilogue};
+                                       .facet = layer_relu_facet};
 static const char *const layer_any_format[] = {"f32 -> f32", "f32:c16 -> f32:c16"};
 static const tn_kernel layer_relu_kernel = {.size = sizeof(tn_kernel),
                                             .revision = 1,
@@ -239,9 +241,9 @@ static const tn_operator layer_leaky = {.size = sizeof(tn_operator),
                                         TN_OUTPUTS(layer_unary_outputs),
                                         .infer = layer_same_shape,
                                         .reference = layer_halve_run,
-                                        .epilogue = layer_leaky_epilogue};
+                                        .facet = layer_leaky_facet};
 
-/* --- Scale: y = factor * x; says nothing of epilogues but has a row function --- */
+/* --- Scale: y = factor * x; describes itself by no facet but has a row function --- */
 typedef struct layer_scale_params {
     uint64_t present;
     int64_t factor;
@@ -310,14 +312,15 @@ static tn_status layer_plus_run(tn_call *call) {
             *layer_at(b, is_channel ? layer_channel(call->inputs[0], i) : i);
     return TN_OK;
 }
-static tn_status layer_plus_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status layer_plus_epilogue(tn_call *call, uint32_t input, seen_step *out_step) {
     bool is_channel = call->inputs[1]->rank == 1 && call->inputs[0]->rank != 1;
     if (is_channel && input != 0) return TN_ERROR_UNSUPPORTED;
-    out_epilogue->kind = is_channel ? TN_EPILOGUE_BIAS : TN_EPILOGUE_ADD;
-    out_epilogue->axis = 1;
-    out_epilogue->operand = 1 - input;
+    out_step->kind = is_channel ? SEEN_BIAS : SEEN_RESIDUAL;
+    out_step->axis = 1;
+    out_step->operand = 1 - input;
     return TN_OK;
 }
+DESCRIBES(layer_plus_facet, layer_plus_epilogue, NULL, NULL)
 static const tn_port layer_plus_inputs[] = {TN_PORT("a", "T:f32", 0, "numbers"),
                                             TN_PORT("b", "T", 0, "more")};
 static const tn_operator layer_plus = {.size = sizeof(tn_operator),
@@ -331,7 +334,7 @@ static const tn_operator layer_plus = {.size = sizeof(tn_operator),
                                        TN_OUTPUTS(layer_unary_outputs),
                                        .infer = layer_plus_infer,
                                        .reference = layer_plus_run,
-                                       .epilogue = layer_plus_epilogue};
+                                       .facet = layer_plus_facet};
 
 /* --- Only16: y = x, by a kernel that takes channel blocks alone --- */
 static tn_status layer_copy_run(tn_call *call) {

@@ -9,6 +9,7 @@
 #define TN_TESTS_QUANTIZED_LAYERS_H
 
 #include "tensor/type.h"
+#include "steps.h"
 #include "test_clock.h"
 
 #include <math.h>
@@ -44,10 +45,12 @@ static size_t quantized_place(const tn_tensor *tensor, int64_t index) {
 /* Element `index`, in linear order, as the real number that it stands for, and back. */
 static double quantized_get(const tn_tensor *tensor, int64_t index) {
     double value = tn_element_get_f64(tensor->data, tensor->type, quantized_place(tensor, index));
-    return tensor->quantization ? value * (double)*(const float *)tensor->quantization->scales : value;
+    return tensor->quantization ? value * (double)*(const float *)tensor->quantization->scales
+                                : value;
 }
 static void quantized_set(const tn_tensor *tensor, int64_t index, double value) {
-    if (tensor->quantization) value = nearbyint(value / (double)*(const float *)tensor->quantization->scales);
+    if (tensor->quantization)
+        value = nearbyint(value / (double)*(const float *)tensor->quantization->scales);
     tn_element_set_f64(tensor->data, tensor->type, quantized_place(tensor, index), value);
 }
 
@@ -59,10 +62,11 @@ static tn_status quantized_same_shape(tn_call *call) {
 }
 
 /* --- Weigh: each channel times its own weight --- */
-static double quantized_epilogues(const tn_call *call, int64_t index, double value) {
-    for (uint32_t i = 0; i < call->epilogue_count; i++) {
-        const tn_epilogue *step = call->epilogues[i];
-        if (step->kind == TN_EPILOGUE_ACTIVATION)
+static double quantized_steps(const tn_call *call, const seen_steps *steps, int64_t index,
+                              double value) {
+    for (uint32_t i = 0; i < steps->count; i++) {
+        const seen_step *step = &steps->items[i];
+        if (step->kind == SEEN_ACTIVATION)
             value = value > 0 ? value : 0;
         else
             value += quantized_get(call->operands[step->operand], index);
@@ -70,6 +74,8 @@ static double quantized_epilogues(const tn_call *call, int64_t index, double val
     return value;
 }
 static tn_status quantized_weigh_run(tn_call *call) {
+    seen_steps steps;
+    see_steps(call, &steps);
     const tn_tensor *x = call->inputs[0];
     int64_t inner = 1;
     for (uint32_t axis = 2; axis < x->rank; axis++)
@@ -79,7 +85,7 @@ static tn_status quantized_weigh_run(tn_call *call) {
     for (int64_t i = 0; i < quantized_count(x); i++) {
         double value =
             quantized_get(x, i) * quantized_get(call->inputs[1], i / inner % x->shape[1]);
-        quantized_set(call->outputs[0], i, quantized_epilogues(call, i, value));
+        quantized_set(call->outputs[0], i, quantized_steps(call, &steps, i, value));
     }
     return TN_OK;
 }
@@ -120,8 +126,7 @@ static const tn_operator quantized_weigh = {.size = sizeof(tn_operator),
                                             TN_OUTPUTS(quantized_outputs),
                                             .infer = quantized_same_shape,
                                             .reference = quantized_weigh_run};
-#define QUANTIZED_EPILOGUES                                                                        \
-    (TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION) | TN_EPILOGUE_BIT(TN_EPILOGUE_ADD))
+#define QUANTIZED_ABSORBS "tn.activation/1(relu), tn.residual/1"
 static const char *const quantized_weigh_floats[] = {"f32, f32 -> f32", "f32:c16, f32 -> f32:c16"};
 static const char *const quantized_weigh_bytes[] = {"qi8, f32 -> qi8", "qi8, f32 -> f32",
                                                     "qi8:c16, f32 -> qi8:c16"};
@@ -132,7 +137,7 @@ static const tn_kernel quantized_weigh_float = {.size = sizeof(tn_kernel),
                                                 .op = "Weigh",
                                                 .device = "cpu",
                                                 .name = "weigh_f32",
-                                                .epilogues = QUANTIZED_EPILOGUES,
+                                                .absorbs = QUANTIZED_ABSORBS,
                                                 TN_COMBINATIONS(quantized_weigh_floats),
                                                 .run = quantized_weigh_float_run};
 static const tn_kernel quantized_weigh_byte = {.size = sizeof(tn_kernel),
@@ -141,7 +146,7 @@ static const tn_kernel quantized_weigh_byte = {.size = sizeof(tn_kernel),
                                                .op = "Weigh",
                                                .device = "cpu",
                                                .name = "weigh_i8",
-                                               .epilogues = QUANTIZED_EPILOGUES,
+                                               .absorbs = QUANTIZED_ABSORBS,
                                                TN_COMBINATIONS(quantized_weigh_bytes),
                                                .prepare = quantized_weigh_byte_prepare,
                                                .run = quantized_weigh_byte_run};
@@ -162,24 +167,26 @@ static tn_status quantized_rect_run(tn_call *call) {
     }
     return TN_OK;
 }
-static tn_status quantized_rect_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status quantized_rect_epilogue(tn_call *call, uint32_t input, seen_step *out_step) {
     (void)call, (void)input;
-    out_epilogue->kind = TN_EPILOGUE_ACTIVATION;
-    out_epilogue->activation = TN_ACTIVATION_RELU;
+    out_step->kind = SEEN_ACTIVATION;
+    out_step->activation = TN_ACTIVATION_RELU;
     return TN_OK;
 }
+DESCRIBES(quantized_rect_facet, quantized_rect_epilogue, NULL, NULL)
 static tn_status quantized_both_run(tn_call *call) {
     for (int64_t i = 0; i < quantized_count(call->inputs[0]); i++)
         quantized_set(call->outputs[0], i,
                       quantized_get(call->inputs[0], i) + quantized_get(call->inputs[1], i));
     return TN_OK;
 }
-static tn_status quantized_both_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status quantized_both_epilogue(tn_call *call, uint32_t input, seen_step *out_step) {
     (void)call;
-    out_epilogue->kind = TN_EPILOGUE_ADD;
-    out_epilogue->operand = 1 - input;
+    out_step->kind = SEEN_RESIDUAL;
+    out_step->operand = 1 - input;
     return TN_OK;
 }
+DESCRIBES(quantized_both_facet, quantized_both_epilogue, NULL, NULL)
 static const tn_port quantized_inputs[] = {TN_PORT("x", "T:f32", 0, "numbers")};
 static const tn_port quantized_both_inputs[] = {TN_PORT("a", "T:f32", 0, "numbers"),
                                                 TN_PORT("b", "T", 0, "more")};
@@ -196,7 +203,7 @@ static const tn_operator quantized_rect = {.size = sizeof(tn_operator),
                                            TN_OUTPUTS(quantized_outputs),
                                            .infer = quantized_same_shape,
                                            .reference = quantized_rect_run,
-                                           .epilogue = quantized_rect_epilogue};
+                                           .facet = quantized_rect_facet};
 static const tn_kernel quantized_rect_kernel = {.size = sizeof(tn_kernel),
                                                 .revision = 1,
                                                 .domain = "tiny",
@@ -216,7 +223,7 @@ static const tn_operator quantized_both = {.size = sizeof(tn_operator),
                                            TN_OUTPUTS(quantized_outputs),
                                            .infer = quantized_same_shape,
                                            .reference = quantized_both_run,
-                                           .epilogue = quantized_both_epilogue};
+                                           .facet = quantized_both_facet};
 static const tn_kernel quantized_both_kernel = {.size = sizeof(tn_kernel),
                                                 .revision = 1,
                                                 .domain = "tiny",
@@ -259,8 +266,9 @@ static tn_status quantized_flip_run(tn_call *call) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
     const int64_t count = quantized_count(x);
     const size_t bytes = count > 0 ? (size_t)x->bytes / (size_t)count : 0;
-    if (x->type == TN_I8 && (!x->quantization || !y->quantization ||
-                             *(const float *)x->quantization->scales != *(const float *)y->quantization->scales))
+    if (x->type == TN_I8 &&
+        (!x->quantization || !y->quantization ||
+         *(const float *)x->quantization->scales != *(const float *)y->quantization->scales))
         quantized_selected_without_scale++;
     for (int64_t i = 0; i < count; i++)
         memcpy((char *)y->data + (size_t)(count - 1 - i) * bytes,

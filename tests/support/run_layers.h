@@ -8,6 +8,7 @@
 #define TN_TESTS_SUPPORT_RUN_LAYERS_H
 
 #include <string.h>
+#include "steps.h"
 #include <tenon/plugin.h>
 
 static int64_t run_count(const tn_tensor *tensor) {
@@ -95,25 +96,26 @@ static tn_status run_sum(tn_call *call) {
         to[i] = a[i] + b[b_count == 1 ? 0 : i];
     return TN_OK;
 }
-static tn_status run_sum_epilogue(tn_call *call, uint32_t input, tn_epilogue *out_epilogue) {
+static tn_status run_sum_epilogue(tn_call *call, uint32_t input, seen_step *out_step) {
     if (input != 0 || run_count(call->inputs[0]) != run_count(call->inputs[1]))
         return TN_ERROR_UNSUPPORTED;
-    out_epilogue->kind = TN_EPILOGUE_ADD;
-    out_epilogue->operand = 1;
+    out_step->kind = SEEN_RESIDUAL;
+    out_step->operand = 1;
     return TN_OK;
 }
+DESCRIBES(run_sum_facet, run_sum_epilogue, NULL, NULL)
 static const tn_port run_sum_inputs[] = {TN_PORT("a", "f32", 0, "numbers"),
                                          TN_PORT("b", "f32", 0, "as many, or one")};
 static const tn_operator run_sum_operator = {
     RUN_OPERATOR("Sum", run_sum_inputs, run_unary_outputs, run_same_infer, run_sum),
-    .epilogue = run_sum_epilogue};
+    .facet = run_sum_facet};
 
 /* --- Gain: y = 2 x, by a kernel that can add a whole tensor --- */
 static int run_gain_fused;
 static tn_status run_gain(tn_call *call) {
     const float *from = call->inputs[0]->data;
     float *to = call->outputs[0]->data;
-    const float *added = call->epilogue_count ? call->operands[0]->data : NULL;
+    const float *added = call->step_count ? call->operands[0]->data : NULL;
     const tn_status status = run_check(call);
     if (status != TN_OK) return status;
     run_gain_fused += added != NULL;
@@ -123,8 +125,8 @@ static tn_status run_gain(tn_call *call) {
 }
 static const tn_operator run_gain_operator = {
     RUN_OPERATOR("Gain", run_unary_inputs, run_unary_outputs, run_same_infer, run_gain)};
-static const tn_kernel run_gain_kernel = {
-    RUN_KERNEL("Gain", "adds"), .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_ADD), .run = run_gain};
+static const tn_kernel run_gain_kernel = {RUN_KERNEL("Gain", "adds"), .absorbs = "tn.residual/1",
+                                          .run = run_gain};
 
 /* --- Blocked: y = 3 x, by a kernel that wants blocks of channels --- */
 static tn_status run_blocked(tn_call *call) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rule about operators that describe themselves as an epilogue of others' kernels, or as a
- * factor and a shift of channels: what they describe is what their reference computes. See rules.h.
+ * The rule about operators that describe themselves by facets: what they describe is what their
+ * reference computes. See rules.h.
  */
 #include "base/status.h"
 #include "rules/variants.h"
@@ -35,22 +35,22 @@ static const float *floats_like_output(const tn_subject *subject, uint32_t input
                : NULL;
 }
 
-static bool is_operand(const tn_subject *subject, const tn_epilogue *step) {
+static bool is_operand(const tn_subject *subject, const tn_chain_step *step) {
     const tn_shape *shape = &subject->expected.shapes[0];
     size_t count = 0, wanted = 0;
-    if (step->kind == TN_EPILOGUE_ACTIVATION) /* limits the wrong way round cut to anything */
+    if (step->kind == TN_CHAIN_ACTIVATION) /* limits the wrong way round cut to anything */
         return step->activation != TN_ACTIVATION_CLIP || step->alpha <= step->beta;
-    if (step->kind > TN_EPILOGUE_ADD || step->operand >= subject->probe.input_count) return false;
+    if (step->kind > TN_CHAIN_RESIDUAL || step->operand >= subject->probe.input_count) return false;
     const tn_probe_port *port = &subject->probe.inputs[step->operand];
-    if (step->kind != TN_EPILOGUE_ADD && (step->axis < 0 || (uint32_t)step->axis >= shape->rank))
+    if (step->kind != TN_CHAIN_RESIDUAL && (step->axis < 0 || (uint32_t)step->axis >= shape->rank))
         return false;
     if (!port->is_given || port->own_type != TN_F32 ||
         tn_shape_count(&port->shape, &count) != TN_OK || tn_shape_count(shape, &wanted) != TN_OK)
         return false;
-    return count == (step->kind == TN_EPILOGUE_ADD ? wanted : (size_t)shape->extents[step->axis]);
+    return count == (step->kind == TN_CHAIN_RESIDUAL ? wanted : (size_t)shape->extents[step->axis]);
 }
 
-static bool are_windows(const tn_epilogue *step, const tn_shape *x, const tn_shape *y) {
+static bool are_windows(const tn_chain_step *step, const tn_shape *x, const tn_shape *y) {
     if (x->rank != y->rank || x->rank < 2 || step->window[0] == 0 || step->window[1] == 0)
         return false;
     for (uint32_t i = 0; i < x->rank; i++) {
@@ -63,58 +63,73 @@ static bool are_windows(const tn_epilogue *step, const tn_shape *x, const tn_sha
 }
 
 /* What the described step makes of an input, into `values`; false: it cannot be said. */
-static bool take_step(const tn_subject *subject, uint32_t input, const tn_epilogue *step,
+static bool take_step(const tn_subject *subject, uint32_t input, const tn_chain_step *step,
                       float *values) {
     const tn_probe_port *port = &subject->probe.inputs[input];
     const tn_shape *shape = &subject->expected.shapes[0];
     const float *x = floats_like_output(subject, input);
-    if (step->kind == TN_EPILOGUE_MAX_WINDOWS) {
+    if (step->kind == TN_CHAIN_WINDOW_MAX) {
         if (!port->is_given || port->own_type != TN_F32 || !are_windows(step, &port->shape, shape))
             return false;
         tn_epilogue_windows(step, port->own, &port->shape, shape, values);
         return true;
     }
     if (!x) return false;
-    if (step->kind == TN_EPILOGUE_SOFTMAX) {
+    if (step->kind == TN_CHAIN_SOFTMAX) {
         tn_epilogue_softmax(x, shape, values);
         return true;
     }
     if (!is_operand(subject, step)) return false;
     const float *operand =
-        step->kind == TN_EPILOGUE_ACTIVATION ? NULL : subject->probe.inputs[step->operand].own;
+        step->kind == TN_CHAIN_ACTIVATION ? NULL : subject->probe.inputs[step->operand].own;
     for (size_t i = 0; i < subject->expected.bytes[0] / sizeof(float); i++)
         values[i] = (float)tn_epilogue_step(step, (double)x[i], operand, shape, i);
     return true;
 }
 
-static void check_epilogue(tn_subject *subject, uint32_t input, float *values,
-                           tn_verdict *verdict) {
-    tn_epilogue step = {.size = sizeof(step)};
+static tn_status ask(tn_subject *subject, uint32_t input, const char *name, tn_facet *out_facet) {
     tn_frame frame;
-    if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return;
     tn_frame_watch watch;
-    tn_frame_enter(&frame, &subject->probe, "epilogue", &watch);
-    const tn_status status = subject->op->epilogue(frame.call, input, &step);
+    TN_TRY(tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES));
+    tn_frame_enter(&frame, &subject->probe, "facet", &watch);
+    const tn_status status = subject->op->facet(frame.call, input, name, out_facet);
     tn_frame_finish(&frame, &subject->probe, &watch);
-    if (status != TN_OK) return;
-    if (step.kind >= TN_EPILOGUE_BIAS && step.kind <= TN_EPILOGUE_ADD &&
-        !is_operand(subject, &step)) {
-        tn_verdict_fail(
-            verdict, "described as %s of its input %u, which is not of 32-bit floats, %s",
-            step.kind == TN_EPILOGUE_SCALE ? "a factor" : "an addition", step.operand,
-            step.kind == TN_EPILOGUE_ADD ? "or has not as many elements as the output"
-                                         : "or has not one for each place along the axis");
+    return status;
+}
+
+static void check_facet(tn_subject *subject, uint32_t input, uint32_t kind, float *values,
+                        tn_verdict *verdict) {
+    const char *name = tn_chain_facet(kind);
+    uint64_t room[16] = {0};
+    tn_facet facet = {.size = sizeof(facet), .what = room, .what_bytes = sizeof(room)};
+    tn_chain_step step;
+    if (ask(subject, input, name, &facet) != TN_OK) return;
+    if (facet.what != room || facet.operand_count > 3 || !tn_chain_read(&facet, kind, &step)) {
+        tn_verdict_fail(verdict,
+                        "described as %s, but with another variant, operand or struct than that "
+                        "facet has",
+                        name);
         return;
     }
-    if (step.kind == TN_EPILOGUE_MAX_WINDOWS &&
-        !are_windows(&step, &subject->probe.inputs[input].shape, &subject->expected.shapes[0])) {
+    if (tn_chain_has_operand(kind) && !is_operand(subject, &step)) {
         tn_verdict_fail(verdict,
-                        "described as the largest of windows of %u x %u, which gives another shape",
-                        step.window[0], step.window[1]);
+                        "described as %s with its input %u, which is not of 32-bit floats, %s",
+                        name, step.operand,
+                        kind == TN_CHAIN_RESIDUAL ? "or has not as many elements as the output"
+                                                  : "or has not one for each index along the axis");
+        return;
+    }
+    if (kind == TN_CHAIN_WINDOW_MAX &&
+        (!(facet.flags & TN_FACET_RESHAPES) ||
+         !are_windows(&step, &subject->probe.inputs[input].shape, &subject->expected.shapes[0]))) {
+        tn_verdict_fail(verdict, "described as the largest of windows of %u x %u, %s",
+                        step.window[0], step.window[1],
+                        facet.flags & TN_FACET_RESHAPES ? "which gives another shape"
+                                                        : "but not with TN_FACET_RESHAPES");
         return;
     }
     if (take_step(subject, input, &step, values))
-        compare_description(subject, values, "an epilogue", verdict);
+        compare_description(subject, values, name, verdict);
 }
 
 static void check_affine(tn_subject *subject, float *values, tn_verdict *verdict) {
@@ -123,15 +138,10 @@ static void check_affine(tn_subject *subject, float *values, tn_verdict *verdict
     const float *x = floats_like_output(subject, 0);
     double *numbers = calloc(2 * ROOM, sizeof(*numbers));
     tn_affine affine = {.size = sizeof(affine), .count = ROOM, .factors = numbers};
-    tn_frame frame;
-    if (x && numbers &&
-        tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) == TN_OK) {
-        affine.shifts = numbers + ROOM;
-        tn_frame_watch watch;
-        tn_frame_enter(&frame, &subject->probe, "affine", &watch);
-        const tn_status status = subject->op->affine(frame.call, &affine);
-        tn_frame_finish(&frame, &subject->probe, &watch);
-        if (status == TN_OK && affine.axis >= 0 && (uint32_t)affine.axis < shape->rank &&
+    tn_facet facet = {.size = sizeof(facet), .what = &affine, .what_bytes = sizeof(affine)};
+    if (x && numbers && (affine.shifts = numbers + ROOM) &&
+        ask(subject, 0, TN_FACET_AFFINE, &facet) == TN_OK) {
+        if (affine.axis >= 0 && (uint32_t)affine.axis < shape->rank &&
             affine.count == (uint64_t)shape->extents[affine.axis]) {
             size_t inner = 1;
             for (uint32_t i = (uint32_t)affine.axis + 1; i < shape->rank; i++)
@@ -174,12 +184,8 @@ static void check_linear(const tn_test *test, tn_subject *subject, tn_verdict *v
     tn_linear linear = {.size = sizeof(linear), .bias = TN_MAX_RANK + 1000};
     tn_outcome found = {0}, wanted = subject->expected;
     char why[300];
-    tn_frame frame;
-    tn_frame_watch watch;
-    if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return;
-    tn_frame_enter(&frame, &subject->probe, "linear", &watch);
-    const tn_status status = subject->op->linear(frame.call, &linear);
-    tn_frame_finish(&frame, &subject->probe, &watch);
+    tn_facet facet = {.size = sizeof(facet), .what = &linear, .what_bytes = sizeof(linear)};
+    const tn_status status = ask(subject, 0, TN_FACET_LINEAR, &facet);
     tn_case_input *weights = input_of_port(&subject->c, linear.weights),
                   *bias = input_of_port(&subject->c, linear.bias);
     if (status != TN_OK || !weights || weights->type != TN_F32 || linear.axis < 0 ||
@@ -219,17 +225,20 @@ static void check_descriptions(const tn_test *test, const tn_change *change, tn_
     tn_verdict_skip(verdict, is_plain ? "the node does not describe itself, or not as what is known"
                                       : "output 0 is not of 32-bit floats");
     float *values = is_plain ? malloc(subject.expected.bytes[0] + sizeof(float)) : NULL;
-    for (uint32_t i = 0; values && test->op->epilogue && i < subject.probe.input_count; i++)
-        if (verdict->outcome != TN_FAILED) check_epilogue(&subject, i, values, verdict);
-    if (values && test->op->affine && verdict->outcome != TN_FAILED)
-        check_affine(&subject, values, verdict);
-    if (values && test->op->linear && verdict->outcome != TN_FAILED)
-        check_linear(test, &subject, verdict);
+    for (uint32_t i = 0; values && i < subject.probe.input_count; i++)
+        for (uint32_t kind = 1; kind < TN_CHAIN_KINDS; kind++)
+            if (verdict->outcome != TN_FAILED) check_facet(&subject, i, kind, values, verdict);
+    if (values && verdict->outcome != TN_FAILED) check_affine(&subject, values, verdict);
+    if (values && verdict->outcome != TN_FAILED) check_linear(test, &subject, verdict);
     free(values);
     tn_subject_destroy(&subject);
 }
 
 void tn_rule_describes(const tn_test *test, tn_verdict *verdict) {
+    if (!test->op->facet) {
+        tn_verdict_skip(verdict, "the operator describes itself by no facet");
+        return;
+    }
     tn_test constant = *test;
     constant.are_constant = test->op->input_count > 1;
     tn_claim_check(&constant, check_descriptions, verdict);

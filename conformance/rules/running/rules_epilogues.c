@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rule about kernels that absorb epilogues: bias and scale along axis 1 and others, addition of
+ * The rule about kernels that absorb facets: bias and scale along axis 1 and others, addition of
  * a tensor like the output and activations, each alone, each activation after each of the others,
- * and chains of any order drawn at random; see rules.h. Operators that describe themselves as one
+ * and chains of any order drawn at random; see rules.h. Operators that describe themselves
  * are rules_describes.c's.
  */
 #include "base/hash.h"
@@ -28,7 +28,7 @@ typedef struct chain {
     tn_subject *subject;
     bool is_large; /* operands within 96 in place of 2 */
     uint32_t count;
-    tn_epilogue steps[TN_PROBE_STEPS]; /* with `operand` as the chain has it */
+    tn_chain_step steps[TN_PROBE_STEPS]; /* with `operand` as the chain has it */
 } chain;
 
 /* ----------------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ static bool compute(const tn_subject *subject, uint32_t count, computed *out) {
         double x = (double)((const float *)subject->expected.data[0])[i];
         if (isfinite(x)) out->largest = fmax(out->largest, fabs(x));
         for (uint32_t k = 0; k < count; k++) {
-            const tn_epilogue *step = &probe->steps[k];
+            const tn_chain_step *step = &probe->steps[k];
             x = tn_epilogue_step(step, x, probe->operands[step->operand].own,
                                  &probe->outputs[0].shape, i);
             if (isfinite(x)) out->largest = fmax(out->largest, fabs(x));
@@ -77,12 +77,12 @@ static bool is_as_wanted(const tn_outcome *before, const computed *wanted, const
  * one chain */
 
 /* An operand's numbers: of the output's shape, or one for each element along the step's axis. */
-static bool set_operand(const chain *c, uint32_t index, const tn_epilogue *step) {
+static bool set_operand(const chain *c, uint32_t index, const tn_chain_step *step) {
     tn_subject *subject = c->subject;
     const double factor = c->is_large ? 48 : 1;
     tn_probe *probe = &subject->probe;
     const tn_probe_port *y = &probe->outputs[0];
-    const bool is_add = step->kind == TN_EPILOGUE_ADD;
+    const bool is_add = step->kind == TN_CHAIN_RESIDUAL;
     const tn_shape shape =
         is_add ? y->shape : (tn_shape){.rank = 1, .extents = {y->shape.extents[step->axis]}};
     size_t count = 0;
@@ -107,7 +107,7 @@ static bool set_chain(const chain *c) {
     for (uint32_t i = 0; i < c->count && is_set; i++) {
         probe->steps[i] = c->steps[i];
         probe->steps[i].operand = operands;
-        if (c->steps[i].kind == TN_EPILOGUE_ACTIVATION) continue;
+        if (c->steps[i].kind == TN_CHAIN_ACTIVATION) continue;
         is_set = set_operand(c, operands++, &c->steps[i]);
     }
     probe->step_count = c->count;
@@ -123,14 +123,14 @@ static void clear_chain(tn_probe *probe) {
 static void name_chain(const chain *c, char *text, size_t bytes) {
     size_t length = 0;
     for (uint32_t i = 0; i < c->count && length < bytes; i++) {
-        const tn_epilogue *step = &c->steps[i];
-        length += (size_t)snprintf(text + length, bytes - length, "%s%s",
-                                   i == 0             ? ""
-                                   : i + 1 < c->count ? ", "
-                                                      : " and ",
-                                   step->kind == TN_EPILOGUE_ACTIVATION
-                                       ? activation_names[step->activation]
-                                       : kind_names[step->kind]);
+        const tn_chain_step *step = &c->steps[i];
+        length +=
+            (size_t)snprintf(text + length, bytes - length, "%s%s",
+                             i == 0             ? ""
+                             : i + 1 < c->count ? ", "
+                                                : " and ",
+                             step->kind == TN_CHAIN_ACTIVATION ? activation_names[step->activation]
+                                                               : kind_names[step->kind]);
     }
 }
 
@@ -189,44 +189,40 @@ static void check_chain(const chain *c, tn_verdict *verdict) {
  * which chains */
 
 static bool takes_kind(const chain *c, uint32_t kind) {
-    const bool is_per_channel = kind == TN_EPILOGUE_BIAS || kind == TN_EPILOGUE_SCALE;
-    return (c->test->kernel->epilogues & TN_EPILOGUE_BIT(kind)) &&
+    const bool is_per_channel = kind == TN_CHAIN_BIAS || kind == TN_CHAIN_SCALE;
+    return tn_chain_is_listed(c->test->kernel->absorbs, kind, 0) &&
            !(is_per_channel && c->subject->probe.outputs[0].shape.rank < 2);
 }
 
 static bool takes_activation(const chain *c, uint32_t activation) {
-    const uint32_t listed = c->test->kernel->activations;
-    return takes_kind(c, TN_EPILOGUE_ACTIVATION) && (listed == 0 || (listed >> activation & 1));
+    return tn_chain_is_listed(c->test->kernel->absorbs, TN_CHAIN_ACTIVATION, activation);
 }
 
-static tn_epilogue step_of(const chain *c, uint32_t kind, uint32_t activation, float alpha,
-                           float beta) {
-    return (tn_epilogue){.size = sizeof(tn_epilogue),
-                         .kind = kind,
-                         .activation = activation,
-                         .axis = kind == TN_EPILOGUE_BIAS || kind == TN_EPILOGUE_SCALE,
-                         .alpha = activation == TN_ACTIVATION_CLIP ? -alpha - 0.05f : alpha,
-                         .beta = beta,
-                         .type = c->subject->probe.outputs[0].type};
+static tn_chain_step step_of(uint32_t kind, uint32_t activation, float alpha, float beta) {
+    return (tn_chain_step){.kind = kind,
+                           .activation = activation,
+                           .axis = kind == TN_CHAIN_BIAS || kind == TN_CHAIN_SCALE,
+                           .alpha = activation == TN_ACTIVATION_CLIP ? -alpha - 0.05f : alpha,
+                           .beta = beta};
 }
 
 /* Each kind alone (of large numbers: the bias), each activation alone, also with a steep slope, and
  * each activation after each kind. */
 static void try_short_chains(chain *c, tn_verdict *verdict) {
-    const uint32_t last = c->is_large ? TN_EPILOGUE_BIAS : TN_EPILOGUE_ADD;
+    const uint32_t last = c->is_large ? TN_CHAIN_BIAS : TN_CHAIN_RESIDUAL;
     for (uint32_t kind = 0; kind <= last; kind++) {
         if (kind > 0 && !takes_kind(c, kind)) continue;
         const uint32_t first = kind > 0;
-        if (first) c->steps[0] = step_of(c, kind, 0, 0, 0);
+        if (first) c->steps[0] = step_of(kind, 0, 0, 0);
         c->count = first;
         if (first) check_chain(c, verdict);
         for (uint32_t i = 1; i <= TN_ACTIVATION_ELU; i++) {
             if (!takes_activation(c, i)) continue;
-            c->steps[first] = step_of(c, TN_EPILOGUE_ACTIVATION, i, 0.25f, 0.75f);
+            c->steps[first] = step_of(TN_CHAIN_ACTIVATION, i, 0.25f, 0.75f);
             c->count = first + 1;
             check_chain(c, verdict);
             if (first) continue;
-            c->steps[0] = step_of(c, TN_EPILOGUE_ACTIVATION, i, 2.5f, 0.75f);
+            c->steps[0] = step_of(TN_CHAIN_ACTIVATION, i, 2.5f, 0.75f);
             check_chain(c, verdict);
         }
     }
@@ -235,24 +231,24 @@ static void try_short_chains(chain *c, tn_verdict *verdict) {
 /* Bias and scale along each axis, of which accepts may refuse some. */
 static void try_axes(chain *c, tn_verdict *verdict) {
     const uint32_t rank = c->subject->probe.outputs[0].shape.rank;
-    for (uint32_t kind = TN_EPILOGUE_BIAS; kind <= TN_EPILOGUE_SCALE; kind++)
+    for (uint32_t kind = TN_CHAIN_BIAS; kind <= TN_CHAIN_SCALE; kind++)
         for (uint32_t axis = 0; axis < rank && takes_kind(c, kind); axis++) {
-            c->steps[0] = step_of(c, kind, 0, 0, 0);
+            c->steps[0] = step_of(kind, 0, 0, 0);
             c->steps[0].axis = (int32_t)axis;
             c->count = 1;
             if (axis != 1) check_chain(c, verdict);
         }
 }
 
-static tn_epilogue draw_step(const chain *c, uint64_t *random) {
+static tn_chain_step draw_step(const chain *c, uint64_t *random) {
     static const float alphas[] = {0.1f, 0.25f, 0.5f, 1}, betas[] = {0.3f, 0.5f, 0.75f, 1};
     for (;;) {
-        const uint32_t kind = 1 + (uint32_t)tn_random_below(random, TN_EPILOGUE_ACTIVATION);
+        const uint32_t kind = 1 + (uint32_t)tn_random_below(random, TN_CHAIN_ACTIVATION);
         const uint32_t activation = 1 + (uint32_t)tn_random_below(random, TN_ACTIVATION_ELU);
         const float alpha = alphas[tn_random_below(random, 4)];
         const float beta = betas[tn_random_below(random, 4)];
-        if (kind == TN_EPILOGUE_ACTIVATION ? takes_activation(c, activation) : takes_kind(c, kind))
-            return step_of(c, kind, kind == TN_EPILOGUE_ACTIVATION ? activation : 0, alpha, beta);
+        if (kind == TN_CHAIN_ACTIVATION ? takes_activation(c, activation) : takes_kind(c, kind))
+            return step_of(kind, kind == TN_CHAIN_ACTIVATION ? activation : 0, alpha, beta);
     }
 }
 
@@ -263,7 +259,7 @@ static void try_random_chains(chain *c, tn_verdict *verdict) {
     bool is_any = false;
     for (uint32_t i = 1; i <= TN_ACTIVATION_ELU; i++)
         is_any = is_any || takes_activation(c, i);
-    for (uint32_t kind = TN_EPILOGUE_BIAS; kind <= TN_EPILOGUE_ADD; kind++)
+    for (uint32_t kind = TN_CHAIN_BIAS; kind <= TN_CHAIN_RESIDUAL; kind++)
         is_any = is_any || takes_kind(c, kind);
     for (uint32_t i = 0; is_any && i < chains * c->test->effort; i++) {
         c->count = 2 + (uint32_t)tn_random_below(&random, TN_PROBE_STEPS - 1);
@@ -285,12 +281,12 @@ static void try_large(const tn_test *test, tn_verdict *verdict) {
     tn_subject_destroy(&subject);
 }
 
-void tn_rule_epilogues(const tn_test *test, tn_verdict *verdict) {
+void tn_rule_absorbs(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
     bool is_tried = false;
     chain c = {.test = test, .subject = &subject};
-    if (!test->kernel->epilogues) {
-        tn_verdict_skip(verdict, "the kernel absorbs no epilogue");
+    if (!test->kernel->absorbs) {
+        tn_verdict_skip(verdict, "the kernel absorbs nothing");
         return;
     }
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
@@ -301,6 +297,7 @@ void tn_rule_epilogues(const tn_test *test, tn_verdict *verdict) {
         try_short_chains(&c, verdict);
         try_axes(&c, verdict);
         try_random_chains(&c, verdict);
+        tn_rule_facets(test, &subject, verdict);
         is_tried = true;
     }
     tn_subject_destroy(&subject);

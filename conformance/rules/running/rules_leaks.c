@@ -228,28 +228,21 @@ static bool ask_is_identity(tn_subject *subject) {
            ask_operator(subject, subject->op->is_identity, "is_identity");
 }
 
-static bool ask_epilogue(tn_subject *subject) {
-    tn_epilogue step = {.size = sizeof(step)};
+static bool ask_facets(tn_subject *subject) {
+    static const char *const names[] = {TN_FACET_BIAS,       TN_FACET_SCALE,      TN_FACET_RESIDUAL,
+                                        TN_FACET_ACTIVATION, TN_FACET_WINDOW_MAX, TN_FACET_SOFTMAX,
+                                        TN_FACET_LINEAR};
     tn_frame_watch watch;
     tn_frame frame;
-    if (!subject->op->epilogue || subject->kernel ||
+    if (!subject->op->facet || subject->kernel ||
         tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK)
         return false;
-    tn_frame_enter(&frame, &subject->probe, "epilogue", &watch);
-    (void)subject->op->epilogue(frame.call, 0, &step);
-    tn_frame_finish(&frame, &subject->probe, &watch);
-    return true;
-}
-
-static bool ask_linear(tn_subject *subject) {
-    tn_linear linear = {.size = sizeof(linear)};
-    tn_frame_watch watch;
-    tn_frame frame;
-    if (!subject->op->linear || subject->kernel ||
-        tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK)
-        return false;
-    tn_frame_enter(&frame, &subject->probe, "linear", &watch);
-    (void)subject->op->linear(frame.call, &linear);
+    tn_frame_enter(&frame, &subject->probe, "facet", &watch);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        uint64_t room[16] = {0};
+        tn_facet facet = {.size = sizeof(facet), .what = room, .what_bytes = sizeof(room)};
+        (void)subject->op->facet(frame.call, 0, names[i], &facet);
+    }
     tn_frame_finish(&frame, &subject->probe, &watch);
     return true;
 }
@@ -268,10 +261,9 @@ static bool ask_operations(tn_subject *subject) {
 }
 
 static void check_questions(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
-    static const question questions[] = {
-        {"accepts", ask_accepts},         {"tactics", ask_tactics},   {"infer", ask_infer},
-        {"is_identity", ask_is_identity}, {"epilogue", ask_epilogue}, {"linear", ask_linear},
-        {"operations", ask_operations}};
+    static const question questions[] = {{"accepts", ask_accepts}, {"tactics", ask_tactics},
+                                         {"infer", ask_infer},     {"is_identity", ask_is_identity},
+                                         {"facet", ask_facets},    {"operations", ask_operations}};
     for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
         char what[40];
         growth g = {0};

@@ -87,14 +87,12 @@ void tn_trace_functions(const tn_operator *op, const tn_kernel *kernel) {
         ADD(op, infer);
         ADD(op, reference);
         ADD(op, is_identity);
-        ADD(op, epilogue);
+        ADD(op, facet);
         ADD(op, row);
         ADD(op, upgrade);
         ADD(op, save);
         ADD(op, load);
         ADD(op, destroy_params);
-        ADD(op, affine);
-        ADD(op, linear);
         ADD(op, operations);
     }
 }

@@ -62,7 +62,7 @@ extern const char *const tn_cudnn_conv_float_combinations[2]; /* those that may_
         .name = name_text,                                                                         \
         .doc = text,                                                                               \
         .traits = traits_of,                                                                       \
-        .epilogues = TN_FLOAT_EPILOGUES,                                                           \
+        .absorbs = TN_FLOAT_ABSORBS(TN_ACTIVATIONS_1_0),                                           \
         TN_COMBINATIONS(combination_table),                                                        \
         TN_CUDNN_CONV_CALLBACKS,                                                                   \
         .user = (void *)(uintptr_t) & (user_table),                                                \

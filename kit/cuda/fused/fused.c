@@ -183,10 +183,7 @@ static const tn_kernel fused = {
     .name = "fused",
     .doc = "Any elementwise operator, and a chain of them, compiled from their expressions.",
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE,
-    .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_BIAS) | TN_EPILOGUE_BIT(TN_EPILOGUE_SCALE) |
-                 TN_EPILOGUE_BIT(TN_EPILOGUE_ADD) | TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION) |
-                 TN_EPILOGUE_BIT(TN_EPILOGUE_ROW) | TN_EPILOGUE_BIT(TN_EPILOGUE_EXPRESSION) |
-                 TN_EPILOGUE_BIT(TN_EPILOGUE_COMBINE),
+    .absorbs = TN_ELEMENTWISE_ABSORBS,
     TN_COMBINATIONS(fused_combinations),
     .accepts = fused_accepts,
     .prepare = fused_prepare,

@@ -102,7 +102,7 @@ static void log_time(const tn_call *call, const char *what, double begin) {
     char line[300];
     snprintf(line, sizeof(line),
              "cuda: the kernel of node '%.150s' and %u after it was %s in %.1f ms",
-             call->node ? call->node : "", call->epilogue_count, what, now_ms() - begin);
+             call->node ? call->node : "", call->step_count, what, now_ms() - begin);
     call->host->log(call->host, TN_LOG_DEBUG, line);
 }
 

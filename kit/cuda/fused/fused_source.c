@@ -27,7 +27,7 @@ static const char *const activations[] = {
     [TN_ACTIVATION_ELU] = "x < 0 ? alpha * expm1(x) : x"};
 enum { ACTIVATION_COUNT = sizeof(activations) / sizeof(activations[0]) };
 
-static bool add_known(tn_fused_text *source, uint32_t link, const tn_epilogue *step,
+static bool add_known(tn_fused_text *source, uint32_t link, const tn_known_step *step,
                       const char *text, const tn_fused_value *operand) {
     tn_fused_value values[4] = {{""}, {""}, {""}, *operand};
     const tn_fused_names names = {.inputs = values, .input_count = 4};
@@ -38,48 +38,40 @@ static bool add_known(tn_fused_text *source, uint32_t link, const tn_epilogue *s
 }
 
 /* An operator of its own: the value so far comes in at one of its ports, the operand at another. */
-static bool add_declared(tn_fused_text *source, uint32_t link, const tn_epilogue *step,
+static bool add_declared(tn_fused_text *source, uint32_t link, const tn_known_step *step,
                          const tn_fused_value *operand) {
     tn_fused_value values[TN_CUDA_FUSED_INPUTS] = {{""}};
-    const tn_operator *op =
-        step->size >= offsetof(tn_epilogue, input) + sizeof(step->input) ? step->op : NULL;
-    if (!op || step->input >= op->input_count || op->input_count > TN_CUDA_FUSED_INPUTS)
-        return tn_fused_text_fail(source, TN_ERROR_UNSUPPORTED, "an epilogue says not whose it is");
+    const tn_operator *op = step->op;
+    if (!op || op->input_count > TN_CUDA_FUSED_INPUTS || step->input >= op->input_count ||
+        (step->operand != UINT32_MAX && step->operand_input >= op->input_count))
+        return tn_fused_text_fail(source, TN_ERROR_UNSUPPORTED, "a step says not whose it is");
     snprintf(values[step->input].text, sizeof(values[0].text), "r%u", link - 1);
-    if (step->kind == TN_EPILOGUE_COMBINE && op->input_count > 1)
-        values[step->input == 0 ? 1 : 0] = *operand;
+    if (step->operand != UINT32_MAX) values[step->operand_input] = *operand;
     const tn_fused_names names = {
         .op = op, .params = step->params, .inputs = values, .input_count = op->input_count};
-    return tn_fused_text_add_expression(source, link, op->expression, &names);
+    return tn_fused_text_add_expression(source, link, step->expression, &names);
 }
 
-static bool has_operand(uint32_t kind) {
-    return kind == TN_EPILOGUE_BIAS || kind == TN_EPILOGUE_SCALE || kind == TN_EPILOGUE_ADD ||
-           kind == TN_EPILOGUE_COMBINE;
-}
-
-static bool add_link(tn_fused_text *source, uint32_t link, const tn_epilogue *step,
+static bool add_link(tn_fused_text *source, uint32_t link, const tn_known_step *step,
                      uint32_t first_operand) {
     tn_fused_value operand = {""};
-    if (has_operand(step->kind))
+    if (step->operand != UINT32_MAX)
         snprintf(operand.text, sizeof(operand.text), "a[%u][i]", first_operand + step->operand);
     switch (step->kind) {
-    case TN_EPILOGUE_BIAS:
-    case TN_EPILOGUE_ADD:
+    case TN_KNOWN_BIAS:
+    case TN_KNOWN_RESIDUAL:
         return add_known(source, link, step, "x + b", &operand);
-    case TN_EPILOGUE_SCALE:
+    case TN_KNOWN_SCALE:
         return add_known(source, link, step, "x * b", &operand);
-    case TN_EPILOGUE_ACTIVATION:
+    case TN_KNOWN_ACTIVATION:
         return add_known(source, link, step,
                          step->activation < ACTIVATION_COUNT ? activations[step->activation] : NULL,
                          &operand);
-    case TN_EPILOGUE_ROW:
-    case TN_EPILOGUE_EXPRESSION:
-    case TN_EPILOGUE_COMBINE:
+    case TN_KNOWN_ROW:
+    case TN_KNOWN_EXPRESSION:
         return add_declared(source, link, step, &operand);
     default:
-        return tn_fused_text_fail(source, TN_ERROR_UNSUPPORTED, "an epilogue of kind %u",
-                                  step->kind);
+        return tn_fused_text_fail(source, TN_ERROR_UNSUPPORTED, "a step of kind %u", step->kind);
     }
 }
 
@@ -98,9 +90,12 @@ static bool add_value(tn_fused_text *source, const tn_call *call) {
     tn_fused_text_append(
         source, "template <int N> HERE float value(const float (&a)[COUNT][N], int i) {\n");
     if (!tn_fused_text_add_expression(source, 0, call->op->expression, &names)) return false;
-    for (uint32_t i = 0; i < call->epilogue_count; i++)
-        if (!add_link(source, i + 1, call->epilogues[i], first_operand)) return false;
-    return tn_fused_text_add(source, "    return r%u;\n}\n", call->epilogue_count);
+    tn_known_steps steps;
+    if (!tn_known_steps_read(call, &steps))
+        return tn_fused_text_fail(source, TN_ERROR_UNSUPPORTED, "a step that is not known");
+    for (uint32_t i = 0; i < steps.count; i++)
+        if (!add_link(source, i + 1, &steps.items[i], first_operand)) return false;
+    return tn_fused_text_add(source, "    return r%u;\n}\n", call->step_count);
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ TN_CUDA_PRODUCT_DECLARE(bytes);
     .reshape = tn_cuda_product_##name##_reshape, .run = tn_cuda_product_##name##_run
 
 #define TN_CUDA_PRODUCT_KERNEL(variable, operator_name, name_text, callbacks, user_table,          \
-                               traits_of, more_epilogues, combination_table, text)                 \
+                               traits_of, more_facets, combination_table, text)                    \
     static const tn_kernel variable = {                                                            \
         .size = sizeof(tn_kernel),                                                                 \
         .revision = 1,                                                                             \
@@ -95,7 +95,7 @@ TN_CUDA_PRODUCT_DECLARE(bytes);
         .name = name_text,                                                                         \
         .doc = text,                                                                               \
         .traits = traits_of,                                                                       \
-        .epilogues = TN_FLOAT_EPILOGUES | (more_epilogues),                                        \
+        .absorbs = TN_FLOAT_ABSORBS(TN_ACTIVATIONS_1_0) more_facets,                               \
         TN_COMBINATIONS(combination_table),                                                        \
         TN_CUDA_PRODUCT_CALLBACKS(callbacks),                                                      \
         .user = (void *)(uintptr_t) & (user_table),                                                \
@@ -103,11 +103,10 @@ TN_CUDA_PRODUCT_DECLARE(bytes);
 #define TN_CUDA_PRODUCT_OWN_KERNELS(operator_name, read_function, table, byte_table)               \
     static const tn_cuda_product_user strict = {read_function, false, -1};                         \
     TN_CUDA_PRODUCT_KERNEL(rows, operator_name, "rows", rows, strict,                              \
-                           TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,                         \
-                           TN_EPILOGUE_BIT(TN_EPILOGUE_SOFTMAX), table,                            \
-                           "Few rows times a constant matrix, which is read once.");               \
+                           TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE, ", " TN_FACET_SOFTMAX,  \
+                           table, "Few rows times a constant matrix, which is read once.");        \
     TN_CUDA_PRODUCT_KERNEL(bytes, operator_name, "bytes", bytes, strict,                           \
-                           TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE, 0, byte_table,          \
+                           TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE, "", byte_table,         \
                            "8-bit products, exact sums; the matrix quantised a column.")
 
 /* Defines the kernels of an operator that reads as a product; TN_CUDA_PRODUCT_KERNEL_LIST names
@@ -118,11 +117,11 @@ TN_CUDA_PRODUCT_DECLARE(bytes);
     TN_CUDA_PRODUCT_OWN_KERNELS(operator_name, read_function, table, byte_table);                  \
     static const tn_cuda_product_user rounded = {read_function, true, -1};                         \
     TN_CUDA_PRODUCT_KERNEL(cublaslt, operator_name, "cublaslt", library, strict,                   \
-                           TN_KERNEL_CAPTURABLE, 0, table,                                         \
+                           TN_KERNEL_CAPTURABLE, "", table,                                        \
                            "cuBLASLt's product; 32-bit floats are multiplied as they are.");       \
     TN_CUDA_PRODUCT_KERNEL(                                                                        \
         cublaslt_tf32, operator_name, "cublaslt_tf32", library, rounded,                           \
-        TN_KERNEL_CAPTURABLE | TN_KERNEL_TF32, 0, float_table,                                     \
+        TN_KERNEL_CAPTURABLE | TN_KERNEL_TF32, "", float_table,                                    \
         "cuBLASLt's product; 32-bit floats are rounded to tf32 before they are multiplied.")
 #define TN_CUDA_PRODUCT_KERNEL_LIST &rows, &bytes, &cublaslt, &cublaslt_tf32
 #else

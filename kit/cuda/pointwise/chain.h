@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Activations that a CUDA kernel of ours does while it stores: a node's epilogues as numbers that
+ * Activations that a CUDA kernel of ours does while it stores: a call's steps as numbers that
  * travel with the launch. The functions themselves are map.cuh.
  */
 #ifndef TN_KIT_CUDA_POINTWISE_CHAIN_H
 #define TN_KIT_CUDA_POINTWISE_CHAIN_H
 
 #include "kit/elementwise/rows.h"
+#include "kit/operator/known_steps.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,9 +27,9 @@ typedef struct tn_cuda_chain {
 } tn_cuda_chain;
 
 /* What such a kernel's table says. */
-#define TN_CUDA_CHAIN_EPILOGUES TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION)
+#define TN_CUDA_CHAIN_ABSORBS TN_FACET_ACTIVATION "(" TN_ACTIVATIONS_1_0 ")"
 
-/* The node's epilogues; false: there are others than activations, or too many. */
+/* The call's steps; false: there are others than activations, or too many. */
 bool tn_cuda_chain_read(const tn_call *call, tn_cuda_chain *out_chain);
 
 #ifdef __cplusplus

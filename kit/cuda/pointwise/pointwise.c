@@ -92,11 +92,11 @@ static bool read_step(tn_call *call, tn_cuda_step *out_step) {
             (tn_cuda_step){user->map, field_f32(call, user->alpha), field_f32(call, user->beta)};
         return true;
     }
-    tn_epilogue epilogue = {.size = sizeof(epilogue)};
-    if (!call->op->epilogue || call->op->epilogue(call, 0, &epilogue) != TN_OK ||
-        epilogue.kind != TN_EPILOGUE_ACTIVATION)
+    tn_facet_activation activation = {.size = 0};
+    tn_facet facet = {.size = sizeof(facet), .what = &activation, .what_bytes = sizeof(activation)};
+    if (!call->op->facet || call->op->facet(call, 0, TN_FACET_ACTIVATION, &facet) != TN_OK)
         return false;
-    *out_step = (tn_cuda_step){epilogue.activation, epilogue.alpha, epilogue.beta};
+    *out_step = (tn_cuda_step){activation.function, activation.alpha, activation.beta};
     return true;
 }
 

@@ -55,7 +55,7 @@ extern const char *const tn_cuda_sum_combinations[8];
         .name = "pointwise",                                                                       \
         .doc = "Element by element, 16 bytes a thread.",                                           \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE,             \
-        .epilogues = TN_CUDA_CHAIN_EPILOGUES,                                                      \
+        .absorbs = TN_CUDA_CHAIN_ABSORBS,                                                          \
         TN_COMBINATIONS(combination_table),                                                        \
         .accepts = tn_cuda_map_accepts,                                                            \
         .prepare = tn_cuda_map_prepare,                                                            \
@@ -87,7 +87,7 @@ extern const char *const tn_cuda_sum_combinations[8];
         .name = "pointwise",                                                                       \
         .doc = "Element by element, 16 bytes a thread where rows are long enough.",                \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE,             \
-        .epilogues = TN_CUDA_CHAIN_EPILOGUES,                                                      \
+        .absorbs = TN_CUDA_CHAIN_ABSORBS,                                                          \
         TN_COMBINATIONS(combination_table),                                                        \
         .accepts = tn_cuda_combine_accepts,                                                        \
         .reshape = tn_cuda_combine_reshape,                                                        \

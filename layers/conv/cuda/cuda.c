@@ -23,7 +23,7 @@ static const char *const deep_combinations[] = {"f16:nhwc, f32, f32? -> f16:nhwc
                                                 "bf16:nhwc, f32, f32? -> bf16:nhwc"};
 static const char *const deep_tf32_combinations[] = {"f32:nhwc, f32, f32? -> f32:nhwc"};
 
-#define DIRECT_KERNEL(name_of, kind, more_traits, more_epilogues, activation_bits,                 \
+#define DIRECT_KERNEL(name_of, kind, more_traits, more_facets, activation_names,                   \
                       combination_table, text)                                                     \
     static const tn_kernel name_of = {                                                             \
         .size = sizeof(tn_kernel),                                                                 \
@@ -34,32 +34,33 @@ static const char *const deep_tf32_combinations[] = {"f32:nhwc, f32, f32? -> f32
         .name = "direct_" #name_of,                                                                \
         .doc = text,                                                                               \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | (more_traits),                  \
-        .epilogues = TN_FLOAT_EPILOGUES | (more_epilogues),                                        \
-        .activations = (activation_bits),                                                          \
+        .absorbs = TN_FLOAT_ABSORBS(activation_names) more_facets,                                 \
         TN_COMBINATIONS(combination_table),                                                        \
         TN_CUDA_DIRECT_CALLBACKS,                                                                  \
         .user = (void *)(uintptr_t) & (kind),                                                      \
     }
-#define FEW_ACTIVATIONS                                                                            \
-    (1u << TN_ACTIVATION_RELU | 1u << TN_ACTIVATION_LEAKY_RELU | 1u << TN_ACTIVATION_CLIP)
-DIRECT_KERNEL(tile, tn_cuda_tile_kind, 0, 0, 0, direct_combinations,
+#define FEW_ACTIVATIONS "relu|leaky_relu|clip"
+DIRECT_KERNEL(tile, tn_cuda_tile_kind, 0, "", TN_ACTIVATIONS_1_0, direct_combinations,
               "Tiles of large images with few channels, in registers and shared memory.");
-DIRECT_KERNEL(small, tn_cuda_small_kind, 0, 0, 0, direct_combinations,
+DIRECT_KERNEL(small, tn_cuda_small_kind, 0, "", TN_ACTIVATIONS_1_0, direct_combinations,
               "Layers that are all latency: channels are shared out among warps.");
-DIRECT_KERNEL(staged, tn_cuda_staged_kind, 0, TN_EPILOGUE_BIT(TN_EPILOGUE_MAX_WINDOWS), 0,
+DIRECT_KERNEL(staged, tn_cuda_staged_kind, 0, ", " TN_FACET_WINDOW_MAX, TN_ACTIVATIONS_1_0,
               direct_combinations,
               "The same, with input and weights brought to shared memory first.");
-DIRECT_KERNEL(few, tn_cuda_few_kind, 0, 0, FEW_ACTIVATIONS, few_combinations,
+DIRECT_KERNEL(few, tn_cuda_few_kind, 0, "", FEW_ACTIVATIONS, few_combinations,
               "Few channels, on tensor cores.");
-DIRECT_KERNEL(few_tf32, tn_cuda_few_kind, TN_KERNEL_TF32, 0, FEW_ACTIVATIONS, few_tf32_combinations,
+DIRECT_KERNEL(few_tf32, tn_cuda_few_kind, TN_KERNEL_TF32, "", FEW_ACTIVATIONS,
+              few_tf32_combinations,
               "Few channels, on tensor cores: 32-bit floats are rounded to tf32.");
-DIRECT_KERNEL(narrow, tn_cuda_narrow_kind, 0, 0, 0, narrow_combinations,
+DIRECT_KERNEL(narrow, tn_cuda_narrow_kind, 0, "", TN_ACTIVATIONS_1_0, narrow_combinations,
               "Few filters, on tensor cores.");
-DIRECT_KERNEL(narrow_tf32, tn_cuda_narrow_kind, TN_KERNEL_TF32, 0, 0, narrow_tf32_combinations,
+DIRECT_KERNEL(narrow_tf32, tn_cuda_narrow_kind, TN_KERNEL_TF32, "", TN_ACTIVATIONS_1_0,
+              narrow_tf32_combinations,
               "Few filters, on tensor cores: 32-bit floats are rounded to tf32.");
-DIRECT_KERNEL(deep, tn_cuda_deep_kind, 0, 0, 0, deep_combinations,
+DIRECT_KERNEL(deep, tn_cuda_deep_kind, 0, "", TN_ACTIVATIONS_1_0, deep_combinations,
               "Many channels and few places, on tensor cores.");
-DIRECT_KERNEL(deep_tf32, tn_cuda_deep_kind, TN_KERNEL_TF32, 0, 0, deep_tf32_combinations,
+DIRECT_KERNEL(deep_tf32, tn_cuda_deep_kind, TN_KERNEL_TF32, "", TN_ACTIVATIONS_1_0,
+              deep_tf32_combinations,
               "Many channels and few places, on tensor cores: 32-bit floats are rounded to tf32.");
 
 #if TN_HAS_CUDNN
@@ -145,7 +146,7 @@ static const tn_kernel bytes = {
     .name = "bytes",
     .doc = "Convolutions of channels in whole 16s, or of one place, in 8 bits with exact sums.",
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE,
-    .epilogues = TN_FLOAT_EPILOGUES,
+    .absorbs = TN_FLOAT_ABSORBS(TN_ACTIVATIONS_1_0),
     TN_COMBINATIONS(byte_combinations),
     TN_CUDA_PRODUCT_CALLBACKS(bytes),
     .user = (void *)(uintptr_t)&places,

@@ -53,20 +53,19 @@ static tn_status describe_outputs(const tn_lowering *lowering, uint32_t index,
     return TN_OK;
 }
 
-static tn_status describe_operands(const tn_lowering *lowering, uint32_t index,
-                                   const tn_candidate *candidate, int point, tn_arena *arena,
-                                   tn_candidate_call *candidate_call) {
-    const tn_lower_node *node = &lowering->nodes[index];
-    uint32_t count = node->operand_counts[candidate->chain_count];
+static tn_status describe_operands(const tn_lowering *lowering, const tn_candidate *candidate,
+                                   int point, tn_arena *arena, tn_candidate_call *candidate_call) {
+    const uint32_t count = tn_lower_operand_count(candidate);
     tn_tensor_storage *storage = tn_arena_allocate(arena, count + 1u, sizeof *storage);
     const tn_tensor **pointers = tn_arena_allocate(arena, count + 1u, sizeof *pointers);
     if (!storage || !pointers) return tn_fail_memory("a kernel's call");
     for (uint32_t i = 0; i < count; i++) {
-        TN_TRY(
-            describe(lowering, node->operands[i], candidate->operands[i], 0, point, &storage[i]));
+        TN_TRY(describe(lowering, candidate->chain->operands[i], candidate->operands[i], 0, point,
+                        &storage[i]));
         pointers[i] = &storage[i].tensor;
     }
     candidate_call->operands = storage;
+    if (count > 0) candidate_call->operand_ids = candidate->chain->operands;
     candidate_call->call.operands = pointers;
     candidate_call->call.operand_count = count;
     return TN_OK;
@@ -87,7 +86,7 @@ tn_status tn_candidate_call_init(tn_candidate_call *candidate_call, const tn_low
     candidate_call->call = (tn_call){.size = sizeof(tn_call),
                                      .input_count = node->input_count,
                                      .output_count = node->output_count,
-                                     .epilogue_count = candidate->chain_count,
+                                     .step_count = candidate->chain_count,
                                      .threads = kernel ? lowering->options->threads : 1,
                                      .tactic = candidate->tactic,
                                      .flags = kernel ? 0 : TN_CALL_REFERENCE,
@@ -95,7 +94,7 @@ tn_status tn_candidate_call_init(tn_candidate_call *candidate_call, const tn_low
                                      .op = node->entry->op,
                                      .params = node->params,
                                      .user = kernel ? kernel->user : node->entry->op->user,
-                                     .epilogues = lowering->nodes[index].epilogues,
+                                     .steps = candidate->chain ? candidate->chain->steps : NULL,
                                      .device = tn_lower_is_on_device(candidate)
                                                    ? lowering->options->device
                                                    : tn_runtime_cpu(lowering->graph->runtime),
@@ -110,5 +109,5 @@ tn_status tn_candidate_call_init(tn_candidate_call *candidate_call, const tn_low
     candidate_call->call.minimum_inputs = minimum;
     candidate_call->call.maximum_inputs = maximum;
     TN_TRY(describe_outputs(lowering, index, candidate, point, arena, candidate_call));
-    return describe_operands(lowering, index, candidate, point, arena, candidate_call);
+    return describe_operands(lowering, candidate, point, arena, candidate_call);
 }

@@ -7,6 +7,7 @@
 
 typedef struct tn_candidate_call {
     tn_call call;
+    const tn_tensor_id *operand_ids; /* of the call's operands */
     tn_call_scope scope;
     /* What call.inputs, outputs and operands point at. */
     tn_tensor_storage *inputs, *outputs, *operands;

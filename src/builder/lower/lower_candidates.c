@@ -20,6 +20,10 @@ tn_tensor_id tn_lower_output(const tn_lowering *lowering, uint32_t node,
     return lowering->graph->nodes[node].outputs[index];
 }
 
+uint32_t tn_lower_operand_count(const tn_candidate *candidate) {
+    return candidate->chain ? candidate->chain->operand_counts[candidate->chain_count] : 0;
+}
+
 static tn_status add(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
     tn_lower_node *node = &lowering->nodes[index];
     if (!tn_lower_node_pin_takes(lowering, index, candidate)) return TN_OK;
@@ -38,15 +42,16 @@ static tn_status add(tn_lowering *lowering, uint32_t index, const tn_candidate *
 
 /* A candidate with everything linear and in its own type. */
 static tn_status start_candidate(tn_lowering *lowering, uint32_t index, uint32_t kind,
-                                 uint32_t chain_count, tn_candidate *out_candidate,
+                                 const tn_candidate *like, tn_candidate *out_candidate,
                                  tn_storage **out_storages) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
-    size_t operands = lowering->nodes[index].operand_counts[chain_count];
+    const size_t operands = like ? tn_lower_operand_count(like) : 0;
     size_t count = (size_t)node->input_count + node->output_count + operands;
     tn_storage *storages = tn_arena_allocate(lowering->arena, count + 1, sizeof *storages);
     if (!storages) return tn_fail_memory("the candidates of a node");
     *out_candidate = (tn_candidate){.kind = kind,
-                                    .chain_count = chain_count,
+                                    .chain_count = like ? like->chain_count : 0,
+                                    .chain = like ? like->chain : NULL,
                                     .inputs = storages,
                                     .outputs = storages + node->input_count,
                                     .operands = storages + node->input_count + node->output_count};
@@ -54,26 +59,11 @@ static tn_status start_candidate(tn_lowering *lowering, uint32_t index, uint32_t
     return TN_OK;
 }
 
-static uint32_t longest_chain(const tn_lowering *lowering, uint32_t index,
-                              const tn_kernel *kernel) {
-    const tn_lower_node *node = &lowering->nodes[index];
-    uint32_t count = 0;
-    for (; count < node->chain_count; count++) {
-        const tn_epilogue *epilogue = node->epilogues[count];
-        if (!(kernel->epilogues & TN_EPILOGUE_BIT(epilogue->kind))) break;
-        if (epilogue->kind == TN_EPILOGUE_ACTIVATION && kernel->activations != 0 &&
-            (epilogue->activation >= 32 || !(kernel->activations & 1u << epilogue->activation)))
-            break;
-    }
-    return count;
-}
-
 /* On a device a launch costs more than one tactic wins over another: of chains that are shorter
  * than they could be, which are there for when a longer one fails, the first tactic is enough. */
-static bool has_one_tactic(const tn_lowering *lowering, uint32_t index,
-                           const tn_candidate *candidate) {
-    return tn_lower_is_on_device(candidate) &&
-           candidate->chain_count < longest_chain(lowering, index, candidate->entry->kernel);
+static bool has_one_tactic(const tn_candidate *candidate) {
+    return tn_lower_is_on_device(candidate) && candidate->chain &&
+           candidate->chain_count < candidate->chain->count;
 }
 
 static tn_status accepts(tn_lowering *lowering, uint32_t index, const tn_candidate *candidate,
@@ -92,8 +82,7 @@ static tn_status accepts(tn_lowering *lowering, uint32_t index, const tn_candida
         TN_GO(tn_candidate_call_init(&call, lowering, index, candidate, point, arena));
         if (kernel->accepts)
             *out_answer = tn_call_ask(&call.call, kernel->accepts, "accepts") == TN_OK;
-        if (!*out_answer || i > 0 || !kernel->tactics || has_one_tactic(lowering, index, candidate))
-            continue;
+        if (!*out_answer || i > 0 || !kernel->tactics || has_one_tactic(candidate)) continue;
         call.call.tactic_count = 1;
         TN_GO(tn_call_invoke(&call.call, kernel->tactics, "tactics"));
         *out_tactics = call.call.tactic_count;
@@ -133,8 +122,7 @@ static tn_status add_combination(tn_lowering *lowering, uint32_t index, const tn
         bool fits = false;
         if (i > 0 && wanted[i] == TN_NONE) continue;
         if (i > 0 && !tn_lower_is_allowed(lowering, index, like->chain_count)) break;
-        TN_TRY(start_candidate(lowering, index, TN_STEP_KERNEL, like->chain_count, &candidate,
-                               &storages));
+        TN_TRY(start_candidate(lowering, index, TN_STEP_KERNEL, like, &candidate, &storages));
         candidate.entry = like->entry;
         candidate.kernel_params = like->kernel_params;
         candidate.rank = like->rank;
@@ -178,11 +166,16 @@ static tn_status add_kernel(tn_lowering *lowering, uint32_t index, const tn_kern
     const tn_lower_fit *fit = NULL;
     TN_TRY(tn_lower_fit_of(lowering, index, entry, &fit));
     if (!fit->is_fit) return TN_OK;
-    uint32_t longest = is_shaped ? longest_chain(lowering, index, kernel) : 0;
+    const tn_chain *chain = NULL;
+    if (is_shaped) TN_TRY(tn_lower_chain(lowering, index, entry, &chain));
+    const uint32_t longest = chain ? chain->count : 0;
     for (uint32_t length = longest + 1; length-- > 0;) {
         if (length > TN_CHAIN_SHORT && length < longest) continue;
-        tn_candidate like = {
-            .entry = entry, .kernel_params = fit->params, .rank = rank, .chain_count = length};
+        tn_candidate like = {.entry = entry,
+                             .kernel_params = fit->params,
+                             .rank = rank,
+                             .chain_count = length,
+                             .chain = chain};
         for (uint32_t c = 0; c < fit->combination_count; c++)
             if (tn_lower_node_pin_combines(pin, &fit->combinations[c]))
                 TN_TRY(add_combination(lowering, index, &like, &fit->combinations[c]));
@@ -252,7 +245,7 @@ static tn_status add_reference(tn_lowering *lowering, uint32_t index, bool is_ho
         tn_error_at(TN_ERROR_UNSUPPORTED, "operator %s", node->entry->op->name);
         return tn_error_at(TN_ERROR_UNSUPPORTED, "node '%s'", node->name);
     }
-    TN_TRY(start_candidate(lowering, index, TN_STEP_KERNEL, 0, &candidate, NULL));
+    TN_TRY(start_candidate(lowering, index, TN_STEP_KERNEL, NULL, &candidate, NULL));
     candidate.is_host = is_host;
     return add(lowering, index, &candidate);
 }
@@ -262,7 +255,7 @@ static tn_status add_view(tn_lowering *lowering, uint32_t index, tn_storage stor
     const tn_graph_node *node = &lowering->graph->nodes[index];
     tn_candidate view;
     tn_storage *storages = NULL;
-    TN_TRY(start_candidate(lowering, index, TN_STEP_VIEW, 0, &view, &storages));
+    TN_TRY(start_candidate(lowering, index, TN_STEP_VIEW, NULL, &view, &storages));
     for (uint32_t i = 0; i < node->output_count; i++) {
         if (node->outputs[i] == TN_NO_TENSOR) continue;
         uint32_t input = tn_graph_output_port(node->entry->op, i)->alias - 1;
@@ -280,7 +273,7 @@ static tn_status add_views(tn_lowering *lowering, uint32_t index) {
     tn_storage storage = {TN_NONE, TN_LINEAR, TN_SPACE_HOST};
     if (lowering->plan->is_host_node[index]) {
         tn_candidate view;
-        TN_TRY(start_candidate(lowering, index, TN_STEP_KERNEL, 0, &view, NULL));
+        TN_TRY(start_candidate(lowering, index, TN_STEP_KERNEL, NULL, &view, NULL));
         view.is_host = true;
         return add(lowering, index, &view);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chains: for each node, the nodes after it that could be computed by its kernel before it stores
- * its output. Which kernels really absorb how many of them, lower_candidates.c asks.
+ * its output, and for each kernel how many of them it absorbs, and as what.
  *
  * Every link has one output, which the next link alone reads; so a chain has one way in beside its
  * head's inputs (the operands) and one way out, and doing it at once, where its last node stands in
@@ -14,16 +14,6 @@ static bool is_one_output(const tn_graph_node *node) {
     for (uint32_t i = 0; i < node->output_count; i++)
         if ((node->outputs[i] != TN_NO_TENSOR) != (i == 0)) return false;
     return node->output_count > 0;
-}
-
-static bool makes_shape(const tn_lowering *lowering, const tn_epilogue *epilogue, tn_tensor_id from,
-                        tn_tensor_id to) {
-    for (int point = 0; point < 3; point++)
-        if (!tn_node_call_makes_shape(epilogue,
-                                      &lowering->points[point]->tensors[from].storage.shape,
-                                      &lowering->points[point]->tensors[to].storage.shape))
-            return false;
-    return true;
 }
 
 bool tn_lower_is_same_shape(const tn_lowering *lowering, tn_tensor_id a, tn_tensor_id b) {
@@ -49,61 +39,122 @@ static uint32_t next_link(const tn_lowering *lowering, uint32_t node) {
     return reader;
 }
 
-static bool is_broadcast(const tn_lowering *lowering, tn_tensor_id operand, tn_tensor_id output) {
+static const tn_shape *shape_at(const tn_lowering *lowering, int point, tn_tensor_id tensor) {
+    return &lowering->points[point]->tensors[tensor].storage.shape;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * whether a step holds in all of the profile */
+
+static bool fits_everywhere(const tn_lowering *lowering, const tn_facet_operand *form,
+                            tn_tensor_id operand, tn_tensor_id output) {
     for (int point = 0; point < 3; point++)
-        if (!tn_shape_is_broadcast(&lowering->points[point]->tensors[operand].storage.shape,
-                                   &lowering->points[point]->tensors[output].storage.shape))
+        if (!tn_link_operand_fits(form, shape_at(lowering, point, operand),
+                                  shape_at(lowering, point, output)))
             return false;
     return true;
 }
 
-static bool is_operand_sound(const tn_lowering *lowering, const tn_epilogue *epilogue,
-                             const tn_graph_node *node) {
-    if (!tn_node_call_has_operand(epilogue->kind)) return true;
-    const tn_tensor_id operand = node->inputs[epilogue->operand], output = node->outputs[0];
-    const bool is_same_type = lowering->types[operand] == lowering->types[output];
-    if (epilogue->kind == TN_EPILOGUE_COMBINE)
-        return is_same_type && is_broadcast(lowering, operand, output);
-    if (epilogue->kind != TN_EPILOGUE_ADD) return lowering->graph->tensors[operand].is_constant;
-    return is_same_type && tn_lower_is_same_shape(lowering, operand, output);
+static bool are_operands_sound(const tn_lowering *lowering, const tn_facet *facet, uint32_t node) {
+    const tn_graph_node *link = &lowering->graph->nodes[node];
+    for (uint32_t i = 0; i < facet->operand_count; i++) {
+        const tn_facet_operand *form = &facet->operands[i];
+        const tn_tensor_id operand = link->inputs[form->input], output = link->outputs[0];
+        if (form->form != TN_OPERAND_VECTOR && lowering->types[operand] != lowering->types[output])
+            return false;
+        if (!fits_everywhere(lowering, form, operand, output)) return false;
+    }
+    return true;
 }
 
-static tn_status find_chain(tn_lowering *lowering, uint32_t head) {
+/* Descriptors of a node's tensors at a point of the profile, by tensor. */
+static const tn_tensor **tensors_at(const tn_lowering *lowering, uint32_t node, int point) {
     const tn_graph *graph = lowering->graph;
-    tn_lower_node *lowered = &lowering->nodes[head];
-    uint32_t last = head;
-    while (lowered->chain_count < TN_CHAIN_LIMIT) {
-        tn_epilogue epilogue;
-        bool is_epilogue = false;
-        uint32_t next = next_link(lowering, last);
-        if (next == TN_NO_NODE) break;
-        TN_TRY(tn_node_call_epilogue(graph, next, graph->nodes[last].outputs[0],
-                                     (const tn_tensor *const *)lowering->tensors, lowering->arena,
-                                     &epilogue, &is_epilogue));
-        if (!is_epilogue ||
-            !makes_shape(lowering, &epilogue, graph->nodes[last].outputs[0],
-                         graph->nodes[next].outputs[0]) ||
-            !is_operand_sound(lowering, &epilogue, &graph->nodes[next]))
-            break;
-        lowered->chain[lowered->chain_count++] = next;
-        last = next;
+    const tn_graph_node *link = &graph->nodes[node];
+    const tn_tensor **tensors =
+        tn_arena_allocate(lowering->arena, graph->tensor_count + 1, sizeof *tensors);
+    for (uint32_t i = 0; tensors && i < link->input_count + link->output_count; i++) {
+        const tn_tensor_id id =
+            i < link->input_count ? link->inputs[i] : link->outputs[i - link->input_count];
+        if (id != TN_NO_TENSOR)
+            tensors[id] = graph->tensors[id].is_constant
+                              ? lowering->tensors[id]
+                              : &lowering->points[point]->tensors[id].storage.tensor;
+    }
+    return tensors;
+}
+
+/* A step that changes the shape is the same step everywhere. */
+static tn_status is_same_everywhere(const tn_lowering *lowering, const char *name,
+                                    const tn_facet *facet, uint32_t node, tn_tensor_id chained,
+                                    bool *out_is_same) {
+    *out_is_same = true;
+    for (int point = 0; *out_is_same && point < 3; point += 2) {
+        tn_link *link = tn_arena_allocate(lowering->arena, 1, sizeof *link);
+        const tn_tensor **tensors = tensors_at(lowering, node, point);
+        const tn_facet *there = NULL;
+        if (!link || !tensors) return tn_fail_memory("a chain");
+        TN_TRY(tn_link_init(link, lowering->arena, lowering->graph, node, chained, tensors));
+        TN_TRY(tn_link_facet_of(link, name, &there));
+        *out_is_same = there && tn_link_is_alike(facet, there);
     }
     return TN_OK;
 }
 
-/* The chain as kernels see it: every shorter one is its beginning. */
-static tn_status describe_chain(tn_lowering *lowering, uint32_t head) {
-    tn_lower_node *lowered = &lowering->nodes[head];
-    tn_program_step step = {
-        .node = head, .epilogue_count = lowered->chain_count, .epilogues = lowered->chain};
-    tn_tensor_id *operands = NULL;
-    uint32_t operand_count = 0;
-    TN_TRY(tn_program_epilogues(&step, lowering->graph, (const tn_tensor *const *)lowering->tensors,
-                                lowering->arena, &lowered->epilogues, &operands, &operand_count));
-    lowered->operands = operands;
-    for (uint32_t i = 0; i < lowered->chain_count; i++)
-        lowered->operand_counts[i + 1] =
-            lowered->operand_counts[i] + tn_node_call_has_operand(lowered->epilogues[i]->kind);
+static tn_status is_sound(const tn_lowering *lowering, const tn_chain *chain, uint32_t step,
+                          uint32_t node, tn_tensor_id chained, bool *out_is_sound) {
+    const tn_facet *facet = chain->facets[step];
+    *out_is_sound = are_operands_sound(lowering, facet, node);
+    if (!*out_is_sound) return TN_OK;
+    if (facet->flags & TN_FACET_RESHAPES)
+        return is_same_everywhere(lowering, chain->steps[step]->facet, facet, node, chained,
+                                  out_is_sound);
+    *out_is_sound =
+        tn_lower_is_same_shape(lowering, chained, lowering->graph->nodes[node].outputs[0]);
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * chains */
+
+/* A node as a link after the one that makes `chained`, kept for every kernel that asks. */
+static tn_status link_of(tn_lowering *lowering, uint32_t node, tn_tensor_id chained,
+                         tn_link **out_link) {
+    tn_lower_link *kept = lowering->nodes[node].links;
+    while (kept && kept->chained != chained)
+        kept = kept->next;
+    if (!kept) {
+        kept = tn_arena_allocate(lowering->arena, 1, sizeof *kept);
+        if (!kept) return tn_fail_memory("a chain");
+        *kept = (tn_lower_link){.chained = chained, .next = lowering->nodes[node].links};
+        TN_TRY(tn_link_init(&kept->link, lowering->arena, lowering->graph, node, chained,
+                            (const tn_tensor *const *)lowering->tensors));
+        lowering->nodes[node].links = kept;
+    }
+    *out_link = &kept->link;
+    return TN_OK;
+}
+
+tn_status tn_lower_chain(tn_lowering *lowering, uint32_t index, const tn_kernel_entry *entry,
+                         const tn_chain **out_chain) {
+    tn_lower_node *lowered = &lowering->nodes[index];
+    tn_link *links[TN_CHAIN_LIMIT];
+    tn_tensor_id chained[TN_CHAIN_LIMIT];
+    bool holds = true;
+    tn_chain *chain = tn_arena_allocate(lowering->arena, 1, sizeof *chain);
+    if (!chain) return tn_fail_memory("a chain");
+    for (uint32_t i = 0; i < lowered->run_count; i++) {
+        const uint32_t before = i == 0 ? index : lowered->chain[i - 1];
+        chained[i] = lowering->graph->nodes[before].outputs[0];
+        TN_TRY(link_of(lowering, lowered->chain[i], chained[i], &links[i]));
+    }
+    TN_TRY(tn_chain_init(chain, lowering->arena, entry, links, lowered->run_count));
+    for (uint32_t i = 0; holds && i < chain->count; i++) {
+        TN_TRY(is_sound(lowering, chain, i, lowered->chain[i], chained[i], &holds));
+        if (!holds) chain->count = i;
+    }
+    if (chain->count > lowered->chain_count) lowered->chain_count = chain->count;
+    *out_chain = chain;
     return TN_OK;
 }
 
@@ -112,12 +163,16 @@ tn_status tn_lower_chains(tn_lowering *lowering) {
     if (lowering->options->no_fusion || lowering->options->reference_only) return TN_OK;
     for (uint32_t n = 0; n < graph->node_count; n++) {
         const tn_graph_node *node = &graph->nodes[n];
-        if (node->is_dead || lowering->plan->is_host_node[n] || !lowering->nodes[n].is_shaped ||
+        tn_lower_node *lowered = &lowering->nodes[n];
+        if (node->is_dead || lowering->plan->is_host_node[n] || !lowered->is_shaped ||
             tn_lower_is_view(node) || !is_one_output(node) ||
             (tn_graph_output_port(node->entry->op, 0)->flags & TN_PORT_SIZED_BY_RUN))
             continue;
-        TN_TRY(find_chain(lowering, n));
-        TN_TRY(describe_chain(lowering, n));
+        uint32_t next = next_link(lowering, n);
+        while (next != TN_NO_NODE && lowered->run_count < TN_CHAIN_LIMIT) {
+            lowered->chain[lowered->run_count++] = next;
+            next = next_link(lowering, next);
+        }
     }
     return TN_OK;
 }

@@ -131,7 +131,7 @@ static tn_status emit_node(program_emitter *emitter, uint32_t index) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const tn_lower_node *lowered = &lowering->nodes[index];
     const tn_candidate *candidate = &lowered->candidates[emitter->choice[index]];
-    uint32_t operand_count = lowered->operand_counts[candidate->chain_count];
+    uint32_t operand_count = tn_lower_operand_count(candidate);
     size_t ports = (size_t)node->input_count + node->output_count + operand_count;
     uint32_t *values = tn_arena_allocate(emitter->arena, ports + 1, sizeof *values);
     uint32_t *chain =
@@ -139,8 +139,8 @@ static tn_status emit_node(program_emitter *emitter, uint32_t index) {
     if (!values || !chain) return tn_fail_memory("a program");
     tn_program_step step = {.kind = candidate->kind,
                             .node = index,
-                            .epilogue_count = candidate->chain_count,
-                            .epilogues = chain,
+                            .absorbed_count = candidate->chain_count,
+                            .absorbed = chain,
                             .tactic = candidate->tactic,
                             .is_host = candidate->is_host,
                             .is_device = tn_lower_is_on_device(candidate),
@@ -155,8 +155,8 @@ static tn_status emit_node(program_emitter *emitter, uint32_t index) {
     TN_TRY(name_kernel(emitter, candidate, &step));
     TN_TRY(read_inputs(emitter, index, candidate, step.inputs));
     for (uint32_t i = 0; i < operand_count; i++)
-        TN_TRY(
-            read_value(emitter, lowered->operands[i], candidate->operands[i], &step.operands[i]));
+        TN_TRY(read_value(emitter, candidate->chain->operands[i], candidate->operands[i],
+                          &step.operands[i]));
     for (uint32_t i = 0; i < node->output_count; i++) {
         tn_tensor_id made = tn_lower_output(lowering, index, candidate, i);
         step.outputs[i] = TN_NO_VALUE;

@@ -30,8 +30,7 @@ static bool is_head(const note_taker *taker, uint32_t node) {
 
 static uint32_t input_count(const note_taker *taker, uint32_t index,
                             const tn_candidate *candidate) {
-    return taker->lowering->graph->nodes[index].input_count +
-           taker->lowering->nodes[index].operand_counts[candidate->chain_count];
+    return taker->lowering->graph->nodes[index].input_count + tn_lower_operand_count(candidate);
 }
 
 /* An input or, after those, an operand; TN_NO_TENSOR for one that costs no conversion. */
@@ -46,7 +45,7 @@ static tn_tensor_id input_of(const note_taker *taker, uint32_t index, const tn_c
         if (tn_graph_input_port(node->entry->op, port)->flags & TN_PORT_SHAPE_ONLY)
             return TN_NO_TENSOR;
     } else {
-        id = taker->lowering->nodes[index].operands[port - node->input_count];
+        id = candidate->chain->operands[port - node->input_count];
         *out_storage = candidate->operands[port - node->input_count];
     }
     return id == TN_NO_TENSOR || graph->tensors[id].is_constant ? TN_NO_TENSOR : id;
@@ -178,7 +177,7 @@ static tn_status note_wanted(const note_taker *taker, uint32_t index, const tn_c
                              const tn_combination *combination, bool *out_fits) {
     tn_lowering *lowering = taker->lowering;
     const tn_graph_node *node = &lowering->graph->nodes[index];
-    uint32_t operands = lowering->nodes[index].operand_counts[candidate->chain_count];
+    uint32_t operands = tn_lower_operand_count(candidate);
     size_t count = (size_t)node->input_count + node->output_count + operands;
     tn_storage *storages = tn_arena_allocate(lowering->arena, count + 1, sizeof *storages);
     bool *may_lower = lowering->may_lower;
@@ -192,7 +191,7 @@ static tn_status note_wanted(const note_taker *taker, uint32_t index, const tn_c
             i < node->input_count ? node->inputs[i]
             : i < node->input_count + node->output_count
                 ? tn_lower_output(lowering, index, candidate, i - node->input_count)
-                : lowering->nodes[index].operands[i - node->input_count - node->output_count];
+                : candidate->chain->operands[i - node->input_count - node->output_count];
         if (storages[i].type == TN_NONE || id == TN_NO_TENSOR || may_lower[id]) continue;
         taker->is_wanted[id] = true;
         if (taker->notes[index].tensor == TN_NO_TENSOR) taker->notes[index].tensor = id;

@@ -81,12 +81,11 @@ static bool fill_port(const port_filler *filler, uint32_t at, tn_tensor_id tenso
     return tn_lower_note_storage(lowering, storages[at]);
 }
 
-/* Whether an operand has the output's shape, and is then stored as the output is; others are
- * constants, or broadcast, and lie as they are. */
-static bool is_whole(const port_filler *filler, const tn_candidate *candidate, uint32_t kind,
+/* Whether an operand is stored as the output is; others are linear, in their own types. */
+static bool is_whole(const port_filler *filler, const tn_candidate *candidate, uint32_t form,
                      tn_tensor_id operand) {
     const tn_lowering *lowering = filler->lowering;
-    if (kind != TN_EPILOGUE_COMBINE) return kind == TN_EPILOGUE_ADD;
+    if (form != TN_OPERAND_BROADCAST) return form == TN_OPERAND_WHOLE;
     return !lowering->graph->tensors[operand].is_constant &&
            tn_lower_is_same_shape(lowering, operand,
                                   tn_lower_output(lowering, filler->node, candidate, 0));
@@ -94,18 +93,14 @@ static bool is_whole(const port_filler *filler, const tn_candidate *candidate, u
 
 static bool fill_operands(const port_filler *filler, const tn_candidate *candidate,
                           tn_storage output, tn_storage *operands) {
-    const tn_lower_node *lowered = &filler->lowering->nodes[filler->node];
-    for (uint32_t i = 0, operand = 0; i < candidate->chain_count; i++) {
-        uint32_t kind = lowered->epilogues[i]->kind;
-        if (!tn_node_call_has_operand(kind)) continue;
-        operands[operand].space = filler->space;
-        if (is_whole(filler, candidate, kind, lowered->operands[operand])) {
-            if (output.type != TN_NONE &&
-                !tn_lower_may_be(filler->lowering, lowered->operands[operand], output.type))
-                return false;
-            operands[operand] = output;
-        }
-        operand++;
+    const tn_chain *chain = candidate->chain;
+    for (uint32_t i = 0; i < tn_lower_operand_count(candidate); i++) {
+        operands[i].space = filler->space;
+        if (!is_whole(filler, candidate, chain->forms[i].form, chain->operands[i])) continue;
+        if (output.type != TN_NONE &&
+            !tn_lower_may_be(filler->lowering, chain->operands[i], output.type))
+            return false;
+        operands[i] = output;
     }
     return true;
 }
@@ -134,7 +129,7 @@ tn_status tn_lower_ports(tn_lowering *lowering, uint32_t index, const tn_candida
                          bool *out_fits) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     size_t ports = (size_t)node->input_count + node->output_count;
-    size_t operands = lowering->nodes[index].operand_counts[candidate->chain_count];
+    const size_t operands = tn_lower_operand_count(candidate);
     tn_type *types = tn_arena_allocate(lowering->arena, ports + 1, sizeof *types);
     if (!types) return tn_fail_memory("the candidates of a node");
     const port_filler filler = {

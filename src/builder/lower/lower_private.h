@@ -33,7 +33,7 @@
 
 #include "builder/choose/choose.h"
 #include "builder/lower/lower.h"
-#include "program/node_call.h"
+#include "program/link.h"
 
 typedef struct tn_storage {
     tn_type type; /* TN_NONE: the tensor's own */
@@ -49,6 +49,7 @@ typedef struct tn_candidate {
     const void *kernel_params;    /* the kernel's own, for this node */
     uint32_t rank;                /* of its kernel, for estimates: 0 is preferred */
     uint32_t tactic, chain_count;
+    const tn_chain *chain;                         /* its kernel's whole chain; null: none */
     const tn_storage *inputs, *outputs, *operands; /* as many as the node has, with this chain */
     double cost;                                   /* nanoseconds, or an estimate in their place */
     double noise;                                  /* of a measured cost, relative */
@@ -69,6 +70,12 @@ typedef struct tn_lower_fit {
     struct tn_lower_fit *next;
 } tn_lower_fit;
 
+typedef struct tn_lower_link {
+    tn_tensor_id chained;
+    tn_link link;
+    struct tn_lower_link *next;
+} tn_lower_link;
+
 typedef struct tn_lower_node {
     bool is_shaped; /* all its tensors' shapes are known and can be relied on */
     /* lower_equal.c's: the first node with the same candidates, which is measured for all of them,
@@ -78,11 +85,9 @@ typedef struct tn_lower_node {
     tn_lower_fit *fits;      /* lower_fit.c's */
     tn_candidate *candidates;
     size_t candidate_count, candidate_capacity;
-    /* The longest chain of epilogues that some kernel might absorb, and its operands. */
-    uint32_t chain_count, chain[TN_CHAIN_LIMIT];
-    const tn_epilogue *const *epilogues;
-    const tn_tensor_id *operands;
-    uint32_t operand_counts[TN_CHAIN_LIMIT + 1]; /* by length of the chain */
+    /* The nodes that might follow within one kernel, and how many of them some kernel absorbs. */
+    uint32_t run_count, chain_count, chain[TN_CHAIN_LIMIT];
+    tn_lower_link *links; /* this node as one of those */
 } tn_lower_node;
 
 typedef struct tn_lower_kernels {
@@ -185,10 +190,15 @@ bool tn_lower_is_lowered(const tn_lowering *lowering, uint32_t node, const tn_ca
 /* At all points of the profile. */
 bool tn_lower_is_same_shape(const tn_lowering *lowering, tn_tensor_id a, tn_tensor_id b);
 tn_status tn_lower_chains(tn_lowering *lowering);
+/* What a kernel of the node absorbs of the nodes after it. TN_ERROR_MEMORY. */
+tn_status tn_lower_chain(tn_lowering *lowering, uint32_t node, const tn_kernel_entry *entry,
+                         const tn_chain **out_chain);
 /* --- lower_fit.c --- */
 tn_status tn_lower_fit_of(tn_lowering *lowering, uint32_t node, const tn_kernel_entry *entry,
                           const tn_lower_fit **out_fit);
 /* --- lower_candidates.c --- */
+/* Operands of the nodes that a candidate absorbs. */
+uint32_t tn_lower_operand_count(const tn_candidate *candidate);
 tn_status tn_lower_candidates(tn_lowering *lowering);
 /* --- lower_equal.c --- */
 /* Finds each node's leader, and lists the leaders, those first whose nodes take most by the costs

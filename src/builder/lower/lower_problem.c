@@ -21,7 +21,7 @@ static tn_status state_candidate(const tn_lowering *lowering, uint32_t index,
                                  tn_choose_candidate *out_stated) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const tn_lower_node *lowered = &lowering->nodes[index];
-    uint32_t operand_count = lowered->operand_counts[candidate->chain_count];
+    uint32_t operand_count = tn_lower_operand_count(candidate);
     tn_choose_use *inputs = tn_arena_allocate(
         lowering->arena, (size_t)node->input_count + operand_count + 1, sizeof *inputs);
     tn_choose_use *outputs =
@@ -37,7 +37,7 @@ static tn_status state_candidate(const tn_lowering *lowering, uint32_t index,
             add_use(lowering, inputs, &out_stated->input_count, node->inputs[i],
                     candidate->inputs[i]);
     for (uint32_t i = 0; i < operand_count; i++)
-        add_use(lowering, inputs, &out_stated->input_count, lowered->operands[i],
+        add_use(lowering, inputs, &out_stated->input_count, candidate->chain->operands[i],
                 candidate->operands[i]);
     for (uint32_t i = 0; i < node->output_count; i++)
         add_use(lowering, outputs, &out_stated->output_count,

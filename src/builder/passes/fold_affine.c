@@ -2,12 +2,13 @@
 /*
  * Folds y = factor[c] * x + shift[c] into the constants of the node that makes x, where that node
  * is linear in them and nobody else reads x: batch normalisation after a convolution, and constant
- * factors and biases of channels. Operators say what they are (tn_operator.affine, .linear,
- * .epilogue); the new weights are computed in double and rounded once.
+ * factors and biases of channels. Operators say what they are (tn_operator.facet); the new weights
+ * are computed in double and rounded once.
  */
 #include "base/status.h"
 #include "builder/passes/passes.h"
-#include "program/node_call.h"
+#include "plugin/crash.h"
+#include "program/link.h"
 
 #include <math.h>
 #include <string.h>
@@ -60,31 +61,52 @@ static int64_t extent_of(const tn_tensor *tensor, int32_t axis) {
     return place >= 0 && place < (int64_t)tensor->rank ? tensor->shape[place] : -1;
 }
 
-/* A factor or a bias of channels that describes itself as an epilogue. */
-static tn_status read_epilogue(affine_folder *f, uint32_t index, tn_tensor_id chained,
-                               tn_affine *affine, bool *out_is_affine) {
+/* The node as `name`; null: it is none. */
+static tn_status ask(affine_folder *f, uint32_t index, tn_tensor_id chained, const char *name,
+                     const tn_facet **out_facet) {
+    tn_link *link = tn_arena_allocate(f->arena, 1, sizeof *link);
+    if (!link) return tn_fail_memory("folding factors");
+    TN_TRY(tn_link_init(link, f->arena, f->graph, index, chained, f->tensors));
+    return tn_link_facet_of(link, name, out_facet);
+}
+
+/* A factor or a bias of channels. */
+static tn_status read_vector(affine_folder *f, uint32_t index, tn_tensor_id chained,
+                             tn_affine *affine, bool *out_is_affine) {
     const tn_graph_node *node = &f->graph->nodes[index];
-    tn_epilogue epilogue;
-    bool is_epilogue = false;
+    const tn_facet *scale = NULL, *bias = NULL;
     *out_is_affine = false;
-    TN_TRY(tn_node_call_epilogue(f->graph, index, chained, f->tensors, f->arena, &epilogue,
-                                 &is_epilogue));
-    if (!is_epilogue || (epilogue.kind != TN_EPILOGUE_SCALE && epilogue.kind != TN_EPILOGUE_BIAS))
-        return TN_OK;
-    const tn_graph_tensor *operand = &f->graph->tensors[node->inputs[epilogue.operand]];
-    const int64_t count = extent_of(f->tensors[node->outputs[0]], epilogue.axis);
+    TN_TRY(ask(f, index, chained, TN_FACET_SCALE, &scale));
+    if (!scale) TN_TRY(ask(f, index, chained, TN_FACET_BIAS, &bias));
+    const tn_facet *facet = scale ? scale : bias;
+    if (!facet || facet->variant || facet->operand_count != 1) return TN_OK;
+    const int32_t axis = ((const tn_facet_axis *)facet->what)->axis;
+    const tn_graph_tensor *operand = &f->graph->tensors[node->inputs[facet->operands[0].input]];
+    const int64_t count = extent_of(f->tensors[node->outputs[0]], axis);
+    size_t elements = 0;
     if (!operand->is_constant || count < 1 || (uint64_t)count > affine->count ||
-        operand->bytes != (size_t)count * tn_type_bytes(operand->type))
+        tn_shape_count(&operand->shape, &elements) != TN_OK || elements != (size_t)count)
         return TN_OK;
-    for (int64_t c = 0; c < count; c++) {
-        const double value = tn_element_get_f64(operand->data, operand->type, (size_t)c);
-        affine->factors[c] = epilogue.kind == TN_EPILOGUE_SCALE ? value : 1;
-        affine->shifts[c] = epilogue.kind == TN_EPILOGUE_SCALE ? 0 : value;
+    for (size_t c = 0; c < (size_t)count; c++) {
+        const double value = tn_element_get_f64(operand->data, operand->type, c);
+        affine->factors[c] = scale ? value : 1;
+        affine->shifts[c] = scale ? 0 : value;
     }
-    affine->axis = epilogue.axis;
+    affine->axis = axis;
     affine->count = (uint64_t)count;
     *out_is_affine = true;
     return TN_OK;
+}
+
+/* An operator's answer in a struct of the caller's. */
+static bool describes(tn_call *call, const char *name, void *what, size_t bytes) {
+    tn_facet facet = {.size = sizeof facet, .what = what, .what_bytes = bytes};
+    tn_crash_mark mark;
+    if (!call->op->facet) return false;
+    tn_crash_enter(&mark, call, "facet", NULL);
+    const bool is_described = call->op->facet(call, 0, name, &facet) == TN_OK;
+    tn_crash_leave(&mark);
+    return is_described;
 }
 
 static bool is_finite(const tn_affine *affine) {
@@ -110,11 +132,14 @@ static tn_status read_affine(affine_folder *f, uint32_t index, tn_tensor_id chai
     affine->factors = tn_arena_allocate(f->arena, room, sizeof(double));
     affine->shifts = tn_arena_allocate(f->arena, room, sizeof(double));
     if (!affine->factors || !affine->shifts) return tn_fail_memory("folding factors");
-    if (node_call.call.op->affine && node->inputs[0] == chained)
-        *out_is_affine =
-            node_call.call.op->affine(&node_call.call, affine) == TN_OK && affine->count <= room;
-    else
-        TN_TRY(read_epilogue(f, index, chained, affine, out_is_affine));
+    const bool is_described = node->inputs[0] == chained &&
+                              describes(&node_call.call, TN_FACET_AFFINE, affine, sizeof *affine);
+    if (is_described) {
+        *out_is_affine = affine->count <= room;
+    } else {
+        affine->count = room;
+        TN_TRY(read_vector(f, index, chained, affine, out_is_affine));
+    }
     *out_is_affine = *out_is_affine && is_finite(affine);
     return TN_OK;
 }
@@ -128,7 +153,7 @@ static tn_status read_linear(affine_folder *f, uint32_t index, const tn_affine *
     *out_is_linear = false;
     *linear = (tn_linear){.size = sizeof *linear};
     TN_TRY(make_call(f, index, &node_call, &is_known));
-    if (!is_known || node_call.call.op->linear(&node_call.call, linear) != TN_OK ||
+    if (!is_known || !describes(&node_call.call, TN_FACET_LINEAR, linear, sizeof *linear) ||
         linear->weights >= node->input_count || linear->bias >= node->input_count ||
         node->inputs[linear->weights] == TN_NO_TENSOR)
         return TN_OK;
@@ -257,7 +282,7 @@ tn_status tn_pass_fold_affine(tn_pass_context *context) {
     affine_folder f = {.context = context, .graph = context->graph};
     for (uint32_t n = 0; n < f.graph->node_count; n++) {
         const tn_graph_node *node = &f.graph->nodes[n];
-        if (node->is_dead || !node->entry->op->linear || node->output_count != 1 ||
+        if (node->is_dead || !node->entry->op->facet || node->output_count != 1 ||
             node->outputs[0] == TN_NO_TENSOR)
             continue;
         TN_TRY(fold_all_after(&f, n));

@@ -36,12 +36,12 @@ static void note_operator(processor_sums *sums, const tn_graph_node *node) {
 
 static void note_kernel(const tn_report_processor *source, const tn_program_step *step,
                         processor_sums *sums) {
-    sums->node_count += 1 + step->epilogue_count;
+    sums->node_count += 1 + step->absorbed_count;
     if (step->is_device) return;
-    sums->host_count += 1 + step->epilogue_count;
+    sums->host_count += 1 + step->absorbed_count;
     sums->host_ns += step->nanoseconds;
-    for (uint32_t i = 0; i <= step->epilogue_count; i++)
-        note_operator(sums, &source->graph->nodes[i == 0 ? step->node : step->epilogues[i - 1]]);
+    for (uint32_t i = 0; i <= step->absorbed_count; i++)
+        note_operator(sums, &source->graph->nodes[i == 0 ? step->node : step->absorbed[i - 1]]);
 }
 
 /* Inputs come from the host, and outputs go there, wherever the nodes run. */

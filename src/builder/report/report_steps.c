@@ -163,9 +163,9 @@ static void add_node(tn_text *text, const tn_report_steps *source, uint32_t inde
     tn_text_add_format(text, ", \"tactic\": %" PRIu32 ", \"in_place\": %s, \"ns\": %.0f",
                        step->tactic, step->is_in_place ? "true" : "false", step_ns(source, index));
     tn_text_add(text, ", \"absorbed\": [");
-    for (uint32_t i = 0; i < step->epilogue_count; i++) {
+    for (uint32_t i = 0; i < step->absorbed_count; i++) {
         if (i > 0) tn_text_add(text, ", ");
-        tn_text_add_json(text, source->graph->nodes[step->epilogues[i]].name);
+        tn_text_add_json(text, source->graph->nodes[step->absorbed[i]].name);
     }
     tn_text_add(text, "]");
     add_values(text, source, "inputs", step->input_count, step->inputs);
@@ -176,7 +176,7 @@ static void add_node(tn_text *text, const tn_report_steps *source, uint32_t inde
     if (source->node_pins && tn_node_pin_is_set(&source->node_pins[step->node]))
         add_pin(text, &source->node_pins[step->node]);
     tn_text_add_format(text, ", \"step\": %" PRIu32 ", \"absorbed_ops\": ", index);
-    add_operators(text, source, step->epilogue_count, step->epilogues);
+    add_operators(text, source, step->absorbed_count, step->absorbed);
     if (step->is_device) tn_text_add(text, ", \"space\": \"device\"");
     if (source->notes && source->notes->candidates)
         add_candidates(text, source, &source->notes->candidates[step->node]);

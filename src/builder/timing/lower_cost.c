@@ -86,7 +86,6 @@ static double work_of(const tn_lowering *lowering, const tn_graph_node *node) {
 static double moved_bytes(const tn_lowering *lowering, uint32_t index,
                           const tn_candidate *candidate) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
-    const tn_lower_node *lowered = &lowering->nodes[index];
     double bytes = 0;
     for (uint32_t i = 0; i < node->input_count; i++) {
         if (node->inputs[i] == TN_NO_TENSOR ||
@@ -97,8 +96,8 @@ static double moved_bytes(const tn_lowering *lowering, uint32_t index,
     for (uint32_t i = 0; i < node->output_count; i++)
         bytes += bytes_of(lowering, tn_lower_output(lowering, index, candidate, i),
                           candidate->outputs[i]);
-    for (uint32_t i = 0; i < lowered->operand_counts[candidate->chain_count]; i++)
-        bytes += bytes_of(lowering, lowered->operands[i], candidate->operands[i]);
+    for (uint32_t i = 0; i < tn_lower_operand_count(candidate); i++)
+        bytes += bytes_of(lowering, candidate->chain->operands[i], candidate->operands[i]);
     return bytes;
 }
 

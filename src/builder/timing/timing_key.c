@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Raised when this file or how a time is measured changes. */
-enum { KEY_VERSION = 3 };
+enum { KEY_VERSION = 4 };
 
 static uint64_t add_shape(uint64_t key, const tn_shape *shape) {
     key = tn_hash_add_u64(key, shape->rank);
@@ -44,15 +44,6 @@ static uint64_t add_tensor(const tn_lowering *lowering, uint64_t key, tn_tensor_
     return key;
 }
 
-static uint64_t add_epilogue(uint64_t key, const tn_epilogue *epilogue) {
-    key = tn_hash_add_u64(key, epilogue->kind);
-    key = tn_hash_add_u64(key, epilogue->activation);
-    key = tn_hash_add_u64(key, (uint64_t)(uint32_t)epilogue->axis);
-    key = tn_hash_add_u64(key, epilogue->type);
-    if (epilogue->kind == TN_EPILOGUE_COMBINE) key = tn_hash_add_u64(key, epilogue->input);
-    return tn_hash_add_text(key, epilogue->expression);
-}
-
 uint64_t tn_timing_key_device(uint64_t key, const tn_device *device) {
     const char *libraries = TN_DEVICE_HAS(device, libraries) ? device->libraries(device) : NULL;
     key = tn_hash_add_text(key, device->fingerprint(device));
@@ -76,6 +67,24 @@ static uint64_t add_operator(const tn_graph_node *node, uint64_t key) {
     key = tn_hash_add_u64(key, op->since_version);
     if (node->params && !op->load) key = tn_hash_add_u64(key, tn_fields_hash(op, node->params));
     return op->load || op->destroy_params ? tn_hash_add_text(key, node->name) : key;
+}
+
+/* A facet's struct by its bytes; one with pointers by the operator that it describes. */
+static uint64_t add_step(const tn_lowering *lowering, const tn_candidate *candidate, uint32_t index,
+                         uint32_t step, uint64_t key) {
+    const tn_facet *facet = candidate->chain->facets[step];
+    const tn_graph_node *node = &lowering->graph->nodes[lowering->nodes[index].chain[step]];
+    key = tn_hash_add_text(key, candidate->chain->steps[step]->facet);
+    key = tn_hash_add_text(key, facet->variant);
+    key = tn_hash_add_u64(key, lowering->types[node->outputs[0]]);
+    for (uint32_t i = 0; i < facet->operand_count; i++) {
+        key = tn_hash_add_u64(key, facet->operands[i].form);
+        key = tn_hash_add_u64(key, (uint64_t)(uint32_t)facet->operands[i].axis);
+        if (facet->flags & TN_FACET_NODE_INPUTS)
+            key = tn_hash_add_u64(key, facet->operands[i].input);
+    }
+    return facet->flags & TN_FACET_POINTERS ? add_operator(node, key)
+                                            : tn_hash_add(key, facet->what, TN_FACET_ROOM);
 }
 
 static uint64_t add_kernel(const tn_candidate *candidate, uint64_t key) {
@@ -124,7 +133,6 @@ tn_status tn_timing_key(const tn_lowering *lowering, uint32_t index, tn_candidat
     *out_key = candidate->key;
     if (candidate->key != 0) return TN_OK;
     const tn_graph_node *node = &lowering->graph->nodes[index];
-    const tn_lower_node *lowered = &lowering->nodes[index];
     uint64_t key = tn_hash_add_u64(0, KEY_VERSION);
     key = add_kernel(candidate, add_operator(node, add_place(lowering, candidate, key)));
     for (uint32_t i = 0; i < node->input_count; i++) {
@@ -134,13 +142,11 @@ tn_status tn_timing_key(const tn_lowering *lowering, uint32_t index, tn_candidat
     for (uint32_t i = 0; i < node->output_count; i++)
         key = add_tensor(lowering, key, tn_lower_output(lowering, index, candidate, i),
                          candidate->outputs[i], false);
-    for (uint32_t i = 0; i < candidate->chain_count; i++) {
-        key = add_epilogue(key, lowered->epilogues[i]);
-        if (lowered->epilogues[i]->kind >= TN_EPILOGUE_ROW)
-            key = add_operator(&lowering->graph->nodes[lowered->chain[i]], key);
-    }
-    for (uint32_t i = 0; i < lowered->operand_counts[candidate->chain_count]; i++)
-        key = add_tensor(lowering, key, lowered->operands[i], candidate->operands[i], false);
+    for (uint32_t i = 0; i < candidate->chain_count; i++)
+        key = add_step(lowering, candidate, index, i, key);
+    for (uint32_t i = 0; i < tn_lower_operand_count(candidate); i++)
+        key =
+            add_tensor(lowering, key, candidate->chain->operands[i], candidate->operands[i], false);
     TN_TRY(add_own(lowering, index, candidate, &key));
     *out_key = candidate->key = key;
     return TN_OK;

@@ -116,7 +116,7 @@ tn_status tn_timing_align_constants(tn_lowering *lowering, uint32_t index,
         if (operand->data && operand->format != TN_LINEAR) /* a run brings it in that format */
             operand->data = NULL;
         else if (operand->data)
-            TN_TRY(align_constant(lowering, lowering->nodes[index].operands[i], operand));
+            TN_TRY(align_constant(lowering, candidate_call->operand_ids[i], operand));
     }
     return TN_OK;
 }

@@ -79,9 +79,9 @@ static void add_step(tn_text *text, const Tenon__Plan__Plan *plan,
                        step->is_in_place ? "true" : "false");
     tn_text_add_number(text, step->nanoseconds);
     tn_text_add(text, ", \"absorbed\": [");
-    for (size_t i = 0; i < step->n_epilogues; i++) {
+    for (size_t i = 0; i < step->n_absorbed; i++) {
         if (i > 0) tn_text_add(text, ", ");
-        tn_inspect_node_name(text, plan, step->epilogues[i]);
+        tn_inspect_node_name(text, plan, step->absorbed[i]);
     }
     tn_text_add(text, "]");
     add_values(text, plan, program, "inputs", step->n_inputs, step->inputs);
@@ -95,9 +95,9 @@ static void add_step(tn_text *text, const Tenon__Plan__Plan *plan,
     tn_text_add(text, ", \"op\": ");
     add_operator(text, plan, (uint64_t)step->node + UINT64_MAX);
     tn_text_add(text, ", \"absorbed_ops\": [");
-    for (size_t i = 0; i < step->n_epilogues; i++) {
+    for (size_t i = 0; i < step->n_absorbed; i++) {
         if (i > 0) tn_text_add(text, ", ");
-        add_operator(text, plan, step->epilogues[i]);
+        add_operator(text, plan, step->absorbed[i]);
     }
     tn_text_add(text, "]}");
 }

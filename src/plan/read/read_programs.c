@@ -47,7 +47,7 @@ static tn_status read_step(tn_plan_reader *reader, const Tenon__Plan__Step *mess
         return tn_plan_reader_fail("a step took a time that is not possible");
     *step = (tn_program_step){.kind = message->kind,
                               .node = message->node - 1,
-                              .epilogue_count = (uint32_t)message->n_epilogues,
+                              .absorbed_count = (uint32_t)message->n_absorbed,
                               .tactic = message->tactic,
                               .is_in_place = message->is_in_place,
                               .is_host = message->is_host,
@@ -56,9 +56,9 @@ static tn_status read_step(tn_plan_reader *reader, const Tenon__Plan__Step *mess
                               .output_count = (uint32_t)message->n_outputs,
                               .operand_count = (uint32_t)message->n_operands,
                               .nanoseconds = message->nanoseconds};
-    step->epilogues = tn_arena_copy(reader->contents.arena, message->epilogues,
-                                    message->n_epilogues * sizeof(uint32_t));
-    if (!step->epilogues) return tn_fail_memory("a program");
+    step->absorbed = tn_arena_copy(reader->contents.arena, message->absorbed,
+                                   message->n_absorbed * sizeof(uint32_t));
+    if (!step->absorbed) return tn_fail_memory("a program");
     TN_TRY(read_text(reader, message->kernel, &step->kernel));
     TN_TRY(read_text(reader, message->library, &step->library));
     const tn_loaded_library *library = tn_plan_reader_step_library(reader, message);

@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-static tn_status write_epilogues(tn_plan_writer *writer, const tn_program_step *step,
-                                 Tenon__Plan__Step *message) {
-    message->epilogues =
-        tn_arena_allocate(writer->arena, step->epilogue_count, sizeof(*message->epilogues));
-    if (!message->epilogues) return tn_fail_memory("writing a plan");
-    for (uint32_t i = 0; i < step->epilogue_count; i++)
-        message->epilogues[message->n_epilogues++] = writer->node_numbers[step->epilogues[i]];
+static tn_status write_absorbed(tn_plan_writer *writer, const tn_program_step *step,
+                                Tenon__Plan__Step *message) {
+    message->absorbed =
+        tn_arena_allocate(writer->arena, step->absorbed_count, sizeof(*message->absorbed));
+    if (!message->absorbed) return tn_fail_memory("writing a plan");
+    for (uint32_t i = 0; i < step->absorbed_count; i++)
+        message->absorbed[message->n_absorbed++] = writer->node_numbers[step->absorbed[i]];
     return TN_OK;
 }
 
@@ -39,7 +39,7 @@ static tn_status write_step(tn_plan_writer *writer, const tn_program_step *step,
     if (step->has_state)
         TN_TRY(
             tn_plan_writer_weight(writer, step->state, step->state_bytes, &message->state_offset));
-    TN_TRY(write_epilogues(writer, step, message));
+    TN_TRY(write_absorbed(writer, step, message));
     TN_TRY(tn_plan_writer_numbers(writer, step->input_count, step->inputs, NULL, &message->inputs));
     TN_TRY(
         tn_plan_writer_numbers(writer, step->output_count, step->outputs, NULL, &message->outputs));

@@ -26,26 +26,29 @@ static void set_shape(const run_case *c, int64_t *shape) {
     }
 }
 
-static void make_epilogues(run_node *n) {
+static void add_step(run_node *n, const seen_step *step) {
+    tn_call *call = &n->call;
+    const uint32_t at = call->step_count++;
+    show_step(step, at, NULL, &n->rooms[at], &n->steps[at]);
+    n->chain[at] = &n->steps[at];
+}
+
+static void make_steps(run_node *n) {
     tn_call *call = &n->call;
     if (n->c->has_residual) {
-        n->steps[0] = (tn_epilogue){
-            .size = sizeof(tn_epilogue), .kind = TN_EPILOGUE_ADD, .operand = 0, .type = TN_F32};
         n->operands[0] = &n->residual.tensor;
         call->operand_count = 1;
-        n->epilogues[call->epilogue_count++] = &n->steps[0];
+        add_step(n, &(seen_step){.kind = SEEN_RESIDUAL});
     }
     if (n->c->activation) {
-        n->steps[1] = (tn_epilogue){.size = sizeof(tn_epilogue),
-                                    .kind = TN_EPILOGUE_ACTIVATION,
-                                    .activation = run_activations[n->c->activation].activation,
-                                    .alpha = run_activations[n->c->activation].alpha,
-                                    .beta = run_activations[n->c->activation].beta,
-                                    .type = TN_F32};
-        n->epilogues[call->epilogue_count++] = &n->steps[1];
+        const run_activation *a = &run_activations[n->c->activation];
+        add_step(n, &(seen_step){.kind = SEEN_ACTIVATION,
+                                 .activation = a->activation,
+                                 .alpha = a->alpha,
+                                 .beta = a->beta});
     }
     call->operands = n->operands;
-    call->epilogues = n->epilogues;
+    call->steps = n->chain;
 }
 
 static void make_params(run_node *n) {
@@ -104,7 +107,7 @@ void run_node_make(run_node *n, const run_case *c, const tn_host *host, tn_type 
     if (!c->has_bias) n->call.input_count = 2;
     n->outputs[0] = &n->y.tensor;
     make_params(n);
-    make_epilogues(n);
+    make_steps(n);
     n->device_x = run_tensor_to_device(&n->x);
     n->device_w = run_tensor_to_device(&n->w);
     n->device_b = run_tensor_to_device(&n->b);

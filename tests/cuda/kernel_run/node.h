@@ -3,6 +3,7 @@
 #ifndef TN_TESTS_CUDA_KERNEL_RUN_NODE_H
 #define TN_TESTS_CUDA_KERNEL_RUN_NODE_H
 
+#include "../../support/steps.h"
 #include "case.h"
 #include "conv/conv.h"
 #include "conv_transpose/conv_transpose.h"
@@ -19,8 +20,9 @@ typedef struct run_node {
     tn_conv_transpose_params transposed;
     tn_gemm_params gemm;
     tn_operator op;
-    tn_epilogue steps[2];
-    const tn_epilogue *epilogues[2];
+    seen_room rooms[2];
+    tn_step steps[2];
+    const tn_step *chain[2];
     const tn_tensor *inputs[3], *operands[1];
     tn_tensor *outputs[1];
     tn_call call;

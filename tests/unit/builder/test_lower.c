@@ -25,7 +25,7 @@ static void test_bias_residual_and_activation_are_fused(void **state) {
     lower_or_fail(&stage, graph, (tn_lower_options){.no_timing = true, .forced = "Mix=mix_fused"});
     const tn_program_step *step = step_of(&stage, "mix");
     assert_int_equal(stage.program.step_count, 1);
-    assert_int_equal(step->epilogue_count, 3);
+    assert_int_equal(step->absorbed_count, 3);
     assert_int_equal(step->operand_count, 2);
     assert_int_equal(stage.program.values[step->operands[0]].tensor, bias);
     assert_int_equal(stage.program.values[step->operands[1]].tensor, x);
@@ -33,7 +33,7 @@ static void test_bias_residual_and_activation_are_fused(void **state) {
     stage_end(&stage);
 }
 
-static void test_epilogues_reach_the_kernel_with_their_operands(void **state) {
+static void test_steps_reach_the_kernel_with_their_operands(void **state) {
     graph_test *test = *state;
     tn_graph *graph = test->graph;
     build_stage stage;
@@ -46,25 +46,30 @@ static void test_epilogues_reach_the_kernel_with_their_operands(void **state) {
     lower_or_fail(&stage, graph, (tn_lower_options){.no_timing = true, .forced = "Mix=mix_fused"});
     const tn_program_step *step = step_of(&stage, "mix");
     const tn_tensor *tensors[64];
-    const tn_epilogue *const *epilogues = NULL;
-    tn_tensor_id *operands = NULL;
-    uint32_t count = 0;
+    tn_chain chain;
     for (size_t t = 0; t < graph->tensor_count; t++)
         tensors[t] = &stage.shapes.points[1]->tensors[t].storage.tensor;
-    assert_int_equal(
-        tn_program_epilogues(step, graph, tensors, stage.arena, &epilogues, &operands, &count),
-        TN_OK);
-    assert_int_equal(count, 2);
-    assert_int_equal(epilogues[0]->kind, TN_EPILOGUE_ADD);
-    assert_int_equal(epilogues[0]->operand, 0);
-    assert_int_equal(operands[0], x);
-    assert_int_equal(epilogues[1]->kind, TN_EPILOGUE_BIAS);
-    assert_int_equal(epilogues[1]->operand, 1);
-    assert_int_equal(epilogues[1]->axis, 1);
-    assert_int_equal(operands[1], bias);
-    assert_int_equal(epilogues[2]->kind, TN_EPILOGUE_ROW);
-    assert_ptr_equal(epilogues[2]->row, layer_scale_row);
-    assert_int_equal(((const layer_scale_params *)epilogues[2]->params)->factor, 5);
+    const tn_kernel_entry *entry =
+        tn_registry_find_kernel(tn_runtime_registry(graph->runtime),
+                                graph->nodes[step->node].entry->op, "cpu", "mix_fused", NULL);
+    assert_non_null(entry);
+    assert_int_equal(tn_program_chain(step, graph, entry, tensors, stage.arena, &chain), TN_OK);
+    const tn_call call = {.steps = chain.steps, .step_count = chain.count};
+    seen_step seen[3];
+    for (uint32_t i = 0; i < 3; i++)
+        see_step(&call, i, &seen[i]);
+    assert_int_equal(chain.operand_counts[3], 2);
+    assert_int_equal(seen[0].kind, SEEN_RESIDUAL);
+    assert_int_equal(seen[0].operand, 0);
+    assert_int_equal(chain.operands[0], x);
+    assert_int_equal(seen[1].kind, SEEN_BIAS);
+    assert_int_equal(seen[1].operand, 1);
+    assert_int_equal(seen[1].axis, 1);
+    assert_int_equal(chain.operands[1], bias);
+    assert_int_equal(seen[2].kind, SEEN_ROW);
+    assert_ptr_equal(seen[2].row, layer_scale_row);
+    assert_int_equal(((const layer_scale_params *)seen[2].params)->factor, 5);
+    tn_library_release(entry->library);
     stage_end(&stage);
 }
 
@@ -76,17 +81,17 @@ static void test_only_what_the_kernel_lists_is_fused(void **state) {
     tn_tensor_id relu = add_unary(graph, "Relu", "relu", mixed);
     add_output(graph, add_unary(graph, "Halve", "leaky", relu));
     lower_or_fail(&stage, graph, (tn_lower_options){.no_timing = true, .forced = "Mix=mix_fused"});
-    assert_int_equal(step_of(&stage, "mix")->epilogue_count, 1);
+    assert_int_equal(step_of(&stage, "mix")->absorbed_count, 1);
     assert_string_equal(kernel_of(&stage, "leaky"), "(reference)");
     stage_end(&stage);
     lower_or_fail(&stage, graph, (tn_lower_options){.no_timing = true, .forced = "Mix=mix_plain"});
-    assert_int_equal(step_of(&stage, "mix")->epilogue_count, 0);
+    assert_int_equal(step_of(&stage, "mix")->absorbed_count, 0);
     assert_string_equal(kernel_of(&stage, "relu"), "relu");
     stage_end(&stage);
     lower_or_fail(
         &stage, graph,
         (tn_lower_options){.no_timing = true, .no_fusion = true, .forced = "Mix=mix_fused"});
-    assert_int_equal(step_of(&stage, "mix")->epilogue_count, 0);
+    assert_int_equal(step_of(&stage, "mix")->absorbed_count, 0);
     stage_end(&stage);
 }
 
@@ -100,8 +105,8 @@ static void test_what_others_read_is_not_fused_away(void **state) {
     add_output(graph, mixed);
     add_output(graph, add_node(graph, "Plus", "itself", 2, TENSORS(other, other)));
     lower_or_fail(&stage, graph, (tn_lower_options){.no_timing = true, .forced = "Mix=mix_fused"});
-    assert_int_equal(step_of(&stage, "mix")->epilogue_count, 0);
-    assert_int_equal(step_of(&stage, "other")->epilogue_count, 0);
+    assert_int_equal(step_of(&stage, "mix")->absorbed_count, 0);
+    assert_int_equal(step_of(&stage, "other")->absorbed_count, 0);
     stage_end(&stage);
 }
 
@@ -116,8 +121,8 @@ static void test_of_two_fusing_kernels_one_takes_the_sum(void **state) {
     lower_or_fail(&stage, graph, (tn_lower_options){.no_timing = true, .forced = "Mix=mix_fused"});
     assert_int_equal(stage.program.step_count, 2);
     assert_int_equal(
-        step_of(&stage, "left")->epilogue_count + step_of(&stage, "right")->epilogue_count, 2);
-    assert_int_equal(stage.program.steps[1].epilogue_count, 2); /* its operand is there first */
+        step_of(&stage, "left")->absorbed_count + step_of(&stage, "right")->absorbed_count, 2);
+    assert_int_equal(stage.program.steps[1].absorbed_count, 2); /* its operand is there first */
     stage_end(&stage);
 }
 
@@ -215,7 +220,7 @@ static void test_a_residual_comes_in_the_output_s_format(void **state) {
     add_output(graph, add_node(graph, "Plus", "sum", 2, TENSORS(mixed, x)));
     lower_or_fail(&stage, graph, (tn_lower_options){.no_timing = true, .forced = "Mix=mix_c16"});
     const tn_program_step *step = step_of(&stage, "mix");
-    assert_int_equal(step->epilogue_count, 1);
+    assert_int_equal(step->absorbed_count, 1);
     assert_int_equal(stage.program.values[step->operands[0]].format, TN_C16);
     assert_int_equal(step->operands[0], step->inputs[0]); /* one conversion serves both */
     stage_end(&stage);
@@ -473,7 +478,7 @@ static void test_free_extents_are_not_taken_for_1(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         BUILD_TEST(test_bias_residual_and_activation_are_fused),
-        BUILD_TEST(test_epilogues_reach_the_kernel_with_their_operands),
+        BUILD_TEST(test_steps_reach_the_kernel_with_their_operands),
         BUILD_TEST(test_only_what_the_kernel_lists_is_fused),
         BUILD_TEST(test_what_others_read_is_not_fused_away),
         BUILD_TEST(test_of_two_fusing_kernels_one_takes_the_sum),

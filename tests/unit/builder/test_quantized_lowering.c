@@ -237,7 +237,7 @@ static void test_a_chain_is_stored_with_the_scale_of_its_last_tensor(void **stat
     stage->scales[x] = 1, stage->scales[a] = 0.5f, stage->scales[rect] = 0.125f;
     lower_in(stage, graph, PINNED(TN_PRECISION_I8, "Weigh=weigh_i8"));
     const tn_program_step *step = step_of(&stage->stage, "b");
-    assert_int_equal(step->epilogue_count, 2);
+    assert_int_equal(step->absorbed_count, 2);
     assert_stored(value_at(stage, step->operands[0]), TN_I8, 0.5f);
     assert_stored(output_of(stage, "b"), TN_I8, 0.125f);
     assert_int_equal(count_kind(&stage->stage, TN_STEP_REFORMAT), 1);
@@ -279,7 +279,7 @@ static void test_kept_nodes_stay_in_floats_alone_and_in_chains(void **state) {
         lower_in(stage, graph, PINNED(TN_PRECISION_I8, "Weigh=weigh_f32"));
         assert_stored(input_of(stage, "a", 0), TN_F32, 0);
         assert_stored(output_of(stage, "a"), TN_F32, 0);
-        assert_int_equal(step_of(&stage->stage, "a")->epilogue_count, 1);
+        assert_int_equal(step_of(&stage->stage, "a")->absorbed_count, 1);
         assert_int_equal(reason_of(stage, "a"), TN_LOWER_KEPT);
         end_stage(stage);
     }

@@ -11,14 +11,14 @@
 
 static uint32_t windows_runs, windows_absorbed;
 
-static float windows_activate(const tn_epilogue *step, float value) {
-    return step->kind != TN_EPILOGUE_ACTIVATION ? value : value > 0 ? value : 0;
+static float windows_activate(const seen_step *step, float value) {
+    return step->kind != SEEN_ACTIVATION ? value : value > 0 ? value : 0;
 }
 
 /* The largest of the window of element `index` of y, of x * w, with the steps before `pool`. */
 static float windows_largest(const tn_call *call, uint32_t pool, int64_t index) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-    const uint32_t *window = call->epilogues[pool]->window;
+    const uint32_t *window = SEE_STEP(call, pool)->window;
     const int64_t column = index % y->shape[3], row = index / y->shape[3] % y->shape[2];
     const int64_t plane = index / y->shape[3] / y->shape[2];
     float largest = -INFINITY;
@@ -26,7 +26,7 @@ static float windows_largest(const tn_call *call, uint32_t pool, int64_t index) 
         for (int64_t c = column * window[1]; c < (column + 1) * window[1] && c < x->shape[3]; c++) {
             float value = layer_mixed(call, (plane * x->shape[2] + r) * x->shape[3] + c);
             for (uint32_t i = 0; i < pool; i++)
-                value = windows_activate(call->epilogues[i], value);
+                value = windows_activate(SEE_STEP(call, i), value);
             if (!(value <= largest) && largest == largest) largest = value;
         }
     return largest;
@@ -35,15 +35,14 @@ static float windows_largest(const tn_call *call, uint32_t pool, int64_t index) 
 static tn_status windows_run(tn_call *call) {
     uint32_t pool = 0;
     windows_runs++;
-    windows_absorbed += call->epilogue_count;
-    while (pool < call->epilogue_count && call->epilogues[pool]->kind != TN_EPILOGUE_MAX_WINDOWS)
+    windows_absorbed += call->step_count;
+    while (pool < call->step_count && SEE_STEP(call, pool)->kind != SEEN_WINDOW_MAX)
         pool++;
     for (int64_t i = 0; i < layer_count(call->outputs[0]); i++) {
         float value =
-            pool < call->epilogue_count ? windows_largest(call, pool, i) : layer_mixed(call, i);
-        for (uint32_t k = pool == call->epilogue_count ? 0 : pool + 1; k < call->epilogue_count;
-             k++)
-            value = windows_activate(call->epilogues[k], value);
+            pool < call->step_count ? windows_largest(call, pool, i) : layer_mixed(call, i);
+        for (uint32_t k = pool == call->step_count ? 0 : pool + 1; k < call->step_count; k++)
+            value = windows_activate(SEE_STEP(call, k), value);
         *layer_at(call->outputs[0], i) = value;
     }
     return TN_OK;
@@ -52,8 +51,8 @@ static tn_status windows_run(tn_call *call) {
 /* One pooling at most. */
 static tn_status windows_accepts(tn_call *call) {
     uint32_t pools = 0;
-    for (uint32_t i = 0; i < call->epilogue_count; i++)
-        pools += call->epilogues[i]->kind == TN_EPILOGUE_MAX_WINDOWS;
+    for (uint32_t i = 0; i < call->step_count; i++)
+        pools += SEE_STEP(call, i)->kind == SEEN_WINDOW_MAX;
     return pools <= 1 && call->inputs[0]->rank == 4 ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
@@ -63,9 +62,7 @@ static const tn_kernel windows_kernel = {.size = sizeof(tn_kernel),
                                          .op = "Mix",
                                          .device = "cpu",
                                          .name = "mix_windows",
-                                         .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION) |
-                                                      TN_EPILOGUE_BIT(TN_EPILOGUE_MAX_WINDOWS),
-                                         .activations = 1u << TN_ACTIVATION_RELU,
+                                         .absorbs = "tn.activation/1(relu), tn.window_max/1",
                                          TN_COMBINATIONS(layer_mix_linear),
                                          .accepts = windows_accepts,
                                          .run = windows_run};

@@ -5,7 +5,8 @@
 
 typedef struct found_kernel {
     const char *combination;
-    uint32_t traits, epilogues, count;
+    const char *absorbs;
+    uint32_t traits, count;
     bool is_on_device;
 } found_kernel;
 
@@ -15,7 +16,7 @@ static bool find_kernel(void *user, const tn_kernel *kernel, const tn_library_in
     assert_string_equal(library->name, "AddAmount");
     found->count++;
     found->traits = kernel->traits;
-    found->epilogues = kernel->epilogues;
+    found->absorbs = kernel->absorbs;
     found->combination = kernel->combination_count ? kernel->combinations[0] : NULL;
     found->is_on_device = strcmp(kernel->device, "cpu") != 0;
     return true;

@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "support/steps.h"
 #include "kit/expression/expression.h"
 #include "stranger_layers.h"
 
@@ -30,16 +31,16 @@ static uint32_t runs, absorbed;
 static tn_status read_run(tn_call *call) {
     const tn_tensor *y = call->outputs[0];
     runs++;
-    absorbed += call->epilogue_count;
+    absorbed += call->step_count;
     for (int64_t i = 0; i < count_of(y); i++) {
         double ports[2] = {0, 0};
         for (uint32_t k = 0; k < call->input_count; k++)
             ports[k] = load(call->inputs[k], y, i);
         double value = compute(call->op, call->params, ports);
-        for (uint32_t e = 0; e < call->epilogue_count; e++) {
-            const tn_epilogue *step = call->epilogues[e];
+        for (uint32_t e = 0; e < call->step_count; e++) {
+            const seen_step *step = SEE_STEP(call, e);
             ports[step->input] = (double)(float)value;
-            if (step->kind == TN_EPILOGUE_COMBINE)
+            if (step->has_operand)
                 ports[1 - step->input] = load(call->operands[step->operand], y, i);
             value = compute(step->op, step->params, ports);
         }
@@ -55,8 +56,7 @@ static const tn_kernel read_kernel = {.size = sizeof(tn_kernel),
                                       .op = "*",
                                       .device = "cpu",
                                       .name = "read",
-                                      .epilogues = TN_EPILOGUE_BIT(TN_EPILOGUE_EXPRESSION) |
-                                                   TN_EPILOGUE_BIT(TN_EPILOGUE_COMBINE),
+                                      .absorbs = "tn.expression/1",
                                       TN_COMBINATIONS(read_combinations),
                                       .run = read_run};
 

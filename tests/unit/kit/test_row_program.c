@@ -4,6 +4,7 @@
  * function computes, chains and broadcast rows, at every level of this processor, against the
  * expressions' own values in 64-bit floats.
  */
+#include "support/steps.h"
 #include "kit/elementwise/row_program.h"
 #include "kit/expression/expression.h"
 
@@ -52,8 +53,11 @@ typedef struct bent {
     int64_t strides[4];
     tn_tensor tensors[4];
     const tn_tensor *inputs[3], *operands[1];
-    tn_epilogue links[MOST_LINKS];
-    const tn_epilogue *chain[MOST_LINKS];
+    seen_step links[MOST_LINKS];
+    tn_tensor result; /* of every step */
+    seen_room rooms[MOST_LINKS];
+    tn_step steps[MOST_LINKS];
+    const tn_step *chain[MOST_LINKS];
     tn_call call;
 } bent;
 
@@ -78,31 +82,40 @@ static void begin(bent *b, const char *expression, float low, float high) {
         if (i < 3) b->inputs[i] = &b->tensors[i];
     }
     b->operands[0] = &b->tensors[3];
+    b->result.type = TN_F32;
     for (int i = 0; i < MOST_LINKS; i++)
-        b->chain[i] = &b->links[i];
+        b->chain[i] = &b->steps[i];
     b->call = (tn_call){.op = &b->op,
                         .params = &params,
                         .input_count = 3,
                         .inputs = b->inputs,
                         .operands = b->operands,
-                        .epilogues = b->chain};
+                        .steps = b->chain};
 }
 
-static tn_epilogue *add_link(bent *b, uint32_t kind) {
-    tn_epilogue *link = &b->links[b->call.epilogue_count++];
-    *link = (tn_epilogue){.size = sizeof(*link), .kind = kind, .type = TN_F32};
+static seen_step *add_link(bent *b, uint32_t kind) {
+    seen_step *link = &b->links[b->call.step_count++];
+    *link = (seen_step){.kind = kind};
     return link;
 }
 
 static tn_row_program program;
 
-static void make(const bent *b) {
+/* The links, as they are now, as the call's steps. */
+static void show(bent *b) {
+    for (uint32_t i = 0; i < b->call.step_count; i++)
+        show_step(&b->links[i], i, &b->result, &b->rooms[i], &b->steps[i]);
+}
+
+static void make(bent *b) {
+    show(b);
     char why[300] = "";
     if (!tn_row_program_make(&b->call, &program, why, sizeof(why)))
         fail_msg("%s: %s", b->op.expression, why);
 }
 
-static void refuse(const bent *b, const char *part) {
+static void refuse(bent *b, const char *part) {
+    show(b);
     char why[300] = "";
     assert_false(tn_row_program_make(&b->call, &program, NULL, 0));
     assert_false(tn_row_program_make(&b->call, &program, why, sizeof(why)));
@@ -339,18 +352,16 @@ static void test_chains_of_all_kinds_are_computed(void **state) {
     join.input_count = 2;
     begin(b, "x + y * z", -1, 1);
     b->call.operand_count = 1;
-    add_link(b, TN_EPILOGUE_SCALE);
-    *add_link(b, TN_EPILOGUE_ACTIVATION) = (tn_epilogue){.size = sizeof(tn_epilogue),
-                                                         .kind = TN_EPILOGUE_ACTIVATION,
-                                                         .activation = TN_ACTIVATION_LEAKY_RELU,
-                                                         .alpha = 0.125f,
-                                                         .type = TN_F32};
-    add_link(b, TN_EPILOGUE_ADD);
-    tn_epilogue *link = add_link(b, TN_EPILOGUE_EXPRESSION);
-    link->op = &half, link->params = &params;
-    link = add_link(b, TN_EPILOGUE_COMBINE);
-    link->op = &join, link->params = &params;
-    add_link(b, TN_EPILOGUE_BIAS);
+    add_link(b, SEEN_SCALE);
+    *add_link(b, SEEN_ACTIVATION) = (seen_step){
+        .kind = SEEN_ACTIVATION, .activation = TN_ACTIVATION_LEAKY_RELU, .alpha = 0.125f};
+    add_link(b, SEEN_RESIDUAL);
+    seen_step *link = add_link(b, SEEN_EXPRESSION);
+    link->op = &half, link->params = &params, link->expression = half.expression;
+    link = add_link(b, SEEN_EXPRESSION);
+    link->op = &join, link->params = &params, link->expression = join.expression;
+    link->has_operand = true;
+    add_link(b, SEEN_BIAS);
 #define SCALED "(x + y * z) * w"
 #define ADDED  "((" SCALED " < 0 ? 0.125 * (" SCALED ") : " SCALED ") + w)"
     assert_computes(b, "(w - (" ADDED " / 2 - low) * high) + w");
@@ -371,14 +382,14 @@ static void test_a_row_function_stands_in_for_an_expression(void **state) {
     tn_operator silent = operator_of(NULL), telling = operator_of("3 * x");
     (void)state;
     begin(b, "x - y", -1, 1);
-    tn_epilogue *link = add_link(b, TN_EPILOGUE_ROW);
+    seen_step *link = add_link(b, SEEN_ROW);
     link->row = triple, link->op = &silent;
     assert_computes(b, "3 * (x - y)");
     assert_int_equal(program.steps[1].kind, TN_ROW_STEP_ROW);
-    link->op = &telling;
+    link->op = &telling, link->expression = telling.expression;
     assert_computes(b, "3 * (x - y)");
     assert_int_equal(program.steps[1].kind, TN_ROW_STEP_COMBINE);
-    link->op = &silent, link->row = NULL;
+    link->op = &silent, link->row = NULL, link->expression = NULL;
     refuse(b, "row function");
     free(b);
 }
@@ -402,15 +413,17 @@ static void test_what_cannot_be_computed_is_refused_with_a_reason(void **state) 
     refuse(b, "'z' is not there");
     begin(b, "x + y", 0, 1);
     assert_computes(b, "x + y");
-    add_link(b, TN_EPILOGUE_REQUANTIZE);
-    refuse(b, "kind 5");
-    b->links[0] = (tn_epilogue){
-        .size = sizeof(tn_epilogue), .kind = TN_EPILOGUE_ACTIVATION, .activation = 99};
+    add_link(b, SEEN_WINDOW_MAX);
+    refuse(b, "kind 7");
+    b->links[0].kind = SEEN_KINDS;
+    refuse(b, "not known");
+    b->links[0] = (seen_step){.kind = SEEN_ACTIVATION, .activation = 99};
     refuse(b, "activation 99");
-    b->links[0] =
-        (tn_epilogue){.size = sizeof(tn_epilogue), .kind = TN_EPILOGUE_ADD, .type = TN_F16};
+    b->links[0] = (seen_step){.kind = SEEN_RESIDUAL};
+    b->result.type = TN_F16;
     refuse(b, "type");
-    b->links[0] = (tn_epilogue){.size = sizeof(tn_epilogue), .kind = TN_EPILOGUE_COMBINE};
+    b->result.type = TN_F32;
+    b->links[0] = (seen_step){.kind = SEEN_EXPRESSION};
     refuse(b, "not whose it is");
     begin(b, text, 0, 1);
     strcpy(text, "x");

@@ -248,8 +248,8 @@ CHANGE(no_node, plan->programs[0]->steps[0]->node = 0)
 CHANGE(odd_node, plan->programs[0]->steps[0]->node = 99)
 CHANGE(odd_input, plan->programs[0]->steps[1]->inputs[0] = 99)
 CHANGE(odd_output, plan->programs[0]->steps[1]->outputs[0] = 99)
-CHANGE(odd_epilogue, plan->programs[0]->steps[1]->n_epilogues = 1;
-       plan->programs[0]->steps[1]->epilogues = numbers; numbers[0] = UINT32_MAX)
+CHANGE(odd_absorbed, plan->programs[0]->steps[1]->n_absorbed = 1;
+       plan->programs[0]->steps[1]->absorbed = numbers; numbers[0] = UINT32_MAX)
 CHANGE(step_missing, plan->programs[0]->n_steps--)
 CHANGE(library_not_listed, plan->programs[0]->steps[1]->kernel = "quick";
        plan->programs[0]->steps[1]->library = "elsewhere")
@@ -361,7 +361,7 @@ static const damage_case damage_cases[] = {
     {odd_node, "step 0 of the program"},
     {odd_input, "reads a value that is not there"},
     {odd_output, "makes a value that is not its own"},
-    {odd_epilogue, "step 1 of the program"},
+    {odd_absorbed, "step 1 of the program"},
     {step_missing, "no step of the program does node 'copy'"},
     {library_not_listed, "'elsewhere' is not in the manifest"},
     {kernel_without_library, "names a kernel without a library"},

@@ -21,7 +21,7 @@ static void test_a_lowered_program_is_sound(void **state) {
     build_stage stage;
     lower_example(&stage, test->graph);
     assert_int_equal(tn_program_check(&stage.program, test->graph), TN_OK);
-    assert_int_equal(step_of(&stage, "mix")->epilogue_count, 1);
+    assert_int_equal(step_of(&stage, "mix")->absorbed_count, 1);
     stage_end(&stage);
 }
 
@@ -40,7 +40,7 @@ static void test_wrong_numbers_are_refused(void **state) {
     for (uint32_t s = 0; s < program->step_count; s++) {
         tn_program_step *step = &program->steps[s];
         uint32_t *numbers[] = {&step->kind,         &step->node,          &step->input_count,
-                               &step->output_count, &step->operand_count, &step->epilogue_count};
+                               &step->output_count, &step->operand_count, &step->absorbed_count};
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
             if (numbers[i] == &step->node && step->kind == TN_STEP_REFORMAT) continue;
             for (size_t k = 0; k < 2; k++) {
@@ -171,17 +171,20 @@ static void test_a_chain_that_is_none_is_an_error(void **state) {
     build_stage stage;
     lower_example(&stage, test->graph);
     const tn_tensor *tensors[64];
-    const tn_epilogue *const *epilogues = NULL;
-    tn_tensor_id *operands = NULL;
-    uint32_t count = 0, chain[1];
+    tn_chain found;
+    uint32_t chain[1];
     for (size_t t = 0; t < test->graph->tensor_count; t++)
         tensors[t] = &stage.shapes.points[1]->tensors[t].storage.tensor;
     tn_program_step step = *step_of(&stage, "mix");
     chain[0] = step_of(&stage, "flat")->node;
-    step.epilogues = chain;
-    assert_int_equal(tn_program_epilogues(&step, test->graph, tensors, stage.arena, &epilogues,
-                                          &operands, &count),
+    step.absorbed = chain;
+    const tn_kernel_entry *entry =
+        tn_registry_find_kernel(tn_runtime_registry(test->graph->runtime),
+                                test->graph->nodes[step.node].entry->op, "cpu", "mix_fused", NULL);
+    assert_non_null(entry);
+    assert_int_equal(tn_program_chain(&step, test->graph, entry, tensors, stage.arena, &found),
                      TN_ERROR_FORMAT);
+    tn_library_release(entry->library);
     assert_error("flat", NULL);
     stage_end(&stage);
 }

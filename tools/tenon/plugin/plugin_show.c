@@ -117,11 +117,8 @@ static void print_traits(const walk *w, const tn_operator *op) {
     char words[SHOW_WORDS];
     if (w->is_markdown) printf("\n");
     print_words(w, "  ", "traits", show_operator_traits(op->traits, words));
-    snprintf(words, sizeof(words), "%s%s%s%s", op->epilogue ? "as an epilogue" : "",
-             op->epilogue && op->row ? ", " : "", op->row ? "as a row function" : "",
-             op->linear ? op->epilogue || op->row ? ", takes scales and shifts into its weights"
-                                                  : "takes scales and shifts into its weights"
-                        : "");
+    snprintf(words, sizeof(words), "%s%s%s", op->facet ? "by its facets" : "",
+             op->facet && op->row ? ", " : "", op->row ? "as a row function" : "");
     print_words(w, "  ", "fused", words);
     print_words(w, "  ", "expression", op->expression);
     for (uint64_t i = 0; i < op->spelling_count; i++)
@@ -158,9 +155,7 @@ static void print_kernel(const walk *w, const show_kernel *entry, const tn_opera
     print_words(w, "    ", "doc", kernel->doc);
     print_words(w, "    ", "needs", kernel->requires_features);
     print_words(w, "    ", "traits", show_kernel_traits(kernel->traits, words));
-    print_words(w, "    ", "absorbs", show_epilogues(kernel->epilogues, words));
-    if (kernel->epilogues & TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION))
-        print_words(w, "    ", "of those", show_activations(kernel->activations, words));
+    print_words(w, "    ", "absorbs", kernel->absorbs);
     print_own(w, kernel, op);
     if (kernel->combination)
         print_words(w, "    ", "takes", "what it answers for each node");

@@ -41,8 +41,6 @@ enum { SHOW_WORDS = 400 };
 const char *show_operator_traits(uint32_t traits, char *buffer);
 const char *show_kernel_traits(uint32_t traits, char *buffer);
 const char *show_port_flags(const tn_port *port, char *buffer);
-const char *show_epilogues(uint32_t epilogues, char *buffer);
-const char *show_activations(uint32_t activations, char *buffer); /* 0: "any" */
 const char *show_field_type(uint32_t type);
 /* A kernel's own fields: "group (i64), pads (i64s, needed)". */
 const char *show_kernel_fields(const tn_kernel *kernel, char *buffer);

@@ -81,9 +81,7 @@ static void print_kernel(const show_kernel *entry, const tn_operator *op, bool i
     json_print_member(", ", "features", kernel->requires_features);
     printf(", \"revision\": %u", kernel->revision);
     print_set("traits", show_kernel_traits(kernel->traits, words));
-    print_set("epilogues", show_epilogues(kernel->epilogues, words));
-    if (kernel->epilogues & TN_EPILOGUE_BIT(TN_EPILOGUE_ACTIVATION))
-        print_set("activations", show_activations(kernel->activations, words));
+    if (kernel->absorbs) json_print_member(", ", "absorbs", kernel->absorbs);
     print_texts("combinations", kernel->combination_count, kernel->combinations);
     print_field_list(kernel->field_count, kernel->fields);
     printf(", \"asked_combinations\": %s, \"saves_state\": %s",
@@ -119,8 +117,8 @@ static void print_operator(const show_tables *tables, const show_operator *entry
     free(signature);
     if (op->expression) json_print_member(", ", "expression", op->expression);
     print_set("traits", show_operator_traits(op->traits, words));
-    printf(", \"epilogue\": %s, \"row\": %s, \"linear\": %s", op->epilogue ? "true" : "false",
-           op->row ? "true" : "false", op->linear ? "true" : "false");
+    printf(", \"facets\": %s, \"row\": %s", op->facet ? "true" : "false",
+           op->row ? "true" : "false");
     print_texts("spellings", op->spelling_count, op->spellings);
     print_ports("inputs", op->inputs, op->input_count);
     print_ports("outputs", op->outputs, op->output_count);

@@ -44,20 +44,6 @@ const char *show_port_flags(const tn_port *port, char *buffer) {
     return JOIN(port->flags, 0, names);
 }
 
-const char *show_epilogues(uint32_t epilogues, char *buffer) {
-    static const char *const names[] = {"bias",       "scale",      "add",
-                                        "activation", "requantize", "row function"};
-    return JOIN(epilogues, TN_EPILOGUE_BIAS, names);
-}
-
-const char *show_activations(uint32_t activations, char *buffer) {
-    static const char *const names[] = {"relu",      "leaky relu",   "clip",       "sigmoid",
-                                        "tanh",      "hard sigmoid", "hard swish", "gelu",
-                                        "gelu tanh", "swish",        "elu"};
-    if (activations == 0) return "any";
-    return JOIN(activations, TN_ACTIVATION_RELU, names);
-}
-
 const char *show_field_type(uint32_t type) {
     static const char *const names[] = {"?",      "bool",  "i32",     "i64",   "f32",    "f64",
                                         "string", "bytes", "type",    "enum",  "tensor", "i64s",

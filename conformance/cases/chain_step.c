@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Facets as numbers, and back; see chain_step.h. */
+#include "chain_step.h"
+
+#include <string.h>
+
+static const char *const facets[TN_CHAIN_KINDS] = {[TN_CHAIN_BIAS] = TN_FACET_BIAS,
+                                                   [TN_CHAIN_SCALE] = TN_FACET_SCALE,
+                                                   [TN_CHAIN_RESIDUAL] = TN_FACET_RESIDUAL,
+                                                   [TN_CHAIN_ACTIVATION] = TN_FACET_ACTIVATION,
+                                                   [TN_CHAIN_WINDOW_MAX] = TN_FACET_WINDOW_MAX,
+                                                   [TN_CHAIN_SOFTMAX] = TN_FACET_SOFTMAX};
+static const char *const variants[] = {NULL,       "relu",      "leaky_relu",   "clip",
+                                       "sigmoid",  "tanh",      "hard_sigmoid", "hard_swish",
+                                       "gelu_erf", "gelu_tanh", "swish",        "elu"};
+
+const char *tn_chain_facet(uint32_t kind) {
+    return kind < TN_CHAIN_KINDS ? facets[kind] : NULL;
+}
+
+const char *tn_chain_variant(uint32_t activation) {
+    return activation < TN_COUNT(variants) ? variants[activation] : NULL;
+}
+
+bool tn_chain_has_operand(uint32_t kind) {
+    return kind >= TN_CHAIN_BIAS && kind <= TN_CHAIN_RESIDUAL;
+}
+
+/* Whether a word stands in a text between characters that end one. */
+static const char *find_word(const char *text, const char *word) {
+    const size_t length = strlen(word);
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word)) {
+        const bool begins = at == text || strchr(" ,(|", at[-1]);
+        if (begins && (at[length] == 0 || strchr(" ,(|)", at[length]))) return at + length;
+    }
+    return NULL;
+}
+
+bool tn_chain_lists(const char *absorbs, const char *facet, const char *variant) {
+    char listed[1024];
+    const char *at = absorbs ? find_word(absorbs, facet) : NULL;
+    if (!at) return false;
+    at += strspn(at, " ");
+    if (!variant || *at != '(') return !variant && *at != '(';
+    const size_t length = strcspn(at, ")");
+    if (length >= sizeof(listed)) return false;
+    memcpy(listed, at, length);
+    listed[length] = 0;
+    return find_word(listed, variant) != NULL;
+}
+
+bool tn_chain_is_listed(const char *absorbs, uint32_t kind, uint32_t activation) {
+    return tn_chain_lists(absorbs, tn_chain_facet(kind),
+                          kind == TN_CHAIN_ACTIVATION ? tn_chain_variant(activation) : NULL);
+}
+
+void tn_chain_publish(const tn_chain_step *step, uint32_t index, const tn_tensor *output,
+                      tn_chain_room *room, tn_step *out_step) {
+    memset(room, 0, sizeof(*room));
+    if (step->kind == TN_CHAIN_ACTIVATION)
+        room->what.activation = (tn_facet_activation){sizeof(tn_facet_activation), step->activation,
+                                                      step->alpha, step->beta};
+    else if (step->kind == TN_CHAIN_WINDOW_MAX)
+        room->what.windows =
+            (tn_facet_window_max){sizeof(tn_facet_window_max), {step->window[0], step->window[1]}};
+    else if (step->kind == TN_CHAIN_RESIDUAL)
+        room->what.size = sizeof(room->what.size);
+    else
+        room->what.axis = (tn_facet_axis){sizeof(tn_facet_axis), step->axis};
+    room->inputs[0] = index == 0 ? TN_STEP_VALUE : index - 1;
+    room->inputs[1] = TN_STEP_OPERAND | step->operand;
+    *out_step = (tn_step){
+        .size = sizeof(*out_step),
+        .facet = tn_chain_facet(step->kind),
+        .variant = step->kind == TN_CHAIN_ACTIVATION ? tn_chain_variant(step->activation) : NULL,
+        .what = &room->what,
+        .input_count = 1u + tn_chain_has_operand(step->kind),
+        .inputs = room->inputs,
+        .output = output};
+    if (step->kind != TN_CHAIN_OTHER) return;
+    out_step->facet = step->facet;
+    out_step->variant = step->described->variant;
+    out_step->what = step->described->what;
+}
+
+bool tn_chain_read(const tn_facet *facet, uint32_t kind, tn_chain_step *out_step) {
+    *out_step = (tn_chain_step){.kind = kind};
+    const uint32_t form = kind == TN_CHAIN_RESIDUAL ? TN_OPERAND_WHOLE : TN_OPERAND_VECTOR;
+    if (facet->operand_count != tn_chain_has_operand(kind)) return false;
+    if (facet->operand_count && facet->operands[0].form != form) return false;
+    out_step->operand = facet->operands[0].input;
+    if (kind == TN_CHAIN_ACTIVATION) {
+        const tn_facet_activation *activation = facet->what;
+        const char *variant = tn_chain_variant(activation->function);
+        out_step->activation = activation->function;
+        out_step->alpha = activation->alpha;
+        out_step->beta = activation->beta;
+        return variant && facet->variant && strcmp(variant, facet->variant) == 0;
+    }
+    if (facet->variant) return false;
+    if (kind == TN_CHAIN_WINDOW_MAX)
+        memcpy(out_step->window, ((const tn_facet_window_max *)facet->what)->window,
+               sizeof(out_step->window));
+    else if (kind != TN_CHAIN_RESIDUAL)
+        out_step->axis = ((const tn_facet_axis *)facet->what)->axis;
+    return kind != TN_CHAIN_BIAS && kind != TN_CHAIN_SCALE
+               ? true
+               : facet->operands[0].axis == out_step->axis;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The facets of tenon/plugin.h as numbers, which tests draw and judge kernels and operators by, and
+ * the same as the steps that a kernel sees.
+ */
+#ifndef TN_CONFORMANCE_CASES_CHAIN_STEP_H
+#define TN_CONFORMANCE_CASES_CHAIN_STEP_H
+
+#include <tenon/plugin.h>
+
+enum {
+    TN_CHAIN_BIAS = 1,
+    TN_CHAIN_SCALE = 2,
+    TN_CHAIN_RESIDUAL = 3,
+    TN_CHAIN_ACTIVATION = 4,
+    TN_CHAIN_WINDOW_MAX = 5,
+    TN_CHAIN_SOFTMAX = 6,
+    TN_CHAIN_KINDS = 7,
+    TN_CHAIN_OTHER = 7 /* a library's own facet, as it was described */
+};
+
+typedef struct tn_chain_step {
+    uint32_t kind;
+    uint32_t activation;
+    int32_t axis; /* BIAS, SCALE, SOFTMAX */
+    float alpha, beta;
+    uint32_t operand; /* BIAS, SCALE, RESIDUAL: index in the call's operands, or of a description
+                         the node's input */
+    uint32_t window[2];
+    const char *facet; /* OTHER: its name, and the answer of the operator, which has no operands */
+    const tn_facet *described;
+} tn_chain_step;
+
+/* The name of a kind's facet, and of an activation's variant. */
+const char *tn_chain_facet(uint32_t kind);
+const char *tn_chain_variant(uint32_t activation);
+/* Whether the step has an operand. */
+bool tn_chain_has_operand(uint32_t kind);
+/* Whether the text of tn_kernel.absorbs lists a facet, and its variant (null: none). */
+bool tn_chain_lists(const char *absorbs, const char *facet, const char *variant);
+/* Whether it lists what a step is. */
+bool tn_chain_is_listed(const char *absorbs, uint32_t kind, uint32_t activation);
+
+/* What a public step points to. */
+typedef struct tn_chain_room {
+    union {
+        uint32_t size;
+        tn_facet_axis axis;
+        tn_facet_activation activation;
+        tn_facet_window_max windows;
+    } what;
+    uint32_t inputs[2];
+} tn_chain_room;
+/* Step `index` of a chain; `output` may be null. The room lives as long as the step. */
+void tn_chain_publish(const tn_chain_step *step, uint32_t index, const tn_tensor *output,
+                      tn_chain_room *room, tn_step *out_step);
+/* A description as the facet `kind` as a step; false: it has not the operand that the facet has, or
+ * not the variant of its function. */
+bool tn_chain_read(const tn_facet *facet, uint32_t kind, tn_chain_step *out_step);
+
+#endif
