@@ -37,6 +37,7 @@ static const tn_kernel copy_kernel = {
     .op = "Copy",
     .device = "cpu",
     .name = "copy",
+    .traits = TN_KERNEL_FALLBACK, /* there is no other */
     TN_COMBINATIONS(combinations),
     .run = copy,
 };
