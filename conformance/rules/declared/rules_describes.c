@@ -91,7 +91,7 @@ static void check_epilogue(tn_subject *subject, uint32_t input, float *values,
                            tn_verdict *verdict) {
     tn_epilogue step = {.size = sizeof(step)};
     tn_frame frame;
-    if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return;
+    if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_CONSTANTS) != TN_OK) return;
     tn_frame_watch watch;
     tn_frame_enter(&frame, &subject->probe, "epilogue", &watch);
     const tn_status status = subject->op->epilogue(frame.call, input, &step);
@@ -125,7 +125,7 @@ static void check_affine(tn_subject *subject, float *values, tn_verdict *verdict
     tn_affine affine = {.size = sizeof(affine), .count = ROOM, .factors = numbers};
     tn_frame frame;
     if (x && numbers &&
-        tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) == TN_OK) {
+        tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_CONSTANTS) == TN_OK) {
         affine.shifts = numbers + ROOM;
         tn_frame_watch watch;
         tn_frame_enter(&frame, &subject->probe, "affine", &watch);
@@ -176,7 +176,7 @@ static void check_linear(const tn_test *test, tn_subject *subject, tn_verdict *v
     char why[300];
     tn_frame frame;
     tn_frame_watch watch;
-    if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return;
+    if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_CONSTANTS) != TN_OK) return;
     tn_frame_enter(&frame, &subject->probe, "linear", &watch);
     const tn_status status = subject->op->linear(frame.call, &linear);
     tn_frame_finish(&frame, &subject->probe, &watch);
@@ -212,6 +212,29 @@ static void check_linear(const tn_test *test, tn_subject *subject, tn_verdict *v
     tn_outcome_free(&found);
 }
 
+/* ----------------------------------------------------------------------------------------------
+ * inputs that are no constants */
+
+enum { FREELY = 5 }; /* inputs of which each is constant or not, whatever the others are */
+
+/* The data of what is no constant is null, of any input and of any number of them. What is
+ * answered all the same is true: a factor is one for all that those inputs may hold. */
+static void check_unknown(tn_subject *subject, float *values, tn_verdict *verdict) {
+    tn_probe *probe = &subject->probe;
+    bool were_constant[TN_PROBE_PORTS];
+    const uint32_t sets = 1u << (probe->input_count < FREELY ? probe->input_count : FREELY);
+    for (uint32_t i = 0; i < probe->input_count; i++)
+        were_constant[i] = probe->inputs[i].is_constant;
+    for (uint32_t set = 0; set < sets && verdict->outcome != TN_FAILED; set++) {
+        for (uint32_t i = 0; i < probe->input_count; i++)
+            probe->inputs[i].is_constant = set >> i % FREELY & 1;
+        tn_rule_ask_node(subject);
+        if (values && subject->op->affine) check_affine(subject, values, verdict);
+    }
+    for (uint32_t i = 0; i < probe->input_count; i++)
+        probe->inputs[i].is_constant = were_constant[i];
+}
+
 static void check_descriptions(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
     tn_subject subject;
     if (!tn_test_subject(test, change, &subject, verdict)) return;
@@ -221,6 +244,7 @@ static void check_descriptions(const tn_test *test, const tn_change *change, tn_
     float *values = is_plain ? malloc(subject.expected.bytes[0] + sizeof(float)) : NULL;
     for (uint32_t i = 0; values && test->op->epilogue && i < subject.probe.input_count; i++)
         if (verdict->outcome != TN_FAILED) check_epilogue(&subject, i, values, verdict);
+    if (verdict->outcome != TN_FAILED) check_unknown(&subject, values, verdict);
     if (values && test->op->affine && verdict->outcome != TN_FAILED)
         check_affine(&subject, values, verdict);
     if (values && test->op->linear && verdict->outcome != TN_FAILED)

@@ -43,7 +43,7 @@ static void check_identity(const tn_test *test, tn_subject *subject, tn_verdict 
     const tn_case_input *input = &subject->c.inputs[0];
     if (subject->c.input_count == 0 || subject->expected.count == 0) return;
     if (test->op->is_identity) {
-        if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return;
+        if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_CONSTANTS) != TN_OK) return;
         if (!tn_frame_ask(&frame, &subject->probe, test->op->is_identity, "is_identity")) return;
     }
     if (subject->expected.bytes[0] != input->bytes ||
@@ -93,12 +93,13 @@ static void check_commutative(const tn_test *test, tn_subject *subject, tn_verdi
     tn_outcome found = {0};
     char why[300];
     tn_case *c = &subject->c;
-    if (c->input_count < 2 || c->inputs[0].port != 0 || c->inputs[1].port != 1) return;
+    const uint32_t second = test->op->inputs[0].flags & TN_PORT_VARIADIC ? 0 : 1;
+    if (c->input_count < 2 || c->inputs[0].port != 0 || c->inputs[1].port != second) return;
     const tn_case_input first = c->inputs[0];
     c->inputs[0] = c->inputs[1];
     c->inputs[1] = first;
     c->inputs[0].port = 0;
-    c->inputs[1].port = 1;
+    c->inputs[1].port = second;
     if (tn_case_run(test->runtime, test->op, c, &reference, &found) != TN_OK)
         tn_verdict_error(verdict, NULL, "declared commutative, but not with its inputs exchanged");
     else if (!tn_results_equal(&subject->expected, &found, false, why, sizeof(why)))
