@@ -217,19 +217,22 @@ static void check_linear(const tn_test *test, tn_subject *subject, tn_verdict *v
 /* ----------------------------------------------------------------------------------------------
  * inputs that are no constants */
 
-enum { FREELY = 5 }; /* inputs of which each is constant or not, whatever the others are */
+/* Inputs of which each is constant or not, whatever the others are: those behind them are as one of
+ * them. In variants of a case it is every other input. */
+enum { FREELY = 5, FREELY_IN_VARIANTS = 2 };
 
 /* The data of what is no constant is null, of any input and of any number of them. What is
  * answered all the same is true: a factor is one for all that those inputs may hold. */
-static void check_unknown(tn_subject *subject, float *values, tn_verdict *verdict) {
+static void check_unknown(tn_subject *subject, uint32_t freely, float *values,
+                          tn_verdict *verdict) {
     tn_probe *probe = &subject->probe;
     bool were_constant[TN_PROBE_PORTS];
-    const uint32_t sets = 1u << (probe->input_count < FREELY ? probe->input_count : FREELY);
+    const uint32_t sets = 1u << (probe->input_count < freely ? probe->input_count : freely);
     for (uint32_t i = 0; i < probe->input_count; i++)
         were_constant[i] = probe->inputs[i].is_constant;
     for (uint32_t set = 0; set < sets && verdict->outcome != TN_FAILED; set++) {
         for (uint32_t i = 0; i < probe->input_count; i++)
-            probe->inputs[i].is_constant = set >> i % FREELY & 1;
+            probe->inputs[i].is_constant = set >> i % freely & 1;
         tn_rule_ask_node(subject);
         if (values && subject->op->affine) check_affine(subject, values, verdict);
     }
@@ -246,7 +249,9 @@ static void check_descriptions(const tn_test *test, const tn_change *change, tn_
     float *values = is_plain ? malloc(subject.expected.bytes[0] + sizeof(float)) : NULL;
     for (uint32_t i = 0; values && test->op->epilogue && i < subject.probe.input_count; i++)
         if (verdict->outcome != TN_FAILED) check_epilogue(&subject, i, values, verdict);
-    if (verdict->outcome != TN_FAILED) check_unknown(&subject, values, verdict);
+    if (verdict->outcome != TN_FAILED)
+        check_unknown(&subject, change->plants_fields ? FREELY_IN_VARIANTS : FREELY, values,
+                      verdict);
     if (values && test->op->affine && verdict->outcome != TN_FAILED)
         check_affine(&subject, values, verdict);
     if (values && test->op->linear && verdict->outcome != TN_FAILED)
