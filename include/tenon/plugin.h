@@ -589,7 +589,9 @@ struct tn_operator {
      * [thread: any; called: build, run; may fail] */
     tn_callback reference;
     /* Says whether this node, in its use here, is an identity (with TN_OPERATOR_IDENTITY): TN_OK
-     * yes. Null: always. [thread: any; called: build] */
+     * yes. Null: always. Here and in the other callbacks that describe a node (epilogue, affine,
+     * linear, operations) any input may be no constant: its data is null. [thread: any; called:
+     * build] */
     tn_callback is_identity;
     /* Describes this node as an epilogue on its input `input`, if it is one: fills *out_epilogue
      * (size is set) and returns TN_OK, or any other status when it is not. [thread: any; called:
