@@ -8,6 +8,9 @@
  * of the others. */
 enum { FEWEST = 24 };
 static const double LEAST_MEAN = 0.15, MOST_OTHERS = 0.02 /* of all */, TINY = 0.05;
+/* What is rounded to the nearest is off by half a unit at most: few numbers, repeated, may all be
+ * off to one side. Of what is cut off a good part is off by more. */
+static const double LEAST_BEYOND = 0.05; /* of all */
 
 /* The distance of two neighbours at a number, or 0 where it is not a normal one of the type. */
 static double unit_at(tn_type type, double value) {
@@ -24,6 +27,7 @@ void tn_rounding_add(tn_rounding *rounding, tn_type type, double wanted, double 
     const double error = (found - wanted) / unit;
     const double magnitude = wanted < 0 ? -error : error;
     rounding->count++;
+    rounding->beyond += fabs(error) > 0.5 + TINY;
     rounding->values += error;
     rounding->magnitudes += magnitude;
     rounding->larger += magnitude > TINY;
@@ -35,6 +39,7 @@ void tn_rounding_add(tn_rounding *rounding, tn_type type, double wanted, double 
 
 static bool is_biased(const tn_rounding *rounding, double sum, size_t others) {
     const double count = (double)rounding->count;
+    if ((double)rounding->beyond < LEAST_BEYOND * count) return false;
     return sum > LEAST_MEAN * count && (double)others <= MOST_OTHERS * count;
 }
 

@@ -11,7 +11,7 @@
 
 /* Errors in units in the last place: of the magnitudes, and with their signs. */
 typedef struct tn_rounding {
-    size_t count, larger, smaller, above, below;
+    size_t count, beyond, larger, smaller, above, below;
     double magnitudes, values; /* sums */
     bool is_other;             /* errors that no rounding makes */
 } tn_rounding;

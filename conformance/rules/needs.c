@@ -26,7 +26,8 @@ static bool has_shape_rule(const tn_test *test) {
     return test->op->infer != NULL;
 }
 static bool has_description(const tn_test *test) {
-    return test->op->facet;
+    const tn_operator *op = test->op;
+    return op->facet || op->is_identity || op->operations;
 }
 static bool has_outputs(const tn_test *test) {
     return test->op->output_count > 1 ||
@@ -47,9 +48,9 @@ static bool has_absorbs(const tn_test *test) {
     return test->kernel->absorbs != NULL;
 }
 static bool is_in_place(const tn_test *test) {
-    const tn_port *output = test->op->output_count ? test->op->outputs : NULL;
-    return (test->kernel->traits & TN_KERNEL_IN_PLACE) ||
-           (output && (output->flags & TN_PORT_ALIAS) && output->alias == 1);
+    for (uint32_t i = 0; i < test->op->output_count; i++)
+        if (test->op->outputs[i].flags & TN_PORT_ALIAS) return true;
+    return test->kernel->traits & TN_KERNEL_IN_PLACE;
 }
 
 typedef struct need {
@@ -67,14 +68,14 @@ static const need needs[] = {
     {"upgrade", has_versions, "the fields have one state version"},
     {"state", has_state, "nothing saves a state of its own"},
     {"shape-rule", has_shape_rule, "the operator has views alone, and no shape rule"},
-    {"describes", has_description, "the operator describes itself by no facet"},
+    {"describes", has_description, "the operator describes its nodes by no callback"},
     {"unasked-outputs", has_outputs, "the operator has one output"},
     {"traits", has_traits, "the operator declares none of these traits"},
     {"tactics", has_tactics, "the kernel has one tactic"},
     {"combinations", has_asked_combinations, "the kernel's combinations are in its table"},
     {"absorbs", has_absorbs, "the kernel absorbs nothing"},
     {"in-place", is_in_place,
-     "neither TN_KERNEL_IN_PLACE is declared, nor that output 0 is an alias of input 0"},
+     "neither TN_KERNEL_IN_PLACE is declared, nor TN_PORT_ALIAS of an output"},
 };
 
 const char *tn_needs_missing(const tn_rule *rule, const tn_test *test) {

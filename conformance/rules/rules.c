@@ -59,8 +59,8 @@ const tn_rule tn_rules[] = {
     {"reshape", "New shapes, and the old ones again, give the right outputs in one context.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_reshape},
     {"in-place",
-     "Output 0 on the memory of input 0 is right where TN_KERNEL_IN_PLACE or TN_PORT_ALIAS is "
-     "declared.",
+     "Output 0 on the memory of input 0 is right where TN_KERNEL_IN_PLACE is declared, and each "
+     "output with TN_PORT_ALIAS on the memory of its input, alone and together.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_in_place},
     {"tactics", "Every tactic gives the same outputs.", TN_CAUSE_OTHER, TN_RULE_KERNEL,
      tn_rule_tactics},
@@ -71,12 +71,18 @@ const tn_rule tn_rules[] = {
     {"absorbs",
      "Bias, scale, addition and activations are absorbed as they are declared, in any order.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_absorbs},
-    {"describes", "An operator that describes itself by a facet computes what the facet states.",
+    {"describes",
+     "An operator that describes itself by a facet computes what the facet states. It may be asked "
+     "about itself, also whether it is an identity and for its operations, with any set of its "
+     "inputs constant; the data of the others is null.",
      TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_describes},
     {"unload", "When the library was used and unloaded, no thread, file or mapping of it is left.",
      TN_CAUSE_MEMORY, TN_RULE_LIBRARY, tn_rule_unload},
     {"no-memory", "When the host has no memory the callback fails, and leaks nothing.",
      TN_CAUSE_MEMORY, TN_RULE_KERNEL, tn_rule_no_memory},
+    {"host-failures",
+     "When parallel_for fails the callback that called it fails, and leaks nothing.",
+     TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_host_failures},
     {"no-heap",
      "When malloc gives nothing the callback, or the library's load, fails or does the same "
      "without, and leaks nothing.",

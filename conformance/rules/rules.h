@@ -105,6 +105,8 @@ const char *tn_test_first_type(const char *text);
 void tn_rule_run_ports(tn_probe *probe, const tn_outcome *expected, const char *during,
                        tn_verdict *verdict);
 void tn_rule_run(tn_subject *subject, const char *during, tn_verdict *verdict);
+/* The same with outputs where probe.laid_on has them. */
+void tn_rule_run_in_place(tn_subject *subject, const char *during, tn_verdict *verdict);
 /* On drawn values, as near as they let it be; false: there are none. */
 bool tn_rule_run_on_values(const tn_test *test, const tn_change *change, tn_verdict *verdict);
 void tn_rule_matches_reference(const tn_test *test, tn_verdict *verdict);
@@ -112,9 +114,10 @@ void tn_rule_writes_all(const tn_test *test, tn_verdict *verdict);
 void tn_rule_case_results(const tn_test *test, tn_verdict *verdict);
 void tn_rule_other_shapes(const tn_test *test, tn_verdict *verdict);
 void tn_rule_special_values(const tn_test *test, tn_verdict *verdict);
-void tn_rule_in_place(const tn_test *test, tn_verdict *verdict);
 void tn_rule_plan(const tn_test *test, tn_verdict *verdict);
 void tn_rule_stored_types(const tn_test *test, tn_verdict *verdict);
+/* --- rules_in_place.c --- */
+void tn_rule_in_place(const tn_test *test, tn_verdict *verdict);
 /* --- rules_special.c --- */
 /* Products of two tensors are sums whatever they are made of. */
 bool tn_rule_is_of_products(const tn_case *c);
@@ -162,7 +165,14 @@ void tn_rule_leaks(const tn_test *test, tn_verdict *verdict);
 /* A part of others: what a run that the kernel refuses leaves behind. */
 void tn_rule_check_refused(const tn_test *test, tn_subject *subject, const char *during,
                            tn_verdict *verdict);
+/* One life with two contexts, the second of which is never run. */
+tn_status tn_rule_live_once(tn_probe *probe);
+/* Every callback of the operator that asks about the node, with the constants that the probe has.
+ */
+void tn_rule_ask_node(tn_subject *subject);
+/* --- rules_failures.c --- */
 void tn_rule_no_memory(const tn_test *test, tn_verdict *verdict);
+void tn_rule_host_failures(const tn_test *test, tn_verdict *verdict);
 /* --- rules_library.c --- */
 void tn_rule_unload(const tn_test *test, tn_verdict *verdict);
 void tn_rule_load_no_heap(const tn_test *test, tn_verdict *verdict); /* of no-heap */

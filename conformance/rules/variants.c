@@ -53,6 +53,17 @@ static void add_all(tn_variant_values *v, const char *const *texts, size_t count
         add(v, texts[i]);
 }
 
+/* How many inputs the case gives. */
+static uint32_t count_inputs(const char *text) {
+    const char *at = strchr(text, '|');
+    uint32_t count = 0;
+    for (at = at ? at + 1 : ""; *at && *at != '|'; at += strcspn(at, " |")) {
+        at += strspn(at, " ");
+        count += *at && *at != '|';
+    }
+    return count;
+}
+
 /* How many items a list has: by the case, the default, or the table's bounds. */
 static uint32_t list_length(const tn_test *test, const tn_field *field) {
     const char *given = tn_variant_given(test->text, field->name);
@@ -71,6 +82,17 @@ static void add_list(tn_variant_values *v, const char *number, uint32_t count) {
         at += (size_t)snprintf(text + at, sizeof(text) - at, "%c%s", i == 0 ? '[' : ',', number);
     snprintf(text + at, sizeof(text) - at, "]");
     add(v, text);
+}
+
+/* Each number another one. */
+static void add_varied(tn_variant_values *v, uint32_t count) {
+    char text[TN_VARIANT_VALUE];
+    size_t at = 0;
+    for (uint32_t i = 0; i < count && at + 24 < sizeof(text); i++)
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "%c%g", i == 0 ? '[' : ',',
+                               0.5 + 0.75 * i);
+    snprintf(text + at, sizeof(text) - at, "]");
+    if (count > 1) add(v, text);
 }
 
 static void add_choices(tn_variant_values *v, const char *choices) {
@@ -144,6 +166,9 @@ static void list_lists(const tn_test *test, const tn_field *field, bool is_large
     if (field->maximum_count == 0 || field->maximum_count > MANY) add_list(v, "1", MANY);
     if (field->type == TN_FIELD_I64S) add_repeated(v, test, field, count);
     if (field->type != TN_FIELD_I64S) add_list(v, "0.12345678901234567", count);
+    if (field->type != TN_FIELD_I64S) add_varied(v, count);
+    if (field->type != TN_FIELD_I64S && count_inputs(test->text) != count)
+        add_varied(v, count_inputs(test->text)); /* one for each tensor */
     add(v, "[]");
 }
 

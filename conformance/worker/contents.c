@@ -99,8 +99,7 @@ tn_status tn_contents_check(tn_probe *probe, const tn_probe_memory *memory, uint
     for (uint32_t i = 0; i < probe->output_count; i++) {
         const tn_probe_port *port = &probe->outputs[i];
         const tn_port *declared = tn_graph_output_port(probe->op, i);
-        const tn_guarded *at =
-            i == 0 && memory->is_in_place ? &memory->inputs[0] : &memory->outputs[i];
+        const tn_guarded *at = tn_probe_memory_output(memory, i);
         if (!port->is_given || !declared || (declared->flags & TN_PORT_SIZED_BY_RUN)) continue;
         TN_TRY(check_padding(probe, i, at->data, poison));
         if (port->type == TN_BOOL && port->format == TN_LINEAR)

@@ -112,9 +112,7 @@ static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
     for (uint32_t i = 0; i < probe->output_count; i++) {
         if (!probe->outputs[i].is_given) continue;
         const bool has_data = sees == TN_SEES_ALL && memory;
-        const tn_guarded *at = has_data && i == 0 && memory->is_in_place ? &memory->inputs[0]
-                               : has_data                                ? &memory->outputs[i]
-                                                                         : NULL;
+        const tn_guarded *at = has_data ? tn_probe_memory_output(memory, i) : NULL;
         outputs[i] = put_tensor(r, &probe->outputs[i], at ? at->data : NULL);
         if (!outputs[i]) return false;
         frame->outputs[i] = outputs[i];
@@ -170,7 +168,9 @@ tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_l
     room r = {frame->memory.data, frame->memory.data + frame->memory.bytes};
     frame->call = take(&r, sizeof(*frame->call));
     frame->scope = (tn_call_scope){.runtime = probe->runtime,
-                                   .pool = life ? &life->pool : NULL,
+                                   .pool = !life         ? NULL
+                                           : probe->pool ? probe->pool
+                                                         : &life->pool,
                                    .packed = life ? life->packed : NULL,
                                    .kernel = probe->kernel ? probe->kernel->name : NULL,
                                    .library = probe->library};

@@ -240,11 +240,22 @@ tn_status tn_probe_memory_refill(tn_probe_memory *memory, const tn_probe *number
     return TN_OK;
 }
 
+const tn_guarded *tn_probe_memory_output(const tn_probe_memory *memory, uint32_t index) {
+    const uint32_t input = memory->laid_on[index];
+    return input ? &memory->inputs[input - 1] : &memory->outputs[index];
+}
+
+static bool is_overwritten(const tn_probe_memory *memory, uint32_t input) {
+    for (uint32_t i = 0; i < TN_PROBE_OUTPUTS; i++)
+        if (memory->laid_on[i] == input + 1) return true;
+    return false;
+}
+
 tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *numbers, bool is_at_end,
                                  bool is_in_place, uint8_t poison) {
     /* floats: 3.4e38; NaN in halves; and the other time NaN, and -1 as an integer */
-    *memory = (tn_probe_memory){.is_in_place = is_in_place,
-                                .slack = is_at_end != numbers->swaps_slack ? 0x7F : 0xFF};
+    *memory = (tn_probe_memory){.slack = is_at_end != numbers->swaps_slack ? 0x7F : 0xFF};
+    if (is_in_place) memcpy(memory->laid_on, numbers->laid_on, sizeof(memory->laid_on));
     const placing where = {is_at_end, numbers->shift, memory->slack, numbers->is_flush};
     /* what is copied from behind an input is not what lies behind the output */
     const placing around_outputs = {is_at_end, numbers->shift, (uint8_t)(memory->slack ^ 0x33),
@@ -253,7 +264,7 @@ tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *number
         const tn_probe_port *port = &numbers->inputs[i];
         if (!port->is_given) continue;
         TN_TRY(fill_input(port, &where, &memory->inputs[i], TN_GUARDED_INPUT, i));
-        if (!(is_in_place && i == 0)) tn_guarded_protect(&memory->inputs[i], TN_GUARDED_READ);
+        if (!is_overwritten(memory, i)) tn_guarded_protect(&memory->inputs[i], TN_GUARDED_READ);
     }
     for (uint32_t i = 0; i < TN_PROBE_STEPS; i++) {
         if (!numbers->operands[i].is_given) continue;
@@ -290,9 +301,8 @@ static tn_status broken(tn_probe *probe, const char *rule, tn_status status) {
 static tn_status check_slack(tn_probe *probe, const tn_probe_memory *memory,
                              const tn_probe_context *context) {
     for (uint32_t i = 0; i < probe->output_count; i++)
-        if (probe->outputs[i].is_given &&
-            !(tn_guarded_is_whole(&memory->outputs[i]) &&
-              (i > 0 || !memory->is_in_place || tn_guarded_is_whole(&memory->inputs[0]))))
+        if (probe->outputs[i].is_given && !(tn_guarded_is_whole(&memory->outputs[i]) &&
+                                            tn_guarded_is_whole(tn_probe_memory_output(memory, i))))
             return broken(probe, "writes-inside",
                           tn_fail(TN_ERROR_PLUGIN,
                                   "writes within 64 bytes past the end of output %u (%zu bytes)", i,
@@ -356,8 +366,7 @@ tn_status tn_probe_results(const tn_probe *numbers, const tn_probe_memory *memor
         tn_quantization none, quantization;
         if (!port.is_given) continue;
         port.shape = memory->shapes[i];
-        const tn_guarded *at =
-            i == 0 && memory->is_in_place ? &memory->inputs[0] : &memory->outputs[i];
+        const tn_guarded *at = tn_probe_memory_output(memory, i);
         tn_status status = describe(&port, true, NULL, &own, &none);
         if (status == TN_OK) status = describe(&port, false, at->data, &stored, &quantization);
         void *data = status == TN_OK ? malloc((size_t)own.tensor.bytes + 1) : NULL;

@@ -49,8 +49,10 @@ struct tn_probe {
     const struct tn_probe *other;  /* null, or the profile's other end: other shapes of the node */
     const tn_allocator *allocator; /* of packed weights */
     tn_packed_store *packed; /* of another node of the same engine; null: the life has its own */
-    bool keeps_constants;    /* they have one address in all callbacks, as an engine's have */
-    char rule[32];           /* of the contract that was broken, "" when a callback just failed */
+    uint32_t laid_on[TN_PROBE_OUTPUTS]; /* 1 + the input whose memory an output has in place; 0 */
+    const tn_thread_pool *pool;         /* null: the processor's, of `threads` */
+    bool keeps_constants; /* they have one address in all callbacks, as an engine's have */
+    char rule[32];        /* of the contract that was broken, "" when a callback just failed */
 };
 
 /* An engine's half. */
@@ -65,9 +67,9 @@ typedef struct tn_probe_life {
 /* The memory of one run's tensors. */
 typedef struct tn_probe_memory {
     tn_guarded inputs[TN_PROBE_PORTS], outputs[TN_PROBE_OUTPUTS], operands[TN_PROBE_STEPS];
-    tn_shape shapes[TN_PROBE_OUTPUTS]; /* true ones, after the run */
-    bool is_in_place;                  /* output 0 lies on input 0 */
-    uint8_t slack, poison;             /* around the tensors, and in outputs before the run */
+    tn_shape shapes[TN_PROBE_OUTPUTS];  /* true ones, after the run */
+    uint32_t laid_on[TN_PROBE_OUTPUTS]; /* 1 + the input whose memory an output has; 0: its own */
+    uint8_t slack, poison;              /* around the tensors, and in outputs before the run */
 } tn_probe_memory;
 
 /* A context's half. */
@@ -95,7 +97,9 @@ void tn_probe_close(tn_probe_context *context);
 /* The shapes are those of `shapes`, which may be another probe of the same node, kernel and
  * combination. */
 tn_status tn_probe_reshape(tn_probe_context *context, tn_probe *shapes);
-/* Memory with the inputs' numbers, outputs full of `poison`. */
+/* Where an output lies. */
+const tn_guarded *tn_probe_memory_output(const tn_probe_memory *memory, uint32_t index);
+/* Memory with the inputs' numbers, outputs full of `poison`; in place: as probe->laid_on has it. */
 tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *numbers, bool is_at_end,
                                  bool is_in_place, uint8_t poison);
 /* Other numbers at the same addresses, where the shapes are the same; outputs full of `poison`.

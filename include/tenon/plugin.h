@@ -632,7 +632,9 @@ struct tn_operator {
      * [thread: any; called: build, run; may fail] */
     tn_callback reference;
     /* Says whether this node, in its use here, is an identity (with TN_OPERATOR_IDENTITY): TN_OK
-     * yes. Null: always. [thread: any; called: build] */
+     * yes. Null: always. Here and in the other callbacks that describe a node (epilogue, affine,
+     * linear, operations) any input may be no constant: its data is null. [thread: any; called:
+     * build] */
     tn_callback is_identity;
     /* Whether this node, with the chained tensor at its input `input`, is a `name`: TN_OK, and
      * *out_facet filled (size, what and what_bytes are set); any other status: no. For affine and

@@ -84,7 +84,7 @@ static tn_status run_work(void *user, int64_t begin, int64_t end, uint32_t threa
 
 static tn_status host_parallel_for(tn_call *call, int64_t count, int64_t grain, tn_body body,
                                    void *user) {
-    const tn_call_scope *scope = call->host_private;
+    tn_call_scope *scope = call->host_private;
     if (count <= 0) return TN_OK;
     if (!scope || !scope->pool || scope->pool->threads <= 1) return body(user, 0, count, 0);
     parallel_work work; /* most of it is the error, which is written when there is one */
@@ -92,7 +92,11 @@ static tn_status host_parallel_for(tn_call *call, int64_t count, int64_t grain, 
     work.user = user;
     atomic_flag_clear(&work.has_failed);
     const tn_status status = scope->pool->parallel_for(scope->pool, count, grain, run_work, &work);
-    if (status != TN_OK) tn_error_restore(&work.error);
+    if (status == TN_OK) return TN_OK;
+    if (atomic_flag_test_and_set(&work.has_failed))
+        tn_error_restore(&work.error);
+    else /* no body did, but the pool itself, which said why */
+        scope->failed = status;
     return status;
 }
 

@@ -38,14 +38,20 @@ static void check_elementwise(const tn_test *test, tn_subject *subject, tn_verdi
     tn_outcome_free(&found);
 }
 
-static void check_identity(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
+/* Whether it is one where all inputs but the first are constants, or where none is. */
+static bool says_identity(tn_subject *subject, bool are_constant) {
     tn_frame frame;
+    for (uint32_t i = 0; i < subject->probe.input_count; i++)
+        subject->probe.inputs[i].is_constant = are_constant && i > 0;
+    return tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_CONSTANTS) == TN_OK &&
+           tn_frame_ask(&frame, &subject->probe, subject->op->is_identity, "is_identity");
+}
+
+static void check_identity(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
     const tn_case_input *input = &subject->c.inputs[0];
     if (subject->c.input_count == 0 || subject->expected.count == 0) return;
-    if (test->op->is_identity) {
-        if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK) return;
-        if (!tn_frame_ask(&frame, &subject->probe, test->op->is_identity, "is_identity")) return;
-    }
+    if (test->op->is_identity && !says_identity(subject, true) && !says_identity(subject, false))
+        return;
     if (subject->expected.bytes[0] != input->bytes ||
         memcmp(subject->expected.data[0], input->data, input->bytes) != 0)
         tn_verdict_fail(verdict, "declared an identity, but output 0 is not input 0");
@@ -93,12 +99,13 @@ static void check_commutative(const tn_test *test, tn_subject *subject, tn_verdi
     tn_outcome found = {0};
     char why[300];
     tn_case *c = &subject->c;
-    if (c->input_count < 2 || c->inputs[0].port != 0 || c->inputs[1].port != 1) return;
+    const uint32_t second = test->op->inputs[0].flags & TN_PORT_VARIADIC ? 0 : 1;
+    if (c->input_count < 2 || c->inputs[0].port != 0 || c->inputs[1].port != second) return;
     const tn_case_input first = c->inputs[0];
     c->inputs[0] = c->inputs[1];
     c->inputs[1] = first;
     c->inputs[0].port = 0;
-    c->inputs[1].port = 1;
+    c->inputs[1].port = second;
     if (tn_case_run(test->runtime, test->op, c, &reference, &found) != TN_OK)
         tn_verdict_error(verdict, NULL, "declared commutative, but not with its inputs exchanged");
     else if (!tn_results_equal(&subject->expected, &found, false, why, sizeof(why)))

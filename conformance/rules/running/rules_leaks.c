@@ -24,8 +24,7 @@ static tn_status run_in(tn_probe_context *context, tn_probe *probe) {
     return status;
 }
 
-/* One life with two contexts, the second of which is never run. */
-static tn_status live_once(tn_probe *probe) {
+tn_status tn_rule_live_once(tn_probe *probe) {
     tn_probe_life life = {0};
     tn_probe_context first = {0}, second = {0};
     tn_status status = tn_probe_prepare(&life, probe);
@@ -108,7 +107,7 @@ static void judge(const growth *g, const char *what, tn_verdict *verdict) {
 /* One life of what is tested; without a kernel, also of a node: shape rule and saved state. */
 static bool live(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
     tn_subject node;
-    if (live_once(&subject->probe) != TN_OK) {
+    if (tn_rule_live_once(&subject->probe) != TN_OK) {
         tn_verdict_error(verdict, &subject->probe, "");
         return false;
     }
@@ -143,7 +142,7 @@ static void check_files(tn_subject *subject, tn_verdict *verdict) {
     char name[128];
     tn_folder folder;
     if (!tn_folder_enter(&folder)) return;
-    const tn_status status = live_once(&subject->probe);
+    const tn_status status = tn_rule_live_once(&subject->probe);
     tn_folder_leave(&folder, name, sizeof(name));
     if (status == TN_OK && name[0])
         tn_verdict_fail(verdict,
@@ -210,41 +209,52 @@ static bool ask_tactics(tn_subject *subject) {
     return subject->kernel && subject->kernel->tactics;
 }
 
-static bool ask_operator(tn_subject *subject, tn_callback callback, const char *name) {
+static bool ask_operator(tn_subject *subject, tn_callback callback, const char *name, int sees) {
     tn_frame frame;
     if (!callback || subject->kernel ||
-        tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK)
+        tn_frame_open(&frame, &subject->probe, NULL, NULL, sees) != TN_OK)
         return false;
     tn_frame_ask(&frame, &subject->probe, callback, name);
     return true;
 }
 
 static bool ask_infer(tn_subject *subject) {
-    return ask_operator(subject, subject->op->infer, "infer");
+    return ask_operator(subject, subject->op->infer, "infer", TN_SEES_VALUES);
 }
 
 static bool ask_is_identity(tn_subject *subject) {
     return (subject->op->traits & TN_OPERATOR_IDENTITY) &&
-           ask_operator(subject, subject->op->is_identity, "is_identity");
+           ask_operator(subject, subject->op->is_identity, "is_identity", TN_SEES_CONSTANTS);
+}
+
+static bool ask_facet_of(tn_subject *subject, uint32_t input, const char *name) {
+    enum { ROOM = 4096 };
+    static double numbers[2 * ROOM];
+    tn_affine affine = {
+        .size = sizeof(affine), .count = ROOM, .factors = numbers, .shifts = numbers + ROOM};
+    uint64_t room[16] = {0};
+    tn_facet facet = {.size = sizeof(facet), .what = room, .what_bytes = sizeof(room)};
+    tn_frame_watch watch;
+    tn_frame frame;
+    if (strcmp(name, TN_FACET_AFFINE) == 0) facet.what = &affine, facet.what_bytes = sizeof(affine);
+    if (tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_CONSTANTS) != TN_OK)
+        return false;
+    tn_frame_enter(&frame, &subject->probe, "facet", &watch);
+    (void)subject->op->facet(frame.call, input, name, &facet);
+    tn_frame_finish(&frame, &subject->probe, &watch);
+    return true;
 }
 
 static bool ask_facets(tn_subject *subject) {
     static const char *const names[] = {TN_FACET_BIAS,       TN_FACET_SCALE,      TN_FACET_RESIDUAL,
                                         TN_FACET_ACTIVATION, TN_FACET_WINDOW_MAX, TN_FACET_SOFTMAX,
-                                        TN_FACET_LINEAR};
-    tn_frame_watch watch;
-    tn_frame frame;
-    if (!subject->op->facet || subject->kernel ||
-        tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK)
-        return false;
-    tn_frame_enter(&frame, &subject->probe, "facet", &watch);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        uint64_t room[16] = {0};
-        tn_facet facet = {.size = sizeof(facet), .what = room, .what_bytes = sizeof(room)};
-        (void)subject->op->facet(frame.call, 0, names[i], &facet);
-    }
-    tn_frame_finish(&frame, &subject->probe, &watch);
-    return true;
+                                        TN_FACET_LINEAR,     TN_FACET_AFFINE};
+    bool is_asked = false;
+    if (!subject->op->facet || subject->kernel) return false;
+    for (uint32_t i = 0; i < subject->probe.input_count; i++)
+        for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+            if (subject->probe.inputs[i].is_given) is_asked |= ask_facet_of(subject, i, names[k]);
+    return is_asked;
 }
 
 static bool ask_operations(tn_subject *subject) {
@@ -252,7 +262,7 @@ static bool ask_operations(tn_subject *subject) {
     tn_frame_watch watch;
     tn_frame frame;
     if (!subject->op->operations || subject->kernel ||
-        tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_VALUES) != TN_OK)
+        tn_frame_open(&frame, &subject->probe, NULL, NULL, TN_SEES_CONSTANTS) != TN_OK)
         return false;
     tn_frame_enter(&frame, &subject->probe, "operations", &watch);
     (void)subject->op->operations(frame.call, &operations);
@@ -260,10 +270,16 @@ static bool ask_operations(tn_subject *subject) {
     return true;
 }
 
+static const question questions[] = {{"accepts", ask_accepts}, {"tactics", ask_tactics},
+                                     {"infer", ask_infer},     {"is_identity", ask_is_identity},
+                                     {"facet", ask_facets},    {"operations", ask_operations}};
+
+void tn_rule_ask_node(tn_subject *subject) {
+    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
+        questions[i].ask(subject);
+}
+
 static void check_questions(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
-    static const question questions[] = {{"accepts", ask_accepts}, {"tactics", ask_tactics},
-                                         {"infer", ask_infer},     {"is_identity", ask_is_identity},
-                                         {"facet", ask_facets},    {"operations", ask_operations}};
     for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
         char what[40];
         growth g = {0};
@@ -289,46 +305,5 @@ void tn_rule_leaks(const tn_test *test, tn_verdict *verdict) {
     if (verdict->outcome == TN_PASSED) check_lives(test, &subject, verdict);
     if (verdict->outcome == TN_PASSED) check_files(&subject, verdict);
     if (verdict->outcome == TN_PASSED) check_children(verdict);
-    tn_subject_destroy(&subject);
-}
-
-/* A life in which an allocation fails, and which ends well all the same, has the right results. */
-static void compare_without(tn_subject *subject, tn_counter *counter, uint64_t at,
-                            tn_verdict *verdict) {
-    tn_outcome found = {0};
-    char why[300];
-    counter->allocations = 0;
-    counter->fail_at = at;
-    const tn_status status = tn_probe_once(&subject->probe, true, false, 0xFF, &found);
-    const bool has_failed = counter->allocations >= at;
-    counter->fail_at = 0;
-    if (has_failed && status == TN_OK &&
-        !tn_results_equal(&subject->expected, &found, false, why, sizeof(why)))
-        tn_verdict_fail(verdict, "allocation %llu failing: success is returned, but %s",
-                        (unsigned long long)at, why);
-    tn_outcome_free(&found);
-}
-
-void tn_rule_no_memory(const tn_test *test, tn_verdict *verdict) {
-    tn_subject subject;
-    tn_counter *counter = test->counter;
-    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
-    bool is_done = false;
-    for (uint64_t at = 1; !is_done && at < 64 && verdict->outcome == TN_PASSED; at++) {
-        const uint64_t live = counter->live;
-        counter->allocations = 0;
-        counter->fail_at = at;
-        const tn_status status = live_once(&subject.probe);
-        is_done = counter->allocations < at;
-        counter->fail_at = 0;
-        if (status != TN_OK && subject.probe.rule[0]) {
-            tn_verdict_error(verdict, &subject.probe, "without memory");
-        } else if (counter->live > live) {
-            tn_verdict_fail(verdict, "allocation %llu failing leaves %llu blocks behind",
-                            (unsigned long long)at, (unsigned long long)(counter->live - live));
-        } else if (!is_done) { /* that life has two contexts: its allocations are others */
-            compare_without(&subject, counter, at, verdict);
-        }
-    }
     tn_subject_destroy(&subject);
 }

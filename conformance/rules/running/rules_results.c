@@ -86,6 +86,10 @@ void tn_rule_run(tn_subject *subject, const char *during, tn_verdict *verdict) {
     run_and_compare(&subject->probe, &subject->expected, true, false, 0xFF, during, verdict);
 }
 
+void tn_rule_run_in_place(tn_subject *subject, const char *during, tn_verdict *verdict) {
+    run_and_compare(&subject->probe, &subject->expected, true, true, 0xFF, during, verdict);
+}
+
 /* The first zero that has another sign, or the count. */
 static size_t find_other_zero(const void *wanted, const void *found, tn_type type, size_t count) {
     for (size_t k = 0; k < count; k++) {
@@ -273,43 +277,6 @@ void tn_rule_writes_all(const tn_test *test, tn_verdict *verdict) {
     }
     tn_outcome_free(&first);
     tn_subject_destroy(&subject);
-}
-
-/* Whether output 0 fits on input 0, which then is tried; `change` may be null. */
-static bool run_in_place(const tn_test *test, const tn_change *change, const char *during,
-                         tn_verdict *verdict) {
-    tn_subject subject;
-    tn_verdict none = {0};
-    if (!tn_test_subject(test, change, &subject, change ? &none : verdict)) return false;
-    const tn_probe_port *x = &subject.probe.inputs[0], *y = &subject.probe.outputs[0];
-    size_t in = 0, out = 1;
-    const bool is_taken = x->is_given && !x->is_constant && !x->is_shape_only && y->is_given &&
-                          tn_format_bytes(x->format, x->type, &x->shape, &in) == TN_OK &&
-                          tn_format_bytes(y->format, y->type, &y->shape, &out) == TN_OK &&
-                          in == out;
-    if (is_taken)
-        run_and_compare(&subject.probe, &subject.expected, true, true, 0xFF, during, verdict);
-    tn_subject_destroy(&subject);
-    return is_taken;
-}
-
-/* With every output, and with lengths of rows that leave a rest of any vector. */
-void tn_rule_in_place(const tn_test *test, tn_verdict *verdict) {
-    static const int64_t lengths[] = {3, 13, 67, 139};
-    const tn_change all = {.axis = -1, .asks_all = true};
-    const uint32_t rank = first_rank(test, verdict);
-    if (verdict->outcome != TN_PASSED) return;
-    if (!run_in_place(test, NULL, "", verdict)) {
-        if (verdict->outcome == TN_PASSED)
-            tn_verdict_skip(verdict,
-                            "output 0 has other bytes than input 0, or that is a constant");
-        return;
-    }
-    if (verdict->outcome == TN_PASSED) run_in_place(test, &all, "with all outputs", verdict);
-    for (size_t i = 0; rank > 0 && i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        const tn_change change = {.axis = (int32_t)rank - 1, .extent = lengths[i]};
-        if (verdict->outcome == TN_PASSED) run_in_place(test, &change, "in another shape", verdict);
-    }
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules about services of the host that fail: allocate, with packed, which needs it, and
+ * parallel_for. One call after another fails; see rules.h. */
+#include "base/status.h"
+#include "device/cpu/cpu.h"
+#include "rules/rules.h"
+
+#include <stdio.h>
+
+enum { MOST_CALLS = 64 };
+
+/* A service that counts its calls and fails at one of them. */
+typedef struct service {
+    const char *call, *during; /* in messages */
+    uint64_t *calls, *fail_at; /* from 1; 0: never */
+} service;
+
+/* A life in which a call fails, and which ends well all the same, has the right results. */
+static void compare_without(tn_subject *subject, const service *s, uint64_t at,
+                            tn_verdict *verdict) {
+    tn_outcome found = {0};
+    char why[300];
+    *s->calls = 0;
+    *s->fail_at = at;
+    const tn_status status = tn_probe_once(&subject->probe, true, false, 0xFF, &found);
+    const bool has_failed = *s->calls >= at;
+    *s->fail_at = 0;
+    if (has_failed && status == TN_OK &&
+        !tn_results_equal(&subject->expected, &found, false, why, sizeof(why)))
+        tn_verdict_fail(verdict, "%s %llu failing: success is returned, but %s", s->call,
+                        (unsigned long long)at, why);
+    tn_outcome_free(&found);
+}
+
+/* True: there is no such call. */
+static bool fail_at(const tn_test *test, tn_subject *subject, const service *s, uint64_t at,
+                    tn_verdict *verdict) {
+    const uint64_t live = test->counter->live;
+    *s->calls = 0;
+    *s->fail_at = at;
+    const tn_status status = tn_rule_live_once(&subject->probe);
+    const bool is_done = *s->calls < at;
+    *s->fail_at = 0;
+    if (status != TN_OK && subject->probe.rule[0])
+        tn_verdict_error(verdict, &subject->probe, s->during);
+    else if (test->counter->live > live)
+        tn_verdict_fail(verdict, "%s %llu failing leaves %llu blocks behind", s->call,
+                        (unsigned long long)at, (unsigned long long)(test->counter->live - live));
+    else if (!is_done) /* that life has two contexts: its calls are others */
+        compare_without(subject, s, at, verdict);
+    return is_done;
+}
+
+static void fail_each(const tn_test *test, tn_subject *subject, const service *s,
+                      tn_verdict *verdict) {
+    bool is_done = false;
+    for (uint64_t at = 1; !is_done && at < MOST_CALLS && verdict->outcome == TN_PASSED; at++)
+        is_done = fail_at(test, subject, s, at, verdict);
+}
+
+void tn_rule_no_memory(const tn_test *test, tn_verdict *verdict) {
+    tn_subject subject;
+    const service memory = {"allocation", "without memory", &test->counter->allocations,
+                            &test->counter->fail_at};
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
+    fail_each(test, &subject, &memory, verdict);
+    tn_subject_destroy(&subject);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * threads */
+
+typedef struct failing_pool {
+    tn_thread_pool pool, inner; /* the first is what the host has */
+    uint64_t calls, fail_at;
+} failing_pool;
+
+static tn_status failing_parallel_for(const tn_thread_pool *pool, int64_t count, int64_t grain,
+                                      tn_body body, void *user) {
+    failing_pool *failing = (failing_pool *)(uintptr_t)pool;
+    if (++failing->calls == failing->fail_at)
+        return tn_fail(TN_ERROR_UNSUPPORTED, "parallel_for failed, as the check has it");
+    return failing->inner.parallel_for(&failing->inner, count, grain, body, user);
+}
+
+void tn_rule_host_failures(const tn_test *test, tn_verdict *verdict) {
+    enum { THREADS = 2 };
+    tn_subject subject;
+    failing_pool failing = {.pool = {THREADS, failing_parallel_for}};
+    const service threads = {"parallel_for", "parallel_for failing", &failing.calls,
+                             &failing.fail_at};
+    if (!tn_test_subject(test, NULL, &subject, verdict)) return;
+    tn_cpu_pool_init(&failing.inner, THREADS);
+    subject.probe.threads = THREADS;
+    subject.probe.pool = &failing.pool;
+    fail_each(test, &subject, &threads, verdict);
+    tn_subject_destroy(&subject);
+}
