@@ -106,7 +106,8 @@ static tn_status upgrade(tn_call *call, uint32_t from) {
     if (from != 1)
         return call->host->fail(call, TN_ERROR_UNSUPPORTED, "fields of version %u are not known",
                                 from);
-    p->lambd = p->bias = 0.5f;
+    if (!(p->present & 3))
+        p->lambd = p->bias = 0.5f;
 #if MISTAKE == 3
     p->lambd = p->bias = (float)call->saved[0]->f;
 #else
