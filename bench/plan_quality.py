@@ -85,6 +85,21 @@ def resnet18(network):
     return network.classify(x, channels)
 
 
+def resnet50(network):
+    x = network.relu(network.convolution("image", 3, 64, 7, 2))
+    x = network.add("MaxPool", [x], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    channels = 64
+    for middle, blocks in ((64, 3), (128, 4), (256, 6), (512, 3)):
+        for block in range(blocks):
+            stride = 2 if block == 0 and middle != 64 else 1
+            shortcut = x if block else network.convolution(x, channels, 4 * middle, 1, stride)
+            y = network.relu(network.convolution(x, channels, middle, 1))
+            y = network.relu(network.convolution(y, middle, middle, 3, stride))
+            x = network.relu(network.add("Add", [network.convolution(y, middle, 4 * middle, 1), shortcut]))
+            channels = 4 * middle
+    return network.classify(x, channels)
+
+
 def mobilenet_v2(network):
     x, channels = network.relu6(network.convolution("image", 3, 32, 3, 2)), 32
     for expansion, filters, blocks, first_stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1),
