@@ -10,6 +10,11 @@ if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 
+set(tenon_is_x86 OFF)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    set(tenon_is_x86 ON)
+endif()
+
 add_library(tenon_flags INTERFACE)
 target_compile_options(tenon_flags INTERFACE
     -Wall -Wextra -Wshadow

@@ -33,10 +33,10 @@ static size_t count_of(const tn_shape *shape) {
 }
 
 static double largest_of(const float *values, size_t count) {
-    double largest = 0;
+    float largest = 0;
     for (size_t i = 0; i < count; i++)
-        largest = fmax(fabs((double)values[i]), largest);
-    return largest;
+        largest = fmaxf(fabsf(values[i]), largest);
+    return (double)largest;
 }
 
 static tn_status change_input(const tn_bound_case *bound, tn_case_input *input, const change *how) {

@@ -3,11 +3,15 @@
 #include "kit/elementwise/rows.h"
 
 static const tn_rows_level *best_level(void) {
+#if defined(__x86_64__)
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return &tn_rows_baseline;
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")
                ? &tn_rows_avx512
                : &tn_rows_avx2;
+#else
+    return &tn_rows_baseline;
+#endif
 }
 
 void tn_rows_map(uint32_t map, float alpha, float beta, uint64_t count, const float *const *inputs,

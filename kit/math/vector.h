@@ -7,9 +7,11 @@
 #ifndef TN_KIT_MATH_VECTOR_H
 #define TN_KIT_MATH_VECTOR_H
 
-#include <immintrin.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 
 #if defined(__AVX512F__)
 #define TN_VECTOR_BYTES 64
@@ -73,12 +75,19 @@ TN_INLINE tn_vector tn_vector_max(tn_vector a, tn_vector b) {
 TN_INLINE tn_vector tn_vector_min(tn_vector a, tn_vector b) {
     return (tn_vector)_mm256_min_ps((__m256)b, (__m256)a);
 }
-#else
+#elif defined(__SSE2__)
 TN_INLINE tn_vector tn_vector_max(tn_vector a, tn_vector b) {
     return (tn_vector)_mm_max_ps((__m128)b, (__m128)a);
 }
 TN_INLINE tn_vector tn_vector_min(tn_vector a, tn_vector b) {
     return (tn_vector)_mm_min_ps((__m128)b, (__m128)a);
+}
+#else
+TN_INLINE tn_vector tn_vector_max(tn_vector a, tn_vector b) {
+    return tn_vector_select((tn_vector_bits)(a < b), b, a);
+}
+TN_INLINE tn_vector tn_vector_min(tn_vector a, tn_vector b) {
+    return tn_vector_select((tn_vector_bits)(a > b), b, a);
 }
 #endif
 

@@ -117,8 +117,10 @@ static inline uint32_t of_f16(uint32_t half) {
 #define AVX2   __attribute__((target("avx2")))
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2")))
 LOOPS(baseline, )
+#if defined(__x86_64__)
 LOOPS(avx2, AVX2)
 LOOPS(avx512, AVX512)
+#endif
 
 /* ----------------------------------------------------------------------------------------------
  * lines */
@@ -126,11 +128,15 @@ LOOPS(avx512, AVX512)
 enum { LEVEL_BASELINE, LEVEL_AVX2, LEVEL_AVX512 };
 
 static int highest_level(void) {
+#if defined(__x86_64__)
     if (!__builtin_cpu_supports("avx2")) return LEVEL_BASELINE;
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")
                ? LEVEL_AVX512
                : LEVEL_AVX2;
+#else
+    return LEVEL_BASELINE;
+#endif
 }
 
 bool tn_reals_init(tn_reals *out_reals, const tn_tensor *from, const tn_tensor *to) {
@@ -148,6 +154,7 @@ bool tn_reals_init(tn_reals *out_reals, const tn_tensor *from, const tn_tensor *
     return true;
 }
 
+#if defined(__x86_64__)
 #define AT_LEVEL(name, ...)                                                                        \
     do {                                                                                           \
         if (reals->level == LEVEL_AVX512)                                                          \
@@ -157,6 +164,9 @@ bool tn_reals_init(tn_reals *out_reals, const tn_tensor *from, const tn_tensor *
         else                                                                                       \
             name##_baseline(__VA_ARGS__);                                                          \
     } while (0)
+#else
+#define AT_LEVEL(name, ...) name##_baseline(__VA_ARGS__)
+#endif
 
 static void convert_halves(const tn_reals *reals, const void *from, void *to, int64_t count) {
     if (reals->type == TN_BF16 && reals->is_up)

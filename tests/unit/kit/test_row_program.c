@@ -129,11 +129,13 @@ static uint32_t level_count;
 static int find_levels(void **state) {
     (void)state;
     levels[level_count++] = &tn_rows_baseline;
+#if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         levels[level_count++] = &tn_rows_avx2;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
         levels[level_count++] = &tn_rows_avx512;
+#endif
     return 0;
 }
 
