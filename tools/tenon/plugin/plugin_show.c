@@ -121,8 +121,6 @@ static void print_traits(const walk *w, const tn_operator *op) {
              op->facet && op->row ? ", " : "", op->row ? "as a row function" : "");
     print_words(w, "  ", "fused", words);
     print_words(w, "  ", "expression", op->expression);
-    for (uint64_t i = 0; i < op->spelling_count; i++)
-        print_words(w, "  ", "spelt", op->spellings[i]);
 }
 
 static void print_cases(const walk *w, const tn_operator *op) {

@@ -119,7 +119,6 @@ static void print_operator(const show_tables *tables, const show_operator *entry
     print_set("traits", show_operator_traits(op->traits, words));
     printf(", \"facets\": %s, \"row\": %s", op->facet ? "true" : "false",
            op->row ? "true" : "false");
-    print_texts("spellings", op->spelling_count, op->spellings);
     print_ports("inputs", op->inputs, op->input_count);
     print_ports("outputs", op->outputs, op->output_count);
     print_field_list(op->field_count, op->fields);
