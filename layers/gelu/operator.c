@@ -109,7 +109,8 @@ static const tn_rewrite gelu_erf = {
     .size = sizeof(tn_rewrite),
     .name = "gelu.erf",
     .doc = "x / 2 * (1 + erf(x / sqrt(2)))",
-    .pattern = "n = Add(Erf(Div(x, 1.4142135) | Mul(x, 0.70710678)), 1);"
+    .pattern = "e = Erf(Div(x, 1.4142135) | Mul(x, 0.70710678));"
+               "n = Add(e, 1) | Sum(e, 1);"
                "y = Mul(Mul(x, n), 0.5) | Mul(x, Mul(n, 0.5)) | Mul(Mul(x, 0.5), n)"
                " | Div(Mul(x, n), 2) | Mul(x, Div(n, 2)) | Mul(Div(x, 2), n)",
     .replacement = "y = Gelu(x)",
@@ -121,12 +122,10 @@ static const tn_rewrite gelu_tanh = {
     .size = sizeof(tn_rewrite),
     .name = "gelu.tanh",
     .doc = "x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))",
-    .pattern = "s = Add(x, Mul(Pow(x, 3) | Mul(x, Mul(x, x)), 0.044715)) "
-               " | Add(x, Mul(x, Mul(x, Mul(x, 0.044715))))"
-               " | Add(x, Mul(x, Mul(Mul(x, x), 0.044715)))"
-               " | Add(x, Mul(Mul(x, Mul(x, 0.044715)), x))"
-               " | Mul(x, Add(Mul(Mul(x, x) | Pow(x, 2), 0.044715) | Mul(x, Mul(x, 0.044715)), 1));"
-               "n = Add(Tanh(Mul(s, 0.7978845608)), 1);"
+    .pattern = "c = Mul(Pow(x, 3) | Mul(x, Mul(x, x)), 0.044715)"
+               " | Mul(x, Mul(x, Mul(x, 0.044715)) | Mul(Mul(x, x), 0.044715));"
+               "s = Add(x, c) | Sum(x, c);"
+               "n = Add(Tanh(Mul(s, 0.7978845608)), 1) | Sum(Tanh(Mul(s, 0.7978845608)), 1);"
                "y = Mul(Mul(x, n), 0.5) | Mul(x, Mul(n, 0.5)) | Mul(Mul(x, 0.5), n)"
                " | Div(Mul(x, n), 2) | Mul(x, Div(n, 2)) | Mul(Div(x, 2), n)",
     .replacement = "y = Gelu(x, approximate=tanh)",

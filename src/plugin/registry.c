@@ -508,6 +508,8 @@ void tn_registry_count_library(tn_registry *registry, const tn_loaded_library *l
         out_info->operator_count += registry->operators[i]->library == library;
     for (size_t i = 0; i < registry->kernel_count; i++)
         out_info->kernel_count += registry->kernels[i]->library == library;
+    for (size_t i = 0; i < registry->rewrite_count; i++)
+        out_info->rewrite_count += registry->rewrites[i]->library == library;
     pthread_mutex_unlock(&registry->lock);
 }
 

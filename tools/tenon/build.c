@@ -50,6 +50,8 @@ static const char help[] =
     "      --timing-cache FILE        keep timings between builds\n"
     "      --timing-seconds S         bound on the time spent measuring (default 20)\n"
     "      --no-timing, --no-fusion, --reference   for finding faults\n"
+    "      --without-rewrite NAME     a rewrite that is not applied (tenon plugin show has them; "
+    "repeatable)\n"
     "      --checked, --checked-dump DIR   kernels run in guarded memory first; bad ones are "
     "passed "
     "over, and the plan\n"
