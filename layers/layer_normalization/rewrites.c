@@ -26,6 +26,40 @@ static tn_status last_axes(const tn_match *match) {
     return tn_match_set_integer(match, "axis", -(int64_t)count);
 }
 
+/* The kernels ask for a factor: ones, as many as the normalised axes have elements. */
+static tn_status last_axes_of_ones(const tn_match *match) {
+    enum { MOST = 65536 };
+    int64_t shape[TN_MAX_RANK], count = 1;
+    double axis = 0;
+    uint32_t rank = 0;
+    tn_status status = last_axes(match);
+    if (status != TN_OK) return status;
+    while (tn_match_number(match, "axes", rank, &axis) == TN_OK)
+        rank++;
+    for (uint32_t i = 0; i < rank; i++) {
+        shape[i] = tn_match_extent(match, "x", (int32_t)i - (int32_t)rank);
+        if (shape[i] < 1 || shape[i] > MOST / count)
+            return match->refuse(match, "the normalised axes are large, or not fixed");
+        count *= shape[i];
+    }
+    const uint64_t bytes = (uint64_t)count * sizeof(float);
+    float *ones = match->host->allocate(match->host, bytes, 64);
+    if (!ones) return TN_ERROR_MEMORY;
+    for (int64_t i = 0; i < count; i++)
+        ones[i] = 1;
+    tn_tensor tensor = {.size = sizeof tensor,
+                        .type = TN_F32,
+                        .rank = rank,
+                        .data = ones,
+                        .bytes = bytes,
+                        .shape = shape};
+    const tn_attribute value = {
+        .size = sizeof value, .type = TN_FIELD_TENSOR, .name = "ones", .tensor = &tensor};
+    status = match->set(match, &value);
+    match->host->deallocate(match->host, ones);
+    return status;
+}
+
 /* n: x normalised. Opset 18 has the axes as an input. */
 #define MEAN(value) "(ReduceMean(" value ", axes=?axes) | ReduceMean(" value ", ?axes[]))"
 #define DEVIATION                                                                                  \
@@ -75,8 +109,8 @@ static const tn_rewrite plain = {
     .doc = "(x - mean) / sqrt(variance + epsilon), without factor and bias",
     .pattern =
         DEVIATION VARIANCE "y = Div(Sub(x, m), s) | Mul(Sub(x, m), Reciprocal(s) | Div(1, s))",
-    .replacement = "y = LayerNormalization(x, 1, -, axis=$axis, epsilon=?epsilon)",
-    .guard = last_axes,
+    .replacement = "y = LayerNormalization(x, $ones, axis=$axis, epsilon=?epsilon)",
+    .guard = last_axes_of_ones,
     TN_REWRITE_CASES(plain_cases),
 };
 const tn_rewrite *const tn_layer_normalization_rewrites[3] = {&whole, &turned, &plain};

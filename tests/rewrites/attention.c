@@ -204,4 +204,30 @@ static const tn_rewrite expanded = {
     .guard = is_attention,
     TN_REWRITE_CASES(masked_cases),
 };
-const tn_rewrite *const fusions_attention_rewrites[3] = {&masked, &plain, &expanded};
+
+/* The same with a mask that is known: which rows are hidden was computed already. */
+static tn_status is_seen(const tn_match *match) {
+    const tn_tensor *hidden = match->tensor(match, "hidden");
+    for (uint64_t i = 0; hidden && i < hidden->bytes; i++)
+        if (((const uint8_t *)hidden->data)[i])
+            return match->refuse(match, "the mask hides a row whole");
+    return hidden ? is_attention(match) : TN_ERROR_UNSUPPORTED;
+}
+
+static const char *const known_cases[] = {
+    HEADS "mask=f32[4,5] hidden=bool[4,1]{0,0,0,0} factor=0.35 divisor=2.8 of_q=0.6 of_k=0.7 "
+          "axis=-1"};
+static const char *const known_misses[] = {
+    HEADS "mask=f32[4,5] hidden=bool[4,1]{0,1,0,0} factor=0.35 divisor=2.8 of_q=0.6 of_k=0.7 "
+          "axis=-1"};
+static const tn_rewrite known = {
+    .size = sizeof(tn_rewrite),
+    .name = "attention.known_mask",
+    .doc = "the body of ONNX's Attention with a mask that is constant",
+    .pattern = SCORES "y = MatMul(Where(hidden:const, 0, Softmax@13(Add(s, mask), axis=?axis)), v)",
+    .replacement = "y = Test::Attention(q, kt, v, mask, scale=$scale, transposed_key=1)",
+    .guard = is_seen,
+    TN_REWRITE_CASES(known_cases),
+    TN_REWRITE_MISSES(known_misses),
+};
+const tn_rewrite *const fusions_attention_rewrites[4] = {&masked, &plain, &expanded, &known};

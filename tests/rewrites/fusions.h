@@ -11,7 +11,7 @@
 
 extern const tn_operator fusions_attention, fusions_rotary, fusions_rms;
 extern const tn_kernel fusions_attention_kernel, fusions_rotary_kernel, fusions_rms_kernel;
-extern const tn_rewrite *const fusions_attention_rewrites[3];
+extern const tn_rewrite *const fusions_attention_rewrites[4];
 extern const tn_rewrite *const fusions_rotary_rewrites[3];
 extern const tn_rewrite *const fusions_rms_rewrites[1];
 
