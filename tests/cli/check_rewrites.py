@@ -2,8 +2,8 @@
 """Networks as exporters write them, which rewrites turn into single operators: each is recognised, counted, and gives the
 numbers that the onnx package's reference gives; what is nearly one of them is left alone.
 
-Usage: check_rewrites.py TENON FUSIONS, where TENON is the program and FUSIONS the library of tests/rewrites. Needs NumPy and
-onnx.
+Usage: check_rewrites.py TENON FUSIONS STUB, where TENON is the program, FUSIONS the library of tests/rewrites and STUB that of
+the stub device. Needs NumPy and onnx.
 """
 
 import json
@@ -319,6 +319,16 @@ class Checks:
         done = self.program("build", "net.onnx", "-o", "net.plan", "--no-timing")
         self.say("  rewrites: silu 1, layer-normalization 1" in done.stdout, f"in words: {done.stdout}")
 
+    def elsewhere(self, stub):
+        """The library under another domain; a device that has kernels for the pattern and none for what would replace it."""
+        fusions, self.fusions = self.fusions, self.fusions + "@Elsewhere"
+        self.network("a library in another domain", one(rms_norm, 2, 3, 8), {"rms-normalization": 1})
+        self.fusions = fusions
+        model = one(silu, 2, 7)
+        for options, wanted in ([], {"silu": 1}), (["--plugin", stub, "--device", "stub"], {}):
+            found, why = self.build(model, *options)
+            self.say(found == wanted, f"SiLU, {options[2:] or 'on the processor'}: {found} {why}")
+
     def show(self):
         done = self.program("plugin", "show", self.fusions, "--json")
         found = [r["name"] for r in json.loads(done.stdout)["rewrites"]]
@@ -330,7 +340,7 @@ class Checks:
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         print(__doc__, file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory(prefix="tenon-rewrites.") as folder:
@@ -340,6 +350,7 @@ def main():
         for name, model, wanted in near_misses():
             checks.network(name, model, wanted)
         checks.options()
+        checks.elsewhere(os.path.abspath(sys.argv[3]))
         checks.show()
     print(f"{checks.passed} passed, {checks.failed} failed")
     return 1 if checks.failed else 0
