@@ -9,6 +9,7 @@ the stub device. Needs NumPy and onnx.
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, inliner, numpy_helper
 from onnx.reference import ReferenceEvaluator
+
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 
 class Net:
@@ -329,6 +333,25 @@ class Checks:
             found, why = self.build(model, *options)
             self.say(found == wanted, f"SiLU, {options[2:] or 'on the processor'}: {found} {why}")
 
+    def page(self):
+        """The library that docs/rewrites.md shows: its mistake is found, and without it the library is sound and used."""
+        with open(os.path.join(ROOT, "docs", "rewrites.md"), encoding="utf-8") as file:
+            source = re.search(r"```c\n(.*?)```", file.read(), re.S).group(1)
+        mended = source.replace(" | Sub(s, ?less)", "").replace(" less=0.25", "")
+        for name, text, wanted in ("shown", source, "form 2: the replacement computes something else"), ("mended", mended, ""):
+            with open(os.path.join(self.folder, f"{name}.c"), "w", encoding="utf-8") as file:
+                file.write(text)
+            done = subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"{name}.c", "-o",
+                                   f"lib{name}.so", "-I", os.path.join(ROOT, "include")],
+                                  capture_output=True, text=True, cwd=self.folder, timeout=120)
+            self.say(done.returncode == 0, f"docs/rewrites.md, {name}: cc {done.stderr.strip()}")
+            done = self.program("plugin", "check", f"./lib{name}.so", "--rule", "rewrite")
+            self.say((done.returncode == 0) == (not wanted) and wanted in done.stdout, f"plugin check of what is {name}: "
+                     f"{done.stdout.strip().splitlines()[-1:]}")
+        fusions, self.fusions = self.fusions, "./libmended.so"
+        self.network("the page's rewrite", one(lambda n, x: n.node("Add", 0.5, n.node("Mul", x, 2.0)), 3, 5), {"line": 1})
+        self.fusions = fusions
+
     def show(self):
         done = self.program("plugin", "show", self.fusions, "--json")
         found = [r["name"] for r in json.loads(done.stdout)["rewrites"]]
@@ -350,6 +373,7 @@ def main():
         for name, model, wanted in near_misses():
             checks.network(name, model, wanted)
         checks.options()
+        checks.page()
         checks.elsewhere(os.path.abspath(sys.argv[3]))
         checks.show()
     print(f"{checks.passed} passed, {checks.failed} failed")

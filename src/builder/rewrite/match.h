@@ -2,7 +2,7 @@
 /*
  * One attempt to find a rewrite's pattern in a graph: from a node on which the pattern's last
  * statement may stand, towards the inputs, with every choice (commutative order, alternatives)
- * tried in turn. What was found is asked of the guard (guard.c) and put in place by replace.c.
+ * tried in turn. What was found is asked of the guard (guard.c) and put in place by rewrite.c.
  */
 #ifndef TN_BUILDER_REWRITE_MATCH_H
 #define TN_BUILDER_REWRITE_MATCH_H
