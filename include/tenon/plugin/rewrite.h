@@ -63,7 +63,7 @@ struct tn_rewrite {
     /* What conformance builds the pattern from, each a line: "x=f32[2,3,8] scale=f32[8]{...}
      * e=1e-5 axes=[-1]": a tensor for each input of the pattern, captured values by name. The
      * rewrite applies to each of them and computes the same; at least one. See
-     * docs/conformance.md. */
+     * docs/rewrites.md. */
     uint64_t case_count;
     const char *const *cases;
     /* The same, where the guard or the pattern says no. */

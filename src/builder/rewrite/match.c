@@ -225,6 +225,17 @@ static bool solve(tn_matcher *m, const goal *g) {
     }
 }
 
+static bool names(const tn_term *term, const char *op) {
+    if (term->kind == TN_TERM_NODE) return strcmp(term->op, op) == 0;
+    for (uint32_t i = 0; i < term->argument_count; i++)
+        if (names(term->arguments[i], op)) return true;
+    return false;
+}
+
+bool tn_matcher_may_stand(const tn_pattern *pattern, const tn_graph_node *node) {
+    return names(pattern->statements[pattern->statement_count - 1].term, node->entry->op->name);
+}
+
 bool tn_matcher_find(tn_matcher *m, uint32_t root) {
     return match_statement(m, m->pattern->statement_count - 1, root, NULL);
 }

@@ -32,9 +32,10 @@ typedef struct tn_matcher {
     char reason[256];    /* why the last whole match was refused */
 } tn_matcher;
 
+/* Whether the pattern's last statement can stand on a node, by the operators' names alone. */
+bool tn_matcher_may_stand(const tn_pattern *pattern, const tn_graph_node *node);
 /* Whether the pattern stands on this node; the matcher then has what it found. Zeroed but for
- * context, graph, entry, pattern and arena. `is_fit` is asked of each whole match: whether it may
- * be replaced. */
+ * context, graph, entry, pattern and arena. */
 bool tn_matcher_find(tn_matcher *matcher, uint32_t root);
 
 /* --- for match.c and its neighbours --- */

@@ -90,9 +90,11 @@ static tn_status try_rewrite(rewriter *r, const tn_rewrite_entry *entry, uint32_
 }
 
 static tn_status try_node(rewriter *r, uint32_t node, bool *out_is_applied) {
-    const tn_allocator *allocator = r->context->graph->allocator;
+    const tn_graph *graph = r->context->graph;
+    const tn_allocator *allocator = graph->allocator;
     tn_status status = TN_OK;
     for (uint32_t i = 0; i < r->count && !*out_is_applied && status == TN_OK; i++) {
+        if (!tn_matcher_may_stand(r->entries[i]->pattern, &graph->nodes[node])) continue;
         TN_TRY(tn_arena_create(allocator, &r->matcher->arena));
         tn_arena *arena = r->matcher->arena;
         status = try_rewrite(r, r->entries[i], node, out_is_applied);
