@@ -321,6 +321,10 @@ class Checks:
         _, why = self.build(model, "--without-rewrite", "sulu")
         self.say("there is no rewrite 'sulu'; the nearest is 'silu'" in why, f"a slip: {why}")
         done = self.program("build", "net.onnx", "-o", "net.plan", "--no-timing")
+        text, document = self.program("inspect", "net.plan").stdout, json.loads(self.program("inspect", "net.plan", "--json").stdout)
+        self.say(f"\nrewrites: {NORM} 1, silu 1\n" in text, f"inspect: {text.splitlines()[:3]}")
+        found = sorted(node["rewrite"] for node in document["nodes"])
+        self.say(found == [NORM, "silu"], f"inspect --json: {found}")
         self.say("  rewrites: silu 1, layer-normalization 1" in done.stdout, f"in words: {done.stdout}")
 
     def elsewhere(self, stub):

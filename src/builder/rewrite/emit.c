@@ -215,6 +215,7 @@ static tn_status emit_with(tn_emitter *e, const tn_operator_entry *entry, const 
     tn_graph_node *node = &e->graph->nodes[e->nodes[e->node_count++]];
     const tn_status status = tn_graph_check_node(e->graph, node);
     node->is_dead = status != TN_OK;
+    node->rewrite = e->by;
     return status;
 }
 

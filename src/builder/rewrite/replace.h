@@ -13,9 +13,9 @@
 /* The replacement on its way into a graph. */
 typedef struct tn_emitter {
     const tn_matcher *matcher;
-    tn_graph *graph;                         /* the matcher's, or a trial */
-    tn_arena *arena;                         /* of attributes */
-    const char *name;                        /* of the nodes */
+    tn_graph *graph;       /* the matcher's, or a trial */
+    tn_arena *arena;       /* of attributes */
+    const char *name, *by; /* of the nodes; the rewrite, in the graph's arena (null: not noted) */
     tn_tensor_id tensors[TN_PATTERN_NAMES];  /* in `graph`; of inputs and outputs before the call */
     tn_tensor_id captured[TN_PATTERN_NAMES]; /* constants that captures were read from */
     tn_type number_type;                     /* of literal constants */
@@ -47,7 +47,8 @@ tn_status tn_kernels_of(const tn_pass_context *context, const tn_graph *graph, u
 /* The type of numbers that stand as inputs of the replacement. */
 tn_type tn_rewrite_number_type(const tn_matcher *matcher);
 
-/* The match becomes the replacement; the graph is sorted anew. */
-tn_status tn_rewrite_replace(tn_matcher *matcher, const char *name);
+/* The match becomes the replacement, whose nodes have this name; the graph is sorted anew. `by`:
+ * the rewrite's name, in the graph's arena. */
+tn_status tn_rewrite_replace(tn_matcher *matcher, const char *name, const char *by);
 
 #endif

@@ -27,12 +27,13 @@ tn_type tn_rewrite_number_type(const tn_matcher *m) {
 }
 
 /* Adds the replacement and takes the pattern's nodes out. */
-tn_status tn_rewrite_replace(tn_matcher *m, const char *name) {
+tn_status tn_rewrite_replace(tn_matcher *m, const char *name, const char *by) {
     tn_graph *graph = m->context->graph;
     tn_emitter e = {.matcher = m,
                     .graph = graph,
                     .arena = m->arena,
                     .name = name,
+                    .by = by,
                     .number_type = tn_rewrite_number_type(m)};
     for (uint32_t i = 0; i < m->pattern->name_count; i++) {
         const bool is_capture = m->pattern->names[i].kind == TN_TERM_CAPTURE;
@@ -86,7 +87,7 @@ static tn_status try_rewrite(rewriter *r, const tn_rewrite_entry *entry, uint32_
     if (!by) return tn_fail_memory("a rewrite");
     *out_is_applied = true;
     TN_TRY(tn_pass_names_add(r->context, &r->context->rewritten_by, by));
-    return tn_rewrite_replace(m, name);
+    return tn_rewrite_replace(m, name, by);
 }
 
 static tn_status try_node(rewriter *r, uint32_t node, bool *out_is_applied) {
