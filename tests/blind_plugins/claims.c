@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Four small operators that claim something of themselves: Blind::Fold, a view of one row; Twice
- * and Quad, of which a rewrite puts one in place of two of the other; Noise, which no constant folding may touch;
- * Keep, which has as many elements as are above `least`, known only by run.
+ * and Quad, of which a rewrite puts one in place of two of the other; Noise, which no constant
+ * folding may touch; Keep, which has as many elements as are above `least`, known only by run.
  */
 #include "blind.h"
 #include <tenon/plugin/rewrite.h>

@@ -60,8 +60,10 @@ tn_status tn_extent_proof_init(tn_extent_proof *proof, const tn_graph *graph,
                                const tn_plan_profile *profiles, const tn_profile_shapes *shapes,
                                tn_arena *arena) {
     *proof = (tn_extent_proof){0};
-    for (size_t i = 0; i < graph->input_count; i++)
+    for (size_t i = 0; i < graph->input_count; i++) {
         proof->is_varying = proof->is_varying || !tn_profile_is_fixed(&profiles[i]);
+        proof->has_values = proof->has_values || profiles[i].optimum_value;
+    }
     for (uint32_t i = 0; proof->is_varying && i < TN_PROOF_PROBES; i++) {
         const tn_status status = probe(proof, graph, profiles, shapes, i, arena);
         if (status == TN_ERROR_MEMORY) return status;
@@ -117,7 +119,8 @@ bool tn_extent_is_equal(const tn_pass_context *context, tn_tensor_id a, uint32_t
         if (!extent_at(context, points[i], a, axis_a, &left) ||
             !extent_at(context, points[i], b, axis_b, &right) || left != right)
             return false;
-    return true;
+    const bool may_vary = context->proof && context->proof->has_values;
+    return !may_vary || (a == b && axis_a == axis_b) || tn_extent_fixed(context, a, axis_a) >= 0;
 }
 
 int64_t tn_extent_fixed(const tn_pass_context *context, tn_tensor_id tensor, uint32_t axis) {

@@ -4,7 +4,8 @@
  * profile's ends and optimum may do so by accident: all inputs move together there. So the network
  * is inferred at further shapes within the profile, where each extent that may differ (by its name,
  * or by input and axis where it has none) has a value of its own. Where none of these shapes can be
- * inferred, nothing is known of extents at all.
+ * inferred, nothing is known of extents at all; where values of inputs decide shapes, extents that
+ * differ are never known to be equal.
  */
 #ifndef TN_BUILDER_REWRITE_EXTENT_PROOF_H
 #define TN_BUILDER_REWRITE_EXTENT_PROOF_H
@@ -18,10 +19,11 @@ typedef struct tn_extent_proof {
     uint32_t probe_count;
     tn_inference probes[TN_PROOF_PROBES];
     bool is_varying; /* some input's shape may differ */
+    bool has_values; /* values decide shapes: no shapes but the profile's are tried of them */
 } tn_extent_proof;
 
-/* `shapes`: those of the same graph at the profile's points, which are not partial, or nothing is
- * tried. The graph must be as it was inferred. Must not be moved. */
+/* `shapes`: those of the same graph at the profile's points, with the plan that they were inferred
+ * by. The graph must be as it was inferred. Must not be moved. */
 tn_status tn_extent_proof_init(tn_extent_proof *proof, const tn_graph *graph,
                                const tn_plan_profile *profiles, const tn_profile_shapes *shapes,
                                tn_arena *arena);
