@@ -115,7 +115,7 @@ const tn_rule tn_rules[] = {
      TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_expression},
     {"rewrite",
      "A rewrite applies to each of its cases, in every form of its pattern, and computes the same; "
-     "it does not apply to its near misses, nor where an inner value is read elsewhere.",
+     "it does not apply to its near misses.",
      TN_CAUSE_OTHER, TN_RULE_REWRITE, tn_rule_rewrite},
     {"upgrade", "Fields of each older state version become fields that mean the same.",
      TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_upgrade},

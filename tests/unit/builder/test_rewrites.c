@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The passes that rewrite by what operators say of themselves: spellings are recognised, factors
+/* The passes that rewrite by what operators say of themselves: rewrites are applied, factors
  * and shifts go into weights. With the built-in layers, which say so. */
 #include "build_test.h"
 
@@ -94,7 +94,7 @@ static void test_other_numbers_are_left_alone(void **state) {
     stage_end(&stage);
 }
 
-static void test_a_spelling_that_others_read_into_is_left_alone(void **state) {
+static void test_a_pattern_that_others_read_into_is_left_alone(void **state) {
     graph_test *test = *state;
     build_stage stage;
     tn_tensor_id x = add_input(test->graph, "x", TN_F32, 2, EXTENTS(3, 5));
@@ -106,7 +106,7 @@ static void test_a_spelling_that_others_read_into_is_left_alone(void **state) {
     stage_end(&stage);
 }
 
-static void test_a_spelling_of_two_tensors_is_left_alone(void **state) {
+static void test_a_pattern_of_two_tensors_is_left_alone(void **state) {
     graph_test *test = *state;
     build_stage stage;
     tn_tensor_id x = add_input(test->graph, "x", TN_F32, 2, EXTENTS(3, 5));
@@ -256,8 +256,8 @@ int main(void) {
         BUILD_TEST(test_swish_is_recognized_in_either_order),
         BUILD_TEST(test_gelu_is_recognized_by_its_numbers),
         BUILD_TEST(test_other_numbers_are_left_alone),
-        BUILD_TEST(test_a_spelling_that_others_read_into_is_left_alone),
-        BUILD_TEST(test_a_spelling_of_two_tensors_is_left_alone),
+        BUILD_TEST(test_a_pattern_that_others_read_into_is_left_alone),
+        BUILD_TEST(test_a_pattern_of_two_tensors_is_left_alone),
         BUILD_TEST(test_a_normalization_goes_into_weights_and_bias),
         BUILD_TEST(test_factors_and_biases_in_a_row_all_go_in),
         BUILD_TEST(test_what_others_read_is_not_folded),
