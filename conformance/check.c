@@ -299,6 +299,33 @@ static bool list_library(void) {
     return !s.library || s.only_operator || add_rules(&test, TN_RULE_LIBRARY, true);
 }
 
+/* A rewrite is shown as "rewrite::NAME". */
+static bool note_rewrite(void *user, const tn_rewrite *rewrite, const tn_library_info *library) {
+    static tn_operator shown[TABLE_LIMIT];
+    static size_t shown_count;
+    bool *is_added = user;
+    if (!is_wanted_library(library) || shown_count == TABLE_LIMIT) return true;
+    tn_operator *op = &shown[shown_count++];
+    *op = (tn_operator){.domain = "rewrite", .name = rewrite->name};
+    if (!is_asked_for(op)) return true;
+    tn_test test = {.runtime = s.runtime,
+                    .counter = &s.counter,
+                    .op = op,
+                    .rewrite = rewrite,
+                    .library = s.library ? s.library : "builtin"};
+    if (rewrite->case_count == 0) *is_added = *is_added && add_rules(&test, TN_RULE_REWRITE, true);
+    for (uint64_t i = 0; i < rewrite->case_count && *is_added; i++) {
+        test.text = rewrite->cases[i];
+        *is_added = add_rules(&test, TN_RULE_REWRITE, true);
+    }
+    test.is_near_miss = true;
+    for (uint64_t i = 0; i < rewrite->near_miss_count && *is_added; i++) {
+        test.text = rewrite->near_misses[i];
+        *is_added = add_rules(&test, TN_RULE_REWRITE, true);
+    }
+    return *is_added;
+}
+
 static bool list_tests(void) {
     bool is_added = true;
     tn_runtime_visit_operators(s.runtime, note_operator, NULL);
@@ -313,6 +340,8 @@ static bool list_tests(void) {
         for (size_t k = 0; k < s.kernel_count && is_added; k++)
             if (tn_kernel_serves(s.kernels[k], op)) is_added = list_kernel(op, s.kernels[k]);
     }
+    if (is_added)
+        tn_registry_visit_rewrites(tn_runtime_registry(s.runtime), note_rewrite, &is_added);
     return is_added && list_library();
 }
 

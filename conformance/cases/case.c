@@ -209,3 +209,51 @@ tn_status tn_case_read(tn_arena *arena, const tn_operator *op, const char *text,
     }
     return *r.at ? fail_at(&r, "an input, '|' or the end") : TN_OK;
 }
+
+/* ----------------------------------------------------------------------------------------------
+ * values by name */
+
+static bool is_tensor_next(const reader *r) {
+    const size_t length = strcspn(r->at, "[ ");
+    return length > 0 && r->at[length] == '[' && tn_type_parse(r->at, length) != TN_NONE;
+}
+
+static tn_status read_value(reader *r, tn_case_value *out) {
+    size_t length = 0, depth = 0;
+    if (is_tensor_next(r)) return read_tensor(r, &out->tensor);
+    for (; r->at[length] && (depth || r->at[length] != ' '); length++)
+        depth = depth + (r->at[length] == '[') - (r->at[length] == ']' && depth);
+    out->text = tn_arena_format(r->arena, "%.*s", (int)length, r->at);
+    r->at += length;
+    return out->text ? TN_OK : tn_fail_memory("a case");
+}
+
+tn_status tn_case_read_values(tn_arena *arena, const char *text, uint32_t *out_count,
+                              tn_case_value **out_values) {
+    reader r = {arena, NULL, text, text, 88172645463325252u};
+    size_t most = 1;
+    *out_count = 0;
+    for (const char *at = text; *at; at++)
+        most += *at == '=';
+    *out_values = tn_arena_allocate(arena, most, sizeof **out_values);
+    if (!*out_values) return tn_fail_memory("a case");
+    for (const char *name; (name = read_name(&r)) != NULL; ++*out_count) {
+        (*out_values)[*out_count].name = name;
+        TN_TRY(read_value(&r, &(*out_values)[*out_count]));
+    }
+    skip_spaces(&r);
+    return *r.at ? fail_at(&r, "NAME=VALUE or the end") : TN_OK;
+}
+
+tn_status tn_case_redraw(tn_arena *arena, tn_case_input *tensor, const tn_shape *shape) {
+    reader r = {.arena = arena, .random = 6364136223846793005u};
+    size_t count = 0;
+    TN_TRY(tn_shape_count(shape, &count));
+    tensor->shape = *shape;
+    tensor->bytes = count * tn_type_bytes(tensor->type);
+    char *room = tn_arena_allocate(arena, tensor->bytes + 128, 1);
+    if (!room) return tn_fail_memory("a case");
+    tensor->data = room + (64 - ((uintptr_t)room & 63));
+    fill_random(&r, tensor, count);
+    return TN_OK;
+}

@@ -32,4 +32,15 @@ typedef struct tn_case {
 /* Everything lies in `arena`. TN_ERROR_ARGUMENT says what cannot be read. */
 tn_status tn_case_read(tn_arena *arena, const tn_operator *op, const char *text, tn_case *out_case);
 
+/* What a rewrite's case gives by name: a tensor, as above, or the text of a value ("1e-5",
+ * "[0,2,1]", "tanh"). */
+typedef struct tn_case_value {
+    const char *name, *text; /* text null: a tensor */
+    tn_case_input tensor;
+} tn_case_value;
+tn_status tn_case_read_values(tn_arena *arena, const char *text, uint32_t *out_count,
+                              tn_case_value **out_values);
+/* Makes the tensor one of this shape, with other drawn elements. */
+tn_status tn_case_redraw(tn_arena *arena, tn_case_input *tensor, const tn_shape *shape);
+
 #endif

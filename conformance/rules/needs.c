@@ -13,9 +13,6 @@ static bool has_row(const tn_test *test) {
 static bool has_expression(const tn_test *test) {
     return test->op->expression != NULL;
 }
-static bool has_spellings(const tn_test *test) {
-    return test->op->spelling_count > 0;
-}
 static bool has_versions(const tn_test *test) {
     return test->op->state_version > 1;
 }
@@ -64,7 +61,6 @@ static const need needs[] = {
     {"fields-hostile", has_fields, "the operator has no fields"},
     {"row", has_row, "the operator has no row function"},
     {"expression", has_expression, "the operator has no expression"},
-    {"spelling", has_spellings, "the operator has no spellings"},
     {"upgrade", has_versions, "the fields have one state version"},
     {"state", has_state, "nothing saves a state of its own"},
     {"shape-rule", has_shape_rule, "the operator has views alone, and no shape rule"},

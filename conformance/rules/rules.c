@@ -113,9 +113,10 @@ const tn_rule tn_rules[] = {
      "The expression is of its language and gives what the reference gives, computed in 32-bit "
      "floats, where no step overflows.",
      TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_expression},
-    {"spelling",
-     "An operator computes with its fields' defaults what each of its spellings computes.",
-     TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_spelling},
+    {"rewrite",
+     "A rewrite applies to each of its cases, in every form of its pattern, and computes the same; "
+     "it does not apply to its near misses.",
+     TN_CAUSE_OTHER, TN_RULE_REWRITE, tn_rule_rewrite},
     {"upgrade", "Fields of each older state version become fields that mean the same.",
      TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_upgrade},
     {"state",

@@ -36,9 +36,11 @@ typedef struct tn_test {
     const tn_device *device; /* that is not the processor, of rules about it; else null */
     void *stream;            /* of that device */
     const tn_library_test
-        *whole;            /* of rules about the library, which have no operator; else null */
-    uint32_t seed, effort; /* of what is drawn; how much of it, from 1 */
-    int lines;             /* the descriptor that the worker's lines go to */
+        *whole;                /* of rules about the library, which have no operator; else null */
+    const tn_rewrite *rewrite; /* of rules about it, which have no operator; else null */
+    bool is_near_miss;         /* the text is one of the rewrite's near misses */
+    uint32_t seed, effort;     /* of what is drawn; how much of it, from 1 */
+    int lines;                 /* the descriptor that the worker's lines go to */
 } tn_test;
 
 enum { TN_PASSED = 0, TN_FAILED = 1, TN_SKIPPED = 2 };
@@ -58,6 +60,7 @@ enum {
     TN_RULE_DEVICE = 64,      /* each case that kernels of the device may take, on it */
     TN_RULE_LIBRARY = 128,    /* once, at the end */
     TN_RULE_SHAPES = 256,     /* each case of an operator without a reference */
+    TN_RULE_REWRITE = 512,    /* each case and near miss of each rewrite, and once without either */
     TN_RULE_SHOWN = 16        /* never run by itself: others find it */
 };
 
@@ -201,8 +204,8 @@ bool tn_rule_try_text(const tn_test *test, const char *text, tn_verdict *verdict
 void tn_rule_run_other_inputs(const tn_test *test, tn_verdict *verdict);
 /* --- rules_traits.c --- */
 void tn_rule_traits(const tn_test *test, tn_verdict *verdict);
-/* --- rules_spelling.c --- */
-void tn_rule_spelling(const tn_test *test, tn_verdict *verdict);
+/* --- rules_rewrite.c --- */
+void tn_rule_rewrite(const tn_test *test, tn_verdict *verdict);
 /* --- rules_state.c --- */
 void tn_rule_upgrade(const tn_test *test, tn_verdict *verdict);
 void tn_rule_state(const tn_test *test, tn_verdict *verdict);

@@ -65,6 +65,10 @@ typedef struct tn_builder_options {
      * kernels again (another machine or number of threads) knows the types and not the kernels. */
     const char *const *pins;
     uint32_t pin_count;
+    /* Rewrites that are not applied, by their names (as in the report's `rewrites`); a name that no
+     * library has is TN_ERROR_NOT_FOUND. */
+    uint32_t without_rewrite_count;
+    const char *const *without_rewrites;
 } tn_builder_options;
 
 /* Inputs and outputs of the network stay in the types that the graph gives them, and so do tensors

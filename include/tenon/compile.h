@@ -69,8 +69,6 @@ typedef struct tn_compile_layer {
     uint64_t case_count;
     const char *expression; /* of an elementwise operator, as in tn_operator: it is then fused like
                                the built-in ones */
-    const char *const *spellings; /* as in tn_operator */
-    uint64_t spelling_count;
     const char *const *combinations; /* types and formats of the kernel's ports, lower types among
                                         them, as in tn_kernel: "f32:c16 -> f32:c16", "qi8 -> qi8" */
     uint32_t combination_count;      /* 0: all types that the operator allows, linear */

@@ -21,7 +21,8 @@
  * fail; what lives how long]. "node" means: one thread at a time for one node's state; other nodes
  * may run beside it.
  *
- * What only some authors need: tenon/plugin/device.h, the table of a device and its services.
+ * What only some authors need: tenon/plugin/device.h, the table of a device and its services;
+ * tenon/plugin/rewrite.h, what stands for several nodes of a network.
  *
  * It compiles as C11 and as C++17 (gcc, clang and nvcc take the designated initialisers, in the
  * order of declaration).
@@ -470,6 +471,7 @@ typedef struct tn_device tn_device;
 typedef struct tn_call tn_call;
 typedef struct tn_kernel tn_kernel;
 typedef struct tn_library tn_library;
+typedef struct tn_rewrite tn_rewrite;
 
 /* What every callback gets: one node, as far as it is known at that stage. The host fills it and
  * owns all of it; all pointers live until the callback returns, except where said. Members that a
@@ -669,13 +671,6 @@ struct tn_operator {
      * docs/conformance.md. */
     uint64_t case_count;
     const char *const *cases;
-    /* Elementwise operators of one input: how networks spell this operator with others of the same
-     * domain where they do not have it, like "Mul(X, Sigmoid(X))". Names before a parenthesis are
-     * operators, those without are this operator's input, numbers are constants of one element; a
-     * commutative operator's inputs stand in either order. The builder puts this operator, with its
-     * fields' defaults, in place of nodes that spell it. */
-    uint64_t spelling_count;
-    const char *const *spellings;
     /* How many operations the node's result takes on these types and shapes, whatever the kernel; a
      * multiplication and an addition are two: what `tenon plugin bench` holds against the machine's
      * limit. TN_OK, or any other status: not known. Optional. [thread: any; called: bench] */
@@ -690,10 +685,9 @@ struct tn_operator {
     .params_bytes = 0, .field_size = sizeof(tn_field), .field_count = 0, .fields = NULL
 #define TN_INPUTS(table)                                                                           \
     .port_size = sizeof(tn_port), .input_count = TN_COUNT(table), .inputs = (table)
-#define TN_NO_INPUTS        .port_size = sizeof(tn_port), .input_count = 0, .inputs = NULL
-#define TN_OUTPUTS(table)   .reserved = 0, .output_count = TN_COUNT(table), .outputs = (table)
-#define TN_CASES(table)     .case_count = TN_COUNT(table), .cases = (table)
-#define TN_SPELLINGS(table) .spelling_count = TN_COUNT(table), .spellings = (table)
+#define TN_NO_INPUTS      .port_size = sizeof(tn_port), .input_count = 0, .inputs = NULL
+#define TN_OUTPUTS(table) .reserved = 0, .output_count = TN_COUNT(table), .outputs = (table)
+#define TN_CASES(table)   .case_count = TN_COUNT(table), .cases = (table)
 
 /* -------------------------------------------------------------------------------------------------
  * kernels */
@@ -817,6 +811,9 @@ struct tn_library {
     /* Devices that the library brings. */
     uint64_t device_count;
     const tn_device *const *devices;
+    /* Rewrites: tenon/plugin/rewrite.h. */
+    uint64_t rewrite_count;
+    const tn_rewrite *const *rewrites;
 };
 
 enum {
@@ -844,6 +841,8 @@ typedef tn_library *(*tn_library_entry)(const tn_host *host)TN_NOEXCEPT;
                                    kernel_table,                                                   \
                                    NULL,                                                           \
                                    NULL,                                                           \
+                                   NULL,                                                           \
+                                   0,                                                              \
                                    NULL,                                                           \
                                    0,                                                              \
                                    NULL};                                                          \

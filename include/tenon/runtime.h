@@ -82,7 +82,8 @@ TN_EXPORT tn_status tn_runtime_add_search_path(tn_runtime *runtime, const char *
 TN_EXPORT tn_status tn_runtime_load_directory(tn_runtime *runtime, const char *directory);
 
 /* What is registered, as text tables for people and programs: calls `visit` for each operator
- * version, kernel or library until it answers false. Pointers live during the call. [thread: any]
+ * version, kernel, rewrite or library until it answers false. Pointers live during the call.
+ * [thread: any]
  */
 typedef struct tn_library_info {
     uint32_t size;
@@ -90,6 +91,7 @@ typedef struct tn_library_info {
     uint64_t hash; /* XXH3-64 of the file's content; 0 when built in or linked */
     uint64_t operator_count, kernel_count;
     const char *domain; /* that it was loaded under; "": its operators' own */
+    uint64_t rewrite_count;
 } tn_library_info;
 TN_EXPORT void tn_runtime_visit_libraries(tn_runtime *runtime,
                                           bool (*visit)(void *user, const tn_library_info *library),
@@ -102,6 +104,11 @@ TN_EXPORT void tn_runtime_visit_kernels(tn_runtime *runtime,
                                         bool (*visit)(void *user, const tn_kernel *kernel,
                                                       const tn_library_info *library),
                                         void *user);
+
+TN_EXPORT void tn_runtime_visit_rewrites(tn_runtime *runtime,
+                                         bool (*visit)(void *user, const tn_rewrite *rewrite,
+                                                       const tn_library_info *library),
+                                         void *user);
 
 /* Whether a kernel's own fields can be filled from those of an operator that its table names, both
  * as the visitors show them. TN_ERROR_UNSUPPORTED: it is never offered for the operator's nodes;

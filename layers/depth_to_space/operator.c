@@ -107,4 +107,57 @@ static const tn_kernel depth_to_space_runs = TN_REGION_KERNEL("DepthToSpace", de
 static const tn_operator *const depth_to_space_operators[] = {&depth_to_space_1,
                                                               &depth_to_space_11};
 static const tn_kernel *const depth_to_space_kernels[] = {&depth_to_space_runs};
-TN_LAYER(depth_to_space, depth_to_space_operators, depth_to_space_kernels);
+
+/* Reshape, Transpose and Reshape, as exporters write channels as blocks: r has the channel split
+ * into what stays a channel, row in block and column in block. */
+static tn_status are_blocks(const tn_match *match, int32_t row, int32_t column) {
+    const int64_t block = tn_match_extent(match, "r", row);
+    if (tn_match_rank(match, "x") != 4 || tn_match_rank(match, "r") != 6 || block < 1 ||
+        block != tn_match_extent(match, "r", column) ||
+        !match->is_equal_extent(match, "x", 0, "r", 0) ||
+        !match->is_equal_extent(match, "x", 2, "r", 4) ||
+        !match->is_equal_extent(match, "x", 3, "r", 5))
+        return match->refuse(match, "the channels are not split into blocks");
+    return tn_match_set_integer(match, "block", block);
+}
+
+static tn_status are_blocks_after_channels(const tn_match *match) {
+    return are_blocks(match, 2, 3);
+}
+
+static tn_status are_blocks_before_channels(const tn_match *match) {
+    return are_blocks(match, 1, 2);
+}
+
+static const char *const channels_cases[] = {
+    "x=f32[2,12,2,3] in_blocks=[2,3,2,2,2,3] shape=[2,3,4,6]"};
+static const char *const channels_misses[] = {
+    "x=f32[2,12,2,3] in_blocks=[2,2,3,2,2,3] shape=[2,2,6,6]",
+    "x=f32[2,12,2,3] in_blocks=[2,3,2,2,3,2] shape=[2,3,6,4]"};
+static const tn_rewrite by_channels = {
+    .size = sizeof(tn_rewrite),
+    .name = "depth-to-space.channels",
+    .doc = "the channel is the slower part, as in PyTorch's pixel_shuffle",
+    .pattern = "r = Reshape(x, ?in_blocks[]);"
+               "y = Reshape(Transpose(r, perm=[0, 1, 4, 2, 5, 3]), ?shape[])",
+    .replacement = "y = DepthToSpace@11(x, blocksize=$block, mode=CRD)",
+    .guard = are_blocks_after_channels,
+    TN_REWRITE_CASES(channels_cases),
+    TN_REWRITE_MISSES(channels_misses),
+};
+static const char *const places_cases[] = {
+    "x=f32[2,12,2,3] in_blocks=[2,2,2,3,2,3] shape=[2,3,4,6]"};
+static const tn_rewrite by_places = {
+    .size = sizeof(tn_rewrite),
+    .name = "depth-to-space",
+    .doc = "the position in the block is the slower part, as in TensorFlow",
+    .pattern = "r = Reshape(x, ?in_blocks[]);"
+               "y = Reshape(Transpose(r, perm=[0, 3, 4, 1, 5, 2]), ?shape[])",
+    .replacement = "y = DepthToSpace@11(x, blocksize=$block)",
+    .guard = are_blocks_before_channels,
+    TN_REWRITE_CASES(places_cases),
+};
+
+static const tn_rewrite *const depth_to_space_rewrites[] = {&by_channels, &by_places};
+TN_LAYER_WITH_REWRITES(depth_to_space, depth_to_space_operators, depth_to_space_kernels,
+                       depth_to_space_rewrites);

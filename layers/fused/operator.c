@@ -68,4 +68,4 @@ static const tn_kernel *const fused_kernels[] = {&fused_avx512,     &fused_avx2,
                                                  &fused_bytes_avx2, &fused_bytes};
 
 extern const tn_layer tn_layer_fused;
-const tn_layer tn_layer_fused = {0, NULL, TN_COUNT(fused_kernels), fused_kernels};
+const tn_layer tn_layer_fused = {0, NULL, TN_COUNT(fused_kernels), fused_kernels, 0, NULL};

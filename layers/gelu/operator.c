@@ -71,14 +71,6 @@ static const char *const gelu_cases[] = {
     "approximate=tanh | X=f32[64,3072]",
 };
 
-#define NORMAL_BY_DIV "Add(Erf(Div(X, 1.4142135)), 1)"
-#define NORMAL_BY_MUL "Add(Erf(Mul(X, 0.70710678)), 1)"
-static const char *const gelu_spellings[] = {
-    "Mul(Mul(X, " NORMAL_BY_DIV "), 0.5)", "Mul(X, Mul(" NORMAL_BY_DIV ", 0.5))",
-    "Mul(Mul(X, 0.5), " NORMAL_BY_DIV ")", "Mul(Mul(X, " NORMAL_BY_MUL "), 0.5)",
-    "Mul(X, Mul(" NORMAL_BY_MUL ", 0.5))", "Mul(Mul(X, 0.5), " NORMAL_BY_MUL ")",
-};
-
 static const tn_operator gelu_20 = {
     .size = sizeof(tn_operator),
     .since_version = 20,
@@ -98,7 +90,6 @@ static const tn_operator gelu_20 = {
                   " : 0.5 * X * erfc(-0.7071067811865476 * X)",
     .row = gelu_row,
     TN_CASES(gelu_cases),
-    TN_SPELLINGS(gelu_spellings),
 };
 
 static void gelu_read(const tn_call *call, uint32_t *inout_map, float *out_alpha, float *out_beta) {
@@ -110,4 +101,46 @@ static void gelu_read(const tn_call *call, uint32_t *inout_map, float *out_alpha
 TN_MAP_KERNELS(gelu, "Gelu", TN_ACTIVATION_GELU_ERF, gelu_read);
 
 static const tn_operator *const gelu_operators[] = {&gelu_20};
-TN_LAYER(gelu, gelu_operators, gelu_kernels);
+
+/* As PyTorch, TensorFlow, Keras, Transformers and ONNX's own function body write it: they differ in
+ * where the half stands and in a division or a product by the root. */
+static const char *const gelu_rewrite_cases[] = {"x=f32[2,3,5]", "x=f32[17]"};
+static const tn_rewrite gelu_erf = {
+    .size = sizeof(tn_rewrite),
+    .name = "gelu.erf",
+    .doc = "x / 2 * (1 + erf(x / sqrt(2)))",
+    .pattern = "e = Erf(Div(x, 1.4142135) | Mul(x, 0.70710678));"
+               "n = Add(e, 1) | Sum(e, 1);"
+               "y = Mul(Mul(x, n), 0.5) | Mul(x, Mul(n, 0.5)) | Mul(Mul(x, 0.5), n)"
+               " | Div(Mul(x, n), 2) | Mul(x, Div(n, 2)) | Mul(Div(x, 2), n)",
+    .replacement = "y = Gelu(x)",
+    TN_REWRITE_CASES(gelu_rewrite_cases),
+};
+/* The root of 2 / pi is a constant, or Sqrt of one that was folded. x^3 is a Pow, or x * x * x in
+ * either grouping; Transformers' gelu_fast multiplies the root into x. */
+static const tn_rewrite gelu_tanh = {
+    .size = sizeof(tn_rewrite),
+    .name = "gelu.tanh",
+    .doc = "x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))",
+    .pattern = "c = Mul(Pow(x, 3) | Mul(x, Mul(x, x)), 0.044715)"
+               " | Mul(x, Mul(x, Mul(x, 0.044715)) | Mul(Mul(x, x), 0.044715));"
+               "s = Add(x, c) | Sum(x, c);"
+               "n = Add(Tanh(Mul(s, 0.7978845608)), 1) | Sum(Tanh(Mul(s, 0.7978845608)), 1);"
+               "y = Mul(Mul(x, n), 0.5) | Mul(x, Mul(n, 0.5)) | Mul(Mul(x, 0.5), n)"
+               " | Div(Mul(x, n), 2) | Mul(x, Div(n, 2)) | Mul(Div(x, 2), n)",
+    .replacement = "y = Gelu(x, approximate=tanh)",
+    TN_REWRITE_CASES(gelu_rewrite_cases),
+};
+static const tn_rewrite gelu_fast = {
+    .size = sizeof(tn_rewrite),
+    .name = "gelu.fast",
+    .doc = "x / 2 * (1 + tanh(x * sqrt(2 / pi) * (1 + 0.044715 * x * x))), as Transformers has it",
+    .pattern = "n = Add(Tanh(Mul(Mul(x, 0.7978845608),"
+               "  Add(Mul(Mul(x, 0.044715), x) | Mul(Mul(x, x), 0.044715), 1))), 1);"
+               "y = Mul(Mul(x, n), 0.5) | Mul(x, Mul(n, 0.5)) | Mul(Mul(x, 0.5), n)",
+    .replacement = "y = Gelu(x, approximate=tanh)",
+    TN_REWRITE_CASES(gelu_rewrite_cases),
+};
+
+static const tn_rewrite *const gelu_rewrites[] = {&gelu_erf, &gelu_tanh, &gelu_fast};
+TN_LAYER_WITH_REWRITES(gelu, gelu_operators, gelu_kernels, gelu_rewrites);

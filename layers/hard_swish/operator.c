@@ -41,13 +41,6 @@ static const char *const hard_swish_cases[] = {
     "| X=f64[17]",      "| X=f16[4,33]", "| X=bf16[63]", "| X=f32[1,64,56,56]",
 };
 
-static const char *const hard_swish_spellings[] = {
-    "Div(Mul(X, Clip(Add(X, 3), 0, 6)), 6)",
-    "Mul(X, Div(Clip(Add(X, 3), 0, 6), 6))",
-    "Mul(Mul(X, Clip(Add(X, 3), 0, 6)), 0.16666667)",
-    "Mul(X, Mul(Clip(Add(X, 3), 0, 6), 0.16666667))",
-};
-
 static const tn_operator hard_swish_14 = {
     .size = sizeof(tn_operator),
     .since_version = 14,
@@ -65,10 +58,33 @@ static const tn_operator hard_swish_14 = {
     .expression = "X * (X < -3 ? 0 : X > 3 ? 1 : X / 6 + 0.5)",
     .row = hard_swish_row,
     TN_CASES(hard_swish_cases),
-    TN_SPELLINGS(hard_swish_spellings),
 };
 
 TN_MAP_KERNELS(hard_swish, "HardSwish", TN_ACTIVATION_HARD_SWISH, NULL);
 
 static const tn_operator *const hard_swish_operators[] = {&hard_swish_14};
-TN_LAYER(hard_swish, hard_swish_operators, hard_swish_kernels);
+
+/* As MobileNetV3 comes from PyTorch (ReLU6 is a Clip, or Min and Max) and from TensorFlow (a factor
+ * in the divisor's place). HardSigmoid is what PyTorch writes from opset 14 on. */
+static const char *const hard_swish_rewrite_cases[] = {"x=f32[2,3,5]", "x=f32[17]"};
+static const tn_rewrite hard_swish_rewrite = {
+    .size = sizeof(tn_rewrite),
+    .name = "hard-swish",
+    .doc = "x * clip(x + 3, 0, 6) / 6",
+    .pattern = "c = Clip(Add(x, 3), 0, 6) | Clip(Add(x, 3), min=0, max=6);"
+               "y = Div(Mul(x, c), 6) | Mul(x, Div(c, 6)) | Mul(Mul(x, c), 0.16666667)"
+               " | Mul(x, Mul(c, 0.16666667)) | Mul(Mul(x, 0.16666667), c)",
+    .replacement = "y = HardSwish(x)",
+    TN_REWRITE_CASES(hard_swish_rewrite_cases),
+};
+static const tn_rewrite hard_sigmoid_rewrite = {
+    .size = sizeof(tn_rewrite),
+    .name = "hard-swish.hard-sigmoid",
+    .doc = "x * HardSigmoid(x)",
+    .pattern = "y = Mul(x, HardSigmoid(x, alpha=0.16666667, beta=0.5))",
+    .replacement = "y = HardSwish(x)",
+    TN_REWRITE_CASES(hard_swish_rewrite_cases),
+};
+
+static const tn_rewrite *const hard_swish_rewrites[] = {&hard_swish_rewrite, &hard_sigmoid_rewrite};
+TN_LAYER_WITH_REWRITES(hard_swish, hard_swish_operators, hard_swish_kernels, hard_swish_rewrites);

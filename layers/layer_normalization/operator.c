@@ -9,6 +9,7 @@
 #include "kit/operator/layer.h"
 #include "layer_normalization/kernels.h"
 #include "layer_normalization/layer_normalization.h"
+#include "layer_normalization/rewrites.h"
 
 #include <math.h>
 
@@ -177,4 +178,5 @@ static const tn_operator layer_normalization_17 = {
 };
 
 static const tn_operator *const layer_normalization_operators[] = {&layer_normalization_17};
-TN_LAYER(layer_normalization, layer_normalization_operators, tn_layer_normalization_kernels);
+TN_LAYER_WITH_REWRITES(layer_normalization, layer_normalization_operators,
+                       tn_layer_normalization_kernels, tn_layer_normalization_rewrites);

@@ -109,4 +109,54 @@ static const tn_kernel space_to_depth_runs = TN_REGION_KERNEL("SpaceToDepth", sp
 static const tn_operator *const space_to_depth_operators[] = {&space_to_depth_1,
                                                               &space_to_depth_28};
 static const tn_kernel *const space_to_depth_kernels[] = {&space_to_depth_runs};
-TN_LAYER(space_to_depth, space_to_depth_operators, space_to_depth_kernels);
+
+/* Reshape, Transpose and Reshape, as exporters write blocks as channels: r has the axes n, c, row,
+ * row in block, column, column in block. */
+static tn_status are_blocks(const tn_match *match) {
+    const int64_t block = tn_match_extent(match, "r", 3);
+    const int64_t height = tn_match_extent(match, "x", 2), width = tn_match_extent(match, "x", 3);
+    if (tn_match_rank(match, "x") != 4 || tn_match_rank(match, "r") != 6 || block < 1 ||
+        block != tn_match_extent(match, "r", 5) || !match->is_equal_extent(match, "x", 0, "r", 0) ||
+        !match->is_equal_extent(match, "x", 1, "r", 1) || height < 0 || width < 0 ||
+        tn_match_extent(match, "r", 2) * block != height ||
+        tn_match_extent(match, "r", 4) * block != width)
+        return match->refuse(match, "the rows and columns are not split into blocks");
+    return tn_match_set_integer(match, "block", block);
+}
+
+static const char *const blocks_cases[] = {
+    "x=f32[2,3,4,6] in_blocks=[2,3,2,2,3,2] shape=[2,12,2,3]",
+    "x=f32[1,1,9,3] in_blocks=[1,1,3,3,1,3] shape=[1,9,3,1]",
+};
+static const char *const blocks_misses[] = {
+    "x=f32[2,3,4,6] in_blocks=[2,3,2,2,2,3] shape=[2,18,2,2]",
+    "x=f32[2,3,4,6] in_blocks=[2,3,4,2,3,1] shape=[2,6,4,3]",
+    "x=f32[4,3,2,6] in_blocks=[2,3,2,2,3,2] shape=[2,12,2,3]",
+    "x=f32[2,3,4,6] in_blocks=[2,3,2,2,3,2] shape=[1,24,2,3]",
+};
+#define BLOCKS(order)                                                                              \
+    "r = Reshape(x, ?in_blocks[]); y = Reshape(Transpose(r, perm=[" order "]), ?shape[])"
+static const tn_rewrite by_places = {
+    .size = sizeof(tn_rewrite),
+    .name = "space-to-depth",
+    .doc = "the position in the block is the slower part of the channel, as in TensorFlow",
+    .pattern = BLOCKS("0, 3, 5, 1, 2, 4"),
+    .replacement = "y = SpaceToDepth@1(x, blocksize=$block)",
+    .guard = are_blocks,
+    TN_REWRITE_CASES(blocks_cases),
+    TN_REWRITE_MISSES(blocks_misses),
+};
+static const tn_rewrite by_channels = {
+    .size = sizeof(tn_rewrite),
+    .name = "space-to-depth.channels",
+    .doc = "the channel is the slower part, as in PyTorch's pixel_unshuffle",
+    .pattern = BLOCKS("0, 1, 3, 5, 2, 4"),
+    .replacement = "y = SpaceToDepth@28(x, blocksize=$block, mode=CRD)",
+    .guard = are_blocks,
+    TN_REWRITE_CASES(blocks_cases),
+    TN_REWRITE_MISSES(blocks_misses),
+};
+
+static const tn_rewrite *const space_to_depth_rewrites[] = {&by_places, &by_channels};
+TN_LAYER_WITH_REWRITES(space_to_depth, space_to_depth_operators, space_to_depth_kernels,
+                       space_to_depth_rewrites);

@@ -50,8 +50,6 @@ static const char *const swish_cases[] = {
     "| X=f32[1,64,56,56]",
 };
 
-static const char *const swish_spellings[] = {"Mul(X, Sigmoid(X))"};
-
 static const tn_operator swish_24 = {
     .size = sizeof(tn_operator),
     .since_version = 24,
@@ -69,7 +67,6 @@ static const tn_operator swish_24 = {
     .expression = "X / (1 + exp(-alpha * X))",
     .row = swish_row,
     TN_CASES(swish_cases),
-    TN_SPELLINGS(swish_spellings),
 };
 
 static void swish_read(const tn_call *call, uint32_t *inout_map, float *out_alpha,
@@ -82,4 +79,26 @@ static void swish_read(const tn_call *call, uint32_t *inout_map, float *out_alph
 TN_MAP_KERNELS(swish, "Swish", TN_ACTIVATION_SWISH, swish_read);
 
 static const tn_operator *const swish_operators[] = {&swish_24};
-TN_LAYER(swish, swish_operators, swish_kernels);
+
+/* SiLU, as every exporter writes it; Swish of another factor, as Keras does. */
+static const char *const silu_cases[] = {"x=f32[2,3,5]", "x=f32[]"};
+static const tn_rewrite silu_rewrite = {
+    .size = sizeof(tn_rewrite),
+    .name = "silu",
+    .doc = "x * sigmoid(x)",
+    .pattern = "y = Mul(x, Sigmoid(x))",
+    .replacement = "y = Swish(x)",
+    TN_REWRITE_CASES(silu_cases),
+};
+static const char *const scaled_cases[] = {"x=f32[2,3,5] alpha=1.702", "x=f32[7] alpha=-0.5"};
+static const tn_rewrite scaled_rewrite = {
+    .size = sizeof(tn_rewrite),
+    .name = "swish",
+    .doc = "x * sigmoid(alpha * x), such as the approximation of GELU by 1.702",
+    .pattern = "y = Mul(x, Sigmoid(Mul(x, ?alpha)))",
+    .replacement = "y = Swish(x, alpha=?alpha)",
+    TN_REWRITE_CASES(scaled_cases),
+};
+
+static const tn_rewrite *const swish_rewrites[] = {&silu_rewrite, &scaled_rewrite};
+TN_LAYER_WITH_REWRITES(swish, swish_operators, swish_kernels, swish_rewrites);

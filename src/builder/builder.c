@@ -11,6 +11,7 @@
 #include "builder/lower/node_pins.h"
 #include "builder/passes/passes.h"
 #include "builder/report/report.h"
+#include "builder/rewrite/extent_proof.h"
 #include "device/cpu/cpu.h"
 #include "plan/plan.h"
 #include "plugin/devices.h"
@@ -28,6 +29,7 @@ typedef struct build_state {
     tn_profile_shapes before; /* the passes */
     tn_profile_shapes after;
     tn_pass_context passes;
+    tn_extent_proof proof;
     tn_timing_cache *cache, *own_cache; /* own: opened here */
     tn_used_device device;
     tn_thread_pool pool;
@@ -52,6 +54,8 @@ static tn_status read_options(const tn_builder_options *given, tn_builder_option
         return tn_fail(TN_ERROR_ARGUMENT, "profiles are counted but not given");
     if (out_options->keep_count > 0 && !out_options->keep)
         return tn_fail(TN_ERROR_ARGUMENT, "nodes to keep are counted but not given");
+    if (out_options->without_rewrite_count > 0 && !out_options->without_rewrites)
+        return tn_fail(TN_ERROR_ARGUMENT, "rewrites to leave out are counted but not given");
     if (out_options->precision > TN_PRECISION_I8)
         return tn_fail(TN_ERROR_ARGUMENT, "there is no precision %" PRIu32 "; the last is %d (I8)",
                        out_options->precision, TN_PRECISION_I8);
@@ -96,7 +100,13 @@ static tn_status start_passes(build_state *state) {
         state->passes.points[point] = state->before.points[point];
     state->passes.is_fixed_input = is_fixed;
     state->passes.is_unsure = is_unsure;
-    return TN_OK;
+    state->passes.device = state->device.device;
+    state->passes.without = state->options->without_rewrites;
+    state->passes.without_count = state->options->without_rewrite_count;
+    if (state->options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION)) return TN_OK;
+    state->passes.proof = &state->proof;
+    return tn_extent_proof_init(&state->proof, graph, state->profiles, &state->before,
+                                state->arena);
 }
 
 static tn_status run_passes(build_state *state) {
@@ -110,7 +120,7 @@ static tn_status run_passes(build_state *state) {
     if (!(state->options->flags & TN_BUILD_REFERENCE)) TN_TRY(tn_pass_drop_identities(passes));
     TN_TRY(tn_pass_fold_constants(passes));
     if (!(state->options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION))) {
-        TN_TRY(tn_pass_recognize(passes));
+        TN_TRY(tn_pass_rewrite(passes));
         TN_TRY(tn_pass_fold_affine(passes));
     }
     if (!(state->options->flags & TN_BUILD_REFERENCE)) TN_TRY(tn_pass_merge_equal(passes));
@@ -352,6 +362,7 @@ tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options
     tn_timing_cache_close(state.own_cache);
     tn_profile_shapes_deinit(&state.after);
     tn_profile_shapes_deinit(&state.before);
+    tn_extent_proof_deinit(&state.proof);
     tn_pass_context_deinit(&state.passes);
     tn_arena_destroy(state.arena);
     tn_graph_destroy(state.graph);

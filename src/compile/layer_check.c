@@ -157,6 +157,5 @@ tn_status tn_layer_check(const tn_compile_layer *layer) {
     TN_TRY(check_kernel(layer));
     TN_TRY(check_expression(layer));
     TN_TRY(check_texts("cases", layer->case_count, layer->cases));
-    TN_TRY(check_texts("spellings", layer->spelling_count, layer->spellings));
     return check_texts("combinations", layer->combination_count, layer->combinations);
 }

@@ -225,7 +225,6 @@ static void write_operator(const layer_writer *writer) {
     write_member(writer, "is_identity", layer->is_identity);
     if (layer->expression) write_text_member(writer, "expression", layer->expression);
     if (layer->case_count) tn_text_add(text, ", TN_CASES(layer_cases)");
-    if (layer->spelling_count) tn_text_add(text, ", TN_SPELLINGS(layer_spellings)");
     write_member(writer, "operations", layer->operations);
     tn_text_add(text, "};\n");
 }
@@ -301,7 +300,6 @@ tn_status tn_layer_source_write(const tn_compile_layer *layer, const char *sourc
     write_port_table(&writer, "layer_inputs", layer->input_count, layer->inputs);
     write_port_table(&writer, "layer_outputs", layer->output_count, layer->outputs);
     write_texts(&writer, "layer_cases", layer->case_count, layer->cases);
-    write_texts(&writer, "layer_spellings", layer->spelling_count, layer->spellings);
     write_texts(&writer, "layer_combinations", layer->combination_count, layer->combinations);
     write_operator(&writer);
     if (layer->run) write_kernel(&writer);

@@ -42,6 +42,7 @@ typedef struct tn_graph_node {
     tn_tensor_id *inputs, *outputs; /* TN_NO_TENSOR for absent ones */
     bool is_dead;
     bool has_lent_params; /* of a copy, whose original frees them */
+    const char *rewrite;  /* the one that put it in place; null: none */
 } tn_graph_node;
 
 struct tn_graph {

@@ -19,10 +19,13 @@ static const char *environment_get(const tn_host *host, const char *name) {
     return name ? getenv(name) : NULL;
 }
 
+static const tn_rewrite_services rewrite_services;
+
 static const void *host_extension(const tn_host *host, const char *name) {
     static const tn_environment environment = {.size = sizeof(environment), .get = environment_get};
     if (name && strcmp(name, TN_ENVIRONMENT) == 0 && runtime_of(host)->reads_environment)
         return &environment;
+    if (name && strcmp(name, TN_REWRITES) == 0) return &rewrite_services;
     return NULL;
 }
 
@@ -139,6 +142,31 @@ static tn_status host_register_kernel(const tn_host *host, tn_library *library,
     TN_TRY(registering(host, library, &loaded));
     return tn_registry_add_kernel(runtime_of(host)->registry, loaded, kernel);
 }
+
+/* The library that loads, or one that is loaded, with a count; null: neither. */
+static tn_loaded_library *hold_library(tn_runtime *runtime, const tn_library *table) {
+    tn_loaded_library *found = NULL;
+    if (runtime->loading && runtime->loading->table == table) /* its load runs in the lock */
+        return tn_library_retain(runtime->loading);
+    tn_runtime_lock(runtime);
+    for (size_t i = runtime->library_count; i-- > 0 && !found;)
+        if (runtime->libraries[i]->table == table) found = tn_library_retain(runtime->libraries[i]);
+    tn_runtime_unlock(runtime);
+    return found;
+}
+
+static tn_status host_add_rewrite(const tn_host *host, tn_library *library,
+                                  const tn_rewrite *rewrite) {
+    tn_loaded_library *loaded = hold_library(runtime_of(host), library);
+    if (!loaded)
+        return tn_fail(TN_ERROR_STATE, "a rewrite is added to a library that is not loaded");
+    const tn_status status = tn_registry_add_rewrite(runtime_of(host)->registry, loaded, rewrite);
+    tn_library_release(loaded);
+    return status;
+}
+
+static const tn_rewrite_services rewrite_services = {.size = sizeof(rewrite_services),
+                                                     .add = host_add_rewrite};
 
 void tn_runtime_set_loading(tn_runtime *runtime, tn_loaded_library *library) {
     runtime->loading = library;

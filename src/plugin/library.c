@@ -101,6 +101,10 @@ static bool is_plain_name(const char *name) {
 
 #define MOST_TABLES 1000000
 
+static bool has_rewrites(const tn_library *table) {
+    return table->size >= offsetof(tn_library, rewrites) + sizeof(table->rewrites);
+}
+
 static tn_status check_table(const tn_library *table) {
     if (table->size < offsetof(tn_library, kernels) + sizeof(table->kernels) || table->size > 65536)
         return tn_fail(TN_ERROR_PLUGIN, "its table says it has %u bytes", table->size);
@@ -121,6 +125,10 @@ static tn_status check_table(const tn_library *table) {
                        "it counts %llu operators and %llu kernels, whose tables are not there",
                        (unsigned long long)table->operator_count,
                        (unsigned long long)table->kernel_count);
+    if (has_rewrites(table) &&
+        (table->rewrite_count > MOST_TABLES || (table->rewrite_count && !table->rewrites)))
+        return tn_fail(TN_ERROR_PLUGIN, "it counts %llu rewrites, whose table is not there",
+                       (unsigned long long)table->rewrite_count);
     return TN_OK;
 }
 
@@ -130,6 +138,8 @@ static tn_status add_tables(tn_registry *registry, tn_loaded_library *library) {
         TN_TRY(tn_registry_add_operator(registry, library, table->operators[i]));
     for (uint64_t i = 0; i < table->kernel_count; i++)
         TN_TRY(tn_registry_add_kernel(registry, library, table->kernels[i]));
+    for (uint64_t i = 0; has_rewrites(table) && i < table->rewrite_count; i++)
+        TN_TRY(tn_registry_add_rewrite(registry, library, table->rewrites[i]));
     return TN_OK;
 }
 

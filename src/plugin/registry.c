@@ -21,6 +21,8 @@ struct tn_registry {
     size_t operator_count, operator_capacity;
     const tn_kernel_entry **kernels;
     size_t kernel_count, kernel_capacity;
+    const tn_rewrite_entry **rewrites;
+    size_t rewrite_count, rewrite_capacity;
 };
 
 tn_status tn_registry_create(tn_runtime *runtime, tn_registry **out_registry) {
@@ -39,6 +41,7 @@ void tn_registry_destroy(tn_registry *registry) {
     pthread_mutex_destroy(&registry->lock);
     tn_deallocate(registry->allocator, registry->operators);
     tn_deallocate(registry->allocator, registry->kernels);
+    tn_deallocate(registry->allocator, registry->rewrites);
     tn_deallocate(registry->allocator, registry);
 }
 
@@ -127,6 +130,18 @@ static tn_status add_kernel(tn_registry *registry, const tn_kernel_entry *entry)
     return TN_OK;
 }
 
+static tn_status add_rewrite(tn_registry *registry, const tn_rewrite_entry *entry) {
+    for (size_t i = 0; i < registry->rewrite_count; i++)
+        if (registry->rewrites[i]->library == entry->library &&
+            strcmp(registry->rewrites[i]->rewrite->name, entry->rewrite->name) == 0)
+            return tn_fail(TN_ERROR_ARGUMENT, "rewrite '%s' is offered twice by library '%s'",
+                           entry->rewrite->name, entry->library->name);
+    TN_TRY(tn_grow(registry->allocator, (void **)&registry->rewrites, &registry->rewrite_capacity,
+                   registry->rewrite_count + 1, sizeof(*registry->rewrites)));
+    registry->rewrites[registry->rewrite_count++] = entry;
+    return TN_OK;
+}
+
 /* A library's kernel for an operator of its own follows that into the library's domain. The copies
  * are in the library's arena. */
 static void follow(const tn_operator_entry *entry, tn_kernel *kernel) {
@@ -181,6 +196,19 @@ tn_status tn_registry_add_kernel(tn_registry *registry, tn_loaded_library *libra
     return status;
 }
 
+tn_status tn_registry_add_rewrite(tn_registry *registry, tn_loaded_library *library,
+                                  const tn_rewrite *rewrite) {
+    tn_rewrite_entry *entry = NULL;
+    pthread_mutex_lock(&registry->lock);
+    tn_status status = tn_registry_copy_rewrite(tn_library_arena(library), rewrite, &entry);
+    if (status == TN_OK) {
+        entry->library = library;
+        status = add_rewrite(registry, entry);
+    }
+    pthread_mutex_unlock(&registry->lock);
+    return status;
+}
+
 void tn_registry_remove_library(tn_registry *registry, tn_loaded_library *library) {
     pthread_mutex_lock(&registry->lock);
     size_t kept = 0;
@@ -195,6 +223,12 @@ void tn_registry_remove_library(tn_registry *registry, tn_loaded_library *librar
             registry->kernels[kept++] = registry->kernels[i];
     }
     registry->kernel_count = kept;
+    kept = 0;
+    for (size_t i = 0; i < registry->rewrite_count; i++) {
+        if (registry->rewrites[i]->library != library)
+            registry->rewrites[kept++] = registry->rewrites[i];
+    }
+    registry->rewrite_count = kept;
     pthread_mutex_unlock(&registry->lock);
 }
 
@@ -278,6 +312,21 @@ tn_status tn_registry_find_operator_exact(tn_registry *registry, const char *dom
                                           const char *name, uint32_t since_version,
                                           const tn_operator_entry **out_entry) {
     return find_operator(registry, domain, name, since_version, true, out_entry);
+}
+
+tn_status tn_registry_find_operator_of(tn_registry *registry, const tn_loaded_library *library,
+                                       const char *domain, const char *name, uint32_t version,
+                                       const tn_operator_entry **out_entry) {
+    const char *now = domain;
+    pthread_mutex_lock(&registry->lock);
+    for (size_t i = 0; i < registry->operator_count; i++) {
+        const tn_operator_entry *entry = registry->operators[i];
+        if (entry->library == library && strcmp(entry->own_domain, domain) == 0 &&
+            strcmp(entry->op->name, name) == 0)
+            now = entry->op->domain; /* in the library's arena: it is held */
+    }
+    pthread_mutex_unlock(&registry->lock);
+    return tn_registry_find_operator(registry, now, name, version, out_entry);
 }
 
 static bool is_given(const tn_operator_entry *entry) {
@@ -386,6 +435,30 @@ void tn_registry_free_kernels(tn_registry *registry, const tn_kernel_entry **ent
     tn_deallocate(registry->allocator, entries);
 }
 
+tn_status tn_registry_rewrites(tn_registry *registry, const tn_rewrite_entry ***out_entries,
+                               uint32_t *out_count) {
+    pthread_mutex_lock(&registry->lock);
+    const tn_rewrite_entry **entries =
+        tn_allocate_zero(registry->allocator, registry->rewrite_count + 1, sizeof(*entries));
+    const uint32_t count = entries ? (uint32_t)registry->rewrite_count : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        entries[i] = registry->rewrites[i];
+        tn_library_retain(entries[i]->library);
+    }
+    pthread_mutex_unlock(&registry->lock);
+    if (!entries) return tn_fail_memory("the list of rewrites");
+    *out_entries = entries;
+    *out_count = count;
+    return TN_OK;
+}
+
+void tn_registry_free_rewrites(tn_registry *registry, const tn_rewrite_entry **entries,
+                               uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        tn_library_release(entries[i]->library);
+    tn_deallocate(registry->allocator, entries);
+}
+
 static bool is_library(const tn_loaded_library *library, const tn_library_key *key) {
     return library->hash == key->hash && same_text(library->domain, key->domain);
 }
@@ -435,6 +508,8 @@ void tn_registry_count_library(tn_registry *registry, const tn_loaded_library *l
         out_info->operator_count += registry->operators[i]->library == library;
     for (size_t i = 0; i < registry->kernel_count; i++)
         out_info->kernel_count += registry->kernels[i]->library == library;
+    for (size_t i = 0; i < registry->rewrite_count; i++)
+        out_info->rewrite_count += registry->rewrites[i]->library == library;
     pthread_mutex_unlock(&registry->lock);
 }
 
@@ -458,6 +533,18 @@ void tn_registry_visit_kernels(tn_registry *registry,
     for (size_t i = 0; i < registry->kernel_count; i++) {
         const tn_library_info info = info_of(registry->kernels[i]->library);
         if (!visit(user, registry->kernels[i]->kernel, &info)) break;
+    }
+    pthread_mutex_unlock(&registry->lock);
+}
+
+void tn_registry_visit_rewrites(tn_registry *registry,
+                                bool (*visit)(void *user, const tn_rewrite *rewrite,
+                                              const tn_library_info *library),
+                                void *user) {
+    pthread_mutex_lock(&registry->lock);
+    for (size_t i = 0; i < registry->rewrite_count; i++) {
+        const tn_library_info info = info_of(registry->rewrites[i]->library);
+        if (!visit(user, registry->rewrites[i]->rewrite, &info)) break;
     }
     pthread_mutex_unlock(&registry->lock);
 }

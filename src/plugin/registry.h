@@ -12,6 +12,8 @@
 #include "plugin/fields/combination.h"
 #include "plugin/fields/fields.h"
 
+#include <tenon/plugin/rewrite.h>
+
 typedef struct tn_registry tn_registry;
 typedef struct tn_loaded_library tn_loaded_library; /* plugin/library.h */
 
@@ -42,6 +44,12 @@ typedef struct tn_kernel_entry {
     const tn_absorb *absorbs; /* of the kernel's text, in its order */
 } tn_kernel_entry;
 
+typedef struct tn_rewrite_entry {
+    const tn_rewrite *rewrite; /* normalised copy */
+    tn_loaded_library *library;
+    const struct tn_pattern *pattern; /* of both texts: plugin/rewrite/pattern.h */
+} tn_rewrite_entry;
+
 tn_status tn_registry_create(tn_runtime *runtime, tn_registry **out_registry);
 void tn_registry_destroy(tn_registry *registry);
 
@@ -50,6 +58,8 @@ tn_status tn_registry_add_operator(tn_registry *registry, tn_loaded_library *lib
                                    const tn_operator *op);
 tn_status tn_registry_add_kernel(tn_registry *registry, tn_loaded_library *library,
                                  const tn_kernel *kernel);
+tn_status tn_registry_add_rewrite(tn_registry *registry, tn_loaded_library *library,
+                                  const tn_rewrite *rewrite);
 /* Hides a library's entries from look-ups; they are freed when the library goes. */
 void tn_registry_remove_library(tn_registry *registry, tn_loaded_library *library);
 
@@ -79,6 +89,16 @@ tn_status tn_registry_kernels(tn_registry *registry, const tn_operator *op, cons
                               const tn_kernel_entry ***out_entries, uint32_t *out_count);
 void tn_registry_free_kernels(tn_registry *registry, const tn_kernel_entry **entries,
                               uint32_t count);
+/* All rewrites, in the order of registration; held and freed as kernels are. */
+tn_status tn_registry_rewrites(tn_registry *registry, const tn_rewrite_entry ***out_entries,
+                               uint32_t *out_count);
+void tn_registry_free_rewrites(tn_registry *registry, const tn_rewrite_entry **entries,
+                               uint32_t count);
+/* The operator of a rewrite's text, as the library itself names it: its own first, in whatever
+ * domain it was loaded under; else as tn_registry_find_operator. */
+tn_status tn_registry_find_operator_of(tn_registry *registry, const tn_loaded_library *library,
+                                       const char *domain, const char *name, uint32_t version,
+                                       const tn_operator_entry **out_entry);
 /* What tells libraries apart: names may repeat. */
 typedef struct tn_library_key {
     const char *name;
@@ -105,5 +125,9 @@ void tn_registry_visit_kernels(tn_registry *registry,
                                bool (*visit)(void *user, const tn_kernel *kernel,
                                              const tn_library_info *library),
                                void *user);
+void tn_registry_visit_rewrites(tn_registry *registry,
+                                bool (*visit)(void *user, const tn_rewrite *rewrite,
+                                              const tn_library_info *library),
+                                void *user);
 
 #endif

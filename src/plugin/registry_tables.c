@@ -2,7 +2,6 @@
 /* Checking and copying of tables; see registry_tables.h. */
 #include "plugin/registry_tables.h"
 #include "base/status.h"
-#include "plugin/spelling.h"
 
 #include <string.h>
 
@@ -179,19 +178,6 @@ static tn_status copy_fields(tn_arena *arena, tn_operator *op) {
     return tn_fields_check_table(op);
 }
 
-/* After the ports: they have the input's name. */
-static tn_status check_spellings(tn_arena *arena, const tn_operator *op) {
-    if (op->spelling_count > 0 &&
-        (op->input_count != 1 || op->output_count != 1 || !(op->traits & TN_OPERATOR_ELEMENTWISE)))
-        return tn_fail(TN_ERROR_PLUGIN,
-                       "spellings are of elementwise operators of one input and one output");
-    for (uint64_t i = 0; i < op->spelling_count; i++) {
-        const tn_spelling *tree = NULL;
-        TN_TRY(tn_spelling_parse(arena, op->spellings[i], op->inputs[0].name, &tree));
-    }
-    return TN_OK;
-}
-
 static tn_status copy_operator(tn_arena *arena, tn_operator *op, uint32_t minor,
                                tn_operator_entry *entry) {
     bool failed = false;
@@ -203,16 +189,12 @@ static tn_status copy_operator(tn_arena *arena, tn_operator *op, uint32_t minor,
     if (op->state_version == 0) op->state_version = 1;
     if (op->case_count > MOST_CASES || (op->case_count && !op->cases))
         return tn_fail(TN_ERROR_PLUGIN, "%llu cases", (unsigned long long)op->case_count);
-    if (op->spelling_count > MOST_CASES || (op->spelling_count && !op->spellings))
-        return tn_fail(TN_ERROR_PLUGIN, "%llu spellings", (unsigned long long)op->spelling_count);
     op->variant = copy_text(arena, op->variant, &failed);
     op->doc = copy_text(arena, op->doc, &failed);
     op->expression = copy_text(arena, op->expression, &failed);
     op->cases = copy_texts(arena, op->cases, op->case_count, &failed);
-    op->spellings = copy_texts(arena, op->spellings, op->spelling_count, &failed);
     if (failed) return tn_fail_memory("an operator");
     TN_TRY(copy_ports(arena, op, minor, entry));
-    TN_TRY(check_spellings(arena, op));
     return copy_fields(arena, op);
 }
 

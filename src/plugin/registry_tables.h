@@ -14,6 +14,9 @@ tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op, uint
 tn_status tn_registry_copy_kernel(tn_arena *arena, const tn_kernel *kernel, uint32_t minor,
                                   tn_kernel_entry **out_entry);
 
+tn_status tn_registry_copy_rewrite(tn_arena *arena, const tn_rewrite *rewrite,
+                                   tn_rewrite_entry **out_entry);
+
 tn_arena *tn_library_arena(tn_loaded_library *library);
 /* The minor version of the ABI that it was compiled with. */
 uint32_t tn_library_minor(const tn_loaded_library *library);

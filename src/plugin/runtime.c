@@ -447,3 +447,10 @@ void tn_runtime_visit_kernels(tn_runtime *runtime,
                               void *user) {
     tn_registry_visit_kernels(runtime->registry, visit, user);
 }
+
+void tn_runtime_visit_rewrites(tn_runtime *runtime,
+                               bool (*visit)(void *user, const tn_rewrite *rewrite,
+                                             const tn_library_info *library),
+                               void *user) {
+    tn_registry_visit_rewrites(runtime->registry, visit, user);
+}

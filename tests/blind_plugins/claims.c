@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Four small operators that claim something of themselves: Blind::Fold, a view of one row; Twice
- * and Quad, of which one is spelled with the other; Noise, which no constant folding may touch;
- * Keep, which has as many elements as are above `least`, known only by run.
+ * and Quad, of which a rewrite puts one in place of two of the other; Noise, which no constant
+ * folding may touch; Keep, which has as many elements as are above `least`, known only by run.
  */
 #include "blind.h"
+#include <tenon/plugin/rewrite.h>
 
 static tn_status infer(tn_call *call) {
     return same_shape(call, 0, 0);
@@ -63,7 +64,6 @@ static tn_status quad_reference(tn_call *call) {
     return TN_OK;
 }
 static const char *const real_cases[] = {"| x=f32[3,17]", "| x=f64[5]"};
-static const char *const spellings[] = {"Twice(Twice(x))"};
 static const tn_operator twice = {.size = sizeof(tn_operator),
                                   .since_version = 1,
                                   .state_version = 1,
@@ -91,8 +91,15 @@ static const tn_operator quad = {.size = sizeof(tn_operator),
                                  .infer = infer,
                                  .reference = quad_reference,
                                  .expression = IS(3) ? "x * 8" : "x * 4",
-                                 TN_CASES(real_cases),
-                                 TN_SPELLINGS(spellings)};
+                                 TN_CASES(real_cases)};
+static const char *const quad_cases[] = {"x=f32[3,17]"};
+static const tn_rewrite quad_rewrite = {.size = sizeof(tn_rewrite),
+                                        .name = "quad",
+                                        .domain = "Blind",
+                                        .pattern = "y = Twice(Twice(x))",
+                                        .replacement = "y = Quad(x)",
+                                        TN_REWRITE_CASES(quad_cases)};
+static const tn_rewrite *const rewrites[] = {&quad_rewrite};
 
 /* ---- Noise: x + amount * a number that belongs to the element and the seed; 4: to the call */
 TN_LAYER_PARAMS(noise, int64_t seed; float amount;);
@@ -167,4 +174,4 @@ BLIND_KERNEL("Keep", .traits = TN_KERNEL_DETERMINISTIC)
 static const tn_operator *const operators[] = {&fold, &twice, &quad, &noise_operator,
                                                &keep_operator};
 static const tn_kernel *const kernels[] = {&blind_kernel};
-TN_LIBRARY("blind_claims", "1.0", operators, kernels)
+TN_LIBRARY_REWRITES("blind_claims", "1.0", operators, kernels, rewrites)

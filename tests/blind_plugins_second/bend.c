@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Second::Bend: elementwise operators that describe themselves: expression, row, facet,
- * spelling. */
-#if MISTAKE == 7
-#define DOMAIN "" /* where Mul and Sigmoid are */
-#endif
+ * rewrite. */
 #include "second.h"
+#include <tenon/plugin/rewrite.h>
 #include "../support/steps.h"
 
 typedef struct bend_params {
@@ -122,8 +120,7 @@ static const char *const combinations[] = {"f32 -> f32", "f64 -> f64", "f16 -> f
 #define EXPRESSION "alpha * tanh(x) + fabs(x) / (beta * beta + 1)"
 #endif
 #if MISTAKE == 7
-static const char *const spellings[] = {"Mul(x, Sigmoid(x))"};
-#define MORE TN_SPELLINGS(spellings)
+#define MORE .row = NULL
 #elif MISTAKE == 5
 #define MORE .facet = facet
 #else
@@ -132,4 +129,17 @@ static const char *const spellings[] = {"Mul(x, Sigmoid(x))"};
 OPERATOR("SecondBend", "A curve.", TN_FIELDS(bend_params, fields),
          .traits = TN_OPERATOR_ELEMENTWISE, .expression = EXPRESSION, MORE)
 KERNEL("SecondBend", .traits = TN_KERNEL_DETERMINISTIC)
+#if MISTAKE == 7
+static const char *const rewrite_cases[] = {"x=f32[3,5]"};
+static const tn_rewrite rewrite = {.size = sizeof(tn_rewrite),
+                                   .name = "bend",
+                                   .pattern = "y = Mul(x, Sigmoid(x))",
+                                   .replacement = "y = " DOMAIN "::SecondBend(x)",
+                                   TN_REWRITE_CASES(rewrite_cases)};
+static const tn_operator *const operators[] = {&the_operator};
+static const tn_kernel *const kernels[] = {&the_kernel};
+static const tn_rewrite *const rewrites[] = {&rewrite};
+TN_LIBRARY_REWRITES("second_bend", "1.0", operators, kernels, rewrites)
+#else
 LIBRARY("second_bend")
+#endif

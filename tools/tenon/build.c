@@ -50,6 +50,8 @@ static const char help[] =
     "      --timing-cache FILE        keep timings between builds\n"
     "      --timing-seconds S         bound on the time spent measuring (default 20)\n"
     "      --no-timing, --no-fusion, --reference   for finding faults\n"
+    "      --without-rewrite NAME     a rewrite that is not applied (tenon plugin show has them; "
+    "repeatable)\n"
     "      --checked, --checked-dump DIR   kernels run in guarded memory first; bad ones are "
     "passed "
     "over, and the plan\n"
@@ -118,7 +120,7 @@ static int build(const cli_options *options, const char *model, const char *path
 
 int command_build(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTYrjmkNFEKMvBGQWUXLCqz", &options);
+    int code = cli_options_read(argc, argv, "pPwsiodtcTYrjmkNFEKMvBGQWUXLCqzZ", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE) {

@@ -123,6 +123,15 @@ static void print_operators(const json *operators) {
     if (count > OPERATORS_AT_MOST) printf(" and %zu more", count - OPERATORS_AT_MOST);
 }
 
+/* "rewrites: silu 3, gelu.erf 2", where there are any. */
+static void print_rewrites(const json *rewrites) {
+    const json *first = rewrites ? rewrites->first : NULL;
+    for (const json *item = first; item; item = item->next)
+        printf("%s%s %.0f", item == first ? "  rewrites: " : ", ",
+               json_text(json_member(item, "name"), "?"), number_of(item, "count"));
+    if (first) printf("\n");
+}
+
 static void print_processor(const json *processor) {
     const json *share = json_member(processor, "share");
     const char *sized = json_text(json_member(processor, "sized_by_run"), NULL);
@@ -154,6 +163,7 @@ void build_summary_print(const char *report) {
     const kernel_counts counts = count_kernels(json_member(document, "nodes"));
     print_work(document, &counts);
     print_precision(document, &counts);
+    print_rewrites(json_member(document, "rewrites"));
     print_processor(json_member(document, "processor"));
     json_free(document);
 }

@@ -289,8 +289,25 @@ static void print_head(const char *path, const json *document) {
     if (text_of(document, "weights")[0]) printf("weights: %s\n", text_of(document, "weights"));
 }
 
+/* "rewrites: silu 3, gelu.erf 2": each once, with the number of nodes that it put in place. */
+static void print_rewrites(const json *document) {
+    size_t listed = 0;
+    for (const json *it = first_of(document, "nodes"); it; it = it->next) {
+        const char *name = text_of(it, "rewrite");
+        size_t count = 0;
+        const json *first = NULL;
+        for (const json *other = first_of(document, "nodes"); other && name[0]; other = other->next)
+            if (strcmp(text_of(other, "rewrite"), name) == 0) {
+                if (count++ == 0) first = other;
+            }
+        if (first == it) printf("%s%s %zu", listed++ ? ", " : "rewrites: ", name, count);
+    }
+    if (listed > 0) printf("\n");
+}
+
 static int print(const char *path, const json *document) {
     print_head(path, document);
+    print_rewrites(document);
     int code = print_table("inputs (name, type, shape, range of shapes)", document, add_inputs);
     if (code == EXIT_DONE) code = print_table("outputs", document, add_outputs);
     if (code == EXIT_DONE) code = print_table("libraries", document, add_libraries);

@@ -8,7 +8,8 @@ void tn_pass_context_deinit(tn_pass_context *context) {
     tn_deallocate(context->graph->allocator, (void *)context->folded.names);
     tn_deallocate(context->graph->allocator, (void *)context->dropped.names);
     tn_deallocate(context->graph->allocator, (void *)context->merged.names);
-    tn_deallocate(context->graph->allocator, (void *)context->recognized.names);
+    tn_deallocate(context->graph->allocator, (void *)context->rewritten.names);
+    tn_deallocate(context->graph->allocator, (void *)context->rewritten_by.names);
     tn_deallocate(context->graph->allocator, context->stand_ins);
     *context = (tn_pass_context){0};
 }
@@ -21,7 +22,8 @@ tn_status tn_pass_names_add(tn_pass_context *context, tn_pass_names *names, cons
 }
 
 bool tn_pass_is_shaped(const tn_pass_context *context, tn_tensor_id tensor) {
-    if (context->is_unsure[tensor]) return false;
+    /* a pass's own tensors were not there when shapes were inferred */
+    if (tensor >= context->points[1]->tensor_count || context->is_unsure[tensor]) return false;
     for (int point = 0; point < 3; point++)
         if (!context->points[point]->tensors[tensor].is_known) return false;
     return true;

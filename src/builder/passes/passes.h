@@ -21,8 +21,17 @@ typedef struct tn_pass_context {
     const tn_inference *points[3];
     const bool *is_fixed_input; /* by graph input: its shape never differs */
     const bool *is_unsure; /* by tensor: its shape is known at a run only, whatever points say */
-    tn_pass_names folded, dropped, merged, recognized;
-    tn_tensor_id *stand_ins; /* by tensor, those there are when nodes are merged: see below */
+    /* What proves that extents are equal (extent_proof.h); null: nothing does where they vary. */
+    const struct tn_extent_proof *proof;
+    const tn_device *device; /* that is built for; null: the processor */
+    uint32_t without_count;  /* rewrites that are not to be applied, by name */
+    const char *const *without;
+    const struct tn_rewrite_entry *only; /* this rewrite alone, kernels or not; null: all */
+    char refused[256];                   /* why the last match was not replaced */
+    tn_pass_names folded, dropped, merged;
+    tn_pass_names rewritten;    /* nodes that a rewrite put in place, and parallel to them ... */
+    tn_pass_names rewritten_by; /* ... the rewrite's name */
+    tn_tensor_id *stand_ins;    /* by tensor, those there are when nodes are merged: see below */
     size_t stand_in_count;
 } tn_pass_context;
 void tn_pass_context_deinit(tn_pass_context *context);
@@ -36,8 +45,8 @@ tn_status tn_pass_drop_identities(tn_pass_context *context);
 /* Makes one node of those that compute the same: one operator, equal fields and inputs, constants
  * by their content. Outputs of the graph are made as before, each by its own node. */
 tn_status tn_pass_merge_equal(tn_pass_context *context);
-/* Puts an operator in place of nodes that spell it (tn_operator.spellings). */
-tn_status tn_pass_recognize(tn_pass_context *context);
+/* Puts in place what libraries' rewrites say (tenon/plugin/rewrite.h): builder/rewrite/. */
+tn_status tn_pass_rewrite(tn_pass_context *context);
 /* Puts factors and shifts of channels into the constants of the linear node before them. */
 tn_status tn_pass_fold_affine(tn_pass_context *context);
 /* Computes nodes that depend on nothing that can change: constants, fields, and fixed shapes. What

@@ -8,6 +8,7 @@
 #include "builder/report/report_steps.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static void add_inputs(tn_text *text, const tn_report_source *source) {
     const tn_graph *graph = source->graph;
@@ -36,6 +37,33 @@ static void add_names(tn_text *text, const char *what, const tn_pass_names *name
         tn_text_add_json(text, names->names[i]);
     }
     tn_text_add(text, "],\n");
+}
+
+/* Each rewrite once, with the nodes that it put in place. */
+static void add_rewrites(tn_text *text, const tn_pass_context *passes) {
+    const tn_pass_names *by = &passes->rewritten_by;
+    bool is_first = true;
+    tn_text_add(text, "  \"rewrites\": [");
+    for (size_t i = 0; i < by->count; i++) {
+        size_t before = 0, count = 0;
+        for (size_t k = 0; k < by->count; k++) {
+            const bool is_same = strcmp(by->names[k], by->names[i]) == 0;
+            before += is_same && k < i;
+            count += is_same;
+        }
+        if (before > 0) continue;
+        tn_text_add(text, is_first ? "\n    {\"name\": " : ",\n    {\"name\": ");
+        is_first = false;
+        tn_text_add_json(text, by->names[i]);
+        tn_text_add_format(text, ", \"count\": %zu, \"nodes\": [", count);
+        for (size_t k = i, written = 0; k < by->count; k++) {
+            if (strcmp(by->names[k], by->names[i]) != 0) continue;
+            if (written++ > 0) tn_text_add(text, ", ");
+            tn_text_add_json(text, passes->rewritten.names[k]);
+        }
+        tn_text_add(text, "]}");
+    }
+    tn_text_add(text, is_first ? "],\n" : "\n  ],\n");
 }
 
 /* What the steps cost; of the conversions those between types apart. */
@@ -121,7 +149,7 @@ tn_status tn_report_make(const tn_report_source *source, char **out_json) {
     add_names(&text, "folded", &source->passes->folded);
     add_names(&text, "dropped", &source->passes->dropped);
     add_names(&text, "merged", &source->passes->merged);
-    add_names(&text, "recognized", &source->passes->recognized);
+    add_rewrites(&text, source->passes);
     add_totals(&text, source, tn_report_memory_bytes(source->memory));
     tn_report_add_outputs(&text, source->graph);
     tn_report_add_memory(&text, source->memory);

@@ -203,7 +203,12 @@ static void add_node(tn_text *text, const Tenon__Plan__Plan *plan, const Tenon__
     add_ports(text, plan, "inputs", node->n_inputs, node->inputs);
     add_ports(text, plan, "outputs", node->n_outputs, node->outputs);
     tn_inspect_fields(text, node);
-    tn_text_add_format(text, ", \"state_bytes\": %zu}", node->state.len);
+    tn_text_add_format(text, ", \"state_bytes\": %zu", node->state.len);
+    if (*node->rewrite) {
+        tn_text_add(text, ", \"rewrite\": ");
+        tn_text_add_json(text, node->rewrite);
+    }
+    tn_text_add(text, "}");
 }
 
 static void add_nodes(tn_text *text, const Tenon__Plan__Plan *plan) {

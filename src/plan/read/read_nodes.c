@@ -167,6 +167,10 @@ static tn_status read_node(tn_plan_reader *reader, const Tenon__Plan__Node *mess
         tn_library_release(context.entry->library);
         return status;
     }
+    if (*message->rewrite) {
+        graph->nodes[index].rewrite = tn_arena_text(graph->arena, message->rewrite);
+        if (!graph->nodes[index].rewrite) return tn_fail_memory("a plan's nodes");
+    }
     return read_state(reader, &context, message, &graph->nodes[index]);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The passes that rewrite by what operators say of themselves: spellings are recognised, factors
+/* The passes that rewrite by what operators say of themselves: rewrites are applied, factors
  * and shifts go into weights. With the built-in layers, which say so. */
 #include "build_test.h"
 
@@ -37,7 +37,7 @@ static tn_tensor_id add_number(tn_graph *graph, float value) {
 
 static void recognize(build_stage *stage, tn_graph *graph) {
     stage_infer(stage, graph, NULL);
-    assert_int_equal(tn_pass_recognize(&stage->passes), TN_OK);
+    assert_int_equal(tn_pass_rewrite(&stage->passes), TN_OK);
 }
 
 static const char *only_operator(const tn_graph *graph) {
@@ -61,7 +61,7 @@ static void test_swish_is_recognized_in_either_order(void **state) {
     assert_string_equal(test->graph->nodes[1].entry->op->name, "Swish");
     assert_int_equal(test->graph->nodes[0].inputs[0], x);
     assert_int_equal(test->graph->nodes[1].outputs[0], twice);
-    assert_int_equal(stage.passes.recognized.count, 2);
+    assert_int_equal(stage.passes.rewritten.count, 2);
     stage_end(&stage);
 }
 
@@ -90,11 +90,11 @@ static void test_other_numbers_are_left_alone(void **state) {
     add_output(test->graph, add_gelu(test->graph, x, 1.4f, 0.5f));
     recognize(&stage, test->graph);
     assert_int_equal(test->graph->node_count, 5);
-    assert_int_equal(stage.passes.recognized.count, 0);
+    assert_int_equal(stage.passes.rewritten.count, 0);
     stage_end(&stage);
 }
 
-static void test_a_spelling_that_others_read_into_is_left_alone(void **state) {
+static void test_a_pattern_that_others_read_into_is_left_alone(void **state) {
     graph_test *test = *state;
     build_stage stage;
     tn_tensor_id x = add_input(test->graph, "x", TN_F32, 2, EXTENTS(3, 5));
@@ -106,7 +106,7 @@ static void test_a_spelling_that_others_read_into_is_left_alone(void **state) {
     stage_end(&stage);
 }
 
-static void test_a_spelling_of_two_tensors_is_left_alone(void **state) {
+static void test_a_pattern_of_two_tensors_is_left_alone(void **state) {
     graph_test *test = *state;
     build_stage stage;
     tn_tensor_id x = add_input(test->graph, "x", TN_F32, 2, EXTENTS(3, 5));
@@ -236,7 +236,7 @@ static void test_memory_that_runs_out_is_an_error(void **state) {
         assert_int_equal(tn_graph_copy(test->graph, &copy), TN_OK);
         stage_infer(&stage, copy, NULL);
         test->allocator.fail_at = test->allocator.allocations + nth;
-        tn_status status = tn_pass_recognize(&stage.passes);
+        tn_status status = tn_pass_rewrite(&stage.passes);
         if (status == TN_OK) status = tn_pass_fold_affine(&stage.passes);
         test->allocator.fail_at = 0;
         const size_t left = copy->node_count;
@@ -256,8 +256,8 @@ int main(void) {
         BUILD_TEST(test_swish_is_recognized_in_either_order),
         BUILD_TEST(test_gelu_is_recognized_by_its_numbers),
         BUILD_TEST(test_other_numbers_are_left_alone),
-        BUILD_TEST(test_a_spelling_that_others_read_into_is_left_alone),
-        BUILD_TEST(test_a_spelling_of_two_tensors_is_left_alone),
+        BUILD_TEST(test_a_pattern_that_others_read_into_is_left_alone),
+        BUILD_TEST(test_a_pattern_of_two_tensors_is_left_alone),
         BUILD_TEST(test_a_normalization_goes_into_weights_and_bias),
         BUILD_TEST(test_factors_and_biases_in_a_row_all_go_in),
         BUILD_TEST(test_what_others_read_is_not_folded),

@@ -11,7 +11,8 @@
     "      --precision fp32|tf32|bf16|fp16|int8  --calibration DIR|FILE  --calibrator NAME  "      \
     "--percentile P\n"                                                                             \
     "      --range TENSOR=7.2  --pin NODE=KERNEL|TYPE  --keep NODE  --max-accuracy-loss F  "       \
-    "--timing-cache FILE\n"
+    "--timing-cache FILE\n"                                                                        \
+    "      --without-rewrite NAME\n"
 #define HELP_OF_IMAGES                                                                             \
     "      --layout nchw|nhwc  --channels rgb|bgr  --scale F  --mean F[,F,F]   for images: value " \
     "= "                                                                                           \

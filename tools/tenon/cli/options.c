@@ -70,6 +70,7 @@ static const option_row rows[] = {
     {'u', false, false, "print"},
     {'q', false, true, "range"},
     {'z', false, true, "pin"},
+    {'Z', false, true, "without-rewrite"},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
@@ -340,10 +341,10 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
 }
 
 void cli_options_free(cli_options *options) {
-    text_list *const lists[] = {&options->plugins,      &options->plugin_dirs, &options->shapes,
-                                &options->inputs,       &options->outputs,     &options->allowed,
-                                &options->calibrations, &options->keep,        &options->ranges,
-                                &options->pins};
+    text_list *const lists[] = {
+        &options->plugins, &options->plugin_dirs, &options->shapes,          &options->inputs,
+        &options->outputs, &options->allowed,     &options->calibrations,    &options->keep,
+        &options->ranges,  &options->pins,        &options->without_rewrites};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         free(lists[i]->items);
     free(options->given);

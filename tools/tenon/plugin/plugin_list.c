@@ -34,9 +34,9 @@ static bool print_library_json(void *user, const tn_library_info *library) {
     json_print_member(", ", "version", library->version);
     json_print_member(", ", "path", library->path);
     json_print_member(", ", "domain", library->domain);
-    printf(", \"hash\": \"%016llx\", \"operators\": %llu, \"kernels\": %llu}",
+    printf(", \"hash\": \"%016llx\", \"operators\": %llu, \"kernels\": %llu, \"rewrites\": %llu}",
            (unsigned long long)library->hash, (unsigned long long)library->operator_count,
-           (unsigned long long)library->kernel_count);
+           (unsigned long long)library->kernel_count, (unsigned long long)library->rewrite_count);
     return true;
 }
 

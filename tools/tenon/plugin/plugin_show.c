@@ -121,8 +121,6 @@ static void print_traits(const walk *w, const tn_operator *op) {
              op->facet && op->row ? ", " : "", op->row ? "as a row function" : "");
     print_words(w, "  ", "fused", words);
     print_words(w, "  ", "expression", op->expression);
-    for (uint64_t i = 0; i < op->spelling_count; i++)
-        print_words(w, "  ", "spelt", op->spellings[i]);
 }
 
 static void print_cases(const walk *w, const tn_operator *op) {
@@ -198,6 +196,16 @@ static bool is_foreign(const show_tables *tables, const show_kernel *kernel) {
     return strcmp(kernel->library, tables->library) == 0;
 }
 
+static void print_rewrite(const walk *w, const show_rewrite *entry) {
+    const tn_rewrite *rewrite = entry->rewrite;
+    printf(w->is_markdown ? "\n### Rewrite %s, library %s\n\n" : "  rewrite %s, library %s\n",
+           rewrite->name, entry->library);
+    print_words(w, "    ", "doc", rewrite->doc);
+    print_words(w, "    ", "pattern", rewrite->pattern);
+    print_words(w, "    ", "becomes", rewrite->replacement);
+    print_words(w, "    ", "where", rewrite->guard ? "its guard accepts" : NULL);
+}
+
 size_t show_text(const show_tables *tables, bool is_markdown) {
     const walk w = {.tables = tables, .is_markdown = is_markdown};
     size_t count = 0;
@@ -209,6 +217,12 @@ size_t show_text(const show_tables *tables, bool is_markdown) {
     for (size_t i = 0; i < tables->kernel_count && !tables->name; i++) {
         if (!is_foreign(tables, &tables->kernels[i])) continue;
         print_kernel(&w, &tables->kernels[i], NULL);
+        count++;
+    }
+    const bool is_shown = count > 0 || !tables->name;
+    for (size_t i = 0; i < tables->rewrite_count && is_shown; i++) {
+        if (!show_tables_want_rewrite(tables, &tables->rewrites[i])) continue;
+        print_rewrite(&w, &tables->rewrites[i]);
         count++;
     }
     return count;
@@ -255,9 +269,9 @@ static int show_all(tn_runtime *runtime, const show_tables *wanted, const cli_op
         count = options->json ? show_json(&tables) : show_text(&tables, options->markdown);
     show_tables_free(&tables);
     if (count > 0 || code != EXIT_DONE) return code;
-    return wanted->name
-               ? fail_missing(runtime, wanted->domain, wanted->name)
-               : cli_fault("library '%s' has neither operators nor kernels", wanted->library);
+    return wanted->name ? fail_missing(runtime, wanted->domain, wanted->name)
+                        : cli_fault("library '%s' has neither operators nor kernels nor rewrites",
+                                    wanted->library);
 }
 
 static int show_library(tn_runtime *runtime, const char *file, const cli_options *options) {

@@ -7,6 +7,7 @@
 #define TENON_PLUGIN_SHOW_H
 
 #include <stdbool.h>
+#include <tenon/plugin/rewrite.h>
 #include <tenon/tenon.h>
 
 typedef struct show_operator {
@@ -18,6 +19,11 @@ typedef struct show_kernel {
     char *library;
 } show_kernel;
 
+typedef struct show_rewrite {
+    const tn_rewrite *rewrite;
+    char *library;
+} show_rewrite;
+
 /* What is registered, and which of it is wanted: the operators of a name, or a library's own and
  * its kernels. */
 typedef struct show_tables {
@@ -26,13 +32,17 @@ typedef struct show_tables {
     const char *library;
     show_operator *operators;
     show_kernel *kernels;
+    show_rewrite *rewrites;
     size_t operator_count, operator_capacity, kernel_count, kernel_capacity;
+    size_t rewrite_count, rewrite_capacity;
     bool has_failed; /* no memory */
 } show_tables;
 /* Fills the lists; false: no memory. */
 bool show_tables_read(show_tables *tables, tn_runtime *runtime);
 void show_tables_free(show_tables *tables);
 bool show_tables_want(const show_tables *tables, const show_operator *op);
+/* Those of the library, or those that put the operator in place. */
+bool show_tables_want_rewrite(const show_tables *tables, const show_rewrite *rewrite);
 /* The kernel is one of this operator, in this version. */
 bool show_kernel_serves(const tn_kernel *kernel, const tn_operator *op);
 

@@ -119,7 +119,6 @@ static void print_operator(const show_tables *tables, const show_operator *entry
     print_set("traits", show_operator_traits(op->traits, words));
     printf(", \"facets\": %s, \"row\": %s", op->facet ? "true" : "false",
            op->row ? "true" : "false");
-    print_texts("spellings", op->spelling_count, op->spellings);
     print_ports("inputs", op->inputs, op->input_count);
     print_ports("outputs", op->outputs, op->output_count);
     print_field_list(op->field_count, op->fields);
@@ -128,6 +127,27 @@ static void print_operator(const show_tables *tables, const show_operator *entry
     printf("]");
     print_texts("cases", op->case_count, op->cases);
     printf("}");
+}
+
+static size_t print_rewrites(const show_tables *tables) {
+    size_t count = 0;
+    printf(",\n  \"rewrites\": [");
+    for (size_t i = 0; i < tables->rewrite_count; i++) {
+        const tn_rewrite *rewrite = tables->rewrites[i].rewrite;
+        if (!show_tables_want_rewrite(tables, &tables->rewrites[i])) continue;
+        printf("%s\n    {", count++ ? "," : "");
+        json_print_member("", "name", rewrite->name);
+        json_print_member(", ", "library", tables->rewrites[i].library);
+        json_print_member(", ", "doc", rewrite->doc ? rewrite->doc : "");
+        json_print_member(",\n     ", "pattern", rewrite->pattern);
+        json_print_member(",\n     ", "replacement", rewrite->replacement);
+        printf(", \"guard\": %s", rewrite->guard ? "true" : "false");
+        print_texts("cases", rewrite->case_count, rewrite->cases);
+        print_texts("near_misses", rewrite->near_miss_count, rewrite->near_misses);
+        printf("}");
+    }
+    printf("\n  ]");
+    return count;
 }
 
 size_t show_json(const show_tables *tables) {
@@ -146,6 +166,7 @@ size_t show_json(const show_tables *tables) {
         count += print_kernels(tables, NULL);
         printf("\n  ]");
     }
+    count += print_rewrites(tables);
     printf("\n}\n");
     return count;
 }

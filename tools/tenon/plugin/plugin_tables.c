@@ -38,9 +38,35 @@ static bool note_kernel(void *user, const tn_kernel *kernel, const tn_library_in
     return !t->has_failed;
 }
 
+static bool note_rewrite(void *user, const tn_rewrite *rewrite, const tn_library_info *library) {
+    show_tables *t = user;
+    if (!grow((void **)&t->rewrites, &t->rewrite_capacity, t->rewrite_count, sizeof(*t->rewrites)))
+        return !(t->has_failed = true);
+    show_rewrite *entry = &t->rewrites[t->rewrite_count++];
+    *entry = (show_rewrite){rewrite, strdup(library->name)};
+    t->has_failed |= !entry->library;
+    return !t->has_failed;
+}
+
+/* Whether a replacement's text has the operator in it. */
+static bool puts_in_place(const tn_rewrite *rewrite, const char *name) {
+    const size_t length = strlen(name);
+    for (const char *at = rewrite->replacement; (at = strstr(at, name)); at += length) {
+        const char before = at > rewrite->replacement ? at[-1] : ' ';
+        if (strchr(" =:(,\t\n", before) && strchr("(@ ", at[length])) return true;
+    }
+    return false;
+}
+
+bool show_tables_want_rewrite(const show_tables *tables, const show_rewrite *rewrite) {
+    return tables->name ? puts_in_place(rewrite->rewrite, tables->name)
+                        : strcmp(rewrite->library, tables->library) == 0;
+}
+
 bool show_tables_read(show_tables *tables, tn_runtime *runtime) {
     tn_runtime_visit_operators(runtime, note_operator, tables);
     tn_runtime_visit_kernels(runtime, note_kernel, tables);
+    tn_runtime_visit_rewrites(runtime, note_rewrite, tables);
     return !tables->has_failed;
 }
 
@@ -51,6 +77,9 @@ void show_tables_free(show_tables *tables) {
     }
     for (size_t i = 0; i < tables->kernel_count; i++)
         free(tables->kernels[i].library);
+    for (size_t i = 0; i < tables->rewrite_count; i++)
+        free(tables->rewrites[i].library);
+    free(tables->rewrites);
     free(tables->operators);
     free(tables->kernels);
 }

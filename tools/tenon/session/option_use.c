@@ -82,6 +82,8 @@ static const use_row rows[] = {
     {'W', FACT_INT8, "--precision int8"},
     {'z', FACT_BUILDS, A_MODEL},
     {'z', FACT_CHOOSES, "a build that chooses kernels (without --reference)"},
+    {'Z', FACT_BUILDS, A_MODEL},
+    {'Z', FACT_CHOOSES, "a build that applies rewrites (without --reference)"},
     {'q', FACT_BUILDS, A_MODEL},
     {'q', FACT_INT8, "--precision int8"},
     {'U', FACT_BUILDS, A_MODEL},

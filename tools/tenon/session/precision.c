@@ -152,6 +152,8 @@ static tn_plan *build_lower(tn_graph *graph, const char *model, tn_runtime *runt
     build.keep = options->keep.items;
     build.pin_count = (uint32_t)options->pins.count;
     build.pins = options->pins.items;
+    build.without_rewrite_count = (uint32_t)options->without_rewrites.count;
+    build.without_rewrites = options->without_rewrites.items;
     if (source->folder_path)
         return build_measured(graph, model, options, &build, source, reports, out_exit);
     if (tn_build(graph, &build, &plan) != TN_OK) *out_exit = cli_fail(model);

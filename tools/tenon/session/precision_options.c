@@ -49,6 +49,9 @@ bool cli_option_of_precision(cli_options *options, char letter, const char *valu
     case 'z':
         *out_exit = add(&options->pins, value);
         return true;
+    case 'Z':
+        *out_exit = add(&options->without_rewrites, value);
+        return true;
     case 'q':
         *out_exit = add(&options->ranges, value);
         return true;

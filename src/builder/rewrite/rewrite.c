@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pass that applies rewrites: from the last node to the first, the longest pattern first, again
+ * until none applies. Each makes the graph smaller, so that it ends.
+ */
+#include "base/status.h"
+#include "base/text.h"
+#include "builder/rewrite/replace.h"
+#include "plugin/library.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct rewriter {
+    tn_pass_context *context;
+    const tn_rewrite_entry **entries;
+    uint32_t count;
+    tn_matcher *matcher;
+} rewriter;
+
+/* The type of literal constants: the first output's. */
+tn_type tn_rewrite_number_type(const tn_matcher *m) {
+    for (uint32_t i = 0; i < m->pattern->name_count; i++)
+        if (m->pattern->names[i].is_output)
+            return m->context->points[1]->tensors[m->bindings[i].tensor].storage.tensor.type;
+    return TN_F32;
+}
+
+/* Adds the replacement and takes the pattern's nodes out. */
+tn_status tn_rewrite_replace(tn_matcher *m, const char *name, const char *by) {
+    tn_graph *graph = m->context->graph;
+    tn_emitter e = {.matcher = m,
+                    .graph = graph,
+                    .arena = m->arena,
+                    .name = name,
+                    .by = by,
+                    .number_type = tn_rewrite_number_type(m)};
+    for (uint32_t i = 0; i < m->pattern->name_count; i++) {
+        const bool is_capture = m->pattern->names[i].kind == TN_TERM_CAPTURE;
+        const tn_tensor_id id = m->bindings[i].is_bound ? m->bindings[i].tensor : TN_NO_TENSOR;
+        const bool is_seen = m->pattern->names[i].is_input || m->pattern->names[i].is_output;
+        e.captured[i] = is_capture ? id : TN_NO_TENSOR;
+        e.tensors[i] = is_seen ? id : TN_NO_TENSOR;
+    }
+    const tn_status status = tn_emitter_run(&e);
+    for (uint32_t i = 0; i < e.node_count && status != TN_OK; i++)
+        graph->nodes[e.nodes[i]].is_dead = true;
+    TN_TRY(status);
+    for (uint32_t i = 0; i < m->node_count; i++)
+        graph->nodes[m->nodes[i]].is_dead = true;
+    TN_TRY(tn_pass_names_add(m->context, &m->context->rewritten, name));
+    return tn_graph_sort(graph);
+}
+
+static void log_refusal(const tn_matcher *m, const char *name, const char *reason) {
+    snprintf(m->context->refused, sizeof m->context->refused, "%s", reason);
+    tn_runtime_log(m->graph->runtime, TN_LOG_DEBUG, "rewrite '%s' is not applied at node '%s': %s",
+                   m->entry->rewrite->name, name, reason);
+}
+
+/* Tries one rewrite on one node. */
+static tn_status try_rewrite(rewriter *r, const tn_rewrite_entry *entry, uint32_t node,
+                             bool *out_is_applied) {
+    tn_matcher *m = r->matcher;
+    const tn_graph *graph = r->context->graph;
+    const char *name = graph->nodes[node].name;
+    bool is_right = false;
+    *m = (tn_matcher){.context = r->context,
+                      .graph = graph,
+                      .entry = entry,
+                      .pattern = entry->pattern,
+                      .arena = m->arena};
+    if (!tn_matcher_find(m, node)) {
+        if (m->status != TN_OK)
+            return tn_error_at(m->status, "rewrite '%s' (library %s), node '%s'",
+                               entry->rewrite->name, entry->library->name, name);
+        if (m->reason[0]) log_refusal(m, name, m->reason);
+        return TN_OK;
+    }
+    TN_TRY(tn_trial_run(m, name, &is_right, m->reason, sizeof m->reason));
+    if (!is_right) {
+        log_refusal(m, name, m->reason);
+        return TN_OK;
+    }
+    /* the library may be gone when the report is written */
+    const char *by = tn_arena_text(graph->arena, entry->rewrite->name);
+    if (!by) return tn_fail_memory("a rewrite");
+    *out_is_applied = true;
+    TN_TRY(tn_pass_names_add(r->context, &r->context->rewritten_by, by));
+    return tn_rewrite_replace(m, name, by);
+}
+
+static tn_status try_node(rewriter *r, uint32_t node, bool *out_is_applied) {
+    const tn_graph *graph = r->context->graph;
+    const tn_allocator *allocator = graph->allocator;
+    tn_status status = TN_OK;
+    for (uint32_t i = 0; i < r->count && !*out_is_applied && status == TN_OK; i++) {
+        if (!tn_matcher_may_stand(r->entries[i]->pattern, &graph->nodes[node])) continue;
+        TN_TRY(tn_arena_create(allocator, &r->matcher->arena));
+        tn_arena *arena = r->matcher->arena;
+        status = try_rewrite(r, r->entries[i], node, out_is_applied);
+        tn_arena_destroy(arena);
+    }
+    return status;
+}
+
+static tn_status sweep(rewriter *r, bool *out_is_changed) {
+    const tn_graph *graph = r->context->graph;
+    for (size_t n = graph->node_count; n-- > 0;) {
+        bool is_applied = false;
+        if (n >= graph->node_count) n = graph->node_count - 1;
+        TN_TRY(try_node(r, (uint32_t)n, &is_applied));
+        *out_is_changed = *out_is_changed || is_applied;
+        if (graph->node_count == 0) return TN_OK;
+    }
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * which rewrites */
+
+static bool is_off(const tn_pass_context *context, const tn_rewrite *rewrite) {
+    for (uint32_t i = 0; i < context->without_count; i++)
+        if (strcmp(context->without[i], rewrite->name) == 0) return true;
+    return false;
+}
+
+static uint32_t size_of(const tn_rewrite_entry *entry) {
+    return entry->pattern->least_nodes;
+}
+
+/* The longest pattern first; of equal ones the one that was registered first. */
+static void sort_entries(const tn_rewrite_entry **entries, uint32_t count) {
+    for (uint32_t i = 1; i < count; i++) {
+        const tn_rewrite_entry *moved = entries[i];
+        uint32_t at = i;
+        for (; at > 0 && size_of(entries[at - 1]) < size_of(moved); at--)
+            entries[at] = entries[at - 1];
+        entries[at] = moved;
+    }
+}
+
+static void choose(rewriter *r) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const tn_rewrite_entry *entry = r->entries[i];
+        const bool is_only = !r->context->only || r->context->only == entry;
+        const bool stays = is_only && !is_off(r->context, entry->rewrite);
+        r->entries[i] = r->entries[kept];
+        r->entries[kept] = entry;
+        kept += stays;
+    }
+    r->count = kept;
+    sort_entries(r->entries, kept);
+}
+
+/* A name that no rewrite has is a slip. */
+static tn_status check_without(const rewriter *r, uint32_t held) {
+    for (uint32_t i = 0; i < r->context->without_count; i++) {
+        tn_nearest nearest;
+        bool is_found = false;
+        tn_nearest_init(&nearest, r->context->without[i]);
+        for (uint32_t k = 0; k < held; k++) {
+            tn_nearest_offer(&nearest, r->entries[k]->rewrite->name);
+            is_found =
+                is_found || strcmp(r->entries[k]->rewrite->name, r->context->without[i]) == 0;
+        }
+        if (!is_found)
+            return tn_fail(TN_ERROR_NOT_FOUND, "there is no rewrite '%s'%s%s%s",
+                           r->context->without[i], nearest.best ? "; the nearest is '" : "",
+                           nearest.best ? nearest.best : "", nearest.best ? "'" : "");
+    }
+    return TN_OK;
+}
+
+tn_status tn_pass_rewrite(tn_pass_context *context) {
+    tn_registry *registry = tn_runtime_registry(context->graph->runtime);
+    rewriter r = {.context = context};
+    tn_status status = TN_OK;
+    uint32_t held = 0;
+    bool is_changed = true;
+    TN_TRY(tn_registry_rewrites(registry, &r.entries, &held));
+    r.count = held;
+    choose(&r);
+    r.matcher = tn_allocate_zero(context->graph->allocator, 1, sizeof *r.matcher);
+    if (!r.matcher) TN_GO(tn_fail_memory("rewrites"));
+    TN_GO(check_without(&r, held));
+    while (is_changed && r.count > 0) {
+        is_changed = false;
+        TN_GO(sweep(&r, &is_changed));
+    }
+    TN_GO(tn_graph_sort(context->graph));
+done:
+    tn_deallocate(context->graph->allocator, r.matcher);
+    tn_registry_free_rewrites(registry, r.entries, held);
+    return status;
+}
