@@ -65,7 +65,9 @@ enum {
     TN_COMBINE_OR = 13,
     TN_COMBINE_FMAX = 14, /* the other one where one is NaN */
     TN_COMBINE_FMIN = 15,
-    TN_COMBINE_COUNT = 16
+    TN_COMBINE_FMOD = 16, /* the remainder with the dividend's sign */
+    TN_COMBINE_MOD = 17,  /* with the divisor's */
+    TN_COMBINE_COUNT = 18
 };
 
 /* y may be x. */

@@ -3,7 +3,7 @@
  * The language of expressions: what it takes and refuses, what it computes, and that every built-in
  * operator's expression says the same as its reference.
  */
-#include "kit/expression/expression.h"
+#include "src/expression/expression_compute.h"
 
 #include "plugin/fields/fields.h"
 #include "plugin/registry.h"

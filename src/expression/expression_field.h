@@ -4,7 +4,7 @@
 #ifndef TN_KIT_EXPRESSION_EXPRESSION_FIELD_H
 #define TN_KIT_EXPRESSION_EXPRESSION_FIELD_H
 
-#include "kit/expression/expression.h"
+#include "src/expression/expression.h"
 
 #include <tenon/plugin.h>
 

@@ -64,19 +64,19 @@ bool tn_expression_read(const char *text, tn_expression *out_expression, char *o
 /* Whether a step is this name. */
 bool tn_expression_is_name(const tn_expression *expression, uint32_t step, const char *name);
 
-/* The name of a function as C's library has it. */
+/* A function of the language: one of C's library by its name there, or one of its own. */
+typedef struct tn_expression_function {
+    const char *name;
+    uint32_t operand_count;
+    double (*one)(double); /* with one operand; else null */
+    double (*two)(double, double);
+} tn_expression_function;
+const tn_expression_function *tn_expression_function_of(uint32_t function); /* null: none */
 const char *tn_expression_function_name(uint32_t function);
 
 static inline bool tn_expression_is_truth(tn_expression_kind kind) {
     return kind >= TN_EXPRESSION_NOT;
 }
-
-/* The value with 64-bit floats; `values[i]` is that of step i where it is a name, and is
- * overwritten for all others. Room for `count` of them. */
-double tn_expression_compute(const tn_expression *expression, double *inout_values);
-/* The same with 32-bit floats, as kernels compute it: every value is rounded to one, a name's too.
- */
-double tn_expression_compute_f32(const tn_expression *expression, double *inout_values);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
  * Reading and computing expressions; see expression.h. A reader of one token ahead, with one
  * function for each level of binding, as in C's grammar (ISO/IEC 9899:2011, 6.5).
  */
-#include "kit/expression/expression.h"
+#include "src/expression/expression.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -18,25 +18,53 @@ typedef struct expression_reader {
     size_t why_bytes;
 } expression_reader;
 
-typedef struct expression_function {
-    const char *name;
-    uint32_t operand_count;
-    double (*one)(double);
-    double (*two)(double, double);
-} expression_function;
+/* ----------------------------------------------------------------------------------------------
+ * functions */
 
-static const expression_function functions[] = {
-    {"exp", 1, exp, NULL},     {"expm1", 1, expm1, NULL}, {"log", 1, log, NULL},
-    {"log1p", 1, log1p, NULL}, {"sqrt", 1, sqrt, NULL},   {"erf", 1, erf, NULL},
-    {"erfc", 1, erfc, NULL},   {"pow", 2, NULL, pow},     {"sin", 1, sin, NULL},
-    {"cos", 1, cos, NULL},     {"tan", 1, tan, NULL},     {"asin", 1, asin, NULL},
-    {"acos", 1, acos, NULL},   {"atan", 1, atan, NULL},   {"sinh", 1, sinh, NULL},
-    {"cosh", 1, cosh, NULL},   {"tanh", 1, tanh, NULL},   {"asinh", 1, asinh, NULL},
-    {"acosh", 1, acosh, NULL}, {"atanh", 1, atanh, NULL}, {"floor", 1, floor, NULL},
-    {"ceil", 1, ceil, NULL},   {"rint", 1, rint, NULL},   {"fabs", 1, fabs, NULL},
-    {"fmin", 2, NULL, fmin},   {"fmax", 2, NULL, fmax},
+static double sigmoid(double x) {
+    return 1 / (1 + exp(-x));
+}
+
+static double softplus(double x) {
+    return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
+}
+
+static double sign(double x) {
+    return x > 0 ? 1 : x < 0 ? -1 : x;
+}
+
+/* NaN where one of both is, which C's functions take for a missing value. */
+static double smaller(double a, double b) {
+    return isnan(a) || a < b ? a : b;
+}
+static double larger(double a, double b) {
+    return isnan(a) || a > b ? a : b;
+}
+
+/* The remainder with the divisor's sign. */
+static double floor_mod(double a, double b) {
+    const double rest = fmod(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+static const tn_expression_function functions[] = {
+    {"exp", 1, exp, NULL},       {"expm1", 1, expm1, NULL},     {"log", 1, log, NULL},
+    {"log1p", 1, log1p, NULL},   {"sqrt", 1, sqrt, NULL},       {"erf", 1, erf, NULL},
+    {"erfc", 1, erfc, NULL},     {"pow", 2, NULL, pow},         {"sin", 1, sin, NULL},
+    {"cos", 1, cos, NULL},       {"tan", 1, tan, NULL},         {"asin", 1, asin, NULL},
+    {"acos", 1, acos, NULL},     {"atan", 1, atan, NULL},       {"sinh", 1, sinh, NULL},
+    {"cosh", 1, cosh, NULL},     {"tanh", 1, tanh, NULL},       {"asinh", 1, asinh, NULL},
+    {"acosh", 1, acosh, NULL},   {"atanh", 1, atanh, NULL},     {"floor", 1, floor, NULL},
+    {"ceil", 1, ceil, NULL},     {"rint", 1, rint, NULL},       {"fabs", 1, fabs, NULL},
+    {"fmin", 2, NULL, fmin},     {"fmax", 2, NULL, fmax},       {"fmod", 2, NULL, fmod},
+    {"mod", 2, NULL, floor_mod}, {"min", 2, NULL, smaller},     {"max", 2, NULL, larger},
+    {"sign", 1, sign, NULL},     {"sigmoid", 1, sigmoid, NULL}, {"softplus", 1, softplus, NULL},
 };
 enum { FUNCTION_COUNT = sizeof(functions) / sizeof(functions[0]) };
+
+const tn_expression_function *tn_expression_function_of(uint32_t function) {
+    return function < FUNCTION_COUNT ? &functions[function] : NULL;
+}
 
 const char *tn_expression_function_name(uint32_t function) {
     return function < FUNCTION_COUNT ? functions[function].name : "";
@@ -294,71 +322,4 @@ bool tn_expression_is_name(const tn_expression *expression, uint32_t step, const
     const tn_expression_step *s = &expression->steps[step];
     return s->kind == TN_EXPRESSION_NAME && strlen(name) == s->name_length &&
            memcmp(expression->text + s->name_at, name, s->name_length) == 0;
-}
-
-/* ----------------------------------------------------------------------------------------------
- * computing */
-
-static double compute_step(const tn_expression_step *step, double a, double b, double c) {
-    switch (step->kind) {
-    case TN_EXPRESSION_NUMBER:
-        return step->number;
-    case TN_EXPRESSION_NAME:
-        return 0;
-    case TN_EXPRESSION_CALL:
-        return functions[step->function].one ? functions[step->function].one(a)
-                                             : functions[step->function].two(a, b);
-    case TN_EXPRESSION_NEGATE:
-        return -a;
-    case TN_EXPRESSION_ADD:
-        return a + b;
-    case TN_EXPRESSION_SUBTRACT:
-        return a - b;
-    case TN_EXPRESSION_MULTIPLY:
-        return a * b;
-    case TN_EXPRESSION_DIVIDE:
-        return a / b;
-    case TN_EXPRESSION_CHOOSE:
-        return a != 0 ? b : c;
-    case TN_EXPRESSION_NOT:
-        return a == 0;
-    case TN_EXPRESSION_LESS:
-        return a < b;
-    case TN_EXPRESSION_LESS_EQUAL:
-        return a <= b;
-    case TN_EXPRESSION_GREATER:
-        return a > b;
-    case TN_EXPRESSION_GREATER_EQUAL:
-        return a >= b;
-    case TN_EXPRESSION_EQUAL:
-        return a == b;
-    case TN_EXPRESSION_NOT_EQUAL:
-        return a != b;
-    case TN_EXPRESSION_AND:
-        return a != 0 && b != 0;
-    case TN_EXPRESSION_OR:
-        return a != 0 || b != 0;
-    }
-    return 0;
-}
-
-static double compute(const tn_expression *expression, bool is_f32, double *inout_values) {
-    for (uint32_t i = 0; i < expression->count; i++) {
-        const tn_expression_step *step = &expression->steps[i];
-        double operands[3] = {0, 0, 0};
-        for (uint32_t k = 0; k < step->operand_count; k++)
-            operands[k] = inout_values[step->operands[k]];
-        if (step->kind != TN_EXPRESSION_NAME)
-            inout_values[i] = compute_step(step, operands[0], operands[1], operands[2]);
-        if (is_f32) inout_values[i] = (double)(float)inout_values[i];
-    }
-    return inout_values[expression->count - 1];
-}
-
-double tn_expression_compute(const tn_expression *expression, double *inout_values) {
-    return compute(expression, false, inout_values);
-}
-
-double tn_expression_compute_f32(const tn_expression *expression, double *inout_values) {
-    return compute(expression, true, inout_values);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names in expressions, and numbers out of parameter structs; see expression_field.h. */
-#include "kit/expression/expression_field.h"
+#include "src/expression/expression_field.h"
 
 #include <string.h>
 
