@@ -35,7 +35,9 @@ MAP(atanh, "", "Atanh", 9, TN_MAP_ATANH, "atanh(input)", "T:float", "input", "ou
     "| input=f32[4]{-2,2,1,0.001}")
 MAP(caffe_bnll, "Caffe", "BNLL", 1, TN_MAP_SOFTPLUS, "fmax(X, 0) + log1p(exp(-fabs(X)))", "T:float",
     "X", "Y", "positive numbers", "A smooth form of the rectified linear unit.", STANDARD("X"),
-    "| X=f32[5]{-100,-20,0,20,1e30}")
+    "| X=f32[5]{-100,-20,0,20,1e30}",
+    "| X=f64[4]{-20,0,1,20} | "
+    "Y=f64[4]{2.061153620314381e-09,0.6931471805599453,1.3132616875182228,20.000000002061153}")
 MAP(ceil, "", "Ceil", 6, TN_MAP_CEIL, "ceil(X)", "T:float", "X", "Y", "integers",
     "Numbers rounded up.", STANDARD("X"),
     "| X=f32[10]{-2.5,-1.5,-0.5,0.5,1.5,2.5,1e10,-7.2,8388609,0.49999997}")
@@ -96,7 +98,8 @@ MAP(tanh, "", "Tanh", 6, TN_ACTIVATION_TANH, "tanh(input)", "T:float", "input", 
 CURVE(caffe_threshold, "Caffe", "Threshold", 1, TN_MAP_THRESHOLD, "X > threshold ? 1 : 0",
       "T:float", "X", "Y", "0 or 1", "1 above a threshold, 0 elsewhere.", 1, "threshold", "0",
       "what a number must exceed", NULL, NULL, NULL, 0, NULL, STANDARD("X"),
-      "threshold=0.5 | X=f32[5]{-1,0.5,0.51,0,3}")
+      "threshold=0.5 | X=f32[5]{-1,0.5,0.51,0,3}",
+    "threshold=0.5 | X=f32[4]{-1,0.5,0.51,3} | Y=f32[4]{0,0,1,1}")
 CURVE(celu, "", "Celu", 12, TN_MAP_CELU, "X < 0 ? alpha * expm1(X / alpha) : X", "T:float", "X",
       "Y", "X with negative elements above -alpha",
       "Continuously differentiable exponential linear unit.", 1, "alpha", "1",

@@ -76,43 +76,55 @@ PAIR(mod, "Mod", 10, TN_OPERATOR_ELEMENTWISE, TN_FIELDS(mod_params, mod_fields),
      "fmod=1 | A=f16[2]{5,-5} B=f16[2]{3,3}", "| A=i8[0,3] B=i8[3]")
 LEGACY(add_6, "Add", 6, sum_axis_facet, "A + B", "T:number", "T", "T", "A", "B", "C",
        "first summand", "second summand", "the sum; integers wrap",
-       "Sum of two tensors; the second may be broadcast along given axes.", LEGACY_CASES)
+       "Sum of two tensors; the second may be broadcast along given axes.", LEGACY_CASES,
+    "broadcast=1 axis=0 | A=f32[2,2]{1,2,3,4} B=f32[2]{10,20} | C=f32[2,2]{11,12,23,24}")
 LEGACY(sub_6, "Sub", 6, NULL, "A - B", "T:number", "T", "T", "A", "B", "C", "what is taken from",
        "what is taken off", "the difference; integers wrap",
-       "Difference of two tensors; the second may be broadcast along given axes.", LEGACY_CASES)
+       "Difference of two tensors; the second may be broadcast along given axes.", LEGACY_CASES,
+    "broadcast=1 axis=0 | A=f32[2,2]{1,2,3,4} B=f32[2]{10,20} | C=f32[2,2]{-9,-8,-17,-16}")
 LEGACY(mul_6, "Mul", 6, product_axis_facet, "A * B", "T:number", "T", "T", "A", "B", "C",
        "first factor", "second factor", "the product; integers wrap",
-       "Product of two tensors; the second may be broadcast along given axes.", LEGACY_CASES)
+       "Product of two tensors; the second may be broadcast along given axes.", LEGACY_CASES,
+    "broadcast=1 axis=0 | A=f32[2,2]{1,2,3,4} B=f32[2]{10,20} | C=f32[2,2]{10,20,60,80}")
 LEGACY(div_6, "Div", 6, NULL, "A / B", "T:number", "T", "T", "A", "B", "C", "dividend", "divisor",
        "the quotient; of integers without the remainder",
-       "Quotient of two tensors; the second may be broadcast along given axes.", LEGACY_CASES)
+       "Quotient of two tensors; the second may be broadcast along given axes.", LEGACY_CASES,
+    "broadcast=1 axis=0 | A=f32[2,2]{1,2,3,4} B=f32[2]{2,8} | C=f32[2,2]{0.5,1,0.375,0.5}")
 LEGACY(pow_1, "Pow", 1, NULL, "pow(X, Y)", "T:float", "T", "T", "X", "Y", "Z", "base", "exponent",
        "the powers", "Powers; the exponent may be broadcast along given axes.",
        "| X=f32[2,3,4]{0.5,1,2,3,4,5,6,7,8,9,10,11,0.5,1,2,3,4,5,6,7,8,9,10,11} Y=f32[2,3,4]",
        "broadcast=1 | X=f32[3]{0.1,2,30} Y=f32[]{0.5}",
-       "broadcast=1 axis=0 | X=f64[3,2]{0.1,2,30,4,5,6} Y=f64[3]{2,3,-1}")
+       "broadcast=1 axis=0 | X=f64[3,2]{0.1,2,30,4,5,6} Y=f64[3]{2,3,-1}",
+    "broadcast=1 axis=0 | X=f64[3,2]{0.5,2,30,4,5,4} Y=f64[3]{2,3,-1} | "
+    "Z=f64[3,2]{0.25,4,27000,64,0.2,0.25}")
 LEGACY(and_1, "And", 1, NULL, "A && B", "T:bool", "T", "bool", "A", "B", "C", "any tensor",
        "another one", "whether both are true",
-       "Whether both are true; the second may be broadcast along given axes.", LEGACY_LOGIC_CASES)
+       "Whether both are true; the second may be broadcast along given axes.", LEGACY_LOGIC_CASES,
+    "broadcast=1 axis=0 | A=bool[2,2]{0,1,1,1} B=bool[2]{1,0} | C=bool[2,2]{0,1,0,0}")
 LEGACY(or_1, "Or", 1, NULL, "A || B", "T:bool", "T", "bool", "A", "B", "C", "any tensor",
        "another one", "whether any of both is true",
        "Whether any of both is true; the second may be broadcast along given axes.",
-       LEGACY_LOGIC_CASES)
+       LEGACY_LOGIC_CASES,
+    "broadcast=1 axis=0 | A=bool[2,2]{0,1,0,1} B=bool[2]{1,0} | C=bool[2,2]{1,1,0,1}")
 LEGACY(xor_1, "Xor", 1, NULL, "A != B", "T:bool", "T", "bool", "A", "B", "C", "any tensor",
        "another one", "whether one of both is true",
        "Whether one of both is true; the second may be broadcast along given axes.",
-       LEGACY_LOGIC_CASES)
+       LEGACY_LOGIC_CASES,
+    "broadcast=1 axis=0 | A=bool[2,2]{0,1,1,1} B=bool[2]{1,0} | C=bool[2,2]{1,0,1,1}")
 LEGACY(equal_1, "Equal", 1, NULL, "A == B", "T:any", "T", "bool", "A", "B", "C", "any tensor",
        "what it is compared with", "whether they are equal",
        "Equality of two tensors; the second may be broadcast along given axes.",
        "| A=i32[3]{1,-2,3} B=i32[3]{1,2,3}",
        "broadcast=1 axis=0 | A=i64[2,2]{1,2,3,4} B=i64[2]{1,4}",
-       "broadcast=1 | A=bool[2,2]{0,1,1,0} B=bool[]{1}")
+       "broadcast=1 | A=bool[2,2]{0,1,1,0} B=bool[]{1}",
+    "broadcast=1 axis=0 | A=i64[2,2]{1,2,3,4} B=i64[2]{1,4} | C=bool[2,2]{1,0,0,1}")
 LEGACY(greater_1, "Greater", 1, NULL, "A > B", "T:number", "T", "bool", "A", "B", "C", "any tensor",
        "what it is compared with", "whether A is above B",
        "Whether numbers are above others, which may be broadcast along given axes.",
-       LEGACY_COMPARISON_CASES)
+       LEGACY_COMPARISON_CASES,
+    "broadcast=1 axis=0 | A=f64[2,2]{1,2,3,5} B=f64[2]{1,4} | C=bool[2,2]{0,1,0,1}")
 LEGACY(less_1, "Less", 1, NULL, "A < B", "T:number", "T", "bool", "A", "B", "C", "any tensor",
        "what it is compared with", "whether A is below B",
        "Whether numbers are below others, which may be broadcast along given axes.",
-       LEGACY_COMPARISON_CASES)
+       LEGACY_COMPARISON_CASES,
+    "broadcast=1 axis=0 | A=f64[2,2]{0,2,3,4} B=f64[2]{1,4} | C=bool[2,2]{1,0,1,0}")
