@@ -91,3 +91,27 @@ bool tn_results_equal(const tn_outcome *wanted, const tn_outcome *found, bool is
                       size_t bytes) {
     return tn_results_near(wanted, found, NULL, is_exact, why, bytes);
 }
+
+static tn_outcome outcome_of(tn_type type, const tn_shape *shape, void *data, size_t bytes) {
+    return (tn_outcome){
+        .count = 1, .types = {type}, .shapes = {*shape}, .data = {data}, .bytes = {bytes}};
+}
+
+bool tn_case_agrees(const tn_operator *op, const tn_case *c, const tn_outcome *found, char *why,
+                    size_t bytes) {
+    for (uint32_t i = 0; i < c->expected_count; i++) {
+        const tn_case_input *said = &c->expected[i];
+        const uint32_t at = said->port;
+        char how[300];
+        if (at >= found->count) continue;
+        const tn_outcome wanted =
+            outcome_of(said->type, &said->shape, said->data, said->has_values ? said->bytes : 0);
+        const tn_outcome one =
+            outcome_of(found->types[at], &found->shapes[at], found->data[at], found->bytes[at]);
+        if (tn_results_equal(&wanted, &one, false, how, sizeof(how))) continue;
+        snprintf(why, bytes, "the case says otherwise of output '%s': %s", op->outputs[at].name,
+                 how);
+        return false;
+    }
+    return true;
+}

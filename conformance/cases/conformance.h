@@ -68,5 +68,8 @@ bool tn_results_near(const tn_outcome *wanted, const tn_outcome *found, double *
                      bool is_exact, char *why, size_t bytes);
 bool tn_results_equal(const tn_outcome *wanted, const tn_outcome *found, bool is_exact, char *why,
                       size_t bytes);
+/* Whether the outputs are what the case itself says of them; `why` names the first that is not. */
+bool tn_case_agrees(const tn_operator *op, const tn_case *c, const tn_outcome *found, char *why,
+                    size_t bytes);
 
 #endif

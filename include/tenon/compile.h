@@ -60,11 +60,13 @@ typedef struct tn_compile_layer {
     const tn_compile_field *const *fields;
     const tn_compile_port *const *inputs, *const *outputs;
     const char *support;      /* includes and functions that stand before the others; may be null */
-    const char *infer;        /* the shape rule; null: each output has the first input's shape */
+    const char *infer;        /* the shape rule; null: each output has the first input's shape, of
+                                 an expression alone that of all inputs, broadcast */
     const char *run;          /* the kernel; its tensors are linear unless `combinations` say
-                                 otherwise. Null where there is an expression and a reference */
+                                 otherwise. Null where there is an expression */
     const char *reference;    /* what `run` is checked against, on linear tensors of the host; null:
-                                 `run`, where that is for the processor and declares no combinations */
+                                 `run`, where that is for the processor and declares no combinations;
+                                 of an expression without `run` the expression in double precision */
     const char *const *cases; /* as in tn_operator; for `tenon plugin check` */
     uint64_t case_count;
     const char *expression; /* of an elementwise operator, as in tn_operator: it is then fused like

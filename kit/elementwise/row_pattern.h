@@ -4,7 +4,7 @@
 #ifndef TN_KIT_ELEMENTWISE_ROW_PATTERN_H
 #define TN_KIT_ELEMENTWISE_ROW_PATTERN_H
 
-#include "kit/expression/expression.h"
+#include "src/expression/expression.h"
 
 typedef struct tn_row_pattern {
     bool is_combine; /* of x and b; else a map of x */

@@ -5,7 +5,7 @@
  */
 #include "kit/elementwise/row_program.h"
 #include "kit/elementwise/row_pattern.h"
-#include "kit/expression/expression_field.h"
+#include "src/expression/expression_field.h"
 #include "kit/operator/epilogue.h"
 
 #include <stdarg.h>
@@ -111,22 +111,43 @@ static bool add_call(const maker *m, const tn_expression_step *step, const uint3
     static const struct {
         const char *name;
         uint32_t map;
-    } maps[] = {{"exp", TN_MAP_EXP},     {"expm1", TN_MAP_EXPM1},     {"log", TN_MAP_LOG},
-                {"log1p", TN_MAP_LOG1P}, {"sqrt", TN_MAP_SQRT},       {"erf", TN_MAP_ERF},
-                {"erfc", TN_MAP_ERFC},   {"sin", TN_MAP_SIN},         {"cos", TN_MAP_COS},
-                {"tan", TN_MAP_TAN},     {"asin", TN_MAP_ASIN},       {"acos", TN_MAP_ACOS},
-                {"atan", TN_MAP_ATAN},   {"sinh", TN_MAP_SINH},       {"cosh", TN_MAP_COSH},
-                {"asinh", TN_MAP_ASINH}, {"acosh", TN_MAP_ACOSH},     {"atanh", TN_MAP_ATANH},
-                {"floor", TN_MAP_FLOOR}, {"ceil", TN_MAP_CEIL},       {"rint", TN_MAP_ROUND},
-                {"fabs", TN_MAP_ABS},    {"tanh", TN_ACTIVATION_TANH}};
+    } maps[] = {{"exp", TN_MAP_EXP},
+                {"expm1", TN_MAP_EXPM1},
+                {"log", TN_MAP_LOG},
+                {"log1p", TN_MAP_LOG1P},
+                {"sqrt", TN_MAP_SQRT},
+                {"erf", TN_MAP_ERF},
+                {"erfc", TN_MAP_ERFC},
+                {"sin", TN_MAP_SIN},
+                {"cos", TN_MAP_COS},
+                {"tan", TN_MAP_TAN},
+                {"asin", TN_MAP_ASIN},
+                {"acos", TN_MAP_ACOS},
+                {"atan", TN_MAP_ATAN},
+                {"sinh", TN_MAP_SINH},
+                {"cosh", TN_MAP_COSH},
+                {"asinh", TN_MAP_ASINH},
+                {"acosh", TN_MAP_ACOSH},
+                {"atanh", TN_MAP_ATANH},
+                {"floor", TN_MAP_FLOOR},
+                {"ceil", TN_MAP_CEIL},
+                {"rint", TN_MAP_ROUND},
+                {"fabs", TN_MAP_ABS},
+                {"tanh", TN_ACTIVATION_TANH},
+                {"sign", TN_MAP_SIGN},
+                {"sigmoid", TN_ACTIVATION_SIGMOID},
+                {"softplus", TN_MAP_SOFTPLUS}};
+    static const struct {
+        const char *name;
+        uint32_t combine;
+    } combines[] = {{"pow", TN_COMBINE_POW}, {"fmin", TN_COMBINE_FMIN}, {"fmax", TN_COMBINE_FMAX},
+                    {"min", TN_COMBINE_MIN}, {"max", TN_COMBINE_MAX},   {"fmod", TN_COMBINE_FMOD},
+                    {"mod", TN_COMBINE_MOD}};
     const char *name = tn_expression_function_name(step->function);
     const uint32_t *o = step->operands;
-    if (strcmp(name, "pow") == 0)
-        return add_combine(m, TN_COMBINE_POW, values[o[0]], values[o[1]], out_value);
-    if (strcmp(name, "fmin") == 0)
-        return add_combine(m, TN_COMBINE_FMIN, values[o[0]], values[o[1]], out_value);
-    if (strcmp(name, "fmax") == 0)
-        return add_combine(m, TN_COMBINE_FMAX, values[o[0]], values[o[1]], out_value);
+    for (size_t i = 0; i < sizeof(combines) / sizeof(combines[0]); i++)
+        if (strcmp(name, combines[i].name) == 0)
+            return add_combine(m, combines[i].combine, values[o[0]], values[o[1]], out_value);
     for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
         if (strcmp(name, maps[i].name) == 0)
             return add_map(m, maps[i].map, 0, 0, values[o[0]], out_value);

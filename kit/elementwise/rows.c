@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps as row functions, at the best level of the processor; see rows.h. */
+/* Maps and combinations as row functions, at the best level of the processor; see rows.h. */
 #include "kit/elementwise/rows.h"
 
 static const tn_rows_level *best_level(void) {
@@ -25,4 +25,10 @@ void tn_rows_map(uint32_t map, float alpha, float beta, uint64_t count, const fl
     function(alpha, beta, 1, inputs[0], &value);
     for (uint64_t i = 0; i < count; i++)
         output[i] = value;
+}
+
+void tn_rows_combine(uint32_t combine, uint64_t count, const float *const *inputs,
+                     const uint64_t *strides, float *output) {
+    best_level()->combines[combine]((int64_t)count, inputs[0], (int64_t)strides[0], inputs[1],
+                                    (int64_t)strides[1], output);
 }

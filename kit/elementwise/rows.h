@@ -65,7 +65,9 @@ enum {
     TN_COMBINE_OR = 13,
     TN_COMBINE_FMAX = 14, /* the other one where one is NaN */
     TN_COMBINE_FMIN = 15,
-    TN_COMBINE_COUNT = 16
+    TN_COMBINE_FMOD = 16, /* the remainder with the dividend's sign */
+    TN_COMBINE_MOD = 17,  /* with the divisor's */
+    TN_COMBINE_COUNT = 18
 };
 
 /* y may be x. */
@@ -101,5 +103,8 @@ extern const tn_rows_level tn_rows_baseline, tn_rows_avx2, tn_rows_avx512;
 /* A map as a row function has it: the input's stride is 0 or 1. */
 void tn_rows_map(uint32_t map, float alpha, float beta, uint64_t count, const float *const *inputs,
                  const uint64_t *strides, float *output);
+/* A combination of two inputs. */
+void tn_rows_combine(uint32_t combine, uint64_t count, const float *const *inputs,
+                     const uint64_t *strides, float *output);
 
 #endif

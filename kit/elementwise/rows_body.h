@@ -179,6 +179,21 @@ static void combine_pow(int64_t count, const float *left, int64_t a_stride, cons
             to[i] = (float)pow((double)left[i * a_stride], (double)right[i * b_stride]);
 }
 
+/* Remainders are exact in 32 bits: they have no rounding that vectors would save. */
+static void combine_fmod(int64_t count, const float *left, int64_t a_stride, const float *right,
+                         int64_t b_stride, float *to) {
+    for (int64_t i = 0; i < count; i++)
+        to[i] = fmodf(left[i * a_stride], right[i * b_stride]);
+}
+
+static void combine_mod(int64_t count, const float *left, int64_t a_stride, const float *right,
+                        int64_t b_stride, float *to) {
+    for (int64_t i = 0; i < count; i++) {
+        const float divisor = right[i * b_stride], rest = fmodf(left[i * a_stride], divisor);
+        to[i] = rest != 0 && (rest < 0) != (divisor < 0) ? rest + divisor : rest;
+    }
+}
+
 TN_INLINE void row_store_bytes(int8_t *to, tn_vector value, int64_t count) {
     tn_byte_store(to, tn_byte_clamp(value, tn_vector_all(-128.0f), tn_vector_all(127.0f)), count);
 }
@@ -277,7 +292,8 @@ const tn_rows_level TN_ROWS_LEVEL = {
              [TN_MAP_NOT] = map_not},
     .combines = {combine_add, combine_sub, combine_mul, combine_div, combine_pow, combine_max,
                  combine_min, combine_prelu, combine_less, combine_less_equal, combine_equal,
-                 combine_not_equal, combine_and, combine_or, combine_fmax, combine_fmin},
+                 combine_not_equal, combine_and, combine_or, combine_fmax, combine_fmin,
+                 combine_fmod, combine_mod},
     .choose = choose,
     .from_bytes = from_bytes,
     .to_bytes = to_bytes,

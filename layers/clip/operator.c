@@ -10,6 +10,7 @@
 #include "kit/math/element.h"
 #include "kit/operator/infer.h"
 #include "kit/operator/layer.h"
+#include "src/expression/elementwise.h"
 
 #include <math.h>
 
@@ -49,44 +50,16 @@ static tn_status clip_infer(tn_call *call) {
     return tn_infer_copy_shape(call, 0, 0);
 }
 
-static void clip_reals(const tn_tensor *x, const tn_tensor *y, double low, double high) {
-    for (int64_t i = 0; i < tn_element_count(y); i++) {
-        double value = tn_element_load_f64(x->data, x->type, i);
-        if (value < low) value = low;
-        if (value > high) value = high;
-        tn_element_store_f64(y->data, y->type, i, value);
-    }
-}
-
-/* u64 is ordered as it is with the highest bit turned. */
-static int64_t order(tn_type type, int64_t value) {
-    return type == TN_U64 ? value ^ INT64_MIN : value;
-}
-
-static void clip_integers(const tn_tensor *x, const tn_tensor *low, const tn_tensor *high,
-                          const tn_tensor *y) {
-    const tn_type type = x->type;
-    int64_t lowest = low ? order(type, tn_element_load_i64(low->data, type, 0)) : INT64_MIN;
-    int64_t highest = high ? order(type, tn_element_load_i64(high->data, type, 0)) : INT64_MAX;
-    for (int64_t i = 0; i < tn_element_count(y); i++) {
-        int64_t value = order(type, tn_element_load_i64(x->data, type, i));
-        if (value < lowest) value = lowest;
-        if (value > highest) value = highest;
-        tn_element_store_i64(y->data, type, i, order(type, value));
-    }
-}
-
+/* The expression of the bounds that are there; NaN is neither below nor above. */
 static tn_status clip_reference(tn_call *call) {
-    const tn_tensor *x = call->inputs[0];
-    double low = 0, high = 0;
-    if (!tn_element_is_real(x->type)) {
-        clip_integers(x, tn_infer_input(call, CLIP_MIN), tn_infer_input(call, CLIP_MAX),
-                      call->outputs[0]);
-        return TN_OK;
-    }
-    (void)tn_clip_bounds(call, &low, &high); /* all values are there when a node runs */
-    clip_reals(x, call->outputs[0], low, high);
-    return TN_OK;
+    static const char *const texts[] = {
+        "input", "input < min ? min : input", "input > max ? max : input",
+        "input < min ? (min > max ? max : min) : input > max ? max : input"};
+    const bool has_fields = call->op->since_version < 11;
+    const bool has_low = has_fields || tn_infer_input(call, CLIP_MIN);
+    const bool has_high = has_fields || tn_infer_input(call, CLIP_MAX);
+    const tn_elementwise_view view = {.text = texts[(has_low ? 1 : 0) + (has_high ? 2 : 0)]};
+    return tn_elementwise_compute(call, &view);
 }
 
 static tn_status clip_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {

@@ -5,39 +5,17 @@
  */
 #include "kit/elementwise/combine_kernel.h"
 #include "kit/math/element.h"
-#include "kit/operator/broadcast.h"
 #include "kit/operator/infer.h"
 #include "kit/operator/layer.h"
+#include "src/expression/elementwise.h"
 
 enum { P_RELU_X = 0, P_RELU_SLOPE = 1 };
 
-static double p_relu_real(const void *params, double x, double slope) {
-    (void)params;
-    return x < 0 ? slope * x : x;
-}
-
-static int64_t p_relu_whole(const void *params, int64_t x, int64_t slope) {
-    (void)params;
-    return x < 0 ? (int64_t)((uint64_t)slope * (uint64_t)x) : x;
-}
-
-static uint64_t p_relu_natural(const void *params, uint64_t x, uint64_t slope) {
-    (void)params, (void)slope;
-    return x;
-}
-
 static void p_relu_row(const void *params, uint64_t count, const float *const *inputs,
                        const uint64_t *strides, float *output) {
-    const float *x = inputs[0], *slope = inputs[1];
     (void)params;
-    for (uint64_t i = 0; i < count; i++) {
-        const float value = x[i * strides[0]];
-        output[i] = value < 0 ? slope[i * strides[1]] * value : value;
-    }
+    tn_rows_combine(TN_COMBINE_PRELU, count, inputs, strides, output);
 }
-
-static const tn_broadcast_binary p_relu_function = {
-    .real = p_relu_real, .whole = p_relu_whole, .natural = p_relu_natural, .row = p_relu_row};
 
 static tn_status refuse_slope(tn_call *call) {
     const tn_tensor *x = call->inputs[P_RELU_X], *slope = call->inputs[P_RELU_SLOPE];
@@ -78,14 +56,13 @@ static tn_status p_relu_6_infer(tn_call *call) {
     return tn_infer_copy_shape(call, 0, P_RELU_X);
 }
 
+static const char p_relu_text[] = "X < 0 ? slope * X : X";
+
 static tn_status p_relu_6_reference(tn_call *call) {
     int64_t shape[TN_MAX_RANK];
     TN_TRY(channel_slopes(call, shape));
-    return tn_broadcast_compute_shaped(call, &p_relu_function, call->inputs[P_RELU_X]->rank, shape);
-}
-
-static tn_status p_relu_reference(tn_call *call) {
-    return tn_broadcast_compute(call, &p_relu_function);
+    const tn_elementwise_view view = {p_relu_text, call->inputs[P_RELU_X]->rank, shape};
+    return tn_elementwise_compute(call, &view);
 }
 
 static const tn_port p_relu_inputs[] = {
@@ -135,8 +112,7 @@ static const tn_operator p_relu_7 = {
     TN_INPUTS(p_relu_inputs),
     TN_OUTPUTS(p_relu_outputs),
     .infer = p_relu_infer,
-    .reference = p_relu_reference,
-    .expression = "X < 0 ? slope * X : X",
+    .expression = p_relu_text,
     .row = p_relu_row,
     TN_CASES(p_relu_7_cases),
 };

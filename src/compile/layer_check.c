@@ -114,11 +114,9 @@ static tn_status check_kernel(const tn_compile_layer *layer) {
     if (!layer->run && part)
         return tn_fail(TN_ERROR_ARGUMENT, "the layer has '%s' of a kernel, and no code for 'run'",
                        part);
-    if (!layer->run && !(layer->expression && layer->reference))
-        return tn_fail(
-            TN_ERROR_ARGUMENT,
-            "the layer has no code for 'run': expected it, or an expression and code for "
-            "'reference'");
+    if (!layer->run && !layer->expression)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "the layer has no code for 'run': expected it, or an expression");
     if ((layer->release && !layer->prepare) || (layer->close && !layer->open))
         return tn_fail(TN_ERROR_ARGUMENT, "the layer has '%s' without '%s'",
                        layer->release && !layer->prepare ? "release" : "close",

@@ -177,10 +177,19 @@ static const char same_shape[] =
     "            call->outputs[layer_i]->shape[layer_k] = call->inputs[0]->shape[layer_k];\n"
     "    }";
 
+/* The host fills in its reference, and the shape rule where that is not given. */
+static bool is_expression_alone(const tn_compile_layer *layer) {
+    return layer->expression && !layer->reference && !layer->run;
+}
+
 static void write_functions(const layer_writer *writer) {
     const tn_compile_layer *layer = writer->layer;
     if (layer->support) write_piece(writer, ".support", layer->support);
-    write_function(writer, &usual, "infer", layer->infer ? layer->infer : same_shape);
+    const bool has_host_shapes = !layer->infer && is_expression_alone(layer);
+    write_function(writer, &usual, "infer",
+                   has_host_shapes ? NULL
+                   : layer->infer  ? layer->infer
+                                   : same_shape);
     write_function(writer, &usual, "is_identity", layer->is_identity);
     write_function(writer, &counting, "operations", layer->operations);
     write_function(writer, &usual, "reference", layer->reference);
@@ -215,13 +224,13 @@ static void write_operator(const layer_writer *writer) {
     write_text_member(writer, "domain", layer->domain ? layer->domain : "");
     tn_text_add_format(text, ", .name = \"%s\", .variant = NULL", layer->name);
     write_text_member(writer, "doc", layer->doc ? layer->doc : "");
-    tn_text_add_format(text,
-                       ",\n    %s, %s, TN_OUTPUTS(layer_outputs),\n"
-                       "    .infer = layer_infer, .reference = layer_%s",
+    tn_text_add_format(text, ",\n    %s, %s, TN_OUTPUTS(layer_outputs)",
                        layer->field_count ? "TN_FIELDS(layer_fields, layer_field_table)"
                                           : "TN_NO_FIELDS",
-                       layer->input_count ? "TN_INPUTS(layer_inputs)" : "TN_NO_INPUTS",
-                       layer->reference ? "reference" : "run");
+                       layer->input_count ? "TN_INPUTS(layer_inputs)" : "TN_NO_INPUTS");
+    if (layer->infer || !is_expression_alone(layer)) tn_text_add(text, ", .infer = layer_infer");
+    if (!is_expression_alone(layer))
+        tn_text_add_format(text, ", .reference = layer_%s", layer->reference ? "reference" : "run");
     write_member(writer, "is_identity", layer->is_identity);
     if (layer->expression) write_text_member(writer, "expression", layer->expression);
     if (layer->case_count) tn_text_add(text, ", TN_CASES(layer_cases)");

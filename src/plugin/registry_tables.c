@@ -2,6 +2,7 @@
 /* Checking and copying of tables; see registry_tables.h. */
 #include "plugin/registry_tables.h"
 #include "base/status.h"
+#include "plugin/fields/elementwise_tables.h"
 
 #include <string.h>
 
@@ -178,12 +179,25 @@ static tn_status copy_fields(tn_arena *arena, tn_operator *op) {
     return tn_fields_check_table(op);
 }
 
+static tn_status fill_cases(tn_arena *arena, const tn_operator_entry *entry, tn_operator *op) {
+    tn_elementwise_port inputs[TN_ELEMENTWISE_MOST_INPUTS];
+    if (!tn_elementwise_needs_cases(op)) return TN_OK;
+    for (uint32_t i = 0; i < op->input_count; i++)
+        inputs[i] = (tn_elementwise_port){entry->inputs[i].types, entry->inputs[i].variable};
+    return tn_elementwise_fill_cases(arena, inputs, op);
+}
+
 static tn_status copy_operator(tn_arena *arena, tn_operator *op, uint32_t minor,
                                tn_operator_entry *entry) {
     bool failed = false;
+    TN_TRY(tn_elementwise_fill(arena, op));
     if (op->since_version == 0)
         return tn_fail(TN_ERROR_PLUGIN, "since_version is 0: versions begin with 1");
-    if (!op->infer) return tn_fail(TN_ERROR_PLUGIN, "there is no shape rule (infer)");
+    if (!op->infer)
+        return tn_fail(TN_ERROR_PLUGIN, op->expression
+                                            ? "there is no shape rule (infer): expected it, or "
+                                              "TN_OPERATOR_ELEMENTWISE beside the expression"
+                                            : "there is no shape rule (infer)");
     if (!op->save != !op->load)
         return tn_fail(TN_ERROR_PLUGIN, "save and load come together or not at all");
     if (op->state_version == 0) op->state_version = 1;
@@ -195,7 +209,8 @@ static tn_status copy_operator(tn_arena *arena, tn_operator *op, uint32_t minor,
     op->cases = copy_texts(arena, op->cases, op->case_count, &failed);
     if (failed) return tn_fail_memory("an operator");
     TN_TRY(copy_ports(arena, op, minor, entry));
-    return copy_fields(arena, op);
+    TN_TRY(copy_fields(arena, op));
+    return fill_cases(arena, entry, op);
 }
 
 tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op, uint32_t minor,

@@ -95,6 +95,47 @@ def make_any_ports(checks):
     checks.say(not os.path.exists(checks.path("never")), "nothing is written")
 
 
+EXPRESSION = "low + (high - low) * sigmoid(x)"
+
+
+def make_expressions(checks):
+    """A layer of one declaration: with each other option that there is, on its own network, and what is refused."""
+    kinds = [("curve", ["--expression", EXPRESSION, "--fields", "low:f32=0, high:f64=6"], "low + (high - low)"),
+             ("plain", ["--expression", "x * sigmoid(x)", "--domain", "ai.mine", "--like", "elementwise"], "ai.mine"),
+             ("limit", ["--expression", "max(lo,\n\tmin(hi, a))", "--inputs", "a,lo,hi", "--outputs", "z"], "max(lo,  min(hi, a))"),
+             ("above", ["--expression", "a >= t && on", "--inputs", "a:i64", "--outputs", "b:bool", "--fields", "t:i64, on:bool=1"],
+              "T_NUMBERS"),
+             ("own_y", ["--expression", "y - x"], "PLAIN")]
+    for name, options, word in kinds:
+        checks.expect(f"new {name}", ["plugin", "new", name, *options], 0, "all of it is its expression")
+        text = open(checks.path(name, name + ".c"), encoding="utf-8").read()
+        checks.say(word.replace("T_NUMBERS", "TN_NUMBERS") in text and text.count("tn_status") == 0, f"{name}.c has no function")
+        checks.expect(f"build {name}", ["plugin", "build", name], 0)
+        checks.expect(f"check {name}", ["plugin", "check", f"{name}/build/lib{name}.so"], 0, " 0 failed")
+        checks.expect(f"run {name}", ["bench", f"{name}/{name}.onnx", "--plugin", f"{name}/build/lib{name}.so", "--seconds", "0"],
+                      0, "runs=1")
+    checks.expect("its kernels", ["plugin", "show", "Custom::Curve", "--plugin", "curve/build/libcurve.so"], 0, "kernel fused_baseline",
+                  "T:float", "broadcast with the other inputs")
+    checks.expect("an input named y", ["plugin", "show", "Custom::OwnY", "--plugin", "own_y/build/libown_y.so"], 0, "result = ")
+    for title, options, word in (
+            ("nothing behind a sign", ["low + * x"], "column 7: expected a name"),
+            ("no such function", ["swish(x)"], "'swish' is no function"),
+            ("no input", ["1 + low", "--fields", "low:f32=0"], "expected an input"),
+            ("too many inputs", ["a+b+c+d+e+f+g"], "'g' is one input too many"),
+            ("a quote", ['x + "'], "column 5"),
+            ("a device", ["x + 1", "--devices", "cpu"], "leave the option out"),
+            ("another kind", ["x + 1", "--like", "pooling"], "elementwise layers"),
+            ("a field that is no number", ["x + 1", "--fields", "mode:string=a"], "expected a number"),
+            ("a field that is not used", ["x + 1", "--fields", "low:f32"], "'low' is not in the expression"),
+            ("an input that is not used", ["x + 1", "--inputs", "x,z"], "'z' is not in the expression"),
+            ("an input that is not named", ["x + z", "--inputs", "x"], "'z' is neither in --inputs"),
+            ("an input with a field's name", ["x + z", "--inputs", "x,z", "--fields", "z:f32"], "'z' is a field's name"),
+            ("two outputs", ["x + 1", "--outputs", "a,b"], "has one, not 2"),
+            ("a word of C", ["x + int"], "a word of C")):
+        checks.expect(f"an expression with {title}", ["plugin", "new", "never", "--expression", *options], 2, word)
+    checks.say(not os.path.exists(checks.path("never")), "nothing is written")
+
+
 def build_only_what_changed(checks):
     source = checks.path("my_elementwise", "my_elementwise.c")
     start = time.time()
@@ -272,6 +313,7 @@ def main():
         make_each_kind(checks)
         make_with_fields(checks)
         make_any_ports(checks)
+        make_expressions(checks)
         build_only_what_changed(checks)
         check_forms(checks)
         show(checks)

@@ -4,7 +4,7 @@
  * alone, names that lie in the text, and computes; what is refused says why. Nothing may crash or
  * take long.
  */
-#include "kit/expression/expression.h"
+#include "src/expression/expression_compute.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -11,6 +11,7 @@ static const char *const seeds[] = {
     "low + (high - low) / (1 + exp(-x))",
     "X < 0 ? alpha * expm1(X) : X",
     "approximate == 1 ? X / (1 + exp(-1.5957691216057308 * (X + 0.044715 * X * X * X))) : 0.5 * X",
+    "sign(X) * min(softplus(X), max(mod(X, 3), fmod(sigmoid(X), 2)))",
     "fmax(X, 0) + log1p(exp(-fabs(X)))",
     "pow(X, Y) >= 1e-3 && !(A != B) || C <= .5E+2",
     "input > 0 ? 1 : input < 0 ? -1 : input",

@@ -3,7 +3,8 @@
  * The rule about expressions: each case, element by element, by what the text says, against the
  * reference. The language has one reader, which is also that of the kernels compiled from it.
  */
-#include "kit/expression/expression_field.h"
+#include "src/expression/expression_compute.h"
+#include "src/expression/expression_field.h"
 #include "rules/variants.h"
 #include "tensor/type.h"
 

@@ -234,25 +234,9 @@ void tn_rule_case_results(const tn_test *test, tn_verdict *verdict) {
     const tn_outcome *found = &subject.expected;
     if (subject.c.expected_count == 0)
         tn_verdict_skip(verdict, "the case does not say what comes out");
-    for (uint32_t i = 0; i < subject.c.expected_count && verdict->outcome == TN_PASSED; i++) {
-        const tn_case_input *said = &subject.c.expected[i];
-        const uint32_t at = said->port;
-        char why[300];
-        if (at >= found->count) continue;
-        const tn_outcome wanted = {.count = 1,
-                                   .types = {said->type},
-                                   .shapes = {said->shape},
-                                   .data = {said->data},
-                                   .bytes = {said->has_values ? said->bytes : 0}};
-        const tn_outcome one = {.count = 1,
-                                .types = {found->types[at]},
-                                .shapes = {found->shapes[at]},
-                                .data = {found->data[at]},
-                                .bytes = {found->bytes[at]}};
-        if (!tn_results_equal(&wanted, &one, false, why, sizeof(why)))
-            tn_verdict_fail(verdict, "the case says otherwise of output '%s': %s",
-                            test->op->outputs[at].name, why);
-    }
+    char why[400];
+    if (!tn_case_agrees(test->op, &subject.c, found, why, sizeof(why)))
+        tn_verdict_fail(verdict, "%s", why);
     tn_subject_destroy(&subject);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Growing text, and expressions in CUDA; see fused_text.h. */
 #include "kit/cuda/fused/fused_text.h"
-#include "kit/expression/expression_field.h"
+#include "src/expression/expression_field.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -99,6 +99,44 @@ static bool bind(tn_fused_text *source, const tn_expression *expression, uint32_
     return true;
 }
 
+/* Functions that C's library has not, of operands A and B. */
+static const struct {
+    const char *name, *text;
+} own_functions[] = {
+    {"sigmoid", "1.0f / (1.0f + expf(-A))"},
+    {"softplus", "fmaxf(A, 0.0f) + log1pf(expf(-fabsf(A)))"},
+    {"sign", "A > 0.0f ? 1.0f : A < 0.0f ? -1.0f : A"},
+    {"min", "A != A || A < B ? A : B"},
+    {"max", "A != A || A > B ? A : B"},
+    {"mod", "fmodf(A, B) != 0.0f && (fmodf(A, B) < 0.0f) != (B < 0.0f) ? fmodf(A, B) + B "
+            ": fmodf(A, B)"},
+};
+
+static bool add_own(tn_fused_text *source, uint32_t link, const uint32_t *operands,
+                    const char *text) {
+    for (; *text; text++) {
+        const char letter[] = {*text, 0};
+        const bool is_operand = *text == 'A' || *text == 'B';
+        if (is_operand ? !tn_fused_text_add(source, "((float)e%u_%u)", link,
+                                            operands[*text == 'A' ? 0 : 1])
+                       : !tn_fused_text_append(source, letter))
+            return false;
+    }
+    return tn_fused_text_append(source, ";\n");
+}
+
+static bool add_call(tn_fused_text *source, uint32_t link, const tn_expression_step *s) {
+    const char *name = tn_expression_function_name(s->function);
+    const uint32_t *o = s->operands;
+    for (size_t i = 0; i < sizeof(own_functions) / sizeof(own_functions[0]); i++)
+        if (strcmp(name, own_functions[i].name) == 0)
+            return add_own(source, link, o, own_functions[i].text);
+    if (s->operand_count == 1)
+        return tn_fused_text_add(source, "%sf((float)e%u_%u);\n", name, link, o[0]);
+    return tn_fused_text_add(source, "%sf((float)e%u_%u, (float)e%u_%u);\n", name, link, o[0], link,
+                             o[1]);
+}
+
 /* The right side of step `index` of link `link`. Its operands are e<link>_<step>. */
 static bool add_operation(tn_fused_text *source, uint32_t link, const tn_expression_step *s) {
     static const char *const signs[] = {
@@ -111,11 +149,7 @@ static bool add_operation(tn_fused_text *source, uint32_t link, const tn_express
     const uint32_t *o = s->operands;
     switch (s->kind) {
     case TN_EXPRESSION_CALL:
-        if (s->operand_count == 1)
-            return tn_fused_text_add(source, "%sf((float)e%u_%u);\n",
-                                     tn_expression_function_name(s->function), link, o[0]);
-        return tn_fused_text_add(source, "%sf((float)e%u_%u, (float)e%u_%u);\n",
-                                 tn_expression_function_name(s->function), link, o[0], link, o[1]);
+        return add_call(source, link, s);
     case TN_EXPRESSION_NEGATE:
         return tn_fused_text_add(source, "-(float)e%u_%u;\n", link, o[0]);
     case TN_EXPRESSION_NOT:

@@ -40,12 +40,21 @@ extern const char *const tn_cuda_clip_combinations[16];
 extern const char *const tn_cuda_combine_combinations[15];
 extern const char *const tn_cuda_sum_combinations[8];
 
+#define TN_CUDA_KERNEL_TABLE(folder)                                                               \
+    extern const tn_kernel *const tn_##folder##_cuda_kernels[];                                    \
+    const tn_kernel *const tn_##folder##_cuda_kernels[] = {&folder##_pointwise, NULL}
+
+/* Kernels of an operator with a folder of its own. */
 #define TN_CUDA_MAP_KERNEL_AS(folder, domain_name, operator_name, map_number, alpha_field,         \
                               beta_field, combination_table)                                       \
     static const tn_cuda_map_user folder##_user = {map_number, alpha_field, beta_field, NULL};     \
     TN_CUDA_MAP_KERNEL_TABLE(folder, domain_name, operator_name, combination_table)
 /* With the folder's `static const tn_cuda_map_user <folder>_user` before it. */
 #define TN_CUDA_MAP_KERNEL_TABLE(folder, domain_name, operator_name, combination_table)            \
+    TN_CUDA_MAP_KERNEL_ENTRY(folder, domain_name, operator_name, combination_table)                \
+    TN_CUDA_KERNEL_TABLE(folder)
+/* The entry <folder>_pointwise alone, for tables of several operators. */
+#define TN_CUDA_MAP_KERNEL_ENTRY(folder, domain_name, operator_name, combination_table)            \
     static const tn_kernel folder##_pointwise = {                                                  \
         .size = sizeof(tn_kernel),                                                                 \
         .revision = 1,                                                                             \
@@ -62,20 +71,15 @@ extern const char *const tn_cuda_sum_combinations[8];
         .release = tn_cuda_map_release,                                                            \
         .run = tn_cuda_map_run,                                                                    \
         .user = (void *)(uintptr_t)&folder##_user,                                                 \
-    };                                                                                             \
-    extern const tn_kernel *const tn_##folder##_cuda_kernels[];                                    \
-    const tn_kernel *const tn_##folder##_cuda_kernels[] = {&folder##_pointwise, NULL}
-
-/* An operator of ONNX's that describes itself as an activation. */
-#define TN_CUDA_ACTIVATION_KERNEL(folder, operator_name)                                           \
-    TN_CUDA_MAP_KERNEL_AS(folder, "", operator_name, 0, NULL, NULL, tn_cuda_map_combinations)
-/* One that is a map of rows.h without numbers of its own. */
-#define TN_CUDA_MAP_KERNEL(folder, operator_name, map_number)                                      \
-    TN_CUDA_MAP_KERNEL_AS(folder, "", operator_name, map_number, NULL, NULL,                       \
-                          tn_cuda_map_combinations)
+    };
 
 #define TN_CUDA_COMBINE_KERNEL_AS(folder, operator_name, combine_number, first_version,            \
                                   combination_table)                                               \
+    TN_CUDA_COMBINE_KERNEL_ENTRY(folder, operator_name, combine_number, first_version,             \
+                                 combination_table)                                                \
+    TN_CUDA_KERNEL_TABLE(folder)
+#define TN_CUDA_COMBINE_KERNEL_ENTRY(folder, operator_name, combine_number, first_version,         \
+                                     combination_table)                                            \
     static const tn_cuda_combine_user folder##_user = {combine_number};                            \
     static const tn_kernel folder##_pointwise = {                                                  \
         .size = sizeof(tn_kernel),                                                                 \
@@ -93,17 +97,7 @@ extern const char *const tn_cuda_sum_combinations[8];
         .reshape = tn_cuda_combine_reshape,                                                        \
         .run = tn_cuda_combine_run,                                                                \
         .user = (void *)(uintptr_t)&folder##_user,                                                 \
-    };                                                                                             \
-    extern const tn_kernel *const tn_##folder##_cuda_kernels[];                                    \
-    const tn_kernel *const tn_##folder##_cuda_kernels[] = {&folder##_pointwise, NULL}
-
-/* Of two tensors; `first_version` is the operator's lowest since_version that is served. */
-#define TN_CUDA_COMBINE_KERNEL(folder, operator_name, combine_number, first_version)               \
-    TN_CUDA_COMBINE_KERNEL_AS(folder, operator_name, combine_number, first_version,                \
-                              tn_cuda_combine_combinations)
-/* Variadic operators, with one tensor or two. */
-#define TN_CUDA_SUM_KERNEL(folder, operator_name, combine_number)                                  \
-    TN_CUDA_COMBINE_KERNEL_AS(folder, operator_name, combine_number, 0, tn_cuda_sum_combinations)
+    };
 
 #ifdef __cplusplus
 }

@@ -75,6 +75,15 @@ static void test_an_expression_is_fused(void **state) {
     assert_non_null(strstr(before, "compiled"));
     if (!strstr(after, "fused")) fail_msg("%s", after);
     assert_adds(test->runtime, "AddAmount", 1.5f);
+    layer.reference = NULL; /* the expression alone */
+    assert_compiled(tn_compile_library(test->runtime, &options, NULL));
+    report(test->runtime, 0, after, sizeof(after));
+    if (!strstr(after, "fused")) fail_msg("%s", after);
+    assert_adds(test->runtime, "AddAmount", 1.5f);
+    layer.expression = "x + amuont";
+    assert_int_equal(tn_compile_library(test->runtime, &options, NULL), TN_ERROR_PLUGIN);
+    assert_non_null(strstr(tn_last_error()->message, "the nearest is 'amount'"));
+    layer.expression = "x + amount";
     layer.run = ADDING; /* both: the kernel and the expression's own compete */
     assert_compiled(tn_compile_library(test->runtime, &options, NULL));
     assert_adds(test->runtime, "AddAmount", 1.5f);

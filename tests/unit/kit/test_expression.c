@@ -3,7 +3,7 @@
  * The language of expressions: what it takes and refuses, what it computes, and that every built-in
  * operator's expression says the same as its reference.
  */
-#include "kit/expression/expression.h"
+#include "src/expression/expression_compute.h"
 
 #include "plugin/fields/fields.h"
 #include "plugin/registry.h"
@@ -166,6 +166,7 @@ static double field_value(const tn_operator *op, const void *params,
         if (!tn_expression_is_name(expression, step, field->name)) continue;
         *out_is_found = true;
         if (field->type == TN_FIELD_F32) return (double)*(const float *)(const void *)member;
+        if (field->type == TN_FIELD_BOOL) return *(const bool *)(const void *)member;
         if (field->type == TN_FIELD_ENUM) return *(const uint32_t *)(const void *)member;
         fail_msg("%s: field '%s' is of type %u", op->name, field->name, field->type);
     }

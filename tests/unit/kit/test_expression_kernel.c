@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "support/steps.h"
-#include "kit/expression/expression.h"
+#include "src/expression/expression_compute.h"
 #include "stranger_layers.h"
 
 /* The expression of an operator, its ports having these values; fields are 64-bit floats. */

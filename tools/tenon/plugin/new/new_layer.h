@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A layer that `tenon plugin new` is asked for: its name, fields and ports, as read from the
- * options (new_layer.c), as texts for the templates (new_source.c), as a network of one node
- * (new_model.c).
+ * options (new_layer.c, new_ports.c, new_expression.c), as texts for the templates (new_source.c),
+ * as a network of one node (new_model.c).
  */
 #ifndef TENON_NEW_LAYER_H
 #define TENON_NEW_LAYER_H
@@ -41,6 +41,8 @@ typedef struct new_layer {
     char input_types[NEW_PORT_LIMIT][NEW_TYPE_LIMIT], output_types[NEW_PORT_LIMIT][NEW_TYPE_LIMIT];
     uint32_t input_count, output_count;
     bool has_cuda;
+    const char *expression; /* null: the layer has a template with code */
+    bool has_named_ports;   /* of an expression: the caller named its inputs or output */
 } new_layer;
 
 /* --- new_layer.c: each answers EXIT_DONE, or a code after having said why --- */
@@ -55,6 +57,12 @@ const char *new_layer_take_item(const char *at, const char **out_item, size_t *o
 /* Whether a name is a word of C, or one that the templates use. */
 bool new_layer_is_taken(const char *name);
 bool new_layer_is_identifier(const char *text, size_t length);
+
+/* --- new_expression.c --- */
+/* Reads an expression with the fields known: its names that are no fields are the inputs, where
+ * `inputs` (of --inputs, may be null) does not name them in another order or with types. */
+int new_expression_set(new_layer *layer, const char *text, const char *inputs, const char *outputs);
+bool new_expression_write(const new_layer *layer, const char *placeholder, FILE *file);
 
 /* --- new_source.c --- */
 /* Writes the text of a placeholder; false: there is none of this name. */

@@ -219,7 +219,8 @@ bool new_source_write(const new_layer *layer, const char *placeholder, FILE *fil
                    {"cuda", write_cuda},
                    {"cuda_arguments", write_cuda_arguments},
                    {"cuda_values", write_cuda_values}};
-    if (write_name(layer, placeholder, file) || new_ports_write(layer, placeholder, file))
+    if (write_name(layer, placeholder, file) || new_expression_write(layer, placeholder, file) ||
+        new_ports_write(layer, placeholder, file))
         return true;
     for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]); i++) {
         if (strcmp(placeholder, writers[i].name) != 0) continue;

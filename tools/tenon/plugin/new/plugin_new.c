@@ -20,6 +20,8 @@ static const char help[] =
     "NAME\n"
     "      --like KIND        elementwise (default), reduction, pooling, resize, two-outputs, "
     "sized-by-run\n"
+    "      --expression TEXT  the layer is this expression of its inputs and fields, with no code "
+    "(docs/expressions.md)\n"
     "      --fields LIST      NAME:TYPE[=DEFAULT], ...: bool i32 i64 f32 f64 string type "
     "enum(a|b) i64s[N] f32s strings tensor\n"
     "      --inputs LIST      NAME or NAME:TYPE, ...; of elementwise any number; TYPE: f32 f64 i64 "
@@ -30,6 +32,8 @@ static const char help[] =
     "      --domain NAME      of the operator (default Custom)\n"
     "example: tenon plugin new soft_clip --fields 'low:f32=0, high:f32=6' --inputs x --outputs "
     "'y:like(x)'\n"
+    "         tenon plugin new soft_clip --expression 'low + (high - low) * sigmoid(x)' --fields "
+    "'low:f32=0, high:f32=6'\n"
     "         tenon plugin new matcher --inputs boxes:f32,scores:f32,labels:i64 --outputs "
     "best:f32,found:bool\n";
 
@@ -73,11 +77,15 @@ static int write_files(const new_layer *layer, const char *folder) {
     snprintf(cuda, sizeof(cuda), "%s.cu", layer->name);
     snprintf(model, sizeof(model), "%s/%s.onnx", folder, layer->name);
     int code = write_file(layer, folder, source,
-                          new_ports_are_general(layer) ? "ports.c.in" : layer->kind->template_name);
+                          layer->expression              ? "expression.c.in"
+                          : new_ports_are_general(layer) ? "ports.c.in"
+                                                         : layer->kind->template_name);
     if (code == EXIT_DONE && layer->has_cuda)
         code = write_file(layer, folder, cuda, "elementwise.cu.in");
     if (code == EXIT_DONE) code = write_file(layer, folder, "CMakeLists.txt", "CMakeLists.txt.in");
-    if (code == EXIT_DONE) code = write_file(layer, folder, "README.md", "README.md.in");
+    if (code == EXIT_DONE)
+        code = write_file(layer, folder, "README.md",
+                          layer->expression ? "expression.README.md.in" : "README.md.in");
     if (code == EXIT_DONE && !new_model_write(layer, model))
         code = cli_fault("cannot write '%s': %s", model, strerror(errno));
     return code;
@@ -112,19 +120,33 @@ static int write_project(const new_layer *layer) {
         remove_files(layer, folder);
         return code;
     }
-    printf("%s/%s.c        the layer: edit what is marked EDIT\n%s/%s.onnx     a network that uses "
+    printf("%s/%s.c        the layer: %s\n%s/%s.onnx     a network that uses "
            "it\n\nnext: cd %s && tenon plugin build . && tenon plugin check build/lib%s.so\n",
-           layer->name, layer->name, layer->name, layer->name, layer->name, layer->name);
+           layer->name, layer->name,
+           layer->expression ? "all of it is its expression" : "edit what is marked EDIT",
+           layer->name, layer->name, layer->name, layer->name);
+    return EXIT_DONE;
+}
+
+/* What an expression has no use for. */
+static int check_beside_expression(const new_layer *layer, const char *devices) {
+    if (!layer->kind->is_variable)
+        return cli_usage("option --like: '%s' beside --expression, which is of elementwise layers",
+                         layer->kind->name);
+    if (devices)
+        return cli_usage("option --devices: '%s' beside --expression: such a layer runs on every "
+                         "device as it is; leave the option out",
+                         devices);
     return EXIT_DONE;
 }
 
 int plugin_new(int argc, char **argv) {
-    static const struct option longs[] = {{"fields", 1, NULL, 'f'},  {"inputs", 1, NULL, 'i'},
-                                          {"outputs", 1, NULL, 'o'}, {"devices", 1, NULL, 'd'},
-                                          {"like", 1, NULL, 'l'},    {"domain", 1, NULL, 'D'},
-                                          {"help", 0, NULL, 'h'},    {NULL, 0, NULL, 0}};
-    const char *fields = "", *inputs = NULL, *outputs = NULL, *devices = "cpu",
-               *like = "elementwise";
+    static const struct option longs[] = {
+        {"fields", 1, NULL, 'f'},     {"inputs", 1, NULL, 'i'}, {"outputs", 1, NULL, 'o'},
+        {"devices", 1, NULL, 'd'},    {"like", 1, NULL, 'l'},   {"domain", 1, NULL, 'D'},
+        {"expression", 1, NULL, 'e'}, {"help", 0, NULL, 'h'},   {NULL, 0, NULL, 0}};
+    const char *fields = "", *inputs = NULL, *outputs = NULL, *devices = NULL, *like = NULL,
+               *expression = NULL;
     new_layer *layer = calloc(1, sizeof(*layer));
     int code = layer ? EXIT_DONE : cli_fault("no memory");
     if (layer) layer->domain = "Custom";
@@ -147,6 +169,9 @@ int plugin_new(int argc, char **argv) {
         case 'l':
             like = optarg;
             break;
+        case 'e':
+            expression = optarg;
+            break;
         case 'D':
             layer->domain = optarg;
             break;
@@ -166,15 +191,18 @@ int plugin_new(int argc, char **argv) {
         code = cli_usage("option --domain: '%s' is not a domain like Custom or ai.mine",
                          layer->domain);
     if (code == EXIT_DONE) code = new_layer_set_name(layer, argv[optind]);
-    if (code == EXIT_DONE) code = new_layer_set_kind(layer, like);
-    if (code == EXIT_DONE) code = new_layer_set_devices(layer, devices);
+    if (code == EXIT_DONE) code = new_layer_set_kind(layer, like ? like : "elementwise");
+    if (code == EXIT_DONE && expression) code = check_beside_expression(layer, devices);
+    if (code == EXIT_DONE) code = new_layer_set_devices(layer, devices ? devices : "cpu");
     if (code == EXIT_DONE && layer->has_cuda && !layer->kind->is_variable)
         code = cli_unsupported("--devices cuda with --like %s: there is a template for elementwise "
                                "alone",
                                like);
     if (code == EXIT_DONE) code = new_layer_add_fields(layer, layer->kind->fields);
     if (code == EXIT_DONE) code = new_layer_add_fields(layer, fields);
-    if (code == EXIT_DONE) code = new_ports_set(layer, inputs, outputs);
+    if (code == EXIT_DONE)
+        code = expression ? new_expression_set(layer, expression, inputs, outputs)
+                          : new_ports_set(layer, inputs, outputs);
     if (code == EXIT_DONE && layer->has_cuda && new_ports_are_general(layer))
         code = cli_unsupported("--devices cuda with several outputs or types: there is a template "
                                "for one output, all ports of one type, alone");

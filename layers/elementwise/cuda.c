@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of operator.c on CUDA, by the kernels of kit/cuda/pointwise/pointwise.h. */
+#include "kit/cuda/pointwise/pointwise.h"
+
+/* What describes itself as an activation is asked for its function; others have it here. */
+#define MAP_KERNEL(prefix, domain, name, map, first, second)                                       \
+    static const tn_cuda_map_user prefix##_user = {(map) < TN_MAP_EXP ? 0 : (map),                 \
+                                                   (map) < TN_MAP_EXP ? NULL : (first),            \
+                                                   (map) < TN_MAP_EXP ? NULL : (second), NULL};    \
+    TN_CUDA_MAP_KERNEL_ENTRY(prefix, domain, name, tn_cuda_map_combinations)
+#define MAP(prefix, domain, name, version, map, ...)                                               \
+    MAP_KERNEL(prefix, domain, name, map, NULL, NULL)
+#define CURVE(prefix, domain, name, version, map, text, type, in, out, result, words, count,       \
+              first, first_default, first_doc, second, ...)                                        \
+    MAP_KERNEL(prefix, domain, name, map, first, second)
+#define COMBINE(prefix, name, version, combine, ...)                                               \
+    TN_CUDA_COMBINE_KERNEL_ENTRY(prefix, name, combine, 0, tn_cuda_combine_combinations)
+/* Of one tensor or two. */
+#define VARIADIC(prefix, name, combine, mean, ...)                                                 \
+    TN_CUDA_COMBINE_KERNEL_ENTRY(prefix, name, combine, 0, tn_cuda_sum_combinations)
+#define MEAN(...)
+#define PAIR(...)
+#define LEGACY(...)
+#include "elementwise/maps.h"
+#include "elementwise/pairs.h"
+#include "elementwise/variadic.h"
+#undef MAP
+#undef CURVE
+#undef COMBINE
+#undef VARIADIC
+
+#define MAP(prefix, ...)      &prefix##_pointwise,
+#define CURVE(prefix, ...)    &prefix##_pointwise,
+#define COMBINE(prefix, ...)  &prefix##_pointwise,
+#define VARIADIC(prefix, ...) &prefix##_pointwise,
+extern const tn_kernel *const tn_elementwise_cuda_kernels[];
+const tn_kernel *const tn_elementwise_cuda_kernels[] = {
+#include "elementwise/maps.h"
+#include "elementwise/pairs.h"
+#include "elementwise/variadic.h"
+    NULL};

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Built-in operators that are their expressions: tables of operators and kernels from the rows of
+ * maps.h, pairs.h and variadic.h. The host fills in shape rules and references; what describes
+ * nodes to the kernels before them is here.
+ */
+#include "kit/elementwise/combine_kernel.h"
+#include "kit/elementwise/map_kernel.h"
+#include "kit/elementwise/unary.h"
+#include "kit/elementwise/variadic.h"
+#include "kit/operator/axis_broadcast.h"
+#include "kit/operator/layer.h"
+#include "kit/operator/operand.h"
+#include "src/expression/elementwise.h"
+
+#include <math.h>
+
+/* ----------------------------------------------------------------------------------------------
+ * operators of one input */
+
+/* The parameters of those that have numbers. */
+typedef struct numbers {
+    uint64_t present;
+    float alpha, beta;
+} numbers;
+
+#define NUMBER(member, name, fallback, doc)                                                        \
+    {                                                                                              \
+        name, doc, fallback, NULL, TN_FIELD_F32, TN_OPTIONAL, (uint32_t)offsetof(numbers, member), \
+            (uint32_t)sizeof(float), 0, 0, 0, 0                                                    \
+    }
+
+static void read_numbers(const tn_call *call, uint32_t *inout_map, float *out_alpha,
+                         float *out_beta) {
+    const numbers *params = call->params;
+    (void)inout_map;
+    *out_alpha = params->alpha;
+    *out_beta = params->beta;
+}
+
+/* `user` is the number of an activation. */
+static tn_status map_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
+    const numbers *params = call->op->field_count > 0 ? call->params : NULL;
+    (void)input;
+    return tn_unary_facet(call, name, (uint32_t)(uintptr_t)call->user, params ? params->alpha : 0,
+                          params ? params->beta : 0, out_facet);
+}
+
+#define STANDARD(x)                                                                                \
+    "| " x "=f32[2,3,5,7]", "| " x "=f32[1]", "| " x "=f32[]", "| " x "=f32[3,0,2]",               \
+        "| " x "=f64[17]", "| " x "=f16[4,33]", "| " x "=bf16[63]", "| " x "=f32[1,64,56,56]"
+
+#define MAP_OPERATOR(prefix, of_domain, of_name, version, map, text, type, in, out, result, words, \
+                     parameters, field_table, numbers_count, ...)                                  \
+    static const tn_port prefix##_ports[] = {TN_PORT(in, type, 0, "any tensor"),                   \
+                                             TN_PORT(out, "T", 0, result)};                        \
+    static const char *const prefix##_cases[] = {__VA_ARGS__};                                     \
+    static void prefix##_row(const void *params, uint64_t count, const float *const *inputs,       \
+                             const uint64_t *strides, float *output) {                             \
+        const numbers none = {0}, *of = (numbers_count) > 0 ? params : &none;                      \
+        tn_rows_map(map, of->alpha, of->beta, count, inputs, strides, output);                     \
+    }                                                                                              \
+    static const tn_operator prefix##_operator = {                                                 \
+        .size = sizeof(tn_operator),                                                               \
+        .since_version = version,                                                                  \
+        .state_version = 1,                                                                        \
+        .traits = TN_OPERATOR_ELEMENTWISE,                                                         \
+        .domain = of_domain,                                                                       \
+        .name = of_name,                                                                           \
+        .doc = words,                                                                              \
+        .params_bytes = parameters,                                                                \
+        .field_size = sizeof(tn_field),                                                            \
+        .field_count = numbers_count,                                                              \
+        .fields = field_table,                                                                     \
+        .port_size = sizeof(tn_port),                                                              \
+        .input_count = 1,                                                                          \
+        .inputs = prefix##_ports,                                                                  \
+        .output_count = 1,                                                                         \
+        .outputs = prefix##_ports + 1,                                                             \
+        .facet = (map) < TN_MAP_EXP ? map_facet : NULL,                                            \
+        .expression = text,                                                                        \
+        .row = prefix##_row,                                                                       \
+        .user = (void *)(uintptr_t)(map),                                                          \
+        TN_CASES(prefix##_cases),                                                                  \
+    };                                                                                             \
+    TN_MAP_KERNELS_OF(prefix, of_domain, of_name, map, (numbers_count) > 0 ? read_numbers : NULL)
+
+#define MAP(prefix, domain, name, version, map, text, type, in, out, result, words, ...)           \
+    MAP_OPERATOR(prefix, domain, name, version, map, text, type, in, out, result, words, 0, NULL,  \
+                 0, __VA_ARGS__);
+#define CURVE(prefix, domain, name, version, map, text, type, in, out, result, words, count,       \
+              first, first_default, first_doc, second, second_default, second_doc, ...)            \
+    static const tn_field prefix##_fields[] = {NUMBER(alpha, first, first_default, first_doc),     \
+                                               NUMBER(beta, second, second_default, second_doc)};  \
+    MAP_OPERATOR(prefix, domain, name, version, map, text, type, in, out, result, words,           \
+                 (count) > 0 ? sizeof(numbers) : 0, prefix##_fields, count, __VA_ARGS__);
+#include "elementwise/maps.h"
+#undef MAP
+#undef CURVE
+
+/* ----------------------------------------------------------------------------------------------
+ * operators of two inputs */
+
+static tn_status sum_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
+    if (call->input_count != 2) return TN_ERROR_UNSUPPORTED; /* of two tensors Sum is Add */
+    return tn_operand_facet_plain(call, input, name, TN_FACET_BIAS, TN_FACET_RESIDUAL, out_facet);
+}
+static tn_status sum_axis_facet(tn_call *call, uint32_t input, const char *name,
+                                tn_facet *out_facet) {
+    return tn_operand_facet_axis(call, input, name, TN_FACET_BIAS, TN_FACET_RESIDUAL, out_facet);
+}
+static tn_status product_facet(tn_call *call, uint32_t input, const char *name,
+                               tn_facet *out_facet) {
+    return tn_operand_facet_plain(call, input, name, TN_FACET_SCALE, NULL, out_facet);
+}
+static tn_status product_axis_facet(tn_call *call, uint32_t input, const char *name,
+                                    tn_facet *out_facet) {
+    return tn_operand_facet_axis(call, input, name, TN_FACET_SCALE, NULL, out_facet);
+}
+
+/* `user` is the expression: nodes of these versions are not elementwise to the builder. */
+static tn_status legacy_reference(tn_call *call) {
+    int64_t shape[TN_MAX_RANK];
+    tn_elementwise_view view = {.text = call->user, .shape = shape};
+    const tn_status status = tn_axis_broadcast_shape(call, &view.rank, shape);
+    return status == TN_OK ? tn_elementwise_compute(call, &view) : status;
+}
+
+typedef struct mod_params {
+    uint64_t present;
+    bool fmod;
+} mod_params;
+static const tn_field mod_fields[] = {
+    TN_FIELD(mod_params, fmod, TN_FIELD_BOOL, TN_OPTIONAL, "0",
+             "whether the result has the sign of A instead of B's"),
+};
+
+#define ARITHMETIC_CASES                                                                           \
+    "| A=f32[2,3,5,7] B=f32[2,3,5,7]", "| A=f32[2,3,5,7] B=f32[3,1,1]",                            \
+        "| A=f32[4,1,7] B=f32[1,5,1]", "| A=f32[] B=f32[3]", "| A=f32[1] B=f32[]",                 \
+        "| A=f32[0,3] B=f32[1,3]", "| A=f16[3,33] B=f16[33]", "| A=f32[64,384] B=f32[384]",        \
+        "| A=f32[1,64,56,56] B=f32[1,64,56,56]"
+#define LEGACY_CASES                                                                               \
+    "| A=f32[2,3,4] B=f32[2,3,4]", "broadcast=1 | A=f32[2,3,4,5] B=f32[5]",                        \
+        "broadcast=1 axis=1 | A=f32[2,3,4,5] B=f32[3,4]",                                          \
+        "broadcast=1 axis=0 | A=f64[4,3] B=f64[4]", "broadcast=1 | A=f32[7] B=f32[]"
+#define LOGIC_CASES                                                                                \
+    "| A=bool[4]{0,0,1,1} B=bool[4]{0,1,0,1}", "| A=bool[2,1]{0,1} B=bool[2]{1,0}",                \
+        "| A=bool[]{1} B=bool[]{1}", "| A=bool[0,3] B=bool[3]", "| A=bool[7,1,33] B=bool[5,1]"
+#define LEGACY_LOGIC_CASES                                                                         \
+    "| A=bool[4]{0,0,1,1} B=bool[4]{0,1,0,1}",                                                     \
+        "broadcast=1 axis=0 | A=bool[2,2]{0,1,1,0} B=bool[2]{1,0}"
+#define COMPARISON_CASES                                                                           \
+    "| A=f32[2,3]{1,2,3,4,5,6} B=f32[3]{4,2,3}",                                                   \
+        "| A=i64[3,1]{-1,0,9223372036854775807} B=i64[2]{9223372036854775807,0}",                  \
+        "| A=u64[2]{18446744073709551615,2} B=u64[]{2}", "| A=f16[3]{1,2,3} B=f16[1]{2}",          \
+        "| A=u8[3]{0,7,255} B=u8[3]{255,7,0}", "| A=i8[0,3] B=i8[3]", "| A=f32[7,1,33] B=f32[5,1]"
+#define LEGACY_COMPARISON_CASES                                                                    \
+    "| A=f32[3]{1,-2,3} B=f32[3]{1,2,3}", "broadcast=1 axis=0 | A=f64[2,2]{1,2,3,4} B=f64[2]{1,4}"
+
+#define PAIR_TABLES(prefix, type_a, type_b, type_c, a, b, c, about_a, about_b, about_c, ...)       \
+    static const tn_port prefix##_inputs[] = {TN_PORT(a, type_a, 0, about_a),                      \
+                                              TN_PORT(b, type_b, 0, about_b)};                     \
+    static const tn_port prefix##_outputs[] = {TN_PORT(c, type_c, 0, about_c)};                    \
+    static const char *const prefix##_cases[] = {__VA_ARGS__};
+#define PAIR_BEGIN(of_name, version, words)                                                        \
+    .size = sizeof(tn_operator), .since_version = version, .state_version = 1, .domain = "",       \
+    .name = of_name, .doc = words
+
+#define COMBINE(prefix, name, version, combine, of_traits, of_facet, text, ta, tb, tc, a, b, c,    \
+                about_a, about_b, about_c, words, ...)                                             \
+    PAIR_TABLES(prefix, ta, tb, tc, a, b, c, about_a, about_b, about_c, __VA_ARGS__)               \
+    static void prefix##_row(const void *params, uint64_t count, const float *const *inputs,       \
+                             const uint64_t *strides, float *output) {                             \
+        (void)params;                                                                              \
+        tn_rows_combine(combine, count, inputs, strides, output);                                  \
+    }                                                                                              \
+    static const tn_operator prefix##_operator = {PAIR_BEGIN(name, version, words),                \
+                                                  .traits = of_traits,                             \
+                                                  TN_NO_FIELDS,                                    \
+                                                  TN_INPUTS(prefix##_inputs),                      \
+                                                  TN_OUTPUTS(prefix##_outputs),                    \
+                                                  .facet = of_facet,                               \
+                                                  .expression = text,                              \
+                                                  .row = prefix##_row,                             \
+                                                  TN_CASES(prefix##_cases)};                       \
+    TN_COMBINE_KERNELS(prefix, name, combine);
+#define PAIR(prefix, name, version, of_traits, field_table, text, ta, tb, tc, a, b, c, about_a,    \
+             about_b, about_c, words, ...)                                                         \
+    PAIR_TABLES(prefix, ta, tb, tc, a, b, c, about_a, about_b, about_c, __VA_ARGS__)               \
+    static const tn_operator prefix##_operator = {                                                 \
+        PAIR_BEGIN(name, version, words), .traits = of_traits,          field_table,               \
+        TN_INPUTS(prefix##_inputs),       TN_OUTPUTS(prefix##_outputs), .expression = text,        \
+        TN_CASES(prefix##_cases)};
+#define LEGACY(prefix, name, version, of_facet, text, ta, tb, tc, a, b, c, about_a, about_b,       \
+               about_c, words, ...)                                                                \
+    PAIR_TABLES(prefix, ta, tb, tc, a, b, c, about_a, about_b, about_c, __VA_ARGS__)               \
+    static const tn_operator prefix##_operator = {                                                 \
+        PAIR_BEGIN(name, version, words),                                                          \
+        TN_FIELDS(tn_axis_broadcast_params, tn_axis_broadcast_fields),                             \
+        TN_INPUTS(prefix##_inputs),                                                                \
+        TN_OUTPUTS(prefix##_outputs),                                                              \
+        .infer = tn_axis_broadcast_infer,                                                          \
+        .reference = legacy_reference,                                                             \
+        .facet = of_facet,                                                                         \
+        .user = (void *)(uintptr_t)(text),                                                         \
+        TN_CASES(prefix##_cases)};
+#include "elementwise/pairs.h"
+#undef COMBINE
+#undef PAIR
+#undef LEGACY
+
+static const tn_port not_ports[] = {TN_PORT("X", "bool", 0, "any tensor"),
+                                    TN_PORT("Y", "bool", 0, "the contrary")};
+static const char *const not_cases[] = {"| X=bool[2]{0,1}", "| X=bool[]{1}", "| X=bool[3,0,2]",
+                                        "| X=bool[2,3,5,7]"};
+/* A loop over bytes: the expression, by blocks, takes a hundred times as long. */
+static tn_status not_reference(tn_call *call) {
+    const uint8_t *x = call->inputs[0]->data;
+    uint8_t *y = call->outputs[0]->data;
+    for (uint64_t i = 0; i < call->outputs[0]->bytes; i++)
+        y[i] = !x[i];
+    return TN_OK;
+}
+static const tn_operator not_operator = {PAIR_BEGIN("Not", 1, "Logical negation."),
+                                         .traits = TN_OPERATOR_ELEMENTWISE,
+                                         TN_NO_FIELDS,
+                                         .port_size = sizeof(tn_port),
+                                         .input_count = 1,
+                                         .inputs = not_ports,
+                                         .output_count = 1,
+                                         .outputs = not_ports + 1,
+                                         .reference = not_reference,
+                                         .expression = "!X",
+                                         TN_CASES(not_cases)};
+
+/* ----------------------------------------------------------------------------------------------
+ * operators of any number of inputs */
+
+static double real_max(double a, double b) {
+    return isnan(a) || isnan(b) ? a + b : a > b ? a : b;
+}
+static int64_t whole_max(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+static uint64_t natural_max(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+static double real_min(double a, double b) {
+    return isnan(a) || isnan(b) ? a + b : a < b ? a : b;
+}
+static int64_t whole_min(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+static uint64_t natural_min(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+static double real_sum(double a, double b) {
+    return a + b;
+}
+
+#define VARIADIC(prefix, of_name, combine, mean, of_traits, type, of_facet, function, result,      \
+                 words, ...)                                                                       \
+    static tn_status prefix##_reference(tn_call *call) {                                           \
+        static const tn_variadic_function functions = {function, .is_mean = mean};                 \
+        return tn_variadic_compute(call, &functions);                                              \
+    }                                                                                              \
+    static const tn_port prefix##_inputs[] = {                                                     \
+        {"data_0", type, "tensors that broadcast with each other", TN_PORT_VARIADIC, 0, 1, 0}};    \
+    static const tn_port prefix##_outputs[] = {TN_PORT(#prefix, "T", 0, result)};                  \
+    static const char *const prefix##_cases[] = {                                                  \
+        "| data_0=f32[2,3,5,7]",                                                                   \
+        "| data_0=f32[2,3,5,7] data_0=f32[2,3,5,7]",                                               \
+        "| data_0=f32[2,3,5,7] data_0=f32[3,1,1] data_0=f32[7]",                                   \
+        "| data_0=f32[3] data_0=f32[] data_0=f32[2,1] data_0=f32[2,3] data_0=f32[1] "              \
+        "data_0=f32[3]",                                                                           \
+        "| data_0=f32[0,3] data_0=f32[1,3]",                                                       \
+        "| data_0=f16[3,33] data_0=f16[33]",                                                       \
+        "| data_0=f64[2,1,3] data_0=f64[4,1] data_0=f64[]",                                        \
+        __VA_ARGS__};                                                                              \
+    static const tn_operator prefix##_operator = {PAIR_BEGIN(of_name, 6, words),                   \
+                                                  .traits = of_traits,                             \
+                                                  TN_NO_FIELDS,                                    \
+                                                  TN_INPUTS(prefix##_inputs),                      \
+                                                  TN_OUTPUTS(prefix##_outputs),                    \
+                                                  .infer = tn_variadic_infer,                      \
+                                                  .reference = prefix##_reference,                 \
+                                                  .facet = of_facet,                               \
+                                                  TN_CASES(prefix##_cases)};                       \
+    TN_VARIADIC_KERNELS(prefix, of_name, combine, mean);
+#define MEAN    VARIADIC
+#define MAXIMUM .real = real_max, .whole = whole_max, .natural = natural_max
+#define MINIMUM .real = real_min, .whole = whole_min, .natural = natural_min
+#define SUM     .real = real_sum
+#include "elementwise/variadic.h"
+#undef VARIADIC
+
+/* ----------------------------------------------------------------------------------------------
+ * all of them */
+
+#define MAP(prefix, ...)      &prefix##_operator,
+#define CURVE(prefix, ...)    &prefix##_operator,
+#define COMBINE(prefix, ...)  &prefix##_operator,
+#define PAIR(prefix, ...)     &prefix##_operator,
+#define LEGACY(prefix, ...)   &prefix##_operator,
+#define VARIADIC(prefix, ...) &prefix##_operator,
+static const tn_operator *const elementwise_operators[] = {
+#include "elementwise/maps.h"
+#include "elementwise/pairs.h"
+#include "elementwise/variadic.h"
+    &not_operator};
+#undef MAP
+#undef CURVE
+#undef COMBINE
+#undef PAIR
+#undef LEGACY
+#undef VARIADIC
+
+#define MAP(prefix, ...)                                                                           \
+    &prefix##_avx512, &prefix##_avx2, &prefix##_baseline, &prefix##_bytes_avx512,                  \
+        &prefix##_bytes_avx2, &prefix##_bytes,
+#define CURVE MAP
+#define COMBINE(prefix, ...)                                                                       \
+    &prefix##_avx512, &prefix##_avx2, &prefix##_baseline, &prefix##_bytes_avx512,                  \
+        &prefix##_bytes_avx2, &prefix##_bytes_baseline,
+#define PAIR(...)
+#define LEGACY(...)
+#define VARIADIC(prefix, ...) &prefix##_avx512, &prefix##_avx2, &prefix##_baseline,
+static const tn_kernel *const elementwise_kernels[] = {
+#include "elementwise/maps.h"
+#include "elementwise/pairs.h"
+#include "elementwise/variadic.h"
+};
+
+#include "elementwise/rewrites.h"
+
+TN_LAYER_WITH_REWRITES(elementwise, elementwise_operators, elementwise_kernels,
+                       elementwise_rewrites);

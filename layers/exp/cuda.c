@@ -1,5 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* Exp on CUDA: a row of the table of kit/cuda/pointwise/pointwise.h. */
-#include "kit/cuda/pointwise/pointwise.h"
-
-TN_CUDA_MAP_KERNEL(exp, "Exp", TN_MAP_EXP);
