@@ -6,6 +6,7 @@
 #include "kit/operator/layer.h"
 #include "kit/operator/physical.h"
 #include "kit/operator/region.h"
+#include "kit/operator/window_facet.h"
 
 typedef struct concat_params {
     uint64_t present;
@@ -87,6 +88,20 @@ static tn_status concat_accepts(tn_call *call) {
     return TN_OK;
 }
 
+/* Each input is a window of the output, behind those before it. */
+static tn_status concat_facet(tn_call *call, uint32_t input, const char *name,
+                              tn_facet *out_facet) {
+    const concat_params *params = call->params;
+    tn_view *view = tn_window_facet(name, out_facet);
+    uint32_t axis = 0;
+    if (!view) return TN_ERROR_UNSUPPORTED;
+    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, call->outputs[0]->rank, &axis));
+    view->kind = TN_VIEW_OF_OUTPUT;
+    for (uint32_t k = 0; k < input; k++)
+        view->offsets[axis] += call->inputs[k]->shape[axis];
+    return TN_OK;
+}
+
 static tn_status concat_reference(tn_call *call) {
     return tn_concat_move(call, tn_region_copy);
 }
@@ -124,14 +139,15 @@ static const tn_operator concat_4 = {
     TN_OUTPUTS(concat_outputs),
     .infer = concat_infer,
     .reference = concat_reference,
+    .facet = concat_facet,
     TN_CASES(concat_cases),
 };
 
-static const char *const concat_combinations[] = {"* -> *", "*:nhwc... -> *:nhwc",
+static const char *const concat_combinations[] = {"*... -> *", "*:nhwc... -> *:nhwc",
                                                   "*:c16... -> *:c16", "*:c8... -> *:c8"};
 static const tn_kernel concat_runs = {
     .size = sizeof(tn_kernel),
-    .revision = 2,
+    .revision = 3,
     .domain = "",
     .op = "Concat",
     .device = "cpu",

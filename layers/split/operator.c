@@ -9,6 +9,7 @@
 #include "kit/operator/layer.h"
 #include "kit/operator/physical.h"
 #include "kit/operator/region.h"
+#include "kit/operator/window_facet.h"
 
 typedef struct split_params {
     uint64_t present;
@@ -164,6 +165,20 @@ static tn_status split_accepts(tn_call *call) {
     return TN_OK;
 }
 
+/* Each part is a window of the input. */
+static tn_status split_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
+    tn_view *view = tn_window_facet(name, out_facet);
+    split_plan plan;
+    if (!view || input != 0) return TN_ERROR_UNSUPPORTED;
+    TN_TRY(read_plan(call, &plan));
+    view->kind = TN_VIEW_OF_INPUT;
+    int64_t begin = 0;
+    for (uint32_t k = 0; k < view->output; k++)
+        begin += part_size(&plan, k, begin);
+    view->offsets[plan.axis] = begin;
+    return TN_OK;
+}
+
 static tn_status split_reference(tn_call *call) {
     return tn_split_move(call, tn_region_copy);
 }
@@ -215,6 +230,7 @@ static const char *const split_18_cases[] = {
         TN_OUTPUTS(split_outputs),                                                                 \
         .infer = split_infer,                                                                      \
         .reference = split_reference,                                                              \
+        .facet = split_facet,                                                                      \
         TN_CASES(split_##version##_cases),                                                         \
     }
 SPLIT(2, split_2_inputs);

@@ -243,7 +243,7 @@ static tn_status check_plain(const tn_engine_loading *loading, const tn_program_
         return fail_step(loading, step, "has types that only kernels can have");
     if (step->is_host && !loading->engine->plan.is_host_node[step->node])
         return fail_step(loading, step, "leaves to the reshape what belongs to the run");
-    if (step->is_in_place) return fail_step(loading, step, "overwrites an input");
+    if (step->is_in_place || step->aliased) return fail_step(loading, step, "overwrites an input");
     return TN_OK;
 }
 
