@@ -29,6 +29,9 @@ static bool has_description(const tn_test *test) {
     const tn_operator *op = test->op;
     return op->facet || op->is_identity || op->operations;
 }
+static bool has_facet(const tn_test *test) {
+    return test->op->facet != NULL;
+}
 static bool has_outputs(const tn_test *test) {
     return test->op->output_count > 1 ||
            (test->op->output_count == 1 && (test->op->outputs[0].flags & TN_PORT_VARIADIC));
@@ -69,6 +72,7 @@ static const need needs[] = {
     {"state", has_state, "nothing saves a state of its own"},
     {"shape-rule", has_shape_rule, "the operator has views alone, and no shape rule"},
     {"describes", has_description, "the operator describes its nodes by no callback"},
+    {"windows", has_facet, "the operator describes itself by no facet"},
     {"unasked-outputs", has_outputs, "the operator has one output"},
     {"traits", has_traits, "the operator declares none of these traits"},
     {"tactics", has_tactics, "the kernel has one tactic"},

@@ -154,6 +154,8 @@ void tn_rule_facets(const tn_test *test, tn_subject *subject, tn_verdict *verdic
 
 /* --- rules_describes.c --- */
 void tn_rule_describes(const tn_test *test, tn_verdict *verdict);
+/* --- rules_windows.c --- */
+void tn_rule_windows(const tn_test *test, tn_verdict *verdict);
 /* --- rules_threads.c --- */
 void tn_rule_threads(const tn_test *test, tn_verdict *verdict);
 void tn_rule_contexts(const tn_test *test, tn_verdict *verdict);
