@@ -6,6 +6,7 @@
 #include "kit/operator/layer.h"
 #include "kit/operator/physical.h"
 #include "kit/operator/region.h"
+#include "kit/operator/strided.h"
 #include "kit/operator/window_facet.h"
 
 typedef struct concat_params {
@@ -62,13 +63,14 @@ tn_status tn_concat_move(tn_call *call, tn_region_mover mover) {
     tn_physical physical;
     TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, output->rank, &axis));
     tn_physical_init(&physical, output->format, output->rank, output->shape);
-    tn_region_strides(physical.rank, physical.shape, strides);
+    tn_strided_physical(output, strides);
     for (uint32_t k = 0; k < call->input_count; k++) {
         const tn_tensor *input = call->inputs[k];
         tn_region region;
         tn_physical_init(&physical, output->format, input->rank, input->shape);
         tn_region_init(&region, physical.rank, physical.shape, input->type);
         memcpy(region.to_strides, strides, physical.rank * sizeof(*strides));
+        tn_strided_physical(input, region.from_strides);
         if (tn_element_count(input) > 0)
             TN_TRY(
                 mover(call, &region, (char *)output->data + (size_t)offset * bytes, input->data));
@@ -143,8 +145,9 @@ static const tn_operator concat_4 = {
     TN_CASES(concat_cases),
 };
 
-static const char *const concat_combinations[] = {"*... -> *", "*:nhwc... -> *:nhwc",
-                                                  "*:c16... -> *:c16", "*:c8... -> *:c8"};
+static const char *const concat_combinations[] = {
+    "*:strided... -> *:strided", "*:nhwc:strided... -> *:nhwc:strided",
+    "*:c16:strided... -> *:c16:strided", "*:c8:strided... -> *:c8:strided"};
 static const tn_kernel concat_runs = {
     .size = sizeof(tn_kernel),
     .revision = 3,

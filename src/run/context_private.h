@@ -12,6 +12,7 @@
  *   shape_state.c           what is made for one set of shapes
  *   shape_state_places.c    where its values lie
  *   sharing/shape_state_windows.c   those that lie in larger ones
+ *   sharing/strided_rows.c          of those, the ones that are rows apart
  *   sharing/shape_state_in_place.c  those that lie on what they replace
  *   shape_state_memory.c    the arena's plan
  *   bindings.c              the callers' memory
@@ -35,6 +36,7 @@
 #include "guard/checked_call.h"
 #include "isolation/isolation.h"
 #include "plugin/crash.h"
+#include "tensor/window.h"
 
 /* Where a value's data lies. */
 enum {
@@ -96,6 +98,7 @@ typedef struct tn_shape_state {
     tn_value_place *places;     /* by program value */
     tn_tensor_storage *outputs; /* by graph output, as the caller sees them */
     uint32_t *last_read;        /* by value: 1 + the last step that reads it; outputs: UINT32_MAX */
+    tn_window *rows;            /* by value: of more than one row, it is rows that lie apart */
     bool *is_dropped;           /* by step: its tensors are windows, and nothing is left to do */
     uint32_t *updated;          /* by graph output: 1 + the input whose update it is, alone; 0 */
     tn_walk_item *walk;
@@ -262,6 +265,21 @@ static inline uint32_t tn_shape_state_root(const tn_shape_state *state, uint32_t
 /* Before anything is in place: lays windows into what they are windows of, and drops their steps.
  * TN_ERROR_PLUGIN, TN_ERROR_MEMORY. */
 tn_status tn_shape_state_share_windows(const tn_context *context, tn_shape_state *state);
+
+/* --- sharing/strided_rows.c --- */
+/* Whether a value's rows may lie apart as in this window: each step that reads or writes it, but
+ * for `except`, is a kernel that accepts that there. */
+bool tn_strided_rows_allowed(const tn_context *context, const tn_shape_state *state, uint32_t value,
+                             uint32_t except, const tn_window *window);
+/* A window in a value of which the rows may lie apart already; `inout_window` is the window in the
+ * packed tensor. False: not at one distance. */
+bool tn_strided_rows_compose(const tn_shape_state *state, uint32_t larger, tn_window *inout_window);
+/* Gives a value the strides of the larger one. */
+void tn_strided_rows_lay(tn_shape_state *state, uint32_t value, uint32_t larger,
+                         const tn_window *window);
+static inline bool tn_strided_rows_is(const tn_shape_state *state, uint32_t value) {
+    return state->rows[value].row_count > 1;
+}
 
 /* --- sharing/shape_state_in_place.c --- */
 void tn_shape_state_share_in_place(const tn_context *context, tn_shape_state *state);

@@ -218,6 +218,7 @@ static tn_status allocate(tn_context *context, tn_shape_state *state) {
         tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->places));
     state->last_read =
         tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->last_read));
+    state->rows = tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->rows));
     state->is_dropped =
         tn_arena_allocate(state->arena, program->step_count + 1u, sizeof(*state->is_dropped));
     state->updated = tn_arena_allocate(state->arena, outputs + 1, sizeof(*state->updated));
@@ -232,9 +233,10 @@ static tn_status allocate(tn_context *context, tn_shape_state *state) {
         tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->patches));
     state->outputs = tn_arena_allocate(state->arena, outputs + 1, sizeof(*state->outputs));
     state->copies = tn_arena_allocate(state->arena, outputs + 1, sizeof(*state->copies));
-    if (!state->tensors || !state->places || !state->last_read || !state->is_dropped ||
-        !state->updated || !state->walk || !state->walk_steps || !state->workspaces ||
-        !state->workspace_bytes || !state->patches || !state->outputs || !state->copies)
+    if (!state->tensors || !state->places || !state->rows || !state->last_read ||
+        !state->is_dropped || !state->updated || !state->walk || !state->walk_steps ||
+        !state->workspaces || !state->workspace_bytes || !state->patches || !state->outputs ||
+        !state->copies)
         return tn_fail_memory("a set of shapes");
     return TN_OK;
 }

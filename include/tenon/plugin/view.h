@@ -33,14 +33,16 @@ extern "C" {
  * like any other tensor: every kernel may read or write it. Its data is aligned as tn_tensor says,
  * or it is copied.
  *
- * A window that is rows of contiguous elements at a constant distance is lent to kernels whose
- * combination says `strided` at that port ("f32:strided", "f32:nhwc:strided"). There is then an
- * axis, in the order of the axes in memory, up to which strides are those of a packed tensor; the
- * next one's stride (the distance between rows) is larger than packed, and those of the axes before
- * it are products of it and the extents. The first row is aligned as tn_tensor says, and the
- * distance is a multiple of TN_VIEW_ROW_BYTES bytes. `bytes` then counts from the first element to
- * behind the last one. What lies between the rows belongs to other tensors: a kernel neither writes
- * it nor relies on it, and other threads may write there meanwhile. */
+ * A window that is cut along axis 1 is rows at one distance: in linear and blocked formats, where
+ * axis 0 has several indices, a row is what belongs to one of them, and the stride of axis 0 alone
+ * is larger than in a packed tensor; channels last, a row is the channels of one pixel, and the
+ * strides of all other axes are those of the larger tensor. Such a window is lent to kernels whose
+ * combination says `strided` at that port ("f32:strided", "f32:nhwc:strided"); its tensor's strides
+ * say which of the two it is, and whether it is packed after all. The first row is aligned as
+ * tn_tensor says, and the distance is a multiple of TN_VIEW_ROW_BYTES bytes. `bytes` then counts
+ * from the first element to behind the last one. What lies between the rows belongs to other
+ * tensors: a kernel neither writes it nor relies on it, and other threads may write there
+ * meanwhile. Other windows of rows are copied. */
 #define TN_FACET_VIEW "tn.view/1"
 
 enum { TN_VIEW_ROW_BYTES = 16 };

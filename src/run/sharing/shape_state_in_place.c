@@ -52,6 +52,7 @@ static void share(const in_place_maker *maker, uint32_t index, uint32_t from, ui
     size_t shift;
     const uint32_t kind = state->places[tn_shape_state_root(state, from, &shift)].kind;
     if ((kind != TN_PLACE_ARENA && kind != TN_PLACE_DEVICE) || state->places[to].root != to ||
+        tn_strided_rows_is(state, from) || tn_strided_rows_is(state, to) ||
         state->tensors[from].tensor.bytes != state->tensors[to].tensor.bytes ||
         !is_last_read(maker, from, index))
         return;

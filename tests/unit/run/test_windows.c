@@ -220,9 +220,27 @@ static void test_split_parts_are_joined_where_they_are(void **state) {
     free(net.items);
 }
 
+/* Two images: what belongs to one of them lies together, and the kernels accept that. */
+static void test_rows_lie_apart_for_kernels_that_accept_it(void **state) {
+    run_test *test = *state;
+    shadow_net net = {0};
+    net_start(test, &net);
+    const shadow *x = net_input(&net, "x", 2, 4), *z = net_input(&net, "z", 2, 3);
+    const shadow *joined = JOIN(&net, net_negate(&net, x), net_negate(&net, z));
+    const shadow *b = net_split(&net, net_negate(&net, joined), 2);
+    run_output(test->graph, net_negate(&net, b)->id, "y");
+    const shadow *y = &net.items[net.count - 1];
+    run_output(test->graph, net_negate(&net, b - 1)->id, "of the first");
+    net_run(test);
+    expect(test, 0, y);
+    expect(test, 1, &net.items[net.count - 1]);
+    assert_int_equal(steps_left(test), 5);
+    free(net.items);
+}
+
 /* --- what is copied --- */
 
-static void test_rows_that_lie_apart_are_copied(void **state) {
+static void test_rows_that_lie_apart_are_copied_for_others(void **state) {
     run_test *test = *state;
     shadow_net net = {0};
     net_start(test, &net);
@@ -332,7 +350,8 @@ int main(void) {
         RUN_TEST(test_chains_of_joins_share_one_memory),
         RUN_TEST(test_what_is_cut_is_not_copied),
         RUN_TEST(test_split_parts_are_joined_where_they_are),
-        RUN_TEST(test_rows_that_lie_apart_are_copied),
+        RUN_TEST(test_rows_lie_apart_for_kernels_that_accept_it),
+        RUN_TEST(test_rows_that_lie_apart_are_copied_for_others),
         RUN_TEST(test_inputs_of_the_network_and_what_is_joined_twice_are_copied),
         RUN_TEST(test_in_place_leaves_windows_alone),
         cmocka_unit_test(test_random_networks),
