@@ -62,6 +62,10 @@ const tn_rule tn_rules[] = {
      "Output 0 on the memory of input 0 is right where TN_KERNEL_IN_PLACE is declared, and each "
      "output with TN_PORT_ALIAS on the memory of its input, alone and together.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_in_place},
+    {"strided",
+     "Operands whose rows lie apart are read and written right at the ports where a combination "
+     "says `strided`, and nothing between the rows is written.",
+     TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_strided},
     {"tactics", "Every tactic gives the same outputs.", TN_CAUSE_OTHER, TN_RULE_KERNEL,
      tn_rule_tactics},
     {"combinations",

@@ -118,6 +118,8 @@ void tn_rule_plan(const tn_test *test, tn_verdict *verdict);
 void tn_rule_stored_types(const tn_test *test, tn_verdict *verdict);
 /* --- rules_in_place.c --- */
 void tn_rule_in_place(const tn_test *test, tn_verdict *verdict);
+/* --- rules_strided.c --- */
+void tn_rule_strided(const tn_test *test, tn_verdict *verdict);
 /* --- rules_special.c --- */
 /* Products of two tensors are sums whatever they are made of. */
 bool tn_rule_is_of_products(const tn_case *c);

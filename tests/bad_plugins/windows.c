@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bad::Part and Bad::Join, rows of a matrix and two matrices one below the other, which describe
- * their tensors as windows; and the mistakes that are made with descriptions. */
+ * their tensors as windows, and Bad::Twice, whose kernel accepts rows that lie apart; and the
+ * mistakes that are made with both. */
 #include "mistake.h"
 
 #include <tenon/plugin/view.h>
@@ -100,6 +101,58 @@ static const tn_operator join_operator = {.size = sizeof(tn_operator),
                                           .facet = join_facet,
                                           TN_CASES(join_cases)};
 
+/* --- Twice: y = 2 x of matrices, by a kernel that accepts rows that lie apart --- */
+static const tn_port twice_inputs[] = {TN_PORT("x", "f32", 0, "rows, columns")};
+static const tn_port twice_outputs[] = {TN_PORT("y", "f32", 0, "twice as much")};
+
+static tn_status twice_infer(tn_call *call) {
+    if (call->inputs[0]->rank != 2)
+        return call->host->fail(call, TN_ERROR_SHAPE, "a matrix has two axes");
+    return infer_same(call);
+}
+static tn_status twice_run(tn_call *call) {
+    const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
+    const int64_t columns = x->shape[1];
+    const int64_t from_step = WITH(rows_read_as_packed) ? columns : x->strides[0],
+                  to_step = WITH(rows_at_the_input_s_distance) ? from_step : y->strides[0];
+    for (int64_t row = 0; row < x->shape[0]; row++) {
+        const float *from = (const float *)x->data + row * from_step;
+        float *to = (float *)y->data + row * to_step;
+        for (int64_t i = 0; i < columns; i++)
+            to[i] = 2 * from[i];
+        if (WITH(rows_rounded_up) && columns > 0 && row + 1 < x->shape[0] && to_step > columns)
+            to[columns] = 0;
+    }
+    return TN_OK;
+}
+static tn_status twice_reference(tn_call *call) {
+    for (int64_t i = 0; i < count_of(call->inputs[0]); i++)
+        ((float *)call->outputs[0]->data)[i] = 2 * ((const float *)call->inputs[0]->data)[i];
+    return TN_OK;
+}
+static const char *const twice_cases[] = {"| x=f32[3,5]", "| x=f32[1,16]"};
+static const tn_operator twice_operator = {.size = sizeof(tn_operator),
+                                           .since_version = 1,
+                                           .state_version = 1,
+                                           .domain = "Bad",
+                                           .name = "Twice",
+                                           TN_NO_FIELDS,
+                                           TN_INPUTS(twice_inputs),
+                                           TN_OUTPUTS(twice_outputs),
+                                           .infer = twice_infer,
+                                           .reference = twice_reference,
+                                           TN_CASES(twice_cases)};
+static const char *const twice_combinations[] = {"f32:strided -> f32:strided"};
+static const tn_kernel twice_cpu = {.size = sizeof(tn_kernel),
+                                    .revision = 1,
+                                    .domain = "Bad",
+                                    .op = "Twice",
+                                    .device = "cpu",
+                                    .name = "rows",
+                                    .traits = TN_KERNEL_DETERMINISTIC,
+                                    TN_COMBINATIONS(twice_combinations),
+                                    .run = twice_run};
+
 #define WINDOW_KERNEL(variable, operator_name, function)                                           \
     static const tn_kernel variable = {.size = sizeof(tn_kernel),                                  \
                                        .revision = 1,                                              \
@@ -112,6 +165,6 @@ static const tn_operator join_operator = {.size = sizeof(tn_operator),
 WINDOW_KERNEL(part_cpu, "Part", part_run);
 WINDOW_KERNEL(join_cpu, "Join", join_run);
 
-static const tn_operator *const operators[] = {&part_operator, &join_operator};
-static const tn_kernel *const kernels[] = {&part_cpu, &join_cpu};
+static const tn_operator *const operators[] = {&part_operator, &join_operator, &twice_operator};
+static const tn_kernel *const kernels[] = {&part_cpu, &join_cpu, &twice_cpu};
 TN_LIBRARY("bad_windows", "1", operators, kernels)
