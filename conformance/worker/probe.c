@@ -133,8 +133,9 @@ tn_status tn_probe_open(tn_probe_context *context, tn_probe_life *life) {
         context->is_open = true;
         return TN_OK;
     }
-    const tn_status status =
-        call_in_frame(life->probe, life, kernel->open, "open", TN_SEES_CONSTANTS, &frame);
+    TN_TRY(tn_frame_open(&frame, life->probe, life, NULL, TN_SEES_CONSTANTS));
+    frame.scope.context = context;
+    const tn_status status = tn_frame_call(&frame, life->probe, kernel->open, "open");
     context->is_open = status == TN_OK;
     if (context->is_open) context->context = frame.call->context;
     tn_frame_close(&frame);
@@ -148,6 +149,7 @@ void tn_probe_close(tn_probe_context *context) {
     if (context->is_open && probe->kernel && probe->kernel->close &&
         tn_frame_open(&frame, probe, context->life, NULL, TN_SEES_CONSTANTS) == TN_OK) {
         frame.call->context = context->context;
+        frame.scope.context = context;
         tn_frame_release(&frame, probe, probe->kernel->close, "close");
     }
     tn_guarded_retire(&context->workspace);
