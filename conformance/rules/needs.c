@@ -26,6 +26,12 @@ static bool has_description(const tn_test *test) {
     const tn_operator *op = test->op;
     return op->facet || op->is_identity || op->operations;
 }
+static bool has_facet(const tn_test *test) {
+    return test->op->facet != NULL;
+}
+static bool has_strided(const tn_test *test) {
+    return test->combination && strstr(test->combination, ":strided");
+}
 static bool has_outputs(const tn_test *test) {
     return test->op->output_count > 1 ||
            (test->op->output_count == 1 && (test->op->outputs[0].flags & TN_PORT_VARIADIC));
@@ -65,6 +71,8 @@ static const need needs[] = {
     {"state", has_state, "nothing saves a state of its own"},
     {"shape-rule", has_shape_rule, "the operator has views alone, and no shape rule"},
     {"describes", has_description, "the operator describes its nodes by no callback"},
+    {"windows", has_facet, "the operator describes itself by no facet"},
+    {"strided", has_strided, "the combination has no strided operands"},
     {"unasked-outputs", has_outputs, "the operator has one output"},
     {"traits", has_traits, "the operator declares none of these traits"},
     {"tactics", has_tactics, "the kernel has one tactic"},

@@ -62,6 +62,10 @@ const tn_rule tn_rules[] = {
      "Output 0 on the memory of input 0 is right where TN_KERNEL_IN_PLACE is declared, and each "
      "output with TN_PORT_ALIAS on the memory of its input, alone and together.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_in_place},
+    {"strided",
+     "Operands whose rows lie apart are read and written right at the ports where a combination "
+     "says `strided`, and nothing between the rows is written.",
+     TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_strided},
     {"tactics", "Every tactic gives the same outputs.", TN_CAUSE_OTHER, TN_RULE_KERNEL,
      tn_rule_tactics},
     {"combinations",
@@ -76,6 +80,10 @@ const tn_rule tn_rules[] = {
      "about itself, also whether it is an identity and for its operations, with any set of its "
      "inputs constant; the data of the others is null.",
      TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_describes},
+    {"windows",
+     "Tensors that an operator describes as windows of one another (\"tn.view/1\") have the larger "
+     "one's elements, and do not overlap in an output.",
+     TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_windows},
     {"unload", "When the library was used and unloaded, no thread, file or mapping of it is left.",
      TN_CAUSE_MEMORY, TN_RULE_LIBRARY, tn_rule_unload},
     {"no-memory", "When the host has no memory the callback fails, and leaks nothing.",

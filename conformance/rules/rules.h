@@ -121,6 +121,8 @@ void tn_rule_plan(const tn_test *test, tn_verdict *verdict);
 void tn_rule_stored_types(const tn_test *test, tn_verdict *verdict);
 /* --- rules_in_place.c --- */
 void tn_rule_in_place(const tn_test *test, tn_verdict *verdict);
+/* --- rules_strided.c --- */
+void tn_rule_strided(const tn_test *test, tn_verdict *verdict);
 /* --- rules_special.c --- */
 /* Products of two tensors are sums whatever they are made of. */
 bool tn_rule_is_of_products(const tn_case *c);
@@ -157,6 +159,8 @@ void tn_rule_facets(const tn_test *test, tn_subject *subject, tn_verdict *verdic
 
 /* --- rules_describes.c --- */
 void tn_rule_describes(const tn_test *test, tn_verdict *verdict);
+/* --- rules_windows.c --- */
+void tn_rule_windows(const tn_test *test, tn_verdict *verdict);
 /* --- rules_threads.c --- */
 void tn_rule_threads(const tn_test *test, tn_verdict *verdict);
 void tn_rule_contexts(const tn_test *test, tn_verdict *verdict);

@@ -100,7 +100,9 @@ tn_status tn_contents_check(tn_probe *probe, const tn_probe_memory *memory, uint
         const tn_probe_port *port = &probe->outputs[i];
         const tn_port *declared = tn_graph_output_port(probe->op, i);
         const tn_guarded *at = tn_probe_memory_output(memory, i);
-        if (!port->is_given || !declared || (declared->flags & TN_PORT_SIZED_BY_RUN)) continue;
+        if (!port->is_given || port->has_gaps || !declared ||
+            (declared->flags & TN_PORT_SIZED_BY_RUN))
+            continue;
         TN_TRY(check_padding(probe, i, at->data, poison));
         if (port->type == TN_BOOL && port->format == TN_LINEAR)
             TN_TRY(

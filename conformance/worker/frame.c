@@ -3,6 +3,7 @@
 #include "frame.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "gaps.h"
 #include "plugin/fields/fields_private.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
@@ -48,7 +49,7 @@ static const char *take_copy(room *r, const char *data, size_t bytes) {
 }
 
 /* A tensor with its own arrays. `data` is what this stage sees of it. */
-static tn_tensor *put_tensor(room *r, const tn_probe_port *port, const char *data) {
+static tn_tensor *put_tensor(room *r, const tn_probe_port *port, const char *data, int sees) {
     tn_tensor *tensor = take(r, sizeof(*tensor));
     int64_t *arrays = take(r, 2 * TN_MAX_RANK * sizeof(*arrays));
     tn_quantization *quantization = take(r, sizeof(*quantization));
@@ -65,6 +66,7 @@ static tn_tensor *put_tensor(room *r, const tn_probe_port *port, const char *dat
         .size = sizeof(*quantization), .scale_type = TN_F32, .count = 1, .scales = scale};
     tensor->shape = arrays;
     tensor->strides = arrays + TN_MAX_RANK;
+    if (sees != TN_SEES_CONSTANTS) tn_gaps_describe(port, tensor, arrays + TN_MAX_RANK);
     tensor->quantization = port->scale != 0 ? quantization : NULL;
     tensor->data = (void *)(uintptr_t)data;
     tensor->name = "";
@@ -106,14 +108,14 @@ static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
         const char *data = seen_data(port, memory ? &memory->inputs[i] : NULL, sees);
         const bool is_kept = probe->keeps_constants && port->is_constant;
         if (data && !memory && !is_kept) data = take_copy(r, data, value_bytes(port));
-        inputs[i] = put_tensor(r, port, data);
+        inputs[i] = put_tensor(r, port, data, sees);
         if (!inputs[i]) return false;
     }
     for (uint32_t i = 0; i < probe->output_count; i++) {
         if (!probe->outputs[i].is_given) continue;
         const bool has_data = sees == TN_SEES_ALL && memory;
         const tn_guarded *at = has_data ? tn_probe_memory_output(memory, i) : NULL;
-        outputs[i] = put_tensor(r, &probe->outputs[i], at ? at->data : NULL);
+        outputs[i] = put_tensor(r, &probe->outputs[i], at ? at->data : NULL, sees);
         if (!outputs[i]) return false;
         frame->outputs[i] = outputs[i];
     }
@@ -128,7 +130,7 @@ static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
         const tn_probe_port *port = &probe->operands[operand_count];
         if (!tn_chain_has_operand(probe->steps[i].kind)) continue;
         operands[operand_count] = put_tensor(
-            r, port, seen_data(port, memory ? &memory->operands[operand_count] : NULL, sees));
+            r, port, seen_data(port, memory ? &memory->operands[operand_count] : NULL, sees), sees);
         if (!operands[operand_count++]) return false;
     }
     frame->call->inputs = inputs;
@@ -149,7 +151,7 @@ static const tn_tensor **put_profile(room *r, const tn_probe *probe, bool is_max
         for (uint32_t axis = 0; axis < port.shape.rank && axis < other->rank; axis++)
             if ((other->extents[axis] > port.shape.extents[axis]) == is_maximum)
                 port.shape.extents[axis] = other->extents[axis];
-        pointers[i] = put_tensor(r, &port, seen_data(&probe->inputs[i], NULL, sees));
+        pointers[i] = put_tensor(r, &port, seen_data(&probe->inputs[i], NULL, sees), sees);
         if (!pointers[i]) return NULL;
     }
     return pointers;

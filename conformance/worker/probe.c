@@ -4,6 +4,7 @@
 #include "contents.h"
 #include "device/cpu/cpu.h"
 #include "frame.h"
+#include "gaps.h"
 #include "tensor/convert.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
@@ -132,8 +133,9 @@ tn_status tn_probe_open(tn_probe_context *context, tn_probe_life *life) {
         context->is_open = true;
         return TN_OK;
     }
-    const tn_status status =
-        call_in_frame(life->probe, life, kernel->open, "open", TN_SEES_CONSTANTS, &frame);
+    TN_TRY(tn_frame_open(&frame, life->probe, life, NULL, TN_SEES_CONSTANTS));
+    frame.scope.context = context;
+    const tn_status status = tn_frame_call(&frame, life->probe, kernel->open, "open");
     context->is_open = status == TN_OK;
     if (context->is_open) context->context = frame.call->context;
     tn_frame_close(&frame);
@@ -147,6 +149,7 @@ void tn_probe_close(tn_probe_context *context) {
     if (context->is_open && probe->kernel && probe->kernel->close &&
         tn_frame_open(&frame, probe, context->life, NULL, TN_SEES_CONSTANTS) == TN_OK) {
         frame.call->context = context->context;
+        frame.scope.context = context;
         tn_frame_release(&frame, probe, probe->kernel->close, "close");
     }
     tn_guarded_retire(&context->workspace);
@@ -192,13 +195,25 @@ static tn_status describe(const tn_probe_port *port, bool is_own, void *data,
     return TN_OK;
 }
 
-static tn_status store_input(const tn_probe_port *port, const tn_guarded *buffer) {
+static tn_status store_packed(const tn_probe_port *port, void *data) {
     tn_tensor_storage own, stored;
     tn_quantization none, quantization;
     TN_TRY(describe(port, true, (void *)(uintptr_t)port->own, &own, &none));
-    TN_TRY(describe(port, false, buffer->data, &stored, &quantization));
+    TN_TRY(describe(port, false, data, &stored, &quantization));
     return tn_convert(&own.tensor, &stored.tensor, 0,
                       tn_convert_items(&own.tensor, &stored.tensor));
+}
+
+static tn_status store_input(const tn_probe_port *port, const tn_guarded *buffer) {
+    enum { BETWEEN_ROWS = 0x7F };
+    tn_gaps gaps;
+    if (!port->has_gaps || !tn_gaps_of(port, &gaps)) return store_packed(port, buffer->data);
+    char *packed = aligned_alloc(64, (gaps.rows * gaps.row_bytes + 63) / 64 * 64);
+    if (!packed) return tn_fail_memory("an input's rows");
+    const tn_status status = store_packed(port, packed);
+    if (status == TN_OK) tn_gaps_spread(&gaps, buffer->data, packed, BETWEEN_ROWS);
+    free(packed);
+    return status;
 }
 
 /* Where tensors lie in their pages. */
@@ -212,7 +227,9 @@ typedef struct placing {
 static tn_status place(const tn_probe_port *port, const placing *where, tn_guarded *buffer,
                        uint32_t kind, uint32_t index) {
     size_t bytes = 0;
+    tn_gaps gaps;
     TN_TRY(tn_format_bytes(port->format, port->type, &port->shape, &bytes));
+    if (port->has_gaps && tn_gaps_of(port, &gaps)) bytes = gaps.bytes;
     if (where->is_flush) return tn_guarded_create_flush(buffer, kind, index, bytes, where->slack);
     return where->shift > 0
                ? tn_guarded_create_before(buffer, kind, index, bytes, where->shift, where->slack)
@@ -315,6 +332,23 @@ static tn_status check_slack(tn_probe *probe, const tn_probe_memory *memory,
     return TN_OK;
 }
 
+static tn_status check_gaps(tn_probe *probe, const tn_probe_memory *memory, uint8_t poison) {
+    for (uint32_t i = 0; i < probe->output_count; i++) {
+        const tn_probe_port *port = &probe->outputs[i];
+        tn_gaps gaps;
+        if (!port->is_given || !port->has_gaps || !tn_gaps_of(port, &gaps) ||
+            tn_gaps_are_whole(&gaps, memory->outputs[i].data,
+                              tn_contents_poison(port->type, poison)))
+            continue;
+        return broken(probe, "strided",
+                      tn_fail(TN_ERROR_PLUGIN,
+                              "writes between the rows of output %u, which lie %zu bytes apart and "
+                              "have %zu bytes",
+                              i, gaps.pitch_bytes, gaps.row_bytes));
+    }
+    return TN_OK;
+}
+
 /* An output sized by run may have got smaller, nothing else may change. */
 static tn_status read_shapes(tn_probe *probe, const tn_frame *frame, tn_probe_memory *memory) {
     for (uint32_t i = 0; i < probe->output_count; i++) {
@@ -351,6 +385,7 @@ tn_status tn_probe_run(tn_probe_context *context, tn_probe *numbers, tn_probe_me
     tn_status status = tn_frame_call(&frame, numbers, kernel ? kernel->run : numbers->op->reference,
                                      kernel ? "run" : "reference");
     if (status == TN_OK) status = check_slack(numbers, memory, context);
+    if (status == TN_OK) status = check_gaps(numbers, memory, poison);
     if (status == TN_OK) status = read_shapes(numbers, &frame, memory);
     if (status == TN_OK) status = tn_contents_check(numbers, memory, poison);
     tn_frame_close(&frame);
@@ -372,9 +407,18 @@ tn_status tn_probe_results(const tn_probe *numbers, const tn_probe_memory *memor
         void *data = status == TN_OK ? malloc((size_t)own.tensor.bytes + 1) : NULL;
         if (status == TN_OK && !data) status = tn_fail_memory("an output's copy");
         own.tensor.data = data;
+        tn_gaps gaps;
+        char *packed = NULL;
+        if (status == TN_OK && port.has_gaps && tn_gaps_of(&port, &gaps)) {
+            packed = aligned_alloc(64, (gaps.rows * gaps.row_bytes + 63) / 64 * 64);
+            if (packed) tn_gaps_gather(&gaps, packed, at->data);
+            if (!packed) status = tn_fail_memory("an output's rows");
+            stored.tensor.data = packed;
+        }
         if (status == TN_OK)
             status = tn_convert(&stored.tensor, &own.tensor, 0,
                                 tn_convert_items(&stored.tensor, &own.tensor));
+        free(packed);
         if (status != TN_OK) {
             free(data);
             tn_outcome_free(out);

@@ -20,7 +20,8 @@ enum { TN_PROBE_PORTS = 64, TN_PROBE_OUTPUTS = 16, TN_PROBE_STEPS = 4 };
 /* A tensor as the kernel sees it, and the numbers that are in it. */
 typedef struct tn_probe_port {
     bool is_given, is_constant, is_shape_only, is_value_needed;
-    tn_type type, own_type; /* stored, and of `own` */
+    bool is_strided, has_gaps; /* the combination accepts rows apart; and they are */
+    tn_type type, own_type;    /* stored, and of `own` */
     tn_format format;
     float scale; /* of 8-bit numbers that stand for real ones; 0: none */
     tn_shape shape;

@@ -52,6 +52,7 @@ static void describe(tn_probe_port *port, const tn_tensor_storage *known,
     port->type = port->own_type = known->tensor.type;
     port->shape = known->shape;
     port->format = stored ? stored->format : TN_LINEAR;
+    port->is_strided = stored && stored->is_strided;
 }
 
 static bool refuse(tn_subject *subject, const char *why) {

@@ -37,8 +37,8 @@ typedef struct tn_compile_port {
     const char *name;  /* an identifier of C; not `call`, `fields` */
     const char *types; /* as in tn_port; null: "f32" */
     const char *doc;
-    uint32_t alias, minimum_count, memory_space; /* as in tn_port */
-    uint32_t reserved;                           /* 0 */
+    uint32_t alias, minimum_count; /* as in tn_port */
+    uint32_t reserved[2];          /* 0 */
 } tn_compile_port;
 
 /* A layer by its parts. The pieces of code are bodies of functions, with `call` (tn_call *),

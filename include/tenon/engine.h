@@ -116,10 +116,10 @@ TN_EXPORT void tn_context_destroy(tn_context *context); /* null is fine */
 TN_EXPORT tn_status tn_context_set_shape(tn_context *context, uint32_t input, uint32_t rank,
                                          const int64_t *extents);
 /* Lends the memory of an input: at least as many bytes of linear elements as its shape says, read
- * anew at each run; it must live until the run is over; it may be an output's too. Memory
- * that is aligned to 64 bytes is read in place, other memory is copied first. At reshape or run:
- * TN_ERROR_STATE when nothing is bound, TN_ERROR_ARGUMENT when it is too small. Null is allowed for
- * an input of which only the shape is read. */
+ * anew at each run; it must live until the run is over; it may be an output's too (see there).
+ * Memory that is aligned to 64 bytes is read in place, other memory is copied first. At reshape or
+ * run: TN_ERROR_STATE when nothing is bound, TN_ERROR_ARGUMENT when it is too small. Null is
+ * allowed for an input of which only the shape is read. */
 TN_EXPORT tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void *data,
                                           uint64_t bytes);
 /* Memory of the context's own for an input, bound to it, for the caller to fill before each run:
@@ -129,7 +129,14 @@ TN_EXPORT tn_status tn_context_lend_input(tn_context *context, uint32_t input, u
                                           void **out_data);
 /* Lends memory for an output, at least as large as it becomes; null: the context keeps one of its
  * own. Memory that is aligned to 64 bytes is written in place where a step makes the output, other
- * memory is copied into. When a run fails, what is in it is undefined. */
+ * memory is copied into. When a run fails, what is in it is undefined.
+ *
+ * Outputs must not overlap one another. One may overlap inputs: it is then made elsewhere and
+ * copied there when the run has read them. Nothing is copied for a state: where the output is an
+ * input with TN_PORT_ALIAS updates to it alone (tenon/plugin/view.h), nothing else reads the input,
+ * and both are bound to the same pointer, aligned to 64 bytes, the kernels update it there; the
+ * same holds for memory of the device, where all of them run on it. What lies behind the output's
+ * bytes is left alone. */
 TN_EXPORT tn_status tn_context_bind_output(tn_context *context, uint32_t output, void *data,
                                            uint64_t bytes);
 /* Lends a stream of the engine's device: everything is enqueued there, and run returns without

@@ -22,7 +22,8 @@
  * may run beside it.
  *
  * What only some authors need: tenon/plugin/device.h, the table of a device and its services;
- * tenon/plugin/rewrite.h, what stands for several nodes of a network.
+ * tenon/plugin/rewrite.h, what stands for several nodes of a network; tenon/plugin/view.h,
+ * tensors that have the memory of others.
  *
  * It compiles as C11 and as C++17 (gcc, clang and nvcc take the designated initialisers, in the
  * order of declaration).
@@ -171,12 +172,12 @@ typedef struct tn_tensor {
     tn_type type;
     tn_format format;
     uint32_t rank;
-    uint32_t memory_space; /* reserved: 0, the kernel's device */
+    uint32_t reserved;
     void *data;
     uint64_t bytes; /* of `data`, padding of blocked formats included */
     int64_t *shape; /* `rank` extents; written by `infer` and, for ports sized by run, by `run`, on
                        outputs alone; outputs of `infer` have room for TN_MAX_RANK */
-    const int64_t *strides;              /* `rank` strides */
+    const int64_t *strides;              /* `rank` strides, packed but at ports with `strided` */
     const tn_quantization *quantization; /* null: not quantised */
     const char *name; /* the tensor's name in the graph, for messages; may be empty */
 } tn_tensor;
@@ -300,10 +301,10 @@ enum {
     TN_PORT_SIZED_BY_RUN =
         16u,             /* output: `infer` gives an upper bound, `run` writes the true shape */
     TN_PORT_VIEW = 32u,  /* output: the same elements in the same linear order as input `alias - 1`,
-                            only the shape differs;  the engine lends it that input's memory and
-                            calls  no kernel when all outputs are views */
-    TN_PORT_ALIAS = 64u, /* output: may share the memory of input `alias - 1`, which is then
-                            overwritten (state that is updated in place) */
+                            only the shape differs; the engine lends it that input's memory and
+                            calls no kernel when all outputs are views */
+    TN_PORT_ALIAS = 64u, /* output: state that is updated: it may have the memory of input
+                            `alias - 1`, which is then overwritten (tenon/plugin/view.h) */
     TN_PORT_HETEROGENEOUS = 128u /* variadic: the tensors may differ in type */
 };
 
@@ -321,7 +322,7 @@ typedef struct tn_port {
     uint32_t flags;
     uint32_t alias;         /* 1 + the input that TN_PORT_VIEW and TN_PORT_ALIAS speak of */
     uint32_t minimum_count; /* of a variadic port */
-    uint32_t memory_space;  /* reserved: 0, the kernel's device */
+    uint32_t reserved;      /* 0 */
 } tn_port;
 
 #define TN_PORT(name, types, flags, doc)                                                           \
@@ -708,11 +709,12 @@ enum {
  * `release`, each `open` by one `close`.
  *
  * A combination is text: types and formats of the inputs, "->", those of the outputs, like
- * "f32:c16, f32, f32 -> f32:c16". A port is TYPE[:FORMAT]; TYPE may join several by '|' or be '*'
- * (those of the group any that the operator allows); FORMAT is linear (the default), nhwc or c2, c4
- * ... c64; '?' after a port lets it be absent; "..." after the last port of a side repeats it. One
- * type with several values (f32|f16) is the same one at every port that lists the same set. No
- * combinations: all types that the operator allows, linear.
+ * "f32:c16, f32, f32 -> f32:c16". A port is TYPE[:FORMAT][:strided]; TYPE may join several by '|'
+ * or be '*' (those of the group any that the operator allows); FORMAT is linear (the default), nhwc
+ * or c2, c4 ... c64; `strided`: its rows may lie apart (tenon/plugin/view.h); '?' after a port lets
+ * it be absent; "..." after the last port of a side repeats it. One type with several values
+ * (f32|f16) is the same one at every port that lists the same set. No combinations: all types that
+ * the operator allows, linear.
  *
  * Where the operator has 32-bit floats and the build's precision allows less, a port may name a
  * lower type: f16, bf16, or qi8 and qu8, which are 8-bit integers that stand for real numbers. Such

@@ -3,9 +3,11 @@
 #include "kit/elementwise/map_kernel.h"
 #include "kit/math/byte_table.h"
 #include "kit/operator/physical.h"
+#include "kit/operator/strided.h"
 
-const char *const tn_map_kernel_combinations[4] = {"f32 -> f32", "f32:nhwc -> f32:nhwc",
-                                                   "f32:c16 -> f32:c16", "f32:c8 -> f32:c8"};
+const char *const tn_map_kernel_combinations[4] = {
+    "f32:strided -> f32:strided", "f32:nhwc:strided -> f32:nhwc:strided",
+    "f32:c16:strided -> f32:c16:strided", "f32:c8:strided -> f32:c8:strided"};
 
 static tn_map_function map_of(const tn_call *call, float *out_alpha, float *out_beta) {
     const tn_map_kernel_user *user = call->user;
@@ -40,20 +42,31 @@ typedef struct map_job {
     float alpha, beta;
     const float *x;
     float *y;
+    tn_strided x_rows, y_rows;
 } map_job;
 
-/* An item is an element. */
+/* Contiguous elements. */
+static void map_row(const map_job *job, int64_t count, const float *x, float *y) {
+    if (job->steps->count == 0) {
+        job->function(job->alpha, job->beta, count, x, y);
+        return;
+    }
+    for (int64_t i = 0; i < count; i += TN_ROW_BLOCK) {
+        const int64_t some = count - i < TN_ROW_BLOCK ? count - i : TN_ROW_BLOCK;
+        job->function(job->alpha, job->beta, some, x + i, y + i);
+        tn_row_chain_apply(job->steps, job->level, some, y + i);
+    }
+}
+
+/* An item is an element, counted through the rows. */
 static tn_status map_elements(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const map_job *job = user;
     (void)thread;
-    if (job->steps->count == 0) {
-        job->function(job->alpha, job->beta, end - begin, job->x + begin, job->y + begin);
-        return TN_OK;
-    }
-    for (int64_t i = begin; i < end; i += TN_ROW_BLOCK) {
-        const int64_t count = end - i < TN_ROW_BLOCK ? end - i : TN_ROW_BLOCK;
-        job->function(job->alpha, job->beta, count, job->x + i, job->y + i);
-        tn_row_chain_apply(job->steps, job->level, count, job->y + i);
+    for (int64_t count; begin < end; begin += count) {
+        count = end - begin;
+        const float *x = job->x + tn_strided_at(&job->x_rows, begin, &count);
+        float *y = job->y + tn_strided_at(&job->y_rows, begin, &count);
+        map_row(job, count, x, y);
     }
     return TN_OK;
 }
@@ -66,11 +79,12 @@ tn_status tn_map_kernel_run(tn_call *call) {
                    .level = user->level,
                    .x = call->inputs[0]->data,
                    .y = call->outputs[0]->data};
-    const int64_t count = (int64_t)(call->outputs[0]->bytes / sizeof(float));
-    if (count == 0) return TN_OK;
+    tn_strided_init(&job.x_rows, call->inputs[0]);
+    tn_strided_init(&job.y_rows, call->outputs[0]);
+    if (job.y_rows.count == 0) return TN_OK;
     (void)tn_row_chain_read(call, &steps); /* accepts looked */
     job.function = map_of(call, &job.alpha, &job.beta);
-    return call->host->parallel_for(call, count, GRAIN, map_elements, &job);
+    return call->host->parallel_for(call, job.y_rows.count, GRAIN, map_elements, &job);
 }
 
 /* ----------------------------------------------------------------------------------------------

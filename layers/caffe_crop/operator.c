@@ -7,6 +7,7 @@
 #include "kit/operator/infer.h"
 #include "kit/operator/layer.h"
 #include "kit/operator/region.h"
+#include "kit/operator/window_facet.h"
 
 typedef struct crop_params {
     uint64_t present;
@@ -50,6 +51,15 @@ static tn_status read_part(tn_call *call, int64_t *out_shape, int64_t *out_begin
                 (long long)x->shape[i], (long long)out_shape[i], (long long)begin);
     }
     return TN_OK;
+}
+
+/* A window of X. */
+static tn_status crop_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
+    int64_t shape[TN_MAX_RANK];
+    tn_view *view = tn_window_facet(name, out_facet);
+    if (!view || input != CROP_X) return TN_ERROR_UNSUPPORTED;
+    view->kind = TN_VIEW_OF_INPUT;
+    return read_part(call, shape, view->offsets);
 }
 
 static tn_status crop_infer(tn_call *call) {
@@ -109,6 +119,7 @@ static const tn_operator crop_1 = {
     TN_OUTPUTS(crop_outputs),
     .infer = crop_infer,
     .reference = crop_reference,
+    .facet = crop_facet,
     TN_CASES(crop_cases),
 };
 

@@ -6,6 +6,8 @@
 #include "kit/operator/layer.h"
 #include "kit/operator/physical.h"
 #include "kit/operator/region.h"
+#include "kit/operator/strided.h"
+#include "kit/operator/window_facet.h"
 
 typedef struct concat_params {
     uint64_t present;
@@ -61,13 +63,14 @@ tn_status tn_concat_move(tn_call *call, tn_region_mover mover) {
     tn_physical physical;
     TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, output->rank, &axis));
     tn_physical_init(&physical, output->format, output->rank, output->shape);
-    tn_region_strides(physical.rank, physical.shape, strides);
+    tn_strided_physical(output, strides);
     for (uint32_t k = 0; k < call->input_count; k++) {
         const tn_tensor *input = call->inputs[k];
         tn_region region;
         tn_physical_init(&physical, output->format, input->rank, input->shape);
         tn_region_init(&region, physical.rank, physical.shape, input->type);
         memcpy(region.to_strides, strides, physical.rank * sizeof(*strides));
+        tn_strided_physical(input, region.from_strides);
         if (tn_element_count(input) > 0)
             TN_TRY(
                 mover(call, &region, (char *)output->data + (size_t)offset * bytes, input->data));
@@ -84,6 +87,20 @@ static tn_status concat_accepts(tn_call *call) {
     TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, call->outputs[0]->rank, &axis));
     for (uint32_t k = 0; block && axis == 1 && k + 1 < call->input_count; k++)
         if (call->inputs[k]->shape[1] % block != 0) return TN_ERROR_UNSUPPORTED;
+    return TN_OK;
+}
+
+/* Each input is a window of the output, behind those before it. */
+static tn_status concat_facet(tn_call *call, uint32_t input, const char *name,
+                              tn_facet *out_facet) {
+    const concat_params *params = call->params;
+    tn_view *view = tn_window_facet(name, out_facet);
+    uint32_t axis = 0;
+    if (!view) return TN_ERROR_UNSUPPORTED;
+    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, call->outputs[0]->rank, &axis));
+    view->kind = TN_VIEW_OF_OUTPUT;
+    for (uint32_t k = 0; k < input; k++)
+        view->offsets[axis] += call->inputs[k]->shape[axis];
     return TN_OK;
 }
 
@@ -124,14 +141,16 @@ static const tn_operator concat_4 = {
     TN_OUTPUTS(concat_outputs),
     .infer = concat_infer,
     .reference = concat_reference,
+    .facet = concat_facet,
     TN_CASES(concat_cases),
 };
 
-static const char *const concat_combinations[] = {"* -> *", "*:nhwc... -> *:nhwc",
-                                                  "*:c16... -> *:c16", "*:c8... -> *:c8"};
+static const char *const concat_combinations[] = {
+    "*:strided... -> *:strided", "*:nhwc:strided... -> *:nhwc:strided",
+    "*:c16:strided... -> *:c16:strided", "*:c8:strided... -> *:c8:strided"};
 static const tn_kernel concat_runs = {
     .size = sizeof(tn_kernel),
-    .revision = 2,
+    .revision = 3,
     .domain = "",
     .op = "Concat",
     .device = "cpu",

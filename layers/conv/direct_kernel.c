@@ -171,7 +171,11 @@ tn_status tn_conv_direct_run(tn_call *call) {
                          .bias = bias,
                          .output = call->outputs[0]->data,
                          .copies = bias + bias_floats(g)};
-    if (state->epilogue.residual != UINT32_MAX)
+    run.input_pitch = call->inputs[0]->strides[0];
+    run.output_pitch = call->outputs[0]->strides[0];
+    if (state->epilogue.residual != UINT32_MAX) {
         run.residual = call->operands[state->epilogue.residual]->data;
+        run.residual_pitch = call->operands[state->epilogue.residual]->strides[0];
+    }
     return tn_direct_walk(call, &run);
 }

@@ -18,6 +18,20 @@ static tn_direct_tile tile_template(const tn_direct_run *run) {
                             .beta = epilogue->beta};
 }
 
+/* Where image `image` (of the batch, times groups) begins: image / groups * pitch + the channels of
+ * the groups before it. */
+static int64_t image_at(const tn_direct_run *run, int64_t image, int64_t pitch, int64_t channels,
+                        int64_t plane) {
+    const int64_t groups = run->plan->geometry.groups;
+    return image / groups * pitch + image % groups * channels * plane;
+}
+
+static const float *input_image(const tn_direct_run *run, int64_t image) {
+    const tn_conv_geometry *g = &run->plan->geometry;
+    return run->input +
+           image_at(run, image, run->input_pitch, g->channels, g->in_height * g->in_width);
+}
+
 /* Tiles of one block over positions [begin, begin + count) of x; `output_at` is the first
  * position's place in the output. */
 static void tiles_of_block(const tn_direct_run *run, tn_direct_tile *tile, int64_t image,
@@ -27,7 +41,11 @@ static void tiles_of_block(const tn_direct_run *run, tn_direct_tile *tile, int64
     const int64_t lanes = state->level->lanes, group = image % g->groups;
     const int64_t first = tn_direct_plan_first(g->filters, state->blocks, block);
     const int64_t channels = tn_direct_plan_first(g->filters, state->blocks, block + 1) - first;
-    const int64_t at = (image * g->filters + first) * tile->channel_stride + output_at;
+    const int64_t within = first * tile->channel_stride + output_at;
+    const int64_t at =
+        image_at(run, image, run->output_pitch, g->filters, tile->channel_stride) + within;
+    const int64_t residual_at =
+        image_at(run, image, run->residual_pitch, g->filters, tile->channel_stride) + within;
     tile->weights = state->weights + (group * g->filters + first) * state->taps;
     tile->bias = run->bias + group * g->filters + first;
     const int64_t vectors = (count + lanes - 1) / lanes,
@@ -38,7 +56,7 @@ static void tiles_of_block(const tn_direct_run *run, tn_direct_tile *tile, int64
                 to = tn_direct_plan_first(vectors, tiles, t + 1);
         tile->x = x + from * lanes;
         tile->output = run->output + at + from * lanes;
-        tile->residual = run->residual ? run->residual + at + from * lanes : NULL;
+        tile->residual = run->residual ? run->residual + residual_at + from * lanes : NULL;
         tile->positions = count - from * lanes;
         state->level->functions[channels - 1][to - from - 1](tile);
     }
@@ -64,7 +82,7 @@ static tn_status run_point(void *user, int64_t begin, int64_t end, uint32_t thre
     tn_direct_tile tile = tile_template(run);
     for (int64_t unit = begin; unit < end; unit++) {
         const int64_t image = unit / run->chunks, chunk = unit % run->chunks;
-        const float *x = run->input + image * g->channels * plan->positions;
+        const float *x = input_image(run, image);
         int64_t from = chunk * step, to = chunk == run->chunks - 1 ? whole : from + step;
         tile.offsets = run->offsets;
         for (int64_t block = 0; block < run->state->blocks && to > from; block++)
@@ -100,7 +118,7 @@ static tn_status run_rows(void *user, int64_t begin, int64_t end, uint32_t threa
     tn_direct_tile tile = tile_template(run);
     for (int64_t unit = begin; unit < end; unit++) {
         const int64_t image = unit / plan->parts, part = unit % plan->parts;
-        const float *input = run->input + image * g->channels * g->in_height * g->in_width;
+        const float *input = input_image(run, image);
         int64_t y = tn_direct_plan_first(g->out_height, plan->parts, part);
         const int64_t last = tn_direct_plan_first(g->out_height, plan->parts, part + 1);
         int64_t filled =
@@ -146,8 +164,7 @@ tn_status tn_direct_walk(tn_call *call, tn_direct_run *run) {
     run->chunks = (plan->positions + run->chunk_tiles * tile_positions - 1) /
                   (run->chunk_tiles * tile_positions);
     for (run->image = 0; run->image < images; run->image++) {
-        tn_direct_layout_flat(plan, run->copies,
-                              run->input + run->image * g->channels * g->in_height * g->in_width);
+        tn_direct_layout_flat(plan, run->copies, input_image(run, run->image));
         tn_status status = call->host->parallel_for(
             call, blocks * run->chunks, grain_of(blocks * run->chunks, work), run_flat, run);
         if (status != TN_OK) return status;

@@ -59,7 +59,7 @@ bool tn_conv_geometry_read(const tn_call *call, tn_conv_geometry *out_geometry) 
            g->out_height > 0 && g->out_width > 0 && g->kernel_height > 0 && g->kernel_width > 0;
 }
 
-static const char *const combinations[] = {"f32, f32, f32? -> f32"};
+static const char *const combinations[] = {"f32:strided, f32, f32? -> f32:strided"};
 
 #define DIRECT_KERNEL(level, features_text)                                                        \
     {                                                                                              \

@@ -9,6 +9,7 @@
 #include "kit/operator/infer.h"
 #include "kit/operator/layer.h"
 #include "kit/operator/region.h"
+#include "kit/operator/window_facet.h"
 
 typedef struct slice_params {
     uint64_t present;
@@ -135,6 +136,20 @@ tn_status tn_slice_move(tn_call *call, tn_region_mover mover) {
                  (const char *)data->data + offset * (int64_t)region.element_bytes);
 }
 
+/* A window of the data, where every step is 1. */
+static tn_status slice_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
+    tn_view *view = tn_window_facet(name, out_facet);
+    slice_plan plan;
+    if (!view || input != 0) return TN_ERROR_UNSUPPORTED;
+    TN_TRY(read_plan(call, &plan));
+    view->kind = TN_VIEW_OF_INPUT;
+    for (uint32_t i = 0; i < call->inputs[0]->rank; i++) {
+        if (plan.step[i] != 1) return TN_ERROR_UNSUPPORTED;
+        view->offsets[i] = plan.start[i];
+    }
+    return TN_OK;
+}
+
 static tn_status slice_reference(tn_call *call) {
     return tn_slice_move(call, tn_region_copy);
 }
@@ -191,6 +206,7 @@ static const tn_operator slice_1 = {
     TN_OUTPUTS(slice_outputs),
     .infer = slice_infer,
     .reference = slice_reference,
+    .facet = slice_facet,
     TN_CASES(slice_1_cases),
 };
 static const tn_operator slice_10 = {
@@ -206,6 +222,7 @@ static const tn_operator slice_10 = {
     TN_OUTPUTS(slice_outputs),
     .infer = slice_infer,
     .reference = slice_reference,
+    .facet = slice_facet,
     TN_CASES(slice_10_cases),
 };
 

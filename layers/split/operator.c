@@ -9,6 +9,8 @@
 #include "kit/operator/layer.h"
 #include "kit/operator/physical.h"
 #include "kit/operator/region.h"
+#include "kit/operator/strided.h"
+#include "kit/operator/window_facet.h"
 
 typedef struct split_params {
     uint64_t present;
@@ -130,7 +132,7 @@ tn_status tn_split_move(tn_call *call, tn_region_mover mover) {
     const tn_tensor *input = call->inputs[0];
     const int64_t bytes = (int64_t)tn_element_bytes(input->type);
     tn_physical_init(&whole, input->format, input->rank, input->shape);
-    tn_region_strides(whole.rank, whole.shape, strides);
+    tn_strided_physical(input, strides);
     const int64_t block = plan.axis == 1 ? tn_physical_block(input->format) : 0;
     const int64_t step = strides[whole.places[plan.axis]];
     for (uint32_t k = 0; k < call->output_count; k++) {
@@ -143,6 +145,7 @@ tn_status tn_split_move(tn_call *call, tn_region_mover mover) {
             tn_physical_init(&part, input->format, output->rank, output->shape);
             tn_region_init(&region, part.rank, part.shape, output->type);
             memcpy(region.from_strides, strides, part.rank * sizeof(*strides));
+            tn_strided_physical(output, region.to_strides);
             TN_TRY(mover(call, &region, output->data, (const char *)input->data + offset));
         }
         begin += size;
@@ -161,6 +164,20 @@ static tn_status split_accepts(tn_call *call) {
         if (begin % block != 0) return TN_ERROR_UNSUPPORTED;
         begin += part_size(&plan, k, begin);
     }
+    return TN_OK;
+}
+
+/* Each part is a window of the input. */
+static tn_status split_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
+    tn_view *view = tn_window_facet(name, out_facet);
+    split_plan plan;
+    if (!view || input != 0) return TN_ERROR_UNSUPPORTED;
+    TN_TRY(read_plan(call, &plan));
+    view->kind = TN_VIEW_OF_INPUT;
+    int64_t begin = 0;
+    for (uint32_t k = 0; k < view->output; k++)
+        begin += part_size(&plan, k, begin);
+    view->offsets[plan.axis] = begin;
     return TN_OK;
 }
 
@@ -215,15 +232,16 @@ static const char *const split_18_cases[] = {
         TN_OUTPUTS(split_outputs),                                                                 \
         .infer = split_infer,                                                                      \
         .reference = split_reference,                                                              \
+        .facet = split_facet,                                                                      \
         TN_CASES(split_##version##_cases),                                                         \
     }
 SPLIT(2, split_2_inputs);
 SPLIT(13, split_13_inputs);
 SPLIT(18, split_13_inputs);
 
-static const char *const split_combinations[] = {"*, i64? -> *...", "*:nhwc, i64? -> *:nhwc...",
-                                                 "*:c16, i64? -> *:c16...",
-                                                 "*:c8, i64? -> *:c8..."};
+static const char *const split_combinations[] = {
+    "*:strided, i64? -> *:strided...", "*:nhwc:strided, i64? -> *:nhwc:strided...",
+    "*:c16:strided, i64? -> *:c16:strided...", "*:c8:strided, i64? -> *:c8:strided..."};
 static const tn_kernel split_runs = {
     .size = sizeof(tn_kernel),
     .revision = 2,

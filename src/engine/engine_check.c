@@ -124,7 +124,19 @@ static tn_status list_combinations(tn_engine_loading *loading, const tn_engine_s
                                       out_combinations);
 }
 
-static tn_status check_combination(tn_engine_loading *loading, const tn_engine_step *own) {
+/* Ports at which a combination accepts rows that lie apart. */
+static void note_strided(tn_engine_step *own, const tn_combination *combination) {
+    for (uint32_t i = 0; i < own->step->input_count && i < 64; i++) {
+        const tn_combination_port *port = tn_combination_input(combination, i);
+        if (port && port->is_strided) own->strided_inputs |= UINT64_C(1) << i;
+    }
+    for (uint32_t i = 0; i < own->step->output_count && i < 64; i++) {
+        const tn_combination_port *port = tn_combination_output(combination, i);
+        if (port && port->is_strided) own->strided_outputs |= UINT64_C(1) << i;
+    }
+}
+
+static tn_status check_combination(tn_engine_loading *loading, tn_engine_step *own) {
     const tn_program_step *step = own->step;
     const tn_combination *combinations = NULL;
     uint32_t count = 0;
@@ -137,10 +149,12 @@ static tn_status check_combination(tn_engine_loading *loading, const tn_engine_s
         return fail_step(loading, step, "gives it types that are not known");
     TN_TRY(list_combinations(loading, own, &count, &combinations));
     for (uint32_t c = 0; c < count; c++) {
-        if (tn_combination_matches(&combinations[c], step->input_count, inputs, step->output_count,
-                                   outputs) &&
-            storages_match(loading, step, &combinations[c]))
-            return TN_OK;
+        if (!tn_combination_matches(&combinations[c], step->input_count, inputs, step->output_count,
+                                    outputs) ||
+            !storages_match(loading, step, &combinations[c]))
+            continue;
+        note_strided(own, &combinations[c]);
+        return TN_OK;
     }
     return fail_step(loading, step, "gives it types or formats that it does not take");
 }
@@ -243,7 +257,7 @@ static tn_status check_plain(const tn_engine_loading *loading, const tn_program_
         return fail_step(loading, step, "has types that only kernels can have");
     if (step->is_host && !loading->engine->plan.is_host_node[step->node])
         return fail_step(loading, step, "leaves to the reshape what belongs to the run");
-    if (step->is_in_place) return fail_step(loading, step, "overwrites an input");
+    if (step->is_in_place || step->aliased) return fail_step(loading, step, "overwrites an input");
     return TN_OK;
 }
 

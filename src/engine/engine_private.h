@@ -33,6 +33,7 @@ typedef struct tn_engine_step {
     bool is_isolated;             /* a plugin library's kernel, which runs in a helper process: then
                                      `prepared` is prepared there, and a template here */
     tn_chain chain;               /* what its kernel absorbs */
+    uint64_t strided_inputs, strided_outputs; /* bit i: port i accepts rows that lie apart */
 } tn_engine_step;
 
 struct tn_engine {

@@ -83,6 +83,7 @@ static tn_status open_kernels(tn_server *server) {
     for (uint32_t i = 0; i < engine->program->step_count; i++) {
         if (!engine->steps[i].is_isolated) continue;
         tn_server_note(server, TN_ISOLATION_IN_OPEN, i);
+        server->kernels[i].context = server;
         TN_TRY(tn_open_kernel_init(&server->kernels[i], &engine->steps[i].prepared));
     }
     return TN_OK;

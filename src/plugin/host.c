@@ -4,6 +4,8 @@
 #include "plugin/crash.h"
 #include "plugin/library_private.h"
 #include "plugin/runtime_private.h"
+#include "plugin/devices.h"
+#include "plugin/services/resources.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -26,6 +28,7 @@ static const void *host_extension(const tn_host *host, const char *name) {
     if (name && strcmp(name, TN_ENVIRONMENT) == 0 && runtime_of(host)->reads_environment)
         return &environment;
     if (name && strcmp(name, TN_REWRITES) == 0) return &rewrite_services;
+    if (name && strcmp(name, TN_RESOURCES) == 0) return tn_resources_table();
     return NULL;
 }
 
@@ -217,10 +220,12 @@ tn_status tn_call_failed(tn_call *call, tn_status status, const char *callback_n
 }
 
 tn_status tn_call_ask(tn_call *call, tn_callback callback, const char *callback_name) {
+    const uint32_t before = call->device ? tn_device_enter(call->device) : 0;
     tn_crash_mark mark;
     tn_crash_enter(&mark, call, callback_name, NULL);
     const tn_status status = callback(call);
     tn_crash_leave(&mark);
+    if (call->device) tn_device_leave(call->device, before);
     return status;
 }
 

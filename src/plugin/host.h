@@ -31,10 +31,12 @@ typedef struct tn_call_scope {
     tn_packed_store *packed; /* null outside prepare: `packed` then fails */
     const char *kernel;      /* kernel's name, for messages; null for operators' callbacks */
     const char *library;     /* its library's name */
+    const void *context;     /* whose thread calls, from open on; only compared. Null: none */
     tn_status failed;        /* what `fail` recorded for this call, TN_OK when it was not called */
 } tn_call_scope;
 
-/* Calls a callback whose failure is an answer (accepts), not an error. */
+/* Calls a callback whose failure is an answer (accepts), not an error. The call's device, where
+ * there is one, is then the thread's current one. */
 tn_status tn_call_ask(tn_call *call, tn_callback callback, const char *callback_name);
 /* Calls a callback and turns its answer into ours: a failure without `fail` gets a message of its
  * own ("returned N without a reason"), statuses that are not known become TN_ERROR_PLUGIN; node,

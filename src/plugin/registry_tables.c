@@ -109,6 +109,30 @@ static tn_status resolve_rules(const variables *all, const tn_port *ports, uint3
     return TN_OK;
 }
 
+/* Of an output that has the memory of an input. */
+static tn_status check_sharing(const tn_port *port, uint32_t input_count, const tn_port *inputs) {
+    const uint32_t shared = port->flags & (TN_PORT_VIEW | TN_PORT_ALIAS);
+    const char *name = port->name ? port->name : "";
+    if (!shared) return TN_OK;
+    if (port->alias == 0 || port->alias > input_count)
+        return tn_fail(TN_ERROR_PLUGIN,
+                       "output '%s' shares the memory of input %u, which is not there", name,
+                       port->alias);
+    if (shared == (TN_PORT_VIEW | TN_PORT_ALIAS))
+        return tn_fail(
+            TN_ERROR_PLUGIN,
+            "output '%s' has TN_PORT_VIEW and TN_PORT_ALIAS: expected one of them, since "
+            "a view is not written",
+            name);
+    if (shared == TN_PORT_ALIAS &&
+        inputs[port->alias - 1].flags & (TN_PORT_SHAPE_ONLY | TN_PORT_VALUE_NEEDED))
+        return tn_fail(TN_ERROR_PLUGIN,
+                       "output '%s' updates input %u, of which only the shape is read, or whose "
+                       "value decides shapes",
+                       name, port->alias);
+    return TN_OK;
+}
+
 static tn_status copy_ports(tn_arena *arena, tn_operator *op, uint32_t minor,
                             tn_operator_entry *entry) {
     variables all = {.count = 0, .minor = minor};
@@ -132,14 +156,10 @@ static tn_status copy_ports(tn_arena *arena, tn_operator *op, uint32_t minor,
         port->name = copy_text(arena, port->name, &failed);
         port->types = copy_text(arena, port->types, &failed);
         port->doc = copy_text(arena, port->doc, &failed);
-        if (port->memory_space != 0)
-            return tn_fail(TN_ERROR_PLUGIN, "port '%s': memory_space %u is reserved: expected 0",
-                           port->name ? port->name : "", port->memory_space);
-        if (i >= op->input_count && (port->flags & (TN_PORT_VIEW | TN_PORT_ALIAS)) &&
-            (port->alias == 0 || port->alias > op->input_count))
-            return tn_fail(TN_ERROR_PLUGIN,
-                           "output '%s' shares the memory of input %u, which is not there",
-                           port->name ? port->name : "", port->alias);
+        if (port->reserved != 0)
+            return tn_fail(TN_ERROR_PLUGIN, "port '%s': its member 'reserved' is %u: expected 0",
+                           port->name ? port->name : "", port->reserved);
+        if (i >= op->input_count) TN_TRY(check_sharing(port, op->input_count, inputs));
     }
     if (failed) return tn_fail_memory("an operator's ports");
     op->inputs = inputs;

@@ -8,6 +8,7 @@
 #include "plugin/devices.h"
 #include "plugin/library_private.h"
 #include "plugin/runtime_private.h"
+#include "plugin/services/resources.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -87,6 +88,7 @@ static tn_status set_up_cpu(tn_runtime *runtime) {
 
 static tn_status set_up(tn_runtime *runtime) {
     TN_TRY(tn_arena_create(&runtime->allocator, &runtime->arena));
+    TN_TRY(tn_resource_store_create(&runtime->allocator, &runtime->resources));
     TN_TRY(set_up_cpu(runtime));
     TN_TRY(tn_registry_create(runtime, &runtime->registry));
     TN_TRY(find_companions(runtime));
@@ -132,6 +134,7 @@ void tn_runtime_release(tn_runtime *runtime) {
     tn_deallocate(&allocator, runtime->libraries);
     tn_deallocate(&allocator, runtime->paths);
     tn_registry_destroy(runtime->registry);
+    tn_resource_store_destroy(runtime->resources);
     tn_arena_destroy(runtime->arena);
     pthread_mutex_destroy(&runtime->lock);
     tn_deallocate(&allocator, runtime);

@@ -28,6 +28,7 @@ struct tn_runtime {
     const char **paths;
     size_t path_count, path_capacity;
     const char *companions, *device_folder, *forced_kernels;
+    struct tn_resource_store *resources; /* that kernels share */
     tn_device cpu;
     char features[256], fingerprint[384];
 };

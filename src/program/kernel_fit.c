@@ -3,6 +3,7 @@
 #include "program/kernel_fit.h"
 #include "base/status.h"
 #include "plugin/crash.h"
+#include "plugin/devices.h"
 #include "plugin/fields/kernel_fields.h"
 #include "plugin/host.h"
 #include "plugin/registry_tables.h"
@@ -24,9 +25,11 @@ tn_status tn_kernel_fit_params(tn_arena *arena, const tn_kernel_entry *entry,
 static bool ask(tn_call *call, const tn_kernel *kernel, uint32_t index, char *text) {
     tn_crash_mark mark;
     text[0] = 0;
+    const uint32_t before = call->device ? tn_device_enter(call->device) : 0;
     tn_crash_enter(&mark, call, "combination", NULL);
     const tn_status status = kernel->combination(call, index, text, TN_KERNEL_TEXT_BYTES);
     tn_crash_leave(&mark);
+    if (call->device) tn_device_leave(call->device, before);
     return status == TN_OK;
 }
 

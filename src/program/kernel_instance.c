@@ -80,6 +80,7 @@ tn_status tn_open_kernel_init(tn_open_kernel *opened, const tn_prepared_kernel *
     opened->call = prepared->call;
     opened->scope = prepared->scope;
     opened->scope.packed = NULL;
+    opened->scope.context = opened->context ? opened->context : opened;
     opened->call.host_private = &opened->scope;
     if (opened->stream) opened->call.stream = opened->stream;
     opened->call.context = NULL;

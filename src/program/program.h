@@ -59,6 +59,7 @@ typedef struct tn_program_step {
     uint64_t library_hash;      /* of its content; with name and domain it tells it from others */
     uint32_t tactic;
     bool is_in_place; /* output 0 may lie on input 0 */
+    uint64_t aliased; /* bit o: output o, of a port with TN_PORT_ALIAS, may lie on its input */
     bool
         is_host; /* its outputs are computed during reshape (a host node): nothing is done in run */
     uint32_t input_count, output_count, operand_count;

@@ -164,19 +164,38 @@ static void note_reads(program_checker *checker, uint32_t step, uint32_t count,
 }
 
 /* Overwriting must hit nothing that others read, or that cannot be written at all. */
-static bool is_in_place_sound(const program_checker *checker, uint32_t index) {
+static bool may_overwrite(const program_checker *checker, uint32_t index, uint32_t input,
+                          uint32_t output) {
     const tn_program *program = checker->program;
     const tn_program_step *step = &program->steps[index];
-    if (!step->is_in_place) return true;
-    if (step->kind != TN_STEP_KERNEL || step->is_host || step->input_count == 0 ||
-        step->output_count == 0 || step->inputs[0] == TN_NO_VALUE ||
-        step->outputs[0] == TN_NO_VALUE || step->outputs[0] >= program->value_count)
+    if (step->kind != TN_STEP_KERNEL || step->is_host || input >= step->input_count ||
+        output >= step->output_count || step->inputs[input] == TN_NO_VALUE ||
+        step->outputs[output] == TN_NO_VALUE || step->outputs[output] >= program->value_count)
         return false;
-    uint32_t value = step->inputs[0];
+    uint32_t value = step->inputs[input];
     for (size_t i = 0; i < checker->graph->output_count; i++)
         if (program->output_values[i] == value) return false;
     return checker->is_own[value] && checker->last_read[value] == index &&
-           program->values[value].space == program->values[step->outputs[0]].space;
+           program->values[value].space == program->values[step->outputs[output]].space;
+}
+
+/* Outputs that update inputs: as their ports say, and none of them on one input. */
+static bool are_aliases_sound(const program_checker *checker, uint32_t index) {
+    const tn_program_step *step = &checker->program->steps[index];
+    const tn_operator *op = checker->graph->nodes[step->node].entry->op;
+    if (step->aliased == 0) return true;
+    if (step->output_count < 64 && step->aliased >> step->output_count != 0) return false;
+    uint64_t inputs = step->is_in_place;
+    for (uint32_t o = 0; o < step->output_count && o < 64; o++) {
+        if (!(step->aliased >> o & 1)) continue;
+        const tn_port *port = tn_graph_output_port(op, o);
+        if (!(port->flags & TN_PORT_ALIAS) || port->alias == 0 || port->alias > 64 ||
+            inputs >> (port->alias - 1) & 1 || (o == 0 && step->absorbed_count > 0) ||
+            !may_overwrite(checker, index, port->alias - 1, o))
+            return false;
+        inputs |= UINT64_C(1) << (port->alias - 1);
+    }
+    return !(step->is_in_place && step->aliased & 1);
 }
 
 /* A view is the same bytes, and what only selects elements copies them. */
@@ -247,7 +266,8 @@ static tn_status check_node_step(program_checker *checker, uint32_t index) {
     for (uint32_t i = 0; i < step->operand_count; i++)
         if (!is_operand_sound(checker, step, step->operands[i]))
             return fail_step(index, "has an operand that is not there");
-    if (!is_in_place_sound(checker, index))
+    if ((step->is_in_place && !may_overwrite(checker, index, 0, 0)) ||
+        !are_aliases_sound(checker, index))
         return fail_step(index, "overwrites a value that is still needed");
     for (uint32_t i = 0; i < step->output_count; i++) {
         tn_tensor_id wanted = node->outputs[i];
@@ -272,7 +292,8 @@ static bool is_real(const tn_program_value *value) {
 static tn_status check_reformat(program_checker *checker, uint32_t index) {
     const tn_program_step *step = &checker->program->steps[index];
     const tn_program_value *values = checker->program->values;
-    if (step->is_in_place || step->is_device || step->inputs[0] >= checker->program->value_count ||
+    if (step->is_in_place || step->aliased || step->is_device ||
+        step->inputs[0] >= checker->program->value_count ||
         step->outputs[0] >= checker->program->value_count)
         return fail_step(index, "is a damaged reformat");
     const tn_program_value *from = &values[step->inputs[0]], *to = &values[step->outputs[0]];

@@ -104,14 +104,24 @@ tn_status tn_bindings_apply_inputs(tn_context *context) {
     return TN_OK;
 }
 
+/* Whether an output is the update of an input that is bound to the same memory. */
+static bool is_update(const tn_context *context, uint32_t output, uint32_t input) {
+    const tn_output_binding *to = &context->outputs[output];
+    const tn_input_binding *from = &context->inputs[input];
+    return context->current->updated[output] == input + 1 && from->data == to->data &&
+           from->is_device == to->is_device && to->is_device == to->is_from_device &&
+           !from->is_fetched;
+}
+
 /* Whether an output's memory is some input's too: it is then written when the inputs were read. */
-static bool is_input_memory(const tn_context *context, const tn_output_binding *output) {
+static bool is_input_memory(const tn_context *context, uint32_t index) {
+    const tn_output_binding *output = &context->outputs[index];
     const uintptr_t begin = (uintptr_t)output->data;
     for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
         const tn_input_binding *input = &context->inputs[i];
         const uintptr_t from = (uintptr_t)input->data;
         if (input->is_needed && input->data && begin < from + input->bytes &&
-            from < begin + output->bytes)
+            from < begin + output->bytes && !is_update(context, index, i))
             return true;
     }
     return false;
@@ -127,7 +137,7 @@ static tn_status apply_outputs(tn_context *context) {
                            "output '%s' has shape %s, %llu bytes; %llu are bound", output->name,
                            tn_shape_print(output->rank, output->shape, text, sizeof(text)),
                            (unsigned long long)output->bytes, (unsigned long long)binding->bytes);
-        const bool is_on_input = binding->data && is_input_memory(context, binding);
+        const bool is_on_input = binding->data && is_input_memory(context, i);
         binding->is_sent = binding->is_device && (!binding->is_from_device || is_on_input);
         const bool fits = binding->is_device
                               ? !binding->is_sent
@@ -167,7 +177,8 @@ static void *pointer_of(const tn_context *context, const tn_value_place *place) 
 }
 
 static void set_pointer(const tn_context *context, tn_shape_state *state, uint32_t value) {
-    state->tensors[value].tensor.data = pointer_of(context, &state->places[value]);
+    char *root = pointer_of(context, &state->places[value]);
+    state->tensors[value].tensor.data = root ? root + state->places[value].shift : NULL;
 }
 
 /* All pointers, when the state is new or the arena has moved. */

@@ -35,6 +35,7 @@ static tn_status open_kernels(tn_context *context) {
     pthread_mutex_lock(&engine->opening);
     for (uint32_t i = 0; i < engine->program->step_count && status == TN_OK; i++) {
         if (engine->steps[i].step->is_device) context->kernels[i].stream = context->stream;
+        context->kernels[i].context = context;
         if (engine->steps[i].is_isolated)
             describe_isolated(&context->kernels[i], &engine->steps[i].prepared);
         else if (engine->steps[i].prepared.is_prepared)

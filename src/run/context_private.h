@@ -11,6 +11,9 @@
  *   describe.c              descriptors of values, what was fused at these shapes
  *   shape_state.c           what is made for one set of shapes
  *   shape_state_places.c    where its values lie
+ *   sharing/shape_state_windows.c   those that lie in larger ones
+ *   sharing/strided_rows.c          of those, the ones that are rows apart
+ *   sharing/shape_state_in_place.c  those that lie on what they replace
  *   shape_state_memory.c    the arena's plan
  *   bindings.c              the callers' memory
  *   device_ports.c          their memory on a device, where the processor uses it
@@ -33,6 +36,7 @@
 #include "guard/checked_call.h"
 #include "isolation/isolation.h"
 #include "plugin/crash.h"
+#include "tensor/window.h"
 
 /* Where a value's data lies. */
 enum {
@@ -46,7 +50,8 @@ enum {
 typedef struct tn_value_place {
     uint32_t kind;
     uint32_t root;  /* the value whose memory this one has, and whose place it is a copy of in the
-                       end; itself unless it is a view or in place */
+                       end; itself unless it is a view, a window, or in place */
+    size_t shift;   /* bytes from the beginning of the root's memory */
     uint32_t index; /* INPUT, OUTPUT: which */
     size_t offset;  /* ARENA, DEVICE */
     void *pointer;  /* FIXED: constants, and values computed at reshape */
@@ -71,6 +76,7 @@ typedef struct tn_walk_border {
     uint32_t value; /* in the device's memory */
     uint32_t port;  /* which input, or which output */
     bool is_output, may_share;
+    uint32_t pair;        /* of an output that updates an input: 1 + that input's border; else 0 */
     void *device_data;    /* where the value lies else, while a kernel writes to `captured` */
     tn_callback run;      /* the transfer */
     const void *captured; /* the context's own memory, from or to which so little is moved that a
@@ -91,6 +97,10 @@ typedef struct tn_shape_state {
     tn_tensor_storage *tensors; /* by program value */
     tn_value_place *places;     /* by program value */
     tn_tensor_storage *outputs; /* by graph output, as the caller sees them */
+    uint32_t *last_read;        /* by value: 1 + the last step that reads it; outputs: UINT32_MAX */
+    tn_window *rows;            /* by value: of more than one row, it is rows that lie apart */
+    bool *is_dropped;           /* by step: its tensors are windows, and nothing is left to do */
+    uint32_t *updated;          /* by graph output: 1 + the input whose update it is, alone; 0 */
     tn_walk_item *walk;
     uint32_t *walk_steps;  /* the step of each item */
     tn_walk_graph *graphs; /* in the order of the walk; null on the processor */
@@ -238,8 +248,44 @@ void *tn_shape_state_copy(tn_shape_state *state, const void *data, size_t bytes)
 tn_status tn_shape_state_reshape(tn_context *context, tn_shape_state *state);
 
 /* --- shape_state_places.c --- */
-/* Decides in which memory each value lies; the calls are there already. */
+/* Decides in which memory each value lies, and which steps are dropped. */
 tn_status tn_shape_state_place(tn_context *context, tn_shape_state *state);
+/* The value whose memory a value has, and where in it; final when the state is placed. */
+static inline uint32_t tn_shape_state_root(const tn_shape_state *state, uint32_t value,
+                                           size_t *out_shift) {
+    *out_shift = 0;
+    while (state->places[value].root != value) {
+        *out_shift += state->places[value].shift;
+        value = state->places[value].root;
+    }
+    return value;
+}
+
+/* --- sharing/shape_state_windows.c --- */
+/* Before anything is in place: lays windows into what they are windows of, and drops their steps.
+ * TN_ERROR_PLUGIN, TN_ERROR_MEMORY. */
+tn_status tn_shape_state_share_windows(const tn_context *context, tn_shape_state *state);
+
+/* --- sharing/strided_rows.c --- */
+/* Whether a value's rows may lie apart as in this window: each step that reads or writes it, but
+ * for `except`, is a kernel that accepts that there. */
+bool tn_strided_rows_allowed(const tn_context *context, const tn_shape_state *state, uint32_t value,
+                             uint32_t except, const tn_window *window);
+/* A window in a value of which the rows may lie apart already; `inout_window` is the window in the
+ * packed tensor. False: not at one distance. */
+bool tn_strided_rows_compose(const tn_shape_state *state, uint32_t larger, tn_window *inout_window);
+/* Gives a value the strides of the larger one. */
+void tn_strided_rows_lay(tn_shape_state *state, uint32_t value, uint32_t larger,
+                         const tn_window *window);
+static inline bool tn_strided_rows_is(const tn_shape_state *state, uint32_t value) {
+    return state->rows[value].row_count > 1;
+}
+
+/* --- sharing/shape_state_in_place.c --- */
+void tn_shape_state_share_in_place(const tn_context *context, tn_shape_state *state);
+/* Sets `updated` of outputs that lie in the caller's memory. */
+void tn_shape_state_find_updated(const tn_context *context, tn_shape_state *state);
+
 /* --- shape_state_memory.c --- */
 /* Plans the arena; the workspaces are known. Afterwards every place is final. */
 tn_status tn_shape_state_plan(tn_context *context, tn_shape_state *state);

@@ -152,14 +152,15 @@ static tn_status make_call(tn_context *context, tn_shape_state *state, uint32_t 
     return TN_OK;
 }
 
-static bool runs(const tn_program_step *step) {
-    return step->kind != TN_STEP_VIEW && !step->is_host;
+static bool runs(const tn_context *context, const tn_shape_state *state, uint32_t index) {
+    const tn_program_step *step = &context->engine->program->steps[index];
+    return step->kind != TN_STEP_VIEW && !step->is_host && !state->is_dropped[index];
 }
 
 static tn_status make_walk(tn_context *context, tn_shape_state *state) {
     const tn_program *program = context->engine->program;
     for (uint32_t s = 0; s < program->step_count; s++) {
-        if (!runs(&program->steps[s])) continue;
+        if (!runs(context, state, s)) continue;
         TN_TRY(tn_context_check_fusion(context, s));
         TN_TRY(make_call(context, state, s, &state->walk[state->walk_count]));
         state->walk_steps[state->walk_count++] = s;
@@ -215,6 +216,12 @@ static tn_status allocate(tn_context *context, tn_shape_state *state) {
         tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->tensors));
     state->places =
         tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->places));
+    state->last_read =
+        tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->last_read));
+    state->rows = tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->rows));
+    state->is_dropped =
+        tn_arena_allocate(state->arena, program->step_count + 1u, sizeof(*state->is_dropped));
+    state->updated = tn_arena_allocate(state->arena, outputs + 1, sizeof(*state->updated));
     state->walk = tn_arena_allocate(state->arena, program->step_count + 1u, sizeof(*state->walk));
     state->walk_steps =
         tn_arena_allocate(state->arena, program->step_count + 1u, sizeof(*state->walk_steps));
@@ -226,7 +233,8 @@ static tn_status allocate(tn_context *context, tn_shape_state *state) {
         tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*state->patches));
     state->outputs = tn_arena_allocate(state->arena, outputs + 1, sizeof(*state->outputs));
     state->copies = tn_arena_allocate(state->arena, outputs + 1, sizeof(*state->copies));
-    if (!state->tensors || !state->places || !state->walk || !state->walk_steps ||
+    if (!state->tensors || !state->places || !state->rows || !state->last_read ||
+        !state->is_dropped || !state->updated || !state->walk || !state->walk_steps ||
         !state->workspaces || !state->workspace_bytes || !state->patches || !state->outputs ||
         !state->copies)
         return tn_fail_memory("a set of shapes");
@@ -238,8 +246,8 @@ static tn_status fill_state(tn_context *context, tn_shape_state *state) {
     TN_TRY(copy_key(context, state));
     TN_TRY(describe_used(context, state));
     TN_TRY(describe_outputs(context, state));
-    TN_TRY(make_walk(context, state));
     TN_TRY(tn_shape_state_place(context, state));
+    TN_TRY(make_walk(context, state));
     TN_TRY(tn_shape_state_reshape(context, state)); /* asks for the workspaces */
     TN_TRY(tn_shape_state_plan(context, state));
     TN_TRY(tn_walk_find_borders(context, state));

@@ -16,12 +16,6 @@ bool tn_shape_state_is_on_device(const tn_context *context, const tn_shape_state
     return step->is_device || tn_walk_is_transfer(program, step);
 }
 
-static uint32_t root_of(const tn_shape_state *state, uint32_t value) {
-    while (state->places[value].root != value)
-        value = state->places[value].root;
-    return value;
-}
-
 typedef struct lifetimes {
     uint32_t kind; /* of the places */
     tn_memory_buffer *buffers;
@@ -31,7 +25,8 @@ typedef struct lifetimes {
 
 static void use_value(lifetimes *all, const tn_shape_state *state, uint32_t value, uint32_t at) {
     if (value == TN_NO_VALUE) return;
-    const uint32_t root = root_of(state, value);
+    size_t shift;
+    const uint32_t root = tn_shape_state_root(state, value, &shift);
     if (state->places[root].kind != all->kind) return;
     if (!all->buffer_of[root]) {
         const size_t bytes = (size_t)state->tensors[root].tensor.bytes;
@@ -106,13 +101,23 @@ static tn_status plan_memory(tn_context *context, tn_shape_state *state, uint32_
     return note_arena(state, &all, values, *out_bytes);
 }
 
-/* Every value gets its root's place, and those in the callers' memory are listed. */
+/* Every value gets its root's place, and those in the callers' memory are listed. In two steps: the
+ * chains of roots are read until all are known. */
 static void settle_places(const tn_context *context, tn_shape_state *state) {
-    for (uint32_t v = 0; v < context->engine->program->value_count; v++) {
-        const uint32_t root = root_of(state, v);
+    const uint32_t count = context->engine->program->value_count;
+    for (uint32_t v = 0; v < count; v++) {
+        size_t shift;
+        const uint32_t root = tn_shape_state_root(state, v, &shift);
+        state->places[v].root = root;
+        state->places[v].shift = shift;
+    }
+    for (uint32_t v = 0; v < count; v++) {
         tn_value_place *place = &state->places[v];
+        const uint32_t root = place->root;
+        const size_t shift = place->shift;
         *place = state->places[root];
         place->root = root;
+        place->shift = shift;
         if (place->kind == TN_PLACE_INPUT || place->kind == TN_PLACE_OUTPUT)
             state->patches[state->patch_count++] = v;
     }

@@ -2,17 +2,10 @@
 /*
  * Where each value of a shape state lies: constants and values that decide shapes where they are,
  * network inputs and outputs in the caller's memory, views and in-place outputs on their source,
- * all else in the arena, whose plan is shape_state_memory.c's.
+ * windows in their larger tensor, all else in the arena, whose plan is shape_state_memory.c's.
  */
 #include "base/status.h"
 #include "run/context_private.h"
-
-/* A value's root is final when it is asked for: steps make values in order, so chains are short. */
-static uint32_t root_of(const tn_shape_state *state, uint32_t value) {
-    while (state->places[value].root != value)
-        value = state->places[value].root;
-    return value;
-}
 
 /* ----------------------------------------------------------------------------------------------
  * sources */
@@ -77,17 +70,6 @@ static void share_views(const tn_engine *engine, tn_shape_state *state,
     }
 }
 
-static void share_in_place(tn_shape_state *state, const tn_program_step *step) {
-    if (!step->is_in_place || step->inputs[0] == TN_NO_VALUE || step->outputs[0] == TN_NO_VALUE)
-        return;
-    const uint32_t source = root_of(state, step->inputs[0]);
-    const tn_tensor *from = &state->tensors[source].tensor,
-                    *to = &state->tensors[step->outputs[0]].tensor;
-    const uint32_t kind = state->places[source].kind;
-    if ((kind == TN_PLACE_ARENA || kind == TN_PLACE_DEVICE) && from->bytes == to->bytes)
-        state->places[step->outputs[0]].root = source;
-}
-
 static tn_status place_values(tn_context *context, tn_shape_state *state) {
     const tn_program *program = context->engine->program;
     bool *is_made = tn_arena_allocate(state->arena, program->value_count + 1u, sizeof(*is_made));
@@ -109,10 +91,7 @@ static tn_status place_values(tn_context *context, tn_shape_state *state) {
     }
     for (uint32_t s = 0; s < program->step_count; s++) {
         const tn_program_step *step = &program->steps[s];
-        if (step->kind == TN_STEP_VIEW && !step->is_host)
-            share_views(context->engine, state, step);
-        else if (step->kind == TN_STEP_KERNEL && !step->is_host)
-            share_in_place(state, step);
+        if (step->kind == TN_STEP_VIEW && !step->is_host) share_views(context->engine, state, step);
     }
     return TN_OK;
 }
@@ -122,7 +101,9 @@ static tn_status place_values(tn_context *context, tn_shape_state *state) {
 static void place_outputs(tn_context *context, tn_shape_state *state) {
     const tn_engine *engine = context->engine;
     for (uint32_t i = 0; i < engine->graph->output_count; i++) {
-        const uint32_t value = engine->program->output_values[i], root = root_of(state, value);
+        size_t shift;
+        const uint32_t value = engine->program->output_values[i],
+                       root = tn_shape_state_root(state, value, &shift);
         tn_value_place *place = &state->places[root];
         if (place->kind == TN_PLACE_ARENA &&
             state->tensors[root].tensor.bytes == state->outputs[i].tensor.bytes) {
@@ -140,8 +121,10 @@ static tn_status check_values(const tn_context *context, const tn_shape_state *s
     const tn_graph_node *node = &context->engine->graph->nodes[step->node];
     for (uint32_t i = 0; i < step->input_count; i++) {
         const tn_port *port = tn_graph_input_port(node->entry->op, i);
+        size_t shift;
         if (step->inputs[i] == TN_NO_VALUE || !port || !(port->flags & TN_PORT_VALUE_NEEDED) ||
-            state->places[root_of(state, step->inputs[i])].kind == TN_PLACE_FIXED)
+            state->places[tn_shape_state_root(state, step->inputs[i], &shift)].kind ==
+                TN_PLACE_FIXED)
             continue;
         return tn_error_at(
             tn_fail(TN_ERROR_FORMAT, "the value of input '%s' is needed before a run", port->name),
@@ -153,10 +136,14 @@ static tn_status check_values(const tn_context *context, const tn_shape_state *s
 tn_status tn_shape_state_place(tn_context *context, tn_shape_state *state) {
     const tn_program *program = context->engine->program;
     TN_TRY(place_values(context, state));
-    for (uint32_t i = 0; i < state->walk_count; i++) {
-        const tn_program_step *step = &program->steps[state->walk_steps[i]];
-        if (step->kind == TN_STEP_KERNEL) TN_TRY(check_values(context, state, step));
+    TN_TRY(tn_shape_state_share_windows(context, state));
+    tn_shape_state_share_in_place(context, state);
+    for (uint32_t s = 0; s < program->step_count; s++) {
+        const tn_program_step *step = &program->steps[s];
+        if (step->kind == TN_STEP_KERNEL && !step->is_host && !state->is_dropped[s])
+            TN_TRY(check_values(context, state, step));
     }
     place_outputs(context, state);
+    tn_shape_state_find_updated(context, state);
     return TN_OK;
 }

@@ -35,16 +35,35 @@ static bool find_port(const tn_engine *engine, const tn_program_step *step,
     return false;
 }
 
-/* Whether some kernel writes on a value of the same memory, not counting who makes it. */
+/* Whether some kernel writes in the memory of a value, not counting who makes it. */
 static bool is_overwritten(const tn_context *context, const tn_shape_state *state, uint32_t root) {
     const tn_program *program = context->engine->program;
-    for (uint32_t s = 0; s < program->step_count; s++) {
-        const tn_program_step *step = &program->steps[s];
-        if (step->is_in_place && step->inputs[0] != TN_NO_VALUE &&
-            state->places[step->inputs[0]].root == root)
-            return true;
+    for (uint32_t i = 0; i < state->walk_count; i++) {
+        const tn_program_step *step = &program->steps[state->walk_steps[i]];
+        for (uint32_t k = 0; k < step->output_count; k++)
+            if (step->outputs[k] != TN_NO_VALUE && step->outputs[k] != root &&
+                state->places[step->outputs[k]].root == root)
+                return true;
     }
     return false;
+}
+
+/* The one border of the same memory as an output's, where that is an input which it updates: the
+ * two may be bound to one pointer. Else 0. */
+static uint32_t find_pair(const tn_shape_state *state, const tn_walk_border *output,
+                          uint32_t root) {
+    uint32_t pair = 0;
+    for (uint32_t b = 0; b < state->border_count; b++) {
+        const tn_walk_border *border = &state->borders[b];
+        if (state->places[border->value].root != root) continue;
+        if (pair || border->is_output || border->value != root || output->value == root) return 0;
+        pair = b + 1;
+    }
+    for (uint32_t b = 0; pair && b < state->border_count; b++) /* stored twice on the device */
+        if (b + 1 != pair && !state->borders[b].is_output &&
+            state->borders[b].port == state->borders[pair - 1].port)
+            return 0;
+    return pair;
 }
 
 static bool may_share(const tn_context *context, const tn_shape_state *state, uint32_t count,
@@ -54,10 +73,23 @@ static bool may_share(const tn_context *context, const tn_shape_state *state, ui
     if (state->places[border->value].kind != TN_PLACE_DEVICE ||
         !tn_transfer_is_copy(call->inputs[0], call->outputs[0]))
         return false;
+    if (state->tensors[root].tensor.bytes != state->tensors[border->value].tensor.bytes)
+        return false; /* a window in what others make */
     if (!border->is_output) return !is_overwritten(context, state, root);
     for (uint32_t b = 0; b < count; b++) /* a view of an input, or an output twice */
         if (state->places[state->borders[b].value].root == root) return false;
     return state->tensors[root].tensor.bytes == call->inputs[0]->bytes;
+}
+
+static void note_pair(tn_shape_state *state, tn_walk_border *border) {
+    const tn_call *call = state->walk[border->item].call;
+    const uint32_t root = state->places[border->value].root;
+    if (state->places[border->value].kind != TN_PLACE_DEVICE ||
+        !tn_transfer_is_copy(call->inputs[0], call->outputs[0]) ||
+        state->tensors[root].tensor.bytes != call->inputs[0]->bytes)
+        return;
+    border->pair = find_pair(state, border, root);
+    if (border->pair) state->updated[border->port] = state->borders[border->pair - 1].port + 1;
 }
 
 tn_status tn_walk_find_borders(tn_context *context, tn_shape_state *state) {
@@ -74,6 +106,7 @@ tn_status tn_walk_find_borders(tn_context *context, tn_shape_state *state) {
         border.item = i;
         border.run = state->walk[i].run;
         border.may_share = may_share(context, state, state->border_count, &border);
+        if (border.is_output && !border.may_share) note_pair(state, &border);
         state->borders[state->border_count++] = border;
     }
     return TN_OK;
@@ -84,7 +117,20 @@ static void share(const tn_context *context, tn_shape_state *state, const tn_wal
     const uint32_t root = state->places[border->value].root;
     for (uint32_t v = 0; v < context->engine->program->value_count; v++)
         if (state->places[v].kind == TN_PLACE_DEVICE && state->places[v].root == root)
-            state->tensors[v].tensor.data = data;
+            state->tensors[v].tensor.data = (char *)data + state->places[v].shift;
+}
+
+/* Input and output on one pointer: the update is done there. */
+static void share_pair(const tn_context *context, tn_shape_state *state,
+                       const tn_walk_border *border) {
+    const tn_walk_border *pair = &state->borders[border->pair - 1];
+    const tn_output_binding *output = &context->outputs[border->port];
+    const tn_input_binding *input = &context->inputs[pair->port];
+    if (!output->is_device || output->is_sent || !input->is_device || input->is_fetched ||
+        input->data != output->data)
+        return;
+    state->walk[border->item].run = state->walk[pair->item].run = tn_walk_do_nothing;
+    share(context, state, border, output->data);
 }
 
 void tn_walk_set_borders(const tn_context *context, tn_shape_state *state) {
@@ -102,6 +148,7 @@ void tn_walk_set_borders(const tn_context *context, tn_shape_state *state) {
         if (is_shared)
             share(context, state, border,
                   border->is_output ? output->data : (void *)(uintptr_t)input->data);
+        if (border->pair) share_pair(context, state, border);
     }
 }
 

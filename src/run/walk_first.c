@@ -19,11 +19,21 @@ static bool is_strangers(const tn_context *context, const tn_shape_state *state,
            engine->steps[index].entry->library != engine->contents.device.library;
 }
 
+/* Between rows that lie apart is what other steps made. */
+static bool is_packed(const tn_tensor *tensor) {
+    tn_shape shape;
+    size_t bytes = 0;
+    return tn_shape_set(&shape, tensor->rank, tensor->shape) == TN_OK &&
+           tn_format_bytes(tensor->format, tensor->type, &shape, &bytes) == TN_OK &&
+           bytes == tensor->bytes;
+}
+
 /* The first output of floats on memory of its own; null: none. */
 static const tn_tensor *find_output(const tn_call *call) {
     for (uint32_t i = 0; i < call->output_count; i++) {
         const tn_tensor *output = call->outputs[i];
-        bool is_shared = !output || output->bytes == 0 || !tn_type_is_float(output->type);
+        bool is_shared =
+            !output || output->bytes == 0 || !tn_type_is_float(output->type) || !is_packed(output);
         for (uint32_t k = 0; k < call->input_count && !is_shared; k++)
             is_shared = call->inputs[k] && call->inputs[k]->data == output->data;
         if (!is_shared) return output;

@@ -85,17 +85,17 @@ bool tn_format_is_valid(tn_format format) {
 static uint32_t layout_of(tn_format format) {
     return format & 0xff;
 }
-static uint32_t axis_of(tn_format format) {
+uint32_t tn_format_axis(tn_format format) {
     return format >> 8 & 0xff;
 }
-static int64_t block_of(tn_format format) {
+int64_t tn_format_block(tn_format format) {
     return (int64_t)(format >> 16);
 }
 
 bool tn_format_fits(tn_format format, uint32_t rank) {
     if (!tn_format_is_valid(format)) return false;
     if (layout_of(format) == TN_LAYOUT_CHANNELS_LAST) return rank >= 3;
-    return layout_of(format) == TN_LAYOUT_LINEAR || axis_of(format) < rank;
+    return layout_of(format) == TN_LAYOUT_LINEAR || tn_format_axis(format) < rank;
 }
 
 const char *tn_format_name(tn_format format) {
@@ -115,9 +115,7 @@ bool tn_format_parse(const char *name, size_t length, tn_format *out_format) {
     return false;
 }
 
-/* The axes from the slowest to the fastest; the blocked axis appears at its own place, its lanes
- * are innermost. */
-static void axis_order(tn_format format, uint32_t rank, uint32_t *out_order) {
+void tn_format_axes(tn_format format, uint32_t rank, uint32_t *out_order) {
     for (uint32_t i = 0; i < rank; i++)
         out_order[i] = i;
     if (layout_of(format) != TN_LAYOUT_CHANNELS_LAST) return;
@@ -134,14 +132,14 @@ static tn_status lay_out(tn_format format, const tn_shape *shape, int64_t *out_s
     if (!tn_format_fits(format, shape->rank))
         return tn_fail(TN_ERROR_SHAPE, "format %s does not fit rank %u", tn_format_name(format),
                        shape->rank);
-    axis_order(format, shape->rank, order);
+    tn_format_axes(format, shape->rank, order);
     const bool is_blocked = layout_of(format) == TN_LAYOUT_BLOCKED;
-    int64_t stride = is_blocked ? block_of(format) : 1;
+    int64_t stride = is_blocked ? tn_format_block(format) : 1;
     bool is_empty = false;
     for (uint32_t i = shape->rank; i-- > 0;) {
         int64_t extent = shape->extents[order[i]];
-        if (is_blocked && order[i] == axis_of(format))
-            extent = extent / block_of(format) + (extent % block_of(format) != 0);
+        if (is_blocked && order[i] == tn_format_axis(format))
+            extent = extent / tn_format_block(format) + (extent % tn_format_block(format) != 0);
         if (out_strides) out_strides[order[i]] = stride;
         is_empty |= extent == 0;
         if (!tn_mul_i64(stride, extent ? extent : 1, &stride) || stride > INT64_MAX / 64)

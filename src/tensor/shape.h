@@ -30,6 +30,11 @@ bool tn_format_fits(tn_format format, uint32_t rank);
 const char *
 tn_format_name(tn_format format); /* "linear", "nhwc", "c2", "c4" ... "c64"; "unknown" */
 bool tn_format_parse(const char *name, size_t length, tn_format *out_format);
+/* The axes from the slowest to the fastest; the blocked axis appears where it is in the shape, its
+ * lanes are innermost. */
+void tn_format_axes(tn_format format, uint32_t rank, uint32_t *out_order);
+int64_t tn_format_block(tn_format format); /* elements a block; 0: not blocked */
+uint32_t tn_format_axis(tn_format format); /* that is blocked */
 /* Strides as tn_tensor states them, and the bytes with padding. TN_ERROR_MEMORY when too large,
  * TN_ERROR_SHAPE. */
 tn_status tn_format_strides(tn_format format, const tn_shape *shape, int64_t *out_strides);

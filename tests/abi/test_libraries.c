@@ -171,7 +171,7 @@ static void test_broken_libraries_are_refused_with_a_reason(void **state) {
         {18, TN_ERROR_PLUGIN, "no shape rule"},
         {19, TN_ERROR_DEVICE, "rests on Sundays"},
         {20, TN_ERROR_MEMORY, "no memory for its load"},
-        {21, TN_ERROR_PLUGIN, "memory_space 1 is reserved"},
+        {21, TN_ERROR_PLUGIN, "its member 'reserved' is 1: expected 0"},
         {22, TN_ERROR_PLUGIN, "field 'number' is a graph: that type is reserved"},
     };
     tn_runtime *runtime = make_runtime();

@@ -2,7 +2,9 @@
 /* Kernels of the stub device: the operators' references, enqueued. Sigmoid and Softmax have none,
  * so that they run on the processor; LeakyRelu takes images with the channels last alone; MaxPool
  * asks for a workspace, in one of two kernels for a large one. */
-#include "stub.h"
+#include "stub_private.h"
+
+#include <tenon/plugin/resource.h>
 
 #define STUB_KERNEL(variable, operator_name, kernel_traits)                                        \
     static const tn_kernel variable = {.size = sizeof(tn_kernel),                                  \
@@ -14,12 +16,91 @@
                                        .traits = kernel_traits,                                    \
                                        .run = tn_stub_enqueue}
 
-STUB_KERNEL(relu, "Relu", TN_KERNEL_IN_PLACE | TN_KERNEL_CAPTURABLE);
 STUB_KERNEL(add, "Add", TN_KERNEL_CAPTURABLE);
-STUB_KERNEL(conv, "Conv", TN_KERNEL_CAPTURABLE);
 STUB_KERNEL(gemm, "Gemm", TN_KERNEL_CAPTURABLE);
 STUB_KERNEL(mat_mul, "MatMul", TN_KERNEL_CAPTURABLE);
 STUB_KERNEL(concat, "Concat", 0);
+
+/* Relu is asked, as all callbacks are called, where its device is the thread's current one. */
+static tn_status relu_accepts(tn_call *call) {
+    return stub_current() == call->device->index + 1 ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+static const tn_kernel relu = {.size = sizeof(tn_kernel),
+                               .revision = 1,
+                               .domain = "",
+                               .op = "Relu",
+                               .device = "stub",
+                               .name = "stub",
+                               .traits = TN_KERNEL_IN_PLACE | TN_KERNEL_CAPTURABLE,
+                               .accepts = relu_accepts,
+                               .run = tn_stub_enqueue};
+
+/* Conv shares what a numerical library would have: one for the device, a handle a context. */
+typedef struct shared_thing {
+    uint64_t *freed;
+} shared_thing;
+
+static tn_status create_thing(tn_call *call, uint64_t *made, uint64_t *freed, void **out_thing) {
+    shared_thing *thing = call->host->allocate(call->host, sizeof(*thing), 16);
+    if (!thing) return TN_ERROR_MEMORY;
+    thing->freed = freed;
+    __atomic_add_fetch(made, 1, __ATOMIC_RELAXED);
+    *out_thing = thing;
+    return TN_OK;
+}
+static tn_status create_library(tn_call *call, void *user, void **out_library) {
+    tn_stub_state *state = stub_state(call->device);
+    (void)user;
+    return create_thing(call, &state->libraries_made, &state->libraries_freed, out_library);
+}
+static tn_status create_handle(tn_call *call, void *user, void **out_handle) {
+    tn_stub_state *state = stub_state(call->device);
+    (void)user;
+    return create_thing(call, &state->handles_made, &state->handles_freed, out_handle);
+}
+static void destroy_thing(tn_call *call, void *user, void *thing) {
+    (void)user;
+    __atomic_add_fetch(((shared_thing *)thing)->freed, 1, __ATOMIC_RELAXED);
+    call->host->deallocate(call->host, thing);
+}
+static const tn_resource library = {.size = sizeof(tn_resource),
+                                    .scope = TN_SCOPE_DEVICE,
+                                    .key = "stub.library/1",
+                                    .create = create_library,
+                                    .destroy = destroy_thing};
+static const tn_resource handle = {.size = sizeof(tn_resource),
+                                   .scope = TN_SCOPE_CONTEXT,
+                                   .key = "stub.handle/1",
+                                   .create = create_handle,
+                                   .destroy = destroy_thing};
+
+static const tn_resources *resources_of(const tn_call *call) {
+    return call->host->extension(call->host, TN_RESOURCES);
+}
+static tn_status conv_prepare(tn_call *call) {
+    return resources_of(call)->acquire(call, &library, &call->state);
+}
+static void conv_release(tn_call *call) {
+    resources_of(call)->release(call, &library, call->state);
+}
+static tn_status conv_open(tn_call *call) {
+    return resources_of(call)->acquire(call, &handle, &call->context);
+}
+static void conv_close(tn_call *call) {
+    resources_of(call)->release(call, &handle, call->context);
+}
+static const tn_kernel conv = {.size = sizeof(tn_kernel),
+                               .revision = 1,
+                               .domain = "",
+                               .op = "Conv",
+                               .device = "stub",
+                               .name = "stub",
+                               .traits = TN_KERNEL_CAPTURABLE,
+                               .prepare = conv_prepare,
+                               .release = conv_release,
+                               .open = conv_open,
+                               .close = conv_close,
+                               .run = tn_stub_enqueue};
 
 /* Mul keeps a number in the device's memory, which its plans keep as well. */
 static tn_status keep(tn_call *call, const uint64_t *number) {

@@ -37,6 +37,10 @@ bool stub_is_pinned(const void *memory, uint64_t bytes);
 void stub_memory_open(void);
 void stub_memory_close(void);
 
+/* --- stub_device.c --- */
+/* The thread's current device, from 1; 0: none. */
+uint32_t stub_current(void);
+
 /* --- stub_stream.c --- */
 enum { STUB_COPY = 1, STUB_FILL, STUB_CONVERT, STUB_CALL, STUB_EVENT };
 

@@ -313,15 +313,35 @@ static const tn_kernel run_probe_kernel = {
     .open = run_probe_open,       .close = run_probe_close,     .reshape = run_probe_reshape,
     .run = run_probe_run};
 
+/* --- Update: y = x with its first element one more, in place where it may --- */
+static int run_updated_in_place;
+static tn_status run_update(tn_call *call) {
+    const float *from = call->inputs[0]->data;
+    float *to = call->outputs[0]->data;
+    const tn_status status = run_check(call);
+    if (status != TN_OK) return status;
+    run_updated_in_place += from == to;
+    if (from != to) memcpy(to, from, (size_t)call->inputs[0]->bytes);
+    to[0] += 1;
+    return TN_OK;
+}
+static const tn_port run_update_outputs[] = {
+    {"y", "f32", "x with another first element", TN_PORT_ALIAS, 1, 0, 0}};
+static const tn_operator run_update_operator = {
+    RUN_OPERATOR("Update", run_unary_inputs, run_update_outputs, run_same_infer, run_update)};
+static const tn_kernel run_update_kernel = {RUN_KERNEL("Update", "update"), .run = run_update};
+
 /* --- the libraries --- */
 static const tn_operator *const run_operators[] = {
-    &run_step_operator,     &run_negate_operator, &run_sum_operator,  &run_gain_operator,
-    &run_blocked_operator,  &run_flat_operator,   &run_ones_operator, &run_fill_operator,
-    &run_positive_operator, &run_probe_operator};
-static const tn_kernel *const run_kernels[] = {
-    &run_negate_kernel, &run_gain_kernel, &run_blocked_kernel, &run_fill_kernel, &run_probe_kernel};
-static const tn_kernel *const run_changed_kernels[] = {
-    &run_negate_kernel, &run_gain_kernel, &run_changed_kernel, &run_fill_kernel, &run_probe_kernel};
+    &run_step_operator,     &run_negate_operator, &run_sum_operator,   &run_gain_operator,
+    &run_blocked_operator,  &run_flat_operator,   &run_ones_operator,  &run_fill_operator,
+    &run_positive_operator, &run_probe_operator,  &run_update_operator};
+static const tn_kernel *const run_kernels[] = {&run_negate_kernel,  &run_gain_kernel,
+                                               &run_blocked_kernel, &run_fill_kernel,
+                                               &run_probe_kernel,   &run_update_kernel};
+static const tn_kernel *const run_changed_kernels[] = {&run_negate_kernel,  &run_gain_kernel,
+                                                       &run_changed_kernel, &run_fill_kernel,
+                                                       &run_probe_kernel,   &run_update_kernel};
 #define RUN_LIBRARY(entry, kernel_table, total)                                                    \
     static inline tn_library *entry(const tn_host *host) {                                         \
         static tn_library library = {.size = sizeof(tn_library),                                   \

@@ -49,7 +49,7 @@ static inline int run_test_setup(void **state) {
     if (!test) return -1;
     failing_allocator_init(&test->allocator);
     memset(&run_probe, 0, sizeof(run_probe));
-    run_negated_in_place = run_gain_fused = 0;
+    run_negated_in_place = run_gain_fused = run_updated_in_place = 0;
     test->runtime = run_runtime(&test->allocator.functions, run_entry);
     *state = test;
     return test->runtime && tn_graph_create(test->runtime, "net", &test->graph) == TN_OK ? 0 : -1;

@@ -81,7 +81,8 @@ struct tn_device {
     const char *(*libraries)(const tn_device *device)TN_NOEXCEPT;
     /* Makes the device the calling thread's current one, where its own interface has such a thing,
      * and answers which one was, for leave. The engine does so around every callback of a kernel of
-     * the device. Null: there is no such thing. */
+     * the device, those that ask (accepts, tactics, combination) among them. Null: there is no such
+     * thing. */
     uint32_t (*enter)(const tn_device *device) TN_NOEXCEPT;
     void (*leave)(const tn_device *device, uint32_t before) TN_NOEXCEPT;
     /* 1: what is enqueued on the stream becomes part of a graph of whoever began a capture there.

@@ -2,7 +2,8 @@
 /*
  * The program of a choice: steps in the order of the nodes, a fused one where its last node stands;
  * a value for each tensor and storage, with a reformat before the first step that reads another
- * storage than was written, shared by all that read it; then which steps may overwrite their input.
+ * storage than was written, shared by all that read it. Which steps may overwrite their input is
+ * lower_in_place.c's.
  */
 #include "base/status.h"
 #include "builder/lower/lower_private.h"
@@ -217,103 +218,6 @@ static tn_status emit_steps(program_emitter *emitter) {
     return TN_OK;
 }
 
-/* --- in place --- */
-
-typedef struct value_facts {
-    uint32_t root;      /* the value whose memory it is, through views */
-    uint32_t last_read; /* of a root: the last step that reads it or a view of it */
-    bool is_taken;      /* of a root: not the run's own memory, or handed out */
-    bool has_views;
-} value_facts;
-
-static void note_views(const program_emitter *emitter, const tn_program_step *step,
-                       value_facts *facts) {
-    const tn_graph_node *node = &emitter->lowering->graph->nodes[step->node];
-    for (uint32_t i = 0; i < step->output_count; i++) {
-        if (step->outputs[i] == TN_NO_VALUE) continue;
-        uint32_t input = tn_graph_output_port(node->entry->op, i)->alias - 1;
-        uint32_t root = facts[step->inputs[input]].root;
-        facts[step->outputs[i]].root = root;
-        facts[root].has_views = true;
-    }
-}
-
-static void note_reads(value_facts *facts, uint32_t step, uint32_t count, const uint32_t *values) {
-    for (uint32_t i = 0; i < count; i++)
-        if (values[i] != TN_NO_VALUE) facts[facts[values[i]].root].last_read = step;
-}
-
-static void note_values(const program_emitter *emitter, value_facts *facts) {
-    const tn_program *program = emitter->program;
-    const tn_graph *graph = emitter->lowering->graph;
-    for (uint32_t v = 0; v < program->value_count; v++) {
-        const tn_graph_tensor *tensor = &graph->tensors[program->values[v].tensor];
-        facts[v].root = v;
-        facts[v].is_taken =
-            tensor->is_constant ||
-            (tensor->is_input &&
-             tn_lower_storage_number(emitter->lowering, emitter->storage_of[v]) == 0);
-    }
-    for (uint32_t s = 0; s < program->step_count; s++) {
-        const tn_program_step *step = &program->steps[s];
-        if (step->kind == TN_STEP_VIEW) note_views(emitter, step, facts);
-        note_reads(facts, s, step->input_count, step->inputs);
-        note_reads(facts, s, step->operand_count, step->operands);
-        for (uint32_t i = 0; step->is_host && i < step->output_count; i++)
-            if (step->outputs[i] != TN_NO_VALUE) facts[step->outputs[i]].is_taken = true;
-    }
-    for (size_t i = 0; i < graph->output_count; i++)
-        facts[facts[program->output_values[i]].root].is_taken = true;
-}
-
-static bool has_same_bytes(const tn_lowering *lowering, const tn_program_value *a,
-                           const tn_program_value *b) {
-    if (a->type != b->type || a->format != b->format || a->space != b->space) return false;
-    for (int point = 0; point < 3; point++)
-        if (!tn_shape_equal(&lowering->points[point]->tensors[a->tensor].storage.shape,
-                            &lowering->points[point]->tensors[b->tensor].storage.shape))
-            return false;
-    return true;
-}
-
-static uint32_t count_reads(const tn_program_step *step, uint32_t value) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < step->input_count; i++)
-        count += step->inputs[i] == value;
-    for (uint32_t i = 0; i < step->operand_count; i++)
-        count += step->operands[i] == value;
-    return count;
-}
-
-static bool may_overwrite(const program_emitter *emitter, uint32_t index,
-                          const value_facts *facts) {
-    const tn_program *program = emitter->program;
-    const tn_program_step *step = &program->steps[index];
-    const tn_candidate *candidate;
-    if (step->kind != TN_STEP_KERNEL || step->is_host || !step->kernel || step->input_count == 0 ||
-        step->output_count == 0 || step->inputs[0] == TN_NO_VALUE ||
-        step->outputs[0] == TN_NO_VALUE || !emitter->lowering->nodes[step->node].is_shaped)
-        return false;
-    candidate = &emitter->lowering->nodes[step->node].candidates[emitter->choice[step->node]];
-    const value_facts *input = &facts[step->inputs[0]];
-    return (candidate->entry->kernel->traits & TN_KERNEL_IN_PLACE) &&
-           input->root == step->inputs[0] && !input->is_taken && !input->has_views &&
-           input->last_read == index && count_reads(step, step->inputs[0]) == 1 &&
-           has_same_bytes(emitter->lowering, &program->values[step->inputs[0]],
-                          &program->values[step->outputs[0]]);
-}
-
-static tn_status find_in_place(program_emitter *emitter) {
-    tn_program *program = emitter->program;
-    value_facts *facts =
-        tn_arena_allocate(emitter->lowering->arena, program->value_count + 1u, sizeof *facts);
-    if (!facts) return tn_fail_memory("a program");
-    note_values(emitter, facts);
-    for (uint32_t s = 0; s < program->step_count; s++)
-        program->steps[s].is_in_place = may_overwrite(emitter, s, facts);
-    return TN_OK;
-}
-
 /* Into the caller's arena, at its true size. */
 static tn_status keep(program_emitter *emitter) {
     tn_program *program = emitter->program;
@@ -340,7 +244,7 @@ tn_status tn_lower_emit(tn_lowering *lowering, const uint32_t *choice, tn_arena 
         .lowering = lowering, .choice = choice, .arena = arena, .program = &program};
     TN_TRY(allocate(&emitter));
     TN_TRY(emit_steps(&emitter));
-    TN_TRY(find_in_place(&emitter));
+    TN_TRY(tn_lower_find_in_place(lowering, choice, emitter.storage_of, &program));
     TN_TRY(keep(&emitter));
     *out_program = program;
     return TN_OK;

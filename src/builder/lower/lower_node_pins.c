@@ -21,13 +21,20 @@ bool tn_lower_node_pin_fits(const tn_node_pin *pin, const tn_kernel_entry *entry
     return tn_lower_pin_fits(&named, entry);
 }
 
-static const char *skip_spaces(const char *at) {
-    return at + strspn(at, " ");
+/* To what decides how a tensor is stored: rows that lie apart are another matter. */
+static const char *skip_rest(const char *at) {
+    static const char strided[] = ":strided";
+    const size_t length = sizeof(strided) - 1;
+    for (;;) {
+        at += strspn(at, " ");
+        if (strncmp(at, strided, length) != 0) return at;
+        at += length;
+    }
 }
 
 static bool is_same_text(const char *a, const char *b) {
-    for (a = skip_spaces(a), b = skip_spaces(b); *a && *a == *b;
-         a = skip_spaces(a + 1), b = skip_spaces(b + 1))
+    for (a = skip_rest(a), b = skip_rest(b); *a && *a == *b;
+         a = skip_rest(a + 1), b = skip_rest(b + 1))
         ;
     return *a == 0 && *b == 0;
 }

@@ -227,6 +227,9 @@ tn_status tn_lower_note(tn_lowering *lowering, const uint32_t *choice, tn_arena 
 tn_status tn_lower_record(const tn_lowering *lowering, const uint32_t *choice, tn_arena *arena,
                           tn_lower_notes *notes);
 /* --- lower_emit.c --- */
+/* Sets is_in_place and aliased of all steps; `storage_of` by value. */
+tn_status tn_lower_find_in_place(tn_lowering *lowering, const uint32_t *choice,
+                                 const tn_storage *storage_of, tn_program *program);
 tn_status tn_lower_emit(tn_lowering *lowering, const uint32_t *choice, tn_arena *arena,
                         tn_program *out_program);
 

@@ -99,9 +99,11 @@ static uint64_t add_kernel(const tn_candidate *candidate, uint64_t key) {
 static bool ask(tn_call *call, const tn_kernel *kernel, char *text) {
     tn_crash_mark mark;
     text[0] = 0;
+    const uint32_t before = call->device ? tn_device_enter(call->device) : 0;
     tn_crash_enter(&mark, call, "timing_key", NULL);
     const bool is_known = kernel->timing_key(call, text, TN_KERNEL_TEXT_BYTES) == TN_OK;
     tn_crash_leave(&mark);
+    if (call->device) tn_device_leave(call->device, before);
     return is_known && memchr(text, 0, TN_KERNEL_TEXT_BYTES);
 }
 

@@ -50,6 +50,7 @@ static tn_status read_step(tn_plan_reader *reader, const Tenon__Plan__Step *mess
                               .absorbed_count = (uint32_t)message->n_absorbed,
                               .tactic = message->tactic,
                               .is_in_place = message->is_in_place,
+                              .aliased = message->aliased,
                               .is_host = message->is_host,
                               .is_device = message->is_device,
                               .input_count = (uint32_t)message->n_inputs,

@@ -27,6 +27,7 @@ static tn_status write_step(tn_plan_writer *writer, const tn_program_step *step,
     if (step->library) message->library_number = 1 + tn_plan_find_library(&writer->plan, &library);
     message->tactic = step->tactic;
     message->is_in_place = step->is_in_place;
+    message->aliased = step->aliased;
     message->is_host = step->is_host;
     message->is_device = step->is_device;
     message->nanoseconds = step->nanoseconds;

@@ -59,6 +59,25 @@ static bool has_packed(tn_type_set types) {
     return false;
 }
 
+/* Behind the types: ":FORMAT", ":strided", or both in this order. */
+static tn_status parse_format(parser *p, tn_combination_port *port) {
+    static const char strided[] = "strided";
+    for (bool has_format = false; *p->at == ':'; has_format = true) {
+        p->at++;
+        const size_t length = word_length(p->at, " :,?.-");
+        port->is_strided = length == strlen(strided) && memcmp(p->at, strided, length) == 0;
+        if (!port->is_strided && (has_format || !tn_format_parse(p->at, length, &port->format)))
+            return fail_at(p, has_format ? "strided, or the end of the port"
+                                         : "a format: linear, nhwc, or c2, c4, c8, c16, c32, c64; "
+                                           "or strided");
+        if (has_packed(port->types) && (port->format != TN_LINEAR || port->is_strided))
+            return fail_at(p, "linear: elements of packed types lie in linear order alone");
+        p->at += length;
+        if (port->is_strided) return TN_OK;
+    }
+    return TN_OK;
+}
+
 static tn_status parse_port(parser *p, tn_combination_port *port) {
     skip_spaces(p);
     *port = (tn_combination_port){.format = TN_LINEAR};
@@ -71,15 +90,7 @@ static tn_status parse_port(parser *p, tn_combination_port *port) {
         if (!port->types) return fail_at(p, "element types like f32, f32|f16 or *");
         p->at += length;
     }
-    if (*p->at == ':') {
-        p->at++;
-        const size_t length = word_length(p->at, " ,?.-");
-        if (!tn_format_parse(p->at, length, &port->format))
-            return fail_at(p, "a format: linear, nhwc, or c2, c4, c8, c16, c32, c64");
-        if (port->format != TN_LINEAR && has_packed(port->types))
-            return fail_at(p, "linear: elements of packed types lie in linear order alone");
-        p->at += length;
-    }
+    if (*p->at == ':') TN_TRY(parse_format(p, port));
     port->is_optional = take(p, "?");
     return TN_OK;
 }

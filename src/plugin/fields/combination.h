@@ -14,7 +14,8 @@ typedef struct tn_combination_port {
     tn_type_set types;
     tn_format format;
     bool is_optional;
-    bool is_every; /* '*': the group any, none of those two */
+    bool is_every;   /* '*': the group any, none of those two */
+    bool is_strided; /* its rows may lie apart */
 } tn_combination_port;
 typedef struct tn_combination {
     const char *text; /* lent */

@@ -15,7 +15,8 @@ static int teardown(void **state) {
 
 static void test_ports_and_formats_are_read(void **state) {
     tn_combination it;
-    assert_int_equal(tn_combination_parse(*state, "f32:c16, f32|f16, i64? -> *:nhwc", 0, &it), TN_OK);
+    assert_int_equal(tn_combination_parse(*state, "f32:c16, f32|f16, i64? -> *:nhwc", 0, &it),
+                     TN_OK);
     assert_int_equal(it.input_count, 3);
     assert_int_equal(it.output_count, 1);
     assert_int_equal(it.inputs[0].format, TN_C16);
@@ -25,6 +26,22 @@ static void test_ports_and_formats_are_read(void **state) {
     assert_false(it.inputs[0].is_optional);
     assert_int_equal(it.outputs[0].format, TN_NHWC);
     assert_null(tn_combination_input(&it, 3));
+}
+
+static void test_strided_ports_are_read(void **state) {
+    tn_combination it;
+    assert_int_equal(
+        tn_combination_parse(*state, "*:strided, f32:nhwc:strided?, f32 -> f32:strided...", 0, &it),
+        TN_OK);
+    assert_true(it.inputs[0].is_strided && it.inputs[0].format == TN_LINEAR);
+    assert_true(it.inputs[1].is_strided && it.inputs[1].format == TN_NHWC);
+    assert_true(it.inputs[1].is_optional);
+    assert_false(it.inputs[2].is_strided);
+    assert_true(tn_combination_output(&it, 5)->is_strided);
+    const char *const wrong[] = {"f32:strided:nhwc -> f32", "f32:strided:strided -> f32",
+                                 "f32:nhwc:wide -> f32", "i4:strided -> i4"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        assert_int_equal(tn_combination_parse(*state, wrong[i], 0, &it), TN_ERROR_PLUGIN);
 }
 
 static bool matches(void **state, const char *text, uint32_t inputs, const tn_type *input_types,
@@ -80,6 +97,7 @@ static void test_wrong_texts_are_refused_with_the_column(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_ports_and_formats_are_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_strided_ports_are_read, setup, teardown),
         cmocka_unit_test_setup_teardown(test_types_are_matched, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_last_port_repeats, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_texts_are_refused_with_the_column, setup,

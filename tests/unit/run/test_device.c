@@ -361,6 +361,31 @@ static void test_a_devices_kernel_keeps_its_state(void **state) {
     tn_plan_destroy(plan);
 }
 
+/* Both convolutions use one library for the device, and one handle in each context. */
+static void test_kernels_share_resources(void **state) {
+    device_test *test = *state;
+    tn_plan *plan = build_lenet(test->runtime, "stub");
+    tn_engine *engine = load(test->runtime, plan, NULL);
+    const tn_device *device = engine->device;
+    const tn_stub_state *stub = device->user;
+    tn_context *contexts[2];
+    assert_int_equal(stub->handles_made, stub->handles_freed); /* those of the build */
+    assert_int_equal(stub->libraries_made, stub->libraries_freed + 1);
+    const uint64_t handles = stub->handles_made;
+    for (int i = 0; i < 2; i++)
+        must(tn_context_create(engine, &contexts[i]));
+    assert_int_equal(stub->handles_made, handles + 2);
+    assert_int_equal(stub->libraries_made, stub->libraries_freed + 1);
+    tn_context_destroy(contexts[0]);
+    assert_int_equal(stub->handles_made, stub->handles_freed + 1);
+    tn_context_destroy(contexts[1]);
+    assert_int_equal(stub->handles_made, stub->handles_freed);
+    tn_engine_release(engine);
+    tn_plan_destroy(plan);
+    /* the runtime still holds the device's library, and so what it has counted */
+    assert_int_equal(stub->libraries_made, stub->libraries_freed);
+}
+
 static void test_names_of_devices(void **state) {
     device_test *test = *state;
     static const char *const wrong[] = {"",      ":",      "../stub", "a/b",    "a.b",
@@ -422,6 +447,7 @@ int main(void) {
         DEVICE_TEST(test_a_plan_runs_without_its_device),
         DEVICE_TEST(test_a_plan_may_be_run_elsewhere_than_it_was_built_for),
         DEVICE_TEST(test_a_devices_kernel_keeps_its_state),
+        DEVICE_TEST(test_kernels_share_resources),
         DEVICE_TEST(test_names_of_devices),
         DEVICE_TEST(test_memory_may_fail_anywhere),
     };

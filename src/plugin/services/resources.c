@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared resources; see resources.h. A resource is made without the lock, so that its callback may
+ * ask for another one; who asks for the same meanwhile waits for it.
+ */
+#include "plugin/services/resources.h"
+#include "base/memory.h"
+#include "plugin/runtime_private.h"
+
+#include <string.h>
+
+typedef struct shared_resource {
+    struct shared_resource *next;
+    const void *place; /* the device or the context */
+    uint32_t scope;
+    bool is_ready;
+    uint64_t users;
+    void *resource;
+    char key[]; /* a copy */
+} shared_resource;
+
+struct tn_resource_store {
+    tn_allocator allocator;
+    pthread_mutex_t lock;
+    pthread_cond_t is_ready;
+    shared_resource *first;
+};
+
+tn_status tn_resource_store_create(const tn_allocator *allocator, tn_resource_store **out_store) {
+    tn_resource_store *store = tn_allocate_zero(allocator, 1, sizeof(*store));
+    if (!store) return tn_fail_memory("a runtime");
+    store->allocator = *allocator;
+    pthread_mutex_init(&store->lock, NULL);
+    pthread_cond_init(&store->is_ready, NULL);
+    *out_store = store;
+    return TN_OK;
+}
+
+void tn_resource_store_destroy(tn_resource_store *store) {
+    if (!store) return;
+    const tn_allocator allocator = store->allocator;
+    for (shared_resource *item = store->first, *next; item; item = next) {
+        next = item->next;
+        tn_deallocate(&allocator, item);
+    }
+    pthread_cond_destroy(&store->is_ready);
+    pthread_mutex_destroy(&store->lock);
+    tn_deallocate(&allocator, store);
+}
+
+static tn_resource_store *store_of(const tn_call *call) {
+    const tn_call_scope *scope = call->host_private;
+    return scope->runtime->resources;
+}
+
+static tn_status fail(tn_call *call, tn_status status, const char *why) {
+    tn_call_scope *scope = call->host_private;
+    tn_fail(status, "%s", why);
+    scope->failed = status;
+    return status;
+}
+
+/* Where the resource is the only one of its key; null: there is no such place. */
+static const void *place_of(const tn_call *call, uint32_t scope) {
+    const tn_call_scope *own = call->host_private;
+    return scope == TN_SCOPE_DEVICE ? (const void *)call->device : own->context;
+}
+
+static shared_resource *find(tn_resource_store *store, const tn_resource *wanted,
+                             const void *place) {
+    shared_resource *item = store->first;
+    while (item && (item->place != place || item->scope != wanted->scope ||
+                    strcmp(item->key, wanted->key) != 0))
+        item = item->next;
+    return item;
+}
+
+static void take_out(tn_resource_store *store, const shared_resource *item) {
+    shared_resource **at = &store->first;
+    while (*at != item)
+        at = &(*at)->next;
+    *at = item->next;
+}
+
+/* An entry that is not ready, for this thread to fill. */
+static shared_resource *add(tn_resource_store *store, const tn_resource *wanted,
+                            const void *place) {
+    const size_t length = strlen(wanted->key) + 1;
+    shared_resource *item = tn_allocate_zero(&store->allocator, 1, sizeof(*item) + length);
+    if (!item) return NULL;
+    item->place = place;
+    item->scope = wanted->scope;
+    memcpy(item->key, wanted->key, length);
+    item->next = store->first;
+    store->first = item;
+    return item;
+}
+
+static tn_status make(tn_resource_store *store, tn_call *call, const tn_resource *wanted,
+                      shared_resource *item, void **out_resource) {
+    void *made = NULL;
+    tn_status status = wanted->create(call, wanted->user, &made);
+    if (status == TN_OK && !made)
+        status = fail(call, TN_ERROR_PLUGIN, "a resource's create answered null");
+    pthread_mutex_lock(&store->lock);
+    if (status == TN_OK) {
+        item->resource = *out_resource = made;
+        item->users = 1;
+        item->is_ready = true;
+    } else {
+        take_out(store, item);
+        tn_deallocate(&store->allocator, item);
+    }
+    pthread_cond_broadcast(&store->is_ready);
+    pthread_mutex_unlock(&store->lock);
+    return status;
+}
+
+static tn_status acquire(tn_call *call, const tn_resource *wanted, void **out_resource) {
+    if (!call || !call->host_private) return TN_ERROR_ARGUMENT;
+    if (!wanted || wanted->size < sizeof(*wanted) || !wanted->key || !wanted->create ||
+        !wanted->destroy || !out_resource ||
+        (wanted->scope != TN_SCOPE_CONTEXT && wanted->scope != TN_SCOPE_DEVICE))
+        return fail(call, TN_ERROR_ARGUMENT, "a resource needs a key, a scope and both callbacks");
+    tn_resource_store *store = store_of(call);
+    const void *place = place_of(call, wanted->scope);
+    if (!place)
+        return fail(call, TN_ERROR_STATE,
+                    "a context's resource is asked for where there is no context: expected open");
+    pthread_mutex_lock(&store->lock);
+    shared_resource *item = find(store, wanted, place);
+    while (item && !item->is_ready) {
+        pthread_cond_wait(&store->is_ready, &store->lock);
+        item = find(store, wanted, place);
+    }
+    if (item) {
+        item->users++;
+        *out_resource = item->resource;
+        pthread_mutex_unlock(&store->lock);
+        return TN_OK;
+    }
+    item = add(store, wanted, place);
+    pthread_mutex_unlock(&store->lock);
+    if (!item) return fail(call, TN_ERROR_MEMORY, "no memory for a resource");
+    return make(store, call, wanted, item, out_resource);
+}
+
+static void release(tn_call *call, const tn_resource *wanted, void *acquired) {
+    if (!call || !call->host_private || !wanted || !wanted->key) return;
+    tn_resource_store *store = store_of(call);
+    pthread_mutex_lock(&store->lock);
+    shared_resource *item = find(store, wanted, place_of(call, wanted->scope));
+    const bool is_last = item && item->resource == acquired && --item->users == 0;
+    if (is_last) take_out(store, item);
+    pthread_mutex_unlock(&store->lock);
+    if (!is_last) return;
+    tn_deallocate(&store->allocator, item);
+    wanted->destroy(call, wanted->user, acquired);
+}
+
+const tn_resources *tn_resources_table(void) {
+    static const tn_resources table = {
+        .size = sizeof(tn_resources), .acquire = acquire, .release = release};
+    return &table;
+}
