@@ -90,7 +90,7 @@ bool tn_engine_step_is_shaped(const tn_engine_loading *loading, const tn_program
     if (loading->shapes.plan.is_after_run[step->node]) return false;
     for (int list = 0; list < 3; list++) {
         for (uint32_t i = 0; i < counts[list]; i++) {
-            for (int point = 0; lists[list][i] != TN_NO_VALUE && point < 3; point++)
+            for (int point = 0; lists[list][i] != TN_NO_VALUE && point < TN_POINTS; point++)
                 if (!known_at(loading, lists[list][i], point)->is_known) return false;
         }
     }

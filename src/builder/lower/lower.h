@@ -86,10 +86,9 @@ typedef struct tn_lower_options {
     tn_lower_notes *notes;        /* null, or to be filled, in the program's arena */
 } tn_lower_options;
 
-/* `inferences`: at the profile's minimum, optimum and maximum (the same one thrice for fixed
- * shapes). The program lies in `arena`. */
+/* `inferences`: by TN_POINT_..., the same one where nothing varies. The program lies in `arena`. */
 tn_status tn_lower(const tn_graph *graph, const tn_inference_plan *plan,
-                   const tn_inference *const inferences[3], const tn_lower_options *options,
+                   const tn_inference *const inferences[TN_POINTS], const tn_lower_options *options,
                    tn_arena *arena, tn_program *out_program);
 
 #endif

@@ -34,7 +34,7 @@ static tn_type type_by_rule(const tn_lowering *lowering, const tn_graph_node *no
 }
 
 static bool is_known(const tn_lowering *lowering, tn_tensor_id tensor) {
-    for (int point = 0; point < 3; point++)
+    for (int point = 0; point < TN_POINTS; point++)
         if (!lowering->points[point]->tensors[tensor].is_known) return false;
     return true;
 }

@@ -106,7 +106,7 @@ typedef struct tn_lower_pin {
 typedef struct tn_lowering {
     const tn_graph *graph;
     const tn_inference_plan *plan;
-    const tn_inference *points[3];
+    const tn_inference *points[TN_POINTS];
     const tn_lower_options *options;
     tn_arena *arena; /* lives as long as the lowering */
     /* by tensor */

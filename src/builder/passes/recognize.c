@@ -118,7 +118,7 @@ static bool matches(attempt *a, const tn_spelling *tree, tn_tensor_id tensor, bo
 
 static bool is_same(const tn_pass_context *context, tn_tensor_id a, tn_tensor_id b) {
     if (!tn_pass_is_shaped(context, a) || !tn_pass_is_shaped(context, b)) return false;
-    for (int point = 0; point < 3; point++) {
+    for (int point = 0; point < TN_POINTS; point++) {
         const tn_tensor_storage *left = &context->points[point]->tensors[a].storage;
         const tn_tensor_storage *right = &context->points[point]->tensors[b].storage;
         if (left->tensor.type != right->tensor.type || !tn_shape_equal(&left->shape, &right->shape))
