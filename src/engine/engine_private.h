@@ -12,6 +12,7 @@
  *   engine_device.c   a device's stream, and the constants in its memory
  *   engine_report.c   the steps as JSON
  *   engine_isolate.c  which steps' kernels run elsewhere
+ *   engine_unfused.c  a second engine of the same graph, for shapes that break a fusion
  */
 #ifndef TN_ENGINE_ENGINE_PRIVATE_H
 #define TN_ENGINE_ENGINE_PRIVATE_H
@@ -64,6 +65,10 @@ struct tn_engine {
     uint32_t isolation_limit_ms; /* of one callback; 0: none */
     int plan_descriptor;         /* the plan once more, for helper processes; -1: not needed */
     char *report;
+    struct tn_engine *fused; /* lent: the engine that this one stands in for; null: none */
+    const bool *is_unfused;  /* by node: not absorbed here, since some shapes break it; or null */
+    pthread_mutex_t splitting;
+    struct tn_engine *unfused; /* made when it is needed first, under that lock; or null */
 };
 
 typedef void (*tn_engine_note)(void *user, uint32_t step);
@@ -122,6 +127,17 @@ tn_status tn_engine_open_device(tn_engine *engine);
 /* After they were: constants that kernels read in the device's memory; waits for all of it. */
 tn_status tn_engine_upload_constants(tn_engine_loading *loading);
 void tn_engine_close_device(tn_engine *engine);
+/* The shapes at the points of the profile. */
+tn_status tn_engine_infer_profile(tn_engine_loading *loading);
+/* Lowers the graph here, by rule. */
+tn_status tn_engine_lower(tn_engine_loading *loading, uint32_t threads);
+/* All that follows once there is a program. */
+tn_status tn_engine_complete(tn_engine_loading *loading);
+tn_engine *tn_engine_new(tn_runtime *runtime); /* null: no memory */
+/* The engine, of `engine`'s graph and kernels, that absorbs none of the nodes in `is_broken` (by
+ * node) nor what `engine` does not absorb. Lent: it lives as long as `engine`. Where there is one
+ * already it is that one, whatever it absorbs: its contexts ask it in turn. [thread: any] */
+tn_status tn_engine_find_unfused(tn_engine *engine, const bool *is_broken, tn_engine **out_engine);
 /* The inputs and outputs as callers see them. */
 tn_status tn_engine_make_ports(const tn_engine_loading *loading);
 /* The JSON of tn_engine_report. */

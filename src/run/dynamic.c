@@ -211,7 +211,6 @@ static tn_status run_kernel(tn_context *context, uint32_t index) {
     struct tn_dynamic_run *dynamic = context->dynamic;
     const tn_program_step *step = &context->engine->program->steps[index];
     tn_open_kernel *kernel = &context->kernels[index];
-    TN_TRY(tn_context_check_fusion(context, index));
     hide_data(context, step);
     TN_TRY(make_values(context, step));
     kernel->call.inputs = (const tn_tensor *const *)dynamic->step_inputs;

@@ -160,7 +160,6 @@ static tn_status make_walk(tn_context *context, tn_shape_state *state) {
     const tn_program *program = context->engine->program;
     for (uint32_t s = 0; s < program->step_count; s++) {
         if (!runs(&program->steps[s])) continue;
-        TN_TRY(tn_context_check_fusion(context, s));
         TN_TRY(make_call(context, state, s, &state->walk[state->walk_count]));
         state->walk_steps[state->walk_count++] = s;
     }
@@ -236,6 +235,7 @@ static tn_status allocate(tn_context *context, tn_shape_state *state) {
 static tn_status fill_state(tn_context *context, tn_shape_state *state) {
     TN_TRY(allocate(context, state));
     TN_TRY(copy_key(context, state));
+    if (state->is_unfused) return TN_OK;
     TN_TRY(describe_used(context, state));
     TN_TRY(describe_outputs(context, state));
     TN_TRY(make_walk(context, state));
@@ -246,13 +246,14 @@ static tn_status fill_state(tn_context *context, tn_shape_state *state) {
     return tn_walk_find_graphs(context, state);
 }
 
-tn_status tn_shape_state_create(tn_context *context, tn_shape_state **out_state) {
+tn_status tn_shape_state_create(tn_context *context, bool is_unfused, tn_shape_state **out_state) {
     tn_arena *arena;
     TN_TRY(tn_arena_create(&context->allocator, &arena));
     tn_shape_state *state = tn_arena_allocate(arena, 1, sizeof(*state));
     tn_status status = state ? TN_OK : tn_fail_memory("a set of shapes");
     if (state) {
         state->arena = arena;
+        state->is_unfused = is_unfused;
         status = fill_state(context, state);
     }
     if (status != TN_OK) {

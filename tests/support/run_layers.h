@@ -128,6 +128,20 @@ static const tn_operator run_gain_operator = {
 static const tn_kernel run_gain_kernel = {RUN_KERNEL("Gain", "adds"), .absorbs = "tn.residual/1",
                                           .run = run_gain};
 
+/* --- Quirk: y = x, and of five elements the first alone --- */
+static tn_status run_quirk_infer(tn_call *call) {
+    const int64_t count = call->inputs[0]->shape[0];
+    call->outputs[0]->rank = 1;
+    call->outputs[0]->shape[0] = count == 5 ? 1 : count;
+    return TN_OK;
+}
+static tn_status run_quirk(tn_call *call) {
+    memcpy(call->outputs[0]->data, call->inputs[0]->data, (size_t)call->outputs[0]->bytes);
+    return run_check(call);
+}
+static const tn_operator run_quirk_operator = {
+    RUN_OPERATOR("Quirk", run_unary_inputs, run_unary_outputs, run_quirk_infer, run_quirk)};
+
 /* --- Blocked: y = 3 x, by a kernel that wants blocks of channels --- */
 static tn_status run_blocked(tn_call *call) {
     const float *from = call->inputs[0]->data;
@@ -315,9 +329,9 @@ static const tn_kernel run_probe_kernel = {
 
 /* --- the libraries --- */
 static const tn_operator *const run_operators[] = {
-    &run_step_operator,     &run_negate_operator, &run_sum_operator,  &run_gain_operator,
-    &run_blocked_operator,  &run_flat_operator,   &run_ones_operator, &run_fill_operator,
-    &run_positive_operator, &run_probe_operator};
+    &run_quirk_operator, &run_step_operator,     &run_negate_operator, &run_sum_operator,
+    &run_gain_operator,  &run_blocked_operator,  &run_flat_operator,   &run_ones_operator,
+    &run_fill_operator,  &run_positive_operator, &run_probe_operator};
 static const tn_kernel *const run_kernels[] = {
     &run_negate_kernel, &run_gain_kernel, &run_blocked_kernel, &run_fill_kernel, &run_probe_kernel};
 static const tn_kernel *const run_changed_kernels[] = {

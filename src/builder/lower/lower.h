@@ -83,6 +83,7 @@ typedef struct tn_lower_options {
     const float *scales;          /* by tensor, 0: none; null: none at all */
     const bool *is_kept;          /* by node: stays in its own types; null: none does */
     const tn_node_pin *node_pins; /* by node; null: none is pinned */
+    const bool *is_unfused;       /* by node: no kernel absorbs it; null: any may */
     tn_lower_notes *notes;        /* null, or to be filled, in the program's arena */
 } tn_lower_options;
 

@@ -31,6 +31,7 @@ static uint32_t next_link(const tn_lowering *lowering, uint32_t node) {
     uint32_t reader = lowering->reader[made];
     if (graph->tensors[made].use_count != 1 || reader == TN_NO_NODE) return TN_NO_NODE;
     const tn_graph_node *next = &graph->nodes[reader];
+    if (lowering->options->is_unfused && lowering->options->is_unfused[reader]) return TN_NO_NODE;
     if (lowering->plan->is_host_node[reader] || !lowering->nodes[reader].is_shaped ||
         tn_lower_is_view(next) || !is_one_output(next) ||
         (tn_graph_output_port(next->entry->op, 0)->flags & TN_PORT_SIZED_BY_RUN) ||

@@ -70,11 +70,117 @@ static void test_extents_of_one_name_are_fused(void **state) {
     assert_error("the same name means the same extent", NULL);
 }
 
+/* ----------------------------------------------------------------------------------------------
+ * fusions that fall apart */
+
+/* y = 2 x + Quirk(x): a residual, but where there are five elements. */
+static void make_quirk(run_test *test) {
+    const tn_tensor_id x = add_input(test->graph, "x", TN_F32, 1, EXTENTS(-1));
+    const tn_tensor_id quirk = run_unary(test->graph, "Quirk", NULL, x);
+    const tn_tensor_id gain = run_unary(test->graph, "Gain", "gain", x);
+    run_output(test->graph, run_node(test->graph, "Sum", "sum", 2, TENSORS(gain, quirk)), "y");
+}
+
+static void run_quirky(run_test *test, const run_buffer *in, int64_t count, const float *wanted) {
+    run_bind(test, "x", in->aligned, (uint64_t)count * 4);
+    run_shape(test, "x", 1, &count);
+    run_must(tn_context_run(test->context));
+    assert_floats(run_result(test, 0), count, wanted);
+}
+
+static void check_quirk(run_test *test) {
+    run_buffer in;
+    fill(&in);
+    run_quirky(test, &in, 3, FLOATS(0, 3, 6));
+    assert_int_equal(run_gain_fused, 1);
+    run_quirky(test, &in, 5, FLOATS(0, 2, 4, 6, 8));
+    assert_int_equal(run_gain_fused, 1);
+    run_quirky(test, &in, 4, FLOATS(0, 3, 6, 9));
+    assert_int_equal(run_gain_fused, 2);
+    const uint64_t before = run_allocations(test);
+    const int64_t live = test->allocator.live;
+    for (int i = 0; i < 3; i++) {
+        run_quirky(test, &in, 5, FLOATS(0, 2, 4, 6, 8));
+        run_quirky(test, &in, 3, FLOATS(0, 3, 6));
+    }
+    assert_int_equal(run_gain_fused, 5);
+    assert_int_equal(run_allocations(test), before);
+    assert_int_equal(test->allocator.live, live);
+}
+
+static void test_a_fusion_falls_apart_without_a_profile(void **state) {
+    run_test *test = *state;
+    make_quirk(test);
+    run_start(test, 0, NULL);
+    check_quirk(test);
+}
+
+static void test_a_fusion_falls_apart_within_the_profile(void **state) {
+    run_test *test = *state;
+    make_quirk(test);
+    run_start(test, 1, RUN_PROFILES(RUN_PROFILE("x", 1, EXTENTS(1), EXTENTS(4), EXTENTS(9))));
+    check_quirk(test);
+}
+
+/* Between the two, what the caller sees is one context: descriptors before a run, a bound output,
+ * the profile, the report. */
+static void test_a_context_is_one_whoever_runs(void **state) {
+    run_test *test = *state;
+    run_buffer in, out = {0};
+    make_quirk(test);
+    run_start(test, 0, NULL);
+    fill(&in);
+    run_must(tn_context_set_profiling(test->context, true));
+    run_must(tn_context_bind_output(test->context, 0, out.crooked, 20));
+    run_bind(test, "x", in.aligned, 20);
+    run_shape(test, "x", 1, EXTENTS(5));
+    run_must(tn_context_reshape(test->context));
+    assert_int_equal(run_result(test, 0)->shape[0], 5);
+    assert_null(run_result(test, 0)->data);
+    run_must(tn_context_run(test->context));
+    assert_ptr_equal(run_result(test, 0)->data, out.crooked);
+    assert_true(out.crooked[4] == 8);
+    assert_int_equal(tn_context_profile_count(test->context), 3);
+    char *report = NULL;
+    run_must(tn_context_report(test->context, &report));
+    assert_non_null(strstr(report, "{\"name\": \"gain\""));
+    assert_non_null(strstr(report, "\"profiled_runs\": 1"));
+    tn_text_free(test->runtime, report);
+    run_shape(test, "x", 1, EXTENTS(4));
+    run_must(tn_context_run(test->context));
+    assert_int_equal(tn_context_profile_count(test->context), 2);
+    assert_true(out.crooked[3] == 9);
+}
+
+/* At every allocation that fails the context stays sound. */
+static void test_no_memory_for_the_other_context_is_an_error(void **state) {
+    run_test *test = *state;
+    run_buffer in;
+    make_quirk(test);
+    run_start(test, 0, NULL);
+    fill(&in);
+    run_quirky(test, &in, 3, FLOATS(0, 3, 6));
+    run_bind(test, "x", in.aligned, 20);
+    run_shape(test, "x", 1, EXTENTS(5));
+    tn_status status = TN_ERROR_MEMORY;
+    for (int64_t i = 1; status != TN_OK && i < 2000; i++) {
+        test->allocator.fail_at = test->allocator.allocations + (uint64_t)i;
+        status = tn_context_run(test->context);
+        test->allocator.fail_at = 0;
+        if (status != TN_OK) assert_int_equal(status, TN_ERROR_MEMORY);
+    }
+    run_quirky(test, &in, 5, FLOATS(0, 2, 4, 6, 8));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_different_extents_are_not_taken_for_equal),
         RUN_TEST(test_different_extents_of_one_profile_are_apart),
         RUN_TEST(test_extents_of_one_name_are_fused),
+        RUN_TEST(test_a_fusion_falls_apart_without_a_profile),
+        RUN_TEST(test_a_fusion_falls_apart_within_the_profile),
+        RUN_TEST(test_a_context_is_one_whoever_runs),
+        RUN_TEST(test_no_memory_for_the_other_context_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
