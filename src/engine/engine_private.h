@@ -31,6 +31,8 @@ typedef struct tn_engine_step {
     const tn_kernel_entry *entry; /* null: the reference; holds a count on its library */
     const void *kernel_params;    /* the kernel's own, for this node */
     tn_prepared_kernel prepared;  /* KERNEL steps that run */
+    bool is_open;                 /* its shapes are known at a run only, and its kernel is for any:
+                                     what reshape does not take runs by the reference */
     bool is_isolated;             /* a plugin library's kernel, which runs in a helper process: then
                                      `prepared` is prepared there, and a template here */
     tn_chain chain;               /* what its kernel absorbs */
@@ -95,6 +97,8 @@ tn_status tn_engine_plain_call_init(tn_engine_loading *loading, const tn_engine_
                                     tn_call_scope *scope, tn_call *out_call);
 /* Whether all shapes of a step are known at all points and can be relied on. */
 bool tn_engine_step_is_shaped(const tn_engine_loading *loading, const tn_program_step *step);
+/* Whether its ranks are, at least. */
+bool tn_engine_step_is_ranked(const tn_engine_loading *loading, const tn_program_step *step);
 
 /* Fills the kernel's own parameters and checks what a step asks of its kernel (null: the
  * reference): types, formats, what is fused, tactic. TN_ERROR_FORMAT, with the reason. */

@@ -230,6 +230,12 @@ void tn_context_hide(const tn_context *context, uint32_t value, tn_tensor *tenso
  */
 tn_status tn_context_find_broken(const tn_context *context, uint32_t step, uint32_t *out_node);
 
+/* Whether a step may be run by its operator's reference where its kernel does not take the shape.
+ */
+bool tn_context_has_reference(const tn_context *context, uint32_t step);
+/* Makes a kernel's call one of the reference, with a scope of its own. */
+void tn_context_use_reference(tn_call *call, tn_call_scope *scope);
+
 /* --- unfused.c --- */
 /* Whether the inferred shapes break a fusion; then there is a context for them. */
 tn_status tn_unfused_find(tn_context *context, bool *out_is_broken);

@@ -112,3 +112,20 @@ tn_status tn_context_find_broken(const tn_context *context, uint32_t index, uint
     }
     return TN_OK;
 }
+
+bool tn_context_has_reference(const tn_context *context, uint32_t index) {
+    const tn_engine_step *step = &context->engine->steps[index];
+    return step->is_open && !step->is_isolated && !step->step->is_device &&
+           context->engine->graph->nodes[step->step->node].entry->op->reference;
+}
+
+void tn_context_use_reference(tn_call *call, tn_call_scope *scope) {
+    scope->kernel = NULL;
+    scope->pool = NULL;
+    call->host_private = scope;
+    call->user = call->op->user;
+    call->flags = TN_CALL_REFERENCE;
+    call->threads = 1;
+    call->workspace = NULL;
+    call->workspace_bytes = 0;
+}

@@ -185,13 +185,38 @@ static tn_status reshape_item(const tn_shape_state *state, uint32_t item, tn_cal
                        "node '%s'", call->node);
 }
 
+/* A shape that a kernel for any shape does not take after all runs by the reference. */
+static tn_status take_reference(tn_context *context, tn_shape_state *state, uint32_t item,
+                                tn_status status, const tn_error_copy *before) {
+    tn_call *call = state->walk[item].call;
+    if (status != TN_ERROR_UNSUPPORTED || state->is_placed ||
+        !tn_context_has_reference(context, state->walk_steps[item]))
+        return status;
+    tn_call_scope *scope = tn_arena_copy(state->arena, call->host_private, sizeof(*scope));
+    if (!scope) return tn_fail_memory("a set of shapes");
+    tn_error_restore(before);
+    tn_context_use_reference(call, scope);
+    state->walk[item].run = call->op->reference;
+    state->workspace_bytes[item] = 0;
+    return TN_OK;
+}
+
+static tn_status reshape_kernel(tn_context *context, tn_shape_state *state, uint32_t item,
+                                const tn_kernel *kernel) {
+    tn_error_copy before;
+    if (state->walk[item].call->flags & TN_CALL_REFERENCE) return TN_OK;
+    tn_error_save(&before);
+    const tn_status status = reshape_item(state, item, kernel->reshape);
+    return status == TN_OK ? TN_OK : take_reference(context, state, item, status, &before);
+}
+
 tn_status tn_shape_state_reshape(tn_context *context, tn_shape_state *state) {
     for (uint32_t i = 0; i < state->walk_count; i++) {
         const tn_open_kernel *kernel = &context->kernels[state->walk_steps[i]];
         if (state->walk[i].run == tn_isolated_run)
             TN_TRY(reshape_item(state, i, tn_isolated_reshape));
         else if (kernel->is_open && kernel->prepared->kernel && kernel->prepared->kernel->reshape)
-            TN_TRY(reshape_item(state, i, kernel->prepared->kernel->reshape));
+            TN_TRY(reshape_kernel(context, state, i, kernel->prepared->kernel));
     }
     return TN_OK;
 }

@@ -49,6 +49,7 @@ static inline int run_test_setup(void **state) {
     if (!test) return -1;
     failing_allocator_init(&test->allocator);
     memset(&run_probe, 0, sizeof(run_probe));
+    memset(&run_open, 0, sizeof(run_open));
     run_negated_in_place = run_gain_fused = 0;
     test->runtime = run_runtime(&test->allocator.functions, run_entry);
     *state = test;

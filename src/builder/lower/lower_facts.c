@@ -39,6 +39,15 @@ static bool is_known(const tn_lowering *lowering, tn_tensor_id tensor) {
     return true;
 }
 
+static bool has_rank(const tn_lowering *lowering, tn_tensor_id tensor) {
+    const tn_inference *const *points = lowering->points;
+    for (int point = 0; is_known(lowering, tensor) && point < TN_POINTS; point++)
+        if (points[point]->tensors[tensor].storage.shape.rank !=
+            points[TN_POINT_OPTIMUM]->tensors[tensor].storage.shape.rank)
+            return false;
+    return is_known(lowering, tensor);
+}
+
 static void note_tensors(tn_lowering *lowering) {
     const tn_graph *graph = lowering->graph;
     for (uint32_t t = 0; t < graph->tensor_count; t++) {
@@ -55,19 +64,22 @@ static void note_tensors(tn_lowering *lowering) {
 
 static void note_node(tn_lowering *lowering, uint32_t index) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
-    bool is_shaped = !lowering->plan->is_after_run[index];
+    bool is_shaped = !lowering->plan->is_after_run[index], is_ranked = true;
     for (uint32_t i = 0; i < node->input_count; i++) {
         if (node->inputs[i] == TN_NO_TENSOR) continue;
         lowering->reader[node->inputs[i]] = index;
         is_shaped = is_shaped && is_known(lowering, node->inputs[i]);
+        is_ranked = is_ranked && has_rank(lowering, node->inputs[i]);
     }
     for (uint32_t i = 0; i < node->output_count; i++) {
         tn_tensor_id id = node->outputs[i];
         if (id == TN_NO_TENSOR) continue;
         is_shaped = is_shaped && is_known(lowering, id);
+        is_ranked = is_ranked && has_rank(lowering, id);
         if (lowering->types[id] == TN_NONE) lowering->types[id] = type_by_rule(lowering, node, i);
     }
     lowering->nodes[index].is_shaped = is_shaped;
+    lowering->nodes[index].is_ranked = is_ranked;
 }
 
 tn_status tn_lower_facts(tn_lowering *lowering) {

@@ -78,6 +78,7 @@ typedef struct tn_lower_link {
 
 typedef struct tn_lower_node {
     bool is_shaped; /* all its tensors' shapes are known and can be relied on */
+    bool is_ranked; /* all its tensors' ranks are, at least */
     /* lower_equal.c's: the first node with the same candidates, which is measured for all of them,
      * and for such a node how many they are. */
     uint32_t leader, equal_count;

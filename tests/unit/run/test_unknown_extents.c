@@ -172,6 +172,50 @@ static void test_no_memory_for_the_other_context_is_an_error(void **state) {
     run_quirky(test, &in, 5, FLOATS(0, 2, 4, 6, 8));
 }
 
+/* ----------------------------------------------------------------------------------------------
+ * kernels for any shape */
+
+static void run_positives(run_test *test, const run_buffer *in, int64_t count) {
+    run_bind(test, "x", in->aligned, (uint64_t)count * 4);
+    run_shape(test, "x", 1, &count);
+    run_must(tn_context_run(test->context));
+    assert_int_equal(run_count(run_result(test, 0)), count - 1); /* all but the zero */
+    for (int64_t i = 1; i < count; i++)
+        assert_true(((const float *)run_result(test, 0)->data)[i - 1] == 5 * (float)i);
+}
+
+static void test_a_kernel_for_any_shape_is_prepared_without_extents(void **state) {
+    run_test *test = *state;
+    run_buffer in;
+    const tn_tensor_id x = add_input(test->graph, "x", TN_F32, 1, EXTENTS(-1));
+    const tn_tensor_id positive = run_unary(test->graph, "Positive", NULL, x);
+    run_output(test->graph, run_unary(test->graph, "Open", "open", positive), "y");
+    run_start(test, 1, RUN_PROFILES(RUN_PROFILE("x", 1, EXTENTS(1), EXTENTS(4), EXTENTS(32))));
+    assert_int_equal(run_open.prepared, 1);
+    assert_int_equal(run_open.extent, -1);
+    assert_int_equal(run_open.least, -1);
+    fill(&in);
+    run_positives(test, &in, 4);
+    run_positives(test, &in, 9);
+    assert_int_equal(run_open.ran, 2);
+    assert_int_equal(run_open.reference_ran, 0);
+    run_positives(test, &in, 14); /* thirteen: reshape does not support it */
+    assert_int_equal(run_open.ran, 2);
+    assert_int_equal(run_open.reference_ran, 1);
+    run_positives(test, &in, 4);
+    assert_int_equal(run_open.ran, 3);
+}
+
+static void test_known_extents_are_shown_with_the_profiles_ends(void **state) {
+    run_test *test = *state;
+    const tn_tensor_id x = add_input(test->graph, "x", TN_F32, 1, EXTENTS(-1));
+    run_output(test->graph, run_unary(test->graph, "Open", "open", x), "y");
+    run_start(test, 1, RUN_PROFILES(RUN_PROFILE("x", 1, EXTENTS(2), EXTENTS(4), EXTENTS(32))));
+    assert_int_equal(run_open.extent, 4);
+    assert_int_equal(run_open.least, 2);
+    assert_int_equal(run_open.most, 32);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_different_extents_are_not_taken_for_equal),
@@ -181,6 +225,8 @@ int main(void) {
         RUN_TEST(test_a_fusion_falls_apart_within_the_profile),
         RUN_TEST(test_a_context_is_one_whoever_runs),
         RUN_TEST(test_no_memory_for_the_other_context_is_an_error),
+        RUN_TEST(test_a_kernel_for_any_shape_is_prepared_without_extents),
+        RUN_TEST(test_known_extents_are_shown_with_the_profiles_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
