@@ -39,13 +39,14 @@ static bool is_known(const tn_lowering *lowering, tn_tensor_id tensor) {
     return true;
 }
 
+/* What is guessed at one point may fail at another, and says nothing of ranks then. */
 static bool has_rank(const tn_lowering *lowering, tn_tensor_id tensor) {
-    const tn_inference *const *points = lowering->points;
-    for (int point = 0; is_known(lowering, tensor) && point < TN_POINTS; point++)
-        if (points[point]->tensors[tensor].storage.shape.rank !=
-            points[TN_POINT_OPTIMUM]->tensors[tensor].storage.shape.rank)
-            return false;
-    return is_known(lowering, tensor);
+    const tn_inferred_tensor *best = &lowering->points[TN_POINT_OPTIMUM]->tensors[tensor];
+    for (int point = 0; best->is_known && point < TN_POINTS; point++) {
+        const tn_inferred_tensor *known = &lowering->points[point]->tensors[tensor];
+        if (known->is_known && known->storage.shape.rank != best->storage.shape.rank) return false;
+    }
+    return best->is_known;
 }
 
 static void note_tensors(tn_lowering *lowering) {
