@@ -50,6 +50,9 @@ static bool has_asked_combinations(const tn_test *test) {
 static bool has_absorbs(const tn_test *test) {
     return test->kernel->absorbs != NULL;
 }
+static bool is_any_shape(const tn_test *test) {
+    return test->kernel->traits & TN_KERNEL_ANY_SHAPE;
+}
 static bool is_in_place(const tn_test *test) {
     for (uint32_t i = 0; i < test->op->output_count; i++)
         if (test->op->outputs[i].flags & TN_PORT_ALIAS) return true;
@@ -78,6 +81,7 @@ static const need needs[] = {
     {"tactics", has_tactics, "the kernel has one tactic"},
     {"combinations", has_asked_combinations, "the kernel's combinations are in its table"},
     {"absorbs", has_absorbs, "the kernel absorbs nothing"},
+    {"any-shape", is_any_shape, "TN_KERNEL_ANY_SHAPE is not declared"},
     {"in-place", is_in_place,
      "neither TN_KERNEL_IN_PLACE is declared, nor TN_PORT_ALIAS of an output"},
 };

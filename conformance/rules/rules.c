@@ -58,6 +58,10 @@ const tn_rule tn_rules[] = {
      TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_contexts},
     {"reshape", "New shapes, and the old ones again, give the right outputs in one context.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_reshape},
+    {"any-shape",
+     "A kernel with TN_KERNEL_ANY_SHAPE is prepared without extents, and computes several shapes "
+     "then.",
+     TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_any_shape},
     {"in-place",
      "Output 0 on the memory of input 0 is right where TN_KERNEL_IN_PLACE is declared, and each "
      "output with TN_PORT_ALIAS on the memory of its input, alone and together.",

@@ -167,6 +167,7 @@ void tn_rule_contexts(const tn_test *test, tn_verdict *verdict);
 /* --- rules_life.c --- */
 void tn_rule_repeatable(const tn_test *test, tn_verdict *verdict);
 void tn_rule_reshape(const tn_test *test, tn_verdict *verdict);
+void tn_rule_any_shape(const tn_test *test, tn_verdict *verdict);
 /* --- rules_leaks.c --- */
 void tn_rule_leaks(const tn_test *test, tn_verdict *verdict);
 /* A part of others: what a run that the kernel refuses leaves behind. */

@@ -49,7 +49,8 @@ static const char *take_copy(room *r, const char *data, size_t bytes) {
 }
 
 /* A tensor with its own arrays. `data` is what this stage sees of it. */
-static tn_tensor *put_tensor(room *r, const tn_probe_port *port, const char *data, int sees) {
+static tn_tensor *put_tensor(room *r, const tn_probe_port *port, const char *data, int sees,
+                             bool is_open) {
     tn_tensor *tensor = take(r, sizeof(*tensor));
     int64_t *arrays = take(r, 2 * TN_MAX_RANK * sizeof(*arrays));
     tn_quantization *quantization = take(r, sizeof(*quantization));
@@ -58,6 +59,10 @@ static tn_tensor *put_tensor(room *r, const tn_probe_port *port, const char *dat
     if (!tensor || !arrays || !quantization || !scale ||
         tn_tensor_init(&known, port->type, port->format, &port->shape) != TN_OK)
         return NULL;
+    if (is_open && !port->is_constant) {
+        tn_tensor_init_open(&known, port->type, port->shape.rank);
+        data = NULL;
+    }
     *tensor = known.tensor;
     memcpy(arrays, known.tensor.shape, port->shape.rank * sizeof(*arrays));
     memcpy(arrays + TN_MAX_RANK, known.tensor.strides, port->shape.rank * sizeof(*arrays));
@@ -108,14 +113,14 @@ static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
         const char *data = seen_data(port, memory ? &memory->inputs[i] : NULL, sees);
         const bool is_kept = probe->keeps_constants && port->is_constant;
         if (data && !memory && !is_kept) data = take_copy(r, data, value_bytes(port));
-        inputs[i] = put_tensor(r, port, data, sees);
+        inputs[i] = put_tensor(r, port, data, sees, probe->is_open);
         if (!inputs[i]) return false;
     }
     for (uint32_t i = 0; i < probe->output_count; i++) {
         if (!probe->outputs[i].is_given) continue;
         const bool has_data = sees == TN_SEES_ALL && memory;
         const tn_guarded *at = has_data ? tn_probe_memory_output(memory, i) : NULL;
-        outputs[i] = put_tensor(r, &probe->outputs[i], at ? at->data : NULL, sees);
+        outputs[i] = put_tensor(r, &probe->outputs[i], at ? at->data : NULL, sees, probe->is_open);
         if (!outputs[i]) return false;
         frame->outputs[i] = outputs[i];
     }
@@ -130,7 +135,7 @@ static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
         const tn_probe_port *port = &probe->operands[operand_count];
         if (!tn_chain_has_operand(probe->steps[i].kind)) continue;
         operands[operand_count] = put_tensor(
-            r, port, seen_data(port, memory ? &memory->operands[operand_count] : NULL, sees), sees);
+            r, port, seen_data(port, memory ? &memory->operands[operand_count] : NULL, sees), sees, probe->is_open);
         if (!operands[operand_count++]) return false;
     }
     frame->call->inputs = inputs;
@@ -151,7 +156,7 @@ static const tn_tensor **put_profile(room *r, const tn_probe *probe, bool is_max
         for (uint32_t axis = 0; axis < port.shape.rank && axis < other->rank; axis++)
             if ((other->extents[axis] > port.shape.extents[axis]) == is_maximum)
                 port.shape.extents[axis] = other->extents[axis];
-        pointers[i] = put_tensor(r, &port, seen_data(&probe->inputs[i], NULL, sees), sees);
+        pointers[i] = put_tensor(r, &port, seen_data(&probe->inputs[i], NULL, sees), sees, probe->is_open);
         if (!pointers[i]) return NULL;
     }
     return pointers;

@@ -44,7 +44,7 @@ tn_status tn_combine_walk(tn_call *call, tn_broadcast_rows *rows, tn_body body, 
         .name = "rows_" #level_name,                                                               \
         .doc = "Rows of floats on all threads.",                                                   \
         .requires_features = features,                                                             \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE | TN_KERNEL_ANY_SHAPE,              \
         .absorbs = TN_ROW_ABSORBS,                                                                 \
         TN_COMBINATIONS(tn_combine_kernel_combinations),                                           \
         .accepts = tn_combine_kernel_accepts,                                                      \

@@ -45,7 +45,7 @@ extern const char *const tn_map_kernel_combinations[4];
         .name = "rows_" #level_name,                                                               \
         .doc = "Rows of floats on all threads.",                                                   \
         .requires_features = features,                                                             \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,                                    \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE | TN_KERNEL_ANY_SHAPE,              \
         .absorbs = TN_ROW_ABSORBS,                                                                 \
         TN_COMBINATIONS(combination_table),                                                        \
         .accepts = tn_map_kernel_accepts,                                                          \

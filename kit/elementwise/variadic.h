@@ -44,7 +44,7 @@ extern const char *const tn_variadic_kernel_combinations[2];
         .name = "rows_" #level_name,                                                               \
         .doc = "Rows of floats on all threads.",                                                   \
         .requires_features = features,                                                             \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
         .absorbs = TN_ROW_ABSORBS,                                                                 \
         TN_COMBINATIONS(tn_variadic_kernel_combinations),                                          \
         .accepts = tn_variadic_kernel_accepts,                                                     \

@@ -47,7 +47,7 @@ tn_status tn_matrix_kernel_run(tn_call *call);
         .name = "packed_" #level,                                                                  \
         .doc = "A constant B, packed by columns.",                                                 \
         .requires_features = features_text,                                                        \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
         .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
         TN_COMBINATIONS(table),                                                                    \
         .accepts = tn_matrix_kernel_accepts,                                                       \

@@ -41,7 +41,7 @@ extern const char *const tn_reduce_kernel_combinations[2];
         .name = "lanes_" #level_name,                                                              \
         .doc = "Lanes of floats along adjacent axes, on all threads.",                             \
         .requires_features = features,                                                             \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
         TN_COMBINATIONS(tn_reduce_kernel_combinations),                                            \
         .accepts = tn_reduce_kernel_accepts,                                                       \
         .run = tn_reduce_kernel_run,                                                               \

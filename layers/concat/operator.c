@@ -156,7 +156,7 @@ static const tn_kernel concat_runs = {
     .device = "cpu",
     .name = "runs",
     .doc = "Runs of elements copied on all threads.",
-    .traits = TN_KERNEL_DETERMINISTIC,
+    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
     TN_COMBINATIONS(concat_combinations),
     .accepts = concat_accepts,
     .run = concat_run,

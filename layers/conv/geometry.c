@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A Conv node as the direct convolution sees it, and that convolution's kernel tables. */
 #include "kit/operator/epilogue.h"
+#include "kit/operator/open.h"
 #include "conv/conv.h"
 #include "conv/direct_kernel.h"
 #include "kit/math/activation.h"
@@ -30,8 +31,14 @@ bool tn_conv_geometry_read(const tn_call *call, tn_conv_geometry *out_geometry) 
     const tn_conv_params *params = call->params;
     const tn_tensor *x = call->inputs[TN_CONV_X], *w = call->inputs[TN_CONV_W];
     tn_window window;
-    if (!x || !w || (x->rank != 3 && x->rank != 4)) return false;
+    tn_open_stand_in room;
+    if (!x || !w || (x->rank != 3 && x->rank != 4) || w->rank != x->rank) return false;
+    const bool is_open = x->shape[1] < 0;
+    x = tn_open_resolve(x, TN_OPEN_EXTENT, &room);
+    if (is_open) room.shape[1] = w->shape[1] * params->group;
+    const tn_tensor *inputs[3] = {x, w, call->input_count > 2 ? call->inputs[2] : NULL};
     tn_call probe = *call;
+    probe.inputs = inputs;
     if (tn_conv_window(&probe, &window) != TN_OK) return false;
     const uint32_t last = window.rank - 1;
     const bool is_flat = window.rank == 1;
@@ -65,7 +72,8 @@ static const char *const combinations[] = {"f32:strided, f32, f32? -> f32:stride
     {                                                                                              \
         .size = sizeof(tn_kernel), .revision = 1, .domain = "", .op = "Conv", .device = "cpu",     \
         .name = "direct_" #level, .doc = "Tiles of output positions times filters in registers.",  \
-        .requires_features = features_text, .traits = TN_KERNEL_DETERMINISTIC,                     \
+        .requires_features = features_text,                                                        \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
         .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS), TN_COMBINATIONS(combinations),         \
         .accepts = tn_conv_direct_accepts, .prepare = tn_conv_direct_prepare,                      \
         .release = tn_conv_direct_release, .open = tn_conv_direct_open,                            \

@@ -4,11 +4,18 @@
 #include "gemm/kernels.h"
 #include "kit/gemm/matrix_kernel.h"
 #include "kit/int8/int8_matrix.h"
+#include "kit/operator/open.h"
 
 static bool read_gemm(const tn_call *call, tn_matrix_problem *out_problem) {
     const tn_gemm_params *params = call->params;
     const tn_tensor *c = call->input_count > TN_GEMM_C ? call->inputs[TN_GEMM_C] : NULL;
+    const tn_tensor *b = call->inputs[TN_GEMM_B];
+    tn_open_stand_in room;
+    if (b->rank != 2) return false;
+    const tn_tensor *inputs[3] = {
+        tn_open_resolve(call->inputs[TN_GEMM_A], b->shape[params->transB ? 1 : 0], &room), b, c};
     tn_call probe = *call;
+    probe.inputs = inputs;
     tn_gemm_sizes sizes;
     if (params->transA || tn_gemm_read(&probe, &sizes) != TN_OK) return false;
     if (c && sizes.c_row_stride != 0) /* a C that differs from row to row is no bias */

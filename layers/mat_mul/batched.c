@@ -44,6 +44,8 @@ static tn_status batched_reshape(tn_call *call) {
     batched_run run;
     if (!read_run(call, &run))
         return call->host->fail(call, TN_ERROR_SHAPE, "this node does not read as a product");
+    if (run.sizes.depth == 0)
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED, "a product of no columns by no rows");
     call->workspace_bytes =
         (uint64_t)(run.blocks * run.width + run.panel_floats * (int64_t)call->threads) *
         sizeof(float);
@@ -146,7 +148,7 @@ static const char *const combinations[] = {"f32, f32 -> f32"};
         .name = "batched_" #level,                                                                 \
         .doc = "Any A and B, B packed block by block.",                                            \
         .requires_features = features_text,                                                        \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
         .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
         TN_COMBINATIONS(combinations),                                                             \
         .accepts = batched_accepts,                                                                \

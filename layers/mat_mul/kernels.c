@@ -2,6 +2,7 @@
 /* MatMul of anything by a constant matrix as the matrix product of kit/gemm/matrix_kernel.h. */
 #include "kit/int8/int8_matrix.h"
 #include "kit/gemm/matrix_kernel.h"
+#include "kit/operator/open.h"
 #include "mat_mul/mat_mul.h"
 #include "mat_mul/kernels.h"
 
@@ -10,7 +11,11 @@ static bool read_mat_mul(const tn_call *call, tn_matrix_problem *out_problem) {
     const tn_tensor *a = call->inputs[0], *b = call->inputs[1];
     tn_call probe = *call;
     tn_mat_mul_sizes sizes;
-    if (!a || !b || b->rank != 2 || tn_mat_mul_read(&probe, &sizes) != TN_OK) return false;
+    tn_open_stand_in room;
+    if (!a || !b || b->rank != 2) return false;
+    const tn_tensor *const inputs[2] = {tn_open_resolve(a, b->shape[0], &room), b};
+    probe.inputs = inputs;
+    if (tn_mat_mul_read(&probe, &sizes) != TN_OK) return false;
     int64_t rows = 1;
     for (uint32_t i = 0; i + 1 < a->rank; i++)
         rows *= a->shape[i];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MaxPool of floats without indices, a row at a time (rows.h), as kernels: one a processor level.
  */
+#include "kit/operator/open.h"
 #include "max_pool/kernels.h"
 #include "kit/window/byte_pool.h"
 #include "max_pool/max_pool.h"
@@ -11,6 +12,9 @@ static bool read_rows(const tn_call *call, tn_max_pool_rows *out_rows, int64_t *
     const tn_tensor *x = call->inputs[0];
     tn_call probe = *call;
     tn_window window;
+    tn_open_stand_in room;
+    const tn_tensor *const inputs[1] = {x ? tn_open_resolve(x, TN_OPEN_EXTENT, &room) : NULL};
+    probe.inputs = inputs;
     if (!x || (x->rank != 3 && x->rank != 4) || tn_max_pool_window(&probe, &window) != TN_OK)
         return false;
     const uint32_t last = window.rank - 1;
@@ -96,7 +100,7 @@ static const char *const combinations[] = {"f32 -> f32"};
         .name = "rows_" #level,                                                                    \
         .doc = "Rows of a window joined first, then its columns.",                                 \
         .requires_features = features_text,                                                        \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
         TN_COMBINATIONS(combinations),                                                             \
         .accepts = rows_accepts,                                                                   \
         .reshape = rows_reshape,                                                                   \

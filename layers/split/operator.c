@@ -250,7 +250,7 @@ static const tn_kernel split_runs = {
     .device = "cpu",
     .name = "runs",
     .doc = "Runs of elements copied on all threads.",
-    .traits = TN_KERNEL_DETERMINISTIC,
+    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
     TN_COMBINATIONS(split_combinations),
     .accepts = split_accepts,
     .run = split_run,

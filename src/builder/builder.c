@@ -96,7 +96,7 @@ static tn_status start_passes(build_state *state) {
     for (size_t i = 0; i < graph->input_count; i++)
         is_fixed[i] = tn_profile_is_fixed(&state->profiles[i]);
     TN_TRY(note_unsure(state, is_unsure));
-    for (int point = 0; point < 3; point++)
+    for (int point = 0; point < TN_POINTS; point++)
         state->passes.points[point] = state->before.points[point];
     state->passes.is_fixed_input = is_fixed;
     state->passes.is_unsure = is_unsure;
@@ -275,12 +275,12 @@ static tn_plan_output describe_output(const build_state *state, tn_tensor_id id)
     const tn_inference *const *points = state->after.points;
     tn_plan_output output = {.type = TN_NONE};
     if (id >= state->given->tensor_count) return output; /* of a pass's own making */
-    for (int point = 0; point < 3; point++)
+    for (int point = 0; point < TN_POINTS; point++)
         if (state->passes.is_unsure[id] || !points[point]->tensors[id].is_known) return output;
     output.type = points[1]->tensors[id].storage.tensor.type;
     output.shape = points[1]->tensors[id].storage.shape;
     output.has_shape = true;
-    for (int point = 0; point < 3; point++) {
+    for (int point = 0; point < TN_POINTS; point++) {
         const tn_shape *other = &points[point]->tensors[id].storage.shape;
         output.has_shape = output.has_shape && other->rank == output.shape.rank;
         for (uint32_t i = 0; output.has_shape && i < other->rank; i++)

@@ -15,27 +15,28 @@ static bool differs_in_type(const tn_graph_declaration *declared, const tn_tenso
  * model may well declare the one that it was exported with. */
 static bool differs_in_shape(const tn_graph_declaration *declared,
                              const tn_inference *const *points) {
-    const tn_shape *shapes[3];
-    for (int point = 0; point < 3; point++)
+    const tn_shape *shapes[TN_POINTS];
+    for (int point = 0; point < TN_POINTS; point++)
         shapes[point] = &points[point]->tensors[declared->tensor].storage.shape;
     if (!declared->has_shape) return false;
     if (declared->shape.rank != shapes[1]->rank) return true;
     for (uint32_t axis = 0; axis < declared->shape.rank; axis++) {
         const int64_t wanted = declared->shape.extents[axis], found = shapes[1]->extents[axis];
-        const bool is_fixed =
-            shapes[0]->extents[axis] == found && shapes[2]->extents[axis] == found;
+        bool is_fixed = true;
+        for (int point = 0; point < TN_POINTS; point++)
+            is_fixed = is_fixed && shapes[point]->extents[axis] == found;
         if (wanted >= 0 && wanted != found && is_fixed) return true;
     }
     return false;
 }
 
 static bool is_known(const tn_inference *const *points, tn_tensor_id tensor) {
-    for (int point = 0; point < 3; point++)
-        if (!points[point]->tensors[tensor].is_known) return false;
-    return points[0]->tensors[tensor].storage.shape.rank ==
-               points[1]->tensors[tensor].storage.shape.rank &&
-           points[2]->tensors[tensor].storage.shape.rank ==
-               points[1]->tensors[tensor].storage.shape.rank;
+    const uint32_t rank = points[TN_POINT_OPTIMUM]->tensors[tensor].storage.shape.rank;
+    for (int point = 0; point < TN_POINTS; point++)
+        if (!points[point]->tensors[tensor].is_known ||
+            points[point]->tensors[tensor].storage.shape.rank != rank)
+            return false;
+    return true;
 }
 
 static const char *print(tn_type type, bool has_shape, const tn_shape *shape, char *buffer) {

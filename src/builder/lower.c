@@ -46,12 +46,12 @@ static tn_status lower(tn_lowering *lowering, tn_arena *arena, tn_program *out_p
 }
 
 tn_status tn_lower(const tn_graph *graph, const tn_inference_plan *plan,
-                   const tn_inference *const inferences[3], const tn_lower_options *options,
+                   const tn_inference *const inferences[TN_POINTS], const tn_lower_options *options,
                    tn_arena *arena, tn_program *out_program) {
     tn_error_copy before;
     tn_lowering lowering = {.graph = graph,
                             .plan = plan,
-                            .points = {inferences[0], inferences[1], inferences[2]},
+                            .points = {inferences[0], inferences[1], inferences[2], inferences[3]},
                             .options = options};
     if (graph->node_count >= UINT32_MAX || graph->tensor_count >= UINT32_MAX)
         return tn_fail(TN_ERROR_MEMORY, "the graph is too large");

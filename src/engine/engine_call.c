@@ -17,6 +17,7 @@ static const tn_inferred_tensor *known_at(const tn_engine_loading *loading, uint
 typedef struct at_point {
     int point;
     bool is_plain;
+    bool is_open; /* for a kernel of any shape: extents are not what the point has */
 } at_point;
 
 /* A value's descriptor at a point; null when its shape is not known. */
@@ -29,6 +30,15 @@ static tn_status describe(const tn_engine_loading *loading, uint32_t value, at_p
     if (!known->is_known) return TN_OK;
     tn_tensor_storage *storage = tn_arena_allocate(loading->arena, 1, sizeof(*storage));
     if (!storage) return tn_fail_memory("a tensor's description");
+    if (at.is_open && !tensor->is_constant) {
+        tn_tensor_init_open(storage,
+                            item->type == TN_NONE ? known->storage.tensor.type : item->type,
+                            known->storage.shape.rank);
+        storage->tensor.name = tensor->name;
+        storage->tensor.quantization = tensor->quantization;
+        *out_tensor = &storage->tensor;
+        return TN_OK;
+    }
     const tn_type own = known->storage.tensor.type;
     const tn_format format = at.is_plain ? TN_LINEAR : item->format;
     const bool is_own = at.is_plain || port_flags & TN_PORT_SHAPE_ONLY || item->type == TN_NONE;
@@ -90,8 +100,27 @@ bool tn_engine_step_is_shaped(const tn_engine_loading *loading, const tn_program
     if (loading->shapes.plan.is_after_run[step->node]) return false;
     for (int list = 0; list < 3; list++) {
         for (uint32_t i = 0; i < counts[list]; i++) {
-            for (int point = 0; lists[list][i] != TN_NO_VALUE && point < 3; point++)
+            for (int point = 0; lists[list][i] != TN_NO_VALUE && point < TN_POINTS; point++)
                 if (!known_at(loading, lists[list][i], point)->is_known) return false;
+        }
+    }
+    return true;
+}
+
+/* Whether all ranks of a step are known, and the same at all points. */
+bool tn_engine_step_is_ranked(const tn_engine_loading *loading, const tn_program_step *step) {
+    const uint32_t *const lists[2] = {step->inputs, step->outputs};
+    const uint32_t counts[2] = {step->input_count, step->output_count};
+    for (int list = 0; list < 2; list++) {
+        for (uint32_t i = 0; i < counts[list]; i++) {
+            if (lists[list][i] == TN_NO_VALUE) continue;
+            const tn_inferred_tensor *first = known_at(loading, lists[list][i], TN_POINT_OPTIMUM);
+            for (int point = 0; point < TN_POINTS; point++) {
+                const tn_inferred_tensor *known = known_at(loading, lists[list][i], point);
+                if (!first->is_known ||
+                    (known->is_known && known->storage.shape.rank != first->storage.shape.rank))
+                    return false;
+            }
         }
     }
     return true;
@@ -101,6 +130,8 @@ static tn_status make_call(tn_engine_loading *loading, const tn_engine_step *own
                            tn_arena *arena, tn_call_scope *scope, tn_chain *out_chain,
                            tn_call *out_call) {
     const tn_program_step *step = own->step;
+    at.is_open = own->entry && (own->entry->kernel->traits & TN_KERNEL_ANY_SHAPE) &&
+                 !tn_engine_step_is_shaped(loading, step);
     const tn_kernel_entry *entry = own->entry;
     tn_chain chain;
     tn_engine *engine = loading->engine;
@@ -132,8 +163,10 @@ static tn_status make_call(tn_engine_loading *loading, const tn_engine_step *own
     out_call->steps = chain.steps;
     if (out_chain) *out_chain = chain;
     TN_TRY(describe_inputs(loading, step, at, &out_call->inputs));
-    TN_TRY(describe_inputs(loading, step, (at_point){0, at.is_plain}, &out_call->minimum_inputs));
-    TN_TRY(describe_inputs(loading, step, (at_point){2, at.is_plain}, &out_call->maximum_inputs));
+    TN_TRY(describe_inputs(loading, step, (at_point){0, at.is_plain, at.is_open},
+                           &out_call->minimum_inputs));
+    TN_TRY(describe_inputs(loading, step, (at_point){2, at.is_plain, at.is_open},
+                           &out_call->maximum_inputs));
     TN_TRY(describe_all(loading, NULL, step->operands, step->operand_count, at, &operands));
     TN_TRY(describe_all(loading, NULL, step->outputs, step->output_count, at, &outputs));
     out_call->operands = (const tn_tensor *const *)operands;
@@ -144,10 +177,12 @@ static tn_status make_call(tn_engine_loading *loading, const tn_engine_step *own
 tn_status tn_engine_call_init(tn_engine_loading *loading, const tn_engine_step *step, int point,
                               tn_arena *arena, tn_call_scope *scope, tn_chain *out_chain,
                               tn_call *out_call) {
-    return make_call(loading, step, (at_point){point, false}, arena, scope, out_chain, out_call);
+    return make_call(loading, step, (at_point){point, false, false}, arena, scope, out_chain,
+                     out_call);
 }
 
 tn_status tn_engine_plain_call_init(tn_engine_loading *loading, const tn_engine_step *step,
                                     tn_call_scope *scope, tn_call *out_call) {
-    return make_call(loading, step, (at_point){1, true}, loading->arena, scope, NULL, out_call);
+    return make_call(loading, step, (at_point){1, true, false}, loading->arena, scope, NULL,
+                     out_call);
 }

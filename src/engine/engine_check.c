@@ -115,7 +115,8 @@ static tn_status list_combinations(tn_engine_loading *loading, const tn_engine_s
     tn_call call;
     tn_call_scope scope;
     const bool is_asked =
-        own->entry->kernel->combination && tn_engine_step_is_shaped(loading, own->step);
+        own->entry->kernel->combination && (tn_engine_step_is_shaped(loading, own->step) ||
+                                            tn_engine_step_is_ranked(loading, own->step));
     *out_count = own->entry->combination_count;
     *out_combinations = own->entry->combinations;
     if (!is_asked) return TN_OK;
@@ -204,6 +205,7 @@ static tn_status ask_kernel(tn_engine_loading *loading, const tn_engine_step *ow
     for (int i = 0; kernel->accepts && i < 3; i++) {
         const int point = (i + 1) % 3; /* the optimum first */
         if (i > 0 && loading->shapes.points[point] == loading->shapes.points[1]) continue;
+        if (i > 0 && !tn_engine_step_is_shaped(loading, step)) continue;
         TN_TRY(tn_engine_call_init(loading, own, point, loading->arena, &scope, NULL, &call));
         if (tn_call_ask(&call, kernel->accepts, "accepts") != TN_OK)
             return fail_step(loading, step, "gives it a node that it does not accept");
@@ -239,9 +241,11 @@ static tn_status check_kernel(tn_engine_loading *loading, tn_engine_step *own) {
     if (step->is_in_place && !(kernel->traits & TN_KERNEL_IN_PLACE))
         return fail_step(loading, step, "lets it overwrite its input, which it does not do");
     if (!tn_engine_step_is_shaped(loading, step)) {
-        if (!kernel->accepts && !kernel->prepare && !kernel->tactics && !kernel->combination &&
-            step->absorbed_count == 0)
-            return TN_OK;
+        if (tn_kernel_takes_open(kernel, tn_engine_step_is_ranked(loading, step)) &&
+            step->absorbed_count == 0) {
+            own->is_open = kernel->traits & TN_KERNEL_ANY_SHAPE;
+            return ask_kernel(loading, own);
+        }
         return fail_step(loading, step, "gives it shapes that are not known before a run");
     }
     TN_TRY(tn_engine_call_init(loading, own, 1, loading->arena, &scope, &chain, &call));

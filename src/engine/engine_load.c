@@ -27,7 +27,7 @@ static tn_status read_plan(tn_engine *engine, tn_file *file, const char *name,
     return tn_inference_plan_create(engine->graph, engine->arena, &engine->plan);
 }
 
-static tn_status infer_profile(tn_engine_loading *loading) {
+tn_status tn_engine_infer_profile(tn_engine_loading *loading) {
     const tn_engine *engine = loading->engine;
     TN_TRY(tn_arena_create(engine->allocator, &loading->arena));
     TN_TRY(tn_profile_shapes_init(&loading->shapes, engine->graph, engine->contents.profiles,
@@ -65,13 +65,18 @@ static tn_status take_options(tn_engine *engine, const tn_engine_options *option
     return engine->is_isolated ? take_helper(engine, options->isolation_helper) : TN_OK;
 }
 
-static tn_status get_ready(tn_engine_loading *loading, const tn_engine_options *options) {
+static tn_status prepare(tn_engine_loading *loading, const tn_engine_options *options) {
     tn_engine *engine = loading->engine;
     loading->is_exact = options->flags & TN_ENGINE_EXACT;
     TN_TRY(take_options(engine, options));
-    TN_TRY(infer_profile(loading));
+    TN_TRY(tn_engine_infer_profile(loading));
     TN_TRY(tn_engine_choose_program(loading, options));
     TN_TRY(tn_packed_store_create(engine->allocator, &engine->packed));
+    return tn_engine_complete(loading);
+}
+
+tn_status tn_engine_complete(tn_engine_loading *loading) {
+    tn_engine *engine = loading->engine;
     TN_TRY(tn_engine_make_ports(loading));
     if (!engine->is_serving) TN_TRY(tn_engine_open_device(engine));
     TN_TRY(tn_engine_prepare(loading));
@@ -98,7 +103,7 @@ static tn_status set_up(tn_engine *engine, source *from, const tn_engine_options
     tn_engine_loading loading = {
         .engine = engine, .note = from->note, .note_user = from->note_user};
     TN_TRY(read_plan(engine, &from->file, from->name, options));
-    const tn_status status = get_ready(&loading, options);
+    const tn_status status = prepare(&loading, options);
     tn_profile_shapes_deinit(&loading.shapes);
     tn_arena_destroy(loading.arena);
     return from->is_serving ? status : tn_error_at(status, "%s", from->name);
@@ -114,18 +119,26 @@ static tn_status read_options(const tn_engine_options *given, tn_engine_options 
     return TN_OK;
 }
 
+tn_engine *tn_engine_new(tn_runtime *runtime) {
+    tn_engine *engine = tn_allocate_zero(tn_runtime_allocator(runtime), 1, sizeof(*engine));
+    if (!engine) return NULL;
+    atomic_init(&engine->references, 1);
+    pthread_mutex_init(&engine->opening, NULL);
+    pthread_mutex_init(&engine->splitting, NULL);
+    engine->runtime = tn_runtime_retain(runtime);
+    engine->allocator = tn_runtime_allocator(runtime);
+    engine->plan_descriptor = -1;
+    return engine;
+}
+
 /* Takes over the source. */
 static tn_status load(tn_runtime *runtime, source *from, const tn_engine_options *options,
                       tn_engine **out_engine) {
-    tn_engine *engine = tn_allocate_zero(tn_runtime_allocator(runtime), 1, sizeof(*engine));
+    tn_engine *engine = tn_engine_new(runtime);
     if (!engine) {
         close_source(from);
         return tn_fail_memory("an engine");
     }
-    atomic_init(&engine->references, 1);
-    pthread_mutex_init(&engine->opening, NULL);
-    engine->runtime = tn_runtime_retain(runtime);
-    engine->allocator = tn_runtime_allocator(runtime);
     engine->plan_descriptor = from->descriptor;
     engine->is_serving = from->is_serving;
     const tn_status status = set_up(engine, from, options);

@@ -12,6 +12,7 @@
  *   engine_device.c   a device's stream, and the constants in its memory
  *   engine_report.c   the steps as JSON
  *   engine_isolate.c  which steps' kernels run elsewhere
+ *   engine_unfused.c  a second engine of the same graph, for shapes that break a fusion
  */
 #ifndef TN_ENGINE_ENGINE_PRIVATE_H
 #define TN_ENGINE_ENGINE_PRIVATE_H
@@ -30,6 +31,8 @@ typedef struct tn_engine_step {
     const tn_kernel_entry *entry; /* null: the reference; holds a count on its library */
     const void *kernel_params;    /* the kernel's own, for this node */
     tn_prepared_kernel prepared;  /* KERNEL steps that run */
+    bool is_open;                 /* its shapes are known at a run only, and its kernel is for any:
+                                     what reshape does not take runs by the reference */
     bool is_isolated;             /* a plugin library's kernel, which runs in a helper process: then
                                      `prepared` is prepared there, and a template here */
     tn_chain chain;               /* what its kernel absorbs */
@@ -65,6 +68,10 @@ struct tn_engine {
     uint32_t isolation_limit_ms; /* of one callback; 0: none */
     int plan_descriptor;         /* the plan once more, for helper processes; -1: not needed */
     char *report;
+    struct tn_engine *fused; /* lent: the engine that this one stands in for; null: none */
+    const bool *is_unfused;  /* by node: not absorbed here, since some shapes break it; or null */
+    pthread_mutex_t splitting;
+    struct tn_engine *unfused; /* made when it is needed first, under that lock; or null */
 };
 
 typedef void (*tn_engine_note)(void *user, uint32_t step);
@@ -91,6 +98,8 @@ tn_status tn_engine_plain_call_init(tn_engine_loading *loading, const tn_engine_
                                     tn_call_scope *scope, tn_call *out_call);
 /* Whether all shapes of a step are known at all points and can be relied on. */
 bool tn_engine_step_is_shaped(const tn_engine_loading *loading, const tn_program_step *step);
+/* Whether its ranks are, at least. */
+bool tn_engine_step_is_ranked(const tn_engine_loading *loading, const tn_program_step *step);
 
 /* Fills the kernel's own parameters and checks what a step asks of its kernel (null: the
  * reference): types, formats, what is fused, tactic. TN_ERROR_FORMAT, with the reason. */
@@ -123,6 +132,17 @@ tn_status tn_engine_open_device(tn_engine *engine);
 /* After they were: constants that kernels read in the device's memory; waits for all of it. */
 tn_status tn_engine_upload_constants(tn_engine_loading *loading);
 void tn_engine_close_device(tn_engine *engine);
+/* The shapes at the points of the profile. */
+tn_status tn_engine_infer_profile(tn_engine_loading *loading);
+/* Lowers the graph here, by rule. */
+tn_status tn_engine_lower(tn_engine_loading *loading, uint32_t threads);
+/* All that follows once there is a program. */
+tn_status tn_engine_complete(tn_engine_loading *loading);
+tn_engine *tn_engine_new(tn_runtime *runtime); /* null: no memory */
+/* The engine, of `engine`'s graph and kernels, that absorbs none of the nodes in `is_broken` (by
+ * node) nor what `engine` does not absorb. Lent: it lives as long as `engine`. Where there is one
+ * already it is that one, whatever it absorbs: its contexts ask it in turn. [thread: any] */
+tn_status tn_engine_find_unfused(tn_engine *engine, const bool *is_broken, tn_engine **out_engine);
 /* The inputs and outputs as callers see them. */
 tn_status tn_engine_make_ports(const tn_engine_loading *loading);
 /* The JSON of tn_engine_report. */

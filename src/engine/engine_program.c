@@ -185,7 +185,7 @@ static tn_status read_storages(const tn_engine_loading *loading, tn_lower_option
     return TN_OK;
 }
 
-static tn_status lower_again(tn_engine_loading *loading, uint32_t threads) {
+tn_status tn_engine_lower(tn_engine_loading *loading, uint32_t threads) {
     tn_engine *engine = loading->engine;
     tn_program *program = tn_arena_allocate(engine->arena, 1, sizeof(*program));
     if (!program) return tn_fail_memory("a program");
@@ -195,6 +195,7 @@ static tn_status lower_again(tn_engine_loading *loading, uint32_t threads) {
                                 .threads = threads,
                                 .no_timing = true,
                                 .forced = tn_runtime_forced_kernels(engine->runtime),
+                                .is_unfused = engine->is_unfused,
                                 .pool = &engine->pool};
     TN_TRY(read_storages(loading, &options));
     TN_TRY(tn_lower(engine->graph, &loading->shapes.plan, loading->shapes.points, &options,
@@ -214,5 +215,5 @@ tn_status tn_engine_choose_program(tn_engine_loading *loading, const tn_engine_o
     if (!has_tried) TN_TRY(report_misfit(engine, threads, is_exact));
     const uint32_t stored =
         engine->contents.program_count ? engine->contents.programs[0]->threads : 0;
-    return lower_again(loading, threads ? threads : stored ? stored : tn_cpu_core_count());
+    return tn_engine_lower(loading, threads ? threads : stored ? stored : tn_cpu_core_count());
 }

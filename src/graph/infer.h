@@ -46,6 +46,17 @@ typedef struct tn_inference {
     struct tn_inference_scratch *scratch; /* private to infer.c */
 } tn_inference;
 
+/* Where the shapes of a graph with open extents are inferred before any run: the ends and the
+ * optimum of a profile, and once with different extents apart (program/probe.h). What holds at all
+ * of them is taken for a property of the graph. */
+enum {
+    TN_POINT_MINIMUM = 0,
+    TN_POINT_OPTIMUM = 1,
+    TN_POINT_MAXIMUM = 2,
+    TN_POINT_APART = 3,
+    TN_POINTS = 4
+};
+
 /* The largest value that may decide a shape. */
 #define TN_INFERENCE_VALUE_BYTES ((size_t)64 << 20)
 

@@ -65,3 +65,9 @@ tn_status tn_kernel_fit_combinations(tn_arena *arena, const tn_kernel_entry *ent
     *out_combinations = all;
     return TN_OK;
 }
+
+bool tn_kernel_takes_open(const tn_kernel *kernel, bool is_ranked) {
+    const bool needs_nothing =
+        !kernel->accepts && !kernel->prepare && !kernel->tactics && !kernel->combination;
+    return needs_nothing || (is_ranked && (kernel->traits & TN_KERNEL_ANY_SHAPE));
+}

@@ -18,4 +18,7 @@ tn_status tn_kernel_fit_params(tn_arena *arena, const tn_kernel_entry *entry,
 tn_status tn_kernel_fit_combinations(tn_arena *arena, const tn_kernel_entry *entry, tn_call *call,
                                      uint32_t *out_count, const tn_combination **out_combinations);
 
+/* Whether a kernel may be offered a node of whose tensors some extents are known at a run only. */
+bool tn_kernel_takes_open(const tn_kernel *kernel, bool is_ranked);
+
 #endif

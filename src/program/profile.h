@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Profiles: the range of shapes that a plan is built for, from what the caller says and what the
- * graph declares, one an input; and the shapes of all tensors at its three points.
+ * graph declares, one an input; and the shapes of all tensors at its points.
  */
 #ifndef TN_PROGRAM_PROFILE_H
 #define TN_PROGRAM_PROFILE_H
@@ -25,15 +25,15 @@ tn_status tn_profile_make(const tn_graph *graph, const tn_builder_options *optio
 /* Whether every allowed shape of the input is the same one. */
 bool tn_profile_is_fixed(const tn_plan_profile *profile);
 
-/* What is known of a graph's shapes over its profiles: three inferences, the same one where nothing
- * varies. Where an input's shape or a value that decides shapes is not known before a run,
+/* What is known of a graph's shapes over its profiles: an inference a point, the same one where
+ * nothing varies. Where an input's shape or a value that decides shapes is not known before a run,
  * everything after it counts as `is_after_run` in `plan`: its shapes may be unknown here
  * (is_known is false, or they are guesses). */
 typedef struct tn_profile_shapes {
     tn_inference_plan plan;       /* with is_after_run widened; is_host_node as the graph has it */
     tn_inference_plan known_plan; /* what the inferences ran with */
-    tn_inference inferences[3];
-    const tn_inference *points[3]; /* minimum, optimum, maximum */
+    tn_inference inferences[TN_POINTS];
+    const tn_inference *points[TN_POINTS]; /* by TN_POINT_... */
     bool is_partial;               /* something is not known before a run */
 } tn_profile_shapes;
 /* The graph must be sorted and must not change while this is in use; the plans' arrays lie in

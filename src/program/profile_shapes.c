@@ -5,31 +5,18 @@
  * and those with an input of which nothing is declared. What comes after such an input is then
  * treated as what comes after an output sized by run: inferred where it can be, and not relied on.
  *
- * An extent that no profile bounds is tried at 1 and once more at another number, so that nobody
- * takes an extent of 1 for a property of the network.
+ * What numbers stand for open extents at the points is probe.c's. A graph that cannot be inferred
+ * with different extents apart has them equal, or one of them 1: nothing more is known of it.
  */
 #include "program/profile.h"
 #include "base/status.h"
+#include "program/probe.h"
 
 #include <string.h>
 
-enum { MINIMUM = 0, OPTIMUM = 1, MAXIMUM = 2 };
-/* What free extents are tried at beside 1: not a multiple of what networks use. */
-#define OTHER_EXTENT 7
-
 static const void *value_at(const tn_plan_profile *profile, int point) {
-    if (point == MINIMUM) return profile->minimum_value;
-    return point == OPTIMUM ? profile->optimum_value : profile->maximum_value;
-}
-
-static tn_shape shape_at(const tn_graph_tensor *tensor, const tn_plan_profile *profile, int point) {
-    tn_shape shape = point == MINIMUM   ? profile->minimum
-                     : point == OPTIMUM ? profile->optimum
-                                        : profile->maximum;
-    if (!profile->is_free || point != MAXIMUM || !tensor->has_shape) return shape;
-    for (uint32_t axis = 0; axis < shape.rank; axis++)
-        if (tensor->shape.extents[axis] < 0) shape.extents[axis] = OTHER_EXTENT;
-    return shape;
+    if (point == TN_POINT_MINIMUM) return profile->minimum_value;
+    return point == TN_POINT_MAXIMUM ? profile->maximum_value : profile->optimum_value;
 }
 
 static bool is_known_input(const tn_graph *graph, const tn_inference_plan *plan,
@@ -77,16 +64,16 @@ static tn_status mark_unknown(tn_profile_shapes *shapes, const tn_graph *graph,
     return TN_OK;
 }
 
-static tn_status run_point(tn_profile_shapes *shapes, const tn_graph *graph,
-                           const tn_plan_profile *profiles, int point) {
+static tn_status run_point(tn_profile_shapes *shapes, const tn_probe *probe, int point, int round) {
+    const tn_graph *graph = probe->graph;
     tn_shape *extents = tn_allocate_zero(graph->allocator, graph->input_count + 1, sizeof *extents);
     const void **values =
         tn_allocate_zero(graph->allocator, graph->input_count + 1, sizeof *values);
     tn_status status = TN_OK;
     if (!extents || !values) TN_GO(tn_fail_memory("the shapes of a profile"));
     for (size_t i = 0; i < graph->input_count; i++) {
-        extents[i] = shape_at(&graph->tensors[graph->inputs[i]], &profiles[i], point);
-        values[i] = value_at(&profiles[i], point);
+        extents[i] = tn_probe_shape(probe, i, point, round);
+        values[i] = value_at(&probe->profiles[i], point);
     }
     TN_GO(tn_inference_init(&shapes->inferences[point], graph, &shapes->known_plan));
     TN_GO(tn_inference_run(&shapes->inferences[point], extents, values));
@@ -110,41 +97,87 @@ static bool is_varying(const tn_graph *graph, const tn_plan_profile *profiles) {
     return false;
 }
 
-static void forget_points(tn_profile_shapes *shapes) {
-    for (int point = MINIMUM; point <= MAXIMUM; point++) {
-        tn_inference_deinit(&shapes->inferences[point]);
-        shapes->points[point] = NULL;
-    }
+static void forget_point(tn_profile_shapes *shapes, int point) {
+    tn_inference_deinit(&shapes->inferences[point]);
+    shapes->points[point] = NULL;
 }
 
+static void forget_points(tn_profile_shapes *shapes) {
+    for (int point = 0; point < TN_POINTS; point++)
+        forget_point(shapes, point);
+}
+
+/* The three points of the profile. */
+static tn_status run_ends(tn_profile_shapes *shapes, const tn_probe *probe, int round) {
+    const bool is_free = has_free(probe->graph, probe->profiles);
+    TN_TRY(tn_error_at(run_point(shapes, probe, TN_POINT_OPTIMUM, round), "%s",
+                       is_free ? "at extent 1 for those without a profile"
+                               : "at the profile's optimum"));
+    for (int point = 0; point < TN_POINTS; point++)
+        shapes->points[point] = shapes->points[TN_POINT_OPTIMUM];
+    if (!is_varying(probe->graph, probe->profiles)) return TN_OK;
+    TN_TRY(
+        tn_error_at(run_point(shapes, probe, TN_POINT_MINIMUM, round), "at the profile's minimum"));
+    return tn_error_at(run_point(shapes, probe, TN_POINT_MAXIMUM, round),
+                       "at the profile's maximum");
+}
+
+/* That it fails there says of the network that its extents are not independent. */
+static tn_status run_apart(tn_profile_shapes *shapes, const tn_probe *probe, int round) {
+    tn_error_copy before;
+    shapes->points[TN_POINT_APART] = shapes->points[TN_POINT_MAXIMUM];
+    if (!tn_probe_is_apart(probe)) return TN_OK;
+    tn_error_save(&before);
+    const tn_status status = run_point(shapes, probe, TN_POINT_APART, round);
+    if (status == TN_OK || status == TN_ERROR_MEMORY) return status;
+    tn_error_restore(&before);
+    forget_point(shapes, TN_POINT_APART);
+    shapes->points[TN_POINT_APART] = shapes->points[TN_POINT_MAXIMUM];
+    return TN_OK;
+}
+
+/* Free extents that are too small, or that something does not divide, are tried at others. The
+ * reason that counts is the first one; `*out_is_partly`: some number fits. */
 static tn_status run_points(tn_profile_shapes *shapes, const tn_graph *graph,
-                            const tn_plan_profile *profiles) {
-    TN_TRY(tn_error_at(run_point(shapes, graph, profiles, OPTIMUM), "%s",
-                       has_free(graph, profiles) ? "at extent 1 for those without a profile"
-                                                 : "at the profile's optimum"));
-    shapes->points[MINIMUM] = shapes->points[MAXIMUM] = shapes->points[OPTIMUM];
-    if (!is_varying(graph, profiles)) return TN_OK;
-    TN_TRY(tn_error_at(run_point(shapes, graph, profiles, MINIMUM), "at the profile's minimum"));
-    return tn_error_at(run_point(shapes, graph, profiles, MAXIMUM), "at the profile's maximum");
+                            const tn_plan_profile *profiles, tn_arena *arena, bool *out_is_partly) {
+    const int rounds = has_free(graph, profiles) ? TN_PROBE_ROUNDS : 1;
+    tn_error_copy first;
+    tn_probe probe;
+    TN_TRY(tn_probe_init(&probe, graph, profiles, arena));
+    tn_status status = TN_OK, reason = TN_OK;
+    for (int round = 0; round < rounds; round++) {
+        forget_points(shapes);
+        status = run_ends(shapes, &probe, round);
+        if (status == TN_OK) return run_apart(shapes, &probe, round);
+        if (status == TN_ERROR_MEMORY) return status;
+        *out_is_partly = *out_is_partly || shapes->points[TN_POINT_MINIMUM];
+        if (round == 0) {
+            reason = status;
+            tn_error_save(&first);
+        }
+    }
+    tn_error_restore(&first);
+    return reason;
 }
 
 tn_status tn_profile_shapes_init(tn_profile_shapes *shapes, const tn_graph *graph,
                                  const tn_plan_profile *profiles, tn_arena *arena) {
     tn_error_copy before;
+    bool is_partly = false;
     memset(shapes, 0, sizeof *shapes);
     TN_TRY(tn_inference_plan_create(graph, arena, &shapes->plan));
     tn_inference_plan plan = shapes->plan;
     TN_TRY(mark_unknown(shapes, graph, profiles, true, arena));
     tn_error_save(&before);
-    tn_status status = run_points(shapes, graph, profiles);
-    /* Free extents that work at 1 and not elsewhere: nothing can be said after them. */
-    if (status != TN_OK && status != TN_ERROR_MEMORY && shapes->points[MINIMUM] &&
-        has_free(graph, profiles)) {
+    tn_status status = run_points(shapes, graph, profiles, arena, &is_partly);
+    if (status == TN_OK) tn_error_restore(&before);
+    /* Free extents that work at one number and not at another: nothing can be said after them. */
+    if (status != TN_OK && status != TN_ERROR_MEMORY && is_partly && has_free(graph, profiles)) {
         tn_error_restore(&before);
         forget_points(shapes);
         shapes->plan = plan;
         status = mark_unknown(shapes, graph, profiles, false, arena);
-        if (status == TN_OK) status = run_points(shapes, graph, profiles);
+        if (status == TN_OK) status = run_points(shapes, graph, profiles, arena, &is_partly);
     }
     if (status != TN_OK) tn_profile_shapes_deinit(shapes);
     return status;

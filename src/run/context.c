@@ -115,6 +115,7 @@ void tn_context_destroy(tn_context *context) {
         tn_shape_state_destroy(context, context->states[i]);
     tn_dynamic_destroy(context);
     tn_checked_context_destroy(context);
+    tn_unfused_destroy(context);
     tn_walk_profile_close(context);
     close_kernels(context);
     for (size_t i = 0; context->inputs && i < engine->graph->input_count; i++) {
@@ -172,10 +173,12 @@ tn_status tn_context_set_profiling(tn_context *context, bool is_on) {
 }
 
 uint32_t tn_context_profile_count(const tn_context *context) {
+    if (context && context->is_unfused) return tn_context_profile_count(context->unfused);
     return context ? context->profile_count : 0;
 }
 
 const tn_profile_entry *tn_context_profile(const tn_context *context, uint32_t index) {
+    if (context && context->is_unfused) return tn_context_profile(context->unfused, index);
     return context && index < context->profile_count
                ? &context->profile[context->profile_steps[index]]
                : NULL;
@@ -184,7 +187,13 @@ const tn_profile_entry *tn_context_profile(const tn_context *context, uint32_t i
 void tn_context_get_statistics(const tn_context *context, tn_context_statistics *out_statistics) {
     if (!context || !out_statistics) return;
     const uint32_t size = out_statistics->size;
-    memcpy(out_statistics, &context->statistics,
-           size < sizeof(context->statistics) ? size : sizeof(context->statistics));
+    tn_context_statistics all = context->statistics;
+    tn_context_statistics other = {.size = sizeof(other)};
+    if (context->unfused) tn_context_get_statistics(context->unfused, &other);
+    all.allocations += other.allocations;
+    all.arena_bytes += other.arena_bytes;
+    all.waits += other.waits;
+    all.graph_launches += other.graph_launches;
+    memcpy(out_statistics, &all, size < sizeof(all) ? size : sizeof(all));
     out_statistics->size = size;
 }

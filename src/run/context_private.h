@@ -119,6 +119,7 @@ typedef struct tn_shape_state {
     size_t device_bytes;       /* the same in the device's memory */
     tn_report_arena arenas[2]; /* by memory space, for reports: what lies where, by items */
     bool is_placed;            /* the memory is planned */
+    bool is_unfused;           /* another context runs these shapes: nothing but the key is here */
     bool is_applied;           /* its pointers are set, for the arena where it is now */
     uint64_t last_used;
 } tn_shape_state;
@@ -193,6 +194,9 @@ struct tn_context {
     bool *is_constant;              /* guarded runs: by program value */
     tn_context_statistics statistics;
     tn_crash_mark crash; /* while it runs */
+    tn_context *unfused; /* for shapes that break a fusion; else null */
+    bool is_unfused;     /* the present shapes are such */
+    bool *is_broken;     /* by node: scratch of tn_unfused_find; null until it is needed */
 };
 
 /* --- context.c --- */
@@ -232,13 +236,29 @@ tn_status tn_context_describe(const tn_context *context, uint32_t value,
 /* Makes a value's descriptor that of a port of which only the shape is read: no data, the network's
  * own type. */
 void tn_context_hide(const tn_context *context, uint32_t value, tn_tensor *tensor);
-/* Whether what a step fuses fits the inferred shapes: TN_ERROR_SHAPE. */
-tn_status tn_context_check_fusion(const tn_context *context, uint32_t step);
+/* The first node that a step fuses and that does not fit the inferred shapes; TN_NO_NODE: all do.
+ */
+tn_status tn_context_find_broken(const tn_context *context, uint32_t step, uint32_t *out_node);
+
+/* Whether a step may be run by its operator's reference where its kernel does not take the shape.
+ */
+bool tn_context_has_reference(const tn_context *context, uint32_t step);
+/* Makes a kernel's call one of the reference, with a scope of its own. */
+void tn_context_use_reference(tn_call *call, tn_call_scope *scope);
+
+/* --- unfused.c --- */
+/* Whether the inferred shapes break a fusion; then there is a context for them. */
+tn_status tn_unfused_find(tn_context *context, bool *out_is_broken);
+void tn_unfused_destroy(tn_context *context);
+/* tn_context_reshape and tn_context_run by that context, with what is bound here. */
+tn_status tn_unfused_reshape(tn_context *context);
+tn_status tn_unfused_run(tn_context *context);
 
 /* --- shape_state.c --- */
 /* Makes the state for the inference's present shapes, which are those of context->shapes and
- * values; its kernels have been told (reshape). */
-tn_status tn_shape_state_create(tn_context *context, tn_shape_state **out_state);
+ * values; its kernels have been told (reshape). `is_unfused`: another context runs them, and
+ * nothing but the key is in it. */
+tn_status tn_shape_state_create(tn_context *context, bool is_unfused, tn_shape_state **out_state);
 void tn_shape_state_destroy(const tn_context *context, tn_shape_state *state); /* null is fine */
 /* Before it is destroyed while the context goes on: the helper process forgets its calls. */
 void tn_shape_state_forget(tn_shape_state *state);

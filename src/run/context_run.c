@@ -32,6 +32,7 @@ static tn_status run(tn_context *context) {
     TN_TRY(tn_device_ports_fetch(context));
     if (!context->are_shapes_set || tn_reshape_is_stale(context)) TN_TRY(tn_reshape_run(context));
     context->statistics.runs++;
+    if (context->is_unfused) return tn_unfused_run(context);
     if (context->dynamic) return run_dynamic(context);
     if (!context->are_bindings_set) TN_TRY(tn_bindings_apply(context));
     tn_bindings_stage_inputs(context);
@@ -96,6 +97,7 @@ tn_status tn_context_output(tn_context *context, uint32_t output, const tn_tenso
         return tn_fail(TN_ERROR_ARGUMENT,
                        "tn_context_output needs a context and a place for the tensor");
     TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
+    if (context->is_unfused) return tn_context_output(context->unfused, output, out_tensor);
     const tn_tensor *tensor = context->dynamic   ? tn_dynamic_output(context, output)
                               : context->current ? &context->current->outputs[output].tensor
                                                  : NULL;

@@ -97,23 +97,35 @@ static tn_status holds(const tn_context *context, const tn_engine_step *step, ui
     return TN_OK;
 }
 
-tn_status tn_context_check_fusion(const tn_context *context, uint32_t index) {
+tn_status tn_context_find_broken(const tn_context *context, uint32_t index, uint32_t *out_node) {
     const tn_engine_step *prepared = &context->engine->steps[index];
     const tn_program_step *step = prepared->step;
     const tn_graph_node *nodes = context->engine->graph->nodes;
+    *out_node = TN_NO_NODE;
     if (step->absorbed_count == 0) return TN_OK;
     tn_tensor_id chained = nodes[step->node].outputs[0];
-    for (uint32_t i = 0; i < step->absorbed_count; i++) {
-        const tn_graph_node *node = &nodes[step->absorbed[i]];
+    for (uint32_t i = 0; i < step->absorbed_count && *out_node == TN_NO_NODE; i++) {
         bool is_sound = true;
         TN_TRY(holds(context, prepared, i, chained, &is_sound));
-        chained = node->outputs[0];
-        if (is_sound) continue;
-        return tn_error_at(tn_fail(TN_ERROR_SHAPE,
-                                   "it was fused into node '%s' for other shapes than these: build "
-                                   "the plan with a profile that has them",
-                                   nodes[step->node].name),
-                           "node '%s'", node->name);
+        chained = nodes[step->absorbed[i]].outputs[0];
+        if (!is_sound) *out_node = step->absorbed[i];
     }
     return TN_OK;
+}
+
+bool tn_context_has_reference(const tn_context *context, uint32_t index) {
+    const tn_engine_step *step = &context->engine->steps[index];
+    return step->is_open && !step->is_isolated && !step->step->is_device &&
+           context->engine->graph->nodes[step->step->node].entry->op->reference;
+}
+
+void tn_context_use_reference(tn_call *call, tn_call_scope *scope) {
+    scope->kernel = NULL;
+    scope->pool = NULL;
+    call->host_private = scope;
+    call->user = call->op->user;
+    call->flags = TN_CALL_REFERENCE;
+    call->threads = 1;
+    call->workspace = NULL;
+    call->workspace_bytes = 0;
 }

@@ -196,9 +196,25 @@ static tn_status run_opened(tn_context *context, uint32_t step, tn_open_kernel *
                            chosen ? chosen->run : kernel->call.op->reference);
 }
 
+/* A shape that a kernel for any shape does not take after all. */
+static tn_status run_reference(tn_context *context, uint32_t step, const tn_open_kernel *kernel) {
+    tn_call call = kernel->call;
+    tn_call_scope scope = kernel->scope;
+    tn_context_use_reference(&call, &scope);
+    if (context->checked) return tn_checked_step(context, step, &call, call.op->reference);
+    return tn_call_invoke(&call, call.op->reference, "the reference");
+}
+
 static tn_status call_kernel(tn_context *context, uint32_t step, tn_open_kernel *kernel) {
     size_t workspace = 0;
-    TN_TRY(reshape_opened(context, step, kernel));
+    tn_error_copy before;
+    tn_error_save(&before);
+    const tn_status reshaped = reshape_opened(context, step, kernel);
+    if (reshaped == TN_ERROR_UNSUPPORTED && tn_context_has_reference(context, step)) {
+        tn_error_restore(&before);
+        return run_reference(context, step, kernel);
+    }
+    TN_TRY(reshaped);
     if (kernel->call.workspace_bytes == 0) return run_opened(context, step, kernel);
     TN_TRY(tn_dynamic_take(context, (size_t)kernel->call.workspace_bytes, &workspace));
     kernel->call.workspace = context->dynamic->buffers[workspace].memory;
@@ -211,7 +227,6 @@ static tn_status run_kernel(tn_context *context, uint32_t index) {
     struct tn_dynamic_run *dynamic = context->dynamic;
     const tn_program_step *step = &context->engine->program->steps[index];
     tn_open_kernel *kernel = &context->kernels[index];
-    TN_TRY(tn_context_check_fusion(context, index));
     hide_data(context, step);
     TN_TRY(make_values(context, step));
     kernel->call.inputs = (const tn_tensor *const *)dynamic->step_inputs;

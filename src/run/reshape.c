@@ -109,6 +109,7 @@ static bool state_fits(const tn_context *context, const tn_shape_state *state) {
 
 static tn_status add_state(tn_context *context) {
     tn_shape_state *state;
+    bool is_broken = false;
     int slot = 0;
     for (int i = 0; i < TN_SHAPE_STATES; i++) {
         if (!context->states[i]) {
@@ -118,7 +119,8 @@ static tn_status add_state(tn_context *context) {
         if (context->states[i]->last_used < context->states[slot]->last_used) slot = i;
     }
     TN_TRY(tn_inference_run(&context->inference, context->shapes, context->values));
-    TN_TRY(tn_shape_state_create(context, &state));
+    TN_TRY(tn_unfused_find(context, &is_broken));
+    TN_TRY(tn_shape_state_create(context, is_broken, &state));
     if (context->states[slot]) tn_shape_state_forget(context->states[slot]);
     tn_shape_state_destroy(context, context->states[slot]);
     context->states[slot] = state;
@@ -134,23 +136,32 @@ static tn_status find_state(tn_context *context) {
         tn_shape_state *state = context->states[i];
         if (!state || !state_fits(context, state)) continue;
         context->statistics.shape_cache_hits++;
-        if (state != before) TN_TRY(tn_shape_state_reshape(context, state));
+        if (state != before && !state->is_unfused) TN_TRY(tn_shape_state_reshape(context, state));
         context->current = state;
         return TN_OK;
     }
     return add_state(context);
 }
 
+/* Nodes behind an output sized by run are never fused: the shapes of all others are known here. */
+static tn_status find_dynamic(tn_context *context) {
+    TN_TRY(tn_inference_run(&context->inference, context->shapes, context->values));
+    return tn_unfused_find(context, &context->is_unfused);
+}
+
 tn_status tn_reshape_run(tn_context *context) {
-    context->are_shapes_set = context->are_bindings_set = false;
+    context->are_shapes_set = context->are_bindings_set = context->is_unfused = false;
     TN_TRY(tn_reshape_gather(context));
     context->statistics.reshapes++;
+    if (context->dynamic) TN_TRY(find_dynamic(context));
     if (!context->dynamic) {
         TN_TRY(find_state(context));
         context->current->last_used = context->statistics.reshapes;
         for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++)
             context->current->outputs[i].tensor.data = NULL; /* until a run */
+        context->is_unfused = context->current->is_unfused;
     }
+    if (context->is_unfused) TN_TRY(tn_unfused_reshape(context));
     context->are_shapes_set = true;
     return TN_OK;
 }

@@ -161,7 +161,6 @@ static tn_status make_walk(tn_context *context, tn_shape_state *state) {
     const tn_program *program = context->engine->program;
     for (uint32_t s = 0; s < program->step_count; s++) {
         if (!runs(context, state, s)) continue;
-        TN_TRY(tn_context_check_fusion(context, s));
         TN_TRY(make_call(context, state, s, &state->walk[state->walk_count]));
         state->walk_steps[state->walk_count++] = s;
     }
@@ -187,13 +186,38 @@ static tn_status reshape_item(const tn_shape_state *state, uint32_t item, tn_cal
                        "node '%s'", call->node);
 }
 
+/* A shape that a kernel for any shape does not take after all runs by the reference. */
+static tn_status take_reference(tn_context *context, tn_shape_state *state, uint32_t item,
+                                tn_status status, const tn_error_copy *before) {
+    tn_call *call = state->walk[item].call;
+    if (status != TN_ERROR_UNSUPPORTED || state->is_placed ||
+        !tn_context_has_reference(context, state->walk_steps[item]))
+        return status;
+    tn_call_scope *scope = tn_arena_copy(state->arena, call->host_private, sizeof(*scope));
+    if (!scope) return tn_fail_memory("a set of shapes");
+    tn_error_restore(before);
+    tn_context_use_reference(call, scope);
+    state->walk[item].run = call->op->reference;
+    state->workspace_bytes[item] = 0;
+    return TN_OK;
+}
+
+static tn_status reshape_kernel(tn_context *context, tn_shape_state *state, uint32_t item,
+                                const tn_kernel *kernel) {
+    tn_error_copy before;
+    if (state->walk[item].call->flags & TN_CALL_REFERENCE) return TN_OK;
+    tn_error_save(&before);
+    const tn_status status = reshape_item(state, item, kernel->reshape);
+    return status == TN_OK ? TN_OK : take_reference(context, state, item, status, &before);
+}
+
 tn_status tn_shape_state_reshape(tn_context *context, tn_shape_state *state) {
     for (uint32_t i = 0; i < state->walk_count; i++) {
         const tn_open_kernel *kernel = &context->kernels[state->walk_steps[i]];
         if (state->walk[i].run == tn_isolated_run)
             TN_TRY(reshape_item(state, i, tn_isolated_reshape));
         else if (kernel->is_open && kernel->prepared->kernel && kernel->prepared->kernel->reshape)
-            TN_TRY(reshape_item(state, i, kernel->prepared->kernel->reshape));
+            TN_TRY(reshape_kernel(context, state, i, kernel->prepared->kernel));
     }
     return TN_OK;
 }
@@ -244,6 +268,7 @@ static tn_status allocate(tn_context *context, tn_shape_state *state) {
 static tn_status fill_state(tn_context *context, tn_shape_state *state) {
     TN_TRY(allocate(context, state));
     TN_TRY(copy_key(context, state));
+    if (state->is_unfused) return TN_OK;
     TN_TRY(describe_used(context, state));
     TN_TRY(describe_outputs(context, state));
     TN_TRY(tn_shape_state_place(context, state));
@@ -254,13 +279,14 @@ static tn_status fill_state(tn_context *context, tn_shape_state *state) {
     return tn_walk_find_graphs(context, state);
 }
 
-tn_status tn_shape_state_create(tn_context *context, tn_shape_state **out_state) {
+tn_status tn_shape_state_create(tn_context *context, bool is_unfused, tn_shape_state **out_state) {
     tn_arena *arena;
     TN_TRY(tn_arena_create(&context->allocator, &arena));
     tn_shape_state *state = tn_arena_allocate(arena, 1, sizeof(*state));
     tn_status status = state ? TN_OK : tn_fail_memory("a set of shapes");
     if (state) {
         state->arena = arena;
+        state->is_unfused = is_unfused;
         status = fill_state(context, state);
     }
     if (status != TN_OK) {

@@ -185,3 +185,15 @@ tn_status tn_tensor_init(tn_tensor_storage *storage, tn_type type, tn_format for
                                   .name = ""};
     return TN_OK;
 }
+
+void tn_tensor_init_open(tn_tensor_storage *storage, tn_type type, uint32_t rank) {
+    storage->shape = (tn_shape){.rank = rank};
+    for (uint32_t i = 0; i < rank; i++)
+        storage->shape.extents[i] = storage->strides[i] = -1;
+    storage->tensor = (tn_tensor){.size = sizeof(tn_tensor),
+                                  .type = type,
+                                  .rank = rank,
+                                  .shape = storage->shape.extents,
+                                  .strides = storage->strides,
+                                  .name = ""};
+}

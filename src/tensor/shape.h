@@ -51,4 +51,7 @@ typedef struct tn_tensor_storage {
 tn_status tn_tensor_init(tn_tensor_storage *storage, tn_type type, tn_format format,
                          const tn_shape *shape);
 
+/* The same of a tensor of which only the rank is known: extents and strides are -1, bytes 0. */
+void tn_tensor_init_open(tn_tensor_storage *storage, tn_type type, uint32_t rank);
+
 #endif

@@ -524,6 +524,28 @@ static const tn_kernel layer_fragile_kernel = {.size = sizeof(tn_kernel),
                                                .reshape = layer_fragile_reshape,
                                                .run = layer_fragile_run};
 
+/* --- Twelfths: a row as twelve of equal length --- */
+static tn_status layer_twelfths_infer(tn_call *call) {
+    const int64_t count = call->inputs[0]->shape[0];
+    if (call->inputs[0]->rank != 1 || count % 12 != 0 || count == 0)
+        return call->host->fail(call, TN_ERROR_SHAPE, "not twelve of equal length");
+    call->outputs[0]->rank = 2;
+    call->outputs[0]->shape[0] = count / 12;
+    call->outputs[0]->shape[1] = 12;
+    return TN_OK;
+}
+static const tn_operator layer_twelfths = {.size = sizeof(tn_operator),
+                                           .since_version = 1,
+                                           .state_version = 1,
+                                           .domain = "tiny",
+                                           .name = "Twelfths",
+                                           .doc = "x as rows of twelve",
+                                           TN_NO_FIELDS,
+                                           TN_INPUTS(layer_unary_inputs),
+                                           TN_OUTPUTS(layer_unary_outputs),
+                                           .infer = layer_twelfths_infer,
+                                           .reference = layer_copy_run};
+
 /* --- a plain kernel for Copy of tiny_layers.h, that needs no shapes to get ready --- */
 static const tn_kernel layer_copy_kernel = {.size = sizeof(tn_kernel),
                                             .revision = 1,
@@ -534,8 +556,8 @@ static const tn_kernel layer_copy_kernel = {.size = sizeof(tn_kernel),
                                             .run = layer_copy_run};
 
 static const tn_operator *const layer_operators[] = {
-    &layer_mix,  &layer_relu,  &layer_leaky, &layer_scale, &layer_plus,   &layer_only16,
-    &layer_same, &layer_noise, &layer_fill,  &layer_pair,  &layer_fragile};
+    &layer_mix,  &layer_relu,  &layer_leaky, &layer_scale, &layer_plus,    &layer_only16,
+    &layer_same, &layer_noise, &layer_fill,  &layer_pair,  &layer_fragile, &layer_twelfths};
 static const tn_kernel *const layer_kernels[] = {
     &layer_mix_plain_kernel, &layer_mix_fused_kernel, &layer_mix_c16_kernel, &layer_relu_kernel,
     &layer_scale_kernel,     &layer_only16_kernel,    &layer_fragile_kernel, &layer_copy_kernel};

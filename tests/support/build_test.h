@@ -56,7 +56,7 @@ static inline void stage_infer(build_stage *stage, tn_graph *graph,
         is_fixed[i] = tn_profile_is_fixed(&stage->profiles[i]);
     stage->passes =
         (tn_pass_context){.graph = graph, .is_fixed_input = is_fixed, .is_unsure = is_unsure};
-    for (int point = 0; point < 3; point++)
+    for (int point = 0; point < TN_POINTS; point++)
         stage->passes.points[point] = stage->shapes.points[point];
 }
 

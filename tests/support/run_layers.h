@@ -128,6 +128,55 @@ static const tn_operator run_gain_operator = {
 static const tn_kernel run_gain_kernel = {RUN_KERNEL("Gain", "adds"), .absorbs = "tn.residual/1",
                                           .run = run_gain};
 
+/* --- Quirk: y = x, and of five elements the first alone --- */
+static tn_status run_quirk_infer(tn_call *call) {
+    const int64_t count = call->inputs[0]->shape[0];
+    call->outputs[0]->rank = 1;
+    call->outputs[0]->shape[0] = count == 5 ? 1 : count;
+    return TN_OK;
+}
+static tn_status run_quirk(tn_call *call) {
+    memcpy(call->outputs[0]->data, call->inputs[0]->data, (size_t)call->outputs[0]->bytes);
+    return run_check(call);
+}
+static const tn_operator run_quirk_operator = {
+    RUN_OPERATOR("Quirk", run_unary_inputs, run_unary_outputs, run_quirk_infer, run_quirk)};
+
+/* --- Open: y = 5 x, by a kernel for any shape; of 13 elements it wants nothing to do --- */
+typedef struct run_opened {
+    int prepared, ran, reference_ran;
+    int64_t extent;      /* as prepare saw it */
+    int64_t least, most; /* of minimum_inputs and maximum_inputs */
+} run_opened;
+static run_opened run_open;
+static tn_status run_open_compute(tn_call *call) {
+    const float *from = call->inputs[0]->data;
+    float *to = call->outputs[0]->data;
+    const tn_status status = run_check(call);
+    if (status != TN_OK) return status;
+    *(call->flags & TN_CALL_REFERENCE ? &run_open.reference_ran : &run_open.ran) += 1;
+    for (int64_t i = 0; i < run_count(call->inputs[0]); i++)
+        to[i] = 5 * from[i];
+    return TN_OK;
+}
+static tn_status run_open_prepare(tn_call *call) {
+    run_open.prepared++;
+    run_open.extent = call->inputs[0]->shape[0];
+    run_open.least = call->minimum_inputs[0]->shape[0];
+    run_open.most = call->maximum_inputs[0]->shape[0];
+    return TN_OK;
+}
+static tn_status run_open_reshape(tn_call *call) {
+    return run_count(call->inputs[0]) == 13
+               ? call->host->fail(call, TN_ERROR_UNSUPPORTED, "thirteen")
+               : TN_OK;
+}
+static const tn_operator run_open_operator = {
+    RUN_OPERATOR("Open", run_unary_inputs, run_unary_outputs, run_same_infer, run_open_compute)};
+static const tn_kernel run_open_kernel = {
+    RUN_KERNEL("Open", "any_shape"), .traits = TN_KERNEL_ANY_SHAPE, .prepare = run_open_prepare,
+    .reshape = run_open_reshape, .run = run_open_compute};
+
 /* --- Blocked: y = 3 x, by a kernel that wants blocks of channels --- */
 static tn_status run_blocked(tn_call *call) {
     const float *from = call->inputs[0]->data;
@@ -333,13 +382,13 @@ static const tn_kernel run_update_kernel = {RUN_KERNEL("Update", "update"), .run
 
 /* --- the libraries --- */
 static const tn_operator *const run_operators[] = {
-    &run_step_operator,     &run_negate_operator, &run_sum_operator,   &run_gain_operator,
+    &run_open_operator, &run_quirk_operator, &run_step_operator,     &run_negate_operator, &run_sum_operator,   &run_gain_operator,
     &run_blocked_operator,  &run_flat_operator,   &run_ones_operator,  &run_fill_operator,
     &run_positive_operator, &run_probe_operator,  &run_update_operator};
-static const tn_kernel *const run_kernels[] = {&run_negate_kernel,  &run_gain_kernel,
+static const tn_kernel *const run_kernels[] = {&run_open_kernel, &run_negate_kernel,  &run_gain_kernel,
                                                &run_blocked_kernel, &run_fill_kernel,
                                                &run_probe_kernel,   &run_update_kernel};
-static const tn_kernel *const run_changed_kernels[] = {&run_negate_kernel,  &run_gain_kernel,
+static const tn_kernel *const run_changed_kernels[] = {&run_open_kernel, &run_negate_kernel,  &run_gain_kernel,
                                                        &run_changed_kernel, &run_fill_kernel,
                                                        &run_probe_kernel,   &run_update_kernel};
 #define RUN_LIBRARY(entry, kernel_table, total)                                                    \

@@ -50,6 +50,7 @@ static inline int run_test_setup(void **state) {
     failing_allocator_init(&test->allocator);
     memset(&run_probe, 0, sizeof(run_probe));
     run_negated_in_place = run_gain_fused = run_updated_in_place = 0;
+    memset(&run_open, 0, sizeof(run_open));
     test->runtime = run_runtime(&test->allocator.functions, run_entry);
     *state = test;
     return test->runtime && tn_graph_create(test->runtime, "net", &test->graph) == TN_OK ? 0 : -1;

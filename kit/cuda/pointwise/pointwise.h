@@ -63,7 +63,8 @@ extern const char *const tn_cuda_sum_combinations[8];
         .device = "cuda",                                                                          \
         .name = "pointwise",                                                                       \
         .doc = "Element by element, 16 bytes a thread.",                                           \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE,             \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE |            \
+                  TN_KERNEL_ANY_SHAPE,                                                             \
         .absorbs = TN_CUDA_CHAIN_ABSORBS,                                                          \
         TN_COMBINATIONS(combination_table),                                                        \
         .accepts = tn_cuda_map_accepts,                                                            \
@@ -90,7 +91,8 @@ extern const char *const tn_cuda_sum_combinations[8];
         .device = "cuda",                                                                          \
         .name = "pointwise",                                                                       \
         .doc = "Element by element, 16 bytes a thread where rows are long enough.",                \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE,             \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE |            \
+                  TN_KERNEL_ANY_SHAPE,                                                             \
         .absorbs = TN_CUDA_CHAIN_ABSORBS,                                                          \
         TN_COMBINATIONS(combination_table),                                                        \
         .accepts = tn_cuda_combine_accepts,                                                        \

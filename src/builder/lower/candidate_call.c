@@ -3,8 +3,22 @@
 #include "builder/lower/candidate_call.h"
 #include "base/status.h"
 
+/* Extents that only a run knows; the network's type, linear. */
+static tn_status describe_open(const tn_lowering *lowering, tn_tensor_id id,
+                               tn_tensor_storage *storage) {
+    const tn_graph_tensor *tensor = &lowering->graph->tensors[id];
+    const uint32_t rank = lowering->points[TN_POINT_OPTIMUM]->tensors[id].storage.shape.rank;
+    tn_tensor_init_open(storage, lowering->types[id], rank);
+    storage->tensor.name = tensor->name;
+    storage->tensor.quantization = tensor->quantization;
+    return TN_OK;
+}
+
 static tn_status describe(const tn_lowering *lowering, tn_tensor_id id, tn_storage stored,
-                          uint32_t port_flags, int point, tn_tensor_storage *storage) {
+                          uint32_t port_flags, int point, bool is_open,
+                          tn_tensor_storage *storage) {
+    if (is_open && !lowering->graph->tensors[id].is_constant)
+        return describe_open(lowering, id, storage);
     const tn_tensor_storage *known = &lowering->points[point]->tensors[id].storage;
     const tn_graph_tensor *tensor = &lowering->graph->tensors[id];
     const tn_type type = stored.type == TN_NONE ? known->tensor.type : stored.type;
@@ -27,7 +41,8 @@ static tn_status describe_inputs(const tn_lowering *lowering, uint32_t index,
     for (uint32_t i = 0; i < node->input_count; i++) {
         if (node->inputs[i] == TN_NO_TENSOR) continue;
         TN_TRY(describe(lowering, node->inputs[i], candidate->inputs[i],
-                        tn_graph_input_port(node->entry->op, i)->flags, point, &storage[i]));
+                        tn_graph_input_port(node->entry->op, i)->flags, point,
+                        !lowering->nodes[index].is_shaped, &storage[i]));
         pointers[i] = &storage[i].tensor;
     }
     if (out_storage) *out_storage = storage;
@@ -45,7 +60,8 @@ static tn_status describe_outputs(const tn_lowering *lowering, uint32_t index,
     for (uint32_t i = 0; i < node->output_count; i++) {
         tn_tensor_id id = tn_lower_output(lowering, index, candidate, i);
         if (id == TN_NO_TENSOR) continue;
-        TN_TRY(describe(lowering, id, candidate->outputs[i], 0, point, &storage[i]));
+        TN_TRY(describe(lowering, id, candidate->outputs[i], 0, point,
+                        !lowering->nodes[index].is_shaped, &storage[i]));
         pointers[i] = &storage[i].tensor;
     }
     candidate_call->outputs = storage;
@@ -61,7 +77,7 @@ static tn_status describe_operands(const tn_lowering *lowering, const tn_candida
     if (!storage || !pointers) return tn_fail_memory("a kernel's call");
     for (uint32_t i = 0; i < count; i++) {
         TN_TRY(describe(lowering, candidate->chain->operands[i], candidate->operands[i], 0, point,
-                        &storage[i]));
+                        false, &storage[i]));
         pointers[i] = &storage[i].tensor;
     }
     candidate_call->operands = storage;

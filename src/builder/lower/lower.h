@@ -83,13 +83,13 @@ typedef struct tn_lower_options {
     const float *scales;          /* by tensor, 0: none; null: none at all */
     const bool *is_kept;          /* by node: stays in its own types; null: none does */
     const tn_node_pin *node_pins; /* by node; null: none is pinned */
+    const bool *is_unfused;       /* by node: no kernel absorbs it; null: any may */
     tn_lower_notes *notes;        /* null, or to be filled, in the program's arena */
 } tn_lower_options;
 
-/* `inferences`: at the profile's minimum, optimum and maximum (the same one thrice for fixed
- * shapes). The program lies in `arena`. */
+/* `inferences`: by TN_POINT_..., the same one where nothing varies. The program lies in `arena`. */
 tn_status tn_lower(const tn_graph *graph, const tn_inference_plan *plan,
-                   const tn_inference *const inferences[3], const tn_lower_options *options,
+                   const tn_inference *const inferences[TN_POINTS], const tn_lower_options *options,
                    tn_arena *arena, tn_program *out_program);
 
 #endif

@@ -2,10 +2,12 @@
 /*
  * Candidates: for each node, every kernel, combination, length of chain and tactic that fits it at
  * all points of the profile. The operator's reference stands in where no kernel does, and where
- * shapes are known at a run only, kernels are taken that need no shapes to get ready.
+ * shapes are known at a run only, kernels are taken that need no shapes to get ready, or that have
+ * the trait ANY_SHAPE.
  */
 #include "base/status.h"
 #include "builder/lower/candidate_call.h"
+#include "program/kernel_fit.h"
 
 #include <tenon/builder.h>
 
@@ -79,6 +81,7 @@ static tn_status accepts(tn_lowering *lowering, uint32_t index, const tn_candida
         int point = (i + 1) % 3; /* the optimum first */
         tn_candidate_call call;
         if (i > 0 && lowering->points[point] == lowering->points[1]) continue;
+        if (i > 0 && !lowering->nodes[index].is_shaped) continue;
         TN_GO(tn_candidate_call_init(&call, lowering, index, candidate, point, arena));
         if (kernel->accepts)
             *out_answer = tn_call_ask(&call.call, kernel->accepts, "accepts") == TN_OK;
@@ -94,12 +97,17 @@ done:
     return status;
 }
 
+/* Of a kernel for any shape; others that ask are not offered where shapes are not known. */
+static bool needs_a_question(const tn_kernel *kernel) {
+    return kernel->accepts || kernel->tactics;
+}
+
 static tn_status add_storages(tn_lowering *lowering, uint32_t index,
                               const tn_candidate *candidate) {
     bool is_accepted = true;
     uint32_t tactics = 1;
     tn_candidate each = *candidate;
-    if (lowering->nodes[index].is_shaped)
+    if (lowering->nodes[index].is_shaped || needs_a_question(candidate->entry->kernel))
         TN_TRY(accepts(lowering, index, candidate, &is_accepted, &tactics));
     for (uint32_t tactic = 0; is_accepted && tactic < tactics; tactic++) {
         each.tactic = tactic;
@@ -160,9 +168,7 @@ static tn_status add_kernel(tn_lowering *lowering, uint32_t index, const tn_kern
     bool is_shaped = lowering->nodes[index].is_shaped;
     if (!has_all_types(lowering, node)) return TN_OK;
     if ((kernel->traits & TN_KERNEL_TF32) && !allows_tf32(lowering, index)) return TN_OK;
-    if (!is_shaped &&
-        (kernel->accepts || kernel->prepare || kernel->tactics || kernel->combination))
-        return TN_OK;
+    if (!is_shaped && !tn_kernel_takes_open(kernel, lowering->nodes[index].is_ranked)) return TN_OK;
     const tn_lower_fit *fit = NULL;
     TN_TRY(tn_lower_fit_of(lowering, index, entry, &fit));
     if (!fit->is_fit) return TN_OK;

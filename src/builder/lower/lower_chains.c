@@ -17,7 +17,7 @@ static bool is_one_output(const tn_graph_node *node) {
 }
 
 bool tn_lower_is_same_shape(const tn_lowering *lowering, tn_tensor_id a, tn_tensor_id b) {
-    for (int point = 0; point < 3; point++)
+    for (int point = 0; point < TN_POINTS; point++)
         if (!tn_shape_equal(&lowering->points[point]->tensors[a].storage.shape,
                             &lowering->points[point]->tensors[b].storage.shape))
             return false;
@@ -31,6 +31,7 @@ static uint32_t next_link(const tn_lowering *lowering, uint32_t node) {
     uint32_t reader = lowering->reader[made];
     if (graph->tensors[made].use_count != 1 || reader == TN_NO_NODE) return TN_NO_NODE;
     const tn_graph_node *next = &graph->nodes[reader];
+    if (lowering->options->is_unfused && lowering->options->is_unfused[reader]) return TN_NO_NODE;
     if (lowering->plan->is_host_node[reader] || !lowering->nodes[reader].is_shaped ||
         tn_lower_is_view(next) || !is_one_output(next) ||
         (tn_graph_output_port(next->entry->op, 0)->flags & TN_PORT_SIZED_BY_RUN) ||
@@ -48,7 +49,7 @@ static const tn_shape *shape_at(const tn_lowering *lowering, int point, tn_tenso
 
 static bool fits_everywhere(const tn_lowering *lowering, const tn_facet_operand *form,
                             tn_tensor_id operand, tn_tensor_id output) {
-    for (int point = 0; point < 3; point++)
+    for (int point = 0; point < TN_POINTS; point++)
         if (!tn_link_operand_fits(form, shape_at(lowering, point, operand),
                                   shape_at(lowering, point, output)))
             return false;
@@ -89,7 +90,7 @@ static tn_status is_same_everywhere(const tn_lowering *lowering, const char *nam
                                     const tn_facet *facet, uint32_t node, tn_tensor_id chained,
                                     bool *out_is_same) {
     *out_is_same = true;
-    for (int point = 0; *out_is_same && point < 3; point += 2) {
+    for (int point = 0; *out_is_same && point < TN_POINTS; point++) {
         tn_link *link = tn_arena_allocate(lowering->arena, 1, sizeof *link);
         const tn_tensor **tensors = tensors_at(lowering, node, point);
         const tn_facet *there = NULL;

@@ -34,9 +34,19 @@ static tn_type type_by_rule(const tn_lowering *lowering, const tn_graph_node *no
 }
 
 static bool is_known(const tn_lowering *lowering, tn_tensor_id tensor) {
-    for (int point = 0; point < 3; point++)
+    for (int point = 0; point < TN_POINTS; point++)
         if (!lowering->points[point]->tensors[tensor].is_known) return false;
     return true;
+}
+
+/* What is guessed at one point may fail at another, and says nothing of ranks then. */
+static bool has_rank(const tn_lowering *lowering, tn_tensor_id tensor) {
+    const tn_inferred_tensor *best = &lowering->points[TN_POINT_OPTIMUM]->tensors[tensor];
+    for (int point = 0; best->is_known && point < TN_POINTS; point++) {
+        const tn_inferred_tensor *known = &lowering->points[point]->tensors[tensor];
+        if (known->is_known && known->storage.shape.rank != best->storage.shape.rank) return false;
+    }
+    return best->is_known;
 }
 
 static void note_tensors(tn_lowering *lowering) {
@@ -55,19 +65,22 @@ static void note_tensors(tn_lowering *lowering) {
 
 static void note_node(tn_lowering *lowering, uint32_t index) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
-    bool is_shaped = !lowering->plan->is_after_run[index];
+    bool is_shaped = !lowering->plan->is_after_run[index], is_ranked = true;
     for (uint32_t i = 0; i < node->input_count; i++) {
         if (node->inputs[i] == TN_NO_TENSOR) continue;
         lowering->reader[node->inputs[i]] = index;
         is_shaped = is_shaped && is_known(lowering, node->inputs[i]);
+        is_ranked = is_ranked && has_rank(lowering, node->inputs[i]);
     }
     for (uint32_t i = 0; i < node->output_count; i++) {
         tn_tensor_id id = node->outputs[i];
         if (id == TN_NO_TENSOR) continue;
         is_shaped = is_shaped && is_known(lowering, id);
+        is_ranked = is_ranked && has_rank(lowering, id);
         if (lowering->types[id] == TN_NONE) lowering->types[id] = type_by_rule(lowering, node, i);
     }
     lowering->nodes[index].is_shaped = is_shaped;
+    lowering->nodes[index].is_ranked = is_ranked;
 }
 
 tn_status tn_lower_facts(tn_lowering *lowering) {

@@ -33,7 +33,8 @@ static tn_status find(tn_lowering *lowering, uint32_t index, tn_lower_fit *fit) 
     }
     fit->combination_count = fit->entry->combination_count;
     fit->combinations = fit->entry->combinations;
-    const bool is_asked = kernel->combination && lowering->nodes[index].is_shaped;
+    const bool is_asked = kernel->combination &&
+                          (lowering->nodes[index].is_shaped || lowering->nodes[index].is_ranked);
     return is_asked ? ask_combinations(lowering, index, fit) : TN_OK;
 }
 

@@ -14,7 +14,7 @@ static bool is_fixed_where_blocked(const tn_lowering *lowering, tn_tensor_id ten
     const uint32_t axis = format >> 8 & 0xFF;
     if ((format & 0xFF) != TN_LAYOUT_BLOCKED) return true;
     const tn_shape *optimum = &lowering->points[1]->tensors[tensor].storage.shape;
-    for (int point = 0; point < 3; point += 2)
+    for (int point = 0; point < TN_POINTS; point++)
         if (lowering->points[point]->tensors[tensor].storage.shape.extents[axis] !=
             optimum->extents[axis])
             return false;

@@ -78,6 +78,7 @@ typedef struct tn_lower_link {
 
 typedef struct tn_lower_node {
     bool is_shaped; /* all its tensors' shapes are known and can be relied on */
+    bool is_ranked; /* all its tensors' ranks are, at least */
     /* lower_equal.c's: the first node with the same candidates, which is measured for all of them,
      * and for such a node how many they are. */
     uint32_t leader, equal_count;
@@ -106,7 +107,7 @@ typedef struct tn_lower_pin {
 typedef struct tn_lowering {
     const tn_graph *graph;
     const tn_inference_plan *plan;
-    const tn_inference *points[3];
+    const tn_inference *points[TN_POINTS];
     const tn_lower_options *options;
     tn_arena *arena; /* lives as long as the lowering */
     /* by tensor */

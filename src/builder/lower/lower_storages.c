@@ -67,7 +67,7 @@ static tn_type lower_type_of(uint32_t precision) {
 static bool is_eligible(const tn_lowering *lowering, tn_tensor_id id) {
     const tn_graph_tensor *tensor = &lowering->graph->tensors[id];
     if (lowering->types[id] != TN_F32 || tensor->is_constant || tensor->quantization) return false;
-    for (int point = 0; point < 3; point++)
+    for (int point = 0; point < TN_POINTS; point++)
         if (!lowering->points[point]->tensors[id].is_known) return false;
     if (tensor->is_input) return true;
     if (tensor->producer == TN_NO_NODE || lowering->plan->is_host_node[tensor->producer] ||

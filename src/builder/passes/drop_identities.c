@@ -38,7 +38,7 @@ static bool is_shaped(const tn_pass_context *context, const tn_graph_node *node)
 }
 
 static bool is_same(const tn_pass_context *context, tn_tensor_id a, tn_tensor_id b) {
-    for (int point = 0; point < 3; point++) {
+    for (int point = 0; point < TN_POINTS; point++) {
         const tn_tensor_storage *left = &context->points[point]->tensors[a].storage;
         const tn_tensor_storage *right = &context->points[point]->tensors[b].storage;
         if (left->tensor.type != right->tensor.type || !tn_shape_equal(&left->shape, &right->shape))
@@ -61,7 +61,7 @@ static tn_status is_identity(const tn_pass_context *context, uint32_t index, boo
     if (!is_shaped(context, node) || !is_same(context, node->inputs[0], node->outputs[0]))
         return TN_OK;
     *out_answer = true;
-    for (int point = 0; op->is_identity && *out_answer && point < 3; point++) {
+    for (int point = 0; op->is_identity && *out_answer && point < TN_POINTS; point++) {
         tn_arena *arena = NULL;
         TN_TRY(tn_arena_create(graph->allocator, &arena));
         tn_status status = ask(graph, index, context->points[point], arena, out_answer);

@@ -24,7 +24,7 @@ tn_status tn_pass_names_add(tn_pass_context *context, tn_pass_names *names, cons
 bool tn_pass_is_shaped(const tn_pass_context *context, tn_tensor_id tensor) {
     /* a pass's own tensors were not there when shapes were inferred */
     if (tensor >= context->points[1]->tensor_count || context->is_unsure[tensor]) return false;
-    for (int point = 0; point < 3; point++)
+    for (int point = 0; point < TN_POINTS; point++)
         if (!context->points[point]->tensors[tensor].is_known) return false;
     return true;
 }

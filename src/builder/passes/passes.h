@@ -17,8 +17,8 @@ typedef struct tn_pass_names {
 
 typedef struct tn_pass_context {
     tn_graph *graph;
-    /* Minimum, optimum and maximum; of an earlier state of the graph, by tensor. */
-    const tn_inference *points[3];
+    /* By TN_POINT_...; of an earlier state of the graph, by tensor. */
+    const tn_inference *points[TN_POINTS];
     const bool *is_fixed_input; /* by graph input: its shape never differs */
     const bool *is_unsure; /* by tensor: its shape is known at a run only, whatever points say */
     /* What proves that extents are equal (extent_proof.h); null: nothing does where they vary. */
@@ -55,7 +55,7 @@ tn_status tn_pass_fold_constants(tn_pass_context *context);
 #define TN_PASS_FOLD_BYTES ((size_t)64 << 20)
 
 /* --- helpers --- */
-/* Whether type and shape of a tensor are known at all three points and can be relied on. */
+/* Whether type and shape of a tensor are known at all points and can be relied on. */
 bool tn_pass_is_shaped(const tn_pass_context *context, tn_tensor_id tensor);
 bool tn_pass_is_output(const tn_graph *graph, tn_tensor_id tensor);
 /* Whether all outputs are inputs in another shape: nothing is to be computed. */

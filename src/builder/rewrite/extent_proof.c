@@ -80,8 +80,8 @@ void tn_extent_proof_deinit(tn_extent_proof *proof) {
 
 uint32_t tn_extent_points(const tn_pass_context *context,
                           const tn_inference *out_points[TN_PROOF_POINTS]) {
-    uint32_t count = 3;
-    for (uint32_t i = 0; i < 3; i++)
+    uint32_t count = TN_POINTS;
+    for (uint32_t i = 0; i < TN_POINTS; i++)
         out_points[i] = context->points[i];
     for (uint32_t i = 0; context->proof && i < context->proof->probe_count; i++)
         out_points[count++] = &context->proof->probes[i];

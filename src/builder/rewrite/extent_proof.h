@@ -13,7 +13,7 @@
 #include "builder/passes/passes.h"
 #include "program/profile.h"
 
-enum { TN_PROOF_PROBES = 4, TN_PROOF_POINTS = 3 + TN_PROOF_PROBES };
+enum { TN_PROOF_PROBES = 4, TN_PROOF_POINTS = TN_POINTS + TN_PROOF_PROBES };
 
 typedef struct tn_extent_proof {
     uint32_t probe_count;
@@ -29,7 +29,7 @@ tn_status tn_extent_proof_init(tn_extent_proof *proof, const tn_graph *graph,
                                tn_arena *arena);
 void tn_extent_proof_deinit(tn_extent_proof *proof); /* a zeroed one is fine */
 
-/* All inferences that there are, the profile's three points first; how many. */
+/* All inferences that there are, those of infer.h first; how many. */
 uint32_t tn_extent_points(const tn_pass_context *context,
                           const tn_inference *out_points[TN_PROOF_POINTS]);
 /* The extent where it is the same for all shapes; -1: it is not, or that is not known. */

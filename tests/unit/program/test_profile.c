@@ -145,6 +145,90 @@ static void test_an_extent_that_fails_at_1_asks_for_a_profile(void **state) {
     stage_end(&stage);
 }
 
+static int64_t extent_at(const build_stage *stage, int point, tn_tensor_id tensor) {
+    return stage->shapes.points[point]->tensors[tensor].storage.shape.extents[0];
+}
+
+static tn_tensor_id add_named(tn_graph *graph, const char *name, const char *extent) {
+    tn_tensor_id id = TN_NO_TENSOR;
+    assert_int_equal(tn_graph_add_input(graph, name, TN_F32, 1, EXTENTS(-1), &extent, &id), TN_OK);
+    return id;
+}
+
+static void test_extents_with_different_names_are_apart(void **state) {
+    graph_test *test = *state;
+    tn_graph *graph = test->graph;
+    build_stage stage;
+    const tn_tensor_id n = add_named(graph, "a", "n"), m = add_named(graph, "b", "m"),
+                       again = add_named(graph, "c", "n"), unnamed = add_named(graph, "d", NULL),
+                       other = add_named(graph, "e", NULL);
+    const tn_tensor_id all[] = {n, m, unnamed, other};
+    for (size_t i = 0; i < 4; i++)
+        add_output(graph, add_unary(graph, "Relu", NULL, all[i]));
+    stage_infer(&stage, graph, NULL);
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < i; k++)
+            assert_int_not_equal(extent_at(&stage, TN_POINT_APART, all[i]),
+                                 extent_at(&stage, TN_POINT_APART, all[k]));
+    assert_int_equal(extent_at(&stage, TN_POINT_APART, n),
+                     extent_at(&stage, TN_POINT_APART, again));
+    stage_end(&stage);
+}
+
+static void test_extents_of_a_profile_are_apart_within_it(void **state) {
+    graph_test *test = *state;
+    tn_graph *graph = test->graph;
+    build_stage stage;
+    const tn_tensor_id n = add_named(graph, "a", "n"), m = add_named(graph, "b", "m"),
+                       again = add_named(graph, "c", "n");
+    add_output(graph, add_unary(graph, "Relu", NULL, n));
+    const tn_profile_input given[] = {range("a", 1, EXTENTS(4), EXTENTS(6), EXTENTS(8)),
+                                      range("b", 1, EXTENTS(4), EXTENTS(6), EXTENTS(8))};
+    const tn_profile_input *ranges[] = {&given[0], &given[1]};
+    assert_int_equal(make(&stage, graph, 2, ranges), TN_OK);
+    assert_int_equal(tn_profile_shapes_init(&stage.shapes, graph, stage.profiles, stage.arena),
+                     TN_OK);
+    for (int point = 0; point < TN_POINTS; point++) {
+        assert_in_range(extent_at(&stage, point, n), 4, 8);
+        assert_in_range(extent_at(&stage, point, m), 4, 8);
+        /* no profile of its own: that of its name */
+        assert_int_equal(extent_at(&stage, point, again), extent_at(&stage, point, n));
+    }
+    assert_int_not_equal(extent_at(&stage, TN_POINT_APART, n),
+                         extent_at(&stage, TN_POINT_APART, m));
+    stage_end(&stage);
+}
+
+/* It works where both are equal, and that is all that is said of them. */
+static void test_extents_that_must_be_equal_are_known_all_the_same(void **state) {
+    graph_test *test = *state;
+    tn_graph *graph = test->graph;
+    build_stage stage;
+    const tn_tensor_id n = add_named(graph, "a", "n"), m = add_named(graph, "b", "m");
+    const tn_tensor_id sum = add_node(graph, "Add", "sum", 2, TENSORS(n, m));
+    add_output(graph, sum);
+    stage_infer(&stage, graph, NULL);
+    assert_false(stage.shapes.is_partial);
+    for (int point = 0; point < TN_POINTS; point++)
+        assert_true(stage.shapes.points[point]->tensors[sum].is_known);
+    stage_end(&stage);
+}
+
+/* Twelve rows of equal length: 1 element cannot be split. */
+static void test_extents_that_cannot_be_1_are_tried_at_others(void **state) {
+    graph_test *test = *state;
+    tn_graph *graph = test->graph;
+    build_stage stage;
+    const tn_tensor_id x = add_named(graph, "x", NULL);
+    const tn_tensor_id rows = add_unary(graph, "Twelfths", "rows", x);
+    add_output(graph, rows);
+    stage_infer(&stage, graph, NULL);
+    assert_false(stage.shapes.is_partial);
+    assert_int_equal(extent_at(&stage, TN_POINT_OPTIMUM, rows) * 12,
+                     extent_at(&stage, TN_POINT_OPTIMUM, x));
+    stage_end(&stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         BUILD_TEST(test_inputs_without_a_profile_keep_what_is_declared),
@@ -153,6 +237,10 @@ int main(void) {
         BUILD_TEST(test_values_at_the_points_decide_shapes),
         BUILD_TEST(test_a_value_that_is_not_given_leaves_shapes_open),
         BUILD_TEST(test_an_extent_that_fails_at_1_asks_for_a_profile),
+        BUILD_TEST(test_extents_with_different_names_are_apart),
+        BUILD_TEST(test_extents_of_a_profile_are_apart_within_it),
+        BUILD_TEST(test_extents_that_must_be_equal_are_known_all_the_same),
+        BUILD_TEST(test_extents_that_cannot_be_1_are_tried_at_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

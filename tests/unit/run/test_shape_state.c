@@ -158,29 +158,6 @@ static void test_impossible_workspace_is_an_error(void **state) {
     check_result(test, 4);
 }
 
-/* Built for equal extents at every point of the profile, which a user may leave. */
-static void test_fused_nodes_are_checked_at_the_shapes_that_come(void **state) {
-    run_test *test = *state;
-    run_buffer a = {.aligned = {1, 2, 3, 4}}, b = {.aligned = {10, 20, 30, 40}};
-    tn_tensor_id x = add_input(test->graph, "a", TN_F32, 1, EXTENTS(-1));
-    tn_tensor_id y = add_input(test->graph, "b", TN_F32, 1, EXTENTS(-1));
-    tn_tensor_id gain = run_unary(test->graph, "Gain", "gain", x);
-    run_output(test->graph, run_node(test->graph, "Sum", "sum", 2, TENSORS(gain, y)), "y");
-    run_start(test, 2,
-              RUN_PROFILES(RUN_PROFILE("a", 1, EXTENTS(2), EXTENTS(3), EXTENTS(4)),
-                           RUN_PROFILE("b", 1, EXTENTS(2), EXTENTS(3), EXTENTS(4))));
-    run_bind(test, "a", a.aligned, 16);
-    run_bind(test, "b", b.aligned, 16);
-    run_shape(test, "a", 1, EXTENTS(4));
-    run_shape(test, "b", 1, EXTENTS(2));
-    assert_int_equal(tn_context_run(test->context), TN_ERROR_SHAPE);
-    assert_error("fused into node 'gain' for other shapes", "node 'sum'");
-    run_shape(test, "b", 1, EXTENTS(4));
-    run_must(tn_context_run(test->context));
-    assert_floats(run_result(test, 0), 4, FLOATS(12, 24, 36, 48));
-    assert_int_equal(run_gain_fused, 1);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_second_runs_allocate_nothing),
@@ -191,7 +168,6 @@ int main(void) {
         RUN_TEST(test_failed_reshape_leaves_a_context_that_works),
         RUN_TEST(test_workspace_of_known_shapes_may_not_grow),
         RUN_TEST(test_impossible_workspace_is_an_error),
-        RUN_TEST(test_fused_nodes_are_checked_at_the_shapes_that_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

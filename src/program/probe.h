@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The extents at which a profile's open axes are probed. Axes with the same name are one extent,
+ * unnamed ones an extent each. At the point "apart" different extents are different numbers, primes
+ * where the profile has them: what holds there by chance holds at no other point.
+ */
+#ifndef TN_PROGRAM_PROBE_H
+#define TN_PROGRAM_PROBE_H
+
+#include "program/profile.h"
+
+/* Extents that no profile bounds are tried small first, then as multiples of numbers with many
+ * divisors: windows need so many elements, and Reshape divides. */
+enum { TN_PROBE_ROUNDS = 3 };
+
+/* An extent that is not the same in all of the profile. */
+typedef struct tn_probe_extent {
+    const char *name; /* or null */
+    bool is_bounded;  /* some input that has it has a profile */
+    int64_t minimum, optimum, maximum, apart;
+} tn_probe_extent;
+
+typedef struct tn_probe {
+    const tn_graph *graph;
+    const tn_plan_profile *profiles;
+    uint32_t *numbers; /* by input and axis: 1 + its extent's index; 0: the same everywhere */
+    tn_probe_extent *extents;
+    uint32_t count;
+} tn_probe;
+
+/* Arrays in `arena`; the graph and the profiles are lent. TN_ERROR_MEMORY. */
+tn_status tn_probe_init(tn_probe *probe, const tn_graph *graph, const tn_plan_profile *profiles,
+                        tn_arena *arena);
+/* An input's shape at one of the TN_POINTS. */
+tn_shape tn_probe_shape(const tn_probe *probe, size_t input, int point, int round);
+/* Whether the point "apart" differs from what the other points have already. */
+bool tn_probe_is_apart(const tn_probe *probe);
+
+#endif

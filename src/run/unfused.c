@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shapes that break a fusion: a context of the engine's unfused counterpart (engine_unfused.c) runs
+ * them, with the same memory bound. Both keep what they have for the shapes that they saw, so that
+ * going from one to the other and back allocates nothing.
+ */
+#include "base/status.h"
+#include "run/context_private.h"
+
+#include <string.h>
+
+/* ----------------------------------------------------------------------------------------------
+ * which shapes */
+
+static tn_status mark_broken(tn_context *context, bool *out_is_any) {
+    const tn_engine *engine = context->engine;
+    *out_is_any = false;
+    for (uint32_t s = 0; s < engine->program->step_count; s++) {
+        uint32_t node = TN_NO_NODE;
+        TN_TRY(tn_context_find_broken(context, s, &node));
+        if (node == TN_NO_NODE) continue;
+        if (!context->is_broken)
+            context->is_broken = tn_allocate_zero(
+                &context->allocator, engine->graph->node_count + 1, sizeof(*context->is_broken));
+        if (!context->is_broken) return tn_fail_memory("a context");
+        context->is_broken[node] = *out_is_any = true;
+    }
+    return TN_OK;
+}
+
+/* The helper process runs the plan's own program, and knows no other. */
+static tn_status refuse_isolated(const tn_context *context) {
+    const tn_graph *graph = context->engine->graph;
+    for (size_t n = 0; n < graph->node_count; n++)
+        if (context->is_broken[n])
+            return tn_error_at(tn_fail(TN_ERROR_SHAPE,
+                                       "it was fused for other shapes than these, and plugins run "
+                                       "in a helper process: build the plan with a profile that "
+                                       "has these shapes"),
+                               "node '%s'", graph->nodes[n].name);
+    return TN_OK;
+}
+
+tn_status tn_unfused_find(tn_context *context, bool *out_is_broken) {
+    tn_engine *engine = NULL;
+    TN_TRY(mark_broken(context, out_is_broken));
+    if (!*out_is_broken || context->unfused) return TN_OK;
+    if (context->isolation) return refuse_isolated(context);
+    TN_TRY(tn_engine_find_unfused(context->engine, context->is_broken, &engine));
+    return tn_context_create(engine, &context->unfused);
+}
+
+void tn_unfused_destroy(tn_context *context) {
+    tn_context_destroy(context->unfused);
+    tn_deallocate(&context->allocator, context->is_broken);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * the other context */
+
+static tn_status hand_input(const tn_context *context, uint32_t input) {
+    const tn_input_binding *binding = &context->inputs[input];
+    tn_context *other = context->unfused;
+    if (binding->has_shape)
+        TN_TRY(tn_context_set_shape(other, input, binding->shape.rank, binding->shape.extents));
+    return binding->is_device
+               ? tn_context_bind_device_input(other, input, binding->data, binding->bytes)
+               : tn_context_bind_input(other, input, binding->data, binding->bytes);
+}
+
+static tn_status hand_output(const tn_context *context, uint32_t output) {
+    const tn_output_binding *binding = &context->outputs[output];
+    tn_context *other = context->unfused;
+    return binding->is_device
+               ? tn_context_bind_device_output(other, output, binding->data, binding->bytes)
+               : tn_context_bind_output(other, output, binding->data, binding->bytes);
+}
+
+static tn_status hand_over(tn_context *context) {
+    tn_context *other = context->unfused;
+    if (context->stream)
+        TN_TRY(tn_context_set_stream(
+            other, context->stream == context->own_stream ? NULL : context->stream));
+    if (other->is_profiling != context->is_profiling)
+        TN_TRY(tn_context_set_profiling(other, context->is_profiling));
+    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++)
+        TN_TRY(hand_input(context, i));
+    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++)
+        TN_TRY(hand_output(context, i));
+    return TN_OK;
+}
+
+tn_status tn_unfused_reshape(tn_context *context) {
+    TN_TRY(hand_over(context));
+    return tn_context_reshape(context->unfused);
+}
+
+tn_status tn_unfused_run(tn_context *context) {
+    TN_TRY(hand_over(context));
+    return tn_context_run(context->unfused);
+}

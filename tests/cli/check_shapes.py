@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks without a profile run by the kernels that those have which were built for their shapes, and compute the same.
+
+Usage: check_shapes.py TENON, where TENON is the program. Needs NumPy and onnx, which write the networks.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+FLOAT = TensorProto.FLOAT
+random = np.random.default_rng(1)
+passed = failed = 0
+
+
+def check(name, is_good, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(is_good), failed + (not is_good)
+    if not is_good:
+        print(f"FAIL {name}: {detail}")
+
+
+def save(path, nodes, inputs, constants):
+    values = [helper.make_tensor_value_info(name, FLOAT, shape) for name, shape in inputs.items()]
+    outputs = [helper.make_tensor_value_info("y", FLOAT, None)]
+    graph = helper.make_graph(nodes, "shapes", values, outputs,
+                              [numpy_helper.from_array(np.asarray(v, np.float32), k) for k, v in constants.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+    model.ir_version = 8
+    onnx.save(model, path)
+
+
+def call(*arguments):
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=120)
+
+
+def run(tenon, folder, plan, arrays):
+    arguments = [tenon, "run", plan, "--output", f"y={folder}/y.npy"]
+    for name, array in arrays.items():
+        np.save(f"{folder}/{name}.npy", array)
+        arguments += ["--input", f"{name}={folder}/{name}.npy"]
+    done = call(*arguments)
+    return np.load(f"{folder}/y.npy") if done.returncode == 0 else done.stderr
+
+
+def read_kernels(folder):
+    with open(f"{folder}/report.json") as file:
+        return [node.get("kernel") for node in json.load(file)["nodes"]]
+
+
+def compare(tenon, folder, name, nodes, inputs, constants, shapes):
+    """By as many kernels as a build for these shapes alone, and with its results."""
+    model, plan = f"{folder}/{name}.onnx", f"{folder}/{name}.plan"
+    save(model, nodes, inputs, constants)
+    built = call(tenon, "build", model, "-o", plan, "--no-timing", "--report", f"{folder}/report.json")
+    check(f"{name} is built without a profile", built.returncode == 0, built.stderr)
+    if built.returncode:
+        return
+    kernels = read_kernels(folder)
+    for sizes in shapes:
+        arrays = {k: random.standard_normal(s).astype(np.float32) for k, s in sizes.items()}
+        fixed = f"{folder}/fixed"
+        save(fixed + ".onnx", nodes, sizes, constants)
+        done = call(tenon, "build", fixed + ".onnx", "-o", fixed + ".plan", "--no-timing", "--report", f"{folder}/report.json")
+        check(f"{name} at {sizes} is built", done.returncode == 0, done.stderr)
+        check(f"{name} has references where a fixed build at {sizes} has them alone",
+              kernels.count("reference") <= read_kernels(folder).count("reference"), kernels)
+        expected = run(tenon, folder, fixed + ".plan", arrays)
+        found = run(tenon, folder, plan, arrays)
+        is_same = isinstance(found, np.ndarray) and isinstance(expected, np.ndarray) \
+            and found.shape == expected.shape and np.allclose(found, expected, rtol=1e-5, atol=1e-5)
+        check(f"{name} at {sizes}", is_same, found if isinstance(found, str) else expected)
+
+
+def main(tenon, folder):
+    node = helper.make_node
+    weights = {"cw": random.standard_normal((16, 3, 5, 5)) / 8, "cb": np.ones(16),
+               "w": random.standard_normal((16, 8)) / 4, "b": np.ones(8)}
+    image = [node("Conv", ["x", "cw", "cb"], ["c"], kernel_shape=[5, 5]), node("Relu", ["c"], ["r"]),
+             node("MaxPool", ["r"], ["p"], kernel_shape=[2, 2], strides=[2, 2]), node("GlobalAveragePool", ["p"], ["g"]),
+             node("Flatten", ["g"], ["f"]), node("Gemm", ["f", "w", "b"], ["y"])]
+    compare(tenon, folder, "image", image, {"x": ["n", 3, "h", "w"]}, weights,
+            [{"x": [1, 3, 12, 9]}, {"x": [2, 3, 31, 40]}])
+    joined = [node("Concat", ["a", "b"], ["c"], axis=0), node("Add", ["c", "z"], ["s"]), node("Relu", ["s"], ["y"])]
+    compare(tenon, folder, "joined", joined, {"a": ["unk__1", 4], "b": ["unk__2", 4], "z": ["unk__3", 4]}, {},
+            [{"a": [2, 4], "b": [3, 4], "z": [5, 4]}, {"a": [1, 4], "b": [6, 4], "z": [7, 4]}, {"a": [2, 4], "b": [3, 4], "z": [1, 4]}])
+    added = [node("Relu", ["a"], ["r"]), node("Add", ["r", "b"], ["y"])]
+    compare(tenon, folder, "added", added, {"a": ["n", 4], "b": ["m", 4]}, {},
+            [{"a": [3, 4], "b": [3, 4]}, {"a": [3, 4], "b": [1, 4]}, {"a": [1, 4], "b": [3, 4]}])
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as temporary:
+        main(os.path.abspath(sys.argv[1]), temporary)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
