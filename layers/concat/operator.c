@@ -127,7 +127,7 @@ static const tn_operator concat_4 = {
     TN_CASES(concat_cases),
 };
 
-static const char *const concat_combinations[] = {"* -> *", "*:nhwc... -> *:nhwc",
+static const char *const concat_combinations[] = {"*... -> *", "*:nhwc... -> *:nhwc",
                                                   "*:c16... -> *:c16", "*:c8... -> *:c8"};
 static const tn_kernel concat_runs = {
     .size = sizeof(tn_kernel),
