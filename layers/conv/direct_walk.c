@@ -76,7 +76,6 @@ static void point_tail(const tn_direct_run *run, tn_direct_tile *tile, int64_t i
 static tn_status run_point(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const tn_direct_run *run = user;
     const tn_direct_plan *plan = run->plan;
-    const tn_conv_geometry *g = &plan->geometry;
     const int64_t lanes = run->state->level->lanes, step = run->chunk_tiles * plan->vectors * lanes;
     const int64_t whole = plan->positions / lanes * lanes;
     tn_direct_tile tile = tile_template(run);

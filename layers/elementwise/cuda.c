@@ -2,11 +2,12 @@
 /* The table of operator.c on CUDA, by the kernels of kit/cuda/pointwise/pointwise.h. */
 #include "kit/cuda/pointwise/pointwise.h"
 
+#define IS_ACTIVATION(map) ((uint32_t)(map) < (uint32_t)TN_MAP_EXP)
 /* What describes itself as an activation is asked for its function; others have it here. */
 #define MAP_KERNEL(prefix, domain, name, map, first, second)                                       \
-    static const tn_cuda_map_user prefix##_user = {(map) < TN_MAP_EXP ? 0 : (map),                 \
-                                                   (map) < TN_MAP_EXP ? NULL : (first),            \
-                                                   (map) < TN_MAP_EXP ? NULL : (second), NULL};    \
+    static const tn_cuda_map_user prefix##_user = {IS_ACTIVATION(map) ? 0 : (map),                 \
+                                                   IS_ACTIVATION(map) ? NULL : (first),            \
+                                                   IS_ACTIVATION(map) ? NULL : (second), NULL};    \
     TN_CUDA_MAP_KERNEL_ENTRY(prefix, domain, name, tn_cuda_map_combinations)
 #define MAP(prefix, domain, name, version, map, ...)                                               \
     MAP_KERNEL(prefix, domain, name, map, NULL, NULL)

@@ -77,7 +77,7 @@ static tn_status map_facet(tn_call *call, uint32_t input, const char *name, tn_f
         .inputs = prefix##_ports,                                                                  \
         .output_count = 1,                                                                         \
         .outputs = prefix##_ports + 1,                                                             \
-        .facet = (map) < TN_MAP_EXP ? map_facet : NULL,                                            \
+        .facet = (uint32_t)(map) < (uint32_t)TN_MAP_EXP ? map_facet : NULL,                        \
         .expression = text,                                                                        \
         .row = prefix##_row,                                                                       \
         .user = (void *)(uintptr_t)(map),                                                          \
