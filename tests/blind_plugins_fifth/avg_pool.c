@@ -95,7 +95,8 @@ static tn_status pool(tn_call *call, int64_t begin, int64_t end, uint32_t thread
 #endif
         float *to = (float *)y->data + image * y->strides[0] + block * y->strides[1];
 #if MISTAKE == 2
-        const int64_t used = x->shape[1] - block * lanes < lanes ? x->shape[1] - block * lanes : lanes;
+        const int64_t used =
+            x->shape[1] - block * lanes < lanes ? x->shape[1] - block * lanes : lanes;
 #else
         const int64_t used = lanes;
 #endif
@@ -128,11 +129,11 @@ TN_LAYER_RUN(pool, call->inputs[0]->shape[0] * blocks_of(call->inputs[0]), 1)
 static const char *const cases[] = {
     "window=[2,2] stride=[2,2] | x=f32[2,3,6,8] | y=f32[2,3,3,4]",
     "window=[3,2] stride=[2,1] pads=[1,0,1,1] | x=f32[2,9,7,5] | y=f32[2,9,4,5]",
-    "window=[3,3] stride=[2,2] pads=[1,1,1,1] ceil_mode=true count_include_pad=true | x=f32[1,8,6,7]",
+    "window=[3,3] stride=[2,2] pads=[1,1,1,1] ceil_mode=true count_include_pad=true | "
+    "x=f32[1,8,6,7]",
     "window=[2,2] stride=[3,3] ceil_mode=true pads=[0,0,1,1] | x=f64[1,2,6,6] | y=f64[1,2,2,2]"};
 #if MISTAKE == 50
-#define COMBINATIONS                                                                               \
-    "f32 -> f32", "f32:nhwc -> f32:nhwc", "f32:c4 -> f32:c4", "f32:c16 -> f32:c16"
+#define COMBINATIONS "f32 -> f32", "f32:nhwc -> f32:nhwc", "f32:c4 -> f32:c4", "f32:c16 -> f32:c16"
 #else
 #define COMBINATIONS "f32 -> f32", "f32:c8 -> f32:c8"
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fifth::Blend: y = a + weight * (b - a), a and b broadcast with each other as ONNX does: aligned at
- * their last axes, an extent of 1 is repeated.
+ * Fifth::Blend: y = a + weight * (b - a), a and b broadcast with each other as ONNX does: aligned
+ * at their last axes, an extent of 1 is repeated.
  */
 #include <tenon/plugin.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fifth::ChannelAffine: y = scale[c] * x + shift[c], c being the place along axis 1: what is left of
- * a normalisation whose statistics are constant. Where both vectors are constants a builder can put
- * them into the convolution before it. The kernel takes the channels first or last.
+ * Fifth::ChannelAffine: y = scale[c] * x + shift[c], c being the place along axis 1: what is left
+ * of a normalisation whose statistics are constant. Where both vectors are constants a builder can
+ * put them into the convolution before it. The kernel takes the channels first or last.
  */
 #include "../support/steps.h"
 
@@ -21,7 +21,8 @@ static tn_status infer(tn_call *call) {
     const tn_tensor *x = call->inputs[X];
     tn_tensor *y = call->outputs[0];
     if (x->rank < 2)
-        return call->host->fail(call, TN_ERROR_SHAPE, "x has rank %u, expected at least 2", x->rank);
+        return call->host->fail(call, TN_ERROR_SHAPE, "x has rank %u, expected at least 2",
+                                x->rank);
     for (uint32_t i = SCALE; i <= SHIFT; i++)
         if (call->inputs[i]->rank != 1 || call->inputs[i]->shape[0] != x->shape[1])
             return call->host->fail(call, TN_ERROR_SHAPE, "'%s' must have one number a channel",
@@ -50,7 +51,8 @@ static tn_status reference(tn_call *call) {
     const int64_t plane = plane_of(x), channels = x->shape[1];
     for (int64_t i = 0; i < count_of(x); i++) {
         const int64_t c = i / plane % channels;
-        const double value = load(call->inputs[SCALE], c) * load(x, i) + load(call->inputs[SHIFT], c);
+        const double value =
+            load(call->inputs[SCALE], c) * load(x, i) + load(call->inputs[SHIFT], c);
         if (y->type == TN_F64)
             ((double *)y->data)[i] = value;
         else

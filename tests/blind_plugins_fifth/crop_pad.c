@@ -105,8 +105,8 @@ static tn_status fill_rows(tn_call *call, int64_t begin, int64_t end, uint32_t t
         float *to = (float *)y->data + item * width;
         int64_t row = item, step = n, at = 0;
         for (uint32_t axis = last; at >= 0 && axis-- > 0;) {
-            const int64_t found = place_here(p->mode, row % y->shape[axis] - p->before.items[axis],
-                                             x->shape[axis]);
+            const int64_t found =
+                place_here(p->mode, row % y->shape[axis] - p->before.items[axis], x->shape[axis]);
             at = found < 0 ? -1 : at + found * step;
             step *= x->shape[axis];
             row /= y->shape[axis];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fifth::Curve: a function made of straight pieces between knots. Beyond the outer knots it stays as
- * it is there (clamp), or goes on as the outer pieces do. The knots come as two lists; a plan keeps
- * them as one block of bytes: their number, whether it clamps, which were given, all xs, all ys.
+ * Fifth::Curve: a function made of straight pieces between knots. Beyond the outer knots it stays
+ * as it is there (clamp), or goes on as the outer pieces do. The knots come as two lists; a plan
+ * keeps them as one block of bytes: their number, whether it clamps, which were given, all xs, all
+ * ys.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,8 @@ static double evaluate(const curve *p, double x) {
         const uint64_t middle = (low + high) / 2;
         *(x < (double)xs[middle] ? &high : &low) = middle;
     }
-    const double slope = ((double)ys[high] - (double)ys[low]) / ((double)xs[high] - (double)xs[low]);
+    const double slope =
+        ((double)ys[high] - (double)ys[low]) / ((double)xs[high] - (double)xs[low]);
     return (double)ys[low] + (x - (double)xs[low]) * slope;
 }
 

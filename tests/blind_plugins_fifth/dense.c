@@ -189,7 +189,8 @@ static tn_status multiply(void *user, int64_t begin, int64_t end, uint32_t threa
 }
 static tn_status run(tn_call *call) {
     const plan *p = call->state;
-    return call->host->parallel_for(call, call->outputs[0]->shape[0] * p->blocks, 4, multiply, call);
+    return call->host->parallel_for(call, call->outputs[0]->shape[0] * p->blocks, 4, multiply,
+                                    call);
 }
 
 static const char *const cases[] = {"| x=f32[3,5] weights=f32[7,5] bias=f32[7]",
@@ -197,15 +198,28 @@ static const char *const cases[] = {"| x=f32[3,5] weights=f32[7,5] bias=f32[7]",
                                     "| x=f32[1,33] weights=f32[20,33] bias=f32[20]"};
 DESCRIBES(describe_facet, NULL, NULL, linear)
 static const tn_operator dense = {
-    .size = sizeof(tn_operator), .since_version = 1, .state_version = 1,
-    .domain = "Fifth", .name = "Dense", .doc = "Rows against constant weights.",
-    TN_NO_FIELDS, TN_INPUTS(inputs), TN_OUTPUTS(outputs),
-    .infer = infer, .reference = reference, TN_CASES(cases), .facet = describe_facet,
+    .size = sizeof(tn_operator),
+    .since_version = 1,
+    .state_version = 1,
+    .domain = "Fifth",
+    .name = "Dense",
+    .doc = "Rows against constant weights.",
+    TN_NO_FIELDS,
+    TN_INPUTS(inputs),
+    TN_OUTPUTS(outputs),
+    .infer = infer,
+    .reference = reference,
+    TN_CASES(cases),
+    .facet = describe_facet,
 };
 static const char *const combinations[] = {"f32, f32, f32? -> f32"};
 static const tn_kernel dense_cpu = {
-    .size = sizeof(tn_kernel), .revision = 1,
-    .domain = "Fifth", .op = "Dense", .device = "cpu", .name = "blocks",
+    .size = sizeof(tn_kernel),
+    .revision = 1,
+    .domain = "Fifth",
+    .op = "Dense",
+    .device = "cpu",
+    .name = "blocks",
     .traits = TN_KERNEL_DETERMINISTIC,
 #if MISTAKE == 7
     .absorbs = "tn.bias/1, tn.residual/1, tn.activation/1(" TN_ACTIVATIONS_1_0 ")",
@@ -213,7 +227,11 @@ static const tn_kernel dense_cpu = {
     .absorbs = "tn.bias/1, tn.residual/1, tn.activation/1(relu|leaky_relu|clip)",
 #endif
     TN_COMBINATIONS(combinations),
-    .accepts = accepts, .tactics = tactics, .prepare = prepare, .release = release, .run = run,
+    .accepts = accepts,
+    .tactics = tactics,
+    .prepare = prepare,
+    .release = release,
+    .run = run,
 };
 static const tn_operator *const operators[] = {&dense};
 static const tn_kernel *const kernels[] = {&dense_cpu};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fifth::EmbeddingBag: for each bag of indices the sum, the mean or the largest numbers of the rows
- * of a table that they name. The index `padding` names nothing; a bag of nothing else is 0. Any other
- * index outside the table is an error.
+ * of a table that they name. The index `padding` names nothing; a bag of nothing else is 0. Any
+ * other index outside the table is an error.
  */
 #include <math.h>
 #include <string.h>
@@ -59,8 +59,7 @@ static tn_status reference(tn_call *call) {
                 count++;
             }
             if (p->mode == MEAN && count) sum /= (double)count;
-            tn_layer_store(call->outputs[0], b * columns + c,
-                           p->mode == MAX && count ? most : sum);
+            tn_layer_store(call->outputs[0], b * columns + c, p->mode == MAX && count ? most : sum);
         }
     }
     return TN_OK;

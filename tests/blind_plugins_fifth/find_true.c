@@ -102,7 +102,8 @@ static tn_status write_chunks(void *user, int64_t begin, int64_t end, uint32_t t
     const int64_t count = tn_layer_count(j->call->inputs[0]), *first = j->call->workspace;
     (void)thread;
     for (int64_t chunk = begin; chunk < end; chunk++)
-        for (int64_t i = chunk * CHUNK, at = first[chunk]; i < count && i < (chunk + 1) * CHUNK; i++)
+        for (int64_t i = chunk * CHUNK, at = first[chunk]; i < count && i < (chunk + 1) * CHUNK;
+             i++)
             if (is_true_here(j->call->inputs[0], order(j->call, count, i)))
                 write_place(j->call, order(j->call, count, i), at++, j->columns);
     return TN_OK;
@@ -134,9 +135,8 @@ static tn_status run(tn_call *call) {
     return status;
 }
 
-static const char *const cases[] = {
-    "| x=bool[2,3]{1,0,0,1,1,0} | y=i64[2,3]{0,1,1,0,0,1}",
-    "backwards=true | x=f32[4]{0,-2,0.5,0}",
-    "| x=bool[7,9,5]", "| x=bool[0,3]"};
+static const char *const cases[] = {"| x=bool[2,3]{1,0,0,1,1,0} | y=i64[2,3]{0,1,1,0,0,1}",
+                                    "backwards=true | x=f32[4]{0,-2,0.5,0}", "| x=bool[7,9,5]",
+                                    "| x=bool[0,3]"};
 TN_LAYER_LIBRARY("find_true", "Fifth", "FindTrue", "Where elements are not zero.", find_true,
                  "bool|f32 -> i64", .reshape = reshape, .run = run)

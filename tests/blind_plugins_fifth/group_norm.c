@@ -60,8 +60,8 @@ static tn_status reference(tn_call *call) {
         variance /= (double)count;
         for (int64_t i = 0; i < count; i++) {
             const int64_t c = group % p->groups * channels + i / plane;
-            const double unit = (tn_layer_load(x, group * count + i) - mean) /
-                                sqrt(variance + (double)p->epsilon);
+            const double unit =
+                (tn_layer_load(x, group * count + i) - mean) / sqrt(variance + (double)p->epsilon);
             tn_layer_store(call->outputs[0], group * count + i,
                            unit * (scale ? tn_layer_load(scale, c) : 1) +
                                (bias ? tn_layer_load(bias, c) : 0));
@@ -157,8 +157,8 @@ static int64_t groups_of(const tn_call *call) {
 TN_LAYER_RUN(normalise, groups_of(call), 1)
 
 static const char *const cases[] = {
-    "groups=2 epsilon=0.1 | x=f32[2,4,3,5] scale=f32[4] bias=f32[4]",
-    "groups=3 | x=f32[2,6,7]", "| x=f64[1,3,4,4] scale=f64[3] bias=f64[3]",
+    "groups=2 epsilon=0.1 | x=f32[2,4,3,5] scale=f32[4] bias=f32[4]", "groups=3 | x=f32[2,6,7]",
+    "| x=f64[1,3,4,4] scale=f64[3] bias=f64[3]",
     "groups=4 | x=f32[1,8,9,9] scale=f32[8] bias=f32[8]"};
 TN_LAYER_LIBRARY("group_norm", "Fifth", "GroupNorm", "Groups of channels, normalised.", group_norm,
                  "f32, f32?, f32? -> f32", .run = run)

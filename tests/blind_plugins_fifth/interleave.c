@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fifth::Interleave: the channels of several tensors of one shape in turn: channel c * k + j of y is
- * channel c of the j-th of k tensors. It moves bytes, so that a kernel does every type.
+ * Fifth::Interleave: the channels of several tensors of one shape in turn: channel c * k + j of y
+ * is channel c of the j-th of k tensors. It moves bytes, so that a kernel does every type.
  */
 #include <string.h>
 #include <tenon/plugin.h>

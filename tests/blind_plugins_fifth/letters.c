@@ -135,12 +135,13 @@ static tn_status run(tn_call *call) {
                                     call);
 }
 
-static const char *const cases[] = {"from=NCHW to=NHWC | x=f32[2,3,4,5] | y=f32[2,4,5,3]",
-                                    "from=ab to=ba | x=u8[2,3]{1,2,3,4,5,6} | y=u8[3,2]{1,4,2,5,3,6}",
+static const char *const cases[] = {
+    "from=NCHW to=NHWC | x=f32[2,3,4,5] | y=f32[2,4,5,3]",
+    "from=ab to=ba | x=u8[2,3]{1,2,3,4,5,6} | y=u8[3,2]{1,4,2,5,3,6}",
 #if MISTAKE != 3
-                                    "from=xyz | x=i32[4,1,3] | y=i32[3,1,4]",
+    "from=xyz | x=i32[4,1,3] | y=i32[3,1,4]",
 #endif
-                                    "from=abc to=cab | x=i32[2,1,7]"};
+    "from=abc to=cab | x=i32[2,1,7]"};
 static const tn_operator permute = {
     .size = sizeof(tn_operator),
     .since_version = 1,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fifth::MaskedSoftmax: exp(x) over the sum of these along an axis, among the elements that the mask
- * lets through; the others are 0, and so is all of a lane where the mask lets nothing through.
+ * Fifth::MaskedSoftmax: exp(x) over the sum of these along an axis, among the elements that the
+ * mask lets through; the others are 0, and so is all of a lane where the mask lets nothing through.
  * Without a mask all elements count. The largest element is taken off first, so that exp does not
  * overflow.
  */
@@ -15,8 +15,8 @@
 TN_LAYER_PARAMS(masked_softmax, int64_t axis;);
 enum { X, MASK };
 
-static const tn_field fields[] = {TN_LAYER_I64(masked_softmax, axis, "-1", -8, 7,
-                                               "along which they sum to 1; from the end if negative")};
+static const tn_field fields[] = {TN_LAYER_I64(
+    masked_softmax, axis, "-1", -8, 7, "along which they sum to 1; from the end if negative")};
 static const tn_port inputs[] = {
     TN_PORT("x", "T:f32|f64", 0, "at least one axis"),
     TN_PORT("mask", "bool", TN_PORT_OPTIONAL, "as x: true where an element counts")};
@@ -120,10 +120,8 @@ TN_LAYER_WORKSPACE(sizeof(float) * (uint64_t)divide(call).count * call->threads)
 #endif
 TN_LAYER_RUN(run_lanes, divide(call).number, 4)
 
-static const char *const cases[] = {
-    "| x=f32[2,3,7]",
-    "axis=1 | x=f32[2,5,3] mask=bool[2,5,3]",
-    "axis=-1 | x=f32[2,3]{1,2,3,0,0,0} mask=bool[2,3]{1,0,1,1,1,0}",
-    "axis=0 | x=f64[4,3]"};
+static const char *const cases[] = {"| x=f32[2,3,7]", "axis=1 | x=f32[2,5,3] mask=bool[2,5,3]",
+                                    "axis=-1 | x=f32[2,3]{1,2,3,0,0,0} mask=bool[2,3]{1,0,1,1,1,0}",
+                                    "axis=0 | x=f64[4,3]"};
 TN_LAYER_LIBRARY("masked_softmax", "Fifth", "MaskedSoftmax", "Softmax of what a mask lets through.",
                  masked_softmax, "f32, bool? -> f32", .reshape = reshape, .run = run)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fifth::IntegerMean: means of integers along axes, rounded to the nearest integer, halves away
- * from 0. Without axes: of all elements. The mean of nothing is 0. Sums are taken in 128 bits, which
- * is more than any sum of 64-bit integers needs.
+ * from 0. Without axes: of all elements. The mean of nothing is 0. Sums are taken in 128 bits,
+ * which is more than any sum of 64-bit integers needs.
  */
 #include <tenon/plugin.h>
 
@@ -23,7 +23,8 @@ static const tn_field fields[] = {
     TN_FIELD(integer_mean, keepdims, TN_FIELD_BOOL, TN_OPTIONAL, "true", "they stay, of extent 1"),
 };
 static const tn_port inputs[] = {TN_PORT("x", "T:u8|i32|i64", 0, "any shape")};
-static const tn_port outputs[] = {TN_PORT("y", "T", 0, "without the axes, or with 1 in their place")};
+static const tn_port outputs[] = {
+    TN_PORT("y", "T", 0, "without the axes, or with 1 in their place")};
 
 /* Bit i: axis i is taken the mean of; all ones where a field is out of range. */
 static uint32_t axes_of(const tn_call *call) {
@@ -164,8 +165,7 @@ static tn_status run(tn_call *call) {
 }
 
 static const char *const cases[] = {
-    "axes=[1] | x=i32[2,4,3]",
-    "axes=[-1] keepdims=false | x=i32[2,2]{1,2,-1,-2} | y=i32[2]{2,-2}",
+    "axes=[1] | x=i32[2,4,3]", "axes=[-1] keepdims=false | x=i32[2,2]{1,2,-1,-2} | y=i32[2]{2,-2}",
     "axes=[0,2] | x=u8[3,5,7]", "| x=i64[2,3]{1,2,3,4,5,6} | y=i64[1,1]{4}"};
 static const tn_operator mean_operator = {
     .size = sizeof(tn_operator),

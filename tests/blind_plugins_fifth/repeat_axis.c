@@ -15,14 +15,15 @@ enum { X, TIMES };
 
 static const tn_field fields[] = {
     TN_LAYER_I64(repeat, axis, "0", -8, 7, "which axis; from the end if negative")};
-static const tn_port inputs[] = {
-    TN_PORT("x", "T:f32|f64|i64|u8", 0, "at least one axis"),
+static const tn_port inputs[] = {TN_PORT("x", "T:f32|f64|i64|u8", 0, "at least one axis"),
 #if MISTAKE == 1
-    TN_PORT("times", "i64", 0, "one integer, 0 or more")};
+                                 TN_PORT("times", "i64", 0, "one integer, 0 or more")};
 #elif MISTAKE == 3
-    TN_PORT("times", "i64|i32", TN_PORT_VALUE_NEEDED, "one integer, 0 or more")};
+                                  TN_PORT("times", "i64|i32", TN_PORT_VALUE_NEEDED,
+                                          "one integer, 0 or more")};
 #else
-    TN_PORT("times", "i64", TN_PORT_VALUE_NEEDED, "one integer, 0 or more")};
+                                  TN_PORT("times", "i64", TN_PORT_VALUE_NEEDED,
+                                          "one integer, 0 or more")};
 #endif
 static const tn_port outputs[] = {TN_PORT("y", "T", 0, "as x, but for the axis")};
 
@@ -34,7 +35,8 @@ static uint32_t axis_of(const tn_call *call) {
 static tn_status infer(tn_call *call) {
     const tn_tensor *x = call->inputs[X], *times = call->inputs[TIMES];
     if (axis_of(call) >= x->rank)
-        return call->host->fail(call, TN_ERROR_RANGE, "field 'axis' is not one of %u axes", x->rank);
+        return call->host->fail(call, TN_ERROR_RANGE, "field 'axis' is not one of %u axes",
+                                x->rank);
     if (tn_layer_count(times) != 1)
         return call->host->fail(call, TN_ERROR_SHAPE, "input 'times' must be one integer");
 #if MISTAKE == 1
@@ -43,8 +45,7 @@ static tn_status infer(tn_call *call) {
     const int64_t n = *(const int64_t *)times->data;
 #endif
 #if MISTAKE != 2
-    if (n < 0)
-        return call->host->fail(call, TN_ERROR_RANGE, "input 'times' is %lld", (long long)n);
+    if (n < 0) return call->host->fail(call, TN_ERROR_RANGE, "input 'times' is %lld", (long long)n);
 #endif
     int64_t shape[TN_MAX_RANK];
     for (uint32_t i = 0; i < x->rank; i++)
@@ -123,8 +124,8 @@ static tn_status copy_slices(tn_call *call, int64_t begin, int64_t end, uint32_t
     (void)thread;
     for (int64_t slice = begin; slice < end; slice++)
         for (int64_t i = 0; i < p.times; i++)
-            memcpy(to + (uint64_t)(slice * p.times + i) * p.bytes,
-                   from + (uint64_t)slice * p.bytes, p.bytes);
+            memcpy(to + (uint64_t)(slice * p.times + i) * p.bytes, from + (uint64_t)slice * p.bytes,
+                   p.bytes);
     return TN_OK;
 }
 TN_LAYER_RUN(copy_slices, PLAN(call).slices, 16)

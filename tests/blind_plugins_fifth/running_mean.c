@@ -140,10 +140,10 @@ static tn_status run(tn_call *call) {
     return call->host->parallel_for(call, call->inputs[X]->shape[1], 16, centre, call);
 }
 
-static const char *const cases[] = {
-    "| x=f32[4,3] mean=f32[3]",
-    "momentum=0.5 | x=f32[2,2]{1,2,3,6} mean=f32[2]{4,0} | y=f32[2,2]{-2,0,0,4} new_mean=f32[2]{3,2}",
-    "momentum=0 | x=f32[5,40] mean=f32[40]"};
+static const char *const cases[] = {"| x=f32[4,3] mean=f32[3]",
+                                    "momentum=0.5 | x=f32[2,2]{1,2,3,6} mean=f32[2]{4,0} | "
+                                    "y=f32[2,2]{-2,0,0,4} new_mean=f32[2]{3,2}",
+                                    "momentum=0 | x=f32[5,40] mean=f32[40]"};
 static const tn_operator running_centre = {
     .size = sizeof(tn_operator),
     .since_version = 1,

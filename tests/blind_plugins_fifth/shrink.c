@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fifth::Shrink: small numbers become 0, the others come nearer to it: 0 * x where |x| <= lambd,
- * else x + bias below 0 and x - bias above. Version 1 of the fields had `threshold` alone, which was
- * both; plans that saved it load on. The layer can be done by the kernel before it as a row
+ * else x + bias below 0 and x - bias above. Version 1 of the fields had `threshold` alone, which
+ * was both; plans that saved it load on. The layer can be done by the kernel before it as a row
  * function.
  */
 #include "../support/steps.h"
@@ -45,8 +45,9 @@ static tn_status reference(tn_call *call) {
     for (uint64_t i = 0; i < count; i++) {
         const double value =
             x->type == TN_F64 ? ((const double *)x->data)[i] : (double)((const float *)x->data)[i];
-        const double result =
-            fabs(value) <= lambd ? 0 * value : value < 0 ? value + bias : value - bias;
+        const double result = fabs(value) <= lambd ? 0 * value
+                              : value < 0          ? value + bias
+                                                   : value - bias;
         if (y->type == TN_F64)
             ((double *)y->data)[i] = result;
         else
@@ -106,8 +107,7 @@ static tn_status upgrade(tn_call *call, uint32_t from) {
     if (from != 1)
         return call->host->fail(call, TN_ERROR_UNSUPPORTED, "fields of version %u are not known",
                                 from);
-    if (!(p->present & 3))
-        p->lambd = p->bias = 0.5f;
+    if (!(p->present & 3)) p->lambd = p->bias = 0.5f;
 #if MISTAKE == 3
     p->lambd = p->bias = (float)call->saved[0]->f;
 #else

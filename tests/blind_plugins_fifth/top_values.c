@@ -14,7 +14,8 @@
 TN_LAYER_PARAMS(top_values, int64_t k;);
 enum { VALUES, INDICES };
 
-static const tn_field fields[] = {TN_LAYER_I64(top_values, k, "1", 1, 1048576, "how many of a row")};
+static const tn_field fields[] = {
+    TN_LAYER_I64(top_values, k, "1", 1, 1048576, "how many of a row")};
 static const tn_port inputs[] = {TN_PORT("x", "f32", 0, "rows of any axes before the last one")};
 static const tn_port outputs[] = {
     TN_PORT("values", "f32", TN_PORT_OPTIONAL, "as x, but k along the last axis"),
@@ -38,7 +39,8 @@ static tn_status infer(tn_call *call) {
 }
 
 static void *data_of(const tn_call *call, uint32_t output) {
-    return output < call->output_count && call->outputs[output] ? call->outputs[output]->data : NULL;
+    return output < call->output_count && call->outputs[output] ? call->outputs[output]->data
+                                                                : NULL;
 }
 
 /* Whether x[a] comes before x[b]. */
@@ -115,11 +117,12 @@ static tn_status select_rows(tn_call *call, int64_t begin, int64_t end, uint32_t
     }
     return TN_OK;
 }
-TN_LAYER_WORKSPACE(sizeof(int64_t) * (uint64_t)((const top_values *)call->params)->k * call->threads)
+TN_LAYER_WORKSPACE(sizeof(int64_t) * (uint64_t)((const top_values *)call->params)->k *
+                   call->threads)
 TN_LAYER_RUN(select_rows, call->inputs[0]->bytes ? tn_layer_rows(call->inputs[0]) : 0, 1)
 
 static const char *const cases[] = {
     "k=2 | x=f32[2,4]{1,4,2,3,-1,-4,-2,-3} | values=f32[2,2]{4,3,-1,-2} indices=i64[2,2]{1,3,0,2}",
     "k=3 | x=f32[2,3,10]", "| x=f32[7]", "k=5 | x=f32[4,5]"};
-TN_LAYER_LIBRARY("top_values", "Fifth", "TopValues", "The largest elements of each row.", top_values,
-                 "f32 -> f32?, i64?", .reshape = reshape, .run = run)
+TN_LAYER_LIBRARY("top_values", "Fifth", "TopValues", "The largest elements of each row.",
+                 top_values, "f32 -> f32?, i64?", .reshape = reshape, .run = run)

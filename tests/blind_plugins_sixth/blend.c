@@ -15,8 +15,7 @@ TN_LAYER_PARAMS(blend, tn_f32s weights;);
 
 static const tn_field fields[] = {TN_FIELD_LIST(blend, weights, TN_FIELD_F32S, TN_OPTIONAL, NULL, 0,
                                                 0, -100, 100, "a factor for each tensor, or none")};
-static const tn_port inputs[] = {
-    {"xs", "T:f32|f64", "of one shape", TN_PORT_VARIADIC, 0, 1, 0}};
+static const tn_port inputs[] = {{"xs", "T:f32|f64", "of one shape", TN_PORT_VARIADIC, 0, 1, 0}};
 static const tn_port outputs[] = {TN_PORT("y", "T", 0, "as each of xs")};
 
 static tn_status infer(tn_call *call) {
@@ -126,21 +125,39 @@ static const char *const cases[] = {
     "| xs=f32[4,5,77] xs=f32[4,5,77] xs=f32[4,5,77]",
     "weights=[0.25,0.5,0.25,1] | xs=f32[6,300] xs=f32[6,300] xs=f32[6,300] xs=f32[6,300]",
     "| xs=f64[2,2]", "weights=[-3] | xs=f32[9]"};
-static const tn_operator blend_operator = {
-    .size = sizeof(tn_operator), .since_version = 1, .state_version = 1,
+static const tn_operator blend_operator = {.size = sizeof(tn_operator),
+                                           .since_version = 1,
+                                           .state_version = 1,
 #if MISTAKE == 3
-    .traits = TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY | TN_OPERATOR_COMMUTATIVE,
+                                           .traits = TN_OPERATOR_ELEMENTWISE |
+                                                     TN_OPERATOR_IDENTITY | TN_OPERATOR_COMMUTATIVE,
 #else
-    .traits = TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY,
+                                            .traits =
+                                                TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY,
 #endif
-    .domain = "Lab", .name = "Blend", .doc = "A weighted sum of tensors.",
-    TN_FIELDS(blend, fields), TN_INPUTS(inputs), TN_OUTPUTS(outputs), .infer = infer,
-    .reference = reference, .is_identity = is_identity, TN_CASES(cases)};
+                                           .domain = "Lab",
+                                           .name = "Blend",
+                                           .doc = "A weighted sum of tensors.",
+                                           TN_FIELDS(blend, fields),
+                                           TN_INPUTS(inputs),
+                                           TN_OUTPUTS(outputs),
+                                           .infer = infer,
+                                           .reference = reference,
+                                           .is_identity = is_identity,
+                                           TN_CASES(cases)};
 static const char *const combinations[] = {"f32... -> f32"};
-static const tn_kernel pieces_kernel = {
-    .size = sizeof(tn_kernel), .revision = 1, .domain = "Lab", .op = "Blend", .device = "cpu",
-    .name = "pieces", .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
-    TN_COMBINATIONS(combinations), .open = OPEN, .close = CLOSE, .reshape = RESHAPE, .run = run};
+static const tn_kernel pieces_kernel = {.size = sizeof(tn_kernel),
+                                        .revision = 1,
+                                        .domain = "Lab",
+                                        .op = "Blend",
+                                        .device = "cpu",
+                                        .name = "pieces",
+                                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
+                                        TN_COMBINATIONS(combinations),
+                                        .open = OPEN,
+                                        .close = CLOSE,
+                                        .reshape = RESHAPE,
+                                        .run = run};
 static const tn_operator *const operators[] = {&blend_operator};
 static const tn_kernel *const kernels[] = {&pieces_kernel};
 TN_LIBRARY("blend", "1.0", operators, kernels)

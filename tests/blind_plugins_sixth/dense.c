@@ -17,15 +17,14 @@ enum { X, W, BIAS, LANES = 8 };
 
 TN_LAYER_PARAMS(dense, float alpha;);
 
-static const tn_field fields[] = {TN_LAYER_F32(dense, alpha, "1", -64, 64, "a factor for the sums")};
-static const tn_port inputs[] = {TN_PORT("x", "T:f32|f64", 0, "N, K"),
-                                 TN_PORT("w", "T", 0, "M, K"),
+static const tn_field fields[] = {
+    TN_LAYER_F32(dense, alpha, "1", -64, 64, "a factor for the sums")};
+static const tn_port inputs[] = {TN_PORT("x", "T:f32|f64", 0, "N, K"), TN_PORT("w", "T", 0, "M, K"),
                                  TN_PORT("bias", "T", TN_PORT_OPTIONAL, "M")};
 static const tn_port outputs[] = {TN_PORT("y", "T", 0, "N, M")};
 
 static tn_status infer(tn_call *call) {
-    if (!TN_LAYER_FITS(call, X, -1, -1) ||
-        !TN_LAYER_FITS(call, W, -1, call->inputs[X]->shape[1]) ||
+    if (!TN_LAYER_FITS(call, X, -1, -1) || !TN_LAYER_FITS(call, W, -1, call->inputs[X]->shape[1]) ||
         !TN_LAYER_FITS(call, BIAS, call->inputs[W]->shape[0]))
         return TN_ERROR_SHAPE;
     return TN_LAYER_SET_SHAPE(call, 0, call->inputs[X]->shape[0], call->inputs[W]->shape[0]);
@@ -103,9 +102,8 @@ static tn_status prepare(tn_call *call) {
         snprintf(key, sizeof(key), "panels of %d times %a", LANES,
                  (double)((const dense *)call->params)->alpha);
 #endif
-        const tn_status status =
-            call->host->packed(call, W, key, (uint64_t)(panels * LANES * w->shape[1]) * 4,
-                               pack, call, &data);
+        const tn_status status = call->host->packed(
+            call, W, key, (uint64_t)(panels * LANES * w->shape[1]) * 4, pack, call, &data);
         if (status != TN_OK) {
             call->host->deallocate(call->host, p);
             return status;
@@ -139,9 +137,8 @@ static float finish(const tn_call *call, int64_t n, int64_t m, float v) {
     const int64_t outs = call->outputs[0]->shape[1];
     for (uint32_t i = 0; i < call->step_count; i++) {
         const seen_step *e = SEE_STEP(call, i);
-        const float *operand = e->kind == SEEN_ACTIVATION
-                                   ? NULL
-                                   : (const float *)call->operands[e->operand]->data;
+        const float *operand =
+            e->kind == SEEN_ACTIVATION ? NULL : (const float *)call->operands[e->operand]->data;
         if (e->kind == SEEN_BIAS)
 #if MISTAKE == 2
             v += operand[m];
@@ -182,8 +179,7 @@ static tn_status rows(tn_call *call, int64_t begin, int64_t end, uint32_t thread
                 sum[lane] *= alpha;
             }
             for (int64_t lane = 0; lane < lanes; lane++)
-                y[m + lane] =
-                    finish(call, n, m + lane, sum[lane] + (bias ? bias[m + lane] : 0));
+                y[m + lane] = finish(call, n, m + lane, sum[lane] + (bias ? bias[m + lane] : 0));
         }
     }
     return TN_OK;
@@ -195,17 +191,33 @@ static const char *const cases[] = {
     "| x=f32[5,7] w=f32[16,7]", "alpha=-0.5 | x=f32[3,33] w=f32[11,33] bias=f32[11]",
     "| x=f64[2,3] w=f64[4,3]"};
 DESCRIBES(describe_facet, NULL, NULL, linear)
-static const tn_operator dense_operator = {
-    .size = sizeof(tn_operator), .since_version = 1, .state_version = 1, .domain = "Lab",
-    .name = "Dense", .doc = "A matrix of weights.", TN_FIELDS(dense, fields), TN_INPUTS(inputs),
-    TN_OUTPUTS(outputs), .infer = infer, .reference = reference, TN_CASES(cases),
-    .facet = describe_facet};
+static const tn_operator dense_operator = {.size = sizeof(tn_operator),
+                                           .since_version = 1,
+                                           .state_version = 1,
+                                           .domain = "Lab",
+                                           .name = "Dense",
+                                           .doc = "A matrix of weights.",
+                                           TN_FIELDS(dense, fields),
+                                           TN_INPUTS(inputs),
+                                           TN_OUTPUTS(outputs),
+                                           .infer = infer,
+                                           .reference = reference,
+                                           TN_CASES(cases),
+                                           .facet = describe_facet};
 static const char *const combinations[] = {"f32, f32, f32? -> f32"};
 static const tn_kernel panels_kernel = {
-    .size = sizeof(tn_kernel), .revision = 1, .domain = "Lab", .op = "Dense", .device = "cpu",
-    .name = "panels", .traits = TN_KERNEL_DETERMINISTIC,
+    .size = sizeof(tn_kernel),
+    .revision = 1,
+    .domain = "Lab",
+    .op = "Dense",
+    .device = "cpu",
+    .name = "panels",
+    .traits = TN_KERNEL_DETERMINISTIC,
     .absorbs = "tn.bias/1, tn.residual/1, tn.activation/1(relu|leaky_relu|clip)",
-    TN_COMBINATIONS(combinations), .prepare = prepare, .release = release, .run = run};
+    TN_COMBINATIONS(combinations),
+    .prepare = prepare,
+    .release = release,
+    .run = run};
 static const tn_operator *const operators[] = {&dense_operator};
 static const tn_kernel *const kernels[] = {&panels_kernel};
 TN_LIBRARY("dense", "1.0", operators, kernels)

@@ -15,9 +15,8 @@
 
 TN_LAYER_PARAMS(hard_gate, float alpha, beta;);
 
-static const tn_field fields[] = {
-    TN_LAYER_F32(hard_gate, alpha, "0.25", -8, 8, "the slope"),
-    TN_LAYER_F32(hard_gate, beta, "0.5", -8, 8, "the value at 0")};
+static const tn_field fields[] = {TN_LAYER_F32(hard_gate, alpha, "0.25", -8, 8, "the slope"),
+                                  TN_LAYER_F32(hard_gate, beta, "0.5", -8, 8, "the value at 0")};
 static const tn_port inputs[] = {TN_PORT("x", "T:f32|f64", 0, "any shape")};
 static const tn_port outputs[] = {TN_PORT("y", "T", 0, "as x")};
 
@@ -104,31 +103,45 @@ static tn_status run(tn_call *call) {
     return call->host->parallel_for(call, count / 8 + (count % 8 > 0), 512, blocks, call);
 }
 
-static const char *const cases[] = {
-    "| x=f32[5]{-3,-1,0,1,3} | y=f32[5]{0,0.25,0.5,0.75,1}",
-    "alpha=0.2 beta=-0.1 | x=f32[2,3,7]", "alpha=-1 beta=1 | x=f64[4,5]",
-    "| x=f32[4]{nan,inf,-inf,0}"};
+static const char *const cases[] = {"| x=f32[5]{-3,-1,0,1,3} | y=f32[5]{0,0.25,0.5,0.75,1}",
+                                    "alpha=0.2 beta=-0.1 | x=f32[2,3,7]",
+                                    "alpha=-1 beta=1 | x=f64[4,5]", "| x=f32[4]{nan,inf,-inf,0}"};
 DESCRIBES(describe_facet, epilogue, NULL, NULL)
 static const tn_operator hard_gate_operator = {
-    .size = sizeof(tn_operator), .since_version = 1, .state_version = 1,
-    .traits = TN_OPERATOR_ELEMENTWISE, .domain = "Lab", .name = "HardGate",
-    .doc = "A straight line held within 0..1.", TN_FIELDS(hard_gate, fields), TN_INPUTS(inputs),
-    TN_OUTPUTS(outputs), .infer = infer, .reference = reference, .facet = describe_facet,
+    .size = sizeof(tn_operator),
+    .since_version = 1,
+    .state_version = 1,
+    .traits = TN_OPERATOR_ELEMENTWISE,
+    .domain = "Lab",
+    .name = "HardGate",
+    .doc = "A straight line held within 0..1.",
+    TN_FIELDS(hard_gate, fields),
+    TN_INPUTS(inputs),
+    TN_OUTPUTS(outputs),
+    .infer = infer,
+    .reference = reference,
+    .facet = describe_facet,
 #if MISTAKE == 2
     .expression = "alpha * (x + beta) < 0 ? 0 : alpha * (x + beta) > 1 ? 1 : alpha * (x + beta)",
 #else
     .expression = "alpha * x + beta < 0 ? 0 : alpha * x + beta > 1 ? 1 : alpha * x + beta",
 #endif
-    .row = row, TN_CASES(cases)};
+    .row = row,
+    TN_CASES(cases)};
 #if MISTAKE == 6
 static const char *const combinations[] = {"f32|f64 -> f32|f64"};
 #else
 static const char *const combinations[] = {"f32 -> f32"};
 #endif
-static const tn_kernel blocks_kernel = {
-    .size = sizeof(tn_kernel), .revision = 1, .domain = "Lab", .op = "HardGate", .device = "cpu",
-    .name = "blocks", .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
-    TN_COMBINATIONS(combinations), .run = run};
+static const tn_kernel blocks_kernel = {.size = sizeof(tn_kernel),
+                                        .revision = 1,
+                                        .domain = "Lab",
+                                        .op = "HardGate",
+                                        .device = "cpu",
+                                        .name = "blocks",
+                                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
+                                        TN_COMBINATIONS(combinations),
+                                        .run = run};
 static const tn_operator *const operators[] = {&hard_gate_operator};
 static const tn_kernel *const kernels[] = {&blocks_kernel};
 TN_LIBRARY("hard_gate", "1.0", operators, kernels)

@@ -14,7 +14,8 @@
 TN_LAYER_PARAMS(mean_pool, tn_i64s window, stride, dilation, pads; bool count_pads;);
 
 static const tn_field fields[] = {
-    TN_FIELD_LIST(mean_pool, window, TN_FIELD_I64S, TN_REQUIRED, NULL, 2, 2, 1, 1024, "height, width"),
+    TN_FIELD_LIST(mean_pool, window, TN_FIELD_I64S, TN_REQUIRED, NULL, 2, 2, 1, 1024,
+                  "height, width"),
     TN_LAYER_I64S(mean_pool, stride, "[1,1]", 2, 1, 1024, "steps down and right"),
     TN_LAYER_I64S(mean_pool, dilation, "[1,1]", 2, 1, 1024, "distance of the elements of a window"),
     TN_LAYER_I64S(mean_pool, pads, "[0,0,0,0]", 4, 0, 1024, "top, left, bottom, right"),
@@ -100,7 +101,8 @@ static tn_status planes(tn_call *call, int64_t begin, int64_t end, uint32_t thre
                 const int64_t top = i * p->stride.items[0] - pad_top;
                 const int64_t left = j * p->stride.items[1] - pad_left;
                 const range rows = find_range(top, p->window.items[0], p->dilation.items[0], in[2]);
-                const range cols = find_range(left, p->window.items[1], p->dilation.items[1], in[3]);
+                const range cols =
+                    find_range(left, p->window.items[1], p->dilation.items[1], in[3]);
                 float sum = 0;
                 for (int64_t a = rows.first; a < rows.end; a++)
                     for (int64_t b = cols.first; b < cols.end; b++)

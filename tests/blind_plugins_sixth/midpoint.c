@@ -113,14 +113,28 @@ static const char *const cases[] = {
     "| a=i32[4]{1,-3,7,2147483647} b=i32[4]{2,0,8,2147483645} | y=i32[4]{1,-2,7,2147483646}",
     "| a=f32[2,3,4] b=f32[3,1]", "| a=u8[5,1,6] b=u8[1,7,6]", "| a=f32[] b=f32[9]",
     "| a=f32[2,1] b=f32[2,0] | y=f32[2,0]"};
-static const tn_operator midpoint_operator = {
-    .size = sizeof(tn_operator), .since_version = 1, .state_version = 1,
-    .traits = TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_COMMUTATIVE, .domain = "Lab",
-    .name = "Midpoint", .doc = "Means of two tensors.", TN_NO_FIELDS, TN_INPUTS(inputs),
-    TN_OUTPUTS(outputs), .infer = infer, .reference = reference, TN_CASES(cases)};
-static const tn_kernel rows_kernel = {
-    .size = sizeof(tn_kernel), .revision = 1, .domain = "Lab", .op = "Midpoint", .device = "cpu",
-    .name = "rows", .traits = TN_KERNEL_DETERMINISTIC, .run = run};
+static const tn_operator midpoint_operator = {.size = sizeof(tn_operator),
+                                              .since_version = 1,
+                                              .state_version = 1,
+                                              .traits =
+                                                  TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_COMMUTATIVE,
+                                              .domain = "Lab",
+                                              .name = "Midpoint",
+                                              .doc = "Means of two tensors.",
+                                              TN_NO_FIELDS,
+                                              TN_INPUTS(inputs),
+                                              TN_OUTPUTS(outputs),
+                                              .infer = infer,
+                                              .reference = reference,
+                                              TN_CASES(cases)};
+static const tn_kernel rows_kernel = {.size = sizeof(tn_kernel),
+                                      .revision = 1,
+                                      .domain = "Lab",
+                                      .op = "Midpoint",
+                                      .device = "cpu",
+                                      .name = "rows",
+                                      .traits = TN_KERNEL_DETERMINISTIC,
+                                      .run = run};
 static const tn_operator *const operators[] = {&midpoint_operator};
 static const tn_kernel *const kernels[] = {&rows_kernel};
 TN_LIBRARY("midpoint", "1.0", operators, kernels)

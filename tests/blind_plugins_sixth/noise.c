@@ -106,24 +106,38 @@ static tn_status run(tn_call *call) {
 
 static const char *const cases[] = {"sigma=0 | x=f32[4]{1,2,-3,0.5} | y=f32[4]{1,2,-3,0.5}",
                                     "| x=f32[2,3,8]", "sigma=2 | x=f32[5,5]", "| x=f64[3]"};
-static const tn_operator noise_operator = {
-    .size = sizeof(tn_operator), .since_version = 1, .state_version = 1,
+static const tn_operator noise_operator = {.size = sizeof(tn_operator),
+                                           .since_version = 1,
+                                           .state_version = 1,
 #if MISTAKE != 1
-    .traits = TN_OPERATOR_NO_FOLD,
+                                           .traits = TN_OPERATOR_NO_FOLD,
 #endif
-    .domain = "Lab", .name = "Noise", .doc = "Normal noise is added.", TN_FIELDS(noise, fields),
-    TN_INPUTS(inputs), TN_OUTPUTS(outputs), .infer = infer, .reference = reference,
-    TN_CASES(cases)};
+                                           .domain = "Lab",
+                                           .name = "Noise",
+                                           .doc = "Normal noise is added.",
+                                           TN_FIELDS(noise, fields),
+                                           TN_INPUTS(inputs),
+                                           TN_OUTPUTS(outputs),
+                                           .infer = infer,
+                                           .reference = reference,
+                                           TN_CASES(cases)};
 static const char *const combinations[] = {"f32 -> f32"};
-static const tn_kernel pairs_kernel = {
-    .size = sizeof(tn_kernel), .revision = 1, .domain = "Lab", .op = "Noise", .device = "cpu",
-    .name = "pairs", .traits = TN_KERNEL_IN_PLACE, TN_COMBINATIONS(combinations),
+static const tn_kernel pairs_kernel = {.size = sizeof(tn_kernel),
+                                       .revision = 1,
+                                       .domain = "Lab",
+                                       .op = "Noise",
+                                       .device = "cpu",
+                                       .name = "pairs",
+                                       .traits = TN_KERNEL_IN_PLACE,
+                                       TN_COMBINATIONS(combinations),
 #if MISTAKE == 3
-    .prepare = prepare, .release = release,
+                                       .prepare = prepare,
+                                       .release = release,
 #else
-    .open = open_context, .close = close_context,
+                                        .open = open_context,
+                                        .close = close_context,
 #endif
-    .run = run};
+                                       .run = run};
 static const tn_operator *const operators[] = {&noise_operator};
 static const tn_kernel *const kernels[] = {&pairs_kernel};
 TN_LIBRARY("noise", "1.0", operators, kernels)

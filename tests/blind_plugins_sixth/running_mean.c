@@ -24,8 +24,7 @@ static const tn_port outputs[] = {TN_PORT("y", "T", 0, "as x"),
                                   {"next", "T", "the new mean", TN_PORT_ALIAS, MEAN + 1, 0, 0}};
 
 static tn_status infer(tn_call *call) {
-    if (!TN_LAYER_FITS(call, X, -1, -1) ||
-        !TN_LAYER_FITS(call, MEAN, call->inputs[X]->shape[1]))
+    if (!TN_LAYER_FITS(call, X, -1, -1) || !TN_LAYER_FITS(call, MEAN, call->inputs[X]->shape[1]))
         return TN_ERROR_SHAPE;
     if (call->outputs[0]) tn_layer_set_shape(call, 0, 2, call->inputs[X]->shape);
     if (call->output_count > 1 && call->outputs[1])
@@ -51,8 +50,7 @@ static tn_status reference(tn_call *call) {
             if (y) tn_layer_store(y, i * channels + c, x - mean);
         }
         if (next)
-            tn_layer_store(next, c,
-                           n ? momentum * mean + (1 - momentum) * sum / (double)n : mean);
+            tn_layer_store(next, c, n ? momentum * mean + (1 - momentum) * sum / (double)n : mean);
     }
     return TN_OK;
 }
@@ -110,16 +108,29 @@ static const char *const cases[] = {
     "momentum=0.5 | x=f32[2,2]{1,2,3,6} mean=f32[2]{1,0} | y=f32[2,2]{0,2,2,6} next=f32[2]{1.5,2}",
     "| x=f32[7,13] mean=f32[13]", "momentum=0 | x=f64[3,2] mean=f64[2]",
     "| x=f32[0,3] mean=f32[3]{1,2,3} | y=f32[0,3] next=f32[3]{1,2,3}"};
-static const tn_operator running_operator = {
-    .size = sizeof(tn_operator), .since_version = 1, .state_version = 2, .domain = "Lab",
-    .name = "RunningMean", .doc = "Differences from a mean that goes on.",
-    TN_FIELDS(running, fields), TN_INPUTS(inputs), TN_OUTPUTS(outputs), .infer = infer,
-    .reference = reference, .upgrade = upgrade, TN_CASES(cases)};
+static const tn_operator running_operator = {.size = sizeof(tn_operator),
+                                             .since_version = 1,
+                                             .state_version = 2,
+                                             .domain = "Lab",
+                                             .name = "RunningMean",
+                                             .doc = "Differences from a mean that goes on.",
+                                             TN_FIELDS(running, fields),
+                                             TN_INPUTS(inputs),
+                                             TN_OUTPUTS(outputs),
+                                             .infer = infer,
+                                             .reference = reference,
+                                             .upgrade = upgrade,
+                                             TN_CASES(cases)};
 static const char *const combinations[] = {"f32, f32 -> f32, f32"};
-static const tn_kernel channels_kernel = {
-    .size = sizeof(tn_kernel), .revision = 1, .domain = "Lab", .op = "RunningMean",
-    .device = "cpu", .name = "channels", .traits = TN_KERNEL_DETERMINISTIC,
-    TN_COMBINATIONS(combinations), .run = run};
+static const tn_kernel channels_kernel = {.size = sizeof(tn_kernel),
+                                          .revision = 1,
+                                          .domain = "Lab",
+                                          .op = "RunningMean",
+                                          .device = "cpu",
+                                          .name = "channels",
+                                          .traits = TN_KERNEL_DETERMINISTIC,
+                                          TN_COMBINATIONS(combinations),
+                                          .run = run};
 static const tn_operator *const operators[] = {&running_operator};
 static const tn_kernel *const kernels[] = {&channels_kernel};
 TN_LIBRARY("running_mean", "1.0", operators, kernels)

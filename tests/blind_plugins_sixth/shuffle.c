@@ -131,30 +131,47 @@ static const char *const cases[] = {"groups=2 | x=f32[1,6,1,1]{0,1,2,3,4,5} | "
                                     "y=f32[1,6,1,1]{0,3,1,4,2,5}",
                                     "groups=3 | x=f32[2,12,4,5]", "groups=2 | x=u8[1,6,3,3]",
                                     "groups=2 | x=f64[2,4,3]", "groups=4 | x=i32[2,8,2,1,3]"};
-static const tn_operator shuffle_operator = {
-    .size = sizeof(tn_operator), .since_version = 1, .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS, .domain = "Lab", .name = "ShuffleChannels",
-    .doc = "Channels of groups side by side.", TN_FIELDS(shuffle, fields), TN_INPUTS(inputs),
-    TN_OUTPUTS(outputs), .infer = infer, .reference = reference, TN_CASES(cases)};
+static const tn_operator shuffle_operator = {.size = sizeof(tn_operator),
+                                             .since_version = 1,
+                                             .state_version = 1,
+                                             .traits = TN_OPERATOR_SELECTS,
+                                             .domain = "Lab",
+                                             .name = "ShuffleChannels",
+                                             .doc = "Channels of groups side by side.",
+                                             TN_FIELDS(shuffle, fields),
+                                             TN_INPUTS(inputs),
+                                             TN_OUTPUTS(outputs),
+                                             .infer = infer,
+                                             .reference = reference,
+                                             TN_CASES(cases)};
 static const char *const linear[] = {"* -> *"};
 static const char *const last[] = {"f32:nhwc -> f32:nhwc"};
-static const tn_kernel linear_kernel = {
-    .size = sizeof(tn_kernel), .revision = 1, .domain = "Lab", .op = "ShuffleChannels",
-    .device = "cpu", .name = "planes",
+static const tn_kernel linear_kernel = {.size = sizeof(tn_kernel),
+                                        .revision = 1,
+                                        .domain = "Lab",
+                                        .op = "ShuffleChannels",
+                                        .device = "cpu",
+                                        .name = "planes",
 #if MISTAKE == 3
-    .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
+                                        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
 #else
-    .traits = TN_KERNEL_DETERMINISTIC,
+                                         .traits = TN_KERNEL_DETERMINISTIC,
 #endif
-    TN_COMBINATIONS(linear),
+                                        TN_COMBINATIONS(linear),
 #if MISTAKE == 50
-    .accepts = accepts, .tactics = tactics,
+                                        .accepts = accepts,
+                                        .tactics = tactics,
 #endif
-    .run = run_linear};
-static const tn_kernel last_kernel = {
-    .size = sizeof(tn_kernel), .revision = 1, .domain = "Lab", .op = "ShuffleChannels",
-    .device = "cpu", .name = "places", .traits = TN_KERNEL_DETERMINISTIC, TN_COMBINATIONS(last),
-    .run = run_last};
+                                        .run = run_linear};
+static const tn_kernel last_kernel = {.size = sizeof(tn_kernel),
+                                      .revision = 1,
+                                      .domain = "Lab",
+                                      .op = "ShuffleChannels",
+                                      .device = "cpu",
+                                      .name = "places",
+                                      .traits = TN_KERNEL_DETERMINISTIC,
+                                      TN_COMBINATIONS(last),
+                                      .run = run_last};
 static const tn_operator *const operators[] = {&shuffle_operator};
 static const tn_kernel *const kernels[] = {&linear_kernel, &last_kernel};
 TN_LIBRARY("shuffle", "1.0", operators, kernels)
