@@ -22,7 +22,8 @@
  * may run beside it.
  *
  * What only some authors need: tenon/plugin/device.h, the table of a device and its services;
- * tenon/plugin/view.h, tensors that have the memory of others.
+ * tenon/plugin/view.h, tensors that have the memory of others; tenon/plugin/resource.h, what
+ * kernels share.
  *
  * It compiles as C11 and as C++17 (gcc, clang and nvcc take the designated initialisers, in the
  * order of declaration).
