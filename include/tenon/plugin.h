@@ -22,8 +22,9 @@
  * may run beside it.
  *
  * What only some authors need: tenon/plugin/device.h, the table of a device and its services;
- * tenon/plugin/rewrite.h, what stands for several nodes of a network; tenon/plugin/view.h,
- * tensors that have the memory of others.
+ * tenon/plugin/elementwise.h, layers that are an expression; rewrite.h, what stands for several
+ * nodes of a network; view.h, tensors that have the memory of others; resource.h, what kernels
+ * share.
  *
  * It compiles as C11 and as C++17 (gcc, clang and nvcc take the designated initialisers, in the
  * order of declaration).

@@ -98,9 +98,8 @@ static void write_port_table(const layer_writer *writer, const char *name, uint3
         tn_layer_source_add_literal(writer->text, port.types ? port.types : "f32");
         tn_text_add(writer->text, ", .doc = ");
         tn_layer_source_add_literal(writer->text, port.doc);
-        tn_text_add_format(writer->text,
-                           ", .flags = %uu, .alias = %uu, .minimum_count = %uu},\n", port.flags,
-                           port.alias, port.minimum_count);
+        tn_text_add_format(writer->text, ", .flags = %uu, .alias = %uu, .minimum_count = %uu},\n",
+                           port.flags, port.alias, port.minimum_count);
     }
     tn_text_add(writer->text, "};\n");
 }

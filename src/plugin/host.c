@@ -5,7 +5,6 @@
 #include "plugin/library_private.h"
 #include "plugin/runtime_private.h"
 #include "plugin/devices.h"
-#include "plugin/services/resources.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -22,13 +21,17 @@ static const char *environment_get(const tn_host *host, const char *name) {
 }
 
 static const tn_rewrite_services rewrite_services;
+static tn_status acquire_resource(tn_call *call, const tn_resource *resource, void **out_resource);
+static void release_resource(tn_call *call, const tn_resource *resource, void *acquired);
 
 static const void *host_extension(const tn_host *host, const char *name) {
     static const tn_environment environment = {.size = sizeof(environment), .get = environment_get};
+    static const tn_resources resources = {
+        .size = sizeof(resources), .acquire = acquire_resource, .release = release_resource};
     if (name && strcmp(name, TN_ENVIRONMENT) == 0 && runtime_of(host)->reads_environment)
         return &environment;
     if (name && strcmp(name, TN_REWRITES) == 0) return &rewrite_services;
-    if (name && strcmp(name, TN_RESOURCES) == 0) return tn_resources_table();
+    if (name && strcmp(name, TN_RESOURCES) == 0) return &resources;
     return NULL;
 }
 
@@ -120,6 +123,38 @@ static tn_status host_packed(tn_call *call, uint32_t input, const char *key, uin
     const tn_status status = tn_packed_store_get(scope->packed, &wanted, fill, user, out_data);
     if (status != TN_OK) scope->failed = status;
     return status;
+}
+
+/* Where a resource is the only one of its key; null: there is no such place. */
+static const void *place_of(const tn_call *call, const tn_resource *resource) {
+    const tn_call_scope *scope = call->host_private;
+    return resource->scope == TN_SCOPE_DEVICE ? (const void *)call->device : scope->context;
+}
+
+static tn_status acquire_resource(tn_call *call, const tn_resource *resource, void **out_resource) {
+    tn_call_scope *scope = call ? call->host_private : NULL;
+    if (!scope || !resource || resource->size < sizeof(*resource) || !resource->key ||
+        !resource->create || !resource->destroy || !out_resource ||
+        (resource->scope != TN_SCOPE_CONTEXT && resource->scope != TN_SCOPE_DEVICE))
+        return host_fail(call, TN_ERROR_ARGUMENT,
+                         "a resource needs a key, a scope and both callbacks");
+    const void *place = place_of(call, resource);
+    if (!place)
+        return host_fail(call, TN_ERROR_STATE,
+                         "a context's resource is asked for where there is no context: expected "
+                         "open");
+    const tn_status status =
+        tn_resource_store_acquire(scope->runtime->resources, place, call, resource, out_resource);
+    return status == TN_OK || status == TN_ERROR_MEMORY || scope->failed != TN_OK
+               ? status
+               : host_fail(call, status, "the resource '%s' was not made", resource->key);
+}
+
+static void release_resource(tn_call *call, const tn_resource *resource, void *acquired) {
+    const tn_call_scope *scope = call ? call->host_private : NULL;
+    if (scope && resource && resource->key)
+        tn_resource_store_release(scope->runtime->resources, place_of(call, resource), call,
+                                  resource, acquired);
 }
 
 static tn_status registering(const tn_host *host, tn_library *library,

@@ -8,7 +8,6 @@
 #include "plugin/devices.h"
 #include "plugin/library_private.h"
 #include "plugin/runtime_private.h"
-#include "plugin/services/resources.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

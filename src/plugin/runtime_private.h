@@ -3,6 +3,7 @@
 #ifndef TN_PLUGIN_RUNTIME_PRIVATE_H
 #define TN_PLUGIN_RUNTIME_PRIVATE_H
 
+#include "base/resource_store.h"
 #include "plugin/runtime.h"
 
 #include <tenon/plugin/device.h>
@@ -28,7 +29,7 @@ struct tn_runtime {
     const char **paths;
     size_t path_count, path_capacity;
     const char *companions, *device_folder, *forced_kernels;
-    struct tn_resource_store *resources; /* that kernels share */
+    tn_resource_store *resources; /* that kernels share */
     tn_device cpu;
     char features[256], fingerprint[384];
 };

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared resources; see resources.h. A resource is made without the lock, so that its callback may
- * ask for another one; who asks for the same meanwhile waits for it.
+ * Shared resources; see resource_store.h. A resource is made without the lock, so that its callback
+ * may ask for another one; who asks for the same meanwhile waits for it.
  */
-#include "plugin/services/resources.h"
+#include "base/resource_store.h"
 #include "base/memory.h"
-#include "plugin/runtime_private.h"
+#include "base/status.h"
 
+#include <pthread.h>
 #include <string.h>
 
 typedef struct shared_resource {
@@ -48,24 +49,6 @@ void tn_resource_store_destroy(tn_resource_store *store) {
     tn_deallocate(&allocator, store);
 }
 
-static tn_resource_store *store_of(const tn_call *call) {
-    const tn_call_scope *scope = call->host_private;
-    return scope->runtime->resources;
-}
-
-static tn_status fail(tn_call *call, tn_status status, const char *why) {
-    tn_call_scope *scope = call->host_private;
-    tn_fail(status, "%s", why);
-    scope->failed = status;
-    return status;
-}
-
-/* Where the resource is the only one of its key; null: there is no such place. */
-static const void *place_of(const tn_call *call, uint32_t scope) {
-    const tn_call_scope *own = call->host_private;
-    return scope == TN_SCOPE_DEVICE ? (const void *)call->device : own->context;
-}
-
 static shared_resource *find(tn_resource_store *store, const tn_resource *wanted,
                              const void *place) {
     shared_resource *item = store->first;
@@ -100,8 +83,7 @@ static tn_status make(tn_resource_store *store, tn_call *call, const tn_resource
                       shared_resource *item, void **out_resource) {
     void *made = NULL;
     tn_status status = wanted->create(call, wanted->user, &made);
-    if (status == TN_OK && !made)
-        status = fail(call, TN_ERROR_PLUGIN, "a resource's create answered null");
+    if (status == TN_OK && !made) status = TN_ERROR_PLUGIN;
     pthread_mutex_lock(&store->lock);
     if (status == TN_OK) {
         item->resource = *out_resource = made;
@@ -116,17 +98,8 @@ static tn_status make(tn_resource_store *store, tn_call *call, const tn_resource
     return status;
 }
 
-static tn_status acquire(tn_call *call, const tn_resource *wanted, void **out_resource) {
-    if (!call || !call->host_private) return TN_ERROR_ARGUMENT;
-    if (!wanted || wanted->size < sizeof(*wanted) || !wanted->key || !wanted->create ||
-        !wanted->destroy || !out_resource ||
-        (wanted->scope != TN_SCOPE_CONTEXT && wanted->scope != TN_SCOPE_DEVICE))
-        return fail(call, TN_ERROR_ARGUMENT, "a resource needs a key, a scope and both callbacks");
-    tn_resource_store *store = store_of(call);
-    const void *place = place_of(call, wanted->scope);
-    if (!place)
-        return fail(call, TN_ERROR_STATE,
-                    "a context's resource is asked for where there is no context: expected open");
+tn_status tn_resource_store_acquire(tn_resource_store *store, const void *place, tn_call *call,
+                                    const tn_resource *wanted, void **out_resource) {
     pthread_mutex_lock(&store->lock);
     shared_resource *item = find(store, wanted, place);
     while (item && !item->is_ready) {
@@ -141,25 +114,17 @@ static tn_status acquire(tn_call *call, const tn_resource *wanted, void **out_re
     }
     item = add(store, wanted, place);
     pthread_mutex_unlock(&store->lock);
-    if (!item) return fail(call, TN_ERROR_MEMORY, "no memory for a resource");
-    return make(store, call, wanted, item, out_resource);
+    return item ? make(store, call, wanted, item, out_resource) : TN_ERROR_MEMORY;
 }
 
-static void release(tn_call *call, const tn_resource *wanted, void *acquired) {
-    if (!call || !call->host_private || !wanted || !wanted->key) return;
-    tn_resource_store *store = store_of(call);
+void tn_resource_store_release(tn_resource_store *store, const void *place, tn_call *call,
+                               const tn_resource *wanted, void *acquired) {
     pthread_mutex_lock(&store->lock);
-    shared_resource *item = find(store, wanted, place_of(call, wanted->scope));
+    shared_resource *item = find(store, wanted, place);
     const bool is_last = item && item->resource == acquired && --item->users == 0;
     if (is_last) take_out(store, item);
     pthread_mutex_unlock(&store->lock);
     if (!is_last) return;
     tn_deallocate(&store->allocator, item);
     wanted->destroy(call, wanted->user, acquired);
-}
-
-const tn_resources *tn_resources_table(void) {
-    static const tn_resources table = {
-        .size = sizeof(tn_resources), .acquire = acquire, .release = release};
-    return &table;
 }
