@@ -7,7 +7,7 @@
 #include "kit/operator/infer.h"
 #include "kit/operator/layer.h"
 #include "kit/operator/region.h"
-#include "kit/operator/scatter.h"
+#include "kit/scatter/scatter.h"
 
 typedef struct gather_nd_params {
     uint64_t present;

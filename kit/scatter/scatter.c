@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Updates of elements; see scatter.h. */
-#include "kit/operator/scatter.h"
+#include "kit/scatter/scatter.h"
 #include "kit/math/element.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ScatterElements and ScatterND share: how an update meets the element that is there. */
-#ifndef TN_KIT_OPERATOR_SCATTER_H
-#define TN_KIT_OPERATOR_SCATTER_H
+#ifndef TN_KIT_SCATTER_SCATTER_H
+#define TN_KIT_SCATTER_SCATTER_H
 
 #include <tenon/plugin.h>
 
