@@ -135,7 +135,8 @@ static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
         const tn_probe_port *port = &probe->operands[operand_count];
         if (!tn_chain_has_operand(probe->steps[i].kind)) continue;
         operands[operand_count] = put_tensor(
-            r, port, seen_data(port, memory ? &memory->operands[operand_count] : NULL, sees), sees, probe->is_open);
+            r, port, seen_data(port, memory ? &memory->operands[operand_count] : NULL, sees), sees,
+            probe->is_open);
         if (!operands[operand_count++]) return false;
     }
     frame->call->inputs = inputs;
@@ -156,7 +157,8 @@ static const tn_tensor **put_profile(room *r, const tn_probe *probe, bool is_max
         for (uint32_t axis = 0; axis < port.shape.rank && axis < other->rank; axis++)
             if ((other->extents[axis] > port.shape.extents[axis]) == is_maximum)
                 port.shape.extents[axis] = other->extents[axis];
-        pointers[i] = put_tensor(r, &port, seen_data(&probe->inputs[i], NULL, sees), sees, probe->is_open);
+        pointers[i] =
+            put_tensor(r, &port, seen_data(&probe->inputs[i], NULL, sees), sees, probe->is_open);
         if (!pointers[i]) return NULL;
     }
     return pointers;

@@ -52,7 +52,7 @@ struct tn_probe {
     tn_packed_store *packed; /* of another node of the same engine; null: the life has its own */
     uint32_t laid_on[TN_PROBE_OUTPUTS]; /* 1 + the input whose memory an output has in place; 0 */
     const tn_thread_pool *pool;         /* null: the processor's, of `threads` */
-    bool is_open;         /* extents of what is no constant are -1, as before a run */
+    bool is_open;                       /* extents of what is no constant are -1, as before a run */
     bool keeps_constants; /* they have one address in all callbacks, as an engine's have */
     char rule[32];        /* of the contract that was broken, "" when a callback just failed */
 };

@@ -56,8 +56,8 @@ typedef struct tn_dnnl_window {
 
 #define TN_DNNL_ABSORBS                                                                            \
     TN_FACET_RESIDUAL                                                                              \
-        ", " TN_FACET_ACTIVATION                                                                   \
-        "(relu|leaky_relu|clip|sigmoid|tanh|hard_swish|gelu_erf|gelu_tanh|swish|elu)"
+    ", " TN_FACET_ACTIVATION                                                                       \
+    "(relu|leaky_relu|clip|sigmoid|tanh|hard_swish|gelu_erf|gelu_tanh|swish|elu)"
 
 /* Descriptors for the call's threads and steps; the caller destroys them. */
 typedef struct tn_dnnl_convolution {

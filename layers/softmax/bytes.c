@@ -62,9 +62,7 @@ static void read_output(const tn_tensor *y, tn_softmax_bytes *out_bytes) {
     const void *zero = y->quantization->zero_points;
     const int32_t low = y->type == TN_I8 ? INT8_MIN : 0;
     out_bytes->per_step = 1 / scale_of(y);
-    out_bytes->zero = !zero               ? 0
-                      : y->type == TN_I8 ? *(const int8_t *)zero
-                                         : *(const uint8_t *)zero;
+    out_bytes->zero = !zero ? 0 : y->type == TN_I8 ? *(const int8_t *)zero : *(const uint8_t *)zero;
     out_bytes->low = (float)(low - out_bytes->zero);
     out_bytes->high = (float)(low + UINT8_MAX - out_bytes->zero);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A layer of every type of a group, and a kernel for '*': what the two hold is the host's to say, by the minor version of the
- * header that this was compiled with. ABI_NAME is the library's name and domain. */
+/* A layer of every type of a group, and a kernel for '*': what the two hold is the host's to say,
+ * by the minor version of the header that this was compiled with. ABI_NAME is the library's name
+ * and domain. */
 #include <tenon/plugin.h>
 
 #include <string.h>
@@ -10,7 +11,8 @@ static const tn_port outputs[] = {TN_PORT("y", "T", 0, "")};
 
 static tn_status infer(tn_call *call) TN_NOEXCEPT {
     call->outputs[0]->rank = call->inputs[0]->rank;
-    memcpy(call->outputs[0]->shape, call->inputs[0]->shape, call->inputs[0]->rank * sizeof(int64_t));
+    memcpy(call->outputs[0]->shape, call->inputs[0]->shape,
+           call->inputs[0]->rank * sizeof(int64_t));
     return TN_OK;
 }
 static tn_status copy(tn_call *call) TN_NOEXCEPT {

@@ -19,11 +19,11 @@ static const tn_port inputs[] = {TN_PORT("x", "T:f32|f64|i64|u8", 0, "at least o
 #if MISTAKE == 1
                                  TN_PORT("times", "i64", 0, "one integer, 0 or more")};
 #elif MISTAKE == 3
-                                  TN_PORT("times", "i64|i32", TN_PORT_VALUE_NEEDED,
-                                          "one integer, 0 or more")};
+                                 TN_PORT("times", "i64|i32", TN_PORT_VALUE_NEEDED,
+                                         "one integer, 0 or more")};
 #else
-                                  TN_PORT("times", "i64", TN_PORT_VALUE_NEEDED,
-                                          "one integer, 0 or more")};
+                                 TN_PORT("times", "i64", TN_PORT_VALUE_NEEDED,
+                                         "one integer, 0 or more")};
 #endif
 static const tn_port outputs[] = {TN_PORT("y", "T", 0, "as x, but for the axis")};
 

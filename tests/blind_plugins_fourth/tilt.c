@@ -45,7 +45,8 @@ static tn_status bytes(void *user, int64_t begin, int64_t end, uint32_t thread) 
     const float x_zero = (float)zero_point(x);
 #endif
 #if MISTAKE == 5
-    const float y_scale = *(const float *)x->quantization->scales; /* MISTAKE: the output has its own */
+    const float y_scale =
+        *(const float *)x->quantization->scales; /* MISTAKE: the output has its own */
 #else
     const float y_scale = *(const float *)y->quantization->scales;
 #endif

@@ -38,8 +38,8 @@ static void store(const tn_tensor *x, const tn_tensor *t, int64_t i, double v) {
     }
     const tn_quantization *q = IS(3) && x->quantization ? x->quantization : t->quantization;
     const double low = t->type == TN_I8 ? -128 : 0, high = t->type == TN_I8 ? 127 : 255;
-    const double stored =
-        nearbyint(v / (double)*(const float *)q->scales) + (double)(q->zero_points ? zero_in(t, q) : 0);
+    const double stored = nearbyint(v / (double)*(const float *)q->scales) +
+                          (double)(q->zero_points ? zero_in(t, q) : 0);
     if (IS(4))
         set_integer(t, i, (int64_t)fmin(fmax(stored, -1e15), 1e15));
     else

@@ -132,8 +132,7 @@ static const tn_operator blend_operator = {.size = sizeof(tn_operator),
                                            .traits = TN_OPERATOR_ELEMENTWISE |
                                                      TN_OPERATOR_IDENTITY | TN_OPERATOR_COMMUTATIVE,
 #else
-                                            .traits =
-                                                TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY,
+                                           .traits = TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY,
 #endif
                                            .domain = "Lab",
                                            .name = "Blend",

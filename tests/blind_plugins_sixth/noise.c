@@ -134,8 +134,8 @@ static const tn_kernel pairs_kernel = {.size = sizeof(tn_kernel),
                                        .prepare = prepare,
                                        .release = release,
 #else
-                                        .open = open_context,
-                                        .close = close_context,
+                                       .open = open_context,
+                                       .close = close_context,
 #endif
                                        .run = run};
 static const tn_operator *const operators[] = {&noise_operator};

@@ -155,7 +155,7 @@ static const tn_kernel linear_kernel = {.size = sizeof(tn_kernel),
 #if MISTAKE == 3
                                         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
 #else
-                                         .traits = TN_KERNEL_DETERMINISTIC,
+                                        .traits = TN_KERNEL_DETERMINISTIC,
 #endif
                                         TN_COMBINATIONS(linear),
 #if MISTAKE == 50

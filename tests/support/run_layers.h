@@ -382,15 +382,16 @@ static const tn_kernel run_update_kernel = {RUN_KERNEL("Update", "update"), .run
 
 /* --- the libraries --- */
 static const tn_operator *const run_operators[] = {
-    &run_open_operator, &run_quirk_operator, &run_step_operator,     &run_negate_operator, &run_sum_operator,   &run_gain_operator,
-    &run_blocked_operator,  &run_flat_operator,   &run_ones_operator,  &run_fill_operator,
-    &run_positive_operator, &run_probe_operator,  &run_update_operator};
-static const tn_kernel *const run_kernels[] = {&run_open_kernel, &run_negate_kernel,  &run_gain_kernel,
-                                               &run_blocked_kernel, &run_fill_kernel,
-                                               &run_probe_kernel,   &run_update_kernel};
-static const tn_kernel *const run_changed_kernels[] = {&run_open_kernel, &run_negate_kernel,  &run_gain_kernel,
-                                                       &run_changed_kernel, &run_fill_kernel,
-                                                       &run_probe_kernel,   &run_update_kernel};
+    &run_open_operator,  &run_quirk_operator, &run_step_operator,     &run_negate_operator,
+    &run_sum_operator,   &run_gain_operator,  &run_blocked_operator,  &run_flat_operator,
+    &run_ones_operator,  &run_fill_operator,  &run_positive_operator, &run_probe_operator,
+    &run_update_operator};
+static const tn_kernel *const run_kernels[] = {
+    &run_open_kernel, &run_negate_kernel, &run_gain_kernel,  &run_blocked_kernel,
+    &run_fill_kernel, &run_probe_kernel,  &run_update_kernel};
+static const tn_kernel *const run_changed_kernels[] = {
+    &run_open_kernel, &run_negate_kernel, &run_gain_kernel,  &run_changed_kernel,
+    &run_fill_kernel, &run_probe_kernel,  &run_update_kernel};
 #define RUN_LIBRARY(entry, kernel_table, total)                                                    \
     static inline tn_library *entry(const tn_host *host) {                                         \
         static tn_library library = {.size = sizeof(tn_library),                                   \

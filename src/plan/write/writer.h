@@ -56,8 +56,7 @@ tn_status tn_plan_writer_weight(tn_plan_writer *writer, const void *data, size_t
 /* Lends the scales. */
 /* `type`: of the quantised tensor. */
 tn_status tn_plan_write_quantization(tn_plan_writer *writer, const tn_quantization *from,
-                                     tn_type type,
-                                     Tenon__Plan__Quantization **out_message);
+                                     tn_type type, Tenon__Plan__Quantization **out_message);
 tn_status tn_plan_write_tensors(tn_plan_writer *writer);
 tn_status tn_plan_write_outputs(tn_plan_writer *writer);
 tn_status tn_plan_write_profiles(tn_plan_writer *writer);

@@ -114,11 +114,8 @@ void run_tensor_describe(run_tensor *t, tn_type type, tn_format format, uint32_t
     t->values = malloc((size_t)t->count * sizeof(float));
     t->stored = malloc((size_t)t->count * bytes_of(type) + 64);
     if (type == TN_I8) {
-        t->quantization =
-            (tn_quantization){.size = sizeof(tn_quantization),
-                              .scale_type = TN_F32,
-                              .count = 1,
-                              .scales = &t->scale};
+        t->quantization = (tn_quantization){
+            .size = sizeof(tn_quantization), .scale_type = TN_F32, .count = 1, .scales = &t->scale};
         t->tensor.quantization = &t->quantization;
     }
 }

@@ -16,7 +16,8 @@ static tn_status pass_reference(tn_call *call) {
 static tn_status pass_8bits(tn_call *call, int32_t step) {
     const tn_tensor *from = call->inputs[0], *to = call->outputs[0];
     if (!from->quantization || !to->quantization) return TN_ERROR_INTERNAL;
-    const float ratio = *(const float *)from->quantization->scales / *(const float *)to->quantization->scales;
+    const float ratio =
+        *(const float *)from->quantization->scales / *(const float *)to->quantization->scales;
     for (int64_t i = 0; i < run_count(from); i++) {
         const float stored = (float)(((const int8_t *)from->data)[i] / step * step);
         ((int8_t *)to->data)[i] = (int8_t)fmaxf(-128, fminf(127, nearbyintf(stored * ratio)));
