@@ -162,7 +162,7 @@ static tn_status apply(const tn_rewrite_case *c, tn_graph *graph, tn_profile_sha
         is_fixed[i] = true;
     context->is_fixed_input = is_fixed;
     context->is_unsure = is_unsure;
-    for (int point = 0; point < 3; point++)
+    for (int point = 0; point < TN_POINTS; point++)
         context->points[point] = shapes->points[point];
     TN_TRY(tn_pass_fold_constants(context));
     return tn_pass_rewrite(context);

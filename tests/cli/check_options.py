@@ -521,7 +521,7 @@ def pins_of_nodes(checks):
     checks.expect("a combination", [*build, "--pin", "conv=direct_baseline:f32,f32,f32?->f32"], DONE)
     for pin, code, words in (("cnv=reference", FAULT, ["no node 'cnv'", "nearest is 'conv'"]),
                              ("conv=direct_base", FAULT, ["no kernel 'direct_base'", "direct_baseline", "reference"]),
-                             ("conv=direct_baseline:f64 -> f64", UNSUPPORTED, ["its combinations: 'f32, f32, f32? -> f32'"]),
+                             ("conv=direct_baseline:f64 -> f64", UNSUPPORTED, ["its combinations: 'f32:strided, f32, f32? -> f32:strided'"]),
                              ("conv=fp16", FAULT, ["build with precision fp16"]), ("conv", FAULT, ["NODE=KERNEL"])):
         checks.expect("a pin that cannot be had", [*build, "--pin", pin], code, *words)
 

@@ -27,7 +27,8 @@
 #define TN_NUMBER_RANGE(name, type, fallback, low, high, words)                                    \
     {                                                                                              \
 #name, words, fallback, NULL, TN_FIELD_##type,                                             \
-            (fallback) ? (uint32_t)TN_OPTIONAL : (uint32_t)TN_REQUIRED, 0, 0, 0, 0, low, high      \
+            (const char *)(fallback) != NULL ? (uint32_t)TN_OPTIONAL : (uint32_t)TN_REQUIRED, 0,   \
+            0, 0, 0, low, high                                                                     \
     }
 
 #define TN_NUMBERS(table)                                                                          \
