@@ -11,7 +11,7 @@
 static uint32_t get_bits(const void *data, uint32_t bits, size_t index) {
     const uint8_t *bytes = data;
     const size_t each = 8 / bits;
-    return (bytes[index / each] >> (index % each * bits)) & ((1u << bits) - 1);
+    return ((uint32_t)bytes[index / each] >> (index % each * bits)) & ((1u << bits) - 1);
 }
 
 static void set_bits(void *data, uint32_t bits, size_t index, uint32_t value) {

@@ -156,7 +156,8 @@ static const tn_operator ramp_operator = {
     .infer = infer_same,
     .reference = WITH(no_reference) ? NULL : reference,
     .facet = facet,
-    .expression = WITH(expression_without_scale)    ? "x < low ? low : x > high ? high : x"
+    .expression = WITH(no_reference)                ? NULL
+                  : WITH(expression_without_scale)  ? "x < low ? low : x > high ? high : x"
                   : WITH(expression_of_other_names) ? "scale * fmin(fmax(x, lower), high)"
                   : WITH(expression_with_statement)
                       ? "x; exit(0)"

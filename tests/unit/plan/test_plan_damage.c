@@ -147,6 +147,7 @@ static void test_reader_refuses_headers_that_lie(void **state) {
 
 /* Tensors of plan_graph, in their order: image, sizes, any, weight, mask, empty, then what nodes
  * make. Nodes: fields, scale, opaque, reshape, join, copy. */
+static uint32_t first_axis[1];
 static uint32_t numbers[4] = {1, 1, 1, 1};
 static int64_t extents[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
 
@@ -180,7 +181,7 @@ CHANGE(few_scales_and_zeros, plan->tensors[3]->quantization->n_scale = 2;
 CHANGE(scales_elsewhere, plan->tensors[3]->quantization->axis = 1)
 CHANGE(zero_point_beyond, plan->tensors[3]->quantization->zero_point[1] = 300)
 CHANGE(scales_of_integers, plan->tensors[3]->quantization->scale_type = TN_I32)
-CHANGE(axes_without_blocks, plan->tensors[3]->quantization->axes = calloc(1, sizeof(uint32_t));
+CHANGE(axes_without_blocks, plan->tensors[3]->quantization->axes = first_axis;
        plan->tensors[3]->quantization->n_axes = 1)
 CHANGE(scales_nowhere, plan->tensors[6]->quantization = plan->tensors[3]->quantization)
 CHANGE(odd_operator, plan->nodes[0]->operator_index = 99)

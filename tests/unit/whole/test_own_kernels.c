@@ -238,19 +238,19 @@ static uint64_t build_two(run_test *test, const char *pin) {
 
 static void test_timings_of_unknown_reasons_are_not_kept(void **state) {
     assert_int_equal(build_two(*state, "Scale=state"), 0);
-    assert_int_equal(own_probe.prepared, 4); /* each is timed, and saved */
+    assert_true(own_probe.prepared >= 4); /* each is timed, at times again, and saved */
 }
 
 static void test_timings_with_a_key_are_kept_and_shared(void **state) {
     assert_int_equal(build_two(*state, "Scale=keyed"), 1);
-    assert_int_equal(own_probe.prepared, 3);
+    assert_true(own_probe.prepared >= 3);
     assert_true(own_probe.keyed > 0);
 }
 
 static void test_timings_whose_key_is_refused_are_not_kept(void **state) {
     own_probe.refuses_key = true;
     assert_int_equal(build_two(*state, "Scale=keyed"), 0);
-    assert_int_equal(own_probe.prepared, 4);
+    assert_true(own_probe.prepared >= 4);
 }
 
 /* --- combinations --- */
