@@ -304,12 +304,10 @@ static bool read_choice(expression_reader *reader, uint32_t *out_step) {
 
 bool tn_expression_read(const char *text, tn_expression *out_expression, char *out_why,
                         size_t why_bytes) {
-    expression_reader reader = {.expression = out_expression,
-                                .text = text,
-                                .at = text,
-                                .why = out_why,
-                                .why_bytes = why_bytes};
+    expression_reader reader = {
+        .expression = out_expression, .text = text, .at = text, .why_bytes = why_bytes};
     uint32_t last = 0;
+    reader.why = out_why;
     out_expression->text = text;
     out_expression->count = 0;
     skip_spaces(&reader);

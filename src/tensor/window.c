@@ -73,7 +73,7 @@ bool tn_window_find(tn_type type, tn_format format, const tn_shape *shape, const
     if (tn_type_is_packed(type) && (rows > 1 || offset * tn_type_bits(type) % 8 != 0)) return false;
     *out_window = (tn_window){.offset_bytes = tn_type_storage(type, offset),
                               .row_count = elements ? rows : 0,
-                              .row_bytes = tn_type_storage(type, elements / rows),
+                              .row_bytes = tn_type_storage(type, rows ? elements / rows : 0),
                               .pitch_bytes = tn_type_storage(type, pitch)};
     return true;
 }

@@ -139,8 +139,8 @@ static tn_status link_of(tn_lowering *lowering, uint32_t node, tn_tensor_id chai
 tn_status tn_lower_chain(tn_lowering *lowering, uint32_t index, const tn_kernel_entry *entry,
                          const tn_chain **out_chain) {
     tn_lower_node *lowered = &lowering->nodes[index];
-    tn_link *links[TN_CHAIN_LIMIT];
-    tn_tensor_id chained[TN_CHAIN_LIMIT];
+    tn_link *links[TN_CHAIN_LIMIT] = {NULL};
+    tn_tensor_id chained[TN_CHAIN_LIMIT] = {0};
     bool holds = true;
     tn_chain *chain = tn_arena_allocate(lowering->arena, 1, sizeof *chain);
     if (!chain) return tn_fail_memory("a chain");
