@@ -94,8 +94,11 @@ static bool read_step(tn_call *call, tn_cuda_step *out_step) {
     }
     tn_facet_activation activation = {.size = 0};
     tn_facet facet = {.size = sizeof(facet), .what = &activation, .what_bytes = sizeof(activation)};
-    if (!call->op->facet || call->op->facet(call, 0, TN_FACET_ACTIVATION, &facet) != TN_OK)
-        return false;
+    if (!call->op->facet) return false;
+    call->user = call->op->user;
+    const tn_status status = call->op->facet(call, 0, TN_FACET_ACTIVATION, &facet);
+    call->user = (void *)(uintptr_t)user;
+    if (status != TN_OK) return false;
     *out_step = (tn_cuda_step){activation.function, activation.alpha, activation.beta};
     return true;
 }
