@@ -59,13 +59,17 @@ static tn_status stub_memory(const tn_device *device, uint64_t *out_free, uint64
     return TN_OK;
 }
 
+/* Another name, where other libraries' kernels are to be asked. */
+#ifndef STUB_KIND
+#define STUB_KIND "stub"
+#endif
 #define STUB_STATE                                                                                 \
     { .version = "1", .libraries = "1", .enqueue = stub_enqueue, .refuse_launch = refuse_launch }
 static tn_stub_state states[] = {STUB_STATE, STUB_STATE};
 
 #define STUB_DEVICE(number)                                                                        \
     {                                                                                              \
-        .size = sizeof(tn_device), .index = number, .kind = "stub",                                \
+        .size = sizeof(tn_device), .index = number, .kind = STUB_KIND,                             \
         .name = "a device without hardware", .alignment = 256, .user = &states[number],            \
         .capabilities = number == 0 ? TN_DEVICE_REACHES_HOST : 0, .fingerprint = fingerprint,      \
         .allocate = stub_allocate, .deallocate = stub_deallocate, .copy = stub_copy,               \
