@@ -73,6 +73,11 @@ build_preset() {
     cmake --build "build-$preset" -j "$jobs"
 }
 
+build_fuzzers() {
+    cmake --preset fuzz
+    cmake --build build-fuzz -j "$jobs" --target fuzzers
+}
+
 # Fuzzes a target of build-fuzz/, beginning with the seeds that the tests make, what tests/fuzz/corpus/ keeps, and for plans and ONNX
 # what the program $tenon builds and models/tiny/ has; damage is the fuzzer's own work. Usage: fuzz_target NAME [libFuzzer options]
 fuzz_target() {
