@@ -54,7 +54,7 @@ void tn_broadcast_add(tn_broadcast_rows *rows, uint32_t rank, const int64_t *sha
     uint64_t step = 1; /* unsigned: in an empty tensor it may not fit, and is not used */
     for (uint32_t i = 0; i < rank; i++) {
         uint32_t axis = rank - 1 - i;
-        strides[rows->rank - 1 - i] = shape[axis] == 1 ? 0 : (int64_t)step;
+        if (i < rows->rank) strides[rows->rank - 1 - i] = shape[axis] == 1 ? 0 : (int64_t)step;
         step *= (uint64_t)shape[axis];
     }
 }

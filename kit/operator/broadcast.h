@@ -37,7 +37,8 @@ typedef struct tn_broadcast_rows {
     int64_t strides[TN_BROADCAST_MAX_INPUTS][TN_MAX_RANK + 1];
 } tn_broadcast_rows;
 void tn_broadcast_init(tn_broadcast_rows *rows, uint32_t rank, const int64_t *shape);
-/* One more input, aligned at the last axis; its shape must broadcast to the output's. */
+/* One more input, aligned at the last axis; its shape must broadcast to the output's, but may have
+ * more axes before, of extent 1. */
 void tn_broadcast_add(tn_broadcast_rows *rows, uint32_t rank, const int64_t *shape);
 bool tn_broadcast_begin(tn_broadcast_rows *rows); /* false: no elements at all */
 bool tn_broadcast_next(tn_broadcast_rows *rows);  /* false: that was the last row */

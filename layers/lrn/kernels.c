@@ -46,6 +46,12 @@ static tn_status lrn_run(tn_call *call) {
                                     &job);
 }
 
+/* The power is taken by a logarithm: what it is taken of may not be negative. */
+static tn_status lrn_accepts(tn_call *call) {
+    const tn_lrn_params *params = call->params;
+    return params->alpha >= 0 && params->bias >= 0 ? TN_OK : TN_ERROR_UNSUPPORTED;
+}
+
 static const char *const combinations[] = {"f32 -> f32"};
 
 #define COLUMNS_KERNEL(level, features_text)                                                       \
@@ -60,6 +66,7 @@ static const char *const combinations[] = {"f32 -> f32"};
         .requires_features = features_text,                                                        \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
         TN_COMBINATIONS(combinations),                                                             \
+        .accepts = lrn_accepts,                                                                    \
         .run = lrn_run,                                                                            \
         .user = (void *)(uintptr_t)&tn_lrn_##level,                                                \
     }

@@ -94,6 +94,14 @@ static void check_selects(const tn_subject *subject, tn_verdict *verdict) {
                 i, tn_element_get_f64(subject->expected.data[0], subject->expected.types[0], i));
 }
 
+static void exchange(tn_case *c, uint32_t second_port) {
+    const tn_case_input first = c->inputs[0];
+    c->inputs[0] = c->inputs[1];
+    c->inputs[1] = first;
+    c->inputs[0].port = 0;
+    c->inputs[1].port = second_port;
+}
+
 static void check_commutative(const tn_test *test, tn_subject *subject, tn_verdict *verdict) {
     const tn_way reference = {.is_reference = true, .threads = 1};
     tn_outcome found = {0};
@@ -101,16 +109,13 @@ static void check_commutative(const tn_test *test, tn_subject *subject, tn_verdi
     tn_case *c = &subject->c;
     const uint32_t second = test->op->inputs[0].flags & TN_PORT_VARIADIC ? 0 : 1;
     if (c->input_count < 2 || c->inputs[0].port != 0 || c->inputs[1].port != second) return;
-    const tn_case_input first = c->inputs[0];
-    c->inputs[0] = c->inputs[1];
-    c->inputs[1] = first;
-    c->inputs[0].port = 0;
-    c->inputs[1].port = second;
+    exchange(c, second);
     if (tn_case_run(test->runtime, test->op, c, &reference, &found) != TN_OK)
         tn_verdict_error(verdict, NULL, "declared commutative, but not with its inputs exchanged");
     else if (!tn_results_equal(&subject->expected, &found, false, why, sizeof(why)))
         tn_verdict_fail(verdict, "declared commutative, but with its inputs exchanged %s", why);
     tn_outcome_free(&found);
+    exchange(c, second);
 }
 
 static void check_traits(const tn_test *test, const tn_change *change, tn_verdict *verdict) {
