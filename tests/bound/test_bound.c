@@ -44,7 +44,9 @@ static int set_up(void **state) {
     assert_int_equal(tn_case_run(f.runtime, f.op, &f.c, &reference, &f.expected), TN_OK);
     const float *y = f.expected.data[0];
     for (int i = 0; i < FILTERS * EDGE * EDGE; i++)
-        f.largest = fmaxf(fabsf(y[i]), (float)f.largest); /* in float: a double reduction ends aarch64 gcc 12 with an internal error */
+        f.largest =
+            fmaxf(fabsf(y[i]), (float)f.largest); /* in float: a double reduction ends aarch64 gcc
+                                                     12 with an internal error */
     *state = &f;
     return 0;
 }
