@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Networks that cut and join tensors, with random weights, as ONNX: joined_networks.py FOLDER [--batch N]. One in the manner of SqueezeNet
-(two branches joined), one of DenseNet (each layer reads all before it) and one of YOLO (split, a chain, all of it joined). Time them by
-before_after.py. Needs onnx and numpy."""
+(two branches joined), one of DenseNet (each layer reads all before it), one of YOLO (split, a chain, all of it joined) and one that updates
+rows of a tensor eight times. Time them by before_after.py. Needs onnx and numpy."""
 import argparse
 import os
 
@@ -20,8 +20,8 @@ class Network:
         self.nodes.append(helper.make_node(op, inputs, names, name=f"{op.lower()}{len(self.nodes)}", **fields))
         return names if outputs > 1 else names[0]
 
-    def constant(self, values):
-        self.weights.append(numpy_helper.from_array(values.astype(np.float32), f"w{len(self.weights)}"))
+    def constant(self, values, kind=np.float32):
+        self.weights.append(numpy_helper.from_array(values.astype(kind), f"w{len(self.weights)}"))
         return self.weights[-1].name
 
     def conv(self, x, channels, filters, kernel, stride=1):
@@ -64,12 +64,20 @@ def yolo(n):
     return x, 80
 
 
+def update(n):
+    x = n.add("Relu", ["x"])
+    for i in range(8):
+        at = n.constant(np.array([[0, c, 16 * i + r] for c in range(3) for r in range(4)]), np.int64)
+        x = n.add("ScatterND", [x, at, n.constant(n.random.standard_normal((12, 512)))])
+    return x, 512
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
     parser.add_argument("--batch", type=int, default=1)
     arguments = parser.parse_args()
-    for name, layers in {"squeeze": squeeze, "dense": dense, "yolo": yolo}.items():
+    for name, layers in {"squeeze": squeeze, "dense": dense, "yolo": yolo, "update": update}.items():
         network = Network(f"{name}_{arguments.batch}")
         x, size = layers(network)
         network.save(network.add("GlobalAveragePool", [x]), [arguments.batch, 3, size, size], arguments.folder)

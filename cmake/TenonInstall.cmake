@@ -9,7 +9,9 @@ set_target_properties(tenon_plugin PROPERTIES EXPORT_NAME plugin)
 target_include_directories(tenon_plugin INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
-install(TARGETS tenon tenon_plugin EXPORT tenonTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+add_library(tenon::run ALIAS tenon_run_static)
+install(TARGETS tenon tenon_plugin tenon_run_static EXPORT tenonTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET tenon_onednn)
     install(TARGETS tenon_onednn LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon/kernels)
 endif()
@@ -31,11 +33,17 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake
     DESTINATION ${config_dir})
 file(RELATIVE_PATH pc_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-configure_file(${CMAKE_CURRENT_LIST_DIR}/tenon.pc.in ${CMAKE_CURRENT_BINARY_DIR}/tenon.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tenon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+set(openmp_flag "")
+if(TENON_WITH_OPENMP)
+    set(openmp_flag " -fopenmp")
+endif()
+foreach(name tenon tenon-run)
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc @ONLY)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 
 # Everything that is installed, and nothing else.
-add_custom_target(install_targets DEPENDS tenon)
+add_custom_target(install_targets DEPENDS tenon tenon_run_static)
 foreach(target tenon_program tenon_check tenon_kernel_bench tenon_isolate tenon_onednn tenon_cuda)
     if(TARGET ${target})
         add_dependencies(install_targets ${target})

@@ -7,4 +7,6 @@ set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(ENV{PKG_CONFIG_LIBDIR} /usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig)
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64;-L;/usr/aarch64-linux-gnu)
+# Without -L: the loader of Debian's arm64, which belongs to its C library. That of the cross compiler's own folder is another
+# version's, with which each thread hangs as it is made.
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64)

@@ -34,6 +34,32 @@ static char *read_name(reader *r) {
 }
 
 /* ----------------------------------------------------------------------------------------------
+ * elements */
+
+size_t tn_case_elements(tn_type type, const tn_shape *shape, size_t bytes) {
+    const size_t there = tn_type_elements(type, bytes);
+    size_t count = there;
+    return tn_type_is_packed(type) && tn_shape_count(shape, &count) == TN_OK && count < there
+               ? count
+               : there;
+}
+
+size_t tn_case_input_elements(const tn_case_input *input) {
+    return tn_case_elements(input->type, &input->shape, input->bytes);
+}
+
+bool tn_case_has_element(const tn_case_input *input, const void *data, size_t index) {
+    const size_t bytes = tn_type_bytes(input->type), count = tn_case_input_elements(input);
+    const double value = tn_element_get_f64(data, input->type, index);
+    bool is_there = false;
+    for (size_t k = 0; k < count && !is_there; k++)
+        is_there = bytes ? memcmp((const char *)input->data + k * bytes,
+                                  (const char *)data + index * bytes, bytes) == 0
+                         : tn_element_get_f64(input->data, input->type, k) == value;
+    return is_there;
+}
+
+/* ----------------------------------------------------------------------------------------------
  * fields */
 
 static const tn_field *find_field(const tn_operator *op, const char *name) {
@@ -154,7 +180,7 @@ static tn_status read_tensor(reader *r, tn_case_input *out) {
     r->at += length;
     TN_TRY(read_shape(r, &out->shape));
     TN_TRY(tn_shape_count(&out->shape, &count));
-    out->bytes = count * tn_type_bytes(out->type);
+    out->bytes = tn_type_storage(out->type, count);
     char *room = tn_arena_allocate(r->arena, out->bytes + 128, 1);
     if (!room) return tn_fail_memory("a case");
     out->data = room + (64 - ((uintptr_t)room & 63));
@@ -250,7 +276,7 @@ tn_status tn_case_redraw(tn_arena *arena, tn_case_input *tensor, const tn_shape 
     size_t count = 0;
     TN_TRY(tn_shape_count(shape, &count));
     tensor->shape = *shape;
-    tensor->bytes = count * tn_type_bytes(tensor->type);
+    tensor->bytes = tn_type_storage(tensor->type, count);
     char *room = tn_arena_allocate(arena, tensor->bytes + 128, 1);
     if (!room) return tn_fail_memory("a case");
     tensor->data = room + (64 - ((uintptr_t)room & 63));

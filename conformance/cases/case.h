@@ -29,6 +29,14 @@ typedef struct tn_case {
     tn_case_input *expected; /* outputs, by the operator's ports */
 } tn_case;
 
+/* How many elements of a tensor lie in its first `bytes`: of a packed type none behind the shape's
+ * last one. */
+size_t tn_case_elements(tn_type type, const tn_shape *shape, size_t bytes);
+size_t tn_case_input_elements(const tn_case_input *input);
+/* Whether one of the input's elements is element `index` of `data`, of the same type: the same
+ * bits, or of a packed type the same number. */
+bool tn_case_has_element(const tn_case_input *input, const void *data, size_t index);
+
 /* Everything lies in `arena`. TN_ERROR_ARGUMENT says what cannot be read. */
 tn_status tn_case_read(tn_arena *arena, const tn_operator *op, const char *text, tn_case *out_case);
 

@@ -75,11 +75,10 @@ tn_status tn_case_graph(tn_runtime *runtime, const tn_operator *op, const tn_cas
     return TN_OK;
 }
 
-tn_status tn_case_infer(tn_graph *graph, const tn_case *c, tn_arena *arena, tn_inference_plan *plan,
-                        tn_inference *inference) {
+tn_status tn_case_infer_sorted(const tn_graph *graph, const tn_case *c, tn_arena *arena,
+                               tn_inference_plan *plan, tn_inference *inference) {
     tn_shape shapes[64];
     const void *values[64];
-    TN_TRY(tn_graph_sort(graph));
     TN_TRY(tn_inference_plan_create(graph, arena, plan));
     TN_TRY(tn_inference_init(inference, graph, plan));
     for (size_t i = 0; i < graph->input_count && i < 64; i++) {
@@ -88,6 +87,12 @@ tn_status tn_case_infer(tn_graph *graph, const tn_case *c, tn_arena *arena, tn_i
         values[i] = plan->is_value_input[i] ? input->data : NULL;
     }
     return tn_inference_run(inference, shapes, values);
+}
+
+tn_status tn_case_infer(tn_graph *graph, const tn_case *c, tn_arena *arena, tn_inference_plan *plan,
+                        tn_inference *inference) {
+    TN_TRY(tn_graph_sort(graph));
+    return tn_case_infer_sorted(graph, c, arena, plan, inference);
 }
 
 static tn_status bind_inputs(tn_context *context, tn_engine *engine, const tn_case *c) {

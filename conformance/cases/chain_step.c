@@ -26,6 +26,11 @@ bool tn_chain_has_operand(uint32_t kind) {
     return kind >= TN_CHAIN_BIAS && kind <= TN_CHAIN_RESIDUAL;
 }
 
+uint32_t tn_chain_operands(const tn_chain_step *step) {
+    if (step->kind == TN_CHAIN_OTHER) return step->described->operand_count;
+    return tn_chain_has_operand(step->kind);
+}
+
 /* Whether a word stands in a text between characters that end one. */
 static const char *find_word(const char *text, const char *word) {
     const size_t length = strlen(word);
@@ -54,6 +59,23 @@ bool tn_chain_is_listed(const char *absorbs, uint32_t kind, uint32_t activation)
                           kind == TN_CHAIN_ACTIVATION ? tn_chain_variant(activation) : NULL);
 }
 
+/* As the host lists them: the chained tensor and the operands, or parallel to the node's inputs. */
+static void publish_described(const tn_chain_step *step, uint32_t chained, tn_chain_room *room,
+                              tn_step *out_step) {
+    const tn_facet *facet = step->described;
+    const bool is_node = facet->flags & TN_FACET_NODE_INPUTS;
+    out_step->facet = step->facet;
+    out_step->variant = facet->variant;
+    out_step->what = facet->what;
+    out_step->input_count = is_node ? step->node_inputs : 1 + facet->operand_count;
+    for (uint32_t i = 0; i < TN_CHAIN_INPUTS; i++)
+        room->inputs[i] = TN_STEP_ABSENT;
+    room->inputs[is_node ? step->node_input : 0] = chained;
+    for (uint32_t i = 0; i < facet->operand_count; i++)
+        room->inputs[is_node ? facet->operands[i].input : i + 1] =
+            TN_STEP_OPERAND | (step->operand + i);
+}
+
 void tn_chain_publish(const tn_chain_step *step, uint32_t index, const tn_tensor *output,
                       tn_chain_room *room, tn_step *out_step) {
     memset(room, 0, sizeof(*room));
@@ -77,10 +99,7 @@ void tn_chain_publish(const tn_chain_step *step, uint32_t index, const tn_tensor
         .input_count = 1u + tn_chain_has_operand(step->kind),
         .inputs = room->inputs,
         .output = output};
-    if (step->kind != TN_CHAIN_OTHER) return;
-    out_step->facet = step->facet;
-    out_step->variant = step->described->variant;
-    out_step->what = step->described->what;
+    if (step->kind == TN_CHAIN_OTHER) publish_described(step, room->inputs[0], room, out_step);
 }
 
 bool tn_chain_read(const tn_facet *facet, uint32_t kind, tn_chain_step *out_step) {

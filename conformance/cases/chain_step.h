@@ -6,6 +6,8 @@
 #ifndef TN_CONFORMANCE_CASES_CHAIN_STEP_H
 #define TN_CONFORMANCE_CASES_CHAIN_STEP_H
 
+#include "tensor/shape.h"
+
 #include <tenon/plugin.h>
 
 enum {
@@ -16,26 +18,33 @@ enum {
     TN_CHAIN_WINDOW_MAX = 5,
     TN_CHAIN_SOFTMAX = 6,
     TN_CHAIN_KINDS = 7,
-    TN_CHAIN_OTHER = 7 /* a library's own facet, as it was described */
+    TN_CHAIN_OTHER = 7 /* any facet as an operator of the registry described itself */
 };
+/* Inputs of a step, and operands of one, at most. */
+enum { TN_CHAIN_INPUTS = 8, TN_CHAIN_OPERANDS = 3 };
 
 typedef struct tn_chain_step {
     uint32_t kind;
     uint32_t activation;
     int32_t axis; /* BIAS, SCALE, SOFTMAX */
     float alpha, beta;
-    uint32_t operand; /* BIAS, SCALE, RESIDUAL: index in the call's operands, or of a description
-                         the node's input */
+    uint32_t operand; /* the first one: index in the call's operands, or of a description the node's
+                         input */
     uint32_t window[2];
-    const char *facet; /* OTHER: its name, and the answer of the operator, which has no operands */
+    /* OTHER: the facet's name, the operator's answer, which of the node's inputs is chained and how
+     * many it has, and the shape after the step (null: output 0's). */
+    const char *facet;
     const tn_facet *described;
+    uint32_t node_input, node_inputs;
+    const tn_shape *output;
 } tn_chain_step;
 
 /* The name of a kind's facet, and of an activation's variant. */
 const char *tn_chain_facet(uint32_t kind);
 const char *tn_chain_variant(uint32_t activation);
-/* Whether the step has an operand. */
+/* Whether a facet of the header has an operand, and how many a step has. */
 bool tn_chain_has_operand(uint32_t kind);
+uint32_t tn_chain_operands(const tn_chain_step *step);
 /* Whether the text of tn_kernel.absorbs lists a facet, and its variant (null: none). */
 bool tn_chain_lists(const char *absorbs, const char *facet, const char *variant);
 /* Whether it lists what a step is. */
@@ -49,7 +58,7 @@ typedef struct tn_chain_room {
         tn_facet_activation activation;
         tn_facet_window_max windows;
     } what;
-    uint32_t inputs[2];
+    uint32_t inputs[TN_CHAIN_INPUTS];
 } tn_chain_room;
 /* Step `index` of a chain; `output` may be null. The room lives as long as the step. */
 void tn_chain_publish(const tn_chain_step *step, uint32_t index, const tn_tensor *output,

@@ -12,7 +12,18 @@ bool tn_kernel_serves(const tn_kernel *kernel, const tn_operator *op) {
     return tn_registry_is_kernel_of(kernel, op);
 }
 
+size_t tn_outcome_elements(const tn_outcome *outcome, uint32_t output) {
+    return tn_case_elements(outcome->types[output], &outcome->shapes[output],
+                            outcome->bytes[output]);
+}
+
+/* Of floats of 8 bits and less a unit in the last digit: a value near the middle of two may be
+ * rounded to either. */
 static double tolerance_of(tn_type type) {
+    if (type == TN_F8E8M0) return 1;
+    if (type == TN_F4E2M1) return 0.5;
+    if (type == TN_F8E5M2 || type == TN_F8E5M2FNUZ) return 0.25;
+    if (type == TN_F8E4M3 || type == TN_F8E4M3FNUZ) return 0.125;
     return type == TN_F64 ? 1e-9 : type == TN_F16 ? 2e-3 : type == TN_BF16 ? 2e-2 : 1e-4;
 }
 
@@ -52,7 +63,7 @@ static bool is_output_near(const tn_outcome *wanted, const tn_outcome *found, ui
                            const double *slack, bool is_exact, char *why, size_t bytes) {
     const tn_type type = wanted->types[output];
     const void *from = wanted->data[output], *to = found->data[output];
-    const size_t count = wanted->bytes[output] / tn_type_bytes(type);
+    const size_t count = tn_outcome_elements(wanted, output);
     const bool is_float = tn_type_is_float(type) && !is_exact;
     double largest = 1e-6;
     for (size_t k = 0; is_float && k < count; k++) {

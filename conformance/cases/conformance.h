@@ -23,6 +23,7 @@ typedef struct tn_outcome {
     bool is_random; /* other numbers come each time: types and shapes alone are compared */
 } tn_outcome;
 void tn_outcome_free(tn_outcome *outcome);
+size_t tn_outcome_elements(const tn_outcome *outcome, uint32_t output);
 
 /* How a case is run. */
 typedef struct tn_way {
@@ -42,6 +43,9 @@ tn_status tn_case_graph(tn_runtime *runtime, const tn_operator *op, const tn_cas
  * before). */
 tn_status tn_case_infer(tn_graph *graph, const tn_case *c, tn_arena *arena, tn_inference_plan *plan,
                         tn_inference *inference);
+/* The same of a graph that is sorted: its nodes stay where they are. */
+tn_status tn_case_infer_sorted(const tn_graph *graph, const tn_case *c, tn_arena *arena,
+                               tn_inference_plan *plan, tn_inference *inference);
 tn_status tn_case_run(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
                       const tn_way *way, tn_outcome *out_outcome);
 

@@ -32,6 +32,9 @@ static bool has_facet(const tn_test *test) {
 static bool has_strided(const tn_test *test) {
     return test->combination && strstr(test->combination, ":strided");
 }
+static bool has_counted(const tn_test *test) {
+    return test->combination && strstr(test->combination, ":counted");
+}
 static bool has_outputs(const tn_test *test) {
     return test->op->output_count > 1 ||
            (test->op->output_count == 1 && (test->op->outputs[0].flags & TN_PORT_VARIADIC));
@@ -76,6 +79,7 @@ static const need needs[] = {
     {"describes", has_description, "the operator describes its nodes by no callback"},
     {"windows", has_facet, "the operator describes itself by no facet"},
     {"strided", has_strided, "the combination has no strided operands"},
+    {"counted", has_counted, "the combination has no counted operands"},
     {"unasked-outputs", has_outputs, "the operator has one output"},
     {"traits", has_traits, "the operator declares none of these traits"},
     {"tactics", has_tactics, "the kernel has one tactic"},

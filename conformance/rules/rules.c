@@ -70,6 +70,10 @@ const tn_rule tn_rules[] = {
      "Operands whose rows lie apart are read and written right at the ports where a combination "
      "says `strided`, and nothing between the rows is written.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_strided},
+    {"counted",
+     "Where a combination says `counted`, elements from the count on change nothing; a kernel that "
+     "sizes its output stores the count within the bound and leaves the shape alone.",
+     TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_counted},
     {"tactics", "Every tactic gives the same outputs.", TN_CAUSE_OTHER, TN_RULE_KERNEL,
      tn_rule_tactics},
     {"combinations",
@@ -77,7 +81,9 @@ const tn_rule tn_rules[] = {
      "time, and with an end.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_combinations},
     {"absorbs",
-     "Bias, scale, addition and activations are absorbed as they are declared, in any order.",
+     "Every facet that the kernel lists, a third party's too, is absorbed as it is declared: "
+     "alone, "
+     "in any order, with the operands of the operators that describe themselves so, in odd shapes.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_absorbs},
     {"describes",
      "An operator that describes itself by a facet computes what the facet states. It may be asked "
@@ -101,7 +107,8 @@ const tn_rule tn_rules[] = {
      TN_CAUSE_MEMORY, TN_RULE_KERNEL | TN_RULE_REFERENCE | TN_RULE_LIBRARY, tn_rule_no_heap},
     {"plan",
      "A network of one node, built, saved, loaded and run, gives the same outputs; so does a node "
-     "beside another one that has its constants and other fields.",
+     "beside another one that has its constants and other fields, and beside one with constants "
+     "of its own.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_plan},
     {"stored-types",
      "8-bit numbers with scales and 16-bit floats are read, rounded to even and saturated as "
@@ -161,7 +168,9 @@ const tn_rule tn_rules[] = {
      "variables and signal handlers stay as they are; nothing is printed to the standard output or "
      "error, and what is logged is one line.",
      TN_CAUSE_CONTRACT, TN_RULE_SHOWN, NULL},
-    {"padding", "The padded elements of the last block of a blocked format are written as zeros.",
+    {"padding",
+     "The padded elements of the last block of a blocked format are written as zeros, and so are "
+     "the bits behind the last element of a packed type.",
      TN_CAUSE_UNWRITTEN, TN_RULE_SHOWN, NULL},
     {"booleans", "Every byte of a boolean output is 0 or 1.", TN_CAUSE_VALUES, TN_RULE_SHOWN, NULL},
     {"crash", "No signal, no abort, no exit.", TN_CAUSE_CRASH, TN_RULE_SHOWN, NULL},

@@ -121,6 +121,9 @@ void tn_rule_plan(const tn_test *test, tn_verdict *verdict);
 void tn_rule_stored_types(const tn_test *test, tn_verdict *verdict);
 /* --- rules_in_place.c --- */
 void tn_rule_in_place(const tn_test *test, tn_verdict *verdict);
+/* --- rules_counted.c --- */
+void tn_rule_counted(const tn_test *test, tn_verdict *verdict);
+
 /* --- rules_strided.c --- */
 void tn_rule_strided(const tn_test *test, tn_verdict *verdict);
 /* --- rules_special.c --- */

@@ -93,7 +93,7 @@ typedef struct move {
 } move;
 
 static void move_elements(tn_case_input *input, const move *moved) {
-    const size_t count = moved->how == ADD_TO_ALL ? input->bytes / tn_type_bytes(input->type) : 1;
+    const size_t count = moved->how == ADD_TO_ALL ? tn_case_input_elements(input) : 1;
     for (size_t i = 0; i < count; i++) {
         const int64_t value = tn_element_get_i64(input->data, input->type, i);
         if (moved->how == SET_FIRST)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of `plan` about engines of several nodes: two nodes of one operator, with other fields,
- * have their constants in common, as nodes of one network may. What a kernel packs of a constant
- * for one of them is handed to the other where the key is the same. See rules.h.
+ * The part of `plan` about engines of several nodes. Two nodes of one operator, with other fields,
+ * have their constants in common, as nodes of one network may: what a kernel packs of a constant
+ * for one of them is handed to the other where the key is the same. Two nodes with constants of
+ * their own have a state each. See rules.h.
  */
 #include "base/status.h"
 #include "plugin/fields/fields_private.h"
@@ -33,23 +34,21 @@ static bool share_constants(const tn_probe *first, tn_probe *second) {
     return shared > 0;
 }
 
-static void run_second(tn_probe_life *life, tn_subject *second, const char *text,
-                       tn_verdict *verdict) {
+static void run_beside(tn_probe_life *life, tn_subject *subject, const char *what, const char *text,
+                       const char *hint, tn_verdict *verdict) {
     tn_probe_context context = {0};
     tn_probe_memory memory = {0};
     tn_outcome found = {0};
     char why[300];
-    tn_probe *probe = &second->probe;
+    tn_probe *probe = &subject->probe;
     tn_status status = tn_probe_open(&context, life);
     if (status == TN_OK) status = tn_probe_reshape(&context, probe);
     if (status == TN_OK) status = tn_probe_memory_create(&memory, probe, true, false, 0xFF);
     if (status == TN_OK) status = tn_probe_run(&context, probe, &memory, 0xFF);
     if (status == TN_OK) status = tn_probe_results(probe, &memory, &found);
-    if (status == TN_OK && !tn_results_equal(&second->expected, &found, false, why, sizeof(why)))
-        tn_verdict_fail(verdict,
-                        "beside another node of the same constants (\"%.150s\"): %.250s (is a key "
-                        "of host->packed that of other fields, too?)",
-                        text, why);
+    if (status == TN_OK && !tn_results_equal(&subject->expected, &found, false, why, sizeof(why)))
+        tn_verdict_fail(verdict, "beside another node of %s constants (\"%.150s\"): %.250s (%s)",
+                        what, text, why, hint);
     tn_outcome_free(&found);
     tn_probe_memory_destroy(&memory);
     tn_probe_close(&context);
@@ -70,13 +69,36 @@ static bool try_beside(const tn_test *test, tn_subject *first, const char *text,
     if (is_shared && tn_probe_prepare(&lives[0], &first->probe) == TN_OK) {
         second.probe.packed = lives[0].packed;
         if (tn_probe_prepare(&lives[1], &second.probe) == TN_OK)
-            run_second(&lives[1], &second, test->text, verdict);
+            run_beside(&lives[1], &second, "the same", test->text,
+                       "is a key of host->packed that of other fields, too?", verdict);
         if (lives[1].probe) tn_probe_release(&lives[1]);
         tn_probe_release(&lives[0]);
     }
     first->probe.keeps_constants = false;
     tn_subject_destroy(&second);
     return is_shared;
+}
+
+/* The case's node, prepared before another one with drawn constants, or after it. */
+static void try_others(const tn_test *test, tn_subject *first, bool is_before,
+                       tn_verdict *verdict) {
+    const tn_change drawn = {.seed = test->seed + 1, .values = TN_VALUES_WIDE, .axis = -1};
+    tn_verdict none = {0};
+    tn_subject second;
+    tn_probe_life lives[2] = {0};
+    if (!tn_test_subject(test, &drawn, &second, &none)) return;
+    tn_probe *const probes[2] = {is_before ? &first->probe : &second.probe,
+                                 is_before ? &second.probe : &first->probe};
+    first->probe.keeps_constants = second.probe.keeps_constants = true;
+    if (tn_probe_prepare(&lives[0], probes[0]) == TN_OK) {
+        if (tn_probe_prepare(&lives[1], probes[1]) == TN_OK)
+            run_beside(&lives[is_before ? 0 : 1], first, "other", test->text,
+                       "is the state of all nodes one?", verdict);
+        if (lives[1].probe) tn_probe_release(&lives[1]);
+        tn_probe_release(&lives[0]);
+    }
+    first->probe.keeps_constants = false;
+    tn_subject_destroy(&second);
 }
 
 void tn_rule_run_sharing(const tn_test *test, tn_verdict *verdict) {
@@ -95,5 +117,7 @@ void tn_rule_run_sharing(const tn_test *test, tn_verdict *verdict) {
                 tn_variant_with(test->text, field->name, v.texts[k], text))
                 tried += try_beside(test, &first, text, verdict);
     }
+    for (int is_before = 0; is_before < 2 && verdict->outcome == TN_PASSED; is_before++)
+        try_others(test, &first, is_before, verdict);
     tn_subject_destroy(&first);
 }

@@ -73,6 +73,26 @@ static tn_status check_padding(tn_probe *probe, uint32_t index, const char *data
     return TN_OK;
 }
 
+/* Of a packed type: the bits behind the last element, in the last byte. */
+static tn_status check_spare_bits(tn_probe *probe, uint32_t index, const char *data, size_t bytes,
+                                  uint8_t poison) {
+    const tn_probe_port *port = &probe->outputs[index];
+    const uint32_t bits = tn_type_bits(port->type);
+    const size_t used = product(port->shape.extents, port->shape.rank) * bits % 8;
+    if (!tn_type_is_packed(port->type) || used == 0 || bytes == 0) return TN_OK;
+    const uint8_t last = (uint8_t)data[bytes - 1];
+    if (last >> used == 0) return TN_OK;
+    if (last == poison)
+        return broken(probe, "writes-all",
+                      tn_fail(TN_ERROR_PLUGIN, "output %u, its last byte was not written", index));
+    return broken(
+        probe, "padding",
+        tn_fail(TN_ERROR_PLUGIN,
+                "%s: output %u has %zu bits of type %s in its last byte, which is 0x%02x: "
+                "the bits behind the last element are zero",
+                probe->kernel ? "run" : "reference", index, used, tn_type_name(port->type), last));
+}
+
 /* ----------------------------------------------------------------------------------------------
  * booleans */
 
@@ -104,6 +124,7 @@ tn_status tn_contents_check(tn_probe *probe, const tn_probe_memory *memory, uint
             (declared->flags & TN_PORT_SIZED_BY_RUN))
             continue;
         TN_TRY(check_padding(probe, i, at->data, poison));
+        TN_TRY(check_spare_bits(probe, i, at->data, at->bytes, poison));
         if (port->type == TN_BOOL && port->format == TN_LINEAR)
             TN_TRY(
                 check_booleans(probe, i, at->data, at->bytes, tn_contents_poison(TN_BOOL, poison)));
@@ -129,7 +150,8 @@ bool tn_contents_unwritten(const tn_outcome *expected, const tn_outcome *first,
                            uint8_t first_poison, const tn_outcome *second, uint8_t second_poison,
                            char *why, size_t bytes) {
     for (uint32_t i = 0; i < first->count && i < second->count; i++) {
-        const size_t size = tn_type_bytes(first->types[i]), count = first->bytes[i] / size;
+        const uint32_t bits = tn_type_bits(first->types[i]);
+        const size_t size = bits < 8 ? 1 : bits / 8, count = first->bytes[i] / size;
         size_t unwritten = 0, at = 0;
         for (size_t k = 0; k < count && second->bytes[i] == first->bytes[i]; k++) {
             if (!is_all((const char *)first->data[i] + k * size, size,
@@ -142,7 +164,7 @@ bool tn_contents_unwritten(const tn_outcome *expected, const tn_outcome *first,
         if (unwritten == 0) continue;
         if (!is_right_before(expected, first, i, at * size)) return false;
         snprintf(why, bytes, "output %u, element %zu was not written (nor %zu others of %zu)", i,
-                 at, unwritten - 1, count);
+                 bits < 8 ? at * (8 / bits) : at, unwritten - 1, count);
         return true;
     }
     return false;

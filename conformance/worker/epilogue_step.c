@@ -47,6 +47,29 @@ double tn_epilogue_step(const tn_chain_step *step, double x, const float *operan
     return step->kind == TN_CHAIN_SCALE ? x * number : x + number;
 }
 
+/* Of the output's shape, or one for each element along the step's axis. */
+bool tn_epilogue_operand(tn_subject *subject, uint32_t index, const tn_chain_step *step,
+                         double factor) {
+    tn_probe *probe = &subject->probe;
+    const tn_probe_port *y = &probe->outputs[0];
+    const bool is_add = step->kind == TN_CHAIN_RESIDUAL;
+    const tn_shape shape =
+        is_add ? y->shape : (tn_shape){.rank = 1, .extents = {y->shape.extents[step->axis]}};
+    size_t count = 0;
+    if (tn_shape_count(&shape, &count) != TN_OK) return false;
+    float *operand = tn_arena_allocate(subject->arena, count + 1, sizeof(*operand));
+    for (size_t i = 0; operand && i < count; i++)
+        operand[i] = (float)(factor * ((double)((i + 5 * index) * 37 % 101) / 25.0 - 2.0));
+    probe->operands[index] = (tn_probe_port){.is_given = operand != NULL,
+                                             .is_constant = !is_add,
+                                             .type = y->type,
+                                             .own_type = y->type,
+                                             .format = is_add ? y->format : TN_LINEAR,
+                                             .shape = shape,
+                                             .own = operand};
+    return operand != NULL;
+}
+
 static size_t extent(const tn_shape *shape, uint32_t back) {
     return shape->rank >= back ? (size_t)shape->extents[shape->rank - back] : 1;
 }

@@ -10,6 +10,11 @@
 double tn_epilogue_step(const tn_chain_step *step, double x, const float *operand,
                         const tn_shape *shape, size_t index);
 
+/* Elements of operand `index` of a bias, factor or addition to the subject's output 0, within 2 *
+ * factor; false: it cannot have one. */
+bool tn_epilogue_operand(tn_subject *subject, uint32_t index, const tn_chain_step *step,
+                         double factor);
+
 /* TN_CHAIN_WINDOW_MAX of x; y has the shape `windows`, of the same rank, at least 2. */
 void tn_epilogue_windows(const tn_chain_step *step, const float *x, const tn_shape *shape,
                          const tn_shape *windows, float *y);

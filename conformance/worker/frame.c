@@ -4,6 +4,8 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "gaps.h"
+
+#include <tenon/plugin/counted.h>
 #include "plugin/fields/fields_private.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
@@ -48,6 +50,18 @@ static const char *take_copy(room *r, const char *data, size_t bytes) {
     return copy;
 }
 
+/* Nothing is counted yet where the kernel is to count. */
+static tn_counted *put_count(room *r, const tn_probe_port *port) {
+    tn_counted *counted = take(r, sizeof(*counted));
+    int64_t *value = take(r, sizeof(*value));
+    if (!counted || !value) return NULL;
+    *value = port->is_offered ? -1 : port->shape.extents[port->counted_axis];
+    *counted = (tn_counted){.size = sizeof(*counted),
+                            .axis = port->is_offered ? 0 : port->counted_axis,
+                            .value = value};
+    return counted;
+}
+
 /* A tensor with its own arrays. `data` is what this stage sees of it. */
 static tn_tensor *put_tensor(room *r, const tn_probe_port *port, const char *data, int sees,
                              bool is_open) {
@@ -71,7 +85,10 @@ static tn_tensor *put_tensor(room *r, const tn_probe_port *port, const char *dat
         .size = sizeof(*quantization), .scale_type = TN_F32, .count = 1, .scales = scale};
     tensor->shape = arrays;
     tensor->strides = arrays + TN_MAX_RANK;
-    if (sees != TN_SEES_CONSTANTS) tn_gaps_describe(port, tensor, arrays + TN_MAX_RANK);
+    if (sees != TN_SEES_CONSTANTS || (port->capacity > 0 && !is_open))
+        tn_gaps_describe(port, tensor, arrays + TN_MAX_RANK);
+    if (sees == TN_SEES_ALL && (port->capacity > 0 || port->is_offered))
+        tensor->counted = put_count(r, port);
     tensor->quantization = port->scale != 0 ? quantization : NULL;
     tensor->data = (void *)(uintptr_t)data;
     tensor->name = "";
@@ -100,13 +117,48 @@ static size_t values_room(const tn_probe *probe, int sees) {
     return bytes;
 }
 
+/* The tensor after a step: output 0's, or one of another shape that nothing stores. */
+static const tn_tensor *put_output(room *r, const tn_probe *probe, const tn_chain_step *step,
+                                   const tn_tensor *output) {
+    tn_probe_port port = probe->outputs[0];
+    if (!step->output || tn_shape_equal(step->output, &port.shape)) return output;
+    port.shape = *step->output;
+    port.format = TN_LINEAR;
+    return put_tensor(r, &port, NULL, TN_SEES_CONSTANTS, probe->is_open);
+}
+
+static bool put_steps(tn_frame *frame, room *r, const tn_probe *probe,
+                      const tn_probe_memory *memory, int sees, const tn_tensor *output) {
+    const tn_tensor **operands = take(r, (TN_PROBE_OPERANDS + 1) * sizeof(*operands));
+    const tn_step **steps = take(r, (TN_PROBE_STEPS + 1) * sizeof(*steps));
+    uint32_t count = 0;
+    if (!operands || !steps) return false;
+    for (uint32_t i = 0; i < probe->step_count; i++) {
+        tn_step *step = take(r, sizeof(*step));
+        tn_chain_room *what = take(r, sizeof(*what));
+        if (!step || !what) return false;
+        const tn_tensor *after = put_output(r, probe, &probe->steps[i], output);
+        tn_chain_publish(&probe->steps[i], i, after, what, step);
+        steps[i] = step;
+        for (uint32_t k = tn_chain_operands(&probe->steps[i]); k > 0; k--) {
+            const tn_probe_port *port = &probe->operands[count];
+            if (!port->is_given) continue;
+            const tn_guarded *at = memory ? &memory->operands[count] : NULL;
+            operands[count] = put_tensor(r, port, seen_data(port, at, sees), sees, probe->is_open);
+            if (!operands[count++]) return false;
+        }
+    }
+    frame->call->operands = operands;
+    frame->call->steps = steps;
+    frame->call->operand_count = count;
+    return true;
+}
+
 static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
                         const tn_probe_memory *memory, int sees) {
     const tn_tensor **inputs = take(r, (probe->input_count + 1) * sizeof(*inputs));
     tn_tensor **outputs = take(r, (probe->output_count + 1) * sizeof(*outputs));
-    const tn_tensor **operands = take(r, (TN_PROBE_STEPS + 1) * sizeof(*operands));
-    const tn_step **steps = take(r, (TN_PROBE_STEPS + 1) * sizeof(*steps));
-    if (!inputs || !outputs || !operands || !steps) return false;
+    if (!inputs || !outputs) return false;
     for (uint32_t i = 0; i < probe->input_count; i++) {
         const tn_probe_port *port = &probe->inputs[i];
         if (!port->is_given) continue;
@@ -124,26 +176,9 @@ static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
         if (!outputs[i]) return false;
         frame->outputs[i] = outputs[i];
     }
-    uint32_t operand_count = 0;
-    for (uint32_t i = 0; i < probe->step_count; i++) {
-        tn_step *step = take(r, sizeof(*step));
-        tn_chain_room *what = take(r, sizeof(*what));
-        if (!step || !what) return false;
-        tn_chain_publish(&probe->steps[i], i, outputs[0], what, step);
-        steps[i] = step;
-        if (!probe->operands[operand_count].is_given) continue;
-        const tn_probe_port *port = &probe->operands[operand_count];
-        if (!tn_chain_has_operand(probe->steps[i].kind)) continue;
-        operands[operand_count] = put_tensor(
-            r, port, seen_data(port, memory ? &memory->operands[operand_count] : NULL, sees), sees,
-            probe->is_open);
-        if (!operands[operand_count++]) return false;
-    }
+    if (!put_steps(frame, r, probe, memory, sees, outputs[0])) return false;
     frame->call->inputs = inputs;
     frame->call->outputs = outputs;
-    frame->call->operands = operands;
-    frame->call->steps = steps;
-    frame->call->operand_count = operand_count;
     return true;
 }
 
@@ -166,7 +201,8 @@ static const tn_tensor **put_profile(room *r, const tn_probe *probe, bool is_max
 
 tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_life *life,
                         const tn_probe_memory *memory, int sees) {
-    const size_t tensors = (size_t)probe->input_count + probe->output_count + TN_PROBE_STEPS;
+    const size_t tensors = (size_t)probe->input_count + probe->output_count + TN_PROBE_OPERANDS +
+                           2 * (size_t)TN_PROBE_STEPS;
     *frame = (tn_frame){.life = life};
     pthread_mutex_lock(&kept_lock);
     const size_t bytes = 4096 + tensors * 1536 + (memory ? 0 : values_room(probe, sees));
@@ -272,6 +308,9 @@ static uint64_t hash_of_given(const tn_call *call, const tn_kernel *kernel) {
         if (!tensor) continue;
         hash = tn_hash_add(hash, tensor, sizeof(*tensor));
         hash = tn_hash_add(hash, tensor->shape, tensor->rank * sizeof(*tensor->shape));
+        if (!tensor->counted) continue;
+        hash = tn_hash_add(hash, tensor->counted, sizeof(*tensor->counted));
+        hash = tn_hash_add(hash, tensor->counted->value, sizeof(*tensor->counted->value));
     }
     return hash;
 }

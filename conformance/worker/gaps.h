@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors whose rows lie apart, for kernels that accept `strided` operands (tenon/plugin/view.h):
- * what lies between the rows is not the kernel's. */
+ * what lies between the rows is not the kernel's. And tensors with a count (counted.h): between the
+ * rows of what is there lies what has no meaning. */
 #ifndef TN_CONFORMANCE_WORKER_GAPS_H
 #define TN_CONFORMANCE_WORKER_GAPS_H
 

@@ -76,7 +76,7 @@ static bool holds(tn_type type, int64_t value) {
 
 /* Each input begins elsewhere, so that pairs of elements are not always of the same numbers. */
 static void put(const numbers *n, tn_case_input *input, uint32_t index) {
-    const size_t count = input->bytes / tn_type_bytes(input->type);
+    const size_t count = tn_case_input_elements(input);
     const bool is_real = tn_type_is_float(input->type);
     const uint32_t there = is_real ? n->real_count : n->whole_count;
     for (uint32_t i = 0, at = index % 2; i < there && at < count; i++) {

@@ -5,6 +5,8 @@
 #include "device/cpu/cpu.h"
 #include "frame.h"
 #include "gaps.h"
+
+#include <tenon/plugin/counted.h>
 #include "tensor/convert.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
@@ -283,7 +285,7 @@ tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *number
         TN_TRY(fill_input(port, &where, &memory->inputs[i], TN_GUARDED_INPUT, i));
         if (!is_overwritten(memory, i)) tn_guarded_protect(&memory->inputs[i], TN_GUARDED_READ);
     }
-    for (uint32_t i = 0; i < TN_PROBE_STEPS; i++) {
+    for (uint32_t i = 0; i < TN_PROBE_OPERANDS; i++) {
         if (!numbers->operands[i].is_given) continue;
         TN_TRY(
             fill_input(&numbers->operands[i], &where, &memory->operands[i], TN_GUARDED_OPERAND, i));
@@ -305,7 +307,7 @@ void tn_probe_memory_destroy(tn_probe_memory *memory) {
         tn_guarded_retire(&memory->inputs[i]);
     for (uint32_t i = 0; i < TN_PROBE_OUTPUTS; i++)
         tn_guarded_retire(&memory->outputs[i]);
-    for (uint32_t i = 0; i < TN_PROBE_STEPS; i++)
+    for (uint32_t i = 0; i < TN_PROBE_OPERANDS; i++)
         tn_guarded_retire(&memory->operands[i]);
 }
 
@@ -336,7 +338,7 @@ static tn_status check_gaps(tn_probe *probe, const tn_probe_memory *memory, uint
     for (uint32_t i = 0; i < probe->output_count; i++) {
         const tn_probe_port *port = &probe->outputs[i];
         tn_gaps gaps;
-        if (!port->is_given || !port->has_gaps || !tn_gaps_of(port, &gaps) ||
+        if (!port->is_given || !port->has_gaps || port->capacity > 0 || !tn_gaps_of(port, &gaps) ||
             tn_gaps_are_whole(&gaps, memory->outputs[i].data,
                               tn_contents_poison(port->type, poison)))
             continue;
@@ -349,17 +351,52 @@ static tn_status check_gaps(tn_probe *probe, const tn_probe_memory *memory, uint
     return TN_OK;
 }
 
+/* What a kernel has stored in place of the true shape. */
+static tn_status read_count(tn_probe *probe, const tn_frame *frame, tn_probe_memory *memory,
+                            uint32_t index) {
+    const tn_tensor *tensor = frame->outputs[index];
+    const tn_probe_port *port = &probe->outputs[index];
+    tn_shape *shape = &memory->shapes[index];
+    const tn_counted *counted = tensor->counted;
+    *shape = port->shape;
+    bool is_sound = tensor->rank == shape->rank && counted && counted->axis < shape->rank;
+    for (uint32_t axis = 0; is_sound && axis < shape->rank; axis++)
+        is_sound = tensor->shape[axis] == shape->extents[axis];
+    if (!is_sound)
+        return broken(probe, "counted",
+                      tn_fail(TN_ERROR_PLUGIN,
+                              "run was given room for a count of output %u and changed its shape, "
+                              "or set an axis that it has not",
+                              index));
+    const int64_t count = *counted->value, bound = shape->extents[counted->axis];
+    if (count < 0 || count > bound)
+        return broken(probe, "counted",
+                      tn_fail(TN_ERROR_PLUGIN,
+                              "the count of output %u is %lld after run, and there is room for "
+                              "%lld (-1: none was stored)",
+                              index, (long long)count, (long long)bound));
+    shape->extents[counted->axis] = count;
+    memory->counted_axes[index] = counted->axis;
+    return TN_OK;
+}
+
 /* An output sized by run may have got smaller, nothing else may change. */
 static tn_status read_shapes(tn_probe *probe, const tn_frame *frame, tn_probe_memory *memory) {
     for (uint32_t i = 0; i < probe->output_count; i++) {
         const tn_probe_port *port = &probe->outputs[i];
         if (!port->is_given) continue;
+        if (port->is_offered) {
+            TN_TRY(read_count(probe, frame, memory, i));
+            continue;
+        }
         const tn_port *declared = tn_graph_output_port(probe->op, i);
         const tn_tensor *tensor = frame->outputs[i];
         const bool is_sized = declared && (declared->flags & TN_PORT_SIZED_BY_RUN);
         bool is_sound = tensor->rank == port->shape.rank;
         for (uint32_t axis = 0; is_sound && axis < port->shape.rank; axis++) {
-            const int64_t found = tensor->shape[axis], bound = port->shape.extents[axis];
+            const bool is_counted = port->capacity > 0 && axis == port->counted_axis;
+            const int64_t found = tensor->shape[axis],
+                          bound = is_counted ? port->capacity : port->shape.extents[axis];
             is_sound = is_sized ? found >= 0 && found <= bound : found == bound;
         }
         if (!is_sound)
@@ -400,6 +437,11 @@ tn_status tn_probe_results(const tn_probe *numbers, const tn_probe_memory *memor
         tn_tensor_storage own, stored;
         tn_quantization none, quantization;
         if (!port.is_given) continue;
+        if (port.is_offered) {
+            port.counted_axis = memory->counted_axes[i];
+            port.capacity = port.shape.extents[port.counted_axis];
+            port.has_gaps = port.capacity > 0;
+        }
         port.shape = memory->shapes[i];
         const tn_guarded *at = tn_probe_memory_output(memory, i);
         tn_status status = describe(&port, true, NULL, &own, &none);

@@ -15,13 +15,17 @@
 #include "graph/graph.h"
 #include "plugin/host.h"
 
-enum { TN_PROBE_PORTS = 64, TN_PROBE_OUTPUTS = 16, TN_PROBE_STEPS = 4 };
+enum { TN_PROBE_PORTS = 64, TN_PROBE_OUTPUTS = 16, TN_PROBE_STEPS = 4, TN_PROBE_OPERANDS = 6 };
 
 /* A tensor as the kernel sees it, and the numbers that are in it. */
 typedef struct tn_probe_port {
     bool is_given, is_constant, is_shape_only, is_value_needed;
     bool is_strided, has_gaps; /* the combination accepts rows apart; and they are */
-    tn_type type, own_type;    /* stored, and of `own` */
+    bool is_counted;           /* the combination accepts a count */
+    bool is_offered;           /* an output sized by run: the kernel is to store a count */
+    uint32_t counted_axis;
+    int64_t capacity;       /* along it; `shape` has the count; has_gaps is set. 0: none */
+    tn_type type, own_type; /* stored, and of `own` */
     tn_format format;
     float scale; /* of 8-bit numbers that stand for real ones; 0: none */
     tn_shape shape;
@@ -39,7 +43,7 @@ struct tn_probe {
     const tn_graph_node *node; /* has the parameters */
     const void *kernel_params; /* the kernel's own, from the node's */
     uint32_t input_count, output_count, step_count;
-    tn_probe_port inputs[TN_PROBE_PORTS], outputs[TN_PROBE_OUTPUTS], operands[TN_PROBE_STEPS];
+    tn_probe_port inputs[TN_PROBE_PORTS], outputs[TN_PROBE_OUTPUTS], operands[TN_PROBE_OPERANDS];
     tn_chain_step steps[TN_PROBE_STEPS];
     uint32_t threads, tactic;
     uint32_t
@@ -68,8 +72,9 @@ typedef struct tn_probe_life {
 
 /* The memory of one run's tensors. */
 typedef struct tn_probe_memory {
-    tn_guarded inputs[TN_PROBE_PORTS], outputs[TN_PROBE_OUTPUTS], operands[TN_PROBE_STEPS];
-    tn_shape shapes[TN_PROBE_OUTPUTS];  /* true ones, after the run */
+    tn_guarded inputs[TN_PROBE_PORTS], outputs[TN_PROBE_OUTPUTS], operands[TN_PROBE_OPERANDS];
+    tn_shape shapes[TN_PROBE_OUTPUTS];       /* true ones, after the run */
+    uint32_t counted_axes[TN_PROBE_OUTPUTS]; /* of outputs that were counted */
     uint32_t laid_on[TN_PROBE_OUTPUTS]; /* 1 + the input whose memory an output has; 0: its own */
     uint8_t slack, poison;              /* around the tensors, and in outputs before the run */
 } tn_probe_memory;

@@ -164,6 +164,7 @@ static tn_status apply(const tn_rewrite_case *c, tn_graph *graph, tn_profile_sha
     context->is_unsure = is_unsure;
     for (int point = 0; point < TN_POINTS; point++)
         context->points[point] = shapes->points[point];
+    TN_TRY(tn_pass_rewrite_constants(context));
     TN_TRY(tn_pass_fold_constants(context));
     return tn_pass_rewrite(context);
 }

@@ -69,7 +69,7 @@ static void share_others(const tn_case *c, tn_case *moved, bool is_before) {
 static void widen(const tn_outcome *expected, const tn_outcome *other, uint32_t output,
                   double share, double *slack) {
     const tn_type type = expected->types[output];
-    const size_t count = expected->bytes[output] / tn_type_bytes(type);
+    const size_t count = tn_outcome_elements(expected, output);
     double largest = 0;
     for (size_t k = 0; k < count; k++) {
         const double y = fabs(tn_element_get_f64(expected->data[output], type, k));
@@ -145,7 +145,7 @@ static void allow_cancelled(const tn_operator *op, const tn_case *c, const tn_ou
     if (!tn_type_is_float(type)) return;
     const double term = fmax(largest_input(c), tn_planted_largest(op, c));
     const double error = term * step_of(type) * share_of(type);
-    for (size_t k = 0; k < expected->bytes[output] / tn_type_bytes(type); k++)
+    for (size_t k = 0; k < tn_outcome_elements(expected, output); k++)
         slack[k] = fmax(slack[k], error);
 }
 
@@ -171,7 +171,7 @@ static size_t most_elements(const tn_case *c) {
 static void drop_overflows(const tn_case *c, const tn_outcome *expected, uint32_t output,
                            double *slack) {
     const tn_type type = expected->types[output];
-    const size_t count = expected->bytes[output] / tn_type_bytes(type);
+    const size_t count = tn_outcome_elements(expected, output);
     const double most = tn_type_is_float(type) ? 0x1p100
                         : has_floats(c)        ? fmax((double)most_elements(c), 0x1p22)
                                                : (double)INFINITY;
@@ -187,7 +187,7 @@ static void drop_overflows(const tn_case *c, const tn_outcome *expected, uint32_
  * digits are not compared. */
 static void allow_floats(const tn_outcome *expected, uint32_t output, double *slack) {
     const tn_type type = expected->types[output];
-    const size_t count = expected->bytes[output] / tn_type_bytes(type);
+    const size_t count = tn_outcome_elements(expected, output);
     if (!tn_type_is_integer(type) || tn_type_bits(type) < 32) return;
     const int digits = tn_type_bits(type) == 64 ? 53 : 24;
     for (size_t k = 0; k < count; k++) {
@@ -206,15 +206,12 @@ static void allow_floats(const tn_outcome *expected, uint32_t output, double *sl
  * defined. */
 bool tn_slack_is_selected(const tn_case *c, const tn_outcome *expected, uint32_t output) {
     const tn_type type = expected->types[output];
-    const size_t bytes = tn_type_bytes(type);
     if (type == TN_BOOL) return true;
-    for (size_t at = 0; at < expected->bytes[output]; at += bytes) {
+    for (size_t k = 0; k < tn_outcome_elements(expected, output); k++) {
         bool is_there = false;
         for (uint32_t i = 0; i < c->input_count && !is_there; i++)
-            for (size_t k = 0; c->inputs[i].type == type && k < c->inputs[i].bytes && !is_there;
-                 k += bytes)
-                is_there = memcmp((const char *)c->inputs[i].data + k,
-                                  (const char *)expected->data[output] + at, bytes) == 0;
+            is_there = c->inputs[i].type == type &&
+                       tn_case_has_element(&c->inputs[i], expected->data[output], k);
         if (!is_there) return false;
     }
     return true;
@@ -230,13 +227,13 @@ static bool is_between(const tn_case *c, const tn_outcome *expected, uint32_t ou
     const tn_type type = expected->types[output];
     double low = (double)INFINITY, high = -(double)INFINITY;
     for (uint32_t i = 0; i < c->input_count; i++)
-        for (size_t k = 0;
-             c->inputs[i].type == type && k < c->inputs[i].bytes / tn_type_bytes(type); k++) {
+        for (size_t k = 0; c->inputs[i].type == type && k < tn_case_input_elements(&c->inputs[i]);
+             k++) {
             const double value = tn_element_get_f64(c->inputs[i].data, type, k);
             low = fmin(low, value);
             high = fmax(high, value);
         }
-    for (size_t k = 0; k < expected->bytes[output] / tn_type_bytes(type); k++) {
+    for (size_t k = 0; k < tn_outcome_elements(expected, output); k++) {
         const double y = tn_element_get_f64(expected->data[output], type, k);
         if (!(y >= low && y <= high)) return false;
     }
@@ -268,7 +265,7 @@ void tn_slack_allow_numbers(tn_slack *slack, const tn_outcome *expected, const t
         if (!tn_type_is_float(type) || found->types[i] != type ||
             found->bytes[i] != expected->bytes[i])
             continue;
-        for (size_t k = 0; k < found->bytes[i] / tn_type_bytes(type); k++) {
+        for (size_t k = 0; k < tn_outcome_elements(found, i); k++) {
             const double y = tn_element_get_f64(expected->data[i], type, k);
             const double z = tn_element_get_f64(found->data[i], type, k);
             const bool is_number =
@@ -311,7 +308,7 @@ tn_status tn_slack_create(tn_runtime *runtime, const tn_operator *op, const tn_c
         if (values == TN_VALUES_HIGH && expected->types[i] != TN_BOOL &&
             !is_between(c, expected, i))
             return tn_fail(TN_ERROR_UNSUPPORTED, "sums of high integers");
-        const size_t count = expected->bytes[i] / tn_type_bytes(expected->types[i]);
+        const size_t count = tn_outcome_elements(expected, i);
         out_slack->of[i] = calloc(count + 1, sizeof(double));
         if (!out_slack->of[i]) return tn_fail_memory("what may differ");
         if (values == TN_VALUES_ENDS && is_of_integers(c)) continue;
@@ -322,7 +319,6 @@ tn_status tn_slack_create(tn_runtime *runtime, const tn_operator *op, const tn_c
     TN_TRY(widen_by_moves(runtime, op, c, expected, out_slack));
     for (uint32_t i = 0; i < expected->count; i++)
         if (values == TN_VALUES_EQUAL && is_rounding(c, expected, i))
-            memset(out_slack->of[i], 0,
-                   expected->bytes[i] / tn_type_bytes(expected->types[i]) * sizeof(double));
+            memset(out_slack->of[i], 0, tn_outcome_elements(expected, i) * sizeof(double));
     return TN_OK;
 }

@@ -53,6 +53,7 @@ static void describe(tn_probe_port *port, const tn_tensor_storage *known,
     port->shape = known->shape;
     port->format = stored ? stored->format : TN_LINEAR;
     port->is_strided = stored && stored->is_strided;
+    port->is_counted = stored && stored->is_counted;
 }
 
 static bool refuse(tn_subject *subject, const char *why) {

@@ -138,7 +138,7 @@ bool tn_subject_is_value_needed(const tn_subject *subject, uint32_t index) {
 
 static tn_status set_values(tn_subject *subject, uint32_t index, const tn_change *change) {
     tn_case_input *input = &subject->c.inputs[index];
-    const size_t count = input->bytes / tn_type_bytes(input->type);
+    const size_t count = tn_case_input_elements(input);
     void *data = tn_arena_allocate(subject->arena, 1, input->bytes);
     if (!data) return tn_fail_memory("a case");
     memcpy(data, input->data, input->bytes);
@@ -203,7 +203,7 @@ static void print_input(const tn_case_input *input, bool has_values, char *text,
         at += (size_t)snprintf(text + at, bytes - at, "%s%lld", k ? "," : "",
                                (long long)input->shape.extents[k]);
     if (at < bytes) at += (size_t)snprintf(text + at, bytes - at, "]%s", has_values ? "{" : "");
-    const size_t count = input->bytes / tn_type_bytes(input->type);
+    const size_t count = tn_case_input_elements(input);
     for (size_t k = 0; has_values && k < count && k < SHOWN && at < bytes; k++)
         at += (size_t)snprintf(text + at, bytes - at, "%s%lld", k ? "," : "",
                                (long long)tn_element_get_i64(input->data, input->type, k));

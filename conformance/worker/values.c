@@ -38,7 +38,7 @@ bool tn_values_apply(tn_type type, uint32_t values) {
         return tn_type_is_float(type) && (values != TN_VALUES_HUGE || type != TN_F16);
     if (values == TN_VALUES_ENDS) return tn_type_is_integer(type) || type == TN_F16;
     /* all values of 8 bits are wide already */
-    return values != TN_VALUES_LARGE || tn_type_bytes(type) > 1;
+    return values != TN_VALUES_LARGE || tn_type_bits(type) > 8;
 }
 
 /* ----------------------------------------------------------------------------------------------

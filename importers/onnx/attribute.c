@@ -137,7 +137,16 @@ static void set_list(tn_attribute *to, uint32_t type, size_t count, const void *
     to->items = items;
 }
 
-static tn_status read_value(tn_onnx_reader *reader, const tn_onnx_scope *scope, tn_arena *arena,
+static tn_status read_body(tn_onnx_reader *reader, tn_onnx_scope *scope,
+                           const tn_onnx_attribute *from, const tn_field *field, tn_attribute *to) {
+    if (!from->g) return tn_fail(TN_ERROR_FORMAT, "the graph is missing");
+    if (!field || field->type != TN_FIELD_GRAPH)
+        return tn_fail(TN_ERROR_UNSUPPORTED,
+                       "it is a body (a graph), which this operator does not have there");
+    return tn_onnx_body_read(reader, scope, from->g, to);
+}
+
+static tn_status read_value(tn_onnx_reader *reader, tn_onnx_scope *scope, tn_arena *arena,
                             const tn_onnx_attribute *from, const tn_field *field,
                             tn_attribute *to) {
     switch (attribute_type(from)) {
@@ -160,8 +169,9 @@ static tn_status read_value(tn_onnx_reader *reader, const tn_onnx_scope *scope, 
     case ONNX_STRINGS:
         return read_strings(arena, from, to);
     case ONNX_GRAPH:
+        return read_body(reader, scope, from, field, to);
     case ONNX_GRAPHS:
-        return tn_fail(TN_ERROR_UNSUPPORTED, "bodies (graphs in attributes) are not supported");
+        return tn_fail(TN_ERROR_UNSUPPORTED, "lists of bodies are not supported");
     case 0:
         return tn_fail(TN_ERROR_FORMAT, "it has neither type nor value");
     default:
@@ -172,7 +182,7 @@ static tn_status read_value(tn_onnx_reader *reader, const tn_onnx_scope *scope, 
     }
 }
 
-tn_status tn_onnx_attributes_read(tn_onnx_reader *reader, const tn_onnx_scope *scope,
+tn_status tn_onnx_attributes_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                   const tn_onnx_node *node, const tn_operator *op, tn_arena *arena,
                                   uint64_t *out_count, const tn_attribute *const **out_attributes) {
     if (node->n_attribute > ATTRIBUTES_AT_MOST)

@@ -81,15 +81,15 @@ static tn_status map_once(tn_onnx_reader *reader, const char *path, const tn_fil
         if (!key) return tn_fail_memory("a path");
         tn_file file;
         TN_TRY(tn_file_map(reader->allocator, path, &file));
-        place = reader->graph->file_count;
-        tn_status status = tn_graph_own_file(reader->graph, &file);
+        place = reader->root->file_count;
+        tn_status status = tn_graph_own_file(reader->root, &file);
         if (status != TN_OK) {
             tn_file_unmap(&file);
             return status;
         }
         TN_TRY(tn_map_set(reader->files, key, place));
     }
-    *out_file = &reader->graph->files[place];
+    *out_file = &reader->root->files[place];
     return TN_OK;
 }
 

@@ -46,14 +46,15 @@ static tn_status add_initializer(tn_onnx_reader *reader, tn_onnx_scope *scope,
         return tn_fail(TN_ERROR_FORMAT, "an initializer has no name");
     if (tn_map_get(scope->tensors, tensor->name, &(uint64_t){0}))
         return tn_fail(TN_ERROR_FORMAT, "the initializer is there twice");
-    TN_TRY(tn_onnx_tensor_read(reader, tensor, &data));
+    TN_TRY(scope->function ? tn_onnx_tensor_read_shared(reader, tensor, &data)
+                           : tn_onnx_tensor_read(reader, tensor, &data));
     TN_TRY(tn_graph_add_constant_lent(reader->graph, tensor->name, data.type, &data.shape,
                                       data.data, data.bytes, &id));
     return tn_map_set(scope->tensors, tensor->name, id);
 }
 
-static tn_status read_initializers(tn_onnx_reader *reader, tn_onnx_scope *scope,
-                                   const tn_onnx_graph *graph) {
+tn_status tn_onnx_initializers_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
+                                    const tn_onnx_graph *graph) {
     if (graph->n_sparse_initializer > 0) {
         const tn_onnx_tensor *values = graph->sparse_initializer[0]->values;
         return tn_fail(TN_ERROR_UNSUPPORTED,
@@ -114,7 +115,7 @@ static tn_status read_declarations(tn_onnx_reader *reader, const tn_onnx_scope *
 
 static tn_status read_all(tn_onnx_reader *reader, tn_onnx_scope *scope,
                           const tn_onnx_graph *graph) {
-    TN_TRY(read_initializers(reader, scope, graph));
+    TN_TRY(tn_onnx_initializers_read(reader, scope, graph));
     TN_TRY(read_inputs(reader, scope, graph));
     TN_TRY(tn_onnx_nodes_read(reader, scope, graph->n_node, graph->node));
     TN_TRY(tn_missing_list_report(&reader->missing));
@@ -125,7 +126,7 @@ static tn_status read_all(tn_onnx_reader *reader, tn_onnx_scope *scope,
 
 tn_status tn_onnx_model_graph_read(tn_onnx_reader *reader) {
     const tn_onnx_graph *graph = reader->model->graph;
-    tn_onnx_scope scope = {.prefix = ""};
+    tn_onnx_scope scope = {.prefix = "", .graph = reader->graph};
     TN_TRY(tn_map_create(reader->allocator, &scope.tensors));
     tn_status status = read_all(reader, &scope, graph);
     tn_map_destroy(scope.tensors);

@@ -29,8 +29,8 @@ static tn_status make_tensor(tn_onnx_reader *reader, const tn_onnx_scope *scope,
     return tn_graph_add_tensor(reader->graph, full, TN_NONE, out_tensor);
 }
 
-tn_status tn_onnx_scope_tensor(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
-                               tn_tensor_id *out_tensor) {
+static tn_status find_or_make(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
+                              bool is_defined, tn_tensor_id *out_tensor) {
     uint64_t known;
     tn_tensor_id id = TN_NO_TENSOR;
     if (!name || !*name) {
@@ -41,10 +41,22 @@ tn_status tn_onnx_scope_tensor(tn_onnx_reader *reader, tn_onnx_scope *scope, con
         *out_tensor = (tn_tensor_id)known;
         return TN_OK;
     }
+    if (scope->is_body && !is_defined)
+        return tn_onnx_scope_capture(reader, scope, name, out_tensor);
     TN_TRY(make_tensor(reader, scope, name, &id));
     TN_TRY(tn_map_set(scope->tensors, name, id)); /* the message outlives the scope */
     *out_tensor = id;
     return TN_OK;
+}
+
+tn_status tn_onnx_scope_tensor(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
+                               tn_tensor_id *out_tensor) {
+    return find_or_make(reader, scope, name, false, out_tensor);
+}
+
+tn_status tn_onnx_scope_define(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
+                               tn_tensor_id *out_tensor) {
+    return find_or_make(reader, scope, name, true, out_tensor);
 }
 
 /* The tensors of a list of names, without the empty ones at its end. */
@@ -74,6 +86,9 @@ static tn_status add_node(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn
         status = read_tensors(reader, scope, node->n_input, node->input, &inputs, &input_count);
     if (status == TN_OK)
         status = read_tensors(reader, scope, node->n_output, node->output, &outputs, &output_count);
+    if (status == TN_OK)
+        status = tn_onnx_captures_append(reader, entry->op, attribute_count, attributes, &inputs,
+                                         &input_count);
     if (status != TN_OK) {
         tn_error_at(status, "operator %s", node->op_type);
         return tn_error_at(status, "node '%s'", name);
@@ -93,7 +108,7 @@ static tn_status find_operator(tn_onnx_reader *reader, const tn_onnx_scope *scop
 
 /* The last error, that an operator is missing, with the fields that the node brings. Those that
  * Tenon cannot read are not what is missing, and left out. */
-static tn_status describe_missing(tn_onnx_reader *reader, const tn_onnx_scope *scope,
+static tn_status describe_missing(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                   const tn_onnx_node *node) {
     uint64_t count = 0;
     const tn_attribute *const *attributes = NULL;

@@ -38,11 +38,12 @@ typedef struct tn_onnx_reader {
     tn_runtime *runtime;
     const tn_allocator *allocator;
     const tn_onnx_model *model;
-    tn_graph *graph;
+    tn_graph *graph;    /* that nodes are added to: the model's, or a body's */
+    tn_graph *root;     /* the model's */
     tn_arena *arena;    /* for what lives as long as the reader */
     const char *folder; /* of external data; null: there is none */
     tn_map *functions;  /* place in model->functions by domain, name and overload */
-    tn_map *files;      /* place in graph->files by resolved path */
+    tn_map *files;      /* place in root->files by resolved path */
     tn_map *tensors;    /* place in `shared` of a function's tensor, which is read once */
     tn_onnx_data *shared;
     size_t shared_count, shared_capacity;
@@ -57,15 +58,20 @@ typedef struct tn_onnx_binding {
     tn_onnx_attribute *value;
 } tn_onnx_binding;
 
-/* Where names are looked up: the model's graph, or one call of a function. */
+/* Where names are looked up: the model's graph, one call of a function, or a body. */
 typedef struct tn_onnx_scope {
-    const struct tn_onnx_scope *parent; /* null: the model's graph */
-    const tn_onnx_function *function;   /* null there */
-    const char *prefix;                 /* of names of nodes and tensors: "" or "call/" */
+    struct tn_onnx_scope *parent; /* null: the model's graph */
+    tn_graph *graph;
+    const tn_onnx_function *function; /* null there */
+    const char *prefix;               /* of names of nodes and tensors: "" or "call/" */
     uint32_t depth;
     tn_map *tensors; /* tensor by name; TN_NO_TENSOR for an input that the call leaves out */
     size_t binding_count;
     const tn_onnx_binding *bindings; /* of the call: given attributes, then defaults */
+    bool is_body;                    /* names that it does not define are those of the parent */
+    uint32_t body_depth;
+    tn_tensor_id *captured; /* of the parent's graph */
+    size_t captured_count, captured_capacity;
 } tn_onnx_scope;
 
 /* --- tensor.c, external.c --- */
@@ -91,7 +97,7 @@ tn_status tn_onnx_attribute_resolve(const tn_onnx_scope *scope, tn_onnx_attribut
                                     tn_onnx_binding *out_binding);
 /* A node's attributes in our terms, typed as the operator's fields ask (`op` null: as they are, for
  * a message). TN_ERROR_UNSUPPORTED for what Tenon has not (bodies, strings as tensors). */
-tn_status tn_onnx_attributes_read(tn_onnx_reader *reader, const tn_onnx_scope *scope,
+tn_status tn_onnx_attributes_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                   const tn_onnx_node *node, const tn_operator *op, tn_arena *arena,
                                   uint64_t *out_count, const tn_attribute *const **out_attributes);
 
@@ -101,6 +107,9 @@ tn_status tn_onnx_nodes_read(tn_onnx_reader *reader, tn_onnx_scope *scope, size_
                              tn_onnx_node *const *nodes);
 /* The tensor of a name in a scope, made when it is not there yet; "" is TN_NO_TENSOR. */
 tn_status tn_onnx_scope_tensor(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
+                               tn_tensor_id *out_tensor);
+/* The same for a name that the scope itself defines. */
+tn_status tn_onnx_scope_define(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
                                tn_tensor_id *out_tensor);
 /* A node's name as messages and the graph have it. Null: no memory. */
 const char *tn_onnx_node_name(tn_onnx_reader *reader, const tn_onnx_scope *scope,
@@ -136,7 +145,21 @@ tn_status tn_onnx_extents_read(const Tenon__Onnx__TensorShapeProto *shape, int64
 tn_status tn_onnx_declare(tn_onnx_reader *reader, const tn_onnx_value_info *info,
                           tn_tensor_id tensor, bool is_output);
 
+/* --- body.c --- */
+/* A graph in an attribute, and what it captured of the graph around it. */
+tn_status tn_onnx_body_read(tn_onnx_reader *reader, tn_onnx_scope *parent,
+                            const tn_onnx_graph *graph, tn_attribute *to);
+tn_status tn_onnx_captures_append(tn_onnx_reader *reader, const tn_operator *op, uint64_t count,
+                                  const tn_attribute *const *attributes, tn_tensor_id **inout_ids,
+                                  uint32_t *inout_count);
+/* The tensor of a name that a body does not define. */
+tn_status tn_onnx_scope_capture(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
+                                tn_tensor_id *out_tensor);
+
 /* --- model_graph.c --- */
+/* Initializers come before inputs; in a body they come after them. */
+tn_status tn_onnx_initializers_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
+                                    const tn_onnx_graph *graph);
 /* Inputs, initializers, nodes and outputs of the model's graph. */
 tn_status tn_onnx_model_graph_read(tn_onnx_reader *reader);
 

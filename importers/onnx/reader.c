@@ -28,7 +28,7 @@ static void reader_deinit(tn_onnx_reader *reader) {
     tn_map_destroy(reader->files);
     tn_map_destroy(reader->functions);
     tn_arena_destroy(reader->arena);
-    tn_graph_destroy(reader->graph);
+    tn_graph_destroy(reader->root);
 }
 
 static void count_nodes(tn_onnx_reader *reader) {
@@ -57,6 +57,7 @@ static tn_status read_model(tn_onnx_reader *reader) {
     count_nodes(reader);
     const char *name = model->graph->name ? model->graph->name : "";
     TN_TRY(tn_graph_create(reader->runtime, name, &reader->graph));
+    reader->root = reader->graph;
     TN_TRY(keep_opsets(reader));
     return tn_onnx_model_graph_read(reader);
 }
@@ -76,8 +77,8 @@ tn_status tn_graph_parse_onnx(tn_runtime *runtime, const void *data, uint64_t by
                              .folder = folder};
     tn_status status = read_model(&reader);
     if (status == TN_OK) {
-        *out_graph = reader.graph;
-        reader.graph = NULL;
+        *out_graph = reader.root;
+        reader.root = NULL;
     }
     reader_deinit(&reader);
     tn_wire_free(allocator, message);

@@ -66,7 +66,7 @@ typedef struct tn_builder_options {
     const char *const *pins;
     uint32_t pin_count;
     /* Rewrites that are not applied, by their names (as in the report's `rewrites`); a name that no
-     * library has is TN_ERROR_NOT_FOUND. */
+     * library has is TN_ERROR_NOT_FOUND, TN_ERROR_ARGUMENT where the flags let none be applied. */
     uint32_t without_rewrite_count;
     const char *const *without_rewrites;
 } tn_builder_options;

@@ -155,6 +155,16 @@ TN_EXPORT tn_status tn_context_bind_device_input(tn_context *context, uint32_t i
                                                  const void *device_data, uint64_t bytes);
 TN_EXPORT tn_status tn_context_bind_device_output(tn_context *context, uint32_t output,
                                                   void *device_data, uint64_t bytes);
+/* Lends a count: of the input's extent along `axis`, which is a capacity, only the first *count are
+ * there. It is read by the kernels at each run, and never by the host: another number changes
+ * neither shapes nor memory, and what was captured is launched again (a cache that grows, bound to
+ * an input and an output, see tn_context_bind_output; see docs/dynamic-shapes.md). `count` is
+ * memory of the host, of the device for an engine there, aligned to 8 bytes; inputs with one
+ * pointer have one count. The caller keeps it within 0 and the capacity. Outputs whose extent
+ * follows the count have tn_tensor.counted. Null: all of the input is there. At reshape or run:
+ * TN_ERROR_UNSUPPORTED names the first node that is not right for any count. */
+TN_EXPORT tn_status tn_context_bind_count(tn_context *context, uint32_t input, uint32_t axis,
+                                          int64_t *count);
 /* Infers all shapes and asks the kernels for the memory that they need; run does it when it was not
  * done. The last eight sets of shapes are found again. Inputs whose values decide shapes must be
  * bound; their values are compared at each run, and outside the profile's they are TN_ERROR_RANGE.
@@ -165,6 +175,18 @@ TN_EXPORT tn_status tn_context_reshape(tn_context *context);
  * kernel and library; the context works on. Exempt are networks with an output sized by run: there
  * shapes are inferred and memory is taken while it runs. */
 TN_EXPORT tn_status tn_context_run(tn_context *context);
+/* Whether all is done that the last run has left on the stream, without waiting: on a stream of the
+ * caller's (tn_context_set_stream) run returns before. What the caller has enqueued there between
+ * the run and the first of these calls counts, too. True where run has waited itself, and before
+ * the first one. TN_ERROR_DEVICE: some of it failed; TN_ERROR_UNSUPPORTED: the device cannot be
+ * asked; TN_ERROR_STATE: the stream is being captured. */
+TN_EXPORT tn_status tn_context_is_done(tn_context *context, bool *out_is_done);
+/* Has function(user) called once, when all is done that is on the stream now: by a thread of the
+ * device's, where it must not wait long, nor call the device or this context; or before this
+ * returns, where run has waited itself. Where the device is lost before, it may not be called:
+ * tn_context_is_done then fails. Errors as there. */
+TN_EXPORT tn_status tn_context_call_when_done(tn_context *context, void (*function)(void *user),
+                                              void *user);
 /* An output after reshape (its shape; data is null) and after run (its data). In networks with an
  * output sized by run it is there after run alone. Linear; the tensor lives until the context's
  * next reshape. TN_ERROR_STATE before. */

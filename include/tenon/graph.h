@@ -137,6 +137,15 @@ typedef struct tn_node_description {
 TN_EXPORT tn_status tn_graph_add_node(tn_graph *graph, const tn_node_description *node,
                                       tn_tensor_id *out_outputs);
 
+/* Makes a graph one that a field of a node of `graph` may be (an attribute of type TN_FIELD_GRAPH,
+ * whose `graph` is *out_body). The body's last `capture_count` inputs are what it captured; the
+ * node has them as its last inputs, those of its bodies in the order of the operator's fields. On
+ * success `graph` owns `body`. A body serves one field of one node. TN_ERROR_ARGUMENT,
+ * TN_ERROR_UNSUPPORTED (too many inputs or outputs), TN_ERROR_MEMORY, and what a graph that has no
+ * order fails with. See docs/bodies.md. */
+struct tn_body_graph;
+TN_EXPORT tn_status tn_graph_add_body(tn_graph *graph, tn_graph *body, uint32_t capture_count,
+                                      const struct tn_body_graph **out_body);
 /* Makes a tensor an output, after those before; `name` null keeps the tensor's own. */
 TN_EXPORT tn_status tn_graph_add_output(tn_graph *graph, tn_tensor_id tensor, const char *name);
 /* Forgets the outputs, so that others can be chosen; finds a tensor by name. */

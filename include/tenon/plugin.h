@@ -23,8 +23,8 @@
  *
  * What only some authors need: tenon/plugin/device.h, the table of a device and its services;
  * tenon/plugin/elementwise.h, layers that are an expression; rewrite.h, what stands for several
- * nodes of a network; view.h, tensors that have the memory of others; resource.h, what kernels
- * share.
+ * nodes of a network; view.h, tensors that have the memory of others; counted.h, those of which a
+ * count tells how much is there; resource.h, what kernels share.
  *
  * It compiles as C11 and as C++17 (gcc, clang and nvcc take the designated initialisers, in the
  * order of declaration).
@@ -180,7 +180,8 @@ typedef struct tn_tensor {
                        outputs alone; outputs of `infer` have room for TN_MAX_RANK */
     const int64_t *strides;              /* `rank` strides, packed but at ports with `strided` */
     const tn_quantization *quantization; /* null: not quantised */
-    const char *name; /* the tensor's name in the graph, for messages; may be empty */
+    const char *name;           /* the tensor's name in the graph, for messages; may be empty */
+    struct tn_counted *counted; /* run: see tenon/plugin/counted.h; else null */
 } tn_tensor;
 
 /* -------------------------------------------------------------------------------------------------
@@ -224,7 +225,7 @@ enum {
     TN_FIELD_F32S = 12,    /* tn_f32s */
     TN_FIELD_F64S = 13,    /* tn_f64s */
     TN_FIELD_STRINGS = 14, /* tn_strings */
-    TN_FIELD_GRAPH = 15,   /* reserved: a body, run through the extension "tn.body/1" */
+    TN_FIELD_GRAPH = 15,   /* const tn_body_graph *, null when absent: tenon/plugin/body.h */
     TN_FIELD_ANY =
         16 /* const tn_attribute *: whatever was given, for adapters of foreign objects */
 };
@@ -263,8 +264,7 @@ typedef struct tn_field {
 /* A number, or a list of numbers, each within low..high. */
 #define TN_FIELD_RANGE(params, member, type, flags, fallback, low, high, doc)                      \
     TN_FIELD_FULL(params, member, type, flags, fallback, NULL, low, high, 0, 0, doc)
-/* A named choice (uint32_t), or a string that must be one of `choices` when the type is
- * TN_FIELD_STRING. */
+/* A named choice (uint32_t), or, of TN_FIELD_STRING, a string that is one of `choices`. */
 #define TN_FIELD_CHOICE(params, member, type, flags, fallback, choices, doc)                       \
     TN_FIELD_FULL(params, member, type, flags, fallback, choices, 0, 0, 0, 0, doc)
 /* A list with bounds on its length and on its numbers (low = high = 0: no bound on the numbers). */
@@ -273,8 +273,7 @@ typedef struct tn_field {
     TN_FIELD_FULL(params, member, type, flags, fallback, NULL, low, high, low_count, high_count,   \
                   doc)
 
-/* A value for a field as it comes from a file or a caller, before it is matched with a field table.
- */
+/* A value for a field as it comes from a file or a caller, not matched with a table yet. */
 typedef struct tn_attribute {
     uint32_t size;
     uint32_t type; /* TN_FIELD_I64, F32, F64, STRING, BYTES, TENSOR, I64S, F32S, F64S, STRINGS,
@@ -713,12 +712,13 @@ enum {
  * `release`, each `open` by one `close`.
  *
  * A combination is text: types and formats of the inputs, "->", those of the outputs, like
- * "f32:c16, f32, f32 -> f32:c16". A port is TYPE[:FORMAT][:strided]; TYPE may join several by '|'
- * or be '*' (those of the group any that the operator allows); FORMAT is linear (the default), nhwc
- * or c2, c4 ... c64; `strided`: its rows may lie apart (tenon/plugin/view.h); '?' after a port lets
- * it be absent; "..." after the last port of a side repeats it. One type with several values
- * (f32|f16) is the same one at every port that lists the same set. No combinations: all types that
- * the operator allows, linear.
+ * "f32:c16, f32, f32 -> f32:c16". A port is TYPE[:FORMAT][:strided][:counted]; TYPE may join
+ * several by '|' or be '*' (those of the group any that the operator allows); FORMAT joins some of
+ * linear (the default), nhwc, c2, c4 ... c64; `strided`: its rows may lie apart
+ * (tenon/plugin/view.h); `counted`: counted.h; '?' lets a port be absent; "..." after the last port
+ * of a side repeats it. Of several types (f32|f16), or formats (f32:nhwc|c8), a node has the same
+ * one at every port that lists the same. No combinations: all types that the operator allows,
+ * linear.
  *
  * Where the operator has 32-bit floats and the build's precision allows less, a port may name a
  * lower type: f16, bf16, or qi8 and qu8, which are 8-bit integers that stand for real numbers. Such

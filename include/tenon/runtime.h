@@ -39,7 +39,10 @@ typedef struct tn_runtime_options {
 
 enum {
     TN_RUNTIME_NO_ENVIRONMENT =
-        1u /* do not read TENON_PLUGIN_PATH, TENON_FORCE_KERNEL and TENON_CPU_LEVEL */
+        1u, /* do not read TENON_PLUGIN_PATH, TENON_FORCE_KERNEL and TENON_CPU_LEVEL */
+    TN_RUNTIME_NO_KERNEL_LIBRARIES =
+        2u /* do not load the libraries of kernels that lie beside this library (oneDNN's, in
+              tenon/kernels): a plan that is built so needs none of them where it runs */
 };
 
 /* Makes a runtime with the built-in operators and kernels. `options` may be null. The caller
@@ -54,7 +57,8 @@ TN_EXPORT void tn_runtime_release(tn_runtime *runtime);
  * same library and is counted; nothing is registered twice. Errors: TN_ERROR_NOT_FOUND (no such
  * file), TN_ERROR_PLUGIN (no entry, wrong ABI, a broken table, missing dependency with the loader's
  * reason), TN_ERROR_ARGUMENT (an operator that another library already has; the first one stays.
- * See tn_runtime_load_library_as). On failure nothing of it stays registered. [thread: any] */
+ * See tn_runtime_load_library_as). On failure nothing of it stays registered. Libraries are loaded
+ * one after another; the library's own `load` may load others. [thread: any] */
 TN_EXPORT tn_status tn_runtime_load_library(tn_runtime *runtime, const char *path);
 /* The same under a domain: every operator of the library is registered in `domain` instead of its
  * own, and the library's kernels for them follow. For libraries that have the same operators, and
@@ -68,6 +72,15 @@ TN_EXPORT tn_status tn_runtime_load_library_as(tn_runtime *runtime, const char *
                                                const char *domain);
 /* The same for a library that is linked into the program. [thread: any] */
 TN_EXPORT tn_status tn_runtime_register_library(tn_runtime *runtime, tn_library_entry entry);
+/* The same for a library whose table was made at run time, at any time: by an adapter of foreign
+ * objects, or by a program in another language. Its operators' and kernels' `user` says which they
+ * are. `release`, if any, is called once, when the library was unloaded and nothing that was made
+ * with it lives any more; until then the table stays. Where one that was added before has the same
+ * name and an operator of the same name and version, this one serves the graphs that are made from
+ * here on, and the other one is unloaded when those go that have it. On failure nothing is kept,
+ * and `release` is not called. [thread: any] */
+TN_EXPORT tn_status tn_runtime_add_library(tn_runtime *runtime, tn_library *library,
+                                           void (*release)(tn_library *library));
 /* Gives up one count of a library, by its name or, where names repeat, its path; at the last one
  * its operators leave the registry at once, and what live plans and engines still use stays until
  * they go. The code stays mapped. TN_ERROR_NOT_FOUND; TN_ERROR_ARGUMENT: several have the name.
@@ -82,8 +95,9 @@ TN_EXPORT tn_status tn_runtime_add_search_path(tn_runtime *runtime, const char *
 TN_EXPORT tn_status tn_runtime_load_directory(tn_runtime *runtime, const char *directory);
 
 /* What is registered, as text tables for people and programs: calls `visit` for each operator
- * version, kernel, rewrite or library until it answers false. Pointers live during the call.
- * [thread: any]
+ * version, kernel, rewrite or library until it answers false. Pointers live during the call. The
+ * callback runs without locks of the runtime: it may visit others, load libraries and unload them.
+ * What comes meanwhile is visited, what goes is not. [thread: any]
  */
 typedef struct tn_library_info {
     uint32_t size;
@@ -124,9 +138,8 @@ typedef struct tn_device_info {
     /* Of its memory, in bytes; 0 and 0: not known, as for the processor. */
     uint64_t memory_free, memory_total;
 } tn_device_info;
-/* Calls `visit` for each device until it answers false; pointers live during the call. [thread:
- * any]
- */
+/* Calls `visit` for each device until it answers false, as above; pointers live during the call.
+ * [thread: any] */
 TN_EXPORT void tn_runtime_visit_devices(tn_runtime *runtime,
                                         bool (*visit)(void *user, const tn_device_info *device),
                                         void *user);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What kernels by cuBLASLt share: the library, opened at first use and not linked, its handle, one
- * for each GPU (threads may share it), and errors.
+ * What kernels by cuBLASLt share: the library, opened at first use and not linked, its handle, and
+ * errors.
  */
 #ifndef TN_KIT_CUDA_CUBLASLT_H
 #define TN_KIT_CUDA_CUBLASLT_H
@@ -11,11 +11,11 @@
 
 /* The functions that are used, by their names in the library. */
 #define TN_CUBLASLT_FUNCTIONS(item)                                                                \
-    item(cublasLtCreate) item(cublasLtGetStatusString) item(cublasLtMatmulDescCreate)              \
-        item(cublasLtMatmulDescDestroy) item(cublasLtMatmulDescSetAttribute)                       \
-            item(cublasLtMatrixLayoutCreate) item(cublasLtMatrixLayoutDestroy)                     \
-                item(cublasLtMatrixLayoutSetAttribute) item(cublasLtMatmulPreferenceCreate)        \
-                    item(cublasLtMatmulPreferenceDestroy)                                          \
+    item(cublasLtCreate) item(cublasLtDestroy) item(cublasLtGetStatusString)                       \
+        item(cublasLtMatmulDescCreate) item(cublasLtMatmulDescDestroy)                             \
+            item(cublasLtMatmulDescSetAttribute) item(cublasLtMatrixLayoutCreate)                  \
+                item(cublasLtMatrixLayoutDestroy) item(cublasLtMatrixLayoutSetAttribute)           \
+                    item(cublasLtMatmulPreferenceCreate) item(cublasLtMatmulPreferenceDestroy)     \
                         item(cublasLtMatmulPreferenceSetAttribute)                                 \
                             item(cublasLtMatmulAlgoGetHeuristic) item(cublasLtMatmul)
 
@@ -32,7 +32,9 @@ const tn_cublaslt *tn_cublaslt_open(const tn_host *host);
 /* TN_OK, or host->fail with what failed. */
 tn_status tn_cublaslt_check(tn_call *call, cublasStatus_t status, const char *what);
 
-/* The handle of the call's GPU, made once and kept. */
-tn_status tn_cublaslt_handle(tn_call *call, cublasLtHandle_t *out_handle);
+/* The handle of the call's GPU, which all kernels share (tenon/plugin/cuda.h). In pairs, as
+ * tn_resources says; a null handle is fine to release. */
+tn_status tn_cublaslt_acquire(tn_call *call, cublasLtHandle_t *out_handle);
+void tn_cublaslt_release(tn_call *call, cublasLtHandle_t handle);
 
 #endif

@@ -6,23 +6,25 @@
 #include "kit/operator/strided.h"
 
 const char *const tn_map_kernel_combinations[4] = {
-    "f32:strided -> f32:strided", "f32:nhwc:strided -> f32:nhwc:strided",
-    "f32:c16:strided -> f32:c16:strided", "f32:c8:strided -> f32:c8:strided"};
+    "f32:strided, f32?... -> f32:strided", "f32:nhwc:strided, f32?... -> f32:nhwc:strided",
+    "f32:c16:strided, f32?... -> f32:c16:strided", "f32:c8:strided, f32?... -> f32:c8:strided"};
 
-static tn_map_function map_of(const tn_call *call, float *out_alpha, float *out_beta) {
+/* Null where what it hangs on has no value yet. */
+static tn_map_function map_of(tn_call *call, float *out_alpha, float *out_beta) {
     const tn_map_kernel_user *user = call->user;
     uint32_t map = user->map;
     *out_alpha = *out_beta = 0;
-    if (user->read) user->read(call, &map, out_alpha, out_beta);
+    if (user->read && !user->read(call, &map, out_alpha, out_beta)) return NULL;
     return user->level->maps[map];
 }
 
 /* Whether zero becomes zero, so that padded lanes stay what they must be. */
-static bool keeps_zero(const tn_call *call) {
+static bool keeps_zero(tn_call *call) {
     tn_known_steps steps;
     const tn_map_kernel_user *user = call->user;
     float alpha, beta, y = 0;
     const tn_map_function function = map_of(call, &alpha, &beta);
+    if (!function) return false;
     function(alpha, beta, 1, &y, &y);
     if (!tn_row_chain_read(call, &steps)) return false;
     tn_row_chain_apply(&steps, user->level, 1, &y);
@@ -31,8 +33,8 @@ static bool keeps_zero(const tn_call *call) {
 
 tn_status tn_map_kernel_accepts(tn_call *call) {
     if (!tn_row_chain_accepts(call)) return TN_ERROR_UNSUPPORTED;
-    return tn_physical_is_padded(call->outputs[0]) && !keeps_zero(call) ? TN_ERROR_UNSUPPORTED
-                                                                        : TN_OK;
+    if (!tn_physical_is_padded(call->outputs[0])) return TN_OK;
+    return keeps_zero(call) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 typedef struct map_job {
@@ -84,6 +86,8 @@ tn_status tn_map_kernel_run(tn_call *call) {
     if (job.y_rows.count == 0) return TN_OK;
     (void)tn_row_chain_read(call, &steps); /* accepts looked */
     job.function = map_of(call, &job.alpha, &job.beta);
+    if (!job.function)
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED, "the node's function is not known");
     return call->host->parallel_for(call, job.y_rows.count, GRAIN, map_elements, &job);
 }
 
@@ -94,11 +98,9 @@ const char *const tn_map_bytes_combinations[2] = {"qi8, *?... -> qi8",
                                                   "qi8:nhwc, *?... -> qi8:nhwc"};
 
 tn_status tn_map_bytes_accepts(tn_call *call) {
-    for (uint32_t i = 1; i < call->input_count; i++) {
-        if (call->inputs[i] && !call->inputs[i]->data) return TN_ERROR_UNSUPPORTED;
-    }
-    return tn_row_chain_accepts(call) && tn_byte_scale(call->inputs[0]) != 0 &&
-                   tn_byte_scale(call->outputs[0]) != 0
+    float alpha, beta;
+    return map_of(call, &alpha, &beta) && tn_row_chain_accepts(call) &&
+                   tn_byte_scale(call->inputs[0]) != 0 && tn_byte_scale(call->outputs[0]) != 0
                ? TN_OK
                : TN_ERROR_UNSUPPORTED;
 }

@@ -9,11 +9,12 @@
 #include "kit/elementwise/row_chain.h"
 
 /* What a kernel's `user` points at. `read` gives the map's alpha and beta when the node runs; null:
- * both are zero. It may also choose another map for the node. */
+ * both are zero. It may also choose another map for the node, and answers false where that hangs on
+ * values that are not there yet. */
 typedef struct tn_map_kernel_user {
     const tn_rows_level *level;
     uint32_t map;
-    void (*read)(const tn_call *call, uint32_t *inout_map, float *out_alpha, float *out_beta);
+    bool (*read)(tn_call *call, uint32_t *inout_map, float *out_alpha, float *out_beta);
 } tn_map_kernel_user;
 
 tn_status tn_map_kernel_accepts(tn_call *call) TN_NOEXCEPT;
@@ -26,14 +27,14 @@ void tn_map_bytes_release(tn_call *call) TN_NOEXCEPT;
 tn_status tn_map_bytes_run(tn_call *call) TN_NOEXCEPT;
 tn_status tn_map_bytes_run_avx2(tn_call *call) TN_NOEXCEPT;
 tn_status tn_map_bytes_run_avx512(tn_call *call) TN_NOEXCEPT;
-/* Inputs after the first are bounds and the like, whose values must be known. */
 extern const char *const tn_map_bytes_combinations[2];
 
-/* The formats are all the same to a map, but for the lanes that must stay zero. */
+/* Inputs after the first are bounds and the like: for 8 bits and padded lanes, of known values.
+ * The formats are all the same to a map, but for the lanes that must stay zero. */
 extern const char *const tn_map_kernel_combinations[4];
 
 #define TN_MAP_KERNEL_LEVEL(prefix, domain_name, operator_name, map_number, read_function,         \
-                            level_name, features, combination_table)                               \
+                            level_name, features)                                                  \
     static const tn_map_kernel_user prefix##_user_##level_name = {&tn_rows_##level_name,           \
                                                                   map_number, read_function};      \
     static const tn_kernel prefix##_##level_name = {                                               \
@@ -47,7 +48,7 @@ extern const char *const tn_map_kernel_combinations[4];
         .requires_features = features,                                                             \
         .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE | TN_KERNEL_ANY_SHAPE,              \
         .absorbs = TN_ROW_ABSORBS,                                                                 \
-        TN_COMBINATIONS(combination_table),                                                        \
+        TN_COMBINATIONS(tn_map_kernel_combinations),                                               \
         .accepts = tn_map_kernel_accepts,                                                          \
         .run = tn_map_kernel_run,                                                                  \
         .user = (void *)(uintptr_t)&prefix##_user_##level_name,                                    \
@@ -76,14 +77,13 @@ extern const char *const tn_map_kernel_combinations[4];
 
 /* Defines the array PREFIX_kernels of an operator: one kernel a level for floats and for 8 bits.
  * `map_number` is one of rows.h. */
-#define TN_MAP_KERNELS_AS(prefix, domain_name, operator_name, map_number, read_function,           \
-                          combination_table)                                                       \
+#define TN_MAP_KERNELS(prefix, domain_name, operator_name, map_number, read_function)              \
     TN_MAP_KERNEL_LEVEL(prefix, domain_name, operator_name, map_number, read_function, baseline,   \
-                        NULL, combination_table);                                                  \
+                        NULL);                                                                     \
     TN_MAP_KERNEL_LEVEL(prefix, domain_name, operator_name, map_number, read_function, avx2,       \
-                        "avx2,fma", combination_table);                                            \
+                        "avx2,fma");                                                               \
     TN_MAP_KERNEL_LEVEL(prefix, domain_name, operator_name, map_number, read_function, avx512,     \
-                        "avx512f,avx512bw,avx512vl,avx512dq", combination_table);                  \
+                        "avx512f,avx512bw,avx512vl,avx512dq");                                     \
     TN_MAP_BYTES_KERNEL(prefix, domain_name, operator_name, , NULL);                               \
     TN_MAP_BYTES_KERNEL(prefix, domain_name, operator_name, _avx2, "avx2,fma");                    \
     TN_MAP_BYTES_KERNEL(prefix, domain_name, operator_name, _avx512,                               \
@@ -91,12 +91,5 @@ extern const char *const tn_map_kernel_combinations[4];
     static const tn_kernel *const prefix##_kernels[] = {                                           \
         &prefix##_avx512,       &prefix##_avx2,       &prefix##_baseline,                          \
         &prefix##_bytes_avx512, &prefix##_bytes_avx2, &prefix##_bytes}
-#define TN_MAP_KERNELS(prefix, operator_name, map_number, read_function)                           \
-    TN_MAP_KERNELS_AS(prefix, "", operator_name, map_number, read_function,                        \
-                      tn_map_kernel_combinations)
-/* The same for an operator of another domain than ONNX's own. */
-#define TN_MAP_KERNELS_OF(prefix, domain_name, operator_name, map_number, read_function)           \
-    TN_MAP_KERNELS_AS(prefix, domain_name, operator_name, map_number, read_function,               \
-                      tn_map_kernel_combinations)
 
 #endif

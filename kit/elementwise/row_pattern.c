@@ -19,6 +19,8 @@ static const pattern patterns[] = {
     {3, false, TN_ACTIVATION_RELU, "fmax(x, 0)"},
     {8, false, TN_ACTIVATION_LEAKY_RELU, "x < 0 ? alpha * x : x"},
     {8, true, TN_COMBINE_PRELU, "x < 0 ? b * x : x"},
+    {16, false, TN_ACTIVATION_CLIP,
+     "x < alpha ? (alpha > beta ? beta : alpha) : x > beta ? beta : x"},
     {9, false, TN_ACTIVATION_SWISH, "x / (1 + exp(-alpha * x))"},
     {9, false, TN_ACTIVATION_ELU, "x < 0 ? alpha * expm1(x) : x"},
     {11, false, TN_MAP_SELU, "beta * (x < 0 ? alpha * expm1(x) : x)"},

@@ -17,6 +17,7 @@ typedef struct maker {
     tn_row_program *program;
     char *why;
     size_t why_bytes;
+    bool has_patterns;
 } maker;
 
 static bool fail(const maker *m, const char *format, ...) {
@@ -243,7 +244,7 @@ static bool add_expression(const maker *m, const char *text, const operands *fro
         if (!bind(m, &expression, i, from, &values[i])) return false;
         are_numbers[i] = is_number(values[i]);
     }
-    if (tn_row_pattern_find(&expression, are_numbers, &pattern))
+    if (m->has_patterns && tn_row_pattern_find(&expression, are_numbers, &pattern))
         return add_pattern(m, &pattern, values, out_value);
     for (uint32_t i = 0; i < expression.count; i++) {
         const tn_expression_step *step = &expression.steps[i];
@@ -328,13 +329,11 @@ static bool add_all(const maker *m, uint32_t *out_value) {
     return true;
 }
 
-bool tn_row_program_make(const tn_call *call, tn_row_program *out_program, char *out_why,
-                         size_t why_bytes) {
-    const maker m = {call, out_program, out_why, why_bytes};
+static bool make(maker m, tn_row_program *out_program) {
     const tn_tensor *tensors[TN_ROW_PROGRAM_TENSORS];
     uint32_t value = 0, zero = 0;
     out_program->number_count = out_program->step_count = 0;
-    if (!tn_epilogue_tensors(call, TN_ROW_PROGRAM_TENSORS, tensors, &out_program->tensor_count))
+    if (!tn_epilogue_tensors(m.call, TN_ROW_PROGRAM_TENSORS, tensors, &out_program->tensor_count))
         return fail(&m, "it has too many tensors");
     if (!add_all(&m, &value)) return false;
     if (value < TN_ROW_PROGRAM_FIRST_ROW &&
@@ -345,4 +344,14 @@ bool tn_row_program_make(const tn_call *call, tn_row_program *out_program, char 
                                                 &value)))
         return false;
     return tn_row_program_finish(out_program, value) || fail(&m, "too many values live at once");
+}
+
+bool tn_row_program_make(const tn_call *call, tn_row_program *out_program, char *out_why,
+                         size_t why_bytes) {
+    return make((maker){call, out_program, out_why, why_bytes, true}, out_program);
+}
+
+bool tn_row_program_make_steps(const tn_call *call, tn_row_program *out_program, char *out_why,
+                               size_t why_bytes) {
+    return make((maker){call, out_program, out_why, why_bytes, false}, out_program);
 }

@@ -49,6 +49,11 @@ typedef struct tn_row_program {
 bool tn_row_program_make(const tn_call *call, tn_row_program *out_program, char *out_why,
                          size_t why_bytes);
 
+/* The same, but every step of the text is a step of the program: none of the functions that are
+ * known as a whole. bench/expression_kernels.c compares the two. */
+bool tn_row_program_make_steps(const tn_call *call, tn_row_program *out_program, char *out_why,
+                               size_t why_bytes);
+
 /* For who makes one: `value` is the output, every step's result is FIRST_ROW and its own number.
  * Drops steps that nothing reads and gives out rows; false: too few. */
 bool tn_row_program_finish(tn_row_program *program, uint32_t value);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elementwise operators of one input: the shape rule, and the reference made from one scalar
- * function. Operators of two inputs: broadcast.h.
+ * Elementwise operators of one input: the shape rule, and how they describe themselves to kernels.
  */
 #ifndef TN_KIT_ELEMENTWISE_UNARY_H
 #define TN_KIT_ELEMENTWISE_UNARY_H
@@ -11,18 +10,12 @@
 /* Output 0 has the shape of input 0. */
 tn_status tn_unary_infer(tn_call *call) TN_NOEXCEPT;
 
-/* A function of one number; `params` are the node's. `row` serves where both tensors are f32 (give
- * it only where it equals `real` rounded once), `whole` where the input is not real, else `real`. A
- * null `whole` falls to `real`. Integers are stored with wrap. */
-typedef struct tn_unary_function {
-    double (*real)(const void *params, double x);
-    int64_t (*whole)(const void *params, int64_t x);
-    tn_row_function row;
-} tn_unary_function;
-tn_status tn_unary_compute(tn_call *call, const tn_unary_function *function);
-
 /* Describes the node as an activation (`function`: TN_ACTIVATION_...) where that is asked for. */
 tn_status tn_unary_facet(const tn_call *call, const char *name, uint32_t function, float alpha,
                          float beta, tn_facet *out_facet);
+
+/* How a kernel learns it: what its node's operator describes the node as. False: as no activation,
+ * or not before values are known. */
+bool tn_unary_activation(tn_call *call, tn_facet_activation *out_activation);
 
 #endif

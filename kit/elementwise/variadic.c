@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elementwise operators of any number of tensors; see variadic.h. */
+/* The callbacks of variadic.h. */
 #include "kit/elementwise/variadic.h"
 #include "kit/math/element.h"
 #include "kit/operator/broadcast.h"
 #include "kit/operator/infer.h"
 
 const char *const tn_variadic_kernel_combinations[2] = {"f32... -> f32", "f32:nhwc... -> f32:nhwc"};
-
-tn_status tn_variadic_infer(tn_call *call) {
-    return tn_broadcast_infer(call, call->input_count);
-}
 
 /* Does `count` elements of the output from `begin` on, of one input's: `at` counts from `begin`. */
 typedef void (*piece)(void *user, const tn_tensor *x, int64_t at, int64_t count, int64_t x_first,
@@ -31,66 +27,6 @@ static void walk_input(const tn_tensor *x, const tn_tensor *y, int64_t begin, in
         first = 0;
         if (!tn_broadcast_next(&rows)) return;
     }
-}
-
-/* ------------------------------------------------------------------------------------------------
- * reference */
-
-enum { BLOCK = 512 };
-
-typedef struct gatherer {
-    const tn_variadic_function *function;
-    bool is_first, is_real, is_natural;
-    union {
-        double real[BLOCK];
-        int64_t whole[BLOCK];
-    } values;
-} gatherer;
-
-static void gather_piece(void *user, const tn_tensor *x, int64_t at, int64_t count, int64_t x_first,
-                         int64_t x_stride) {
-    gatherer *g = user;
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t from = x_first + i * x_stride, to = at + i;
-        if (g->is_real) {
-            const double value = tn_element_load_f64(x->data, x->type, from);
-            double *found = &g->values.real[to];
-            *found = g->is_first ? value : g->function->real(*found, value);
-            continue;
-        }
-        const int64_t value = tn_element_load_i64(x->data, x->type, from);
-        int64_t *found = &g->values.whole[to];
-        if (g->is_first)
-            *found = value;
-        else if (g->is_natural)
-            *found = (int64_t)g->function->natural((uint64_t)*found, (uint64_t)value);
-        else
-            *found = g->function->whole(*found, value);
-    }
-}
-
-tn_status tn_variadic_compute(tn_call *call, const tn_variadic_function *function) {
-    const tn_tensor *y = call->outputs[0];
-    const int64_t total = tn_element_count(y);
-    gatherer g = {.function = function,
-                  .is_real = tn_element_is_real(y->type) || !function->whole,
-                  .is_natural = y->type == TN_U64};
-    for (int64_t begin = 0; begin < total; begin += BLOCK) {
-        const int64_t count = total - begin < BLOCK ? total - begin : BLOCK;
-        for (uint32_t k = 0; k < call->input_count; k++) {
-            g.is_first = k == 0;
-            walk_input(call->inputs[k], y, begin, count, gather_piece, &g);
-        }
-        for (int64_t i = 0; i < count; i++) {
-            if (g.is_real)
-                tn_element_store_f64(y->data, y->type, begin + i,
-                                     g.values.real[i] /
-                                         (function->is_mean ? call->input_count : 1));
-            else
-                tn_element_store_i64(y->data, y->type, begin + i, g.values.whole[i]);
-        }
-    }
-    return TN_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------

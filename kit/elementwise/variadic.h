@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elementwise operators of any number of tensors, broadcast with each other (Max, Min, Sum, Mean):
- * a function of two numbers, applied from the first tensor to the last.
+ * Kernels of elementwise operators of any number of tensors, broadcast with each other (Max, Min,
+ * Sum, Mean): a function of two numbers, applied from the first tensor to the last.
  */
 #ifndef TN_KIT_ELEMENTWISE_VARIADIC_H
 #define TN_KIT_ELEMENTWISE_VARIADIC_H
 
 #include "kit/elementwise/row_chain.h"
 #include "kit/operator/layer.h"
-
-typedef struct tn_variadic_function {
-    double (*real)(double a, double b);
-    int64_t (*whole)(int64_t a, int64_t b); /* integers but u64; null: `real` */
-    uint64_t (*natural)(uint64_t a, uint64_t b);
-    bool is_mean; /* the result is divided by the number of tensors */
-} tn_variadic_function;
-
-tn_status tn_variadic_infer(tn_call *call) TN_NOEXCEPT;
-/* The reference. */
-tn_status tn_variadic_compute(tn_call *call, const tn_variadic_function *function);
 
 /* What a kernel's `user` points at. */
 typedef struct tn_variadic_kernel_user {

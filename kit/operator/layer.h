@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a folder of layers/ offers: its operators (one entry a version), kernels and rewrites. The
- * build collects them by folder name: layers/clip/operator.c defines `const tn_layer
- * tn_layer_clip`.
+ * build collects them by folder name: layers/conv/operator.c defines `const tn_layer
+ * tn_layer_conv`.
  */
 #ifndef TN_KIT_OPERATOR_LAYER_H
 #define TN_KIT_OPERATOR_LAYER_H

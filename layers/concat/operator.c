@@ -146,8 +146,7 @@ static const tn_operator concat_4 = {
 };
 
 static const char *const concat_combinations[] = {
-    "*:strided... -> *:strided", "*:nhwc:strided... -> *:nhwc:strided",
-    "*:c16:strided... -> *:c16:strided", "*:c8:strided... -> *:c8:strided"};
+    "*:linear|nhwc|c16|c8:strided... -> *:linear|nhwc|c16|c8:strided"};
 static const tn_kernel concat_runs = {
     .size = sizeof(tn_kernel),
     .revision = 3,

@@ -7,15 +7,19 @@
 #define MAP_KERNEL(prefix, domain, name, map, first, second)                                       \
     static const tn_cuda_map_user prefix##_user = {IS_ACTIVATION(map) ? 0 : (map),                 \
                                                    IS_ACTIVATION(map) ? NULL : (first),            \
-                                                   IS_ACTIVATION(map) ? NULL : (second), NULL};    \
+                                                   IS_ACTIVATION(map) ? NULL : (second)};          \
     TN_CUDA_MAP_KERNEL_ENTRY(prefix, domain, name, tn_cuda_map_combinations)
 #define MAP(prefix, domain, name, version, map, ...)                                               \
     MAP_KERNEL(prefix, domain, name, map, NULL, NULL)
 #define CURVE(prefix, domain, name, version, map, text, type, in, out, result, words, count,       \
               first, first_default, first_doc, second, ...)                                        \
     MAP_KERNEL(prefix, domain, name, map, first, second)
-#define COMBINE(prefix, name, version, combine, ...)                                               \
-    TN_CUDA_COMBINE_KERNEL_ENTRY(prefix, name, combine, 0, tn_cuda_combine_combinations)
+#define CHOICE MAP
+#define CLIP(prefix, domain, name, ...)                                                            \
+    static const tn_cuda_map_user prefix##_user = {0, NULL, NULL};                                 \
+    TN_CUDA_MAP_KERNEL_ENTRY(prefix, domain, name, tn_cuda_clip_combinations)
+#define COMBINE(prefix, name, version, combine, first, ...)                                        \
+    TN_CUDA_COMBINE_KERNEL_ENTRY(prefix, name, combine, first, tn_cuda_combine_combinations)
 /* Of one tensor or two. */
 #define VARIADIC(prefix, name, combine, mean, ...)                                                 \
     TN_CUDA_COMBINE_KERNEL_ENTRY(prefix, name, combine, 0, tn_cuda_sum_combinations)
@@ -27,11 +31,15 @@
 #include "elementwise/variadic.h"
 #undef MAP
 #undef CURVE
+#undef CHOICE
+#undef CLIP
 #undef COMBINE
 #undef VARIADIC
 
 #define MAP(prefix, ...)      &prefix##_pointwise,
 #define CURVE(prefix, ...)    &prefix##_pointwise,
+#define CHOICE(prefix, ...)   &prefix##_pointwise,
+#define CLIP(prefix, ...)     &prefix##_pointwise,
 #define COMBINE(prefix, ...)  &prefix##_pointwise,
 #define VARIADIC(prefix, ...) &prefix##_pointwise,
 extern const tn_kernel *const tn_elementwise_cuda_kernels[];

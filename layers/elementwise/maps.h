@@ -8,6 +8,9 @@
  *     CURVE(the same up to the documentation,
  *           how many numbers it has as fields, name, default, documentation of the first,
  *           and of the second; cases ...)
+ *     CHOICE(the same up to the documentation, name of a field that chooses between the function
+ * and the ones after it, default, its choices, documentation; cases ...)
+ *     CLIP(as CURVE): Clip, whose kernels are also the version's with inputs for bounds (clip.h)
  *
  * Kernels, and the activation that a node describes itself as, are the function's. Reference and
  * shapes are the expression's.
@@ -105,6 +108,11 @@ CURVE(celu, "", "Celu", 12, TN_MAP_CELU, "X < 0 ? alpha * expm1(X / alpha) : X",
       "Continuously differentiable exponential linear unit.", 1, "alpha", "1",
       "what negative numbers run against", NULL, NULL, NULL, STANDARD("X"),
       "alpha=2 | X=f32[5]{-100,-1,-0.0001,0,3}")
+CLIP(clip, "", "Clip", 6, TN_ACTIVATION_CLIP, CLIP_TEXT, "T:float", "input", "output",
+     "the input held within the bounds", "Elements held within bounds given by fields.", 2, "min",
+     "-3.4028234663852886e+38", "lower bound", "max", "3.4028234663852886e+38", "upper bound",
+     "| input=f32[2,3,5]", "min=-1 max=1 | input=f32[2,3,5,7]", "min=0 | input=f64[17]",
+     "min=1 max=-1 | input=f16[33]", "min=0 max=6 | input=f32[1,64,56,56]")
 CURVE(elu, "", "Elu", 6, TN_ACTIVATION_ELU, "X < 0 ? alpha * expm1(X) : X", "T:float", "X", "Y",
       "X with negative elements above -alpha", "Exponential linear unit.", 1, "alpha", "1",
       "what negative numbers run against", NULL, NULL, NULL, STANDARD("X"),
@@ -135,3 +143,12 @@ CURVE(thresholded_relu, "", "ThresholdedRelu", 10, TN_MAP_THRESHOLDED_RELU, "X >
       "T:float", "X", "Y", "X with elements up to alpha set to zero",
       "Rectified linear unit that begins at a threshold.", 1, "alpha", "1", "threshold", NULL, NULL,
       NULL, STANDARD("X"), "alpha=0.25 | X=f32[5]{-1,0.25,0.26,0,3}")
+/* half the complementary error function keeps its digits where X is far below 0 */
+CHOICE(gelu, "", "Gelu", 20, TN_ACTIVATION_GELU_ERF,
+       "approximate == 1 ? X / (1 + exp(-1.5957691216057308 * (X + 0.044715 * X * X * X)))"
+       " : 0.5 * X * erfc(-0.7071067811865476 * X)",
+       "T:float", "X", "Y", "X times the probability of a smaller number",
+       "Gaussian error linear unit.", "approximate", "none", "none|tanh",
+       "none: by the error function; tanh: approximated", STANDARD("X"),
+       "approximate=tanh | X=f32[2,3,5,7]", "approximate=tanh | X=f32[3,0,2]",
+       "approximate=tanh | X=f16[4,33]", "| X=f32[64,3072]", "approximate=tanh | X=f32[64,3072]")

@@ -8,7 +8,9 @@
 #include "kit/elementwise/map_kernel.h"
 #include "kit/elementwise/unary.h"
 #include "kit/elementwise/variadic.h"
+#include "kit/math/element.h"
 #include "kit/operator/axis_broadcast.h"
+#include "kit/operator/infer.h"
 #include "kit/operator/layer.h"
 #include "kit/operator/operand.h"
 #include "src/expression/elementwise.h"
@@ -18,10 +20,11 @@
 /* ----------------------------------------------------------------------------------------------
  * operators of one input */
 
-/* The parameters of those that have numbers. */
+/* The parameters of those that have fields. */
 typedef struct numbers {
     uint64_t present;
     float alpha, beta;
+    uint32_t choice; /* added to the function */
 } numbers;
 
 #define NUMBER(member, name, fallback, doc)                                                        \
@@ -30,26 +33,37 @@ typedef struct numbers {
             (uint32_t)sizeof(float), 0, 0, 0, 0                                                    \
     }
 
-static void read_numbers(const tn_call *call, uint32_t *inout_map, float *out_alpha,
-                         float *out_beta) {
+static bool read_numbers(tn_call *call, uint32_t *inout_map, float *out_alpha, float *out_beta) {
     const numbers *params = call->params;
-    (void)inout_map;
+    *inout_map += params->choice;
     *out_alpha = params->alpha;
     *out_beta = params->beta;
+    return true;
+}
+
+/* An activation's are what the node describes itself as. */
+static bool read_activation(tn_call *call, uint32_t *inout_map, float *out_alpha, float *out_beta) {
+    tn_facet_activation activation;
+    if (!tn_unary_activation(call, &activation)) return false;
+    *inout_map = activation.function;
+    *out_alpha = activation.alpha;
+    *out_beta = activation.beta;
+    return true;
 }
 
 /* `user` is the number of an activation. */
 static tn_status map_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
-    const numbers *params = call->op->field_count > 0 ? call->params : NULL;
+    const numbers none = {0}, *params = call->op->field_count > 0 ? call->params : &none;
     (void)input;
-    return tn_unary_facet(call, name, (uint32_t)(uintptr_t)call->user, params ? params->alpha : 0,
-                          params ? params->beta : 0, out_facet);
+    return tn_unary_facet(call, name, (uint32_t)(uintptr_t)call->user + params->choice,
+                          params->alpha, params->beta, out_facet);
 }
 
 #define STANDARD(x)                                                                                \
     "| " x "=f32[2,3,5,7]", "| " x "=f32[1]", "| " x "=f32[]", "| " x "=f32[3,0,2]",               \
         "| " x "=f64[17]", "| " x "=f16[4,33]", "| " x "=bf16[63]", "| " x "=f32[1,64,56,56]"
 
+#define IS_ACTIVATION(map) ((uint32_t)(map) < (uint32_t)TN_MAP_EXP)
 #define MAP_OPERATOR(prefix, of_domain, of_name, version, map, text, type, in, out, result, words, \
                      parameters, field_table, numbers_count, ...)                                  \
     static const tn_port prefix##_ports[] = {TN_PORT(in, type, 0, "any tensor"),                   \
@@ -58,7 +72,7 @@ static tn_status map_facet(tn_call *call, uint32_t input, const char *name, tn_f
     static void prefix##_row(const void *params, uint64_t count, const float *const *inputs,       \
                              const uint64_t *strides, float *output) {                             \
         const numbers none = {0}, *of = (numbers_count) > 0 ? params : &none;                      \
-        tn_rows_map(map, of->alpha, of->beta, count, inputs, strides, output);                     \
+        tn_rows_map((map) + of->choice, of->alpha, of->beta, count, inputs, strides, output);      \
     }                                                                                              \
     static const tn_operator prefix##_operator = {                                                 \
         .size = sizeof(tn_operator),                                                               \
@@ -77,13 +91,16 @@ static tn_status map_facet(tn_call *call, uint32_t input, const char *name, tn_f
         .inputs = prefix##_ports,                                                                  \
         .output_count = 1,                                                                         \
         .outputs = prefix##_ports + 1,                                                             \
-        .facet = (uint32_t)(map) < (uint32_t)TN_MAP_EXP ? map_facet : NULL,                        \
+        .facet = IS_ACTIVATION(map) ? map_facet : NULL,                                            \
         .expression = text,                                                                        \
         .row = prefix##_row,                                                                       \
         .user = (void *)(uintptr_t)(map),                                                          \
         TN_CASES(prefix##_cases),                                                                  \
     };                                                                                             \
-    TN_MAP_KERNELS_OF(prefix, of_domain, of_name, map, (numbers_count) > 0 ? read_numbers : NULL)
+    TN_MAP_KERNELS(prefix, of_domain, of_name, map,                                                \
+                   (numbers_count) == 0 ? NULL                                                     \
+                   : IS_ACTIVATION(map) ? read_activation                                          \
+                                        : read_numbers)
 
 #define MAP(prefix, domain, name, version, map, text, type, in, out, result, words, ...)           \
     MAP_OPERATOR(prefix, domain, name, version, map, text, type, in, out, result, words, 0, NULL,  \
@@ -94,12 +111,25 @@ static tn_status map_facet(tn_call *call, uint32_t input, const char *name, tn_f
                                                NUMBER(beta, second, second_default, second_doc)};  \
     MAP_OPERATOR(prefix, domain, name, version, map, text, type, in, out, result, words,           \
                  (count) > 0 ? sizeof(numbers) : 0, prefix##_fields, count, __VA_ARGS__);
+#define CHOICE(prefix, domain, name, version, map, text, type, in, out, result, words, field,      \
+               fallback, choices, about, ...)                                                      \
+    static const tn_field prefix##_fields[] = {{field, about, fallback, choices, TN_FIELD_ENUM,    \
+                                                TN_OPTIONAL, (uint32_t)offsetof(numbers, choice),  \
+                                                (uint32_t)sizeof(uint32_t), 0, 0, 0, 0}};          \
+    MAP_OPERATOR(prefix, domain, name, version, map, text, type, in, out, result, words,           \
+                 sizeof(numbers), prefix##_fields, 1, __VA_ARGS__);
+#define CLIP      CURVE
+#define CLIP_TEXT "input < min ? (min > max ? max : min) : input > max ? max : input"
 #include "elementwise/maps.h"
 #undef MAP
 #undef CURVE
+#undef CHOICE
+#undef CLIP
 
 /* ----------------------------------------------------------------------------------------------
  * operators of two inputs */
+
+#include "elementwise/shapes.h"
 
 static tn_status sum_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
     if (call->input_count != 2) return TN_ERROR_UNSUPPORTED; /* of two tensors Sum is Add */
@@ -116,14 +146,6 @@ static tn_status product_facet(tn_call *call, uint32_t input, const char *name,
 static tn_status product_axis_facet(tn_call *call, uint32_t input, const char *name,
                                     tn_facet *out_facet) {
     return tn_operand_facet_axis(call, input, name, TN_FACET_SCALE, NULL, out_facet);
-}
-
-/* `user` is the expression: nodes of these versions are not elementwise to the builder. */
-static tn_status legacy_reference(tn_call *call) {
-    int64_t shape[TN_MAX_RANK];
-    tn_elementwise_view view = {.text = call->user, .shape = shape};
-    const tn_status status = tn_axis_broadcast_shape(call, &view.rank, shape);
-    return status == TN_OK ? tn_elementwise_compute(call, &view) : status;
 }
 
 typedef struct mod_params {
@@ -167,8 +189,8 @@ static const tn_field mod_fields[] = {
     .size = sizeof(tn_operator), .since_version = version, .state_version = 1, .domain = "",       \
     .name = of_name, .doc = words
 
-#define COMBINE(prefix, name, version, combine, of_traits, of_facet, text, ta, tb, tc, a, b, c,    \
-                about_a, about_b, about_c, words, ...)                                             \
+#define COMBINE(prefix, name, version, combine, first, of_traits, of_facet, of_infer, text, ta,    \
+                tb, tc, a, b, c, about_a, about_b, about_c, words, ...)                            \
     PAIR_TABLES(prefix, ta, tb, tc, a, b, c, about_a, about_b, about_c, __VA_ARGS__)               \
     static void prefix##_row(const void *params, uint64_t count, const float *const *inputs,       \
                              const uint64_t *strides, float *output) {                             \
@@ -180,11 +202,12 @@ static const tn_field mod_fields[] = {
                                                   TN_NO_FIELDS,                                    \
                                                   TN_INPUTS(prefix##_inputs),                      \
                                                   TN_OUTPUTS(prefix##_outputs),                    \
+                                                  .infer = of_infer,                               \
                                                   .facet = of_facet,                               \
                                                   .expression = text,                              \
                                                   .row = prefix##_row,                             \
                                                   TN_CASES(prefix##_cases)};                       \
-    TN_COMBINE_KERNELS(prefix, name, combine);
+    TN_COMBINE_KERNELS_FROM(prefix, name, combine, first);
 #define PAIR(prefix, name, version, of_traits, field_table, text, ta, tb, tc, a, b, c, about_a,    \
              about_b, about_c, words, ...)                                                         \
     PAIR_TABLES(prefix, ta, tb, tc, a, b, c, about_a, about_b, about_c, __VA_ARGS__)               \
@@ -192,28 +215,68 @@ static const tn_field mod_fields[] = {
         PAIR_BEGIN(name, version, words), .traits = of_traits,          field_table,               \
         TN_INPUTS(prefix##_inputs),       TN_OUTPUTS(prefix##_outputs), .expression = text,        \
         TN_CASES(prefix##_cases)};
-#define LEGACY(prefix, name, version, of_facet, text, ta, tb, tc, a, b, c, about_a, about_b,       \
-               about_c, words, ...)                                                                \
-    PAIR_TABLES(prefix, ta, tb, tc, a, b, c, about_a, about_b, about_c, __VA_ARGS__)               \
+#define LEGACY(prefix, of_name, version, of, of_facet, words, ...)                                 \
+    static const char *const prefix##_cases[] = {__VA_ARGS__};                                     \
     static const tn_operator prefix##_operator = {                                                 \
-        PAIR_BEGIN(name, version, words),                                                          \
+        PAIR_BEGIN(of_name, version, words),                                                       \
         TN_FIELDS(tn_axis_broadcast_params, tn_axis_broadcast_fields),                             \
-        TN_INPUTS(prefix##_inputs),                                                                \
-        TN_OUTPUTS(prefix##_outputs),                                                              \
+        TN_INPUTS(of##_inputs),                                                                    \
+        TN_OUTPUTS(of##_outputs),                                                                  \
         .infer = tn_axis_broadcast_infer,                                                          \
         .reference = legacy_reference,                                                             \
         .facet = of_facet,                                                                         \
-        .user = (void *)(uintptr_t)(text),                                                         \
+        .user = (void *)(uintptr_t)&of##_operator,                                                 \
         TN_CASES(prefix##_cases)};
 #include "elementwise/pairs.h"
 #undef COMBINE
 #undef PAIR
 #undef LEGACY
 
+#include "elementwise/clip.h"
+
+static const char *const p_relu_6_cases[] = {
+    "| X=f32[2,3,5,7] slope=f32[3]", "| X=f32[2,3] slope=f32[1]", "| X=f64[2,4,3] slope=f64[4]",
+    "| X=f16[7] slope=f16[]",
+    "| X=f32[2,2]{-1,2,-3,-4} slope=f32[2]{0.5,0.25} | Y=f32[2,2]{-0.5,2,-1.5,-1}"};
+static const tn_operator p_relu_6 = {
+    PAIR_BEGIN("PRelu", 6, "Rectified linear unit with a slope for each channel."),
+    TN_NO_FIELDS,
+    TN_INPUTS(p_relu_inputs),
+    TN_OUTPUTS(p_relu_outputs),
+    .infer = slope_infer,
+    .reference = slope_reference,
+    .user = (void *)(uintptr_t)&p_relu_operator,
+    TN_CASES(p_relu_6_cases)};
+
+static const tn_port where_inputs[] = {
+    TN_PORT("condition", "bool", 0, "which to take"),
+    TN_PORT("X", "T:any", 0, "taken where the condition is true"),
+    TN_PORT("Y", "T", 0, "taken where it is false")};
+static const tn_port where_outputs[] = {TN_PORT("output", "T", 0, "what was taken")};
+static const char *const where_cases[] = {
+    "| condition=bool[2,2]{1,0,1,1} X=f32[2,2] Y=f32[2,2]",
+    "| condition=bool[3,1]{1,0,1} X=f32[4] Y=f32[]",
+    "| condition=bool[]{1} X=i64[5] Y=i64[5]",
+    "| condition=bool[2,1,2]{1,0,0,1} X=f16[1,3,1] Y=f16[2,1,1]",
+    "| condition=bool[4]{1,0,1,0} X=u8[1] Y=u8[4]",
+    "| condition=bool[1]{0} X=f64[0,2] Y=f64[1,2]",
+    "| condition=bool[2]{1,0} X=bool[2]{0,1} Y=bool[2]{1,0}",
+    "| condition=bool[1,1,64,64] X=f32[1,12,64,64] Y=f32[]",
+    ("| condition=bool[2]{1,0} X=u64[2]{18446744073709551615,1} Y=u64[]{9223372036854775809}"
+     " | output=u64[2]{18446744073709551615,9223372036854775809}")};
+static const tn_operator where_operator = {
+    PAIR_BEGIN("Where", 9, "Elements of one of two tensors, by a condition."),
+    .traits = TN_OPERATOR_ELEMENTWISE,
+    TN_NO_FIELDS,
+    TN_INPUTS(where_inputs),
+    TN_OUTPUTS(where_outputs),
+    .expression = "condition ? X : Y",
+    TN_CASES(where_cases)};
+
 static const tn_port not_ports[] = {TN_PORT("X", "bool", 0, "any tensor"),
                                     TN_PORT("Y", "bool", 0, "the contrary")};
 static const char *const not_cases[] = {"| X=bool[2]{0,1}", "| X=bool[]{1}", "| X=bool[3,0,2]",
-                                        "| X=bool[2,3,5,7]"};
+                                        "| X=bool[2,3,5,7]", "| X=bool[2]{0,1} | Y=bool[2]{1,0}"};
 /* A loop over bytes: the expression, by blocks, takes a hundred times as long. */
 static tn_status not_reference(tn_call *call) {
     const uint8_t *x = call->inputs[0]->data;
@@ -237,33 +300,10 @@ static const tn_operator not_operator = {PAIR_BEGIN("Not", 1, "Logical negation.
 /* ----------------------------------------------------------------------------------------------
  * operators of any number of inputs */
 
-static double real_max(double a, double b) {
-    return isnan(a) || isnan(b) ? a + b : a > b ? a : b;
-}
-static int64_t whole_max(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-static uint64_t natural_max(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-static double real_min(double a, double b) {
-    return isnan(a) || isnan(b) ? a + b : a < b ? a : b;
-}
-static int64_t whole_min(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-static uint64_t natural_min(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-static double real_sum(double a, double b) {
-    return a + b;
-}
-
-#define VARIADIC(prefix, of_name, combine, mean, of_traits, type, of_facet, function, result,      \
-                 words, ...)                                                                       \
+#define VARIADIC(prefix, of_name, combine, mean, of_traits, type, of_facet, text, result, words,   \
+                 ...)                                                                              \
     static tn_status prefix##_reference(tn_call *call) {                                           \
-        static const tn_variadic_function functions = {function, .is_mean = mean};                 \
-        return tn_variadic_compute(call, &functions);                                              \
+        return tn_elementwise_fold(call, text, mean);                                              \
     }                                                                                              \
     static const tn_port prefix##_inputs[] = {                                                     \
         {"data_0", type, "tensors that broadcast with each other", TN_PORT_VARIADIC, 0, 1, 0}};    \
@@ -283,15 +323,12 @@ static double real_sum(double a, double b) {
                                                   TN_NO_FIELDS,                                    \
                                                   TN_INPUTS(prefix##_inputs),                      \
                                                   TN_OUTPUTS(prefix##_outputs),                    \
-                                                  .infer = tn_variadic_infer,                      \
+                                                  .infer = tn_elementwise_infer,                   \
                                                   .reference = prefix##_reference,                 \
                                                   .facet = of_facet,                               \
                                                   TN_CASES(prefix##_cases)};                       \
     TN_VARIADIC_KERNELS(prefix, of_name, combine, mean);
-#define MEAN    VARIADIC
-#define MAXIMUM .real = real_max, .whole = whole_max, .natural = natural_max
-#define MINIMUM .real = real_min, .whole = whole_min, .natural = natural_min
-#define SUM     .real = real_sum
+#define MEAN VARIADIC
 #include "elementwise/variadic.h"
 #undef VARIADIC
 
@@ -300,6 +337,8 @@ static double real_sum(double a, double b) {
 
 #define MAP(prefix, ...)      &prefix##_operator,
 #define CURVE(prefix, ...)    &prefix##_operator,
+#define CHOICE(prefix, ...)   &prefix##_operator,
+#define CLIP(prefix, ...)     &prefix##_operator,
 #define COMBINE(prefix, ...)  &prefix##_operator,
 #define PAIR(prefix, ...)     &prefix##_operator,
 #define LEGACY(prefix, ...)   &prefix##_operator,
@@ -308,9 +347,11 @@ static const tn_operator *const elementwise_operators[] = {
 #include "elementwise/maps.h"
 #include "elementwise/pairs.h"
 #include "elementwise/variadic.h"
-    &not_operator};
+    &clip_11, &not_operator, &p_relu_6, &where_operator};
 #undef MAP
 #undef CURVE
+#undef CHOICE
+#undef CLIP
 #undef COMBINE
 #undef PAIR
 #undef LEGACY
@@ -319,7 +360,9 @@ static const tn_operator *const elementwise_operators[] = {
 #define MAP(prefix, ...)                                                                           \
     &prefix##_avx512, &prefix##_avx2, &prefix##_baseline, &prefix##_bytes_avx512,                  \
         &prefix##_bytes_avx2, &prefix##_bytes,
-#define CURVE MAP
+#define CURVE  MAP
+#define CHOICE MAP
+#define CLIP   MAP
 #define COMBINE(prefix, ...)                                                                       \
     &prefix##_avx512, &prefix##_avx2, &prefix##_baseline, &prefix##_bytes_avx512,                  \
         &prefix##_bytes_avx2, &prefix##_bytes_baseline,

@@ -66,8 +66,8 @@ static tn_status last_axes_of_ones(const tn_match *match) {
     "m = " MEAN("x") ";"                                                                           \
                      "s = Sqrt(Add(v, ?epsilon)) | Pow(Add(v, ?epsilon), 0.5);"
 #define VARIANCE                                                                                   \
-    "q = Pow(Sub(x, m), 2) | Mul(Sub(x, m), Sub(x, m));"                                           \
-    "v = " MEAN("q") ";"
+    "v = " MEAN("(Pow(Sub(x, m), 2) | Mul(Sub(x, m), Sub(x, m)))") " | Sub(" MEAN(                 \
+        "(Mul(x, x) | Pow(x, 2))") ", Mul(m, m) | Pow(m, 2));"
 #define NORMALISED "n = Div(Sub(x, m), s) | Mul(Sub(x, m), Reciprocal(s) | Div(1, s));"
 
 #define CASES(name, ...)                                                                           \

@@ -63,14 +63,29 @@ typedef struct rows_job {
     tn_max_pool_function function;
     const float *input;
     float *output;
+    int64_t channels, input_image, output_image; /* from image to image, in elements */
     char *scratch;
 } rows_job;
 
+/* The planes begin..end-1 of one image. */
+static void pool_image(const rows_job *job, int64_t image, int64_t begin, int64_t end,
+                       uint32_t thread) {
+    const tn_max_pool_rows *rows = &job->rows;
+    job->function(
+        rows, job->input + image * job->input_image + begin * rows->in_height * rows->in_width,
+        job->output + image * job->output_image + begin * rows->out_height * rows->out_width,
+        end - begin, (float *)(void *)(job->scratch + thread * scratch_bytes(rows)));
+}
+
+/* An item is a plane; images may lie apart. */
 static tn_status pool_planes(void *user, int64_t begin, int64_t end, uint32_t thread) {
     const rows_job *job = user;
-    job->function(&job->rows, job->input + begin * job->rows.in_height * job->rows.in_width,
-                  job->output + begin * job->rows.out_height * job->rows.out_width, end - begin,
-                  (float *)(void *)(job->scratch + thread * scratch_bytes(&job->rows)));
+    while (begin < end) {
+        const int64_t image = begin / job->channels, first = begin % job->channels;
+        const int64_t left = job->channels - first, count = left < end - begin ? left : end - begin;
+        pool_image(job, image, first, first + count, thread);
+        begin += count;
+    }
     return TN_OK;
 }
 
@@ -78,6 +93,9 @@ static tn_status rows_run(tn_call *call) {
     rows_job job = {.function = *(const tn_max_pool_function *)call->user,
                     .input = call->inputs[0]->data,
                     .output = call->outputs[0]->data,
+                    .channels = call->inputs[0]->shape[1],
+                    .input_image = call->inputs[0]->strides[0],
+                    .output_image = call->outputs[0]->strides[0],
                     .scratch = call->workspace};
     int64_t planes;
     if (!read_rows(call, &job.rows, &planes)) return TN_ERROR_INTERNAL;
@@ -87,7 +105,7 @@ static tn_status rows_run(tn_call *call) {
     return call->host->parallel_for(call, planes, 40000 / (plane_reads + 1) + 1, pool_planes, &job);
 }
 
-static const char *const combinations[] = {"f32 -> f32"};
+static const char *const combinations[] = {"f32:strided -> f32:strided"};
 
 #define ROWS_KERNEL(level, features_text)                                                          \
     static const tn_max_pool_function function_##level = tn_max_pool_rows_##level;                 \

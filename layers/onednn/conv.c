@@ -74,25 +74,26 @@ typedef struct conv_layouts {
     tn_dnnl_layout source, target, weights, bias;
 } conv_layouts;
 
-static bool describe_tensors(const tn_call *call, conv_layouts *layouts) {
+static bool describe_tensors(const tn_call *call, int64_t parts, conv_layouts *layouts) {
     const int64_t *filters = &call->outputs[0]->shape[1];
-    return tn_dnnl_layout_of(&layouts->source, call->inputs[X]) &&
-           tn_dnnl_layout_of(&layouts->target, call->outputs[0]) &&
+    return tn_dnnl_layout_of(&layouts->source, call->inputs[X], parts) &&
+           tn_dnnl_layout_of(&layouts->target, call->outputs[0], parts) &&
            describe_weights(call, false, &layouts->weights) &&
            (!has_bias(call) || tn_dnnl_layout_make(&layouts->bias, 1, filters, dnnl_a));
 }
 
-/* A descriptor for the call's shapes; `weights` null: the implementation's own layout. */
-static tn_status make_descriptor(tn_call *call, const tn_dnnl_layout *weights, uint32_t tactic,
-                                 dnnl_primitive_desc_t *out_desc) {
+/* A descriptor for one of `parts` parts of the call's tensors; `weights` null: the implementation's
+ * own layout. */
+static tn_status make_descriptor(tn_call *call, int64_t parts, const tn_dnnl_layout *weights,
+                                 uint32_t tactic, dnnl_primitive_desc_t *out_desc) {
     const conv_kind *kind = call->user;
     conv_layouts layouts = {0};
-    tn_dnnl_convolution convolution = {.is_transposed = kind->is_transposed,
-                                       .is_winograd = tactic == 1};
+    tn_dnnl_convolution convolution = {
+        .is_transposed = kind->is_transposed, .is_winograd = tactic == 1, .parts = parts};
     tn_window window;
     tn_status status = kind->read_window(call, &window);
     if (status != TN_OK) return status;
-    if (window.rank == 2 && describe_tensors(call, &layouts)) {
+    if (window.rank == 2 && describe_tensors(call, parts, &layouts)) {
         convolution.source = tn_dnnl_layout_view(&layouts.source);
         convolution.target = tn_dnnl_layout_view(&layouts.target);
         convolution.weights = tn_dnnl_layout_view(weights ? weights : &layouts.weights);
@@ -117,7 +118,7 @@ static bool can_do(tn_call *call, uint32_t tactic) {
     dnnl_primitive_desc_t desc;
     tn_dnnl_layout weights = {0};
     char key[TN_DNNL_KEY_BYTES];
-    if (make_descriptor(call, NULL, tactic, &desc) != TN_OK) return false;
+    if (make_descriptor(call, 1, NULL, tactic, &desc) != TN_OK) return false;
     const bool answer =
         !tn_dnnl_is_plain(desc) &&
         tn_dnnl_layout_copy(&weights,
@@ -200,7 +201,7 @@ static tn_status pack(tn_call *call, conv_state *state) {
 
 static tn_status conv_prepare(tn_call *call) {
     dnnl_primitive_desc_t desc;
-    tn_status status = make_descriptor(call, NULL, call->tactic, &desc);
+    tn_status status = make_descriptor(call, 1, NULL, call->tactic, &desc);
     if (status != TN_OK) return status;
     conv_state *state = call->host->allocate(call->host, sizeof(*state), 64);
     if (!state) {
@@ -247,7 +248,7 @@ static void conv_close(tn_call *call) {
 }
 
 /* The arguments in the order in which conv_run gives their addresses. */
-static tn_status add_arguments(tn_call *call, const_dnnl_primitive_desc_t desc,
+static tn_status add_arguments(tn_call *call, int64_t parts, const_dnnl_primitive_desc_t desc,
                                tn_dnnl_primitive *primitive) {
     const struct {
         int id;
@@ -266,7 +267,8 @@ static tn_status add_arguments(tn_call *call, const_dnnl_primitive_desc_t desc,
             dnnl_primitive_desc_query_md(desc, arguments[i].query, arguments[i].index);
         status = tn_dnnl_primitive_add(call, primitive, arguments[i].id, view);
     }
-    if (status == TN_OK && call->operand_count && tn_dnnl_layout_of(&operand, call->operands[0]))
+    if (status == TN_OK && call->operand_count &&
+        tn_dnnl_layout_of(&operand, call->operands[0], parts))
         status = tn_dnnl_primitive_add(call, primitive,
                                        DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
                                        tn_dnnl_layout_view(&operand));
@@ -274,25 +276,26 @@ static tn_status add_arguments(tn_call *call, const_dnnl_primitive_desc_t desc,
     return status;
 }
 
-static tn_status make_primitive(tn_call *call, conv_context *context) {
+static tn_status make_primitive(tn_call *call, int64_t parts, conv_context *context) {
     const conv_state *state = call->state;
     dnnl_primitive_desc_t desc;
-    tn_status status = make_descriptor(call, &state->weights, call->tactic, &desc);
+    tn_status status = make_descriptor(call, parts, &state->weights, call->tactic, &desc);
     if (status != TN_OK) return status;
     const int before = tn_dnnl_set_threads(call->threads);
     status = tn_dnnl_primitive_make(call, desc, &context->primitive);
     tn_dnnl_set_threads((uint32_t)before);
-    if (status == TN_OK) status = add_arguments(call, desc, &context->primitive);
+    if (status == TN_OK) status = add_arguments(call, parts, desc, &context->primitive);
+    context->primitive.parts = parts;
     dnnl_primitive_desc_destroy(desc);
     return status;
 }
 
 static tn_status conv_reshape(tn_call *call) {
     conv_context *context = call->context;
-    const int64_t *shape = call->inputs[X]->shape;
-    if (!context->primitive.primitive ||
+    const int64_t *shape = call->inputs[X]->shape, parts = tn_dnnl_parts(call);
+    if (!context->primitive.primitive || context->primitive.parts != parts ||
         memcmp(context->shape, shape, sizeof(context->shape)) != 0) {
-        const tn_status status = make_primitive(call, context);
+        const tn_status status = make_primitive(call, parts, context);
         if (status != TN_OK) {
             tn_dnnl_primitive_destroy(&context->primitive);
             return status;
@@ -306,18 +309,19 @@ static tn_status conv_reshape(tn_call *call) {
 static tn_status conv_run(tn_call *call) {
     const conv_context *context = call->context;
     const conv_state *state = call->state;
-    void *data[TN_DNNL_ARGUMENTS] = {call->inputs[X]->data, (void *)(uintptr_t)state->packed,
-                                     call->outputs[0]->data};
+    tn_dnnl_address addresses[TN_DNNL_ARGUMENTS] = {tn_dnnl_address_of(call->inputs[X]),
+                                                    {(void *)(uintptr_t)state->packed, 0},
+                                                    tn_dnnl_address_of(call->outputs[0])};
     uint32_t count = 3;
-    if (has_bias(call)) data[count++] = call->inputs[B]->data;
-    if (call->operand_count) data[count++] = call->operands[0]->data;
-    return tn_dnnl_primitive_run(call, &context->primitive, data);
+    if (has_bias(call)) addresses[count++] = (tn_dnnl_address){call->inputs[B]->data, 0};
+    if (call->operand_count) addresses[count++] = tn_dnnl_address_of(call->operands[0]);
+    return tn_dnnl_primitive_run(call, &context->primitive, addresses);
 }
 
 static const char *const combinations[] = {
-    "f32, f32, f32? -> f32",         "f32:nhwc, f32, f32? -> f32:nhwc",
-    "f32:c16, f32, f32? -> f32:c16", "f32:c8, f32, f32? -> f32:c8",
-    "f32, f32, f32? -> f32:c16",     "f32, f32, f32? -> f32:c8",
+    "f32:strided, f32, f32? -> f32:strided",         "f32:nhwc, f32, f32? -> f32:nhwc",
+    "f32:c16:strided, f32, f32? -> f32:c16:strided", "f32:c8:strided, f32, f32? -> f32:c8:strided",
+    "f32:strided, f32, f32? -> f32:c16:strided",     "f32:strided, f32, f32? -> f32:c8:strided",
 };
 
 #define CONV_KERNEL(name_of, operator_name, kind, text)                                            \

@@ -2,6 +2,7 @@
 /* The engine and primitives at work; see dnnl.h. Layouts are in dnnl_layout.c, descriptors in
  * dnnl_describe.c. */
 #include "onednn/dnnl.h"
+#include "kit/operator/strided.h"
 
 #include <omp.h>
 #include <pthread.h>
@@ -44,6 +45,7 @@ tn_status tn_dnnl_primitive_make(tn_call *call, const_dnnl_primitive_desc_t desc
                                "making a primitive");
     if (status == TN_OK)
         status = tn_dnnl_primitive_add(call, primitive, DNNL_ARG_SCRATCHPAD, scratch);
+    primitive->parts = 1;
     primitive->scratch_bytes = scratch ? dnnl_memory_desc_get_size(scratch) : 0;
     return status;
 }
@@ -77,21 +79,47 @@ static dnnl_status_t set_address(const tn_dnnl_primitive *primitive, uint32_t in
 #endif
 }
 
-tn_status tn_dnnl_primitive_run(tn_call *call, const tn_dnnl_primitive *primitive,
-                                void *const *data) {
+static bool are_images_apart(const tn_tensor *tensor) {
+    tn_strided rows;
+    tn_strided_init(&rows, tensor);
+    return rows.pitch != rows.row && tensor->format != TN_NHWC;
+}
+
+int64_t tn_dnnl_parts(const tn_call *call) {
+    const tn_tensor *x = call->inputs[0];
+    return are_images_apart(x) || are_images_apart(call->outputs[0]) ? x->shape[0] : 1;
+}
+
+tn_dnnl_address tn_dnnl_address_of(const tn_tensor *tensor) {
+    return (tn_dnnl_address){tensor->data, (uint64_t)tensor->strides[0] * sizeof(float)};
+}
+
+static dnnl_status_t run_part(const tn_dnnl_primitive *primitive) {
     dnnl_exec_arg_t arguments[TN_DNNL_ARGUMENTS];
-    for (uint32_t i = 0; i < primitive->count; i++) {
+    for (uint32_t i = 0; i < primitive->count; i++)
         arguments[i] = (dnnl_exec_arg_t){primitive->ids[i], primitive->memories[i]};
-        void *address = i == 0 ? call->workspace : data[i - 1]; /* scratch memory comes first */
-        if (set_address(primitive, i, address) != dnnl_success)
-            return call->host->fail(call, TN_ERROR_INTERNAL, "oneDNN refuses an address");
-    }
-    const int before = tn_dnnl_set_threads(call->threads);
     const dnnl_status_t status = dnnl_primitive_execute(primitive->primitive, primitive->stream,
                                                         (int)primitive->count, arguments);
     const dnnl_status_t waited = dnnl_stream_wait(primitive->stream);
+    return status != dnnl_success ? status : waited;
+}
+
+tn_status tn_dnnl_primitive_run(tn_call *call, const tn_dnnl_primitive *primitive,
+                                const tn_dnnl_address *addresses) {
+    dnnl_status_t status = dnnl_success;
+    const int before = tn_dnnl_set_threads(call->threads);
+    for (int64_t part = 0; part < primitive->parts && status == dnnl_success; part++) {
+        for (uint32_t i = 0; i < primitive->count && status == dnnl_success; i++) {
+            char *address = call->workspace; /* scratch memory comes first */
+            if (i > 0)
+                address =
+                    (char *)addresses[i - 1].data + (uint64_t)part * addresses[i - 1].step_bytes;
+            status = set_address(primitive, i, address);
+        }
+        if (status == dnnl_success) status = run_part(primitive);
+    }
     tn_dnnl_set_threads((uint32_t)before);
-    return tn_dnnl_check(call, status != dnnl_success ? status : waited, "running a primitive");
+    return tn_dnnl_check(call, status, "running a primitive");
 }
 
 bool tn_dnnl_is_plain(const_dnnl_primitive_desc_t desc) {

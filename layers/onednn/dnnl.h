@@ -39,8 +39,9 @@ tn_status tn_dnnl_check(tn_call *call, dnnl_status_t status, const char *what);
  * cleared. */
 bool tn_dnnl_layout_make(tn_dnnl_layout *layout, int rank, const int64_t *shape,
                          dnnl_format_tag_t tag);
-/* A tensor of rank 4 in one of the formats linear, nhwc, c8, c16; false for others. */
-bool tn_dnnl_layout_of(tn_dnnl_layout *layout, const tn_tensor *tensor);
+/* A tensor of rank 4 in one of the formats linear, nhwc, c8, c16, or one of `parts` equal parts of
+ * it along axis 0; false for others. */
+bool tn_dnnl_layout_of(tn_dnnl_layout *layout, const tn_tensor *tensor, int64_t parts);
 bool tn_dnnl_layout_copy(tn_dnnl_layout *layout, tn_dnnl_view view);
 void tn_dnnl_layout_clear(tn_dnnl_layout *layout);
 tn_dnnl_view tn_dnnl_layout_view(const tn_dnnl_layout *layout); /* null when it is not set */
@@ -62,6 +63,7 @@ typedef struct tn_dnnl_window {
 /* Descriptors for the call's threads and steps; the caller destroys them. */
 typedef struct tn_dnnl_convolution {
     bool is_transposed, is_winograd;
+    int64_t parts; /* of the call, of which it does one: see tn_dnnl_parts */
     tn_dnnl_view source, weights, bias, target; /* bias: null, none */
     tn_dnnl_window window;
 } tn_dnnl_convolution;
@@ -78,6 +80,11 @@ tn_status tn_dnnl_pooling_describe(tn_call *call, const tn_dnnl_pooling *pooling
 /* Sets OpenMP's number of threads for this thread and answers the one before, to be set back. */
 int tn_dnnl_set_threads(uint32_t threads);
 
+/* For tensors that are not packed oneDNN has its plain implementation alone. Where the images of
+ * input 0 or output 0 lie apart (tenon/plugin/view.h), each is packed by itself: the number of
+ * images then, to be done one after the other; else 1. */
+int64_t tn_dnnl_parts(const tn_call *call);
+
 /* Arguments of a primitive in the order of `ids`; the handles are set before each run. */
 #define TN_DNNL_ARGUMENTS 6
 typedef struct tn_dnnl_primitive {
@@ -87,6 +94,7 @@ typedef struct tn_dnnl_primitive {
     int ids[TN_DNNL_ARGUMENTS];
     dnnl_memory_t memories[TN_DNNL_ARGUMENTS];
     uint64_t scratch_bytes;
+    int64_t parts; /* how often it is run */
 } tn_dnnl_primitive;
 
 /* Makes a primitive of a descriptor, which it does not take over. What was made before in
@@ -97,9 +105,16 @@ tn_status tn_dnnl_primitive_make(tn_call *call, const_dnnl_primitive_desc_t desc
 tn_status tn_dnnl_primitive_add(tn_call *call, tn_dnnl_primitive *primitive, int id,
                                 tn_dnnl_view view);
 void tn_dnnl_primitive_destroy(tn_dnnl_primitive *primitive); /* a zeroed one is fine */
-/* `data` has an address for each argument. Scratch memory is call->workspace. */
+/* An address for each argument, and how many bytes lie between its parts. */
+typedef struct tn_dnnl_address {
+    void *data;
+    uint64_t step_bytes;
+} tn_dnnl_address;
+/* Of a tensor; of what all parts share the step is 0. */
+tn_dnnl_address tn_dnnl_address_of(const tn_tensor *tensor);
+/* Scratch memory is call->workspace. */
 tn_status tn_dnnl_primitive_run(tn_call *call, const tn_dnnl_primitive *primitive,
-                                void *const *data);
+                                const tn_dnnl_address *addresses);
 
 /* Whether the implementation is one of oneDNN's plain ones, which our own kernels beat. */
 bool tn_dnnl_is_plain(const_dnnl_primitive_desc_t desc);

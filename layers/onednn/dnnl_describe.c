@@ -60,10 +60,13 @@ static dnnl_status_t append_activation(dnnl_post_ops_t post_ops, const tn_known_
 #endif
 }
 
-static dnnl_status_t append_addition(dnnl_post_ops_t post_ops, const tn_tensor *operand) {
+/* Of outputs that are one column wide oneDNN 2.6 takes some operands for broadcast ones and adds
+ * wrong elements: with channels last, and with one input channel. */
+static dnnl_status_t append_addition(dnnl_post_ops_t post_ops, const tn_tensor *operand,
+                                     int64_t parts) {
     tn_dnnl_layout layout = {0};
     dnnl_status_t status = dnnl_unimplemented;
-    if (tn_dnnl_layout_of(&layout, operand))
+    if (operand->rank == 4 && operand->shape[3] > 1 && tn_dnnl_layout_of(&layout, operand, parts))
         status =
             dnnl_post_ops_append_binary(post_ops, dnnl_binary_add, tn_dnnl_layout_view(&layout));
     tn_dnnl_layout_clear(&layout);
@@ -72,7 +75,8 @@ static dnnl_status_t append_addition(dnnl_post_ops_t post_ops, const tn_tensor *
 
 /* The steps as attributes: at most one addition, then at most one activation of
  * TN_DNNL_ABSORBS. Scratch memory is the user's. The caller destroys them. */
-static tn_status create_attributes(tn_call *call, dnnl_primitive_attr_t *out_attributes) {
+static tn_status create_attributes(tn_call *call, int64_t parts,
+                                   dnnl_primitive_attr_t *out_attributes) {
     dnnl_post_ops_t post_ops = NULL;
     dnnl_primitive_attr_t attributes = NULL;
     tn_known_steps steps;
@@ -84,7 +88,7 @@ static tn_status create_attributes(tn_call *call, dnnl_primitive_attr_t *out_att
     for (uint32_t i = 0; status == dnnl_success && i < steps.count; i++) {
         const tn_known_step *step = &steps.items[i];
         if (step->kind == TN_KNOWN_RESIDUAL && i == 0)
-            status = append_addition(post_ops, call->operands[step->operand]);
+            status = append_addition(post_ops, call->operands[step->operand], parts);
         else if (step->kind == TN_KNOWN_ACTIVATION && i + 1 == steps.count)
             status = append_activation(post_ops, step);
         else
@@ -168,7 +172,7 @@ static dnnl_status_t make_pooling(const tn_dnnl_pooling *p, const_dnnl_primitive
 tn_status tn_dnnl_convolution_describe(tn_call *call, const tn_dnnl_convolution *convolution,
                                        dnnl_primitive_desc_t *out_desc) {
     dnnl_primitive_attr_t attributes = NULL;
-    tn_status status = create_attributes(call, &attributes);
+    tn_status status = create_attributes(call, convolution->parts, &attributes);
     if (status != TN_OK) return status;
     const int before = tn_dnnl_set_threads(call->threads ? call->threads : 1);
     status =
@@ -182,7 +186,7 @@ tn_status tn_dnnl_convolution_describe(tn_call *call, const tn_dnnl_convolution 
 tn_status tn_dnnl_pooling_describe(tn_call *call, const tn_dnnl_pooling *pooling,
                                    dnnl_primitive_desc_t *out_desc) {
     dnnl_primitive_attr_t attributes = NULL;
-    tn_status status = create_attributes(call, &attributes);
+    tn_status status = create_attributes(call, 1, &attributes);
     if (status != TN_OK) return status;
     const int before = tn_dnnl_set_threads(call->threads ? call->threads : 1);
     status = tn_dnnl_check(call, make_pooling(pooling, attributes, out_desc), "a pooling");

@@ -107,9 +107,11 @@ bool tn_dnnl_layout_key(const tn_dnnl_layout *layout, char *key) {
 
 #endif
 
-bool tn_dnnl_layout_of(tn_dnnl_layout *layout, const tn_tensor *tensor) {
+bool tn_dnnl_layout_of(tn_dnnl_layout *layout, const tn_tensor *tensor, int64_t parts) {
     dnnl_format_tag_t tag;
     if (!tensor || tensor->rank != 4 || tensor->type != TN_F32) return false;
+    const int64_t shape[] = {tensor->shape[0] / parts, tensor->shape[1], tensor->shape[2],
+                             tensor->shape[3]};
     switch (tensor->format) {
     case TN_LINEAR:
         tag = dnnl_abcd;
@@ -127,6 +129,6 @@ bool tn_dnnl_layout_of(tn_dnnl_layout *layout, const tn_tensor *tensor) {
         return false;
     }
     for (int i = 0; i < 4; i++)
-        if (tensor->shape[i] < 1) return false;
-    return tn_dnnl_layout_make(layout, 4, tensor->shape, tag);
+        if (shape[i] < 1) return false;
+    return tn_dnnl_layout_make(layout, 4, shape, tag);
 }

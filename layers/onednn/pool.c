@@ -64,15 +64,15 @@ static void fill_window(const tn_window *window, bool may_cut, tn_dnnl_window *o
     }
 }
 
-static tn_status make_descriptor(tn_call *call, dnnl_primitive_desc_t *out_desc) {
+static tn_status make_descriptor(tn_call *call, int64_t parts, dnnl_primitive_desc_t *out_desc) {
     const pool_kind *kind = call->user;
     tn_dnnl_layout source = {0}, target = {0};
     tn_dnnl_pooling pooling = {.algorithm = algorithm_of(call, kind)};
     tn_window window;
     tn_status status;
     if (kind->read(call, &window) && window.rank == 2 &&
-        tn_dnnl_layout_of(&source, call->inputs[0]) &&
-        tn_dnnl_layout_of(&target, call->outputs[0])) {
+        tn_dnnl_layout_of(&source, call->inputs[0], parts) &&
+        tn_dnnl_layout_of(&target, call->outputs[0], parts)) {
         pooling.source = tn_dnnl_layout_view(&source);
         pooling.target = tn_dnnl_layout_view(&target);
         fill_window(&window, kind == &max_kind, &pooling.window);
@@ -87,7 +87,7 @@ static tn_status make_descriptor(tn_call *call, dnnl_primitive_desc_t *out_desc)
 
 static tn_status pool_accepts(tn_call *call) {
     dnnl_primitive_desc_t desc;
-    if (!tn_dnnl_engine() || make_descriptor(call, &desc) != TN_OK) return TN_ERROR_UNSUPPORTED;
+    if (!tn_dnnl_engine() || make_descriptor(call, 1, &desc) != TN_OK) return TN_ERROR_UNSUPPORTED;
     const bool is_plain = tn_dnnl_is_plain(desc);
     dnnl_primitive_desc_destroy(desc);
     return is_plain ? TN_ERROR_UNSUPPORTED : TN_OK;
@@ -108,9 +108,9 @@ static void pool_close(tn_call *call) {
     call->host->deallocate(call->host, context);
 }
 
-static tn_status make_primitive(tn_call *call, pool_context *context) {
+static tn_status make_primitive(tn_call *call, int64_t parts, pool_context *context) {
     dnnl_primitive_desc_t desc;
-    tn_status status = make_descriptor(call, &desc);
+    tn_status status = make_descriptor(call, parts, &desc);
     if (status != TN_OK) return status;
     const int before = tn_dnnl_set_threads(call->threads);
     status = tn_dnnl_primitive_make(call, desc, &context->primitive);
@@ -121,15 +121,17 @@ static tn_status make_primitive(tn_call *call, pool_context *context) {
     if (status == TN_OK)
         status = tn_dnnl_primitive_add(call, &context->primitive, DNNL_ARG_DST,
                                        dnnl_primitive_desc_query_md(desc, dnnl_query_dst_md, 0));
+    context->primitive.parts = parts;
     dnnl_primitive_desc_destroy(desc);
     return status;
 }
 
 static tn_status pool_reshape(tn_call *call) {
     pool_context *context = call->context;
-    if (!context->primitive.primitive ||
+    const int64_t parts = tn_dnnl_parts(call);
+    if (!context->primitive.primitive || context->primitive.parts != parts ||
         memcmp(context->shape, call->inputs[0]->shape, sizeof(context->shape)) != 0) {
-        const tn_status status = make_primitive(call, context);
+        const tn_status status = make_primitive(call, parts, context);
         if (status != TN_OK) {
             tn_dnnl_primitive_destroy(&context->primitive);
             return status;
@@ -142,12 +144,13 @@ static tn_status pool_reshape(tn_call *call) {
 
 static tn_status pool_run(tn_call *call) {
     const pool_context *context = call->context;
-    void *data[TN_DNNL_ARGUMENTS] = {call->inputs[0]->data, call->outputs[0]->data};
-    return tn_dnnl_primitive_run(call, &context->primitive, data);
+    const tn_dnnl_address addresses[] = {tn_dnnl_address_of(call->inputs[0]),
+                                         tn_dnnl_address_of(call->outputs[0])};
+    return tn_dnnl_primitive_run(call, &context->primitive, addresses);
 }
 
-static const char *const combinations[] = {"f32 -> f32", "f32:nhwc -> f32:nhwc",
-                                           "f32:c16 -> f32:c16", "f32:c8 -> f32:c8"};
+static const char *const combinations[] = {
+    "f32:nhwc -> f32:nhwc", "f32:linear|c16|c8:strided -> f32:linear|c16|c8:strided"};
 
 #define POOL_KERNEL(name_of, operator_name, kind, ...)                                             \
     const tn_kernel name_of = {.size = sizeof(tn_kernel),                                          \

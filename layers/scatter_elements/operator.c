@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ScatterElements: a copy of `data` in which each element of `updates` is put at its own place, but
+ * ScatterElements: a copy of `data` in which each element of `updates` is put at its own index, but
  * for the given axis, where `indices` says which; or met with what is there by `reduction`.
  */
 #include "kit/math/element.h"
@@ -49,25 +49,71 @@ static tn_status scatter_elements_infer(tn_call *call) {
     return tn_infer_copy_shape(call, 0, SCATTER_DATA);
 }
 
-static tn_status scatter_elements_reference(tn_call *call) {
+typedef struct scatter_rows {
+    int64_t strides[TN_MAX_RANK]; /* of the data */
+    int64_t count, length;        /* rows of the indices along the last axis */
+    uint32_t axis;
+    uint32_t reduction;
+} scatter_rows;
+
+static tn_status read_rows(tn_call *call, scatter_rows *rows) {
     const scatter_elements_params *params = call->params;
     const tn_tensor *data = call->inputs[SCATTER_DATA], *indices = call->inputs[SCATTER_INDICES];
-    const uint32_t reduction =
-        call->op->since_version >= 16 ? params->reduction : (uint32_t)TN_SCATTER_NONE;
-    int64_t strides[TN_MAX_RANK];
-    uint32_t axis = 0;
-    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, data->rank, &axis));
-    tn_element_copy(data, call->outputs[0]);
-    tn_region_strides(data->rank, data->shape, strides);
-    for (int64_t i = 0; i < tn_element_count(indices); i++) {
-        int64_t at = 0, rest = i, index = 0;
-        TN_TRY(tn_scatter_index(call, tn_element_load_i64(indices->data, indices->type, i),
-                                data->shape[axis], &index));
-        for (uint32_t k = data->rank; k-- > 0; rest /= indices->shape[k])
-            at += (k == axis ? index : rest % indices->shape[k]) * strides[k];
-        tn_scatter_update(call->outputs[0], at, call->inputs[SCATTER_UPDATES], i, reduction);
-    }
+    TN_TRY(tn_infer_axis(call, "field 'axis'", params->axis, data->rank, &rows->axis));
+    tn_region_strides(data->rank, data->shape, rows->strides);
+    rows->length = indices->shape[indices->rank - 1];
+    rows->count = rows->length > 0 ? tn_element_count(indices) / rows->length : 0;
+    rows->reduction = call->op->since_version >= 16 ? params->reduction : (uint32_t)TN_SCATTER_NONE;
     return TN_OK;
+}
+
+/* Where in the data a row of the indices begins, its index along `axis` left out. */
+static int64_t find_row(const scatter_rows *rows, const tn_tensor *indices, int64_t row) {
+    int64_t at = 0;
+    for (uint32_t k = indices->rank - 1; k-- > 0; row /= indices->shape[k])
+        at += k == rows->axis ? 0 : row % indices->shape[k] * rows->strides[k];
+    return at;
+}
+
+static tn_status check_indices(tn_call *call, const scatter_rows *rows) {
+    const tn_tensor *indices = call->inputs[SCATTER_INDICES];
+    const int64_t extent = call->inputs[SCATTER_DATA]->shape[rows->axis];
+    int64_t index = 0;
+    for (int64_t i = 0; i < rows->count * rows->length; i++)
+        TN_TRY(tn_scatter_index(call, tn_element_load_i64(indices->data, indices->type, i), extent,
+                                &index));
+    return TN_OK;
+}
+
+static void update_row(tn_call *call, const scatter_rows *rows, int64_t row) {
+    const tn_tensor *indices = call->inputs[SCATTER_INDICES];
+    const int64_t extent = call->inputs[SCATTER_DATA]->shape[rows->axis];
+    const int64_t first = find_row(rows, indices, row), from = row * rows->length;
+    const int64_t step = rows->axis + 1 == indices->rank ? 0 : 1;
+    for (int64_t i = 0; i < rows->length; i++) {
+        int64_t index = tn_element_load_i64(indices->data, indices->type, from + i);
+        if (index < 0) index += extent;
+        tn_scatter_update(call->outputs[0], first + i * step + index * rows->strides[rows->axis],
+                          call->inputs[SCATTER_UPDATES], from + i, 1, rows->reduction);
+    }
+}
+
+static tn_status update_elements(tn_call *call, tn_status (*copy)(tn_call *call)) {
+    scatter_rows rows;
+    TN_TRY(read_rows(call, &rows));
+    TN_TRY(check_indices(call, &rows));
+    TN_TRY(copy(call));
+    for (int64_t row = 0; row < rows.count; row++)
+        update_row(call, &rows, row);
+    return TN_OK;
+}
+
+static tn_status scatter_elements_reference(tn_call *call) {
+    return update_elements(call, tn_scatter_copy);
+}
+
+static tn_status scatter_elements_run(tn_call *call) {
+    return update_elements(call, tn_scatter_copy_parallel);
 }
 
 static const tn_port scatter_elements_inputs[] = {
@@ -76,7 +122,7 @@ static const tn_port scatter_elements_inputs[] = {
     TN_PORT("updates", "T", 0, "what is put there, shaped like the indices"),
 };
 static const tn_port scatter_elements_outputs[] = {
-    TN_PORT("output", "T", 0, "data with its updates"),
+    {"output", "T", "data with its updates", TN_PORT_ALIAS, 1 + SCATTER_DATA, 0, 0},
 };
 #define CASES_11                                                                                   \
     "axis=1 | data=f32[1,5] indices=i64[1,2]{1,3} updates=f32[1,2]",                               \
@@ -115,4 +161,8 @@ SCATTER_ELEMENTS(18);
 
 static const tn_operator *const scatter_elements_operators[] = {
     &scatter_elements_11, &scatter_elements_16, &scatter_elements_18};
-TN_LAYER_WITHOUT_KERNELS(scatter_elements, scatter_elements_operators);
+static const char *const scatter_elements_combinations[] = {"*, i64|i32, * -> *"};
+static const tn_kernel scatter_elements_updates =
+    TN_SCATTER_KERNEL("ScatterElements", scatter_elements_combinations, scatter_elements_run);
+static const tn_kernel *const scatter_elements_kernels[] = {&scatter_elements_updates};
+TN_LAYER(scatter_elements, scatter_elements_operators, scatter_elements_kernels);

@@ -51,30 +51,48 @@ static tn_status scatter_nd_infer(tn_call *call) {
     return tn_infer_copy_shape(call, 0, SCATTER_DATA);
 }
 
-static tn_status scatter_nd_reference(tn_call *call) {
-    const scatter_nd_params *params = call->params;
+/* Where slice `slice` of the updates goes: the element of `data` at which it begins. */
+static tn_status find_slice(tn_call *call, int64_t slice, const int64_t *strides, int64_t *out_at) {
     const tn_tensor *data = call->inputs[SCATTER_DATA], *indices = call->inputs[SCATTER_INDICES];
-    const uint32_t reduction =
-        call->op->since_version >= 16 ? params->reduction : (uint32_t)TN_SCATTER_NONE;
     const int64_t width = indices->shape[indices->rank - 1];
-    const int64_t slice = tn_infer_product(data->shape, (uint32_t)width, data->rank);
-    int64_t strides[TN_MAX_RANK];
-    tn_element_copy(data, call->outputs[0]);
-    if (tn_element_count(call->inputs[SCATTER_UPDATES]) == 0) return TN_OK;
-    tn_region_strides(data->rank, data->shape, strides);
-    for (int64_t i = 0; i < tn_infer_product(indices->shape, 0, indices->rank - 1); i++) {
-        int64_t at = 0, index = 0;
-        for (int64_t k = 0; k < width; k++) {
-            TN_TRY(tn_scatter_index(
-                call, tn_element_load_i64(indices->data, indices->type, i * width + k),
-                data->shape[k], &index));
-            at += index * strides[k];
-        }
-        for (int64_t k = 0; k < slice; k++)
-            tn_scatter_update(call->outputs[0], at + k, call->inputs[SCATTER_UPDATES],
-                              i * slice + k, reduction);
+    *out_at = 0;
+    for (int64_t k = 0, index = 0; k < width; k++) {
+        TN_TRY(tn_scatter_index(
+            call, tn_element_load_i64(indices->data, indices->type, slice * width + k),
+            data->shape[k], &index));
+        *out_at += index * strides[k];
     }
     return TN_OK;
+}
+
+static tn_status update_slices(tn_call *call, tn_status (*copy)(tn_call *call)) {
+    const scatter_nd_params *params = call->params;
+    const tn_tensor *data = call->inputs[SCATTER_DATA], *indices = call->inputs[SCATTER_INDICES];
+    const tn_tensor *updates = call->inputs[SCATTER_UPDATES];
+    const uint32_t reduction =
+        call->op->since_version >= 16 ? params->reduction : (uint32_t)TN_SCATTER_NONE;
+    const uint32_t width = (uint32_t)indices->shape[indices->rank - 1];
+    const int64_t elements = tn_infer_product(data->shape, width, data->rank);
+    int64_t strides[TN_MAX_RANK], at = 0, slices = 0;
+    if (tn_element_count(updates) > 0)
+        slices = tn_infer_product(indices->shape, 0, indices->rank - 1);
+    tn_region_strides(data->rank, data->shape, strides);
+    for (int64_t i = 0; i < slices; i++)
+        TN_TRY(find_slice(call, i, strides, &at));
+    TN_TRY(copy(call));
+    for (int64_t i = 0; i < slices; i++) {
+        TN_TRY(find_slice(call, i, strides, &at));
+        tn_scatter_update(call->outputs[0], at, updates, i * elements, elements, reduction);
+    }
+    return TN_OK;
+}
+
+static tn_status scatter_nd_reference(tn_call *call) {
+    return update_slices(call, tn_scatter_copy);
+}
+
+static tn_status scatter_nd_run(tn_call *call) {
+    return update_slices(call, tn_scatter_copy_parallel);
 }
 
 static const tn_port scatter_nd_inputs[] = {
@@ -83,7 +101,7 @@ static const tn_port scatter_nd_inputs[] = {
     TN_PORT("updates", "T", 0, "the slices that are put there"),
 };
 static const tn_port scatter_nd_outputs[] = {
-    TN_PORT("output", "T", 0, "data with its updates"),
+    {"output", "T", "data with its updates", TN_PORT_ALIAS, 1 + SCATTER_DATA, 0, 0},
 };
 #define CASES_11                                                                                   \
     "| data=f32[8] indices=i64[4,1]{4,3,1,-1} updates=f32[4]",                                     \
@@ -122,4 +140,8 @@ SCATTER_ND(18, TN_FIELDS(scatter_nd_params, scatter_nd_18_fields));
 
 static const tn_operator *const scatter_nd_operators[] = {&scatter_nd_11, &scatter_nd_16,
                                                           &scatter_nd_18};
-TN_LAYER_WITHOUT_KERNELS(scatter_nd, scatter_nd_operators);
+static const char *const scatter_nd_combinations[] = {"*, i64, * -> *"};
+static const tn_kernel scatter_nd_updates =
+    TN_SCATTER_KERNEL("ScatterND", scatter_nd_combinations, scatter_nd_run);
+static const tn_kernel *const scatter_nd_kernels[] = {&scatter_nd_updates};
+TN_LAYER(scatter_nd, scatter_nd_operators, scatter_nd_kernels);

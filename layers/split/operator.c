@@ -240,8 +240,7 @@ SPLIT(13, split_13_inputs);
 SPLIT(18, split_13_inputs);
 
 static const char *const split_combinations[] = {
-    "*:strided, i64? -> *:strided...", "*:nhwc:strided, i64? -> *:nhwc:strided...",
-    "*:c16:strided, i64? -> *:c16:strided...", "*:c8:strided, i64? -> *:c8:strided..."};
+    "*:linear|nhwc|c16|c8:strided, i64? -> *:linear|nhwc|c16|c8:strided..."};
 static const tn_kernel split_runs = {
     .size = sizeof(tn_kernel),
     .revision = 2,

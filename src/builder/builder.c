@@ -6,6 +6,7 @@
 #include "builder/builder.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "builder/bodies.h"
 #include "builder/declared.h"
 #include "builder/lower/lower.h"
 #include "builder/lower/node_pins.h"
@@ -56,6 +57,11 @@ static tn_status read_options(const tn_builder_options *given, tn_builder_option
         return tn_fail(TN_ERROR_ARGUMENT, "nodes to keep are counted but not given");
     if (out_options->without_rewrite_count > 0 && !out_options->without_rewrites)
         return tn_fail(TN_ERROR_ARGUMENT, "rewrites to leave out are counted but not given");
+    if (out_options->without_rewrite_count > 0 &&
+        (out_options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION)))
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "rewrites are to be left out of a build that applies none: expected no "
+                       "TN_BUILD_REFERENCE and no TN_BUILD_NO_FUSION beside them");
     if (out_options->precision > TN_PRECISION_I8)
         return tn_fail(TN_ERROR_ARGUMENT, "there is no precision %" PRIu32 "; the last is %d (I8)",
                        out_options->precision, TN_PRECISION_I8);
@@ -118,8 +124,10 @@ static tn_status run_passes(build_state *state) {
     TN_TRY(start_passes(state));
     tn_declared_compare(state->given, &state->before, state->passes.is_unsure);
     if (!(state->options->flags & TN_BUILD_REFERENCE)) TN_TRY(tn_pass_drop_identities(passes));
+    const bool is_fused = !(state->options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION));
+    if (is_fused) TN_TRY(tn_pass_rewrite_constants(passes));
     TN_TRY(tn_pass_fold_constants(passes));
-    if (!(state->options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION))) {
+    if (is_fused) {
         TN_TRY(tn_pass_rewrite(passes));
         TN_TRY(tn_pass_fold_affine(passes));
     }
@@ -337,11 +345,13 @@ static tn_status build(build_state *state) {
     TN_TRY(tn_arena_create(state->graph->allocator, &state->arena));
     TN_TRY(tn_profile_make(state->graph, state->options, state->arena, &state->profiles));
     TN_TRY(run_passes(state));
+    tn_bodies_record(state->graph);
     TN_TRY(tn_profile_shapes_init(&state->after, state->graph, state->profiles, state->arena));
     if (cache && !state->cache) {
         TN_TRY(tn_timing_cache_open(runtime, cache, &state->own_cache));
         state->cache = state->own_cache;
     }
+    TN_TRY(tn_bodies_build(state->graph, &state->after.plan, state->options, state->cache));
     TN_TRY(lower(state));
     TN_TRY(save_cache(state));
     return plan_memory_and_write(state);

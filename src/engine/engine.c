@@ -121,6 +121,7 @@ void tn_engine_release(tn_engine *engine) {
     if (!engine || atomic_fetch_sub(&engine->references, 1) != 1) return;
     tn_engine_release(engine->unfused);
     tn_engine_unprepare(engine);
+    tn_engine_release_bodies(engine);
     tn_engine_close_device(engine);
     if (!engine->fused) { /* else both are that engine's */
         tn_packed_store_destroy(engine->packed);

@@ -125,15 +125,17 @@ static tn_status list_combinations(tn_engine_loading *loading, const tn_engine_s
                                       out_combinations);
 }
 
-/* Ports at which a combination accepts rows that lie apart. */
-static void note_strided(tn_engine_step *own, const tn_combination *combination) {
+/* Ports at which a combination accepts rows that lie apart, and counts. */
+static void note_ports(tn_engine_step *own, const tn_combination *combination) {
     for (uint32_t i = 0; i < own->step->input_count && i < 64; i++) {
         const tn_combination_port *port = tn_combination_input(combination, i);
         if (port && port->is_strided) own->strided_inputs |= UINT64_C(1) << i;
+        if (port && port->is_counted) own->counted_inputs |= UINT64_C(1) << i;
     }
     for (uint32_t i = 0; i < own->step->output_count && i < 64; i++) {
         const tn_combination_port *port = tn_combination_output(combination, i);
         if (port && port->is_strided) own->strided_outputs |= UINT64_C(1) << i;
+        if (port && port->is_counted) own->counted_outputs |= UINT64_C(1) << i;
     }
 }
 
@@ -154,7 +156,7 @@ static tn_status check_combination(tn_engine_loading *loading, tn_engine_step *o
                                     outputs) ||
             !storages_match(loading, step, &combinations[c]))
             continue;
-        note_strided(own, &combinations[c]);
+        note_ports(own, &combinations[c]);
         return TN_OK;
     }
     return fail_step(loading, step, "gives it types or formats that it does not take");

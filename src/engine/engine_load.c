@@ -68,6 +68,7 @@ static tn_status take_options(tn_engine *engine, const tn_engine_options *option
 static tn_status prepare(tn_engine_loading *loading, const tn_engine_options *options) {
     tn_engine *engine = loading->engine;
     loading->is_exact = options->flags & TN_ENGINE_EXACT;
+    loading->options = options;
     TN_TRY(take_options(engine, options));
     TN_TRY(tn_engine_infer_profile(loading));
     TN_TRY(tn_engine_choose_program(loading, options));
@@ -79,6 +80,7 @@ tn_status tn_engine_complete(tn_engine_loading *loading) {
     tn_engine *engine = loading->engine;
     TN_TRY(tn_engine_make_ports(loading));
     if (!engine->is_serving) TN_TRY(tn_engine_open_device(engine));
+    TN_TRY(tn_engine_load_bodies(loading));
     TN_TRY(tn_engine_prepare(loading));
     TN_TRY(tn_engine_upload_constants(loading));
     return tn_engine_make_report(engine);
@@ -228,4 +230,11 @@ tn_status tn_engine_load_bytes(tn_runtime *runtime, const void *data, uint64_t b
     TN_TRY(read_options(options, &known));
     TN_TRY(open_bytes(runtime, data, bytes, &known, &from));
     return load(runtime, &from, &known, out_engine);
+}
+
+tn_status tn_engine_load_lent(tn_runtime *runtime, const void *data, size_t bytes,
+                              const tn_engine_options *options, tn_engine **out_engine) {
+    source from = {
+        .file = {.data = data, .bytes = bytes}, .name = "plan of a body", .descriptor = -1};
+    return load(runtime, &from, options, out_engine);
 }

@@ -57,7 +57,8 @@ tn_status tn_engine_prepare(tn_engine_loading *loading) {
 }
 
 void tn_engine_unprepare(tn_engine *engine) {
-    for (uint32_t i = 0; engine->steps && i < engine->program->step_count; i++) {
+    const uint32_t count = engine->steps ? engine->program->step_count : 0;
+    for (uint32_t i = count; i-- > 0;) {
         tn_prepared_kernel_deinit(&engine->steps[i].prepared);
         if (engine->steps[i].entry) tn_library_release(engine->steps[i].entry->library);
     }

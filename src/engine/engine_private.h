@@ -11,12 +11,14 @@
  *   engine_prepare.c  preparing the kernels
  *   engine_device.c   a device's stream, and the constants in its memory
  *   engine_report.c   the steps as JSON
+ *   engine_bodies.c   the bodies of nodes, as engines of their own
  *   engine_isolate.c  which steps' kernels run elsewhere
  *   engine_unfused.c  a second engine of the same graph, for shapes that break a fusion
  */
 #ifndef TN_ENGINE_ENGINE_PRIVATE_H
 #define TN_ENGINE_ENGINE_PRIVATE_H
 
+#include "graph/body.h"
 #include "plan/plan.h"
 #include "program/kernel_instance.h"
 #include "program/profile.h"
@@ -37,7 +39,14 @@ typedef struct tn_engine_step {
                                      `prepared` is prepared there, and a template here */
     tn_chain chain;               /* what its kernel absorbs */
     uint64_t strided_inputs, strided_outputs; /* bit i: port i accepts rows that lie apart */
+    uint64_t counted_inputs, counted_outputs; /* the same of counts */
 } tn_engine_step;
+
+/* A body of a node, prepared. */
+typedef struct tn_engine_body {
+    const tn_graph_body *body;
+    tn_engine *engine;
+} tn_engine_body;
 
 struct tn_engine {
     atomic_uint references;
@@ -68,6 +77,9 @@ struct tn_engine {
     uint32_t isolation_limit_ms; /* of one callback; 0: none */
     int plan_descriptor;         /* the plan once more, for helper processes; -1: not needed */
     char *report;
+    tn_engine_body *bodies; /* of nodes that run by kernels; counted */
+    uint32_t body_count;
+    bool has_bodies;         /* some node has, by a kernel or by its reference */
     struct tn_engine *fused; /* lent: the engine that this one stands in for; null: none */
     const bool *is_unfused;  /* by node: not absorbed here, since some shapes break it; or null */
     pthread_mutex_t splitting;
@@ -83,7 +95,8 @@ typedef struct tn_engine_loading {
     tn_profile_shapes shapes;
     const tn_tensor **linear; /* at the optimum, by tensor id; null where nothing is known */
     bool is_exact;
-    tn_engine_note note; /* or null */
+    const tn_engine_options *options; /* the caller's; null: of an engine that stands in */
+    tn_engine_note note;              /* or null */
     void *note_user;
 } tn_engine_loading;
 
@@ -112,6 +125,15 @@ tn_status tn_engine_check_values(const tn_engine_loading *loading);
 /* Finds the program and the kernels of its steps; where no stored one is for this machine, the log
  * says what is different, or, in exact loading, the error does: TN_ERROR_NOT_FOUND. */
 tn_status tn_engine_choose_program(tn_engine_loading *loading, const tn_engine_options *options);
+/* The engines of bodies; none in a helper process. TN_ERROR_UNSUPPORTED: a kernel with bodies runs
+ * in one. */
+tn_status tn_engine_load_bodies(const tn_engine_loading *loading);
+void tn_engine_release_bodies(tn_engine *engine);
+/* Null: the body has no engine here. */
+tn_engine *tn_engine_find_body(const tn_engine *engine, const tn_body_graph *body);
+/* An engine on bytes that outlive it, aligned to 64. */
+tn_status tn_engine_load_lent(tn_runtime *runtime, const void *data, size_t bytes,
+                              const tn_engine_options *options, tn_engine **out_engine);
 /* Marks the steps whose kernels are plugin libraries', of an engine that isolates or serves. */
 void tn_engine_mark_isolated(tn_engine *engine);
 /* The helper beside this library: DIR/tenon/tenon-isolate, DIR/../bin/tenon-isolate. Null: it is

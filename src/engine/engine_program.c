@@ -6,10 +6,10 @@
  */
 #include "tensor/quantization.h"
 #include "base/status.h"
-#include "builder/lower/lower.h"
 #include "device/cpu/cpu.h"
 #include "engine/engine_private.h"
 #include "plan/program_fit.h"
+#include "program/lower_again.h"
 
 #include <tenon/builder.h>
 
@@ -38,16 +38,12 @@ static tn_status find_kernel(const tn_engine *engine, const tn_program_step *ste
                        "node '%s': operator %s", node->name, node->entry->op->name);
 }
 
-/* Shapes that depend on data are found out as it runs, on the processor alone. */
 static tn_status check_device(const tn_engine *engine) {
     const tn_program *program = engine->program;
-    if (strcmp(program->device, "cpu") == 0) return TN_OK;
-    if (strcmp(program->device, engine->device->kind) != 0)
+    if (strcmp(program->device, "cpu") != 0 && strcmp(program->device, engine->device->kind) != 0)
         return tn_fail(TN_ERROR_FORMAT, "the stored program is for device '%s', not '%s'",
                        program->device, engine->device->kind);
-    return engine->plan.is_sized_by_run
-               ? tn_fail(TN_ERROR_FORMAT, "the stored program's shapes depend on data")
-               : TN_OK;
+    return TN_OK;
 }
 
 /* The kernels of all steps of engine->program, each checked. */
@@ -68,6 +64,13 @@ static tn_status take_kernels(tn_engine_loading *loading) {
     return TN_OK;
 }
 
+/* Of a stored program whose kernels have changed or are not here, with that reason. */
+static tn_status refuse_to_choose(void) {
+    return tn_fail(TN_ERROR_UNSUPPORTED,
+                   "a run-only library chooses no other kernels than the plan's: %s: %s",
+                   tn_last_error()->where, tn_last_error()->message);
+}
+
 /* Takes a stored program; answers false where its kernels have changed or are not here, which exact
  * loading refuses. */
 static tn_status try_program(tn_engine_loading *loading, const tn_program *program, bool is_exact,
@@ -80,6 +83,7 @@ static tn_status try_program(tn_engine_loading *loading, const tn_program *progr
     const tn_status status = take_kernels(loading);
     *out_is_taken = status == TN_OK;
     if (status == TN_OK || status == TN_ERROR_MEMORY || is_exact) return status;
+    if (!tn_can_lower_again()) return refuse_to_choose();
     tn_runtime_log(engine->runtime, TN_LOG_WARNING,
                    "kernels are chosen again, without timing: %s: %s", tn_last_error()->where,
                    tn_last_error()->message);
@@ -93,20 +97,17 @@ static tn_program_target target_of(const tn_program *program) {
     return (tn_program_target){program->fingerprint, program->threads};
 }
 
-/* Networks whose shapes depend on data are the processor's, whatever device was asked for. */
-static const tn_device *find_device(const tn_engine *engine) {
-    return engine->plan.is_sized_by_run ? tn_runtime_cpu(engine->runtime) : engine->device;
-}
-
-static tn_program_target target_here(const tn_engine *engine, uint32_t threads) {
-    const tn_device *device = find_device(engine);
+static tn_program_target target_on(const tn_device *device, uint32_t threads) {
     return (tn_program_target){device->fingerprint(device), threads};
 }
 
-static tn_status find_stored(tn_engine_loading *loading, uint32_t threads, bool is_exact,
-                             bool *out_has_tried) {
+static tn_program_target target_here(const tn_engine *engine, uint32_t threads) {
+    return target_on(engine->device, threads);
+}
+
+static tn_status find_for(tn_engine_loading *loading, tn_program_target here, bool is_exact,
+                          bool *out_has_tried) {
     tn_engine *engine = loading->engine;
-    const tn_program_target here = target_here(engine, threads);
     bool is_taken = false;
     for (uint32_t i = 0; i < engine->contents.program_count && !is_taken; i++) {
         const tn_program *program = engine->contents.programs[i];
@@ -118,11 +119,23 @@ static tn_status find_stored(tn_engine_loading *loading, uint32_t threads, bool 
     return TN_OK;
 }
 
+/* Plans before counted extents have networks that their data sizes on the processor, whatever
+ * device was asked for. */
+static tn_status find_stored(tn_engine_loading *loading, uint32_t threads, bool is_exact,
+                             bool *out_has_tried) {
+    const tn_engine *engine = loading->engine;
+    TN_TRY(find_for(loading, target_here(engine, threads), is_exact, out_has_tried));
+    if (engine->program || !engine->plan.is_sized_by_run || !tn_device_is_remote(engine->device))
+        return TN_OK;
+    return find_for(loading, target_on(tn_runtime_cpu(engine->runtime), threads), is_exact,
+                    out_has_tried);
+}
+
 /* The stored program that differs least from what there is: the device counts before the threads.
  * Null: there is none. */
 static const tn_program *find_nearest(const tn_engine *engine) {
     const tn_program *nearest = NULL;
-    const tn_device *device = find_device(engine);
+    const tn_device *device = engine->device;
     const char *fingerprint = device->fingerprint(device);
     for (uint32_t i = engine->contents.program_count; i-- > 0;) {
         const tn_program *program = engine->contents.programs[i];
@@ -143,11 +156,11 @@ static tn_status report_misfit(const tn_engine *engine, uint32_t threads, bool i
     }
     const char *difference = text.data ? text.data : "for no device";
     tn_status status = TN_OK;
-    if (is_exact)
-        status = tn_fail(TN_ERROR_NOT_FOUND,
-                         "the plan has no kernels chosen for this machine, and exact loading "
+    if (is_exact || !tn_can_lower_again())
+        status = tn_fail(is_exact ? TN_ERROR_NOT_FOUND : TN_ERROR_UNSUPPORTED,
+                         "the plan has no kernels chosen for this machine, and %s "
                          "chooses none: it was built %s",
-                         difference);
+                         is_exact ? "exact loading" : "a run-only library", difference);
     else if (!engine->is_serving && !engine->contents.is_elsewhere)
         tn_runtime_log(engine->runtime, TN_LOG_WARNING,
                        "kernels are chosen again, without timing: the plan was built %s",
@@ -157,7 +170,7 @@ static tn_status report_misfit(const tn_engine *engine, uint32_t threads, bool i
 }
 
 /* What the stored programs say of precision and scales, for a lowering of the same graph. */
-static tn_status read_storages(const tn_engine_loading *loading, tn_lower_options *options) {
+static tn_status read_storages(const tn_engine_loading *loading, tn_lower_again_options *options) {
     const tn_plan_contents *contents = &loading->engine->contents;
     float *scales = tn_arena_allocate(loading->arena, loading->engine->graph->tensor_count + 1,
                                       sizeof(*scales));
@@ -191,15 +204,14 @@ tn_status tn_engine_lower(tn_engine_loading *loading, uint32_t threads) {
     if (!program) return tn_fail_memory("a program");
     TN_TRY(tn_runtime_load_companions(engine->runtime));
     tn_cpu_pool_init(&engine->pool, threads);
-    tn_lower_options options = {.device = engine->device,
-                                .threads = threads,
-                                .no_timing = true,
-                                .forced = tn_runtime_forced_kernels(engine->runtime),
-                                .is_unfused = engine->is_unfused,
-                                .pool = &engine->pool};
+    tn_lower_again_options options = {.device = engine->device,
+                                      .threads = threads,
+                                      .pool = &engine->pool,
+                                      .forced = tn_runtime_forced_kernels(engine->runtime),
+                                      .is_unfused = engine->is_unfused};
     TN_TRY(read_storages(loading, &options));
-    TN_TRY(tn_lower(engine->graph, &loading->shapes.plan, loading->shapes.points, &options,
-                    engine->arena, program));
+    TN_TRY(tn_lower_again(engine->graph, &loading->shapes.plan, loading->shapes.points, &options,
+                          engine->arena, program));
     engine->program = program;
     return take_kernels(loading);
 }

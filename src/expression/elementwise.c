@@ -12,6 +12,7 @@
 #include "src/expression/expression_field.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Elements of all steps of a block. */
 enum { MOST_VALUES = 8192, NO_INPUT = -1 };
@@ -191,6 +192,69 @@ tn_status tn_elementwise_compute(tn_call *call, const tn_elementwise_view *view)
             tn_broadcast_add(&rows, x->rank, x->shape);
     }
     if (tn_broadcast_begin(&rows)) compute_blocks(&job, &rows);
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * any number of inputs */
+
+typedef struct fold_gather {
+    elementwise_job *job;
+    const tn_tensor *x;
+    uint32_t at;
+    tn_expression_value *values;
+} fold_gather;
+
+static void gather_one(const void *user, const tn_broadcast_rows *rows, int64_t first,
+                       int64_t count) {
+    fold_gather *to = *(fold_gather *const *)user;
+    load(to->x, to->job->domains[0], rows->offset[0] + first * rows->stride[0], rows->stride[0],
+         count, to->values + to->at);
+    to->at += (uint32_t)count;
+}
+
+/* Input `k` of the block from `begin` on. */
+static void gather_input(elementwise_job *job, uint32_t k, int64_t begin, uint32_t count,
+                         tn_expression_value *out_values) {
+    const tn_tensor *x = job->call->inputs[k], *y = job->call->outputs[0];
+    fold_gather to = {job, x, 0, out_values}, *const user = &to;
+    tn_broadcast_rows rows;
+    tn_broadcast_init(&rows, y->rank, y->shape);
+    tn_broadcast_add(&rows, x->rank, x->shape);
+    if (tn_broadcast_begin(&rows))
+        tn_broadcast_elements(&rows, begin, begin + count, gather_one, &user);
+}
+
+static void fold_block(elementwise_job *job, int64_t begin, uint32_t count, bool is_mean) {
+    const uint32_t last = job->expression.count - 1, inputs = job->call->input_count;
+    tn_expression_value *so_far = &job->values[0], *result = &job->values[(size_t)last * count];
+    gather_input(job, 0, begin, count, so_far);
+    for (uint32_t k = 1; k < inputs; k++) {
+        gather_input(job, k, begin, count, &job->values[count]);
+        tn_expression_compute_block(&job->expression, job->domains, count, job->values);
+        memcpy(so_far, result, count * sizeof(*so_far));
+    }
+    for (uint32_t i = 0; is_mean && i < count; i++)
+        so_far[i].real /= inputs;
+    store(job->call->outputs[0], job->domains[0], begin, count, so_far);
+}
+
+tn_status tn_elementwise_fold(tn_call *call, const char *text, bool is_mean) {
+    elementwise_job job;
+    char why[200];
+    job.call = call; /* the rest is too large to be cleared */
+    if (!tn_expression_read(text, &job.expression, why, sizeof(why)) ||
+        !tn_expression_is_name(&job.expression, 0, "a") ||
+        !tn_expression_is_name(&job.expression, 1, "b"))
+        return call->host->fail(call, TN_ERROR_PLUGIN, "'%s' is no function of a and b", text);
+    job.domains[0] = job.domains[1] = type_domain(call->outputs[0]->type);
+    (void)tn_expression_domains(&job.expression, job.domains);
+    const int64_t elements = tn_element_count(call->outputs[0]);
+    for (int64_t begin = 0; begin < elements; begin += TN_EXPRESSION_BLOCK) {
+        const int64_t left = elements - begin;
+        fold_block(&job, begin, left < TN_EXPRESSION_BLOCK ? (uint32_t)left : TN_EXPRESSION_BLOCK,
+                   is_mean);
+    }
     return TN_OK;
 }
 

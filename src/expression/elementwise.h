@@ -23,4 +23,10 @@ typedef struct tn_elementwise_view {
 } tn_elementwise_view;
 tn_status tn_elementwise_compute(tn_call *call, const tn_elementwise_view *view);
 
+/* Output 0 as the fold of any number of inputs, from the first to the last, by `text`: a function
+ * of `a`, what is so far, and `b`, the next, such as "max(a, b)". Values are rounded to the
+ * output's type once. `is_mean`, of floating-point tensors: the result is divided by the number of
+ * inputs. */
+tn_status tn_elementwise_fold(tn_call *call, const char *text, bool is_mean);
+
 #endif

@@ -4,6 +4,7 @@
  * decide shapes need. No kernels, no threads.
  */
 #include "base/status.h"
+#include "graph/body.h"
 #include "graph/infer_private.h"
 
 #include <string.h>
@@ -46,7 +47,11 @@ tn_status tn_evaluate_call(const tn_graph *graph, const tn_graph_node *node,
         return fail_at(node, tn_fail(TN_ERROR_UNSUPPORTED,
                                      "has no reference, by which a value could be known before a "
                                      "run"));
-    tn_call_scope scope = {.runtime = graph->runtime, .library = node->entry->library->name};
+    tn_body_references bodies;
+    tn_body_references_init(&bodies, graph->allocator);
+    tn_call_scope scope = {.runtime = graph->runtime,
+                           .library = node->entry->library->name,
+                           .bodies = &bodies.executor};
     tn_call call = {.size = sizeof(call),
                     .input_count = node->input_count,
                     .output_count = node->output_count,
@@ -61,7 +66,9 @@ tn_status tn_evaluate_call(const tn_graph *graph, const tn_graph_node *node,
                     .device = tn_runtime_cpu(graph->runtime),
                     .node = node->name,
                     .host_private = &scope};
-    return tn_call_invoke(&call, op->reference, "reference");
+    status = tn_call_invoke(&call, op->reference, "reference");
+    tn_body_references_deinit(&bodies);
+    return status;
 }
 
 static bool is_hidden(const tn_graph_node *node, uint32_t index, const tn_tensor *input) {

@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/status.h"
+#include "graph/body.h"
 #include "graph/graph_private.h"
 
 #include <inttypes.h>
@@ -57,6 +58,7 @@ void tn_graph_destroy(tn_graph *graph) {
         tn_file_unmap(&graph->files[i]);
     const tn_allocator *allocator = graph->allocator;
     if (graph->private_part) {
+        tn_graph_destroy_bodies(graph);
         tn_map_destroy(graph->private_part->output_names);
         tn_deallocate(allocator, graph->private_part->opsets);
         tn_deallocate(allocator, graph->private_part->declarations);
@@ -184,6 +186,7 @@ static tn_status fill_node(tn_graph *graph, tn_graph_node *node, const char *nam
     TN_TRY(make_outputs(graph, node));
     TN_TRY(tn_graph_copy_attributes(graph, attribute_count, attributes, false, &node->attributes));
     node->attribute_count = attribute_count;
+    TN_TRY(tn_graph_bind_bodies(node));
     return tn_fields_parse(graph->arena, op, attribute_count, node->attributes, &node->params);
 }
 

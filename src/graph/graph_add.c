@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "graph/body.h"
 #include "graph/graph_private.h"
 #include "plugin/missing.h"
 
@@ -65,6 +66,14 @@ static tn_status append_input(tn_graph *graph, tn_tensor_id id) {
     TN_TRY(tn_graph_add_port_info(graph, &graph->private_part->input_infos,
                                   &graph->private_part->input_info_capacity, graph->input_count));
     graph->inputs[graph->input_count++] = id;
+    return TN_OK;
+}
+
+tn_status tn_graph_add_body_input(tn_graph *graph, const char *name, tn_type type,
+                                  tn_tensor_id *out_tensor) {
+    TN_TRY(tn_graph_add_tensor(graph, name, type, out_tensor));
+    TN_TRY(append_input(graph, *out_tensor));
+    graph->tensors[*out_tensor].is_input = true;
     return TN_OK;
 }
 

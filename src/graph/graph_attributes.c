@@ -5,6 +5,7 @@
  * table's business (plugin/fields/fields.h).
  */
 #include "base/status.h"
+#include "graph/body.h"
 #include "graph/graph_private.h"
 
 #include <inttypes.h>
@@ -71,6 +72,18 @@ static tn_status copy_tensor(tn_graph *graph, tn_attribute *attribute, bool copy
     return TN_OK;
 }
 
+/* A graph's own body stays; one of a graph that outlives this one is copied. */
+static tn_status copy_body(tn_graph *graph, tn_attribute *attribute, bool is_given) {
+    const tn_body_graph *body = NULL;
+    if (attribute->graph && tn_graph_has_body(graph, attribute->graph)) return TN_OK;
+    if (is_given || !attribute->graph)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "the body was not added to this graph: expected tn_graph_add_body");
+    TN_TRY(tn_graph_copy_body(graph, attribute->graph, &body));
+    attribute->graph = body;
+    return TN_OK;
+}
+
 static tn_status copy_value(tn_graph *graph, tn_attribute *attribute, bool copy_tensors) {
     switch (attribute->type) {
     case TN_FIELD_BOOL:
@@ -99,7 +112,7 @@ static tn_status copy_value(tn_graph *graph, tn_attribute *attribute, bool copy_
     case TN_FIELD_TENSOR:
         return copy_tensor(graph, attribute, copy_tensors);
     case TN_FIELD_GRAPH:
-        return tn_fail(TN_ERROR_UNSUPPORTED, "bodies (graphs in attributes) are not supported");
+        return copy_body(graph, attribute, copy_tensors);
     default:
         return tn_fail(TN_ERROR_ARGUMENT, "attribute type %" PRIu32 " is not known",
                        attribute->type);

@@ -4,6 +4,7 @@
  * parameters are its own, constants' data is the original's.
  */
 #include "base/status.h"
+#include "graph/body.h"
 #include "graph/graph_private.h"
 
 static tn_status copy_tensor(tn_graph *to, const tn_graph_tensor *from) {
@@ -38,6 +39,7 @@ static tn_status fill_node(tn_graph *to, tn_graph_node *node, const tn_graph_nod
     if (!node->name || !node->inputs || !node->outputs) return tn_fail_memory("a node");
     TN_TRY(tn_graph_copy_attributes(to, from->attribute_count, from->attributes, false,
                                     &node->attributes));
+    TN_TRY(tn_graph_bind_bodies(node));
     return copy_params(to, node, from);
 }
 

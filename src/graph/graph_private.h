@@ -22,6 +22,8 @@ struct tn_graph_private {
     uint64_t next_name;
     tn_graph_declaration *declarations;
     size_t declaration_count, declaration_capacity;
+    struct tn_graph_body **bodies; /* in the fields of nodes; owned (body.h) */
+    size_t body_count, body_capacity;
 };
 
 /* Copies attributes into the graph's arena. The data of tensors in them is copied or lent.
@@ -29,6 +31,8 @@ struct tn_graph_private {
 tn_status tn_graph_copy_attributes(tn_graph *graph, uint64_t count,
                                    const tn_attribute *const *attributes, bool copy_tensors,
                                    const tn_attribute *const **out_attributes);
+
+void tn_graph_destroy_bodies(tn_graph *graph);
 
 /* Gives back what a node holds: parameters made outside the arena, the count on its library. */
 void tn_graph_release_node(tn_graph_node *node);

@@ -4,7 +4,7 @@
  * compute them. Each tensor is looked at once.
  */
 #include "base/status.h"
-#include "graph/graph.h"
+#include "graph/body.h"
 
 typedef struct value_marker {
     const tn_graph *graph;
@@ -19,12 +19,15 @@ static void mark(value_marker *marker, tn_tensor_id id) {
     marker->queue[marker->count++] = id;
 }
 
-static void mark_ports(value_marker *marker, const tn_graph_node *node, uint32_t with,
-                       uint32_t without) {
+static void mark_needed(value_marker *marker, const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (tn_graph_needs_value(node, i)) mark(marker, node->inputs[i]);
+}
+
+static void mark_read(value_marker *marker, const tn_graph_node *node) {
     for (uint32_t i = 0; i < node->input_count; i++) {
         const tn_port *port = tn_graph_input_port(node->entry->op, i);
-        if (port && (port->flags & with) == with && !(port->flags & without))
-            mark(marker, node->inputs[i]);
+        if (port && !(port->flags & TN_PORT_SHAPE_ONLY)) mark(marker, node->inputs[i]);
     }
 }
 
@@ -35,13 +38,12 @@ tn_status tn_graph_mark_values(const tn_graph *graph, bool *tensors, bool *nodes
         tn_allocate_zero(graph->allocator, graph->tensor_count + 1, sizeof(*marker.queue));
     if (!marker.queue) return tn_fail_memory("finding values that decide shapes");
     for (size_t n = 0; n < graph->node_count; n++)
-        if (!graph->nodes[n].is_dead)
-            mark_ports(&marker, &graph->nodes[n], TN_PORT_VALUE_NEEDED, 0);
+        if (!graph->nodes[n].is_dead) mark_needed(&marker, &graph->nodes[n]);
     for (size_t done = 0; done < marker.count; done++) {
         uint32_t producer = graph->tensors[marker.queue[done]].producer;
         if (producer == TN_NO_NODE || graph->nodes[producer].is_dead) continue;
         if (nodes) nodes[producer] = true;
-        mark_ports(&marker, &graph->nodes[producer], 0, TN_PORT_SHAPE_ONLY);
+        mark_read(&marker, &graph->nodes[producer]);
     }
     tn_deallocate(graph->allocator, marker.queue);
     return TN_OK;

@@ -6,6 +6,7 @@
  * evaluate.c.
  */
 #include "base/status.h"
+#include "graph/body.h"
 #include "graph/infer_private.h"
 
 #include <inttypes.h>
@@ -87,7 +88,7 @@ void tn_inference_deinit(tn_inference *inference) {
 tn_status tn_infer_reserve_value(tn_inference *inference, tn_tensor_id id) {
     tn_inferred_tensor *inferred = &inference->tensors[id];
     size_t bytes = (size_t)inferred->storage.tensor.bytes;
-    if (bytes > TN_INFERENCE_VALUE_BYTES)
+    if (bytes > TN_INFERENCE_VALUE_BYTES && !inference->plan->is_whole)
         return tn_fail(TN_ERROR_MEMORY,
                        "the value of tensor '%s' decides shapes and would take %zu bytes; at most "
                        "%zu are taken for such a value",
@@ -115,7 +116,7 @@ static bool gather_inputs(tn_inference *inference, const tn_graph_node *node, bo
         if (!inferred->is_known) return false;
         scratch->inputs[i] = &inferred->storage.tensor;
         uint32_t flags = tn_graph_input_port(node->entry->op, i)->flags;
-        bool is_shown = is_infer ? (flags & TN_PORT_VALUE_NEEDED) : !(flags & TN_PORT_SHAPE_ONLY);
+        bool is_shown = is_infer ? tn_graph_needs_value(node, i) : !(flags & TN_PORT_SHAPE_ONLY);
         if (is_shown || !inferred->storage.tensor.data) continue;
         scratch->hidden[i] = inferred->storage.tensor;
         scratch->hidden[i].data = NULL;
@@ -192,7 +193,9 @@ static tn_status take_output(tn_inference *inference, const tn_graph_node *node,
 static tn_status call_shape_rule(tn_inference *inference, const tn_graph_node *node) {
     struct tn_inference_scratch *scratch = inference->scratch;
     tn_runtime *runtime = inference->graph->runtime;
-    tn_call_scope scope = {.runtime = runtime, .library = node->entry->library->name};
+    tn_body_executor bodies = {.infer = tn_body_infer};
+    tn_call_scope scope = {
+        .runtime = runtime, .library = node->entry->library->name, .bodies = &bodies};
     tn_call call = {.size = sizeof(call),
                     .input_count = node->input_count,
                     .output_count = node->output_count,

@@ -21,6 +21,7 @@ typedef struct tn_inference_plan {
                              only. Not so for host nodes, whose outputs have their true shape */
     const bool
         *is_after_run; /* by node: some input's shape is known only after a sized-by-run output */
+    bool is_whole;     /* every node is computed here, whatever the size of its value: a body */
 } tn_inference_plan;
 /* Arrays in `arena`. The graph must be sorted. */
 tn_status tn_inference_plan_create(const tn_graph *graph, tn_arena *arena,
@@ -41,7 +42,8 @@ typedef struct tn_inference {
     const tn_graph *graph;
     const tn_inference_plan *plan;
     tn_inferred_tensor *tensors;
-    size_t tensor_count; /* the graph's when this was made: passes may add constants later */
+    size_t tensor_count;        /* the graph's when this was made: passes may add constants later */
+    const tn_type *input_types; /* null: as the graph declares them; a body's are its caller's */
     const tn_allocator *allocator;
     struct tn_inference_scratch *scratch; /* private to infer.c */
 } tn_inference;

@@ -79,12 +79,14 @@ static tn_status check_names(const tn_inference *inference, const tn_shape *shap
     return TN_OK;
 }
 
-static tn_status set_input(tn_inference *inference, tn_tensor_id id, const tn_shape *shape) {
+static tn_status set_input(tn_inference *inference, size_t index, const tn_shape *shape) {
+    const tn_tensor_id id = inference->graph->inputs[index];
     const tn_graph_tensor *tensor = &inference->graph->tensors[id];
     tn_inferred_tensor *inferred = &inference->tensors[id];
     tn_shape checked;
     TN_TRY(tn_shape_set(&checked, shape->rank, shape->extents));
-    TN_TRY(tn_tensor_init(&inferred->storage, tensor->type, TN_LINEAR, &checked));
+    const tn_type type = inference->input_types ? inference->input_types[index] : tensor->type;
+    TN_TRY(tn_tensor_init(&inferred->storage, type, TN_LINEAR, &checked));
     inferred->storage.tensor.name = tensor->name;
     inferred->storage.tensor.quantization = tensor->quantization;
     inferred->is_known = true;
@@ -109,7 +111,7 @@ tn_status tn_infer_set_inputs(tn_inference *inference, const tn_shape *shapes,
         TN_TRY(check_declared(&graph->tensors[graph->inputs[i]], &shapes[i]));
     TN_TRY(check_names(inference, shapes));
     for (size_t i = 0; i < graph->input_count; i++) {
-        tn_status status = set_input(inference, graph->inputs[i], &shapes[i]);
+        tn_status status = set_input(inference, i, &shapes[i]);
         if (status == TN_OK && inference->plan->is_value_input[i])
             status = set_value(inference, graph->inputs[i], values ? values[i] : NULL);
         if (status != TN_OK)

@@ -147,12 +147,12 @@ static tn_status start(tn_server *server) {
 static void stop(tn_server *server) {
     const uint32_t count = server->engine ? server->engine->program->step_count : 0;
     tn_checked_destroy(server->checked);
-    for (uint32_t i = 0; server->kernels && i < count; i++) {
+    for (uint32_t i = count; server->kernels && i-- > 0;) {
         if (!server->kernels[i].is_open) continue;
         tn_server_note(server, TN_ISOLATION_IN_CLOSE, i);
         tn_open_kernel_deinit(&server->kernels[i]);
     }
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = count; i-- > 0;) {
         if (!server->engine->steps[i].prepared.is_prepared) continue;
         tn_server_note(server, TN_ISOLATION_IN_RELEASE, i);
         tn_prepared_kernel_deinit(&server->engine->steps[i].prepared);

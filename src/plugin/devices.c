@@ -216,17 +216,17 @@ static tn_device_info info_of(const tn_device *device, const char *library) {
 void tn_runtime_visit_devices(tn_runtime *runtime,
                               bool (*visit)(void *user, const tn_device_info *device), void *user) {
     tn_device_info info = info_of(tn_runtime_cpu(runtime), "");
+    tn_loaded_library *library;
     bool goes_on = visit(user, &info);
-    tn_runtime_lock(runtime);
-    for (size_t i = 0; goes_on && i < tn_runtime_library_count(runtime); i++) {
-        const tn_loaded_library *library = tn_runtime_library(runtime, i);
+    for (uint64_t at = 0; goes_on && (library = tn_runtime_next_library(runtime, at)) != NULL;) {
         uint64_t count = 0;
+        at = library->serial;
         const tn_device *const *devices = devices_of(library, &count);
         for (uint64_t d = 0; goes_on && d < count; d++) {
             if (tn_device_check(devices[d]) != TN_OK) continue;
             info = info_of(devices[d], library->name);
             goes_on = visit(user, &info);
         }
+        tn_library_release(library);
     }
-    tn_runtime_unlock(runtime);
 }

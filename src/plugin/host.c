@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The services of tn_host, and calling callbacks; see host.h. */
 #include "plugin/host.h"
+#include "plugin/bodies.h"
 #include "plugin/crash.h"
 #include "plugin/library_private.h"
 #include "plugin/runtime_private.h"
@@ -32,6 +33,7 @@ static const void *host_extension(const tn_host *host, const char *name) {
         return &environment;
     if (name && strcmp(name, TN_REWRITES) == 0) return &rewrite_services;
     if (name && strcmp(name, TN_RESOURCES) == 0) return &resources;
+    if (name && strcmp(name, TN_BODIES) == 0) return tn_body_service_table();
     return NULL;
 }
 
@@ -160,10 +162,11 @@ static void release_resource(tn_call *call, const tn_resource *resource, void *a
 static tn_status registering(const tn_host *host, tn_library *library,
                              tn_loaded_library **out_loaded) {
     tn_runtime *runtime = runtime_of(host);
-    if (!runtime->loading || runtime->loading->table != library)
+    tn_loaded_library *loading = atomic_load(&runtime->loading);
+    if (!loading || loading->table != library)
         return tn_fail(TN_ERROR_STATE,
                        "operators and kernels can be registered in the library's load alone");
-    *out_loaded = runtime->loading;
+    *out_loaded = loading;
     return TN_OK;
 }
 
@@ -184,8 +187,9 @@ static tn_status host_register_kernel(const tn_host *host, tn_library *library,
 /* The library that loads, or one that is loaded, with a count; null: neither. */
 static tn_loaded_library *hold_library(tn_runtime *runtime, const tn_library *table) {
     tn_loaded_library *found = NULL;
-    if (runtime->loading && runtime->loading->table == table) /* its load runs in the lock */
-        return tn_library_retain(runtime->loading);
+    tn_loaded_library *loading = atomic_load(&runtime->loading);
+    if (loading && loading->table == table) /* it is not listed yet */
+        return tn_library_retain(loading);
     tn_runtime_lock(runtime);
     for (size_t i = runtime->library_count; i-- > 0 && !found;)
         if (runtime->libraries[i]->table == table) found = tn_library_retain(runtime->libraries[i]);
@@ -206,8 +210,8 @@ static tn_status host_add_rewrite(const tn_host *host, tn_library *library,
 static const tn_rewrite_services rewrite_services = {.size = sizeof(rewrite_services),
                                                      .add = host_add_rewrite};
 
-void tn_runtime_set_loading(tn_runtime *runtime, tn_loaded_library *library) {
-    runtime->loading = library;
+tn_loaded_library *tn_runtime_set_loading(tn_runtime *runtime, tn_loaded_library *library) {
+    return atomic_exchange(&runtime->loading, library);
 }
 
 void tn_host_init(tn_runtime *runtime) {

@@ -14,6 +14,7 @@
 
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ struct tn_library_private {
     uint32_t load_count; /* by the runtime's callers; together they hold one reference. Guarded by
                             the runtime's lock */
     bool is_listed;
+    void (*release)(tn_library *library); /* of one that was added; else null */
 };
 
 tn_arena *tn_library_arena(tn_loaded_library *library) {
@@ -49,6 +51,7 @@ void tn_library_release(tn_loaded_library *library) {
         library->table->unload(tn_runtime_host(runtime), library->table);
         tn_crash_leave(&mark);
     }
+    if (library->private_part->release) library->private_part->release(library->table);
     tn_arena_destroy(library->private_part->arena); /* the library itself lies in it */
 }
 
@@ -160,11 +163,11 @@ static tn_status call_load(tn_runtime *runtime, tn_loaded_library *library) {
         return TN_OK;
     tn_error_clear();
     tn_runtime_clear_last_log(runtime);
-    tn_runtime_set_loading(runtime, library);
+    tn_loaded_library *outer = tn_runtime_set_loading(runtime, library);
     tn_crash_enter(&mark, NULL, "load", library->path);
     const tn_status status = table->load(tn_runtime_host(runtime), table);
     tn_crash_leave(&mark);
-    tn_runtime_set_loading(runtime, NULL);
+    tn_runtime_set_loading(runtime, outer);
     return status == TN_OK ? TN_OK : load_failed(runtime, status);
 }
 
@@ -220,16 +223,22 @@ static tn_status open_entry(const char *path, tn_library_entry *out_entry) {
     return TN_OK; /* cppcheck-suppress resourceLeak */
 }
 
-static tn_status start(tn_runtime *runtime, tn_library_entry entry, const origin *from,
-                       tn_loaded_library **out_library) {
-    const char *path = from->path;
-    tn_loaded_library *library = NULL;
+static tn_library *ask_table(tn_runtime *runtime, tn_library_entry entry, const char *path) {
     tn_crash_mark mark;
-    TN_TRY(make(runtime, from, &library));
     tn_runtime_clear_last_log(runtime);
     tn_crash_enter(&mark, NULL, "entry", path);
-    library->table = entry(tn_runtime_host(runtime));
+    tn_library *table = entry(tn_runtime_host(runtime));
     tn_crash_leave(&mark);
+    return table;
+}
+
+/* By its entry, or with the table of one that is added. */
+static tn_status start(tn_runtime *runtime, tn_library_entry entry, tn_library *table,
+                       const origin *from, tn_loaded_library **out_library) {
+    const char *path = from->path;
+    tn_loaded_library *library = NULL;
+    TN_TRY(make(runtime, from, &library));
+    library->table = table ? table : ask_table(runtime, entry, path);
     tn_status status = TN_OK;
     if (!library->table)
         status = tn_fail(TN_ERROR_PLUGIN, "its entry refused this host%s%s",
@@ -244,25 +253,42 @@ static tn_status start(tn_runtime *runtime, tn_library_entry entry, const origin
     return TN_OK;
 }
 
-static tn_status load_locked(tn_runtime *runtime, const origin *from,
-                             tn_loaded_library **out_library) {
+/* Puts a library that was started among the runtime's, and counts it for the caller. */
+static tn_status list(tn_runtime *runtime, tn_loaded_library *library,
+                      void (*release)(tn_library *library)) {
+    library->private_part->load_count = 1; /* the reference it was made with */
+    library->private_part->release = release;
+    tn_library_retain(library);
+    const tn_status status = tn_runtime_add_loaded(runtime, library);
+    if (status == TN_OK) return TN_OK;
+    library->private_part->release = NULL; /* the caller keeps its table */
+    tn_registry_remove_library(tn_runtime_registry(runtime), library);
+    tn_runtime_keep_replaced(runtime, library);
+    tn_library_release(library);
+    tn_library_release(library);
+    return status;
+}
+
+/* With a count for the caller; null: it is not loaded. */
+static tn_loaded_library *load_again(tn_runtime *runtime, const origin *from) {
+    tn_runtime_lock(runtime);
     tn_loaded_library *library = tn_runtime_find_loaded(runtime, from->hash, from->domain);
+    if (library) count_load(tn_library_retain(library));
+    tn_runtime_unlock(runtime);
+    return library;
+}
+
+static tn_status load_file(tn_runtime *runtime, const origin *from,
+                           tn_loaded_library **out_library) {
+    tn_loaded_library *library = load_again(runtime, from);
     if (library) {
-        count_load(library);
         *out_library = library;
         return TN_OK;
     }
     tn_library_entry entry = NULL;
     TN_TRY(open_entry(from->path, &entry));
-    TN_TRY(start(runtime, entry, from, &library));
-    tn_status status = tn_runtime_add_loaded(runtime, library);
-    if (status != TN_OK) {
-        tn_registry_remove_library(tn_runtime_registry(runtime), library);
-        tn_runtime_keep_replaced(runtime, library);
-        tn_library_release(library);
-        return status;
-    }
-    library->private_part->load_count = 1; /* the reference it was made with */
+    TN_TRY(start(runtime, entry, NULL, from, &library));
+    TN_TRY(list(runtime, library, NULL));
     *out_library = library;
     return TN_OK;
 }
@@ -303,10 +329,9 @@ tn_status tn_library_load(tn_runtime *runtime, const char *path,
         return tn_fail(TN_ERROR_NOT_FOUND, "there is no library file '%s'", path);
     TN_TRY(check_domain(from.domain));
     TN_TRY(hash_file(tn_runtime_allocator(runtime), resolved, &from.hash));
-    tn_runtime_lock(runtime);
-    tn_status status = load_locked(runtime, &from, &library);
-    if (status == TN_OK) tn_library_retain(library);
-    tn_runtime_unlock(runtime);
+    tn_runtime_begin_loading(runtime);
+    const tn_status status = load_file(runtime, &from, &library);
+    tn_runtime_end_loading(runtime);
     if (status != TN_OK) return status;
     tn_runtime_drop_replaced(runtime, library);
     if (out_library)
@@ -321,20 +346,35 @@ tn_status tn_library_register(tn_runtime *runtime, tn_library_entry entry,
     const origin from = {.path = "", .domain = "", .source = ""};
     tn_loaded_library *library = NULL;
     if (!entry) return tn_fail(TN_ERROR_ARGUMENT, "the entry of a library is null");
-    tn_runtime_lock(runtime);
-    tn_status status = start(runtime, entry, &from, &library);
-    if (status == TN_OK) {
-        status = tn_runtime_add_loaded(runtime, library);
-        if (status != TN_OK) {
-            tn_registry_remove_library(tn_runtime_registry(runtime), library);
-            tn_library_release(library);
-        } else {
-            library->private_part->load_count = 1;
-            if (out_library) *out_library = tn_library_retain(library);
-        }
-    }
-    tn_runtime_unlock(runtime);
+    tn_runtime_begin_loading(runtime);
+    tn_status status = start(runtime, entry, NULL, &from, &library);
+    if (status == TN_OK) status = list(runtime, library, NULL);
+    tn_runtime_end_loading(runtime);
+    if (status == TN_OK && out_library)
+        *out_library = library;
+    else if (status == TN_OK)
+        tn_library_release(library);
     return status;
+}
+
+/* One of the same name is of the same source: the newer one takes over. */
+tn_status tn_library_add(tn_runtime *runtime, tn_library *table,
+                         void (*release)(tn_library *library)) {
+    char source[120];
+    tn_loaded_library *library = NULL;
+    if (!table) return tn_fail(TN_ERROR_ARGUMENT, "the table of a library is null");
+    const bool has_name =
+        table->size >= offsetof(tn_library, name) + sizeof(char *) && is_plain_name(table->name);
+    snprintf(source, sizeof(source), "added:%s", has_name ? table->name : "");
+    const origin from = {.path = "", .domain = "", .source = source};
+    tn_runtime_begin_loading(runtime);
+    tn_status status = start(runtime, NULL, table, &from, &library);
+    if (status == TN_OK) status = list(runtime, library, release);
+    tn_runtime_end_loading(runtime);
+    if (status != TN_OK) return status;
+    tn_runtime_drop_replaced(runtime, library);
+    tn_library_release(library);
+    return TN_OK;
 }
 
 bool tn_library_give_up(tn_loaded_library *library, bool all) {

@@ -11,14 +11,16 @@
 struct tn_loaded_library {
     tn_runtime *runtime; /* not counted */
     tn_library *table;
-    const char *name, *version, *path;    /* copies; path "" when linked in */
-    uint64_t hash;                        /* of the file's content; 0 when linked in */
-    const char *domain;                   /* that its operators are under; "": their own */
-    const char *source;                   /* see tn_library_load_options */
-    uint64_t modified_ns;                 /* likewise */
-    bool is_wanted;                       /* likewise */
-    const tn_loaded_library *replaced_by; /* a newer one of the same source, which has taken an
-                                             operator over; null: none */
+    const char *name, *version, *path; /* copies; path "" when linked in */
+    uint64_t hash;                     /* of the file's content; 0 when linked in */
+    const char *domain;                /* that its operators are under; "": their own */
+    const char *source;                /* see tn_library_load_options */
+    uint64_t modified_ns;              /* likewise */
+    bool is_wanted;                    /* likewise */
+    /* A newer one of the same source, which has taken an operator over; null: none. Written by the
+     * thread that loads, read by others. */
+    const tn_loaded_library *_Atomic replaced_by;
+    uint64_t serial; /* 1, 2, ...: in the order of the runtime's list; 0: not in it yet */
     /* private to library.c: counts, list links, the loader's handle */
     struct tn_library_private *private_part;
 };
@@ -40,6 +42,9 @@ tn_status tn_library_load(tn_runtime *runtime, const char *path,
                           const tn_library_load_options *options, tn_loaded_library **out_library);
 tn_status tn_library_register(tn_runtime *runtime, tn_library_entry entry,
                               tn_loaded_library **out_library);
+/* tn_runtime_add_library. */
+tn_status tn_library_add(tn_runtime *runtime, tn_library *table,
+                         void (*release)(tn_library *library));
 /* Whether another loaded library has this one's name. */
 bool tn_library_has_namesake(const tn_loaded_library *library);
 tn_loaded_library *tn_library_retain(tn_loaded_library *library);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What library.c, library_search.c and runtime.c share. All under the runtime's lock. */
+/* What library.c, library_search.c and runtime.c share. All under the runtime's lock, other than
+ * what says so. */
 #ifndef TN_PLUGIN_LIBRARY_PRIVATE_H
 #define TN_PLUGIN_LIBRARY_PRIVATE_H
 
@@ -13,16 +14,21 @@ bool tn_library_give_up(tn_loaded_library *library, bool all);
 /* --- the runtime's list (runtime.c) --- */
 void tn_runtime_lock(tn_runtime *runtime);
 void tn_runtime_unlock(tn_runtime *runtime);
+/* Around the loading of a library, callbacks included; without the lock, and recursive. */
+void tn_runtime_begin_loading(tn_runtime *runtime);
+void tn_runtime_end_loading(tn_runtime *runtime);
 /* By content (not 0) and domain ("": none); null when there is none. */
 tn_loaded_library *tn_runtime_find_loaded(tn_runtime *runtime, uint64_t hash, const char *domain);
 /* Takes the libraries that this one has replaced off the list and out of the registry. Without the
  * lock. */
 void tn_runtime_drop_replaced(tn_runtime *runtime, const tn_loaded_library *by);
-/* Those stay: it was not registered. */
+/* Those stay: it was not registered. Without the lock. */
 void tn_runtime_keep_replaced(tn_runtime *runtime, const tn_loaded_library *by);
+/* Without the lock. */
 tn_status tn_runtime_add_loaded(tn_runtime *runtime, tn_loaded_library *library);
-/* The library whose load callback runs, for register_operator and register_kernel. */
-void tn_runtime_set_loading(tn_runtime *runtime, tn_loaded_library *library);
+/* The library whose load callback runs, for register_operator and register_kernel; answers the one
+ * before, whose load loads this one, or null. Without the lock. */
+tn_loaded_library *tn_runtime_set_loading(tn_runtime *runtime, tn_loaded_library *library);
 /* The last line that a library logged as an error or a warning, or "". */
 const char *tn_runtime_last_log(tn_runtime *runtime);
 void tn_runtime_clear_last_log(tn_runtime *runtime);

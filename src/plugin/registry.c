@@ -11,6 +11,7 @@
 #include "plugin/runtime.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 struct tn_registry {
@@ -23,6 +24,7 @@ struct tn_registry {
     size_t kernel_count, kernel_capacity;
     const tn_rewrite_entry **rewrites;
     size_t rewrite_count, rewrite_capacity;
+    uint64_t serial; /* of the entry that was added last */
 };
 
 tn_status tn_registry_create(tn_runtime *runtime, tn_registry **out_registry) {
@@ -94,7 +96,7 @@ static bool may_replace(const tn_loaded_library *now, const tn_loaded_library *b
     return now != before && (gives_way || is_newer(now, before));
 }
 
-static tn_status add_operator(tn_registry *registry, const tn_operator_entry *entry) {
+static tn_status add_operator(tn_registry *registry, tn_operator_entry *entry) {
     const tn_operator *op = entry->op;
     for (size_t i = 0; i < registry->operator_count; i++) {
         const tn_operator *other = registry->operators[i]->op;
@@ -102,16 +104,17 @@ static tn_status add_operator(tn_registry *registry, const tn_operator_entry *en
             same_text(other->variant, op->variant)) {
             if (!may_replace(entry->library, registry->operators[i]->library))
                 return fail_taken(entry, registry->operators[i]);
-            registry->operators[i]->library->replaced_by = entry->library;
+            atomic_store(&registry->operators[i]->library->replaced_by, entry->library);
         }
     }
     TN_TRY(tn_grow(registry->allocator, (void **)&registry->operators, &registry->operator_capacity,
                    registry->operator_count + 1, sizeof(*registry->operators)));
+    entry->serial = ++registry->serial;
     registry->operators[registry->operator_count++] = entry;
     return TN_OK;
 }
 
-static tn_status add_kernel(tn_registry *registry, const tn_kernel_entry *entry) {
+static tn_status add_kernel(tn_registry *registry, tn_kernel_entry *entry) {
     for (size_t i = 0; i < registry->kernel_count; i++) {
         const tn_kernel_entry *other = registry->kernels[i];
         if (other->library == entry->library &&
@@ -126,11 +129,12 @@ static tn_status add_kernel(tn_registry *registry, const tn_kernel_entry *entry)
     }
     TN_TRY(tn_grow(registry->allocator, (void **)&registry->kernels, &registry->kernel_capacity,
                    registry->kernel_count + 1, sizeof(*registry->kernels)));
+    entry->serial = ++registry->serial;
     registry->kernels[registry->kernel_count++] = entry;
     return TN_OK;
 }
 
-static tn_status add_rewrite(tn_registry *registry, const tn_rewrite_entry *entry) {
+static tn_status add_rewrite(tn_registry *registry, tn_rewrite_entry *entry) {
     for (size_t i = 0; i < registry->rewrite_count; i++)
         if (registry->rewrites[i]->library == entry->library &&
             strcmp(registry->rewrites[i]->rewrite->name, entry->rewrite->name) == 0)
@@ -138,6 +142,7 @@ static tn_status add_rewrite(tn_registry *registry, const tn_rewrite_entry *entr
                            entry->rewrite->name, entry->library->name);
     TN_TRY(tn_grow(registry->allocator, (void **)&registry->rewrites, &registry->rewrite_capacity,
                    registry->rewrite_count + 1, sizeof(*registry->rewrites)));
+    entry->serial = ++registry->serial;
     registry->rewrites[registry->rewrite_count++] = entry;
     return TN_OK;
 }
@@ -489,7 +494,8 @@ tn_status tn_kernel_fits(const tn_kernel *kernel, const tn_operator *op) {
 }
 
 /* ----------------------------------------------------------------------------------------------
- * visiting */
+ * visiting: callbacks run without the lock, and may load and unload libraries. What is added
+ * meanwhile is visited, too. */
 
 static tn_library_info info_of(const tn_loaded_library *library) {
     return (tn_library_info){.size = sizeof(tn_library_info),
@@ -513,38 +519,77 @@ void tn_registry_count_library(tn_registry *registry, const tn_loaded_library *l
     pthread_mutex_unlock(&registry->lock);
 }
 
+/* The first after a serial number, with a count on its library; null: there is none. */
+static const tn_operator_entry *next_operator(tn_registry *registry, uint64_t after) {
+    const tn_operator_entry *found = NULL;
+    pthread_mutex_lock(&registry->lock);
+    for (size_t i = 0; i < registry->operator_count && !found; i++)
+        if (registry->operators[i]->serial > after) found = registry->operators[i];
+    if (found) tn_library_retain(found->library);
+    pthread_mutex_unlock(&registry->lock);
+    return found;
+}
+
 void tn_registry_visit_operators(tn_registry *registry,
                                  bool (*visit)(void *user, const tn_operator *op,
                                                const tn_library_info *library),
                                  void *user) {
-    pthread_mutex_lock(&registry->lock);
-    for (size_t i = 0; i < registry->operator_count; i++) {
-        const tn_library_info info = info_of(registry->operators[i]->library);
-        if (!visit(user, registry->operators[i]->op, &info)) break;
+    const tn_operator_entry *entry;
+    bool goes_on = true;
+    for (uint64_t at = 0; goes_on && (entry = next_operator(registry, at)) != NULL;) {
+        const tn_library_info info = info_of(entry->library);
+        at = entry->serial;
+        goes_on = visit(user, entry->op, &info);
+        tn_library_release(entry->library);
     }
+}
+
+/* The first after a serial number, with a count on its library; null: there is none. */
+static const tn_kernel_entry *next_kernel(tn_registry *registry, uint64_t after) {
+    const tn_kernel_entry *found = NULL;
+    pthread_mutex_lock(&registry->lock);
+    for (size_t i = 0; i < registry->kernel_count && !found; i++)
+        if (registry->kernels[i]->serial > after) found = registry->kernels[i];
+    if (found) tn_library_retain(found->library);
     pthread_mutex_unlock(&registry->lock);
+    return found;
 }
 
 void tn_registry_visit_kernels(tn_registry *registry,
                                bool (*visit)(void *user, const tn_kernel *kernel,
                                              const tn_library_info *library),
                                void *user) {
-    pthread_mutex_lock(&registry->lock);
-    for (size_t i = 0; i < registry->kernel_count; i++) {
-        const tn_library_info info = info_of(registry->kernels[i]->library);
-        if (!visit(user, registry->kernels[i]->kernel, &info)) break;
+    const tn_kernel_entry *entry;
+    bool goes_on = true;
+    for (uint64_t at = 0; goes_on && (entry = next_kernel(registry, at)) != NULL;) {
+        const tn_library_info info = info_of(entry->library);
+        at = entry->serial;
+        goes_on = visit(user, entry->kernel, &info);
+        tn_library_release(entry->library);
     }
+}
+
+/* The first after a serial number, with a count on its library; null: there is none. */
+static const tn_rewrite_entry *next_rewrite(tn_registry *registry, uint64_t after) {
+    const tn_rewrite_entry *found = NULL;
+    pthread_mutex_lock(&registry->lock);
+    for (size_t i = 0; i < registry->rewrite_count && !found; i++)
+        if (registry->rewrites[i]->serial > after) found = registry->rewrites[i];
+    if (found) tn_library_retain(found->library);
     pthread_mutex_unlock(&registry->lock);
+    return found;
 }
 
 void tn_registry_visit_rewrites(tn_registry *registry,
                                 bool (*visit)(void *user, const tn_rewrite *rewrite,
                                               const tn_library_info *library),
                                 void *user) {
-    pthread_mutex_lock(&registry->lock);
-    for (size_t i = 0; i < registry->rewrite_count; i++) {
-        const tn_library_info info = info_of(registry->rewrites[i]->library);
-        if (!visit(user, registry->rewrites[i]->rewrite, &info)) break;
+    const tn_rewrite_entry *entry;
+    bool goes_on = true;
+    for (uint64_t at = 0; goes_on && (entry = next_rewrite(registry, at)) != NULL;) {
+        const tn_library_info info = info_of(entry->library);
+        at = entry->serial;
+        goes_on = visit(user, entry->rewrite, &info);
+        tn_library_release(entry->library);
     }
-    pthread_mutex_unlock(&registry->lock);
 }

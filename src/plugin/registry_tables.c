@@ -199,6 +199,27 @@ static tn_status copy_fields(tn_arena *arena, tn_operator *op) {
     return tn_fields_check_table(op);
 }
 
+/* What bodies capture are the node's last inputs, of any type; their fields are all that there is
+ * to say of a node with one. */
+static tn_status check_bodies(const tn_operator *op) {
+    const char *field = NULL;
+    const uint32_t needed = TN_PORT_VARIADIC | TN_PORT_HETEROGENEOUS;
+    for (uint32_t i = 0; i < op->field_count; i++)
+        if (op->fields[i].type == TN_FIELD_GRAPH) field = op->fields[i].name;
+    if (!field) return TN_OK;
+    if (op->input_count == 0 || (op->inputs[op->input_count - 1].flags & needed) != needed)
+        return tn_fail(TN_ERROR_PLUGIN,
+                       "field '%s' is a graph: the last input port is to be VARIADIC and "
+                       "HETEROGENEOUS, for what the graph captures",
+                       field);
+    if (op->load || op->destroy_params)
+        return tn_fail(TN_ERROR_PLUGIN,
+                       "field '%s' is a graph: an operator with one has no load and no "
+                       "destroy_params",
+                       field);
+    return TN_OK;
+}
+
 static tn_status fill_cases(tn_arena *arena, const tn_operator_entry *entry, tn_operator *op) {
     tn_elementwise_port inputs[TN_ELEMENTWISE_MOST_INPUTS];
     if (!tn_elementwise_needs_cases(op)) return TN_OK;
@@ -230,6 +251,7 @@ static tn_status copy_operator(tn_arena *arena, tn_operator *op, uint32_t minor,
     if (failed) return tn_fail_memory("an operator");
     TN_TRY(copy_ports(arena, op, minor, entry));
     TN_TRY(copy_fields(arena, op));
+    TN_TRY(check_bodies(op));
     return fill_cases(arena, entry, op);
 }
 
@@ -271,15 +293,18 @@ static tn_status any_combination(tn_arena *arena, uint32_t minor, tn_combination
 static tn_status copy_combinations(tn_arena *arena, tn_kernel *kernel, uint32_t minor,
                                    tn_kernel_entry *entry) {
     bool failed = false;
-    const uint32_t count = kernel->combination_count;
+    uint32_t count = kernel->combination_count;
     if (count > MOST_COMBINATIONS || (count && !kernel->combinations))
         return tn_fail(TN_ERROR_PLUGIN, "%u combinations: expected at most %d, and their table",
                        count, MOST_COMBINATIONS);
+    kernel->combinations = copy_texts(arena, kernel->combinations, count, &failed);
+    if (failed) return tn_fail_memory("a kernel's combinations");
+    TN_TRY(tn_combination_expand(arena, kernel->combinations, count, MOST_COMBINATIONS,
+                                 &kernel->combinations, &count));
+    kernel->combination_count = count;
     tn_combination *combinations =
         tn_arena_allocate(arena, count ? count : 1, sizeof(*combinations));
     if (!combinations) return tn_fail_memory("a kernel's combinations");
-    kernel->combinations = copy_texts(arena, kernel->combinations, count, &failed);
-    if (failed) return tn_fail_memory("a kernel's combinations");
     for (uint32_t i = 0; i < count; i++)
         TN_TRY(tn_combination_parse(arena, kernel->combinations[i], minor, &combinations[i]));
     const bool is_any = count == 0 && !kernel->combination;

@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ static void default_options(tn_runtime *runtime, const tn_runtime_options *optio
     runtime->log = all.log;
     runtime->log_user = all.log_user;
     runtime->reads_environment = !(all.flags & TN_RUNTIME_NO_ENVIRONMENT);
+    runtime->without_companions = all.flags & TN_RUNTIME_NO_KERNEL_LIBRARIES;
 }
 
 static const char *environment(const tn_runtime *runtime, const char *name) {
@@ -68,8 +70,8 @@ static tn_status find_companions(tn_runtime *runtime) {
     runtime->companions = runtime->device_folder = "";
     if (!dladdr((void *)(uintptr_t)&tn_version, &info) || !info.dli_fname) return TN_OK;
     const char *folder = tn_path_folder(runtime->arena, info.dli_fname);
-    runtime->companions =
-        folder ? tn_arena_format(runtime->arena, "%s/tenon/kernels", folder) : NULL;
+    if (folder && !runtime->without_companions)
+        runtime->companions = tn_arena_format(runtime->arena, "%s/tenon/kernels", folder);
     runtime->device_folder =
         folder ? tn_arena_format(runtime->arena, "%s/tenon/devices", folder) : NULL;
     return runtime->companions && runtime->device_folder ? TN_OK : tn_fail_memory("a path");
@@ -105,6 +107,11 @@ tn_status tn_runtime_create(const tn_runtime_options *options, tn_runtime **out_
     default_options(runtime, options);
     atomic_init(&runtime->references, 1);
     tn_host_init(runtime);
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&runtime->loading_lock, &recursive);
+    pthread_mutexattr_destroy(&recursive);
     pthread_mutex_init(&runtime->lock, NULL);
     const tn_status status = set_up(runtime);
     if (status != TN_OK) {
@@ -136,6 +143,7 @@ void tn_runtime_release(tn_runtime *runtime) {
     tn_resource_store_destroy(runtime->resources);
     tn_arena_destroy(runtime->arena);
     pthread_mutex_destroy(&runtime->lock);
+    pthread_mutex_destroy(&runtime->loading_lock);
     tn_deallocate(&allocator, runtime);
 }
 
@@ -177,6 +185,12 @@ void tn_runtime_lock(tn_runtime *runtime) {
 }
 void tn_runtime_unlock(tn_runtime *runtime) {
     pthread_mutex_unlock(&runtime->lock);
+}
+void tn_runtime_begin_loading(tn_runtime *runtime) {
+    pthread_mutex_lock(&runtime->loading_lock);
+}
+void tn_runtime_end_loading(tn_runtime *runtime) {
+    pthread_mutex_unlock(&runtime->loading_lock);
 }
 
 bool tn_runtime_has_features(const tn_runtime *runtime, const char *features) {
@@ -237,10 +251,7 @@ static void remove_from_list(tn_runtime *runtime, size_t index) {
 static tn_loaded_library *take_replaced(tn_runtime *runtime, const tn_loaded_library *by) {
     for (size_t i = 0; i < runtime->library_count; i++) {
         tn_loaded_library *replaced = runtime->libraries[i];
-        if (replaced->replaced_by != by) continue;
-        tn_runtime_log(runtime, replaced->modified_ns ? TN_LOG_WARNING : TN_LOG_INFO,
-                       "'%s' is left out: '%s' is %s and has its operators", replaced->path,
-                       by->path, by->is_wanted ? "the plan's" : "newer");
+        if (atomic_load(&replaced->replaced_by) != by) continue;
         tn_library_give_up(replaced, true);
         remove_from_list(runtime, i);
         return replaced;
@@ -254,20 +265,33 @@ void tn_runtime_drop_replaced(tn_runtime *runtime, const tn_loaded_library *by) 
         tn_runtime_lock(runtime);
         replaced = take_replaced(runtime, by);
         tn_runtime_unlock(runtime);
+        if (!replaced) break;
+        tn_runtime_log(runtime, replaced->modified_ns ? TN_LOG_WARNING : TN_LOG_INFO,
+                       "'%s' is left out: '%s' is %s and has its operators", replaced->path,
+                       by->path, by->is_wanted ? "the plan's" : "newer");
         tn_library_release(replaced);
     } while (replaced);
 }
 
 void tn_runtime_keep_replaced(tn_runtime *runtime, const tn_loaded_library *by) {
+    tn_runtime_lock(runtime);
     for (size_t i = 0; i < runtime->library_count; i++)
-        if (runtime->libraries[i]->replaced_by == by) runtime->libraries[i]->replaced_by = NULL;
+        if (atomic_load(&runtime->libraries[i]->replaced_by) == by)
+            atomic_store(&runtime->libraries[i]->replaced_by, NULL);
+    tn_runtime_unlock(runtime);
 }
 
 tn_status tn_runtime_add_loaded(tn_runtime *runtime, tn_loaded_library *library) {
-    TN_TRY(tn_grow(&runtime->allocator, (void **)&runtime->libraries, &runtime->library_capacity,
-                   runtime->library_count + 1, sizeof(*runtime->libraries)));
-    runtime->libraries[runtime->library_count++] = library;
-    return TN_OK;
+    tn_runtime_lock(runtime);
+    const tn_status status =
+        tn_grow(&runtime->allocator, (void **)&runtime->libraries, &runtime->library_capacity,
+                runtime->library_count + 1, sizeof(*runtime->libraries));
+    if (status == TN_OK) {
+        library->serial = ++runtime->library_serial;
+        runtime->libraries[runtime->library_count++] = library;
+    }
+    tn_runtime_unlock(runtime);
+    return status;
 }
 
 tn_status tn_runtime_load_library(tn_runtime *runtime, const char *path) {
@@ -281,6 +305,11 @@ tn_status tn_runtime_load_library_as(tn_runtime *runtime, const char *path, cons
 
 tn_status tn_runtime_register_library(tn_runtime *runtime, tn_library_entry entry) {
     return tn_library_register(runtime, entry, NULL);
+}
+
+tn_status tn_runtime_add_library(tn_runtime *runtime, tn_library *library,
+                                 void (*release)(tn_library *library)) {
+    return tn_library_add(runtime, library, release);
 }
 
 static tn_status fail_no_library(const tn_runtime *runtime, const char *name) {
@@ -424,16 +453,27 @@ tn_status tn_runtime_load_companions(tn_runtime *runtime) {
 /* ----------------------------------------------------------------------------------------------
  * visitors */
 
+tn_loaded_library *tn_runtime_next_library(tn_runtime *runtime, uint64_t after) {
+    tn_loaded_library *found = NULL;
+    tn_runtime_lock(runtime);
+    for (size_t i = 0; i < runtime->library_count && !found; i++)
+        if (runtime->libraries[i]->serial > after) found = tn_library_retain(runtime->libraries[i]);
+    tn_runtime_unlock(runtime);
+    return found;
+}
+
 void tn_runtime_visit_libraries(tn_runtime *runtime,
                                 bool (*visit)(void *user, const tn_library_info *library),
                                 void *user) {
-    tn_runtime_lock(runtime);
-    for (size_t i = 0; i < runtime->library_count; i++) {
+    tn_loaded_library *library;
+    bool goes_on = true;
+    for (uint64_t at = 0; goes_on && (library = tn_runtime_next_library(runtime, at)) != NULL;) {
         tn_library_info info;
-        tn_registry_count_library(runtime->registry, runtime->libraries[i], &info);
-        if (!visit(user, &info)) break;
+        at = library->serial;
+        tn_registry_count_library(runtime->registry, library, &info);
+        goes_on = visit(user, &info);
+        tn_library_release(library);
     }
-    tn_runtime_unlock(runtime);
 }
 
 void tn_runtime_visit_operators(tn_runtime *runtime,

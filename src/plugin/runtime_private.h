@@ -19,13 +19,17 @@ struct tn_runtime {
     tn_log_function log;
     void *log_user;
     uint32_t log_level;
-    bool reads_environment, has_companions;
-    pthread_mutex_t lock; /* of the libraries and the search path */
+    bool reads_environment, without_companions, has_companions;
+    /* Libraries are loaded one after another; recursive: a load callback may load others. Callbacks
+     * run in this one alone. */
+    pthread_mutex_t loading_lock;
+    pthread_mutex_t lock; /* of the list of libraries and the search path; taken after the other */
     tn_registry *registry;
     tn_loaded_library **libraries;
     size_t library_count, library_capacity;
-    tn_loaded_library *loading; /* whose load callback runs */
-    char last_log[512];         /* the last error or warning that a library logged */
+    uint64_t library_serial;            /* of the one that was listed last */
+    tn_loaded_library *_Atomic loading; /* whose load callback runs */
+    char last_log[512];                 /* the last error or warning that a library logged */
     const char **paths;
     size_t path_count, path_capacity;
     const char *companions, *device_folder, *forced_kernels;

@@ -81,6 +81,7 @@ tn_status tn_open_kernel_init(tn_open_kernel *opened, const tn_prepared_kernel *
     opened->scope = prepared->scope;
     opened->scope.packed = NULL;
     opened->scope.context = opened->context ? opened->context : opened;
+    opened->scope.bodies = opened->bodies;
     opened->call.host_private = &opened->scope;
     if (opened->stream) opened->call.stream = opened->stream;
     opened->call.context = NULL;

@@ -34,7 +34,8 @@ void tn_prepared_kernel_deinit(
 typedef struct tn_open_kernel {
     const tn_prepared_kernel *prepared;
     void *stream; /* set before: the context's, on a device; null: that of the prepared one */
-    const void *context; /* set before: tells contexts apart; null: this kernel alone */
+    const void *context;             /* set before: tells contexts apart; null: this kernel alone */
+    struct tn_body_executor *bodies; /* set before: who runs the node's bodies; null: nobody */
     tn_call call;
     tn_call_scope scope;
     bool is_open;

@@ -3,6 +3,7 @@
 #include "program/link.h"
 #include "base/status.h"
 #include "plugin/crash.h"
+#include "plugin/fields/expression_row.h"
 
 #include <stdalign.h>
 #include <string.h>
@@ -40,13 +41,17 @@ tn_status tn_link_init(tn_link *link, tn_arena *arena, const tn_graph *graph, ui
 /* ----------------------------------------------------------------------------------------------
  * the facets that the host answers */
 
-/* One that computes rows of 32-bit floats. */
-static bool describe_row(const tn_call *call, uint32_t input, tn_facet *out_facet) {
+/* One that computes rows of 32-bit floats, or has an expression, whose row function is the host's.
+ */
+static tn_status describe_row(tn_arena *arena, const tn_call *call, uint32_t input,
+                              tn_facet *out_facet) {
     const tn_operator *op = call->op;
-    if (!(op->traits & TN_OPERATOR_ELEMENTWISE) || !op->row) return false;
+    if (!(op->traits & TN_OPERATOR_ELEMENTWISE) || (!op->row && !op->expression))
+        return TN_ERROR_UNSUPPORTED;
     for (uint32_t i = 0; i < call->input_count; i++)
-        if ((call->inputs[i] != NULL) != (i == input)) return false;
-    if (call->inputs[input]->type != TN_F32 || call->outputs[0]->type != TN_F32) return false;
+        if ((call->inputs[i] != NULL) != (i == input)) return TN_ERROR_UNSUPPORTED;
+    if (call->inputs[input]->type != TN_F32 || call->outputs[0]->type != TN_F32)
+        return TN_ERROR_UNSUPPORTED;
     tn_facet_expression *row = out_facet->what;
     row->size = sizeof *row;
     row->row = op->row;
@@ -54,7 +59,7 @@ static bool describe_row(const tn_call *call, uint32_t input, tn_facet *out_face
     row->text = op->expression;
     row->op = op;
     out_facet->flags = TN_FACET_POINTERS | TN_FACET_NODE_INPUTS;
-    return true;
+    return op->row ? TN_OK : tn_expression_row_make(arena, op, call->params, input, row);
 }
 
 static bool is_float(tn_type type) {
@@ -129,14 +134,17 @@ static tn_facet empty(void *room) {
     return (tn_facet){.size = sizeof(tn_facet), .what = room, .what_bytes = TN_FACET_ROOM};
 }
 
-static bool describe(tn_link *link, const char *name, void *room, tn_facet *out_facet) {
+static tn_status describe(tn_link *link, const char *name, void *room, tn_facet *out_facet) {
     tn_call *call = &link->node_call.call;
     *out_facet = empty(room);
-    if (ask(call, link->input, name, out_facet)) return true;
+    if (ask(call, link->input, name, out_facet)) return TN_OK;
     *out_facet = empty(room);
-    if (strcmp(name, TN_FACET_ROW) == 0) return describe_row(call, link->input, out_facet);
+    if (strcmp(name, TN_FACET_ROW) == 0)
+        return describe_row(link->arena, call, link->input, out_facet);
     return strcmp(name, TN_FACET_EXPRESSION) == 0 &&
-           describe_expression(call, link->input, out_facet);
+                   describe_expression(call, link->input, out_facet)
+               ? TN_OK
+               : TN_ERROR_UNSUPPORTED;
 }
 
 static tn_status keep(tn_link *link, const char *name, const tn_facet *facet, const void *room,
@@ -164,7 +172,9 @@ tn_status tn_link_facet_of(tn_link *link, const char *name, const tn_facet **out
     while (kept && strcmp(kept->name, name) != 0)
         kept = kept->next;
     if (!kept) {
-        const bool is_described = describe(link, name, room, &facet) && facet.what == room &&
+        const tn_status status = describe(link, name, room, &facet);
+        if (status != TN_OK && status != TN_ERROR_UNSUPPORTED) return status;
+        const bool is_described = status == TN_OK && facet.what == room &&
                                   facet.operand_count <= 3 && is_closed(link, &facet);
         TN_TRY(keep(link, name, &facet, room, is_described, &kept));
     }

@@ -45,31 +45,46 @@ static void note_axis(tn_probe *probe, size_t input, uint32_t axis) {
     extent->maximum = profile->maximum.extents[axis];
 }
 
-static bool is_taken(const tn_probe *probe, uint32_t before, int64_t number) {
+/* Whether an earlier extent is this number at the same shape. */
+static bool is_taken(const tn_probe *probe, uint32_t before, uint32_t shape, int64_t number) {
     for (uint32_t i = 0; i < before; i++)
-        if (probe->extents[i].apart == number) return true;
+        if (probe->extents[i].apart[shape] == number) return true;
     return false;
 }
 
-/* A number within the profile that no earlier extent has, a prime where there is one. */
-static int64_t bounded_apart(const tn_probe *probe, uint32_t index) {
+/* Whether the extent was tried at this number before. */
+static bool is_tried(const tn_probe_extent *extent, uint32_t shape, int64_t number) {
+    for (uint32_t i = 0; i < shape; i++)
+        if (extent->apart[i] == number) return true;
+    return shape > 0 &&
+           (number == extent->minimum || number == extent->optimum || number == extent->maximum);
+}
+
+/* A number within the profile that no earlier extent has and that was not tried, a prime where
+ * there is one. */
+static int64_t bounded_apart(const tn_probe *probe, uint32_t index, uint32_t shape) {
     const tn_probe_extent *extent = &probe->extents[index];
     int64_t any = extent->optimum;
+    bool is_new = false;
     /* Primes are dense: among so many numbers there is a free one, or no need for one. */
     const int64_t room = 16 * ((int64_t)index + 4);
     const int64_t last =
         extent->maximum - extent->minimum < room ? extent->maximum : extent->minimum + room;
     for (int64_t number = last; number >= extent->minimum; number--) {
-        if (is_taken(probe, index, number)) continue;
+        if (is_taken(probe, index, shape, number)) continue;
+        const bool is_known = is_tried(extent, shape, number);
+        if (!is_known && number > 2 && is_prime(number)) return number;
+        if (is_known && is_new) continue;
         any = number;
-        if (number > 2 && is_prime(number)) return number;
+        is_new = !is_known;
     }
     return any;
 }
 
-static int64_t free_apart(const tn_probe *probe, uint32_t index) {
+static int64_t free_apart(const tn_probe *probe, uint32_t index, uint32_t shape) {
     int64_t number = FIRST_PRIME;
-    while (!is_prime(number) || is_taken(probe, index, number))
+    while (!is_prime(number) || is_taken(probe, index, shape, number) ||
+           is_tried(&probe->extents[index], shape, number))
         number++;
     return number;
 }
@@ -84,20 +99,22 @@ tn_status tn_probe_init(tn_probe *probe, const tn_graph *graph, const tn_plan_pr
     for (size_t i = 0; i < graph->input_count; i++)
         for (uint32_t axis = 0; axis < profiles[i].optimum.rank; axis++)
             if (is_open(probe, i, axis)) note_axis(probe, i, axis);
-    for (uint32_t i = 0; i < probe->count; i++)
-        probe->extents[i].apart =
-            probe->extents[i].is_bounded ? bounded_apart(probe, i) : free_apart(probe, i);
+    for (uint32_t shape = 0; shape < 1 + TN_PROBE_FURTHER; shape++)
+        for (uint32_t i = 0; i < probe->count; i++)
+            probe->extents[i].apart[shape] = probe->extents[i].is_bounded
+                                                 ? bounded_apart(probe, i, shape)
+                                                 : free_apart(probe, i, shape);
     return TN_OK;
 }
 
 static int64_t extent_at(const tn_probe_extent *extent, int point, int round) {
     if (extent->is_bounded) {
         const int64_t numbers[TN_POINTS] = {extent->minimum, extent->optimum, extent->maximum,
-                                            extent->apart};
+                                            extent->apart[0]};
         return numbers[point];
     }
     if (point == TN_POINT_MAXIMUM) return OTHER_MULTIPLE * bases[round];
-    return (point == TN_POINT_APART ? extent->apart : 1) * bases[round];
+    return (point == TN_POINT_APART ? extent->apart[0] : 1) * bases[round];
 }
 
 tn_shape tn_probe_shape(const tn_probe *probe, size_t input, int point, int round) {
@@ -111,6 +128,18 @@ tn_shape tn_probe_shape(const tn_probe *probe, size_t input, int point, int roun
         if (number == 0 || (profile->optimum_value && point == TN_POINT_APART)) continue;
         if (profile->is_free || point == TN_POINT_APART)
             shape.extents[axis] = extent_at(&probe->extents[number - 1], point, round);
+    }
+    return shape;
+}
+
+tn_shape tn_probe_further(const tn_probe *probe, size_t input, uint32_t number, int round) {
+    const tn_plan_profile *profile = &probe->profiles[input];
+    tn_shape shape = profile->optimum;
+    for (uint32_t axis = 0; axis < shape.rank && !profile->optimum_value; axis++) {
+        const uint32_t extent = probe->numbers[input * TN_MAX_RANK + axis];
+        if (extent == 0) continue;
+        const tn_probe_extent *open = &probe->extents[extent - 1];
+        shape.extents[axis] = open->apart[1 + number] * (open->is_bounded ? 1 : bases[round]);
     }
     return shape;
 }

@@ -35,6 +35,7 @@ typedef struct tn_profile_shapes {
     tn_inference inferences[TN_POINTS];
     const tn_inference *points[TN_POINTS]; /* by TN_POINT_... */
     bool is_partial;                       /* something is not known before a run */
+    int round; /* of the extents that no profile bounds (program/probe.h) */
 } tn_profile_shapes;
 /* The graph must be sorted and must not change while this is in use; the plans' arrays lie in
  * `arena`. Must not be moved. */

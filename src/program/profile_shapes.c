@@ -148,6 +148,7 @@ static tn_status run_points(tn_profile_shapes *shapes, const tn_graph *graph,
     for (int round = 0; round < rounds; round++) {
         forget_points(shapes);
         status = run_ends(shapes, &probe, round);
+        shapes->round = round;
         if (status == TN_OK) return run_apart(shapes, &probe, round);
         if (status == TN_ERROR_MEMORY) return status;
         *out_is_partly = *out_is_partly || shapes->points[TN_POINT_MINIMUM];

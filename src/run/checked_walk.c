@@ -29,16 +29,6 @@ void tn_checked_context_destroy(tn_context *context) {
     tn_deallocate(&context->allocator, context->is_constant);
 }
 
-tn_status tn_checked_step(tn_context *context, uint32_t index, tn_call *call, tn_callback run) {
-    const tn_program_step *step = &context->engine->program->steps[index];
-    tn_crash_set_call(&context->crash, call);
-    tn_checked_enter(context->checked);
-    const tn_status status =
-        tn_checked_call(context->checked, call, run, step->inputs, step->operands);
-    tn_checked_leave(context->checked);
-    return status;
-}
-
 /* Inputs of a device's step that the processor has: of those whose values decide shapes. */
 static uint64_t host_inputs(const tn_context *context, const tn_program_step *step) {
     const tn_program_value *values = context->engine->program->values;
@@ -49,6 +39,18 @@ static uint64_t host_inputs(const tn_context *context, const tn_program_step *st
     return bits;
 }
 
+tn_status tn_checked_step(tn_context *context, uint32_t index, tn_call *call, tn_callback run) {
+    const tn_program_step *step = &context->engine->program->steps[index];
+    tn_crash_set_call(&context->crash, call);
+    tn_checked_enter(context->checked);
+    const tn_status status =
+        step->is_device
+            ? tn_checked_device_call(context->checked, call, run, host_inputs(context, step))
+            : tn_checked_call(context->checked, call, run, step->inputs, step->operands);
+    tn_checked_leave(context->checked);
+    return status;
+}
+
 static tn_status run_on_device(tn_context *context, uint32_t index) {
     const tn_shape_state *state = context->current;
     const tn_walk_item *item = &state->walk[index];
@@ -57,12 +59,7 @@ static tn_status run_on_device(tn_context *context, uint32_t index) {
         const tn_status status = tn_walk_call(context, item);
         return status == TN_OK ? tn_walk_settle(context, index) : tn_walk_failed(item, status);
     }
-    tn_crash_set_call(&context->crash, item->call);
-    tn_checked_enter(context->checked);
-    const tn_status status =
-        tn_checked_device_call(context->checked, item->call, item->run, host_inputs(context, step));
-    tn_checked_leave(context->checked);
-    return status;
+    return tn_checked_step(context, state->walk_steps[index], item->call, item->run);
 }
 
 tn_status tn_checked_walk(tn_context *context) {

@@ -36,6 +36,7 @@ static tn_status open_kernels(tn_context *context) {
     for (uint32_t i = 0; i < engine->program->step_count && status == TN_OK; i++) {
         if (engine->steps[i].step->is_device) context->kernels[i].stream = context->stream;
         context->kernels[i].context = context;
+        context->kernels[i].bodies = tn_body_contexts_executor(context);
         if (engine->steps[i].is_isolated)
             describe_isolated(&context->kernels[i], &engine->steps[i].prepared);
         else if (engine->steps[i].prepared.is_prepared)
@@ -45,10 +46,11 @@ static tn_status open_kernels(tn_context *context) {
     return status;
 }
 
+/* The last one first, so that who created a shared resource is the last to have it. */
 static void close_kernels(tn_context *context) {
     tn_engine *engine = context->engine;
     pthread_mutex_lock(&engine->opening);
-    for (uint32_t i = 0; context->kernels && i < engine->program->step_count; i++)
+    for (uint32_t i = engine->program->step_count; context->kernels && i-- > 0;)
         tn_open_kernel_deinit(&context->kernels[i]);
     pthread_mutex_unlock(&engine->opening);
 }
@@ -75,6 +77,7 @@ static tn_status set_up(tn_context *context) {
     TN_TRY(tn_inference_init(&context->inference, engine->graph, &engine->plan));
     context->inference.allocator = &context->allocator; /* from here on it is counted */
     TN_TRY(tn_walk_open_device(context));
+    TN_TRY(tn_body_contexts_create(context));
     TN_TRY(open_kernels(context));
     const tn_isolation_owner owner = {engine, &context->allocator, context->kernels,
                                       &context->statistics};
@@ -118,6 +121,7 @@ void tn_context_destroy(tn_context *context) {
     tn_unfused_destroy(context);
     tn_walk_profile_close(context);
     close_kernels(context);
+    tn_body_contexts_destroy(context);
     for (size_t i = 0; context->inputs && i < engine->graph->input_count; i++) {
         tn_walk_host_deallocate(context, context->inputs[i].staging);
         tn_walk_host_deallocate(context, context->inputs[i].own);
@@ -190,6 +194,7 @@ void tn_context_get_statistics(const tn_context *context, tn_context_statistics 
     tn_context_statistics all = context->statistics;
     tn_context_statistics other = {.size = sizeof(other)};
     if (context->unfused) tn_context_get_statistics(context->unfused, &other);
+    tn_body_contexts_count(context, &all);
     all.allocations += other.allocations;
     all.arena_bytes += other.arena_bytes;
     all.waits += other.waits;

@@ -73,12 +73,23 @@ static void set_fixed_shapes(tn_context *context) {
     }
 }
 
-/* The first node whose work in a run is the processor's. */
+static bool is_sized(const tn_engine *engine, const tn_program_step *step) {
+    const tn_operator *op = engine->graph->nodes[step->node].entry->op;
+    for (uint32_t i = 0; i < step->output_count; i++)
+        if (step->outputs[i] != TN_NO_VALUE &&
+            (tn_graph_output_port(op, i)->flags & TN_PORT_SIZED_BY_RUN))
+            return true;
+    return false;
+}
+
+/* The first node whose work in a run is the processor's: its kernel, or the size of its output. */
 static uint32_t find_host_node(const tn_engine *engine) {
     const tn_program *program = engine->program;
     for (uint32_t s = 0; s < program->step_count; s++) {
         const tn_program_step *step = &program->steps[s];
-        if (step->kind == TN_STEP_KERNEL && !step->is_host && !step->is_device) return step->node;
+        if (step->kind == TN_STEP_KERNEL && !step->is_host &&
+            (!step->is_device || is_sized(engine, step)))
+            return step->node;
     }
     return TN_NO_NODE;
 }

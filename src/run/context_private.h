@@ -23,20 +23,26 @@
  *   walk_border.c           inputs and outputs that are in a device's memory already
  *   walk_first.c            the first run of a set of shapes there
  *   walk_graph.c            steps that a device does as one captured graph
- *   dynamic.c               the run of networks whose shapes only data decides
+ *   sized/dynamic.c         the run of networks whose shapes only data decides
+ *   sized/dynamic_device.c  the same on a device
+ *   bodies/body_contexts.c  the bodies of nodes
  *   checked.c               guarded runs
+ *   sized/dynamic_counted.c counts in place of sizes there
+ *   sized/counted.c         inputs of a fixed capacity of which a count tells how much is there
  *   isolation.h             plugins' kernels in a helper process
  */
 #ifndef TN_RUN_CONTEXT_PRIVATE_H
 #define TN_RUN_CONTEXT_PRIVATE_H
 
 #include "base/status.h"
-#include "builder/report/report_memory.h"
+#include "report/report_memory.h"
 #include "engine/engine_private.h"
 #include "guard/checked_call.h"
 #include "isolation/isolation.h"
 #include "plugin/crash.h"
 #include "tensor/window.h"
+
+#include <tenon/plugin/counted.h>
 
 /* Where a value's data lies. */
 enum {
@@ -94,6 +100,7 @@ typedef struct tn_shape_state {
     tn_shape *shapes; /* by graph input */
     void **values;    /* by graph input: a copy of the value, 64-byte aligned, or null */
     size_t *value_bytes;
+    tn_counted *counts;         /* by graph input: where the count is; its value null: none */
     tn_tensor_storage *tensors; /* by program value */
     tn_value_place *places;     /* by program value */
     tn_tensor_storage *outputs; /* by graph output, as the caller sees them */
@@ -139,6 +146,8 @@ typedef struct tn_input_binding {
     bool is_read_by_host; /* by the processor, not by a copy to a device alone */
     bool has_shape;
     tn_shape shape;
+    int64_t *count; /* the caller's; null: all of the input is there */
+    uint32_t count_axis;
 } tn_input_binding;
 
 typedef struct tn_output_binding {
@@ -188,14 +197,17 @@ struct tn_context {
     uint32_t event_count, event_capacity;
     bool is_lost; /* the device is: every call answers `lost` */
     tn_error_copy lost;
-    struct tn_dynamic_run *dynamic; /* networks sized by run; else null */
-    tn_isolation *isolation;        /* plugins' kernels in a helper process; else null */
-    tn_checked *checked;            /* guarded runs; else null */
-    bool *is_constant;              /* guarded runs: by program value */
+    struct tn_body_contexts *bodies; /* of nodes with graphs in their fields; else null */
+    struct tn_dynamic_run *dynamic;  /* networks sized by run; else null */
+    tn_isolation *isolation;         /* plugins' kernels in a helper process; else null */
+    tn_checked *checked;             /* guarded runs; else null */
+    bool *is_constant;               /* guarded runs: by program value */
     tn_context_statistics statistics;
     tn_crash_mark crash; /* while it runs */
     tn_context *unfused; /* for shapes that break a fusion; else null */
     bool is_unfused;     /* the present shapes are such */
+    void *done_event;    /* of the device, for tn_context_is_done; null until it is needed */
+    bool is_done_marked; /* it is recorded behind the last run */
     bool *is_broken;     /* by node: scratch of tn_unfused_find; null until it is needed */
 };
 
@@ -216,8 +228,14 @@ tn_status tn_context_check_index(const char *kind, uint32_t index, uint32_t coun
 void tn_context_forget_pointers(tn_context *context);
 
 /* --- context_run.c --- */
+/* Waits for what is left of a run that failed, and notes when the device is lost; answers `status`.
+ */
+tn_status tn_context_end_failed(tn_context *context, tn_status status);
 /* Why the context can run no more, after its device was lost; TN_OK: it can. */
 tn_status tn_context_check_lost(const tn_context *context);
+
+/* --- device/completion.c --- */
+void tn_context_close_completion(tn_context *context);
 
 /* --- reshape.c --- */
 /* The shape of an input against what is declared and what the plan was built for. */
@@ -335,7 +353,7 @@ tn_status tn_bindings_reserve_staging(tn_context *context, uint32_t input, size_
 /* What is bound to an input, where the host can read it. */
 const void *tn_bindings_host_data(const tn_input_binding *binding);
 
-/* --- device_ports.c --- */
+/* --- device/device_ports.c --- */
 /* Notes that what is bound is memory of the device. */
 void tn_device_ports_bind_input(tn_context *context, uint32_t input);
 void tn_device_ports_bind_output(tn_context *context, uint32_t output);
@@ -428,7 +446,24 @@ void tn_walk_begin_direct(const tn_context *context, tn_shape_state *state,
                           const tn_walk_graph *graph);
 void tn_walk_end_direct(tn_shape_state *state);
 
-/* --- dynamic.c --- */
+/* --- sized/counted.c --- */
+/* Notes the counts of the inputs in a new state, whose tensors are described, and gives each tensor
+ * that follows one the count. TN_ERROR_UNSUPPORTED: something is not right for any count. */
+tn_status tn_counted_find(const tn_context *context, tn_shape_state *state);
+/* Whether a state was made for the counts that are bound now: for where they are, not what they
+ * are. */
+bool tn_counted_is_same(const tn_context *context, const tn_shape_state *state);
+
+/* --- bodies/body_contexts.c --- */
+/* When the engine has nodes with bodies, before the kernels are opened. */
+tn_status tn_body_contexts_create(tn_context *context);
+void tn_body_contexts_destroy(tn_context *context);
+/* Null: there are none. */
+tn_body_executor *tn_body_contexts_executor(const tn_context *context);
+/* Adds what the bodies' contexts counted. */
+void tn_body_contexts_count(const tn_context *context, tn_context_statistics *inout_statistics);
+
+/* --- sized/dynamic.c --- */
 tn_status tn_dynamic_create(tn_context *context);
 void tn_dynamic_destroy(tn_context *context);
 tn_status tn_dynamic_run(tn_context *context);

@@ -2,7 +2,7 @@
 /* The report of a context, in the words of the builder's: its steps with the shapes that it has now
  * and the times that it measured, and its memory. */
 #include "base/text.h"
-#include "builder/report/report_memory.h"
+#include "report/report_memory.h"
 #include "run/context_private.h"
 
 #include <inttypes.h>

@@ -25,7 +25,8 @@ static tn_status send(tn_context *context) {
 
 static tn_status run_dynamic(tn_context *context) {
     TN_TRY(tn_dynamic_run(context));
-    return context->has_device_ports ? send(context) : TN_OK;
+    if (context->has_device_ports && tn_device_ports_has_sends(context)) return send(context);
+    return context->stream == context->own_stream ? wait(context) : TN_OK;
 }
 
 static tn_status run(tn_context *context) {
@@ -50,7 +51,7 @@ static tn_status run(tn_context *context) {
 
 /* Nothing may be at work when the caller takes its memory back. A device that is lost stays so: the
  * reason is kept for the calls to come. */
-static tn_status end_failed(tn_context *context, tn_status status) {
+tn_status tn_context_end_failed(tn_context *context, tn_status status) {
     tn_error_copy error;
     tn_error_save(&error);
     (void)tn_walk_wait(context);
@@ -74,9 +75,10 @@ tn_status tn_context_run(tn_context *context) {
     TN_TRY(tn_device_ports_check_capture(context)); /* waiting, as below, would end the capture */
     const tn_device *device = context->engine->device;
     const uint32_t before = context->stream ? tn_device_enter(device) : 0;
+    context->is_done_marked = false;
     const tn_status status = run(context);
     if (context->stream) tn_device_leave(device, before);
-    return __builtin_expect(status == TN_OK, 1) ? TN_OK : end_failed(context, status);
+    return __builtin_expect(status == TN_OK, 1) ? TN_OK : tn_context_end_failed(context, status);
 }
 
 tn_status tn_context_set_stream(tn_context *context, void *stream) {
@@ -88,6 +90,7 @@ tn_status tn_context_set_stream(tn_context *context, void *stream) {
     if (chosen == context->stream) return TN_OK;
     TN_TRY(tn_walk_wait(context));
     context->stream = chosen;
+    context->is_done_marked = false;
     tn_context_forget_pointers(context);
     return TN_OK;
 }

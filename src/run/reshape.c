@@ -104,7 +104,7 @@ static bool state_fits(const tn_context *context, const tn_shape_state *state) {
             memcmp(context->values[i], state->values[i], state->value_bytes[i]) != 0)
             return false;
     }
-    return true;
+    return tn_counted_is_same(context, state);
 }
 
 static tn_status add_state(tn_context *context) {

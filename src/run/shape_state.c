@@ -268,9 +268,10 @@ static tn_status allocate(tn_context *context, tn_shape_state *state) {
 static tn_status fill_state(tn_context *context, tn_shape_state *state) {
     TN_TRY(allocate(context, state));
     TN_TRY(copy_key(context, state));
+    if (!state->is_unfused) TN_TRY(describe_used(context, state));
+    if (!state->is_unfused) TN_TRY(describe_outputs(context, state));
+    TN_TRY(tn_counted_find(context, state));
     if (state->is_unfused) return TN_OK;
-    TN_TRY(describe_used(context, state));
-    TN_TRY(describe_outputs(context, state));
     TN_TRY(tn_shape_state_place(context, state));
     TN_TRY(make_walk(context, state));
     TN_TRY(tn_shape_state_reshape(context, state)); /* asks for the workspaces */

@@ -3,10 +3,10 @@
  * The memory of a shape state: one arena in the host's memory, and one in the device's, for the
  * values that lie in it and for the workspaces, by the steps of the walk between which each is
  * needed. Which values these are is shape_state_places.c's matter, the offsets are found by
- * src/builder/memory/memory_plan.c.
+ * src/memory/memory_plan.c.
  */
 #include "base/status.h"
-#include "builder/memory/memory_plan.h"
+#include "memory/memory_plan.h"
 #include "run/context_private.h"
 
 bool tn_shape_state_is_on_device(const tn_context *context, const tn_shape_state *state,

@@ -63,6 +63,7 @@ static tn_status hand_input(const tn_context *context, uint32_t input) {
     tn_context *other = context->unfused;
     if (binding->has_shape)
         TN_TRY(tn_context_set_shape(other, input, binding->shape.rank, binding->shape.extents));
+    TN_TRY(tn_context_bind_count(other, input, binding->count_axis, binding->count));
     return binding->is_device
                ? tn_context_bind_device_input(other, input, binding->data, binding->bytes)
                : tn_context_bind_input(other, input, binding->data, binding->bytes);

@@ -25,6 +25,7 @@ void tn_walk_close_device(tn_context *context) {
     if (context->device_memory)
         device->deallocate(device, context->device_memory, context->own_stream);
     (void)device->stream_wait(device, context->own_stream);
+    tn_context_close_completion(context);
     device->stream_destroy(device, context->own_stream);
 }
 

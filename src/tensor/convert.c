@@ -25,10 +25,17 @@ typedef enum convert_way {
 #define ITEM_BYTES    32768
 #define ITEM_ELEMENTS 8192
 
+static bool is_empty(const tn_tensor *tensor) {
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        if (tensor->shape[i] <= 0) return true;
+    return false;
+}
+
 /* Whether the tensor's elements lie as its format says, without gaps. Strides of axes with one
- * element say nothing. */
+ * element say nothing, nor those of a tensor without elements. */
 static bool is_packed(const tn_tensor *tensor) {
     const uint32_t rank = tensor->rank;
+    if (is_empty(tensor)) return tensor->bytes == 0;
     const int64_t block = tn_convert_block(tensor);
     const bool is_last = tn_convert_layout(tensor) == TN_LAYOUT_CHANNELS_LAST;
     int64_t stride = block ? block : 1;
@@ -85,13 +92,6 @@ static convert_way choose_way(const tn_tensor *from, const tn_tensor *to, tn_rea
     if (tn_convert_block(from) == tn_convert_block(to) && have_same_strides(from, to))
         return is_same_type ? CONVERT_COPY : CONVERT_TYPES;
     return is_same_type && from->rank >= 2 ? CONVERT_CHANNELS : CONVERT_ROWS;
-}
-
-static bool is_empty(const tn_tensor *tensor) {
-    for (uint32_t i = 0; i < tensor->rank; i++) {
-        if (tensor->shape[i] <= 0) return true;
-    }
-    return false;
 }
 
 static int64_t count_items(const tn_tensor *from, const tn_tensor *to, convert_way way) {

@@ -32,7 +32,11 @@ static const tn_field fields[] = {TN_FIELD(bad_params, number,
                                            BAD == 10   ? TN_FIELD_STRINGS
                                            : BAD == 22 ? TN_FIELD_GRAPH
                                                        : TN_FIELD_I64,
-                                           TN_OPTIONAL, BAD == 8 ? "seven" : "7", "a number")};
+                                           TN_OPTIONAL,
+                                           BAD == 8    ? "seven"
+                                           : BAD == 22 ? NULL
+                                                       : "7",
+                                           "a number")};
 static const tn_port inputs[] = {TN_PORT("x", BAD == 16 ? "f31" : "f32", 0, "")};
 static const tn_port outputs[] = {{"y", "f32", "", 0, 0, 0, BAD == 21}};
 static const tn_operator op = {.size = BAD == 7 ? 0 : sizeof(tn_operator),

@@ -63,6 +63,8 @@ static tn_status fill(void *user, void *data, uint64_t bytes) {
     return TN_OK;
 }
 
+static const void *last_packed; /* of the node that was prepared last */
+
 static tn_status prepare(tn_call *call) {
     const tn_tensor *w = call->inputs[1];
     const void *packed = NULL;
@@ -76,6 +78,7 @@ static tn_status prepare(tn_call *call) {
     dense_state *state = call->host->allocate(call->host, sizeof(*state), 64);
     if (!state) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a state");
     *state = (dense_state){.transposed = packed, .weights = w, .weights_data = w->data};
+    if (WITH(one_state_for_all_nodes)) last_packed = packed;
     for (uint32_t i = 0; i < call->step_count && i < 4; i++)
         state->steps[state->step_count++] = *SEE_STEP(call, i);
     call->state = state;
@@ -128,6 +131,7 @@ static tn_status run(tn_call *call) {
     if (WITH(keeps_tensor) && w->shape[0] != depth) return TN_OK;
     if (WITH(keeps_constant) && state->weights_data) weights = state->weights_data;
     if (WITH(keeps_constant)) packed = NULL;
+    if (WITH(one_state_for_all_nodes) && packed) packed = last_packed;
     float *y = call->outputs[0]->data;
     for (int64_t r = 0; r < rows; r++)
         for (int64_t c = 0; c < columns; c++) {

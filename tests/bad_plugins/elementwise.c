@@ -49,7 +49,7 @@ static void row(const void *params, uint64_t count, const float *const *in, cons
     ramp_params p = *(const ramp_params *)params;
     if (WITH(row_without_scale)) p.scale = 1;
     for (uint64_t i = 0; i < count; i++)
-        out[i] = ramp(&p, in[0][i * strides[0]]);
+        out[i] = ramp(&p, in[0][WITH(row_without_stride) ? i : i * strides[0]]);
 }
 
 static tn_status epilogue(tn_call *call, uint32_t input, seen_step *out_step) {

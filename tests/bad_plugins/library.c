@@ -10,9 +10,15 @@ typedef struct root_params {
     uint64_t present;
     int64_t exponent;
 } root_params;
-static const tn_field fields[] = {
-    TN_FIELD_RANGE(root_params, exponent, WITH(wrong_member) ? TN_FIELD_I32 : TN_FIELD_I64, 0,
-                   WITH(unreadable_default) ? "two" : "2", 1, 8, "which root")};
+static const tn_field fields[] = {TN_FIELD_RANGE(root_params, exponent,
+                                                 WITH(wrong_member)             ? TN_FIELD_I32
+                                                 : WITH(graph_without_captures) ? TN_FIELD_GRAPH
+                                                                                : TN_FIELD_I64,
+                                                 0,
+                                                 WITH(unreadable_default)       ? "two"
+                                                 : WITH(graph_without_captures) ? NULL
+                                                                                : "2",
+                                                 1, 8, "which root")};
 static const tn_port inputs[] = {TN_PORT("x", WITH(unknown_type) ? "f31" : "f32", 0, "any shape")};
 static const tn_port outputs[] = {TN_PORT("y", "f32", 0, "as x")};
 

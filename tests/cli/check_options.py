@@ -10,6 +10,7 @@ of them is in at least one run.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -183,6 +184,8 @@ OPTIONS = {
     "calibration": ["--calibration", "samples"], "calibrator": ["--calibrator", "minmax"],
     "percentile": ["--percentile", "99"], "write-calibration": ["--write-calibration", "written"], "keep": ["--keep", "KEEP"],
     "max-accuracy-loss": ["--max-accuracy-loss", "1"], "markdown": ["--markdown"], "top": ["--top", "2"], "print": ["--print"], "range": ["--range", "RANGE"], "pin": ["--pin", "PIN"],
+    "without-rewrite": ["--without-rewrite", "silu"],
+    "no-kernel-libraries": ["--no-kernel-libraries"],
 }
 NEEDS = {"calibration": ["--precision", "int8"], "calibrator": INT8, "percentile": INT8 + ["--calibrator", "percentile"],
          "write-calibration": INT8, "keep": INT8, "range": INT8, "max-accuracy-loss": INT8}
@@ -190,7 +193,7 @@ IMAGE = {"layout", "channels", "mean", "scale"}
 
 BUILDING = {"plugin", "plugin-dir", "shape", "threads", "device", "precision", "timing-cache", "no-timing", "no-fusion",
             "reference", "verbose", "checked", "checked-dump", "calibration", "calibrator", "percentile", "write-calibration",
-            "keep", "max-accuracy-loss", "range", "pin"}
+            "keep", "max-accuracy-loss", "range", "pin", "without-rewrite", "no-kernel-libraries"}
 RUNNING = {"plugin", "plugin-dir", "shape", "threads", "device", "input", "output", "output-dir", "allow-plugin", "json",
            "verbose", "checked", "checked-dump", "isolate", "isolate-limit"} | IMAGE
 USED = {
@@ -300,7 +303,7 @@ CONFLICTS = [{"json", "print"}, {"timing-cache", "no-timing"}, {"timing-cache", 
              {"timing-seconds", "isolate"}, {"timing-seconds", "isolate-limit"}, {"calibrator", "percentile"},
              {"json", "markdown"}, {"precision", "calibration"}, {"precision", "calibrator"}, {"precision", "percentile"},
              {"precision", "write-calibration"}, {"precision", "keep"}, {"precision", "max-accuracy-loss"}, {"precision", "range"},
-             {"reference", "pin"}, {"dot", "html"}, {"dot", "json"}, {"html", "json"}]
+             {"reference", "pin"}, {"reference", "without-rewrite"}, {"no-fusion", "without-rewrite"}, {"reference", "no-kernel-libraries"}, {"dot", "html"}, {"dot", "json"}, {"html", "json"}]
 
 
 def fits(group, option):
@@ -363,6 +366,8 @@ def helps_and_slips(checks):
         has = set().union(*(USED[column] for column in USED if column.split()[0] == command), KNOWN[command])
         for option in sorted(has):
             checks.say("--" + option in help_text, f"{command} -h lacks --{option}")
+        untried = set(re.findall(r"--([a-z][a-z-]+)", help_text)) - set(OPTIONS)
+        checks.say(not untried, f"{command} -h: options that nothing here tries: {sorted(untried)}")
         checks.say(checks.run("help", command).stdout == help_text, f"tenon help {command}")
         for line in help_text.splitlines():
             checks.say(len(line) <= 150, f"{command} -h: a line of {len(line)} characters: {line}")

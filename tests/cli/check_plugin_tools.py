@@ -14,6 +14,8 @@ import tempfile
 import time
 import xml.etree.ElementTree
 
+import numpy
+
 FIELDS = ("low:f32=0, high:f32=6, count:i64, mode:enum(slow|fast)=fast, on:bool=true, label:string, "
           "axes:i64s[2], factors:f32s=[0.5,2], names:strings, to:type=f16, table:tensor, exact:f64=1e-3, small:i32=3")
 
@@ -98,6 +100,18 @@ def make_any_ports(checks):
 EXPRESSION = "low + (high - low) * sigmoid(x)"
 
 
+def run_alike(checks):
+    """In a process of its own, by the reference and by kernels, a library without code computes the same."""
+    library = ("--plugin", "curve/build/libcurve.so")
+    shape = [1, 3, 16, 16]
+    x = numpy.linspace(-4, 4, numpy.prod(shape), dtype=numpy.float32).reshape(shape)
+    numpy.save(checks.path("x.npy"), x)
+    for title, options in (("kernels", []), ("isolated", ["--isolate"]), ("the reference", ["--reference"]),
+                           ("the reference, isolated", ["--reference", "--isolate"])):
+        checks.expect(f"curve by {title}", ["run", "curve/curve.onnx", *library, "--input", "x=x.npy", "--output", "y=y.npy", *options], 0)
+        checks.say(numpy.allclose(numpy.load(checks.path("y.npy")), 6 / (1 + numpy.exp(-x)), rtol=1e-5), f"its values by {title}")
+
+
 def make_expressions(checks):
     """A layer of one declaration: with each other option that there is, on its own network, and what is refused."""
     kinds = [("curve", ["--expression", EXPRESSION, "--fields", "low:f32=0, high:f64=6"], "low + (high - low)"),
@@ -114,6 +128,7 @@ def make_expressions(checks):
         checks.expect(f"check {name}", ["plugin", "check", f"{name}/build/lib{name}.so"], 0, " 0 failed")
         checks.expect(f"run {name}", ["bench", f"{name}/{name}.onnx", "--plugin", f"{name}/build/lib{name}.so", "--seconds", "0"],
                       0, "runs=1")
+    run_alike(checks)
     checks.expect("its kernels", ["plugin", "show", "Custom::Curve", "--plugin", "curve/build/libcurve.so"], 0, "kernel fused_baseline",
                   "T:float", "broadcast with the other inputs")
     checks.expect("an input named y", ["plugin", "show", "Custom::OwnY", "--plugin", "own_y/build/libown_y.so"], 0, "result = ")

@@ -334,6 +334,38 @@ def check_others(checks):
         checks.say(any(shape and shape[-2:] == [20, 24] for shape in shapes), "bench: the edges have the run's shapes")
 
 
+def check_rewrites(checks):
+    """A SiLU of its own, and a GELU of five nodes that the convolution before it absorbs: the page names both rewrites."""
+    network, model, plan = Network(), checks.path("rewritten.onnx"), checks.path("rewritten.plan")
+    network.weights += [numpy_helper.from_array(np.float32(number), name) for name, number in
+                        (("root", np.sqrt(2)), ("one", 1), ("half", 0.5))]
+    x = network.add("Mul", ["image", network.add("Sigmoid", ["image"])])
+    x = network.conv(x, 3, 4)
+    error = network.add("Add", [network.add("Erf", [network.add("Div", [x, "root"])]), "one"])
+    network.save(model, [1, 3, 8, 8], network.add("Mul", [network.add("Mul", [x, error]), "half"]))
+    wanted = {"silu": 1, "gelu.erf": 1}
+    page, output = checks.page("rewrites", "rewrites.html", "build", model, "-o", plan, "--no-timing", "--json", "--report")
+    pages = [("a build", page, [step.get("rewrites", []) for step in json.loads(output)["nodes"]] if page else [])]
+    page, _ = checks.page("rewrites of a plan", "rewrites_plan.html", "inspect", plan, "--html")
+    steps = json.loads(checks.program("inspect", plan, "--json").stdout)["programs"][0]["steps"]
+    pages.append(("a plan", page, [step.get("rewrites", []) for step in steps]))
+    page, _ = checks.page("rewrites of a run", "rewrites_run.html", "bench", plan, "--seconds", "0", "--profile", "--html")
+    pages.append(("a run", page, pages[1][2]))
+    for text, page, steps in pages:
+        found = sum(steps, [])
+        checks.say({name: found.count(name) for name in found} == wanted, f"the report of {text} names rewrites: {found}")
+        if page:
+            shown = sum((step.get("rewrites", []) for step in page.facts["steps"]), [])
+            column = [table[0].index("put in place by rewrite") for table in page.tables if "put in place by rewrite" in table[0]]
+            cells = [row[column[0]] for table in page.tables if table[0][1:2] == ["step"] for row in table[1:]] if column else []
+            checks.say(sorted(shown) == sorted(wanted) and sorted(filter(None, cells)) == sorted(wanted) and
+                       "2 by rewrites" in " ".join(page.text), f"the page of {text} shows them: {shown}, {cells}")
+    page, _ = checks.page("no rewrites", "plain.html", "build", model, "-o", plan, "--no-timing", "--no-fusion", "--report")
+    if page:
+        words = " ".join(page.text) + " ".join(sum(sum(page.tables, []), []))
+        checks.say("rewrite" not in words, "a page without rewrites does not speak of them")
+
+
 def check_large(checks):
     write_large(checks.path("large.onnx"))
     plan = checks.path("large.plan")
@@ -402,6 +434,7 @@ def main():
         check_build(checks)
         check_others(checks)
         check_small(checks)
+        check_rewrites(checks)
         check_large(checks)
         check_hostile(checks)
         check_use(checks)

@@ -159,6 +159,33 @@ def rotary(net, x, exported="slice", first=0, middle=4):
     return net.node("Add", net.node("Mul", x, cos), net.node("Mul", r, sin))
 
 
+def quantized(weights="initializer", zero=True, shared=False):
+    """A MatMul of 8 bits: DequantizeLinear before both inputs, QuantizeLinear behind it. PyTorch's exporter writes scales as
+    Constant nodes, others as initializers."""
+    net = Net(21)
+    x = net.input("x", 3, 8)
+
+    def const(value, dtype=np.float32):
+        value = numpy_helper.from_array(np.asarray(value, dtype), net.name())
+        if weights == "initializer":
+            net.constants.append(value)
+        else:
+            net.nodes.append(helper.make_node("Constant", [], [value.name], value=value))
+        return value.name
+
+    def points(scale, offset, dtype):
+        return [const(scale)] + ([const(offset, dtype)] if zero else [])
+
+    a, b, y = points(0.02, 128, np.uint8), points(0.01, 0, np.int8), points(0.05, 100, np.uint8)
+    table = const(np.random.RandomState(5).randint(-127, 128, (8, 5)), np.int8)
+    q = net.node("DequantizeLinear", net.node("QuantizeLinear", x, *a), *a)
+    w = net.node("DequantizeLinear", table, *b)
+    m = net.node("QuantizeLinear", net.node("MatMul", q, w), *y)
+    y = net.node("DequantizeLinear", m, *y)
+    return net.model(y, net.node("Add", x, net.node("Transpose", net.node("MatMul", w, net.input("r", 5, 3)), perm=[1, 0]))) \
+        if shared else net.model(y)
+
+
 def rms_norm(net, x, axes=(-1,)):
     s = net.node("Sqrt", net.node("Add", mean(net, net.node("Pow", x, 2.0), list(axes)), 1e-6))
     return net.node("Mul", net.const(random(5, 8)), net.node("Mul", x, net.node("Div", 1.0, s)))
@@ -194,6 +221,14 @@ def networks():
     yield "layer norm of a free batch", one(lambda n, x: layer_norm(n, x, 8), "batch", 3, 8), {NORM: 1}
     for order in range(6):
         yield f"GELU {order}", one(gelu_erf(order), 2, 7), {"gelu.erf": 1}
+    for count in (2, 1):
+        yield f"ONNX's layer norm, {'scale alone' if count == 1 else 'with bias'}", expansion(
+            "LayerNormalization", 17, [2, 3, 8], *[[8]] * count, axis=-1), {PLAIN: 1}
+    yield "ONNX's layer norm of two axes", expansion("LayerNormalization", 17, [2, 3, 8], [3, 8], [3, 8], axis=1), {PLAIN: 1}
+    yield "Mish of PyTorch", one(lambda n, x: n.node("Mul", x, n.node("Tanh", n.node("Softplus", x))), 2, 7), {"mish": 1}
+    yield "ONNX's Mish", expansion("Mish", 18, [2, 7]), {"mish": 1}
+    yield "Mish by a logarithm", one(lambda n, x: n.node("Mul", n.node("Tanh", n.node("Log", n.node(
+        "Add", n.node("Exp", x), 1.0))), x), 2, 7), {"mish": 1}
     yield "GELU by tanh", one(gelu_tanh, 2, 7), {"gelu.tanh": 1}
     yield "GELU by tanh and products", one(lambda n, x: gelu_tanh(n, x, "Mul"), 2, 7), {"gelu.tanh": 1}
     yield "Transformers' fast GELU", one(gelu_fast, 2, 7), {"gelu.fast": 1}
@@ -217,6 +252,8 @@ def networks():
     yield "rotary embedding by Split", one(lambda n, x: rotary(n, x, "split"), 2, 3, 4, 8), {"rotary.split": 1}
     yield "ONNX's rotary embedding", expansion("RotaryEmbedding", 23, [2, 3, 4, 8], [2, 4, 4], [2, 4, 4]), {
         "rotary.expanded": 1}
+    for weights in ("initializer", "node"):
+        yield f"MatMul between DQ and Q, {weights}", quantized(weights), {"quantized-matmul": 1}
     yield "RMS norm of Llama", one(rms_norm, 2, 3, 8), {"rms-normalization": 1}
     yield "ONNX's RMS norm", expansion("RMSNormalization", 23, [2, 3, 8], [8], axis=-1), {"rms-normalization": 1}
 
@@ -241,6 +278,8 @@ def near_misses():
     net = Net()
     x = net.input("x", 2, 7)
     yield "the sigmoid is an output", net.model(*read_elsewhere(net, x)), {}
+    yield "quantised without zero points", quantized(zero=False), {}
+    yield "dequantised weights that another node reads", quantized(shared=True), {}
     yield "another GELU", one(lambda n, x: gelu_tanh(n, x, factor=0.0447), 2, 7), {}
     yield "unequal blocks", one(pixel_unshuffle([0, 1, 3, 5, 2, 4], [2, 3, 2, 2, 2, 3]), 2, 3, 4, 6), {}
     yield "slices that are no halves", one(lambda n, x: rotary(n, x, middle=3), 2, 3, 4, 8), {}
@@ -259,6 +298,29 @@ def near_misses():
     yield "batches of one name", net.model(net.node("MatMul", net.node("Softmax", s, axis=-1), v)), {"attention": 1}
 
 
+def heads(*batches):
+    """Attention whose q, keys and v have batches of these names; None: an open extent without one."""
+    net = Net()
+    q, kt, v = net.input("q", batches[0], 3, 4, 5), net.input("kt", batches[1], 3, 5, 4), net.input("v", batches[2], 3, 4, 6)
+    s = net.node("Mul", net.node("MatMul", q, kt), 0.5)
+    return net.model(net.node("MatMul", net.node("Softmax", s, axis=-1), v))
+
+
+def without_profile():
+    """Networks of open extents that are built without a profile: what a guard asks must be proved for any shape."""
+    for opset in (13, 18):
+        yield f"layer norm, opset {opset}", one(lambda n, x: layer_norm(n, x, 8), "n", "m", 8, opset=opset), {NORM: 1}
+    yield "SiLU of any shape", one(lambda n, x: silu(n, silu(n, x)), "a", "b", "c"), {"silu": 2}
+    yield "GELU of extents without names", one(gelu_erf(0), None, None), {"gelu.erf": 1}
+    yield "RMS norm", one(rms_norm, "n", None, 8), {"rms-normalization": 1}
+    yield "layer norm along an open axis", one(lambda n, x: layer_norm(n, x, 8, exported="plain"), "n", 3, "c"), {}
+    yield "rotary embedding", one(rotary, "n", 3, 4, 8), {"rotary": 1}
+    yield "one name", heads("n", "n", "n"), {"attention": 1}
+    yield "two names", heads("n", "m", "n"), {}
+    yield "a name and none", heads("n", "n", None), {}
+    yield "no names", heads(None, None, None), {}
+
+
 class Checks:
     def __init__(self, tenon, fusions, folder):
         self.tenon, self.fusions, self.folder, self.passed, self.failed = tenon, fusions, folder, 0, 0
@@ -270,13 +332,13 @@ class Checks:
     def program(self, *arguments):
         return subprocess.run([self.tenon, *arguments], capture_output=True, text=True, timeout=120, cwd=self.folder)
 
-    def build(self, model, *options):
+    def build(self, model, *options, profiles=True):
         """The rewrites that a build applied, by name, and what it said where it failed."""
         onnx.save(model, os.path.join(self.folder, "net.onnx"))
         shapes = []
         for item in model.graph.input:
             extents = [d.dim_value for d in item.type.tensor_type.shape.dim]
-            if 0 in extents:
+            if 0 in extents and profiles:
                 low, best, high = ("x".join(str(e or free) for e in extents) for free in (1, 2, 5))
                 shapes += ["--shape", f"{item.name}={low}:{best}:{high}"]
         done = self.program("build", "net.onnx", "-o", "net.plan", "--no-timing", "--json", "--plugin", self.fusions, *shapes,
@@ -305,8 +367,8 @@ class Checks:
             worst = max(worst, float(np.abs(found - wanted).max()))
         return worst
 
-    def network(self, name, model, wanted):
-        found, why = self.build(model)
+    def network(self, name, model, wanted, profiles=True):
+        found, why = self.build(model, profiles=profiles)
         if found != wanted:
             return self.say(False, f"{name}: {found} instead of {wanted} {why}")
         difference = self.run(model)
@@ -359,7 +421,7 @@ class Checks:
     def show(self):
         done = self.program("plugin", "show", self.fusions, "--json")
         found = [r["name"] for r in json.loads(done.stdout)["rewrites"]]
-        wanted = ["attention", "attention.expanded", "attention.known_mask", "attention.masked", "rms-normalization", "rotary", "rotary.expanded",
+        wanted = ["attention", "attention.expanded", "attention.known_mask", "attention.masked", "quantized-matmul", "rms-normalization", "rotary", "rotary.expanded",
                   "rotary.split"]
         self.say(sorted(found) == wanted, f"plugin show --json: {found}")
         done = self.program("plugin", "show", "Swish")
@@ -376,6 +438,10 @@ def main():
             checks.network(name, model, wanted)
         for name, model, wanted in near_misses():
             checks.network(name, model, wanted)
+        for name, model, wanted in without_profile():
+            checks.network(f"{name}, without a profile", model, wanted, profiles=False)
+        for extent, wanted in ("n", {"attention": 1}), ("m", {}):
+            checks.network(f"batches n and {extent}", heads("n", extent, "n"), wanted)
         checks.options()
         checks.page()
         checks.elsewhere(os.path.abspath(sys.argv[3]))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks without a profile run by the kernels that those have which were built for their shapes, and compute the same.
+"""Networks without a profile run by the kernels that those have which were built for their shapes, and compute the same. And
+networks that their data sizes stay on a device, where STUB is given.
 
-Usage: check_shapes.py TENON, where TENON is the program. Needs NumPy and onnx, which write the networks.
+Usage: check_shapes.py TENON [STUB], where TENON is the program and STUB the library of the stub device. Needs NumPy and onnx, which write the networks.
 """
 
 import json
@@ -95,8 +96,45 @@ def main(tenon, folder):
             [{"a": [3, 4], "b": [3, 4]}, {"a": [3, 4], "b": [1, 4]}, {"a": [1, 4], "b": [3, 4]}])
 
 
+def sized(tenon, folder, stub):
+    """y = Concat(kept, kept), where NonMaxSuppression is the processor's, and Relu before it and Concat behind it the device's."""
+    values = [helper.make_tensor_value_info("boxes", FLOAT, [1, 5, 4]), helper.make_tensor_value_info("scores", FLOAT, [1, 1, 5])]
+    nodes = [helper.make_node("Relu", ["boxes"], ["positive"]),
+             helper.make_node("NonMaxSuppression", ["positive", "scores", "most"], ["kept"], name="picks"),
+             helper.make_node("Concat", ["kept", "kept"], ["y"], axis=1)]
+    graph = helper.make_graph(nodes, "sized", values, [helper.make_tensor_value_info("y", TensorProto.INT64, None)],
+                              [numpy_helper.from_array(np.asarray(3, np.int64), "most")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+    model.ir_version = 8
+    onnx.save(model, f"{folder}/sized.onnx")
+    corners = np.arange(5, dtype=np.float32)[:, None]
+    apart = np.concatenate([2 * corners, 2 * corners, 2 * corners + 1, 2 * corners + 1], 1)[None]
+    scores = np.asarray([[[0.5, 0.9, 0.7, 0.8, 0.6]]], np.float32)
+    devices = {"cpu": (), "stub": ("--device", "stub", "--plugin", stub)}
+    for boxes in (apart, np.repeat(apart[:, :1], 5, 1)):
+        found = {}
+        for device, options in devices.items():
+            plan = f"{folder}/{device}.plan"
+            built = call(tenon, "build", f"{folder}/sized.onnx", "-o", plan, "--no-timing", *options)
+            if device == "stub":
+                lines = built.stdout
+                check("the build names the node that sizes",
+                      "sized by its data: node 'picks'; in each run the host waits for its size" in lines and
+                      "on the processor: 1 of 3 nodes (NonMaxSuppression 1)" in lines, lines + built.stderr)
+            np.save(f"{folder}/boxes.npy", boxes)
+            np.save(f"{folder}/scores.npy", scores)
+            done = call(tenon, "run", plan, *options, "--input", f"boxes={folder}/boxes.npy", "--input", f"scores={folder}/scores.npy",
+                        "--output", f"y={folder}/y.npy")
+            found[device] = np.load(f"{folder}/y.npy") if done.returncode == 0 else done.stderr
+        rows = 3 if boxes is apart else 1
+        check(f"{rows} boxes on the device", isinstance(found["stub"], np.ndarray) and found["stub"].shape == (rows, 6)
+              and np.array_equal(found["stub"], found["cpu"]), found)
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as temporary:
         main(os.path.abspath(sys.argv[1]), temporary)
+        if len(sys.argv) > 2:
+            sized(os.path.abspath(sys.argv[1]), temporary, os.path.abspath(sys.argv[2]))
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)

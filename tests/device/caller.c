@@ -77,6 +77,22 @@ static void send(caller *c, uint32_t seed) {
     call_device(c, d->fill(d, c->output, 0xff, c->count * sizeof(float), c->stream), "filling");
 }
 
+static void note_call(void *user) {
+    __atomic_add_fetch((uint32_t *)user, 1, __ATOMIC_RELEASE);
+}
+
+/* The host is called behind the run, and finds by asking alone that it is over. */
+static void expect_end(caller *c) {
+    const double begin = device_run_now_us();
+    bool is_done = false;
+    uint32_t calls = 0;
+    network_must(tn_context_call_when_done(c->on_device.context, note_call, &calls), "a call");
+    while (!is_done && device_run_now_us() - begin < 20e6)
+        network_must(tn_context_is_done(c->on_device.context, &is_done), "asking");
+    if (!is_done) network_die("the run is not over after 20 s");
+    if (__atomic_load_n(&calls, __ATOMIC_ACQUIRE) != 1) network_die("the host was not called");
+}
+
 static void fetch_and_check(caller *c, uint32_t seed, const char *what) {
     const tn_device *d = c->device;
     size_t count = 0;
@@ -135,6 +151,7 @@ int device_run_caller(network_options *options, const char *name, int argc, char
     for (uint32_t seed = 1; seed <= SEEDS; seed++) {
         send(&c, seed);
         network_must(tn_context_run(c.on_device.context), "a run on the caller's memory");
+        expect_end(&c);
         fetch_and_check(&c, seed, "the caller's memory and stream");
     }
     if (!capture(&c)) {

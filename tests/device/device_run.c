@@ -11,6 +11,8 @@
  *     profile DEVICE MODEL                   the sum of the steps' times beside the run's
  *     pair DEVICE MODEL OTHER_DEVICE         one plan on two devices, in two threads
  *     memory DEVICE MODEL                    errors, and no more, while the device has no memory
+ *     shared DEVICE KEY device|context [PIN]...
+ *                                            a third party's kernel shares the resource KEY
  *     bad DEVICE MODEL OP=KERNEL [plain|checked [OTHER_DEVICE [may-refuse]]]
  *                                            the error of a kernel that breaks the contract
  */
@@ -76,7 +78,7 @@ typedef struct command {
 static const command commands[] = {{"network", network_command},  {"steady", device_run_steady},
                                    {"caller", device_run_caller}, {"profile", device_run_profile},
                                    {"pair", device_run_pair},     {"memory", device_run_memory},
-                                   {"bad", device_run_bad}};
+                                   {"shared", device_run_shared}, {"bad", device_run_bad}};
 
 int main(int argc, char **argv) {
     static network_options options;
@@ -103,6 +105,6 @@ int main(int argc, char **argv) {
     }
     fprintf(stderr,
             "usage: device_run [--library LIB.so]... [--shape NAME=1x3x8x8]... [--cache FILE] "
-            "network|steady|caller|profile|pair|memory|bad DEVICE MODEL [...]\n");
+            "network|steady|caller|profile|pair|memory|shared|bad DEVICE MODEL [...]\n");
     return 2;
 }

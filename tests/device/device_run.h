@@ -15,6 +15,8 @@ int device_run_caller(network_options *options, const char *device, int argc, ch
 int device_run_pair(network_options *options, const char *device, int argc, char **argv);
 /* --- memory.c --- */
 int device_run_memory(network_options *options, const char *device, int argc, char **argv);
+/* --- shared.c --- */
+int device_run_shared(network_options *options, const char *device, int argc, char **argv);
 /* --- bad.c --- */
 int device_run_bad(network_options *options, const char *device, int argc, char **argv);
 

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A third party's library of operators that networks write with many nodes of ONNX's: attention,
- * rotary embedding, RMSNormalization, each with a reference, a kernel and rewrites. What the files
- * share.
+ * rotary embedding, RMSNormalization, quantised MatMul, each with a reference, a kernel and
+ * rewrites. What the files share.
  */
 #ifndef TESTS_REWRITES_FUSIONS_H
 #define TESTS_REWRITES_FUSIONS_H
 
 #include <tenon/plugin/rewrite.h>
 
-extern const tn_operator fusions_attention, fusions_rotary, fusions_rms;
-extern const tn_kernel fusions_attention_kernel, fusions_rotary_kernel, fusions_rms_kernel;
+extern const tn_operator fusions_attention, fusions_rotary, fusions_rms, fusions_quantized;
+extern const tn_kernel fusions_attention_kernel, fusions_rotary_kernel, fusions_rms_kernel,
+    fusions_quantized_kernel;
 extern const tn_rewrite *const fusions_attention_rewrites[4];
 extern const tn_rewrite *const fusions_rotary_rewrites[3];
 extern const tn_rewrite *const fusions_rms_rewrites[1];
+extern const tn_rewrite *const fusions_quantized_rewrites[1];
 
 static inline int64_t count_of(const tn_tensor *tensor) {
     int64_t count = 1;

@@ -13,15 +13,20 @@ static tn_status add(const tn_host *host, tn_library *library, const tn_rewrite 
 }
 
 static tn_status load(const tn_host *host, tn_library *library) {
-    const tn_status status =
+    tn_status status =
         add(host, library, fusions_attention_rewrites, TN_COUNT(fusions_attention_rewrites));
-    if (status != TN_OK) return status;
-    return add(host, library, fusions_rotary_rewrites, TN_COUNT(fusions_rotary_rewrites));
+    if (status == TN_OK)
+        status = add(host, library, fusions_rotary_rewrites, TN_COUNT(fusions_rotary_rewrites));
+    if (status == TN_OK)
+        status =
+            add(host, library, fusions_quantized_rewrites, TN_COUNT(fusions_quantized_rewrites));
+    return status;
 }
 
-static const tn_operator *const operators[] = {&fusions_attention, &fusions_rotary, &fusions_rms};
+static const tn_operator *const operators[] = {&fusions_attention, &fusions_rotary, &fusions_rms,
+                                               &fusions_quantized};
 static const tn_kernel *const kernels[] = {&fusions_attention_kernel, &fusions_rotary_kernel,
-                                           &fusions_rms_kernel};
+                                           &fusions_rms_kernel, &fusions_quantized_kernel};
 
 TN_EXPORT tn_library *tenon_library_1(const tn_host *host);
 TN_EXPORT tn_library *tenon_library_1(const tn_host *host) {

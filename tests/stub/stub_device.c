@@ -63,6 +63,14 @@ static tn_status stub_memory(const tn_device *device, uint64_t *out_free, uint64
 #ifndef STUB_KIND
 #define STUB_KIND "stub"
 #endif
+
+static const void *extension(const tn_device *device, const char *name) {
+    static const tn_device_completion completion = {
+        .size = sizeof(completion), .event_query = stub_event_query, .call_host = stub_call_host};
+    (void)device;
+    return strcmp(name, TN_DEVICE_COMPLETION) == 0 ? &completion : NULL;
+}
+
 #define STUB_STATE                                                                                 \
     { .version = "1", .libraries = "1", .enqueue = stub_enqueue, .refuse_launch = refuse_launch }
 static tn_stub_state states[] = {STUB_STATE, STUB_STATE};
@@ -83,7 +91,7 @@ static tn_stub_state states[] = {STUB_STATE, STUB_STATE};
         .convert = stub_convert, .host_allocate = stub_host_allocate,                              \
         .host_deallocate = stub_host_deallocate, .check = check, .check_launch = check_launch,     \
         .libraries = libraries, .enter = enter, .leave = leave, .is_capturing = stub_is_capturing, \
-        .memory = stub_memory                                                                      \
+        .memory = stub_memory, .extension = extension                                              \
     }
 const tn_device tn_stub_device = STUB_DEVICE(0), tn_stub_second_device = STUB_DEVICE(1);
 

@@ -20,6 +20,8 @@ STUB_KERNEL(add, "Add", TN_KERNEL_CAPTURABLE);
 STUB_KERNEL(gemm, "Gemm", TN_KERNEL_CAPTURABLE);
 STUB_KERNEL(mat_mul, "MatMul", TN_KERNEL_CAPTURABLE);
 STUB_KERNEL(concat, "Concat", 0);
+/* The reference is right as well where the state is updated on its own memory. */
+STUB_KERNEL(scatter_nd, "ScatterND", TN_KERNEL_CAPTURABLE);
 
 /* Relu is asked, as all callbacks are called, where its device is the thread's current one. */
 static tn_status relu_accepts(tn_call *call) {
@@ -195,6 +197,6 @@ static const tn_kernel leaky = {.size = sizeof(tn_kernel),
                                 TN_COMBINATIONS(relu_last_combinations),
                                 .run = tn_stub_enqueue};
 
-const tn_kernel *const tn_stub_kernels[] = {&relu,    &add,    &mul,      &conv,   &gemm,
-                                            &mat_mul, &concat, &max_pool, &greedy, &leaky};
+const tn_kernel *const tn_stub_kernels[] = {
+    &relu, &add, &mul, &conv, &gemm, &mat_mul, &concat, &max_pool, &greedy, &leaky, &scatter_nd};
 const uint64_t tn_stub_kernel_count = TN_COUNT(tn_stub_kernels);

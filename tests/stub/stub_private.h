@@ -42,9 +42,15 @@ void stub_memory_close(void);
 uint32_t stub_current(void);
 
 /* --- stub_stream.c --- */
-enum { STUB_COPY = 1, STUB_FILL, STUB_CONVERT, STUB_CALL, STUB_EVENT };
+enum { STUB_COPY = 1, STUB_FILL, STUB_CONVERT, STUB_CALL, STUB_EVENT, STUB_HOST };
 
 enum { STUB_PORTS = 16 };
+
+typedef struct stub_tensor {
+    bool is_there;
+    tn_tensor tensor;
+    int64_t shape[TN_MAX_RANK], strides[TN_MAX_RANK];
+} stub_tensor;
 
 typedef struct stub_work {
     uint32_t kind;
@@ -55,9 +61,10 @@ typedef struct stub_work {
     uint32_t byte;
     tn_tensor from_tensor, to_tensor;
     tn_call call;
-    tn_callback body; /* null: the operator's reference */
-    /* Where the call's tensors lay when it was enqueued. */
-    void *inputs[STUB_PORTS], *outputs[STUB_PORTS];
+    tn_callback body;             /* null: the operator's reference */
+    void (*function)(void *user); /* of the host's, with `to` */
+    /* The call's tensors as they were when it was enqueued. */
+    stub_tensor inputs[STUB_PORTS], outputs[STUB_PORTS];
 } stub_work;
 
 typedef struct stub_stream {
@@ -86,6 +93,12 @@ void stub_event_destroy(const tn_device *device, void *event);
 tn_status stub_event_record(const tn_device *device, void *event, void *stream);
 tn_status stub_event_wait(const tn_device *device, void *event, void *stream);
 tn_status stub_event_elapsed(const tn_device *device, void *from, void *to, double *out_ns);
+
+/* An event that was asked for so often has waited long enough: its stream is done. */
+enum { STUB_QUERIES = 3 };
+tn_status stub_event_query(const tn_device *device, void *event, uint32_t *out_is_done);
+tn_status stub_call_host(const tn_device *device, void *stream, void (*function)(void *user),
+                         void *user);
 
 /* --- stub_graph.c --- */
 uint32_t stub_is_capturing(const tn_device *device, void *handle);

@@ -11,6 +11,13 @@
 
 enum { WORK_LIMIT = 4096 };
 
+typedef struct stub_event {
+    struct timespec at;
+    stub_stream *stream; /* where it was recorded */
+    uint32_t queries;
+    bool is_done;
+} stub_event;
+
 stub_work *stub_add_work(stub_stream *stream, uint32_t kind) {
     if (!stream || stream->count == WORK_LIMIT) return NULL;
     stub_work *work = &stream->work[stream->count++];
@@ -67,9 +74,18 @@ tn_status stub_convert(const tn_device *device, const tn_tensor *from, const tn_
     return TN_OK;
 }
 
-static void note_places(void **places, const tn_tensor *const *tensors, uint32_t count) {
-    for (uint32_t i = 0; i < count && i < STUB_PORTS; i++)
-        places[i] = tensors[i] ? tensors[i]->data : NULL;
+/* What a callback is lent ends with it. */
+static void note_tensors(stub_tensor *kept, const tn_tensor *const *tensors, uint32_t count) {
+    for (uint32_t i = 0; i < count && i < STUB_PORTS; i++) {
+        const tn_tensor *tensor = tensors[i];
+        kept[i].is_there = tensor != NULL;
+        if (!tensor) continue;
+        kept[i].tensor = *tensor;
+        if (tensor->rank > 0) {
+            memcpy(kept[i].shape, tensor->shape, tensor->rank * sizeof(int64_t));
+            memcpy(kept[i].strides, tensor->strides, tensor->rank * sizeof(int64_t));
+        }
+    }
 }
 
 tn_status stub_enqueue(tn_call *call, tn_callback body) {
@@ -86,8 +102,8 @@ tn_status stub_enqueue(tn_call *call, tn_callback body) {
     work->call.flags |= TN_CALL_REFERENCE;
     if (!body) work->call.user = call->op->user;
     work->body = body;
-    note_places(work->inputs, call->inputs, call->input_count);
-    note_places(work->outputs, (const tn_tensor *const *)call->outputs, call->output_count);
+    note_tensors(work->inputs, call->inputs, call->input_count);
+    note_tensors(work->outputs, (const tn_tensor *const *)call->outputs, call->output_count);
     return TN_OK;
 }
 
@@ -115,26 +131,23 @@ static void convert_now(const tn_tensor *from, const tn_tensor *to) {
             }
 }
 
-static void set_places(void *const *places, const tn_tensor *const *tensors, uint32_t count,
-                       tn_tensor *moved, tn_tensor **out_moved) {
+static void set_tensors(stub_tensor *kept, uint32_t count, tn_tensor **out_tensors) {
     for (uint32_t i = 0; i < count; i++) {
-        if (tensors[i]) moved[i] = *tensors[i];
-        if (tensors[i]) moved[i].data = places[i];
-        out_moved[i] = tensors[i] ? &moved[i] : NULL;
+        kept[i].tensor.shape = kept[i].shape;
+        kept[i].tensor.strides = kept[i].strides;
+        out_tensors[i] = kept[i].is_there ? &kept[i].tensor : NULL;
     }
 }
 
-/* Its tensors lie where they lay, as a launched kernel's do. */
-static tn_status run_call(const stub_work *work) {
+/* Its tensors are what they were, as a launched kernel's are. */
+static tn_status run_call(stub_work *work) {
     tn_call call = work->call;
-    tn_tensor inputs[STUB_PORTS], outputs[STUB_PORTS];
-    tn_tensor *moved_inputs[STUB_PORTS], *moved_outputs[STUB_PORTS];
+    tn_tensor *inputs[STUB_PORTS], *outputs[STUB_PORTS];
     if (call.input_count <= STUB_PORTS && call.output_count <= STUB_PORTS) {
-        set_places(work->inputs, call.inputs, call.input_count, inputs, moved_inputs);
-        set_places(work->outputs, (const tn_tensor *const *)call.outputs, call.output_count,
-                   outputs, moved_outputs);
-        call.inputs = (const tn_tensor *const *)moved_inputs;
-        call.outputs = moved_outputs;
+        set_tensors(work->inputs, call.input_count, inputs);
+        set_tensors(work->outputs, call.output_count, outputs);
+        call.inputs = (const tn_tensor *const *)inputs;
+        call.outputs = outputs;
     }
     return work->body ? work->body(&call) : call.op->reference(&call);
 }
@@ -151,7 +164,12 @@ static tn_status run_one(stub_work *work) {
         convert_now(&work->from_tensor, &work->to_tensor);
         return TN_OK;
     case STUB_EVENT:
-        return clock_gettime(CLOCK_MONOTONIC, work->to) == 0 ? TN_OK : TN_ERROR_DEVICE;
+        ((stub_event *)work->to)->is_done = true;
+        return clock_gettime(CLOCK_MONOTONIC, &((stub_event *)work->to)->at) == 0 ? TN_OK
+                                                                                  : TN_ERROR_DEVICE;
+    case STUB_HOST:
+        work->function(work->to);
+        return TN_OK;
     default:
         return run_call(work);
     }
@@ -214,7 +232,7 @@ tn_status stub_stream_wait(const tn_device *device, void *stream) {
 
 tn_status stub_event_create(const tn_device *device, void **out_event) {
     (void)device;
-    *out_event = calloc(1, sizeof(struct timespec));
+    *out_event = calloc(1, sizeof(stub_event));
     return *out_event ? TN_OK : stub_fail(TN_ERROR_MEMORY, "no memory for an event");
 }
 void stub_event_destroy(const tn_device *device, void *event) {
@@ -226,6 +244,7 @@ tn_status stub_event_record(const tn_device *device, void *event, void *stream) 
     (void)device;
     if (!work) return stub_fail(TN_ERROR_DEVICE, "the stub has no such stream, or it is full");
     work->to = event;
+    *(stub_event *)event = (stub_event){.stream = stream};
     return TN_OK;
 }
 tn_status stub_event_wait(const tn_device *device, void *event, void *stream) {
@@ -235,8 +254,29 @@ tn_status stub_event_wait(const tn_device *device, void *event, void *stream) {
     return TN_OK;
 }
 tn_status stub_event_elapsed(const tn_device *device, void *from, void *to, double *out_ns) {
-    const struct timespec *a = from, *b = to;
+    const struct timespec *a = &((stub_event *)from)->at, *b = &((stub_event *)to)->at;
     (void)device;
     *out_ns = (double)(b->tv_sec - a->tv_sec) * 1e9 + (double)(b->tv_nsec - a->tv_nsec);
+    return TN_OK;
+}
+
+/* Nobody may ever wait for the stream: who asks often enough finds that it is done. */
+tn_status stub_event_query(const tn_device *device, void *handle, uint32_t *out_is_done) {
+    stub_event *event = handle;
+    tn_status status = TN_OK;
+    if (stub_state(device)->is_lost) return stub_fail_lost(stub_state(device));
+    if (!event->is_done && event->stream && ++event->queries >= STUB_QUERIES)
+        status = stub_stream_wait(device, event->stream);
+    *out_is_done = event->is_done;
+    return status;
+}
+
+tn_status stub_call_host(const tn_device *device, void *stream, void (*function)(void *user),
+                         void *user) {
+    if (stub_state(device)->is_lost) return stub_fail_lost(stub_state(device));
+    stub_work *work = stub_add_work(stream, STUB_HOST);
+    if (!work) return stub_fail(TN_ERROR_DEVICE, "the stub has no such stream, or it is full");
+    work->function = function;
+    work->to = user;
     return TN_OK;
 }

@@ -135,13 +135,14 @@ static void print_rewrites(const json *rewrites) {
 static void print_processor(const json *processor) {
     const json *share = json_member(processor, "share");
     const char *sized = json_text(json_member(processor, "sized_by_run"), NULL);
+    if (sized)
+        printf("  sized by its data: node '%s'; in each run the host waits for its size\n", sized);
     if (number_of(processor, "nodes") == 0) return;
     printf("  on the processor: %.0f of ", number_of(processor, "nodes"));
     print_count(number_of(processor, "of"), "node");
     printf(" (");
     print_operators(json_member(processor, "operators"));
     printf(")");
-    if (sized) printf(", since node '%s' sizes its output by its data", sized);
     if (number_of(processor, "copies") > 0) {
         printf(", ");
         print_bytes(number_of(processor, "copy_bytes"));

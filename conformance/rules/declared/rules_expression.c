@@ -79,7 +79,7 @@ static void compute(const tn_probe *probe, const tn_expression *expression,
                     const expression_names *names, tn_outcome *found) {
     double values[TN_EXPRESSION_MOST_STEPS];
     const bool is_double = found->types[0] == TN_F64;
-    const size_t count = (size_t)found->bytes[0] / tn_type_bytes(found->types[0]);
+    const size_t count = tn_outcome_elements(found, 0);
     for (size_t at = 0; at < count; at++) {
         for (uint32_t i = 0; i < expression->count; i++) {
             const tn_probe_port *port =

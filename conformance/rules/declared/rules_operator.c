@@ -18,8 +18,19 @@ static bool is_view(const tn_operator *op) {
     return true;
 }
 
+/* Cases have no text for graphs. */
+static bool needs_graph(const tn_operator *op) {
+    for (uint32_t i = 0; i < op->field_count; i++)
+        if (op->fields[i].type == TN_FIELD_GRAPH && (op->fields[i].flags & TN_REQUIRED))
+            return true;
+    return false;
+}
+
 void tn_rule_has_cases(const tn_test *test, tn_verdict *verdict) {
-    if (test->op->case_count == 0)
+    if (test->op->case_count == 0 && needs_graph(test->op))
+        tn_verdict_skip(verdict, "a field is a graph, which no case can say: compare the operator "
+                                 "with something else");
+    else if (test->op->case_count == 0)
         tn_verdict_fail(verdict,
                         "the operator has no cases: nothing of it can be checked (TN_CASES)");
 }
@@ -128,10 +139,21 @@ static bool is_taken(const tn_test *test, const char *combination, bool *out_is_
 /* Each kernel is tried somewhere: by some case of some operator, in each combination that names the
  * operator's own types. Which ones those are is known by trying; a kernel with `accepts` may refuse
  * some combinations, but not all. */
+static bool serves_graphs(const tn_test *test) {
+    for (size_t i = 0; i < test->operator_count; i++)
+        if (tn_kernel_serves(test->kernel, test->operators[i]) && needs_graph(test->operators[i]))
+            return true;
+    return false;
+}
+
 void tn_rule_is_tried(const tn_test *test, tn_verdict *verdict) {
     const tn_kernel *kernel = test->kernel;
     bool is_served = false, takes_another = false;
     if (is_taken(test, test->combination, &is_served)) return;
+    if (serves_graphs(test)) {
+        tn_verdict_skip(verdict, "a field of its operator is a graph, which no case can say");
+        return;
+    }
     for (uint32_t i = 0; kernel->accepts && i < kernel->combination_count && !takes_another; i++)
         takes_another = is_taken(test, kernel->combinations[i], &is_served);
     if (!is_served)
@@ -256,7 +278,7 @@ void tn_rule_row(const tn_test *test, tn_verdict *verdict) {
     const uint32_t kinds = is_elementwise ? TN_VALUES_ELEMENTWISE_COUNT : TN_VALUES_COUNT;
     tn_claim_check(test, claim_row, verdict);
     for (uint32_t i = 0; i < test->op->input_count && verdict->outcome == TN_PASSED; i++)
-        if (test->op->input_count > 1) check_repeated(test, i, verdict);
+        check_repeated(test, i, verdict);
     for (uint32_t values = TN_VALUES_WIDE; values < kinds && verdict->outcome == TN_PASSED;
          values++) {
         const tn_change change = {.seed = test->seed, .values = values, .axis = -1};

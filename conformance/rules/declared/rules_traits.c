@@ -58,13 +58,12 @@ static void check_identity(const tn_test *test, tn_subject *subject, tn_verdict 
 }
 
 /* Whether any of the inputs that the trait speaks of has this element. */
-static bool has_element(const tn_subject *subject, const void *element, size_t size) {
+static bool has_element(const tn_subject *subject, size_t index) {
     const bool is_variadic = subject->op->inputs[0].flags & TN_PORT_VARIADIC;
     for (uint32_t i = 0; i < subject->c.input_count; i++) {
         const tn_case_input *input = &subject->c.inputs[i];
         if (input->port != 0 || (!is_variadic && i > 0)) continue;
-        for (size_t at = 0; at + size <= input->bytes; at += size)
-            if (memcmp((const char *)input->data + at, element, size) == 0) return true;
+        if (tn_case_has_element(input, subject->expected.data[0], index)) return true;
     }
     return false;
 }
@@ -77,16 +76,14 @@ static bool is_number(const tn_outcome *outcome, size_t index) {
 static void check_selects(const tn_subject *subject, tn_verdict *verdict) {
     enum { MOST = 4000 }; /* elements: each is looked for among all */
     if (subject->expected.count == 0 || subject->c.input_count == 0) return;
-    const size_t size = tn_type_bytes(subject->expected.types[0]),
-                 count = subject->expected.bytes[0] / size;
+    const size_t count = tn_outcome_elements(&subject->expected, 0);
     if (subject->c.inputs[0].type != subject->expected.types[0]) {
         tn_verdict_fail(verdict,
                         "declared to select, but output 0 is of another type than input 0");
         return;
     }
     for (size_t i = 0; i < count && count <= MOST && verdict->outcome == TN_PASSED; i++)
-        if (is_number(&subject->expected, i) &&
-            !has_element(subject, (const char *)subject->expected.data[0] + i * size, size))
+        if (is_number(&subject->expected, i) && !has_element(subject, i))
             tn_verdict_fail(
                 verdict,
                 "declared to select, but element %zu of output 0, %.9g, is none of the "

@@ -76,39 +76,16 @@ static bool is_as_wanted(const tn_outcome *before, const computed *wanted, const
 /* ----------------------------------------------------------------------------------------------
  * one chain */
 
-/* An operand's numbers: of the output's shape, or one for each element along the step's axis. */
-static bool set_operand(const chain *c, uint32_t index, const tn_chain_step *step) {
-    tn_subject *subject = c->subject;
-    const double factor = c->is_large ? 48 : 1;
-    tn_probe *probe = &subject->probe;
-    const tn_probe_port *y = &probe->outputs[0];
-    const bool is_add = step->kind == TN_CHAIN_RESIDUAL;
-    const tn_shape shape =
-        is_add ? y->shape : (tn_shape){.rank = 1, .extents = {y->shape.extents[step->axis]}};
-    size_t count = 0;
-    if (tn_shape_count(&shape, &count) != TN_OK) return false;
-    float *operand = tn_arena_allocate(subject->arena, count + 1, sizeof(*operand));
-    for (size_t i = 0; operand && i < count; i++)
-        operand[i] = (float)(factor * ((double)((i + 5 * index) * 37 % 101) / 25.0 - 2.0));
-    probe->operands[index] = (tn_probe_port){.is_given = operand != NULL,
-                                             .is_constant = !is_add,
-                                             .type = y->type,
-                                             .own_type = y->type,
-                                             .format = is_add ? y->format : TN_LINEAR,
-                                             .shape = shape,
-                                             .own = operand};
-    return operand != NULL;
-}
-
 static bool set_chain(const chain *c) {
     tn_probe *probe = &c->subject->probe;
+    const double factor = c->is_large ? 48 : 1;
     uint32_t operands = 0;
     bool is_set = true;
     for (uint32_t i = 0; i < c->count && is_set; i++) {
         probe->steps[i] = c->steps[i];
         probe->steps[i].operand = operands;
         if (c->steps[i].kind == TN_CHAIN_ACTIVATION) continue;
-        is_set = set_operand(c, operands++, &c->steps[i]);
+        is_set = tn_epilogue_operand(c->subject, operands++, &c->steps[i], factor);
     }
     probe->step_count = c->count;
     return is_set;
@@ -116,7 +93,7 @@ static bool set_chain(const chain *c) {
 
 static void clear_chain(tn_probe *probe) {
     probe->step_count = 0;
-    for (uint32_t i = 0; i < TN_PROBE_STEPS; i++)
+    for (uint32_t i = 0; i < TN_PROBE_OPERANDS; i++)
         probe->operands[i].is_given = false;
 }
 
@@ -281,25 +258,50 @@ static void try_large(const tn_test *test, tn_verdict *verdict) {
     tn_subject_destroy(&subject);
 }
 
+static bool is_judged(const tn_subject *subject) {
+    const tn_probe_port *y = &subject->probe.outputs[0];
+    return y->is_given && y->type == TN_F32 && subject->expected.count > 0;
+}
+
+/* Chains in other shapes, an axis of the first input at a time: one element, and no multiple of
+ * anything. */
+static void try_shapes(const tn_test *test, uint32_t rank, tn_verdict *verdict) {
+    static const int64_t extents[] = {1, 7};
+    for (uint32_t i = 0; i < 2 * rank && verdict->outcome == TN_PASSED; i++) {
+        const tn_change change = {.axis = (int32_t)(i / 2), .extent = extents[i % 2]};
+        tn_subject subject;
+        tn_verdict none = {0};
+        chain c = {.test = test, .subject = &subject};
+        if (!tn_test_subject(test, &change, &subject, &none)) continue;
+        if (is_judged(&subject)) {
+            try_random_chains(&c, verdict);
+            tn_rule_facets(test, &subject, verdict);
+        }
+        tn_subject_destroy(&subject);
+    }
+}
+
 void tn_rule_absorbs(const tn_test *test, tn_verdict *verdict) {
     tn_subject subject;
     bool is_tried = false;
+    uint32_t rank = 0;
     chain c = {.test = test, .subject = &subject};
     if (!test->kernel->absorbs) {
         tn_verdict_skip(verdict, "the kernel absorbs nothing");
         return;
     }
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
-    const tn_probe_port *y = &subject.probe.outputs[0];
     tn_verdict_skip(verdict, "output 0 is not of 32-bit floats");
-    if (y->is_given && y->type == TN_F32 && subject.expected.count > 0) {
+    if (is_judged(&subject)) {
         verdict->outcome = TN_PASSED;
         try_short_chains(&c, verdict);
         try_axes(&c, verdict);
         try_random_chains(&c, verdict);
         tn_rule_facets(test, &subject, verdict);
         is_tried = true;
+        if (subject.c.input_count > 0) rank = subject.c.inputs[0].shape.rank;
     }
     tn_subject_destroy(&subject);
     if (is_tried) try_large(test, verdict);
+    if (is_tried) try_shapes(test, rank, verdict);
 }

@@ -28,7 +28,7 @@ static uint32_t find_input(const tn_case *c) {
 static double largest_of(const tn_outcome *y, uint32_t output) {
     const tn_type type = y->types[output];
     double largest = 0;
-    for (size_t k = 0; k < y->bytes[output] / tn_type_bytes(type); k++) {
+    for (size_t k = 0; k < tn_outcome_elements(y, output); k++) {
         const double value = fabs(tn_element_get_f64(y->data[output], type, k));
         if (isfinite(value)) largest = fmax(largest, value);
     }
@@ -51,7 +51,7 @@ static void compare_output(const outcomes *y, uint32_t output, size_t changed,
                            tn_verdict *verdict) {
     const tn_type type = y->expected[0].types[output];
     const double largest = largest_of(&y->expected[0], output);
-    for (size_t k = 0; k < y->expected[0].bytes[output] / tn_type_bytes(type); k++) {
+    for (size_t k = 0; k < tn_outcome_elements(&y->expected[0], output); k++) {
         const double a = tn_element_get_f64(y->expected[0].data[output], type, k);
         const double b = tn_element_get_f64(y->expected[1].data[output], type, k);
         const double before = tn_element_get_f64(y->found[0].data[output], type, k);

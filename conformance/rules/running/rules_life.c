@@ -251,7 +251,7 @@ static uint32_t reshape_by_values(const tn_test *test, const tn_subject *subject
     for (uint32_t i = 0; i < subject->c.input_count && !test->are_constant; i++) {
         const tn_case_input *input = &subject->c.inputs[i];
         if (!tn_subject_is_value_needed(subject, i)) continue;
-        const size_t last = input->bytes / tn_type_bytes(input->type) - 1;
+        const size_t last = tn_case_input_elements(input) - 1;
         const int64_t value = tn_element_get_i64(input->data, input->type, last);
         if (value > 1) tried += reshape_by_value(test, i, value / 2, verdict);
         if (value > 0 && value < 4096) tried += reshape_by_value(test, i, 2 * value + 1, verdict);

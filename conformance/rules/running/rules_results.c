@@ -39,7 +39,7 @@ static bool is_rounded(const tn_outcome *expected, const tn_outcome *found, char
     for (uint32_t i = 0; i < found->count; i++) {
         const tn_type type = found->types[i];
         tn_rounding rounding = {0};
-        for (size_t k = 0; k < found->bytes[i] / tn_type_bytes(type); k++)
+        for (size_t k = 0; k < tn_outcome_elements(found, i); k++)
             tn_rounding_add(&rounding, type, tn_element_get_f64(expected->data[i], type, k),
                             tn_element_get_f64(found->data[i], type, k));
         const char *bias = tn_rounding_bias(&rounding);
@@ -105,7 +105,7 @@ static bool keeps_signs(const tn_subject *subject, const tn_outcome *found, char
                         size_t bytes) {
     for (uint32_t i = 0; i < found->count; i++) {
         const tn_type type = found->types[i];
-        const size_t count = found->bytes[i] / tn_type_bytes(type);
+        const size_t count = tn_outcome_elements(found, i);
         if (!tn_type_is_float(type)) continue;
         const void *wanted = subject->expected.data[i];
         const size_t at = find_other_zero(wanted, found->data[i], type, count);

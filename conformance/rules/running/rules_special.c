@@ -129,7 +129,7 @@ static void put_summands(tn_case *c, uint32_t which) {
 static bool are_additive(const tn_outcome *y) {
     for (uint32_t i = 0; i < y[0].count; i++) {
         const tn_type type = y[0].types[i];
-        for (size_t k = 0; k < y[0].bytes[i] / tn_type_bytes(type); k++) {
+        for (size_t k = 0; k < tn_outcome_elements(&y[0], i); k++) {
             double value[ADDITIVE_RUNS];
             for (int run = 0; run < ADDITIVE_RUNS; run++) {
                 if (i >= y[run].count || y[run].bytes[i] != y[0].bytes[i]) return false;
@@ -212,7 +212,7 @@ static void allow_nan(tn_subject *subject, const tn_outcome *found) {
     for (uint32_t i = 0; i < subject->slack.count && i < found->count; i++) {
         const tn_type type = subject->expected.types[i];
         if (found->bytes[i] != subject->expected.bytes[i] || found->types[i] != type) continue;
-        for (size_t k = 0; k < found->bytes[i] / tn_type_bytes(type); k++)
+        for (size_t k = 0; k < tn_outcome_elements(found, i); k++)
             if (isnan(tn_element_get_f64(found->data[i], type, k)))
                 if (!isnan(tn_element_get_f64(subject->expected.data[i], type, k)))
                     subject->slack.of[i][k] = (double)INFINITY;

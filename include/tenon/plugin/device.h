@@ -91,7 +91,26 @@ struct tn_device {
     /* How much of its memory is free, and how much there is, in bytes. Null: not known. */
     tn_status (*memory)(const tn_device *device, uint64_t *out_free,
                         uint64_t *out_total) TN_NOEXCEPT;
+    /* A table of further services by name, constant for the life of the library; null: it has none
+     * of that name. Null: it has none at all. */
+    const void *(*extension)(const tn_device *device, const char *name)TN_NOEXCEPT;
 };
+
+/* device->extension(device, TN_DEVICE_COMPLETION): how the host learns that a stream has come so
+ * far without waiting for it. */
+#define TN_DEVICE_COMPLETION "tn.device.completion/1"
+typedef struct tn_device_completion {
+    uint32_t size;
+    /* Whether all is done that was on the stream before the event was recorded there: 1 or 0. It
+     * never waits. TN_ERROR_DEVICE: something of it failed. */
+    tn_status (*event_query)(const tn_device *device, void *event,
+                             uint32_t *out_is_done) TN_NOEXCEPT;
+    /* Has function(user) called once, by a thread of the device's, when all is done that is on the
+     * stream now; what is enqueued later waits for it. It calls nothing of the device. Where the
+     * device is lost before, it may not be called. */
+    tn_status (*call_host)(const tn_device *device, void *stream, void (*function)(void *user),
+                           void *user) TN_NOEXCEPT;
+} tn_device_completion;
 
 #ifdef __cplusplus
 }
@@ -99,5 +118,6 @@ struct tn_device {
 
 TN_FROZEN(tn_device, user, 40);
 TN_FROZEN(tn_device, last_error, 184);
+TN_FROZEN(tn_device_completion, call_host, 16);
 
 #endif

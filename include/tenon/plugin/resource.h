@@ -2,7 +2,7 @@
 /*
  * tenon/plugin/resource.h: what several kernels use together, like a handle of a device's library
  * or a pool of scratch memory, made once for a device or for a context, counted, and found by a
- * key, also by kernels of other libraries.
+ * key, also by kernels of other libraries. The keys of CUDA's libraries are in tenon/plugin/cuda.h.
  */
 #ifndef TENON_PLUGIN_RESOURCE_H
 #define TENON_PLUGIN_RESOURCE_H
@@ -37,13 +37,15 @@ typedef struct tn_resource {
 } tn_resource;
 
 /* Both come in pairs: what `prepare` acquires `release` gives back, what `open` acquires `close`
- * does, each with its own call. The description may be gone when they return. */
+ * does, each with its own call; or both within one callback. The description may be gone when they
+ * return. */
 typedef struct tn_resources {
     uint32_t size;
-    /* TN_ERROR_STATE: TN_SCOPE_CONTEXT where there is no context. [called: prepare, open] */
+    /* TN_ERROR_STATE: TN_SCOPE_CONTEXT where there is no context. [called: tactics, prepare,
+     * open] */
     tn_status (*acquire)(tn_call *call, const tn_resource *resource,
                          void **out_resource) TN_NOEXCEPT;
-    /* `acquired` is what acquire answered. [called: release, close; cannot fail] */
+    /* `acquired` is what acquire answered. [cannot fail] */
     void (*release)(tn_call *call, const tn_resource *resource, void *acquired) TN_NOEXCEPT;
 } tn_resources;
 

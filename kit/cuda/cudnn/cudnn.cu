@@ -3,15 +3,16 @@
 #include "kit/cuda/cudnn/cudnn_conv.h"
 #if TN_HAS_CUDNN
 #include "kit/cuda/cudnn/cudnn.h"
+#include "kit/cuda/handles.h"
+#include "kit/cuda/launch.h"
 #include "kit/cuda/loader.h"
 
-#include <tenon/plugin/device.h>
+#include <tenon/plugin/cuda.h>
 
-#include <mutex>
-#include <new>
 #include <string.h>
 
-#define LIBRARY "libcudnn.so.9"
+#define MAJOR   "9"
+#define LIBRARY "libcudnn.so." MAJOR
 
 static bool open_library(tn_cudnn *functions, char *text, size_t bytes) {
 #define NAME(function) #function,
@@ -51,82 +52,60 @@ tn_status tn_cudnn_check(tn_call *call, cudnnStatus_t status, const char *what) 
 }
 
 /* ----------------------------------------------------------------------------------------------
- * handles */
+ * the handle */
 
-struct tn_cudnn_handle {
-    tn_cudnn_handle *next;
-    cudnnHandle_t handle;
-    uint32_t device;
-    cudaStream_t owner; /* the stream that it was asked for; guarded by the table's mutex */
-    uint64_t users;     /* likewise; 0: idle, kept for the next one */
-    std::mutex mutex;
-    cudaStream_t stream; /* that it works on; guarded by `mutex` */
-};
-
-/* All handles, and what guards the list. Making one takes milliseconds, so they are kept. */
-static std::mutex table_mutex;
-static tn_cudnn_handle *table_first;
-
-static tn_status create(tn_call *call, const tn_cudnn *cudnn, tn_cudnn_handle **out_handle) {
-    tn_cudnn_handle *made = new (std::nothrow) tn_cudnn_handle();
-    if (!made) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a cuDNN handle");
-    const cudnnStatus_t status = cudnn->cudnnCreate(&made->handle);
-    if (status != CUDNN_STATUS_SUCCESS) {
-        delete made;
-        return tn_cudnn_check(call, status, "making a handle");
-    }
-    made->device = call->device->index;
-    made->next = table_first;
-    table_first = made;
-    *out_handle = made;
-    return TN_OK;
-}
-
-tn_status tn_cudnn_handle_retain(tn_call *call, tn_cudnn_handle **out_handle) {
+static tn_status create_handle(tn_call *call, void *user, void **out_handle) TN_NOEXCEPT {
     const tn_cudnn *cudnn = tn_cudnn_open(call->host);
+    (void)user;
     if (!cudnn) return call->host->fail(call, TN_ERROR_UNSUPPORTED, "%s is missing", LIBRARY);
+    *out_handle = tn_cuda_handle_take(TN_CUDA_HANDLE_CUDNN, call->device->index);
+    if (*out_handle) return TN_OK;
+    cudnnHandle_t handle = NULL;
+    const int before = tn_cuda_enter(call);
+    const cudnnStatus_t status = cudnn->cudnnCreate(&handle);
+    tn_cuda_leave(call, before);
+    *out_handle = handle;
+    return tn_cudnn_check(call, status, "making a handle");
+}
+
+static void destroy_handle(tn_call *call, void *user, void *handle) TN_NOEXCEPT {
+    const tn_cudnn *cudnn = tn_cudnn_open(call->host);
+    (void)user;
+    if (!cudnn || tn_cuda_handle_keep(TN_CUDA_HANDLE_CUDNN, call->device->index, handle)) return;
+    const int before = tn_cuda_enter(call);
+    (void)cudnn->cudnnDestroy((cudnnHandle_t)handle);
+    tn_cuda_leave(call, before);
+}
+
+static const tn_resource handle_resource = {sizeof(tn_resource),  TN_SCOPE_CONTEXT,
+                                            TN_CUDA_CUDNN(MAJOR), NULL,
+                                            create_handle,        destroy_handle};
+
+static const tn_resources *resources_of(const tn_call *call) {
+    return (const tn_resources *)call->host->extension(call->host, TN_RESOURCES);
+}
+
+tn_status tn_cudnn_acquire(tn_call *call, cudnnHandle_t *out_handle) {
+    void *handle = NULL;
+    if (!resources_of(call))
+        return call->host->fail(call, TN_ERROR_UNSUPPORTED, "the host shares no resources");
+    const tn_status status = resources_of(call)->acquire(call, &handle_resource, &handle);
+    if (status == TN_OK) *out_handle = (cudnnHandle_t)handle;
+    return status;
+}
+
+void tn_cudnn_release(tn_call *call, cudnnHandle_t handle) {
+    if (handle) resources_of(call)->release(call, &handle_resource, handle);
+}
+
+tn_status tn_cudnn_use(tn_call *call, cudnnHandle_t handle) {
+    const tn_cudnn *cudnn = tn_cudnn_open(call->host);
     const cudaStream_t stream = (cudaStream_t)call->stream;
-    const std::lock_guard<std::mutex> guard(table_mutex);
-    tn_cudnn_handle *found = NULL;
-    for (tn_cudnn_handle *handle = table_first; handle; handle = handle->next) {
-        if (handle->device != call->device->index) continue;
-        if (handle->users == 0 || handle->owner == stream) found = handle;
-        if (handle->users > 0 && handle->owner == stream) break;
-    }
-    if (!found) {
-        const tn_status status = create(call, cudnn, &found);
-        if (status != TN_OK) return status;
-    }
-    found->owner = stream;
-    found->users++;
-    *out_handle = found;
-    return TN_OK;
-}
-
-void tn_cudnn_handle_release(tn_cudnn_handle *handle) {
-    if (!handle) return;
-    const std::lock_guard<std::mutex> guard(table_mutex);
-    handle->users--;
-}
-
-tn_status tn_cudnn_handle_lock(tn_call *call, tn_cudnn_handle *handle, cudnnHandle_t *out_handle) {
-    handle->mutex.lock();
-    const cudaStream_t stream = (cudaStream_t)call->stream;
-    if (stream != handle->stream) {
-        const cudnnStatus_t status =
-            tn_cudnn_open(call->host)->cudnnSetStream(handle->handle, stream);
-        if (status != CUDNN_STATUS_SUCCESS) {
-            handle->mutex.unlock();
-            return tn_cudnn_check(call, status, "taking a stream");
-        }
-        handle->stream = stream;
-    }
-    *out_handle = handle->handle;
-    return TN_OK;
-}
-
-void tn_cudnn_handle_unlock(tn_cudnn_handle *handle) {
-    handle->mutex.unlock();
+    cudaStream_t current = NULL;
+    cudnnStatus_t status = cudnn->cudnnGetStream(handle, &current);
+    if (status == CUDNN_STATUS_SUCCESS && current != stream)
+        status = cudnn->cudnnSetStream(handle, stream);
+    return tn_cudnn_check(call, status, "taking a stream");
 }
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What kernels by cuDNN share: the library, opened at first use and not linked, so that machines
- * without it load ours all the same; handles, one a stream, shared by the nodes that run there;
- * and errors with cuDNN's own reason. Graphs of operations are in cudnn_graph.h.
+ * without it load ours all the same; the handle of a context; and errors with cuDNN's own reason.
+ * Graphs of operations are in cudnn_graph.h.
  */
 #ifndef TN_KIT_CUDA_CUDNN_CUDNN_H
 #define TN_KIT_CUDA_CUDNN_CUDNN_H
@@ -15,11 +15,11 @@
 
 /* The functions that are used, by their names in the library. */
 #define TN_CUDNN_FUNCTIONS(item)                                                                   \
-    item(cudnnCreate) item(cudnnDestroy) item(cudnnSetStream) item(cudnnGetErrorString)            \
-        item(cudnnGetLastErrorString) item(cudnnGetVersion) item(cudnnBackendCreateDescriptor)     \
-            item(cudnnBackendDestroyDescriptor) item(cudnnBackendSetAttribute)                     \
-                item(cudnnBackendGetAttribute) item(cudnnBackendFinalize)                          \
-                    item(cudnnBackendExecute)
+    item(cudnnCreate) item(cudnnDestroy) item(cudnnSetStream) item(cudnnGetStream)                 \
+        item(cudnnGetErrorString) item(cudnnGetLastErrorString) item(cudnnGetVersion)              \
+            item(cudnnBackendCreateDescriptor) item(cudnnBackendDestroyDescriptor)                 \
+                item(cudnnBackendSetAttribute) item(cudnnBackendGetAttribute)                      \
+                    item(cudnnBackendFinalize) item(cudnnBackendExecute)
 
 typedef struct tn_cudnn {
 #define TN_CUDNN_MEMBER(name) decltype(&::name) name;
@@ -34,13 +34,11 @@ const tn_cudnn *tn_cudnn_open(const tn_host *host);
 /* TN_OK, or host->fail with what failed and cuDNN's reason. */
 tn_status tn_cudnn_check(tn_call *call, cudnnStatus_t status, const char *what);
 
-/* A handle for the call's device and stream. The same is lent to all who ask for the same two; each
- * releases it. Use it between lock and unlock: it then belongs to this thread and its stream is the
- * call's. */
-typedef struct tn_cudnn_handle tn_cudnn_handle;
-tn_status tn_cudnn_handle_retain(tn_call *call, tn_cudnn_handle **out_handle);
-void tn_cudnn_handle_release(tn_cudnn_handle *handle); /* null is fine */
-tn_status tn_cudnn_handle_lock(tn_call *call, tn_cudnn_handle *handle, cudnnHandle_t *out_handle);
-void tn_cudnn_handle_unlock(tn_cudnn_handle *handle);
+/* The handle of the call's context, which all kernels share (tenon/plugin/cuda.h): in `open` and
+ * `close`; a null one is fine to release. */
+tn_status tn_cudnn_acquire(tn_call *call, cudnnHandle_t *out_handle);
+void tn_cudnn_release(tn_call *call, cudnnHandle_t handle);
+/* Before each use: its stream is the call's from here on. */
+tn_status tn_cudnn_use(tn_call *call, cudnnHandle_t handle);
 
 #endif

@@ -28,7 +28,7 @@ typedef struct conv_state {
 } conv_state;
 
 typedef struct conv_context {
-    tn_cudnn_handle *handle;
+    cudnnHandle_t handle;
     tn_cudnn_problem problem;
     tn_cudnn_conv_plan plan; /* for other shapes than the state's */
     const tn_cudnn_conv_plan *current;
@@ -110,9 +110,7 @@ tn_status tn_cudnn_conv_open(tn_call *call) TN_NOEXCEPT {
     if (!context)
         return call->host->fail(call, TN_ERROR_MEMORY, "no memory for the convolution's context");
     memset(context, 0, sizeof(*context));
-    const int before = tn_cuda_enter(call);
-    const tn_status status = tn_cudnn_handle_retain(call, &context->handle);
-    tn_cuda_leave(call, before);
+    const tn_status status = tn_cudnn_acquire(call, &context->handle);
     if (status != TN_OK) {
         call->host->deallocate(call->host, context);
         return status;
@@ -130,7 +128,7 @@ void tn_cudnn_conv_close(tn_call *call) TN_NOEXCEPT {
     conv_context *context = (conv_context *)call->context;
     drop_pack(call, context);
     tn_cudnn_conv_plan_clear(&context->plan);
-    tn_cudnn_handle_release(context->handle);
+    tn_cudnn_release(call, context->handle);
     call->host->deallocate(call->host, context);
 }
 
@@ -193,16 +191,13 @@ static tn_status make_pack(tn_call *call, conv_context *context, void *const *da
 }
 
 static tn_status execute(tn_call *call, conv_context *context) {
-    cudnnHandle_t handle;
-    tn_status status = tn_cudnn_handle_lock(call, context->handle, &handle);
+    const tn_status status = tn_cudnn_use(call, context->handle);
     if (status != TN_OK) return status;
-    status =
-        tn_cudnn_check(call,
-                       tn_cudnn_open(call->host)
-                           ->cudnnBackendExecute(handle, context->current->plan, context->pack),
-                       "a convolution");
-    tn_cudnn_handle_unlock(context->handle);
-    return status;
+    return tn_cudnn_check(
+        call,
+        tn_cudnn_open(call->host)
+            ->cudnnBackendExecute(context->handle, context->current->plan, context->pack),
+        "a convolution");
 }
 
 static tn_status finish(tn_call *call, const conv_context *context, const void *sums) {

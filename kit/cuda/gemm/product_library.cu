@@ -33,6 +33,7 @@ typedef struct lt_state {
     lt_plan plan;
     void *b;    /* in a's type; null: the node's own */
     void *bias; /* in y's type; null: none */
+    cublasLtHandle_t handle;
 } lt_state;
 
 typedef struct lt_context {
@@ -147,21 +148,19 @@ static cublasStatus_t ask(const tn_cublaslt *lt, cublasLtHandle_t handle, const 
 
 /* The plan of proposal `index`, of the last one when there are fewer and not `is_exact`. How many
  * there are through out_count. *plan is zero before. */
-static tn_status make_plan(tn_call *call, const tn_cuda_product_node *node, const void *bias,
-                           uint32_t index, bool is_exact, lt_plan *plan, uint32_t *out_count) {
+static tn_status make_plan(tn_call *call, cublasLtHandle_t handle, const tn_cuda_product_node *node,
+                           const void *bias, uint32_t index, bool is_exact, lt_plan *plan,
+                           uint32_t *out_count) {
     const tn_cuda_product_user *user = (const tn_cuda_product_user *)call->user;
     const tn_cublaslt *lt = tn_cublaslt_open(call->host);
     cublasLtMatmulHeuristicResult_t results[MOST_PROPOSALS];
-    cublasLtHandle_t handle;
     int count = 0;
-    tn_status status = tn_cublaslt_handle(call, &handle);
-    if (status != TN_OK) return status;
     const int before = tn_cuda_enter(call);
     cublasStatus_t made = make_description(lt, node, user->may_round, bias, plan);
     if (made == CUBLAS_STATUS_SUCCESS) made = make_layouts(lt, node, plan);
     if (made == CUBLAS_STATUS_SUCCESS) made = ask(lt, handle, plan, results, &count);
     tn_cuda_leave(call, before);
-    status = tn_cublaslt_check(call, made, "planning a product");
+    tn_status status = tn_cublaslt_check(call, made, "planning a product");
     if (status == TN_OK && (count == 0 || (is_exact && index >= (uint32_t)count)))
         status = call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                   "cuBLASLt has %d ways of doing this product, number %u is asked",
@@ -191,10 +190,12 @@ tn_status tn_cuda_product_library_accepts(tn_call *call) TN_NOEXCEPT {
 tn_status tn_cuda_product_library_tactics(tn_call *call) TN_NOEXCEPT {
     tn_cuda_product_node node;
     lt_plan plan = {};
+    cublasLtHandle_t handle = NULL;
     uint32_t count = 1;
-    if (tn_cuda_product_read(call, &node) &&
-        make_plan(call, &node, NULL, 0, false, &plan, &count) == TN_OK)
+    if (tn_cuda_product_read(call, &node) && tn_cublaslt_acquire(call, &handle) == TN_OK &&
+        make_plan(call, handle, &node, NULL, 0, false, &plan, &count) == TN_OK)
         clear_plan(tn_cublaslt_open(call->host), &plan);
+    tn_cublaslt_release(call, handle);
     call->tactic_count = count;
     return TN_OK;
 }
@@ -229,6 +230,7 @@ static void free_state(tn_call *call, lt_state *state) {
     const tn_device *device = call->device;
     const tn_cublaslt *lt = tn_cublaslt_open(call->host);
     if (lt) clear_plan(lt, &state->plan);
+    tn_cublaslt_release(call, state->handle);
     if (state->b) device->deallocate(device, state->b, call->stream);
     if (state->bias) device->deallocate(device, state->bias, call->stream);
     call->host->deallocate(call->host, state);
@@ -242,9 +244,11 @@ tn_status tn_cuda_product_library_prepare(tn_call *call) TN_NOEXCEPT {
     tn_status status = TN_OK;
     if (!tn_cuda_product_read(call, &state->node))
         status = call->host->fail(call, TN_ERROR_UNSUPPORTED, "this node reads as no product");
+    if (status == TN_OK) status = tn_cublaslt_acquire(call, &state->handle);
     if (status == TN_OK) status = prepare_bias(call, state);
     if (status == TN_OK)
-        status = make_plan(call, &state->node, state->bias, call->tactic, true, &state->plan, NULL);
+        status = make_plan(call, state->handle, &state->node, state->bias, call->tactic, true,
+                           &state->plan, NULL);
     if (status == TN_OK && b->type != state->node.type)
         status = convert(call, b->data, b->type, tn_element_count(b), state->node.type, &state->b);
     if (status != TN_OK) {
@@ -297,8 +301,8 @@ tn_status tn_cuda_product_library_reshape(tn_call *call) TN_NOEXCEPT {
     } else {
         if (!context->plan.description || !is_same(&node.product, &context->node.product)) {
             clear_plan(tn_cublaslt_open(call->host), &context->plan);
-            const tn_status status =
-                make_plan(call, &node, state->bias, call->tactic, false, &context->plan, NULL);
+            const tn_status status = make_plan(call, state->handle, &node, state->bias,
+                                               call->tactic, false, &context->plan, NULL);
             if (status != TN_OK) return status;
         }
         context->current = &context->plan;
@@ -325,18 +329,15 @@ tn_status tn_cuda_product_library_run(tn_call *call) TN_NOEXCEPT {
     const lt_context *context = (const lt_context *)call->context;
     const lt_plan *plan = context->current;
     const tn_cuda_product_node *node = &context->node;
-    cublasLtHandle_t handle;
     if (call->outputs[0]->bytes == 0 || !plan) return TN_OK;
-    tn_status status = tn_cublaslt_handle(call, &handle);
-    if (status != TN_OK) return status;
     const void *addend = tn_cuda_product_addend(call, node);
     const float factor = !addend ? 0.0f : node->has_matrix ? node->product.c_factor : 1.0f;
     void *y = call->outputs[0]->data;
     const int before = tn_cuda_enter(call);
-    status = tn_cublaslt_check(
+    tn_status status = tn_cublaslt_check(
         call,
         tn_cublaslt_open(call->host)
-            ->cublasLtMatmul(handle, plan->description, &node->product.alpha,
+            ->cublasLtMatmul(state->handle, plan->description, &node->product.alpha,
                              state->b ? state->b : call->inputs[B]->data, plan->b,
                              call->inputs[A]->data, plan->a, &factor, addend ? addend : y, plan->c,
                              y, plan->y, &plan->algorithm, call->workspace, plan->workspace_bytes,

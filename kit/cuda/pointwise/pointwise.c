@@ -4,6 +4,7 @@
 #include "kit/cuda/launch.h"
 #include "kit/cuda/pointwise/pointwise_job.h"
 #include "kit/cuda/walk.h"
+#include "kit/elementwise/unary.h"
 #include "kit/math/byte_table.h"
 #include "kit/math/element.h"
 #include "kit/operator/axis_broadcast.h"
@@ -83,22 +84,13 @@ static float field_f32(const tn_call *call, const char *name) {
 
 static bool read_step(tn_call *call, tn_cuda_step *out_step) {
     const tn_cuda_map_user *user = call->user;
-    if (user->read) {
-        out_step->map = user->map;
-        return user->read(call, &out_step->alpha, &out_step->beta);
-    }
     if (user->map != 0) {
         *out_step =
             (tn_cuda_step){user->map, field_f32(call, user->alpha), field_f32(call, user->beta)};
         return true;
     }
-    tn_facet_activation activation = {.size = 0};
-    tn_facet facet = {.size = sizeof(facet), .what = &activation, .what_bytes = sizeof(activation)};
-    if (!call->op->facet) return false;
-    call->user = call->op->user;
-    const tn_status status = call->op->facet(call, 0, TN_FACET_ACTIVATION, &facet);
-    call->user = (void *)(uintptr_t)user;
-    if (status != TN_OK) return false;
+    tn_facet_activation activation;
+    if (!tn_unary_activation(call, &activation)) return false;
     *out_step = (tn_cuda_step){activation.function, activation.alpha, activation.beta};
     return true;
 }

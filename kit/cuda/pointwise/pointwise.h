@@ -14,12 +14,10 @@ extern "C" {
 #endif
 
 /* What a map kernel's `user` points at. `map` 0: the operator describes itself as an activation.
- * Otherwise alpha and beta come from the operator's fields of these names, null being zero, or from
- * `read`, which answers false where they are not known. */
+ * Otherwise alpha and beta come from the operator's fields of these names, null being zero. */
 typedef struct tn_cuda_map_user {
     uint32_t map;
     const char *alpha, *beta;
-    bool (*read)(const tn_call *call, float *out_alpha, float *out_beta);
 } tn_cuda_map_user;
 
 tn_status tn_cuda_map_accepts(tn_call *call) TN_NOEXCEPT;
@@ -40,20 +38,7 @@ extern const char *const tn_cuda_clip_combinations[16];
 extern const char *const tn_cuda_combine_combinations[15];
 extern const char *const tn_cuda_sum_combinations[8];
 
-#define TN_CUDA_KERNEL_TABLE(folder)                                                               \
-    extern const tn_kernel *const tn_##folder##_cuda_kernels[];                                    \
-    const tn_kernel *const tn_##folder##_cuda_kernels[] = {&folder##_pointwise, NULL}
-
-/* Kernels of an operator with a folder of its own. */
-#define TN_CUDA_MAP_KERNEL_AS(folder, domain_name, operator_name, map_number, alpha_field,         \
-                              beta_field, combination_table)                                       \
-    static const tn_cuda_map_user folder##_user = {map_number, alpha_field, beta_field, NULL};     \
-    TN_CUDA_MAP_KERNEL_TABLE(folder, domain_name, operator_name, combination_table)
-/* With the folder's `static const tn_cuda_map_user <folder>_user` before it. */
-#define TN_CUDA_MAP_KERNEL_TABLE(folder, domain_name, operator_name, combination_table)            \
-    TN_CUDA_MAP_KERNEL_ENTRY(folder, domain_name, operator_name, combination_table)                \
-    TN_CUDA_KERNEL_TABLE(folder)
-/* The entry <folder>_pointwise alone, for tables of several operators. */
+/* The entry <folder>_pointwise, with `static const tn_cuda_map_user <folder>_user` before it. */
 #define TN_CUDA_MAP_KERNEL_ENTRY(folder, domain_name, operator_name, combination_table)            \
     static const tn_kernel folder##_pointwise = {                                                  \
         .size = sizeof(tn_kernel),                                                                 \
@@ -74,11 +59,6 @@ extern const char *const tn_cuda_sum_combinations[8];
         .user = (void *)(uintptr_t)&folder##_user,                                                 \
     };
 
-#define TN_CUDA_COMBINE_KERNEL_AS(folder, operator_name, combine_number, first_version,            \
-                                  combination_table)                                               \
-    TN_CUDA_COMBINE_KERNEL_ENTRY(folder, operator_name, combine_number, first_version,             \
-                                 combination_table)                                                \
-    TN_CUDA_KERNEL_TABLE(folder)
 #define TN_CUDA_COMBINE_KERNEL_ENTRY(folder, operator_name, combine_number, first_version,         \
                                      combination_table)                                            \
     static const tn_cuda_combine_user folder##_user = {combine_number};                            \

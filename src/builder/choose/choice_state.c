@@ -174,6 +174,48 @@ static tn_status set_best_single(tn_choice_state *state, uint32_t node) {
     return tn_choice_refresh(state);
 }
 
+static double tensor_costs(const tn_choice_state *state, const tn_choose_candidate *candidate) {
+    double sum = 0;
+    for (uint32_t i = 0; i < candidate->input_count; i++)
+        sum += state->tensor_cost[candidate->inputs[i].tensor];
+    for (uint32_t i = 0; i < candidate->output_count; i++)
+        sum += state->tensor_cost[candidate->outputs[i].tensor];
+    return sum;
+}
+
+static uint32_t covered_node(const tn_choose_candidate *candidate, uint32_t node, uint32_t i) {
+    return i == 0 ? node : candidate->chain[i - 1];
+}
+
+/* What a head and its conversions cost, less the least that its nodes cost one by one. */
+static double gain_of(const tn_choice_state *state, uint32_t head) {
+    const tn_choose_candidate *candidate = tn_choice_candidate(state, head, state->choice[head]);
+    double gain = candidate->cost + tensor_costs(state, candidate);
+    for (uint32_t i = 0; i <= candidate->chain_count; i++)
+        gain -= state->least_single[covered_node(candidate, head, i)];
+    return gain;
+}
+
+/* Whether one of the first `count` covered nodes has this owner. */
+static bool is_seen(const tn_choice_state *state, const tn_choose_candidate *candidate,
+                    uint32_t node, uint32_t count, uint32_t owner) {
+    for (uint32_t i = 0; i < count; i++)
+        if (state->owner[covered_node(candidate, node, i)] == owner) return true;
+    return false;
+}
+
+double tn_choice_least(const tn_choice_state *state, uint32_t node, uint32_t choice) {
+    const tn_choose_candidate *candidate = tn_choice_candidate(state, node, choice);
+    double least = state->total + candidate->cost - tensor_costs(state, candidate);
+    for (uint32_t i = 0; i <= candidate->chain_count; i++) {
+        const uint32_t covered = covered_node(candidate, node, i), owner = state->owner[covered];
+        least -= state->least_single[covered];
+        if (owner != TN_CHOOSE_NONE && !is_seen(state, candidate, node, i, owner))
+            least -= gain_of(state, owner);
+    }
+    return least;
+}
+
 /* Gives node n its candidate c, whatever that breaks up. */
 tn_status tn_choice_apply(tn_choice_state *state, uint32_t node, uint32_t choice) {
     const tn_choose_candidate *candidate = tn_choice_candidate(state, node, choice);
@@ -189,6 +231,16 @@ tn_status tn_choice_apply(tn_choice_state *state, uint32_t node, uint32_t choice
         if (state->owner[state->released[i]] == TN_CHOOSE_NONE)
             TN_TRY(set_best_single(state, state->released[i]));
     return TN_OK;
+}
+
+/* 0 where there is none. */
+static double least_single_of(const tn_choice_state *state, uint32_t node) {
+    double least = INFINITY;
+    for (uint32_t c = 0; c < state->problem->nodes[node].candidate_count; c++) {
+        const tn_choose_candidate *candidate = tn_choice_candidate(state, node, c);
+        if (candidate->chain_count == 0 && candidate->cost < least) least = candidate->cost;
+    }
+    return isfinite(least) ? least : 0;
 }
 
 void tn_choice_clear(tn_choice_state *state) {
@@ -217,13 +269,17 @@ tn_status tn_choice_state_init(tn_choice_state *state, const tn_allocator *alloc
         tn_arena_allocate(state->arena, tensors * problem->storage_count + 1, sizeof *state->reads);
     state->writes = tn_arena_allocate(state->arena, tensors * problem->storage_count + 1,
                                       sizeof *state->writes);
+    state->least_single = tn_arena_allocate(state->arena, nodes, sizeof *state->least_single);
     state->dirty = tn_arena_allocate(state->arena, tensors, sizeof *state->dirty);
     state->is_dirty = tn_arena_allocate(state->arena, tensors, sizeof *state->is_dirty);
     if (!state->choice || !state->owner || !state->released || !state->tensor_cost ||
-        !state->reads || !state->writes || !state->dirty || !state->is_dirty)
+        !state->reads || !state->writes || !state->least_single || !state->dirty ||
+        !state->is_dirty)
         return tn_fail_memory("the choice of kernels");
-    for (uint32_t n = 0; n < problem->node_count; n++)
+    for (uint32_t n = 0; n < problem->node_count; n++) {
         state->choice[n] = state->owner[n] = TN_CHOOSE_NONE;
+        state->least_single[n] = least_single_of(state, n);
+    }
     TN_TRY(make_lists(state, true, &state->readers));
     return make_lists(state, false, &state->writers);
 }

@@ -26,6 +26,7 @@ typedef struct tn_choice_state {
     tn_arena *arena;
     uint32_t *choice, *owner; /* by node: the candidate of a head; who does the node's work */
     double *tensor_cost, total;
+    double *least_single;     /* by node: the least cost of a candidate that does it alone */
     uint32_t *reads, *writes; /* by tensor and storage: how often heads' candidates use it so */
     tn_choice_lists readers, writers;
     uint32_t *dirty, dirty_count; /* tensors whose cost is to be computed anew */
@@ -53,6 +54,9 @@ tn_status tn_choice_refresh(tn_choice_state *state);
 /* Gives a node its candidate, whatever chains that breaks up; each node set free gets its own best
  * candidate, so that the state is a sound choice again. */
 tn_status tn_choice_apply(tn_choice_state *state, uint32_t node, uint32_t choice);
+/* A bound of what the sum can become by that, at a fraction of its time: conversions at what these
+ * candidates use may all go, and nodes set free get their least. */
+double tn_choice_least(const tn_choice_state *state, uint32_t node, uint32_t choice);
 /* Undoes all changes since the log had this length and the sum was this. */
 void tn_choice_rollback(tn_choice_state *state, size_t log_count, double total);
 

@@ -25,6 +25,7 @@ static tn_status improve_nodes(tn_choice_state *state, bool *out_improved) {
             if (state->choice[n] == c) continue;
             double before = state->total;
             size_t mark = state->log_count;
+            if (tn_choice_least(state, n, c) >= before) continue;
             TN_TRY(tn_choice_apply(state, n, c));
             if (is_better(state->total, before))
                 *out_improved = true;
@@ -94,6 +95,7 @@ static tn_status improve_neighbour(tn_choice_state *state, uint32_t neighbour, u
         double with_one = state->total;
         size_t mark = state->log_count;
         state->pair_tries++;
+        if (tn_choice_least(state, neighbour, c) >= before) continue;
         TN_TRY(tn_choice_apply(state, neighbour, c));
         if (is_better(state->total, before)) {
             *out_improved = true;

@@ -142,8 +142,7 @@ static void rank_kernels(tn_lower_kernels *kernels) {
 }
 
 bool tn_lower_has_device(const tn_lowering *lowering) {
-    return lowering->options->device && tn_device_is_remote(lowering->options->device) &&
-           !lowering->plan->is_sized_by_run;
+    return lowering->options->device && tn_device_is_remote(lowering->options->device);
 }
 
 bool tn_lower_is_on_device(const tn_candidate *candidate) {

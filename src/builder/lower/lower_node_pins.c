@@ -21,13 +21,13 @@ bool tn_lower_node_pin_fits(const tn_node_pin *pin, const tn_kernel_entry *entry
     return tn_lower_pin_fits(&named, entry);
 }
 
-/* To what decides how a tensor is stored: rows that lie apart are another matter. */
+/* To what decides how a tensor is stored: rows that lie apart and counts are other matters. */
 static const char *skip_rest(const char *at) {
-    static const char strided[] = ":strided";
+    static const char strided[] = ":strided", counted[] = ":counted"; /* of one length */
     const size_t length = sizeof(strided) - 1;
     for (;;) {
         at += strspn(at, " ");
-        if (strncmp(at, strided, length) != 0) return at;
+        if (strncmp(at, strided, length) != 0 && strncmp(at, counted, length) != 0) return at;
         at += length;
     }
 }

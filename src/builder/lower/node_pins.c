@@ -23,10 +23,6 @@ static const type_row *find_type(const char *text) {
     return NULL;
 }
 
-bool tn_node_pin_is_set(const tn_node_pin *pin) {
-    return pin->kernel || pin->type != TN_NONE;
-}
-
 /* Where NODE ends: names of nodes may hold '=', those of kernels and types do not. */
 static tn_status find_equals(const char *text, size_t *out_length) {
     const char *equals = text ? strrchr(text, '=') : NULL;

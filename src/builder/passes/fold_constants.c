@@ -6,6 +6,9 @@
  */
 #include "base/status.h"
 #include "builder/passes/passes.h"
+#include "graph/body.h"
+#include "plugin/library.h"
+#include "plugin/rewrite/pattern.h"
 
 #include <string.h>
 
@@ -25,9 +28,8 @@ static bool is_constant(const constant_folder *folder, tn_tensor_id tensor) {
 static bool has_fixed_shapes(const constant_folder *folder, const tn_graph_node *node) {
     for (uint32_t i = 0; i < node->input_count; i++) {
         if (node->inputs[i] == TN_NO_TENSOR) continue;
-        uint32_t flags = tn_graph_input_port(node->entry->op, i)->flags;
         if (!folder->is_fixed[node->inputs[i]]) return false;
-        if ((flags & TN_PORT_VALUE_NEEDED) && !is_constant(folder, node->inputs[i])) return false;
+        if (tn_graph_needs_value(node, i) && !is_constant(folder, node->inputs[i])) return false;
     }
     return true;
 }
@@ -66,6 +68,12 @@ static bool is_small(const tn_pass_context *context, const tn_graph_node *node) 
     return made <= allowed;
 }
 
+static bool is_waited_for(const tn_pass_context *context, const tn_operator *op) {
+    for (uint32_t i = 0; i < context->waiting_count; i++)
+        if (tn_pattern_reads_constants(context->waiting[i]->pattern, op->name)) return true;
+    return false;
+}
+
 static bool can_fold(const constant_folder *folder, const tn_graph_node *node) {
     const tn_pass_context *context = folder->context;
     const tn_operator *op = node->entry->op;
@@ -82,7 +90,7 @@ static bool can_fold(const constant_folder *folder, const tn_graph_node *node) {
             tn_pass_is_output(context->graph, node->outputs[i]))
             return false;
     }
-    return is_small(context, node);
+    return !is_waited_for(context, op) && is_small(context, node);
 }
 
 /* Descriptors of the node's tensors in `arena`, with room for the outputs in the graph's. */

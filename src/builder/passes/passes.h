@@ -27,7 +27,10 @@ typedef struct tn_pass_context {
     uint32_t without_count;  /* rewrites that are not to be applied, by name */
     const char *const *without;
     const struct tn_rewrite_entry *only; /* this rewrite alone, kernels or not; null: all */
-    char refused[256];                   /* why the last match was not replaced */
+    /* Constants are not folded where these rewrites look for a node of them. */
+    const struct tn_rewrite_entry *const *waiting;
+    uint32_t waiting_count;
+    char refused[256]; /* why the last match was not replaced */
     tn_pass_names folded, dropped, merged;
     tn_pass_names rewritten;    /* nodes that a rewrite put in place, and parallel to them ... */
     tn_pass_names rewritten_by; /* ... the rewrite's name */
@@ -47,6 +50,9 @@ tn_status tn_pass_drop_identities(tn_pass_context *context);
 tn_status tn_pass_merge_equal(tn_pass_context *context);
 /* Puts in place what libraries' rewrites say (tenon/plugin/rewrite.h): builder/rewrite/. */
 tn_status tn_pass_rewrite(tn_pass_context *context);
+/* The same for rewrites with a node that reads constants alone, such as quantised weights and their
+ * scale. Called before constants are folded; folds all that these rewrites do not look for. */
+tn_status tn_pass_rewrite_constants(tn_pass_context *context);
 /* Puts factors and shifts of channels into the constants of the linear node before them. */
 tn_status tn_pass_fold_affine(tn_pass_context *context);
 /* Computes nodes that depend on nothing that can change: constants, fields, and fixed shapes. What

@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "builder/report/report_processor.h"
-#include "builder/report/report_steps.h"
+#include "report/report_steps.h"
 
 #include <inttypes.h>
 #include <string.h>

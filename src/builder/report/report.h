@@ -7,7 +7,7 @@
 
 #include "builder/lower/lower.h"
 #include "builder/passes/passes.h"
-#include "builder/report/report_memory.h"
+#include "report/report_memory.h"
 #include "program/profile.h"
 
 typedef struct tn_report_source {

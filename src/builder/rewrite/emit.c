@@ -236,7 +236,7 @@ static tn_status emit_node(tn_emitter *e, const tn_term *given, const tn_stateme
     uint32_t version = e->is_pattern ? term->highest : term->lowest;
     for (;;) {
         const tn_operator_entry *entry = NULL;
-        const uint32_t form = e->form;
+        const uint32_t form = e->form, before = e->node_count;
         TN_TRY(tn_registry_find_operator_of(
             tn_runtime_registry(e->graph->runtime), rewrite->library,
             term->domain ? term->domain : rewrite->rewrite->domain, term->op, version, &entry));
@@ -244,6 +244,9 @@ static tn_status emit_node(tn_emitter *e, const tn_term *given, const tn_stateme
         const bool is_again = is_older_tried(e, entry->op, term, status, &version);
         tn_library_release(entry->library);
         if (!is_again) return status;
+        /* the arguments are made again */
+        while (e->node_count > before)
+            e->graph->nodes[e->nodes[--e->node_count]].is_dead = true;
         e->form = form;
     }
 }

@@ -1,49 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inference at shapes in which extents that may differ do: see extent_proof.h. */
+/* Inference at shapes in which extents that may differ do: see extent_proof.h. Which, probe.c says.
+ */
 #include "builder/rewrite/extent_proof.h"
-#include "base/hash.h"
 #include "base/status.h"
 
-#include <string.h>
-
-/* How far above its minimum an extent is tried: what a value decides is computed on the host. */
-enum { MOST_ABOVE = 97 };
-
-/* A number for an extent: the same for one name, another one for each probe. */
-static uint64_t number_of(const tn_graph_tensor *tensor, size_t input, uint32_t axis,
-                          uint32_t probe) {
-    const char *name = tensor->extent_names[axis];
-    const uint64_t own[] = {input, axis};
-    const uint64_t key = name ? tn_hash(name, strlen(name)) : tn_hash(own, sizeof own);
-    const uint64_t both[] = {key, probe};
-    return tn_hash(both, sizeof both);
-}
-
-static tn_shape shape_of(const tn_graph *graph, const tn_plan_profile *profiles, size_t input,
-                         uint32_t probe) {
-    const tn_plan_profile *profile = &profiles[input];
-    tn_shape shape = profile->minimum;
-    for (uint32_t axis = 0; axis < shape.rank; axis++) {
-        int64_t above = profile->maximum.extents[axis] - profile->minimum.extents[axis];
-        if (above > MOST_ABOVE) above = MOST_ABOVE;
-        if (above <= 0) continue;
-        const uint64_t number =
-            number_of(&graph->tensors[graph->inputs[input]], input, axis, probe);
-        shape.extents[axis] += (int64_t)(number % ((uint64_t)above + 1));
-    }
-    return shape;
-}
-
-static tn_status probe(tn_extent_proof *proof, const tn_graph *graph,
-                       const tn_plan_profile *profiles, const tn_profile_shapes *shapes,
-                       uint32_t number, tn_arena *arena) {
+static tn_status infer(tn_extent_proof *proof, const tn_probe *probe,
+                       const tn_profile_shapes *shapes, uint32_t number, tn_arena *arena) {
+    const tn_graph *graph = probe->graph;
     tn_inference *inference = &proof->probes[proof->probe_count];
     tn_shape *extents = tn_arena_allocate(arena, graph->input_count + 1, sizeof *extents);
     const void **values = tn_arena_allocate(arena, graph->input_count + 1, sizeof *values);
     if (!extents || !values) return tn_fail_memory("the shapes of a profile");
     for (size_t i = 0; i < graph->input_count; i++) {
-        extents[i] = shape_of(graph, profiles, i, number);
-        values[i] = profiles[i].optimum_value;
+        extents[i] = tn_probe_further(probe, i, number, shapes->round);
+        values[i] = probe->profiles[i].optimum_value;
     }
     tn_status status = tn_inference_init(inference, graph, &shapes->known_plan);
     if (status == TN_OK) status = tn_inference_run(inference, extents, values);
@@ -59,13 +29,15 @@ static tn_status probe(tn_extent_proof *proof, const tn_graph *graph,
 tn_status tn_extent_proof_init(tn_extent_proof *proof, const tn_graph *graph,
                                const tn_plan_profile *profiles, const tn_profile_shapes *shapes,
                                tn_arena *arena) {
+    tn_probe probe;
     *proof = (tn_extent_proof){0};
+    TN_TRY(tn_probe_init(&probe, graph, profiles, arena));
     for (size_t i = 0; i < graph->input_count; i++) {
         proof->is_varying = proof->is_varying || !tn_profile_is_fixed(&profiles[i]);
         proof->has_values = proof->has_values || profiles[i].optimum_value;
     }
     for (uint32_t i = 0; proof->is_varying && i < TN_PROOF_PROBES; i++) {
-        const tn_status status = probe(proof, graph, profiles, shapes, i, arena);
+        const tn_status status = infer(proof, &probe, shapes, i, arena);
         if (status == TN_ERROR_MEMORY) return status;
         if (status != TN_OK) tn_error_clear(); /* shapes that the network refuses */
     }

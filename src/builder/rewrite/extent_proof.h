@@ -11,9 +11,9 @@
 #define TN_BUILDER_REWRITE_EXTENT_PROOF_H
 
 #include "builder/passes/passes.h"
-#include "program/profile.h"
+#include "program/probe.h"
 
-enum { TN_PROOF_PROBES = 4, TN_PROOF_POINTS = TN_POINTS + TN_PROOF_PROBES };
+enum { TN_PROOF_PROBES = TN_PROBE_FURTHER, TN_PROOF_POINTS = TN_POINTS + TN_PROOF_PROBES };
 
 typedef struct tn_extent_proof {
     uint32_t probe_count;

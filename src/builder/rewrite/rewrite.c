@@ -173,7 +173,28 @@ static tn_status check_without(const rewriter *r, uint32_t held) {
     return TN_OK;
 }
 
-tn_status tn_pass_rewrite(tn_pass_context *context) {
+/* Keeps the rewrites that folded constants would hide their nodes from, and folds the others. */
+static tn_status choose_waiting(rewriter *r) {
+    tn_pass_context *context = r->context;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const tn_rewrite_entry *entry = r->entries[i];
+        if (!tn_pattern_reads_constants(entry->pattern, NULL)) continue;
+        for (uint32_t k = i; k > kept; k--)
+            r->entries[k] = r->entries[k - 1];
+        r->entries[kept++] = entry;
+    }
+    r->count = kept;
+    if (kept == 0) return TN_OK;
+    context->waiting = r->entries;
+    context->waiting_count = kept;
+    const tn_status status = tn_pass_fold_constants(context);
+    context->waiting = NULL;
+    context->waiting_count = 0;
+    return status;
+}
+
+static tn_status rewrite(tn_pass_context *context, bool before_folding) {
     tn_registry *registry = tn_runtime_registry(context->graph->runtime);
     rewriter r = {.context = context};
     tn_status status = TN_OK;
@@ -185,6 +206,7 @@ tn_status tn_pass_rewrite(tn_pass_context *context) {
     r.matcher = tn_allocate_zero(context->graph->allocator, 1, sizeof *r.matcher);
     if (!r.matcher) TN_GO(tn_fail_memory("rewrites"));
     TN_GO(check_without(&r, held));
+    if (before_folding) TN_GO(choose_waiting(&r));
     while (is_changed && r.count > 0) {
         is_changed = false;
         TN_GO(sweep(&r, &is_changed));
@@ -194,4 +216,12 @@ done:
     tn_deallocate(context->graph->allocator, r.matcher);
     tn_registry_free_rewrites(registry, r.entries, held);
     return status;
+}
+
+tn_status tn_pass_rewrite(tn_pass_context *context) {
+    return rewrite(context, false);
+}
+
+tn_status tn_pass_rewrite_constants(tn_pass_context *context) {
+    return rewrite(context, true);
 }

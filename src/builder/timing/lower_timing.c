@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "builder/timing/lower_rivals.h"
 #include "builder/timing/timing.h"
+#include "graph/body.h"
 #include "builder/timing/timing_samples.h"
 #include "plugin/devices.h"
 
@@ -365,6 +366,16 @@ static tn_status time_all(tn_lowering *lowering, timed_leaders leaders) {
     return TN_OK;
 }
 
+/* Nodes that run graphs of their own are chosen by rule: what those take is known to a run alone.
+ */
+static void leave_out_bodies(const tn_lowering *lowering, timed_leaders *leaders) {
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < leaders->count; k++)
+        if (!tn_graph_node_has_bodies(&lowering->graph->nodes[leaders->nodes[k]]))
+            leaders->nodes[kept++] = leaders->nodes[k];
+    leaders->count = kept;
+}
+
 tn_status tn_lower_costs(tn_lowering *lowering) {
     const tn_graph *graph = lowering->graph;
     timed_leaders leaders;
@@ -378,6 +389,7 @@ tn_status tn_lower_costs(tn_lowering *lowering) {
     }
     if (!lowering->timing) return TN_OK;
     TN_TRY(tn_lower_equal(lowering, &leaders.nodes, &leaders.count));
+    leave_out_bodies(lowering, &leaders);
     TN_TRY(find_contested(lowering));
     tn_timing_start_clock(lowering);
     TN_TRY(recall_all(lowering));

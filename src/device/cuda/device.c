@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 static tn_cuda_device *device_of(const tn_device *device) {
     return device->user;
@@ -251,6 +252,31 @@ static tn_status cuda_event_elapsed(const tn_device *device, void *from, void *t
     return tn_cuda_error_set(device, error, "measuring the time between events");
 }
 
+static tn_status cuda_event_query(const tn_device *device, void *event, uint32_t *out_is_done) {
+    const cudaError_t error = cudaEventQuery(event);
+    *out_is_done = error == cudaSuccess;
+    if (error == cudaErrorNotReady) {
+        (void)cudaGetLastError();
+        return TN_OK;
+    }
+    return tn_cuda_error_set(device, error, "running on the GPU");
+}
+
+static tn_status cuda_call_host(const tn_device *device, void *stream, void (*function)(void *user),
+                                void *user) {
+    const int before = tn_cuda_device_enter(device);
+    const cudaError_t error = cudaLaunchHostFunc(stream_of(stream), function, user);
+    tn_cuda_device_leave(device, before);
+    return tn_cuda_error_set(device, error, "enqueuing a call of the host");
+}
+
+static const void *cuda_extension(const tn_device *device, const char *name) {
+    static const tn_device_completion completion = {
+        .size = sizeof(completion), .event_query = cuda_event_query, .call_host = cuda_call_host};
+    (void)device;
+    return strcmp(name, TN_DEVICE_COMPLETION) == 0 ? &completion : NULL;
+}
+
 static uint32_t cuda_enter(const tn_device *device) {
     return (uint32_t)tn_cuda_device_enter(device);
 }
@@ -309,5 +335,6 @@ void tn_cuda_device_init(tn_cuda_device *device, int ordinal,
                     .libraries = tn_cuda_libraries,
                     .enter = cuda_enter,
                     .leave = cuda_leave,
-                    .is_capturing = tn_cuda_is_capturing};
+                    .is_capturing = tn_cuda_is_capturing,
+                    .extension = cuda_extension};
 }

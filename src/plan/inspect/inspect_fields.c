@@ -54,6 +54,19 @@ static void add_tensor(tn_text *text, const Tenon__Plan__Value *tensor) {
     tn_text_add_format(text, ", \"bytes\": %" PRIu64 "}", tensor->bytes);
 }
 
+static void add_graph(tn_text *text, const Tenon__Plan__Body *body) {
+    if (!body) {
+        tn_text_add(text, "null");
+        return;
+    }
+    tn_text_add(text, "{\"graph\": ");
+    tn_text_add_json(text, body->name);
+    tn_text_add_format(text,
+                       ", \"nodes\": %" PRIu32 ", \"inputs\": %" PRIu32 ", \"captured\": %" PRIu32
+                       ", \"outputs\": %" PRIu32 ", \"bytes\": %" PRIu64 "}",
+                       body->nodes, body->inputs, body->captures, body->outputs, body->bytes);
+}
+
 static void add_value(tn_text *text, const Tenon__Plan__Attribute *attribute) {
     switch (attribute->type) {
     case TN_FIELD_F32:
@@ -75,6 +88,9 @@ static void add_value(tn_text *text, const Tenon__Plan__Attribute *attribute) {
         return;
     case TN_FIELD_TENSOR:
         add_tensor(text, attribute->tensor);
+        return;
+    case TN_FIELD_GRAPH:
+        add_graph(text, attribute->graph);
         return;
     default:
         tn_text_add_format(text, "%" PRId64, attribute->i);

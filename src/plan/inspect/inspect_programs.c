@@ -70,6 +70,23 @@ static void add_operator(tn_text *text, const Tenon__Plan__Plan *plan, uint64_t 
         tn_text_add(text, "null");
 }
 
+static bool add_rewrite(tn_text *text, const Tenon__Plan__Plan *plan, uint64_t node,
+                        bool is_first) {
+    if (node >= plan->n_nodes || !*plan->nodes[node]->rewrite) return is_first;
+    tn_text_add(text, is_first ? ", \"rewrites\": [" : ", ");
+    tn_text_add_json(text, plan->nodes[node]->rewrite);
+    return false;
+}
+
+/* The rewrites that put nodes of the step in place, where there are any. */
+static void add_rewrites(tn_text *text, const Tenon__Plan__Plan *plan,
+                         const Tenon__Plan__Step *step) {
+    bool is_first = add_rewrite(text, plan, (uint64_t)step->node + UINT64_MAX, true);
+    for (size_t i = 0; i < step->n_absorbed; i++)
+        is_first = add_rewrite(text, plan, step->absorbed[i], is_first);
+    if (!is_first) tn_text_add(text, "]");
+}
+
 static void add_step(tn_text *text, const Tenon__Plan__Plan *plan,
                      const Tenon__Plan__Program *program, const Tenon__Plan__Step *step) {
     tn_text_add(text, "{\"name\": ");
@@ -99,7 +116,9 @@ static void add_step(tn_text *text, const Tenon__Plan__Plan *plan,
         if (i > 0) tn_text_add(text, ", ");
         add_operator(text, plan, step->absorbed[i]);
     }
-    tn_text_add(text, "]}");
+    tn_text_add(text, "]");
+    add_rewrites(text, plan, step);
+    tn_text_add(text, "}");
 }
 
 static uint32_t type_of(const Tenon__Plan__Program *program, size_t count,

@@ -4,6 +4,7 @@
 #include "plan/read/reader.h"
 
 #include "base/status.h"
+#include "graph/body.h"
 
 #include <inttypes.h>
 
@@ -21,6 +22,42 @@ static tn_status read_tensor(tn_plan_reader *reader, const Tenon__Plan__Value *m
     storage->tensor.data = (void *)(uintptr_t)data;
     storage->tensor.name = "";
     *out_tensor = &storage->tensor;
+    return TN_OK;
+}
+
+/* The graph of the plan within the plan; its programs are read when it is loaded. */
+static tn_status read_body_graph(tn_plan_reader *reader, const void *data, size_t bytes,
+                                 tn_graph **out_graph) {
+    tn_plan_read_options options = *reader->options;
+    tn_plan_contents contents;
+    tn_file file = {.data = data, .bytes = bytes}; /* lent by the outer plan's */
+    options.body_depth++;
+    if (options.body_depth > TN_BODY_DEPTH)
+        return tn_plan_reader_fail("bodies are nested more than %u levels deep", TN_BODY_DEPTH);
+    TN_TRY(tn_plan_read(reader->runtime, &file, "a body", &options, &contents));
+    *out_graph = contents.graph;
+    contents.graph = NULL;
+    tn_plan_contents_deinit(&contents);
+    return TN_OK;
+}
+
+static tn_status read_body(tn_plan_reader *reader, const Tenon__Plan__Body *message,
+                           tn_attribute *attribute) {
+    const void *data;
+    tn_graph *graph = NULL;
+    tn_graph_body *body = NULL;
+    if (!message || message->bytes == 0) return tn_plan_reader_fail("the body is not there");
+    TN_TRY(tn_plan_reader_bytes(reader, "a body", message->offset, message->bytes, &data));
+    TN_TRY(read_body_graph(reader, data, (size_t)message->bytes, &graph));
+    const tn_status status =
+        tn_graph_own_body(reader->contents.graph, graph, message->captures, &body);
+    if (status != TN_OK) {
+        tn_graph_destroy(graph);
+        return status;
+    }
+    body->plan = data;
+    body->plan_bytes = (size_t)message->bytes;
+    attribute->graph = &body->view;
     return TN_OK;
 }
 
@@ -64,6 +101,8 @@ static tn_status read_value(tn_plan_reader *reader, const Tenon__Plan__Attribute
         return TN_OK;
     case TN_FIELD_TENSOR:
         return read_tensor(reader, message->tensor, &attribute->tensor);
+    case TN_FIELD_GRAPH:
+        return read_body(reader, message->graph, attribute);
     default:
         return tn_plan_reader_fail("there is no type %" PRIu32 " of fields", message->type);
     }

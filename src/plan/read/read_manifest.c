@@ -6,6 +6,7 @@
 #include "plan/read/reader.h"
 
 #include "base/status.h"
+#include "program/lower_again.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -219,7 +220,9 @@ static tn_status find_kernel_library(tn_plan_reader *reader, const Tenon__Plan__
     if (*out_is_there || reader->is_missing[index]) return TN_OK;
     tn_status status = tn_plan_read_kernel_library(reader, index);
     *out_is_there = status == TN_OK;
-    if (status == TN_OK || status == TN_ERROR_MEMORY || reader->options->is_exact) return status;
+    if (status == TN_OK || status == TN_ERROR_MEMORY || reader->options->is_exact ||
+        !tn_can_lower_again())
+        return status;
     reader->is_missing[index] = true;
     tn_runtime_log(reader->runtime, TN_LOG_WARNING, "kernels are chosen again, without timing: %s",
                    tn_last_error()->message);

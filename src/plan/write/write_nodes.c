@@ -3,6 +3,7 @@
 #include "plan/write/writer.h"
 
 #include "base/status.h"
+#include "graph/body.h"
 #include "plan/state.h"
 
 #include <string.h>
@@ -17,6 +18,24 @@ static tn_status write_value(tn_plan_writer *writer, const tn_tensor *tensor,
     message->shape = tensor->shape;
     message->bytes = tensor->bytes;
     TN_TRY(tn_plan_writer_weight(writer, tensor->data, (size_t)tensor->bytes, &message->offset));
+    *out_message = message;
+    return TN_OK;
+}
+
+/* The builder has built it. */
+static tn_status write_body(tn_plan_writer *writer, const tn_graph_body *body,
+                            Tenon__Plan__Body **out_message) {
+    Tenon__Plan__Body *message = tn_arena_allocate(writer->arena, 1, sizeof(*message));
+    if (!message) return tn_fail_memory("writing a plan");
+    if (!body->plan) return tn_fail(TN_ERROR_INTERNAL, "body '%s' was not built", body->view.name);
+    tenon__plan__body__init(message);
+    message->bytes = body->plan_bytes;
+    message->captures = body->view.capture_count;
+    message->name = tn_plan_writer_text(body->view.name);
+    message->nodes = (uint32_t)body->graph->node_count;
+    message->inputs = body->view.input_count;
+    message->outputs = body->view.output_count;
+    TN_TRY(tn_plan_writer_weight(writer, body->plan, body->plan_bytes, &message->offset));
     *out_message = message;
     return TN_OK;
 }
@@ -67,8 +86,7 @@ static tn_status write_attribute(tn_plan_writer *writer, const tn_operator *op,
     case TN_FIELD_TENSOR:
         return write_value(writer, from->tensor, &message->tensor);
     case TN_FIELD_GRAPH:
-        return tn_fail(TN_ERROR_UNSUPPORTED, "field '%s' is a body, which no plan can hold yet",
-                       from->name);
+        return write_body(writer, tn_graph_body_of(from->graph), &message->graph);
     default:
         message->i = from->i;
         return TN_OK;

@@ -115,7 +115,7 @@ static tn_status take_item(parser *p) {
     bool is_known = true;
     skip_spaces(p);
     const char *begin = p->at, *name = take_word(p, "._/-");
-    if (name && *p->at == ':')
+    if (*begin == '@' || (name && *p->at == ':'))
         return fail_at(p, begin, "a port before a facet is reserved: facets come after the kernel");
     if (!name || !is_facet_name(name))
         return fail_at(p, begin, "expected a facet's name with its version, like tn.bias/1");

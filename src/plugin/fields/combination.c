@@ -59,21 +59,30 @@ static bool has_packed(tn_type_set types) {
     return false;
 }
 
-/* Behind the types: ":FORMAT", ":strided", or both in this order. */
+static bool is_word(const char *at, size_t length, const char *word) {
+    return length == strlen(word) && memcmp(at, word, length) == 0;
+}
+
+/* Behind the types: ":FORMAT", ":strided", ":counted", some of them in this order. */
 static tn_status parse_format(parser *p, tn_combination_port *port) {
-    static const char strided[] = "strided";
-    for (bool has_format = false; *p->at == ':'; has_format = true) {
+    static const char *const expected[] = {
+        "a format: linear, nhwc, or c2, c4, c8, c16, c32, c64; or strided, or counted",
+        "strided, counted, or the end of the port", "counted, or the end of the port",
+        "the end of the port"};
+    for (int stage = 0; *p->at == ':';) {
         p->at++;
         const size_t length = word_length(p->at, " :,?.-");
-        port->is_strided = length == strlen(strided) && memcmp(p->at, strided, length) == 0;
-        if (!port->is_strided && (has_format || !tn_format_parse(p->at, length, &port->format)))
-            return fail_at(p, has_format ? "strided, or the end of the port"
-                                         : "a format: linear, nhwc, or c2, c4, c8, c16, c32, c64; "
-                                           "or strided");
+        if (stage < 1 && tn_format_parse(p->at, length, &port->format))
+            stage = 1;
+        else if (stage < 2 && is_word(p->at, length, "strided"))
+            port->is_strided = (stage = 2) == 2;
+        else if (stage < 3 && is_word(p->at, length, "counted"))
+            port->is_counted = (stage = 3) == 3;
+        else
+            return fail_at(p, expected[stage]);
         if (has_packed(port->types) && (port->format != TN_LINEAR || port->is_strided))
             return fail_at(p, "linear: elements of packed types lie in linear order alone");
         p->at += length;
-        if (port->is_strided) return TN_OK;
     }
     return TN_OK;
 }

@@ -16,6 +16,7 @@ typedef struct tn_combination_port {
     bool is_optional;
     bool is_every;   /* '*': the group any, none of those two */
     bool is_strided; /* its rows may lie apart */
+    bool is_counted; /* it may have a count */
 } tn_combination_port;
 typedef struct tn_combination {
     const char *text; /* lent */
@@ -23,6 +24,10 @@ typedef struct tn_combination {
     bool inputs_repeat, outputs_repeat; /* the last port repeats */
     const tn_combination_port *inputs, *outputs;
 } tn_combination;
+/* The texts with lists of formats (f32:linear|nhwc) written out, one format a port; in `arena`
+ * where there are such, else the same. TN_ERROR_PLUGIN: more than `most`. */
+tn_status tn_combination_expand(tn_arena *arena, const char *const *texts, uint32_t count,
+                                uint32_t most, const char *const **out_texts, uint32_t *out_count);
 /* Parses one; arrays in `arena`; groups and '*' as in the minor version `minor` of the plugin ABI.
  * TN_ERROR_PLUGIN with the column. */
 tn_status tn_combination_parse(tn_arena *arena, const char *text, uint32_t minor,

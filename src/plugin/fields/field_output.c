@@ -5,6 +5,7 @@
 #include "plugin/fields/fields_private.h"
 
 #include <string.h>
+#include <tenon/plugin/body.h>
 
 static void read_list(const tn_field *field, const char *member, tn_attribute *out) {
     tn_i64s list;
@@ -59,6 +60,10 @@ tn_status tn_field_read(tn_arena *arena, const tn_field *field, const void *para
         out->type = TN_FIELD_TENSOR;
         out->tensor = *(const tn_tensor *const *)(const void *)member;
         break;
+    case TN_FIELD_GRAPH:
+        out->type = TN_FIELD_GRAPH;
+        out->graph = *(const void *const *)(const void *)member;
+        break;
     case TN_FIELD_ANY: {
         const tn_attribute *any = *(const tn_attribute *const *)(const void *)member;
         if (any) *out = *any;
@@ -97,6 +102,10 @@ static uint64_t hash_tensor(uint64_t hash, const tn_tensor *tensor) {
     return tensor->data ? tn_hash_add(hash, tensor->data, (size_t)tensor->bytes) : hash;
 }
 
+static uint64_t hash_graph(uint64_t hash, const tn_body_graph *graph) {
+    return tn_hash_add_u64(hash, graph ? graph->hash : 0);
+}
+
 static uint64_t hash_list(uint64_t hash, const tn_field *field, const char *member) {
     tn_i64s list;
     memcpy(&list, member, sizeof(list));
@@ -130,6 +139,8 @@ uint64_t tn_fields_hash(const tn_operator *op, const void *params) {
             hash = hash_list(hash, field, member);
             break;
         case TN_FIELD_GRAPH:
+            hash = hash_graph(hash, *(const tn_body_graph *const *)(const void *)member);
+            break;
         case TN_FIELD_ANY:
             break;
         default:
@@ -175,6 +186,12 @@ static void print_value(const tn_attribute *a, tn_text *out) {
         tn_text_add_format(out, "%s%s", tn_type_name(a->tensor->type),
                            tn_shape_print(a->tensor->rank, a->tensor->shape, shape, sizeof(shape)));
         break;
+    case TN_FIELD_GRAPH: {
+        const tn_body_graph *graph = a->graph;
+        tn_text_add_format(out, "graph '%s' (%u inputs, %u captured, %u outputs)", graph->name,
+                           graph->input_count, graph->capture_count, graph->output_count);
+        break;
+    }
     default:
         print_list(a, out);
         break;

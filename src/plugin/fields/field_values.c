@@ -250,7 +250,15 @@ static tn_status set_tensor(const tn_field *field, const tn_attribute *attribute
     return TN_OK;
 }
 
+static tn_status set_graph(const tn_field *field, const tn_attribute *attribute, void *member) {
+    if (attribute->type != TN_FIELD_GRAPH || !attribute->graph) return fail_type(field, attribute);
+    *(const void **)member = attribute->graph;
+    return TN_OK;
+}
+
 static tn_status set_any(tn_arena *arena, const tn_attribute *attribute, void *member) {
+    if (attribute->type == TN_FIELD_GRAPH)
+        return tn_fail(TN_ERROR_TYPE, "a field of any value holds no graph");
     tn_attribute *copy = tn_arena_copy(arena, attribute, sizeof(*attribute));
     if (!copy) return tn_fail_memory("a field");
     copy->size = sizeof(*copy);
@@ -288,7 +296,6 @@ tn_status tn_field_set(tn_arena *arena, const tn_field *field, const tn_attribut
     case TN_FIELD_ANY:
         return set_any(arena, attribute, member);
     default:
-        return tn_fail(TN_ERROR_UNSUPPORTED, "field '%s' is a graph, which is not supported",
-                       field->name);
+        return set_graph(field, attribute, member);
     }
 }

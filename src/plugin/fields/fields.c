@@ -56,9 +56,6 @@ tn_status tn_fields_check_table(const tn_operator *op) {
         const tn_field *field = tn_fields_at(op, i);
         if (!field->name || !field->name[0])
             return tn_fail(TN_ERROR_PLUGIN, "field %u has no name", i);
-        if (field->type == TN_FIELD_GRAPH)
-            return tn_fail(TN_ERROR_PLUGIN, "field '%s' is a graph: that type is reserved",
-                           field->name);
         for (uint32_t j = 0; j < i; j++) {
             if (strcmp(tn_fields_at(op, j)->name, field->name) == 0)
                 return tn_fail(TN_ERROR_PLUGIN, "two fields are named '%s'", field->name);

@@ -17,8 +17,8 @@ static const tn_field *find_field(const tn_operator *op, const char *name, uint3
 
 /* Whether every value of the operator's field is one of the kernel's. */
 static bool holds(uint32_t own, uint32_t from) {
-    if (from == TN_FIELD_GRAPH) return false;
-    return own == from || own == TN_FIELD_ANY || (own == TN_FIELD_I64 && from == TN_FIELD_I32) ||
+    return own == from || (own == TN_FIELD_ANY && from != TN_FIELD_GRAPH) ||
+           (own == TN_FIELD_I64 && from == TN_FIELD_I32) ||
            (own == TN_FIELD_F64 && from == TN_FIELD_F32) ||
            (own == TN_FIELD_F64S && from == TN_FIELD_F32S);
 }

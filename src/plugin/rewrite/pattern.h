@@ -87,6 +87,9 @@ tn_status tn_pattern_parse(tn_arena *arena, const char *pattern, const char *rep
                            const tn_pattern **out_pattern);
 /* The name's index; TN_NO_NAME: there is none. */
 uint32_t tn_pattern_find_name(const tn_pattern *pattern, const char *name);
+/* Whether some node of the pattern, of the operator `op` (null: of any), reads constants alone, so
+ * that folding constants would take it away. */
+bool tn_pattern_reads_constants(const tn_pattern *pattern, const char *op);
 /* Whether the pattern holds these two trees together: names used as they can be, the replacement
  * shorter. Called by parse. */
 tn_status tn_pattern_check(tn_pattern *pattern);

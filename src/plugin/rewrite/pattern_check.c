@@ -3,6 +3,8 @@
 #include "base/status.h"
 #include "plugin/rewrite/pattern.h"
 
+#include <string.h>
+
 /* Calls `visit` with a term and all within it. */
 static tn_status visit_terms(const tn_term *term,
                              tn_status (*visit)(const tn_term *term, void *user), void *user) {
@@ -23,6 +25,33 @@ static uint32_t least_nodes(const tn_term *term) {
         if (nodes < least) least = nodes;
     }
     return term->kind == TN_TERM_CHOICE ? least : sum;
+}
+
+static bool is_of_constants(const tn_term *node) {
+    bool has_any = false;
+    for (uint32_t i = 0; i < node->argument_count; i++) {
+        const tn_term *term = node->arguments[i];
+        if (term->kind == TN_TERM_ABSENT) continue;
+        if (term->kind != TN_TERM_NUMBERS && term->kind != TN_TERM_CAPTURE &&
+            !(term->kind == TN_TERM_TENSOR && term->constraint != TN_TERM_UNBOUND))
+            return false;
+        has_any = true;
+    }
+    return has_any;
+}
+
+static bool term_reads_constants(const tn_term *term, const char *op) {
+    if (term->kind == TN_TERM_NODE && (!op || strcmp(term->op, op) == 0) && is_of_constants(term))
+        return true;
+    for (uint32_t i = 0; i < term->argument_count; i++)
+        if (term_reads_constants(term->arguments[i], op)) return true;
+    return false;
+}
+
+bool tn_pattern_reads_constants(const tn_pattern *pattern, const char *op) {
+    for (uint32_t s = 0; s < pattern->statement_count; s++)
+        if (term_reads_constants(pattern->statements[s].term, op)) return true;
+    return false;
 }
 
 static tn_status note_results(tn_pattern *pattern) {

@@ -11,6 +11,7 @@
 #include "node.h"
 
 #include <tenon/plugin/device.h>
+#include <tenon/plugin/resource.h>
 
 #include <dlfcn.h>
 #include <math.h>
@@ -36,9 +37,17 @@ static double now(void) {
 
 static char reason[1200];
 
-static const void *no_extension(const tn_host *host, const char *name) {
-    (void)host, (void)name;
-    return NULL;
+/* One kernel runs at a time, so that nothing is shared. */
+static tn_status acquire(tn_call *call, const tn_resource *resource, void **out_resource) {
+    return resource->create(call, resource->user, out_resource);
+}
+static void release(tn_call *call, const tn_resource *resource, void *acquired) {
+    resource->destroy(call, resource->user, acquired);
+}
+static const void *extension(const tn_host *host, const char *name) {
+    static const tn_resources resources = {sizeof(resources), acquire, release};
+    (void)host;
+    return strcmp(name, TN_RESOURCES) == 0 ? &resources : NULL;
 }
 static tn_status fail(tn_call *call, tn_status status, const char *format, ...) {
     va_list arguments;
@@ -64,7 +73,7 @@ static void deallocate(const tn_host *host, void *memory) {
 static const tn_host host = {.size = sizeof(tn_host),
                              .abi_major = TN_ABI_MAJOR,
                              .abi_minor = TN_ABI_MINOR,
-                             .extension = no_extension,
+                             .extension = extension,
                              .fail = fail,
                              .log = log_line,
                              .allocate = allocate,

@@ -2,12 +2,15 @@
 /*
  * Two libraries of third parties for the tests of fusion. "acme" has operators that describe
  * themselves by facets of its own (Clamp, with two variants, and Cut, which changes the shape) and
- * by one of the header's (Pool). "other" has a kernel for the operator Mix that absorbs them.
+ * by one of the header's (Pool), and one that is an expression (Soft). "other" has a kernel for the
+ * operator Mix that absorbs them.
  */
 #ifndef TN_TESTS_UNIT_BUILDER_FACET_LAYERS_H
 #define TN_TESTS_UNIT_BUILDER_FACET_LAYERS_H
 
 #include "build_layers.h"
+
+#include <tenon/plugin/elementwise.h>
 
 #define ACME_CLAMP "acme.clamp/1"
 #define ACME_CUT   "acme.cut/1"
@@ -152,14 +155,20 @@ static tn_status acme_cut_facet(tn_call *call, uint32_t input, const char *name,
 ACME_OPERATOR(clamp, "Clamp", layer_same_shape);
 ACME_OPERATOR(pool, "Pool", acme_pool_infer);
 ACME_OPERATOR(cut, "Cut", acme_cut_infer);
+/* Neither a row function nor a facet of its own. */
+static const tn_field acme_soft_fields[] = {TN_NUMBER(low, F32, "-0.5", "lower bound"),
+                                            TN_NUMBER(high, F32, "1.25", "upper bound"),
+                                            TN_NUMBER(window, I64, "2", "how wide")};
+static const tn_operator acme_soft_operator = TN_ELEMENTWISE(
+    "tiny", "Soft", 1, "low + (high - low) * sigmoid(x / window)", acme_soft_fields, "for tests");
 static const tn_operator *const acme_operators[] = {&acme_clamp_operator, &acme_pool_operator,
-                                                    &acme_cut_operator};
+                                                    &acme_cut_operator, &acme_soft_operator};
 static tn_library acme_library = {.size = sizeof(tn_library),
                                   .abi_major = TN_ABI_MAJOR,
                                   .abi_minor = TN_ABI_MINOR,
                                   .name = "acme",
                                   .version = "1",
-                                  .operator_count = 3,
+                                  .operator_count = 4,
                                   .operators = acme_operators};
 static tn_library *acme_entry(const tn_host *host) {
     (void)host;
@@ -171,25 +180,39 @@ static tn_library *acme_entry(const tn_host *host) {
 
 static uint32_t other_runs, other_absorbed;
 
-/* Mix and the clamps up to the first other step. */
+static bool other_is_elementwise(const tn_step *step) {
+    return strcmp(step->facet, ACME_CLAMP) == 0 || strcmp(step->facet, TN_FACET_ROW) == 0;
+}
+
+static float other_step(const tn_step *step, float value) {
+    if (strcmp(step->facet, TN_FACET_ROW) == 0) {
+        const tn_facet_expression *row = step->what;
+        const float *const inputs[] = {&value};
+        const uint64_t strides[] = {1};
+        float result = 0;
+        row->row(row->params, 1, inputs, strides, &result);
+        return result;
+    }
+    const acme_clamp *clamp = step->what;
+    return acme_clamped(clamp->low, clamp->high, value);
+}
+
+/* Mix, the clamps and the rows up to the first other step. */
 static float other_clamped(const tn_call *call, int64_t index) {
     float value = layer_mixed(call, index);
-    for (uint32_t i = 0; i < call->step_count; i++) {
-        if (strcmp(call->steps[i]->facet, ACME_CLAMP) != 0) break;
-        const acme_clamp *clamp = call->steps[i]->what;
-        value = acme_clamped(clamp->low, clamp->high, value);
-    }
+    for (uint32_t i = 0; i < call->step_count && other_is_elementwise(call->steps[i]); i++)
+        value = other_step(call->steps[i], value);
     return value;
 }
 
 static uint32_t other_clamps(const tn_call *call) {
     uint32_t count = 0;
-    while (count < call->step_count && strcmp(call->steps[count]->facet, ACME_CLAMP) == 0)
+    while (count < call->step_count && other_is_elementwise(call->steps[count]))
         count++;
     return count;
 }
 
-/* Any clamps, then one pooling or one cut at most. */
+/* Any clamps and rows, then one pooling or one cut at most. */
 static tn_status other_accepts(tn_call *call) {
     return call->inputs[0]->rank == 4 && other_clamps(call) + 1 >= call->step_count
                ? TN_OK
@@ -227,13 +250,15 @@ OTHER_KERNEL(unlisted, "mix_variants",
              ACME_CLAMP ", "
                         "acme.clamps/1(closed)");
 OTHER_KERNEL(nothing, "mix_nothing", NULL);
-static const tn_kernel *const other_kernels[] = {&other_absorbing, &other_unlisted, &other_nothing};
+OTHER_KERNEL(rows, "mix_rows", TN_FACET_ROW);
+static const tn_kernel *const other_kernels[] = {&other_absorbing, &other_unlisted, &other_nothing,
+                                                 &other_rows};
 static tn_library other_library = {.size = sizeof(tn_library),
                                    .abi_major = TN_ABI_MAJOR,
                                    .abi_minor = TN_ABI_MINOR,
                                    .name = "other",
                                    .version = "1",
-                                   .kernel_count = 3,
+                                   .kernel_count = 4,
                                    .kernels = other_kernels};
 static tn_library *other_entry(const tn_host *host) {
     (void)host;

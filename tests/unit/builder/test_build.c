@@ -201,6 +201,13 @@ static void test_wrong_options_are_refused(void **state) {
     options = batch_options();
     options.profile_inputs = NULL;
     assert_int_equal(tn_build(test->graph, &options, &plan), TN_ERROR_ARGUMENT);
+    static const char *const silu[] = {"silu"};
+    options = (tn_builder_options){.size = sizeof(options),
+                                   .without_rewrite_count = 1,
+                                   .without_rewrites = silu,
+                                   .flags = TN_BUILD_NO_FUSION};
+    assert_int_equal(tn_build(test->graph, &options, &plan), TN_ERROR_ARGUMENT);
+    assert_non_null(strstr(tn_last_error()->message, "applies none"));
     assert_int_equal(tn_build(NULL, &options, &plan), TN_ERROR_ARGUMENT);
     assert_null(plan);
 }

@@ -4,7 +4,7 @@
  * costs, several storages, chains and branches.
  */
 #include "base/status.h"
-#include "builder/choose/choose.h"
+#include "builder/choose/choice_state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -217,6 +217,37 @@ static void test_same_problem_gives_same_choice(void **state) {
 }
 
 /* Ten fast kernels in storage 1 are worth one conversion at each end, though no single one is. */
+/* From where random changes lead, and then a descent: what a change leads to costs no less than its
+ * bound. */
+static void test_a_changes_bound_is_never_above_its_cost(void **state) {
+    static random_problem random;
+    uint32_t seed = 7, above = 0;
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        tn_choice_state search = {0};
+        draw_problem(&random, NODES, CANDIDATES, STORAGES, &seed);
+        assert_int_equal(tn_choice_state_init(&search, tn_allocator_default(), &random.problem),
+                         TN_OK);
+        tn_choice_clear(&search);
+        for (uint32_t n = 0; n < NODES; n++)
+            assert_int_equal(tn_choice_set_head(&search, n, 0), TN_OK);
+        assert_int_equal(tn_choice_refresh(&search), TN_OK);
+        for (int k = 0; k < 100; k++) {
+            const uint32_t n = draw(&seed, NODES);
+            const uint32_t c = draw(&seed, random.nodes[n].candidate_count);
+            const size_t mark = search.log_count;
+            const double before = search.total, least = tn_choice_least(&search, n, c);
+            above += least >= before;
+            assert_int_equal(tn_choice_apply(&search, n, c), TN_OK);
+            if (search.total < least - 1e-9 * least) fail_msg("%g < %g", search.total, least);
+            if (search.total > before && k > 20) tn_choice_rollback(&search, mark, before);
+        }
+        tn_choice_state_deinit(&search);
+    }
+    print_message("%u of 20000 need not be tried\n", above);
+    assert_true(above > 1000);
+}
+
 static void test_a_whole_chain_changes_its_storage(void **state) {
     (void)state;
     enum { LENGTH = 40 };
@@ -307,6 +338,7 @@ int main(void) {
         cmocka_unit_test(test_small_graphs_are_chosen_as_brute_force_would),
         cmocka_unit_test(test_local_search_alone_is_within_5_percent),
         cmocka_unit_test(test_same_problem_gives_same_choice),
+        cmocka_unit_test(test_a_changes_bound_is_never_above_its_cost),
         cmocka_unit_test(test_a_whole_chain_changes_its_storage),
         cmocka_unit_test(test_a_reformat_is_paid_once_for_all_readers),
         cmocka_unit_test(test_a_tensor_of_many_readers_is_converted_for_all),

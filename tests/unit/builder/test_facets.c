@@ -26,7 +26,9 @@ static void check(tn_status status) {
     if (status != TN_OK) fail_msg("%s: %s", tn_last_error()->where, tn_last_error()->message);
 }
 
-/* x, mixed, and the operators of a list, each with one field: "Clamp", "Pool", "Cut", "Open". */
+/* x, mixed, and the operators of a list, each with one field: "Clamp", "Pool", "Cut", "Soft",
+ * "Open".
+ */
 static void make_network(graph_test *test, uint32_t count, const char *const *ops) {
     static const int64_t extents[] = {-1, CHANNELS, -1, -1};
     const int64_t channels = CHANNELS;
@@ -144,6 +146,14 @@ static void test_a_kernel_that_lists_nothing_absorbs_nothing(void **state) {
     check_network(*state, ranges, "Mix=mix_nothing", 0);
 }
 
+/* The operator has an expression alone: the host has the row function. */
+static void test_an_expression_is_absorbed_as_a_row(void **state) {
+    NETWORK(*state, "Soft");
+    check_network(*state, ranges, "Mix=mix_rows", 1);
+    NETWORK(*state, "Soft", "Soft", "Clamp");
+    check_network(*state, ranges, "Mix=mix_rows", 2);
+}
+
 static void test_descriptions_that_change_with_the_shape_are_not_fused(void **state) {
     NETWORK(*state, "Clamp", "Cut");
     check_network(*state, fixed, "Mix=mix_other", 2);
@@ -197,6 +207,7 @@ int main(void) {
         TEST(test_a_third_partys_pooling_is_absorbed_as_windows),
         TEST(test_variants_that_are_not_listed_are_not_offered),
         TEST(test_a_kernel_that_lists_nothing_absorbs_nothing),
+        TEST(test_an_expression_is_absorbed_as_a_row),
         TEST(test_descriptions_that_change_with_the_shape_are_not_fused),
         TEST(test_nodes_are_asked_once_for_each_name),
     };

@@ -2,7 +2,7 @@
 /* The memory plan: buffers that live at the same time never overlap, memory is used again, and many
  * buffers take little time. */
 #include "base/status.h"
-#include "builder/memory/memory_plan.h"
+#include "memory/memory_plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

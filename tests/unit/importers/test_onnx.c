@@ -173,7 +173,7 @@ static void test_bodies_are_reported_beside_missing_operators(void **state) {
     onnx_part model = onnx_model(&graph, "tiny", 1);
     assert_int_equal(parse_and_free(test, &model), TN_ERROR_UNSUPPORTED);
     assert_error("node 'looped'", NULL);
-    assert_error("bodies", NULL);
+    assert_error("a body (a graph), which this operator does not have there", NULL);
     assert_error("node 'other'", NULL);
 }
 

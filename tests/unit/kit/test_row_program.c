@@ -273,6 +273,7 @@ static void test_known_expressions_are_one_step(void **state) {
         "fmax(x, 0)",
         "x < 0 ? low * x : x",
         "x < 0 ? y * x : x",
+        "x < low ? (low > high ? high : low) : x > high ? high : x",
         "x / (1 + exp(-low * x))",
         "x < 0 ? low * expm1(x) : x",
         "high * (x < 0 ? low * expm1(x) : x)",

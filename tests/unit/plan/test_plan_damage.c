@@ -312,7 +312,7 @@ static const damage_case damage_cases[] = {
     {field_twice, "field 'factor' is given twice"},
     {no_required_field, "needs field 'factor'"},
     {odd_field_type, "no type 99 of fields"},
-    {graph_field, "no type 15 of fields"},
+    {graph_field, "the body is not there"},
     {wrong_field_type, "takes a number"},
     {field_out_of_range, "is 101"},
     {no_field_tensor, "the tensor is not there"},

@@ -67,6 +67,7 @@ static void test_wrong_texts_are_refused_with_the_column(void **state) {
                  {"tn.activation/1()", "expected a variant's name", "column 17:"},
                  {"tn.row/1, tn.row/1", "listed twice", "column 11:"},
                  {"x: tn.convert/1", "reserved", "column 1:"},
+                 {"tn.row/1, @1 acme.pad/1", "reserved", "column 11:"},
                  {"acme/1", "expected a facet's name", "column 1:"}};
     for (size_t i = 0; i < TEST_COUNT(wrong); i++) {
         const tn_absorb *items = NULL;

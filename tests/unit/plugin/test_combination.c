@@ -44,6 +44,24 @@ static void test_strided_ports_are_read(void **state) {
         assert_int_equal(tn_combination_parse(*state, wrong[i], 0, &it), TN_ERROR_PLUGIN);
 }
 
+static void test_counted_ports_are_read(void **state) {
+    tn_combination it;
+    assert_int_equal(
+        tn_combination_parse(
+            *state, "*:counted, f32:nhwc:strided:counted?, i4:counted -> f32:strided:counted...", 0,
+            &it),
+        TN_OK);
+    assert_true(it.inputs[0].is_counted && !it.inputs[0].is_strided);
+    assert_true(it.inputs[1].is_counted && it.inputs[1].is_strided);
+    assert_true(it.inputs[1].format == TN_NHWC && it.inputs[1].is_optional);
+    assert_true(it.inputs[2].is_counted);
+    assert_true(tn_combination_output(&it, 5)->is_counted);
+    const char *const wrong[] = {"f32:counted:strided -> f32", "f32:counted:counted -> f32",
+                                 "f32:counted:nhwc -> f32", "f32:count -> f32"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        assert_int_equal(tn_combination_parse(*state, wrong[i], 0, &it), TN_ERROR_PLUGIN);
+}
+
 static bool matches(void **state, const char *text, uint32_t inputs, const tn_type *input_types,
                     tn_type output) {
     tn_combination it;
@@ -94,12 +112,47 @@ static void test_wrong_texts_are_refused_with_the_column(void **state) {
     }
 }
 
+/* As many combinations as there are formats, the same one at all ports that list the same. */
+static void test_lists_of_formats_are_written_out(void **state) {
+    static const char *const texts[] = {"f32|f16:linear|nhwc:strided, i64? -> f32|f16:linear|nhwc?",
+                                        "f32:c8 -> f32",
+                                        "f32:c8|c16, f32:nhwc|c4 -> f32:c8|c16..."};
+    static const char *const expected[] = {"f32|f16:strided, i64? -> f32|f16?",
+                                           "f32|f16:nhwc:strided, i64? -> f32|f16:nhwc?",
+                                           "f32:c8 -> f32",
+                                           "f32:c8, f32:nhwc -> f32:c8...",
+                                           "f32:c8, f32:c4 -> f32:c8...",
+                                           "f32:c16, f32:nhwc -> f32:c16...",
+                                           "f32:c16, f32:c4 -> f32:c16..."};
+    const char *const *made = NULL;
+    uint32_t count = 0;
+    tn_combination it;
+    assert_int_equal(tn_combination_expand(*state, texts, 3, 7, &made, &count), TN_OK);
+    assert_int_equal(count, 7);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_string_equal(made[i], expected[i]);
+        assert_int_equal(tn_combination_parse(*state, made[i], 0, &it), TN_OK);
+    }
+    assert_failed(tn_combination_expand(*state, texts, 3, 6, &made, &count), TN_ERROR_PLUGIN,
+                  "more than 6");
+    assert_int_equal(tn_combination_expand(*state, texts + 1, 1, 6, &made, &count), TN_OK);
+    assert_ptr_equal(made, texts + 1);
+    static const char *const wrong[] = {"f32:nhwc| -> f32", "f32:nhwc|wide -> f32"};
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(tn_combination_expand(*state, wrong + i, 1, 6, &made, &count), TN_OK);
+        assert_int_equal(count, 2);
+        assert_failed(tn_combination_parse(*state, made[1], 0, &it), TN_ERROR_PLUGIN, "column");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_ports_and_formats_are_read, setup, teardown),
         cmocka_unit_test_setup_teardown(test_strided_ports_are_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_counted_ports_are_read, setup, teardown),
         cmocka_unit_test_setup_teardown(test_types_are_matched, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_last_port_repeats, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_lists_of_formats_are_written_out, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_texts_are_refused_with_the_column, setup,
                                         teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);

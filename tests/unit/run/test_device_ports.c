@@ -16,7 +16,7 @@ typedef struct ports_test {
     tn_engine *engine;
     tn_context *context;
     const tn_device *device;
-    void *stream, *inputs[2], *outputs[2];
+    void *stream, *inputs[3], *outputs[3];
 } ports_test;
 
 static const int64_t shape[] = {2, 3, 4, 5};
@@ -72,7 +72,7 @@ static void begin(device_test *test, ports_test *own, tn_graph *graph, uint64_t 
 
 static void end(ports_test *own) {
     tn_context_destroy(own->context);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         own->device->deallocate(own->device, own->inputs[i], own->stream);
         own->device->deallocate(own->device, own->outputs[i], own->stream);
     }
@@ -250,8 +250,8 @@ static void test_a_value_that_decides_shapes(void **state) {
     end(&own);
 }
 
-/* Networks sized by their data are the processor's from end to end. Boxes that lie apart are all
- * kept, as many as are allowed; of equal ones, one. */
+/* The kernel is the processor's; what is behind it is test_device_sized.c's. Boxes that lie apart
+ * are all kept, as many as are allowed; of equal ones, one. */
 static void test_a_network_that_is_sized_by_run(void **state) {
     device_test *test = *state;
     ports_test own;
@@ -311,6 +311,40 @@ static void test_an_output_on_the_memory_of_an_input(void **state) {
         settle(&own);
         for (int i = 0; i < COUNT; i++)
             assert_true(relu(x[i]) == y[i]);
+    }
+    end(&own);
+}
+
+/* A state that lives in the device's memory: bound as input and output, it is updated there. */
+static void test_a_state_on_the_device_is_updated_there(void **state) {
+    device_test *test = *state;
+    ports_test own;
+    tn_graph *graph = NULL;
+    float cache[COUNT], row[4], seen[12];
+    must(tn_graph_create(test->runtime, "state", &graph));
+    const tn_tensor_id inputs[] = {add_input(graph, "cache", TN_F32, 2, (const int64_t[]){3, 4}),
+                                   add_input(graph, "row", TN_F32, 2, (const int64_t[]){1, 4}),
+                                   add_input(graph, "at", TN_I64, 2, (const int64_t[]){1, 1})};
+    must(tn_graph_add_output(
+        graph, add(graph, "ScatterND", 3, (const tn_tensor_id[]){inputs[0], inputs[2], inputs[1]}),
+        "y"));
+    begin(test, &own, graph, sizeof(seen), sizeof(seen));
+    must(tn_context_bind_device_output(own.context, 0, own.inputs[0], sizeof(seen)));
+    fill_floats(cache, 0);
+    put(&own, 0, cache, sizeof(seen));
+    for (int64_t at = 0; at < 3; at++) {
+        for (int i = 0; i < 4; i++)
+            row[i] = cache[at * 4 + i] = (float)(100 * at + i);
+        put(&own, 1, row, sizeof(row));
+        put(&own, 2, &at, sizeof(at));
+        settle(&own);
+        must(tn_context_run(own.context));
+        settle(&own);
+        assert_int_equal(own.context->current->updated[0], 1);
+        must(own.device->copy(own.device, seen, own.inputs[0], sizeof(seen), TN_COPY_TO_HOST,
+                              own.stream));
+        settle(&own);
+        assert_memory_equal(seen, cache, sizeof(seen));
     }
     end(&own);
 }
@@ -407,6 +441,7 @@ int main(void) {
         DEVICE_TEST(test_a_value_that_decides_shapes),
         DEVICE_TEST(test_a_network_that_is_sized_by_run),
         DEVICE_TEST(test_an_output_on_the_memory_of_an_input),
+        DEVICE_TEST(test_a_state_on_the_device_is_updated_there),
         DEVICE_TEST(test_a_capture_is_refused_with_the_node),
         DEVICE_TEST(test_bindings_change),
         DEVICE_TEST(test_the_report_counts_the_processors_part),

@@ -108,6 +108,55 @@ static void test_an_input_that_is_handed_out_is_not_overwritten(void **state) {
     assert_floats(run_result(test, 1), 4, FLOATS(1, 2, 3, 4));
 }
 
+/* A cache in which the row `at` is another one. */
+static tn_tensor_id add_row(run_test *test, tn_tensor_id cache) {
+    tn_tensor_id ids[3] = {cache};
+    ids[1] = add_input(test->graph, "at", TN_I64, 2, EXTENTS(1, 1));
+    ids[2] = add_input(test->graph, "row", TN_F32, 2, EXTENTS(1, 4));
+    const tn_node_description node = {.size = sizeof(node),
+                                      .domain = "",
+                                      .op = "ScatterND",
+                                      .name = "update",
+                                      .input_count = 3,
+                                      .inputs = ids,
+                                      .output_count = 1};
+    run_must(tn_graph_add_node(test->graph, &node, &ids[0]));
+    return ids[0];
+}
+
+static tn_status run_scatter(run_test *test, float *cache, const int64_t *at, const float *row,
+                             float *out) {
+    run_bind(test, "cache", cache, 48);
+    run_bind(test, "at", at, sizeof(*at));
+    run_bind(test, "row", row, 16);
+    run_must(tn_context_bind_output(test->context, 0, out, 48));
+    return tn_context_run(test->context);
+}
+
+static void test_a_cache_gets_a_row_where_it_is(void **state) {
+    run_test *test = *state;
+    run_buffer cache, out;
+    _Alignas(64) int64_t at = 1;
+    _Alignas(64) static const float row[] = {-1, -2, -3, -4};
+    tn_tensor_id cache_id = add_input(test->graph, "cache", TN_F32, 2, EXTENTS(3, 4));
+    fill(&cache);
+    run_output(test->graph, add_row(test, cache_id), "y");
+    run_start(test, 0, NULL);
+    run_must(run_scatter(test, cache.aligned, &at, row, cache.aligned));
+    assert_int_equal(test->context->current->updated[0], 1);
+    assert_null(test->context->outputs[0].own);
+    assert_ptr_equal(run_result(test, 0)->data, cache.aligned);
+    assert_floats(run_result(test, 0), 12, FLOATS(1, 2, 3, 4, -1, -2, -3, -4, 9, 10, 11, 12));
+    at = 7; /* refused before anything is written */
+    assert_int_equal(run_scatter(test, cache.aligned, &at, row, cache.aligned), TN_ERROR_RANGE);
+    for (int i = 0; i < 12; i++)
+        assert_true(cache.aligned[i] == (i / 4 == 1 ? row[i % 4] : (float)i + 1));
+    at = -1;
+    run_must(run_scatter(test, cache.aligned, &at, row, out.aligned));
+    assert_floats(run_result(test, 0), 12, FLOATS(1, 2, 3, 4, -1, -2, -3, -4, -1, -2, -3, -4));
+    assert_true(cache.aligned[8] == 9);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_what_the_run_made_is_updated_in_place),
@@ -116,6 +165,7 @@ int main(void) {
         RUN_TEST(test_one_pointer_for_input_and_output_is_updated_there),
         RUN_TEST(test_other_memory_in_common_is_copied),
         RUN_TEST(test_an_input_that_is_handed_out_is_not_overwritten),
+        RUN_TEST(test_a_cache_gets_a_row_where_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

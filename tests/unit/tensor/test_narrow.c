@@ -199,8 +199,21 @@ static void test_integers_keep_their_lowest_bits(void **state) {
     assert_int_equal(tn_element_get_i64(bytes, TN_I4, 3), -8);
 }
 
+static void test_packed_tensors_may_be_empty(void **state) {
+    static const tn_shape shape = {3, {2, 0, 3}};
+    tn_tensor_storage from, to;
+    uint8_t bytes[1] = {0x5A};
+    (void)state;
+    assert_int_equal(tn_tensor_init(&from, TN_U4, TN_LINEAR, &shape), TN_OK);
+    assert_int_equal(tn_tensor_init(&to, TN_U4, TN_LINEAR, &shape), TN_OK);
+    from.tensor.data = to.tensor.data = bytes;
+    convert_whole(&from.tensor, &to.tensor);
+    assert_int_equal(bytes[0], 0x5A);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_packed_tensors_may_be_empty),
         cmocka_unit_test(test_every_pattern_of_the_floats),
         cmocka_unit_test(test_floats_are_rounded_to_the_nearest),
         cmocka_unit_test(test_what_is_too_large_saturates),

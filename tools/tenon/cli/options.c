@@ -71,6 +71,7 @@ static const option_row rows[] = {
     {'q', false, true, "range"},
     {'z', false, true, "pin"},
     {'Z', false, true, "without-rewrite"},
+    {'e', false, false, "no-kernel-libraries"},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
@@ -206,6 +207,9 @@ static int take(cli_options *o, char letter, const char *value) {
                    : bad_value("top", value, "a number of elements above 0, at most 1024");
     case 'f':
         o->profile = true;
+        break;
+    case 'e':
+        o->no_kernel_libraries = true;
         break;
     case 'N':
         o->no_timing = true;
@@ -390,10 +394,11 @@ static tn_status load_plugin(tn_runtime *runtime, const char *value) {
 }
 
 tn_runtime *cli_runtime(const cli_options *options, int *out_exit) {
-    const tn_runtime_options runtime_options = {.size = sizeof(runtime_options),
-                                                .log_level = options->verbose ? TN_LOG_DEBUG
-                                                                              : TN_LOG_WARNING,
-                                                .log = print_log};
+    const tn_runtime_options runtime_options = {
+        .size = sizeof(runtime_options),
+        .log_level = options->verbose ? TN_LOG_DEBUG : TN_LOG_WARNING,
+        .log = print_log,
+        .flags = options->no_kernel_libraries ? TN_RUNTIME_NO_KERNEL_LIBRARIES : 0u};
     tn_runtime *runtime = NULL;
     tn_status status = tn_runtime_create(&runtime_options, &runtime);
     const char *what = "tenon";

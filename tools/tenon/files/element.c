@@ -22,6 +22,72 @@ static double brain(uint16_t upper) {
     return (double)value;
 }
 
+/* ----------------------------------------------------------------------------------------------
+ * 8 bits and less */
+
+/* How a float of 8 or 4 bits is made: sign, exponent, fraction. */
+typedef struct small_form {
+    int bits, fraction_bits, bias;
+    int infinity,
+        nan; /* codes without the sign; 256: none. With `is_zero_nan`: NaN is minus zero */
+    bool is_zero_nan;
+} small_form;
+
+static double small(const small_form *form, int code) {
+    const int sign = code >> (form->bits - 1), magnitude = code & ((1 << (form->bits - 1)) - 1);
+    const int exponent = magnitude >> form->fraction_bits;
+    const int fraction = magnitude & ((1 << form->fraction_bits) - 1);
+    const int one = exponent ? 1 << form->fraction_bits : 0;
+    if (magnitude == form->infinity) return sign ? -INFINITY : INFINITY;
+    if (magnitude >= form->nan || (form->is_zero_nan && sign && magnitude == 0)) return (double)NAN;
+    const double value =
+        ldexp(one + fraction, (exponent ? exponent : 1) - form->bias - form->fraction_bits);
+    return sign ? -value : value;
+}
+
+/* Several elements share a byte, the first in its lowest bits. */
+static int packed_code(const void *data, int bits, size_t index) {
+    const size_t each = (size_t)(8 / bits);
+    return ((const uint8_t *)data)[index / each] >> (bits * (int)(index % each)) &
+           ((1 << bits) - 1);
+}
+
+static double packed_integer(const void *data, int bits, bool is_signed, size_t index) {
+    const int code = packed_code(data, bits, index), sign = 1 << (bits - 1);
+    return is_signed ? (code ^ sign) - sign : code;
+}
+
+static double narrow_number(const void *data, tn_type type, size_t index) {
+    static const small_form e4m3 = {8, 3, 7, 256, 0x7F, false},
+                            e4m3fnuz = {8, 3, 8, 256, 256, true},
+                            e5m2 = {8, 2, 15, 0x7C, 0x7D, false},
+                            e5m2fnuz = {8, 2, 16, 256, 256, true},
+                            e2m1 = {4, 1, 1, 256, 256, false};
+    const uint8_t *bytes = data;
+    switch (type) {
+    case TN_F8E4M3:
+        return small(&e4m3, bytes[index]);
+    case TN_F8E4M3FNUZ:
+        return small(&e4m3fnuz, bytes[index]);
+    case TN_F8E5M2:
+        return small(&e5m2, bytes[index]);
+    case TN_F8E5M2FNUZ:
+        return small(&e5m2fnuz, bytes[index]);
+    case TN_F8E8M0:
+        return bytes[index] == 0xFF ? (double)NAN : ldexp(1, bytes[index] - 127);
+    case TN_F4E2M1:
+        return small(&e2m1, packed_code(data, 4, index));
+    case TN_I4:
+    case TN_U4:
+        return packed_integer(data, 4, type == TN_I4, index);
+    case TN_I2:
+    case TN_U2:
+        return packed_integer(data, 2, type == TN_I2, index);
+    default:
+        return 0;
+    }
+}
+
 double element_number(const void *data, tn_type type, size_t index) {
     switch (type) {
     case TN_F64:
@@ -50,12 +116,13 @@ double element_number(const void *data, tn_type type, size_t index) {
     case TN_BOOL:
         return ((const uint8_t *)data)[index];
     default:
-        return 0;
+        return narrow_number(data, type, index);
     }
 }
 
 const char *element_print(const void *data, tn_type type, size_t index, int digits, char *text) {
-    const bool is_float = type == TN_F64 || type == TN_F32 || type == TN_F16 || type == TN_BF16;
+    const bool is_float =
+        (type >= TN_F64 && type <= TN_BF16) || (type >= TN_F8E4M3 && type <= TN_F4E2M1);
     const double value = element_number(data, type, index);
     if (type == TN_BOOL)
         snprintf(text, ELEMENT_TEXT_BYTES, value != 0 ? "true" : "false");

@@ -122,7 +122,10 @@ bool npy_write(const char *path, const tn_tensor *tensor) {
         if (descrs[i].type == tensor->type) descr = descrs[i].text;
     }
     if (!descr)
-        return cli_fault("%s: elements of type %u cannot be written", path, tensor->type), false;
+        return cli_fault("%s: .npy has no elements of type %s; a file of another ending gets the "
+                         "bytes as they are",
+                         path, type_name(tensor->type)),
+               false;
     size_t at = 0;
     for (uint32_t i = 0; i < tensor->rank; i++)
         at += (size_t)snprintf(shape + at, sizeof(shape) - at,

@@ -105,6 +105,7 @@
         if (step.ns > 0)
             element('p', time(step.ns) + ', ' + (100 * step.ns / facts.total_ns).toFixed(1) + '% of all steps', detail);
         addList('absorbs:', step.absorbed);
+        addList('put in place by rewrite:', step.rewrites);
         addList('reads:', step.inputs.map(valueText));
         addList('writes:', step.outputs.map(valueText));
         addCandidates(step.candidates);
@@ -128,7 +129,7 @@
             const wanted = find.value.toLowerCase();
             let first = null;
             facts.steps.forEach(function (step, number) {
-                const text = (step.name + ' ' + step.op + ' ' + (step.kernel || '') + ' ' + (step.absorbed || []).join(' ')).toLowerCase();
+                const text = (step.name + ' ' + step.op + ' ' + (step.kernel || '') + ' ' + (step.absorbed || []).concat(step.rewrites || []).join(' ')).toLowerCase();
                 const isFound = text.includes(wanted);
                 if (isFound && first === null) first = number;
                 document.querySelectorAll('[data-s="' + number + '"]').forEach(function (one) {

@@ -89,6 +89,7 @@ static void put_step(FILE *page, const report_step *step) {
     if (*step->library) put_member(page, ",", "library", step->library);
     fprintf(page, ",\"ns\":%.0f", step->ns);
     put_texts(page, "absorbed", step->absorbed);
+    put_texts(page, "rewrites", step->rewrites);
     put_numbers(page, "inputs", step->inputs, step->input_count);
     put_numbers(page, "outputs", step->outputs, step->output_count);
     put_candidates(page, step->candidates);

@@ -83,8 +83,10 @@ static void put_node_tile(FILE *page, const report_facts *facts) {
     begin_tile(page, "nodes");
     if (before) fprintf(page, "%.0f → ", json_number(before, 0));
     fprintf(page, "%zu", facts->step_count - facts->conversion_count);
-    fprintf(page, "</b><small>%s%zu absorbed</small></div>\n",
-            before ? "before and after fusion, " : "", facts->absorbed_count);
+    fprintf(page, "</b><small>%s%zu absorbed", before ? "before and after fusion, " : "",
+            facts->absorbed_count);
+    if (facts->rewrite_count > 0) fprintf(page, ", %zu by rewrites", facts->rewrite_count);
+    fputs("</small></div>\n", page);
 }
 
 static void put_memory_tiles(FILE *page, const report_facts *facts) {

@@ -58,6 +58,14 @@ static void put_operator(const cell *c) {
     report_put_text(c->page, label, NAME_LIMIT);
 }
 
+static void put_rewrites(const cell *c) {
+    const json *first = c->step->rewrites ? c->step->rewrites->first : NULL;
+    for (const json *name = first; name; name = name->next) {
+        if (name != first) fputs(", ", c->page);
+        report_put_text(c->page, json_text(name, ""), NAME_LIMIT);
+    }
+}
+
 static void put_kernel(const cell *c) {
     if (c->step->kind == REPORT_KERNEL) report_put_text(c->page, c->step->kernel, NAME_LIMIT);
 }
@@ -123,6 +131,7 @@ typedef struct column {
 static const column columns[] = {{"#", " class=n", put_index},
                                  {"step", "", put_name},
                                  {"operators", "", put_operator},
+                                 {"put in place by rewrite", "", put_rewrites},
                                  {"kernel", "", put_kernel},
                                  {"library", "", put_library},
                                  {"on", "", put_space},

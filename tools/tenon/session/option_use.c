@@ -36,7 +36,8 @@ enum {
     FACT_EXPLAINS = 1u << 21, /* tenon doctor of a file */
     FACT_CHOOSES = 1u << 22,  /* kernels are chosen */
     FACT_PAGE = 1u << 23,     /* a page is asked for where there is one, and no other form is */
-    FACT_DOT = 1u << 24       /* no page and no JSON is asked for beside the graph */
+    FACT_DOT = 1u << 24,      /* no page and no JSON is asked for beside the graph */
+    FACT_REWRITES = 1u << 25  /* rewrites are applied */
 };
 
 /* Those that the kind of file decides. */
@@ -83,7 +84,9 @@ static const use_row rows[] = {
     {'z', FACT_BUILDS, A_MODEL},
     {'z', FACT_CHOOSES, "a build that chooses kernels (without --reference)"},
     {'Z', FACT_BUILDS, A_MODEL},
-    {'Z', FACT_CHOOSES, "a build that applies rewrites (without --reference)"},
+    {'Z', FACT_REWRITES, "a build that applies rewrites (without --no-fusion, --reference)"},
+    {'e', FACT_BUILDS, A_MODEL},
+    {'e', FACT_CHOOSES, "a build that chooses kernels (without --reference)"},
     {'q', FACT_BUILDS, A_MODEL},
     {'q', FACT_INT8, "--precision int8"},
     {'U', FACT_BUILDS, A_MODEL},
@@ -173,6 +176,7 @@ static uint32_t find_facts(const cli_options *options, file_kind kind) {
         (!options->isolate || is(options, "test")))
         facts |= FACT_TIMES;
     if (!options->reference) facts |= FACT_CHOOSES;
+    if (!options->reference && !options->no_fusion) facts |= FACT_REWRITES;
     if (!is(options, "build") && (names_image(&options->inputs) || names_image(&options->outputs)))
         facts |= FACT_IMAGE;
     if (!is(options, "bench") || !session_writes_stdout(options)) facts |= FACT_OUTPUT;

@@ -145,6 +145,7 @@ static void read_step(reader *r, uint32_t index) {
     step->ns = fmax(0, json_number(json_member(item, "ns"), 0));
     step->absorbed = json_member(item, "absorbed");
     step->absorbed_ops = json_member(item, "absorbed_ops");
+    step->rewrites = json_member(item, "rewrites");
     step->candidates = json_member(item, "candidates");
     read_ports(r, index, item);
     step->name = json_text(json_member(item, "name"), NULL);
@@ -155,6 +156,7 @@ static void read_step(reader *r, uint32_t index) {
     facts->total_ns += step->ns;
     facts->largest_ns = fmax(facts->largest_ns, step->ns);
     facts->absorbed_count += json_count(step->absorbed);
+    facts->rewrite_count += json_count(step->rewrites);
     facts->device_count += step->is_device;
     if (step->kind != REPORT_CONVERSION) return;
     facts->conversion_count++;

@@ -36,7 +36,7 @@ typedef struct report_step {
     const char *name, *op, *kernel, *library; /* never null; of a conversion its tensor's name */
     bool is_device;
     double ns; /* 0: not known */
-    const json *absorbed, *absorbed_ops, *candidates;
+    const json *absorbed, *absorbed_ops, *rewrites, *candidates;
     uint32_t input_count, output_count; /* operands are inputs too; absent ones are left out */
     uint32_t *inputs, *outputs;         /* values */
 } report_step;
@@ -57,7 +57,7 @@ typedef struct report_facts {
     report_port *inputs, *outputs;
     uint32_t *ports; /* what the steps' inputs and outputs point into */
     double total_ns, largest_ns, conversion_ns;
-    size_t conversion_count, absorbed_count, device_count;
+    size_t conversion_count, absorbed_count, rewrite_count, device_count;
 } report_facts;
 
 /* `what` is "build", "plan" or "run"; both texts are lent. False: the document is not one of these,

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bodies: each becomes a plan of its own, within the plan of the network. It is built for the types
+ * and shapes that the shape rule of its operator asked for at the points of the profile; extents
+ * that differed between them are open. The body's network runs on the processor, in 32-bit floats
+ * where the network around it has 8-bit integers: calibration does not look into bodies.
+ */
+#include "builder/bodies.h"
+#include "base/status.h"
+#include "graph/body.h"
+
+#include <string.h>
+
+void tn_bodies_record(const tn_graph *graph) {
+    for (size_t n = 0; n < graph->node_count; n++) {
+        uint32_t field = 0;
+        tn_graph_body *body;
+        if (graph->nodes[n].is_dead) continue;
+        while ((body = tn_graph_next_body(&graph->nodes[n], &field)) != NULL)
+            body->is_recording = true;
+    }
+}
+
+/* The inputs of the body's graph as they were asked for. */
+static tn_status set_inputs(const tn_graph_body *body, bool is_after_run) {
+    tn_graph *graph = body->graph;
+    for (size_t i = 0; i < graph->input_count; i++) {
+        tn_graph_tensor *tensor = &graph->tensors[graph->inputs[i]];
+        const tn_body_input *noted = &body->inputs[i];
+        if (noted->type == TN_NONE)
+            return tn_fail(TN_ERROR_PLUGIN,
+                           "the type of input '%s' is not known: the operator's shape rule did "
+                           "not ask for the shapes of this body",
+                           tensor->name);
+        tensor->type = noted->type;
+        tensor->has_shape = noted->has_rank && !is_after_run;
+        tensor->shape = tensor->has_shape ? noted->shape : (tn_shape){0};
+    }
+    return TN_OK;
+}
+
+static tn_builder_options options_of(const tn_builder_options *given) {
+    const uint32_t kept =
+        TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION | TN_BUILD_NO_TIMING | TN_BUILD_CHECKED;
+    return (tn_builder_options){
+        .size = sizeof(tn_builder_options),
+        .threads = given->threads,
+        .flags = given->flags & kept,
+        .timing_seconds = given->timing_seconds,
+        .without_rewrite_count = given->without_rewrite_count,
+        .without_rewrites = given->without_rewrites,
+        .precision = given->precision == TN_PRECISION_I8 ? TN_PRECISION_F32 : given->precision};
+}
+
+static tn_status build_body(tn_graph_body *body, bool is_after_run,
+                            const tn_builder_options *options, tn_timing_cache *cache) {
+    tn_plan *plan;
+    uint64_t bytes;
+    body->is_recording = false;
+    TN_TRY(set_inputs(body, is_after_run));
+    TN_TRY(tn_build_with_cache(body->graph, options, cache, &plan));
+    const void *data = tn_plan_bytes(plan, &bytes);
+    body->own_plan = tn_allocate_aligned(body->graph->allocator, (size_t)bytes, 64);
+    if (body->own_plan) memcpy(body->own_plan, data, (size_t)bytes);
+    body->plan = body->own_plan;
+    body->plan_bytes = (size_t)bytes;
+    tn_plan_destroy(plan);
+    return body->own_plan ? TN_OK : tn_fail_memory("a body");
+}
+
+static tn_status build_bodies(const tn_graph_node *node, bool is_after_run,
+                              const tn_builder_options *options, tn_timing_cache *cache) {
+    uint32_t field = 0;
+    tn_graph_body *body;
+    while ((body = tn_graph_next_body(node, &field)) != NULL) {
+        tn_status status = build_body(body, is_after_run, options, cache);
+        if (status == TN_OK) continue;
+        status = tn_error_at(status, "body '%s'", body->view.name);
+        return tn_error_at(status, "node '%s'", node->name);
+    }
+    return TN_OK;
+}
+
+tn_status tn_bodies_build(const tn_graph *graph, const tn_inference_plan *plan,
+                          const tn_builder_options *options, tn_timing_cache *cache) {
+    const tn_builder_options own = options_of(options);
+    for (size_t n = 0; n < graph->node_count; n++)
+        if (!graph->nodes[n].is_dead)
+            TN_TRY(build_bodies(&graph->nodes[n], plan->is_after_run[n], &own, cache));
+    return TN_OK;
+}

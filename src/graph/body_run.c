@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bodies by references: an inference for which the value of every tensor is needed computes the
+ * whole graph. Two of them take turns, so that the results of one run are there during the next.
+ */
+#include "base/status.h"
+#include "graph/body.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The inputs of a graph for an inference; arrays by input. */
+typedef struct body_inputs {
+    tn_shape *shapes;
+    tn_type *types;
+    const void **values;
+} body_inputs;
+
+typedef struct tn_body_run {
+    struct tn_body_run *next;
+    const tn_graph_body *body;
+    tn_arena *arena;
+    tn_inference_plan plan;
+    body_inputs inputs;
+    tn_inference inferences[2];
+    uint32_t turn;
+} tn_body_run;
+
+const tn_tensor *tn_body_input_at(const tn_call *call, const tn_body_graph *body,
+                                  const tn_tensor *const *inputs, uint32_t index) {
+    if (index < body->input_count) return inputs[index];
+    if (body->capture_offset > call->input_count) return NULL;
+    return call->inputs[call->input_count - body->capture_offset + index - body->input_count];
+}
+
+static tn_status make_inputs(tn_arena *arena, size_t count, body_inputs *out_inputs) {
+    *out_inputs = (body_inputs){tn_arena_allocate(arena, count + 1, sizeof(tn_shape)),
+                                tn_arena_allocate(arena, count + 1, sizeof(tn_type)),
+                                tn_arena_allocate(arena, count + 1, sizeof(void *))};
+    return out_inputs->shapes && out_inputs->types && out_inputs->values
+               ? TN_OK
+               : tn_fail_memory("the inputs of a body");
+}
+
+static tn_status read_input(const tn_graph *graph, size_t index, const tn_tensor *given,
+                            body_inputs *inputs) {
+    const tn_graph_tensor *declared = &graph->tensors[graph->inputs[index]];
+    if (!given) return tn_fail(TN_ERROR_ARGUMENT, "input '%s' is not there", declared->name);
+    if (declared->type != TN_NONE && declared->type != given->type)
+        return tn_fail(TN_ERROR_TYPE, "input '%s' is declared as %s, but %s was given",
+                       declared->name, tn_type_name(declared->type), tn_type_name(given->type));
+    if (given->format != TN_LINEAR)
+        return tn_fail(TN_ERROR_ARGUMENT, "input '%s' is not linear", declared->name);
+    inputs->types[index] = given->type;
+    inputs->values[index] = given->data;
+    return tn_shape_set(&inputs->shapes[index], given->rank, given->shape);
+}
+
+static tn_status read_inputs(const tn_call *call, const tn_graph_body *body,
+                             const tn_tensor *const *given, body_inputs *inputs) {
+    for (uint32_t i = 0; i < body->graph->input_count; i++)
+        TN_TRY(read_input(body->graph, i, tn_body_input_at(call, &body->view, given, i), inputs));
+    return TN_OK;
+}
+
+static tn_status at_body(tn_status status, const tn_body_graph *body) {
+    return tn_error_at(status, "body '%s'", body->name);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * shapes */
+
+static void record(tn_graph_body *body, const body_inputs *inputs) {
+    for (size_t i = 0; i < body->graph->input_count; i++) {
+        tn_body_input *noted = &body->inputs[i];
+        const tn_shape *shape = &inputs->shapes[i];
+        const bool is_first = noted->type == TN_NONE;
+        if (is_first) *noted = (tn_body_input){inputs->types[i], true, *shape};
+        noted->has_rank = noted->has_rank && noted->shape.rank == shape->rank;
+        for (uint32_t axis = 0; noted->has_rank && axis < shape->rank; axis++)
+            if (noted->shape.extents[axis] != shape->extents[axis]) noted->shape.extents[axis] = -1;
+    }
+}
+
+static tn_status write_shape(const tn_graph *graph, size_t index, const tn_inferred_tensor *known,
+                             tn_tensor *output) {
+    if (!known->is_known)
+        return tn_fail(TN_ERROR_SHAPE, "the shape of output '%s' is known to a run alone",
+                       graph->output_names[index]);
+    output->type = known->storage.tensor.type;
+    output->rank = known->storage.shape.rank;
+    memcpy(output->shape, known->storage.shape.extents,
+           known->storage.shape.rank * sizeof(int64_t));
+    return TN_OK;
+}
+
+static tn_status infer_body(const tn_call *call, tn_graph_body *body, tn_arena *arena,
+                            const tn_tensor *const *given, tn_tensor *const *outputs) {
+    const tn_graph *graph = body->graph;
+    tn_inference_plan plan;
+    tn_inference inference;
+    body_inputs inputs;
+    TN_TRY(make_inputs(arena, graph->input_count, &inputs));
+    TN_TRY(read_inputs(call, body, given, &inputs));
+    if (body->is_recording) record(body, &inputs);
+    TN_TRY(tn_inference_plan_create(graph, arena, &plan));
+    TN_TRY(tn_inference_init(&inference, graph, &plan));
+    inference.input_types = inputs.types;
+    tn_status status = tn_inference_run(&inference, inputs.shapes, inputs.values);
+    for (size_t i = 0; i < graph->output_count && status == TN_OK; i++)
+        if (outputs && outputs[i])
+            status = write_shape(graph, i, &inference.tensors[graph->outputs[i]], outputs[i]);
+    tn_inference_deinit(&inference);
+    return status;
+}
+
+tn_status tn_body_infer(tn_body_executor *executor, tn_call *call, const tn_body_graph *view,
+                        const tn_tensor *const *inputs, tn_tensor *const *outputs) {
+    tn_graph_body *body = tn_graph_body_of(view);
+    tn_arena *arena;
+    (void)executor;
+    TN_TRY(tn_arena_create(body->graph->allocator, &arena));
+    const tn_status status = infer_body(call, body, arena, inputs, outputs);
+    tn_arena_destroy(arena);
+    return at_body(status, view);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * values */
+
+/* Every node is computed where it is inferred, so that all shapes are the true ones. */
+static tn_status plan_all(const tn_graph *graph, tn_arena *arena, tn_inference_plan *out_plan) {
+    bool *nodes = tn_arena_allocate(arena, graph->node_count + 1, sizeof(bool));
+    bool *tensors = tn_arena_allocate(arena, graph->tensor_count + 1, sizeof(bool));
+    bool *inputs = tn_arena_allocate(arena, graph->input_count + 1, sizeof(bool));
+    bool *after = tn_arena_allocate(arena, graph->node_count + 1, sizeof(bool));
+    if (!nodes || !tensors || !inputs || !after) return tn_fail_memory("a body");
+    memset(nodes, 1, graph->node_count);
+    memset(tensors, 1, graph->tensor_count);
+    memset(inputs, 1, graph->input_count);
+    *out_plan = (tn_inference_plan){.is_host_node = nodes,
+                                    .is_host_tensor = tensors,
+                                    .is_value_input = inputs,
+                                    .is_after_run = after,
+                                    .is_whole = true};
+    return TN_OK;
+}
+
+static void destroy_run(tn_body_run *run, const tn_allocator *allocator) {
+    for (int i = 0; i < 2; i++)
+        tn_inference_deinit(&run->inferences[i]);
+    tn_arena_destroy(run->arena);
+    tn_deallocate(allocator, run);
+}
+
+static tn_status init_run(tn_body_run *run, const tn_allocator *allocator) {
+    const tn_graph *graph = run->body->graph;
+    TN_TRY(tn_arena_create(allocator, &run->arena));
+    TN_TRY(plan_all(graph, run->arena, &run->plan));
+    TN_TRY(make_inputs(run->arena, graph->input_count, &run->inputs));
+    for (int i = 0; i < 2; i++) {
+        TN_TRY(tn_inference_init(&run->inferences[i], graph, &run->plan));
+        run->inferences[i].input_types = run->inputs.types;
+        run->inferences[i].allocator = allocator;
+    }
+    return TN_OK;
+}
+
+static tn_status find_run(tn_body_references *references, const tn_graph_body *body,
+                          tn_body_run **out_run) {
+    for (tn_body_run *run = references->runs; run; run = run->next) {
+        *out_run = run;
+        if (run->body == body) return TN_OK;
+    }
+    tn_body_run *run = tn_allocate_zero(references->allocator, 1, sizeof(*run));
+    if (!run) return tn_fail_memory("a body");
+    run->body = body;
+    const tn_status status = init_run(run, references->allocator);
+    if (status != TN_OK) {
+        destroy_run(run, references->allocator);
+        return status;
+    }
+    run->next = references->runs;
+    references->runs = run;
+    *out_run = run;
+    return TN_OK;
+}
+
+tn_status tn_body_deliver(const tn_body_graph *body, uint32_t index, const tn_tensor *made,
+                          tn_tensor *output) {
+    if (!output) return TN_OK;
+    if (!output->data) {
+        *output = *made;
+        return TN_OK;
+    }
+    const bool is_same =
+        output->rank == made->rank &&
+        (made->rank == 0 || memcmp(output->shape, made->shape, made->rank * sizeof(int64_t)) == 0);
+    if (output->type != made->type)
+        return tn_fail(TN_ERROR_TYPE, "output %" PRIu32 " of body '%s' is %s; %s was expected",
+                       index, body->name, tn_type_name(made->type), tn_type_name(output->type));
+    if (!is_same || output->bytes < made->bytes) {
+        char is[TN_SHAPE_TEXT_BYTES], was[TN_SHAPE_TEXT_BYTES];
+        return tn_fail(TN_ERROR_SHAPE, "output %" PRIu32 " of body '%s' is %s; %s was expected",
+                       index, body->name, tn_shape_print(made->rank, made->shape, is, sizeof(is)),
+                       tn_shape_print(output->rank, output->shape, was, sizeof(was)));
+    }
+    if (made->bytes > 0 && output->data != made->data)
+        memcpy(output->data, made->data, (size_t)made->bytes);
+    return TN_OK;
+}
+
+static tn_status run_body(tn_body_references *references, const tn_call *call,
+                          const tn_graph_body *body, const tn_tensor *const *given,
+                          tn_tensor *const *outputs) {
+    const tn_graph *graph = body->graph;
+    tn_body_run *run;
+    TN_TRY(find_run(references, body, &run));
+    TN_TRY(read_inputs(call, body, given, &run->inputs));
+    tn_inference *inference = &run->inferences[run->turn ^= 1];
+    TN_TRY(tn_inference_run(inference, run->inputs.shapes, run->inputs.values));
+    for (uint32_t i = 0; outputs && i < graph->output_count; i++)
+        TN_TRY(tn_body_deliver(&body->view, i,
+                               &inference->tensors[graph->outputs[i]].storage.tensor, outputs[i]));
+    return TN_OK;
+}
+
+static tn_status run_references(tn_body_executor *executor, tn_call *call,
+                                const tn_body_graph *view, const tn_tensor *const *inputs,
+                                tn_tensor *const *outputs) {
+    tn_body_references *references = (tn_body_references *)executor; /* its first member */
+    return at_body(run_body(references, call, tn_graph_body_of(view), inputs, outputs), view);
+}
+
+void tn_body_references_init(tn_body_references *references, const tn_allocator *allocator) {
+    *references = (tn_body_references){.executor = {.infer = tn_body_infer, .run = run_references},
+                                       .allocator = allocator};
+}
+
+void tn_body_references_deinit(tn_body_references *references) {
+    while (references->runs) {
+        tn_body_run *run = references->runs;
+        references->runs = run->next;
+        destroy_run(run, references->allocator);
+    }
+}

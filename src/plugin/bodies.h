@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The service by which operators run the graphs in their fields (tenon/plugin/body.h), and what
+ * stands behind it: an executor in the call's scope, which the layers above bring: references
+ * (graph/body.h), or programs (run/bodies/body_contexts.c).
+ */
+#ifndef TN_PLUGIN_BODIES_H
+#define TN_PLUGIN_BODIES_H
+
+#include <tenon/plugin/body.h>
+
+typedef struct tn_body_executor tn_body_executor;
+typedef tn_status (*tn_body_call)(tn_body_executor *executor, tn_call *call,
+                                  const tn_body_graph *body, const tn_tensor *const *inputs,
+                                  tn_tensor *const *outputs);
+struct tn_body_executor {
+    tn_body_call infer;
+    tn_body_call run; /* null: only infer can be asked for at this stage */
+};
+
+/* The table of "tn.body/1". */
+const tn_body_service *tn_body_service_table(void);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An operator that asks its body wrongly, in the manner that a field says. */
+#ifndef TN_TESTS_BODIES_ASK_H
+#define TN_TESTS_BODIES_ASK_H
+
+#include <tenon/plugin/body.h>
+
+enum {
+    ASKS_WELL,
+    ASKS_IN_PREPARE,
+    ASKS_WITHOUT_INPUT,
+    ASKS_WITHOUT_DATA,
+    ASKS_OTHER_TYPE,
+    ASKS_OTHER_SHAPE,
+    ASKS_ANOTHERS_BODY,
+    ASKS_FOR_A_LOOP,
+    ASKS_NOTHING
+};
+
+typedef struct ask_params {
+    uint64_t present;
+    const tn_body_graph *body;
+    int64_t manner;
+} ask_params;
+
+static const tn_body_service *service(const tn_call *call) {
+    return call->host->extension(call->host, TN_BODIES);
+}
+
+static tn_status ask_infer(tn_call *call) {
+    const ask_params *params = call->params;
+    call->outputs[0]->type = call->inputs[0]->type;
+    call->outputs[0]->rank = 1;
+    call->outputs[0]->shape[0] = call->inputs[0]->shape[0];
+    return params->manner == ASKS_NOTHING
+               ? TN_OK
+               : service(call)->infer(call, params->body, call->inputs, call->outputs);
+}
+
+static tn_status ask_prepare(tn_call *call) {
+    const ask_params *params = call->params;
+    const tn_tensor given = *call->inputs[0], *inputs[1] = {&given};
+    return params->manner == ASKS_IN_PREPARE
+               ? service(call)->run(call, params->body, inputs, call->outputs)
+               : TN_OK;
+}
+
+static tn_status ask_run(tn_call *call) {
+    const ask_params *params = call->params;
+    tn_tensor given = *call->inputs[0], made = *call->outputs[0];
+    int64_t other = 7;
+    const tn_tensor *inputs[1] = {params->manner == ASKS_WITHOUT_INPUT ? NULL : &given};
+    tn_tensor *outputs[1] = {&made};
+    tn_body_loop loop = {.size = sizeof(loop)};
+    tn_body_graph other_body = *params->body;
+    if (params->manner == ASKS_WITHOUT_DATA) given.data = NULL;
+    if (params->manner == ASKS_OTHER_TYPE) given.type = TN_I32;
+    if (params->manner == ASKS_OTHER_SHAPE) made.shape = &other;
+    if (params->manner == ASKS_FOR_A_LOOP)
+        return service(call)->run_while(call, params->body, &loop);
+    return service(call)->run(
+        call, params->manner == ASKS_ANOTHERS_BODY ? &other_body : params->body, inputs, outputs);
+}
+
+static const tn_field ask_fields[] = {
+    TN_FIELD(ask_params, body, TN_FIELD_GRAPH, TN_REQUIRED, NULL, "what is run"),
+    TN_FIELD(ask_params, manner, TN_FIELD_I64, TN_OPTIONAL, "0", "what is wrong"),
+};
+static const tn_port ask_inputs[] = {
+    TN_PORT("x", "f32", 0, "what the body gets"),
+    TN_PORT("captured", "any", TN_PORT_VARIADIC | TN_PORT_HETEROGENEOUS | TN_PORT_OPTIONAL, ""),
+};
+static const tn_port ask_outputs[] = {TN_PORT("y", "f32", 0, "what it returns")};
+static const tn_operator ask_operator = {.size = sizeof(tn_operator),
+                                         .since_version = 1,
+                                         .state_version = 1,
+                                         .domain = "ask",
+                                         .name = "Ask",
+                                         TN_FIELDS(ask_params, ask_fields),
+                                         TN_INPUTS(ask_inputs),
+                                         TN_OUTPUTS(ask_outputs),
+                                         .infer = ask_infer,
+                                         .reference = ask_run};
+static const tn_kernel ask_kernel = {.size = sizeof(tn_kernel),
+                                     .revision = 1,
+                                     .domain = "ask",
+                                     .op = "Ask",
+                                     .device = "cpu",
+                                     .name = "asks",
+                                     .prepare = ask_prepare,
+                                     .run = ask_run};
+static const tn_operator *const ask_operators[] = {&ask_operator};
+static const tn_kernel *const ask_kernels[] = {&ask_kernel};
+static tn_library *ask_entry(const tn_host *host) {
+    static tn_library library = {.size = sizeof(tn_library),
+                                 .abi_major = TN_ABI_MAJOR,
+                                 .abi_minor = TN_ABI_MINOR,
+                                 .name = "ask",
+                                 .version = "1",
+                                 .operator_count = 1,
+                                 .operators = ask_operators,
+                                 .kernel_count = 1,
+                                 .kernels = ask_kernels};
+    (void)host;
+    return &library;
+}
+
+#endif

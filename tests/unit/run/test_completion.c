@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs on a stream of the caller's that are over when the host asks, or is called: on the stub of
+ * tests/stub, which does nothing before somebody waits or has asked often enough. */
+#include "device_test.h"
+#include "stub/stub.h"
+
+#define COUNT 120
+
+typedef struct async_test {
+    tn_plan *plan;
+    tn_engine *engine;
+    tn_context *context;
+    const tn_device *device;
+    void *stream;
+} async_test;
+
+static _Alignas(64) float x[COUNT], y[COUNT];
+
+static void begin(device_test *test, async_test *own) {
+    *own = (async_test){0};
+    own->engine = load_chain(test, false, "stub", &own->plan);
+    own->device = own->engine->device;
+    must(own->device->stream_create(own->device, &own->stream));
+    must(tn_context_create(own->engine, &own->context));
+    for (int i = 0; i < COUNT; i++)
+        x[i] = (float)(i % 11) - 5, y[i] = -1;
+    must(tn_context_bind_input(own->context, 0, x, sizeof(x)));
+    must(tn_context_bind_output(own->context, 0, y, sizeof(y)));
+}
+
+static void end(async_test *own) {
+    (void)own->device->stream_wait(own->device, own->stream);
+    tn_context_destroy(own->context);
+    own->device->stream_destroy(own->device, own->stream);
+    tn_engine_release(own->engine);
+    tn_plan_destroy(own->plan);
+}
+
+static void expect_failed(tn_status status, tn_status expected, const char *part) {
+    assert_int_equal(status, expected);
+    assert_error(part, NULL);
+}
+
+static int count_asked(tn_context *context) {
+    bool is_done = false;
+    int asked = 0;
+    while (!is_done && asked < 100) {
+        must(tn_context_is_done(context, &is_done));
+        asked++;
+    }
+    return asked;
+}
+
+static void test_a_run_is_over_when_the_device_says_so(void **state) {
+    async_test own;
+    begin(*state, &own);
+    must(tn_context_set_stream(own.context, own.stream));
+    for (int round = 1; round <= 3; round++) {
+        x[10] = (float)round;
+        must(tn_context_run(own.context));
+        assert_true(y[10] < (float)round);
+        assert_int_equal(count_asked(own.context), 3);
+        assert_true(y[10] == (float)round);
+        assert_int_equal(count_asked(own.context), 1);
+    }
+    end(&own);
+}
+
+typedef struct seen {
+    int calls;
+    float y;
+} seen;
+
+static void see(void *user) {
+    seen *s = user;
+    s->calls++;
+    s->y = y[10];
+}
+
+static void test_the_host_is_called_behind_the_run(void **state) {
+    async_test own;
+    seen first = {0}, second = {0};
+    begin(*state, &own);
+    must(tn_context_set_stream(own.context, own.stream));
+    x[10] = 3;
+    must(tn_context_run(own.context));
+    must(tn_context_call_when_done(own.context, see, &first));
+    x[10] = 4;
+    must(tn_context_run(own.context));
+    must(tn_context_call_when_done(own.context, see, &second));
+    assert_int_equal(first.calls + second.calls, 0);
+    must(own.device->stream_wait(own.device, own.stream));
+    assert_true(first.calls == 1 && first.y == 3);
+    assert_true(second.calls == 1 && second.y == 4);
+    must(own.device->stream_wait(own.device, own.stream));
+    assert_true(first.calls == 1 && second.calls == 1);
+    end(&own);
+}
+
+/* On its own stream run waits, and so it does on the processor. */
+static void test_what_run_has_waited_for_is_over(void **state) {
+    device_test *test = *state;
+    async_test own;
+    seen s = {0};
+    begin(test, &own);
+    assert_int_equal(count_asked(own.context), 1);
+    must(tn_context_run(own.context));
+    assert_int_equal(count_asked(own.context), 1);
+    must(tn_context_call_when_done(own.context, see, &s));
+    assert_true(s.calls == 1 && s.y == y[10]);
+    tn_plan *plan = NULL;
+    tn_engine *engine = load_chain(test, false, "cpu", &plan);
+    tn_context *context = NULL;
+    must(tn_context_create(engine, &context));
+    must(tn_context_call_when_done(context, see, &s));
+    assert_int_equal(s.calls, 2);
+    assert_int_equal(count_asked(context), 1);
+    tn_context_destroy(context);
+    tn_engine_release(engine);
+    tn_plan_destroy(plan);
+    end(&own);
+}
+
+static void test_a_device_that_cannot_be_asked_is_named(void **state) {
+    async_test own;
+    seen s = {0};
+    bool is_done = false;
+    begin(*state, &own);
+    tn_device older = *own.device;
+    older.size = offsetof(tn_device, extension);
+    own.engine->device = &older;
+    must(tn_context_set_stream(own.context, own.stream));
+    must(tn_context_run(own.context));
+    expect_failed(tn_context_is_done(own.context, &is_done), TN_ERROR_UNSUPPORTED, "'stub' cannot");
+    expect_failed(tn_context_call_when_done(own.context, see, &s), TN_ERROR_UNSUPPORTED, "'stub'");
+    own.engine->device = own.device;
+    must(own.device->capture_begin(own.device, own.stream));
+    expect_failed(tn_context_is_done(own.context, &is_done), TN_ERROR_STATE, "captured");
+    void *graph = NULL;
+    must(own.device->capture_end(own.device, own.stream, &graph));
+    own.device->graph_destroy(own.device, graph);
+    end(&own);
+    assert_int_equal(s.calls, 0);
+}
+
+/* What failed on the stream is told to who asks, with the same words as to who waits. */
+static void test_work_that_fails_is_told_to_who_asks(void **state) {
+    async_test own;
+    begin(*state, &own);
+    tn_stub_state *stub = own.device->user;
+    must(tn_context_set_stream(own.context, own.stream));
+    must(tn_context_run(own.context));
+    stub->fail_wait = stub->waits + 1;
+    stub->is_lasting = true;
+    bool is_done = false;
+    tn_status status = TN_OK;
+    for (int i = 0; i < 10 && status == TN_OK && !is_done; i++)
+        status = tn_context_is_done(own.context, &is_done);
+    expect_failed(status, TN_ERROR_DEVICE, "running the network");
+    assert_false(is_done);
+    assert_int_equal(tn_context_run(own.context), TN_ERROR_DEVICE);
+    end(&own);
+    stub->is_lost = stub->is_lasting = false;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        DEVICE_TEST(test_a_run_is_over_when_the_device_says_so),
+        DEVICE_TEST(test_the_host_is_called_behind_the_run),
+        DEVICE_TEST(test_what_run_has_waited_for_is_over),
+        DEVICE_TEST(test_a_device_that_cannot_be_asked_is_named),
+        DEVICE_TEST(test_work_that_fails_is_told_to_who_asks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
