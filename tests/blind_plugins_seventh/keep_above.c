@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Corpus::KeepAbove: the elements of a vector that are larger than `limit`, in their order; how many
- * there are only a run knows. */
+/* Corpus::KeepAbove: the elements of a vector that are larger than `limit`, in their order; how
+ * many there are only a run knows. */
 #include <tenon/layer.h>
 
 #ifndef MISTAKE
