@@ -168,6 +168,12 @@ void tn_rule_windows(const tn_test *test, tn_verdict *verdict);
 void tn_rule_threads(const tn_test *test, tn_verdict *verdict);
 void tn_rule_contexts(const tn_test *test, tn_verdict *verdict);
 /* --- rules_life.c --- */
+/* Prepares, opens and reshapes; both zero before. The caller closes and releases. */
+bool tn_rule_start(tn_probe_life *life, tn_probe_context *context, tn_probe *probe,
+                   tn_verdict *verdict);
+/* A run of an open context, compared with what is expected, bit by bit where `is_exact`. */
+bool tn_rule_run_open(tn_probe_context *context, tn_subject *subject, const tn_outcome *expected,
+                      bool is_exact, bool is_in_place, const char *during, tn_verdict *verdict);
 void tn_rule_repeatable(const tn_test *test, tn_verdict *verdict);
 void tn_rule_reshape(const tn_test *test, tn_verdict *verdict);
 void tn_rule_any_shape(const tn_test *test, tn_verdict *verdict);

@@ -24,14 +24,37 @@ static tn_status infer(tn_call *call) {
     return infer_same(call);
 }
 
+/* What a context saw in its first run; of `remembers_sharing` alone. */
+typedef struct first_sharing {
+    bool is_known, is_shared;
+} first_sharing;
+
+static tn_status open_context(tn_call *call) {
+    first_sharing *first = call->host->allocate(call->host, sizeof(*first), 8);
+    if (!first) return TN_ERROR_MEMORY;
+    *first = (first_sharing){false, false};
+    call->context = first;
+    return TN_OK;
+}
+static void close_context(tn_call *call) {
+    call->host->deallocate(call->host, call->context);
+}
+
 static tn_status update(const tn_call *call, bool is_kernel) {
     const update_params *p = call->params;
     const tn_tensor *state = call->inputs[0], *rows = call->inputs[1], *y = call->outputs[0];
     const size_t row_bytes = (size_t)state->shape[1] * sizeof(float);
+    bool is_shared = y->data == state->data;
     if (WITH(clears_shared_state) && is_kernel) {
         memset(y->data, 0, (size_t)p->row * row_bytes);
     }
-    if (y->data != state->data && !(WITH(assumes_alias) && is_kernel))
+    if (WITH(tactic_clears) && is_kernel && call->tactic == 1) memset(y->data, 0, y->bytes);
+    if (WITH(remembers_sharing) && is_kernel) {
+        first_sharing *first = call->context;
+        if (!first->is_known) *first = (first_sharing){true, is_shared};
+        is_shared = first->is_shared;
+    }
+    if (!is_shared && !(WITH(assumes_alias) && is_kernel))
         memcpy(y->data, state->data, state->bytes);
     if (WITH(updates_input) && is_kernel) memcpy(state->data, rows->data, rows->bytes);
     memcpy((char *)y->data + (size_t)p->row * row_bytes, rows->data, rows->bytes);
@@ -42,6 +65,10 @@ static tn_status reference(tn_call *call) {
 }
 static tn_status run(tn_call *call) {
     return update(call, true);
+}
+static tn_status tactics(tn_call *call) {
+    call->tactic_count = 2;
+    return TN_OK;
 }
 
 static const char *const cases[] = {"| state=f32[5,4] rows=f32[2,4]",
@@ -66,6 +93,9 @@ static const tn_kernel update_cpu = {.size = sizeof(tn_kernel),
                                      .name = "rows",
                                      .traits = TN_KERNEL_DETERMINISTIC,
                                      TN_COMBINATIONS(combinations),
+                                     .tactics = tactics,
+                                     .open = open_context,
+                                     .close = close_context,
                                      .run = run};
 static const tn_operator *const operators[] = {&update_operator};
 static const tn_kernel *const kernels[] = {&update_cpu};

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_PAIRS = 4 };
+enum { MOST_PAIRS = 4, MOST_TACTICS = 64 };
 
 /* An output that may have an input's memory. */
 typedef struct pair {
@@ -58,20 +58,50 @@ static bool lay(tn_subject *subject, const pair *pairs, uint32_t count, uint32_t
     return true;
 }
 
+/* A caller binds other memory between the runs of a context. */
+static void run_in_turn(tn_subject *subject, const char *laid, tn_verdict *verdict) {
+    tn_probe_life life = {0};
+    tn_probe_context context = {0};
+    char during[300];
+    if (tn_rule_start(&life, &context, &subject->probe, verdict))
+        for (int turn = 0; turn < 4 && verdict->outcome == TN_PASSED; turn++) {
+            const bool is_apart = turn % 2;
+            snprintf(during, sizeof(during), "%s in turns with memory apart, run %d (%s)", laid,
+                     turn + 1, is_apart ? "apart" : "in place");
+            tn_rule_run_open(&context, subject, &subject->expected, false, !is_apart, during,
+                             verdict);
+        }
+    tn_probe_close(&context);
+    if (life.probe) tn_probe_release(&life);
+}
+
+/* By every tactic, of which a builder may choose any; then in turns with other memory. */
+static void run_laid(tn_subject *subject, const char *laid, const char *during,
+                     tn_verdict *verdict) {
+    const uint32_t tactics = tn_probe_tactics(&subject->probe), own = subject->probe.tactic;
+    for (uint32_t i = 0; i < tactics && i < MOST_TACTICS && verdict->outcome == TN_PASSED; i++) {
+        char by[40] = "", text[300];
+        if (i > 0) snprintf(by, sizeof(by), ", tactic %u of %u", i, tactics);
+        snprintf(text, sizeof(text), "%s%s%s", laid, during, by);
+        subject->probe.tactic = i;
+        tn_rule_run_in_place(subject, text, verdict);
+    }
+    subject->probe.tactic = own;
+    if (verdict->outcome == TN_PASSED) run_in_turn(subject, laid, verdict);
+}
+
 /* Every set of outputs that fit; `change` may be null. False: there is none. */
 static bool run_pairs(const tn_test *test, const tn_change *change, const char *during,
                       tn_verdict *verdict) {
     pair pairs[MOST_PAIRS];
     tn_subject subject;
     tn_verdict none = {0};
-    char laid[200], text[300];
+    char laid[200];
     if (!tn_test_subject(test, change, &subject, change ? &none : verdict)) return false;
     const uint32_t count = list_pairs(&subject, pairs);
-    for (uint32_t set = 1; set < 1u << count && verdict->outcome == TN_PASSED; set++) {
-        if (!lay(&subject, pairs, count, set, laid, sizeof(laid))) continue;
-        snprintf(text, sizeof(text), "%s%s", laid, during);
-        tn_rule_run_in_place(&subject, text, verdict);
-    }
+    for (uint32_t set = 1; set < 1u << count && verdict->outcome == TN_PASSED; set++)
+        if (lay(&subject, pairs, count, set, laid, sizeof(laid)))
+            run_laid(&subject, laid, during, verdict);
     tn_subject_destroy(&subject);
     return count > 0;
 }

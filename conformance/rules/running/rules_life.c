@@ -25,13 +25,12 @@ static void free_pair(pair *p) {
     if (p->has_second) tn_subject_destroy(&p->subjects[1]);
 }
 
-/* Runs in an open context and compares with what the reference says. */
-static bool run_in(tn_probe_context *context, tn_subject *subject, const tn_outcome *expected,
-                   bool is_exact, const char *during, tn_verdict *verdict) {
+bool tn_rule_run_open(tn_probe_context *context, tn_subject *subject, const tn_outcome *expected,
+                      bool is_exact, bool is_in_place, const char *during, tn_verdict *verdict) {
     tn_probe_memory memory = {0};
     tn_outcome found = {0};
     char why[300];
-    tn_status status = tn_probe_memory_create(&memory, &subject->probe, true, false, 0xFF);
+    tn_status status = tn_probe_memory_create(&memory, &subject->probe, true, is_in_place, 0xFF);
     if (status == TN_OK) status = tn_probe_run(context, &subject->probe, &memory, 0xFF);
     if (status == TN_OK) status = tn_probe_results(&subject->probe, &memory, &found);
     if (status != TN_OK)
@@ -55,8 +54,14 @@ static bool first_run(tn_probe_context *context, tn_subject *subject, tn_outcome
     return status == TN_OK;
 }
 
-static bool start(tn_probe_life *life, tn_probe_context *context, tn_probe *probe,
-                  tn_verdict *verdict) {
+/* Runs in an open context, outputs apart from inputs, and compares with what the reference says. */
+static bool run_in(tn_probe_context *context, tn_subject *subject, const tn_outcome *expected,
+                   bool is_exact, const char *during, tn_verdict *verdict) {
+    return tn_rule_run_open(context, subject, expected, is_exact, false, during, verdict);
+}
+
+bool tn_rule_start(tn_probe_life *life, tn_probe_context *context, tn_probe *probe,
+                   tn_verdict *verdict) {
     tn_status status = tn_probe_prepare(life, probe);
     if (status == TN_OK) status = tn_probe_open(context, life);
     if (status == TN_OK) status = tn_probe_reshape(context, probe);
@@ -100,7 +105,8 @@ void tn_rule_repeatable(const tn_test *test, tn_verdict *verdict) {
     pair p;
     if (!make_pair(test, change, &p, verdict)) return;
     tn_subject *a = &p.subjects[0], *b = &p.subjects[1];
-    if (start(&life, &context, &a->probe, verdict) && first_run(&context, a, &first, verdict)) {
+    if (tn_rule_start(&life, &context, &a->probe, verdict) &&
+        first_run(&context, a, &first, verdict)) {
         if (p.has_second) run_in(&context, b, &b->expected, false, "other inputs", verdict);
         for (int i = 0; i < 3 && verdict->outcome == TN_PASSED; i++)
             run_in(&context, a, &first, is_exact, "the first inputs again", verdict);
@@ -125,7 +131,7 @@ static void alternate(pair *p, int32_t axis, const tn_probe *end, tn_verdict *ve
     tn_subject *a = &p->subjects[0], *b = &p->subjects[1];
     char during[64];
     a->probe.other = end;
-    if (start(&life, &context, &a->probe, verdict)) {
+    if (tn_rule_start(&life, &context, &a->probe, verdict)) {
         for (int turn = 0; turn < 5 && verdict->outcome == TN_PASSED; turn++) {
             tn_subject *now = turn % 2 ? b : a;
             snprintf(during, sizeof(during), "shape %d of 2, axis %d, turn %d", turn % 2 + 1, axis,
