@@ -199,6 +199,12 @@ static tn_status measure_stored(const tn_bench_subject *subject, const char *com
         *out_why = "not of these types or formats";
         return TN_OK;
     }
+    for (uint32_t i = 0; i < run->node->output_count; i++)
+        if (run->outputs[i].is_given &&
+            subject->inference.tensors[run->node->outputs[i]].unbounded) {
+            *out_why = "an output has no bound: a run alone has its size";
+            return TN_OK;
+        }
     TN_TRY(count_stored(subject, run, out_bytes));
     TN_TRY(tn_stored_do(run, &is_taken));
     if (!is_taken) *out_why = "the kernel does not accept this node";

@@ -5,6 +5,7 @@
 #include "device/cpu/cpu.h"
 #include "device_timing.h"
 #include "plugin/fields/kernel_fields.h"
+#include "plugin/outputs.h"
 #include "stored_memory.h"
 #include "tensor/convert.h"
 
@@ -27,6 +28,9 @@ typedef struct stored_call {
     tn_open_kernel opened;
     tn_arena *arena; /* of the kernel's own parameters */
     const void *kernel_params;
+    uint32_t unbounded[16]; /* by output: axes whose extents nothing bounds (bit i: axis i) */
+    tn_output_source source;
+    tn_output_state states[16];
 } stored_call;
 
 /* Whether a device's kernel finds this input in the host's memory, or sees its shape alone. */
@@ -79,6 +83,64 @@ static void show_values(const tn_stored_run *run, stored_call *s, bool is_runnin
     }
 }
 
+/* ----------------------------------------------------------------------------------------------
+ * outputs without a bound: their memory is there, and handed out when it is asked for */
+
+static tn_status allocate_output(tn_output_source *source, tn_call *call, uint32_t index,
+                                 uint64_t bytes, void **out_data) {
+    stored_call *s = source->user;
+    (void)call;
+    if (bytes != s->outputs[index].bytes)
+        return tn_fail(TN_ERROR_PLUGIN,
+                       "%llu bytes were asked for output %u; the reference has %zu",
+                       (unsigned long long)bytes, index, s->outputs[index].bytes);
+    tn_stored_memory_show(&s->outputs[index], true, false);
+    *out_data = s->outputs[index].storage.tensor.data;
+    s->outputs[index].storage.tensor.data = NULL;
+    return TN_OK;
+}
+
+/* What the shape rule says of the outputs that a run sizes. */
+static tn_status find_unbounded(const tn_stored_run *run, stored_call *s) {
+    const tn_operator *op = run->node->entry->op;
+    tn_tensor_storage said[16];
+    tn_tensor *outputs[16] = {0};
+    tn_call call = s->prepared.call;
+    bool is_sized = false;
+    for (uint32_t i = 0; i < run->output_count; i++) {
+        if (!run->outputs[i].is_given) continue;
+        tn_tensor_init_open(&said[i], run->outputs[i].own_type, TN_MAX_RANK);
+        outputs[i] = &said[i].tensor;
+        is_sized |= (tn_graph_output_port(op, i)->flags & TN_PORT_SIZED_BY_RUN) != 0;
+    }
+    if (!is_sized) return TN_OK;
+    call.outputs = outputs;
+    call.user = op->user;
+    TN_TRY(tn_call_invoke(&call, op->infer, "infer"));
+    for (uint32_t i = 0; i < run->output_count; i++)
+        for (uint32_t axis = 0; outputs[i] && axis < outputs[i]->rank; axis++)
+            if (outputs[i]->shape[axis] == TN_UNBOUNDED) s->unbounded[i] |= 1u << axis;
+    return TN_OK;
+}
+
+static void open_outputs(const tn_stored_run *run, stored_call *s) {
+    for (uint32_t i = 0; i < run->output_count; i++) {
+        if (!s->unbounded[i]) continue;
+        tn_tensor_unbound(&s->outputs[i].storage, s->unbounded[i]);
+        s->outputs[i].storage.tensor.data = NULL;
+    }
+}
+
+static tn_status run_kernel(const tn_stored_run *run, stored_call *s) {
+    open_outputs(run, s);
+    s->source = (tn_output_source){.allocate = allocate_output, .user = s, .states = s->states};
+    const bool is_any = tn_outputs_begin(&s->source, &s->opened.call);
+    s->opened.scope.outputs = is_any ? &s->source : NULL;
+    const tn_status status = tn_open_kernel_run(&s->opened);
+    s->opened.scope.outputs = NULL;
+    return status == TN_OK && is_any ? tn_outputs_end(&s->source, &s->opened.call, "run") : status;
+}
+
 static tn_status wait_for(const tn_stored_run *run) {
     if (!run->device || run->device->stream_wait(run->device, run->stream) == TN_OK) return TN_OK;
     return tn_fail(TN_ERROR_DEVICE, "%s", run->device->last_error(run->device));
@@ -109,7 +171,7 @@ static tn_status run_twice(const tn_stored_run *run, stored_call *s) {
     tn_stored_memory_show(&s->workspace, true, false);
     s->opened.call.workspace = s->workspace.storage.tensor.data;
     for (int i = 0; i < 2; i++) {
-        TN_TRY(tn_open_kernel_run(&s->opened));
+        TN_TRY(run_kernel(run, s));
         TN_TRY(wait_for(run));
         TN_TRY(check_guards(run, s));
     }
@@ -149,6 +211,8 @@ static tn_status time_on_device(tn_stored_run *run, stored_call *s) {
 
 static tn_status run_timed(tn_stored_run *run, stored_call *s) {
     run->best_ns = 0;
+    for (uint32_t i = 0; i < run->output_count; i++)
+        if (s->unbounded[i]) return TN_OK; /* one run is not like another */
     if (run->timed_seconds > 0 && run->device) return time_on_device(run, s);
     const double end = now_ns() + run->timed_seconds * 1e9;
     run->best_ns = 0;
@@ -205,6 +269,8 @@ static tn_status live(tn_stored_run *run, stored_call *s, bool *out_is_taken) {
     s->prepared.scope.kernel = run->kernel ? run->kernel->name : NULL;
     s->prepared.scope.library = "";
     show_values(run, s, false);
+    TN_TRY(find_unbounded(run, s));
+    open_outputs(run, s);
     *out_is_taken = !run->kernel || !run->kernel->accepts || run->kernel->accepts(call) == TN_OK;
     if (!*out_is_taken) return TN_OK;
     s->prepared.scope.failed = TN_OK;

@@ -99,7 +99,9 @@ const tn_rule tn_rules[] = {
     {"no-memory", "When the host has no memory the callback fails, and leaks nothing.",
      TN_CAUSE_MEMORY, TN_RULE_KERNEL, tn_rule_no_memory},
     {"host-failures",
-     "When parallel_for fails the callback that called it fails, and leaks nothing.",
+     "When parallel_for fails, or the memory of an output without a bound, the callback that "
+     "called "
+     "it fails, and leaks nothing.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_host_failures},
     {"no-heap",
      "When malloc gives nothing the callback, or the library's load, fails or does the same "

@@ -77,6 +77,8 @@ static tn_tensor *put_tensor(room *r, const tn_probe_port *port, const char *dat
         tn_tensor_init_open(&known, port->type, port->shape.rank);
         data = NULL;
     }
+    tn_tensor_unbound(&known, port->unbounded);
+    if (port->unbounded) data = NULL;
     *tensor = known.tensor;
     memcpy(arrays, known.tensor.shape, port->shape.rank * sizeof(*arrays));
     memcpy(arrays + TN_MAX_RANK, known.tensor.strides, port->shape.rank * sizeof(*arrays));

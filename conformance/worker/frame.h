@@ -6,7 +6,7 @@
 #ifndef TN_CONFORMANCE_WORKER_FRAME_H
 #define TN_CONFORMANCE_WORKER_FRAME_H
 
-#include "plugin/saved_state.h"
+#include "plugin/state/saved_state.h"
 #include "probe.h"
 
 /* Which data a stage sees. */

@@ -7,6 +7,7 @@
 #include "gaps.h"
 
 #include <tenon/plugin/counted.h>
+#include "plugin/outputs.h"
 #include "tensor/convert.h"
 #include "worker/watch/heap.h"
 #include "worker/watch/trace.h"
@@ -226,16 +227,21 @@ typedef struct placing {
     bool is_flush;
 } placing;
 
+static tn_status place_bytes(size_t bytes, const placing *where, tn_guarded *buffer, uint32_t kind,
+                             uint32_t index) {
+    if (where->is_flush) return tn_guarded_create_flush(buffer, kind, index, bytes, where->slack);
+    return where->shift > 0
+               ? tn_guarded_create_before(buffer, kind, index, bytes, where->shift, where->slack)
+               : tn_guarded_create(buffer, kind, index, bytes, where->is_at_end, where->slack);
+}
+
 static tn_status place(const tn_probe_port *port, const placing *where, tn_guarded *buffer,
                        uint32_t kind, uint32_t index) {
     size_t bytes = 0;
     tn_gaps gaps;
     TN_TRY(tn_format_bytes(port->format, port->type, &port->shape, &bytes));
     if (port->has_gaps && tn_gaps_of(port, &gaps)) bytes = gaps.bytes;
-    if (where->is_flush) return tn_guarded_create_flush(buffer, kind, index, bytes, where->slack);
-    return where->shift > 0
-               ? tn_guarded_create_before(buffer, kind, index, bytes, where->shift, where->slack)
-               : tn_guarded_create(buffer, kind, index, bytes, where->is_at_end, where->slack);
+    return place_bytes(bytes, where, buffer, kind, index);
 }
 
 static tn_status fill_input(const tn_probe_port *port, const placing *where, tn_guarded *buffer,
@@ -270,15 +276,20 @@ static bool is_overwritten(const tn_probe_memory *memory, uint32_t input) {
     return false;
 }
 
+/* What is copied from behind an input is not what lies behind the output. */
+static placing placing_of_outputs(const tn_probe_memory *memory) {
+    return (placing){memory->is_at_end, memory->shift, (uint8_t)(memory->slack ^ 0x33), false};
+}
+
 tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *numbers, bool is_at_end,
                                  bool is_in_place, uint8_t poison) {
     /* floats: 3.4e38; NaN in halves; and the other time NaN, and -1 as an integer */
     *memory = (tn_probe_memory){.slack = is_at_end != numbers->swaps_slack ? 0x7F : 0xFF};
     if (is_in_place) memcpy(memory->laid_on, numbers->laid_on, sizeof(memory->laid_on));
     const placing where = {is_at_end, numbers->shift, memory->slack, numbers->is_flush};
-    /* what is copied from behind an input is not what lies behind the output */
-    const placing around_outputs = {is_at_end, numbers->shift, (uint8_t)(memory->slack ^ 0x33),
-                                    false};
+    memory->is_at_end = is_at_end;
+    memory->shift = numbers->shift;
+    const placing around_outputs = placing_of_outputs(memory);
     for (uint32_t i = 0; i < numbers->input_count; i++) {
         const tn_probe_port *port = &numbers->inputs[i];
         if (!port->is_given) continue;
@@ -293,11 +304,11 @@ tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *number
     }
     for (uint32_t i = 0; i < numbers->output_count; i++) {
         const tn_probe_port *port = &numbers->outputs[i];
-        if (!port->is_given) continue;
+        memory->shapes[i] = port->shape;
+        if (!port->is_given || port->unbounded) continue;
         TN_TRY(place(port, &around_outputs, &memory->outputs[i], TN_GUARDED_OUTPUT, i));
         memset(memory->outputs[i].data, tn_contents_poison(port->type, poison),
                memory->outputs[i].bytes);
-        memory->shapes[i] = port->shape;
     }
     return TN_OK;
 }
@@ -320,8 +331,9 @@ static tn_status broken(tn_probe *probe, const char *rule, tn_status status) {
 static tn_status check_slack(tn_probe *probe, const tn_probe_memory *memory,
                              const tn_probe_context *context) {
     for (uint32_t i = 0; i < probe->output_count; i++)
-        if (probe->outputs[i].is_given && !(tn_guarded_is_whole(&memory->outputs[i]) &&
-                                            tn_guarded_is_whole(tn_probe_memory_output(memory, i))))
+        if (probe->outputs[i].is_given && memory->outputs[i].data &&
+            !(tn_guarded_is_whole(&memory->outputs[i]) &&
+              tn_guarded_is_whole(tn_probe_memory_output(memory, i))))
             return broken(probe, "writes-inside",
                           tn_fail(TN_ERROR_PLUGIN,
                                   "writes within 64 bytes past the end of output %u (%zu bytes)", i,
@@ -397,7 +409,9 @@ static tn_status read_shapes(tn_probe *probe, const tn_frame *frame, tn_probe_me
             const bool is_counted = port->capacity > 0 && axis == port->counted_axis;
             const int64_t found = tensor->shape[axis],
                           bound = is_counted ? port->capacity : port->shape.extents[axis];
-            is_sound = is_sized ? found >= 0 && found <= bound : found == bound;
+            is_sound = port->unbounded ? found >= 0 /* tn_outputs_end has seen the rest */
+                       : is_sized      ? found >= 0 && found <= bound
+                                       : found == bound;
         }
         if (!is_sound)
             return broken(
@@ -409,18 +423,74 @@ static tn_status read_shapes(tn_probe *probe, const tn_frame *frame, tn_probe_me
     return TN_OK;
 }
 
+/* ----------------------------------------------------------------------------------------------
+ * outputs without a bound */
+
+bool tn_probe_is_unbounded(const tn_probe *probe) {
+    for (uint32_t i = 0; i < probe->output_count; i++)
+        if (probe->outputs[i].is_given && probe->outputs[i].unbounded) return true;
+    return false;
+}
+
+typedef struct probe_source {
+    tn_output_source source;
+    tn_output_state states[TN_PROBE_OUTPUTS];
+    const tn_probe *probe;
+    tn_probe_memory *memory;
+    uint8_t poison;
+} probe_source;
+
+static tn_status allocate_output(tn_output_source *source, tn_call *call, uint32_t index,
+                                 uint64_t bytes, void **out_data) {
+    const probe_source *own = source->user;
+    tn_guarded *buffer = &own->memory->outputs[index];
+    tn_probe_asking *asking = own->probe->asking;
+    const placing where = placing_of_outputs(own->memory);
+    (void)call;
+    if (asking && ++asking->calls == asking->fail_at) return tn_fail_memory("an output");
+    TN_TRY(place_bytes((size_t)bytes, &where, buffer, TN_GUARDED_OUTPUT, index));
+    memset(buffer->data, tn_contents_poison(own->probe->outputs[index].type, own->poison),
+           buffer->bytes);
+    *out_data = buffer->data;
+    return TN_OK;
+}
+
+/* What an earlier run asked for is gone. */
+static void open_outputs(probe_source *own, tn_probe *probe, tn_probe_memory *memory,
+                         uint8_t poison, tn_frame *frame) {
+    *own =
+        (probe_source){.source = {.allocate = allocate_output, .user = own, .states = own->states},
+                       .probe = probe,
+                       .memory = memory,
+                       .poison = poison};
+    for (uint32_t i = 0; i < probe->output_count; i++)
+        if (probe->outputs[i].unbounded) tn_guarded_retire(&memory->outputs[i]);
+    if (tn_outputs_begin(&own->source, frame->call)) frame->scope.outputs = &own->source;
+}
+
+static tn_status close_outputs(const probe_source *own, tn_probe *probe, tn_frame *frame,
+                               const char *name) {
+    if (!frame->scope.outputs) return TN_OK;
+    const tn_status status = tn_outputs_end(&own->source, frame->call, name);
+    return status == TN_OK ? TN_OK : broken(probe, "shape-rule", status);
+}
+
 tn_status tn_probe_run(tn_probe_context *context, tn_probe *numbers, tn_probe_memory *memory,
                        uint8_t poison) {
     tn_frame frame;
+    probe_source source;
     const tn_kernel *kernel = numbers->kernel;
+    const char *name = kernel ? "run" : "reference";
     TN_TRY(tn_frame_open(&frame, numbers, context->life, memory, TN_SEES_ALL));
     frame.call->context = context->context;
     frame.call->workspace = context->workspace.data;
     frame.call->workspace_bytes = context->workspace_bytes;
     frame.scope.packed = NULL;
     if (context->workspace.data) memset(context->workspace.data, poison, context->workspace.bytes);
-    tn_status status = tn_frame_call(&frame, numbers, kernel ? kernel->run : numbers->op->reference,
-                                     kernel ? "run" : "reference");
+    open_outputs(&source, numbers, memory, poison, &frame);
+    tn_status status =
+        tn_frame_call(&frame, numbers, kernel ? kernel->run : numbers->op->reference, name);
+    if (status == TN_OK) status = close_outputs(&source, numbers, &frame, name);
     if (status == TN_OK) status = check_slack(numbers, memory, context);
     if (status == TN_OK) status = check_gaps(numbers, memory, poison);
     if (status == TN_OK) status = read_shapes(numbers, &frame, memory);

@@ -23,6 +23,7 @@ typedef struct tn_probe_port {
     bool is_strided, has_gaps; /* the combination accepts rows apart; and they are */
     bool is_counted;           /* the combination accepts a count */
     bool is_offered;           /* an output sized by run: the kernel is to store a count */
+    uint32_t unbounded;        /* an output's axes whose extents `run` decides (bit i: axis i) */
     uint32_t counted_axis;
     int64_t capacity;       /* along it; `shape` has the count; has_gaps is set. 0: none */
     tn_type type, own_type; /* stored, and of `own` */
@@ -31,6 +32,12 @@ typedef struct tn_probe_port {
     tn_shape shape;
     const void *own; /* inputs: linear elements of own_type */
 } tn_probe_port;
+
+/* How often memory was asked for outputs without a bound (tenon/plugin/output.h), and which of
+ * these calls fails, from 1; 0: none. */
+typedef struct tn_probe_asking {
+    uint64_t calls, fail_at;
+} tn_probe_asking;
 
 /* What is under test on which numbers. The kernel null: the operator's reference. */
 typedef struct tn_probe tn_probe;
@@ -55,6 +62,7 @@ struct tn_probe {
     const tn_allocator *allocator; /* of packed weights */
     tn_packed_store *packed; /* of another node of the same engine; null: the life has its own */
     uint32_t laid_on[TN_PROBE_OUTPUTS]; /* 1 + the input whose memory an output has in place; 0 */
+    tn_probe_asking *asking;            /* null: nobody counts */
     const tn_thread_pool *pool;         /* null: the processor's, of `threads` */
     bool is_open;                       /* extents of what is no constant are -1, as before a run */
     bool keeps_constants; /* they have one address in all callbacks, as an engine's have */
@@ -76,6 +84,8 @@ typedef struct tn_probe_memory {
     tn_shape shapes[TN_PROBE_OUTPUTS];       /* true ones, after the run */
     uint32_t counted_axes[TN_PROBE_OUTPUTS]; /* of outputs that were counted */
     uint32_t laid_on[TN_PROBE_OUTPUTS]; /* 1 + the input whose memory an output has; 0: its own */
+    bool is_at_end;                     /* of their pages */
+    uint32_t shift;                     /* before it */
     uint8_t slack, poison;              /* around the tensors, and in outputs before the run */
 } tn_probe_memory;
 
@@ -90,6 +100,8 @@ typedef struct tn_probe_context {
 
 /* Whether the kernel takes this node: its `accepts`. */
 bool tn_probe_accepts(tn_probe *probe);
+/* Whether it has an output without a bound. */
+bool tn_probe_is_unbounded(const tn_probe *probe);
 /* How many tactics it has, at least 1. */
 uint32_t tn_probe_tactics(tn_probe *probe);
 tn_status tn_probe_prepare(tn_probe_life *life, tn_probe *probe);

@@ -103,12 +103,14 @@ static bool describe_ports(tn_subject *subject, const tn_inference *inference,
                 return refuse(subject, "the combination needs an output that the case leaves out");
             continue;
         }
-        const tn_tensor_storage *known = &inference->tensors[node->outputs[i]].storage;
+        const tn_inferred_tensor *inferred = &inference->tensors[node->outputs[i]];
+        const tn_tensor_storage *known = &inferred->storage;
         if (known->tensor.bytes > MOST_OUTPUT_BYTES)
             return refuse(subject, "the outputs are too large to try");
         if (combination && !port_fits(stored, known->tensor.type, &known->shape))
             return refuse_types(subject);
         describe(&probe->outputs[i], known, stored);
+        probe->outputs[i].unbounded = inferred->unbounded;
     }
     return true;
 }

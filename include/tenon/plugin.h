@@ -23,8 +23,8 @@
  *
  * What only some authors need: tenon/plugin/device.h, the table of a device and its services;
  * tenon/plugin/elementwise.h, layers that are an expression; rewrite.h, what stands for several
- * nodes of a network; view.h, tensors that have the memory of others; counted.h, those of which a
- * count tells how much is there; resource.h, what kernels share.
+ * nodes of a network; view.h, tensors that have the memory of others; counted.h, those with a count
+ * of what is there; output.h, outputs without a bound; resource.h, what kernels share.
  *
  * It compiles as C11 and as C++17 (gcc, clang and nvcc take the designated initialisers, in the
  * order of declaration).
@@ -162,11 +162,11 @@ typedef struct tn_quantization {
 /* A tensor as a callback sees it. Frozen members are appended to, never changed.
  *
  * Pointers are aligned to 64 bytes on "cpu" and 256 on "cuda"; reading past the last element is not
- * allowed. `data` is null exactly for absent optional ports, for shape-only ports, and, in `infer`
- * and `prepare`, where the value is not known; a tensor with no elements has a pointer all the
- * same. Strides count elements. In a blocked format the stride of the blocked axis steps over one
- * whole block, and element c of it lies at (c / block) * stride + c % block; the lanes of the last
- * block past the axis's end are zero: who writes the tensor writes them so. */
+ * allowed. `data` is null exactly at absent and shape-only ports, for outputs without a bound, and,
+ * in `infer` and `prepare`, where the value is not known; a tensor with no elements has a pointer
+ * all the same. Strides count elements. In a blocked format the stride of the blocked axis steps
+ * over one whole block, and element c of it lies at (c / block) * stride + c % block; the lanes of
+ * the last block past the axis's end are zero: who writes the tensor writes them so. */
 typedef struct tn_tensor {
     uint32_t size;
     uint32_t kind; /* 0: dense; others are reserved (sequence, optional, map) */
@@ -298,8 +298,8 @@ enum {
     TN_PORT_SHAPE_ONLY = 4u, /* input: only the shape is read; data is null */
     TN_PORT_VALUE_NEEDED =
         8u, /* input: `infer` and `reshape` see its value, in host memory, linear */
-    TN_PORT_SIZED_BY_RUN =
-        16u,             /* output: `infer` gives an upper bound, `run` writes the true shape */
+    TN_PORT_SIZED_BY_RUN = 16u, /* output: `infer` gives an upper bound, or none
+                                   (tenon/plugin/output.h); `run` writes the true shape */
     TN_PORT_VIEW = 32u,  /* output: the same elements in the same linear order as input `alias - 1`,
                             only the shape differs; the engine lends it that input's memory and
                             calls no kernel when all outputs are views */

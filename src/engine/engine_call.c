@@ -34,6 +34,7 @@ static tn_status describe(const tn_engine_loading *loading, uint32_t value, at_p
         tn_tensor_init_open(storage,
                             item->type == TN_NONE ? known->storage.tensor.type : item->type,
                             known->storage.shape.rank);
+        tn_tensor_unbound(storage, known->unbounded);
         storage->tensor.name = tensor->name;
         storage->tensor.quantization = tensor->quantization;
         *out_tensor = &storage->tensor;
@@ -43,6 +44,7 @@ static tn_status describe(const tn_engine_loading *loading, uint32_t value, at_p
     const tn_format format = at.is_plain ? TN_LINEAR : item->format;
     const bool is_own = at.is_plain || port_flags & TN_PORT_SHAPE_ONLY || item->type == TN_NONE;
     TN_TRY(tn_tensor_init(storage, is_own ? own : item->type, format, &known->storage.shape));
+    tn_tensor_unbound(storage, known->unbounded);
     storage->tensor.name = tensor->name;
     storage->tensor.quantization =
         item->quantization && !is_own ? item->quantization : tensor->quantization;

@@ -5,6 +5,7 @@
  */
 #include "base/status.h"
 #include "graph/body.h"
+#include "plugin/outputs.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -89,8 +90,10 @@ static tn_status write_shape(const tn_graph *graph, size_t index, const tn_infer
                        graph->output_names[index]);
     output->type = known->storage.tensor.type;
     output->rank = known->storage.shape.rank;
-    memcpy(output->shape, known->storage.shape.extents,
-           known->storage.shape.rank * sizeof(int64_t));
+    for (uint32_t axis = 0; axis < output->rank; axis++)
+        output->shape[axis] = known->is_guess || (known->unbounded >> axis & 1)
+                                  ? TN_UNBOUNDED
+                                  : known->storage.shape.extents[axis];
     return TN_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "graph/body.h"
 #include "graph/infer_private.h"
+#include "plugin/outputs.h"
 
 #include <string.h>
 
@@ -37,7 +38,8 @@ static tn_status fail_at(const tn_graph_node *node, tn_status status) {
 }
 
 tn_status tn_evaluate_call(const tn_graph *graph, const tn_graph_node *node,
-                           const tn_tensor *const *inputs, tn_tensor *const *outputs) {
+                           const tn_tensor *const *inputs, tn_tensor *const *outputs,
+                           tn_output_source *source) {
     const tn_operator *op = node->entry->op;
     bool is_done;
     tn_status status = copy_views(node, inputs, outputs, &is_done);
@@ -66,7 +68,9 @@ tn_status tn_evaluate_call(const tn_graph *graph, const tn_graph_node *node,
                     .device = tn_runtime_cpu(graph->runtime),
                     .node = node->name,
                     .host_private = &scope};
+    if (source && tn_outputs_begin(source, &call)) scope.outputs = source;
     status = tn_call_invoke(&call, op->reference, "reference");
+    if (status == TN_OK && scope.outputs) status = tn_outputs_end(source, &call, "reference");
     tn_body_references_deinit(&bodies);
     return status;
 }
@@ -82,7 +86,7 @@ tn_status tn_evaluate_node(const tn_graph *graph, uint32_t index, const tn_tenso
     uint32_t hidden_count = 0;
     for (uint32_t i = 0; i < node->input_count; i++)
         hidden_count += is_hidden(node, i, inputs[i]);
-    if (hidden_count == 0) return tn_evaluate_call(graph, node, inputs, outputs);
+    if (hidden_count == 0) return tn_evaluate_call(graph, node, inputs, outputs, NULL);
 
     const tn_tensor **seen = tn_allocate_zero(graph->allocator, node->input_count, sizeof(*seen));
     tn_tensor *hidden = tn_allocate_zero(graph->allocator, hidden_count, sizeof(*hidden));
@@ -95,7 +99,7 @@ tn_status tn_evaluate_node(const tn_graph *graph, uint32_t index, const tn_tenso
         hidden[used].data = NULL;
         seen[i] = &hidden[used++];
     }
-    if (status == TN_OK) status = tn_evaluate_call(graph, node, seen, outputs);
+    if (status == TN_OK) status = tn_evaluate_call(graph, node, seen, outputs, NULL);
     tn_deallocate(graph->allocator, hidden);
     tn_deallocate(graph->allocator, (void *)seen);
     return status;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inference, node by node in the graph's order: bind types, call the shape rule, check what it
- * wrote, and compute the node when its value decides shapes. It runs at every reshape, so it keeps
- * its memory. Inputs are in infer_inputs.c, types in infer_types.c, the call of a reference in
- * evaluate.c.
+ * wrote, and compute the node when its value decides shapes (infer_values.c). It runs at every
+ * reshape, so it keeps its memory. Inputs are in infer_inputs.c, types in infer_types.c, the call
+ * of a reference in evaluate.c.
  */
 #include "base/status.h"
 #include "graph/body.h"
 #include "graph/infer_private.h"
+#include "plugin/outputs.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -32,7 +33,9 @@ static tn_status make_scratch(tn_inference *inference) {
     scratch->hidden = tn_allocate_zero(allocator, inputs + 1, sizeof(*scratch->hidden));
     scratch->outputs = tn_allocate_zero(allocator, outputs + 1, sizeof(*scratch->outputs));
     scratch->types = tn_allocate_zero(allocator, types + 1, sizeof(*scratch->types));
-    if (!scratch->inputs || !scratch->hidden || !scratch->outputs || !scratch->types)
+    scratch->states = tn_allocate_zero(allocator, outputs + 1, sizeof(*scratch->states));
+    if (!scratch->inputs || !scratch->hidden || !scratch->outputs || !scratch->types ||
+        !scratch->states)
         return tn_fail_memory("an inference");
     return tn_infer_find_names(graph, scratch);
 }
@@ -79,35 +82,14 @@ void tn_inference_deinit(tn_inference *inference) {
         tn_deallocate(allocator, scratch->hidden);
         tn_deallocate(allocator, (void *)scratch->outputs);
         tn_deallocate(allocator, scratch->types);
+        tn_deallocate(allocator, scratch->states);
         tn_deallocate(allocator, scratch->names);
         tn_deallocate(allocator, scratch);
     }
     *inference = (tn_inference){0};
 }
 
-tn_status tn_infer_reserve_value(tn_inference *inference, tn_tensor_id id) {
-    tn_inferred_tensor *inferred = &inference->tensors[id];
-    size_t bytes = (size_t)inferred->storage.tensor.bytes;
-    if (bytes > TN_INFERENCE_VALUE_BYTES && !inference->plan->is_whole)
-        return tn_fail(TN_ERROR_MEMORY,
-                       "the value of tensor '%s' decides shapes and would take %zu bytes; at most "
-                       "%zu are taken for such a value",
-                       inference->graph->tensors[id].name, bytes, TN_INFERENCE_VALUE_BYTES);
-    if (bytes < 64) bytes = 64;
-    if (inferred->buffer_bytes < bytes) {
-        tn_deallocate(inference->allocator, inferred->buffer);
-        inferred->buffer_bytes = 0;
-        inferred->buffer = tn_allocate_aligned(inference->allocator, bytes, 64);
-        if (!inferred->buffer) return tn_fail_memory("a value that decides shapes");
-        inferred->buffer_bytes = bytes;
-    }
-    inferred->storage.tensor.data = inferred->buffer;
-    return TN_OK;
-}
-
-/* Lays out the inputs; the shape rule sees values where its ports need them, the reference all but
- * those of which only the shape is read. Answers false when an input is not known. */
-static bool gather_inputs(tn_inference *inference, const tn_graph_node *node, bool is_infer) {
+bool tn_infer_gather_inputs(tn_inference *inference, const tn_graph_node *node, bool is_infer) {
     struct tn_inference_scratch *scratch = inference->scratch;
     for (uint32_t i = 0; i < node->input_count; i++) {
         scratch->inputs[i] = NULL;
@@ -139,14 +121,24 @@ static void lay_out_outputs(tn_inference *inference, const tn_graph_node *node) 
                                       .name = inference->graph->tensors[id].name};
         for (uint32_t axis = 0; axis < TN_MAX_RANK; axis++)
             storage->shape.extents[axis] = -1;
-        inference->tensors[id].is_known = false;
+        inference->tensors[id].is_known = inference->tensors[id].is_guess = false;
+        inference->tensors[id].unbounded = 0;
         scratch->outputs[i] = &storage->tensor;
     }
 }
 
-/* The shape that a callback wrote, checked. */
-static tn_status read_shape(const tn_inferred_tensor *inferred, const tn_port *port,
-                            tn_shape *out_shape) {
+/* What stands for the extents that nothing bounds, so that what follows can be looked at before any
+ * run: something that many numbers divide, once. */
+static void guess(tn_inferred_tensor *inferred, const tn_port *port) {
+    const tn_tensor *tensor = &inferred->storage.tensor;
+    for (uint32_t axis = 0; axis < tensor->rank && (port->flags & TN_PORT_SIZED_BY_RUN); axis++) {
+        if (tensor->shape[axis] != TN_UNBOUNDED) continue;
+        tensor->shape[axis] = inferred->unbounded ? 1 : 60;
+        inferred->unbounded |= 1u << axis;
+    }
+}
+
+static tn_status check_pointer(const tn_inferred_tensor *inferred, const tn_port *port) {
     const tn_tensor *tensor = &inferred->storage.tensor;
     if (tensor->shape != inferred->storage.shape.extents)
         return tn_fail(TN_ERROR_PLUGIN, "the pointer to output '%s' shape was replaced",
@@ -154,8 +146,20 @@ static tn_status read_shape(const tn_inferred_tensor *inferred, const tn_port *p
     if (tensor->rank > TN_MAX_RANK)
         return tn_fail(TN_ERROR_PLUGIN, "output '%s' was given rank %" PRIu32 "; at most %d fits",
                        port->name, tensor->rank, TN_MAX_RANK);
+    return TN_OK;
+}
+
+tn_status tn_infer_read_shape(const tn_inferred_tensor *inferred, const tn_port *port,
+                              tn_shape *out_shape) {
+    const tn_tensor *tensor = &inferred->storage.tensor;
+    TN_TRY(check_pointer(inferred, port));
     for (uint32_t axis = 0; axis < tensor->rank; axis++)
-        if (tensor->shape[axis] < 0)
+        if (tensor->shape[axis] == TN_UNBOUNDED)
+            return tn_fail(TN_ERROR_PLUGIN,
+                           "output '%s' was given no bound at axis %" PRIu32
+                           ": expected one, or TN_PORT_SIZED_BY_RUN at the port",
+                           port->name, axis);
+        else if (tensor->shape[axis] < 0)
             return tn_fail(TN_ERROR_PLUGIN,
                            "output '%s' was given the extent %" PRId64 " at axis %" PRIu32,
                            port->name, tensor->shape[axis], axis);
@@ -174,6 +178,15 @@ static tn_status check_view(const tn_inference *inference, const tn_port *port,
                    input ? input->bytes : 0, input ? tn_type_name(input->type) : "none");
 }
 
+static bool is_from_guess(const tn_inference *inference, const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (node->inputs[i] == TN_NO_TENSOR) continue;
+        const tn_inferred_tensor *input = &inference->tensors[node->inputs[i]];
+        if (input->unbounded || input->is_guess) return true;
+    }
+    return false;
+}
+
 static tn_status take_output(tn_inference *inference, const tn_graph_node *node, uint32_t index) {
     tn_tensor_id id = node->outputs[index];
     tn_inferred_tensor *inferred = &inference->tensors[id];
@@ -181,12 +194,15 @@ static tn_status take_output(tn_inference *inference, const tn_graph_node *node,
     tn_shape shape;
     TN_TRY(tn_infer_check_output(node->entry, index, inferred->storage.tensor.type,
                                  inference->scratch->types));
-    TN_TRY(read_shape(inferred, port, &shape));
+    TN_TRY(check_pointer(inferred, port));
+    guess(inferred, port);
+    TN_TRY(tn_infer_read_shape(inferred, port, &shape));
     TN_TRY(tn_tensor_init(&inferred->storage, inferred->storage.tensor.type, TN_LINEAR, &shape));
     inferred->storage.tensor.name = inference->graph->tensors[id].name;
     inferred->storage.tensor.quantization = inference->graph->tensors[id].quantization;
     TN_TRY(check_view(inference, port, &inferred->storage.tensor));
     inferred->is_known = true;
+    inferred->is_guess = is_from_guess(inference, node);
     return TN_OK;
 }
 
@@ -211,77 +227,7 @@ static tn_status call_shape_rule(tn_inference *inference, const tn_graph_node *n
     return tn_call_invoke(&call, node->entry->op->infer, "infer");
 }
 
-static bool is_view_only(const tn_graph_node *node) {
-    for (uint32_t i = 0; i < node->output_count; i++) {
-        const tn_port *port = tn_graph_output_port(node->entry->op, i);
-        if (node->outputs[i] != TN_NO_TENSOR && (!(port->flags & TN_PORT_VIEW) || !port->alias))
-            return false;
-    }
-    return true;
-}
-
-static void share_values(tn_inference *inference, const tn_graph_node *node) {
-    for (uint32_t i = 0; i < node->output_count; i++) {
-        if (node->outputs[i] == TN_NO_TENSOR) continue;
-        const tn_port *port = tn_graph_output_port(node->entry->op, i);
-        inference->tensors[node->outputs[i]].storage.tensor.data =
-            inference->scratch->inputs[port->alias - 1]->data;
-    }
-}
-
-/* The true shapes of outputs that the reference sized. */
-static tn_status take_sizes(tn_inference *inference, const tn_graph_node *node) {
-    for (uint32_t i = 0; i < node->output_count; i++) {
-        const tn_port *port = tn_graph_output_port(node->entry->op, i);
-        if (node->outputs[i] == TN_NO_TENSOR || !(port->flags & TN_PORT_SIZED_BY_RUN)) continue;
-        tn_inferred_tensor *inferred = &inference->tensors[node->outputs[i]];
-        tn_tensor bound = inferred->storage.tensor;
-        tn_shape shape;
-        TN_TRY(read_shape(inferred, port, &shape));
-        TN_TRY(tn_tensor_init(&inferred->storage, bound.type, TN_LINEAR, &shape));
-        if (inferred->storage.tensor.bytes > bound.bytes)
-            return tn_fail(TN_ERROR_PLUGIN,
-                           "output '%s' became larger (%" PRIu64 " bytes) than the shape rule's "
-                           "bound (%" PRIu64 ")",
-                           port->name, inferred->storage.tensor.bytes, bound.bytes);
-        inferred->storage.tensor.data = bound.data;
-        inferred->storage.tensor.name = bound.name;
-        inferred->storage.tensor.quantization = bound.quantization;
-    }
-    return TN_OK;
-}
-
-static tn_status check_values(const tn_inference *inference, const tn_graph_node *node) {
-    for (uint32_t i = 0; i < node->input_count; i++) {
-        const tn_tensor *input = inference->scratch->inputs[i];
-        if (!input || input->data) continue;
-        if (tn_graph_input_port(node->entry->op, i)->flags & TN_PORT_SHAPE_ONLY) continue;
-        return tn_fail(TN_ERROR_STATE,
-                       "the value of tensor '%s', which decides shapes, is not known", input->name);
-    }
-    return TN_OK;
-}
-
-/* Gets ready to compute a node whose value decides shapes; answers whether there is anything to
- * compute. */
-static tn_status prepare_values(tn_inference *inference, const tn_graph_node *node,
-                                bool *out_is_needed) {
-    *out_is_needed = false;
-    gather_inputs(inference, node, false);
-    TN_TRY(check_values(inference, node));
-    if (is_view_only(node)) {
-        share_values(inference, node);
-        return TN_OK;
-    }
-    for (uint32_t i = 0; i < node->output_count; i++)
-        if (node->outputs[i] != TN_NO_TENSOR)
-            TN_TRY(tn_infer_reserve_value(inference, node->outputs[i]));
-    *out_is_needed = true;
-    return TN_OK;
-}
-
-/* The place of a failure that is not a callback's own (tn_call_invoke names those). */
-static tn_status at_node(tn_status status, const tn_graph_node *node) {
+tn_status tn_infer_at_node(tn_status status, const tn_graph_node *node) {
     tn_error_at(status, "operator %s", node->entry->op->name);
     return tn_error_at(status, "node '%s'", node->name);
 }
@@ -289,20 +235,17 @@ static tn_status at_node(tn_status status, const tn_graph_node *node) {
 tn_status tn_inference_node(tn_inference *inference, uint32_t index) {
     const tn_graph_node *node = &inference->graph->nodes[index];
     struct tn_inference_scratch *scratch = inference->scratch;
-    if (!gather_inputs(inference, node, true))
-        return at_node(tn_fail(TN_ERROR_STATE, "the shape of an input is not known yet"), node);
+    if (!tn_infer_gather_inputs(inference, node, true))
+        return tn_infer_at_node(tn_fail(TN_ERROR_STATE, "the shape of an input is not known yet"),
+                                node);
     tn_status status = tn_infer_bind_inputs(node, scratch->inputs, scratch->types);
-    if (status != TN_OK) return at_node(status, node);
+    if (status != TN_OK) return tn_infer_at_node(status, node);
     lay_out_outputs(inference, node);
     TN_TRY(call_shape_rule(inference, node));
     for (uint32_t i = 0; i < node->output_count && status == TN_OK; i++)
         if (node->outputs[i] != TN_NO_TENSOR) status = take_output(inference, node, i);
-    bool is_needed = false;
-    if (status == TN_OK && inference->plan->is_host_node[index])
-        status = prepare_values(inference, node, &is_needed);
-    if (status != TN_OK || !is_needed) return at_node(status, node);
-    TN_TRY(tn_evaluate_call(inference->graph, node, scratch->inputs, scratch->outputs));
-    return at_node(take_sizes(inference, node), node);
+    if (status != TN_OK) return tn_infer_at_node(status, node);
+    return inference->plan->is_host_node[index] ? tn_infer_values(inference, node) : TN_OK;
 }
 
 /* A node after one that only a run can size: what can be said is said, and no more. */

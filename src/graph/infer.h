@@ -33,9 +33,17 @@ tn_status tn_inference_plan_create(const tn_graph *graph, tn_arena *arena,
 typedef struct tn_inferred_tensor {
     tn_tensor_storage storage; /* linear; storage.tensor.data is the value */
     bool is_known;             /* type and shape are there */
-    void *buffer;              /* owned: where a computed or given value lies; kept for next time */
+    uint32_t unbounded; /* bit i: nothing bounds the extent along axis i, the number there is a
+                           guess (tenon/plugin/output.h) */
+    bool is_guess;      /* inferred from such a tensor before it had its size */
+    void *buffer;       /* owned: where a computed or given value lies; kept for next time */
     size_t buffer_bytes;
 } tn_inferred_tensor;
+
+/* Whether the shape is more than a guess. */
+static inline bool tn_inferred_has_shape(const tn_inferred_tensor *inferred) {
+    return inferred->is_known && !inferred->unbounded && !inferred->is_guess;
+}
 
 /* A graph and its plan may be shared by threads; an inference belongs to one thread at a time. */
 typedef struct tn_inference {

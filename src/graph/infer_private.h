@@ -15,6 +15,7 @@ struct tn_inference_scratch {
     tn_tensor *hidden; /* copies of inputs without their data */
     tn_tensor **outputs;
     tn_type *types; /* of the operator's type variables */
+    struct tn_output_state *states;
     tn_named_extent *names;
     size_t name_count;
 };
@@ -36,10 +37,27 @@ tn_status tn_infer_set_inputs(tn_inference *inference, const tn_shape *shapes,
 /* Finds extents of the same name. */
 tn_status tn_infer_find_names(const tn_graph *graph, struct tn_inference_scratch *scratch);
 
+/* --- infer.c --- */
+/* Lays out the inputs; the shape rule sees values where its ports need them, the reference all but
+ * those of which only the shape is read. Answers false when an input is not known. */
+bool tn_infer_gather_inputs(tn_inference *inference, const tn_graph_node *node, bool is_infer);
+/* The shape that a callback wrote, checked. */
+tn_status tn_infer_read_shape(const tn_inferred_tensor *inferred, const tn_port *port,
+                              tn_shape *out_shape);
+/* The place of a failure that is not a callback's own (tn_call_invoke names those). */
+tn_status tn_infer_at_node(tn_status status, const tn_graph_node *node);
+
+/* --- infer_values.c --- */
 /* Room for a value, kept from one run to the next. */
 tn_status tn_infer_reserve_value(tn_inference *inference, tn_tensor_id tensor);
-/* Calls the reference; `inputs` as the operator may see them. */
+/* Computes a node whose inputs' values are known and whose outputs have their shapes. */
+tn_status tn_infer_values(tn_inference *inference, const tn_graph_node *node);
+
+/* --- evaluate.c --- */
+/* Calls the reference; `inputs` as the operator may see them. `source`: of memory for outputs
+ * without a bound; null: there are none. */
 tn_status tn_evaluate_call(const tn_graph *graph, const tn_graph_node *node,
-                           const tn_tensor *const *inputs, tn_tensor *const *outputs);
+                           const tn_tensor *const *inputs, tn_tensor *const *outputs,
+                           struct tn_output_source *source);
 
 #endif

@@ -164,6 +164,15 @@ static tn_status put_inputs(tn_checked *checked, uint32_t kind, const tn_tensor 
     return TN_OK;
 }
 
+static tn_status guard_output(tn_checked_slot *slot) {
+    const tn_tensor *original = slot->original;
+    slot->guard = &slot->own;
+    TN_TRY(tn_guard_place(&slot->own, (size_t)original->bytes, TN_GUARD_AT_END,
+                          tn_poison_word(original->type)));
+    tn_poison_fill(slot->own.data, slot->own.bytes, original->type);
+    return TN_OK;
+}
+
 /* An output on an input's memory stays there. */
 static tn_status put_output(tn_checked *checked, uint32_t index, const tn_tensor *original) {
     tn_checked_slot *slot = take_slot(checked, TN_CHECKED_OUTPUT, index, original);
@@ -177,10 +186,25 @@ static tn_status put_output(tn_checked *checked, uint32_t index, const tn_tensor
         slot->is_shared = true;
         return TN_OK;
     }
-    slot->guard = &slot->own;
-    TN_TRY(tn_guard_place(&slot->own, (size_t)original->bytes, TN_GUARD_AT_END,
-                          tn_poison_word(original->type)));
-    tn_poison_fill(slot->own.data, slot->own.bytes, original->type);
+    return guard_output(slot);
+}
+
+/* The run asks for an output's memory: the caller's own, and a guarded copy. */
+static tn_status allocate_output(tn_output_source *source, tn_call *call, uint32_t index,
+                                 uint64_t bytes, void **out_data) {
+    tn_checked *checked = source->user;
+    tn_output_source *outer = checked->outer;
+    tn_tensor *original = checked->call->outputs[index];
+    size_t at = 0;
+    while (checked->slots[at].kind != TN_CHECKED_OUTPUT || checked->slots[at].index != index)
+        at++;
+    tn_checked_slot *slot = &checked->slots[at];
+    TN_TRY(outer->allocate(outer, call, index, bytes, &original->data));
+    original->bytes = bytes;
+    TN_TRY(is_there(checked, slot) ? tn_checked_put_output_there(checked, slot)
+                                   : guard_output(slot));
+    checked->guards[at] = slot->guard;
+    *out_data = slot->shown ? slot->shown : slot->guard->data;
     return TN_OK;
 }
 
@@ -273,6 +297,17 @@ static tn_status end_on_device(tn_checked *checked, tn_call *call) {
     return tn_call_failed(call, status, "run");
 }
 
+static void offer_memory(tn_checked *checked, tn_call *call) {
+    tn_call_scope *scope = call->host_private;
+    checked->call = call;
+    checked->outer = scope->outputs;
+    if (!checked->outer) return;
+    checked->source = *checked->outer;
+    checked->source.allocate = allocate_output;
+    checked->source.user = checked;
+    scope->outputs = &checked->source;
+}
+
 static tn_status call_guarded(tn_checked *checked, tn_call *call, tn_callback run,
                               const uint32_t *inputs, const uint32_t *operands) {
     tn_call_scope *scope = call->host_private;
@@ -281,7 +316,9 @@ static tn_status call_guarded(tn_checked *checked, tn_call *call, tn_callback ru
     TN_TRY(put_all(checked, &copy, inputs, operands));
     show(checked, &copy);
     scope->failed = TN_OK;
+    offer_memory(checked, call);
     const bool is_returned = tn_fault_call(&checked->watch, run, &copy, &answered);
+    scope->outputs = checked->outer;
     const bool is_faulty = !is_returned || tn_fault_is_noted(&checked->watch);
     if (!is_faulty && answered != TN_OK)
         return tn_call_failed(call, answered, scope->kernel ? "run" : "the reference");

@@ -10,7 +10,7 @@
 #define TN_GUARD_CHECKED_CALL_H
 
 #include "guard/fault.h"
-#include "plugin/host.h"
+#include "plugin/outputs.h"
 #include "tensor/shape.h"
 
 enum { TN_CHECKED_INPUT = 1, TN_CHECKED_OPERAND, TN_CHECKED_OUTPUT, TN_CHECKED_WORKSPACE };
@@ -49,6 +49,9 @@ typedef struct tn_checked {
     const bool *is_constant; /* by value */
     uint32_t value_count;
     bool allows_not_finite;
+    tn_call *call;           /* at work: as whoever called made it */
+    tn_output_source source; /* of guarded memory for its outputs without a bound */
+    tn_output_source *outer; /* of where they belong; null: none is without */
     /* Of the call at work, where its kernel is a device's. */
     const tn_device *device; /* null: the processor's */
     void *stream;

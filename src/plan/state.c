@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "plan/state_private.h"
-#include "plugin/saved_state.h"
+#include "plugin/state/saved_state.h"
 
 void tn_plan_state_call_init(tn_plan_state_call *state, const tn_plan_node_context *context) {
     *state = (tn_plan_state_call){0};

@@ -32,7 +32,9 @@ typedef struct tn_call_scope {
     const char *kernel;      /* kernel's name, for messages; null for operators' callbacks */
     const char *library;     /* its library's name */
     const void *context;     /* whose thread calls, from open on; only compared. Null: none */
-    struct tn_body_executor *bodies; /* who runs the node's bodies; null: nobody (bodies.h) */
+    struct tn_body_executor *bodies;  /* who runs the node's bodies; null: nobody (bodies.h) */
+    struct tn_output_source *outputs; /* who has memory for unbounded outputs; null: nobody is to
+                                         ask (outputs.h) */
     tn_status failed; /* what `fail` recorded for this call, TN_OK when it was not called */
 } tn_call_scope;
 

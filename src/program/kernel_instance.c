@@ -3,7 +3,7 @@
 #include "program/kernel_instance.h"
 #include "plugin/crash.h"
 #include "plugin/devices.h"
-#include "plugin/saved_state.h"
+#include "plugin/state/saved_state.h"
 
 /* Calls back with the call's device as the thread's current one. */
 static tn_status invoke(tn_call *call, tn_callback callback, const char *name) {

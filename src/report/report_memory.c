@@ -100,8 +100,8 @@ tn_status tn_report_memory_note(const tn_report_memory *memory, tn_program *prog
     for (uint32_t v = 0; v < program->value_count; v++) {
         const tn_inferred_tensor *known =
             &memory->steps->shapes->tensors[program->values[v].tensor];
-        notes[v].has_shape = known->is_known;
-        if (known->is_known) notes[v].shape = known->storage.shape;
+        notes[v].has_shape = tn_inferred_has_shape(known);
+        if (notes[v].has_shape) notes[v].shape = known->storage.shape;
         program->values[v].note = &notes[v];
     }
     for (int space = 0; space < 2; space++)

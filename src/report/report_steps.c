@@ -23,7 +23,7 @@ static void add_value(tn_text *text, const tn_report_steps *source, uint32_t val
     tn_text_add_json(text, source->graph->tensors[item->tensor].name);
     tn_text_add_format(text, ", \"type\": \"%s\", \"format\": \"%s\", \"shape\": ",
                        tn_type_name(item->type), tn_format_name(item->format));
-    if (known->is_known)
+    if (tn_inferred_has_shape(known))
         tn_report_add_extents(text, &known->storage.shape);
     else
         tn_text_add(text, "null");
@@ -207,7 +207,7 @@ size_t tn_report_value_bytes(const tn_report_steps *source, uint32_t value) {
     const tn_program_value *item = &source->program->values[value];
     const tn_inferred_tensor *known = &source->shapes->tensors[item->tensor];
     size_t bytes = 0;
-    if (!known->is_known ||
+    if (!tn_inferred_has_shape(known) ||
         tn_format_bytes(item->format, item->type, &known->storage.shape, &bytes) != TN_OK)
         return 0;
     return bytes;

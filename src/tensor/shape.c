@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <tenon/plugin/output.h>
 
 tn_status tn_shape_set(tn_shape *shape, uint32_t rank, const int64_t *extents) {
     tn_shape result = {.rank = rank};
@@ -196,4 +197,13 @@ void tn_tensor_init_open(tn_tensor_storage *storage, tn_type type, uint32_t rank
                                   .shape = storage->shape.extents,
                                   .strides = storage->strides,
                                   .name = ""};
+}
+
+void tn_tensor_unbound(tn_tensor_storage *storage, uint32_t axes) {
+    if (axes == 0) return;
+    for (uint32_t i = 0; i < storage->shape.rank; i++) {
+        if (axes >> i & 1) storage->shape.extents[i] = TN_UNBOUNDED;
+        storage->strides[i] = -1;
+    }
+    storage->tensor.bytes = 0;
 }

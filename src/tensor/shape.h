@@ -53,5 +53,8 @@ tn_status tn_tensor_init(tn_tensor_storage *storage, tn_type type, tn_format for
 
 /* The same of a tensor of which only the rank is known: extents and strides are -1, bytes 0. */
 void tn_tensor_init_open(tn_tensor_storage *storage, tn_type type, uint32_t rank);
+/* The same of one that is there, whose extents along `axes` (bit i: axis i) nothing bounds: they
+ * become TN_UNBOUNDED, strides -1, bytes 0. No axes: nothing is changed. */
+void tn_tensor_unbound(tn_tensor_storage *storage, uint32_t axes);
 
 #endif

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An operator that asks its body wrongly, in the manner that a field says. */
+/* An operator that asks its body wrongly, in the manner that a field says; and one that hands on
+ * what its body makes, of which nobody knows the size before, with such an operator for the body.
+ */
 #ifndef TN_TESTS_BODIES_ASK_H
 #define TN_TESTS_BODIES_ASK_H
 
 #include <tenon/plugin/body.h>
+#include <tenon/plugin/output.h>
+
+#include <string.h>
 
 enum {
     ASKS_WELL,
@@ -89,17 +94,84 @@ static const tn_kernel ask_kernel = {.size = sizeof(tn_kernel),
                                      .name = "asks",
                                      .prepare = ask_prepare,
                                      .run = ask_run};
-static const tn_operator *const ask_operators[] = {&ask_operator};
-static const tn_kernel *const ask_kernels[] = {&ask_kernel};
+/* --- Hand: what the body makes, of a size that it finds --- */
+static tn_status allocate_output(tn_call *call, uint32_t rank, const int64_t *extents,
+                                 void **out_data) {
+    const tn_output_memory *memory = call->host->extension(call->host, TN_OUTPUT_MEMORY);
+    return memory->allocate(call, 0, rank, extents, out_data);
+}
+
+static tn_status hand_run(tn_call *call) {
+    const ask_params *params = call->params;
+    tn_tensor made = {.size = sizeof(made)}, *outputs[1] = {&made};
+    void *data = NULL;
+    tn_status status = service(call)->run(call, params->body, call->inputs, outputs);
+    if (status == TN_OK) status = allocate_output(call, made.rank, made.shape, &data);
+    if (status == TN_OK) memcpy(data, made.data, made.bytes);
+    return status;
+}
+
+static const tn_port sized_outputs[] = {
+    TN_PORT("y", "f32", TN_PORT_SIZED_BY_RUN, "what comes out")};
+static const tn_operator hand_operator = {.size = sizeof(tn_operator),
+                                          .since_version = 1,
+                                          .state_version = 1,
+                                          .domain = "ask",
+                                          .name = "Hand",
+                                          TN_FIELDS(ask_params, ask_fields),
+                                          TN_INPUTS(ask_inputs),
+                                          TN_OUTPUTS(sized_outputs),
+                                          .infer = ask_infer,
+                                          .reference = hand_run};
+static const tn_kernel hand_kernel = {.size = sizeof(tn_kernel),
+                                      .revision = 1,
+                                      .domain = "ask",
+                                      .op = "Hand",
+                                      .device = "cpu",
+                                      .name = "hands",
+                                      .run = hand_run};
+
+/* --- Above: the elements above 0 --- */
+static tn_status above_infer(tn_call *call) {
+    call->outputs[0]->rank = 1;
+    call->outputs[0]->shape[0] = TN_UNBOUNDED;
+    return TN_OK;
+}
+static tn_status above_run(tn_call *call) {
+    const float *x = call->inputs[0]->data;
+    int64_t count = 0;
+    void *data = NULL;
+    for (int64_t i = 0; i < call->inputs[0]->shape[0]; i++)
+        count += x[i] > 0;
+    const tn_status status = allocate_output(call, 1, &count, &data);
+    float *y = data;
+    for (int64_t i = 0; status == TN_OK && i < call->inputs[0]->shape[0]; i++)
+        if (x[i] > 0) *y++ = x[i];
+    return status;
+}
+static const tn_port above_inputs[] = {TN_PORT("x", "f32", 0, "elements")};
+static const tn_operator above_operator = {.size = sizeof(tn_operator),
+                                           .since_version = 1,
+                                           .state_version = 1,
+                                           .domain = "ask",
+                                           .name = "Above",
+                                           TN_NO_FIELDS,
+                                           TN_INPUTS(above_inputs),
+                                           TN_OUTPUTS(sized_outputs),
+                                           .infer = above_infer,
+                                           .reference = above_run};
+
+static const tn_operator *const ask_operators[] = {&ask_operator, &hand_operator, &above_operator};
+static const tn_kernel *const ask_kernels[] = {&ask_kernel, &hand_kernel};
 static tn_library *ask_entry(const tn_host *host) {
     static tn_library library = {.size = sizeof(tn_library),
                                  .abi_major = TN_ABI_MAJOR,
                                  .abi_minor = TN_ABI_MINOR,
                                  .name = "ask",
                                  .version = "1",
-                                 .operator_count = 1,
+                                 .operator_count = TN_COUNT(ask_operators),
                                  .operators = ask_operators,
-                                 .kernel_count = 1,
+                                 .kernel_count = TN_COUNT(ask_kernels),
                                  .kernels = ask_kernels};
     (void)host;
     return &library;

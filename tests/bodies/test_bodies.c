@@ -166,6 +166,69 @@ static void test_a_body_runs_by_its_own_program(void **state) {
     tn_engine_release(engine);
 }
 
+static tn_tensor_id add_asking(tn_graph *graph, const char *op, tn_tensor_id x,
+                               const tn_body_graph *body) {
+    const tn_attribute attribute = graph_attribute("body", body);
+    const tn_attribute *const attributes[] = {&attribute};
+    const tn_node_description node = {.size = sizeof(node),
+                                      .domain = "ask",
+                                      .version = 1,
+                                      .op = op,
+                                      .name = op,
+                                      .input_count = 1,
+                                      .inputs = &x,
+                                      .output_count = 1,
+                                      .attribute_count = body ? 1 : 0,
+                                      .attributes = attributes};
+    tn_tensor_id made = TN_NO_TENSOR;
+    assert_int_equal(tn_graph_add_node(graph, &node, &made), TN_OK);
+    return made;
+}
+
+/* x -> Hand(Above -> Negate) -> Negate: nobody knows the size before the body has run. */
+static void test_what_a_body_makes_may_have_no_bound(void **state) {
+    body_test *test = *state;
+    const int64_t extent = 6;
+    float x[] = {1, -2, 3, -4, 5, -6};
+    for (int is_reference = 0; is_reference < 2; is_reference++) {
+        tn_graph *graph = NULL, *inner = NULL;
+        const tn_body_graph *body = NULL;
+        tn_plan *plan = NULL;
+        tn_engine *engine = NULL;
+        tn_context *context = NULL;
+        const tn_tensor *y = NULL;
+        uint64_t bytes = 0;
+        assert_int_equal(tn_graph_create(test->runtime, "outer", &graph), TN_OK);
+        assert_int_equal(tn_graph_create(test->runtime, "inner", &inner), TN_OK);
+        const tn_tensor_id given = input_of(inner, "given", TN_F32, UINT32_MAX, 0);
+        const tn_tensor_id above = add_asking(inner, "Above", given, NULL);
+        run_output(inner, run_node(inner, "Negate", "negate", 1, &above), "made");
+        assert_int_equal(tn_graph_add_body(graph, inner, 0, &body), TN_OK);
+        const tn_tensor_id id = input_of(graph, "x", TN_F32, 1, extent);
+        const tn_tensor_id handed = add_asking(graph, "Hand", id, body);
+        run_output(graph, run_node(graph, "Negate", "again", 1, &handed), "y");
+        tn_builder_options options = plain;
+        options.flags |= is_reference ? TN_BUILD_REFERENCE : 0;
+        run_must(tn_build(graph, &options, &plan));
+        const void *data = tn_plan_bytes(plan, &bytes);
+        run_must(tn_engine_load_bytes(test->runtime, data, bytes, NULL, &engine));
+        run_must(tn_context_create(engine, &context));
+        run_must(tn_context_bind_input(context, 0, x, sizeof(x)));
+        for (int turn = 0; turn < 3; turn++) {
+            x[1] = turn == 1 ? 9 : -2;
+            run_must(tn_context_run(context));
+            run_must(tn_context_output(context, 0, &y));
+            assert_int_equal(y->rank, 1);
+            assert_int_equal(y->shape[0], turn == 1 ? 4 : 3);
+            assert_true(((const float *)y->data)[1] == (turn == 1 ? 9 : 3));
+        }
+        tn_context_destroy(context);
+        tn_engine_release(engine);
+        tn_plan_destroy(plan);
+        tn_graph_destroy(graph);
+    }
+}
+
 static void test_runs_of_known_shapes_allocate_nothing(void **state) {
     body_test *test = *state;
     tn_engine *engine = NULL;
@@ -430,6 +493,7 @@ static void test_damaged_bodies_are_refused_or_run(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         BODY_TEST(test_a_body_runs_by_its_own_program),
+        BODY_TEST(test_what_a_body_makes_may_have_no_bound),
         BODY_TEST(test_runs_of_known_shapes_allocate_nothing),
         BODY_TEST(test_contexts_run_side_by_side),
         BODY_TEST(test_references_run_bodies_by_references),

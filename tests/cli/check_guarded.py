@@ -119,6 +119,9 @@ def check_mistakes(checks):
     done = checks.run(checks.network("overrun", operator="Positive"), "--checked")
     checks.expect_fault("checked: overrun of an output sized by its run", done,
                         "wrote 0 bytes past the end of output 0 'y'", "node 'bad': operator tests.guarded::Positive")
+    done = checks.run(checks.network("overrun", operator="Twice"), "--checked")
+    checks.expect_fault("checked: overrun of an output without a bound", done,
+                        "wrote 0 bytes past the end of output 0 'y'", "node 'bad': operator tests.guarded::Twice")
 
 
 def check_dump(checks):
@@ -152,6 +155,11 @@ def check_good(checks):
     found = np.abs(checks.x).ravel()
     checks.say(done.returncode == 0 and np.array_equal(np.load(checks.path("out.npy")), -found[found > 0]),
                f"checked: a good layer sized by its run {done.stderr.strip()}")
+    twice = np.repeat(-found[found > 0], 2)
+    for options in ((), ("--checked",), ("--reference",), ("--checked", "--reference")):
+        done = checks.run(checks.network("none", operator="Twice"), *options)
+        checks.say(done.returncode == 0 and np.array_equal(np.load(checks.path("out.npy")), twice),
+                   f"a layer whose output has no bound {' '.join(options)}{done.stderr.strip()}")
     done = checks.run(checks.network("nan"), "--threads", "1")
     checks.say(done.returncode == 0 and np.isnan(np.load(checks.path("out.npy"))).sum() == 1,
                "unchecked: what is not looked for is not found")
@@ -243,6 +251,10 @@ def check_isolated_good(checks):
             results.append(np.load(checks.path("out.npy")) if done.returncode == 0 else done.stderr)
         checks.say(all(np.array_equal(results[0], result) for result in results),
                    f"isolated: {operator} computes the same {[r for r in results if isinstance(r, str)]}")
+    done = checks.run(checks.network("none", operator="Twice"), "--isolate")
+    checks.say(done.returncode == 3 and "node 'bad': output 'y' has no bound (TN_UNBOUNDED)" in done.stderr
+               and "expected an engine that is not isolated" in done.stderr,
+               f"isolated: an output without a bound is refused {done.stderr.strip()}")
     done = checks.program("bench", checks.network("none"), "--plugin", checks.layers, "--isolate", "--contexts", "3",
                           "--seconds", "0.2")
     found = re.search(r"^isolated: ([-0-9.]+) us a call, 1 calls a run", done.stdout, re.M)

@@ -6,6 +6,7 @@
  * run, the same. Their operators are sound; the mistakes are the kernels'.
  */
 #include <tenon/plugin.h>
+#include <tenon/plugin/output.h>
 
 #include <math.h>
 #include <pthread.h>
@@ -299,6 +300,60 @@ static const tn_kernel positive_kernel = {.size = sizeof(tn_kernel),
                                           .name = "mistaken",
                                           .run = positive_run};
 
-static const tn_operator *const operators[] = {&faulty, &positive};
-static const tn_kernel *const kernels[] = {&faulty_kernel, &positive_kernel};
+/* ----------------------------------------------------------------------------------------------
+ * Twice: the elements above 0, each twice, in memory that is asked for once their count is known */
+
+static tn_status twice_infer(tn_call *call) TN_NOEXCEPT {
+    call->outputs[0]->rank = 1;
+    call->outputs[0]->shape[0] = TN_UNBOUNDED;
+    return TN_OK;
+}
+
+static tn_status twice_reference(tn_call *call) TN_NOEXCEPT {
+    const tn_output_memory *memory = call->host->extension(call->host, TN_OUTPUT_MEMORY);
+    const float *x = call->inputs[0]->data;
+    int64_t count = 0;
+    void *data = NULL;
+    for (int64_t i = 0; i < count_of(call->inputs[0]); i++)
+        count += x[i] > 0 ? 2 : 0;
+    const tn_status status = memory->allocate(call, 0, 1, &count, &data);
+    float *y = data;
+    for (int64_t i = 0; status == TN_OK && i < count_of(call->inputs[0]); i++) {
+        if (!(x[i] > 0)) continue;
+        *y++ = x[i];
+        *y++ = x[i];
+    }
+    return status;
+}
+
+static tn_status twice_run(tn_call *call) TN_NOEXCEPT {
+    const faulty_params *params = call->params;
+    const tn_status status = twice_reference(call);
+    if (status != TN_OK) return status;
+    volatile float *y = call->outputs[0]->data;
+    if (params->mistake == OVERRUN) y[count_of(call->outputs[0])] = 1;
+    return crash(call, params->mistake);
+}
+
+static const tn_operator twice = {.size = sizeof(tn_operator),
+                                  .since_version = 1,
+                                  .state_version = 1,
+                                  .domain = "tests.guarded",
+                                  .name = "Twice",
+                                  .doc = "the elements above 0, each twice",
+                                  TN_FIELDS(faulty_params, faulty_fields),
+                                  TN_INPUTS(positive_inputs),
+                                  TN_OUTPUTS(positive_outputs),
+                                  .infer = twice_infer,
+                                  .reference = twice_reference};
+static const tn_kernel twice_kernel = {.size = sizeof(tn_kernel),
+                                       .revision = 1,
+                                       .domain = "tests.guarded",
+                                       .op = "Twice",
+                                       .device = "cpu",
+                                       .name = "mistaken",
+                                       .run = twice_run};
+
+static const tn_operator *const operators[] = {&faulty, &positive, &twice};
+static const tn_kernel *const kernels[] = {&faulty_kernel, &positive_kernel, &twice_kernel};
 TN_LIBRARY("guarded_layers", "1.0", operators, kernels)

@@ -2,6 +2,7 @@
 /* Rules about an operator's own tables and functions, and about which kernels are tried; fields and
  * traits have files of their own. See rules.h. */
 #include "base/status.h"
+#include "plugin/outputs.h"
 #include "rules/variants.h"
 #include "tensor/type.h"
 #include "worker/frame.h"
@@ -63,7 +64,9 @@ static bool infer_again(tn_subject *subject, tn_verdict *verdict) {
         if (!said) continue;
         bool is_equal = said->rank == shape->rank && said->type == probe->outputs[i].type;
         for (uint32_t axis = 0; is_equal && axis < shape->rank; axis++)
-            is_equal = said->shape[axis] == shape->extents[axis];
+            is_equal =
+                said->shape[axis] ==
+                (probe->outputs[i].unbounded >> axis & 1 ? TN_UNBOUNDED : shape->extents[axis]);
         if (!is_equal)
             tn_verdict_fail(verdict,
                             "output %u: the shape rule says something else the second time", i);

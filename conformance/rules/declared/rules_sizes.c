@@ -5,6 +5,7 @@
  * it refuses them, or gives extents that there can be. See rules.h.
  */
 #include "base/status.h"
+#include "plugin/outputs.h"
 #include "rules/rules.h"
 #include "tensor/type.h"
 #include "worker/frame.h"
@@ -21,6 +22,11 @@ typedef struct answer {
     bool is_given; /* the shape rule took it */
     tn_shape shapes[TN_PROBE_OUTPUTS];
 } answer;
+
+static bool may_be_unbounded(const tn_operator *op, uint32_t output, int64_t extent) {
+    const tn_port *declared = tn_graph_output_port(op, output);
+    return extent == TN_UNBOUNDED && declared && (declared->flags & TN_PORT_SIZED_BY_RUN);
+}
 
 /* `probe` has the inputs' shapes. False: the contract was broken. */
 static bool ask(tn_probe *probe, const char *during, answer *out, tn_verdict *verdict) {
@@ -41,7 +47,7 @@ static bool ask(tn_probe *probe, const char *during, answer *out, tn_verdict *ve
         out->shapes[i].rank = said->rank;
         memcpy(out->shapes[i].extents, said->shape, said->rank * sizeof(*said->shape));
         for (uint32_t axis = 0; axis < said->rank && verdict->outcome == TN_PASSED; axis++)
-            if (said->shape[axis] < 0)
+            if (said->shape[axis] < 0 && !may_be_unbounded(probe->op, i, said->shape[axis]))
                 tn_verdict_fail(verdict, "%s: axis %u of output %u has %lld elements", during, axis,
                                 i, (long long)said->shape[axis]);
     }
@@ -55,7 +61,8 @@ static void compare(const tn_probe *probe, const answer *moderate, const answer 
     for (uint32_t i = 0; i < probe->output_count && verdict->outcome == TN_PASSED; i++) {
         const tn_shape *before = &moderate->shapes[i], *now = &larger->shapes[i];
         for (uint32_t axis = 0; axis < before->rank && axis < now->rank; axis++)
-            if (before->extents[axis] >= MODERATE / 2 && now->extents[axis] < before->extents[axis])
+            if (before->extents[axis] >= MODERATE / 2 &&
+                now->extents[axis] < before->extents[axis] && now->extents[axis] != TN_UNBOUNDED)
                 tn_verdict_fail(verdict,
                                 "%s: axis %u of output %u has %lld elements, with %lld %lld",
                                 during, axis, i, (long long)now->extents[axis], (long long)MODERATE,

@@ -110,6 +110,7 @@ static bool run_outputs(tn_subject *subject, tn_verdict *verdict) {
     for (uint32_t i = 0; i < probe->output_count; i++) {
         const tn_port *declared = tn_graph_output_port(probe->op, i);
         probe->outputs[i].is_offered = probe->outputs[i].is_given && probe->outputs[i].is_counted &&
+                                       !probe->outputs[i].unbounded &&
                                        (declared->flags & TN_PORT_SIZED_BY_RUN);
         is_any |= probe->outputs[i].is_offered;
     }

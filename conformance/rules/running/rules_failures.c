@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules about services of the host that fail: allocate, with packed, which needs it, and
- * parallel_for. One call after another fails; see rules.h. */
+/* Rules about services of the host that fail: allocate, with packed, which needs it, parallel_for,
+ * and the memory of outputs without a bound. One call after another fails; see rules.h. */
 #include "base/status.h"
 #include "device/cpu/cpu.h"
 #include "rules/rules.h"
@@ -89,10 +89,16 @@ void tn_rule_host_failures(const tn_test *test, tn_verdict *verdict) {
     failing_pool failing = {.pool = {THREADS, failing_parallel_for}};
     const service threads = {"parallel_for", "parallel_for failing", &failing.calls,
                              &failing.fail_at};
+    tn_probe_asking asking = {0};
+    const service outputs = {"memory for an output", "without memory for an output", &asking.calls,
+                             &asking.fail_at};
     if (!tn_test_subject(test, NULL, &subject, verdict)) return;
     tn_cpu_pool_init(&failing.inner, THREADS);
     subject.probe.threads = THREADS;
     subject.probe.pool = &failing.pool;
     fail_each(test, &subject, &threads, verdict);
+    subject.probe.pool = NULL;
+    subject.probe.asking = &asking;
+    if (tn_probe_is_unbounded(&subject.probe)) fail_each(test, &subject, &outputs, verdict);
     tn_subject_destroy(&subject);
 }

@@ -62,7 +62,9 @@ static void run_often(tn_probe_context *context, tn_probe *probe, const tn_outco
     tn_probe_memory memory = {0};
     tn_frame frame = {0};
     tn_status status = tn_probe_memory_create(&memory, probe, true, false, 0xFF);
-    if (status == TN_OK) status = tn_probe_run(context, probe, &memory, 0xFF);
+    for (uint32_t i = 0; status == TN_OK && i < (tn_probe_is_unbounded(probe) ? LEAST_RUNS : 1);
+         i++)
+        status = tn_probe_run(context, probe, &memory, 0xFF);
     if (status == TN_OK) status = tn_frame_open(&frame, probe, context->life, &memory, TN_SEES_ALL);
     if (status != TN_OK)
         tn_verdict_error(verdict, probe, during);
@@ -74,7 +76,7 @@ static void run_often(tn_probe_context *context, tn_probe *probe, const tn_outco
         uint64_t known = hash_outputs(probe, &memory);
         const double until = now(CLOCK_THREAD_CPUTIME_ID) + SECONDS,
                      latest = now(CLOCK_MONOTONIC) + WALL_SECONDS;
-        for (uint32_t i = 0; verdict->outcome == TN_PASSED; i++) {
+        for (uint32_t i = 0; verdict->outcome == TN_PASSED && !tn_probe_is_unbounded(probe); i++) {
             if (i >= LEAST_RUNS && i % CHUNK == 0 &&
                 (now(CLOCK_THREAD_CPUTIME_ID) > until || now(CLOCK_MONOTONIC) > latest))
                 break;

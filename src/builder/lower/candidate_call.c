@@ -7,8 +7,9 @@
 static tn_status describe_open(const tn_lowering *lowering, tn_tensor_id id,
                                tn_tensor_storage *storage) {
     const tn_graph_tensor *tensor = &lowering->graph->tensors[id];
-    const uint32_t rank = lowering->points[TN_POINT_OPTIMUM]->tensors[id].storage.shape.rank;
-    tn_tensor_init_open(storage, lowering->types[id], rank);
+    const tn_inferred_tensor *known = &lowering->points[TN_POINT_OPTIMUM]->tensors[id];
+    tn_tensor_init_open(storage, lowering->types[id], known->storage.shape.rank);
+    tn_tensor_unbound(storage, known->unbounded);
     storage->tensor.name = tensor->name;
     storage->tensor.quantization = tensor->quantization;
     return TN_OK;
@@ -19,10 +20,12 @@ static tn_status describe(const tn_lowering *lowering, tn_tensor_id id, tn_stora
                           tn_tensor_storage *storage) {
     if (is_open && !lowering->graph->tensors[id].is_constant)
         return describe_open(lowering, id, storage);
-    const tn_tensor_storage *known = &lowering->points[point]->tensors[id].storage;
+    const tn_inferred_tensor *inferred = &lowering->points[point]->tensors[id];
+    const tn_tensor_storage *known = &inferred->storage;
     const tn_graph_tensor *tensor = &lowering->graph->tensors[id];
     const tn_type type = stored.type == TN_NONE ? known->tensor.type : stored.type;
     TN_TRY(tn_tensor_init(storage, type, stored.format, &known->shape));
+    tn_tensor_unbound(storage, inferred->unbounded);
     storage->tensor.name = tensor->name;
     storage->tensor.quantization = tn_lower_quantization(lowering, id, stored);
     bool is_shown = tensor->is_constant || (port_flags & TN_PORT_VALUE_NEEDED);

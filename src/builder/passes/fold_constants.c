@@ -62,8 +62,9 @@ static bool is_small(const tn_pass_context *context, const tn_graph_node *node) 
             return false;
     for (uint32_t i = 0; i < node->output_count; i++) {
         if (node->outputs[i] == TN_NO_TENSOR) continue;
-        const tn_tensor *tensor = &context->points[1]->tensors[node->outputs[i]].storage.tensor;
-        if (!tn_add_size(made, (size_t)tensor->bytes, &made)) return false;
+        const tn_inferred_tensor *known = &context->points[1]->tensors[node->outputs[i]];
+        if (known->unbounded || !tn_add_size(made, (size_t)known->storage.tensor.bytes, &made))
+            return false;
     }
     return made <= allowed;
 }

@@ -61,7 +61,8 @@ static void note_copy(const tn_report_processor *source, const tn_program_step *
     const tn_inferred_tensor *known = &source->shapes->tensors[to->tensor];
     size_t bytes = 0;
     if (from->space == to->space || is_at_border(source, step)) return;
-    if (known->is_known) (void)tn_format_bytes(to->format, to->type, &known->storage.shape, &bytes);
+    if (tn_inferred_has_shape(known))
+        (void)tn_format_bytes(to->format, to->type, &known->storage.shape, &bytes);
     sums->copy_count++;
     sums->copy_bytes += bytes;
     sums->copy_ns += step->nanoseconds;

@@ -43,9 +43,10 @@ tn_status tn_dynamic_create(tn_context *context) {
     dynamic->hidden = tn_allocate_zero(allocator, inputs, sizeof(*dynamic->hidden));
     dynamic->mirrors =
         tn_allocate_zero(allocator, (size_t)inputs + outputs, sizeof(*dynamic->mirrors));
+    dynamic->source.states = tn_allocate_zero(allocator, outputs, sizeof(*dynamic->source.states));
     if (!dynamic->tensors || !dynamic->values || !dynamic->mirrors || !dynamic->outputs ||
-        !dynamic->step_inputs || !dynamic->step_outputs || !dynamic->step_operands ||
-        !dynamic->hidden)
+        !dynamic->source.states || !dynamic->step_inputs || !dynamic->step_outputs ||
+        !dynamic->step_operands || !dynamic->hidden)
         return tn_fail_memory("a context");
     tn_dynamic_find_lifetimes(context);
     return TN_OK;
@@ -64,6 +65,7 @@ void tn_dynamic_destroy(tn_context *context) {
     tn_deallocate(allocator, (void *)dynamic->step_operands);
     tn_deallocate(allocator, dynamic->hidden);
     tn_deallocate(allocator, dynamic->mirrors);
+    tn_deallocate(allocator, dynamic->source.states);
     tn_deallocate(allocator, dynamic);
 }
 
@@ -117,14 +119,18 @@ tn_status tn_dynamic_lay(tn_context *context, uint32_t value) {
     return TN_OK;
 }
 
-static tn_status make_values(tn_context *context, const tn_program_step *step) {
+/* Those without a bound have memory once the kernel asks for it. */
+static tn_status make_values(tn_context *context, uint32_t index) {
     struct tn_dynamic_run *dynamic = context->dynamic;
+    const tn_program_step *step = &context->engine->program->steps[index];
+    bool is_unbounded = false;
     for (uint32_t i = 0; i < step->output_count; i++) {
         const uint32_t value = step->outputs[i];
         dynamic->step_outputs[i] = NULL;
         if (value == TN_NO_VALUE) continue;
         TN_TRY(tn_context_describe(context, value, &dynamic->tensors[value]));
-        TN_TRY(tn_dynamic_lay(context, value));
+        TN_TRY(tn_dynamic_unbound(context, index, value, &is_unbounded));
+        if (!is_unbounded) TN_TRY(tn_dynamic_lay(context, value));
         dynamic->step_outputs[i] = &dynamic->tensors[value].tensor;
     }
     return TN_OK;
@@ -246,6 +252,7 @@ static tn_status call_kernel(tn_context *context, uint32_t step, tn_open_kernel 
     tn_error_copy before;
     tn_error_save(&before);
     const tn_status reshaped = reshape_opened(context, step, kernel);
+    tn_dynamic_open_outputs(context, step, kernel);
     if (reshaped == TN_ERROR_UNSUPPORTED && has_reference(context, step)) {
         tn_error_restore(&before);
         return run_refused(context, step, kernel);
@@ -266,13 +273,13 @@ static tn_status run_kernel(tn_context *context, uint32_t index) {
     const tn_program_step *step = &context->engine->program->steps[index];
     tn_open_kernel *kernel = &context->kernels[index];
     hide_data(context, step);
-    TN_TRY(make_values(context, step));
+    TN_TRY(make_values(context, index));
     TN_TRY(tn_dynamic_offer_counts(context, index));
     kernel->call.inputs = (const tn_tensor *const *)dynamic->step_inputs;
     kernel->call.outputs = dynamic->step_outputs;
     kernel->call.operands = (const tn_tensor *const *)dynamic->step_operands;
     if (step->is_device) kernel->call.stream = context->stream;
-    TN_TRY(call_kernel(context, index, kernel));
+    TN_TRY(tn_dynamic_close_outputs(kernel, call_kernel(context, index, kernel)));
     if (step->is_device) TN_TRY(tn_dynamic_enqueued(context, index));
     return note_sizes(context, step);
 }
@@ -290,9 +297,9 @@ static tn_status run_view(tn_context *context, const tn_program_step *step) {
     return TN_OK;
 }
 
-static tn_status run_reformat(tn_context *context, const tn_program_step *step) {
+static tn_status run_reformat(tn_context *context, uint32_t index) {
     struct tn_dynamic_run *dynamic = context->dynamic;
-    TN_TRY(make_values(context, step));
+    TN_TRY(make_values(context, index));
     tn_call call = {.user = context->engine,
                     .inputs = (const tn_tensor *const *)dynamic->step_inputs,
                     .outputs = dynamic->step_outputs};
@@ -317,7 +324,7 @@ static tn_status run_step(tn_context *context, uint32_t index) {
     if (step->kind == TN_STEP_VIEW) return run_view(context, step);
     if (is_on_host(program, step)) TN_TRY(tn_dynamic_arrive(context));
     if (tn_walk_is_transfer(program, step)) return tn_dynamic_transfer(context, step);
-    return step->kind == TN_STEP_REFORMAT ? run_reformat(context, step)
+    return step->kind == TN_STEP_REFORMAT ? run_reformat(context, index)
                                           : run_kernel(context, index);
 }
 
@@ -335,6 +342,20 @@ static tn_status run_steps(tn_context *context) {
 /* ----------------------------------------------------------------------------------------------
  * run */
 
+/* Before any output is written: whether it fits. */
+static tn_status check_output(tn_context *context, uint32_t index) {
+    const tn_engine *engine = context->engine;
+    const tn_output_binding *binding = &context->outputs[index];
+    const uint32_t number = engine->program->output_values[index];
+    tn_tensor *value;
+    if (tn_dynamic_is_counted(context, number)) TN_TRY(tn_dynamic_settle(context, number));
+    TN_TRY(read_value(context, number, &value));
+    if (!binding->data || binding->bytes >= value->bytes) return TN_OK;
+    return tn_fail(TN_ERROR_ARGUMENT, "output '%s' has %llu bytes; %llu are bound",
+                   engine->outputs[index].name, (unsigned long long)value->bytes,
+                   (unsigned long long)binding->bytes);
+}
+
 static tn_status hand_out_one(tn_context *context, uint32_t index) {
     const tn_engine *engine = context->engine;
     tn_output_binding *binding = &context->outputs[index];
@@ -342,14 +363,9 @@ static tn_status hand_out_one(tn_context *context, uint32_t index) {
     const uint32_t number = engine->program->output_values[index];
     tn_tensor *value;
     tn_shape shape;
-    if (tn_dynamic_is_counted(context, number)) TN_TRY(tn_dynamic_settle(context, number));
     TN_TRY(read_value(context, number, &value));
     const bool is_delivered = context->dynamic->values[number].is_delivered;
     binding->is_sent = binding->is_device && !is_delivered;
-    if (binding->data && binding->bytes < value->bytes)
-        return tn_fail(TN_ERROR_ARGUMENT, "output '%s' has %llu bytes; %llu are bound",
-                       engine->outputs[index].name, (unsigned long long)value->bytes,
-                       (unsigned long long)binding->bytes);
     const bool is_own = !binding->data || binding->is_sent;
     if (!is_delivered) TN_TRY(tn_dynamic_arrive(context));
     if (is_own) TN_TRY(tn_bindings_own_output(context, index, (size_t)value->bytes));
@@ -381,6 +397,8 @@ tn_status tn_dynamic_run(tn_context *context) {
     tn_bindings_stage_inputs(context);
     TN_TRY(tn_inference_run(&context->inference, context->shapes, context->values));
     TN_TRY(run_steps(context));
+    for (uint32_t i = 0; i < context->engine->graph->output_count; i++)
+        TN_TRY(check_output(context, i));
     for (uint32_t i = 0; i < context->engine->graph->output_count; i++)
         TN_TRY(hand_out_one(context, i));
     context->dynamic->has_outputs = true;

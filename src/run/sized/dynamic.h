@@ -4,6 +4,7 @@
 #ifndef TN_RUN_DYNAMIC_H
 #define TN_RUN_DYNAMIC_H
 
+#include "plugin/outputs.h"
 #include "run/context_private.h"
 
 typedef struct tn_dynamic_buffer {
@@ -44,6 +45,8 @@ struct tn_dynamic_run {
     bool is_arriving; /* the device brings something to the host that nobody has waited for */
     /* Of the step at work; room for the step with the most. */
     tn_tensor **step_inputs, **step_outputs, **step_operands;
+    tn_output_source source;           /* of memory for its outputs without a bound */
+    const struct tn_program_step *own; /* whose outputs these are */
     tn_tensor *hidden; /* descriptors without data, for ports of which only the shape is read */
     struct tn_dynamic_mirror
         *mirrors; /* the same for a device's step that the host does after all */
@@ -89,6 +92,16 @@ tn_status tn_dynamic_settle(tn_context *context, uint32_t value);
 /* The same for all inputs of a step; answers whether any had a count. */
 tn_status tn_dynamic_settle_inputs(tn_context *context, const tn_program_step *step,
                                    bool *out_is_any);
+
+/* --- dynamic_outputs.c --- */
+/* Takes an output's bounds from its descriptor where nothing bounds it; answers whether that is so.
+ * TN_ERROR_UNSUPPORTED: a helper process is to run the step. */
+tn_status tn_dynamic_unbound(tn_context *context, uint32_t step, uint32_t value,
+                             bool *out_is_unbounded);
+/* Before a step's kernel runs, with its outputs described: it may ask for those without a bound. */
+void tn_dynamic_open_outputs(tn_context *context, uint32_t step, tn_open_kernel *kernel);
+/* Afterwards, with the status of the run: whether it has asked for all of them. */
+tn_status tn_dynamic_close_outputs(tn_open_kernel *kernel, tn_status status);
 
 /* --- dynamic.c --- */
 /* Memory for a value whose descriptor is there. */

@@ -219,7 +219,8 @@ static bool is_offered(const tn_context *context, const tn_engine_step *own, uin
     const tn_port *port =
         tn_graph_output_port(context->engine->graph->nodes[own->step->node].entry->op, output);
     return (port->flags & TN_PORT_SIZED_BY_RUN) && output < 64 && own->step->kernel &&
-           (own->counted_outputs >> output & 1) && !context->checked && !context->isolation;
+           (own->counted_outputs >> output & 1) && !context->checked && !context->isolation &&
+           context->dynamic->step_outputs[output]->data;
 }
 
 /* What no kernel stores: then none has. */

@@ -133,20 +133,29 @@ tn_status tn_dynamic_transfer(tn_context *context, const tn_program_step *step) 
 /* ----------------------------------------------------------------------------------------------
  * steps that a kernel of the device refuses at the shape that a run has found */
 
-static tn_status mirror(tn_context *context, uint32_t value, tn_tensor *tensor,
+static tn_status take_mirror(tn_context *context, tn_dynamic_mirror *mirror, uint64_t bytes) {
+    TN_TRY(tn_dynamic_take(context, TN_SPACE_HOST, (size_t)bytes, &mirror->buffer));
+    mirror->is_taken = true;
+    return TN_OK;
+}
+
+/* `unbounded`: axes whose extents nothing bounds (bit i: axis i); there is memory later then. */
+static tn_status mirror(tn_context *context, uint32_t value, tn_tensor *tensor, uint32_t unbounded,
                         tn_dynamic_mirror *mirror) {
-    tn_shape shape;
+    tn_shape shape = {.rank = tensor ? tensor->rank : 0};
     mirror->tensor = tensor;
     mirror->is_taken = false;
     if (!tensor || context->engine->program->values[value].space == TN_SPACE_HOST) return TN_OK;
-    TN_TRY(tn_shape_set(&shape, tensor->rank, tensor->shape));
+    for (uint32_t axis = 0; axis < shape.rank; axis++)
+        shape.extents[axis] = unbounded >> axis & 1 ? 0 : tensor->shape[axis];
     TN_TRY(tn_tensor_init(&mirror->storage, tensor->type, TN_LINEAR, &shape));
+    tn_tensor_unbound(&mirror->storage, unbounded);
     mirror->tensor = &mirror->storage.tensor;
     mirror->tensor->name = tensor->name;
     mirror->tensor->quantization = tensor->quantization;
-    TN_TRY(tn_dynamic_take(context, TN_SPACE_HOST, (size_t)mirror->tensor->bytes, &mirror->buffer));
+    if (unbounded) return TN_OK;
+    TN_TRY(take_mirror(context, mirror, mirror->tensor->bytes));
     mirror->tensor->data = context->dynamic->buffers[mirror->buffer].memory;
-    mirror->is_taken = true;
     return TN_OK;
 }
 
@@ -154,7 +163,7 @@ static tn_status fetch_inputs(tn_context *context, const tn_program_step *step) 
     struct tn_dynamic_run *dynamic = context->dynamic;
     for (uint32_t i = 0; i < step->input_count; i++) {
         tn_dynamic_mirror *to = &dynamic->mirrors[i];
-        TN_TRY(mirror(context, step->inputs[i], dynamic->step_inputs[i], to));
+        TN_TRY(mirror(context, step->inputs[i], dynamic->step_inputs[i], 0, to));
         if (to->is_taken && dynamic->step_inputs[i]->data) /* not of its shape alone */
             TN_TRY(move(context, dynamic->step_inputs[i], to->tensor, TN_TRANSFER_TO_HOST));
         else if (to->is_taken)
@@ -162,6 +171,31 @@ static tn_status fetch_inputs(tn_context *context, const tn_program_step *step) 
         dynamic->step_inputs[i] = to->tensor;
     }
     return tn_dynamic_arrive(context);
+}
+
+/* The reference asks for memory of an output without a bound: the mirror's. */
+static tn_status allocate_mirror(tn_output_source *source, tn_call *call, uint32_t index,
+                                 uint64_t bytes, void **out_data) {
+    tn_context *context = source->user;
+    struct tn_dynamic_run *dynamic = context->dynamic;
+    tn_dynamic_mirror *to = &dynamic->mirrors[call->input_count + index];
+    if (to->tensor != &to->storage.tensor)
+        return dynamic->source.allocate(&dynamic->source, call, index, bytes, out_data);
+    TN_TRY(take_mirror(context, to, bytes));
+    *out_data = dynamic->buffers[to->buffer].memory;
+    return TN_OK;
+}
+
+/* The device's memory for it, once it has its size. */
+static tn_status lay_output(tn_context *context, uint32_t value, const tn_tensor *made) {
+    tn_tensor_storage *to = &context->dynamic->tensors[value];
+    const tn_tensor before = to->tensor;
+    tn_shape shape;
+    TN_TRY(tn_shape_set(&shape, made->rank, made->shape));
+    TN_TRY(tn_tensor_init(to, before.type, before.format, &shape));
+    to->tensor.name = before.name;
+    to->tensor.quantization = before.quantization;
+    return tn_dynamic_lay(context, value);
 }
 
 /* With the sizes that the reference has found. */
@@ -173,6 +207,7 @@ static tn_status send_outputs(tn_context *context, const tn_program_step *step) 
             step->outputs[i] == TN_NO_VALUE ? NULL : &dynamic->tensors[step->outputs[i]].tensor;
         dynamic->step_outputs[i] = to;
         if (!from->is_taken) continue;
+        if (!to->data) TN_TRY(lay_output(context, step->outputs[i], from->tensor));
         for (uint32_t axis = 0; axis < to->rank; axis++)
             to->shape[axis] = from->tensor->shape[axis];
         TN_TRY(move(context, from->tensor, to, TN_TRANSFER_TO_DEVICE));
@@ -180,15 +215,30 @@ static tn_status send_outputs(tn_context *context, const tn_program_step *step) 
     return TN_OK;
 }
 
-static tn_status run_on_mirrors(tn_context *context, uint32_t index, tn_call *call) {
+static tn_status mirror_outputs(tn_context *context, const tn_program_step *step) {
     struct tn_dynamic_run *dynamic = context->dynamic;
-    const tn_program_step *step = &context->engine->program->steps[index];
-    TN_TRY(fetch_inputs(context, step));
     for (uint32_t i = 0; i < step->output_count; i++) {
+        const uint32_t value = step->outputs[i];
         tn_dynamic_mirror *to = &dynamic->mirrors[step->input_count + i];
-        TN_TRY(mirror(context, step->outputs[i], dynamic->step_outputs[i], to));
+        const uint32_t unbounded =
+            value == TN_NO_VALUE
+                ? 0
+                : context->inference.tensors[context->engine->program->values[value].tensor]
+                      .unbounded;
+        TN_TRY(mirror(context, value, dynamic->step_outputs[i], unbounded, to));
         dynamic->step_outputs[i] = to->tensor;
     }
+    return TN_OK;
+}
+
+static tn_status run_on_mirrors(tn_context *context, uint32_t index, tn_call *call) {
+    const tn_program_step *step = &context->engine->program->steps[index];
+    tn_call_scope *scope = call->host_private;
+    tn_output_source source = context->dynamic->source;
+    source.allocate = allocate_mirror;
+    TN_TRY(fetch_inputs(context, step));
+    TN_TRY(mirror_outputs(context, step));
+    if (scope->outputs) scope->outputs = &source;
     TN_TRY(tn_call_invoke(call, call->op->reference, "the reference"));
     return send_outputs(context, step);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls of save and load; see saved_state.h. */
-#include "plugin/saved_state.h"
+#include "plugin/state/saved_state.h"
 #include "base/memory.h"
 #include "plugin/crash.h"
 

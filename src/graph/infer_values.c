@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values that decide shapes: nodes that inference computes, and the memory of what they make. See
+ * infer.c. */
+#include "base/status.h"
+#include "graph/infer_private.h"
+#include "plugin/outputs.h"
+
+#include <inttypes.h>
+
+static tn_status reserve(tn_inference *inference, tn_tensor_id id, size_t bytes) {
+    tn_inferred_tensor *inferred = &inference->tensors[id];
+    if (bytes > TN_INFERENCE_VALUE_BYTES && !inference->plan->is_whole)
+        return tn_fail(TN_ERROR_MEMORY,
+                       "the value of tensor '%s' decides shapes and would take %zu bytes; at most "
+                       "%zu are taken for such a value",
+                       inference->graph->tensors[id].name, bytes, TN_INFERENCE_VALUE_BYTES);
+    if (bytes < 64) bytes = 64;
+    if (inferred->buffer_bytes < bytes) {
+        tn_deallocate(inference->allocator, inferred->buffer);
+        inferred->buffer_bytes = 0;
+        inferred->buffer = tn_allocate_aligned(inference->allocator, bytes, 64);
+        if (!inferred->buffer) return tn_fail_memory("a value that decides shapes");
+        inferred->buffer_bytes = bytes;
+    }
+    return TN_OK;
+}
+
+tn_status tn_infer_reserve_value(tn_inference *inference, tn_tensor_id id) {
+    tn_inferred_tensor *inferred = &inference->tensors[id];
+    TN_TRY(reserve(inference, id, (size_t)inferred->storage.tensor.bytes));
+    inferred->storage.tensor.data = inferred->buffer;
+    return TN_OK;
+}
+
+static bool is_view_only(const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        const tn_port *port = tn_graph_output_port(node->entry->op, i);
+        if (node->outputs[i] != TN_NO_TENSOR && (!(port->flags & TN_PORT_VIEW) || !port->alias))
+            return false;
+    }
+    return true;
+}
+
+static void share_values(tn_inference *inference, const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        if (node->outputs[i] == TN_NO_TENSOR) continue;
+        const tn_port *port = tn_graph_output_port(node->entry->op, i);
+        inference->tensors[node->outputs[i]].storage.tensor.data =
+            inference->scratch->inputs[port->alias - 1]->data;
+    }
+}
+
+/* The true shapes of outputs that the reference sized. */
+static tn_status take_sizes(tn_inference *inference, const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        const tn_port *port = tn_graph_output_port(node->entry->op, i);
+        if (node->outputs[i] == TN_NO_TENSOR || !(port->flags & TN_PORT_SIZED_BY_RUN)) continue;
+        tn_inferred_tensor *inferred = &inference->tensors[node->outputs[i]];
+        tn_tensor bound = inferred->storage.tensor;
+        tn_shape shape;
+        TN_TRY(tn_infer_read_shape(inferred, port, &shape));
+        TN_TRY(tn_tensor_init(&inferred->storage, bound.type, TN_LINEAR, &shape));
+        if (inferred->storage.tensor.bytes > bound.bytes)
+            return tn_fail(TN_ERROR_PLUGIN,
+                           "output '%s' became larger (%" PRIu64 " bytes) than the shape rule's "
+                           "bound (%" PRIu64 ")",
+                           port->name, inferred->storage.tensor.bytes, bound.bytes);
+        inferred->unbounded = 0;
+        inferred->storage.tensor.data = bound.data;
+        inferred->storage.tensor.name = bound.name;
+        inferred->storage.tensor.quantization = bound.quantization;
+    }
+    return TN_OK;
+}
+
+static tn_status check_values(const tn_inference *inference, const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const tn_tensor *input = inference->scratch->inputs[i];
+        if (!input || input->data) continue;
+        if (tn_graph_input_port(node->entry->op, i)->flags & TN_PORT_SHAPE_ONLY) continue;
+        return tn_fail(TN_ERROR_STATE,
+                       "the value of tensor '%s', which decides shapes, is not known", input->name);
+    }
+    return TN_OK;
+}
+
+/* Gets ready to compute a node whose value decides shapes; answers whether there is anything to
+ * compute. */
+static tn_status prepare_values(tn_inference *inference, const tn_graph_node *node,
+                                bool *out_is_needed) {
+    *out_is_needed = false;
+    tn_infer_gather_inputs(inference, node, false);
+    TN_TRY(check_values(inference, node));
+    if (is_view_only(node)) {
+        share_values(inference, node);
+        return TN_OK;
+    }
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        if (node->outputs[i] == TN_NO_TENSOR) continue;
+        tn_inferred_tensor *inferred = &inference->tensors[node->outputs[i]];
+        tn_tensor_unbound(&inferred->storage, inferred->unbounded);
+        if (!inferred->unbounded) TN_TRY(tn_infer_reserve_value(inference, node->outputs[i]));
+    }
+    *out_is_needed = true;
+    return TN_OK;
+}
+
+/* Memory for an output without a bound: the tensor's own, as for other values. */
+typedef struct value_source {
+    tn_output_source source;
+    tn_inference *inference;
+    const tn_graph_node *node;
+} value_source;
+
+static tn_status allocate_value(tn_output_source *source, tn_call *call, uint32_t index,
+                                uint64_t bytes, void **out_data) {
+    const value_source *own = source->user;
+    const tn_tensor_id id = own->node->outputs[index];
+    (void)call;
+    TN_TRY(reserve(own->inference, id, (size_t)bytes));
+    *out_data = own->inference->tensors[id].buffer;
+    return TN_OK;
+}
+
+static tn_status evaluate(tn_inference *inference, const tn_graph_node *node) {
+    struct tn_inference_scratch *scratch = inference->scratch;
+    value_source own = {.source = {.allocate = allocate_value, .states = scratch->states},
+                        .inference = inference,
+                        .node = node};
+    own.source.user = &own;
+    return tn_evaluate_call(inference->graph, node, scratch->inputs, scratch->outputs, &own.source);
+}
+
+tn_status tn_infer_values(tn_inference *inference, const tn_graph_node *node) {
+    bool is_needed = false;
+    const tn_status status = prepare_values(inference, node, &is_needed);
+    if (status != TN_OK || !is_needed) return tn_infer_at_node(status, node);
+    TN_TRY(evaluate(inference, node));
+    return tn_infer_at_node(take_sizes(inference, node), node);
+}
