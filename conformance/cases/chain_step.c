@@ -31,12 +31,22 @@ uint32_t tn_chain_operands(const tn_chain_step *step) {
     return tn_chain_has_operand(step->kind);
 }
 
+/* Whether "@k " stands in front of a word: it is a facet before an input. */
+static bool is_before(const char *text, const char *at) {
+    while (at > text && at[-1] == ' ')
+        at--;
+    while (at > text && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    return at > text && at[-1] == '@';
+}
+
 /* Whether a word stands in a text between characters that end one. */
 static const char *find_word(const char *text, const char *word) {
     const size_t length = strlen(word);
     for (const char *at = strstr(text, word); at; at = strstr(at + 1, word)) {
         const bool begins = at == text || strchr(" ,(|", at[-1]);
-        if (begins && (at[length] == 0 || strchr(" ,(|)", at[length]))) return at + length;
+        if (begins && !is_before(text, at) && (at[length] == 0 || strchr(" ,(|)", at[length])))
+            return at + length;
     }
     return NULL;
 }
@@ -93,6 +103,7 @@ void tn_chain_publish(const tn_chain_step *step, uint32_t index, const tn_tensor
     room->inputs[1] = TN_STEP_OPERAND | step->operand;
     *out_step = (tn_step){
         .size = sizeof(*out_step),
+        .port = step->port,
         .facet = tn_chain_facet(step->kind),
         .variant = step->kind == TN_CHAIN_ACTIVATION ? tn_chain_variant(step->activation) : NULL,
         .what = &room->what,

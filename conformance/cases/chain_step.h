@@ -24,7 +24,7 @@ enum {
 enum { TN_CHAIN_INPUTS = 8, TN_CHAIN_OPERANDS = 3 };
 
 typedef struct tn_chain_step {
-    uint32_t kind;
+    uint32_t kind, port; /* port: as in tn_step */
     uint32_t activation;
     int32_t axis; /* BIAS, SCALE, SOFTMAX */
     float alpha, beta;
@@ -45,7 +45,8 @@ const char *tn_chain_variant(uint32_t activation);
 /* Whether a facet of the header has an operand, and how many a step has. */
 bool tn_chain_has_operand(uint32_t kind);
 uint32_t tn_chain_operands(const tn_chain_step *step);
-/* Whether the text of tn_kernel.absorbs lists a facet, and its variant (null: none). */
+/* Whether the text of tn_kernel.absorbs lists a facet after the kernel, and its variant (null:
+ * none). */
 bool tn_chain_lists(const char *absorbs, const char *facet, const char *variant);
 /* Whether it lists what a step is. */
 bool tn_chain_is_listed(const char *absorbs, uint32_t kind, uint32_t activation);
@@ -60,7 +61,8 @@ typedef struct tn_chain_room {
     } what;
     uint32_t inputs[TN_CHAIN_INPUTS];
 } tn_chain_room;
-/* Step `index` of a chain; `output` may be null. The room lives as long as the step. */
+/* A step behind step `index` - 1 of a chain, 0: the first one; `output` may be null. The room lives
+ * as long as the step. */
 void tn_chain_publish(const tn_chain_step *step, uint32_t index, const tn_tensor *output,
                       tn_chain_room *room, tn_step *out_step);
 /* A description as the facet `kind` as a step; false: it has not the operand that the facet has, or

@@ -53,6 +53,9 @@ static bool has_asked_combinations(const tn_test *test) {
 static bool has_absorbs(const tn_test *test) {
     return test->kernel->absorbs != NULL;
 }
+static bool has_before(const tn_test *test) {
+    return test->kernel->absorbs && strchr(test->kernel->absorbs, '@');
+}
 static bool is_any_shape(const tn_test *test) {
     return test->kernel->traits & TN_KERNEL_ANY_SHAPE;
 }
@@ -85,6 +88,7 @@ static const need needs[] = {
     {"tactics", has_tactics, "the kernel has one tactic"},
     {"combinations", has_asked_combinations, "the kernel's combinations are in its table"},
     {"absorbs", has_absorbs, "the kernel absorbs nothing"},
+    {"absorbs-before", has_before, "the kernel absorbs nothing before an input"},
     {"any-shape", is_any_shape, "TN_KERNEL_ANY_SHAPE is not declared"},
     {"in-place", is_in_place,
      "neither TN_KERNEL_IN_PLACE is declared, nor TN_PORT_ALIAS of an output"},

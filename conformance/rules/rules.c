@@ -85,6 +85,13 @@ const tn_rule tn_rules[] = {
      "alone, "
      "in any order, with the operands of the operators that describe themselves so, in odd shapes.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_absorbs},
+    {"absorbs-before",
+     "Every facet that the kernel lists before an input (\"@1 tn.convert/1\") is computed on what "
+     "is "
+     "stored there: alone, one after another and with a step after the kernel, with the operands "
+     "of "
+     "the operators that describe themselves so.",
+     TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_absorbs_before},
     {"describes",
      "An operator that describes itself by a facet computes what the facet states. It may be asked "
      "about itself, also whether it is an identity and for its operations, with any set of its "

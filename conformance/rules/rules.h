@@ -157,6 +157,8 @@ void tn_rule_run_sharing(const tn_test *test, tn_verdict *verdict);
 void tn_rule_absorbs(const tn_test *test, tn_verdict *verdict);
 
 /* --- rules_facets.c --- */
+/* --- rules_before.c --- */
+void tn_rule_absorbs_before(const tn_test *test, tn_verdict *verdict);
 /* The facets of libraries that a kernel lists, on a subject of it: a part of tn_rule_absorbs. */
 void tn_rule_facets(const tn_test *test, tn_subject *subject, tn_verdict *verdict);
 

@@ -119,13 +119,16 @@ static size_t values_room(const tn_probe *probe, int sees) {
     return bytes;
 }
 
-/* The tensor after a step: output 0's, or one of another shape that nothing stores. */
+/* The tensor after a step: output 0's, or one that nothing stores, of another shape or before an
+ * input. */
 static const tn_tensor *put_output(room *r, const tn_probe *probe, const tn_chain_step *step,
                                    const tn_tensor *output) {
     tn_probe_port port = probe->outputs[0];
-    if (!step->output || tn_shape_equal(step->output, &port.shape)) return output;
+    if (step->port == 0 && (!step->output || tn_shape_equal(step->output, &port.shape)))
+        return output;
     port.shape = *step->output;
     port.format = TN_LINEAR;
+    if (step->port > 0) port.type = port.own_type = TN_F32;
     return put_tensor(r, &port, NULL, TN_SEES_CONSTANTS, probe->is_open);
 }
 
@@ -140,7 +143,8 @@ static bool put_steps(tn_frame *frame, room *r, const tn_probe *probe,
         tn_chain_room *what = take(r, sizeof(*what));
         if (!step || !what) return false;
         const tn_tensor *after = put_output(r, probe, &probe->steps[i], output);
-        tn_chain_publish(&probe->steps[i], i, after, what, step);
+        const bool is_first = i > 0 && probe->steps[i].port != probe->steps[i - 1].port;
+        tn_chain_publish(&probe->steps[i], is_first ? 0 : i, after, what, step);
         steps[i] = step;
         for (uint32_t k = tn_chain_operands(&probe->steps[i]); k > 0; k--) {
             const tn_probe_port *port = &probe->operands[count];

@@ -151,7 +151,7 @@ static bool is_sound(tn_link_case *link, const tn_shape *to) {
     const tn_tensor_storage *y = &link->inference.tensors[node->outputs[0]].storage;
     link->shape = y->shape;
     if (node->input_count > TN_CHAIN_INPUTS || y->tensor.type != TN_F32 ||
-        link->c.inputs[link->chained].type != TN_F32)
+        (link->absorb->port == 0 && link->c.inputs[link->chained].type != TN_F32))
         return false;
     for (uint32_t i = 0; i < link->facet->operand_count; i++) {
         const tn_facet_operand *operand = &link->facet->operands[i];
@@ -185,14 +185,15 @@ void tn_link_case_destroy(tn_link_case *link) {
 /* ----------------------------------------------------------------------------------------------
  * the step */
 
-/* A whole operand is stored as the output is, one that is broadcast as it is, or linear. */
+/* A whole operand is stored as the output is, one that is broadcast as it is, or linear; before an
+ * input all are linear. */
 static void set_operand(const tn_link_case *link, const tn_facet_operand *operand,
                         const tn_probe_port *y, tn_probe_port *out_port) {
     const uint32_t index = case_input(link, operand->input);
     const tn_case_input *input = &link->c.inputs[index];
     const tn_graph *graph = link->graph;
-    const bool is_whole =
-        operand->form != TN_OPERAND_VECTOR && tn_shape_equal(&input->shape, &y->shape);
+    const bool is_whole = link->absorb->port == 0 && operand->form != TN_OPERAND_VECTOR &&
+                          tn_shape_equal(&input->shape, &y->shape);
     const bool is_constant = graph->tensors[node_of(link)->inputs[operand->input]].is_constant;
     *out_port = (tn_probe_port){.is_given = true,
                                 .type = TN_F32,
@@ -208,6 +209,7 @@ tn_chain_step tn_link_case_step(const tn_link_case *link, uint32_t first, tn_pro
         set_operand(link, &link->facet->operands[i], &probe->outputs[0],
                     &probe->operands[first + i]);
     return (tn_chain_step){.kind = TN_CHAIN_OTHER,
+                           .port = link->absorb->port,
                            .operand = first,
                            .facet = link->absorb->facet,
                            .described = link->facet,
@@ -217,7 +219,7 @@ tn_chain_step tn_link_case_step(const tn_link_case *link, uint32_t first, tn_pro
 }
 
 /* The call that the operator was asked by, with data. */
-static bool run_reference(tn_link_case *link, const float *x, void *y) {
+static bool run_reference(tn_link_case *link, const void *x, void *y) {
     tn_tensor tensors[TN_CHAIN_INPUTS + 1];
     const tn_tensor *inputs[TN_CHAIN_INPUTS] = {NULL};
     tn_call call = link->link.node_call.call;
@@ -239,7 +241,7 @@ static bool run_reference(tn_link_case *link, const float *x, void *y) {
     return link->op->reference(&call) == TN_OK;
 }
 
-float *tn_link_case_compute(tn_link_case *link, const float *x) {
+float *tn_link_case_compute(tn_link_case *link, const void *x) {
     size_t bytes = 0;
     if (tn_format_bytes(TN_LINEAR, TN_F32, &link->shape, &bytes) != TN_OK) return NULL;
     float *y = malloc(bytes + sizeof(*y));

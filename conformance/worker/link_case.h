@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A case of some operator as the node behind a kernel: its chained input has the shape of the
- * kernel's output, the operator describes itself there as the facet that the kernel lists, asked as
- * a build asks, and its own reference computes what the step is to compute.
+ * A case of some operator as the node behind a kernel, or before an input of it: its chained input
+ * has the shape of what it follows, the operator describes itself there as the facet that the
+ * kernel lists, asked as a build asks, and its own reference computes what the step is to compute.
  */
 #ifndef TN_CONFORMANCE_WORKER_LINK_CASE_H
 #define TN_CONFORMANCE_WORKER_LINK_CASE_H
@@ -33,11 +33,11 @@ bool tn_link_case_create(tn_link_case *link, tn_runtime *runtime, const tn_opera
                          const tn_shape *shape);
 void tn_link_case_destroy(tn_link_case *link);
 
-/* The link as a step of a probe, whose operands begin with `first`; the probe's output 0 is what is
- * chained. */
+/* The link as a step of a probe, whose operands begin with `first`. After the kernel the probe's
+ * output 0 is what is chained. */
 tn_chain_step tn_link_case_step(const tn_link_case *link, uint32_t first, tn_probe *probe);
-/* What the reference computes of `x`, which has the chained shape: elements of link->shape, freed
- * by free(). Null: it fails. */
-float *tn_link_case_compute(tn_link_case *link, const float *x);
+/* What the reference computes of `x`, which has the chained shape and type (floats, but for what is
+ * before an input): elements of link->shape, freed by free(). Null: it fails. */
+float *tn_link_case_compute(tn_link_case *link, const void *x);
 
 #endif

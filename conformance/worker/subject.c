@@ -68,6 +68,22 @@ static bool refuse_types(tn_subject *subject) {
                                : "the combination has other types or formats than the case");
 }
 
+/* What is stored before a chain: of a type that the combination names, or that the port has. */
+static bool stored_fits(const tn_subject *subject, uint32_t input,
+                        const tn_combination_port *stored) {
+    const tn_before *before = &subject->before;
+    return port_fits(stored, before->type, before->shape) &&
+           (!stored->is_every ||
+            tn_graph_input_takes(subject->graph->nodes[0].entry, input, before->type));
+}
+
+static void set_before(tn_probe_port *port, const tn_before *before) {
+    port->type = port->own_type = before->type;
+    port->shape = *before->shape;
+    port->own = before->own;
+    port->is_constant = port->is_strided = port->is_counted = false;
+}
+
 static bool describe_ports(tn_subject *subject, const tn_inference *inference,
                            const tn_combination *combination) {
     tn_probe *probe = &subject->probe;
@@ -82,7 +98,9 @@ static bool describe_ports(tn_subject *subject, const tn_inference *inference,
             continue;
         }
         const tn_tensor_storage *known = &inference->tensors[node->inputs[i]].storage;
-        if (combination && !port_fits(stored, known->tensor.type, &known->shape))
+        const bool is_before = i + 1 == subject->before.port;
+        if (combination && !(is_before ? stored_fits(subject, i, stored)
+                                       : port_fits(stored, known->tensor.type, &known->shape)))
             return refuse_types(subject);
         const tn_graph_tensor *tensor = &subject->graph->tensors[node->inputs[i]];
         describe(&probe->inputs[i], known, stored);
@@ -90,6 +108,7 @@ static bool describe_ports(tn_subject *subject, const tn_inference *inference,
         probe->inputs[i].is_shape_only = declared->flags & TN_PORT_SHAPE_ONLY;
         probe->inputs[i].is_value_needed = declared->flags & TN_PORT_VALUE_NEEDED;
         probe->inputs[i].own = subject->c.inputs[atoi(tensor->name + 2)].data;
+        if (is_before) set_before(&probe->inputs[i], &subject->before);
         if (probe->inputs[i].format != TN_LINEAR &&
             (tensor->is_constant || probe->inputs[i].is_value_needed))
             return refuse(subject, "constants are linear, the combination wants another format");
@@ -203,6 +222,7 @@ tn_status tn_subject_create(tn_subject *subject, tn_runtime *runtime, const tn_o
                             .are_constant = are_constant,
                             .asks_all = asks_all,
                             .skips_accepts = change && change->skips_accepts};
+    if (change) subject->before = change->before;
     *out_is_taken = false;
     TN_TRY(tn_arena_create(tn_allocator_default(), &subject->arena));
     tn_status status = tn_case_read(subject->arena, op, text, &subject->c);

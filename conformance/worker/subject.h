@@ -18,6 +18,14 @@ typedef struct tn_counter {
 } tn_counter;
 void tn_counter_init(tn_counter *counter);
 
+/* What is stored in an input's stead, where a chain leads from it to the input. */
+typedef struct tn_before {
+    uint32_t port; /* 1 + the node's input; 0: none */
+    tn_type type;
+    const tn_shape *shape;
+    const void *own; /* linear elements */
+} tn_before;
+
 typedef struct tn_subject {
     tn_runtime *runtime;
     const tn_operator *op;
@@ -27,6 +35,7 @@ typedef struct tn_subject {
     bool are_constant;          /* all inputs but the first are known at build */
     bool skips_accepts;         /* the kernel is not asked */
     bool asks_all;              /* for optional outputs, too */
+    tn_before before;
     tn_arena *arena;
     tn_case c;
     tn_graph *graph;
@@ -57,6 +66,7 @@ typedef struct tn_change {
     int64_t set_value;      /* of all its elements, or */
     bool sets_last_alone;   /* of its last one */
     bool skips_accepts;     /* the kernel is not asked for these shapes */
+    tn_before before;       /* the combination is of this in an input's stead */
     uint32_t tactic; /* that is run, modulo how many the kernel has; for who makes a run of it */
 } tn_change;
 /* The subject's case changed; in subject_change.c. TN_ERROR_UNSUPPORTED: it cannot be so. */

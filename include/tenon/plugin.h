@@ -24,7 +24,8 @@
  * What only some authors need: tenon/plugin/device.h, the table of a device and its services;
  * tenon/plugin/elementwise.h, layers that are an expression; rewrite.h, what stands for several
  * nodes of a network; view.h, tensors that have the memory of others; counted.h, those with a count
- * of what is there; output.h, outputs without a bound; resource.h, what kernels share.
+ * of what is there; output.h, outputs without a bound; before.h, steps before an input; resource.h,
+ * what kernels share.
  *
  * It compiles as C11 and as C++17 (gcc, clang and nvcc take the designated initialisers, in the
  * order of declaration).
@@ -454,7 +455,7 @@ typedef struct tn_facet {
 /* A facet in a chain, as a kernel sees it. All of it lives as long as the node. */
 typedef struct tn_step {
     uint32_t size;
-    uint32_t port;       /* 0: after the kernel, on its first output; others are reserved */
+    uint32_t port;       /* 0: after the kernel, on its first output; k: before input k - 1 */
     const char *facet;   /* one of the names in the kernel's `absorbs` */
     const char *variant; /* null, or one of those listed there */
     const void *what;    /* the facet's struct */
@@ -744,7 +745,7 @@ struct tn_kernel {
     /* The facets that it computes after its own result, in any order that `accepts` lets through:
      * "tn.bias/1, tn.residual/1, tn.activation/1(relu|clip)"; null: none. A facet with a variant is
      * absorbed only where the variant is listed. Of a node that has several the first one of the
-     * list counts. */
+     * list counts. "@1 tn.convert/1": before input 0 (tenon/plugin/before.h). */
     const char *absorbs;
     uint32_t traits;
     uint32_t combination_count;

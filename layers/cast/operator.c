@@ -2,7 +2,10 @@
 /* Cast: the same elements in another type, by the rules of kit/operator/cast.h. */
 #include "kit/operator/cast.h"
 #include "kit/operator/infer.h"
+#include "kit/operator/known_steps.h"
 #include "kit/operator/layer.h"
+
+#include <tenon/plugin/before.h>
 
 typedef struct cast_params {
     uint64_t present;
@@ -51,6 +54,13 @@ static tn_status cast_is_identity(tn_call *call) {
     return call->inputs[0]->type == cast_type(call) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
+static tn_status cast_facet(tn_call *call, uint32_t input, const char *name, tn_facet *out_facet) {
+    if (input != 0 || !tn_known_is(name, TN_FACET_CONVERT)) return TN_ERROR_UNSUPPORTED;
+    (void)call;
+    *(uint32_t *)out_facet->what = sizeof(uint32_t);
+    return TN_OK;
+}
+
 static tn_status cast_reference(tn_call *call) {
     tn_cast_elements(call->inputs[0], call->outputs[0]);
     return TN_OK;
@@ -64,6 +74,8 @@ static const tn_port cast_outputs[] = {
 };
 static const char *const cast_cases[] = {
     "to=f16 | input=f32[2,3,5]",
+    "to=f32 | input=u8[2,33]",
+    "to=f32 | input=i8[33]",
     "to=f32 | input=f16[33]",
     "to=bf16 | input=f32[33]",
     "to=f64 | input=bf16[]",
@@ -94,6 +106,7 @@ static const char *const cast_cases[] = {
         .infer = cast_infer,                                                                       \
         .reference = cast_reference,                                                               \
         .is_identity = cast_is_identity,                                                           \
+        .facet = cast_facet,                                                                       \
         TN_CASES(cast_cases),                                                                      \
     }
 CAST(6, cast_params, cast_6_fields);

@@ -84,8 +84,8 @@ static tn_status describe_inputs(const tn_engine_loading *loading, const tn_prog
 static tn_status fill_steps(const tn_engine_loading *loading, const tn_program_step *step,
                             const tn_kernel_entry *entry, tn_arena *arena, tn_chain *chain) {
     const tn_engine *engine = loading->engine;
-    TN_TRY(tn_program_chain(step, engine->graph, entry, (const tn_tensor *const *)loading->linear,
-                            arena, chain));
+    TN_TRY(tn_program_chain(engine->program, step, engine->graph, entry,
+                            (const tn_tensor *const *)loading->linear, arena, chain));
     const uint32_t count = chain->operand_counts[chain->count];
     bool are_right = count == step->operand_count;
     for (uint32_t i = 0; are_right && i < count; i++)

@@ -78,6 +78,10 @@ static bool storages_match(const tn_engine_loading *loading, const tn_program_st
         const uint32_t flags = input_flags(loading, step, i);
         if (step->inputs[i] == TN_NO_VALUE || (flags & TN_PORT_SHAPE_ONLY)) continue;
         const tn_format format = value_of(loading, step->inputs[i])->format;
+        if (port && port->is_every && step->before_count > 0 && i == step->before_input &&
+            !tn_graph_input_takes(loading->engine->graph->nodes[step->node].entry, i,
+                                  value_of(loading, step->inputs[i])->type))
+            return false;
         if (!port || format != port->format ||
             !type_matches(loading, step, step->inputs[i], port) ||
             ((format != TN_LINEAR || !is_own(loading, step->inputs[i])) &&
@@ -166,14 +170,16 @@ static tn_status check_combination(tn_engine_loading *loading, tn_engine_step *o
  * what is fused into a kernel */
 
 static tn_status check_operand(const tn_engine_loading *loading, const tn_program_step *step,
-                               const tn_facet_operand *form, uint32_t index) {
+                               const tn_facet_operand *form, uint32_t index, bool is_before) {
     const tn_program_value *operand = value_of(loading, step->operands[index]);
     const tn_program_value *output = value_of(loading, step->outputs[0]);
     const bool is_constant = loading->engine->graph->tensors[operand->tensor].is_constant;
     const bool is_as_output = operand->format == output->format && operand->type == output->type &&
                               !operand->quantization == !output->quantization;
     const bool is_plain = operand->format == TN_LINEAR && !operand->quantization;
-    const bool is_sound = form->form == TN_OPERAND_WHOLE       ? is_as_output
+    const bool is_sound = is_before ? is_plain && is_own(loading, step->operands[index]) &&
+                                          (is_constant || form->form != TN_OPERAND_VECTOR)
+                          : form->form == TN_OPERAND_WHOLE     ? is_as_output
                           : form->form == TN_OPERAND_BROADCAST ? is_as_output || is_plain
                                                                : is_plain && is_constant;
     return is_sound ? TN_OK : fail_step(loading, step, "fuses an operand that does not fit");
@@ -192,7 +198,8 @@ static tn_status check_chain(const tn_engine_loading *loading, const tn_program_
         if (!is_fusable(loading, step->node) || !is_fusable(loading, step->absorbed[i]))
             return fail_step(loading, step, "fuses nodes whose shapes no build can know");
     for (uint32_t i = 0; i < chain->operand_counts[chain->count]; i++)
-        TN_TRY(check_operand(loading, step, &chain->forms[i], i));
+        TN_TRY(check_operand(loading, step, &chain->forms[i], i,
+                             i < chain->operand_counts[chain->before_count]));
     return TN_OK;
 }
 

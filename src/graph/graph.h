@@ -115,6 +115,8 @@ tn_status tn_graph_check_node(const tn_graph *graph, const tn_graph_node *node);
  * variadic port; null past the end. */
 const tn_port *tn_graph_input_port(const tn_operator *op, uint32_t index);
 const tn_port *tn_graph_output_port(const tn_operator *op, uint32_t index);
+/* Whether an input's port has a type. */
+bool tn_graph_input_takes(const tn_operator_entry *entry, uint32_t index, tn_type type);
 
 /* --- values --- */
 /* Marks the tensors whose value is needed to know shapes, and the nodes that compute them: those at

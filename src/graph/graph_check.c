@@ -18,6 +18,11 @@ const tn_port *tn_graph_input_port(const tn_operator *op, uint32_t index) {
     return port_at(op->inputs, op->input_count, index);
 }
 
+bool tn_graph_input_takes(const tn_operator_entry *entry, uint32_t index, tn_type type) {
+    const tn_port *port = tn_graph_input_port(entry->op, index);
+    return port && (entry->inputs[port - entry->op->inputs].types & TN_TYPE_BIT(type));
+}
+
 const tn_port *tn_graph_output_port(const tn_operator *op, uint32_t index) {
     return port_at(op->outputs, op->output_count, index);
 }

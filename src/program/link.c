@@ -175,7 +175,7 @@ tn_status tn_link_facet_of(tn_link *link, const char *name, const tn_facet **out
         const tn_status status = describe(link, name, room, &facet);
         if (status != TN_OK && status != TN_ERROR_UNSUPPORTED) return status;
         const bool is_described = status == TN_OK && facet.what == room &&
-                                  facet.operand_count <= 3 && is_closed(link, &facet);
+                                  facet.operand_count <= TN_LINK_OPERANDS && is_closed(link, &facet);
         TN_TRY(keep(link, name, &facet, room, is_described, &kept));
     }
     if (kept->is_described) *out_facet = &kept->facet;
@@ -207,18 +207,20 @@ bool tn_link_operand_fits(const tn_facet_operand *operand, const tn_shape *shape
 typedef struct builder {
     tn_arena *arena;
     tn_chain *chain;
+    uint32_t *nodes;
     const tn_step **steps;
     const tn_facet **facets;
     tn_tensor_id *operands;
     tn_facet_operand *forms;
 } builder;
 
-/* The first facet of the kernel's list that the node is. */
-static tn_status choose(tn_link *link, const tn_kernel_entry *entry, const char **out_name,
-                        const tn_facet **out_facet) {
+/* The first facet of the kernel's list for a port that the node is. */
+static tn_status choose(tn_link *link, const tn_kernel_entry *entry, uint32_t port,
+                        const char **out_name, const tn_facet **out_facet) {
     *out_facet = NULL;
     for (uint32_t i = 0; !*out_facet && i < entry->absorb_count; i++) {
         const tn_absorb *absorb = &entry->absorbs[i];
+        if (absorb->port != port) continue;
         TN_TRY(tn_link_facet_of(link, absorb->facet, out_facet));
         if (*out_facet && !tn_absorb_has(absorb, (*out_facet)->variant)) *out_facet = NULL;
         *out_name = absorb->facet;
@@ -235,7 +237,9 @@ static uint32_t find_operand(const tn_facet *facet, uint32_t input, uint32_t fir
 static tn_status list_inputs(const builder *b, const tn_link *link, const tn_facet *facet,
                              tn_step *step) {
     const uint32_t first = b->chain->operand_counts[b->chain->count];
-    const uint32_t chained = b->chain->count == 0 ? TN_STEP_VALUE : b->chain->count - 1;
+    const uint32_t at = b->chain->count;
+    const bool is_first = at == 0 || at == b->chain->before_count;
+    const uint32_t chained = is_first ? TN_STEP_VALUE : at - 1;
     const bool is_node = facet->flags & TN_FACET_NODE_INPUTS;
     step->input_count = is_node ? link->node_call.call.input_count : 1 + facet->operand_count;
     uint32_t *inputs = tn_arena_allocate(b->arena, step->input_count, sizeof *inputs);
@@ -270,14 +274,18 @@ static tn_status add_step(builder *b, const tn_link *link, const char *name,
     const uint32_t first = chain->operand_counts[chain->count];
     tn_step *step = tn_arena_allocate(b->arena, 1, sizeof *step);
     if (!step) return tn_fail_memory("a chain");
-    *step = (tn_step){
-        .size = sizeof *step, .facet = name, .variant = facet->variant, .what = facet->what};
+    *step = (tn_step){.size = sizeof *step,
+                      .port = chain->count < chain->before_count ? chain->port : 0,
+                      .facet = name,
+                      .variant = facet->variant,
+                      .what = facet->what};
     TN_TRY(list_inputs(b, link, facet, step));
     TN_TRY(describe_output(b, link, step));
     for (uint32_t i = 0; i < facet->operand_count; i++) {
         b->forms[first + i] = facet->operands[i];
         b->operands[first + i] = node->inputs[facet->operands[i].input];
     }
+    b->nodes[chain->count] = link->node;
     b->steps[chain->count] = step;
     b->facets[chain->count] = facet;
     chain->operand_counts[++chain->count] = first + facet->operand_count;
@@ -285,25 +293,32 @@ static tn_status add_step(builder *b, const tn_link *link, const char *name,
 }
 
 tn_status tn_chain_init(tn_chain *chain, tn_arena *arena, const tn_kernel_entry *entry,
-                        tn_link *const *links, uint32_t count) {
-    *chain = (tn_chain){.count = 0};
+                        const tn_links *links) {
+    const uint32_t count = links->count;
+    *chain = (tn_chain){.before_count = links->before_count,
+                        .port = links->before_count > 0 ? links->port : 0,
+                        .stored = links->before_count > 0 ? links->stored : TN_NO_TENSOR};
     if (count == 0 || !entry || entry->absorb_count == 0) return TN_OK;
     builder b = {.arena = arena,
                  .chain = chain,
+                 .nodes = tn_arena_allocate(arena, count, sizeof *b.nodes),
                  .steps = tn_arena_allocate(arena, count, sizeof *b.steps),
                  .facets = tn_arena_allocate(arena, count, sizeof *b.facets),
-                 .operands = tn_arena_allocate(arena, count * (size_t)3, sizeof *b.operands),
-                 .forms = tn_arena_allocate(arena, count * (size_t)3, sizeof *b.forms)};
-    if (!b.steps || !b.facets || !b.operands || !b.forms) return tn_fail_memory("a chain");
+                 .operands = tn_arena_allocate(arena, count * (size_t)TN_LINK_OPERANDS, sizeof *b.operands),
+                 .forms = tn_arena_allocate(arena, count * (size_t)TN_LINK_OPERANDS, sizeof *b.forms)};
+    if (!b.nodes || !b.steps || !b.facets || !b.operands || !b.forms)
+        return tn_fail_memory("a chain");
+    chain->nodes = b.nodes;
     chain->steps = b.steps;
     chain->facets = b.facets;
     chain->operands = b.operands;
     chain->forms = b.forms;
     while (chain->count < count && chain->count < TN_CHAIN_LIMIT) {
-        tn_link *link = links[chain->count];
+        tn_link *link = links->items[chain->count];
+        const uint32_t port = chain->count < chain->before_count ? chain->port : 0;
         const char *name = NULL;
         const tn_facet *facet = NULL;
-        TN_TRY(choose(link, entry, &name, &facet));
+        TN_TRY(choose(link, entry, port, &name, &facet));
         if (!facet) break;
         TN_TRY(add_step(&b, link, name, facet));
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Links: a node as what may follow the node before it within one kernel. A link knows the facets by
- * which its operator describes it, asked by name once; a chain is the steps that one kernel gets.
+ * Links: a node as what may follow the node before it within one kernel, or come before an input of
+ * that kernel. A link knows the facets by which its operator describes it, asked by name once; a
+ * chain is the steps that one kernel gets.
  */
 #ifndef TN_PROGRAM_LINK_H
 #define TN_PROGRAM_LINK_H
@@ -12,6 +13,9 @@
  * TN_CHAIN_SHORT are weighed, too. */
 #define TN_CHAIN_LIMIT 8
 #define TN_CHAIN_SHORT 4
+
+/* Of a step. */
+#define TN_LINK_OPERANDS 3
 
 /* Of a facet's struct. */
 #define TN_FACET_ROOM 128
@@ -46,18 +50,29 @@ bool tn_link_is_alike(const tn_facet *a, const tn_facet *b);
 bool tn_link_operand_fits(const tn_facet_operand *operand, const tn_shape *shape,
                           const tn_shape *output);
 
-/* What a kernel absorbs of a list of links. */
+/* Nodes in a row: the first `before_count` lead from the tensor `stored` to input `port` - 1 of a
+ * node, the others follow its first output. */
+typedef struct tn_links {
+    uint32_t count, before_count, port;
+    tn_tensor_id stored;
+    tn_link *const *items;
+} tn_links;
+
+/* What a kernel absorbs of such links. */
 typedef struct tn_chain {
-    uint32_t count;
+    uint32_t count, before_count, port; /* port: 0 without any before */
+    tn_tensor_id stored;                /* what the kernel reads at that port */
+    const uint32_t *nodes;              /* of the steps */
     const tn_step *const *steps;
     const tn_facet *const *facets;               /* of the steps */
     const tn_tensor_id *operands;                /* of all steps */
     const tn_facet_operand *forms;               /* of the operands */
     uint32_t operand_counts[TN_CHAIN_LIMIT + 1]; /* of the first steps */
 } tn_chain;
-/* The kernel's choice for each link, the first one that it lists, as far as there is one. At most
- * TN_CHAIN_LIMIT links. TN_ERROR_MEMORY. */
+/* The kernel's choice for each link, the first one that it lists for that port, as far as there is
+ * one. At most TN_CHAIN_LIMIT links; a `count` below `before_count`: the kernel does not absorb
+ * those before. TN_ERROR_MEMORY. */
 tn_status tn_chain_init(tn_chain *chain, tn_arena *arena, const tn_kernel_entry *entry,
-                        tn_link *const *links, uint32_t count);
+                        const tn_links *links);
 
 #endif

@@ -33,22 +33,29 @@ static tn_status fail_step(const tn_graph *graph, uint32_t node, const tn_kernel
                    kernel->absorbs ? kernel->absorbs : "nothing");
 }
 
-tn_status tn_program_chain(const tn_program_step *step, const tn_graph *graph,
-                           const tn_kernel_entry *entry, const tn_tensor *const *tensors,
-                           tn_arena *arena, tn_chain *out_chain) {
+tn_status tn_program_chain(const tn_program *program, const tn_program_step *step,
+                           const tn_graph *graph, const tn_kernel_entry *entry,
+                           const tn_tensor *const *tensors, tn_arena *arena, tn_chain *out_chain) {
     const uint32_t count = step->absorbed_count;
     *out_chain = (tn_chain){.count = 0};
     if (count == 0) return TN_OK;
     tn_link *links = tn_arena_allocate(arena, count, sizeof *links);
     tn_link **pointers = tn_arena_allocate(arena, count, sizeof *pointers);
     if (!links || !pointers) return tn_fail_memory("a chain");
-    tn_tensor_id chained = graph->nodes[step->node].outputs[0];
+    tn_links all = {.count = count,
+                    .before_count = step->before_count,
+                    .port = step->before_input + 1,
+                    .items = pointers};
+    if (step->before_count > 0)
+        all.stored = program->values[step->inputs[step->before_input]].tensor;
+    tn_tensor_id chained = all.stored;
     for (uint32_t i = 0; i < count; i++) {
+        if (i == step->before_count) chained = graph->nodes[step->node].outputs[0];
         TN_TRY(tn_link_init(&links[i], arena, graph, step->absorbed[i], chained, tensors));
         pointers[i] = &links[i];
         chained = graph->nodes[step->absorbed[i]].outputs[0];
     }
-    TN_TRY(tn_chain_init(out_chain, arena, entry, pointers, count));
+    TN_TRY(tn_chain_init(out_chain, arena, entry, &all));
     return out_chain->count == count
                ? TN_OK
                : fail_step(graph, step->absorbed[out_chain->count], entry->kernel);

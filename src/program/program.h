@@ -50,11 +50,13 @@ tn_type tn_program_value_port_type(const tn_program_value *value);
 typedef struct tn_program_step {
     uint32_t kind;
     uint32_t node; /* KERNEL, VIEW: the (first) node; REFORMAT: TN_NO_NODE */
-    uint32_t absorbed_count;
-    const uint32_t *absorbed; /* KERNEL: the nodes absorbed, in order; the last one's output 0 is
-                                 the step's output 0 */
-    const char *kernel;       /* name; null: the operator's reference */
-    const char *library;      /* name of the library that has the kernel; null for the reference */
+    /* KERNEL: the nodes absorbed, in order. The first `before_count` lead from what the step reads
+     * at input `before_input` to that input of the node; of the others the last one's output 0 is
+     * the step's output 0. */
+    uint32_t absorbed_count, before_count, before_input;
+    const uint32_t *absorbed;
+    const char *kernel;  /* name; null: the operator's reference */
+    const char *library; /* name of the library that has the kernel; null for the reference */
     const char *library_domain; /* the domain that it was loaded under; null or "": its own */
     uint64_t library_hash;      /* of its content; with name and domain it tells it from others */
     uint32_t tactic;
@@ -92,8 +94,8 @@ tn_status tn_program_check(const tn_program *program, const tn_graph *graph);
 /* The chain of a step as its kernel sees it, in `arena`, by asking each absorbed node's operator
  * with the shapes in `tensors` (linear descriptors by graph tensor id). TN_ERROR_FORMAT: a node is
  * not what the kernel absorbs. */
-tn_status tn_program_chain(const tn_program_step *step, const tn_graph *graph,
-                           const tn_kernel_entry *entry, const tn_tensor *const *tensors,
-                           tn_arena *arena, tn_chain *out_chain);
+tn_status tn_program_chain(const tn_program *program, const tn_program_step *step,
+                           const tn_graph *graph, const tn_kernel_entry *entry,
+                           const tn_tensor *const *tensors, tn_arena *arena, tn_chain *out_chain);
 
 #endif

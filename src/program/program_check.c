@@ -120,20 +120,53 @@ static bool has_one_output(const tn_graph_node *node) {
     return node->output_count > 0;
 }
 
-/* Each absorbed node reads what the one before it made, which nobody else does. */
-static bool take_chain(program_checker *checker, const tn_program_step *step) {
+/* A link of a chain: it reads what the one before it made, which nobody else does. */
+static bool take_link(program_checker *checker, uint32_t before, uint32_t node) {
+    const tn_graph_node *nodes = checker->graph->nodes;
+    return has_one_output(&nodes[before]) && take_node(checker, node) &&
+           has_one_output(&nodes[node]) && reads_tensor(&nodes[node], nodes[before].outputs[0]) &&
+           checker->graph->tensors[nodes[before].outputs[0]].use_count == 1;
+}
+
+/* From what the step reads at an input to what the node reads there. */
+static bool take_before(program_checker *checker, const tn_program_step *step) {
     const tn_graph *graph = checker->graph;
-    uint32_t before = step->node;
-    for (uint32_t i = 0; i < step->absorbed_count; i++) {
-        uint32_t node = step->absorbed[i];
-        if (!has_one_output(&graph->nodes[before]) || !take_node(checker, node) ||
-            !has_one_output(&graph->nodes[node]) ||
-            !reads_tensor(&graph->nodes[node], graph->nodes[before].outputs[0]) ||
-            graph->tensors[graph->nodes[before].outputs[0]].use_count != 1)
-            return false;
-        before = node;
+    const tn_graph_node *node = &graph->nodes[step->node];
+    if (step->before_count > step->absorbed_count || step->before_input >= step->input_count ||
+        step->input_count != node->input_count)
+        return false;
+    const uint32_t value = step->inputs[step->before_input];
+    const tn_port *port = tn_graph_input_port(node->entry->op, step->before_input);
+    if (value >= checker->program->value_count ||
+        (port->flags & (TN_PORT_SHAPE_ONLY | TN_PORT_VALUE_NEEDED)))
+        return false;
+    for (uint32_t i = 0; i < step->before_count; i++) {
+        const bool is_sound = i > 0 ? take_link(checker, step->absorbed[i - 1], step->absorbed[i])
+                                    : take_node(checker, step->absorbed[0]) &&
+                                          reads_tensor(&graph->nodes[step->absorbed[0]],
+                                                       checker->program->values[value].tensor) &&
+                                          has_one_output(&graph->nodes[step->absorbed[0]]);
+        if (!is_sound) return false;
     }
+    const tn_tensor_id last = graph->nodes[step->absorbed[step->before_count - 1]].outputs[0];
+    return node->inputs[step->before_input] == last && graph->tensors[last].use_count == 1;
+}
+
+static bool take_chain(program_checker *checker, const tn_program_step *step) {
+    if (step->before_count > 0 && !take_before(checker, step)) return false;
+    for (uint32_t i = step->before_count; i < step->absorbed_count; i++)
+        if (!take_link(checker, i == step->before_count ? step->node : step->absorbed[i - 1],
+                       step->absorbed[i]))
+            return false;
     return true;
+}
+
+/* What a step reads at an input of its node. */
+static tn_tensor_id read_at(const program_checker *checker, const tn_program_step *step,
+                            uint32_t input) {
+    const bool is_before = step->before_count > 0 && input == step->before_input;
+    return is_before ? checker->program->values[step->inputs[input]].tensor
+                     : checker->graph->nodes[step->node].inputs[input];
 }
 
 static bool is_operand_sound(const program_checker *checker, const tn_program_step *step,
@@ -169,8 +202,9 @@ static bool may_overwrite(const program_checker *checker, uint32_t index, uint32
     const tn_program *program = checker->program;
     const tn_program_step *step = &program->steps[index];
     if (step->kind != TN_STEP_KERNEL || step->is_host || input >= step->input_count ||
-        output >= step->output_count || step->inputs[input] == TN_NO_VALUE ||
-        step->outputs[output] == TN_NO_VALUE || step->outputs[output] >= program->value_count)
+        (step->before_count > 0 && input == step->before_input) || output >= step->output_count ||
+        step->inputs[input] == TN_NO_VALUE || step->outputs[output] == TN_NO_VALUE ||
+        step->outputs[output] >= program->value_count)
         return false;
     uint32_t value = step->inputs[input];
     for (size_t i = 0; i < checker->graph->output_count; i++)
@@ -261,7 +295,7 @@ static tn_status check_node_step(program_checker *checker, uint32_t index) {
         return fail_step(index, "has a value in the wrong memory");
     if (step->kernel && !step->library) return fail_step(index, "names a kernel without a library");
     for (uint32_t i = 0; i < step->input_count; i++)
-        if (!is_read_sound(checker, step->inputs[i], node->inputs[i]))
+        if (!is_read_sound(checker, step->inputs[i], read_at(checker, step, i)))
             return fail_step(index, "reads a value that is not there");
     for (uint32_t i = 0; i < step->operand_count; i++)
         if (!is_operand_sound(checker, step, step->operands[i]))
@@ -271,7 +305,7 @@ static tn_status check_node_step(program_checker *checker, uint32_t index) {
         return fail_step(index, "overwrites a value that is still needed");
     for (uint32_t i = 0; i < step->output_count; i++) {
         tn_tensor_id wanted = node->outputs[i];
-        if (i == 0 && step->absorbed_count > 0)
+        if (i == 0 && step->absorbed_count > step->before_count)
             wanted = checker->graph->nodes[step->absorbed[step->absorbed_count - 1]].outputs[0];
         if (!make_value(checker, step->outputs[i], wanted))
             return fail_step(index, "makes a value that is not its own");
@@ -319,7 +353,7 @@ static tn_status check_counts(const program_checker *checker, uint32_t index) {
         return fail_step(index, "is of an unknown kind");
     }
     if (step->input_count != inputs || step->output_count != outputs ||
-        step->absorbed_count > chain || step->operand_count > step->absorbed_count)
+        step->absorbed_count > chain || step->operand_count > TN_LINK_OPERANDS * step->absorbed_count)
         return fail_step(index, "has a wrong number of inputs, outputs, absorbed or operands");
     return TN_OK;
 }

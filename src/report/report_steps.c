@@ -187,6 +187,9 @@ static void add_node(tn_text *text, const tn_report_steps *source, uint32_t inde
         tn_text_add_json(text, source->graph->nodes[step->absorbed[i]].name);
     }
     tn_text_add(text, "]");
+    if (step->before_count > 0)
+        tn_text_add_format(text, ", \"before\": %" PRIu32 ", \"before_input\": %" PRIu32,
+                           step->before_count, step->before_input);
     add_values(text, source, "inputs", step->input_count, step->inputs);
     add_values(text, source, "operands", step->operand_count, step->operands);
     add_values(text, source, "outputs", step->output_count, step->outputs);

@@ -103,9 +103,10 @@ tn_status tn_context_find_broken(const tn_context *context, uint32_t index, uint
     const tn_graph_node *nodes = context->engine->graph->nodes;
     *out_node = TN_NO_NODE;
     if (step->absorbed_count == 0) return TN_OK;
-    tn_tensor_id chained = nodes[step->node].outputs[0];
+    tn_tensor_id chained = prepared->chain.stored;
     for (uint32_t i = 0; i < step->absorbed_count && *out_node == TN_NO_NODE; i++) {
         bool is_sound = true;
+        if (i == step->before_count) chained = nodes[step->node].outputs[0];
         TN_TRY(holds(context, prepared, i, chained, &is_sound));
         chained = nodes[step->absorbed[i]].outputs[0];
         if (!is_sound) *out_node = step->absorbed[i];

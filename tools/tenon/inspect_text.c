@@ -184,7 +184,17 @@ static bool is_constant(const json *document, const char *tensor) {
     return false;
 }
 
-/* "Conv + Relu": what is fused into it behind its operator. */
+/* Operators of the step's absorbed nodes: those before an input, or those after the kernel. */
+static void print_absorbed(FILE *file, const json *document, const json *step, bool is_before) {
+    const size_t before = (size_t)json_number(json_member(step, "before"), 0);
+    size_t at = 0;
+    for (const json *it = first_of(step, "absorbed"); it; it = it->next, at++)
+        if ((at < before) == is_before)
+            fprintf(file, "%s%s%s", is_before ? "" : " + ",
+                    text_of(node_named(document, json_text(it, "")), "op"), is_before ? " + " : "");
+}
+
+/* "Cast + Conv + Relu": what is fused into it around its operator. */
 static void add_operator(text_table *table, const json *document, const json *step) {
     const json *node = node_named(document, text_of(step, "name"));
     writer w;
@@ -192,9 +202,9 @@ static void add_operator(text_table *table, const json *document, const json *st
         table->has_failed = true;
         return;
     }
+    print_absorbed(w.file, document, step, true);
     fputs(node ? text_of(node, "op") : text_of(step, "kind"), w.file);
-    for (const json *it = first_of(step, "absorbed"); it; it = it->next)
-        fprintf(w.file, " + %s", text_of(node_named(document, json_text(it, "")), "op"));
+    print_absorbed(w.file, document, step, false);
     writer_end(&w, table);
 }
 

@@ -157,15 +157,18 @@ void tn_rule_is_tried(const tn_test *test, tn_verdict *verdict) {
         tn_verdict_skip(verdict, "a field of its operator is a graph, which no case can say");
         return;
     }
-    for (uint32_t i = 0; kernel->accepts && i < kernel->combination_count && !takes_another; i++)
-        takes_another = is_taken(test, kernel->combinations[i], &is_served);
+    const bool has_before = kernel->absorbs && strchr(kernel->absorbs, '@');
+    for (uint32_t i = 0; (kernel->accepts || has_before) && i < kernel->combination_count; i++)
+        takes_another = takes_another || is_taken(test, kernel->combinations[i], &is_served);
     if (!is_served)
         tn_verdict_fail(verdict,
                         "kernel '%s' computes %s%s%s, versions %u to %u: no operator is so",
                         kernel->name, kernel->domain, kernel->domain[0] ? "::" : "", kernel->op,
                         kernel->minimum_version, kernel->maximum_version);
     else if (takes_another || (test->combination && strpbrk(test->combination, "q1")))
-        tn_verdict_skip(verdict, takes_another
+        tn_verdict_skip(verdict, takes_another && has_before
+                                     ? "types of what is stored: absorbs-before tries them"
+                                 : takes_another
                                      ? "accepts refuses this combination, and takes another"
                                      : "lower types: stored-types tries them");
     else

@@ -42,8 +42,9 @@ static tn_status describe_inputs(const tn_lowering *lowering, uint32_t index,
     const tn_tensor **pointers = tn_arena_allocate(arena, node->input_count + 1u, sizeof *pointers);
     if (!storage || !pointers) return tn_fail_memory("a kernel's call");
     for (uint32_t i = 0; i < node->input_count; i++) {
-        if (node->inputs[i] == TN_NO_TENSOR) continue;
-        TN_TRY(describe(lowering, node->inputs[i], candidate->inputs[i],
+        const tn_tensor_id id = tn_lower_input(lowering, index, candidate, i);
+        if (id == TN_NO_TENSOR) continue;
+        TN_TRY(describe(lowering, id, candidate->inputs[i],
                         tn_graph_input_port(node->entry->op, i)->flags, point,
                         !lowering->nodes[index].is_shaped, &storage[i]));
         pointers[i] = &storage[i].tensor;

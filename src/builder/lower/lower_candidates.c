@@ -17,8 +17,8 @@ enum { TACTIC_LIMIT = 64 };
 
 tn_tensor_id tn_lower_output(const tn_lowering *lowering, uint32_t node,
                              const tn_candidate *candidate, uint32_t index) {
-    if (index == 0 && candidate->chain_count > 0)
-        node = lowering->nodes[node].chain[candidate->chain_count - 1];
+    if (index == 0 && candidate->chain_count > tn_lower_before_count(candidate))
+        node = candidate->chain->nodes[candidate->chain_count - 1];
     return lowering->graph->nodes[node].outputs[index];
 }
 
@@ -129,7 +129,7 @@ static tn_status add_combination(tn_lowering *lowering, uint32_t index, const tn
         tn_storage *storages = NULL;
         bool fits = false;
         if (i > 0 && wanted[i] == TN_NONE) continue;
-        if (i > 0 && !tn_lower_is_allowed(lowering, index, like->chain_count)) break;
+        if (i > 0 && !tn_lower_is_allowed(lowering, index, like)) break;
         TN_TRY(start_candidate(lowering, index, TN_STEP_KERNEL, like, &candidate, &storages));
         candidate.entry = like->entry;
         candidate.kernel_params = like->kernel_params;
@@ -160,31 +160,57 @@ static bool allows_tf32(const tn_lowering *lowering, uint32_t index) {
     return lowering->options->precision != TN_PRECISION_F32 && !(is_kept && is_kept[index]);
 }
 
+/* A kernel with the first `length` steps of its chain. */
+static tn_status add_length(tn_lowering *lowering, uint32_t index, const tn_candidate *like,
+                            const tn_lower_fit *fit, uint32_t length) {
+    const tn_node_pin *pin = tn_lower_node_pin_of(lowering, index);
+    tn_candidate each = *like;
+    each.chain_count = length;
+    for (uint32_t c = 0; c < fit->combination_count; c++)
+        if (tn_lower_node_pin_combines(pin, &fit->combinations[c]))
+            TN_TRY(add_combination(lowering, index, &each, &fit->combinations[c]));
+    return TN_OK;
+}
+
+/* With the nodes before an input: the longest chain there with all that follows the kernel, and
+ * chains there alone. */
+static tn_status add_before(tn_lowering *lowering, uint32_t index, const tn_candidate *like,
+                            const tn_lower_fit *fit, uint32_t input) {
+    const tn_chain *longest = NULL;
+    TN_TRY(tn_lower_before(lowering, index, like->entry, input, TN_CHAIN_LIMIT, &longest));
+    for (uint32_t length = longest ? longest->before_count : 0; length > 0; length--) {
+        tn_candidate each = *like;
+        each.chain = longest;
+        if (length > TN_CHAIN_SHORT && length < longest->before_count) continue;
+        if (length < longest->before_count)
+            TN_TRY(tn_lower_before(lowering, index, like->entry, input, length, &each.chain));
+        if (!each.chain) continue;
+        if (length == longest->before_count && longest->count > length)
+            TN_TRY(add_length(lowering, index, &each, fit, longest->count));
+        TN_TRY(add_length(lowering, index, &each, fit, length));
+    }
+    return TN_OK;
+}
+
 static tn_status add_kernel(tn_lowering *lowering, uint32_t index, const tn_kernel_entry *entry,
                             uint32_t rank) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     const tn_kernel *kernel = entry->kernel;
-    const tn_node_pin *pin = tn_lower_node_pin_of(lowering, index);
-    bool is_shaped = lowering->nodes[index].is_shaped;
+    const bool is_shaped = lowering->nodes[index].is_shaped;
     if (!has_all_types(lowering, node)) return TN_OK;
     if ((kernel->traits & TN_KERNEL_TF32) && !allows_tf32(lowering, index)) return TN_OK;
     if (!is_shaped && !tn_kernel_takes_open(kernel, lowering->nodes[index].is_ranked)) return TN_OK;
     const tn_lower_fit *fit = NULL;
     TN_TRY(tn_lower_fit_of(lowering, index, entry, &fit));
     if (!fit->is_fit) return TN_OK;
-    const tn_chain *chain = NULL;
-    if (is_shaped) TN_TRY(tn_lower_chain(lowering, index, entry, &chain));
-    const uint32_t longest = chain ? chain->count : 0;
+    tn_candidate like = {.entry = entry, .kernel_params = fit->params, .rank = rank};
+    for (uint32_t i = 0; is_shaped && i < node->input_count; i++)
+        TN_TRY(add_before(lowering, index, &like, fit, i));
+    if (is_shaped) TN_TRY(tn_lower_chain(lowering, index, entry, NULL, &like.chain));
+    const uint32_t longest = like.chain ? like.chain->count : 0;
     for (uint32_t length = longest + 1; length-- > 0;) {
         if (length > TN_CHAIN_SHORT && length < longest) continue;
-        tn_candidate like = {.entry = entry,
-                             .kernel_params = fit->params,
-                             .rank = rank,
-                             .chain_count = length,
-                             .chain = chain};
-        for (uint32_t c = 0; c < fit->combination_count; c++)
-            if (tn_lower_node_pin_combines(pin, &fit->combinations[c]))
-                TN_TRY(add_combination(lowering, index, &like, &fit->combinations[c]));
+        TN_TRY(add_length(lowering, index, &like, fit, length));
     }
     return TN_OK;
 }
@@ -287,7 +313,7 @@ static tn_status add_views(tn_lowering *lowering, uint32_t index) {
     for (; storage.space < spaces; storage.space++) {
         storage.type = TN_NONE;
         TN_TRY(add_view(lowering, index, storage));
-        if (!tn_lower_is_allowed(lowering, index, 0)) continue;
+        if (!tn_lower_is_allowed(lowering, index, NULL)) continue;
         storage.type = lowering->lower_type;
         TN_TRY(add_view(lowering, index, storage));
         storage.type = lowering->second_type;

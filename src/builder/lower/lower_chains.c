@@ -10,6 +10,8 @@
 #include "base/status.h"
 #include "builder/lower/lower_private.h"
 
+#include <string.h>
+
 static bool is_one_output(const tn_graph_node *node) {
     for (uint32_t i = 0; i < node->output_count; i++)
         if ((node->outputs[i] != TN_NO_TENSOR) != (i == 0)) return false;
@@ -24,20 +26,22 @@ bool tn_lower_is_same_shape(const tn_lowering *lowering, tn_tensor_id a, tn_tens
     return true;
 }
 
+bool tn_lower_may_absorb(const tn_lowering *lowering, uint32_t index) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    const bool *is_unfused = lowering->options->is_unfused;
+    return !(is_unfused && is_unfused[index]) && !lowering->plan->is_host_node[index] &&
+           lowering->nodes[index].is_shaped && !tn_lower_is_view(node) && is_one_output(node) &&
+           !(tn_graph_output_port(node->entry->op, 0)->flags & TN_PORT_SIZED_BY_RUN) &&
+           !tn_lower_pin_of(lowering, node->entry->op) && !tn_lower_node_pin_of(lowering, index);
+}
+
 /* The node that alone reads what `node` makes, if it may be absorbed at all. */
 static uint32_t next_link(const tn_lowering *lowering, uint32_t node) {
     const tn_graph *graph = lowering->graph;
     tn_tensor_id made = graph->nodes[node].outputs[0];
     uint32_t reader = lowering->reader[made];
     if (graph->tensors[made].use_count != 1 || reader == TN_NO_NODE) return TN_NO_NODE;
-    const tn_graph_node *next = &graph->nodes[reader];
-    if (lowering->options->is_unfused && lowering->options->is_unfused[reader]) return TN_NO_NODE;
-    if (lowering->plan->is_host_node[reader] || !lowering->nodes[reader].is_shaped ||
-        tn_lower_is_view(next) || !is_one_output(next) ||
-        (tn_graph_output_port(next->entry->op, 0)->flags & TN_PORT_SIZED_BY_RUN) ||
-        tn_lower_pin_of(lowering, next->entry->op) || tn_lower_node_pin_of(lowering, reader))
-        return TN_NO_NODE;
-    return reader;
+    return tn_lower_may_absorb(lowering, reader) ? reader : TN_NO_NODE;
 }
 
 static const tn_shape *shape_at(const tn_lowering *lowering, int point, tn_tensor_id tensor) {
@@ -118,9 +122,8 @@ static tn_status is_sound(const tn_lowering *lowering, const tn_chain *chain, ui
 /* ----------------------------------------------------------------------------------------------
  * chains */
 
-/* A node as a link after the one that makes `chained`, kept for every kernel that asks. */
-static tn_status link_of(tn_lowering *lowering, uint32_t node, tn_tensor_id chained,
-                         tn_link **out_link) {
+tn_status tn_lower_link_of(tn_lowering *lowering, uint32_t node, tn_tensor_id chained,
+                           tn_link **out_link) {
     tn_lower_link *kept = lowering->nodes[node].links;
     while (kept && kept->chained != chained)
         kept = kept->next;
@@ -136,26 +139,47 @@ static tn_status link_of(tn_lowering *lowering, uint32_t node, tn_tensor_id chai
     return TN_OK;
 }
 
+/* Behind those before an input: the nodes that may follow the kernel's. */
+static tn_status add_after(tn_lowering *lowering, uint32_t index, tn_links *links,
+                           tn_link **items) {
+    const tn_lower_node *lowered = &lowering->nodes[index];
+    for (uint32_t i = 0; i < lowered->run_count; i++) {
+        const uint32_t before = i == 0 ? index : lowered->chain[i - 1];
+        const tn_tensor_id chained = lowering->graph->nodes[before].outputs[0];
+        TN_TRY(tn_lower_link_of(lowering, lowered->chain[i], chained, &items[links->count]));
+        links->count++;
+    }
+    return TN_OK;
+}
+
+/* The tensor that is chained at a step. */
+static tn_tensor_id chained_at(const tn_lowering *lowering, const tn_chain *chain, uint32_t index,
+                               uint32_t step) {
+    if (step == 0 && chain->before_count > 0) return chain->stored;
+    const uint32_t before = step == chain->before_count ? index : chain->nodes[step - 1];
+    return lowering->graph->nodes[before].outputs[0];
+}
+
 tn_status tn_lower_chain(tn_lowering *lowering, uint32_t index, const tn_kernel_entry *entry,
-                         const tn_chain **out_chain) {
+                         const tn_links *before, const tn_chain **out_chain) {
     tn_lower_node *lowered = &lowering->nodes[index];
-    tn_link *links[TN_CHAIN_LIMIT] = {NULL};
-    tn_tensor_id chained[TN_CHAIN_LIMIT] = {0};
+    tn_link *items[2 * TN_CHAIN_LIMIT] = {NULL};
+    tn_links links = before ? *before : (tn_links){.count = 0};
     bool holds = true;
     tn_chain *chain = tn_arena_allocate(lowering->arena, 1, sizeof *chain);
     if (!chain) return tn_fail_memory("a chain");
-    for (uint32_t i = 0; i < lowered->run_count; i++) {
-        const uint32_t before = i == 0 ? index : lowered->chain[i - 1];
-        chained[i] = lowering->graph->nodes[before].outputs[0];
-        TN_TRY(link_of(lowering, lowered->chain[i], chained[i], &links[i]));
-    }
-    TN_TRY(tn_chain_init(chain, lowering->arena, entry, links, lowered->run_count));
+    if (before) memcpy(items, before->items, before->count * sizeof *items);
+    links.items = items;
+    TN_TRY(add_after(lowering, index, &links, items));
+    TN_TRY(tn_chain_init(chain, lowering->arena, entry, &links));
     for (uint32_t i = 0; holds && i < chain->count; i++) {
-        TN_TRY(is_sound(lowering, chain, i, lowered->chain[i], chained[i], &holds));
+        TN_TRY(is_sound(lowering, chain, i, chain->nodes[i], chained_at(lowering, chain, index, i),
+                        &holds));
         if (!holds) chain->count = i;
     }
-    if (chain->count > lowered->chain_count) lowered->chain_count = chain->count;
-    *out_chain = chain;
+    *out_chain = chain->count < chain->before_count ? NULL : chain;
+    if (*out_chain && chain->count - chain->before_count > lowered->chain_count)
+        lowered->chain_count = chain->count - chain->before_count;
     return TN_OK;
 }
 

@@ -103,7 +103,7 @@ static tn_status read_inputs(program_emitter *emitter, uint32_t index,
                              const tn_candidate *candidate, uint32_t *inputs) {
     const tn_graph_node *node = &emitter->lowering->graph->nodes[index];
     for (uint32_t i = 0; i < node->input_count; i++) {
-        tn_tensor_id id = node->inputs[i];
+        const tn_tensor_id id = tn_lower_input(emitter->lowering, index, candidate, i);
         inputs[i] = TN_NO_VALUE;
         if (id == TN_NO_TENSOR) continue;
         bool is_any = tn_graph_input_port(node->entry->op, i)->flags & TN_PORT_SHAPE_ONLY &&
@@ -136,12 +136,14 @@ static tn_status emit_node(program_emitter *emitter, uint32_t index) {
     size_t ports = (size_t)node->input_count + node->output_count + operand_count;
     uint32_t *values = tn_arena_allocate(emitter->arena, ports + 1, sizeof *values);
     uint32_t *chain =
-        tn_arena_copy(emitter->arena, lowered->chain, candidate->chain_count * sizeof *chain);
+        tn_arena_copy(emitter->arena, candidate->chain ? candidate->chain->nodes : NULL,
+                      candidate->chain_count * sizeof *chain);
     if (!values || !chain) return tn_fail_memory("a program");
     tn_program_step step = {.kind = candidate->kind,
                             .node = index,
                             .absorbed_count = candidate->chain_count,
                             .absorbed = chain,
+                            .before_count = tn_lower_before_count(candidate),
                             .tactic = candidate->tactic,
                             .is_host = candidate->is_host,
                             .is_device = tn_lower_is_on_device(candidate),
@@ -152,6 +154,7 @@ static tn_status emit_node(program_emitter *emitter, uint32_t index) {
                             .outputs = values + node->input_count,
                             .operands = values + node->input_count + node->output_count,
                             .nanoseconds = candidate->is_measured ? candidate->cost : 0};
+    if (step.before_count > 0) step.before_input = candidate->chain->port - 1;
     if (lowering->options->notes) step.note = lowering->options->notes->nodes[index].text;
     TN_TRY(name_kernel(emitter, candidate, &step));
     TN_TRY(read_inputs(emitter, index, candidate, step.inputs));
@@ -203,8 +206,10 @@ static tn_status emit_steps(program_emitter *emitter) {
     for (uint32_t n = 0; n < graph->node_count; n++) {
         if (graph->nodes[n].is_dead || emitter->choice[n] == TN_CHOOSE_NONE) continue;
         const tn_lower_node *lowered = &emitter->lowering->nodes[n];
-        uint32_t length = lowered->candidates[emitter->choice[n]].chain_count;
-        emitter->emitted_with[length == 0 ? n : lowered->chain[length - 1]] = n;
+        const tn_candidate *candidate = &lowered->candidates[emitter->choice[n]];
+        const uint32_t length = candidate->chain_count;
+        const bool is_alone = length == tn_lower_before_count(candidate);
+        emitter->emitted_with[is_alone ? n : candidate->chain->nodes[length - 1]] = n;
     }
     for (size_t i = 0; i < graph->input_count; i++)
         TN_TRY(

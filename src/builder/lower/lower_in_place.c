@@ -85,7 +85,8 @@ static bool may_overwrite(const in_place_finder *finder, uint32_t index, const v
     const tn_program *program = finder->program;
     const tn_program_step *step = &program->steps[index];
     if (input >= step->input_count || step->inputs[input] == TN_NO_VALUE ||
-        output >= step->output_count || step->outputs[output] == TN_NO_VALUE)
+        (step->before_count > 0 && input == step->before_input) || output >= step->output_count ||
+        step->outputs[output] == TN_NO_VALUE)
         return false;
     const uint32_t value = step->inputs[input];
     const value_facts *read = &facts[value];

@@ -40,7 +40,7 @@ static tn_tensor_id input_of(const note_taker *taker, uint32_t index, const tn_c
     const tn_graph_node *node = &graph->nodes[index];
     tn_tensor_id id;
     if (port < node->input_count) {
-        id = node->inputs[port];
+        id = tn_lower_input(taker->lowering, index, candidate, port);
         *out_storage = candidate->inputs[port];
         if (tn_graph_input_port(node->entry->op, port)->flags & TN_PORT_SHAPE_ONLY)
             return TN_NO_TENSOR;
@@ -91,13 +91,20 @@ static tn_status add_conversion(const note_taker *taker, tn_tensor_id tensor, tn
     return TN_OK;
 }
 
+static bool absorbs(const tn_candidate *candidate, uint32_t node) {
+    for (uint32_t i = 0; i < candidate->chain_count; i++)
+        if (candidate->chain->nodes[i] == node) return true;
+    return false;
+}
+
 /* The nodes of the chosen chain that a shorter one leaves over. */
 static void add_rest(const note_taker *taker, uint32_t index, const tn_candidate *candidate,
                      way_cost *cost) {
-    const tn_lower_node *lowered = &taker->lowering->nodes[index];
-    for (uint32_t i = candidate->chain_count; i < chosen_of(taker, index)->chain_count; i++) {
-        const tn_lower_node *rest = &taker->lowering->nodes[lowered->chain[i]];
+    const tn_candidate *chosen = chosen_of(taker, index);
+    for (uint32_t i = 0; i < chosen->chain_count; i++) {
+        const tn_lower_node *rest = &taker->lowering->nodes[chosen->chain->nodes[i]];
         const tn_candidate *best = NULL;
+        if (absorbs(candidate, chosen->chain->nodes[i])) continue;
         for (size_t c = 0; c < rest->candidate_count; c++)
             if (rest->candidates[c].chain_count == 0 &&
                 (!best || rest->candidates[c].cost < best->cost))
@@ -142,7 +149,7 @@ static tn_status compare_ways(const note_taker *taker, uint32_t index, bool *out
     for (size_t c = 0; c < lowered->candidate_count; c++) {
         const tn_candidate *candidate = &lowered->candidates[c];
         way_cost cost;
-        if (candidate->chain_count > chosen->chain_count ||
+        if (!tn_lower_covers(chosen, candidate) ||
             !tn_lower_is_lowered(taker->lowering, index, candidate))
             continue;
         TN_TRY(price_way(taker, index, candidate, &cost));
@@ -188,7 +195,7 @@ static tn_status note_wanted(const note_taker *taker, uint32_t index, const tn_c
     lowering->may_lower = may_lower;
     for (uint32_t i = 0; status == TN_OK && *out_fits && i < count; i++) {
         tn_tensor_id id =
-            i < node->input_count ? node->inputs[i]
+            i < node->input_count ? tn_lower_input(lowering, index, candidate, i)
             : i < node->input_count + node->output_count
                 ? tn_lower_output(lowering, index, candidate, i - node->input_count)
                 : candidate->chain->operands[i - node->input_count - node->output_count];
@@ -228,7 +235,7 @@ static bool is_kept(const note_taker *taker, uint32_t index) {
     const tn_candidate *chosen = chosen_of(taker, index);
     bool is = kept && kept[index];
     for (uint32_t i = 0; kept && i < chosen->chain_count; i++)
-        is = is || kept[taker->lowering->nodes[index].chain[i]];
+        is = is || kept[chosen->chain->nodes[i]];
     return is;
 }
 

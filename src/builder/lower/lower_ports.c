@@ -94,8 +94,10 @@ static bool is_whole(const port_filler *filler, const tn_candidate *candidate, u
 static bool fill_operands(const port_filler *filler, const tn_candidate *candidate,
                           tn_storage output, tn_storage *operands) {
     const tn_chain *chain = candidate->chain;
+    const uint32_t before = tn_lower_before_count(candidate);
     for (uint32_t i = 0; i < tn_lower_operand_count(candidate); i++) {
         operands[i].space = filler->space;
+        if (before > 0 && i < chain->operand_counts[before]) continue; /* linear, as they are */
         if (!is_whole(filler, candidate, chain->forms[i].form, chain->operands[i])) continue;
         if (output.type != TN_NONE &&
             !tn_lower_may_be(filler->lowering, chain->operands[i], output.type))
@@ -105,20 +107,33 @@ static bool fill_operands(const port_filler *filler, const tn_candidate *candida
     return true;
 }
 
+/* Where a combination leaves the type open, what is stored before a chain is of the port's. */
+static bool is_beginning_open(const port_filler *filler, const tn_candidate *candidate,
+                              const tn_combination *combination) {
+    if (tn_lower_before_count(candidate) == 0) return true;
+    const tn_graph_node *node = &filler->lowering->graph->nodes[filler->node];
+    const uint32_t input = candidate->chain->port - 1;
+    const tn_combination_port *port = tn_combination_input(combination, input);
+    return !port || !port->is_every ||
+           tn_graph_input_takes(node->entry, input, filler->types[input]);
+}
+
 static bool fill_ports(const port_filler *filler, const tn_candidate *candidate,
                        const tn_combination *combination, tn_storage *storages) {
     const tn_lowering *lowering = filler->lowering;
     const tn_graph_node *node = &lowering->graph->nodes[filler->node];
     const uint32_t inputs = node->input_count, outputs = node->output_count;
     for (uint32_t i = 0; i < inputs; i++)
-        if (!fill_port(filler, i, node->inputs[i], tn_combination_input(combination, i),
+        if (!fill_port(filler, i, tn_lower_input(lowering, filler->node, candidate, i),
+                       tn_combination_input(combination, i),
                        tn_graph_input_port(node->entry->op, i)->flags, storages))
             return false;
     for (uint32_t i = 0; i < outputs; i++)
         if (!fill_port(filler, inputs + i, tn_lower_output(lowering, filler->node, candidate, i),
                        tn_combination_output(combination, i), 0, storages))
             return false;
-    return tn_combination_matches(combination, inputs, filler->types, outputs,
+    return is_beginning_open(filler, candidate, combination) &&
+           tn_combination_matches(combination, inputs, filler->types, outputs,
                                   filler->types + inputs) &&
            fill_operands(filler, candidate, storages[outputs > 0 ? inputs : 0],
                          storages + inputs + outputs);
@@ -132,13 +147,13 @@ tn_status tn_lower_ports(tn_lowering *lowering, uint32_t index, const tn_candida
     const size_t operands = tn_lower_operand_count(candidate);
     tn_type *types = tn_arena_allocate(lowering->arena, ports + 1, sizeof *types);
     if (!types) return tn_fail_memory("the candidates of a node");
-    const port_filler filler = {
-        .lowering = lowering,
-        .node = index,
-        .may_lower = tn_lower_is_allowed(lowering, index, candidate->chain_count),
-        .wanted = wanted,
-        .space = tn_lower_is_on_device(candidate) ? TN_SPACE_DEVICE : TN_SPACE_HOST,
-        .types = types};
+    const port_filler filler = {.lowering = lowering,
+                                .node = index,
+                                .may_lower = tn_lower_is_allowed(lowering, index, candidate),
+                                .wanted = wanted,
+                                .space = tn_lower_is_on_device(candidate) ? TN_SPACE_DEVICE
+                                                                          : TN_SPACE_HOST,
+                                .types = types};
     for (size_t i = 0; i < ports + operands; i++)
         storages[i] = (tn_storage){TN_NONE, TN_LINEAR, TN_SPACE_HOST};
     *out_fits = fill_ports(&filler, candidate, combination, storages);

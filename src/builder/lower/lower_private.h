@@ -8,6 +8,7 @@
  *   lower_node_pins.c   kernels and types that the user pinned single nodes to
  *   lower_storages.c    which tensors may be stored in a lower type, and with which scale
  *   lower_chains.c      which nodes could be absorbed by which
+ *   lower_before.c      the same of nodes before an input, and what candidates with them do
  *   lower_fit.c         a kernel's own parameters and combinations for a node
  *   lower_candidates.c  all ways to do each node
  *   lower_ports.c       the storages of a node's ports with a combination
@@ -41,15 +42,16 @@ typedef struct tn_storage {
     uint32_t space; /* TN_SPACE_... */
 } tn_storage;
 
-/* One way to do a node, and the first `chain_count` nodes of its chain with it. */
+/* One way to do a node, and the first `chain_count` nodes of its chain with it, which are all those
+ * before its input, if any. */
 typedef struct tn_candidate {
     uint32_t kind; /* TN_STEP_KERNEL or TN_STEP_VIEW */
     bool is_host;
     const tn_kernel_entry *entry; /* null: the operator's reference, or no work at all */
     const void *kernel_params;    /* the kernel's own, for this node */
     uint32_t rank;                /* of its kernel, for estimates: 0 is preferred */
-    uint32_t tactic, chain_count;
-    const tn_chain *chain;                         /* its kernel's whole chain; null: none */
+    uint32_t tactic, chain_count; /* steps: those before an input count, too */
+    const tn_chain *chain;        /* its kernel's whole chain; null: none */
     const tn_storage *inputs, *outputs, *operands; /* as many as the node has, with this chain */
     double cost;                                   /* nanoseconds, or an estimate in their place */
     double noise;                                  /* of a measured cost, relative */
@@ -88,7 +90,8 @@ typedef struct tn_lower_node {
     size_t candidate_count, candidate_capacity;
     /* The nodes that might follow within one kernel, and how many of them some kernel absorbs. */
     uint32_t run_count, chain_count, chain[TN_CHAIN_LIMIT];
-    tn_lower_link *links; /* this node as one of those */
+    bool is_before;       /* some kernel absorbs it before an input */
+    tn_lower_link *links; /* this node as a link */
 } tn_lower_node;
 
 typedef struct tn_lower_kernels {
@@ -174,8 +177,8 @@ uint32_t tn_lower_storage_number(const tn_lowering *lowering, tn_storage storage
 tn_type tn_lower_type(const tn_lowering *lowering, tn_tensor_id tensor, tn_storage storage);
 const tn_quantization *tn_lower_quantization(const tn_lowering *lowering, tn_tensor_id tensor,
                                              tn_storage storage);
-/* Whether a node, and the first nodes of its chain, may use the lower type. */
-bool tn_lower_is_allowed(const tn_lowering *lowering, uint32_t node, uint32_t chain_count);
+/* Whether a node, and what a candidate (null: none yet) absorbs, may use the lower type. */
+bool tn_lower_is_allowed(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate);
 /* --- lower_ports.c --- */
 /* The storages of a candidate's ports with a combination, as many as the node has with its chain. A
  * port that the combination leaves open takes the type that is wanted: TN_NONE (the tensor's own),
@@ -191,9 +194,29 @@ bool tn_lower_is_lowered(const tn_lowering *lowering, uint32_t node, const tn_ca
 /* At all points of the profile. */
 bool tn_lower_is_same_shape(const tn_lowering *lowering, tn_tensor_id a, tn_tensor_id b);
 tn_status tn_lower_chains(tn_lowering *lowering);
-/* What a kernel of the node absorbs of the nodes after it. TN_ERROR_MEMORY. */
+/* What a kernel of the node absorbs of the nodes after it, behind the links in `before` (null:
+ * none), all of which it absorbs, or *out_chain is null. TN_ERROR_MEMORY. */
 tn_status tn_lower_chain(tn_lowering *lowering, uint32_t node, const tn_kernel_entry *entry,
-                         const tn_chain **out_chain);
+                         const tn_links *before, const tn_chain **out_chain);
+/* A node as a link behind the tensor `chained`, kept for every kernel that asks. TN_ERROR_MEMORY.
+ */
+tn_status tn_lower_link_of(tn_lowering *lowering, uint32_t node, tn_tensor_id chained,
+                           tn_link **out_link);
+/* Whether kernels may absorb a node at all. */
+bool tn_lower_may_absorb(const tn_lowering *lowering, uint32_t node);
+/* --- lower_before.c --- */
+/* The longest chain before an input that a kernel of the node absorbs whole; null: none. Of shorter
+ * ones, the nodes nearest the kernel. TN_ERROR_MEMORY. */
+tn_status tn_lower_before(tn_lowering *lowering, uint32_t node, const tn_kernel_entry *entry,
+                          uint32_t input, uint32_t length, const tn_chain **out_chain);
+/* What a candidate reads at an input of its node. */
+tn_tensor_id tn_lower_input(const tn_lowering *lowering, uint32_t node,
+                            const tn_candidate *candidate, uint32_t input);
+/* How many of a candidate's steps are before an input. */
+uint32_t tn_lower_before_count(const tn_candidate *candidate);
+/* Whether one candidate of a node does all that another one does, and whether both do the same. */
+bool tn_lower_covers(const tn_candidate *a, const tn_candidate *b);
+bool tn_lower_does_same(const tn_candidate *a, const tn_candidate *b);
 /* --- lower_fit.c --- */
 tn_status tn_lower_fit_of(tn_lowering *lowering, uint32_t node, const tn_kernel_entry *entry,
                           const tn_lower_fit **out_fit);

@@ -16,52 +16,123 @@ static void add_use(const tn_lowering *lowering, tn_choose_use *uses, uint32_t *
     uses[(*count)++] = (tn_choose_use){tensor, number};
 }
 
+/* The first node in order that a candidate does, which is the choice's owner of it. */
+static uint32_t owner_of(uint32_t index, const tn_candidate *candidate) {
+    return tn_lower_before_count(candidate) > 0 ? candidate->chain->nodes[0] : index;
+}
+
+/* All others, the kernel's own node where it stands among them. */
+static tn_status state_chain(const tn_lowering *lowering, uint32_t index,
+                             const tn_candidate *candidate, const uint32_t **out_chain) {
+    const uint32_t count = candidate->chain_count, before = tn_lower_before_count(candidate);
+    uint32_t *chain = tn_arena_allocate(lowering->arena, (size_t)count + 1, sizeof *chain);
+    if (!chain) return tn_fail_memory("the choice of kernels");
+    for (uint32_t i = 0; i < count; i++)
+        chain[i] = before == 0       ? candidate->chain->nodes[i]
+                   : i + 1 < before  ? candidate->chain->nodes[i + 1]
+                   : i + 1 == before ? index
+                                     : candidate->chain->nodes[i];
+    *out_chain = chain;
+    return TN_OK;
+}
+
 static tn_status state_candidate(const tn_lowering *lowering, uint32_t index,
                                  const tn_candidate *candidate, double cost,
                                  tn_choose_candidate *out_stated) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
-    const tn_lower_node *lowered = &lowering->nodes[index];
     uint32_t operand_count = tn_lower_operand_count(candidate);
     tn_choose_use *inputs = tn_arena_allocate(
         lowering->arena, (size_t)node->input_count + operand_count + 1, sizeof *inputs);
     tn_choose_use *outputs =
         tn_arena_allocate(lowering->arena, (size_t)node->output_count + 1, sizeof *outputs);
     if (!inputs || !outputs) return tn_fail_memory("the choice of kernels");
-    *out_stated = (tn_choose_candidate){.cost = cost,
-                                        .chain_count = candidate->chain_count,
-                                        .chain = lowered->chain,
-                                        .inputs = inputs,
-                                        .outputs = outputs};
+    *out_stated = (tn_choose_candidate){
+        .cost = cost, .chain_count = candidate->chain_count, .inputs = inputs, .outputs = outputs};
     for (uint32_t i = 0; i < node->input_count; i++)
         if (!(tn_graph_input_port(node->entry->op, i)->flags & TN_PORT_SHAPE_ONLY))
-            add_use(lowering, inputs, &out_stated->input_count, node->inputs[i],
-                    candidate->inputs[i]);
+            add_use(lowering, inputs, &out_stated->input_count,
+                    tn_lower_input(lowering, index, candidate, i), candidate->inputs[i]);
     for (uint32_t i = 0; i < operand_count; i++)
         add_use(lowering, inputs, &out_stated->input_count, candidate->chain->operands[i],
                 candidate->operands[i]);
     for (uint32_t i = 0; i < node->output_count; i++)
         add_use(lowering, outputs, &out_stated->output_count,
                 tn_lower_output(lowering, index, candidate, i), candidate->outputs[i]);
+    return state_chain(lowering, index, candidate, &out_stated->chain);
+}
+
+/* What the choice calls a node's candidates, and whose they are. */
+typedef struct stated_nodes {
+    tn_choose_node *nodes;
+    tn_choose_candidate **candidates; /* by owner */
+    uint32_t **kernel_nodes, **numbers;
+} stated_nodes;
+
+static tn_status allocate_nodes(const tn_lowering *lowering, stated_nodes *stated) {
+    static const tn_choose_candidate nothing = {0};
+    const size_t count = lowering->graph->node_count;
+    size_t *owned = tn_arena_allocate(lowering->arena, count + 1, sizeof *owned);
+    stated->nodes = tn_arena_allocate(lowering->arena, count + 1, sizeof *stated->nodes);
+    stated->candidates = tn_arena_allocate(lowering->arena, count + 1, sizeof *stated->candidates);
+    stated->kernel_nodes =
+        tn_arena_allocate(lowering->arena, count + 1, sizeof *stated->kernel_nodes);
+    stated->numbers = tn_arena_allocate(lowering->arena, count + 1, sizeof *stated->numbers);
+    if (!owned || !stated->nodes || !stated->candidates || !stated->kernel_nodes ||
+        !stated->numbers)
+        return tn_fail_memory("the choice of kernels");
+    for (uint32_t n = 0; n < count; n++)
+        for (size_t i = 0; i < lowering->nodes[n].candidate_count; i++)
+            owned[owner_of(n, &lowering->nodes[n].candidates[i])]++;
+    for (uint32_t n = 0; n < count; n++) {
+        stated->nodes[n] = (tn_choose_node){1, &nothing};
+        if (lowering->graph->nodes[n].is_dead) continue;
+        stated->candidates[n] =
+            tn_arena_allocate(lowering->arena, owned[n] + 1, sizeof **stated->candidates);
+        stated->kernel_nodes[n] =
+            tn_arena_allocate(lowering->arena, owned[n] + 1, sizeof **stated->kernel_nodes);
+        stated->numbers[n] =
+            tn_arena_allocate(lowering->arena, owned[n] + 1, sizeof **stated->numbers);
+        if (!stated->candidates[n] || !stated->kernel_nodes[n] || !stated->numbers[n])
+            return tn_fail_memory("the choice of kernels");
+        stated->nodes[n] = (tn_choose_node){0, stated->candidates[n]};
+    }
     return TN_OK;
 }
 
-static tn_status state_nodes(const tn_lowering *lowering, tn_choose_node *nodes) {
-    static const tn_choose_candidate nothing = {0};
-    for (uint32_t n = 0; n < lowering->graph->node_count; n++) {
-        const tn_lower_node *node = &lowering->nodes[n];
-        nodes[n] = (tn_choose_node){1, &nothing};
-        if (lowering->graph->nodes[n].is_dead) continue;
-        tn_choose_candidate *candidates =
-            tn_arena_allocate(lowering->arena, node->candidate_count + 1, sizeof *candidates);
-        double *costs =
-            tn_arena_allocate(lowering->arena, 2 * node->candidate_count + 1, sizeof *costs);
-        if (!candidates || !costs) return tn_fail_memory("the choice of kernels");
-        tn_lower_level(lowering, n, costs + node->candidate_count, costs);
-        for (size_t i = 0; i < node->candidate_count; i++)
-            TN_TRY(state_candidate(lowering, n, &node->candidates[i], costs[i], &candidates[i]));
-        nodes[n] = (tn_choose_node){(uint32_t)node->candidate_count, candidates};
+static tn_status state_node(const tn_lowering *lowering, uint32_t index, stated_nodes *stated) {
+    const tn_lower_node *node = &lowering->nodes[index];
+    double *costs =
+        tn_arena_allocate(lowering->arena, 2 * node->candidate_count + 1, sizeof *costs);
+    if (!costs) return tn_fail_memory("the choice of kernels");
+    tn_lower_level(lowering, index, costs + node->candidate_count, costs);
+    for (uint32_t i = 0; i < node->candidate_count; i++) {
+        const uint32_t owner = owner_of(index, &node->candidates[i]);
+        const uint32_t at = stated->nodes[owner].candidate_count++;
+        TN_TRY(state_candidate(lowering, index, &node->candidates[i], costs[i],
+                               &stated->candidates[owner][at]));
+        stated->kernel_nodes[owner][at] = index;
+        stated->numbers[owner][at] = i;
     }
     return TN_OK;
+}
+
+static tn_status state_nodes(const tn_lowering *lowering, stated_nodes *stated) {
+    TN_TRY(allocate_nodes(lowering, stated));
+    for (uint32_t n = 0; n < lowering->graph->node_count; n++)
+        if (!lowering->graph->nodes[n].is_dead) TN_TRY(state_node(lowering, n, stated));
+    return TN_OK;
+}
+
+/* From the owners' candidates to those of the kernels' nodes: a kernel's node is in its owner's
+ * chain, and comes after it. */
+static void give_to_kernels(const tn_lowering *lowering, const stated_nodes *stated,
+                            uint32_t *choice) {
+    for (uint32_t n = (uint32_t)lowering->graph->node_count; n-- > 0;) {
+        if (lowering->graph->nodes[n].is_dead || choice[n] == TN_CHOOSE_NONE) continue;
+        const uint32_t at = choice[n], kernel_node = stated->kernel_nodes[n][at];
+        choice[n] = TN_CHOOSE_NONE;
+        choice[kernel_node] = stated->numbers[n][at];
+    }
 }
 
 static void state_tensors(const tn_graph *graph, tn_choose_tensor *tensors) {
@@ -116,20 +187,21 @@ tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice) {
     double cost = 0;
     if (!tn_mul_size(graph->tensor_count + 1, storages * storages, &cells))
         return tn_fail_memory("the choice of kernels");
-    tn_choose_node *nodes =
-        tn_arena_allocate(lowering->arena, graph->node_count + 1, sizeof *nodes);
+    stated_nodes stated = {0};
     tn_choose_tensor *tensors =
         tn_arena_allocate(lowering->arena, graph->tensor_count + 1, sizeof *tensors);
     double *reformat = tn_arena_allocate(lowering->arena, cells, sizeof *reformat);
-    if (!nodes || !tensors || !reformat) return tn_fail_memory("the choice of kernels");
-    TN_TRY(state_nodes(lowering, nodes));
+    if (!tensors || !reformat) return tn_fail_memory("the choice of kernels");
+    TN_TRY(state_nodes(lowering, &stated));
     state_tensors(graph, tensors);
     tn_choose_problem problem = {.node_count = (uint32_t)graph->node_count,
                                  .tensor_count = (uint32_t)graph->tensor_count,
                                  .storage_count = lowering->storage_count,
-                                 .nodes = nodes,
+                                 .nodes = stated.nodes,
                                  .tensors = tensors,
                                  .reformat = reformat};
     TN_TRY(price_conversions(lowering, &problem, reformat));
-    return tn_choose(graph->allocator, &problem, false, out_choice, &cost);
+    TN_TRY(tn_choose(graph->allocator, &problem, false, out_choice, &cost));
+    give_to_kernels(lowering, &stated, out_choice);
+    return TN_OK;
 }

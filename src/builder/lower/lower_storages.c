@@ -39,13 +39,14 @@ const tn_quantization *tn_lower_quantization(const tn_lowering *lowering, tn_ten
     return storage.type == TN_NONE ? lowering->graph->tensors[tensor].quantization : NULL;
 }
 
-bool tn_lower_is_allowed(const tn_lowering *lowering, uint32_t node, uint32_t chain_count) {
+bool tn_lower_is_allowed(const tn_lowering *lowering, uint32_t node,
+                         const tn_candidate *candidate) {
     const bool *is_kept = lowering->options->is_kept;
     const tn_lower_node *lowered = &lowering->nodes[node];
     if (lowering->lower_type == TN_NONE || !lowered->is_shaped) return false;
     if (is_kept && is_kept[node]) return false;
-    for (uint32_t i = 0; is_kept && i < chain_count; i++)
-        if (is_kept[lowered->chain[i]]) return false;
+    for (uint32_t i = 0; is_kept && candidate && i < candidate->chain_count; i++)
+        if (is_kept[candidate->chain->nodes[i]]) return false;
     return true;
 }
 

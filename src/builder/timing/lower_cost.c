@@ -91,7 +91,8 @@ static double moved_bytes(const tn_lowering *lowering, uint32_t index,
         if (node->inputs[i] == TN_NO_TENSOR ||
             (tn_graph_input_port(node->entry->op, i)->flags & TN_PORT_SHAPE_ONLY))
             continue;
-        bytes += bytes_of(lowering, node->inputs[i], candidate->inputs[i]);
+        bytes +=
+            bytes_of(lowering, tn_lower_input(lowering, index, candidate, i), candidate->inputs[i]);
     }
     for (uint32_t i = 0; i < node->output_count; i++)
         bytes += bytes_of(lowering, tn_lower_output(lowering, index, candidate, i),

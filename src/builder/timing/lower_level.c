@@ -44,8 +44,8 @@ static const tn_candidate *best_fused(const tn_lower_node *node) {
 
 /* Whether they differ in kernel or tactic alone. */
 static bool is_same_use(const tn_graph_node *node, const tn_candidate *a, const tn_candidate *b) {
-    return a->is_measured && b->is_measured && a->chain_count == b->chain_count &&
-           a->kind == b->kind && tn_lower_rivals_store_alike(node, a, b);
+    return a->is_measured && b->is_measured && tn_lower_does_same(a, b) && a->kind == b->kind &&
+           tn_lower_rivals_store_alike(node, a, b);
 }
 
 /* Among those that could stand for each other, the first one that is equal to the fastest has the

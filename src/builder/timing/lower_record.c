@@ -52,8 +52,10 @@ static tn_status name_kernel(const tn_candidate *candidate, tn_arena *arena,
 static void describe_storages(const tn_lowering *lowering, uint32_t index,
                               const tn_candidate *candidate, tn_lower_candidate *row) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
-    if (node->input_count > 0 && node->inputs[0] != TN_NO_TENSOR) {
-        row->input_type = tn_lower_type(lowering, node->inputs[0], candidate->inputs[0]);
+    const tn_tensor_id read =
+        node->input_count > 0 ? tn_lower_input(lowering, index, candidate, 0) : TN_NO_TENSOR;
+    if (read != TN_NO_TENSOR) {
+        row->input_type = tn_lower_type(lowering, read, candidate->inputs[0]);
         row->input_format = candidate->inputs[0].format;
     }
     const tn_tensor_id made =
@@ -76,7 +78,8 @@ static tn_status record_group(const tn_lowering *lowering, uint32_t index, size_
                                 .time_source = time_source_of(lowering, candidate),
                                 .nanoseconds = candidate->cost,
                                 .noise = candidate->is_measured ? candidate->noise : 0};
-    row->chain = tn_arena_copy(arena, node->chain, candidate->chain_count * sizeof *node->chain);
+    row->chain = tn_arena_copy(arena, candidate->chain ? candidate->chain->nodes : NULL,
+                               candidate->chain_count * sizeof *row->chain);
     if (!row->chain) return tn_fail_memory("the candidates of a report");
     for (size_t i = first; i < node->candidate_count; i++) {
         if (!is_same_group(&node->candidates[i], candidate)) continue;

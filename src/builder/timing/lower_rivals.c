@@ -22,9 +22,16 @@ bool tn_lower_rivals_store_alike(const tn_graph_node *node, const tn_candidate *
     return memcmp(a->inputs, b->inputs, ports * sizeof *a->inputs) == 0;
 }
 
-/* The same kernel with the same storages, whatever it does of the chain. */
+/* Chains before an input are compared like kernels: none stands for another one. */
+static bool has_same_before(const tn_candidate *a, const tn_candidate *b) {
+    const uint32_t count = tn_lower_before_count(a);
+    return count == tn_lower_before_count(b) && (count == 0 || a->chain->port == b->chain->port);
+}
+
+/* The same kernel with the same storages, whatever it does of the chain after it. */
 static bool is_sibling(const tn_graph_node *node, const tn_candidate *a, const tn_candidate *b) {
-    return a->entry == b->entry && a->kind == b->kind && tn_lower_rivals_store_alike(node, a, b);
+    return a->entry == b->entry && a->kind == b->kind && has_same_before(a, b) &&
+           tn_lower_rivals_store_alike(node, a, b);
 }
 
 double tn_lower_rivals_best_tactic(const tn_lower_node *node, const tn_candidate *candidate) {
@@ -49,8 +56,7 @@ double tn_lower_rivals_best_chain(const tn_lowering *lowering, uint32_t index,
 double tn_lower_rivals_best(const tn_lower_node *node, const tn_candidate *candidate) {
     double best = INFINITY;
     for (size_t i = 0; i < node->candidate_count; i++)
-        if (node->candidates[i].is_measured &&
-            node->candidates[i].chain_count >= candidate->chain_count)
+        if (node->candidates[i].is_measured && tn_lower_covers(&node->candidates[i], candidate))
             best = fmin(best, node->candidates[i].cost);
     return best;
 }
@@ -58,6 +64,7 @@ double tn_lower_rivals_best(const tn_lower_node *node, const tn_candidate *candi
 bool tn_lower_rivals_is_whole(const tn_lower_node *node, const tn_candidate *candidate) {
     for (size_t i = 0; i < node->candidate_count; i++)
         if (node->candidates[i].entry == candidate->entry &&
+            has_same_before(&node->candidates[i], candidate) &&
             node->candidates[i].chain_count > candidate->chain_count)
             return false;
     return true;

@@ -59,8 +59,10 @@ static tn_status find_contested(tn_lowering *lowering) {
     bool *is_contested =
         tn_arena_allocate(lowering->arena, graph->node_count + 1, sizeof *is_contested);
     if (!before || !is_contested) return tn_fail_memory("the order of timings");
-    for (uint32_t n = 0; n < graph->node_count; n++)
+    for (uint32_t n = 0; n < graph->node_count; n++) {
         before[n] = TN_NO_NODE;
+        is_contested[n] = lowering->nodes[n].is_before;
+    }
     for (uint32_t n = 0; n < graph->node_count; n++)
         for (uint32_t i = 0; i < lowering->nodes[n].chain_count; i++) {
             const uint32_t taker = i == 0 ? n : lowering->nodes[n].chain[i - 1];
@@ -89,8 +91,7 @@ static bool may_wait(const tn_lowering *lowering, uint32_t index, const tn_candi
         !(tn_timing_prepare_ns(lowering, candidate->entry->kernel) > SLOW_PREPARE_NS))
         return false;
     for (size_t i = 0; i < node->candidate_count; i++)
-        if (node->candidates[i].is_measured &&
-            node->candidates[i].chain_count >= candidate->chain_count &&
+        if (node->candidates[i].is_measured && tn_lower_covers(&node->candidates[i], candidate) &&
             tn_lower_rivals_store_alike(&lowering->graph->nodes[index], &node->candidates[i],
                                         candidate))
             return true;
@@ -230,7 +231,7 @@ static double distance(const tn_lowering *lowering, uint32_t index, const tn_can
         return INFINITY;
     for (size_t i = 0; i < node->candidate_count; i++)
         if (node->candidates[i].is_measured &&
-            node->candidates[i].chain_count == candidate->chain_count &&
+            tn_lower_does_same(&node->candidates[i], candidate) &&
             tn_lower_rivals_store_alike(graph_node, &node->candidates[i], candidate))
             same = fmin(same, node->candidates[i].cost);
     return least <= BESIDE_SAME_FACTOR * same ? candidate->cost / best : INFINITY;

@@ -105,7 +105,7 @@ static double best_other(const tn_lowering *lowering, uint32_t index,
     double best = 0;
     for (size_t i = 0; i < node->candidate_count; i++) {
         const tn_candidate *other = &node->candidates[i];
-        if (other->is_measured && other->chain_count >= candidate->chain_count &&
+        if (other->is_measured && tn_lower_covers(other, candidate) &&
             (best == 0 || other->cost < best))
             best = other->cost;
     }

@@ -70,12 +70,16 @@ static uint64_t add_operator(const tn_graph_node *node, uint64_t key) {
 }
 
 /* A facet's struct by its bytes; one with pointers by the operator that it describes. */
-static uint64_t add_step(const tn_lowering *lowering, const tn_candidate *candidate, uint32_t index,
-                         uint32_t step, uint64_t key) {
+static uint64_t add_step(const tn_lowering *lowering, const tn_candidate *candidate, uint32_t step,
+                         uint64_t key) {
     const tn_facet *facet = candidate->chain->facets[step];
-    const tn_graph_node *node = &lowering->graph->nodes[lowering->nodes[index].chain[step]];
+    const tn_graph_node *node = &lowering->graph->nodes[candidate->chain->nodes[step]];
     key = tn_hash_add_text(key, candidate->chain->steps[step]->facet);
     key = tn_hash_add_text(key, facet->variant);
+    if (candidate->chain->steps[step]->port > 0) {
+        key = tn_hash_add_text(key, "before");
+        key = tn_hash_add_u64(key, candidate->chain->steps[step]->port);
+    }
     key = tn_hash_add_u64(key, lowering->types[node->outputs[0]]);
     for (uint32_t i = 0; i < facet->operand_count; i++) {
         key = tn_hash_add_u64(key, facet->operands[i].form);
@@ -139,13 +143,14 @@ tn_status tn_timing_key(const tn_lowering *lowering, uint32_t index, tn_candidat
     key = add_kernel(candidate, add_operator(node, add_place(lowering, candidate, key)));
     for (uint32_t i = 0; i < node->input_count; i++) {
         bool with_value = tn_graph_input_port(node->entry->op, i)->flags & TN_PORT_VALUE_NEEDED;
-        key = add_tensor(lowering, key, node->inputs[i], candidate->inputs[i], with_value);
+        key = add_tensor(lowering, key, tn_lower_input(lowering, index, candidate, i),
+                         candidate->inputs[i], with_value);
     }
     for (uint32_t i = 0; i < node->output_count; i++)
         key = add_tensor(lowering, key, tn_lower_output(lowering, index, candidate, i),
                          candidate->outputs[i], false);
     for (uint32_t i = 0; i < candidate->chain_count; i++)
-        key = add_step(lowering, candidate, index, i, key);
+        key = add_step(lowering, candidate, i, key);
     for (uint32_t i = 0; i < tn_lower_operand_count(candidate); i++)
         key =
             add_tensor(lowering, key, candidate->chain->operands[i], candidate->operands[i], false);

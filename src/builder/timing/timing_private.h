@@ -83,9 +83,9 @@ typedef struct tn_timing_work {
     const tn_tensor *from, *to;
     uint32_t direction;
     void *scratch;
-    void *graph; /* of a device: a sample, captured; or null */
-    int count;   /* runs of a sample */
-    uint32_t chain_count;
+    void *graph;                   /* of a device: a sample, captured; or null */
+    int count;                     /* runs of a sample */
+    const tn_candidate *candidate; /* null: a conversion */
     tn_timing_samples samples;
 } tn_timing_work;
 /* When enough is known. */

@@ -78,6 +78,11 @@ tn_status tn_timing_warm_up(tn_lowering *lowering, tn_timing_work *work,
     return TN_OK;
 }
 
+static bool does_as_much(const tn_timing_work *other, const tn_timing_work *work) {
+    return !other->candidate || !work->candidate ||
+           tn_lower_covers(other->candidate, work->candidate);
+}
+
 /* Slower by far than another one that does at least as much, whatever disturbed it. */
 static bool is_pruned(tn_timing_work *const *works, uint32_t count, const tn_timing_work *work,
                       const tn_timing_policy *policy) {
@@ -87,7 +92,7 @@ static bool is_pruned(tn_timing_work *const *works, uint32_t count, const tn_tim
          !tn_timing_samples_agree(&work->samples, PRUNE_TOLERANCE)))
         return false;
     for (uint32_t i = 0; i < count; i++)
-        if (works[i]->chain_count >= work->chain_count && works[i]->samples.count > 0)
+        if (does_as_much(works[i], work) && works[i]->samples.count > 0)
             best = fmin(best, works[i]->samples.least);
     return tn_timing_samples_floor(&work->samples) > policy->pruned_factor * best;
 }

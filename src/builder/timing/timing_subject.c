@@ -93,7 +93,7 @@ tn_status tn_timing_subject_open(tn_lowering *lowering, uint32_t index,
     subject->work = (tn_timing_work){.once = run_once,
                                      .is_remote = tn_lower_is_on_device(candidate),
                                      .opened = &subject->opened,
-                                     .chain_count = candidate->chain_count};
+                                     .candidate = candidate};
     tn_status status = TN_OK;
     TN_GO(prepare(lowering, index, candidate, subject));
     tn_timing_shares_add(lowering->timing, candidate->entry->kernel, 1,

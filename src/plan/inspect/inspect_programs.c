@@ -101,6 +101,9 @@ static void add_step(tn_text *text, const Tenon__Plan__Plan *plan,
         tn_inspect_node_name(text, plan, step->absorbed[i]);
     }
     tn_text_add(text, "]");
+    if (step->before_count > 0)
+        tn_text_add_format(text, ", \"before\": %" PRIu32 ", \"before_input\": %" PRIu32,
+                           step->before_count, step->before_input);
     add_values(text, plan, program, "inputs", step->n_inputs, step->inputs);
     add_values(text, plan, program, "operands", step->n_operands, step->operands);
     add_values(text, plan, program, "outputs", step->n_outputs, step->outputs);

@@ -48,6 +48,8 @@ static tn_status read_step(tn_plan_reader *reader, const Tenon__Plan__Step *mess
     *step = (tn_program_step){.kind = message->kind,
                               .node = message->node - 1,
                               .absorbed_count = (uint32_t)message->n_absorbed,
+                              .before_count = message->before_count,
+                              .before_input = message->before_input,
                               .tactic = message->tactic,
                               .is_in_place = message->is_in_place,
                               .aliased = message->aliased,

@@ -25,6 +25,8 @@ static tn_status write_step(tn_plan_writer *writer, const tn_program_step *step,
     const tn_library_key library = {step->library, step->library_domain, step->library_hash};
     message->library = tn_plan_writer_text(step->library);
     if (step->library) message->library_number = 1 + tn_plan_find_library(&writer->plan, &library);
+    message->before_count = step->before_count;
+    message->before_input = step->before_input;
     message->tactic = step->tactic;
     message->is_in_place = step->is_in_place;
     message->aliased = step->aliased;

@@ -3,9 +3,11 @@
 #include "plugin/fields/absorbs.h"
 #include "base/status.h"
 
+#include <tenon/plugin/before.h>
+
 #include <string.h>
 
-enum { MOST_ABSORBS = 64, MOST_VARIANTS = 64, MOST_NAME = 100 };
+enum { MOST_ABSORBS = 64, MOST_VARIANTS = 64, MOST_NAME = 100, MOST_PORT = 64 };
 
 /* The names that belong to the header, and the variants of those that have any. Affine and linear
  * are folded into constants: no kernel absorbs them. */
@@ -16,6 +18,7 @@ static const struct {
     {TN_FACET_RESIDUAL, NULL},   {TN_FACET_ACTIVATION, TN_ACTIVATIONS_1_0},
     {TN_FACET_ROW, NULL},        {TN_FACET_EXPRESSION, NULL},
     {TN_FACET_WINDOW_MAX, NULL}, {TN_FACET_SOFTMAX, NULL},
+    {TN_FACET_CONVERT, NULL},
 };
 
 typedef struct parser {
@@ -110,22 +113,37 @@ static tn_status take_variants(parser *p, const char *listed, tn_absorb *absorb)
     return TN_OK;
 }
 
+/* "@2 ": before input 1. */
+static tn_status take_port(parser *p, uint32_t *out_port) {
+    const char *begin = p->at;
+    *out_port = 0;
+    if (*begin != '@') return TN_OK;
+    for (p->at++; *p->at >= '0' && *p->at <= '9' && *out_port <= MOST_PORT; p->at++)
+        *out_port = *out_port * 10 + (uint32_t)(*p->at - '0');
+    if (*out_port < 1 || *out_port > MOST_PORT || *p->at != ' ')
+        return fail_at(p, begin,
+                       "expected the number of an input, from 1 to 64, and a space, like @1 "
+                       "tn.convert/1");
+    skip_spaces(p);
+    return TN_OK;
+}
+
 static tn_status take_item(parser *p) {
     const char *variants = NULL;
     bool is_known = true;
+    uint32_t port = 0;
     skip_spaces(p);
+    TN_TRY(take_port(p, &port));
     const char *begin = p->at, *name = take_word(p, "._/-");
-    if (*begin == '@' || (name && *p->at == ':'))
-        return fail_at(p, begin, "a port before a facet is reserved: facets come after the kernel");
     if (!name || !is_facet_name(name))
         return fail_at(p, begin, "expected a facet's name with its version, like tn.bias/1");
     TN_TRY(check_name(p, begin, name, &variants, &is_known));
     for (uint32_t i = 0; i < p->count; i++)
-        if (strcmp(p->items[i].facet, name) == 0)
+        if (p->items[i].port == port && strcmp(p->items[i].facet, name) == 0)
             return fail_at(p, begin, "this facet is listed twice");
     if (p->count == MOST_ABSORBS) return fail_at(p, begin, "too many facets");
     tn_absorb *absorb = &p->items[p->count];
-    *absorb = (tn_absorb){.facet = name};
+    *absorb = (tn_absorb){.facet = name, .port = port};
     skip_spaces(p);
     if (*p->at == '(')
         TN_TRY(take_variants(p, variants, absorb));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text of tn_kernel.absorbs, like "tn.bias/1, tn.activation/1(relu|clip)": the names of facets,
- * and the variants of each that count. Names are told apart by their characters alone.
+ * The text of tn_kernel.absorbs, like "tn.bias/1, tn.activation/1(relu|clip), @1 tn.convert/1": the
+ * names of facets, the variants of each that count, and the input that it stands before. Names are
+ * told apart by their characters alone.
  */
 #ifndef TN_PLUGIN_FIELDS_ABSORBS_H
 #define TN_PLUGIN_FIELDS_ABSORBS_H
@@ -12,6 +13,7 @@
 
 typedef struct tn_absorb {
     const char *facet;
+    uint32_t port; /* 0: after the kernel; k: before its input k - 1 */
     uint32_t variant_count;
     const char *const *variants;
 } tn_absorb;

@@ -53,7 +53,8 @@ static void test_steps_reach_the_kernel_with_their_operands(void **state) {
         tn_registry_find_kernel(tn_runtime_registry(graph->runtime),
                                 graph->nodes[step->node].entry->op, "cpu", "mix_fused", NULL);
     assert_non_null(entry);
-    assert_int_equal(tn_program_chain(step, graph, entry, tensors, stage.arena, &chain), TN_OK);
+    assert_int_equal(
+        tn_program_chain(&stage.program, step, graph, entry, tensors, stage.arena, &chain), TN_OK);
     const tn_call call = {.steps = chain.steps, .step_count = chain.count};
     seen_step seen[3];
     for (uint32_t i = 0; i < 3; i++)

@@ -66,8 +66,14 @@ static void test_wrong_texts_are_refused_with_the_column(void **state) {
                  {"tn.activation/1(relu", "expected '|' or ')'", "column 21:"},
                  {"tn.activation/1()", "expected a variant's name", "column 17:"},
                  {"tn.row/1, tn.row/1", "listed twice", "column 11:"},
-                 {"x: tn.convert/1", "reserved", "column 1:"},
-                 {"tn.row/1, @1 acme.pad/1", "reserved", "column 11:"},
+                 {"x: tn.row/1", "expected a facet's name", "column 1:"},
+                 {"tn.row/1, @0 acme.pad/1", "from 1 to 64", "column 11:"},
+                 {"@65 acme.pad/1", "from 1 to 64", "column 1:"},
+                 {"@99999999999 acme.pad/1", "from 1 to 64", "column 1:"},
+                 {"@1acme.pad/1", "and a space", "column 1:"},
+                 {"@ acme.pad/1", "the number of an input", "column 1:"},
+                 {"@1 acme.pad/1, @1  acme.pad/1", "listed twice", "column 20:"},
+                 {"@1 tn.dream/1", "a library's own prefix", "column 4:"},
                  {"acme/1", "expected a facet's name", "column 1:"}};
     for (size_t i = 0; i < TEST_COUNT(wrong); i++) {
         const tn_absorb *items = NULL;
@@ -78,6 +84,21 @@ static void test_wrong_texts_are_refused_with_the_column(void **state) {
         if (!strstr(message, wrong[i].part) || !strstr(message, wrong[i].column))
             fail_msg("\"%s\": %s", wrong[i].text, message);
     }
+}
+
+static void test_a_facet_may_stand_before_an_input(void **state) {
+    const tn_absorb *items = NULL;
+    uint32_t count = 0;
+    assert_int_equal(tn_absorbs_parse(*state,
+                                      "@1 tn.convert/1, @12  tn.activation/1(relu), tn.convert/1",
+                                      false, &items, &count),
+                     TN_OK);
+    assert_int_equal(count, 3);
+    assert_int_equal(items[0].port, 1);
+    assert_string_equal(items[0].facet, "tn.convert/1");
+    assert_int_equal(items[1].port, 12);
+    assert_true(tn_absorb_has(&items[1], "relu"));
+    assert_int_equal(items[2].port, 0);
 }
 
 /* What a newer header has is left out, and only that. */
@@ -104,6 +125,7 @@ int main(void) {
         TEST(test_names_and_variants_are_read_in_order),
         TEST(test_all_names_of_the_header_are_known),
         TEST(test_wrong_texts_are_refused_with_the_column),
+        TEST(test_a_facet_may_stand_before_an_input),
         TEST(test_names_of_a_newer_header_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

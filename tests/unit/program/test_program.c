@@ -182,8 +182,9 @@ static void test_a_chain_that_is_none_is_an_error(void **state) {
         tn_registry_find_kernel(tn_runtime_registry(test->graph->runtime),
                                 test->graph->nodes[step.node].entry->op, "cpu", "mix_fused", NULL);
     assert_non_null(entry);
-    assert_int_equal(tn_program_chain(&step, test->graph, entry, tensors, stage.arena, &found),
-                     TN_ERROR_FORMAT);
+    assert_int_equal(
+        tn_program_chain(&stage.program, &step, test->graph, entry, tensors, stage.arena, &found),
+        TN_ERROR_FORMAT);
     tn_library_release(entry->library);
     assert_error("flat", NULL);
     stage_end(&stage);
