@@ -48,6 +48,7 @@ static tn_status set_constants(tn_inference *inference) {
         storage->tensor.name = tensor->name;
         storage->tensor.quantization = tensor->quantization;
         storage->tensor.data = (void *)(uintptr_t)(tensor->bytes > 0 ? tensor->data : no_elements);
+        storage->tensor.heap = tensor->heap;
         inference->tensors[i].is_known = true;
     }
     return TN_OK;
@@ -88,6 +89,11 @@ void tn_inference_deinit(tn_inference *inference) {
 tn_status tn_infer_reserve_value(tn_inference *inference, tn_tensor_id id) {
     tn_inferred_tensor *inferred = &inference->tensors[id];
     size_t bytes = (size_t)inferred->storage.tensor.bytes;
+    if (inferred->storage.tensor.type == TN_STRING)
+        return tn_fail(TN_ERROR_UNSUPPORTED,
+                       "the value of tensor '%s' decides shapes and is of strings: only a constant "
+                       "of strings may",
+                       inference->graph->tensors[id].name);
     if (bytes > TN_INFERENCE_VALUE_BYTES && !inference->plan->is_whole)
         return tn_fail(TN_ERROR_MEMORY,
                        "the value of tensor '%s' decides shapes and would take %zu bytes; at most "
@@ -120,6 +126,7 @@ static bool gather_inputs(tn_inference *inference, const tn_graph_node *node, bo
         if (is_shown || !inferred->storage.tensor.data) continue;
         scratch->hidden[i] = inferred->storage.tensor;
         scratch->hidden[i].data = NULL;
+        scratch->hidden[i].heap = NULL;
         scratch->inputs[i] = &scratch->hidden[i];
     }
     return true;
@@ -226,6 +233,8 @@ static void share_values(tn_inference *inference, const tn_graph_node *node) {
         const tn_port *port = tn_graph_output_port(node->entry->op, i);
         inference->tensors[node->outputs[i]].storage.tensor.data =
             inference->scratch->inputs[port->alias - 1]->data;
+        inference->tensors[node->outputs[i]].storage.tensor.heap =
+            inference->scratch->inputs[port->alias - 1]->heap;
     }
 }
 

@@ -132,5 +132,5 @@ tn_status tn_inference_set(tn_inference *inference, tn_tensor_id tensor, const t
     inferred->storage.tensor.name = old.name;
     inferred->storage.tensor.quantization = old.quantization;
     inferred->is_known = true;
-    return value ? set_value(inference, tensor, value) : TN_OK;
+    return value && old.type != TN_STRING ? set_value(inference, tensor, value) : TN_OK;
 }

@@ -4,6 +4,7 @@
 #include "plugin/bodies.h"
 #include "plugin/crash.h"
 #include "plugin/library_private.h"
+#include "plugin/strings/strings.h"
 #include "plugin/runtime_private.h"
 #include "plugin/devices.h"
 
@@ -34,6 +35,7 @@ static const void *host_extension(const tn_host *host, const char *name) {
     if (name && strcmp(name, TN_REWRITES) == 0) return &rewrite_services;
     if (name && strcmp(name, TN_RESOURCES) == 0) return &resources;
     if (name && strcmp(name, TN_BODIES) == 0) return tn_body_service_table();
+    if (name && strcmp(name, TN_STRINGS) == 0) return tn_string_service_table();
     return NULL;
 }
 
