@@ -12,6 +12,7 @@
 #include "cases/chain_step.h"
 #include "cases/conformance.h"
 #include "worker/watch/guarded.h"
+#include "plugin/strings/strings.h"
 #include "graph/graph.h"
 #include "plugin/host.h"
 
@@ -76,7 +77,8 @@ typedef struct tn_probe_memory {
     tn_shape shapes[TN_PROBE_OUTPUTS];       /* true ones, after the run */
     uint32_t counted_axes[TN_PROBE_OUTPUTS]; /* of outputs that were counted */
     uint32_t laid_on[TN_PROBE_OUTPUTS]; /* 1 + the input whose memory an output has; 0: its own */
-    uint8_t slack, poison;              /* around the tensors, and in outputs before the run */
+    tn_owned_heap heaps[TN_PROBE_OUTPUTS]; /* of outputs of strings */
+    uint8_t slack, poison;                 /* around the tensors, and in outputs before the run */
 } tn_probe_memory;
 
 /* A context's half. */
