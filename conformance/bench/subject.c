@@ -16,6 +16,9 @@ static tn_status infer(tn_bench_subject *subject) {
     TN_TRY(tn_case_infer(subject->graph, &subject->c, subject->arena, &subject->plan,
                          &subject->inference));
     const tn_graph_node *node = &subject->graph->nodes[0];
+    for (size_t t = 0; t < subject->graph->tensor_count; t++)
+        if (subject->inference.tensors[t].storage.tensor.type == TN_STRING)
+            return tn_fail(TN_ERROR_UNSUPPORTED, "nodes with strings are not timed");
     return node->input_count <= TN_STORED_PORTS && node->output_count <= 16
                ? TN_OK
                : tn_fail(TN_ERROR_UNSUPPORTED, "more than %d inputs or 16 outputs",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading test cases; see case.h. */
 #include "case.h"
+#include "strings/strings.h"
 #include "base/status.h"
 #include "plugin/fields/fields_private.h"
 
@@ -52,6 +53,9 @@ bool tn_case_has_element(const tn_case_input *input, const void *data, size_t in
     const size_t bytes = tn_type_bytes(input->type), count = tn_case_input_elements(input);
     const double value = tn_element_get_f64(data, input->type, index);
     bool is_there = false;
+    for (size_t k = 0; input->type == TN_STRING && k < count && !is_there; k++)
+        is_there = tn_case_same_string((const tn_string *)input->data + k,
+                                       (const tn_string *)data + index);
     for (size_t k = 0; k < count && !is_there; k++)
         is_there = bytes ? memcmp((const char *)input->data + k * bytes,
                                   (const char *)data + index * bytes, bytes) == 0
@@ -127,7 +131,9 @@ static double draw(reader *r) {
 static void fill_random(reader *r, tn_case_input *input, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const double value = draw(r);
-        if (input->type == TN_BOOL)
+        if (input->type == TN_STRING)
+            ((tn_string *)input->data)[i] = tn_case_draw_string((uint64_t)(value * (1 << 24)));
+        else if (input->type == TN_BOOL)
             tn_element_set_i64(input->data, input->type, i, value < 0.5);
         else if (tn_type_is_float(input->type))
             tn_element_set_f64(input->data, input->type, i, value * 2.0 - 1.0);
@@ -137,9 +143,24 @@ static void fill_random(reader *r, tn_case_input *input, size_t count) {
     }
 }
 
+/* Texts up to a comma or the brace. */
+static tn_status read_texts(reader *r, tn_case_input *input, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const size_t length = strcspn(r->at, ",}");
+        TN_TRY(tn_case_intern(r->at, length, (tn_string *)input->data + i));
+        r->at += length;
+        if (i + 1 < count && *r->at++ != ',')
+            return fail_at(r, "as many texts as the shape has elements");
+    }
+    if (*r->at++ != '}') return fail_at(r, "as many texts as the shape has elements, and '}'");
+    input->has_values = true;
+    return TN_OK;
+}
+
 static tn_status read_values(reader *r, tn_case_input *input, size_t count) {
     if (*r->at != '{') return TN_OK;
     r->at++;
+    if (input->type == TN_STRING) return read_texts(r, input, count);
     size_t read = 0;
     for (; *r->at && *r->at != '}'; read++) {
         char *end;

@@ -2,6 +2,7 @@
 /* Running a case as a network of one node, between guard zones; see conformance.h. */
 #include "base/status.h"
 #include "conformance.h"
+#include "strings/strings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,21 @@ static bool is_constant_input(const tn_operator *op, const tn_case *c, uint32_t 
     return (port->flags & TN_PORT_VALUE_NEEDED) || (w->are_constant && index > 0);
 }
 
+static tn_status add_constant(tn_graph *graph, const char *name, const tn_case_input *input,
+                              tn_tensor_id *out_tensor) {
+    uint64_t bytes = input->bytes;
+    void *block = NULL;
+    if (input->type == TN_STRING) {
+        block = tn_case_block(input->data, input->bytes / sizeof(tn_string), &bytes);
+        if (!block) return tn_fail_memory("a case's strings");
+    }
+    const tn_status status =
+        tn_graph_add_constant(graph, name, input->type, input->shape.rank, input->shape.extents,
+                              block ? block : input->data, bytes, out_tensor);
+    free(block);
+    return status;
+}
+
 tn_status tn_case_graph(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
                         const tn_way *w, tn_graph **out_graph) {
     tn_tensor_id inputs[64], outputs[64];
@@ -40,9 +56,7 @@ tn_status tn_case_graph(tn_runtime *runtime, const tn_operator *op, const tn_cas
             is_given = true;
             snprintf(name, sizeof(name), "in%u", i);
             status = is_constant_input(op, c, i, w)
-                         ? tn_graph_add_constant(graph, name, input->type, input->shape.rank,
-                                                 input->shape.extents, input->data, input->bytes,
-                                                 &inputs[count++])
+                         ? add_constant(graph, name, input, &inputs[count++])
                          : tn_graph_add_input(graph, name, input->type, input->shape.rank,
                                               input->shape.extents, NULL, &inputs[count++]);
         }
@@ -95,9 +109,18 @@ tn_status tn_case_infer(tn_graph *graph, const tn_case *c, tn_arena *arena, tn_i
     return tn_case_infer_sorted(graph, c, arena, plan, inference);
 }
 
-static tn_status bind_inputs(tn_context *context, tn_engine *engine, const tn_case *c) {
+/* `blocks`: of inputs of strings, to be freed after the runs. */
+static tn_status bind_inputs(tn_context *context, tn_engine *engine, const tn_case *c,
+                             void **blocks) {
     for (uint32_t i = 0; i < tn_engine_input_count(engine); i++) {
         const tn_case_input *input = &c->inputs[atoi(tn_engine_input(engine, i)->name + 2)];
+        if (input->type == TN_STRING) {
+            uint64_t bytes;
+            blocks[i] = tn_case_block(input->data, input->bytes / sizeof(tn_string), &bytes);
+            if (!blocks[i]) return tn_fail_memory("a case's strings");
+            TN_TRY(tn_context_bind_input(context, i, blocks[i], bytes));
+            continue;
+        }
         TN_TRY(tn_context_bind_input(context, i, input->data, input->bytes));
     }
     return TN_OK;
@@ -141,6 +164,9 @@ static tn_status keep_outputs(tn_context *context, uint32_t count, char **guarde
         if (!out->data[i]) return tn_fail_memory("an output's copy");
         if (tensor->bytes) memcpy(out->data[i], tensor->data, tensor->bytes);
         out->count = i + 1;
+        if (tensor->type == TN_STRING)
+            TN_TRY(tn_case_take_strings(out->data[i], tensor->bytes / sizeof(tn_string),
+                                        tensor->heap));
     }
     return TN_OK;
 }
@@ -148,16 +174,19 @@ static tn_status keep_outputs(tn_context *context, uint32_t count, char **guarde
 static tn_status run_engine(tn_engine *engine, const tn_case *c, tn_outcome *out) {
     tn_context *context;
     char *guarded[16] = {0};
+    void *blocks[64] = {0};
     const uint32_t count = tn_engine_output_count(engine);
     if (count > 16) return tn_fail(TN_ERROR_UNSUPPORTED, "more than 16 outputs");
     TN_TRY(tn_context_create(engine, &context));
-    tn_status status = bind_inputs(context, engine, c);
+    tn_status status = bind_inputs(context, engine, c, blocks);
     if (status == TN_OK) status = guarded_run(context, count, guarded);
     if (status == TN_OK) status = tn_context_run(context); /* the second run must give the same */
     if (status == TN_OK) status = keep_outputs(context, count, guarded, out);
     tn_context_destroy(context);
     for (uint32_t i = 0; i < count; i++)
         free(guarded[i]);
+    for (uint32_t i = 0; i < 64; i++)
+        free(blocks[i]);
     return status;
 }
 

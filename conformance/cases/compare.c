@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When two results are the same; see conformance.h. */
 #include "conformance.h"
+#include "strings/strings.h"
 #include "tensor/type.h"
 
 #include <inttypes.h>
@@ -59,12 +60,31 @@ static void say_integers(const void *wanted, const void *found, tn_type type, ui
              tn_element_get_i64(found, type, index), tn_element_get_i64(wanted, type, index));
 }
 
+/* Both are elements of the one heap, where equal strings are one. */
+static bool are_same_strings(const tn_outcome *wanted, const tn_outcome *found, uint32_t output,
+                             char *why, size_t bytes) {
+    const tn_string *a = wanted->data[output], *b = found->data[output];
+    const char *heap = tn_case_heap()->data;
+    for (size_t k = 0; k < tn_outcome_elements(wanted, output); k++) {
+        if (a[k].offset == b[k].offset && a[k].bytes == b[k].bytes) continue;
+        snprintf(why, bytes,
+                 "output %u, element %zu is \"%.*s\" (%llu bytes), expected \"%.*s\" "
+                 "(%llu bytes)",
+                 output, k, (int)(b[k].bytes < 60 ? b[k].bytes : 60), heap + b[k].offset,
+                 (unsigned long long)b[k].bytes, (int)(a[k].bytes < 60 ? a[k].bytes : 60),
+                 heap + a[k].offset, (unsigned long long)a[k].bytes);
+        return false;
+    }
+    return true;
+}
+
 static bool is_output_near(const tn_outcome *wanted, const tn_outcome *found, uint32_t output,
                            const double *slack, bool is_exact, char *why, size_t bytes) {
     const tn_type type = wanted->types[output];
     const void *from = wanted->data[output], *to = found->data[output];
     const size_t count = tn_outcome_elements(wanted, output);
     const bool is_float = tn_type_is_float(type) && !is_exact;
+    if (type == TN_STRING) return are_same_strings(wanted, found, output, why, bytes);
     double largest = 1e-6;
     for (size_t k = 0; is_float && k < count; k++) {
         const double value = fabs(tn_element_get_f64(from, type, k));

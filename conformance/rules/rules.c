@@ -182,6 +182,9 @@ const tn_rule tn_rules[] = {
      "the bits behind the last element of a packed type.",
      TN_CAUSE_UNWRITTEN, TN_RULE_SHOWN, NULL},
     {"booleans", "Every byte of a boolean output is 0 or 1.", TN_CAUSE_VALUES, TN_RULE_SHOWN, NULL},
+    {"strings",
+     "The elements of an output of strings lie within the heap that append or share gave it.",
+     TN_CAUSE_VALUES, TN_RULE_SHOWN, NULL},
     {"crash", "No signal, no abort, no exit.", TN_CAUSE_CRASH, TN_RULE_SHOWN, NULL},
     {"time-limit", "A test ends in its time.", TN_CAUSE_CRASH, TN_RULE_SHOWN, NULL},
     {NULL, NULL, 0, 0, NULL}};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames; see frame.h. */
 #include "frame.h"
+#include "cases/strings/strings.h"
 #include "base/hash.h"
 #include "base/status.h"
 #include "gaps.h"
@@ -93,6 +94,12 @@ static tn_tensor *put_tensor(room *r, const tn_probe_port *port, const char *dat
         tensor->counted = put_count(r, port);
     tensor->quantization = port->scale != 0 ? quantization : NULL;
     tensor->data = (void *)(uintptr_t)data;
+    if (port->type == TN_STRING && data) {
+        tn_heap *heap = take(r, sizeof(*heap));
+        if (!heap) return NULL;
+        *heap = *tn_case_heap();
+        tensor->heap = heap;
+    }
     tensor->name = "";
     return tensor;
 }
@@ -180,6 +187,7 @@ static bool put_tensors(tn_frame *frame, room *r, const tn_probe *probe,
         const tn_guarded *at = has_data ? tn_probe_memory_output(memory, i) : NULL;
         outputs[i] = put_tensor(r, &probe->outputs[i], at ? at->data : NULL, sees, probe->is_open);
         if (!outputs[i]) return false;
+        if (outputs[i]->heap) outputs[i]->heap = (tn_heap *)(uintptr_t)&memory->heaps[i].heap;
         frame->outputs[i] = outputs[i];
     }
     if (!put_steps(frame, r, probe, memory, sees, outputs[0])) return false;
@@ -314,6 +322,7 @@ static uint64_t hash_of_given(const tn_call *call, const tn_kernel *kernel) {
         if (!tensor) continue;
         hash = tn_hash_add(hash, tensor, sizeof(*tensor));
         hash = tn_hash_add(hash, tensor->shape, tensor->rank * sizeof(*tensor->shape));
+        if (tensor->heap) hash = tn_hash_add(hash, tensor->heap, sizeof(*tensor->heap));
         if (!tensor->counted) continue;
         hash = tn_hash_add(hash, tensor->counted, sizeof(*tensor->counted));
         hash = tn_hash_add(hash, tensor->counted->value, sizeof(*tensor->counted->value));

@@ -23,6 +23,11 @@ typedef struct tn_frame {
 /* `memory` may be null before a run: then constants' and values' own numbers are shown. */
 tn_status tn_frame_open(tn_frame *frame, const tn_probe *probe, const tn_probe_life *life,
                         const tn_probe_memory *memory, int sees);
+/* Around a run of outputs of strings (probe.c): their heaps are empty before it; after it their
+ * elements become those of the cases' heap. TN_ERROR_PLUGIN: they are wrong; sets probe->rule. */
+void tn_probe_empty_heaps(tn_probe_memory *memory);
+tn_status tn_probe_take_strings(tn_probe *probe, const tn_frame *frame, tn_probe_memory *memory,
+                                uint8_t poison);
 /* After the callback: nobody may look into it any more. It stays mapped, without access, until many
  * later ones were closed. */
 void tn_frame_close(tn_frame *frame);

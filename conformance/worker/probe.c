@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of what is under test; see probe.h. The calls themselves are made in frame.c. */
 #include "base/status.h"
+#include "cases/strings/strings.h"
 #include "contents.h"
 #include "device/cpu/cpu.h"
 #include "frame.h"
@@ -305,7 +306,9 @@ tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *number
     for (uint32_t i = 0; i < numbers->output_count; i++) {
         const tn_probe_port *port = &numbers->outputs[i];
         memory->shapes[i] = port->shape;
-        if (!port->is_given || port->unbounded) continue;
+        if (!port->is_given) continue;
+        if (port->type == TN_STRING) tn_owned_heap_init(&memory->heaps[i], tn_allocator_default());
+        if (port->unbounded) continue;
         TN_TRY(place(port, &around_outputs, &memory->outputs[i], TN_GUARDED_OUTPUT, i));
         memset(memory->outputs[i].data, tn_contents_poison(port->type, poison),
                memory->outputs[i].bytes);
@@ -316,8 +319,10 @@ tn_status tn_probe_memory_create(tn_probe_memory *memory, const tn_probe *number
 void tn_probe_memory_destroy(tn_probe_memory *memory) {
     for (uint32_t i = 0; i < TN_PROBE_PORTS; i++)
         tn_guarded_retire(&memory->inputs[i]);
-    for (uint32_t i = 0; i < TN_PROBE_OUTPUTS; i++)
+    for (uint32_t i = 0; i < TN_PROBE_OUTPUTS; i++) {
         tn_guarded_retire(&memory->outputs[i]);
+        tn_owned_heap_deinit(&memory->heaps[i]);
+    }
     for (uint32_t i = 0; i < TN_PROBE_OPERANDS; i++)
         tn_guarded_retire(&memory->operands[i]);
 }
@@ -475,12 +480,45 @@ static tn_status close_outputs(const probe_source *own, tn_probe *probe, tn_fram
     return status == TN_OK ? TN_OK : broken(probe, "shape-rule", status);
 }
 
+void tn_probe_empty_heaps(tn_probe_memory *memory) {
+    for (uint32_t i = 0; i < TN_PROBE_OUTPUTS; i++)
+        if (memory->heaps[i].allocator) tn_owned_heap_clear(&memory->heaps[i]);
+}
+
+tn_status tn_probe_take_strings(tn_probe *probe, const tn_frame *frame, tn_probe_memory *memory,
+                                uint8_t poison) {
+    for (uint32_t i = 0; i < probe->output_count; i++) {
+        if (!probe->outputs[i].is_given || probe->outputs[i].type != TN_STRING) continue;
+        tn_string *elements = (tn_string *)(void *)memory->outputs[i].data, unwritten;
+        size_t count = 0;
+        TN_TRY(tn_shape_count(&memory->shapes[i], &count));
+        memset(&unwritten, poison, sizeof(unwritten));
+        for (size_t k = 0; k < count; k++)
+            if (memcmp(&elements[k], &unwritten, sizeof(unwritten)) == 0)
+                return broken(
+                    probe, "writes-all",
+                    tn_fail(TN_ERROR_PLUGIN, "output %u, element %zu was not written", i, k));
+        if (frame->outputs[i]->heap != &memory->heaps[i].heap)
+            return broken(probe, "strings",
+                          tn_fail(TN_ERROR_PLUGIN,
+                                  "the pointer to the heap of output %u was replaced: share gives "
+                                  "it an input's",
+                                  i));
+        const tn_status status = tn_case_take_strings(elements, count, &memory->heaps[i].heap);
+        if (status == TN_ERROR_PLUGIN)
+            return broken(probe, "strings", tn_error_at(status, "output %u", i));
+        TN_TRY(status);
+    }
+    return TN_OK;
+}
+
 tn_status tn_probe_run(tn_probe_context *context, tn_probe *numbers, tn_probe_memory *memory,
                        uint8_t poison) {
     tn_frame frame;
     probe_source source;
     const tn_kernel *kernel = numbers->kernel;
     const char *name = kernel ? "run" : "reference";
+    tn_probe_empty_heaps(memory);
     TN_TRY(tn_frame_open(&frame, numbers, context->life, memory, TN_SEES_ALL));
     frame.call->context = context->context;
     frame.call->workspace = context->workspace.data;
@@ -494,6 +532,7 @@ tn_status tn_probe_run(tn_probe_context *context, tn_probe *numbers, tn_probe_me
     if (status == TN_OK) status = check_slack(numbers, memory, context);
     if (status == TN_OK) status = check_gaps(numbers, memory, poison);
     if (status == TN_OK) status = read_shapes(numbers, &frame, memory);
+    if (status == TN_OK) status = tn_probe_take_strings(numbers, &frame, memory, poison);
     if (status == TN_OK) status = tn_contents_check(numbers, memory, poison);
     tn_frame_close(&frame);
     return status;

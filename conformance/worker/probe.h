@@ -12,6 +12,7 @@
 #include "cases/chain_step.h"
 #include "cases/conformance.h"
 #include "worker/watch/guarded.h"
+#include "plugin/strings/strings.h"
 #include "graph/graph.h"
 #include "plugin/host.h"
 
@@ -87,6 +88,7 @@ typedef struct tn_probe_memory {
     bool is_at_end;                     /* of their pages */
     uint32_t shift;                     /* before it */
     uint8_t slack, poison;              /* around the tensors, and in outputs before the run */
+    tn_owned_heap heaps[TN_PROBE_OUTPUTS]; /* of outputs of strings */
 } tn_probe_memory;
 
 /* A context's half. */

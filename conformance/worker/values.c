@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Drawing values; see values.h. */
 #include "values.h"
+#include "cases/strings/strings.h"
 
 #include <math.h>
 
@@ -31,6 +32,9 @@ bool tn_values_apply(tn_type type, uint32_t values) {
     if (type == TN_NONE) return values <= TN_VALUES_SMALL;
     if (type == TN_BOOL)
         return values <= TN_VALUES_SMALL || values == TN_VALUES_BELOW || values == TN_VALUES_ABOVE;
+    if (type == TN_STRING)
+        return values == TN_VALUES_CASE || values == TN_VALUES_SMALL || values == TN_VALUES_WIDE ||
+               values == TN_VALUES_EQUAL;
     if (values == TN_VALUES_SORTED) return true;
     if (values == TN_VALUES_HIGH) return tn_type_is_integer(type) && tn_type_bits(type) >= 32;
     if (values == TN_VALUES_BELOW && tn_type_is_integer(type)) return tn_type_is_signed(type);
@@ -156,8 +160,19 @@ static void draw_sorted(void *data, tn_type type, size_t count) {
     }
 }
 
+/* Three short texts, of each both elements. */
+static uint64_t draw_equal(uint64_t *state) {
+    return tn_random_below(state, 3) + tn_random_below(state, 2) * TN_CASE_SECOND_STRING;
+}
+
 void tn_values_draw(void *data, tn_type type, size_t count, uint32_t values,
                     uint64_t *inout_state) {
+    if (type == TN_STRING) {
+        for (size_t i = 0; i < count; i++)
+            ((tn_string *)data)[i] = tn_case_draw_string(
+                values == TN_VALUES_EQUAL ? draw_equal(inout_state) : tn_random_next(inout_state));
+        return;
+    }
     if (values == TN_VALUES_SORTED && type != TN_BOOL) {
         draw_sorted(data, type, count);
         return;

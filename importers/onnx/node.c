@@ -163,7 +163,10 @@ static tn_status read_node(tn_onnx_reader *reader, tn_onnx_scope *scope, const t
     const tn_onnx_function *function;
     TN_TRY(tn_onnx_function_find(reader, node, &function));
     if (function) return tn_onnx_function_expand(reader, scope, node, function);
-    return read_operator_node(reader, scope, node, name);
+    bool is_done;
+    const tn_status status = tn_onnx_constant_strings_read(reader, scope, node, &is_done);
+    if (status != TN_OK) return tn_error_at(status, "node '%s'", name);
+    return is_done ? TN_OK : read_operator_node(reader, scope, node, name);
 }
 
 tn_status tn_onnx_nodes_read(tn_onnx_reader *reader, tn_onnx_scope *scope, size_t count,

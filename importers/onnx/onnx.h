@@ -90,6 +90,14 @@ tn_status tn_onnx_tensor_read_shared(tn_onnx_reader *reader, tn_onnx_tensor *ten
 tn_status tn_onnx_external_read(tn_onnx_reader *reader, const tn_onnx_tensor *tensor, size_t bytes,
                                 size_t alignment, const void **out_data);
 
+/* --- strings.c --- */
+/* The data of a tensor of `count` strings: elements, then their heap. */
+tn_status tn_onnx_strings_read(const tn_onnx_reader *reader, const tn_onnx_tensor *tensor,
+                               size_t count, tn_onnx_data *data);
+/* A node Constant of strings as a constant of the graph; answers false of all other nodes. */
+tn_status tn_onnx_constant_strings_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
+                                        const tn_onnx_node *node, bool *out_is_done);
+
 /* --- attribute.c --- */
 /* What a node's attribute is once references to the function's attributes are followed; a null
  * value when the call gives none. */

@@ -21,7 +21,7 @@ static const struct {
                   {"INT16", TN_I16},
                   {"INT32", TN_I32},
                   {"INT64", TN_I64},
-                  {"STRING", TN_NONE},
+                  {"STRING", TN_STRING},
                   {"BOOL", TN_BOOL},
                   {"FLOAT16", TN_F16},
                   {"DOUBLE", TN_F64},
@@ -195,7 +195,9 @@ tn_status tn_onnx_tensor_read(tn_onnx_reader *reader, tn_onnx_tensor *tensor,
     size_t count;
     TN_TRY(read_type_and_shape(tensor, &data));
     TN_TRY(tn_shape_count(&data.shape, &count));
-    if (tensor->data_location == 1)
+    if (data.type == TN_STRING)
+        TN_TRY(tn_onnx_strings_read(reader, tensor, count, &data));
+    else if (tensor->data_location == 1)
         TN_TRY(read_external(reader, tensor, &data));
     else if (tensor->data_location != 0)
         return tn_fail(TN_ERROR_FORMAT, "data location %" PRId32 " is not known",

@@ -119,7 +119,9 @@ TN_EXPORT tn_status tn_context_set_shape(tn_context *context, uint32_t input, ui
  * anew at each run; it must live until the run is over; it may be an output's too (see there).
  * Memory that is aligned to 64 bytes is read in place, other memory is copied first. At reshape or
  * run: TN_ERROR_STATE when nothing is bound, TN_ERROR_ARGUMENT when it is too small. Null is
- * allowed for an input of which only the shape is read. */
+ * allowed for an input of which only the shape is read. Strings: their elements, and behind them
+ * their heap, which is all the rest of `bytes` (tenon/plugin/string.h); it is never copied. At run:
+ * TN_ERROR_RANGE names the first element that is not within the heap. */
 TN_EXPORT tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void *data,
                                           uint64_t bytes);
 /* Memory of the context's own for an input, bound to it, for the caller to fill before each run:
@@ -189,7 +191,9 @@ TN_EXPORT tn_status tn_context_call_when_done(tn_context *context, void (*functi
                                               void *user);
 /* An output after reshape (its shape; data is null) and after run (its data). In networks with an
  * output sized by run it is there after run alone. Linear; the tensor lives until the context's
- * next reshape. TN_ERROR_STATE before. */
+ * next reshape. The heap of strings is the context's, or what is bound to an input, and is valid
+ * until the next run, also where the elements are in memory of the caller's. TN_ERROR_STATE
+ * before. */
 TN_EXPORT tn_status tn_context_output(tn_context *context, uint32_t output,
                                       const tn_tensor **out_tensor);
 

@@ -22,10 +22,10 @@
  * may run beside it.
  *
  * What only some authors need: tenon/plugin/device.h, the table of a device and its services;
- * tenon/plugin/elementwise.h, layers that are an expression; rewrite.h, what stands for several
- * nodes of a network; view.h, tensors that have the memory of others; counted.h, those with a count
- * of what is there; output.h, outputs without a bound; before.h, steps before an input; resource.h,
- * what kernels share.
+ * elementwise.h, layers that are an expression; rewrite.h, what stands for several nodes; view.h,
+ * tensors that have the memory of others; counted.h, those with a count; output.h, outputs without
+ * a bound; before.h, steps before an input; body.h, graphs in fields; string.h, tensors of strings;
+ * resource.h, what kernels share.
  *
  * It compiles as C11 and as C++17 (gcc, clang and nvcc take the designated initialisers, in the
  * order of declaration).
@@ -126,7 +126,7 @@ enum {
     TN_U4 = 21,         /* packed; 0..15 */
     TN_I2 = 22,         /* packed; -2..1 */
     TN_U2 = 23,         /* packed; 0..3 */
-    TN_STRING = 24,     /* reserved */
+    TN_STRING = 24,     /* 16 bytes: tn_string of tenon/plugin/string.h; "cpu" alone */
     TN_TYPE_COUNT = 25
 };
 
@@ -183,6 +183,7 @@ typedef struct tn_tensor {
     const tn_quantization *quantization; /* null: not quantised */
     const char *name;           /* the tensor's name in the graph, for messages; may be empty */
     struct tn_counted *counted; /* run: see tenon/plugin/counted.h; else null */
+    struct tn_heap *heap;       /* of TN_STRING: see tenon/plugin/string.h; else null */
 } tn_tensor;
 
 /* -------------------------------------------------------------------------------------------------
@@ -312,7 +313,7 @@ enum {
 /* One input or output slot.
  * `types` is text: element types joined by '|' ("f32|f16"), or a type variable with its types
  * ("T:f32|f16", then "T" at every port that has the same type). Names: f64 f32 f16 bf16 i64 i32 i16
- * i8 u64 u32 u16 u8 bool f8e4m3 f8e4m3fnuz f8e5m2 f8e5m2fnuz f8e8m0 f4e2m1 i4 u4 i2 u2, and the
+ * i8 u64 u32 u16 u8 bool f8e4m3 f8e4m3fnuz f8e5m2 f8e5m2fnuz f8e8m0 f4e2m1 i4 u4 i2 u2 string, and
  * groups any, number (all but bool), float, integer, signed, which hold what they held in the minor
  * version that the library was compiled with: in 1.0 the types up to TN_BOOL. An output whose type
  * is neither a bound variable nor a single type is set by `infer`. */
@@ -527,8 +528,7 @@ struct tn_call {
 
 enum { TN_CALL_REFERENCE = 1u /* the caller wants the operator's reference, not speed */ };
 
-/* A callback that can fail: gives the reason by host->fail and returns the status. TN_ERROR_MEMORY
- * needs no reason. */
+/* A callback that can fail: host->fail gives the reason; TN_ERROR_MEMORY needs none. */
 typedef tn_status (*tn_callback)(tn_call *call) TN_NOEXCEPT;
 /* One that cannot. */
 typedef void (*tn_release_callback)(tn_call *call) TN_NOEXCEPT;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Constant: a tensor given by a field, whole or as a number or a list of numbers. It is folded when
- * a network is built. Text and sparse values are not tensors here and have no field.
+ * a network is built. Strings become constants of
+ * the graph when a network is read; sparse values have no field.
  */
 #include "kit/math/element.h"
 #include "kit/operator/infer.h"

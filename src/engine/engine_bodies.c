@@ -44,12 +44,29 @@ static const tn_graph_node *node_with_bodies(const tn_engine *engine, const tn_e
     return tn_graph_node_has_bodies(node) ? node : NULL;
 }
 
+/* A helper process sees the elements, but no heap. */
+static tn_status check_strings(const tn_engine *engine, const tn_engine_step *step) {
+    const tn_graph_node *node = &engine->graph->nodes[step->step->node];
+    bool is_any = false;
+    for (uint32_t i = 0; i < node->input_count + node->output_count; i++) {
+        const tn_tensor_id id =
+            i < node->input_count ? node->inputs[i] : node->outputs[i - node->input_count];
+        is_any = is_any || (id != TN_NO_TENSOR && engine->graph->tensors[id].type == TN_STRING);
+    }
+    if (!is_any) return TN_OK;
+    return tn_error_at(tn_fail(TN_ERROR_UNSUPPORTED,
+                               "what runs in a helper process has no strings: load the plan "
+                               "without isolation"),
+                       "node '%s'", node->name);
+}
+
 /* How many bodies need an engine: those of references run by references. */
 static tn_status count_bodies(tn_engine *engine, uint32_t *out_count) {
     for (uint32_t i = 0; i < engine->program->step_count; i++) {
         const tn_engine_step *step = &engine->steps[i];
         const tn_graph_node *node = node_with_bodies(engine, step);
         uint32_t field = 0;
+        if (step->is_isolated && !engine->is_serving) TN_TRY(check_strings(engine, step));
         if (node && step->is_isolated && !engine->is_serving)
             return tn_error_at(tn_fail(TN_ERROR_UNSUPPORTED,
                                        "what runs in a helper process cannot run the graphs in its "

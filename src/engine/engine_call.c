@@ -52,6 +52,7 @@ static tn_status describe(const tn_engine_loading *loading, uint32_t value, at_p
     if (is_shown && !(port_flags & TN_PORT_SHAPE_ONLY) && format == TN_LINEAR &&
         storage->tensor.type == own)
         storage->tensor.data = known->storage.tensor.data;
+    storage->tensor.heap = storage->tensor.data ? known->storage.tensor.heap : NULL;
     *out_tensor = &storage->tensor;
     return TN_OK;
 }

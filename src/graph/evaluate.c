@@ -97,6 +97,7 @@ tn_status tn_evaluate_node(const tn_graph *graph, uint32_t index, const tn_tenso
         if (!is_hidden(node, i, inputs[i])) continue;
         hidden[used] = *inputs[i];
         hidden[used].data = NULL;
+        hidden[used].heap = NULL;
         seen[i] = &hidden[used++];
     }
     if (status == TN_OK) status = tn_evaluate_call(graph, node, seen, outputs, NULL);

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "graph/body.h"
 #include "graph/graph_private.h"
+#include "tensor/string.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -117,6 +118,16 @@ tn_status tn_graph_add_tensor(tn_graph *graph, const char *name, tn_type type,
     return TN_OK;
 }
 
+/* What follows the elements of a constant of strings, which are all within it. */
+static tn_status find_heap(tn_graph *graph, const void *data, size_t elements, size_t bytes,
+                           tn_heap **out_heap) {
+    const size_t count = elements / sizeof(tn_string);
+    const tn_heap heap = tn_heap_behind(data, count, bytes);
+    TN_TRY(tn_strings_check(data, count, &heap));
+    *out_heap = tn_arena_copy(graph->arena, &heap, sizeof(heap));
+    return *out_heap ? TN_OK : tn_fail_memory("a constant");
+}
+
 tn_status tn_graph_add_constant_lent(tn_graph *graph, const char *name, tn_type type,
                                      const tn_shape *shape, const void *data, size_t bytes,
                                      tn_tensor_id *out_tensor) {
@@ -126,13 +137,15 @@ tn_status tn_graph_add_constant_lent(tn_graph *graph, const char *name, tn_type 
     if (!tn_type_is_valid(type))
         return tn_fail(TN_ERROR_TYPE, "element type %" PRIu32 " is not known", type);
     TN_TRY(tn_format_bytes(TN_LINEAR, type, &checked, &expected));
-    if (bytes != expected) {
+    if (type == TN_STRING ? bytes < expected : bytes != expected) {
         char text[TN_SHAPE_TEXT_BYTES];
-        return tn_fail(TN_ERROR_ARGUMENT, "%s of %s takes %zu bytes, but %zu were given",
+        return tn_fail(TN_ERROR_ARGUMENT, "%s of %s takes %s%zu bytes, but %zu were given",
                        tn_shape_print(checked.rank, checked.extents, text, sizeof(text)),
-                       tn_type_name(type), expected, bytes);
+                       tn_type_name(type), type == TN_STRING ? "at least " : "", expected, bytes);
     }
     if (bytes > 0 && !data) return tn_fail(TN_ERROR_ARGUMENT, "a constant's data is null");
+    tn_heap *heap = NULL;
+    if (type == TN_STRING) TN_TRY(find_heap(graph, data, expected, bytes, &heap));
     tn_tensor_id id;
     TN_TRY(tn_graph_add_tensor(graph, name, type, &id));
     tn_graph_tensor *tensor = &graph->tensors[id];
@@ -140,6 +153,7 @@ tn_status tn_graph_add_constant_lent(tn_graph *graph, const char *name, tn_type 
     tensor->shape = checked;
     tensor->data = bytes > 0 ? data : NULL;
     tensor->bytes = bytes;
+    tensor->heap = heap;
     *out_tensor = id;
     return TN_OK;
 }

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "plugin/runtime.h"
 #include <tenon/graph.h>
+#include <tenon/plugin/string.h>
 
 #define TN_NO_NODE UINT32_MAX
 
@@ -21,7 +22,8 @@ typedef struct tn_graph_tensor {
     const char *extent_names[TN_MAX_RANK]; /* of inputs: null or a name */
     const void *data; /* of constants: linear elements, in the arena or in a mapped file of the
                          graph; aligned to the element. Null when the constant has no elements */
-    size_t bytes;
+    size_t bytes;  /* of data, the heap of strings included */
+    tn_heap *heap; /* of a constant of strings: what follows the elements in `data`; else null */
     const tn_quantization *quantization;
     uint32_t producer;  /* node, or TN_NO_NODE */
     uint32_t use_count; /* inputs of live nodes and graph outputs that name it */

@@ -117,6 +117,7 @@ tn_status tn_graph_add_constant(tn_graph *graph, const char *name, tn_type type,
     if (!tn_type_is_valid(type))
         return tn_fail(TN_ERROR_TYPE, "element type %" PRIu32 " is not known", type);
     TN_TRY(tn_format_bytes(TN_LINEAR, type, &shape, &expected));
+    if (type == TN_STRING && bytes > expected) expected = (size_t)bytes; /* with their heap */
     if (bytes != expected) /* the other call says what is wrong */
         return tn_graph_add_constant_lent(graph, name, type, &shape, data, (size_t)bytes,
                                           out_tensor);

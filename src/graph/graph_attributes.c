@@ -54,6 +54,9 @@ static tn_status copy_tensor(tn_graph *graph, tn_attribute *attribute, bool copy
         return tn_fail(TN_ERROR_ARGUMENT, "a tensor in an attribute has a known type, linear");
     if (from->rank > 0 && !from->shape)
         return tn_fail(TN_ERROR_ARGUMENT, "the tensor has no shape");
+    if (from->type == TN_STRING)
+        return tn_fail(TN_ERROR_UNSUPPORTED,
+                       "a tensor of strings is no attribute: a list of strings may be one");
     tn_shape shape;
     TN_TRY(tn_shape_set(&shape, from->rank, from->shape));
     tn_tensor_storage *to = tn_arena_allocate(graph->arena, 1, sizeof(*to));

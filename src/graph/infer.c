@@ -51,6 +51,7 @@ static tn_status set_constants(tn_inference *inference) {
         storage->tensor.name = tensor->name;
         storage->tensor.quantization = tensor->quantization;
         storage->tensor.data = (void *)(uintptr_t)(tensor->bytes > 0 ? tensor->data : no_elements);
+        storage->tensor.heap = tensor->heap;
         inference->tensors[i].is_known = true;
     }
     return TN_OK;
@@ -102,6 +103,7 @@ bool tn_infer_gather_inputs(tn_inference *inference, const tn_graph_node *node, 
         if (is_shown || !inferred->storage.tensor.data) continue;
         scratch->hidden[i] = inferred->storage.tensor;
         scratch->hidden[i].data = NULL;
+        scratch->hidden[i].heap = NULL;
         scratch->inputs[i] = &scratch->hidden[i];
     }
     return true;

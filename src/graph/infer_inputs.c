@@ -134,5 +134,5 @@ tn_status tn_inference_set(tn_inference *inference, tn_tensor_id tensor, const t
     inferred->is_known = true;
     inferred->is_guess = false;
     inferred->unbounded = 0;
-    return value ? set_value(inference, tensor, value) : TN_OK;
+    return value && old.type != TN_STRING ? set_value(inference, tensor, value) : TN_OK;
 }

@@ -9,6 +9,11 @@
 
 static tn_status reserve(tn_inference *inference, tn_tensor_id id, size_t bytes) {
     tn_inferred_tensor *inferred = &inference->tensors[id];
+    if (inferred->storage.tensor.type == TN_STRING)
+        return tn_fail(TN_ERROR_UNSUPPORTED,
+                       "the value of tensor '%s' decides shapes and is of strings: only a constant "
+                       "of strings may",
+                       inference->graph->tensors[id].name);
     if (bytes > TN_INFERENCE_VALUE_BYTES && !inference->plan->is_whole)
         return tn_fail(TN_ERROR_MEMORY,
                        "the value of tensor '%s' decides shapes and would take %zu bytes; at most "
@@ -47,6 +52,8 @@ static void share_values(tn_inference *inference, const tn_graph_node *node) {
         const tn_port *port = tn_graph_output_port(node->entry->op, i);
         inference->tensors[node->outputs[i]].storage.tensor.data =
             inference->scratch->inputs[port->alias - 1]->data;
+        inference->tensors[node->outputs[i]].storage.tensor.heap =
+            inference->scratch->inputs[port->alias - 1]->heap;
     }
 }
 

@@ -7,6 +7,7 @@
 #include "guard/checked_call.h"
 #include "guard/poison.h"
 #include "tensor/npy.h"
+#include "tensor/string.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -123,7 +124,8 @@ static bool is_descriptor_kept(const tn_checked_slot *slot) {
     const tn_tensor *a = slot->original, *b = &slot->copy;
     const void *data = slot->shown ? slot->shown : slot->guard ? slot->guard->data : a->data;
     return a->type == b->type && a->format == b->format && a->rank == b->rank && b->data == data &&
-           a->bytes == b->bytes && a->shape == b->shape && a->strides == b->strides;
+           a->bytes == b->bytes && a->shape == b->shape && a->strides == b->strides &&
+           a->heap == b->heap;
 }
 
 static tn_status judge_inputs(const tn_checked *checked) {
@@ -204,11 +206,23 @@ static tn_status judge_finite(const tn_checked *checked, const tn_checked_slot *
                    tn_element_get_f64(slot->guard->data, type, index));
 }
 
+/* Elements point into the heap that append or share gave the output. */
+static tn_status judge_strings(const tn_checked_slot *slot) {
+    char name[NAME_BYTES];
+    if (slot->original->type != TN_STRING || !slot->original->heap) return TN_OK;
+    const size_t count = tn_checked_output_bytes(slot) / sizeof(tn_string);
+    if (tn_strings_check(slot->guard->data, count, slot->original->heap) == TN_OK) return TN_OK;
+    tn_error_copy found;
+    tn_error_save(&found);
+    return tn_fail(TN_ERROR_PLUGIN, "%s: %s", name_slot(slot, name), found.message);
+}
+
 static tn_status judge_outputs(const tn_checked *checked) {
     for (size_t i = 0; i < checked->slot_count; i++) {
         const tn_checked_slot *slot = &checked->slots[i];
         if (slot->kind != TN_CHECKED_OUTPUT || !slot->guard) continue;
         TN_TRY(judge_written(slot));
+        TN_TRY(judge_strings(slot));
         if (!checked->allows_not_finite) TN_TRY(judge_finite(checked, slot));
     }
     return TN_OK;
@@ -239,7 +253,7 @@ tn_status tn_checked_dump(const tn_checked *checked, const tn_call *call) {
                        strerror(errno));
     for (size_t i = 0; i < checked->slot_count; i++) {
         const tn_checked_slot *slot = &checked->slots[i];
-        if (!slot->original || !slot->guard) continue;
+        if (!slot->original || !slot->guard || slot->original->type == TN_STRING) continue;
         tn_tensor tensor = *slot->original;
         if (slot->kind == TN_CHECKED_OUTPUT) tensor.data = slot->guard->data;
         if (strlen(checked->dump_directory) + 256 > sizeof(path))

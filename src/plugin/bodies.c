@@ -28,6 +28,32 @@ static bool is_own(const tn_call *call, const tn_body_graph *body) {
     return false;
 }
 
+static bool is_string(const tn_tensor *tensor) {
+    return tensor && tensor->type == TN_STRING;
+}
+
+static tn_status fail_strings(tn_call *call) {
+    return fail(call, TN_ERROR_UNSUPPORTED, "strings are passed neither into bodies nor out of them");
+}
+
+static tn_status check_outputs(tn_call *call, const tn_body_graph *body,
+                               tn_tensor *const *outputs) {
+    for (uint32_t i = 0; outputs && i < body->output_count; i++)
+        if (is_string(outputs[i])) return fail_strings(call);
+    return TN_OK;
+}
+
+/* Into the body, its captures included. */
+static bool passes_strings(const tn_call *call, const tn_body_graph *body,
+                           const tn_tensor *const *inputs) {
+    bool is_any = false;
+    for (uint32_t i = 0; i < body->input_count; i++)
+        is_any = is_any || is_string(inputs[i]);
+    for (uint32_t i = 0; i < body->capture_count && body->capture_offset <= call->input_count; i++)
+        is_any = is_any || is_string(call->inputs[call->input_count - body->capture_offset + i]);
+    return is_any;
+}
+
 static tn_status find(tn_call *call, const tn_body_graph *body, const tn_tensor *const *inputs,
                       tn_body_executor **out_executor) {
     const tn_call_scope *scope = call->host_private;
@@ -40,6 +66,7 @@ static tn_status find(tn_call *call, const tn_body_graph *body, const tn_tensor 
         return fail(call, TN_ERROR_ARGUMENT, "the body is not one of this node's");
     for (uint32_t i = 0; i < body->input_count; i++)
         if (!inputs[i]) return fail(call, TN_ERROR_ARGUMENT, "an input of a body is null");
+    if (passes_strings(call, body, inputs)) return fail_strings(call);
     *out_executor = scope->bodies;
     return TN_OK;
 }
@@ -48,7 +75,8 @@ static tn_status infer(tn_call *call, const tn_body_graph *body, const tn_tensor
                        tn_tensor *const *outputs) {
     tn_body_executor *executor = NULL;
     TN_TRY(find(call, body, inputs, &executor));
-    return keep(call, executor->infer(executor, call, body, inputs, outputs));
+    TN_TRY(keep(call, executor->infer(executor, call, body, inputs, outputs)));
+    return check_outputs(call, body, outputs);
 }
 
 static tn_status run(tn_call *call, const tn_body_graph *body, const tn_tensor *const *inputs,
@@ -60,6 +88,7 @@ static tn_status run(tn_call *call, const tn_body_graph *body, const tn_tensor *
     for (uint32_t i = 0; i < body->input_count; i++)
         if (!inputs[i]->data && inputs[i]->bytes > 0)
             return fail(call, TN_ERROR_ARGUMENT, "an input of a body has no data");
+    TN_TRY(check_outputs(call, body, outputs));
     return keep(call, executor->run(executor, call, body, inputs, outputs));
 }
 

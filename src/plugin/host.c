@@ -5,6 +5,7 @@
 #include "plugin/crash.h"
 #include "plugin/library_private.h"
 #include "plugin/outputs.h"
+#include "plugin/strings/strings.h"
 #include "plugin/runtime_private.h"
 #include "plugin/devices.h"
 
@@ -36,6 +37,7 @@ static const void *host_extension(const tn_host *host, const char *name) {
     if (name && strcmp(name, TN_RESOURCES) == 0) return &resources;
     if (name && strcmp(name, TN_BODIES) == 0) return tn_body_service_table();
     if (name && strcmp(name, TN_OUTPUT_MEMORY) == 0) return tn_output_memory_table();
+    if (name && strcmp(name, TN_STRINGS) == 0) return tn_string_service_table();
     return NULL;
 }
 

@@ -228,6 +228,21 @@ static tn_status fill_cases(tn_arena *arena, const tn_operator_entry *entry, tn_
     return tn_elementwise_fill_cases(arena, inputs, op);
 }
 
+/* Expressions and rows compute numbers. */
+static tn_status check_strings(const tn_operator *op, const tn_operator_entry *entry) {
+    for (uint32_t i = 0; i < op->input_count + op->output_count; i++) {
+        const bool is_input = i < op->input_count;
+        const uint32_t at = is_input ? i : i - op->input_count;
+        const tn_type_set types = is_input ? entry->inputs[at].types : entry->outputs[at].types;
+        if ((types & TN_TYPE_BIT(TN_STRING)) && (op->expression || op->row))
+            return tn_fail(TN_ERROR_PLUGIN,
+                           "port '%s' has strings, and the operator has %s: expected numbers",
+                           is_input ? op->inputs[at].name : op->outputs[at].name,
+                           op->expression ? "an expression" : "a row function");
+    }
+    return TN_OK;
+}
+
 static tn_status copy_operator(tn_arena *arena, tn_operator *op, uint32_t minor,
                                tn_operator_entry *entry) {
     bool failed = false;
@@ -252,6 +267,7 @@ static tn_status copy_operator(tn_arena *arena, tn_operator *op, uint32_t minor,
     TN_TRY(copy_ports(arena, op, minor, entry));
     TN_TRY(copy_fields(arena, op));
     TN_TRY(check_bodies(op));
+    TN_TRY(check_strings(op, entry));
     return fill_cases(arena, entry, op);
 }
 

@@ -8,6 +8,7 @@ static const tn_tensor *describe(const tn_graph *graph, tn_arena *arena, tn_tens
     tn_tensor *copy = tn_arena_copy(arena, tensors[id], sizeof *copy);
     if (!copy) return NULL;
     if (!graph->tensors[id].is_constant || is_hidden) copy->data = NULL;
+    if (!copy->data) copy->heap = NULL;
     return copy;
 }
 

@@ -55,6 +55,12 @@ static tn_status check_values(program_checker *checker) {
             (value->type != TN_NONE && !tn_type_is_valid(value->type)))
             return tn_fail(TN_ERROR_FORMAT, "value %" PRIu32 " of the program is damaged", v);
         const tn_graph_tensor *tensor = &checker->graph->tensors[value->tensor];
+        if ((value->type == TN_STRING || tensor->type == TN_STRING) &&
+            (value->space != TN_SPACE_HOST || value->format != TN_LINEAR))
+            return tn_fail(TN_ERROR_FORMAT,
+                           "value %" PRIu32 " of the program is of strings, which are linear and "
+                           "in the host's memory",
+                           v);
         if (!is_quantization_sound(value) || !tn_program_value_fits(value, tensor->type))
             return tn_fail(TN_ERROR_FORMAT,
                            "value %" PRIu32 " of the program has a damaged type or scale", v);
@@ -210,6 +216,7 @@ static bool may_overwrite(const program_checker *checker, uint32_t index, uint32
     for (size_t i = 0; i < checker->graph->output_count; i++)
         if (program->output_values[i] == value) return false;
     return checker->is_own[value] && checker->last_read[value] == index &&
+           program->values[step->outputs[output]].type != TN_STRING &&
            program->values[value].space == program->values[step->outputs[output]].space;
 }
 

@@ -74,6 +74,7 @@ static tn_status set_up(tn_context *context) {
         !context->values || !context->profile || !context->profile_steps)
         return tn_fail_memory("a context");
     tn_context_find_ports(context);
+    TN_TRY(tn_heaps_create(context));
     TN_TRY(tn_inference_init(&context->inference, engine->graph, &engine->plan));
     context->inference.allocator = &context->allocator; /* from here on it is counted */
     TN_TRY(tn_walk_open_device(context));
@@ -130,6 +131,7 @@ void tn_context_destroy(tn_context *context) {
         tn_walk_host_deallocate(context, context->outputs[i].own);
     tn_walk_close_device(context);
     tn_inference_deinit(&context->inference);
+    tn_heaps_destroy(context);
     tn_context_give_data(context, context->memory);
     tn_isolation_destroy(context->isolation);
     tn_deallocate(allocator, context->kernels);

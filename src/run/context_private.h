@@ -8,6 +8,7 @@
  *   context_bind.c          shapes and memory that callers give
  *   context_run.c           a run, its outputs, a device that is lost
  *   reshape.c               shapes and values, the cache of shape states
+ *   heaps.c                 the bytes of its strings
  *   describe.c              descriptors of values, what was fused at these shapes
  *   shape_state.c           what is made for one set of shapes
  *   shape_state_places.c    where its values lie
@@ -43,6 +44,7 @@
 #include "tensor/window.h"
 
 #include <tenon/plugin/counted.h>
+#include <tenon/plugin/string.h>
 
 /* Where a value's data lies. */
 enum {
@@ -167,6 +169,8 @@ typedef struct tn_output_binding {
  * off with its copy engines, which are slow within a graph. */
 #define TN_WALK_SMALL_BYTES 65536u
 
+typedef struct tn_heaps tn_heaps;
+
 struct tn_context {
     tn_engine *engine;
     const tn_allocator *parent;
@@ -198,6 +202,7 @@ struct tn_context {
     bool is_lost; /* the device is: every call answers `lost` */
     tn_error_copy lost;
     struct tn_body_contexts *bodies; /* of nodes with graphs in their fields; else null */
+    tn_heaps *heaps; /* of networks with strings; else null */
     struct tn_dynamic_run *dynamic;  /* networks sized by run; else null */
     tn_isolation *isolation;         /* plugins' kernels in a helper process; else null */
     tn_checked *checked;             /* guarded runs; else null */
@@ -246,6 +251,15 @@ bool tn_reshape_is_stale(const tn_context *context);
 tn_status tn_reshape_run(tn_context *context);
 /* Shapes and values of all inputs into context->shapes and values, checked. */
 tn_status tn_reshape_gather(tn_context *context);
+
+/* --- heaps.c --- */
+/* Where the program has strings; else context->heaps stays null. */
+tn_status tn_heaps_create(tn_context *context);
+void tn_heaps_destroy(tn_context *context);
+/* The heap of a value of strings, the same for the context's life; null: none has a heap. */
+tn_heap *tn_heaps_find(const tn_context *context, uint32_t value);
+/* Before each run: what is bound is read and checked, what the last run appended is gone. */
+tn_status tn_heaps_begin(tn_context *context);
 
 /* --- describe.c --- */
 /* A value's descriptor at the inferred shapes, without data. */

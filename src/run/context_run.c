@@ -34,6 +34,7 @@ static tn_status run(tn_context *context) {
     if (!context->are_shapes_set || tn_reshape_is_stale(context)) TN_TRY(tn_reshape_run(context));
     context->statistics.runs++;
     if (context->is_unfused) return tn_unfused_run(context);
+    TN_TRY(tn_heaps_begin(context));
     if (context->dynamic) return run_dynamic(context);
     if (!context->are_bindings_set) TN_TRY(tn_bindings_apply(context));
     tn_bindings_stage_inputs(context);

@@ -24,6 +24,15 @@ tn_status tn_context_describe(const tn_context *context, uint32_t value,
     TN_TRY(tn_tensor_init(out_storage, item->type == TN_NONE ? type : item->type, item->format,
                           &inferred->storage.shape));
     out_storage->tensor.name = tensor->name;
+    if (out_storage->tensor.type == TN_STRING) {
+        if (item->space != TN_SPACE_HOST || item->format != TN_LINEAR)
+            return tn_fail(TN_ERROR_UNSUPPORTED,
+                           "tensor '%s' is of strings, which are linear and in the host's memory",
+                           tensor->name);
+        out_storage->tensor.heap = tn_heaps_find(context, value);
+        if (!out_storage->tensor.heap)
+            return tn_fail(TN_ERROR_INTERNAL, "tensor '%s' of strings has no heap", tensor->name);
+    }
     out_storage->tensor.quantization =
         item->quantization ? item->quantization : tensor->quantization;
     return TN_OK;
@@ -32,6 +41,7 @@ tn_status tn_context_describe(const tn_context *context, uint32_t value,
 void tn_context_hide(const tn_context *context, uint32_t value, tn_tensor *tensor) {
     const tn_tensor_id id = context->engine->program->values[value].tensor;
     tensor->data = NULL;
+    tensor->heap = NULL;
     tensor->type = context->inference.tensors[id].storage.tensor.type;
     tensor->quantization = context->engine->graph->tensors[id].quantization;
 }

@@ -229,6 +229,7 @@ static tn_status describe_outputs(tn_context *context, tn_shape_state *state) {
         const tn_tensor_storage *value = &state->tensors[engine->program->output_values[i]];
         TN_TRY(tn_tensor_init(&state->outputs[i], value->tensor.type, TN_LINEAR, &value->shape));
         state->outputs[i].tensor.name = engine->outputs[i].name;
+        state->outputs[i].tensor.heap = value->tensor.heap;
     }
     return TN_OK;
 }

@@ -47,6 +47,9 @@ static tn_status reformat_items(void *user, int64_t begin, int64_t end, uint32_t
 tn_status tn_walk_reformat(tn_call *call) {
     const tn_engine *engine = call->user;
     reformat_job job = {call->inputs[0], call->outputs[0]};
+    if (job.from->type == TN_STRING)
+        return tn_fail(TN_ERROR_UNSUPPORTED, "tensor '%s' is of strings, which have one storage",
+                       job.from->name);
     const int64_t items = tn_convert_items(job.from, job.to);
     if (items == 0) return TN_OK;
     const int64_t item_bytes = (int64_t)job.from->bytes / items + 1;

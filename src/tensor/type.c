@@ -41,7 +41,7 @@ static const type_row types[] = {
     [TN_U4] = {"u4", 4, IN_NO_GROUP, false, true, false},
     [TN_I2] = {"i2", 2, IN_NO_GROUP, false, true, true},
     [TN_U2] = {"u2", 2, IN_NO_GROUP, false, true, false},
-    [TN_STRING] = {"string", 0, IN_NO_GROUP, false, false, false}, /* reserved */
+    [TN_STRING] = {"string", 128, IN_NO_GROUP, false, false, false},
 #ifdef TN_TEST_LATER_TYPE /* a type that the next minor version would add: for tests */
     [TN_TEST_LATER_TYPE] = {"later", 16, TN_ABI_MINOR + 1, true, false, true},
 #endif

@@ -53,6 +53,7 @@ enum {
     ONNX_F64 = 11,
     ONNX_U32 = 12,
     ONNX_U64 = 13,
+    ONNX_COMPLEX64 = 14,
     ONNX_BF16 = 16
 };
 

@@ -81,8 +81,11 @@ static void run_often(tn_probe_context *context, tn_probe *probe, const tn_outco
                 (now(CLOCK_THREAD_CPUTIME_ID) > until || now(CLOCK_MONOTONIC) > latest))
                 break;
             restore_shapes(&frame, probe);
+            tn_probe_empty_heaps(&memory);
             const char *before = tn_trace_enter(probe->kernel ? "run" : "reference");
-            if (run(frame.call) != TN_OK) tn_verdict_error(verdict, probe, during);
+            if (run(frame.call) != TN_OK ||
+                tn_probe_take_strings(probe, &frame, &memory, 0xFF) != TN_OK)
+                tn_verdict_error(verdict, probe, during);
             tn_trace_leave(before);
             const uint64_t hash = hash_outputs(probe, &memory);
             if (hash == known || verdict->outcome != TN_PASSED) continue;

@@ -30,6 +30,7 @@ static tn_status describe(const tn_lowering *lowering, tn_tensor_id id, tn_stora
     storage->tensor.quantization = tn_lower_quantization(lowering, id, stored);
     bool is_shown = tensor->is_constant || (port_flags & TN_PORT_VALUE_NEEDED);
     if (is_shown && !(port_flags & TN_PORT_SHAPE_ONLY)) storage->tensor.data = known->tensor.data;
+    storage->tensor.heap = storage->tensor.data ? known->tensor.heap : NULL;
     return TN_OK;
 }
 

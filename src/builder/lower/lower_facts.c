@@ -172,3 +172,13 @@ tn_status tn_lower_kernels_of(tn_lowering *lowering, const tn_operator *op, bool
     *out_kernels = kernels;
     return TN_OK;
 }
+
+bool tn_lower_has_strings(const tn_lowering *lowering, uint32_t index) {
+    const tn_graph_node *node = &lowering->graph->nodes[index];
+    for (uint32_t i = 0; i < node->input_count + node->output_count; i++) {
+        const tn_tensor_id id =
+            i < node->input_count ? node->inputs[i] : node->outputs[i - node->input_count];
+        if (id != TN_NO_TENSOR && lowering->types[id] == TN_STRING) return true;
+    }
+    return false;
+}

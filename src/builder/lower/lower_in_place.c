@@ -63,6 +63,7 @@ static void note_values(const in_place_finder *finder, value_facts *facts) {
 static bool has_same_bytes(const tn_lowering *lowering, const tn_program_value *a,
                            const tn_program_value *b) {
     if (a->type != b->type || a->format != b->format || a->space != b->space) return false;
+    if (b->type == TN_STRING) return false; /* each tensor of strings has a heap of its own */
     for (int point = 0; point < TN_POINTS; point++)
         if (!tn_shape_equal(&lowering->points[point]->tensors[a->tensor].storage.shape,
                             &lowering->points[point]->tensors[b->tensor].storage.shape))

@@ -87,6 +87,8 @@ static bool can_fold(const constant_folder *folder, const tn_graph_node *node) {
     if (!has_known_inputs(folder, node)) return false;
     for (uint32_t i = 0; i < node->output_count; i++) {
         if (node->outputs[i] == TN_NO_TENSOR) continue;
+        if (context->points[1]->tensors[node->outputs[i]].storage.tensor.type == TN_STRING)
+            return false; /* constants have no heap that a reference could append to */
         if (!tn_pass_is_shaped(context, node->outputs[i]) ||
             tn_pass_is_output(context->graph, node->outputs[i]))
             return false;
@@ -112,6 +114,7 @@ static tn_status lay_out(const constant_folder *folder, const tn_graph_node *nod
                               TN_LINEAR, tensor->is_constant ? &tensor->shape : &known->shape));
         items[i].tensor.name = tensor->name;
         items[i].tensor.quantization = tensor->quantization;
+        items[i].tensor.heap = tensor->heap;
         if (tensor->is_constant)
             items[i].tensor.data =
                 (void *)(uintptr_t)(tensor->bytes > 0 ? tensor->data : no_elements);

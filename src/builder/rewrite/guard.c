@@ -26,10 +26,12 @@ static bool describe(tn_matcher *m, tn_tensor_id id, tn_tensor_storage *storage)
     if (item->is_constant) {
         if (tn_tensor_init(storage, item->type, TN_LINEAR, &item->shape) != TN_OK) return false;
         storage->tensor.data = (void *)(uintptr_t)item->data;
+        storage->tensor.heap = item->heap;
     } else {
         if (!tn_pass_is_shaped(m->context, id)) return false;
         *storage = m->context->points[1]->tensors[id].storage;
         storage->tensor.data = NULL;
+        storage->tensor.heap = NULL;
         storage->tensor.bytes = 0;
         storage->tensor.strides = NULL;
         for (uint32_t axis = 0; axis < storage->shape.rank; axis++)
@@ -96,8 +98,8 @@ static size_t item_bytes(uint32_t type) {
 static const tn_tensor *copy_tensor(tn_matcher *m, const tn_tensor *from) {
     tn_tensor_storage *storage = tn_arena_allocate(m->arena, 1, sizeof *storage);
     tn_shape shape;
-    if (!storage || !from->data || from->rank > TN_MAX_RANK || from->format != TN_LINEAR ||
-        tn_shape_set(&shape, from->rank, from->shape) != TN_OK ||
+    if (!storage || !from->data || from->type == TN_STRING || from->rank > TN_MAX_RANK ||
+        from->format != TN_LINEAR || tn_shape_set(&shape, from->rank, from->shape) != TN_OK ||
         tn_tensor_init(storage, from->type, TN_LINEAR, &shape) != TN_OK)
         return NULL;
     storage->tensor.data = tn_arena_copy(m->arena, from->data, storage->tensor.bytes);

@@ -39,6 +39,7 @@ static tn_status describe(const question *q, tn_tensor_id id, tn_format format, 
         storage->tensor.data = (void *)(uintptr_t)item->data;
     else if (flags & TN_PORT_VALUE_NEEDED)
         storage->tensor.data = known->tensor.data;
+    storage->tensor.heap = storage->tensor.data ? item->heap : NULL;
     return TN_OK;
 }
 

@@ -87,7 +87,8 @@ static tn_status measure(tn_lowering *lowering, uint32_t index, const tn_candida
     return status;
 }
 
-/* Only real kernels on known shapes; an output sized by a run has a shape that the run writes. */
+/* Only real kernels on known shapes; an output sized by a run has a shape that the run writes.
+ * Strings have neither drawn values nor heaps here. */
 static bool can_time(const tn_lowering *lowering, uint32_t index, const tn_candidate *candidate) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
     if (!candidate->entry || candidate->kind != TN_STEP_KERNEL || candidate->is_host ||
@@ -95,7 +96,7 @@ static bool can_time(const tn_lowering *lowering, uint32_t index, const tn_candi
         return false;
     for (uint32_t i = 0; i < node->output_count; i++)
         if (tn_graph_output_port(node->entry->op, i)->flags & TN_PORT_SIZED_BY_RUN) return false;
-    return true;
+    return !tn_lower_has_strings(lowering, index);
 }
 
 /* The shortest time of a candidate that does at least as much; 0: none was measured. */

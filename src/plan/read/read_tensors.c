@@ -30,12 +30,25 @@ static tn_status read_input(tn_plan_reader *reader, const Tenon__Plan__Tensor *m
                               message->shape, names, out_id);
 }
 
+/* Elements and their heap, which the graph checks. */
+static tn_status read_strings(tn_plan_reader *reader, const Tenon__Plan__Tensor *message,
+                              const tn_shape *shape, tn_tensor_id *out_id) {
+    const void *data;
+    TN_TRY(tn_plan_reader_bytes(reader, "a constant", message->offset, message->bytes, &data));
+    const tn_status status = tn_graph_add_constant_lent(
+        reader->contents.graph, message->name, TN_STRING, shape, message->bytes > 0 ? data : NULL,
+        (size_t)message->bytes, out_id);
+    if (status == TN_OK || status == TN_ERROR_MEMORY) return status;
+    return tn_plan_reader_fail("%s", tn_last_error()->message);
+}
+
 static tn_status read_constant(tn_plan_reader *reader, const Tenon__Plan__Tensor *message,
                                tn_tensor_id *out_id) {
     tn_shape shape;
     const void *data;
     if (!message->has_shape) return tn_plan_reader_fail("the constant has no shape");
     TN_TRY(tn_plan_reader_shape(message->n_shape, message->shape, &shape));
+    if (message->type == TN_STRING) return read_strings(reader, message, &shape, out_id);
     TN_TRY(tn_plan_reader_weight(reader, message->type, &shape, message->offset, message->bytes,
                                  &data));
     return tn_graph_add_constant_lent(reader->contents.graph, message->name, message->type, &shape,

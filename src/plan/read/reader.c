@@ -31,6 +31,7 @@ tn_status tn_plan_reader_check_elements(tn_type type, const tn_shape *shape, con
     size_t expected;
     if (!tn_type_is_valid(type))
         return tn_plan_reader_fail("there is no element type %u", (unsigned)type);
+    if (type == TN_STRING) return tn_plan_reader_fail("strings are where only numbers can be");
     TN_TRY(tn_format_bytes(TN_LINEAR, type, shape, &expected));
     if (bytes != expected) {
         char text[TN_SHAPE_TEXT_BYTES];

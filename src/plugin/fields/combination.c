@@ -82,6 +82,9 @@ static tn_status parse_format(parser *p, tn_combination_port *port) {
             return fail_at(p, expected[stage]);
         if (has_packed(port->types) && (port->format != TN_LINEAR || port->is_strided))
             return fail_at(p, "linear: elements of packed types lie in linear order alone");
+        if (port->types & TN_TYPE_BIT(TN_STRING) &&
+            (port->format != TN_LINEAR || port->is_strided || port->is_counted))
+            return fail_at(p, "linear: strings are neither strided nor counted");
         p->at += length;
     }
     return TN_OK;

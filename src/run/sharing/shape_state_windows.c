@@ -54,7 +54,7 @@ static bool find_window(const windows_maker *maker, uint32_t step, uint32_t valu
     const tn_tensor_storage *whole = &maker->state->tensors[larger],
                             *part = &maker->state->tensors[value];
     tn_window found;
-    if (!are_stored_alike(maker, value, larger) ||
+    if (!are_stored_alike(maker, value, larger) || whole->tensor.type == TN_STRING ||
         !tn_window_find(whole->tensor.type, whole->tensor.format, &whole->shape, view->offsets,
                         part->shape.extents, &found) ||
         !tn_strided_rows_compose(maker->state, larger, &found))

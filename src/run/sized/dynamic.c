@@ -173,6 +173,7 @@ static tn_status note_size(tn_context *context, uint32_t value) {
     storage->tensor.name = bound.name;
     storage->tensor.data = bound.data;
     storage->tensor.quantization = bound.quantization;
+    storage->tensor.heap = bound.heap;
     if (storage->tensor.bytes > bound.bytes)
         return tn_fail(TN_ERROR_PLUGIN,
                        "output '%s' became larger (%llu bytes) than the shape rule's bound (%llu)",
@@ -372,6 +373,7 @@ static tn_status hand_out_one(tn_context *context, uint32_t index) {
     TN_TRY(tn_shape_set(&shape, value->rank, value->shape));
     TN_TRY(tn_tensor_init(output, value->type, TN_LINEAR, &shape));
     output->tensor.name = engine->outputs[index].name;
+    output->tensor.heap = value->heap;
     output->tensor.data = binding->data ? binding->data : binding->own;
     if (value->bytes && !is_delivered)
         memcpy(is_own ? binding->own : output->tensor.data, value->data, (size_t)value->bytes);

@@ -56,7 +56,7 @@ static const declared_row rows[] = {
     {"2,3", ONNX_F32, ONNX_I64, "?,N", "=?,3", ""},
     {"2,3", ONNX_F32, ONNX_I64, "-1,=-1", "=unk__1,-5", ""},
     {"2,3", 0, 0, "2,3", NULL, ""},
-    {"2,3", ONNX_STRING, 99, "2,3", "2,3", ""}, /* in terms that are not ours */
+    {"2,3", ONNX_COMPLEX64, 99, "2,3", "2,3", ""}, /* in terms that are not ours */
     {"2,3", ONNX_F32, ONNX_I64, "1,1,1,1,1,1,1,1,1", "2,3", ""},
     {"2,3", ONNX_F32, ONNX_I64, "2,3", "2,4", OUTPUT_LINE("i64[2, 4]", "i64[2, 3]")},
     {"2,3", ONNX_F32, ONNX_I64, "2,3", "N,4", OUTPUT_LINE("i64[?, 4]", "i64[2, 3]")},

@@ -185,7 +185,7 @@ static void test_other_types_are_named(void **state) {
     static const struct {
         int onnx;
         const char *name;
-    } types[] = {{8, "STRING"}, {14, "COMPLEX64"}, {17, "FLOAT8E4M3FN"}, {22, "INT4"}};
+    } types[] = {{14, "COMPLEX64"}, {17, "FLOAT8E4M3FN"}, {22, "INT4"}};
     for (size_t i = 0; i < TN_COUNT(types); i++) {
         assert_int_equal(parse_tensor(state, onnx_tensor("w", types[i].onnx, "1"), NULL),
                          TN_ERROR_UNSUPPORTED);
@@ -193,6 +193,35 @@ static void test_other_types_are_named(void **state) {
     }
     assert_int_equal(parse_tensor(state, onnx_tensor("w", 0, "1"), NULL), TN_ERROR_FORMAT);
     assert_int_equal(parse_tensor(state, onnx_tensor("w", 999, "1"), NULL), TN_ERROR_UNSUPPORTED);
+}
+
+static onnx_part tensor_of_strings(const char *shape, size_t count) {
+    static const char *const texts[] = {"one", "", "t\0wo"};
+    static const size_t bytes[] = {3, 0, 4};
+    onnx_part tensor = onnx_tensor("w", ONNX_STRING, shape);
+    for (size_t i = 0; i < count; i++)
+        onnx_part_bytes(&tensor, 6, texts[i], bytes[i]);
+    return tensor;
+}
+
+static void test_strings_are_a_block(void **state) {
+    assert_int_equal(parse_tensor(state, tensor_of_strings("3,1", 3), NULL), TN_OK);
+    const tn_graph_tensor *w = initializer(state);
+    const tn_tensor tensor = {.data = (void *)(uintptr_t)w->data, .heap = w->heap};
+    uint64_t bytes;
+    assert_int_equal(w->type, TN_STRING);
+    assert_int_equal(w->bytes, 3 * sizeof(tn_string) + 7);
+    assert_int_equal(w->heap->bytes, 7);
+    assert_memory_equal(tn_string_at(&tensor, 0, &bytes), "one", 3);
+    tn_string_at(&tensor, 1, &bytes);
+    assert_int_equal(bytes, 0);
+    assert_memory_equal(tn_string_at(&tensor, 2, &bytes), "t\0wo", 4);
+    assert_int_equal(bytes, 4);
+    assert_int_equal(parse_tensor(state, tensor_of_strings("0", 0), NULL), TN_OK);
+    assert_int_equal(parse_tensor(state, tensor_of_strings("2", 3), NULL), TN_ERROR_FORMAT);
+    assert_error("2 elements, but string_data has 3", "initializer 'w'");
+    assert_int_equal(parse_tensor(state, onnx_tensor_raw("w", ONNX_STRING, "1", "a", 1), NULL),
+                     TN_ERROR_FORMAT);
 }
 
 static void test_names_of_initializers_are_there_once(void **state) {
@@ -340,6 +369,7 @@ int main(void) {
         GRAPH_TEST(test_sizes_must_fit_exactly),
         GRAPH_TEST(test_absurd_shapes_are_refused),
         GRAPH_TEST(test_other_types_are_named),
+        GRAPH_TEST(test_strings_are_a_block),
         GRAPH_TEST(test_names_of_initializers_are_there_once),
         GRAPH_TEST(test_external_data_is_mapped_once),
         GRAPH_TEST(test_external_data_stays_in_the_models_folder),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See compare.h. */
 #include "compare.h"
+
+#include <tenon/plugin/string.h>
 #include "element.h"
 
 #include <math.h>
@@ -64,6 +66,22 @@ static bool compare_numbers(const char *name, const file_tensor *expected, const
     return wrong == 0;
 }
 
+static bool compare_strings(const char *name, const file_tensor *expected, const tn_tensor *found,
+                            char *why, size_t why_bytes) {
+    const size_t count = (size_t)found->bytes / sizeof(tn_string);
+    tn_heap heap = {.size = sizeof(heap), .data = (const char *)expected->data + found->bytes};
+    const tn_tensor wanted = {.data = expected->data, .heap = &heap};
+    for (size_t i = 0; i < count; i++) {
+        uint64_t a_bytes, b_bytes;
+        const char *a = tn_string_at(&wanted, i, &a_bytes), *b = tn_string_at(found, i, &b_bytes);
+        if (a_bytes == b_bytes && memcmp(a, b, a_bytes) == 0) continue;
+        snprintf(why, why_bytes, "output '%s': string %zu is \"%.*s\", expected \"%.*s\"", name, i,
+                 b_bytes < 60 ? (int)b_bytes : 60, b, a_bytes < 60 ? (int)a_bytes : 60, a);
+        return false;
+    }
+    return true;
+}
+
 bool compare_tensors(const char *name, const file_tensor *expected, const tn_tensor *found,
                      const tolerance *allowed, char *why, size_t why_bytes) {
     char a[160], b[160];
@@ -80,6 +98,7 @@ bool compare_tensors(const char *name, const file_tensor *expected, const tn_ten
         return false;
     }
     why[0] = 0;
+    if (expected->type == TN_STRING) return compare_strings(name, expected, found, why, why_bytes);
     const bool is_float = expected->type <= TN_BF16;
     if (is_float) return compare_numbers(name, expected, found, allowed, why, why_bytes);
     if (expected->bytes == 0 || memcmp(expected->data, found->data, expected->bytes) == 0)

@@ -3,12 +3,14 @@
 #include "show_tensor.h"
 #include "element.h"
 
+#include <tenon/plugin/string.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { EDGE = 3, WHOLE_AT_MOST = 1000, ROWS_AT_MOST = 100, DIGITS = 6 };
+enum { EDGE = 3, WHOLE_AT_MOST = 1000, ROWS_AT_MOST = 100, DIGITS = 6, MOST_STRING_BYTES = 60 };
 
 /* ----------------------------------------------------------------------------------------------
  * values */
@@ -20,9 +22,32 @@ typedef struct value_table {
     bool is_measured; /* the first traversal measures, the second prints */
 } value_table;
 
+/* In quotes; what is no printable ASCII is escaped, but for UTF-8, and the end of a long one is
+ * left out. */
+static const char *print_string(const tn_tensor *tensor, size_t index, char *text) {
+    uint64_t bytes;
+    const char *from = tn_string_at(tensor, index, &bytes);
+    size_t length = 0;
+    text[length++] = '"';
+    for (uint64_t i = 0; i < bytes && i < MOST_STRING_BYTES; i++) {
+        const unsigned char byte = (unsigned char)from[i];
+        if (byte < 0x20 || byte == 0x7f)
+            length += (size_t)sprintf(text + length, "\\x%02x", byte);
+        else if (byte == '"' || byte == '\\')
+            length += (size_t)sprintf(text + length, "\\%c", byte);
+        else
+            text[length++] = (char)byte;
+    }
+    sprintf(text + length, bytes > MOST_STRING_BYTES ? "\"..." : "\"");
+    return text;
+}
+
 static void show_element(value_table *table, size_t index) {
-    char text[ELEMENT_TEXT_BYTES];
-    element_print(table->tensor->data, table->tensor->type, index, DIGITS, text);
+    char text[ELEMENT_TEXT_BYTES + 4 * MOST_STRING_BYTES];
+    if (table->tensor->type == TN_STRING)
+        print_string(table->tensor, index, text);
+    else
+        element_print(table->tensor->data, table->tensor->type, index, DIGITS, text);
     const int length = (int)strlen(text);
     if (table->is_measured)
         printf("%*s", table->width, text);
@@ -149,6 +174,10 @@ static void print_row(const tn_tensor *tensor, size_t row, size_t extent, uint32
 }
 
 bool show_tensor_top(const tn_tensor *tensor, uint32_t count, bool is_json) {
+    if (tensor->type == TN_STRING) { /* they have no order */
+        if (is_json) printf("null");
+        return true;
+    }
     const size_t extent = tensor->rank ? (size_t)tensor->shape[tensor->rank - 1] : 1;
     const size_t rows = extent ? count_of(tensor) / extent : 0;
     const size_t shown = is_json || rows <= ROWS_AT_MOST ? rows : ROWS_AT_MOST;

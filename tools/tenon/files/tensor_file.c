@@ -27,7 +27,7 @@ static const type_row types[TN_TYPE_COUNT] = {
     [TN_F8E8M0] = {"f8e8m0", 1}, [TN_F4E2M1] = {"f4e2m1", 0},
     [TN_I4] = {"i4", 0},         [TN_U4] = {"u4", 0},
     [TN_I2] = {"i2", 0},         [TN_U2] = {"u2", 0},
-    [TN_STRING] = {"string", 0}};
+    [TN_STRING] = {"string", 16}};
 
 size_t type_bytes(tn_type type) {
     return type < TN_TYPE_COUNT ? types[type].bytes : 0;
@@ -204,6 +204,8 @@ bool tensor_file_read(const char *path, const cli_options *options, int raw_rank
 }
 
 bool tensor_file_write(const char *path, const cli_options *options, const tn_tensor *tensor) {
+    if (tensor->type == TN_STRING)
+        return cli_fault("%s: strings are written to no file; --print shows them", path), false;
     if (tensor_file_is_image(path)) return image_write(path, options, tensor);
     if (file_has_ending(path, ".npy") || tensor_file_is_stream(path))
         return npy_write(path, tensor);

@@ -5,7 +5,8 @@
 
 #include "cli/cli.h"
 
-/* A tensor in memory, linear; `data` is 64-byte aligned and owned. */
+/* A tensor in memory, linear; `data` is 64-byte aligned and owned. Strings: their elements and,
+ * behind them, their heap (tenon/plugin/string.h). */
 typedef struct file_tensor {
     tn_type type;
     uint32_t rank;

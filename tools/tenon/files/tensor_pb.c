@@ -4,14 +4,16 @@
 #include "importers/onnx/onnx.pb-c.h"
 #include "tensor_file.h"
 
+#include <tenon/plugin/string.h>
+
 #include <stdlib.h>
 #include <string.h>
 
 /* ONNX's numbering of element types. */
 static tn_type type_of(int32_t number) {
-    static const tn_type types[] = {TN_NONE, TN_F32, TN_U8,   TN_I8,   TN_U16, TN_I16,
-                                    TN_I32,  TN_I64, TN_NONE, TN_BOOL, TN_F16, TN_F64,
-                                    TN_U32,  TN_U64, TN_NONE, TN_NONE, TN_BF16};
+    static const tn_type types[] = {TN_NONE, TN_F32, TN_U8,     TN_I8,   TN_U16, TN_I16,
+                                    TN_I32,  TN_I64, TN_STRING, TN_BOOL, TN_F16, TN_F64,
+                                    TN_U32,  TN_U64, TN_NONE,   TN_NONE, TN_BF16};
     return number >= 0 && (size_t)number < sizeof(types) / sizeof(types[0]) ? types[number]
                                                                             : TN_NONE;
 }
@@ -74,6 +76,31 @@ static bool fill(const char *path, const Tenon__Onnx__TensorProto *proto, file_t
     return true;
 }
 
+/* Elements, then their heap. */
+static bool fill_strings(const char *path, const Tenon__Onnx__TensorProto *proto,
+                         file_tensor *tensor) {
+    const size_t count = file_tensor_count(tensor);
+    size_t bytes = tensor->bytes;
+    if (proto->n_string_data != count)
+        return cli_fault("%s: %zu strings, the shape needs %zu", path, proto->n_string_data, count),
+               false;
+    for (size_t i = 0; i < count; i++)
+        bytes += proto->string_data[i].len; /* all of it lies in a file that was read */
+    file_tensor block = *tensor;
+    if (posix_memalign(&block.data, 64, bytes ? bytes : 64) != 0)
+        return cli_fault("%s: no memory for %zu bytes", path, bytes), false;
+    tn_string *elements = block.data;
+    char *heap = (char *)block.data + tensor->bytes;
+    for (size_t i = 0, at = 0; i < count; at += proto->string_data[i++].len) {
+        elements[i] = (tn_string){at, proto->string_data[i].len};
+        if (elements[i].bytes > 0) memcpy(heap + at, proto->string_data[i].data, elements[i].bytes);
+    }
+    block.bytes = bytes;
+    file_tensor_free(tensor);
+    *tensor = block;
+    return true;
+}
+
 bool tensor_pb_read(const char *path, const unsigned char *data, size_t bytes,
                     file_tensor *out_tensor) {
     Tenon__Onnx__TensorProto *proto = tenon__onnx__tensor_proto__unpack(NULL, bytes, data);
@@ -83,7 +110,8 @@ bool tensor_pb_read(const char *path, const unsigned char *data, size_t bytes,
     if (type == TN_NONE)
         cli_fault("%s: elements of ONNX type %d are not supported", path, proto->data_type);
     else if (file_tensor_allocate(out_tensor, type, (uint32_t)proto->n_dims, proto->dims, path))
-        is_read = fill(path, proto, out_tensor);
+        is_read = type == TN_STRING ? fill_strings(path, proto, out_tensor)
+                                    : fill(path, proto, out_tensor);
     if (!is_read) file_tensor_free(out_tensor);
     tenon__onnx__tensor_proto__free_unpacked(proto, NULL);
     return is_read;

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The heap of cases' strings; see strings.h. */
+#include "strings.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "tensor/string.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { ROOM = 1 << 26, MOST = 1 << 18, BUCKETS = 1 << 15, NONE = 0 };
+
+/* Texts by their hash, in chains: numbers of strings, from 1. */
+static tn_heap heap = {.size = sizeof(tn_heap)};
+static char *room;
+static tn_string *strings, *twins;
+static uint32_t *next, *buckets, used;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *map(size_t bytes) {
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static bool is_made(void) {
+    if (room) return true;
+    strings = map(MOST * sizeof(*strings));
+    twins = map(MOST * sizeof(*twins));
+    next = map(MOST * sizeof(*next));
+    buckets = map(BUCKETS * sizeof(*buckets));
+    room = strings && twins && next && buckets ? map(ROOM) : NULL;
+    heap.data = room;
+    return room != NULL;
+}
+
+const tn_heap *tn_case_heap(void) {
+    return &heap;
+}
+
+static uint32_t hash_of(const char *text, size_t bytes) {
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ (uint8_t)text[i]) * 16777619u;
+    return hash % BUCKETS;
+}
+
+/* The bytes at the heap's end. */
+static tn_string place(const char *text, size_t bytes) {
+    const tn_string placed = {heap.bytes, bytes};
+    if (bytes > 0) memmove(room + heap.bytes, text, bytes);
+    heap.bytes += bytes;
+    return placed;
+}
+
+static tn_status intern(const char *text, size_t bytes, uint32_t *out_number) {
+    if (!is_made()) return tn_fail_memory("the strings of cases");
+    const uint32_t bucket = hash_of(text, bytes);
+    for (uint32_t at = buckets[bucket]; at != NONE; at = next[at]) {
+        *out_number = at;
+        if (strings[at].bytes == bytes &&
+            (bytes == 0 || memcmp(room + strings[at].offset, text, bytes) == 0))
+            return TN_OK;
+    }
+    if (used + 1 >= MOST || bytes > ROOM - heap.bytes)
+        return tn_fail_memory("the strings of cases");
+    const uint32_t made = *out_number = ++used;
+    strings[made] = place(text, bytes);
+    next[made] = buckets[bucket];
+    buckets[bucket] = made;
+    return TN_OK;
+}
+
+tn_status tn_case_intern(const char *text, size_t bytes, tn_string *out_string) {
+    uint32_t number = NONE;
+    pthread_mutex_lock(&lock);
+    const tn_status status = intern(text, bytes, &number);
+    if (status == TN_OK) *out_string = strings[number];
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+/* The text's second element. */
+static tn_status find_twin(const char *text, size_t bytes, tn_string *out_string) {
+    uint32_t number = NONE;
+    pthread_mutex_lock(&lock);
+    tn_status status = intern(text, bytes, &number);
+    if (status == TN_OK && twins[number].bytes != bytes) {
+        if (bytes > ROOM - heap.bytes)
+            status = tn_fail_memory("the strings of cases");
+        else
+            twins[number] = place(text, bytes);
+    }
+    if (status == TN_OK) *out_string = twins[number];
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+bool tn_case_same_string(const tn_string *a, const tn_string *b) {
+    return a->bytes == b->bytes &&
+           (a->bytes == 0 || memcmp(room + a->offset, room + b->offset, a->bytes) == 0);
+}
+
+tn_string tn_case_draw_string(uint64_t number) {
+    static const char *const texts[] = {"a",        "ab",
+                                        "b",        "",
+                                        "\xc3\xa9", "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e",
+                                        "one two",  "\xf0\x9f\x8c\x8a wave",
+                                        "A"};
+    enum { TEXTS = sizeof(texts) / sizeof(texts[0]), WITH_ZERO = TEXTS, LONG, KINDS };
+    _Static_assert(TN_CASE_SECOND_STRING == 16 * KINDS, "the second elements are the second half");
+    char text[1024];
+    int bytes = 0;
+    tn_string drawn = {0, 0};
+    const uint64_t kind = number % KINDS, variant = number / KINDS % 16;
+    const bool is_second = number / KINDS / 16 % 2;
+    if (kind < TEXTS && (kind <= 3 || variant == 0))
+        bytes = snprintf(text, sizeof(text), "%s", texts[kind]);
+    else if (kind < TEXTS)
+        bytes = snprintf(text, sizeof(text), "%s%d", texts[kind], (int)variant);
+    else if (kind == WITH_ZERO)
+        bytes = snprintf(text, sizeof(text), "z%cero%c%d", 0, 0, (int)variant);
+    else
+        bytes = snprintf(text, sizeof(text), "%0*d", 300 + 40 * (int)variant, (int)variant);
+    (void)(is_second ? find_twin : tn_case_intern)(text, (size_t)bytes, &drawn);
+    return drawn;
+}
+
+tn_status tn_case_take_strings(tn_string *elements, size_t count, const tn_heap *from) {
+    if (tn_strings_check(elements, count, from) != TN_OK)
+        return tn_fail(TN_ERROR_PLUGIN, "%s", tn_last_error()->message);
+    for (size_t i = 0; i < count; i++)
+        TN_TRY(tn_case_intern(elements[i].bytes > 0 ? from->data + elements[i].offset : "",
+                              elements[i].bytes, &elements[i]));
+    return TN_OK;
+}
+
+void *tn_case_block(const void *elements, size_t count, uint64_t *out_bytes) {
+    pthread_mutex_lock(&lock);
+    const uint64_t own = count * sizeof(tn_string), bytes = heap.bytes;
+    char *block = aligned_alloc(64, (own + bytes + 64) / 64 * 64);
+    if (block && own > 0) memcpy(block, elements, own);
+    if (block && bytes > 0) memcpy(block + own, room, bytes);
+    pthread_mutex_unlock(&lock);
+    *out_bytes = own + bytes;
+    return block;
+}
