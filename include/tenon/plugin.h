@@ -21,10 +21,10 @@
  * fail; what lives how long]. "node" means: one thread at a time for one node's state; other nodes
  * may run beside it.
  *
- * What only some authors need: tenon/plugin/device.h, the table of a device and its services;
- * tenon/plugin/elementwise.h, layers that are an expression; rewrite.h, what stands for several
- * nodes of a network; view.h, tensors that have the memory of others; counted.h, those of which a
- * count tells how much is there; resource.h, what kernels share.
+ * What only some authors need is in tenon/plugin/: device.h, a device's table and its services;
+ * elementwise.h, layers that are an expression; rewrite.h, what stands for several nodes of a
+ * network; view.h, tensors that have the memory of others; counted.h, those of which a count tells
+ * how much is there; resource.h, what kernels share; body.h, graphs; sequence.h, lists of tensors.
  *
  * It compiles as C11 and as C++17 (gcc, clang and nvcc take the designated initialisers, in the
  * order of declaration).
@@ -169,7 +169,7 @@ typedef struct tn_quantization {
  * block past the axis's end are zero: who writes the tensor writes them so. */
 typedef struct tn_tensor {
     uint32_t size;
-    uint32_t kind; /* 0: dense; others are reserved (sequence, optional, map) */
+    uint32_t kind; /* 0: dense; sequences and optionals: tenon/plugin/sequence.h */
     tn_type type;
     tn_format format;
     uint32_t rank;

@@ -111,6 +111,21 @@ void tn_graph_forget_declarations(tn_graph *graph);
 tn_status tn_graph_sort(tn_graph *graph);
 /* Port counts and absent ports: TN_ERROR_ARGUMENT names the port. */
 tn_status tn_graph_check_node(const tn_graph *graph, const tn_graph_node *node);
+/* --- kinds (graph_kinds.c; tenon/plugin/sequence.h) --- */
+/* TN_KIND_... of a node's input or output, as its port says. */
+uint32_t tn_graph_input_kind(const tn_graph_node *node, uint32_t index);
+uint32_t tn_graph_output_kind(const tn_graph_node *node, uint32_t index);
+/* That of the port that writes it; constants and inputs are dense. Producers must be set. */
+uint32_t tn_graph_kind(const tn_graph *graph, tn_tensor_id tensor);
+/* Whether a node reads or writes a tensor that is not dense. */
+bool tn_graph_node_has_kinds(const tn_graph_node *node);
+/* Every tensor is read as the kind that it is, and outputs of the graph are dense; of a body
+ * nothing in it is anything else. TN_ERROR_TYPE names node, port and tensor. Producers must be set.
+ */
+tn_status tn_graph_check_kinds(const tn_graph *graph);
+tn_status tn_graph_check_body_kinds(const tn_graph *body);
+const char *tn_kind_name(uint32_t kind); /* "a dense tensor", "a sequence", "an optional" */
+
 /* The port of an input or output by its number in the node: the last one for all tensors of a
  * variadic port; null past the end. */
 const tn_port *tn_graph_input_port(const tn_operator *op, uint32_t index);

@@ -5,6 +5,7 @@
 #include "plugin/crash.h"
 #include "plugin/library_private.h"
 #include "plugin/runtime_private.h"
+#include "plugin/sequences/sequences.h"
 #include "plugin/devices.h"
 
 #include <stdatomic.h>
@@ -34,6 +35,7 @@ static const void *host_extension(const tn_host *host, const char *name) {
     if (name && strcmp(name, TN_REWRITES) == 0) return &rewrite_services;
     if (name && strcmp(name, TN_RESOURCES) == 0) return &resources;
     if (name && strcmp(name, TN_BODIES) == 0) return tn_body_service_table();
+    if (name && strcmp(name, TN_SEQUENCES) == 0) return tn_sequence_service_table();
     return NULL;
 }
 
