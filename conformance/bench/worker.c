@@ -16,6 +16,7 @@
  */
 #include "base/status.h"
 #include "bench.h"
+#include "plugin/sequences/kinds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ typedef struct bench {
     uint32_t threads;
     double seconds;
     bool wants_all;
+    bool has_lists; /* what was asked for has sequences or optionals, which run in networks alone */
     const tn_operator *operators[TABLE_LIMIT];
     bool is_own_operator[TABLE_LIMIT];
     size_t operator_count;
@@ -114,7 +116,9 @@ static bool is_wanted(size_t index) {
             strcmp(b.operators[i]->domain, op->domain) == 0 &&
             b.operators[i]->since_version > op->since_version)
             return false;
-    return is_served && (!b.only_operator || is_named(op, b.only_operator));
+    if (!is_served || (b.only_operator && !is_named(op, b.only_operator))) return false;
+    b.has_lists = b.has_lists || tn_operator_has_kinds(op);
+    return !tn_operator_has_kinds(op);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -336,6 +340,9 @@ static int time_all(void) {
     tn_runtime_visit_kernels(b.runtime, note_kernel, NULL);
     for (size_t i = 0; i < b.operator_count; i++)
         wanted += is_wanted(i);
+    if (wanted == 0 && b.has_lists)
+        return fail("operators of sequences and optionals are not timed alone: expected a network, "
+                    "for tenon bench");
     if (wanted == 0)
         return fail(b.only_operator
                         ? "the library has no operator and no kernel of one with that name"

@@ -4,6 +4,7 @@
 #include "strings/strings.h"
 #include "base/status.h"
 #include "plugin/fields/fields_private.h"
+#include "plugin/sequences/kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -221,6 +222,21 @@ static tn_status find_port(const reader *r, bool is_output, const char *name, ui
                    r->op->name, is_output ? "output" : "input", name);
 }
 
+/* A type alone: a sequence or an optional without items. */
+static bool read_none(reader *r, tn_case_input *out) {
+    const char *text;
+    size_t bytes;
+    const size_t length = strcspn(r->at, "[ |");
+    const tn_type type = tn_type_parse(r->at, length);
+    if (r->at[length] == '[' || type == TN_NONE ||
+        !tn_port_kind(r->op->inputs[out->port].types, &text, &bytes))
+        return false;
+    out->type = type;
+    out->is_none = true;
+    r->at += length;
+    return true;
+}
+
 static tn_status read_tensors(reader *r, bool is_output, tn_case_input **out_tensors,
                               uint32_t *out_count) {
     size_t most = 1;
@@ -231,7 +247,7 @@ static tn_status read_tensors(reader *r, bool is_output, tn_case_input **out_ten
     if (!tensors) return tn_fail_memory("a case");
     for (const char *name; (name = read_name(r)) != NULL; count++) {
         TN_TRY(find_port(r, is_output, name, &tensors[count].port));
-        TN_TRY(read_tensor(r, &tensors[count]));
+        if (is_output || !read_none(r, &tensors[count])) TN_TRY(read_tensor(r, &tensors[count]));
     }
     skip_spaces(r);
     *out_tensors = tensors;

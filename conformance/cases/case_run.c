@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "conformance.h"
 #include "strings/strings.h"
+#include "plugin/sequences/kinds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,29 +41,62 @@ static tn_status add_constant(tn_graph *graph, const char *name, const tn_case_i
     return status;
 }
 
+enum { MOST = 64 /* inputs, and outputs */ };
+
+static tn_status add_input(tn_graph *graph, const tn_operator *op, const tn_case *c, uint32_t index,
+                           const tn_way *w, tn_tensor_id *out_id) {
+    const tn_case_input *input = &c->inputs[index];
+    char name[32];
+    snprintf(name, sizeof(name), "in%u", index);
+    return is_constant_input(op, c, index, w)
+               ? add_constant(graph, name, input, out_id)
+               : tn_graph_add_input(graph, name, input->type, input->shape.rank,
+                                    input->shape.extents, NULL, out_id);
+}
+
+/* The tensors that the case has at a port. A list of them is one. */
+static tn_status add_port(tn_graph *graph, const tn_operator *op, const tn_case *c, uint32_t port,
+                          const tn_way *w, tn_tensor_id *inputs, uint32_t *inout_count) {
+    const uint32_t kind = tn_case_kind(&op->inputs[port]), first = *inout_count;
+    uint32_t count = first;
+    tn_type type = TN_NONE;
+    for (uint32_t i = 0; i < c->input_count && count < MOST; i++) {
+        if (c->inputs[i].port != port) continue;
+        type = c->inputs[i].type;
+        if (!c->inputs[i].is_none) TN_TRY(add_input(graph, op, c, i, w, &inputs[count++]));
+    }
+    if (kind && type != TN_NONE) {
+        TN_TRY(tn_case_add_list(graph, kind, type, count - first, &inputs[first], &inputs[first]));
+        count = first + 1;
+    }
+    if (type == TN_NONE && !(op->inputs[port].flags & TN_PORT_VARIADIC))
+        inputs[count++] = TN_NO_TENSOR;
+    *inout_count = count;
+    return TN_OK;
+}
+
+static tn_status add_outputs(tn_graph *graph, const tn_operator *op, const tn_way *w,
+                             uint32_t input_count, const tn_tensor_id *inputs,
+                             uint32_t output_count, const tn_tensor_id *outputs) {
+    for (uint32_t i = 0; i < output_count; i++)
+        TN_TRY(tn_case_add_outputs(graph, tn_case_kind(tn_graph_output_port(op, i)), outputs[i]));
+    for (uint32_t i = 0; i < input_count && w->reads_lists; i++) {
+        const uint32_t kind = tn_case_kind(tn_graph_input_port(op, i));
+        if (kind && inputs[i] != TN_NO_TENSOR) TN_TRY(tn_case_add_outputs(graph, kind, inputs[i]));
+    }
+    return TN_OK;
+}
+
 tn_status tn_case_graph(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
                         const tn_way *w, tn_graph **out_graph) {
-    tn_tensor_id inputs[64], outputs[64];
+    tn_tensor_id inputs[MOST + 1], outputs[MOST];
     tn_graph *graph;
     uint32_t count = 0;
+    TN_TRY(tn_case_take_lists(runtime, op));
     TN_TRY(tn_graph_create(runtime, "case", &graph));
     tn_status status = TN_OK;
-    for (uint32_t port = 0; port < op->input_count; port++) {
-        bool is_given = false;
-        for (uint32_t i = 0; status == TN_OK && i < c->input_count && count < 64; i++) {
-            const tn_case_input *input = &c->inputs[i];
-            char name[32];
-            if (input->port != port) continue;
-            is_given = true;
-            snprintf(name, sizeof(name), "in%u", i);
-            status = is_constant_input(op, c, i, w)
-                         ? add_constant(graph, name, input, &inputs[count++])
-                         : tn_graph_add_input(graph, name, input->type, input->shape.rank,
-                                              input->shape.extents, NULL, &inputs[count++]);
-        }
-        if (!is_given && !(op->inputs[port].flags & TN_PORT_VARIADIC))
-            inputs[count++] = TN_NO_TENSOR;
-    }
+    for (uint32_t port = 0; port < op->input_count && status == TN_OK && count < MOST; port++)
+        status = add_port(graph, op, c, port, w, inputs, &count);
     uint32_t wanted = 0;
     while (wanted < op->output_count &&
            !(op->outputs[wanted].flags & (TN_PORT_VARIADIC | (w->asks_all ? 0 : TN_PORT_OPTIONAL))))
@@ -79,8 +113,7 @@ tn_status tn_case_graph(tn_runtime *runtime, const tn_operator *op, const tn_cas
                                       .attribute_count = c->attribute_count,
                                       .attributes = c->attributes};
     if (status == TN_OK) status = tn_graph_add_node(graph, &node, outputs);
-    for (uint32_t i = 0; status == TN_OK && i < wanted; i++)
-        status = tn_graph_add_output(graph, outputs[i], NULL);
+    if (status == TN_OK) status = add_outputs(graph, op, w, count, inputs, wanted, outputs);
     if (status != TN_OK) {
         tn_graph_destroy(graph);
         return status;
@@ -190,9 +223,12 @@ static tn_status run_engine(tn_engine *engine, const tn_case *c, tn_outcome *out
     return status;
 }
 
-/* The kernel that the plan chose for the only node, from the engine's report. */
-static void note_kernel(tn_engine *engine, tn_outcome *out) {
-    const char *at = strstr(tn_engine_report(engine), "\"kernel\": \"");
+/* The kernel that the plan chose for the only node, or the one of that name, from the engine's
+ * report. */
+static void note_kernel(tn_engine *engine, const tn_operator *op, tn_outcome *out) {
+    const char *text = tn_engine_report(engine);
+    const char *node = tn_operator_has_kinds(op) ? strstr(text, TN_CASE_NODE) : text;
+    const char *at = node ? strstr(node, "\"kernel\": \"") : NULL;
     snprintf(out->kernel, sizeof(out->kernel), "%.*s", at ? (int)strcspn(at + 11, "\"") : 0,
              at ? at + 11 : "");
 }
@@ -208,13 +244,15 @@ tn_status tn_case_run(tn_runtime *runtime, const tn_operator *op, const tn_case 
                                         .force_kernel = w->pin,
                                         .flags = TN_BUILD_NO_TIMING |
                                                  (w->is_reference ? TN_BUILD_REFERENCE : 0u)};
+    const tn_engine_options loading = {.size = sizeof(loading),
+                                       .flags = w->is_guarded ? TN_ENGINE_CHECKED : 0u};
     TN_TRY(tn_case_graph(runtime, op, c, w, &graph));
     tn_status status = tn_build(graph, &options, &plan);
     if (status == TN_OK) {
         const void *data = tn_plan_bytes(plan, &bytes);
-        status = tn_engine_load_bytes(runtime, data, bytes, NULL, &engine);
+        status = tn_engine_load_bytes(runtime, data, bytes, &loading, &engine);
     }
-    if (status == TN_OK) note_kernel(engine, out);
+    if (status == TN_OK) note_kernel(engine, op, out);
     if (status == TN_OK) status = run_engine(engine, c, out);
     tn_engine_release(engine);
     tn_plan_destroy(plan);

@@ -10,6 +10,7 @@
 #include "case.h"
 #include "graph/infer.h"
 #include "plugin/runtime.h"
+#include <tenon/plugin/sequence.h>
 #include <tenon/tenon.h>
 
 /* What one way of running a case gave: the outputs, copied. */
@@ -29,13 +30,27 @@ size_t tn_outcome_elements(const tn_outcome *outcome, uint32_t output);
 typedef struct tn_way {
     const char *pin; /* "Op=kernel", or null */
     bool is_reference, are_constant;
-    bool asks_all; /* for optional outputs, too */
+    bool asks_all;    /* for optional outputs, too */
+    bool is_guarded;  /* the engine's guarded runs */
+    bool reads_lists; /* sequences and optionals that the node reads are outputs as well, behind its
+                         own, as they are when it has run */
     uint32_t threads;
 } tn_way;
 
 /* The node's name, which a model may have, too: who takes it for a format reads what is no text. */
 #define TN_CASE_NODE "node %s%s%s%s%s%s%s%s"
-/* A graph of one node; its inputs are named "in" and the case's input's number. */
+/* --- lists.c: around nodes that read or write sequences and optionals --- */
+uint32_t tn_case_kind(const tn_port *port); /* TN_KIND_... */
+/* The operators that the graph of such a case needs; nothing for others. */
+tn_status tn_case_take_lists(tn_runtime *runtime, const tn_operator *op);
+tn_status tn_case_add_list(tn_graph *graph, uint32_t kind, tn_type type, uint32_t count,
+                           const tn_tensor_id *items, tn_tensor_id *out_list);
+/* A tensor as an output of the graph; a list as two: all shapes, each with its rank before it, and
+ * all elements. */
+tn_status tn_case_add_outputs(tn_graph *graph, uint32_t kind, tn_tensor_id tensor);
+
+/* A graph of one node; its inputs are named "in" and the case's input's number. With sequences
+ * and optionals there are nodes that make and spread them beside it. */
 tn_status tn_case_graph(tn_runtime *runtime, const tn_operator *op, const tn_case *c,
                         const tn_way *way, tn_graph **out_graph);
 /* Types and shapes of that graph's tensors by the operator's own rule. `plan` and what it points to

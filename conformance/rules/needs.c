@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What rules need; see needs.h. */
 #include "needs.h"
+#include "plugin/sequences/kinds.h"
 
 #include <string.h>
 
@@ -94,7 +95,21 @@ static const need needs[] = {
      "neither TN_KERNEL_IN_PLACE is declared, nor TN_PORT_ALIAS of an output"},
 };
 
+/* What has sequences or optionals runs in networks alone, where one rule looks at it. */
+static bool is_for_lists(const char *id) {
+    static const char *const ids[] = {"has-cases", "has-reference", "is-tried", "sequences",
+                                      "unload"};
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+        if (strcmp(ids[i], id) == 0) return true;
+    return false;
+}
+
 const char *tn_needs_missing(const tn_rule *rule, const tn_test *test) {
+    if (test->op && test->op->outputs && tn_operator_has_kinds(test->op)) {
+        if (!is_for_lists(rule->id)) return "of sequences and optionals: see the rule sequences";
+    } else if (test->op && strcmp(rule->id, "sequences") == 0) {
+        return "the operator has neither sequences nor optionals";
+    }
     for (size_t i = 0; test->op && i < sizeof(needs) / sizeof(needs[0]); i++)
         if (strcmp(needs[i].rule, rule->id) == 0 && !needs[i].is_met(test)) return needs[i].missing;
     return NULL;

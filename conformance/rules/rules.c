@@ -74,6 +74,11 @@ const tn_rule tn_rules[] = {
      "Where a combination says `counted`, elements from the count on change nothing; a kernel that "
      "sizes its output stores the count within the bound and leaves the shape alone.",
      TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_counted},
+    {"sequences",
+     "Kernels of sequences and optionals compute what the reference does, on no item, one, three "
+     "and items of several shapes; both write every element of what they add, nothing outside it, "
+     "and no item that they read.",
+     TN_CAUSE_OTHER, TN_RULE_KERNEL | TN_RULE_REFERENCE, tn_rule_sequences},
     {"tactics", "Every tactic gives the same outputs.", TN_CAUSE_OTHER, TN_RULE_KERNEL,
      tn_rule_tactics},
     {"combinations",

@@ -124,6 +124,11 @@ void tn_rule_in_place(const tn_test *test, tn_verdict *verdict);
 /* --- rules_counted.c --- */
 void tn_rule_counted(const tn_test *test, tn_verdict *verdict);
 
+/* --- rules_sequences.c --- */
+void tn_rule_sequences(const tn_test *test, tn_verdict *verdict);
+/* Whether the kernel (or the reference) takes the case and computes it, in a network. */
+bool tn_rule_runs_lists(const tn_test *test);
+
 /* --- rules_strided.c --- */
 void tn_rule_strided(const tn_test *test, tn_verdict *verdict);
 /* --- rules_special.c --- */

@@ -11,7 +11,7 @@
  *  - Every table begins with `uint32_t size`, its own sizeof when it was compiled. A reader takes
  * what lies inside the size and treats the rest as zero; zero always means the old behaviour.
  * Members are only ever added at the end.
- *  - Arrays that cross the border are arrays of pointers, or carry the size of an item beside their
+ *  - Arrays that cross the border are arrays of pointers, or have the size of an item beside a
  * count.
  *  - No C++ exception, longjmp or thread exit may leave a callback.
  *  - A callback has at least 256 KiB of stack; what grows with the data belongs into the workspace.
@@ -21,11 +21,11 @@
  * fail; what lives how long]. "node" means: one thread at a time for one node's state; other nodes
  * may run beside it.
  *
- * What only some authors need: tenon/plugin/device.h, the table of a device and its services;
+ * What only some authors need is in tenon/plugin/: device.h, a device's table and its services;
  * elementwise.h, layers that are an expression; rewrite.h, what stands for several nodes; view.h,
  * tensors that have the memory of others; counted.h, those with a count; output.h, outputs without
- * a bound; before.h, steps before an input; body.h, graphs in fields; string.h, tensors of strings;
- * resource.h, what kernels share.
+ * a bound; sequence.h, lists of tensors; string.h, tensors of strings; before.h, steps before an
+ * input; body.h, graphs in fields; resource.h, what kernels share.
  *
  * It compiles as C11 and as C++17 (gcc, clang and nvcc take the designated initialisers, in the
  * order of declaration).
@@ -170,7 +170,7 @@ typedef struct tn_quantization {
  * the last block past the axis's end are zero: who writes the tensor writes them so. */
 typedef struct tn_tensor {
     uint32_t size;
-    uint32_t kind; /* 0: dense; others are reserved (sequence, optional, map) */
+    uint32_t kind; /* 0: dense; sequences and optionals: tenon/plugin/sequence.h */
     tn_type type;
     tn_format format;
     uint32_t rank;

@@ -85,8 +85,9 @@ static tn_status note_unsure(const build_state *state, bool *is_unsure) {
         for (uint32_t i = 0; i < node->output_count; i++) {
             if (node->outputs[i] == TN_NO_TENSOR) continue;
             uint32_t flags = tn_graph_output_port(node->entry->op, i)->flags;
-            is_unsure[node->outputs[i]] =
-                state->before.plan.is_after_run[n] || (flags & TN_PORT_SIZED_BY_RUN);
+            is_unsure[node->outputs[i]] = state->before.plan.is_after_run[n] ||
+                                          (flags & TN_PORT_SIZED_BY_RUN) ||
+                                          tn_graph_output_kind(node, i);
         }
     }
     for (size_t i = 0; i < graph->input_count; i++)

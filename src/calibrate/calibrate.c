@@ -48,7 +48,8 @@ static tn_status check_options(const tn_calibrate_options *given,
 
 static bool may_be_watched(const tn_graph *graph, tn_tensor_id id) {
     const tn_graph_tensor *tensor = &graph->tensors[id];
-    return !tensor->is_constant && (tensor->type == TN_F32 || tensor->type == TN_NONE);
+    return !tensor->is_constant && tn_graph_kind(graph, id) == 0 &&
+           (tensor->type == TN_F32 || tensor->type == TN_NONE);
 }
 
 static tn_status watch(tn_calibration_state *state, tn_tensor_id id, const tn_graph_node *node) {

@@ -26,13 +26,20 @@ static bool is_plugins(const tn_engine *engine, const tn_engine_step *step) {
     return library->path[0] && !is_companion(engine->runtime, library->path);
 }
 
-void tn_engine_mark_isolated(tn_engine *engine) {
-    if (!engine->is_isolated && !engine->is_serving) return;
+tn_status tn_engine_mark_isolated(tn_engine *engine) {
+    if (!engine->is_isolated && !engine->is_serving) return TN_OK;
     for (uint32_t i = 0; i < engine->program->step_count; i++) {
         tn_engine_step *step = &engine->steps[i];
         step->is_isolated = step->step->kind == TN_STEP_KERNEL && !step->step->is_host &&
                             !step->step->is_device && is_plugins(engine, step);
+        if (step->is_isolated && tn_graph_node_has_kinds(&engine->graph->nodes[step->step->node]))
+            return tn_error_at(tn_fail(TN_ERROR_UNSUPPORTED,
+                                       "what runs in a helper process has dense tensors alone, and "
+                                       "this node has a sequence or an optional: load the plan "
+                                       "without isolation"),
+                               "node '%s'", engine->graph->nodes[step->step->node].name);
     }
+    return TN_OK;
 }
 
 const char *tn_engine_find_helper(tn_arena *arena) {

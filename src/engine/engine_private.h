@@ -135,7 +135,7 @@ tn_engine *tn_engine_find_body(const tn_engine *engine, const tn_body_graph *bod
 tn_status tn_engine_load_lent(tn_runtime *runtime, const void *data, size_t bytes,
                               const tn_engine_options *options, tn_engine **out_engine);
 /* Marks the steps whose kernels are plugin libraries', of an engine that isolates or serves. */
-void tn_engine_mark_isolated(tn_engine *engine);
+tn_status tn_engine_mark_isolated(tn_engine *engine);
 /* The helper beside this library: DIR/tenon/tenon-isolate, DIR/../bin/tenon-isolate. Null: it is
  * not there. */
 const char *tn_engine_find_helper(tn_arena *arena);

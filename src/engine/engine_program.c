@@ -60,8 +60,7 @@ static tn_status take_kernels(tn_engine_loading *loading) {
         TN_TRY(find_kernel(engine, step->step, &step->entry));
         TN_TRY(tn_engine_check_step(loading, step));
     }
-    tn_engine_mark_isolated(engine);
-    return TN_OK;
+    return tn_engine_mark_isolated(engine);
 }
 
 /* Of a stored program whose kernels have changed or are not here, with that reason. */

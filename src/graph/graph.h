@@ -22,8 +22,8 @@ typedef struct tn_graph_tensor {
     const char *extent_names[TN_MAX_RANK]; /* of inputs: null or a name */
     const void *data; /* of constants: linear elements, in the arena or in a mapped file of the
                          graph; aligned to the element. Null when the constant has no elements */
-    size_t bytes;  /* of data, the heap of strings included */
-    tn_heap *heap; /* of a constant of strings: what follows the elements in `data`; else null */
+    size_t bytes;     /* of data, the heap of strings included */
+    tn_heap *heap;    /* of a constant of strings: what follows the elements in `data`; else null */
     const tn_quantization *quantization;
     uint32_t producer;  /* node, or TN_NO_NODE */
     uint32_t use_count; /* inputs of live nodes and graph outputs that name it */
@@ -113,6 +113,21 @@ void tn_graph_forget_declarations(tn_graph *graph);
 tn_status tn_graph_sort(tn_graph *graph);
 /* Port counts and absent ports: TN_ERROR_ARGUMENT names the port. */
 tn_status tn_graph_check_node(const tn_graph *graph, const tn_graph_node *node);
+/* --- kinds (graph_kinds.c; tenon/plugin/sequence.h) --- */
+/* TN_KIND_... of a node's input or output, as its port says. */
+uint32_t tn_graph_input_kind(const tn_graph_node *node, uint32_t index);
+uint32_t tn_graph_output_kind(const tn_graph_node *node, uint32_t index);
+/* That of the port that writes it; constants and inputs are dense. Producers must be set. */
+uint32_t tn_graph_kind(const tn_graph *graph, tn_tensor_id tensor);
+/* Whether a node reads or writes a tensor that is not dense. */
+bool tn_graph_node_has_kinds(const tn_graph_node *node);
+/* Every tensor is read as the kind that it is, and outputs of the graph are dense; of a body
+ * nothing in it is anything else. TN_ERROR_TYPE names node, port and tensor. Producers must be set.
+ */
+tn_status tn_graph_check_kinds(const tn_graph *graph);
+tn_status tn_graph_check_body_kinds(const tn_graph *body);
+const char *tn_kind_name(uint32_t kind); /* "a dense tensor", "a sequence", "an optional" */
+
 /* The port of an input or output by its number in the node: the last one for all tensors of a
  * variadic port; null past the end. */
 const tn_port *tn_graph_input_port(const tn_operator *op, uint32_t index);

@@ -167,6 +167,7 @@ tn_status tn_graph_sort(tn_graph *graph) {
         status = tn_fail_memory("sorting a graph");
     if (status == TN_OK) status = find_order(&sorter);
     if (status == TN_OK) status = apply_order(&sorter);
+    if (status == TN_OK) status = tn_graph_check_kinds(graph);
     tn_deallocate(allocator, sorter.states);
     tn_deallocate(allocator, sorter.next_input);
     tn_deallocate(allocator, sorter.stack);

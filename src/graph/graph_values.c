@@ -27,7 +27,9 @@ static void mark_needed(value_marker *marker, const tn_graph_node *node) {
 static void mark_read(value_marker *marker, const tn_graph_node *node) {
     for (uint32_t i = 0; i < node->input_count; i++) {
         const tn_port *port = tn_graph_input_port(node->entry->op, i);
-        if (port && !(port->flags & TN_PORT_SHAPE_ONLY)) mark(marker, node->inputs[i]);
+        /* what a sequence is made of is computed by a run, and its readers then */
+        if (port && !(port->flags & TN_PORT_SHAPE_ONLY) && !tn_graph_input_kind(node, i))
+            mark(marker, node->inputs[i]);
     }
 }
 

@@ -96,8 +96,9 @@ bool tn_infer_gather_inputs(tn_inference *inference, const tn_graph_node *node, 
         scratch->inputs[i] = NULL;
         if (node->inputs[i] == TN_NO_TENSOR) continue;
         const tn_inferred_tensor *inferred = &inference->tensors[node->inputs[i]];
-        if (!inferred->is_known) return false;
+        if (!inferred->is_known && !inferred->is_described) return false;
         scratch->inputs[i] = &inferred->storage.tensor;
+        if (inferred->is_described) continue;
         uint32_t flags = tn_graph_input_port(node->entry->op, i)->flags;
         bool is_shown = is_infer ? tn_graph_needs_value(node, i) : !(flags & TN_PORT_SHAPE_ONLY);
         if (is_shown || !inferred->storage.tensor.data) continue;
@@ -117,14 +118,16 @@ static void lay_out_outputs(tn_inference *inference, const tn_graph_node *node) 
         if (id == TN_NO_TENSOR) continue;
         tn_tensor_storage *storage = &inference->tensors[id].storage;
         storage->tensor = (tn_tensor){.size = sizeof(tn_tensor),
+                                      .kind = tn_graph_output_kind(node, i),
                                       .type = tn_infer_output_type(node->entry, i, scratch->types),
                                       .shape = storage->shape.extents,
                                       .strides = storage->strides,
                                       .name = inference->graph->tensors[id].name};
         for (uint32_t axis = 0; axis < TN_MAX_RANK; axis++)
             storage->shape.extents[axis] = -1;
-        inference->tensors[id].is_known = inference->tensors[id].is_guess = false;
+        inference->tensors[id].is_known = inference->tensors[id].is_described = false;
         inference->tensors[id].unbounded = 0;
+        inference->tensors[id].is_guess = false;
         scratch->outputs[i] = &storage->tensor;
     }
 }
@@ -196,6 +199,10 @@ static tn_status take_output(tn_inference *inference, const tn_graph_node *node,
     tn_shape shape;
     TN_TRY(tn_infer_check_output(node->entry, index, inferred->storage.tensor.type,
                                  inference->scratch->types));
+    if (tn_graph_output_kind(node, index))
+        return tn_infer_take_items(inferred, port, tn_graph_output_kind(node, index));
+    if (!tn_infer_guess_open(node, inference->scratch->inputs, &inferred->storage.tensor))
+        return TN_OK; /* the run will know */
     TN_TRY(check_pointer(inferred, port));
     guess(inferred, port);
     TN_TRY(tn_infer_read_shape(inferred, port, &shape));
@@ -250,15 +257,24 @@ tn_status tn_inference_node(tn_inference *inference, uint32_t index) {
     return inference->plan->is_host_node[index] ? tn_infer_values(inference, node) : TN_OK;
 }
 
-/* A node after one that only a run can size: what can be said is said, and no more. */
-static void estimate_node(tn_inference *inference, uint32_t index) {
-    tn_error_copy before;
-    tn_error_save(&before);
-    if (tn_inference_node(inference, index) == TN_OK) return;
-    tn_error_restore(&before);
+/* A node after one that only a run can size: what can be said is said, and no more. Types do not
+ * depend on the run. */
+static tn_status estimate_node(tn_inference *inference, uint32_t index) {
     const tn_graph_node *node = &inference->graph->nodes[index];
+    tn_error_copy before;
+    if (tn_infer_gather_inputs(inference, node, true)) {
+        const struct tn_inference_scratch *scratch = inference->scratch;
+        const tn_status status = tn_infer_bind_inputs(node, scratch->inputs, scratch->types);
+        if (status != TN_OK) return tn_infer_at_node(status, node);
+    }
+    tn_error_save(&before);
+    if (tn_inference_node(inference, index) == TN_OK) return TN_OK;
+    tn_error_restore(&before);
     for (uint32_t i = 0; i < node->output_count; i++)
-        if (node->outputs[i] != TN_NO_TENSOR) inference->tensors[node->outputs[i]].is_known = false;
+        if (node->outputs[i] != TN_NO_TENSOR)
+            inference->tensors[node->outputs[i]].is_known =
+                inference->tensors[node->outputs[i]].is_described = false;
+    return TN_OK;
 }
 
 tn_status tn_inference_run(tn_inference *inference, const tn_shape *shapes,
@@ -267,7 +283,7 @@ tn_status tn_inference_run(tn_inference *inference, const tn_shape *shapes,
     for (uint32_t n = 0; n < inference->graph->node_count; n++) {
         if (inference->graph->nodes[n].is_dead) continue;
         if (inference->plan->is_after_run[n])
-            estimate_node(inference, n);
+            TN_TRY(estimate_node(inference, n));
         else
             TN_TRY(tn_inference_node(inference, n));
     }

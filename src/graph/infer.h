@@ -17,8 +17,9 @@ typedef struct tn_inference_plan {
     const bool *is_host_node;   /* by node: its value is needed */
     const bool *is_host_tensor; /* by tensor: its value is needed */
     const bool *is_value_input; /* by graph input: its value is needed */
-    bool is_sized_by_run; /* some live node has an output sized by run: shapes after it are bounds
-                             only. Not so for host nodes, whose outputs have their true shape */
+    bool is_sized_by_run; /* some live node has an output sized by run, or one that is a sequence or
+                             an optional: shapes after it are bounds only. Not so for host nodes,
+                             whose outputs have their true shape */
     const bool
         *is_after_run; /* by node: some input's shape is known only after a sized-by-run output */
     bool is_whole;     /* every node is computed here, whatever the size of its value: a body */
@@ -32,7 +33,8 @@ tn_status tn_inference_plan_create(const tn_graph *graph, tn_arena *arena,
  * computed. */
 typedef struct tn_inferred_tensor {
     tn_tensor_storage storage; /* linear; storage.tensor.data is the value */
-    bool is_known;             /* type and shape are there */
+    bool is_known;             /* type and shape are there; never of a sequence or an optional */
+    bool is_described; /* of these: what all items have in common is there, and, in a run, `data` */
     uint32_t unbounded; /* bit i: nothing bounds the extent along axis i, the number there is a
                            guess (tenon/plugin/output.h) */
     bool is_guess;      /* inferred from such a tensor before it had its size */
@@ -89,6 +91,9 @@ tn_status tn_inference_node(tn_inference *inference, uint32_t node);
  * (copied; null: none). */
 tn_status tn_inference_set(tn_inference *inference, tn_tensor_id tensor, const tn_shape *shape,
                            const void *value);
+
+/* The same of a sequence or an optional: what its items have in common, and the list of them. */
+void tn_inference_set_items(tn_inference *inference, tn_tensor_id tensor, const tn_tensor *items);
 
 /* Computes a node by its operator's reference on linear host tensors: for folding and host nodes.
  * Inputs' and outputs' data must be there; what only its shape is read of is hidden from the

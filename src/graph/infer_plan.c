@@ -29,12 +29,30 @@ static bool mark_after_run(const tn_graph *graph, plan_arrays *arrays) {
         for (uint32_t i = 0; i < node->output_count; i++) {
             if (node->outputs[i] == TN_NO_TENSOR) continue;
             const tn_port *port = tn_graph_output_port(node->entry->op, i);
-            bool is_sized = (port->flags & TN_PORT_SIZED_BY_RUN) && !arrays->is_host_node[n];
+            const bool is_sized =
+                tn_graph_output_kind(node, i) ||
+                ((port->flags & TN_PORT_SIZED_BY_RUN) && !arrays->is_host_node[n]);
             arrays->is_bound[node->outputs[i]] = is_after || is_sized;
             is_any = is_any || is_sized;
         }
     }
     return is_any;
+}
+
+/* What is computed while shapes are inferred has no sequences to write. */
+static tn_status check_host_nodes(const tn_graph *graph, const bool *is_host_node) {
+    for (size_t n = 0; n < graph->node_count; n++) {
+        const tn_graph_node *node = &graph->nodes[n];
+        for (uint32_t i = 0; is_host_node[n] && i < node->output_count; i++)
+            if (node->outputs[i] != TN_NO_TENSOR && tn_graph_output_kind(node, i))
+                return tn_fail(
+                    TN_ERROR_UNSUPPORTED,
+                    "node '%s' (%s) writes a value that decides shapes beside '%s', which "
+                    "is %s: expected one of both",
+                    node->name, node->entry->op->name, graph->tensors[node->outputs[i]].name,
+                    tn_kind_name(tn_graph_output_kind(node, i)));
+    }
+    return TN_OK;
 }
 
 tn_status tn_inference_plan_create(const tn_graph *graph, tn_arena *arena,
@@ -49,6 +67,7 @@ tn_status tn_inference_plan_create(const tn_graph *graph, tn_arena *arena,
         !arrays.is_after_run || !arrays.is_bound)
         return tn_fail_memory("planning the inference of shapes");
     TN_TRY(tn_graph_mark_values(graph, arrays.is_host_tensor, arrays.is_host_node));
+    TN_TRY(check_host_nodes(graph, arrays.is_host_node));
     for (size_t i = 0; i < graph->input_count; i++)
         arrays.is_value_input[i] = arrays.is_host_tensor[graph->inputs[i]];
     bool is_sized_by_run = mark_after_run(graph, &arrays);

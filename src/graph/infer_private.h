@@ -31,6 +31,14 @@ tn_type tn_infer_output_type(const tn_operator_entry *entry, uint32_t index, con
 tn_status tn_infer_check_output(const tn_operator_entry *entry, uint32_t index, tn_type type,
                                 tn_type *types);
 
+/* --- infer_items.c --- */
+/* What a shape rule wrote of a sequence or an optional, checked. TN_ERROR_PLUGIN. */
+tn_status tn_infer_take_items(tn_inferred_tensor *inferred, const tn_port *port, uint32_t kind);
+/* Where an input's items are not there yet an output may be left without extents, which are
+ * guessed: what comes after a run is relied on for its rank alone. False: it has no rank either. */
+bool tn_infer_guess_open(const tn_graph_node *node, const tn_tensor *const *inputs,
+                         tn_tensor *output);
+
 /* Sets shapes and values of the inputs; checks them against what the graph declares. */
 tn_status tn_infer_set_inputs(tn_inference *inference, const tn_shape *shapes,
                               const void *const *values);

@@ -143,7 +143,7 @@ static bool is_there(const tn_checked *checked, const tn_checked_slot *slot) {
 static tn_status put_input(tn_checked *checked, uint32_t kind, uint32_t index,
                            const tn_tensor *original, const uint32_t *values) {
     tn_checked_slot *slot = take_slot(checked, kind, index, original);
-    if (!original->data) return TN_OK;
+    if (!original->data || original->kind) return TN_OK; /* items are the host's */
     if (is_there(checked, slot)) return tn_checked_put_input_there(checked, slot);
     if (values && checked->value_count && checked->is_constant[values[index]])
         return put_constant(checked, slot, values[index]);
@@ -176,7 +176,7 @@ static tn_status guard_output(tn_checked_slot *slot) {
 /* An output on an input's memory stays there. */
 static tn_status put_output(tn_checked *checked, uint32_t index, const tn_tensor *original) {
     tn_checked_slot *slot = take_slot(checked, TN_CHECKED_OUTPUT, index, original);
-    if (!original->data) return TN_OK;
+    if (!original->data || original->kind) return TN_OK;
     if (is_there(checked, slot)) return tn_checked_put_output_there(checked, slot);
     tn_checked_slot *same = find_same(checked, original);
     if (same) {

@@ -185,6 +185,7 @@ static bool has_excuse(const tn_checked *checked) {
     for (size_t i = 0; i < checked->slot_count; i++) {
         const tn_checked_slot *slot = &checked->slots[i];
         if (slot->kind != TN_CHECKED_INPUT && slot->kind != TN_CHECKED_OPERAND) continue;
+        if (slot->original->kind) return true; /* its items are not looked at */
         if (!slot->guard || slot->original->bytes == 0) continue;
         has_float |= tn_type_is_float(slot->original->type);
         if (tn_poison_is_not_finite(slot->original->data, (size_t)slot->original->bytes,

@@ -7,6 +7,7 @@
 #include "plugin/outputs.h"
 #include "plugin/strings/strings.h"
 #include "plugin/runtime_private.h"
+#include "plugin/sequences/sequences.h"
 #include "plugin/devices.h"
 
 #include <stdatomic.h>
@@ -38,6 +39,7 @@ static const void *host_extension(const tn_host *host, const char *name) {
     if (name && strcmp(name, TN_BODIES) == 0) return tn_body_service_table();
     if (name && strcmp(name, TN_OUTPUT_MEMORY) == 0) return tn_output_memory_table();
     if (name && strcmp(name, TN_STRINGS) == 0) return tn_string_service_table();
+    if (name && strcmp(name, TN_SEQUENCES) == 0) return tn_sequence_service_table();
     return NULL;
 }
 

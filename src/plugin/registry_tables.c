@@ -3,6 +3,7 @@
 #include "plugin/registry_tables.h"
 #include "base/status.h"
 #include "plugin/fields/elementwise_tables.h"
+#include "plugin/sequences/kinds.h"
 
 #include <string.h>
 
@@ -64,15 +65,19 @@ static uint32_t find_variable(variables *all, const char *name, size_t length) {
 static tn_status read_rule(variables *all, const tn_port *port, tn_port_rule *out_rule) {
     if (!port->name || !port->name[0] || !port->types)
         return tn_fail(TN_ERROR_PLUGIN, "a port has no name or no types");
-    const char *colon = strchr(port->types, ':');
-    const char *text = colon ? colon + 1 : port->types;
-    *out_rule = (tn_port_rule){tn_type_set_parse(text, strlen(text), all->minor), TN_NO_VARIABLE};
+    const char *begin = NULL;
+    size_t whole = 0;
+    const uint32_t kind = tn_port_kind(port->types, &begin, &whole);
+    const char *colon = memchr(begin, ':', whole);
+    const char *text = colon ? colon + 1 : begin;
+    *out_rule = (tn_port_rule){tn_type_set_parse(text, whole - (size_t)(text - begin), all->minor),
+                               TN_NO_VARIABLE, kind};
     if (out_rule->types && !colon) return TN_OK;
-    const size_t length = colon ? (size_t)(colon - port->types) : strlen(port->types);
-    if ((colon && !out_rule->types) || length == 0)
+    const size_t length = colon ? (size_t)(colon - begin) : whole;
+    if ((colon && !out_rule->types) || length == 0 || memchr(begin, '(', length))
         return tn_fail(TN_ERROR_PLUGIN, "port '%s': \"%s\" is not a list of types", port->name,
                        port->types);
-    out_rule->variable = find_variable(all, port->types, length);
+    out_rule->variable = find_variable(all, begin, length);
     if (out_rule->variable == TN_NO_VARIABLE)
         return tn_fail(TN_ERROR_PLUGIN, "port '%s': more than %d type variables", port->name,
                        MOST_VARIABLES);
@@ -169,6 +174,7 @@ static tn_status copy_ports(tn_arena *arena, tn_operator *op, uint32_t minor,
     TN_TRY(read_rules(arena, &all, outputs, op->output_count, &entry->outputs));
     TN_TRY(resolve_rules(&all, inputs, op->input_count, entry->inputs));
     TN_TRY(resolve_rules(&all, outputs, op->output_count, entry->outputs));
+    TN_TRY(tn_operator_check_kinds(op));
     entry->variable_count = all.count;
     return TN_OK;
 }

@@ -61,6 +61,12 @@ static tn_status check_values(program_checker *checker) {
                            "value %" PRIu32 " of the program is of strings, which are linear and "
                            "in the host's memory",
                            v);
+        if (tn_graph_kind(checker->graph, value->tensor) &&
+            (value->format != TN_LINEAR || value->space != TN_SPACE_HOST || value->quantization))
+            return tn_fail(TN_ERROR_FORMAT,
+                           "value %" PRIu32
+                           " of the program is %s, stored as only dense tensors are",
+                           v, tn_kind_name(tn_graph_kind(checker->graph, value->tensor)));
         if (!is_quantization_sound(value) || !tn_program_value_fits(value, tensor->type))
             return tn_fail(TN_ERROR_FORMAT,
                            "value %" PRIu32 " of the program has a damaged type or scale", v);
@@ -286,6 +292,12 @@ static bool has_sound_spaces(const program_checker *checker, const tn_program_st
     return true;
 }
 
+static bool has_kind_output(const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (node->outputs[i] != TN_NO_TENSOR && tn_graph_output_kind(node, i)) return true;
+    return false;
+}
+
 static tn_status check_node_step(program_checker *checker, uint32_t index) {
     const tn_program_step *step = &checker->program->steps[index];
     const tn_graph_node *node = &checker->graph->nodes[step->node];
@@ -298,6 +310,10 @@ static tn_status check_node_step(program_checker *checker, uint32_t index) {
         return fail_step(index, "is a view of something that is none");
     if (step->is_device && (!step->kernel || step->is_host || !has_device(checker->program)))
         return fail_step(index, "is for a device that it cannot be for");
+    if (tn_graph_node_has_kinds(node) &&
+        (step->is_device || step->is_in_place || step->aliased || step->absorbed_count > 0 ||
+         (step->is_host && has_kind_output(node))))
+        return fail_step(index, "does with a sequence or an optional what it cannot");
     if (!has_sound_spaces(checker, step))
         return fail_step(index, "has a value in the wrong memory");
     if (step->kernel && !step->library) return fail_step(index, "names a kernel without a library");
@@ -339,6 +355,7 @@ static tn_status check_reformat(program_checker *checker, uint32_t index) {
         return fail_step(index, "is a damaged reformat");
     const tn_program_value *from = &values[step->inputs[0]], *to = &values[step->outputs[0]];
     if (!is_read_sound(checker, step->inputs[0], from->tensor) ||
+        tn_graph_kind(checker->graph, from->tensor) ||
         (!tn_program_value_is_alike(from, to) && !(is_real(from) && is_real(to))) ||
         !make_value(checker, step->outputs[0], from->tensor))
         return fail_step(index, "reformats a value that is not there, or into a wrong one");
@@ -360,7 +377,8 @@ static tn_status check_counts(const program_checker *checker, uint32_t index) {
         return fail_step(index, "is of an unknown kind");
     }
     if (step->input_count != inputs || step->output_count != outputs ||
-        step->absorbed_count > chain || step->operand_count > TN_LINK_OPERANDS * step->absorbed_count)
+        step->absorbed_count > chain ||
+        step->operand_count > TN_LINK_OPERANDS * step->absorbed_count)
         return fail_step(index, "has a wrong number of inputs, outputs, absorbed or operands");
     return TN_OK;
 }

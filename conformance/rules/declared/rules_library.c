@@ -3,6 +3,7 @@
  * Rules about the library as a whole: what is left when it was used and unloaded, and what its load
  * does when there is no memory. They end the runtime that the tests before them used; see rules.h.
  */
+#include "plugin/sequences/kinds.h"
 #include "base/status.h"
 #include "rules/rules.h"
 #include "worker/watch/heap.h"
@@ -31,6 +32,10 @@ static bool live_first(const tn_test *test, const tn_operator *op, const tn_kern
         tn_verdict none = {0};
         tn_outcome out = {0};
         attempt.text = op->cases[i];
+        if (tn_operator_has_kinds(op)) {
+            if (tn_rule_runs_lists(&attempt)) return true;
+            continue;
+        }
         if (!tn_test_subject(&attempt, NULL, &subject, &none)) continue;
         const tn_status status = tn_probe_once(&subject.probe, true, false, 0xFF, &out);
         tn_outcome_free(&out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules about an operator's own tables and functions, and about which kernels are tried; fields and
  * traits have files of their own. See rules.h. */
+#include "plugin/sequences/kinds.h"
 #include "base/status.h"
 #include "plugin/outputs.h"
 #include "rules/variants.h"
@@ -97,6 +98,7 @@ void tn_rule_shape_rule(const tn_test *test, tn_verdict *verdict) {
 static bool takes(const tn_test *attempt) {
     tn_subject subject;
     tn_verdict none = {0};
+    if (tn_operator_has_kinds(attempt->op)) return tn_rule_runs_lists(attempt);
     if (!tn_test_subject(attempt, NULL, &subject, &none)) return false;
     tn_subject_destroy(&subject);
     return true;

@@ -199,6 +199,7 @@ static tn_status add_kernel(tn_lowering *lowering, uint32_t index, const tn_kern
     const bool is_shaped = lowering->nodes[index].is_shaped;
     if (!has_all_types(lowering, node)) return TN_OK;
     if (strcmp(kernel->device, "cpu") != 0 && tn_lower_has_strings(lowering, index)) return TN_OK;
+    if (strcmp(kernel->device, "cpu") != 0 && tn_graph_node_has_kinds(node)) return TN_OK;
     if ((kernel->traits & TN_KERNEL_TF32) && !allows_tf32(lowering, index)) return TN_OK;
     if (!is_shaped && !tn_kernel_takes_open(kernel, lowering->nodes[index].is_ranked)) return TN_OK;
     const tn_lower_fit *fit = NULL;

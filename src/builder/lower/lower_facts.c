@@ -57,6 +57,8 @@ static void note_tensors(tn_lowering *lowering) {
         if (lowering->points[1]->tensors[t].is_known) {
             lowering->tensors[t] = &lowering->points[1]->tensors[t].storage.tensor;
             lowering->types[t] = lowering->tensors[t]->type;
+        } else if (lowering->points[1]->tensors[t].is_described) {
+            lowering->types[t] = lowering->points[1]->tensors[t].storage.tensor.type;
         } else if (tensor->is_constant || tensor->is_input) {
             lowering->types[t] = tensor->type;
         }

@@ -49,6 +49,7 @@ tn_status tn_dynamic_create(tn_context *context) {
         !dynamic->step_operands || !dynamic->hidden)
         return tn_fail_memory("a context");
     tn_dynamic_find_lifetimes(context);
+    tn_dynamic_find_kinds(context);
     return TN_OK;
 }
 
@@ -57,6 +58,7 @@ void tn_dynamic_destroy(tn_context *context) {
     const tn_allocator *allocator = &context->allocator;
     if (!dynamic) return;
     tn_dynamic_free(context);
+    tn_dynamic_free_items(context);
     tn_deallocate(allocator, dynamic->tensors);
     tn_deallocate(allocator, dynamic->values);
     tn_deallocate(allocator, dynamic->outputs);
@@ -128,9 +130,13 @@ static tn_status make_values(tn_context *context, uint32_t index) {
         const uint32_t value = step->outputs[i];
         dynamic->step_outputs[i] = NULL;
         if (value == TN_NO_VALUE) continue;
-        TN_TRY(tn_context_describe(context, value, &dynamic->tensors[value]));
-        TN_TRY(tn_dynamic_unbound(context, index, value, &is_unbounded));
-        if (!is_unbounded) TN_TRY(tn_dynamic_lay(context, value));
+        if (dynamic->values[value].kind) {
+            TN_TRY(tn_dynamic_open_items(context, value));
+        } else {
+            TN_TRY(tn_context_describe(context, value, &dynamic->tensors[value]));
+            TN_TRY(tn_dynamic_unbound(context, index, value, &is_unbounded));
+            if (!is_unbounded) TN_TRY(tn_dynamic_lay(context, value));
+        }
         dynamic->step_outputs[i] = &dynamic->tensors[value].tensor;
     }
     return TN_OK;
@@ -187,12 +193,15 @@ static tn_status note_size(tn_context *context, uint32_t value) {
 static tn_status note_sizes(tn_context *context, const tn_program_step *step) {
     const tn_graph_node *node = &context->engine->graph->nodes[step->node];
     for (uint32_t i = 0; i < step->output_count; i++) {
+        const uint32_t value = step->outputs[i];
         const tn_port *port = tn_graph_output_port(node->entry->op, i);
-        if (step->outputs[i] == TN_NO_VALUE || !port || !(port->flags & TN_PORT_SIZED_BY_RUN))
-            continue;
-        const tn_status status = tn_dynamic_is_counted(context, step->outputs[i])
-                                     ? tn_dynamic_check_count(context, step->outputs[i])
-                                     : note_size(context, step->outputs[i]);
+        tn_status status = TN_OK;
+        if (value == TN_NO_VALUE) continue;
+        if (context->dynamic->values[value].kind)
+            status = tn_dynamic_close_items(context, value);
+        else if (port && (port->flags & TN_PORT_SIZED_BY_RUN))
+            status = tn_dynamic_is_counted(context, value) ? tn_dynamic_check_count(context, value)
+                                                           : note_size(context, value);
         if (status != TN_OK) return tn_error_at(status, "node '%s'", node->name);
     }
     return TN_OK;
@@ -383,6 +392,7 @@ static tn_status hand_out_one(tn_context *context, uint32_t index) {
 static void start(tn_context *context) {
     struct tn_dynamic_run *dynamic = context->dynamic;
     dynamic->has_outputs = dynamic->is_arriving = false;
+    tn_dynamic_clear_items(context);
     for (size_t i = 0; i < dynamic->buffer_count; i++)
         dynamic->buffers[i].is_used = false;
     for (uint32_t v = 0; v < context->engine->program->value_count; v++)

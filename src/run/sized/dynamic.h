@@ -5,6 +5,7 @@
 #define TN_RUN_DYNAMIC_H
 
 #include "plugin/outputs.h"
+#include "plugin/sequences/items.h"
 #include "run/context_private.h"
 
 typedef struct tn_dynamic_buffer {
@@ -27,6 +28,8 @@ typedef struct tn_dynamic_value {
     tn_shape longer[2]; /* scratch: with more elements of what is counted */
     bool is_delivered;  /* a graph output that lies in the caller's memory of the device already */
     size_t buffer;
+    uint32_t kind;  /* TN_KIND_...: of one that is not dense, its items are its memory */
+    tn_items items; /* empty until its step has run, and again after the last one that needs it */
 } tn_dynamic_value;
 
 /* A tensor of the device's in the host's memory, or the other's own where that is there already. */
@@ -52,6 +55,7 @@ struct tn_dynamic_run {
         *mirrors; /* the same for a device's step that the host does after all */
     tn_dynamic_buffer *buffers;
     size_t buffer_count, buffer_capacity;
+    tn_item_store item_store;
 };
 
 /* Takes a buffer of the pool; TN_ERROR_MEMORY. */
@@ -102,6 +106,15 @@ tn_status tn_dynamic_unbound(tn_context *context, uint32_t step, uint32_t value,
 void tn_dynamic_open_outputs(tn_context *context, uint32_t step, tn_open_kernel *kernel);
 /* Afterwards, with the status of the run: whether it has asked for all of them. */
 tn_status tn_dynamic_close_outputs(tn_open_kernel *kernel, tn_status status);
+/* --- dynamic_items.c --- */
+void tn_dynamic_find_kinds(tn_context *context);
+/* Describes a sequence or an optional that a step is about to write, and opens its list. */
+tn_status tn_dynamic_open_items(tn_context *context, uint32_t value);
+/* What a step has added: the list is closed, and inference is told of it. TN_ERROR_PLUGIN. */
+tn_status tn_dynamic_close_items(tn_context *context, uint32_t value);
+/* Gives the items of all values back to the store, and at the end the store's memory. */
+void tn_dynamic_clear_items(tn_context *context);
+void tn_dynamic_free_items(tn_context *context);
 
 /* --- dynamic.c --- */
 /* Memory for a value whose descriptor is there. */

@@ -126,7 +126,9 @@ static void give_ended(tn_context *context, const uint32_t *uses, uint32_t count
     for (uint32_t i = 0; i < count; i++) {
         if (uses[i] == TN_NO_VALUE) continue;
         tn_dynamic_value *root = &values[values[uses[i]].root];
-        if (root->last_use != step || !root->has_buffer) continue;
+        if (root->last_use != step) continue;
+        if (root->kind) tn_items_clear(&root->items);
+        if (!root->has_buffer) continue;
         tn_dynamic_give(context, root->buffer);
         root->has_buffer = false;
     }

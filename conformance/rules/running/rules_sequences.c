@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rule about sequences and optionals (tenon/plugin/sequence.h). Their cases run in networks
+ * with nodes that make lists and spread them (cases/lists.c), by the operator's reference and by
+ * the kernel, unguarded and guarded, on the case's items and on lists of other lengths and shapes.
+ * See rules.h.
+ */
+#include "base/status.h"
+#include "rules/rules.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_INPUTS = 64, LENGTHS = 4 };
+
+/* The list of input port `port` with `count` items, those of the case in turn; `is_mixed`: the last
+ * one is longer along its first axis. False: there is nothing to make them of, or they are the
+ * case's own. */
+static tn_status change_list(tn_arena *arena, const tn_case *c, uint32_t port, uint32_t count,
+                             bool is_mixed, tn_case *out, bool *out_is_changed) {
+    const tn_case_input *own[MOST_INPUTS];
+    uint32_t own_count = 0, made = 0;
+    tn_type type = TN_NONE;
+    *out_is_changed = false;
+    *out = *c;
+    out->inputs = tn_arena_allocate(arena, c->input_count + count + 1u, sizeof(*out->inputs));
+    if (!out->inputs) return tn_fail_memory("a case");
+    for (uint32_t i = 0; i < c->input_count; i++) {
+        const tn_case_input *input = &c->inputs[i];
+        if (input->port != port) {
+            out->inputs[made++] = *input;
+            continue;
+        }
+        type = input->type;
+        if (!input->is_none && own_count < MOST_INPUTS) own[own_count++] = input;
+    }
+    if (type == TN_NONE || (count > 0 && own_count == 0)) return TN_OK;
+    if (count == 0)
+        out->inputs[made++] = (tn_case_input){.port = port, .type = type, .is_none = true};
+    for (uint32_t k = 0; k < count; k++) {
+        tn_case_input *item = &out->inputs[made++];
+        *item = *own[k % own_count];
+        if (!is_mixed || k + 1 < count) continue;
+        tn_shape shape = item->shape;
+        if (shape.rank == 0) return TN_OK;
+        shape.extents[0]++;
+        TN_TRY(tn_case_redraw(arena, item, &shape));
+    }
+    out->input_count = made;
+    *out_is_changed = true;
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * one case */
+
+/* What a list that the node has read is made of, against what it was given. */
+static bool is_list_kept(const tn_case *c, uint32_t port, const tn_outcome *found,
+                         uint32_t output) {
+    size_t at = 0;
+    for (uint32_t i = 0; i < c->input_count; i++) {
+        const tn_case_input *item = &c->inputs[i];
+        if (item->port != port || item->is_none || tn_type_is_packed(item->type)) continue;
+        if (at + item->bytes > found->bytes[output] ||
+            memcmp((const char *)found->data[output] + at, item->data, item->bytes) != 0)
+            return false;
+        at += item->bytes;
+    }
+    return true;
+}
+
+static void check_inputs(const tn_test *test, const tn_case *c, const tn_outcome *found,
+                         const char *during, tn_verdict *verdict) {
+    uint32_t given = 0;
+    for (uint32_t port = 0; port < test->op->input_count; port++)
+        for (uint32_t i = 0; i < c->input_count && tn_case_kind(&test->op->inputs[port]); i++)
+            if (c->inputs[i].port == port) {
+                given++;
+                break;
+            }
+    /* behind the node's own: two outputs a list */
+    uint32_t output = found->count - 2 * given;
+    for (uint32_t port = 0; port < test->op->input_count && output + 1 < found->count; port++) {
+        bool is_given = false;
+        for (uint32_t i = 0; i < c->input_count; i++)
+            is_given |= c->inputs[i].port == port;
+        if (!is_given || !tn_case_kind(&test->op->inputs[port])) continue;
+        if (!is_list_kept(c, port, found, output + 1)) {
+            tn_verdict_fail(verdict, "%s: an item of input '%s' was written", during,
+                            test->op->inputs[port].name);
+            snprintf(verdict->rule, sizeof(verdict->rule), "inputs-unchanged");
+            return;
+        }
+        output += 2;
+    }
+}
+
+/* By the kernel, or by the reference again. `is_refused`: the reference computes nothing here. */
+static void run_one(const tn_test *test, const tn_case *c, const tn_outcome *expected,
+                    bool is_refused, bool is_guarded, const char *during, tn_verdict *verdict) {
+    char pin[256] = "", why[400];
+    tn_outcome found = {0};
+    if (test->kernel)
+        snprintf(pin, sizeof(pin), "%s%s%s=%s", test->op->domain, test->op->domain[0] ? "::" : "",
+                 test->op->name, test->kernel->name);
+    const tn_way way = {.pin = test->kernel ? pin : NULL,
+                        .is_reference = !test->kernel,
+                        .are_constant = test->are_constant,
+                        .is_guarded = is_guarded,
+                        .reads_lists = true,
+                        .threads = 1};
+    const tn_status status = tn_case_run(test->runtime, test->op, c, &way, &found);
+    const bool is_taken = !test->kernel || strcmp(found.kernel, test->kernel->name) == 0;
+    if (status != TN_OK && (!is_refused || status == TN_ERROR_PLUGIN))
+        tn_verdict_fail(verdict, "%s: %s: %s", during, tn_last_error()->where,
+                        tn_last_error()->message);
+    else if (status == TN_OK && is_refused && is_taken)
+        tn_verdict_fail(verdict, "%s: it computes what the reference refuses", during);
+    else if (status == TN_OK && !is_taken)
+        tn_verdict_skip(verdict, "the kernel does not take the case");
+    if (status == TN_OK && verdict->outcome == TN_PASSED)
+        check_inputs(test, c, &found, during, verdict);
+    if (status == TN_OK && verdict->outcome == TN_PASSED &&
+        !tn_results_equal(expected, &found, false, why, sizeof(why)))
+        tn_verdict_fail(verdict, "%s: %s", during, why);
+    tn_outcome_free(&found);
+}
+
+static void run_case(const tn_test *test, const tn_case *c, bool is_own, const char *during,
+                     tn_verdict *verdict) {
+    const tn_way way = {.is_reference = true, .reads_lists = true, .threads = 1};
+    tn_outcome expected = {0};
+    const tn_status status = tn_case_run(test->runtime, test->op, c, &way, &expected);
+    if (status != TN_OK && (is_own || status == TN_ERROR_PLUGIN)) {
+        tn_verdict_fail(verdict, "%s: by the reference: %s", during, tn_last_error()->message);
+        if (is_own) snprintf(verdict->rule, sizeof(verdict->rule), "case-runs");
+    }
+    for (int is_guarded = 0; is_guarded < 2 && verdict->outcome == TN_PASSED; is_guarded++) {
+        char text[160];
+        snprintf(text, sizeof(text), "%s%s", during, is_guarded ? ", guarded" : "");
+        run_one(test, c, &expected, status != TN_OK, is_guarded, text, verdict);
+    }
+    tn_outcome_free(&expected);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * all lists */
+
+static tn_status run_lengths(const tn_test *test, tn_arena *arena, const tn_case *c, uint32_t port,
+                             tn_verdict *verdict) {
+    static const uint32_t lengths[LENGTHS] = {0, 1, 3, 3};
+    const bool is_optional = tn_case_kind(&test->op->inputs[port]) == TN_KIND_OPTIONAL;
+    for (uint32_t i = 0; i < LENGTHS && verdict->outcome == TN_PASSED; i++) {
+        tn_case changed;
+        bool is_changed = false;
+        char during[120];
+        if (is_optional && lengths[i] > 1) break;
+        TN_TRY(change_list(arena, c, port, lengths[i], i == 3, &changed, &is_changed));
+        if (!is_changed) continue;
+        snprintf(during, sizeof(during), "with %u items of '%s'%s", lengths[i],
+                 test->op->inputs[port].name, i == 3 ? ", the last of another shape" : "");
+        run_case(test, &changed, false, during, verdict);
+    }
+    return TN_OK;
+}
+
+bool tn_rule_runs_lists(const tn_test *test) {
+    tn_arena *arena = NULL;
+    tn_case c;
+    tn_verdict verdict = {0};
+    const tn_way way = {.is_reference = true, .reads_lists = true, .threads = 1};
+    tn_outcome expected = {0};
+    tn_status status = tn_arena_create(tn_allocator_default(), &arena);
+    if (status == TN_OK) status = tn_case_read(arena, test->op, test->text, &c);
+    if (status == TN_OK) status = tn_case_run(test->runtime, test->op, &c, &way, &expected);
+    if (status == TN_OK) run_one(test, &c, &expected, false, false, "on the case", &verdict);
+    tn_outcome_free(&expected);
+    tn_arena_destroy(arena);
+    return status == TN_OK && verdict.outcome == TN_PASSED;
+}
+
+void tn_rule_sequences(const tn_test *test, tn_verdict *verdict) {
+    tn_arena *arena = NULL;
+    tn_case c;
+    if (!test->op->reference) {
+        tn_verdict_skip(verdict, "the operator has no reference to compare with");
+        return;
+    }
+    tn_status status = tn_arena_create(tn_allocator_default(), &arena);
+    if (status == TN_OK) status = tn_case_read(arena, test->op, test->text, &c);
+    if (status == TN_OK) run_case(test, &c, true, "on the case", verdict);
+    for (uint32_t port = 0; port < test->op->input_count && status == TN_OK; port++)
+        if (tn_case_kind(&test->op->inputs[port]))
+            status = run_lengths(test, arena, &c, port, verdict);
+    if (status != TN_OK) tn_verdict_error(verdict, NULL, "reading the case");
+    tn_arena_destroy(arena);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tenon/plugin/sequence.h: tensors that are lists of tensors (ONNX's sequences) or that may be
+ * absent at run time (its optionals).
+ *
+ * A port is of such a kind when its `types` say so: "seq(f32)", "seq(T:f32|f16)", "opt(T)". What is
+ * in the parentheses are the element types of the items, with type variables as at any port: one
+ * that a sequence binds may be a dense port's type. A node's tensor has the kind of the port that
+ * writes it, and is read at ports of the same kind alone. A host without this header refuses a
+ * library with such a port by name.
+ *
+ * Sequences and optionals exist within a network: its inputs, outputs and constants are dense, and
+ * so is what a body (tenon/plugin/body.h) reads, writes and has inside. Their items are dense, in
+ * host memory, linear. Nodes that read or write one run on the processor, one by one; kernels of
+ * them have no `prepare`, `accepts`, `tactics`, `combination` or a format but linear (the
+ * operator's reference is taken instead), and do not run in a helper process (TN_ENGINE_ISOLATED).
+ *
+ * In the text of a test case (tn_operator.cases) the items of a port are tensors that repeat its
+ * name, "x=f32[2,3] x=f32[1,3]", and a type alone is no item, "x=f32".
+ *
+ * See docs/sequences.md.
+ */
+#ifndef TENON_PLUGIN_SEQUENCE_H
+#define TENON_PLUGIN_SEQUENCE_H
+
+#include <tenon/plugin.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* host->extension(host, TN_SEQUENCES): tn_sequence_service. */
+#define TN_SEQUENCES "tn.sequence/1"
+
+/* tn_tensor.kind */
+enum {
+    TN_KIND_DENSE = 0,
+    TN_KIND_SEQUENCE = 1, /* any number of items */
+    TN_KIND_OPTIONAL = 2, /* none or one */
+    TN_KIND_MAP = 3       /* reserved */
+};
+
+/* tn_tensor.rank of a sequence or an optional whose items' rank is not known, or not the same. */
+#define TN_RANK_UNKNOWN UINT32_MAX
+
+/* The most items of a sequence. */
+#define TN_SEQUENCE_MAX_ITEMS (1u << 20)
+
+/* A tensor of these kinds, in `infer`, `reshape`, `reference` and `run`: `type` is that of all
+ * items; `rank` and `shape` are what all items have in common: TN_RANK_UNKNOWN, or the rank, with
+ * extents of which -1 stands for one that is not known or not the same. `bytes` is 0, `strides` are
+ * -1. `data` is null or stands for the items: only this service reads it.
+ *
+ * infer: what it writes of such an output holds for every item that `run` will add (type, if no
+ * variable binds it; rank; shape), and is -1 or TN_RANK_UNKNOWN where it depends on values. `data`
+ * of such an input is null before the run; then an output that depends on it may be left with
+ * extents of -1, or with TN_RANK_UNKNOWN: the node is inferred again when its inputs are there, and
+ * says the true shape then. */
+typedef struct tn_sequence_service {
+    uint32_t size;
+    uint32_t reserved;
+    /* How many items a sequence has; of an optional 1 or 0. `tensor` is one of the call's inputs
+     * or outputs. TN_ERROR_ARGUMENT: it is not, or is dense; TN_ERROR_STATE: its items are not
+     * known before the run. [thread: any, for inputs; called: infer, reshape, reference, run; may
+     * fail] */
+    tn_status (*length)(tn_call *call, const tn_tensor *tensor, uint64_t *out_length) TN_NOEXCEPT;
+    /* Item `index`, from 0: dense, linear, packed, aligned to 64 bytes, with data, and not to be
+     * written. It is the host's and valid until the callback returns. As length; TN_ERROR_RANGE: it
+     * has no such item. [thread: any; called: infer, reshape, reference, run; may fail] */
+    tn_status (*item)(tn_call *call, const tn_tensor *tensor, uint64_t index,
+                      const tn_tensor **out_item) TN_NOEXCEPT;
+    /* Adds an item of the output's type behind the others. `extents`: `rank` of them, each at least
+     * 0; they are read before this returns. *out_data: linear room for its elements, aligned to 64
+     * bytes, the host's, of undefined contents: all of it is to be written before the callback
+     * returns (the bits behind the last element of a packed type are zero already). What fails
+     * leaves the output as it was. TN_ERROR_ARGUMENT: the tensor is no output of the call or is
+     * dense; TN_ERROR_SHAPE: a rank above TN_MAX_RANK, a negative extent, too many elements, or
+     * other than what `infer` said of all items; TN_ERROR_RANGE: an optional that has one, a
+     * sequence with TN_SEQUENCE_MAX_ITEMS; TN_ERROR_MEMORY. Where sizes repeat from one run to the
+     * next nothing is allocated. [thread: node, one at a time; called: reference, run; may fail] */
+    tn_status (*append)(tn_call *call, tn_tensor *output, uint32_t rank, const int64_t *extents,
+                        void **out_data) TN_NOEXCEPT;
+    /* Adds item `index` of an input, a sequence or an optional, behind the others of the output
+     * without copying it: both have it. Errors as of item and append; TN_ERROR_TYPE: the input's
+     * type is not the output's. [thread: node, one at a time; called: reference, run; may fail] */
+    tn_status (*append_item)(tn_call *call, tn_tensor *output, const tn_tensor *input,
+                             uint64_t index) TN_NOEXCEPT;
+} tn_sequence_service;
+
+#ifdef __cplusplus
+}
+#endif
+
+TN_FROZEN(tn_sequence_service, length, 8);
+TN_FROZEN(tn_sequence_service, append_item, 32);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which tensors of a graph are sequences and optionals: those whose producer's port says so. The
+ * kind is kept nowhere else, so that neither a pass nor a plan can tell another one.
+ */
+#include "base/status.h"
+#include "graph/graph.h"
+
+#include <tenon/plugin/sequence.h>
+
+#include <inttypes.h>
+
+static uint32_t kind_at(const tn_port_rule *rules, uint32_t count, uint32_t index) {
+    return count == 0 ? TN_KIND_DENSE : rules[index < count ? index : count - 1].kind;
+}
+
+uint32_t tn_graph_input_kind(const tn_graph_node *node, uint32_t index) {
+    return kind_at(node->entry->inputs, node->entry->op->input_count, index);
+}
+
+uint32_t tn_graph_output_kind(const tn_graph_node *node, uint32_t index) {
+    return kind_at(node->entry->outputs, node->entry->op->output_count, index);
+}
+
+uint32_t tn_graph_kind(const tn_graph *graph, tn_tensor_id tensor) {
+    const uint32_t producer = graph->tensors[tensor].producer;
+    if (producer == TN_NO_NODE) return TN_KIND_DENSE;
+    const tn_graph_node *node = &graph->nodes[producer];
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (node->outputs[i] == tensor) return tn_graph_output_kind(node, i);
+    return TN_KIND_DENSE;
+}
+
+bool tn_graph_node_has_kinds(const tn_graph_node *node) {
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != TN_NO_TENSOR && tn_graph_input_kind(node, i)) return true;
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (node->outputs[i] != TN_NO_TENSOR && tn_graph_output_kind(node, i)) return true;
+    return false;
+}
+
+const char *tn_kind_name(uint32_t kind) {
+    return kind == TN_KIND_SEQUENCE   ? "a sequence"
+           : kind == TN_KIND_OPTIONAL ? "an optional"
+                                      : "a dense tensor";
+}
+
+static tn_status check_input(const tn_graph *graph, const tn_graph_node *node, uint32_t index) {
+    const tn_tensor_id id = node->inputs[index];
+    if (id == TN_NO_TENSOR) return TN_OK;
+    const uint32_t kind = tn_graph_kind(graph, id), wanted = tn_graph_input_kind(node, index);
+    if (kind == wanted) return TN_OK;
+    tn_fail(TN_ERROR_TYPE, "input '%s' (tensor '%s') is %s; the port takes %s",
+            tn_graph_input_port(node->entry->op, index)->name, graph->tensors[id].name,
+            tn_kind_name(kind), tn_kind_name(wanted));
+    tn_error_at(TN_ERROR_TYPE, "operator %s", node->entry->op->name);
+    return tn_error_at(TN_ERROR_TYPE, "node '%s'", node->name);
+}
+
+tn_status tn_graph_check_kinds(const tn_graph *graph) {
+    for (size_t n = 0; n < graph->node_count; n++)
+        for (uint32_t i = 0; !graph->nodes[n].is_dead && i < graph->nodes[n].input_count; i++)
+            TN_TRY(check_input(graph, &graph->nodes[n], i));
+    for (size_t i = 0; i < graph->output_count; i++) {
+        const uint32_t kind = tn_graph_kind(graph, graph->outputs[i]);
+        if (kind != TN_KIND_DENSE)
+            return tn_fail(TN_ERROR_TYPE,
+                           "output '%s' of the network is %s: expected a dense tensor",
+                           graph->output_names[i], tn_kind_name(kind));
+    }
+    return TN_OK;
+}
+
+tn_status tn_graph_check_body_kinds(const tn_graph *body) {
+    for (size_t n = 0; n < body->node_count; n++)
+        if (!body->nodes[n].is_dead && tn_graph_node_has_kinds(&body->nodes[n]))
+            return tn_fail(
+                TN_ERROR_UNSUPPORTED,
+                "node '%s' (%s) of body '%s' has a sequence or an optional: expected dense "
+                "tensors alone in a body",
+                body->nodes[n].name, body->nodes[n].entry->op->name, body->name);
+    return TN_OK;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inference of sequences and optionals: descriptors of what their items have in common, which are
+ * no shapes, and outputs whose shapes depend on items that are not there before a run.
+ */
+#include "base/status.h"
+#include "graph/infer_private.h"
+#include "plugin/sequences/items.h"
+
+#include <inttypes.h>
+
+static bool is_rank(uint32_t rank) {
+    return rank <= TN_MAX_RANK || rank == TN_RANK_UNKNOWN;
+}
+
+tn_status tn_infer_take_items(tn_inferred_tensor *inferred, const tn_port *port, uint32_t kind) {
+    const tn_tensor given = inferred->storage.tensor;
+    if (given.shape != inferred->storage.shape.extents || given.kind != kind || given.data)
+        return tn_fail(TN_ERROR_PLUGIN,
+                       "the kind, the data or the pointer to the shape of output '%s' was replaced",
+                       port->name);
+    if (!is_rank(given.rank))
+        return tn_fail(TN_ERROR_PLUGIN,
+                       "the items of output '%s' were given rank %" PRIu32 "; at most %d fits",
+                       port->name, given.rank, TN_MAX_RANK);
+    for (uint32_t axis = 0; given.rank != TN_RANK_UNKNOWN && axis < given.rank; axis++)
+        if (given.shape[axis] < -1)
+            return tn_fail(TN_ERROR_PLUGIN,
+                           "the items of output '%s' were given the extent %" PRId64
+                           " at axis %" PRIu32 ": expected -1 where it is not known",
+                           port->name, given.shape[axis], axis);
+    tn_items_describe(&inferred->storage, kind, given.type, given.rank, given.shape);
+    inferred->storage.tensor.name = given.name;
+    inferred->is_described = true;
+    return TN_OK;
+}
+
+static bool reads_unknown_items(const tn_graph_node *node, const tn_tensor *const *inputs) {
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (inputs[i] && inputs[i]->kind && !inputs[i]->data) return true;
+    return false;
+}
+
+bool tn_infer_guess_open(const tn_graph_node *node, const tn_tensor *const *inputs,
+                         tn_tensor *output) {
+    enum { GUESS = 2 }; /* not 1, which may be broadcast and squeezed */
+    if (!reads_unknown_items(node, inputs)) return true;
+    for (uint32_t axis = 0; output->rank <= TN_MAX_RANK && axis < output->rank; axis++)
+        if (output->shape[axis] == -1) output->shape[axis] = GUESS;
+    return output->rank != TN_RANK_UNKNOWN;
+}
+
+void tn_inference_set_items(tn_inference *inference, tn_tensor_id tensor, const tn_tensor *items) {
+    tn_inferred_tensor *inferred = &inference->tensors[tensor];
+    tn_items_describe(&inferred->storage, items->kind, items->type, items->rank, items->shape);
+    inferred->storage.tensor.name = items->name;
+    inferred->storage.tensor.data = items->data;
+    inferred->is_described = true;
+}
