@@ -113,8 +113,8 @@ TN_EXPORT tn_status tn_graph_set_opset(tn_graph *graph, const char *domain, uint
 TN_EXPORT tn_status tn_graph_add_input(tn_graph *graph, const char *name, tn_type type,
                                        uint32_t rank, const int64_t *extents,
                                        const char *const *names, tn_tensor_id *out_tensor);
-/* Adds a constant; `data` holds the elements in linear order and is copied. Strings: their elements,
- * and behind them their heap, which is all the rest of `bytes` (tenon/plugin/string.h).
+/* Adds a constant; `data` holds the elements in linear order and is copied. Strings: their
+ * elements, and behind them their heap, which is all the rest of `bytes` (tenon/plugin/string.h).
  * TN_ERROR_RANGE names the first element that is not within the heap. */
 TN_EXPORT tn_status tn_graph_add_constant(tn_graph *graph, const char *name, tn_type type,
                                           uint32_t rank, const int64_t *extents, const void *data,

@@ -33,7 +33,8 @@ static bool is_string(const tn_tensor *tensor) {
 }
 
 static tn_status fail_strings(tn_call *call) {
-    return fail(call, TN_ERROR_UNSUPPORTED, "strings are passed neither into bodies nor out of them");
+    return fail(call, TN_ERROR_UNSUPPORTED,
+                "strings are passed neither into bodies nor out of them");
 }
 
 static tn_status check_outputs(tn_call *call, const tn_body_graph *body,

@@ -175,7 +175,8 @@ tn_status tn_link_facet_of(tn_link *link, const char *name, const tn_facet **out
         const tn_status status = describe(link, name, room, &facet);
         if (status != TN_OK && status != TN_ERROR_UNSUPPORTED) return status;
         const bool is_described = status == TN_OK && facet.what == room &&
-                                  facet.operand_count <= TN_LINK_OPERANDS && is_closed(link, &facet);
+                                  facet.operand_count <= TN_LINK_OPERANDS &&
+                                  is_closed(link, &facet);
         TN_TRY(keep(link, name, &facet, room, is_described, &kept));
     }
     if (kept->is_described) *out_facet = &kept->facet;
@@ -299,13 +300,14 @@ tn_status tn_chain_init(tn_chain *chain, tn_arena *arena, const tn_kernel_entry 
                         .port = links->before_count > 0 ? links->port : 0,
                         .stored = links->before_count > 0 ? links->stored : TN_NO_TENSOR};
     if (count == 0 || !entry || entry->absorb_count == 0) return TN_OK;
-    builder b = {.arena = arena,
-                 .chain = chain,
-                 .nodes = tn_arena_allocate(arena, count, sizeof *b.nodes),
-                 .steps = tn_arena_allocate(arena, count, sizeof *b.steps),
-                 .facets = tn_arena_allocate(arena, count, sizeof *b.facets),
-                 .operands = tn_arena_allocate(arena, count * (size_t)TN_LINK_OPERANDS, sizeof *b.operands),
-                 .forms = tn_arena_allocate(arena, count * (size_t)TN_LINK_OPERANDS, sizeof *b.forms)};
+    builder b = {
+        .arena = arena,
+        .chain = chain,
+        .nodes = tn_arena_allocate(arena, count, sizeof *b.nodes),
+        .steps = tn_arena_allocate(arena, count, sizeof *b.steps),
+        .facets = tn_arena_allocate(arena, count, sizeof *b.facets),
+        .operands = tn_arena_allocate(arena, count * (size_t)TN_LINK_OPERANDS, sizeof *b.operands),
+        .forms = tn_arena_allocate(arena, count * (size_t)TN_LINK_OPERANDS, sizeof *b.forms)};
     if (!b.nodes || !b.steps || !b.facets || !b.operands || !b.forms)
         return tn_fail_memory("a chain");
     chain->nodes = b.nodes;

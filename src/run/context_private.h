@@ -202,7 +202,7 @@ struct tn_context {
     bool is_lost; /* the device is: every call answers `lost` */
     tn_error_copy lost;
     struct tn_body_contexts *bodies; /* of nodes with graphs in their fields; else null */
-    tn_heaps *heaps; /* of networks with strings; else null */
+    tn_heaps *heaps;                 /* of networks with strings; else null */
     struct tn_dynamic_run *dynamic;  /* networks sized by run; else null */
     tn_isolation *isolation;         /* plugins' kernels in a helper process; else null */
     tn_checked *checked;             /* guarded runs; else null */

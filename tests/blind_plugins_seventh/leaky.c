@@ -29,8 +29,8 @@ static double element(const tn_call *call, int64_t i) {
 }
 TN_LAYER_REFERENCE(element)
 
-static void row(const void *params, uint64_t count, const float *const *in,
-                const uint64_t *strides, float *y) {
+static void row(const void *params, uint64_t count, const float *const *in, const uint64_t *strides,
+                float *y) {
     const float alpha = ((const leaky *)params)->alpha;
     for (uint64_t i = 0; i < count; i++) {
 #if MISTAKE == 1 /* an input that is repeated is not thought of */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Corpus::RunningSum: y along `axis` is the sum of x up to and including the place; with `exclusive`
- * without it; with `reverse` from the end. An axis may count from the end. */
+/* Corpus::RunningSum: y along `axis` is the sum of x up to and including the place; with
+ * `exclusive` without it; with `reverse` from the end. An axis may count from the end. */
 #include <tenon/layer.h>
 
 #ifndef MISTAKE
@@ -26,8 +26,7 @@ static tn_status infer(tn_call *call) {
     const tn_tensor *x = call->inputs[0];
     const int64_t axis = ((const running_sum *)call->params)->axis, rank = x->rank;
 #if MISTAKE == 1 /* axis == rank and axes before the first one pass */
-    if (rank < 1)
-        return call->host->fail(call, TN_ERROR_SHAPE, "x is a scalar");
+    if (rank < 1) return call->host->fail(call, TN_ERROR_SHAPE, "x is a scalar");
 #else
     if (axis < -rank || axis >= rank)
         return call->host->fail(call, TN_ERROR_SHAPE, "x has no axis %lld", (long long)axis);

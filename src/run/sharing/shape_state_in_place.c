@@ -54,8 +54,7 @@ static void share(const in_place_maker *maker, uint32_t index, uint32_t from, ui
     if ((kind != TN_PLACE_ARENA && kind != TN_PLACE_DEVICE) || state->places[to].root != to ||
         tn_strided_rows_is(state, from) || tn_strided_rows_is(state, to) ||
         state->tensors[from].tensor.bytes != state->tensors[to].tensor.bytes ||
-        state->tensors[to].tensor.type == TN_STRING ||
-        !is_last_read(maker, from, index))
+        state->tensors[to].tensor.type == TN_STRING || !is_last_read(maker, from, index))
         return;
     state->places[to].root = from;
 }
