@@ -234,17 +234,23 @@ static tn_status fill_cases(tn_arena *arena, const tn_operator_entry *entry, tn_
     return tn_elementwise_fill_cases(arena, inputs, op);
 }
 
-/* Expressions and rows compute numbers. */
+/* Expressions and rows compute numbers, and items of sequences have no heap. */
 static tn_status check_strings(const tn_operator *op, const tn_operator_entry *entry) {
     for (uint32_t i = 0; i < op->input_count + op->output_count; i++) {
         const bool is_input = i < op->input_count;
         const uint32_t at = is_input ? i : i - op->input_count;
         const tn_type_set types = is_input ? entry->inputs[at].types : entry->outputs[at].types;
-        if ((types & TN_TYPE_BIT(TN_STRING)) && (op->expression || op->row))
+        const tn_port *port = is_input ? &op->inputs[at] : &op->outputs[at];
+        const char *items;
+        size_t length;
+        if (!(types & TN_TYPE_BIT(TN_STRING))) continue;
+        if (tn_port_kind(port->types, &items, &length))
+            return tn_fail(TN_ERROR_PLUGIN, "port '%s' is \"%s\": expected items of numbers",
+                           port->name, port->types);
+        if (op->expression || op->row)
             return tn_fail(TN_ERROR_PLUGIN,
                            "port '%s' has strings, and the operator has %s: expected numbers",
-                           is_input ? op->inputs[at].name : op->outputs[at].name,
-                           op->expression ? "an expression" : "a row function");
+                           port->name, op->expression ? "an expression" : "a row function");
     }
     return TN_OK;
 }

@@ -126,6 +126,8 @@ static void test_tables_are_refused_with_the_port(void **state) {
         {"seq(T:seq(f32))", 0, 0, 0, 0, "is not a list of types"},
         {"opt(seq(f32))", 0, 0, 0, 0, "is not a list of types"},
         {"map(i64)", 0, 0, 0, 0, "is not a list of types"},
+        {"seq(string)", 0, 0, 0, 0, "port 'x' is \"seq(string)\": expected items of numbers"},
+        {"opt(T:f32|string)", 0, 0, 0, 0, "expected items of numbers"},
         {"seq(f33)", 0, 0, 0, 0, "neither a type nor a declared type variable"},
         {"seq(f32)", TN_PORT_SHAPE_ONLY, 0, 0, 0, "port 'x' is \"seq(f32)\" and has flags 4"},
         {"opt(f32)", TN_PORT_VALUE_NEEDED, 0, 0, 0, "has flags 8: expected none but"},
