@@ -11,8 +11,7 @@
  *  - Every table begins with `uint32_t size`, its own sizeof when it was compiled. A reader takes
  * what lies inside the size and treats the rest as zero; zero always means the old behaviour.
  * Members are only ever added at the end.
- *  - Arrays that cross the border are arrays of pointers, or have the size of an item beside a
- * count.
+ *  - Arrays that cross the border are arrays of pointers, or have an item's size beside a count.
  *  - No C++ exception, longjmp or thread exit may leave a callback.
  *  - A callback has at least 256 KiB of stack; what grows with the data belongs into the workspace.
  *  - 64-bit little-endian hosts only.
