@@ -2,6 +2,8 @@
 /* What may be asked for of outputs without a bound, and what has to be; see outputs.h. */
 #include "plugin/outputs.h"
 
+#include <tenon/plugin/sequence.h>
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,7 +14,7 @@ bool tn_outputs_begin(tn_output_source *source, const tn_call *call) {
         const tn_tensor *output = call->outputs[i];
         tn_output_state *state = &source->states[i];
         *state = (tn_output_state){0};
-        if (!output) continue;
+        if (!output || output->kind != TN_KIND_DENSE) continue;
         state->rank = output->rank;
         state->type = output->type;
         state->format = output->format;
