@@ -91,10 +91,11 @@ static uint64_t list(const char *base, DIR *directory, old_file *files, uint32_t
     for (const struct dirent *entry; (entry = readdir(directory)) && count < MOST_FILES;) {
         char path[PATH_BYTES + 64];
         struct stat info;
-        if (entry->d_name[0] == '.' || strlen(entry->d_name) >= sizeof(files->name)) continue;
+        const size_t length = strlen(entry->d_name);
+        if (entry->d_name[0] == '.' || length >= sizeof(files->name)) continue;
         snprintf(path, sizeof(path), "%s/%s", base, entry->d_name);
         if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) continue;
-        snprintf(files[count].name, sizeof(files->name), "%s", entry->d_name);
+        memcpy(files[count].name, entry->d_name, length + 1);
         files[count].time = (int64_t)info.st_mtime;
         files[count].bytes = (uint64_t)info.st_size;
         total += files[count++].bytes;
