@@ -69,7 +69,7 @@ static const tn_operator run_step_operator = {
     RUN_OPERATOR("Step", run_unary_inputs, run_unary_outputs, run_same_infer, run_step)};
 
 /* --- Negate: y = -x, in place where it may --- */
-static int run_negated_in_place;
+static _Atomic int run_negated_in_place; /* contexts run side by side */
 static tn_status run_negate(tn_call *call) {
     const float *from = call->inputs[0]->data;
     float *to = call->outputs[0]->data;
@@ -111,7 +111,7 @@ static const tn_operator run_sum_operator = {
     .facet = run_sum_facet};
 
 /* --- Gain: y = 2 x, by a kernel that can add a whole tensor --- */
-static int run_gain_fused;
+static _Atomic int run_gain_fused;
 static tn_status run_gain(tn_call *call) {
     const float *from = call->inputs[0]->data;
     float *to = call->outputs[0]->data;
@@ -363,7 +363,7 @@ static const tn_kernel run_probe_kernel = {
     .run = run_probe_run};
 
 /* --- Update: y = x with its first element one more, in place where it may --- */
-static int run_updated_in_place;
+static _Atomic int run_updated_in_place;
 static tn_status run_update(tn_call *call) {
     const float *from = call->inputs[0]->data;
     float *to = call->outputs[0]->data;
