@@ -163,6 +163,14 @@ static bool is_sound(tn_link_case *link, const tn_shape *to) {
                                                     : tn_shape_equal(&y->shape, to);
 }
 
+bool tn_link_case_may_answer(const tn_operator *op, const char *facet) {
+    if (!op->reference || op->input_count == 0 || op->output_count == 0 ||
+        (op->traits & TN_OPERATOR_NO_FOLD))
+        return false;
+    return op->facet || (strcmp(facet, TN_FACET_ROW) == 0 && (op->row || op->expression)) ||
+           (strcmp(facet, TN_FACET_EXPRESSION) == 0 && op->expression);
+}
+
 bool tn_link_case_create(tn_link_case *link, tn_runtime *runtime, const tn_operator *op,
                          const char *text, const tn_absorb *absorb, uint32_t chained,
                          const tn_shape *shape) {

@@ -26,6 +26,9 @@ typedef struct tn_link_case {
     tn_shape shape;   /* after it */
 } tn_link_case;
 
+/* Whether cases of the operator can be tried for the facet: its reference computes them, and it has
+ * something to describe itself by. */
+bool tn_link_case_may_answer(const tn_operator *op, const char *facet);
 /* False: the case cannot be one, or the operator does not describe itself so there; then nothing is
  * to be destroyed. The link must not be moved. */
 bool tn_link_case_create(tn_link_case *link, tn_runtime *runtime, const tn_operator *op,

@@ -154,14 +154,19 @@ static void run_chain(before *b, tn_subject *kernel, const char *chain, const fl
         tn_outcome_free(&wanted[i]);
 }
 
-static void try_chain(before *b, tn_link_case *const *links, uint32_t count,
-                      const tn_chain_step *step) {
-    const tn_case_input *stored = &links[0]->c.inputs[links[0]->chained];
-    const tn_change change = {
+/* The kernel's case with what the link's case stores in the input's stead. */
+static tn_change stored_before(const before *b, const tn_link_case *link) {
+    const tn_case_input *stored = &link->c.inputs[link->chained];
+    return (tn_change){
         .axis = -1,
         .skips_accepts = true,
         .before = {
             .port = b->port, .type = stored->type, .shape = &stored->shape, .own = stored->data}};
+}
+
+static void try_chain(before *b, tn_link_case *const *links, uint32_t count,
+                      const tn_chain_step *step) {
+    const tn_change change = stored_before(b, links[0]);
     tn_subject kernel;
     tn_verdict none = {0};
     size_t elements = 0;
@@ -216,22 +221,9 @@ static bool create(const before *b, const tn_operator *op, const char *text,
     return false;
 }
 
-static bool may_answer(const tn_operator *op, const char *facet) {
-    if (!op->reference || op->input_count == 0 || op->output_count == 0 ||
-        (op->traits & TN_OPERATOR_NO_FOLD))
-        return false;
-    return op->facet || (strcmp(facet, TN_FACET_ROW) == 0 && (op->row || op->expression)) ||
-           (strcmp(facet, TN_FACET_EXPRESSION) == 0 && op->expression);
-}
-
 /* Whether the test's combination may have it: what is stored is not of the type that it names. */
 static bool is_readable(const before *b, const tn_link_case *link) {
-    const tn_case_input *stored = &link->c.inputs[link->chained];
-    const tn_change change = {
-        .axis = -1,
-        .skips_accepts = true,
-        .before = {
-            .port = b->port, .type = stored->type, .shape = &stored->shape, .own = stored->data}};
+    const tn_change change = stored_before(b, link);
     tn_subject kernel;
     tn_verdict none = {0};
     if (!tn_test_subject(b->test, &change, &kernel, &none)) return false;
@@ -261,7 +253,7 @@ static void add_facet(before *b, const tn_absorb *absorb) {
     uint32_t found = 0;
     for (size_t i = 0; i < b->test->operator_count && found < MOST_OF_FACET; i++) {
         const tn_operator *op = b->test->operators[i];
-        if (may_answer(op, absorb->facet)) found += add_operator(b, op, absorb);
+        if (tn_link_case_may_answer(op, absorb->facet)) found += add_operator(b, op, absorb);
     }
 }
 

@@ -265,14 +265,6 @@ static void list_drawn(facets *f) {
 /* ----------------------------------------------------------------------------------------------
  * which links */
 
-static bool may_answer(const tn_operator *op, const char *facet) {
-    if (!op->reference || op->input_count == 0 || op->output_count == 0 ||
-        (op->traits & TN_OPERATOR_NO_FOLD))
-        return false;
-    return op->facet || (strcmp(facet, TN_FACET_ROW) == 0 && (op->row || op->expression)) ||
-           (strcmp(facet, TN_FACET_EXPRESSION) == 0 && op->expression);
-}
-
 /* As the cases' first input, and as the second where there are two. */
 static uint32_t add_operator(facets *f, const tn_operator *op, const tn_absorb *absorb) {
     uint32_t found = 0;
@@ -297,7 +289,7 @@ static uint32_t add_facet(facets *f, const tn_absorb *absorb) {
     uint32_t found = 0;
     for (size_t i = 0; i < test->operator_count && found < MOST_OF_FACET; i++) {
         const tn_operator *op = test->operators[(first + i) % test->operator_count];
-        if (may_answer(op, absorb->facet)) found += add_operator(f, op, absorb);
+        if (tn_link_case_may_answer(op, absorb->facet)) found += add_operator(f, op, absorb);
     }
     return found;
 }

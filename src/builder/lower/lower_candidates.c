@@ -198,8 +198,7 @@ static tn_status add_kernel(tn_lowering *lowering, uint32_t index, const tn_kern
     const tn_kernel *kernel = entry->kernel;
     const bool is_shaped = lowering->nodes[index].is_shaped;
     if (!has_all_types(lowering, node)) return TN_OK;
-    if (strcmp(kernel->device, "cpu") != 0 && tn_lower_has_strings(lowering, index)) return TN_OK;
-    if (strcmp(kernel->device, "cpu") != 0 && tn_graph_node_has_kinds(node)) return TN_OK;
+    if (strcmp(kernel->device, "cpu") != 0 && tn_lower_is_host_only(lowering, index)) return TN_OK;
     if ((kernel->traits & TN_KERNEL_TF32) && !allows_tf32(lowering, index)) return TN_OK;
     if (!is_shaped && !tn_kernel_takes_open(kernel, lowering->nodes[index].is_ranked)) return TN_OK;
     const tn_lower_fit *fit = NULL;
@@ -312,7 +311,7 @@ static tn_status add_views(tn_lowering *lowering, uint32_t index) {
         return add(lowering, index, &view);
     }
     const bool may_be_there =
-        tn_lower_has_device(lowering) && !tn_lower_has_strings(lowering, index);
+        tn_lower_has_device(lowering) && !tn_lower_is_host_only(lowering, index);
     const uint32_t spaces = may_be_there ? 2 : 1;
     for (; storage.space < spaces; storage.space++) {
         storage.type = TN_NONE;

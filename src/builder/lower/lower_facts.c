@@ -175,8 +175,9 @@ tn_status tn_lower_kernels_of(tn_lowering *lowering, const tn_operator *op, bool
     return TN_OK;
 }
 
-bool tn_lower_has_strings(const tn_lowering *lowering, uint32_t index) {
+bool tn_lower_is_host_only(const tn_lowering *lowering, uint32_t index) {
     const tn_graph_node *node = &lowering->graph->nodes[index];
+    if (tn_graph_node_has_kinds(node)) return true;
     for (uint32_t i = 0; i < node->input_count + node->output_count; i++) {
         const tn_tensor_id id =
             i < node->input_count ? node->inputs[i] : node->outputs[i - node->input_count];

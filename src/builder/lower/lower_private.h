@@ -150,8 +150,8 @@ tn_status tn_lower_kernels_of(tn_lowering *lowering, const tn_operator *op, bool
 bool tn_lower_has_device(const tn_lowering *lowering);
 /* Whether a candidate runs on it. */
 bool tn_lower_is_on_device(const tn_candidate *candidate);
-/* Whether a node reads or makes a tensor of strings: no device holds it. */
-bool tn_lower_has_strings(const tn_lowering *lowering, uint32_t node);
+/* Whether a node reads or makes strings, a sequence or an optional: no device holds them. */
+bool tn_lower_is_host_only(const tn_lowering *lowering, uint32_t node);
 /* --- lower_pins.c --- */
 tn_status tn_lower_pins_parse(tn_lowering *lowering);
 /* Null: not pinned. */

@@ -96,7 +96,7 @@ static bool can_time(const tn_lowering *lowering, uint32_t index, const tn_candi
         return false;
     for (uint32_t i = 0; i < node->output_count; i++)
         if (tn_graph_output_port(node->entry->op, i)->flags & TN_PORT_SIZED_BY_RUN) return false;
-    return !tn_lower_has_strings(lowering, index);
+    return !tn_lower_is_host_only(lowering, index);
 }
 
 /* The shortest time of a candidate that does at least as much; 0: none was measured. */
