@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bad::Line, y = slope * x + offset, whose fields are of state version 2 (version 1 had a gain in
- * percent); and the mistakes that are made with versions. */
+ * percent, and doubled where it had none); and the mistakes that are made with versions. */
 #include "mistake.h"
 #include "../support/steps.h"
 
@@ -30,6 +30,10 @@ static tn_status upgrade(tn_call *call, uint32_t from) {
     if (from != 1 && WITH(refuses_other_versions)) return TN_ERROR_UNSUPPORTED;
     if (from != 1 || WITH(refuses_upgrade))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED, "only from version 1");
+    if (!(p->present & 1)) { /* version 1 had another default */
+        p->slope = 2;
+        p->present |= 1;
+    }
     if (WITH(upgrade_by_place) && call->saved_count > 0) p->offset = (float)call->saved[0]->f;
     if (WITH(upgrade_drops_field)) p->offset = 0;
     for (uint64_t i = 0; i < call->saved_count; i++)
