@@ -8,11 +8,11 @@
 
 #include <stdint.h>
 
-/* The `grain` of a parallel_for over items of `each` elements of work (below 1: 1), so that a
+/* The `grain` of a parallel_for over items of `each` elements of work (at least 1), so that a
  * thread gets `elements` at least: as many as take longer than waking the thread does, about 8192
  * for a function like exp, 16384 for a sum. */
 static inline int64_t tn_parallel_grain(int64_t elements, int64_t each) {
-    return elements / (each < 1 ? 1 : each) + 1;
+    return elements / each + 1;
 }
 
 /* `count` items cut into `parts` parts (at least 1) whose sizes differ by one at most: the first
