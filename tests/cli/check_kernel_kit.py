@@ -85,6 +85,26 @@ def compile_page(checks):
         print("SKIP the example for CUDA: there is no nvcc")
 
 
+def link_with_run_only(checks):
+    """A program with the run-only library, which has the kit's objects too."""
+    checks.write("main.c", """#include <tenon/tenon.h>
+void example_gelu(int64_t count, const float *x, float *y);
+int main(void) {
+    tn_runtime *runtime = 0;
+    float value = 0;
+    example_gelu(1, &value, &value);
+    if (tn_runtime_create(NULL, &runtime) != TN_OK) return 1;
+    tn_runtime_release(runtime);
+    return 0;
+}
+""")
+    blocks = sorted(glob.glob(os.path.join(checks.folder, "block*.o")))
+    for order in (("tenon-run", "tenon-kit"), ("tenon-kit", "tenon-run")):
+        flags = checks.run("pkg-config", "--cflags", "--libs", *order).stdout.split()
+        checks.expect(f"linked with {' and '.join(order)}", "cc", "main.c", *blocks, *flags, "-o", "main")
+        checks.expect("its run", "sh", "-c", "./main")
+
+
 def run_page(checks):
     page = ctypes.CDLL(os.path.join(checks.folder, "libpage.so"))
     numbers = np.random.default_rng(7)
@@ -189,6 +209,7 @@ def main():
         compile_page(checks)
         if os.path.exists(os.path.join(folder, "libpage.so")):
             run_page(checks)
+            link_with_run_only(checks)
         check_versions(checks)
         check_together(checks, [os.path.join(example, "build", "libkernel_kit.so"), second_plugin(checks, example)])
     print(f"{checks.passed} passed, {checks.failed} failed")

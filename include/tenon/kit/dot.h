@@ -70,6 +70,8 @@ typedef struct tn_dot_level {
                        int64_t count);
 } tn_dot_level;
 
+/* One for a kernel a level (TN_KIT_FEATURES_...); packed weights are of the level that they were
+ * packed for. */
 extern const tn_dot_level tn_dot_baseline, tn_dot_avx2, tn_dot_avx512vnni;
 
 #ifdef __cplusplus

@@ -31,7 +31,7 @@ bool tn_region_simplify(tn_region *region);
 /* How a region is copied; the status is for those that use threads. */
 typedef tn_status (*tn_region_mover)(tn_call *call, const tn_region *region, void *to,
                                      const void *from);
-/* On the calling thread; never fails. */
+/* On the calling thread; never fails. `call` is not used, and may be null. */
 tn_status tn_region_copy(tn_call *call, const tn_region *region, void *to, const void *from);
 /* On the engine's threads. [called: run] */
 tn_status tn_region_copy_parallel(tn_call *call, const tn_region *region, void *to,
