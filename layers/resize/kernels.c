@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resize of the last two axes of float tensors by separable resampling (tenon/kit/resample.h), as kernels:
- * one a processor level. */
+/* Resize of the last two axes of float tensors by separable resampling (tenon/kit/resample.h), as
+ * kernels: one a processor level. */
 #include <tenon/kit/levels.h>
 #include "resize/kernels.h"
 #include "kit/operator/physical.h"
