@@ -42,3 +42,16 @@ if(TENON_WITH_OPENMP)
 else()
     target_compile_definitions(tenon_threads INTERFACE TN_NO_OPENMP)
 endif()
+
+# Sanitizers see as much at -O1, and compilers then take seconds for the unrolled loops, not minutes.
+if(TENON_SANITIZE)
+    set(level_optimisation -O1 -fno-math-errno)
+else()
+    set(level_optimisation -O3 -fno-math-errno)
+endif()
+# Clang takes minutes a file for both in unrolled loops. Counters there guide no reader's fuzzer, and the tests under gcc's
+# sanitizers see the kernels' undefined behaviour.
+if(TENON_BUILD_FUZZERS)
+    list(APPEND level_optimisation -fno-sanitize=fuzzer-no-link,undefined)
+endif()
+include(TenonKitLevels)

@@ -9,8 +9,10 @@ set_target_properties(tenon_plugin PROPERTIES EXPORT_NAME plugin)
 target_include_directories(tenon_plugin INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
+include(TenonKit)
+
 add_library(tenon::run ALIAS tenon_run_static)
-install(TARGETS tenon tenon_plugin tenon_run_static EXPORT tenonTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+install(TARGETS tenon tenon_plugin tenon_run_static tenon_kit tenon_kit_cuda EXPORT tenonTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET tenon_onednn)
     install(TARGETS tenon_onednn LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon/kernels)
@@ -28,22 +30,26 @@ set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tenon)
 export(EXPORT tenonTargets NAMESPACE tenon:: FILE ${CMAKE_BINARY_DIR}/tenonTargets.cmake) # the build folder is a package too
 install(EXPORT tenonTargets NAMESPACE tenon:: DESTINATION ${config_dir})
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake
-    "include(\"\${CMAKE_CURRENT_LIST_DIR}/tenonTargets.cmake\")\n")
+    "include(\"\${CMAKE_CURRENT_LIST_DIR}/tenonTargets.cmake\")
+include(\"\${CMAKE_CURRENT_LIST_DIR}/TenonKitLevels.cmake\")
+set(tenon_KIT_VERSION ${kit_version})\n")
+configure_file(${CMAKE_CURRENT_LIST_DIR}/TenonKitLevels.cmake ${CMAKE_CURRENT_BINARY_DIR}/TenonKitLevels.cmake COPYONLY)
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake
+    ${CMAKE_CURRENT_LIST_DIR}/TenonKitLevels.cmake
     DESTINATION ${config_dir})
 file(RELATIVE_PATH pc_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 set(openmp_flag "")
 if(TENON_WITH_OPENMP)
     set(openmp_flag " -fopenmp")
 endif()
-foreach(name tenon tenon-run)
+foreach(name tenon tenon-run tenon-kit)
     configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc @ONLY)
     install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
 
 # Everything that is installed, and nothing else.
-add_custom_target(install_targets DEPENDS tenon tenon_run_static)
+add_custom_target(install_targets DEPENDS tenon tenon_run_static tenon_kit)
 foreach(target tenon_program tenon_check tenon_kernel_bench tenon_isolate tenon_onednn tenon_cuda)
     if(TARGET ${target})
         add_dependencies(install_targets ${target})

@@ -1,23 +1,6 @@
 # Loops that are compiled once for each processor level: one header has the loop, and each level is a file of its own, which
-# is made here. Which one runs is chosen at run time, by the features that a kernel requires.
-
-# Sanitizers see as much at -O1, and compilers then take seconds for the unrolled loops, not minutes.
-if(TENON_SANITIZE)
-    set(level_optimisation -O1 -fno-math-errno)
-else()
-    set(level_optimisation -O3 -fno-math-errno)
-endif()
-# Clang takes minutes a file for both in unrolled loops. Counters there guide no reader's fuzzer, and the tests under gcc's
-# sanitizers see the kernels' undefined behaviour.
-if(TENON_BUILD_FUZZERS)
-    list(APPEND level_optimisation -fno-sanitize=fuzzer-no-link,undefined)
-endif()
-set(level_options_baseline ${level_optimisation})
-set(level_options_avx2 ${level_optimisation} -mavx2 -mfma -mf16c -ffp-contract=fast)
-set(level_options_avx512 ${level_optimisation} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mf16c
-    -mprefer-vector-width=512 -ffp-contract=fast)
-set(level_options_avx512vnni ${level_optimisation} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx2 -mfma
-    -mf16c -mprefer-vector-width=512 -ffp-contract=fast)
+# is made here. Which one runs is chosen at run time, by the features that a kernel requires. How a level is
+# compiled is in TenonKitLevels.cmake.
 
 # The header; what it is to be given the name of, with the name but for the level; the levels.
 set(tenon_levels
@@ -62,17 +45,6 @@ if(NOT tenon_is_x86)
     file(CONFIGURE OUTPUT ${absent_levels} CONTENT "/* Generated from cmake/TenonLevels.cmake. */\n@absent@" @ONLY)
     target_compile_options(tenon_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-include${absent_levels}>)
 endif()
-
-# Writes the file of one header at one level, `source`.
-function(tenon_level_file source header names level)
-    set(defines "")
-    foreach(name ${names})
-        string(REPLACE "=" " " define ${name})
-        string(APPEND defines "#define ${define}_${level}\n")
-    endforeach()
-    file(CONFIGURE OUTPUT ${source} CONTENT "/* Generated from cmake/TenonLevels.cmake. */\n@defines@#include \"@header@\"\n" @ONLY)
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${level_options_${level}}")
-endfunction()
 
 # All of them, into the variable; for the folder of the target that they are built in. A layer whose folder was taken away
 # has none.

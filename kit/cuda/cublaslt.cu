@@ -3,7 +3,7 @@
 #if __has_include(<cublasLt.h>)
 #include "kit/cuda/cublaslt.h"
 #include "kit/cuda/handles.h"
-#include "kit/cuda/launch.h"
+#include <tenon/kit/cuda/launch.h>
 #include "kit/cuda/loader.h"
 
 #include <tenon/plugin/cuda.h>

@@ -7,7 +7,7 @@
 #ifndef TN_KIT_CUDA_FINISH_H
 #define TN_KIT_CUDA_FINISH_H
 
-#include "kit/cuda/activate.cuh"
+#include <tenon/kit/cuda/activate.cuh>
 
 #include <cuda_runtime_api.h>
 

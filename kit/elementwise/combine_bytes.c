@@ -7,7 +7,7 @@
 #include "kit/elementwise/combine_kernel.h"
 #include "kit/math/byte_table.h"
 #include "kit/operator/axis_broadcast.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/physical.h"
 
 const char *const tn_combine_bytes_combinations[2] = {"qi8, qi8 -> qi8",

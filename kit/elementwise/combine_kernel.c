@@ -2,7 +2,7 @@
 /* The callbacks of combine_kernel.h. */
 #include "kit/elementwise/combine_kernel.h"
 #include "kit/operator/axis_broadcast.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/physical.h"
 
 const char *const tn_combine_kernel_combinations[4] = {

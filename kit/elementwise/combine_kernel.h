@@ -7,8 +7,9 @@
 #ifndef TN_KIT_ELEMENTWISE_COMBINE_KERNEL_H
 #define TN_KIT_ELEMENTWISE_COMBINE_KERNEL_H
 
+#include <tenon/kit/levels.h>
 #include "kit/elementwise/row_chain.h"
-#include "kit/operator/broadcast.h"
+#include <tenon/kit/broadcast.h>
 
 /* What a kernel's `user` points at. */
 typedef struct tn_combine_kernel_user {
@@ -73,9 +74,10 @@ tn_status tn_combine_walk(tn_call *call, tn_broadcast_rows *rows, tn_body body, 
  * rows.h, `first_version` the operator's lowest since_version that they serve. */
 #define TN_COMBINE_KERNELS_FROM(prefix, operator_name, number, first_version)                      \
     TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, baseline, NULL);         \
-    TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, avx2, "avx2,fma");       \
+    TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, avx2,                    \
+                            TN_KIT_FEATURES_avx2);                                                 \
     TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, avx512,                  \
-                            "avx512f,avx512bw,avx512vl,avx512dq");                                 \
+                            TN_KIT_FEATURES_avx512);                                               \
     static const tn_kernel *const prefix##_kernels[] = {                                           \
         &prefix##_avx512,       &prefix##_avx2,       &prefix##_baseline,                          \
         &prefix##_bytes_avx512, &prefix##_bytes_avx2, &prefix##_bytes_baseline}

@@ -3,7 +3,7 @@
 #include "kit/elementwise/map_kernel.h"
 #include "kit/math/byte_table.h"
 #include "kit/operator/physical.h"
-#include "kit/operator/strided.h"
+#include <tenon/kit/strided.h>
 
 const char *const tn_map_kernel_combinations[4] = {
     "f32:strided, f32?... -> f32:strided", "f32:nhwc:strided, f32?... -> f32:nhwc:strided",

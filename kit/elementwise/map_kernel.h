@@ -6,6 +6,7 @@
 #ifndef TN_KIT_ELEMENTWISE_MAP_KERNEL_H
 #define TN_KIT_ELEMENTWISE_MAP_KERNEL_H
 
+#include <tenon/kit/levels.h>
 #include "kit/elementwise/row_chain.h"
 
 /* What a kernel's `user` points at. `read` gives the map's alpha and beta when the node runs; null:
@@ -81,13 +82,12 @@ extern const char *const tn_map_kernel_combinations[4];
     TN_MAP_KERNEL_LEVEL(prefix, domain_name, operator_name, map_number, read_function, baseline,   \
                         NULL);                                                                     \
     TN_MAP_KERNEL_LEVEL(prefix, domain_name, operator_name, map_number, read_function, avx2,       \
-                        "avx2,fma");                                                               \
+                        TN_KIT_FEATURES_avx2);                                                     \
     TN_MAP_KERNEL_LEVEL(prefix, domain_name, operator_name, map_number, read_function, avx512,     \
-                        "avx512f,avx512bw,avx512vl,avx512dq");                                     \
+                        TN_KIT_FEATURES_avx512);                                                   \
     TN_MAP_BYTES_KERNEL(prefix, domain_name, operator_name, , NULL);                               \
-    TN_MAP_BYTES_KERNEL(prefix, domain_name, operator_name, _avx2, "avx2,fma");                    \
-    TN_MAP_BYTES_KERNEL(prefix, domain_name, operator_name, _avx512,                               \
-                        "avx512f,avx512bw,avx512vl,avx512dq");                                     \
+    TN_MAP_BYTES_KERNEL(prefix, domain_name, operator_name, _avx2, TN_KIT_FEATURES_avx2);          \
+    TN_MAP_BYTES_KERNEL(prefix, domain_name, operator_name, _avx512, TN_KIT_FEATURES_avx512);      \
     static const tn_kernel *const prefix##_kernels[] = {                                           \
         &prefix##_avx512,       &prefix##_avx2,       &prefix##_baseline,                          \
         &prefix##_bytes_avx512, &prefix##_bytes_avx2, &prefix##_bytes}

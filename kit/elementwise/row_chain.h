@@ -6,8 +6,8 @@
 #ifndef TN_KIT_ELEMENTWISE_ROW_CHAIN_H
 #define TN_KIT_ELEMENTWISE_ROW_CHAIN_H
 
-#include "kit/elementwise/rows.h"
-#include "kit/operator/known_steps.h"
+#include <tenon/kit/rows.h>
+#include <tenon/kit/known_steps.h>
 
 /* rows.h has all of these activations. */
 #define TN_ROW_ABSORBS TN_FACET_ACTIVATION "(" TN_ACTIVATIONS_1_0 "), " TN_FACET_ROW

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of patterns; see row_pattern.h. */
 #include "kit/elementwise/row_pattern.h"
-#include "kit/elementwise/rows.h"
+#include <tenon/kit/rows.h>
 
 #include <string.h>
 

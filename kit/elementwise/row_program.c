@@ -6,7 +6,7 @@
 #include "kit/elementwise/row_program.h"
 #include "kit/elementwise/row_pattern.h"
 #include "src/expression/expression_field.h"
-#include "kit/operator/epilogue.h"
+#include <tenon/kit/epilogue.h>
 
 #include <stdarg.h>
 #include <stdio.h>

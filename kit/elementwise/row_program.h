@@ -7,7 +7,7 @@
 #ifndef TN_KIT_ELEMENTWISE_ROW_PROGRAM_H
 #define TN_KIT_ELEMENTWISE_ROW_PROGRAM_H
 
-#include "kit/elementwise/rows.h"
+#include <tenon/kit/rows.h>
 
 enum {
     TN_ROW_PROGRAM_TENSORS = 6, /* inputs and operands at most */

@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Maps and combinations as row functions, at the best level of the processor; see rows.h. */
-#include "kit/elementwise/rows.h"
-
-static const tn_rows_level *best_level(void) {
-#if defined(__x86_64__)
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return &tn_rows_baseline;
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                   __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")
-               ? &tn_rows_avx512
-               : &tn_rows_avx2;
-#else
-    return &tn_rows_baseline;
-#endif
-}
+#include <tenon/kit/rows.h>
 
 void tn_rows_map(uint32_t map, float alpha, float beta, uint64_t count, const float *const *inputs,
                  const uint64_t *strides, float *output) {
-    const tn_map_function function = best_level()->maps[map];
+    const tn_map_function function = TN_KIT_BEST(tn_rows)->maps[map];
     if (strides[0] == 1 || count == 0) {
         function(alpha, beta, (int64_t)count, inputs[0], output);
         return;
@@ -29,6 +17,6 @@ void tn_rows_map(uint32_t map, float alpha, float beta, uint64_t count, const fl
 
 void tn_rows_combine(uint32_t combine, uint64_t count, const float *const *inputs,
                      const uint64_t *strides, float *output) {
-    best_level()->combines[combine]((int64_t)count, inputs[0], (int64_t)strides[0], inputs[1],
-                                    (int64_t)strides[1], output);
+    TN_KIT_BEST(tn_rows)->combines[combine]((int64_t)count, inputs[0], (int64_t)strides[0],
+                                            inputs[1], (int64_t)strides[1], output);
 }

@@ -4,9 +4,9 @@
  * table as TN_ROWS_LEVEL. Vectors are loaded before they are stored, so that rows may be changed in
  * place.
  */
-#include "kit/elementwise/rows.h"
-#include "kit/math/byte_vector.h"
-#include "kit/math/vector_math.h"
+#include <tenon/kit/rows.h>
+#include <tenon/kit/byte_vector.h>
+#include <tenon/kit/vector_math.h>
 
 #include <math.h>
 

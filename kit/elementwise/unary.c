@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise operators of one input; see unary.h. */
 #include "kit/elementwise/unary.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 tn_status tn_unary_infer(tn_call *call) {
     return tn_infer_copy_shape(call, 0, 0);

@@ -5,7 +5,7 @@
 #ifndef TN_KIT_ELEMENTWISE_UNARY_H
 #define TN_KIT_ELEMENTWISE_UNARY_H
 
-#include "kit/operator/known_steps.h"
+#include <tenon/kit/known_steps.h>
 
 /* Output 0 has the shape of input 0. */
 tn_status tn_unary_infer(tn_call *call) TN_NOEXCEPT;

@@ -2,8 +2,8 @@
 /* The callbacks of variadic.h. */
 #include "kit/elementwise/variadic.h"
 #include "kit/math/element.h"
-#include "kit/operator/broadcast.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/broadcast.h>
+#include <tenon/kit/infer.h>
 
 const char *const tn_variadic_kernel_combinations[2] = {"f32... -> f32", "f32:nhwc... -> f32:nhwc"};
 

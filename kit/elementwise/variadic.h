@@ -6,6 +6,7 @@
 #ifndef TN_KIT_ELEMENTWISE_VARIADIC_H
 #define TN_KIT_ELEMENTWISE_VARIADIC_H
 
+#include <tenon/kit/levels.h>
 #include "kit/elementwise/row_chain.h"
 #include "kit/operator/layer.h"
 
@@ -44,9 +45,8 @@ extern const char *const tn_variadic_kernel_combinations[2];
 /* Defines the array PREFIX_kernels of an operator: one kernel a level. */
 #define TN_VARIADIC_KERNELS(prefix, operator_name, number, mean)                                   \
     TN_VARIADIC_KERNEL_LEVEL(prefix, operator_name, number, mean, baseline, NULL);                 \
-    TN_VARIADIC_KERNEL_LEVEL(prefix, operator_name, number, mean, avx2, "avx2,fma");               \
-    TN_VARIADIC_KERNEL_LEVEL(prefix, operator_name, number, mean, avx512,                          \
-                             "avx512f,avx512bw,avx512vl,avx512dq");                                \
+    TN_VARIADIC_KERNEL_LEVEL(prefix, operator_name, number, mean, avx2, TN_KIT_FEATURES_avx2);     \
+    TN_VARIADIC_KERNEL_LEVEL(prefix, operator_name, number, mean, avx512, TN_KIT_FEATURES_avx512); \
     static const tn_kernel *const prefix##_kernels[] = {&prefix##_avx512, &prefix##_avx2,          \
                                                         &prefix##_baseline}
 

@@ -4,8 +4,8 @@
  * TN_MATRIX_LEVEL names the table to define. Small tiles run several sums over interleaved depths,
  * so that the multiply-adds' latency is hidden.
  */
-#include "kit/gemm/matrix.h"
-#include "kit/math/activation.h"
+#include <tenon/kit/matrix.h>
+#include <tenon/kit/activation.h>
 
 static __attribute__((noinline)) void tile_finish(const tn_matrix_tile *tile, const tn_vector *sums,
                                                   int rows, int vectors) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of matrix_kernel.h. */
-#include "kit/gemm/matrix_kernel.h"
-#include "kit/gemm/matrix_product.h"
-#include "kit/operator/epilogue.h"
+#include <tenon/kit/matrix_kernel.h>
+#include <tenon/kit/matrix_product.h>
+#include <tenon/kit/epilogue.h>
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tiles and threads of a matrix product; see matrix_product.h. */
-#include "kit/gemm/matrix_product.h"
+#include <tenon/kit/matrix_product.h>
 
 #define ROW_CHUNK (8 * TN_MATRIX_ROWS)
 

@@ -2,7 +2,7 @@
 /* The inner product of references; see product.h. */
 #include "kit/gemm/product.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scales and epilogues of the quantised kernels; see dot_end.h. */
-#include "kit/int8/dot_end.h"
+#include <tenon/kit/dot_end.h>
 #include "kit/math/byte_table.h"
 
 #include <math.h>

@@ -6,9 +6,9 @@
 #ifndef TN_KIT_INT8_DOT_FINISH_H
 #define TN_KIT_INT8_DOT_FINISH_H
 
-#include "kit/int8/dot.h"
+#include <tenon/kit/dot.h>
 #include "kit/int8/dot_vector.h"
-#include "kit/math/activation.h"
+#include <tenon/kit/activation.h>
 
 /* One vector of one row: `at` is its place in the output, `left` how many lanes are valid. */
 TN_INLINE tn_vector tn_dot_end_value(const tn_dot_tile *tile, tn_vector_whole sum, int v,

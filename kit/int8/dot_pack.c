@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quantising and packing of weights; see dot_pack.h. */
-#include "kit/int8/dot_pack.h"
+#include <tenon/kit/parallel.h>
+#include <tenon/kit/dot_pack.h>
 
 #include <math.h>
 
@@ -28,7 +29,7 @@ uint64_t tn_dot_layout_bytes(const tn_dot_layout *layout) {
 
 int64_t tn_dot_block_first(const tn_dot_layout *layout, int64_t block) {
     const int64_t lanes = layout->level->lanes;
-    return tn_dot_first(layout->padded / lanes, layout->blocks, block) * lanes;
+    return tn_parallel_first(layout->padded / lanes, layout->blocks, block) * lanes;
 }
 
 const float *tn_dot_scales(const tn_dot_layout *layout, const void *blob, int64_t matrix) {

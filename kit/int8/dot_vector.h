@@ -6,7 +6,7 @@
 #ifndef TN_KIT_INT8_DOT_VECTOR_H
 #define TN_KIT_INT8_DOT_VECTOR_H
 
-#include "kit/math/byte_vector.h"
+#include <tenon/kit/byte_vector.h>
 
 #if defined(__AVX512VNNI__)
 #define TN_DOT_GROUP 4

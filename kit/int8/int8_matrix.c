@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of int8_matrix.h. */
-#include "kit/int8/int8_matrix.h"
-#include "kit/int8/dot_end.h"
+#include <tenon/kit/parallel.h>
+#include <tenon/kit/int8_matrix.h>
+#include <tenon/kit/dot_end.h>
 #include "kit/math/byte_table.h"
 
 #include <stdio.h>
@@ -191,8 +192,8 @@ static void run_block(const matrix_run *run, int64_t block, int64_t begin, int64
                         .column_stride = 1,
                         .end = &run->end};
     for (int64_t t = 0; t < tiles; t++) {
-        const int64_t from = begin + tn_dot_first(end - begin, tiles, t);
-        const int64_t rows = begin + tn_dot_first(end - begin, tiles, t + 1) - from;
+        const int64_t from = begin + tn_parallel_first(end - begin, tiles, t);
+        const int64_t rows = begin + tn_parallel_first(end - begin, tiles, t + 1) - from;
         const int64_t at = (from * columns + first) * bytes;
         tile.x = run->x + from * row_bytes(state);
         tile.output = run->output + at;

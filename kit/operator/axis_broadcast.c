@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Broadcasting along given axes; see axis_broadcast.h. */
 #include "kit/operator/axis_broadcast.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 enum { AXIS_PRESENT = 1 };
 

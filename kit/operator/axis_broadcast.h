@@ -7,7 +7,7 @@
 #ifndef TN_KIT_OPERATOR_AXIS_BROADCAST_H
 #define TN_KIT_OPERATOR_AXIS_BROADCAST_H
 
-#include "kit/operator/broadcast.h"
+#include <tenon/kit/broadcast.h>
 
 typedef struct tn_axis_broadcast_params {
     uint64_t present;

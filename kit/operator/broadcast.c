@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Multi-directional broadcasting; see broadcast.h. */
 #include "kit/math/element.h"
-#include "kit/operator/broadcast.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/broadcast.h>
+#include <tenon/kit/infer.h>
 
 static tn_status refuse_shapes(tn_call *call, uint32_t input, const int64_t *shape, uint32_t rank) {
     const tn_tensor *tensor = call->inputs[input];

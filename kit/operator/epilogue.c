@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading an epilogue chain; see epilogue.h. */
-#include "kit/operator/epilogue.h"
+#include <tenon/kit/epilogue.h>
 
 static bool add_step(const tn_known_step *step, int32_t rank, int32_t channel_axis,
                      tn_float_epilogue *chain) {

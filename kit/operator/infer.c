@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Helpers of shape rules; see infer.h. */
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/math/element.h"
 
 #include <stdio.h>

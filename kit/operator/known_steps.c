@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading and writing the facets of tenon/plugin.h; see known_steps.h. */
-#include "kit/operator/known_steps.h"
+#include <tenon/kit/known_steps.h>
 
 #include <string.h>
 

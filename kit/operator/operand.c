@@ -2,7 +2,7 @@
 /* Binary operators as facets; see operand.h. */
 #include "kit/operator/operand.h"
 #include "kit/operator/axis_broadcast.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 static bool has_shape_of(const tn_tensor *a, const tn_tensor *b) {
     if (a->rank != b->rank) return false;

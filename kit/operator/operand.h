@@ -6,7 +6,7 @@
 #ifndef TN_KIT_OPERATOR_OPERAND_H
 #define TN_KIT_OPERATOR_OPERAND_H
 
-#include "kit/operator/known_steps.h"
+#include <tenon/kit/known_steps.h>
 
 /* Describes a node of inputs 0 and 1 as the facet `name` on its input `input`. The other input is
  * seen with the shape `shape`, aligned at the last axis. `vector` is the facet where it is a

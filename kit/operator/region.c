@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of boxes of elements; see region.h. */
-#include "kit/operator/region.h"
+#include <tenon/kit/parallel.h>
+#include <tenon/kit/region.h>
 #include "kit/math/byte_table.h"
 #include "kit/math/element.h"
 
@@ -155,8 +156,8 @@ tn_status tn_region_copy_parallel(tn_call *call, const tn_region *region, void *
     if (simple.rank == 1)
         return call->host->parallel_for(call, simple.extents[0], GRAIN, copy_some_elements, &job);
     return call->host->parallel_for(call, count_rows(&simple),
-                                    GRAIN / simple.extents[simple.rank - 1] + 1, copy_some_rows,
-                                    &job);
+                                    tn_parallel_grain(GRAIN, simple.extents[simple.rank - 1]),
+                                    copy_some_rows, &job);
 }
 
 const char *const tn_region_bytes_combinations[1] = {"qi8, *?... -> qi8"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of tensors; see strided.h. */
-#include "kit/operator/strided.h"
+#include <tenon/kit/strided.h>
 #include "kit/operator/physical.h"
 
 void tn_strided_physical(const tn_tensor *tensor, int64_t *out_strides) {

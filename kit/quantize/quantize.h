@@ -7,7 +7,7 @@
 #ifndef TN_KIT_QUANTIZE_QUANTIZE_H
 #define TN_KIT_QUANTIZE_QUANTIZE_H
 
-#include "kit/operator/lanes.h"
+#include <tenon/kit/lanes.h>
 
 enum { TN_QUANTIZE_X = 0, TN_QUANTIZE_SCALE = 1, TN_QUANTIZE_ZERO_POINT = 2 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of quantize_kernel.h. */
+#include <tenon/kit/parallel.h>
 #include "kit/quantize/quantize_kernel.h"
 #include "kit/math/element.h"
 #include "kit/quantize/quantize.h"
@@ -74,5 +75,6 @@ tn_status tn_quantize_kernel_run(tn_call *call) {
         job.count = plan.scale_count;
         job.scales = job.step = 1;
     }
-    return call->host->parallel_for(call, total / job.count, GRAIN / job.count + 1, do_rows, &job);
+    return call->host->parallel_for(call, total / job.count, tn_parallel_grain(GRAIN, job.count),
+                                    do_rows, &job);
 }

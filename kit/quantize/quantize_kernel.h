@@ -6,6 +6,7 @@
 #ifndef TN_KIT_QUANTIZE_QUANTIZE_KERNEL_H
 #define TN_KIT_QUANTIZE_QUANTIZE_KERNEL_H
 
+#include <tenon/kit/levels.h>
 #include "kit/quantize/quantize_rows.h"
 #include <tenon/plugin.h>
 
@@ -32,8 +33,9 @@ tn_status tn_quantize_kernel_run(tn_call *call) TN_NOEXCEPT;
 /* Defines the array PREFIX_kernels of an operator: one kernel a level. */
 #define TN_QUANTIZE_KERNELS(prefix, operator_name, combination_table)                              \
     TN_QUANTIZE_KERNEL_LEVEL(prefix, operator_name, baseline, NULL, combination_table);            \
-    TN_QUANTIZE_KERNEL_LEVEL(prefix, operator_name, avx2, "avx2,fma", combination_table);          \
-    TN_QUANTIZE_KERNEL_LEVEL(prefix, operator_name, avx512, "avx512f,avx512bw,avx512vl,avx512dq",  \
+    TN_QUANTIZE_KERNEL_LEVEL(prefix, operator_name, avx2, TN_KIT_FEATURES_avx2,                    \
+                             combination_table);                                                   \
+    TN_QUANTIZE_KERNEL_LEVEL(prefix, operator_name, avx512, TN_KIT_FEATURES_avx512,                \
                              combination_table);                                                   \
     static const tn_kernel *const prefix##_kernels[] = {&prefix##_avx512, &prefix##_avx2,          \
                                                         &prefix##_baseline}

@@ -3,7 +3,7 @@
  * The functions of quantize_rows.h for one processor level. Included by a file a level, which names
  * the table as TN_QUANTIZE_LEVEL.
  */
-#include "kit/math/vector.h"
+#include <tenon/kit/vector.h>
 #include "kit/quantize/quantize_rows.h"
 
 typedef int8_t vector_i8 __attribute__((vector_size(TN_LANES)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Places of the largest and smallest elements; see arg_reduce.h. */
 #include "kit/math/element.h"
-#include "kit/operator/lanes.h"
+#include <tenon/kit/lanes.h>
 #include "kit/reduce/arg_reduce.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 /* Reductions along axes; see reduce.h. */
 #include "kit/reduce/reduce.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 const tn_field tn_reduce_fields_axes[2] = {
     TN_FIELD(tn_reduce_params, axes, TN_FIELD_I64S, TN_OPTIONAL, NULL,

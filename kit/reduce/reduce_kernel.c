@@ -2,7 +2,8 @@
 /* The callbacks of reduce_kernel.h. */
 #include "kit/reduce/reduce_kernel.h"
 #include "kit/math/element.h"
-#include "kit/operator/lanes.h"
+#include <tenon/kit/parallel.h>
+#include <tenon/kit/lanes.h>
 #include "kit/reduce/reduce.h"
 
 #include <math.h>
@@ -78,8 +79,8 @@ tn_status tn_reduce_kernel_run(tn_call *call) {
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
     const int64_t width = job.user->level->width;
     if (job.lanes.inner == 1)
-        return call->host->parallel_for(call, job.lanes.outer, GRAIN / (job.lanes.count + 1) + 1,
-                                        do_lanes, &job);
+        return call->host->parallel_for(
+            call, job.lanes.outer, tn_parallel_grain(GRAIN, job.lanes.count + 1), do_lanes, &job);
     job.groups = (job.lanes.inner + width - 1) / width;
     return call->host->parallel_for(call, job.lanes.outer * job.groups,
                                     GRAIN / width / (job.lanes.count + 1) + 1, do_columns, &job);

@@ -7,8 +7,9 @@
 #ifndef TN_KIT_REDUCE_REDUCE_KERNEL_H
 #define TN_KIT_REDUCE_REDUCE_KERNEL_H
 
-#include "kit/operator/lanes.h"
-#include "kit/reduce/reduce_rows.h"
+#include <tenon/kit/levels.h>
+#include <tenon/kit/lanes.h>
+#include <tenon/kit/reduce_rows.h>
 #include <tenon/plugin.h>
 
 /* What becomes of a lane's result. */
@@ -51,9 +52,10 @@ extern const char *const tn_reduce_kernel_combinations[2];
 /* Defines the array PREFIX_kernels of an operator: one kernel a level. */
 #define TN_REDUCE_KERNELS(prefix, operator_name, kind_number, finish_number)                       \
     TN_REDUCE_KERNEL_LEVEL(prefix, operator_name, kind_number, finish_number, baseline, NULL);     \
-    TN_REDUCE_KERNEL_LEVEL(prefix, operator_name, kind_number, finish_number, avx2, "avx2,fma");   \
+    TN_REDUCE_KERNEL_LEVEL(prefix, operator_name, kind_number, finish_number, avx2,                \
+                           TN_KIT_FEATURES_avx2);                                                  \
     TN_REDUCE_KERNEL_LEVEL(prefix, operator_name, kind_number, finish_number, avx512,              \
-                           "avx512f,avx512bw,avx512vl,avx512dq");                                  \
+                           TN_KIT_FEATURES_avx512);                                                \
     static const tn_kernel *const prefix##_kernels[] = {&prefix##_avx512, &prefix##_avx2,          \
                                                         &prefix##_baseline}
 

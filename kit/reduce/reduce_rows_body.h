@@ -4,8 +4,8 @@
  * the table as TN_REDUCE_LEVEL. Lanes are gathered in several vectors at once, whose additions do
  * not wait for each other; the order is the same whatever the threads.
  */
-#include "kit/math/vector_math.h"
-#include "kit/reduce/reduce_rows.h"
+#include <tenon/kit/vector_math.h>
+#include <tenon/kit/reduce_rows.h>
 
 enum { VECTORS = 4 };
 

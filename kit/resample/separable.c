@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk over a plane's rows; see separable.h. */
-#include "kit/resample/separable.h"
+/* The walk over a plane's rows; see tenon/kit/resample.h. */
+#include <tenon/kit/resample.h>
 
 static int64_t row_floats(const tn_resample_axis *horizontal) {
     return (horizontal->out + 15) / 16 * 16;

@@ -4,8 +4,8 @@
  * Before it is included, TN_RESAMPLE_LEVEL names the table to define. The loops are plain: the
  * compiler makes gathers and vectors of them.
  */
-#include "kit/math/vector.h"
-#include "kit/resample/separable.h"
+#include <tenon/kit/vector.h>
+#include <tenon/kit/resample.h>
 
 #define TAPS_LOOP(T)                                                                               \
     for (int64_t i = 0; i < axis->out; i++) {                                                      \

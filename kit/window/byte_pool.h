@@ -8,6 +8,7 @@
 #ifndef TN_KIT_WINDOW_BYTE_POOL_H
 #define TN_KIT_WINDOW_BYTE_POOL_H
 
+#include <tenon/kit/levels.h>
 #include "kit/window/window.h"
 
 typedef struct tn_byte_pool {
@@ -71,8 +72,7 @@ extern const char *const tn_byte_pool_combinations[3];
 /* Defines the kernels bytes_baseline, bytes_avx2 and bytes_avx512vnni. */
 #define TN_BYTE_POOL_KERNELS(operator_name, read_function)                                         \
     TN_BYTE_POOL_KERNEL(operator_name, read_function, baseline, NULL);                             \
-    TN_BYTE_POOL_KERNEL(operator_name, read_function, avx2, "avx2,fma");                           \
-    TN_BYTE_POOL_KERNEL(operator_name, read_function, avx512vnni,                                  \
-                        "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")
+    TN_BYTE_POOL_KERNEL(operator_name, read_function, avx2, TN_KIT_FEATURES_avx2);                 \
+    TN_BYTE_POOL_KERNEL(operator_name, read_function, avx512vnni, TN_KIT_FEATURES_avx512vnni)
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sliding windows; see window.h. */
 #include "kit/window/window.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 static tn_status read_list(tn_call *call, const char *name, tn_i64s list, uint32_t rank,
                            int64_t *out_values) {

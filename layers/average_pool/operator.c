@@ -2,7 +2,7 @@
 /* AveragePool: the mean of each window. */
 #include "average_pool/average_pool.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include "kit/window/byte_pool.h"
 

@@ -4,7 +4,7 @@
 #ifndef TN_LAYERS_BATCH_NORMALIZATION_CHANNELS_H
 #define TN_LAYERS_BATCH_NORMALIZATION_CHANNELS_H
 
-#include "kit/elementwise/rows.h"
+#include <tenon/kit/rows.h>
 
 typedef struct tn_channels_level {
     const tn_rows_level *rows; /* for the steps after it */

@@ -2,7 +2,7 @@
 /* The body of channels.h, included by a file a level that defines TN_CHANNELS_LEVEL and
  * TN_CHANNELS_ROWS. */
 #include "batch_normalization/channels.h"
-#include "kit/math/vector.h"
+#include <tenon/kit/vector.h>
 
 static void plane(int64_t count, float factor, float shift, const float *x, float *y) {
     const tn_vector factors = tn_vector_all(factor), shifts = tn_vector_all(shift);

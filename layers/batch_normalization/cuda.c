@@ -2,10 +2,10 @@
 /* BatchNormalization of inference on CUDA: its callbacks; the launches are cuda_channels.cu. */
 #include "batch_normalization/batch_normalization.h"
 #include "batch_normalization/cuda_job.h"
-#include "kit/cuda/launch.h"
+#include <tenon/kit/cuda/launch.h>
 #include "kit/cuda/walk.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 static bool is_training(const tn_call *call) {
     const tn_batch_normalization_params *params = call->params;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BatchNormalization of inference on the GPU; see cuda.c. */
 #include "batch_normalization/cuda_job.h"
-#include "kit/cuda/launch.h"
-#include "kit/cuda/number.cuh"
+#include <tenon/kit/cuda/launch.h>
+#include <tenon/kit/cuda/number.cuh>
 #include "kit/cuda/pointwise/map.cuh"
 
 namespace {

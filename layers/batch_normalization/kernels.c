@@ -4,12 +4,13 @@
  * in linear, channels-last and blocked formats, with the steps of row_chain.h. Factors and
  * shifts come from the statistics in each run: they are few beside the elements.
  */
+#include <tenon/kit/levels.h>
 #include "batch_normalization/kernels.h"
 #include "batch_normalization/batch_normalization.h"
 #include "batch_normalization/channels.h"
 #include "kit/elementwise/row_chain.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/physical.h"
 
 #include <math.h>
@@ -162,7 +163,7 @@ static const char *const combinations[] = {
         .user = (void *)(uintptr_t)&tn_channels_##level,                                           \
     }
 CHANNELS_KERNEL(baseline, NULL);
-CHANNELS_KERNEL(avx2, "avx2,fma");
-CHANNELS_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+CHANNELS_KERNEL(avx2, TN_KIT_FEATURES_avx2);
+CHANNELS_KERNEL(avx512, TN_KIT_FEATURES_avx512);
 
 const tn_kernel *const tn_batch_normalization_kernels[3] = {&avx512, &avx2, &baseline};

@@ -7,8 +7,8 @@
 #include "batch_normalization/batch_normalization.h"
 #include "batch_normalization/kernels.h"
 #include "kit/math/element.h"
-#include "kit/operator/known_steps.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/known_steps.h>
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>

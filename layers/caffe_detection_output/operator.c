@@ -6,7 +6,7 @@
  */
 #include "caffe_detection_output/detection_output.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #define MOST 2147483647

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The search of DetectionOutput, in double precision: decoding of boxes, suppression, choice. */
 #include "caffe_detection_output/detection_output.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 #include <math.h>
 #include <stdlib.h>

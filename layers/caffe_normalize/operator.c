@@ -5,7 +5,8 @@
  * Looking Wider to See Better", 2015).
  */
 #include "kit/math/element.h"
-#include "kit/operator/lanes.h"
+#include <tenon/kit/parallel.h>
+#include <tenon/kit/lanes.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
@@ -123,7 +124,7 @@ static tn_status normalize_run(tn_call *call) {
     if (params->across_spatial)
         return call->host->parallel_for(call, job.lanes.outer, 1, do_images, &job);
     return call->host->parallel_for(call, job.lanes.outer * job.lanes.inner,
-                                    GRAIN / job.lanes.count + 1, do_places, &job);
+                                    tn_parallel_grain(GRAIN, job.lanes.count), do_places, &job);
 }
 
 static const tn_port normalize_inputs[] = {

@@ -4,7 +4,7 @@
  * (Liu et al., "SSD: Single Shot MultiBox Detector", 2016). Output [1, 2, height * width * boxes *
  * 4]: first the boxes (xmin, ymin, xmax, ymax in parts of the image), then their variances.
  */
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>

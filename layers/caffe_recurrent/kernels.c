@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of Caffe's LSTM and RNN with constant weights: packing, the workspace, and their tables.
  * What they run is run.c. */
+#include <tenon/kit/levels.h>
 #include "caffe_recurrent/kernels.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 /* ----------------------------------------------------------------------------------------------
  * prepare */
@@ -149,8 +150,8 @@ static const char *const rnn_combinations[] = {
     RECURRENT_KERNEL(lstm, "LSTM", level, features_text);                                          \
     RECURRENT_KERNEL(rnn, "RNN", level, features_text)
 RECURRENT_KERNELS(baseline, NULL);
-RECURRENT_KERNELS(avx2, "avx2,fma");
-RECURRENT_KERNELS(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+RECURRENT_KERNELS(avx2, TN_KIT_FEATURES_avx2);
+RECURRENT_KERNELS(avx512, TN_KIT_FEATURES_avx512);
 
 const tn_kernel *const tn_recurrent_kernels[6] = {&lstm_avx512, &lstm_avx2, &lstm_baseline,
                                                   &rnn_avx512,  &rnn_avx2,  &rnn_baseline};

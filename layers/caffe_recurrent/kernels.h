@@ -4,8 +4,8 @@
 #define TN_LAYERS_CAFFE_RECURRENT_KERNELS_H
 
 #include "caffe_recurrent/recurrent.h"
-#include "kit/elementwise/rows.h"
-#include "kit/gemm/matrix.h"
+#include <tenon/kit/rows.h>
+#include <tenon/kit/matrix.h>
 
 /* What a kernel's `user` points at. */
 typedef struct tn_recurrent_level {

@@ -5,7 +5,7 @@
  * these names. The formulas are in recurrent.h.
  */
 #include "caffe_recurrent/recurrent.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 static tn_status recurrent_infer(tn_call *call) {

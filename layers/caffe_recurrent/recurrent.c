@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a recurrent node and checks its shapes; see recurrent.h. */
 #include "caffe_recurrent/recurrent.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "caffe_recurrent/recurrent.h"
 #include "kit/gemm/product.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 #include <math.h>
 

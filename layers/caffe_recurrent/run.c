@@ -2,12 +2,12 @@
 /*
  * Caffe's LSTM and RNN with packed weights, in 32-bit floats: the product with the input for all
  * time steps at once, then a step a time the product with the hidden state and the gates. The
- * products are kit/gemm/matrix_product.h's, the functions kit/elementwise/rows.h's; the formulas
+ * products are tenon/kit/matrix_product.h's, the functions tenon/kit/rows.h's; the formulas
  * are in recurrent.h.
  */
 #include "caffe_recurrent/kernels.h"
-#include "kit/gemm/matrix_product.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/matrix_product.h>
+#include <tenon/kit/infer.h>
 
 #include <string.h>
 

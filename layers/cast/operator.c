@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cast: the same elements in another type, by the rules of kit/operator/cast.h. */
 #include "kit/operator/cast.h"
-#include "kit/operator/infer.h"
-#include "kit/operator/known_steps.h"
+#include <tenon/kit/infer.h>
+#include <tenon/kit/known_steps.h>
 #include "kit/operator/layer.h"
 
 #include <tenon/plugin/before.h>

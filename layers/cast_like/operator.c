@@ -2,7 +2,7 @@
 /* CastLike: the same elements in the type of another tensor, by the rules of kit/operator/cast.h.
  */
 #include "kit/operator/cast.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 typedef struct cast_like_params {

@@ -3,7 +3,7 @@
 #ifndef TN_LAYERS_CONCAT_CONCAT_H
 #define TN_LAYERS_CONCAT_CONCAT_H
 
-#include "kit/operator/region.h"
+#include <tenon/kit/region.h>
 
 /* Moves every input to its place in the output, as they lie, in any format. */
 tn_status tn_concat_move(tn_call *call, tn_region_mover mover);

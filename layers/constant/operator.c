@@ -5,7 +5,7 @@
  * the graph when a network is read; sparse values have no field.
  */
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 typedef struct constant_params {

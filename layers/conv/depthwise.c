@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of the quantised depthwise convolution; see depthwise.h. */
+#include <tenon/kit/levels.h>
 #include "conv/depthwise.h"
 #include "conv/direct_kernel.h"
-#include "kit/int8/dot_end.h"
-#include "kit/math/activation.h"
+#include <tenon/kit/dot_end.h>
+#include <tenon/kit/activation.h>
 #include "kit/math/byte_table.h"
 
 #include <math.h>
@@ -278,5 +279,5 @@ static const char *const combinations[] = {"qi8:nhwc, f32, f32? -> qi8:nhwc",
         .user = (void *)(uintptr_t)&tn_depthwise_##level,                                          \
     }
 DEPTHWISE_KERNEL(baseline, NULL);
-DEPTHWISE_KERNEL(avx2, "avx2,fma");
-DEPTHWISE_KERNEL(avx512vnni, "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni");
+DEPTHWISE_KERNEL(avx2, TN_KIT_FEATURES_avx2);
+DEPTHWISE_KERNEL(avx512vnni, TN_KIT_FEATURES_avx512vnni);

@@ -7,10 +7,10 @@
 #ifndef TN_LAYERS_CONV_DEPTHWISE_H
 #define TN_LAYERS_CONV_DEPTHWISE_H
 
-#include "kit/int8/dot.h"
+#include <tenon/kit/dot.h>
 
 /* One vector of channels at a few output positions side by side. Of `end` all members but rows,
- * offsets, groups, weights and initial are as in kit/int8/dot.h. */
+ * offsets, groups, weights and initial are as in tenon/kit/dot.h. */
 typedef struct tn_depthwise_tile {
     tn_dot_tile end;
     const int8_t *x;

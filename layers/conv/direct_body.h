@@ -9,7 +9,7 @@
  * lines, off the critical path.
  */
 #include "conv/direct.h"
-#include "kit/math/activation.h"
+#include <tenon/kit/activation.h>
 
 /* The general end of a tile: part of a vector at the end of a row, a residual, any activation.
  * `sums` is C rows of P vectors. */

@@ -7,7 +7,7 @@
 #define TN_LAYERS_CONV_DIRECT_WALK_H
 
 #include "conv/direct_plan.h"
-#include "kit/operator/epilogue.h"
+#include <tenon/kit/epilogue.h>
 
 typedef struct tn_direct_state {
     const tn_direct_level *level;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A Conv node as the direct convolution sees it, and that convolution's kernel tables. */
-#include "kit/operator/epilogue.h"
-#include "kit/operator/open.h"
+#include <tenon/kit/levels.h>
+#include <tenon/kit/epilogue.h>
+#include <tenon/kit/open.h>
 #include "conv/conv.h"
 #include "conv/direct_kernel.h"
-#include "kit/math/activation.h"
+#include <tenon/kit/activation.h>
 
 /* An output has as many places as there are windows, those cut off at an end among them or not.
  * False: windows of several channels. */
@@ -82,5 +83,5 @@ static const char *const combinations[] = {"f32:strided, f32, f32? -> f32:stride
     }
 
 const tn_kernel tn_conv_direct_baseline = DIRECT_KERNEL(baseline, NULL);
-const tn_kernel tn_conv_direct_avx2 = DIRECT_KERNEL(avx2, "avx2,fma");
-const tn_kernel tn_conv_direct_avx512 = DIRECT_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+const tn_kernel tn_conv_direct_avx2 = DIRECT_KERNEL(avx2, TN_KIT_FEATURES_avx2);
+const tn_kernel tn_conv_direct_avx512 = DIRECT_KERNEL(avx512, TN_KIT_FEATURES_avx512);

@@ -6,13 +6,15 @@
  * loop is kit/int8/dot_body.h, the layout int8_plan.c; depthwise convolutions have kernels of their
  * own (depthwise.c).
  */
+#include <tenon/kit/levels.h>
 #include "conv/int8.h"
 #include "conv/direct_kernel.h"
 #include "conv/int8_plan.h"
-#include "kit/int8/dot_end.h"
-#include "kit/math/activation.h"
+#include <tenon/kit/parallel.h>
+#include <tenon/kit/dot_end.h>
+#include <tenon/kit/activation.h>
 #include "kit/math/byte_table.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -257,7 +259,8 @@ static void tiles_of_block(const int8_run *run, tn_dot_tile *tile, int64_t vecto
     const int64_t bytes = run->end.type == TN_I8 ? 1 : 4, most = level->rows[vectors - 1];
     const int64_t tiles = (count + most - 1) / most;
     for (int64_t t = 0; t < tiles; t++) {
-        const int64_t from = tn_dot_first(count, tiles, t), to = tn_dot_first(count, tiles, t + 1);
+        const int64_t from = tn_parallel_first(count, tiles, t),
+                      to = tn_parallel_first(count, tiles, t + 1);
         const int64_t at = (output_at + from * tile->row_stride) * bytes;
         tile->rows = run->positions + first + from;
         tile->output = run->output + at;
@@ -392,5 +395,5 @@ static const char *const combinations[] = {
         .user = (void *)(uintptr_t)&tn_dot_##level,                                                \
     }
 INT8_KERNEL(baseline, NULL);
-INT8_KERNEL(avx2, "avx2,fma");
-INT8_KERNEL(avx512vnni, "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni");
+INT8_KERNEL(avx2, TN_KIT_FEATURES_avx2);
+INT8_KERNEL(avx512vnni, TN_KIT_FEATURES_avx512vnni);

@@ -18,7 +18,7 @@
 #define TN_LAYERS_CONV_INT8_PLAN_H
 
 #include "conv/direct.h"
-#include "kit/int8/dot.h"
+#include <tenon/kit/dot.h>
 
 typedef struct tn_int8_plan {
     tn_conv_geometry geometry;

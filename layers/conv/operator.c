@@ -7,8 +7,8 @@
 #include "conv/depthwise.h"
 #include "conv/direct_kernel.h"
 #include "conv/int8.h"
-#include "kit/operator/known_steps.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/known_steps.h>
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 static const tn_field conv_fields[] = {

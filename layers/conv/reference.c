@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reference of Conv: a correlation, computed by the loops of kit/window/convolve.h. */
 #include "conv/conv.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/window/convolve.h"
 
 static int64_t find_input(const tn_window *window, const int64_t *position, const int64_t *tap) {

@@ -2,7 +2,7 @@
 /* ConvTranspose's kernels on CUDA: through cuDNN (kit/cuda/cudnn/cudnn_conv.h). */
 #include "conv_transpose/conv_transpose.h"
 #include "kit/cuda/cudnn/cudnn_conv.h"
-#include "kit/operator/epilogue.h"
+#include <tenon/kit/epilogue.h>
 
 #if TN_HAS_CUDNN
 TN_CUDNN_CONV_KERNELS("ConvTranspose", tn_conv_transpose_window, true,

@@ -4,8 +4,8 @@
  * by it, to the output. window.c resolves the fields; the reference uses kit/window/convolve.h.
  */
 #include "conv_transpose/conv_transpose.h"
-#include "kit/operator/known_steps.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/known_steps.h>
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include "kit/window/convolve.h"
 

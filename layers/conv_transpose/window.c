@@ -4,7 +4,7 @@
  * (`output_shape`, SAME) give pads.
  */
 #include "conv_transpose/conv_transpose.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 /* No position may leave the range in which sums are safe. */
 #define LIMIT (INT64_MAX / 8)

@@ -2,7 +2,7 @@
 /* CumSum: sums of all elements up to one's own along an axis, with it or without, from either end.
  */
 #include "kit/math/element.h"
-#include "kit/operator/lanes.h"
+#include <tenon/kit/lanes.h>
 #include "kit/operator/layer.h"
 
 typedef struct cum_sum_params {

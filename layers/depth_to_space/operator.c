@@ -4,9 +4,9 @@
  * mode DCR the place in the block is the slower part of the channel's number, in mode CRD the
  * faster one.
  */
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
-#include "kit/operator/region.h"
+#include <tenon/kit/region.h>
 
 typedef struct depth_to_space_params {
     uint64_t present;

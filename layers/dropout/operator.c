@@ -4,7 +4,7 @@
  * (opset 12 on, by an input) are refused unless nothing would be dropped.
  */
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 typedef struct dropout_params {

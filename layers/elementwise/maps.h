@@ -3,7 +3,7 @@
  * The table of operators of one input that are their expressions; it is included where a kind of
  * table is made of it (operator.c, cuda.c), with these macros defined for one row:
  *
- *     MAP(prefix, domain, name, since_version, function of kit/elementwise/rows.h, expression,
+ *     MAP(prefix, domain, name, since_version, function of tenon/kit/rows.h, expression,
  *         types, input, output, what comes out, documentation, cases ...)
  *     CURVE(the same up to the documentation,
  *           how many numbers it has as fields, name, default, documentation of the first,

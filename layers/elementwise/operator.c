@@ -10,7 +10,7 @@
 #include "kit/elementwise/variadic.h"
 #include "kit/math/element.h"
 #include "kit/operator/axis_broadcast.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include "kit/operator/operand.h"
 #include "src/expression/elementwise.h"

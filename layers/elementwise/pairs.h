@@ -2,7 +2,7 @@
 /*
  * The table of operators of two inputs that are their expressions, as in maps.h:
  *
- *     COMBINE(prefix, name, since_version, function of kit/elementwise/rows.h, the lowest version
+ *     COMBINE(prefix, name, since_version, function of tenon/kit/rows.h, the lowest version
  *             that its kernels serve, traits, facet, shape rule (null: the host's), expression,
  *             types of both inputs and the output, their names, what they are, documentation,
  *             cases ...)

@@ -2,7 +2,7 @@
 /*
  * The table of operators of any number of inputs, as in maps.h:
  *
- *     VARIADIC(prefix, name, function of kit/elementwise/rows.h, whether its result is divided by
+ *     VARIADIC(prefix, name, function of tenon/kit/rows.h, whether its result is divided by
  *              the number of inputs, traits, types, facet, the same as an expression of a and b,
  * what comes out, documentation, cases ...) MEAN(the same): it has no kernel on CUDA
  */

@@ -2,9 +2,9 @@
 /* Expand: a tensor broadcast with a shape; extents of one on either side follow the other. */
 #include "expand/expand.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
-#include "kit/operator/region.h"
+#include <tenon/kit/region.h>
 
 static tn_status expand_infer(tn_call *call) {
     int64_t wanted[TN_MAX_RANK], shape[TN_MAX_RANK];

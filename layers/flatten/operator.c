@@ -4,7 +4,7 @@
  * A view: no kernel ever runs for it.
  */
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 typedef struct flatten_params {

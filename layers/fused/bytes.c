@@ -3,7 +3,7 @@
  */
 #include "fused/fused.h"
 #include "kit/math/byte_table.h"
-#include "kit/operator/epilogue.h"
+#include <tenon/kit/epilogue.h>
 
 tn_status tn_fused_bytes_accepts(tn_call *call) {
     tn_row_program program;

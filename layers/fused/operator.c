@@ -5,9 +5,10 @@
  * (kit/elementwise/row_program.h), or in 8 bits by a table that such a program fills. There is no
  * operator here. On CUDA the same is kit/cuda/fused/fused.c.
  */
+#include <tenon/kit/levels.h>
 #include "fused/fused.h"
 #include "kit/elementwise/map_kernel.h"
-#include "kit/operator/epilogue.h"
+#include <tenon/kit/epilogue.h>
 #include "kit/operator/layer.h"
 
 /* ----------------------------------------------------------------------------------------------
@@ -37,8 +38,8 @@ static const char *const fused_combinations[] = {"f32... -> f32", "f32:nhwc... -
         .user = (void *)(uintptr_t)&tn_rows_##level_name,                                          \
     }
 FUSED_LEVEL(baseline, NULL);
-FUSED_LEVEL(avx2, "avx2,fma");
-FUSED_LEVEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+FUSED_LEVEL(avx2, TN_KIT_FEATURES_avx2);
+FUSED_LEVEL(avx512, TN_KIT_FEATURES_avx512);
 
 #define FUSED_BYTES(suffix, features)                                                              \
     static const tn_kernel fused_bytes##suffix = {                                                 \
@@ -60,8 +61,8 @@ FUSED_LEVEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
         .run = tn_map_bytes_run##suffix,                                                           \
     }
 FUSED_BYTES(, NULL);
-FUSED_BYTES(_avx2, "avx2,fma");
-FUSED_BYTES(_avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+FUSED_BYTES(_avx2, TN_KIT_FEATURES_avx2);
+FUSED_BYTES(_avx512, TN_KIT_FEATURES_avx512);
 
 static const tn_kernel *const fused_kernels[] = {&fused_avx512,     &fused_avx2,
                                                  &fused_baseline,   &fused_bytes_avx512,

@@ -2,9 +2,9 @@
 /* The kernel in 32-bit floats: accepting, and walking tensors whose shapes are broadcast; see
  * fused.h. */
 #include "fused/fused.h"
-#include "kit/operator/broadcast.h"
-#include "kit/operator/epilogue.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/broadcast.h>
+#include <tenon/kit/epilogue.h>
+#include <tenon/kit/infer.h>
 #include "kit/operator/physical.h"
 
 /* ----------------------------------------------------------------------------------------------

@@ -4,9 +4,9 @@
  * axis's place. Negative indices count from the end; those outside are an error when it runs.
  */
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
-#include "kit/operator/region.h"
+#include <tenon/kit/region.h>
 
 typedef struct gather_params {
     uint64_t present;

@@ -4,9 +4,9 @@
  * given axis, where `indices` says which. Negative indices count from the end.
  */
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
-#include "kit/operator/region.h"
+#include <tenon/kit/region.h>
 #include "kit/scatter/scatter.h"
 
 typedef struct gather_elements_params {

@@ -4,9 +4,9 @@
  * `indices` holds. The first `batch_dims` axes are walked side by side in both.
  */
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
-#include "kit/operator/region.h"
+#include <tenon/kit/region.h>
 #include "kit/scatter/scatter.h"
 
 typedef struct gather_nd_params {

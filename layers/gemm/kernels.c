@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gemm with a constant B as the matrix product of kit/gemm/matrix_kernel.h. */
+/* Gemm with a constant B as the matrix product of tenon/kit/matrix_kernel.h. */
 #include "gemm/gemm.h"
 #include "gemm/kernels.h"
-#include "kit/gemm/matrix_kernel.h"
-#include "kit/int8/int8_matrix.h"
-#include "kit/operator/open.h"
+#include <tenon/kit/matrix_kernel.h>
+#include <tenon/kit/int8_matrix.h>
+#include <tenon/kit/open.h>
 
 static bool read_gemm(const tn_call *call, tn_matrix_problem *out_problem) {
     const tn_gemm_params *params = call->params;
@@ -33,10 +33,10 @@ static bool read_gemm(const tn_call *call, tn_matrix_problem *out_problem) {
 }
 
 static const char *const combinations[] = {"f32, f32, f32? -> f32"};
-TN_MATRIX_KERNELS("Gemm", read_gemm, combinations);
+TN_MATRIX_KERNELS(packed, "", "Gemm", read_gemm, combinations);
 
 static const char *const int8_combinations[] = {"qi8, f32, f32? -> qi8", "qi8, f32, f32? -> f32"};
-TN_INT8_MATRIX_KERNELS("Gemm", read_gemm, int8_combinations);
+TN_INT8_MATRIX_KERNELS(int8, "", "Gemm", read_gemm, int8_combinations);
 
-const tn_kernel *const tn_gemm_kernels[6] = {&avx512,          &avx2,      &baseline,
-                                             &int8_avx512vnni, &int8_avx2, &int8_baseline};
+const tn_kernel *const tn_gemm_kernels[6] = {&packed_avx512,   &packed_avx2, &packed_baseline,
+                                             &int8_avx512vnni, &int8_avx2,   &int8_baseline};

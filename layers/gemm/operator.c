@@ -6,8 +6,8 @@
 #include "gemm/gemm.h"
 #include "gemm/kernels.h"
 #include "kit/gemm/product.h"
-#include "kit/operator/known_steps.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/known_steps.h>
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 static const tn_field gemm_fields[] = {

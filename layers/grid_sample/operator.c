@@ -6,7 +6,7 @@
  * axis first.
  */
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>

@@ -5,7 +5,8 @@
  * The Missing Ingredient for Fast Stylization", 2016).
  */
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/parallel.h>
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
@@ -74,9 +75,9 @@ static tn_status instance_normalization_run(tn_call *call) {
     enum { GRAIN = 4096 };
     const tn_tensor *x = call->inputs[INSTANCE_X];
     if (tn_element_count(x) == 0) return TN_OK;
-    return call->host->parallel_for(call, tn_infer_product(x->shape, 0, 2),
-                                    GRAIN / tn_infer_product(x->shape, 2, x->rank) + 1, do_planes,
-                                    call);
+    return call->host->parallel_for(
+        call, tn_infer_product(x->shape, 0, 2),
+        tn_parallel_grain(GRAIN, tn_infer_product(x->shape, 2, x->rank)), do_planes, call);
 }
 
 static const tn_port instance_normalization_inputs[] = {

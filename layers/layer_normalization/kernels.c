@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LayerNormalization of floats by vectors (lanes.h), as kernels: one a processor level. Scale and
  * bias have the extents of a lane; statistics are not given out. */
+#include <tenon/kit/levels.h>
 #include "layer_normalization/kernels.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/parallel.h>
+#include <tenon/kit/infer.h>
 #include "layer_normalization/lanes.h"
 #include "layer_normalization/layer_normalization.h"
 
@@ -60,7 +62,7 @@ static tn_status lanes_run(tn_call *call) {
                      .bias = b ? b->data : NULL,
                      .y = call->outputs[0]->data};
     return call->host->parallel_for(call, tn_infer_product(x->shape, 0, axis),
-                                    GRAIN / job.count + 1, do_lanes, &job);
+                                    tn_parallel_grain(GRAIN, job.count), do_lanes, &job);
 }
 
 static const char *const combinations[] = {"f32, f32, f32? -> f32"};
@@ -83,7 +85,7 @@ static const char *const combinations[] = {"f32, f32, f32? -> f32"};
         .user = (void *)(uintptr_t)&function_##level,                                              \
     }
 LANES_KERNEL(baseline, NULL);
-LANES_KERNEL(avx2, "avx2,fma");
-LANES_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+LANES_KERNEL(avx2, TN_KIT_FEATURES_avx2);
+LANES_KERNEL(avx512, TN_KIT_FEATURES_avx512);
 
 const tn_kernel *const tn_layer_normalization_kernels[3] = {&avx512, &avx2, &baseline};

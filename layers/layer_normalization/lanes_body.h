@@ -4,7 +4,7 @@
  * mean first, then the squares of what is apart from it: one pass over squares would lose digits
  * where the mean is large.
  */
-#include "kit/math/vector.h"
+#include <tenon/kit/vector.h>
 #include "layer_normalization/lanes.h"
 
 #include <math.h>

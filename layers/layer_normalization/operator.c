@@ -4,8 +4,8 @@
  * then scaled and shifted. Scale and B broadcast to X.
  */
 #include "kit/math/element.h"
-#include "kit/operator/broadcast.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/broadcast.h>
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include "layer_normalization/kernels.h"
 #include "layer_normalization/layer_normalization.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LogSoftmax on CUDA: its callbacks; the launches are kit/cuda/reduce/softmax.cu. */
-#include "kit/cuda/launch.h"
+#include <tenon/kit/cuda/launch.h>
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/cuda/reduce/softmax_job.h"
 #include "log_softmax/log_softmax.h"
 

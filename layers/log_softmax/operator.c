@@ -5,7 +5,8 @@
  */
 #include "log_softmax/log_softmax.h"
 #include "kit/math/element.h"
-#include "kit/operator/lanes.h"
+#include <tenon/kit/parallel.h>
+#include <tenon/kit/lanes.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>
@@ -83,7 +84,7 @@ static tn_status log_softmax_run(tn_call *call) {
     TN_TRY(tn_log_softmax_lanes(call, &job.lanes));
     if (tn_element_count(job.y) == 0) return TN_OK;
     return call->host->parallel_for(call, job.lanes.outer * job.lanes.inner,
-                                    GRAIN / job.lanes.count + 1, compute_lanes, &job);
+                                    tn_parallel_grain(GRAIN, job.lanes.count), compute_lanes, &job);
 }
 
 static const tn_port log_softmax_inputs[] = {

@@ -4,7 +4,7 @@
  * 1) or the root of the sum of squares (p = 2). Zero stays zero.
  */
 #include "kit/math/element.h"
-#include "kit/operator/lanes.h"
+#include <tenon/kit/lanes.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * The function of columns.h for one processor level. Included by a file a level, which names the
  * table as TN_LRN_LEVEL. Each sum is taken anew: a running one would gather errors.
  */
-#include "kit/math/vector_math.h"
+#include <tenon/kit/vector_math.h>
 #include "lrn/columns.h"
 
 TN_INLINE tn_vector load(const float *from, int64_t columns) {

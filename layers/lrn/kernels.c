@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LRN of floats by vectors (columns.h), as kernels: one a processor level. */
+#include <tenon/kit/levels.h>
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "lrn/columns.h"
 #include "lrn/lrn.h"
 
@@ -71,7 +72,7 @@ static const char *const combinations[] = {"f32 -> f32"};
         .user = (void *)(uintptr_t)&tn_lrn_##level,                                                \
     }
 COLUMNS_KERNEL(baseline, NULL);
-COLUMNS_KERNEL(avx2, "avx2,fma");
-COLUMNS_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+COLUMNS_KERNEL(avx2, TN_KIT_FEATURES_avx2);
+COLUMNS_KERNEL(avx512, TN_KIT_FEATURES_avx512);
 
 const tn_kernel *const tn_lrn_kernels[3] = {&avx512, &avx2, &baseline};

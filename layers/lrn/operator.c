@@ -7,8 +7,8 @@
  */
 #include "lrn/lrn.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
-#include "kit/operator/lanes.h"
+#include <tenon/kit/infer.h>
+#include <tenon/kit/lanes.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MatMul of two tensors that vary, batch by batch, on the inner loop of kit/gemm/matrix.h: a unit
+ * MatMul of two tensors that vary, batch by batch, on the inner loop of tenon/kit/matrix.h: a unit
  * of work is one block of columns of one product, whose part of B is packed into the thread's
  * scratch memory and then meets all rows of A. A constant B is better packed once: kernels.c.
  */
-#include "kit/gemm/matrix.h"
-#include "kit/math/activation.h"
-#include "kit/operator/broadcast.h"
-#include "kit/operator/epilogue.h"
+#include <tenon/kit/levels.h>
+#include <tenon/kit/matrix.h>
+#include <tenon/kit/activation.h>
+#include <tenon/kit/broadcast.h>
+#include <tenon/kit/epilogue.h>
 #include "mat_mul/kernels.h"
 #include "mat_mul/mat_mul.h"
 
@@ -157,5 +158,5 @@ static const char *const combinations[] = {"f32, f32 -> f32"};
         .user = (void *)(uintptr_t)&tn_matrix_##level,                                             \
     }
 BATCHED_KERNEL(baseline, NULL);
-BATCHED_KERNEL(avx2, "avx2,fma");
-BATCHED_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+BATCHED_KERNEL(avx2, TN_KIT_FEATURES_avx2);
+BATCHED_KERNEL(avx512, TN_KIT_FEATURES_avx512);

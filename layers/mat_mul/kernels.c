@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MatMul of anything by a constant matrix as the matrix product of kit/gemm/matrix_kernel.h. */
-#include "kit/int8/int8_matrix.h"
-#include "kit/gemm/matrix_kernel.h"
-#include "kit/operator/open.h"
+/* MatMul of anything by a constant matrix as the matrix product of tenon/kit/matrix_kernel.h. */
+#include <tenon/kit/int8_matrix.h>
+#include <tenon/kit/matrix_kernel.h>
+#include <tenon/kit/open.h>
 #include "mat_mul/mat_mul.h"
 #include "mat_mul/kernels.h"
 
@@ -29,14 +29,14 @@ static bool read_mat_mul(const tn_call *call, tn_matrix_problem *out_problem) {
 }
 
 static const char *const combinations[] = {"f32, f32 -> f32"};
-TN_MATRIX_KERNELS("MatMul", read_mat_mul, combinations);
+TN_MATRIX_KERNELS(packed, "", "MatMul", read_mat_mul, combinations);
 
 static const char *const int8_combinations[] = {"qi8, f32 -> qi8", "qi8, f32 -> f32"};
-TN_INT8_MATRIX_KERNELS("MatMul", read_mat_mul, int8_combinations);
+TN_INT8_MATRIX_KERNELS(int8, "", "MatMul", read_mat_mul, int8_combinations);
 
-const tn_kernel *const tn_mat_mul_kernels[9] = {&avx512,
-                                                &avx2,
-                                                &baseline,
+const tn_kernel *const tn_mat_mul_kernels[9] = {&packed_avx512,
+                                                &packed_avx2,
+                                                &packed_baseline,
                                                 &tn_mat_mul_batched_avx512,
                                                 &tn_mat_mul_batched_avx2,
                                                 &tn_mat_mul_batched_baseline,

@@ -5,8 +5,8 @@
  */
 #include "mat_mul/mat_mul.h"
 #include "kit/gemm/product.h"
-#include "kit/operator/broadcast.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/broadcast.h>
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include "mat_mul/kernels.h"
 

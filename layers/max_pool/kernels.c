@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MaxPool of floats without indices, a row at a time (rows.h), as kernels: one a processor level.
  */
-#include "kit/operator/open.h"
+#include <tenon/kit/levels.h>
+#include <tenon/kit/open.h>
 #include "max_pool/kernels.h"
 #include "kit/window/byte_pool.h"
 #include "max_pool/max_pool.h"
@@ -126,8 +127,8 @@ static const char *const combinations[] = {"f32:strided -> f32:strided"};
         .user = (void *)(uintptr_t)&function_##level,                                              \
     }
 ROWS_KERNEL(baseline, NULL);
-ROWS_KERNEL(avx2, "avx2,fma");
-ROWS_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+ROWS_KERNEL(avx2, TN_KIT_FEATURES_avx2);
+ROWS_KERNEL(avx512, TN_KIT_FEATURES_avx512);
 
 static bool read_bytes(const tn_call *call, tn_byte_pool *out_pool) {
     tn_call probe = *call;

@@ -4,8 +4,8 @@
  * reference.c, kernels beside it.
  */
 #include "max_pool/max_pool.h"
-#include "kit/operator/infer.h"
-#include "kit/operator/known_steps.h"
+#include <tenon/kit/infer.h>
+#include <tenon/kit/known_steps.h>
 #include "kit/operator/layer.h"
 #include "max_pool/kernels.h"
 

@@ -4,7 +4,7 @@
  * otherwise the first of equal elements is the one whose place is told.
  */
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "max_pool/max_pool.h"
 
 #include <math.h>

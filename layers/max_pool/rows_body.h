@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of rows.h for one processor level. Before it is included, TN_MAX_POOL_ROWS names the
  * function to define. */
-#include "kit/math/vector.h"
+#include <tenon/kit/vector.h>
 #include "max_pool/rows.h"
 
 #include <math.h>

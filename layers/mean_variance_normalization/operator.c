@@ -4,9 +4,9 @@
  * deviation (of the whole population) along axes.
  */
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
-#include "kit/operator/region.h"
+#include <tenon/kit/region.h>
 
 #include <math.h>
 

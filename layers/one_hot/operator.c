@@ -4,7 +4,7 @@
  * elsewhere. Negative indices count from the end; those outside switch nothing on.
  */
 #include "kit/math/element.h"
-#include "kit/operator/lanes.h"
+#include <tenon/kit/lanes.h>
 #include "kit/operator/layer.h"
 
 typedef struct one_hot_params {

@@ -2,7 +2,7 @@
 /* The engine and primitives at work; see dnnl.h. Layouts are in dnnl_layout.c, descriptors in
  * dnnl_describe.c. */
 #include "onednn/dnnl.h"
-#include "kit/operator/strided.h"
+#include <tenon/kit/strided.h>
 
 #include <omp.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attributes and descriptors of primitives in oneDNN's words, 2 and 3; see dnnl.h. */
 #include "onednn/dnnl.h"
-#include "kit/operator/known_steps.h"
+#include <tenon/kit/known_steps.h>
 
 /* ----------------------------------------------------------------------------------------------
  * attributes */

@@ -5,7 +5,7 @@
  * to the output's scale first.
  */
 #include "kit/math/byte_table.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/physical.h"
 #include "pad/pad.h"
 

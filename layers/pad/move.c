@@ -4,7 +4,7 @@
  * items are the elements of all axes after that. What lies in the input's range is one run.
  */
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "pad/pad.h"
 
 typedef struct pad_job {

@@ -3,9 +3,9 @@
  * Pad: a tensor with elements put before and after it along its axes: a constant, the nearest
  * element, the elements mirrored or repeated. Negative pads take elements away.
  */
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
-#include "kit/operator/region.h"
+#include <tenon/kit/region.h>
 #include "pad/pad.h"
 
 #define FIELD_MODE(choices)                                                                        \

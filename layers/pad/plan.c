@@ -2,7 +2,7 @@
 /* Reads a Pad node; see pad.h. */
 #include "pad/pad.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 /* Far beyond any tensor, so that sums of a few fit. */
 #define PAD_LIMIT (INT64_C(1) << 60)

@@ -5,7 +5,7 @@
  * modes stay in floats (kernels.c).
  */
 #include "kit/math/byte_table.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "resize/kernels.h"
 #include "resize/resize.h"
 

@@ -5,10 +5,10 @@
  * a few blocks: so a run depends on nothing that another shape may have changed, also in a captured
  * graph.
  */
-#include "kit/cuda/launch.h"
+#include <tenon/kit/cuda/launch.h>
 #include "kit/cuda/walk.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "resize/cuda_job.h"
 
 /* The plan with the image's axes last, whatever the format. */

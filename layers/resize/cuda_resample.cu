@@ -9,8 +9,8 @@
 #define TN_RESIZE_FUNCTION static __host__ __device__ __forceinline__
 #include "resize/axis_body.h"
 
-#include "kit/cuda/launch.h"
-#include "kit/cuda/number.cuh"
+#include <tenon/kit/cuda/launch.h>
+#include <tenon/kit/cuda/number.cuh>
 #include "resize/cuda_job.h"
 
 namespace {

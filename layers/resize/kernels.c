@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resize of the last two axes of float tensors by separable resampling (separable.h), as kernels:
- * one a processor level. */
+/* Resize of the last two axes of float tensors by separable resampling (tenon/kit/resample.h), as
+ * kernels: one a processor level. */
+#include <tenon/kit/levels.h>
 #include "resize/kernels.h"
 #include "kit/operator/physical.h"
-#include "kit/resample/separable.h"
+#include <tenon/kit/resample.h>
 #include "resize/resize.h"
 
 #include <string.h>
@@ -165,8 +166,8 @@ static const char *const combinations[] = {"f32, *?... -> f32"};
         .user = (void *)(uintptr_t)&tn_resample_##level_name,                                      \
     }
 SEPARABLE_KERNEL(baseline, NULL);
-SEPARABLE_KERNEL(avx2, "avx2,fma");
-SEPARABLE_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+SEPARABLE_KERNEL(avx2, TN_KIT_FEATURES_avx2);
+SEPARABLE_KERNEL(avx512, TN_KIT_FEATURES_avx512);
 
 /* ----------------------------------------------------------------------------------------------
  * channels last and blocked: positions of several channels beside each other */
@@ -238,8 +239,8 @@ static const char *const lanes_combinations[] = {
         .user = (void *)(uintptr_t)&tn_resample_##level_name,                                      \
     }
 LANES_KERNEL(baseline, NULL);
-LANES_KERNEL(avx2, "avx2,fma");
-LANES_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+LANES_KERNEL(avx2, TN_KIT_FEATURES_avx2);
+LANES_KERNEL(avx512, TN_KIT_FEATURES_avx512);
 
 const tn_kernel *const tn_resize_kernels[7] = {
     &avx512, &avx2, &baseline, &lanes_avx512, &lanes_avx2, &lanes_baseline, &tn_resize_bytes};

@@ -4,7 +4,7 @@
  * reads a node, axis.c knows the formulas, reference.c computes; kernels lie beside them.
  */
 #include "resize/resize.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include "resize/kernels.h"
 

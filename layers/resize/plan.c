@@ -4,7 +4,7 @@
  * with every check.
  */
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "resize/resize.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
  */
 #include "kit/gemm/product.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/window/window.h"
 #include "resize/resize.h"
 

@@ -5,7 +5,7 @@
  * it, the largest of all their elements times their shares.
  */
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>

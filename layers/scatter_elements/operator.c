@@ -4,9 +4,9 @@
  * for the given axis, where `indices` says which; or met with what is there by `reduction`.
  */
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
-#include "kit/operator/region.h"
+#include <tenon/kit/region.h>
 #include "kit/scatter/scatter.h"
 
 typedef struct scatter_elements_params {

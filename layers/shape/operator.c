@@ -2,7 +2,7 @@
 /*
  * Shape: a tensor's extents, or a slice of them, as a vector of int64. Reads no data of its input.
  */
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 typedef struct shape_params {

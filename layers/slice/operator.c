@@ -6,9 +6,9 @@
  */
 #include "slice/slice.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
-#include "kit/operator/region.h"
+#include <tenon/kit/region.h>
 #include "kit/operator/window_facet.h"
 
 typedef struct slice_params {

@@ -3,7 +3,7 @@
 #ifndef TN_LAYERS_SLICE_SLICE_H
 #define TN_LAYERS_SLICE_SLICE_H
 
-#include "kit/operator/region.h"
+#include <tenon/kit/region.h>
 
 /* Moves the elements of the output, of linear tensors. */
 tn_status tn_slice_move(tn_call *call, tn_region_mover mover);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax of 8-bit tensors (bytes.h), as kernels: one a processor level. */
+#include <tenon/kit/levels.h>
 #include "softmax/bytes.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "softmax/kernels.h"
 
 #include <math.h>
@@ -126,5 +127,5 @@ static const char *const combinations[] = {"qi8 -> f32", "qi8 -> qi8", "qi8 -> q
         .user = (void *)(uintptr_t)&tn_softmax_bytes_##level,                                      \
     }
 BYTES_KERNEL(baseline, NULL);
-BYTES_KERNEL(avx2, "avx2,fma");
-BYTES_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+BYTES_KERNEL(avx2, TN_KIT_FEATURES_avx2);
+BYTES_KERNEL(avx512, TN_KIT_FEATURES_avx512);

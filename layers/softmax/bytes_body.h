@@ -4,7 +4,7 @@
  * table as TN_SOFTMAX_BYTES_LEVEL. Each lane is read three times: for its largest element, for the
  * sum of the exponentials, and to write them, the division multiplied into the table.
  */
-#include "kit/math/byte_vector.h"
+#include <tenon/kit/byte_vector.h>
 #include "softmax/bytes.h"
 
 #include <float.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax of floats by vectors (lanes.h), as kernels: one a processor level. bytes.c does 8 bits.
  */
+#include <tenon/kit/levels.h>
 #include "softmax/kernels.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "softmax/lanes.h"
 
 typedef struct lanes_job {
@@ -60,8 +61,8 @@ static const char *const combinations[] = {"f32 -> f32"};
         .user = (void *)(uintptr_t)&tn_softmax_##level,                                            \
     }
 LANES_KERNEL(baseline, NULL);
-LANES_KERNEL(avx2, "avx2,fma");
-LANES_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+LANES_KERNEL(avx2, TN_KIT_FEATURES_avx2);
+LANES_KERNEL(avx512, TN_KIT_FEATURES_avx512);
 
 const tn_kernel *const tn_softmax_kernels[6] = {&avx512,
                                                 &avx2,

@@ -4,7 +4,7 @@
  * table as TN_SOFTMAX_LEVEL. Each lane is read three times: for its largest element, for the
  * exponentials and their sum, and for the division.
  */
-#include "kit/math/vector_math.h"
+#include <tenon/kit/vector_math.h>
 #include "softmax/lanes.h"
 
 #include <math.h>

@@ -5,8 +5,8 @@
  */
 #include "softmax/softmax.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
-#include "kit/operator/known_steps.h"
+#include <tenon/kit/infer.h>
+#include <tenon/kit/known_steps.h>
 #include "kit/operator/layer.h"
 #include "softmax/kernels.h"
 

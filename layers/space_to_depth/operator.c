@@ -4,9 +4,9 @@
  * the place in the block is the slower part of the new channel's number, in mode CRD (opset 28 on)
  * the faster one.
  */
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
-#include "kit/operator/region.h"
+#include <tenon/kit/region.h>
 
 typedef struct space_to_depth_params {
     uint64_t present;

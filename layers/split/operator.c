@@ -5,11 +5,11 @@
  */
 #include "split/split.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include "kit/operator/physical.h"
-#include "kit/operator/region.h"
-#include "kit/operator/strided.h"
+#include <tenon/kit/region.h>
+#include <tenon/kit/strided.h>
 #include "kit/operator/window_facet.h"
 
 typedef struct split_params {

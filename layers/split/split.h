@@ -3,7 +3,7 @@
 #ifndef TN_LAYERS_SPLIT_SPLIT_H
 #define TN_LAYERS_SPLIT_SPLIT_H
 
-#include "kit/operator/region.h"
+#include <tenon/kit/region.h>
 
 /* Moves every part to its output, as they lie, in any format. */
 tn_status tn_split_move(tn_call *call, tn_region_mover mover);

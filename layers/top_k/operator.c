@@ -4,7 +4,7 @@
  * equal elements the one that comes first is better.
  */
 #include "kit/math/element.h"
-#include "kit/operator/lanes.h"
+#include <tenon/kit/lanes.h>
 #include "kit/operator/layer.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Transpose on CUDA: a copy of a box with its axes in another order. */
 #include "kit/cuda/region/region.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "transpose/transpose.h"
 
 static tn_status transpose_run(tn_call *call) TN_NOEXCEPT;

@@ -3,9 +3,10 @@
  * Transpose's kernels: by runs (region.h), for any type and best where the last axis stays; and by
  * tiles (tiles.h), for 4-byte elements where the last axis goes elsewhere, one a processor level.
  */
+#include <tenon/kit/levels.h>
 #include "transpose/kernels.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "transpose/tiles.h"
 #include "transpose/transpose.h"
 
@@ -115,7 +116,7 @@ static const char *const combinations[] = {"f32|i32|u32 -> f32|i32|u32"};
         .user = (void *)(uintptr_t)&function_##level,                                              \
     }
 TILES_KERNEL(baseline, NULL);
-TILES_KERNEL(avx2, "avx2,fma");
-TILES_KERNEL(avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+TILES_KERNEL(avx2, TN_KIT_FEATURES_avx2);
+TILES_KERNEL(avx512, TN_KIT_FEATURES_avx512);
 
 const tn_kernel *const tn_transpose_kernels[5] = {&avx512, &avx2, &baseline, &runs, &bytes};

@@ -2,7 +2,7 @@
 /* Transpose: a tensor with its axes in another order. */
 #include "transpose/transpose.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 #include "transpose/kernels.h"
 

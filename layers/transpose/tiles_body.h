@@ -4,7 +4,7 @@
  * TN_TRANSPOSE. A tile has as many rows as a vector has lanes; interleaving the halves of its rows
  * log2(lanes) times transposes it, as a deck of cards returns after so many perfect shuffles.
  */
-#include "kit/math/vector.h"
+#include <tenon/kit/vector.h>
 #include "transpose/tiles.h"
 
 #if TN_LANES == 16

@@ -3,7 +3,7 @@
 #ifndef TN_LAYERS_TRANSPOSE_TRANSPOSE_H
 #define TN_LAYERS_TRANSPOSE_TRANSPOSE_H
 
-#include "kit/operator/region.h"
+#include <tenon/kit/region.h>
 
 typedef struct tn_transpose_params {
     uint64_t present;

@@ -4,7 +4,7 @@
  * diagonal that bounds it is k places to the right of the main one and belongs to it.
  */
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
 
 typedef struct trilu_params {

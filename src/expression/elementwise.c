@@ -6,8 +6,8 @@
  */
 #include "src/expression/elementwise.h"
 #include "kit/math/element.h"
-#include "kit/operator/broadcast.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/broadcast.h>
+#include <tenon/kit/infer.h>
 #include "src/expression/expression_compute.h"
 #include "src/expression/expression_field.h"
 

@@ -19,7 +19,7 @@ import onnxruntime
 from onnx import TensorProto, helper
 
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
-MOST_LINES = {"dynamic_resize": 89}  # of the others: 149
+MOST_LINES = {"dynamic_resize": 89, "kernel_kit": 212}  # of the others: 149
 TYPES = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64}
 
 
@@ -192,8 +192,20 @@ def check_roi_align(checks, numbers):
     checks.say(done.returncode == 1 and "region 3" in done.stderr, f"roi_align of no image: exit {done.returncode}")
 
 
+def check_kernel_kit(checks, numbers):
+    for shape, axis in (((5, 257), -1), ((2, 3, 40), 2), ((4, 6, 5), 1), ((1, 1), 0)):
+        x = numbers.standard_normal(shape).astype(np.float32) * 10
+        found = ours(checks, "kernel_kit", "kit", "Softmax", [x], TensorProto.FLOAT, len(shape), {"axis": axis})
+        expected = theirs(13, "Softmax", [x], TensorProto.FLOAT, len(shape), {"axis": axis})
+        compare(checks, f"kernel_kit Softmax {shape} axis {axis}", found, expected)
+    for a, b in (((3, 33), (33, 70)), ((2, 5, 9), (9, 100)), ((17,), (17, 4))):
+        inputs = [numbers.standard_normal(shape).astype(np.float32) for shape in (a, b)]
+        found = ours(checks, "kernel_kit", "kit", "MatMul", inputs, TensorProto.FLOAT, len(a), {})
+        compare(checks, f"kernel_kit MatMul {a} {b}", found, theirs(13, "MatMul", inputs, TensorProto.FLOAT, len(a), {}))
+
+
 VALUES = {"deformable_convolution": check_deformable_convolution, "dynamic_resize": check_dynamic_resize,
-          "grid_sample": check_grid_sample, "nms": check_nms, "roi_align": check_roi_align}
+          "grid_sample": check_grid_sample, "kernel_kit": check_kernel_kit, "nms": check_nms, "roi_align": check_roi_align}
 
 
 def check_length(checks, example):

@@ -72,6 +72,21 @@ def make_with_fields(checks):
                   "slow|fast", "1e-3", "[0.5,2]", where="many_fields")
 
 
+def make_with_kit(checks):
+    """Linked with the kernel kit: its headers are found, and its code is in the library."""
+    checks.expect("new --kit", ["plugin", "new", "with_kit", "--kit"], 0)
+    source = checks.path("with_kit", "with_kit.c")
+    with open(source, encoding="utf-8") as file:
+        text = file.read()
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("#include <tenon/kit/matrix_kernel.h>\n" + text +
+                   "\nint64_t floats(void);\nint64_t floats(void) { return tn_matrix_packed_floats(TN_KIT_BEST(tn_matrix), 1, 1); }\n")
+    checks.expect("its build", ["plugin", "build", "with_kit"], 0)
+    checks.expect("its check", ["plugin", "check", "with_kit/build/libwith_kit.so"], 0, " 0 failed")
+    checks.expect("new --kit --expression", ["plugin", "new", "never", "--kit", "--expression", "x + 1"], 2, "no code")
+    checks.say(not os.path.exists(checks.path("never")), "nothing is written")
+
+
 def make_any_ports(checks):
     """Any number of inputs and outputs, with types of their own."""
     for name, inputs, outputs in (("typed", "boxes:f32,scores:f64,labels:i64,on:bool", "best,found:bool,n:i64,u:u8,s:like(scores)"),
@@ -327,6 +342,7 @@ def main():
     try:
         make_each_kind(checks)
         make_with_fields(checks)
+        make_with_kit(checks)
         make_any_ports(checks)
         make_expressions(checks)
         build_only_what_changed(checks)

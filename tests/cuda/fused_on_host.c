@@ -6,7 +6,7 @@
  * case of the conformance suite goes through it.
  */
 #include "kit/cuda/fused/fused_program.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 #include <dlfcn.h>
 #include <pthread.h>

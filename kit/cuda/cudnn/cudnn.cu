@@ -4,7 +4,7 @@
 #if TN_HAS_CUDNN
 #include "kit/cuda/cudnn/cudnn.h"
 #include "kit/cuda/handles.h"
-#include "kit/cuda/launch.h"
+#include <tenon/kit/cuda/launch.h>
 #include "kit/cuda/loader.h"
 
 #include <tenon/plugin/cuda.h>

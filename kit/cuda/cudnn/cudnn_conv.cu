@@ -8,7 +8,7 @@
 #if TN_HAS_CUDNN
 #include "kit/cuda/cudnn/cudnn_conv_plan.h"
 #include "kit/cuda/finish.h"
-#include "kit/cuda/launch.h"
+#include <tenon/kit/cuda/launch.h>
 
 extern "C" {
 #include "kit/math/element.h"

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#include "kit/operator/epilogue.h"
+#include <tenon/kit/epilogue.h>
 #include "kit/window/window.h"
 
 /* Whether there are such kernels: they are compiled where cuDNN's headers are (9.8 or newer), and

@@ -4,7 +4,7 @@
 #if TN_HAS_CUDNN
 #include "kit/cuda/cudnn/cudnn_conv_plan.h"
 #include "kit/cuda/gemm/byte_weight.h"
-#include "kit/cuda/upload.h"
+#include <tenon/kit/cuda/upload.h>
 
 extern "C" {
 #include "kit/math/element.h"

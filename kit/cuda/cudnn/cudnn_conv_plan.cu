@@ -7,7 +7,7 @@
 #include "kit/cuda/cudnn/cudnn_conv.h"
 #if TN_HAS_CUDNN
 #include "kit/cuda/cudnn/cudnn_ways.h"
-#include "kit/cuda/launch.h"
+#include <tenon/kit/cuda/launch.h>
 
 #include <atomic>
 #include <mutex>

@@ -10,7 +10,7 @@
 #include "kit/cuda/cudnn/cudnn_graph.h"
 
 extern "C" {
-#include "kit/operator/epilogue.h"
+#include <tenon/kit/epilogue.h>
 }
 
 typedef struct tn_cudnn_problem {

@@ -6,12 +6,12 @@
  * their own are measured against it.
  */
 #include "kit/cuda/fused/fused_program.h"
-#include "kit/cuda/launch.h"
+#include <tenon/kit/cuda/launch.h>
 #include "kit/cuda/walk.h"
 #include "kit/math/byte_table.h"
 #include "kit/math/element.h"
-#include "kit/operator/epilogue.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/epilogue.h>
+#include <tenon/kit/infer.h>
 
 #include <string.h>
 

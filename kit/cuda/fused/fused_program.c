@@ -2,9 +2,9 @@
 /* The table of compiled sources; see fused_program.h. */
 #include "kit/cuda/fused/fused_program.h"
 #include "kit/cuda/fused/fused_cache.h"
-#include "kit/cuda/launch.h"
+#include <tenon/kit/cuda/launch.h>
 #include "kit/cuda/nvrtc.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 #include <pthread.h>
 #include <stdio.h>

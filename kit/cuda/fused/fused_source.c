@@ -4,7 +4,7 @@
 #include "kit/cuda/fused/fused_fixed.h"
 #include "kit/cuda/fused/fused_text.h"
 #include "kit/math/byte_table.h"
-#include "kit/operator/epilogue.h"
+#include <tenon/kit/epilogue.h>
 
 #include <stdio.h>
 #include <string.h>

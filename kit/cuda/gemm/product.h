@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#include "kit/operator/epilogue.h"
+#include <tenon/kit/epilogue.h>
 
 /* Where rows of a are what a window sees of an image with its channels last: element k of row
  * (image, y, x) is channel k % channels of tap k / channels. Of two axes, rows first. */

@@ -8,8 +8,8 @@
 #include "kit/cuda/gemm/byte_weight.h"
 #include "kit/cuda/gemm/product.h"
 #include "kit/cuda/gemm/product_bytes_job.h"
-#include "kit/cuda/launch.h"
-#include "kit/cuda/upload.h"
+#include <tenon/kit/cuda/launch.h>
+#include <tenon/kit/cuda/upload.h>
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #define TN_KIT_CUDA_GEMM_PRODUCT_BYTES_FINISH_CUH
 
 #include "kit/cuda/gemm/product_bytes_tile.cuh"
-#include "kit/cuda/number.cuh"
+#include <tenon/kit/cuda/number.cuh>
 
 #include <math.h>
 

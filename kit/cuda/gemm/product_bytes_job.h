@@ -3,7 +3,7 @@
 #ifndef TN_KIT_CUDA_GEMM_PRODUCT_BYTES_JOB_H
 #define TN_KIT_CUDA_GEMM_PRODUCT_BYTES_JOB_H
 
-#include "kit/cuda/activate.cuh"
+#include <tenon/kit/cuda/activate.cuh>
 #include "kit/cuda/gemm/product_bytes_ways.h"
 
 #include <cuda_runtime_api.h>

@@ -7,7 +7,7 @@
 #include "kit/cuda/gemm/product_bytes_finish.cuh"
 #include "kit/cuda/gemm/product_bytes_job.h"
 #include "kit/cuda/gemm/product_bytes_tile.cuh"
-#include "kit/cuda/launch.cuh"
+#include <tenon/kit/cuda/launch.cuh>
 
 namespace {
 

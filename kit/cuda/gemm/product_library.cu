@@ -8,8 +8,8 @@
 #include "kit/cuda/cublaslt.h"
 #include "kit/cuda/finish.h"
 #include "kit/cuda/gemm/product.h"
-#include "kit/cuda/launch.h"
-#include "kit/cuda/upload.h"
+#include <tenon/kit/cuda/launch.h>
+#include <tenon/kit/cuda/upload.h>
 
 extern "C" {
 #include "kit/math/element.h"

@@ -5,12 +5,12 @@
  * add up; its products with all rows of a are taken at once. Where softmax follows, a row of the
  * result is one block's. See product.h.
  */
-#include "kit/cuda/activate.cuh"
+#include <tenon/kit/cuda/activate.cuh>
 #include "kit/cuda/gemm/product.h"
-#include "kit/cuda/launch.cuh"
-#include "kit/cuda/launch.h"
-#include "kit/cuda/upload.h"
-#include "kit/cuda/warp.cuh"
+#include <tenon/kit/cuda/launch.cuh>
+#include <tenon/kit/cuda/launch.h>
+#include <tenon/kit/cuda/upload.h>
+#include <tenon/kit/cuda/warp.cuh>
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -6,8 +6,8 @@
 #ifndef TN_KIT_CUDA_POINTWISE_CHAIN_H
 #define TN_KIT_CUDA_POINTWISE_CHAIN_H
 
-#include "kit/elementwise/rows.h"
-#include "kit/operator/known_steps.h"
+#include <tenon/kit/rows.h>
+#include <tenon/kit/known_steps.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The elementwise functions of kit/elementwise/rows.h on the GPU, four numbers at a time and with
+ * The elementwise functions of tenon/kit/rows.h on the GPU, four numbers at a time and with
  * the library's full precision. Operators and epilogues alike go through tn_map_four.
  */
 #ifndef TN_KIT_CUDA_POINTWISE_MAP_CUH

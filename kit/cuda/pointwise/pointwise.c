@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of pointwise.h; the launches are pointwise.cu. */
 #include "kit/cuda/pointwise/pointwise.h"
-#include "kit/cuda/launch.h"
+#include <tenon/kit/cuda/launch.h>
 #include "kit/cuda/pointwise/pointwise_job.h"
 #include "kit/cuda/walk.h"
 #include "kit/elementwise/unary.h"
 #include "kit/math/byte_table.h"
 #include "kit/math/element.h"
 #include "kit/operator/axis_broadcast.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 #include <string.h>
 

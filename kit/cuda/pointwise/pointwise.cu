@@ -4,8 +4,8 @@
  * so the operation is a number that is looked at once for four elements, and one kernel a type
  * serves all operators.
  */
-#include "kit/cuda/launch.h"
-#include "kit/cuda/number.cuh"
+#include <tenon/kit/cuda/launch.h>
+#include <tenon/kit/cuda/number.cuh>
 #include "kit/cuda/pointwise/map.cuh"
 #include "kit/cuda/pointwise/pointwise_job.h"
 

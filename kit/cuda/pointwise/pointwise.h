@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUDA kernels of elementwise operators: of one tensor (the maps of kit/elementwise/rows.h) and of
+ * CUDA kernels of elementwise operators: of one tensor (the maps of tenon/kit/rows.h) and of
  * two that are broadcast with each other (its combinations), with activations after them. An
  * operator's folder makes its kernel's table by a macro of this header, in a file cuda.c.
  */

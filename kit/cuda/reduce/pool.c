@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of pool.h; the launches are pool.cu and, of whole planes, reduce.cu. */
 #include "kit/cuda/reduce/pool.h"
-#include "kit/cuda/launch.h"
+#include <tenon/kit/cuda/launch.h>
 #include "kit/cuda/reduce/pool_job.h"
 #include "kit/cuda/reduce/reduce_job.h"
 #include "kit/cuda/walk.h"
 #include "kit/math/byte_table.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 const char *const tn_cuda_pool_combinations[9] = {
     "f32 -> f32",           "f32:nhwc -> f32:nhwc", "f16 -> f16",

@@ -4,9 +4,9 @@
  * output. In rows of single channels a thread does one output, or, where windows of two stand side
  * by side, all those that 16 bytes of each input row feed.
  */
-#include "kit/cuda/launch.cuh"
-#include "kit/cuda/launch.h"
-#include "kit/cuda/number.cuh"
+#include <tenon/kit/cuda/launch.cuh>
+#include <tenon/kit/cuda/launch.h>
+#include <tenon/kit/cuda/number.cuh>
 #include "kit/cuda/reduce/pool_job.h"
 
 #include <math.h>

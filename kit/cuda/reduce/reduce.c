@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of reduce.h; the launches are reduce.cu. */
 #include "kit/cuda/reduce/reduce.h"
-#include "kit/cuda/launch.h"
+#include <tenon/kit/cuda/launch.h>
 #include "kit/cuda/reduce/reduce_job.h"
 #include "kit/math/element.h"
 

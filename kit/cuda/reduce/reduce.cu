@@ -4,8 +4,8 @@
  * long. Lanes beside each other: a block does 32 packs of them, eight threads of which share the
  * elements.
  */
-#include "kit/cuda/launch.h"
-#include "kit/cuda/number.cuh"
+#include <tenon/kit/cuda/launch.h>
+#include <tenon/kit/cuda/number.cuh>
 #include "kit/cuda/reduce/reduce_job.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef TN_KIT_CUDA_REDUCE_REDUCE_JOB_H
 #define TN_KIT_CUDA_REDUCE_REDUCE_JOB_H
 
-#include "kit/operator/lanes.h"
+#include <tenon/kit/lanes.h>
 #include "kit/reduce/reduce_kernel.h"
 
 #include <cuda_runtime_api.h>

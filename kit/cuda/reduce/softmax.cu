@@ -4,11 +4,11 @@
  * or for LogSoftmax the differences.
  * What is read again comes from the caches.
  */
-#include "kit/cuda/launch.cuh"
-#include "kit/cuda/launch.h"
-#include "kit/cuda/number.cuh"
+#include <tenon/kit/cuda/launch.cuh>
+#include <tenon/kit/cuda/launch.h>
+#include <tenon/kit/cuda/number.cuh>
 #include "kit/cuda/reduce/softmax_job.h"
-#include "kit/cuda/warp.cuh"
+#include <tenon/kit/cuda/warp.cuh>
 
 #include <math.h>
 

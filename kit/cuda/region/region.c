@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of boxes: elements joined to wider ones where both sides allow it; see region.h. */
 #include "kit/cuda/region/region.h"
-#include "kit/cuda/launch.h"
+#include <tenon/kit/cuda/launch.h>
 #include "kit/cuda/region/region_job.h"
 #include "kit/cuda/walk.h"
 #include "kit/math/byte_table.h"
 #include "kit/math/element.h"
-#include "kit/operator/infer.h"
+#include <tenon/kit/infer.h>
 
 const char *const tn_cuda_region_combinations[4] = {"* -> *", "f16 -> f16", "bf16 -> bf16",
                                                     "qi8 -> qi8"};

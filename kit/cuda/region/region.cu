@@ -3,8 +3,8 @@
  * The kernels of region.h: an element a thread in the order of the output, and, where the input's
  * neighbours are neighbours along another axis, tiles through shared memory.
  */
-#include "kit/cuda/launch.h"
-#include "kit/cuda/number.cuh"
+#include <tenon/kit/cuda/launch.h>
+#include <tenon/kit/cuda/number.cuh>
 #include "kit/cuda/region/region_job.h"
 
 namespace {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies of boxes of elements on the GPU: a tn_region_mover of kit/operator/region.h, so that
+ * Copies of boxes of elements on the GPU: a tn_region_mover of tenon/kit/region.h, so that
  * operators that only move data have a CUDA kernel by handing it to the function that reads their
  * node.
  */
 #ifndef TN_KIT_CUDA_REGION_REGION_H
 #define TN_KIT_CUDA_REGION_REGION_H
 
-#include "kit/operator/region.h"
+#include <tenon/kit/region.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,7 +3,7 @@
 #ifndef TN_KIT_CUDA_REGION_REGION_JOB_H
 #define TN_KIT_CUDA_REGION_REGION_JOB_H
 
-#include "kit/operator/region.h"
+#include <tenon/kit/region.h>
 
 #include <cuda_runtime_api.h>
 

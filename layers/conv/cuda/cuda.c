@@ -5,7 +5,7 @@
 #include "conv/cuda/cuda_kernels.h"
 #include "kit/cuda/cudnn/cudnn_conv.h"
 #include "kit/cuda/gemm/product.h"
-#include "kit/operator/epilogue.h"
+#include <tenon/kit/epilogue.h>
 
 static const char *const direct_combinations[] = {"f32, f32, f32? -> f32"};
 static const char *const few_combinations[] = {

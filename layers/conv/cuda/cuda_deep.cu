@@ -12,7 +12,7 @@
  * cuda_deep_cluster.cuh and cuda_deep_weights.cu.
  */
 #include "conv/cuda/cuda_deep_sums.cuh"
-#include "kit/cuda/launch.cuh"
+#include <tenon/kit/cuda/launch.cuh>
 
 namespace {
 

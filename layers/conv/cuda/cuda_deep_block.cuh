@@ -9,7 +9,7 @@
 #include "conv/cuda/cuda_deep.cuh"
 #include "conv/cuda/cuda_deep_cluster.cuh"
 #include "conv/cuda/cuda_stored.cuh"
-#include "kit/cuda/launch.cuh"
+#include <tenon/kit/cuda/launch.cuh>
 
 namespace {
 

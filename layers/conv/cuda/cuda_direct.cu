@@ -2,13 +2,13 @@
 /* The callbacks of our own convolutions on CUDA, and their tables; see cuda_direct.h. */
 #include "conv/cuda/cuda_direct.h"
 #include "conv/cuda/cuda_kernels.h"
-#include "kit/cuda/launch.h"
-#include "kit/cuda/upload.h"
+#include <tenon/kit/cuda/launch.h>
+#include <tenon/kit/cuda/upload.h>
 
 extern "C" {
 #include "conv/conv.h"
 #include "kit/math/byte_table.h"
-#include "kit/operator/epilogue.h"
+#include <tenon/kit/epilogue.h>
 }
 
 #include <string.h>

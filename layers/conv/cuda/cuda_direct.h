@@ -9,7 +9,7 @@
 #ifndef TN_LAYERS_CONV_CUDA_CUDA_DIRECT_H
 #define TN_LAYERS_CONV_CUDA_CUDA_DIRECT_H
 
-#include "kit/cuda/activate.cuh"
+#include <tenon/kit/cuda/activate.cuh>
 
 #include <cuda_runtime_api.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #define TN_LAYERS_CONV_CUDA_CUDA_FEW_CUH
 
 #include "conv/cuda/cuda_direct.h"
-#include "kit/cuda/matrix.cuh"
-#include "kit/cuda/number.cuh"
+#include <tenon/kit/cuda/matrix.cuh>
+#include <tenon/kit/cuda/number.cuh>
 
 namespace {
 

@@ -11,8 +11,8 @@
  */
 #include "conv/cuda/cuda_direct.h"
 #include "conv/cuda/cuda_stored.cuh"
-#include "kit/cuda/matrix.cuh"
-#include "kit/cuda/number.cuh"
+#include <tenon/kit/cuda/matrix.cuh>
+#include <tenon/kit/cuda/number.cuh>
 
 extern "C" {
 #include "kit/math/element.h"

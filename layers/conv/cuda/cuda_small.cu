@@ -5,7 +5,7 @@
  * and add up in the end. Any strides, dilations and paddings. See cuda_direct.h.
  */
 #include "conv/cuda/cuda_direct.h"
-#include "kit/cuda/launch.cuh"
+#include <tenon/kit/cuda/launch.cuh>
 
 namespace {
 

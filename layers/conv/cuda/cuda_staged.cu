@@ -9,9 +9,9 @@
  * does not fit there.
  */
 #include "conv/cuda/cuda_direct.h"
-#include "kit/cuda/copy.cuh"
-#include "kit/cuda/launch.cuh"
-#include "kit/cuda/number.cuh"
+#include <tenon/kit/cuda/copy.cuh>
+#include <tenon/kit/cuda/launch.cuh>
+#include <tenon/kit/cuda/number.cuh>
 
 namespace {
 

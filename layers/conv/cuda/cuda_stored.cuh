@@ -6,7 +6,7 @@
 #ifndef TN_LAYERS_CONV_CUDA_CUDA_STORED_CUH
 #define TN_LAYERS_CONV_CUDA_CUDA_STORED_CUH
 
-#include "kit/cuda/matrix.cuh"
+#include <tenon/kit/cuda/matrix.cuh>
 
 namespace {
 

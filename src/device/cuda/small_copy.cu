@@ -13,7 +13,7 @@ namespace {
 enum { THREADS = 256 };
 
 /* It is launched while the kernel before it still runs, and waits for what that one writes: as
- * kernels of kit/cuda/launch.cuh, which a device does not stand on. */
+ * kernels of tenon/kit/cuda/launch.cuh, which a device does not stand on. */
 __device__ __forceinline__ void wait_for_last() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

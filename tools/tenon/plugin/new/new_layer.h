@@ -41,6 +41,7 @@ typedef struct new_layer {
     char input_types[NEW_PORT_LIMIT][NEW_TYPE_LIMIT], output_types[NEW_PORT_LIMIT][NEW_TYPE_LIMIT];
     uint32_t input_count, output_count;
     bool has_cuda;
+    bool has_kit;           /* is linked with the kernel kit */
     const char *expression; /* null: the layer has a template with code */
     bool has_named_ports;   /* of an expression: the caller named its inputs or output */
 } new_layer;

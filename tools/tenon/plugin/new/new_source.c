@@ -173,8 +173,11 @@ static void write_cuda(const new_layer *layer, FILE *file) {
             "    enable_language(CUDA)\n    target_sources(%s PRIVATE %s.cu)\n"
             "    target_compile_definitions(%s PRIVATE WITH_CUDA)\n"
             "    set_target_properties(%s PROPERTIES CUDA_ARCHITECTURES \"80;90\" "
-            "CUDA_VISIBILITY_PRESET hidden)\nendif()\n",
+            "CUDA_VISIBILITY_PRESET hidden)\n",
             layer->name, layer->name, layer->name, layer->name);
+    if (layer->has_kit)
+        fprintf(file, "    target_link_libraries(%s PRIVATE tenon::kit_cuda)\n", layer->name);
+    fprintf(file, "endif()\n");
 }
 
 /* Placeholders that are one text. */
@@ -195,6 +198,8 @@ static bool write_name(const new_layer *layer, const char *placeholder, FILE *fi
         fprintf(file, "%u", layer->input_count);
     else if (strcmp(placeholder, "output_count") == 0)
         fprintf(file, "%u", layer->output_count);
+    else if (strcmp(placeholder, "package") == 0)
+        fputs(layer->has_kit ? "tenon::kit" : "tenon::plugin", file);
     else if (strcmp(placeholder, "params_type") == 0)
         fprintf(file, layer->field_count ? "%s_params" : "void", layer->name);
     else if (strcmp(placeholder, "fields_macro") == 0)

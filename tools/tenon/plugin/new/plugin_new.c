@@ -30,6 +30,7 @@ static const char help[] =
     "      --outputs LIST     the same, or NAME:like(INPUT): of that input's type\n"
     "      --devices LIST     cpu (default), or cpu,cuda\n"
     "      --domain NAME      of the operator (default Custom)\n"
+    "      --kit              links the kernel kit: headers tenon/kit/ (docs/kernel-kit.md)\n"
     "example: tenon plugin new soft_clip --fields 'low:f32=0, high:f32=6' --inputs x --outputs "
     "'y:like(x)'\n"
     "         tenon plugin new soft_clip --expression 'low + (high - low) * sigmoid(x)' --fields "
@@ -133,6 +134,10 @@ static int check_beside_expression(const new_layer *layer, const char *devices) 
     if (!layer->kind->is_variable)
         return cli_usage("option --like: '%s' beside --expression, which is of elementwise layers",
                          layer->kind->name);
+    if (layer->has_kit)
+        return cli_usage(
+            "option --kit beside --expression: such a layer has no code that could use "
+            "it; leave the option out");
     if (devices)
         return cli_usage("option --devices: '%s' beside --expression: such a layer runs on every "
                          "device as it is; leave the option out",
@@ -141,10 +146,11 @@ static int check_beside_expression(const new_layer *layer, const char *devices) 
 }
 
 int plugin_new(int argc, char **argv) {
-    static const struct option longs[] = {
-        {"fields", 1, NULL, 'f'},     {"inputs", 1, NULL, 'i'}, {"outputs", 1, NULL, 'o'},
-        {"devices", 1, NULL, 'd'},    {"like", 1, NULL, 'l'},   {"domain", 1, NULL, 'D'},
-        {"expression", 1, NULL, 'e'}, {"help", 0, NULL, 'h'},   {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"fields", 1, NULL, 'f'},     {"inputs", 1, NULL, 'i'},
+                                          {"outputs", 1, NULL, 'o'},    {"devices", 1, NULL, 'd'},
+                                          {"like", 1, NULL, 'l'},       {"domain", 1, NULL, 'D'},
+                                          {"expression", 1, NULL, 'e'}, {"kit", 0, NULL, 'k'},
+                                          {"help", 0, NULL, 'h'},       {NULL, 0, NULL, 0}};
     const char *fields = "", *inputs = NULL, *outputs = NULL, *devices = NULL, *like = NULL,
                *expression = NULL;
     new_layer *layer = calloc(1, sizeof(*layer));
@@ -174,6 +180,9 @@ int plugin_new(int argc, char **argv) {
             break;
         case 'D':
             layer->domain = optarg;
+            break;
+        case 'k':
+            layer->has_kit = true;
             break;
         case 'h':
             fputs(help, stdout);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products of 8-bit activations with 8-bit weights, summed exactly in 32 bits: what the quantised
+ * kernels of Conv, Gemm and MatMul have in common. The lanes of a vector are output channels; each
+ * lane takes a GROUP of neighbouring inputs at once (4 where the processor has VNNI, 2 elsewhere).
+ * A tile of rows x vectors of sums stays in registers over all groups; where a group lies is a
+ * table of offsets, so that one loop serves matrices and convolutions of any window. The inner loop
+ * is compiled once a processor level; weights are packed by tenon/kit/dot_pack.h, and
+ * tenon/kit/int8_matrix.h has whole kernels.
+ *
+ * Activations are kept as the level multiplies them: with VNNI as bytes with 128 added (one factor
+ * of its products is unsigned; the sums then begin at -128 times the weights' sum), elsewhere as 16
+ * bits.
+ */
+#ifndef TENON_KIT_DOT_H
+#define TENON_KIT_DOT_H
+
+#include <tenon/kit/levels.h>
+#include <tenon/plugin.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TN_DOT_ROWS    12 /* the most rows of a tile */
+#define TN_DOT_VECTORS 4  /* the most vectors of output channels of a tile */
+/* Longer sums might not fit 32 bits: 2^31 / (128 * 127), rounded down. */
+#define TN_DOT_DEPTH_LIMIT 132104
+
+/* What becomes of the sums: value = sum * scale + bias, then + residual, activation, unit, bounds.
+ * All but `unit` are in steps of the output's scale, see dot_end.h. */
+typedef struct tn_dot_end {
+    tn_type type; /* of output and residual: TN_I8 or TN_F32 */
+    uint32_t activation;
+    float alpha, beta;
+    float residual_scale;
+    float unit;      /* after the activation */
+    float low, high; /* bounds, before rounding */
+    bool is_plain;   /* no residual, no activation, unit 1 */
+} tn_dot_end;
+
+typedef struct tn_dot_tile {
+    const void *x;
+    const int32_t *rows;    /* of each row from x, in elements */
+    const int32_t *offsets; /* of each group from its row, in elements */
+    int64_t groups;
+    const int8_t *weights;     /* groups x vectors x lanes x group */
+    const int32_t *initial;    /* sums begin here: vectors x lanes, as the next two */
+    const float *scale, *bias; /* see tn_dot_end */
+    int64_t columns;           /* valid ones */
+    void *output;
+    const void *residual;              /* strides as the output; null: none */
+    int64_t row_stride, column_stride; /* of the output, in elements */
+    const tn_dot_end *end;
+} tn_dot_tile;
+
+typedef void (*tn_dot_function)(const tn_dot_tile *tile);
+
+typedef struct tn_dot_level {
+    uint32_t lanes, group, vectors;
+    uint32_t element_bytes;        /* of an activation */
+    uint32_t rows[TN_DOT_VECTORS]; /* the most of a tile with index + 1 vectors */
+    int32_t initial_of_weight;     /* what a weight adds to `initial`, times it */
+    tn_dot_function functions[TN_DOT_ROWS][TN_DOT_VECTORS];
+    /* Activations as the level wants them; `clear` writes zeros. */
+    void (*load)(void *to, const int8_t *from, int64_t count);
+    void (*clear)(void *to, int64_t count);
+    /* to[i * channels + c] = from[c * plane + i] for all i < count. */
+    void (*interleave)(void *to, const int8_t *from, int64_t plane, int64_t channels,
+                       int64_t count);
+} tn_dot_level;
+
+/* One for a kernel a level (TN_KIT_FEATURES_...); packed weights are of the level that they were
+ * packed for. */
+extern const tn_dot_level tn_dot_baseline, tn_dot_avx2, tn_dot_avx512vnni;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Weights as dot.h multiplies them: quantised symmetrically, one scale an output channel (the
+ * largest magnitude over 127), rounded to nearest even, and laid out block after block. A blob
+ * holds one or more matrices of the same size (a convolution's groups): all scales, all initial
+ * sums, all weights. It has no pointers, so that it can be shared and saved.
+ */
+#ifndef TENON_KIT_DOT_PACK_H
+#define TENON_KIT_DOT_PACK_H
+
+#include <tenon/kit/dot.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tn_dot_layout {
+    const tn_dot_level *level;
+    int64_t matrices, columns, groups;
+    int64_t padded; /* columns, up to whole vectors */
+    int64_t blocks; /* of columns, their sizes differing by one vector at most */
+} tn_dot_layout;
+
+/* False when there is nothing to multiply or the sizes are beyond what sums of 32 bits hold. */
+bool tn_dot_layout_make(const tn_dot_level *level, int64_t matrices, int64_t columns,
+                        int64_t groups, tn_dot_layout *out_layout);
+/* Of the blob; 0 when it is too large to say. */
+uint64_t tn_dot_layout_bytes(const tn_dot_layout *layout);
+
+/* Where the weights come from: matrix m's column n has at element k of its groups
+ * from[m * matrix_stride + n % period * column_stride + e * element_stride], where e is
+ * elements[n / period][k], or zero where that is negative. */
+typedef struct tn_dot_source {
+    const float *from;
+    int64_t matrix_stride, column_stride, element_stride;
+    int64_t period;          /* columns, or a part of them */
+    const int32_t *elements; /* columns / period x groups x group */
+} tn_dot_source;
+
+/* A column with a weight that is not finite gets NaN as its scale. */
+void tn_dot_pack(const tn_dot_layout *layout, const tn_dot_source *source, void *out_blob);
+
+/* Of one matrix: padded scales, padded initial sums; the weights of a block of it. */
+const float *tn_dot_scales(const tn_dot_layout *layout, const void *blob, int64_t matrix);
+const int32_t *tn_dot_initial(const tn_dot_layout *layout, const void *blob, int64_t matrix);
+const int8_t *tn_dot_weights_of(const tn_dot_layout *layout, const void *blob, int64_t matrix,
+                                int64_t block);
+/* The first column of a block, a multiple of the lanes. */
+int64_t tn_dot_block_first(const tn_dot_layout *layout, int64_t block);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
