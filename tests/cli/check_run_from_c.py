@@ -115,7 +115,7 @@ static bool run_example(example_function *run, const tn_allocator *allocator, ch
         run(runtime, arguments[2], arguments[3], arguments[4], x, y);
         return true;
     } catch (const tenon::Error &error) {
-        fprintf(stderr, "%s: %s: %s\n", tn_status_name(error.status()), error.where(), error.what());
+        fprintf(stderr, "%s: %s\n", tn_status_name(error.status()), error.what());
         return false;
     }
 }
