@@ -67,7 +67,7 @@ class Graph : public Owned<tn_graph, tn_graph_destroy> {
     tn_tensor_id add_input(std::string_view name, tn_type type, const Shape &shape,
                            const std::vector<const char *> &names = {}) {
         if (!names.empty() && names.size() != shape.size())
-            throw Error(TN_ERROR_ARGUMENT, "as many names as extents, or none, are needed", "");
+            throw Error(TN_ERROR_ARGUMENT, "as many names as extents, or none, are needed");
         tn_tensor_id tensor = TN_NO_TENSOR;
         check(tn_graph_add_input(get(), detail::text(name).c_str(), type,
                                  static_cast<uint32_t>(shape.size()), shape.data(),

@@ -14,7 +14,7 @@ namespace tenon {
 inline tn_profile_input profile_input(const char *name, const Shape &minimum, const Shape &optimum,
                                       const Shape &maximum) {
     if (minimum.size() != optimum.size() || maximum.size() != optimum.size())
-        throw Error(TN_ERROR_ARGUMENT, "the shapes of a profile need one rank", "");
+        throw Error(TN_ERROR_ARGUMENT, "the shapes of a profile need one rank");
     tn_profile_input made = options<tn_profile_input>();
     made.name = name;
     made.rank = static_cast<uint32_t>(optimum.size());
