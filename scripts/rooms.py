@@ -10,7 +10,7 @@ import re
 TREES = ("src", "importers", "kit", "layers", "conformance", "tools")
 # Folders that files are included by their path below, besides the file's own.
 ROOTS = ("src", ".", "layers", "conformance", "tools/tenon")
-ENDINGS = (".c", ".h", ".cu", ".cuh", ".cpp")
+ENDINGS = (".c", ".h", ".cu", ".cuh", ".cpp", ".hpp")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 

@@ -330,7 +330,7 @@ tn_status tn_caffe_customs_check(tn_caffe_reader *reader) {
         if (status == TN_OK) tn_library_release(node.entry->library);
         if (status == TN_ERROR_UNSUPPORTED)
             status = tn_missing_list_add(&reader->missing, layer->type_name, layer->name);
-        if (status != TN_OK) return tn_error_at(status, "layer '%s'", layer->name);
+        if (status != TN_OK) return tn_error_in(status, .node_kind = "layer", .node = layer->name);
     }
     return tn_missing_list_report(&reader->missing);
 }

@@ -135,8 +135,8 @@ tn_status tn_graph_load_caffe_mean(tn_graph *graph, const char *input, const cha
         return tn_fail(TN_ERROR_ARGUMENT, "tn_graph_load_caffe_mean needs a graph and a path");
     tn_file file = {0};
     TN_TRY(tn_file_map(graph->allocator, path, &file));
-    tn_status status = tn_error_at(
-        tn_graph_parse_caffe_mean(graph, input, file.data, file.bytes, scale), "%s", path);
+    tn_status status = tn_error_in(
+        tn_graph_parse_caffe_mean(graph, input, file.data, file.bytes, scale), .file = path);
     tn_file_unmap(&file);
     return status;
 }

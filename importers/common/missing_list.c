@@ -32,11 +32,14 @@ bool tn_missing_list_count(tn_missing_list *list, const char *key) {
 tn_status tn_missing_list_add(tn_missing_list *list, const char *key, const char *node) {
     const char *reason = tn_arena_text(list->arena, tn_last_error()->message);
     const char *own_key = tn_arena_text(list->arena, key);
-    if (!reason || !own_key) return tn_fail_memory("a message");
+    const char *op = tn_arena_text(list->arena, tn_last_error()->op);
+    const char *mend = tn_arena_text(list->arena, tn_last_error()->mend);
+    if (!reason || !own_key || !op || !mend) return tn_fail_memory("a message");
     TN_TRY(tn_grow(list->allocator, (void **)&list->items, &list->capacity, list->count + 1,
                    sizeof(*list->items)));
     TN_TRY(tn_map_set(list->keys, own_key, list->count));
-    list->items[list->count++] = (tn_missing_item){.reason = reason, .node = node, .count = 1};
+    list->items[list->count++] =
+        (tn_missing_item){.reason = reason, .node = node, .op = op, .mend = mend, .count = 1};
     if (list->count >= GATHERED_AT_MOST) return tn_missing_list_report(list);
     return TN_OK;
 }
@@ -64,5 +67,7 @@ tn_status tn_missing_list_report(const tn_missing_list *list) {
                            ? tn_fail_memory("a message")
                            : tn_fail(TN_ERROR_UNSUPPORTED, "%s", text.data ? text.data : "");
     tn_text_deinit(&text);
-    return status;
+    const tn_missing_item *first = &list->items[0];
+    return tn_error_in(status, .node = first->node, .op = first->op, .mend = first->mend,
+                       .is_in_message = true);
 }

@@ -11,6 +11,7 @@
 typedef struct tn_missing_item {
     const char *reason;
     const char *node; /* the first one's name */
+    const char *op, *mend;
     uint64_t count;
 } tn_missing_item;
 
@@ -30,7 +31,8 @@ bool tn_missing_list_count(tn_missing_list *list, const char *key);
 /* Notes the last error as the reason why a node cannot be served. `node` lives as long as the
  * list. */
 tn_status tn_missing_list_add(tn_missing_list *list, const char *key, const char *node);
-/* TN_ERROR_UNSUPPORTED with all of them, or TN_OK when there are none. */
+/* TN_ERROR_UNSUPPORTED with all of them, in the fields of the error the first one, or TN_OK when
+ * there are none. */
 tn_status tn_missing_list_report(const tn_missing_list *list);
 
 #endif

@@ -98,7 +98,7 @@ tn_status tn_graph_load_onnx(tn_runtime *runtime, const char *path, tn_graph **o
     if (status == TN_OK) status = tn_file_map(allocator, path, &file);
     if (status == TN_OK) {
         status = tn_graph_parse_onnx(runtime, file.data, file.bytes, folder, out_graph);
-        tn_error_at(status, "%s", path);
+        tn_error_in(status, .file = path);
     }
     tn_file_unmap(&file);
     tn_arena_destroy(arena);

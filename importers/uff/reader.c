@@ -102,8 +102,8 @@ static tn_status read_node(tn_uff_reader *reader, uint32_t index) {
     if (status != TN_OK) {
         /* a message of the graph's own says where it was */
         if (!strstr(tn_last_error()->where, "operator"))
-            tn_error_at(status, "operation %s", call.node->operation);
-        return tn_error_at(status, "node '%s'", call.node->id);
+            tn_error_in(status, .op_kind = "operation", .op = call.node->operation);
+        return tn_error_in(status, .node = call.node->id);
     }
     reader->states[index].value = call.output;
     return TN_OK;
@@ -259,5 +259,5 @@ tn_status tn_graph_load_uff(tn_runtime *runtime, const char *path, const tn_uff_
     TN_TRY(tn_file_map(tn_runtime_allocator(runtime), path, &file));
     tn_status status = tn_graph_parse_uff(runtime, file.data, file.bytes, options, out_graph);
     tn_file_unmap(&file);
-    return tn_error_at(status, "%s", path);
+    return tn_error_in(status, .file = path);
 }

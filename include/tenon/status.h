@@ -23,6 +23,15 @@ typedef struct tn_error {
     tn_status status;
     const char *message;
     const char *where;
+    /* What `where` and `message` say, by itself: "" where it is not known. Where bodies are nested,
+     * the innermost node; texts are cut at 127 bytes (op, library), 255 (node), 511 (file, mend).
+     */
+    const char *node, *op, *library; /* op: "Conv", or "DOMAIN::OP" */
+    const char *file;                /* as it was given; with external data perhaps another one */
+    uint64_t offset;                 /* of the byte in the file; UINT64_MAX: unknown */
+    uint32_t line, column;           /* in the file, from 1; 0: unknown */
+    const char *mend; /* what would mend it, which the message ends with, like "the nearest is
+                         'image'" */
 } tn_error;
 TN_EXPORT const tn_error *tn_last_error(void);
 

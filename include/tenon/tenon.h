@@ -11,6 +11,7 @@
 #include <tenon/engine.h>
 #include <tenon/graph.h>
 #include <tenon/isolation.h>
+#include <tenon/operation.h>
 #include <tenon/plugin.h>
 #include <tenon/runtime.h>
 #include <tenon/status.h>

@@ -46,7 +46,7 @@ static tn_error_room *claim_slot(void) {
         if ((i >= TN_ERROR_SLOT_COUNT && !is_ended(owner)) ||
             !atomic_compare_exchange_strong(&candidate->owner, &owner, self()))
             continue;
-        candidate->room = (tn_error_room){.error = {.status = TN_OK}};
+        candidate->room = (tn_error_room){.error = {.status = TN_OK, .offset = UINT64_MAX}};
         return &candidate->room;
     }
     return NULL;

@@ -14,15 +14,17 @@
 
 static tn_status fail_io(const char *what, const char *path) {
     const int reason = errno;
-    return tn_fail(reason == ENOENT ? TN_ERROR_NOT_FOUND : TN_ERROR_IO, "cannot %s '%s': %s", what,
-                   path, strerror(reason));
+    const tn_status status = tn_fail(reason == ENOENT ? TN_ERROR_NOT_FOUND : TN_ERROR_IO,
+                                     "cannot %s '%s': %s", what, path, strerror(reason));
+    return tn_error_in(status, .file = path, .is_in_message = true);
 }
 
 static tn_status map_descriptor(int descriptor, const char *path, tn_file *file) {
     struct stat info;
     if (fstat(descriptor, &info) != 0) return fail_io("read", path);
     if (!S_ISREG(info.st_mode))
-        return tn_fail(TN_ERROR_IO, "cannot read '%s': it is not a regular file", path);
+        return tn_error_in(tn_fail(TN_ERROR_IO, "cannot read '%s': it is not a regular file", path),
+                           .file = path, .is_in_message = true);
     static const char nothing[1];
     file->data = nothing;
     file->bytes = (size_t)info.st_size;

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "base/error_store.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,22 +14,33 @@
 #undef tn_fail
 #undef tn_fail_memory
 
+#define WITHOUT_POSITION                                                                           \
+    .where = "", .node = "", .op = "", .library = "", .file = "", .offset = UINT64_MAX, .mend = ""
 /* Of a thread that never failed, and of one whose error found no room. */
 static const tn_error no_error = {
-    .size = sizeof(tn_error), .status = TN_OK, .message = "", .where = ""};
+    .size = sizeof(tn_error), .status = TN_OK, .message = "", WITHOUT_POSITION};
 static const tn_error lost_error = {.size = sizeof(tn_error),
                                     .status = TN_ERROR_MEMORY,
                                     .message = "no memory for the text of this thread's last error",
-                                    .where = ""};
+                                    WITHOUT_POSITION};
 static atomic_bool is_any_lost;
 
 const tn_error *tn_last_error(void) {
     tn_error_room *room = tn_error_store_find();
     if (!room) return atomic_load(&is_any_lost) ? &lost_error : &no_error;
+    const tn_error_copy *error = &room->error;
     room->view = (tn_error){.size = sizeof(tn_error),
-                            .status = room->error.status,
-                            .message = room->error.message,
-                            .where = room->error.where};
+                            .status = error->status,
+                            .message = error->message,
+                            .where = error->where,
+                            .node = error->node,
+                            .op = error->op,
+                            .library = error->library,
+                            .file = error->file,
+                            .offset = error->status == TN_OK ? UINT64_MAX : error->offset,
+                            .line = error->line,
+                            .column = error->column,
+                            .mend = error->mend};
     return &room->view;
 }
 
@@ -53,14 +65,22 @@ const char *tn_version(void) {
     return TENON_VERSION;
 }
 
+static void forget(tn_error_copy *error) {
+    error->status = TN_OK;
+    error->line = error->column = 0;
+    error->offset = UINT64_MAX;
+    error->message[0] = error->where[0] = error->mend[0] = 0;
+    error->node[0] = error->op[0] = error->library[0] = error->file[0] = 0;
+}
+
 static tn_status fail_with(tn_status status, const char *format, va_list arguments) {
     tn_error_copy *error = get_error();
     char text[sizeof(error->message)]; /* the arguments may point into the last error */
     if (status == TN_OK) status = TN_ERROR_INTERNAL;
     vsnprintf(text, sizeof(text), format, arguments);
     if (!error) return status;
+    forget(error);
     memcpy(error->message, text, sizeof(text));
-    error->where[0] = 0;
     error->status = status;
     return status;
 }
@@ -96,12 +116,101 @@ tn_status tn_error_at(tn_status status, const char *format, ...) {
     return status;
 }
 
+/* A text that grows within an array of its own. */
+typedef struct bounded_text {
+    char data[sizeof(((tn_error_copy *)0)->where)];
+    size_t length;
+} bounded_text;
+
+static void TN_PRINTF(2, 3) add(bounded_text *text, const char *format, ...) {
+    const size_t room = sizeof(text->data) - text->length;
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(text->data + text->length, room, format, arguments);
+    va_end(arguments);
+    if (length > 0) text->length += (size_t)length < room ? (size_t)length : room - 1;
+}
+
+static void compose(bounded_text *text, const tn_error_position *position) {
+    const char *const domain = position->domain ? position->domain : "";
+    const char *const node_kind = position->node_kind ? position->node_kind : "node";
+    const char *const op_kind = position->op_kind ? position->op_kind : "operator";
+    if (position->file) add(text, "%s", position->file);
+    if (position->node) add(text, "%s%s '%s'", text->length ? ": " : "", node_kind, position->node);
+    if (position->node && position->line) add(text, " (line %" PRIu32 ")", position->line);
+    if (position->op)
+        add(text, "%s%s %s%s%s", text->length ? ": " : "", op_kind, domain, domain[0] ? "::" : "",
+            position->op);
+    if (position->kernel) add(text, "%skernel %s", text->length ? ": " : "", position->kernel);
+    if (position->library && (position->op || position->kernel))
+        add(text, " (library %s)", position->library);
+    else if (position->library)
+        add(text, "%slibrary '%s'", text->length ? ": " : "", position->library);
+}
+
+static void keep(char *kept, size_t room, const char *name) {
+    if (!kept[0] && name) snprintf(kept, room, "%s", name);
+}
+
+tn_status tn_error_in_position(tn_status status, const tn_error_position *position) {
+    tn_error_copy *error = status == TN_OK ? NULL : get_error();
+    bounded_text text = {.length = 0};
+    if (!error) return status;
+    if (!position->is_in_message) compose(&text, position);
+    if (!error->node[0]) {
+        const char *domain = position->op && position->domain ? position->domain : "";
+        if (!error->op[0] && domain[0])
+            snprintf(error->op, sizeof(error->op), "%s::%s", domain, position->op);
+        keep(error->op, sizeof(error->op), position->op);
+        keep(error->library, sizeof(error->library), position->library);
+    }
+    keep(error->node, sizeof(error->node), position->node);
+    keep(error->file, sizeof(error->file), position->file);
+    if (!error->line) {
+        error->line = position->line;
+        error->column = position->column;
+    }
+    keep(error->mend, sizeof(error->mend), position->mend);
+    if (text.length) prepend(error->where, sizeof(error->where), text.data);
+    return status;
+}
+
+tn_status tn_error_at_byte(tn_status status, uint64_t offset) {
+    tn_error_copy *error = status == TN_OK ? NULL : get_error();
+    if (error && error->offset == UINT64_MAX) error->offset = offset;
+    return status;
+}
+
+tn_status tn_error_shift(tn_status status, uint64_t begin) {
+    tn_error_copy *error = status == TN_OK ? NULL : get_error();
+    if (error && error->offset != UINT64_MAX) error->offset += begin;
+    return status;
+}
+
+tn_status tn_error_mend(tn_status status, const char *joint, const char *format, ...) {
+    tn_error_copy *error = status == TN_OK ? NULL : get_error();
+    char text[sizeof(error->mend)]; /* the arguments may point into the last error */
+    va_list arguments;
+    if (!error) return status;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    memcpy(error->mend, text, sizeof(text));
+    const size_t length = strlen(error->message);
+    snprintf(error->message + length, sizeof(error->message) - length, "%s%s", joint, text);
+    return status;
+}
+
+tn_status tn_error_mend_nearest(tn_status status, const char *joint, const char *nearest) {
+    return nearest ? tn_error_mend(status, joint, "the nearest is '%s'", nearest) : status;
+}
+
 void tn_error_save(tn_error_copy *out_copy) {
     const tn_error_room *room = tn_error_store_find();
     if (room)
         *out_copy = room->error;
     else
-        *out_copy = (tn_error_copy){.status = TN_OK};
+        forget(out_copy);
 }
 
 void tn_error_restore(const tn_error_copy *copy) {
@@ -112,7 +221,5 @@ void tn_error_restore(const tn_error_copy *copy) {
 void tn_error_clear(void) {
     tn_error_room *room = tn_error_store_find();
     if (!room) return;
-    room->error.status = TN_OK;
-    room->error.message[0] = 0;
-    room->error.where[0] = 0;
+    forget(&room->error);
 }

@@ -37,9 +37,34 @@ static inline tn_status tn_status_failed(tn_status status) {
 }
 #define tn_fail(...)         tn_status_failed(tn_fail(__VA_ARGS__))
 #define tn_fail_memory(what) tn_status_failed(tn_fail_memory(what))
-/* Puts a place before the chain of the last error and returns `status` unchanged (nothing happens
- * on TN_OK): `return tn_error_at(status, "node '%s'", name)`. */
+/* Puts a position before the chain of the last error and returns `status` unchanged (nothing
+ * happens on TN_OK): `return tn_error_at(status, "input '%s'", name)`. */
 tn_status tn_error_at(tn_status status, const char *format, ...) TN_PRINTF(2, 3);
+/* A position that callers of the library may ask for by itself. What is null or 0 is not said. */
+typedef struct tn_error_position {
+    const char *file;
+    const char *node, *node_kind;      /* node_kind null: "node" */
+    const char *domain, *op, *op_kind; /* op_kind null: "operator" */
+    const char *kernel, *library;
+    uint32_t line, column; /* in the file; in the chain a node's line alone */
+    const char *mend;      /* what the message ends with; never in the chain */
+    bool is_in_message;    /* the message says all this: the parts are kept, the chain stays */
+} tn_error_position;
+/* Puts it before the chain as "FILE: node 'NODE': operator DOMAIN::OP: kernel KERNEL (library
+ * LIBRARY)" and keeps its parts, each where none was kept before: the innermost counts. Operator
+ * and library belong to the node: once that is known, outer ones are not kept. */
+tn_status tn_error_in_position(tn_status status, const tn_error_position *position);
+#define tn_error_in(status, ...)                                                                   \
+    tn_error_in_position((status), &(const tn_error_position){__VA_ARGS__})
+/* Keeps where in the file it is; the message says it in words. */
+tn_status tn_error_at_byte(tn_status status, uint64_t offset);
+/* What was read begins there in the file: the offset counts from it. */
+tn_status tn_error_shift(tn_status status, uint64_t begin);
+/* Ends the message with what would mend it, after `joint` ("; "), and keeps that by itself. */
+tn_status tn_error_mend(tn_status status, const char *joint, const char *format, ...)
+    TN_PRINTF(3, 4);
+/* The same for the nearest of the names that there are; null: there is none near. */
+tn_status tn_error_mend_nearest(tn_status status, const char *joint, const char *nearest);
 /* Keeps the last error safe while clean-up runs code that may fail. */
 void tn_error_save(tn_error_copy *out_copy);
 void tn_error_restore(const tn_error_copy *copy);

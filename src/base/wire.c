@@ -38,8 +38,9 @@ static wire_level *top(wire_walk *walk) {
 }
 
 static tn_status fail_at(wire_walk *walk, size_t at, const char *what) {
-    return tn_fail(TN_ERROR_FORMAT, "the file is damaged at byte %zu, in a %s: %s", at,
-                   top(walk)->descriptor->short_name, what);
+    return tn_error_at_byte(tn_fail(TN_ERROR_FORMAT, "the file is damaged at byte %zu, in a %s: %s",
+                                    at, top(walk)->descriptor->short_name, what),
+                            at);
 }
 
 static tn_status read_varint(wire_walk *walk, uint64_t *out_value) {
@@ -65,9 +66,11 @@ static tn_status skip(wire_walk *walk, uint64_t bytes) {
 
 static tn_status push(wire_walk *walk, const ProtobufCMessageDescriptor *descriptor, size_t end) {
     if (walk->depth == TN_WIRE_DEPTH)
-        return tn_fail(TN_ERROR_FORMAT,
-                       "messages are nested deeper than %d levels (at byte %zu, in a %s)",
-                       TN_WIRE_DEPTH, walk->at, top(walk)->descriptor->short_name);
+        return tn_error_at_byte(
+            tn_fail(TN_ERROR_FORMAT,
+                    "messages are nested deeper than %d levels (at byte %zu, in a %s)",
+                    TN_WIRE_DEPTH, walk->at, top(walk)->descriptor->short_name),
+            walk->at);
     walk->levels[walk->depth++] = (wire_level){.descriptor = descriptor, .end = end};
     walk->memory += descriptor->sizeof_message;
     return TN_OK;
@@ -80,9 +83,11 @@ static tn_status note_single(wire_walk *walk, const ProtobufCFieldDescriptor *fi
     uint64_t *word = &top(walk)->seen[place / 64];
     uint64_t bit = UINT64_C(1) << (place % 64);
     if (*word & bit)
-        return tn_fail(TN_ERROR_FORMAT,
-                       "the file is damaged at byte %zu: field '%s' of %s is there twice", walk->at,
-                       field->name, top(walk)->descriptor->short_name);
+        return tn_error_at_byte(
+            tn_fail(TN_ERROR_FORMAT,
+                    "the file is damaged at byte %zu: field '%s' of %s is there twice", walk->at,
+                    field->name, top(walk)->descriptor->short_name),
+            walk->at);
     *word |= bit;
     return TN_OK;
 }

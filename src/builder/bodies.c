@@ -76,7 +76,7 @@ static tn_status build_bodies(const tn_graph_node *node, bool is_after_run,
         tn_status status = build_body(body, is_after_run, options, cache);
         if (status == TN_OK) continue;
         status = tn_error_at(status, "body '%s'", body->view.name);
-        return tn_error_at(status, "node '%s'", node->name);
+        return tn_error_in(status, .node = node->name);
     }
     return TN_OK;
 }

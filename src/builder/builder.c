@@ -149,10 +149,10 @@ static tn_status check_kept(const tn_graph *graph, const tn_builder_options *opt
             tn_nearest_offer(&nearest, graph->nodes[n].name);
         }
         if (!is_found)
-            return tn_fail(TN_ERROR_NOT_FOUND,
-                           "there is no node '%s' to be kept in 32-bit floats%s%s%s",
-                           options->keep[k], nearest.best ? "; the nearest is '" : "",
-                           nearest.best ? nearest.best : "", nearest.best ? "'" : "");
+            return tn_error_mend_nearest(
+                tn_fail(TN_ERROR_NOT_FOUND, "there is no node '%s' to be kept in 32-bit floats",
+                        options->keep[k]),
+                "; ", nearest.best);
     }
     return TN_OK;
 }

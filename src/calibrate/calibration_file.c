@@ -54,8 +54,10 @@ static bool next_line(line_reader *reader, text_line *out_line) {
 
 static tn_status fail_at(const text_line *line, const char *why) {
     const int shown = line->length < SHOWN_BYTES ? (int)line->length : SHOWN_BYTES;
-    return tn_fail(TN_ERROR_FORMAT, "line %zu of a calibration table: %s; found '%.*s%s'",
-                   line->number, why, shown, line->text, line->length > SHOWN_BYTES ? "..." : "");
+    const tn_status status =
+        tn_fail(TN_ERROR_FORMAT, "line %zu of a calibration table: %s; found '%.*s%s'",
+                line->number, why, shown, line->text, line->length > SHOWN_BYTES ? "..." : "");
+    return tn_error_in(status, .line = (uint32_t)line->number);
 }
 
 static int digit_value(char c) {
@@ -166,8 +168,8 @@ tn_status tn_calibration_read(tn_runtime *runtime, const char *path,
         return tn_fail(TN_ERROR_ARGUMENT, "reading a calibration table needs a runtime, a path and "
                                           "a place for it");
     TN_TRY(tn_file_map(tn_runtime_allocator(runtime), path, &file));
-    const tn_status status = tn_error_at(
-        tn_calibration_file_parse(runtime, file.data, file.bytes, out_calibration), "%s", path);
+    const tn_status status = tn_error_in(
+        tn_calibration_file_parse(runtime, file.data, file.bytes, out_calibration), .file = path);
     tn_file_unmap(&file);
     return status;
 }

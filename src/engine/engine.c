@@ -86,9 +86,9 @@ static tn_status find_port(const tn_engine *engine, const tn_port_info *ports, u
     for (uint32_t i = 0; i < count; i++)
         tn_text_add_format(&names, i ? ", '%s'" : "'%s'", ports[i].name);
     const tn_status status =
-        tn_fail(TN_ERROR_NOT_FOUND, "there is no %s '%s'; there are: %s%s%s%s", kind, name,
-                names.data ? names.data : "none", nearest.best ? "; the nearest is '" : "",
-                nearest.best ? nearest.best : "", nearest.best ? "'" : "");
+        tn_error_mend_nearest(tn_fail(TN_ERROR_NOT_FOUND, "there is no %s '%s'; there are: %s",
+                                      kind, name, names.data ? names.data : "none"),
+                              "; ", nearest.best);
     tn_text_deinit(&names);
     return status;
 }

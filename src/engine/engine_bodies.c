@@ -54,10 +54,12 @@ static tn_status check_strings(const tn_engine *engine, const tn_engine_step *st
         is_any = is_any || (id != TN_NO_TENSOR && engine->graph->tensors[id].type == TN_STRING);
     }
     if (!is_any) return TN_OK;
-    return tn_error_at(tn_fail(TN_ERROR_UNSUPPORTED,
-                               "what runs in a helper process has no strings: load the plan "
-                               "without isolation"),
-                       "node '%s'", node->name);
+    return tn_error_in(
+        tn_error_mend(tn_fail(TN_ERROR_UNSUPPORTED, "what runs in a helper process has no strings"),
+                      ": ",
+                      "load the plan "
+                      "without isolation"),
+        .node = node->name);
 }
 
 /* How many bodies need an engine: those of references run by references. */
@@ -68,10 +70,12 @@ static tn_status count_bodies(tn_engine *engine, uint32_t *out_count) {
         uint32_t field = 0;
         if (step->is_isolated && !engine->is_serving) TN_TRY(check_strings(engine, step));
         if (node && step->is_isolated && !engine->is_serving)
-            return tn_error_at(tn_fail(TN_ERROR_UNSUPPORTED,
-                                       "what runs in a helper process cannot run the graphs in its "
-                                       "fields: load the plan without isolation"),
-                               "node '%s'", node->name);
+            return tn_error_in(
+                tn_error_mend(tn_fail(TN_ERROR_UNSUPPORTED,
+                                      "what runs in a helper process cannot run the graphs in its "
+                                      "fields"),
+                              ": ", "load the plan without isolation"),
+                .node = node->name);
         engine->has_bodies = engine->has_bodies || node;
         while (node && step->entry && tn_graph_next_body(node, &field))
             ++*out_count;
@@ -87,8 +91,8 @@ static tn_status load_bodies(const tn_engine_loading *loading, const tn_engine_s
     while (node && step->entry && (body = tn_graph_next_body(node, &field)) != NULL) {
         const tn_status status = load_body(loading, body, &engine->bodies[engine->body_count]);
         if (status != TN_OK)
-            return tn_error_at(tn_error_at(status, "body '%s'", body->view.name), "node '%s'",
-                               node->name);
+            return tn_error_in(tn_error_at(status, "body '%s'", body->view.name),
+                               .node = node->name);
         engine->body_count++;
     }
     return TN_OK;

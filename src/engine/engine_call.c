@@ -92,9 +92,9 @@ static tn_status fill_steps(const tn_engine_loading *loading, const tn_program_s
     for (uint32_t i = 0; are_right && i < count; i++)
         are_right = engine->program->values[step->operands[i]].tensor == chain->operands[i];
     if (are_right) return TN_OK;
-    return tn_error_at(
+    return tn_error_in(
         tn_fail(TN_ERROR_FORMAT, "the step's operands are not those of its fused nodes"),
-        "node '%s'", engine->graph->nodes[step->node].name);
+        .node = engine->graph->nodes[step->node].name);
 }
 
 bool tn_engine_step_is_shaped(const tn_engine_loading *loading, const tn_program_step *step) {

@@ -33,11 +33,14 @@ tn_status tn_engine_mark_isolated(tn_engine *engine) {
         step->is_isolated = step->step->kind == TN_STEP_KERNEL && !step->step->is_host &&
                             !step->step->is_device && is_plugins(engine, step);
         if (step->is_isolated && tn_graph_node_has_kinds(&engine->graph->nodes[step->step->node]))
-            return tn_error_at(tn_fail(TN_ERROR_UNSUPPORTED,
-                                       "what runs in a helper process has dense tensors alone, and "
-                                       "this node has a sequence or an optional: load the plan "
-                                       "without isolation"),
-                               "node '%s'", engine->graph->nodes[step->step->node].name);
+            return tn_error_in(
+                tn_error_mend(tn_fail(TN_ERROR_UNSUPPORTED,
+                                      "what runs in a helper process has dense tensors alone, and "
+                                      "this node has a sequence or an optional"),
+                              ": ",
+                              "load the plan "
+                              "without isolation"),
+                .node = engine->graph->nodes[step->step->node].name);
     }
     return TN_OK;
 }

@@ -104,11 +104,14 @@ static void close_source(source *from) {
 static tn_status set_up(tn_engine *engine, source *from, const tn_engine_options *options) {
     tn_engine_loading loading = {
         .engine = engine, .note = from->note, .note_user = from->note_user};
+    const bool is_file = from->file.is_mapped;
     TN_TRY(read_plan(engine, &from->file, from->name, options));
     const tn_status status = prepare(&loading, options);
     tn_profile_shapes_deinit(&loading.shapes);
     tn_arena_destroy(loading.arena);
-    return from->is_serving ? status : tn_error_at(status, "%s", from->name);
+    if (from->is_serving) return status;
+    return is_file ? tn_error_in(status, .file = from->name)
+                   : tn_error_at(status, "%s", from->name);
 }
 
 static tn_status read_options(const tn_engine_options *given, tn_engine_options *out_options) {

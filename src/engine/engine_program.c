@@ -32,10 +32,10 @@ static tn_status find_kernel(const tn_engine *engine, const tn_program_step *ste
                                          step->is_device ? engine->device->kind : "cpu",
                                          step->kernel, &library);
     if (*out_entry) return TN_OK;
-    return tn_error_at(tn_fail(TN_ERROR_NOT_FOUND,
+    return tn_error_in(tn_fail(TN_ERROR_NOT_FOUND,
                                "kernel '%s' of library '%s' is not there for this machine",
                                step->kernel, step->library),
-                       "node '%s': operator %s", node->name, node->entry->op->name);
+                       .node = node->name, .op = node->entry->op->name);
 }
 
 static tn_status check_device(const tn_engine *engine) {

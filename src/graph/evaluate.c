@@ -33,8 +33,7 @@ static tn_status copy_views(const tn_graph_node *node, const tn_tensor *const *i
 }
 
 static tn_status fail_at(const tn_graph_node *node, tn_status status) {
-    tn_error_at(status, "operator %s", node->entry->op->name);
-    return tn_error_at(status, "node '%s'", node->name);
+    return tn_error_in(status, .node = node->name, .op = node->entry->op->name);
 }
 
 tn_status tn_evaluate_call(const tn_graph *graph, const tn_graph_node *node,

@@ -229,10 +229,7 @@ tn_status tn_graph_add_node_raw(tn_graph *graph, const char *name, const tn_oper
     TN_TRY(tn_grow(graph->allocator, (void **)&graph->nodes, &graph->node_capacity,
                    graph->node_count + 1, sizeof(*graph->nodes)));
     tn_status status = fill_node(graph, &node, name, attribute_count, attributes);
-    if (status != TN_OK) {
-        tn_error_at(status, "operator %s", op->name);
-        return node.name ? tn_error_at(status, "node '%s'", node.name) : status;
-    }
+    if (status != TN_OK) return tn_error_in(status, .node = node.name, .op = op->name);
     uint32_t index = (uint32_t)graph->node_count++;
     graph->nodes[index] = node;
     link_node(graph, index);

@@ -194,7 +194,7 @@ static tn_status add_node(tn_graph *graph, const tn_node_description *node, tn_t
 done:
     drop_tensors(graph, tensor_count);
     if (entry) tn_library_release(entry->library);
-    return tn_error_at(status, "node '%s'", node->name && *node->name ? node->name : node->op);
+    return tn_error_in(status, .node = node->name && *node->name ? node->name : node->op);
 }
 
 tn_status tn_graph_add_node(tn_graph *graph, const tn_node_description *node,
@@ -263,8 +263,6 @@ tn_status tn_graph_find(const tn_graph *graph, const char *name, tn_tensor_id *o
     tn_nearest_init(&nearest, name);
     for (size_t i = 0; i < graph->tensor_count; i++)
         tn_nearest_offer(&nearest, graph->tensors[i].name);
-    if (nearest.best)
-        return tn_fail(TN_ERROR_NOT_FOUND, "there is no tensor '%s'; the nearest is '%s'", name,
-                       nearest.best);
-    return tn_fail(TN_ERROR_NOT_FOUND, "there is no tensor '%s'", name);
+    return tn_error_mend_nearest(tn_fail(TN_ERROR_NOT_FOUND, "there is no tensor '%s'", name), "; ",
+                                 nearest.best);
 }

@@ -53,8 +53,7 @@ static tn_status check_input(const tn_graph *graph, const tn_graph_node *node, u
     tn_fail(TN_ERROR_TYPE, "input '%s' (tensor '%s') is %s; the port takes %s",
             tn_graph_input_port(node->entry->op, index)->name, graph->tensors[id].name,
             tn_kind_name(kind), tn_kind_name(wanted));
-    tn_error_at(TN_ERROR_TYPE, "operator %s", node->entry->op->name);
-    return tn_error_at(TN_ERROR_TYPE, "node '%s'", node->name);
+    return tn_error_in(TN_ERROR_TYPE, .node = node->name, .op = node->entry->op->name);
 }
 
 tn_status tn_graph_check_kinds(const tn_graph *graph) {

@@ -237,8 +237,7 @@ static tn_status call_shape_rule(tn_inference *inference, const tn_graph_node *n
 }
 
 tn_status tn_infer_at_node(tn_status status, const tn_graph_node *node) {
-    tn_error_at(status, "operator %s", node->entry->op->name);
-    return tn_error_at(status, "node '%s'", node->name);
+    return tn_error_in(status, .node = node->name, .op = node->entry->op->name);
 }
 
 tn_status tn_inference_node(tn_inference *inference, uint32_t index) {

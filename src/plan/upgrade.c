@@ -92,15 +92,15 @@ static tn_status fail_version(const tn_plan_node_context *context, uint32_t save
     const tn_operator *op = context->entry->op;
     const tn_loaded_library *library = context->entry->library;
     bool is_newer = saved > op->state_version;
-    return tn_error_at(
-        tn_fail(TN_ERROR_UNSUPPORTED,
-                "the plan has fields of operator %s in state version %" PRIu32
-                "; library '%s' (version %s) has state version %" PRIu32
-                "%s%s build the plan again",
-                op->name, saved, library->name, library->version, op->state_version,
-                is_newer ? list_unknown(context, count, attributes) : "",
-                is_newer ? ": load a newer library, or" : " and no upgrade from older ones:"),
-        "node '%s'", context->node);
+    return tn_error_in(
+        tn_error_mend(tn_fail(TN_ERROR_UNSUPPORTED,
+                              "the plan has fields of operator %s in state version %" PRIu32
+                              "; library '%s' (version %s) has state version %" PRIu32 "%s",
+                              op->name, saved, library->name, library->version, op->state_version,
+                              is_newer ? list_unknown(context, count, attributes)
+                                       : " and no upgrade from older ones"),
+                      ": ", "%sbuild the plan again", is_newer ? "load a newer library, or " : ""),
+        .node = context->node);
 }
 
 tn_status tn_plan_state_upgrade(const tn_plan_node_context *context, uint32_t from, uint64_t count,

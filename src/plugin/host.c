@@ -256,12 +256,11 @@ tn_status tn_call_failed(tn_call *call, tn_status status, const char *callback_n
     status = tn_last_error()->status;
     const char *domain = call->op ? call->op->domain : "", *name = call->op ? call->op->name : "?";
     if (scope->kernel)
-        return tn_error_at(status, "node '%s': operator %s%s%s: kernel %s (library %s)",
-                           call->node ? call->node : "", domain, domain[0] ? "::" : "", name,
-                           scope->kernel, scope->library ? scope->library : "?");
-    return tn_error_at(status, "node '%s': operator %s%s%s%s%s%s", call->node ? call->node : "",
-                       domain, domain[0] ? "::" : "", name, scope->library ? " (library " : "",
-                       scope->library ? scope->library : "", scope->library ? ")" : "");
+        return tn_error_in(status, .node = call->node ? call->node : "", .domain = domain,
+                           .op = name, .kernel = scope->kernel,
+                           .library = scope->library ? scope->library : "?");
+    return tn_error_in(status, .node = call->node ? call->node : "", .domain = domain, .op = name,
+                       .library = scope->library);
 }
 
 tn_status tn_call_ask(tn_call *call, tn_callback callback, const char *callback_name) {

@@ -185,7 +185,7 @@ static tn_status register_tables(tn_runtime *runtime, tn_loaded_library *library
     if (status != TN_OK) {
         tn_registry_remove_library(registry, library);
         tn_runtime_keep_replaced(runtime, library);
-        return tn_error_at(status, "library '%s'", library->name);
+        return tn_error_in(status, .library = library->name);
     }
     library->private_part->is_listed = true;
     return TN_OK;
@@ -247,7 +247,7 @@ static tn_status start(tn_runtime *runtime, tn_library_entry entry, tn_library *
     if (status != TN_OK) {
         library->table = NULL;
         tn_library_release(library);
-        return path[0] ? tn_error_at(status, "%s", path) : status;
+        return path[0] ? tn_error_in(status, .file = path) : status;
     }
     *out_library = library;
     return TN_OK;

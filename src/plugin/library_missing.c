@@ -10,9 +10,13 @@
 
 #define SEARCHED_BYTES 1000 /* of an error's room for text */
 
-static tn_status fail_text(tn_text *text, tn_status status) {
-    status = text->is_failed ? tn_fail_memory("a message") : tn_fail(status, "%s", text->data);
+static tn_status fail_text(tn_text *text, tn_text *mend, tn_status status) {
+    if (text->is_failed || mend->is_failed)
+        status = tn_fail_memory("a message");
+    else
+        tn_error_mend(tn_fail(status, "%s", text->data), "\n  mend: ", "%s", mend->data);
     tn_text_deinit(text);
+    tn_text_deinit(mend);
     return status;
 }
 
@@ -48,7 +52,6 @@ static void add_found(tn_text *text, const tn_library_search *search) {
 
 static void add_mend(tn_text *text, const tn_library_search *search) {
     const tn_library_request *request = search->request;
-    tn_text_add(text, "\n  mend: ");
     if (search->refused || (search->same_name && !request->is_exact))
         tn_text_add_format(
             text, "allow its content (--allow-plugin %016llx) or its folder",
@@ -70,49 +73,52 @@ static void add_mend(tn_text *text, const tn_library_search *search) {
 }
 
 tn_status tn_library_fail_search(const tn_library_search *search) {
-    tn_text text;
+    tn_text text, mend;
     tn_text_init(&text, tn_runtime_allocator(search->runtime));
+    tn_text_init(&mend, tn_runtime_allocator(search->runtime));
     add_wanted(&text, search->request);
     add_found(&text, search);
     add_searched(&text, search);
-    add_mend(&text, search);
-    return fail_text(&text, TN_ERROR_NOT_FOUND);
+    add_mend(&mend, search);
+    return fail_text(&text, &mend, TN_ERROR_NOT_FOUND);
 }
 
 tn_status tn_library_fail_load(const tn_library_search *search, tn_status status,
                                const char *path) {
-    tn_text text;
+    tn_text text, mend;
     if (status == TN_ERROR_MEMORY) return status;
     tn_text_init(&text, tn_runtime_allocator(search->runtime));
+    tn_text_init(&mend, tn_runtime_allocator(search->runtime));
     add_wanted(&text, search->request);
     tn_text_add_format(&text, ": '%.200s' was found, but does not load: %.500s", path,
                        tn_last_error()->message);
     add_searched(&text, search);
-    tn_text_add_format(&text,
-                       "\n  mend: what it lacks; or compile it for this Tenon (tenon plugin build "
+    tn_text_add_format(&mend,
+                       "what it lacks; or compile it for this Tenon (tenon plugin build "
                        "PROJECT --rebuild); or give another one (--plugin PATH/%.100s)",
                        search->request->file_name);
-    return fail_text(&text, status);
+    return fail_text(&text, &mend, status);
 }
 
 tn_status tn_library_fail_loaded(const tn_library_request *request,
                                  const tn_loaded_library *library, bool is_allowed) {
     const char *path = library->path[0] ? library->path : "linked in";
-    tn_text text;
+    tn_text text, mend;
     tn_text_init(&text, tn_runtime_allocator(library->runtime));
+    tn_text_init(&mend, tn_runtime_allocator(library->runtime));
     add_wanted(&text, request);
     tn_text_add_format(&text, ": the loaded one (%.200s) has content %016llx, ", path,
                        (unsigned long long)library->hash);
+    tn_text_add(&text,
+                is_allowed ? "which exact loading refuses" : "and is not among the allowed ones");
     if (is_allowed)
-        tn_text_add_format(&text,
-                           "which exact loading refuses\n  mend: load the one that the plan was "
+        tn_text_add_format(&mend,
+                           "load the one that the plan was "
                            "built with, or build the plan again (tenon build MODEL -o PLAN "
                            "--plugin %.200s)",
                            path);
     else
-        tn_text_add_format(&text,
-                           "and is not among the allowed ones\n  mend: allow its content "
-                           "(--allow-plugin %016llx) or its folder",
+        tn_text_add_format(&mend, "allow its content (--allow-plugin %016llx) or its folder",
                            (unsigned long long)library->hash);
-    return fail_text(&text, TN_ERROR_NOT_FOUND);
+    return fail_text(&text, &mend, TN_ERROR_NOT_FOUND);
 }

@@ -9,6 +9,7 @@
 #include "tensor/type.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FIELDS_AT_MOST 24
@@ -101,7 +102,9 @@ static void add_field(tn_text *text, const tn_attribute *attribute) {
 tn_status tn_missing_describe(tn_runtime *runtime, const char *name, tn_status status,
                               uint64_t count, const tn_attribute *const *attributes) {
     if (status != TN_ERROR_UNSUPPORTED) return status;
-    tn_text text;
+    tn_text text, mend;
+    char op[sizeof(((tn_error_copy *)0)->op)];
+    snprintf(op, sizeof(op), "%s", tn_last_error()->op);
     tn_text_init(&text, tn_runtime_allocator(runtime));
     tn_text_add(&text, tn_last_error()->message);
     tn_text_add(&text, count > 0 ? "; the node brings " : "; the node brings no fields");
@@ -111,13 +114,17 @@ tn_status tn_missing_describe(tn_runtime *runtime, const char *name, tn_status s
     }
     if (count > FIELDS_AT_MOST)
         tn_text_add_format(&text, " and %" PRIu64 " more", count - FIELDS_AT_MOST);
-    tn_text_add(&text, "; load the plugin library that has it (--plugin LIB.so, or "
+    tn_text_init(&mend, tn_runtime_allocator(runtime));
+    tn_text_add(&mend, "load the plugin library that has it (--plugin LIB.so, or "
                        "tn_runtime_load_library)");
-    tn_library_add_hint(&text, runtime, name);
-    if (text.is_failed)
+    tn_library_add_hint(&mend, runtime, name);
+    if (text.is_failed || mend.is_failed)
         status = tn_fail_memory("a message");
     else
-        tn_fail(status, "%s", text.data);
+        tn_error_mend(
+            tn_error_in(tn_fail(status, "%s", text.data), .op = op, .is_in_message = true), "; ",
+            "%s", mend.data);
+    tn_text_deinit(&mend);
     tn_text_deinit(&text);
     return status;
 }

@@ -70,16 +70,17 @@ static tn_status fail_taken(const tn_operator_entry *entry, const tn_operator_en
         return tn_fail(TN_ERROR_ARGUMENT,
                        "operator '%s%s%s' version %u is offered twice by library '%s'", op->domain,
                        op->domain[0] ? "::" : "", op->name, op->since_version, library->name);
-    tn_fail(TN_ERROR_ARGUMENT,
-            "operator '%s%s%s' version %u is offered by library '%s' (%.300s) and already by "
-            "library '%s' (%.300s), which keeps it",
-            op->domain, op->domain[0] ? "::" : "", op->name, op->since_version, library->name,
-            file_of(library), other->library->name, file_of(other->library));
+    const tn_status status =
+        tn_fail(TN_ERROR_ARGUMENT,
+                "operator '%s%s%s' version %u is offered by library '%s' (%.300s) and already by "
+                "library '%s' (%.300s), which keeps it",
+                op->domain, op->domain[0] ? "::" : "", op->name, op->since_version, library->name,
+                file_of(library), other->library->name, file_of(other->library));
     if (!library->path[0]) return TN_ERROR_ARGUMENT;
-    return tn_fail(TN_ERROR_ARGUMENT,
-                   "%s\n  mend: load one of the two, or this one under a domain of its own "
-                   "(--plugin %.300s@DOMAIN, tn_runtime_load_library_as)",
-                   tn_last_error()->message, library->path);
+    return tn_error_mend(status, "\n  mend: ",
+                         "load one of the two, or this one under a domain of its own "
+                         "(--plugin %.300s@DOMAIN, tn_runtime_load_library_as)",
+                         library->path);
 }
 
 /* Whether one is the newer of two libraries of the same source. */
@@ -266,7 +267,8 @@ static tn_status fail_missing(const tn_registry *registry, const char *domain, c
         tn_fail(TN_ERROR_UNSUPPORTED, "operator '%s%s%s' has versions %s; version %u was asked for",
                 domain, separator(domain), name, versions.data, version);
         tn_text_deinit(&versions);
-        return TN_ERROR_UNSUPPORTED;
+        return tn_error_in(TN_ERROR_UNSUPPORTED, .domain = domain, .op = name,
+                           .is_in_message = true);
     }
     tn_text_deinit(&versions);
     for (size_t i = 0; i < registry->operator_count; i++) {
@@ -277,13 +279,13 @@ static tn_status fail_missing(const tn_registry *registry, const char *domain, c
         if (nearest.best != before) nearest_entry = registry->operators[i];
     }
     const tn_operator_entry *hint = other_domain ? other_domain : nearest_entry;
-    if (!hint)
-        return tn_fail(TN_ERROR_UNSUPPORTED, "no operator '%s%s%s'%s", domain, separator(domain),
-                       name, domain[0] ? "" : " among the built-in ones");
-    return tn_fail(TN_ERROR_UNSUPPORTED,
-                   "no operator '%s%s%s': the nearest is '%s%s%s' (library %s)", domain,
-                   separator(domain), name, hint->op->domain, separator(hint->op->domain),
-                   hint->op->name, hint->library->name);
+    tn_fail(TN_ERROR_UNSUPPORTED, "no operator '%s%s%s'%s", domain, separator(domain), name,
+            hint || domain[0] ? "" : " among the built-in ones");
+    tn_error_in(TN_ERROR_UNSUPPORTED, .domain = domain, .op = name, .is_in_message = true);
+    if (!hint) return TN_ERROR_UNSUPPORTED;
+    return tn_error_mend(TN_ERROR_UNSUPPORTED, ": ", "the nearest is '%s%s%s' (library %s)",
+                         hint->op->domain, separator(hint->op->domain), hint->op->name,
+                         hint->library->name);
 }
 
 static tn_status find_operator(tn_registry *registry, const char *domain, const char *name,
@@ -345,11 +347,11 @@ static int preference(const tn_operator_entry *entry) {
 }
 
 static tn_status fail_ambiguous(const tn_operator_entry *a, const tn_operator_entry *b) {
-    return tn_fail(TN_ERROR_UNSUPPORTED,
-                   "'%s' may be '%s::%s' of library '%s' or '%s::%s' of library '%s'; load one of "
-                   "the two",
-                   a->op->name, a->op->domain, a->op->name, a->library->name, b->op->domain,
-                   b->op->name, b->library->name);
+    return tn_error_mend(tn_fail(TN_ERROR_UNSUPPORTED,
+                                 "'%s' may be '%s::%s' of library '%s' or '%s::%s' of library '%s'",
+                                 a->op->name, a->op->domain, a->op->name, a->library->name,
+                                 b->op->domain, b->op->name, b->library->name),
+                         "; ", "load one of the two");
 }
 
 tn_status tn_registry_find_any(tn_registry *registry, const char *name,

@@ -302,9 +302,7 @@ tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op, uint
     copy->domain = copy_text(arena, copy->domain ? copy->domain : "", &failed);
     if (failed) return tn_fail_memory("an operator");
     const tn_status status = copy_operator(arena, copy, minor, entry);
-    if (status != TN_OK)
-        return tn_error_at(status, "operator %s%s%s", copy->domain, copy->domain[0] ? "::" : "",
-                           copy->name);
+    if (status != TN_OK) return tn_error_in(status, .domain = copy->domain, .op = copy->name);
     entry->op = copy;
     *out_entry = entry;
     return TN_OK;

@@ -317,9 +317,8 @@ static tn_status fail_no_library(const tn_runtime *runtime, const char *name) {
     tn_nearest_init(&nearest, name);
     for (size_t i = 0; i < runtime->library_count; i++)
         tn_nearest_offer(&nearest, runtime->libraries[i]->name);
-    return tn_fail(TN_ERROR_NOT_FOUND, "no library '%s' is loaded%s%s%s", name,
-                   nearest.best ? ": the nearest is '" : "", nearest.best ? nearest.best : "",
-                   nearest.best ? "'" : "");
+    return tn_error_mend_nearest(tn_fail(TN_ERROR_NOT_FOUND, "no library '%s' is loaded", name),
+                                 ": ", nearest.best);
 }
 
 /* By its path or its name; the number of libraries where there is none. */

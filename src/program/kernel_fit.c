@@ -58,8 +58,9 @@ tn_status tn_kernel_fit_combinations(tn_arena *arena, const tn_kernel_entry *ent
         const tn_status status =
             parse(arena, text, tn_library_minor(entry->library), &all[count++]);
         if (status != TN_OK)
-            return tn_error_at(status, "node '%s': kernel %s (library %s): combination %u",
-                               call->node ? call->node : "", kernel->name, entry->library->name, i);
+            return tn_error_in(tn_error_at(status, "combination %u", i),
+                               .node = call->node ? call->node : "", .kernel = kernel->name,
+                               .library = entry->library->name);
     }
     *out_count = count;
     *out_combinations = all;

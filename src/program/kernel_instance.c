@@ -34,10 +34,9 @@ tn_status tn_prepared_kernel_init(tn_prepared_kernel *prepared) {
     const tn_kernel *kernel = prepared->kernel;
     TN_TRY(begin(prepared));
     if (!kernel && !prepared->call.op->reference)
-        return tn_error_at(
+        return tn_error_in(
             tn_fail(TN_ERROR_UNSUPPORTED, "there is neither a kernel that fits nor a reference"),
-            "node '%s': operator %s", prepared->call.node ? prepared->call.node : "",
-            prepared->call.op->name);
+            .node = prepared->call.node ? prepared->call.node : "", .op = prepared->call.op->name);
     if (kernel && kernel->prepare) TN_TRY(invoke(&prepared->call, kernel->prepare, "prepare"));
     prepared->is_prepared = true;
     return TN_OK;

@@ -26,10 +26,10 @@ static tn_status find_input(const tn_graph *graph, const char *name, size_t *out
         tn_nearest_offer(&nearest, input_name(graph, i));
     }
     if (nearest.best)
-        return tn_fail(TN_ERROR_NOT_FOUND,
-                       "a profile is given for input '%s', which the graph does not have; the "
-                       "nearest name is '%s'",
-                       name, nearest.best);
+        return tn_error_mend(
+            tn_fail(TN_ERROR_NOT_FOUND,
+                    "a profile is given for input '%s', which the graph does not have", name),
+            "; ", "the nearest name is '%s'", nearest.best);
     return tn_fail(TN_ERROR_NOT_FOUND,
                    "a profile is given for input '%s', which the graph does not have; its first "
                    "input is '%s'",

@@ -79,12 +79,12 @@ static tn_status ask(const window_list *list, uint32_t input, uint32_t output, t
         *out_view = *view;
         return TN_OK;
     }
-    return tn_error_at(
+    return tn_error_in(
         tn_fail(TN_ERROR_PLUGIN,
                 "operator %s answers \"%s\" for input %u and output %u with a window that is not "
                 "within the larger tensor",
                 call->op->name, TN_FACET_VIEW, input, output),
-        "node '%s'", list->node->name);
+        .node = list->node->name);
 }
 
 static tn_status add_outputs(window_list *list) {

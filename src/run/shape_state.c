@@ -179,11 +179,11 @@ static tn_status reshape_item(const tn_shape_state *state, uint32_t item, tn_cal
     }
     call->workspace_bytes = planned;
     if (answered <= planned) return TN_OK;
-    return tn_error_at(tn_fail(TN_ERROR_PLUGIN,
+    return tn_error_in(tn_fail(TN_ERROR_PLUGIN,
                                "reshape answered %llu bytes of workspace, and %llu for the same "
                                "shapes before",
                                (unsigned long long)answered, (unsigned long long)planned),
-                       "node '%s'", call->node);
+                       .node = call->node);
 }
 
 /* A shape that a kernel for any shape does not take after all runs by the reference. */

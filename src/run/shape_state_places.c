@@ -126,9 +126,9 @@ static tn_status check_values(const tn_context *context, const tn_shape_state *s
             state->places[tn_shape_state_root(state, step->inputs[i], &shift)].kind ==
                 TN_PLACE_FIXED)
             continue;
-        return tn_error_at(
+        return tn_error_in(
             tn_fail(TN_ERROR_FORMAT, "the value of input '%s' is needed before a run", port->name),
-            "node '%s'", node->name);
+            .node = node->name);
     }
     return TN_OK;
 }

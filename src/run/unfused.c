@@ -33,11 +33,14 @@ static tn_status refuse_isolated(const tn_context *context) {
     const tn_graph *graph = context->engine->graph;
     for (size_t n = 0; n < graph->node_count; n++)
         if (context->is_broken[n])
-            return tn_error_at(tn_fail(TN_ERROR_SHAPE,
-                                       "it was fused for other shapes than these, and plugins run "
-                                       "in a helper process: build the plan with a profile that "
-                                       "has these shapes"),
-                               "node '%s'", graph->nodes[n].name);
+            return tn_error_in(
+                tn_error_mend(tn_fail(TN_ERROR_SHAPE,
+                                      "it was fused for other shapes than these, and plugins run "
+                                      "in a helper process"),
+                              ": ",
+                              "build the plan with a profile that "
+                              "has these shapes"),
+                .node = graph->nodes[n].name);
     return TN_OK;
 }
 

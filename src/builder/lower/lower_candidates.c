@@ -275,8 +275,7 @@ static tn_status add_reference(tn_lowering *lowering, uint32_t index, bool is_ho
         tn_fail(TN_ERROR_UNSUPPORTED,
                 "no kernel takes this node with its types and shapes, and the operator has no "
                 "reference");
-        tn_error_at(TN_ERROR_UNSUPPORTED, "operator %s", node->entry->op->name);
-        return tn_error_at(TN_ERROR_UNSUPPORTED, "node '%s'", node->name);
+        return tn_error_in(TN_ERROR_UNSUPPORTED, .node = node->name, .op = node->entry->op->name);
     }
     TN_TRY(start_candidate(lowering, index, TN_STEP_KERNEL, NULL, &candidate, NULL));
     candidate.is_host = is_host;
@@ -330,12 +329,12 @@ static tn_status add_node_pinned(tn_lowering *lowering, uint32_t index, const tn
     const tn_graph_node *node = &lowering->graph->nodes[index];
     bool is_kernel_known = false;
     if (tn_lower_is_view(node) || lowering->plan->is_host_node[index])
-        return tn_error_at(tn_fail(TN_ERROR_UNSUPPORTED,
+        return tn_error_in(tn_fail(TN_ERROR_UNSUPPORTED,
                                    "it is pinned, but no kernel does it: operator %s %s",
                                    node->entry->op->name,
                                    tn_lower_is_view(node) ? "gives the same elements another shape"
                                                           : "is done while shapes are inferred"),
-                           "node '%s'", node->name);
+                           .node = node->name);
     if (pin->kernel && strcmp(pin->kernel, "reference") == 0)
         return add_reference(lowering, index, false);
     for (int is_device = tn_lower_has_device(lowering); is_device >= 0; is_device--) {

@@ -97,10 +97,11 @@ static tn_status fail_listed(const tn_graph_node *node, const tn_node_pin *pin, 
                              bool is_kernel_known) {
     const char *op = node->entry->op->name;
     if (pin->kernel && !is_kernel_known)
-        return tn_fail(TN_ERROR_NOT_FOUND,
-                       "operator %s has no kernel '%s' to be pinned here; it has: %s%s%s%s", op,
-                       pin->kernel, names, nearest->best ? "; the nearest is '" : "",
-                       nearest->best ? nearest->best : "", nearest->best ? "'" : "");
+        return tn_error_mend_nearest(
+            tn_fail(TN_ERROR_NOT_FOUND,
+                    "operator %s has no kernel '%s' to be pinned here; it has: %s", op, pin->kernel,
+                    names),
+            "; ", nearest->best);
     if (pin->combination)
         return tn_fail(TN_ERROR_UNSUPPORTED,
                        "the pinned kernel '%s' does not take this node (%s) in the combination "
@@ -134,5 +135,5 @@ tn_status tn_lower_node_pin_fail(tn_lowering *lowering, uint32_t index, bool is_
                              &nearest, is_kernel_known);
     tn_text_deinit(&names);
     tn_text_deinit(&combinations);
-    return tn_error_at(status, "node '%s'", node->name);
+    return tn_error_in(status, .node = node->name);
 }

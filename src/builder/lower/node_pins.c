@@ -54,9 +54,9 @@ static tn_status find_node(const tn_graph *graph, const char *text, size_t lengt
     tn_nearest_init(&nearest, wanted.data);
     for (size_t n = 0; n < graph->node_count; n++)
         tn_nearest_offer(&nearest, graph->nodes[n].name);
-    tn_status status = tn_fail(TN_ERROR_NOT_FOUND, "there is no node '%s' to be pinned%s%s%s",
-                               wanted.data, nearest.best ? "; the nearest is '" : "",
-                               nearest.best ? nearest.best : "", nearest.best ? "'" : "");
+    tn_status status = tn_error_mend_nearest(
+        tn_fail(TN_ERROR_NOT_FOUND, "there is no node '%s' to be pinned", wanted.data), "; ",
+        nearest.best);
     tn_text_deinit(&wanted);
     return status;
 }

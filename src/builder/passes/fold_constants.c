@@ -186,8 +186,8 @@ static tn_status evaluate(constant_folder *folder, uint32_t index, tn_arena *are
     }
     for (uint32_t i = 0; i < node->output_count; i++)
         if (outputs[i])
-            TN_TRY(tn_error_at(keep_output(folder, node->outputs[i], &storage[i]), "node '%s'",
-                               node->name));
+            TN_TRY(tn_error_in(keep_output(folder, node->outputs[i], &storage[i]),
+                               .node = node->name));
     for (uint32_t i = 0; i < node->output_count; i++)
         node->outputs[i] = TN_NO_TENSOR;
     node->is_dead = true;

@@ -166,9 +166,9 @@ static tn_status check_without(const rewriter *r, uint32_t held) {
                 is_found || strcmp(r->entries[k]->rewrite->name, r->context->without[i]) == 0;
         }
         if (!is_found)
-            return tn_fail(TN_ERROR_NOT_FOUND, "there is no rewrite '%s'%s%s%s",
-                           r->context->without[i], nearest.best ? "; the nearest is '" : "",
-                           nearest.best ? nearest.best : "", nearest.best ? "'" : "");
+            return tn_error_mend_nearest(
+                tn_fail(TN_ERROR_NOT_FOUND, "there is no rewrite '%s'", r->context->without[i]),
+                "; ", nearest.best);
     }
     return TN_OK;
 }

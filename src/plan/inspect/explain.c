@@ -182,5 +182,5 @@ tn_status tn_plan_explain(tn_runtime *runtime, const char *path, const tn_engine
     tn_plan_contents_deinit(&e.reader.contents);
     tn_plan_reader_deinit(&e.reader);
     tn_file_unmap(&file);
-    return tn_error_at(status, "%s", path);
+    return tn_error_in(status, .file = path);
 }

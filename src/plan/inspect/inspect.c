@@ -253,9 +253,10 @@ static tn_status inspect(tn_runtime *runtime, const tn_file *file, char **out_js
     const tn_plan_section *weights = tn_plan_layout_find(&layout, TN_SECTION_WEIGHTS);
     if (!description) return tn_fail(TN_ERROR_FORMAT, "the plan is damaged: it has no description");
     ProtobufCMessage *message;
-    TN_TRY(tn_wire_unpack(allocator, &tenon__plan__plan__descriptor,
-                          (const unsigned char *)file->data + description->offset,
-                          description->bytes, &message));
+    TN_TRY(tn_error_shift(tn_wire_unpack(allocator, &tenon__plan__plan__descriptor,
+                                         (const unsigned char *)file->data + description->offset,
+                                         description->bytes, &message),
+                          description->offset));
     tn_status status = write_json(runtime, (const Tenon__Plan__Plan *)message, file->bytes,
                                   description->bytes, weights ? weights->bytes : 0, out_json);
     tn_wire_free(allocator, message);
@@ -269,5 +270,5 @@ tn_status tn_plan_inspect(tn_runtime *runtime, const char *path, char **out_json
     TN_TRY(tn_file_map(tn_runtime_allocator(runtime), path, &file));
     tn_status status = inspect(runtime, &file, out_json);
     tn_file_unmap(&file);
-    return tn_error_at(status, "%s", path);
+    return tn_error_in(status, .file = path);
 }

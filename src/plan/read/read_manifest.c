@@ -124,16 +124,18 @@ static tn_status fail_operator(const tn_plan_reader *reader, tn_status status, s
     const char *reason = tn_arena_text(reader->scratch, tn_last_error()->message);
     size_t count = 0;
     if (status == TN_ERROR_MEMORY || !reason) return tn_fail_memory("a message");
-    return tn_error_at(
-        tn_fail(status,
-                "%s; the plan was built with library '%.100s' version %.40s (%.100s, content "
-                "%016" PRIx64 "); what is loaded is version %.40s (%.200s, content %016" PRIx64
-                ")\n  mend: load a library that has the operator, or build the plan again",
-                reason, wanted->name, wanted->version,
-                *wanted->file_name ? wanted->file_name : "linked in", wanted->hash,
-                found ? found->version : "", found && found->path[0] ? found->path : "linked in",
-                found ? found->hash : 0),
-        "node '%.100s'", first_node(reader, index, &count));
+    return tn_error_in(
+        tn_error_mend(
+            tn_fail(status,
+                    "%s; the plan was built with library '%.100s' version %.40s (%.100s, content "
+                    "%016" PRIx64 "); what is loaded is version %.40s (%.200s, content %016" PRIx64
+                    ")",
+                    reason, wanted->name, wanted->version,
+                    *wanted->file_name ? wanted->file_name : "linked in", wanted->hash,
+                    found ? found->version : "",
+                    found && found->path[0] ? found->path : "linked in", found ? found->hash : 0),
+            "\n  mend: ", "load a library that has the operator, or build the plan again"),
+        .node = first_node(reader, index, &count));
 }
 
 tn_status tn_plan_read_operator(tn_plan_reader *reader, size_t index) {

@@ -79,13 +79,15 @@ static tn_status fail_unknown(const tn_plan_node_context *context,
     if (instead)
         renamed = tn_arena_format(context->arena, " (its number %" PRIu32 " is '%s' here)",
                                   message->number, instead->name);
-    return tn_error_at(
-        tn_fail(TN_ERROR_FORMAT,
-                "operator %s has no field '%s' in library '%s' (version %s)%s: load the library "
-                "that the plan was built with, or a newer one, or build the plan again",
-                op->name, message->name, context->entry->library->name,
-                context->entry->library->version, renamed ? renamed : ""),
-        "node '%s'", context->node);
+    return tn_error_in(
+        tn_error_mend(tn_fail(TN_ERROR_FORMAT,
+                              "operator %s has no field '%s' in library '%s' (version %s)%s",
+                              op->name, message->name, context->entry->library->name,
+                              context->entry->library->version, renamed ? renamed : ""),
+                      ": ",
+                      "load the library "
+                      "that the plan was built with, or a newer one, or build the plan again"),
+        .node = context->node);
 }
 
 static tn_status check_names(const tn_plan_node_context *context,
@@ -108,8 +110,8 @@ static tn_status read_fields(tn_plan_reader *reader, const tn_plan_node_context 
     const tn_operator *op = context->entry->op;
     uint32_t saved = reader->plan->operators[message->operator_index]->state_version;
     const tn_attribute *const *attributes;
-    TN_TRY(tn_error_at(tn_plan_read_attributes(reader, message, &attributes), "node '%s'",
-                       message->name));
+    TN_TRY(
+        tn_error_in(tn_plan_read_attributes(reader, message, &attributes), .node = message->name));
     *out_count = message->n_attributes;
     *out_attributes = attributes;
     if (saved == op->state_version) return check_names(context, message);
@@ -123,13 +125,14 @@ static tn_status read_state(tn_plan_reader *reader, const tn_plan_node_context *
     const tn_operator *op = context->entry->op;
     if (!message->has_state && !op->load) return TN_OK;
     if (!message->has_state || !op->load)
-        return tn_error_at(
-            tn_fail(TN_ERROR_UNSUPPORTED,
-                    "the plan has %s state of operator %s, and library '%s' %s: build the "
-                    "plan again",
-                    message->has_state ? "saved" : "no saved", op->name,
-                    context->entry->library->name, op->load ? "needs it" : "cannot load it"),
-            "node '%s'", message->name);
+        return tn_error_in(
+            tn_error_mend(tn_fail(TN_ERROR_UNSUPPORTED,
+                                  "the plan has %s state of operator %s, and library '%s' %s",
+                                  message->has_state ? "saved" : "no saved", op->name,
+                                  context->entry->library->name,
+                                  op->load ? "needs it" : "cannot load it"),
+                          ": ", "build the plan again"),
+            .node = message->name);
     size_t bytes = op->params_bytes < 8 ? 8 : (size_t)op->params_bytes;
     void *params = tn_arena_allocate(reader->contents.graph->arena, 1, bytes);
     if (!params) return tn_fail_memory("a node's parameters");
@@ -152,7 +155,7 @@ static tn_status read_node(tn_plan_reader *reader, const Tenon__Plan__Node *mess
     node_ports ports = {0};
     uint64_t count = 0;
     const tn_attribute *const *attributes = NULL;
-    TN_TRY(tn_error_at(check_node(reader, message, &ports), "node '%s'", message->name));
+    TN_TRY(tn_error_in(check_node(reader, message, &ports), .node = message->name));
     tn_plan_node_context context = {.runtime = reader->runtime,
                                     .arena = reader->scratch,
                                     .entry = reader->operators[message->operator_index],

@@ -80,8 +80,9 @@ tn_status tn_plan_reader_open(tn_plan_reader *reader, const tn_file *file) {
     reader->weights = data + weights->offset;
     reader->weight_bytes = weights->bytes;
     ProtobufCMessage *message;
-    TN_TRY(tn_wire_unpack(reader->allocator, &tenon__plan__plan__descriptor,
-                          data + description->offset, description->bytes, &message));
+    TN_TRY(tn_error_shift(tn_wire_unpack(reader->allocator, &tenon__plan__plan__descriptor,
+                                         data + description->offset, description->bytes, &message),
+                          description->offset));
     reader->plan = (Tenon__Plan__Plan *)message;
     return TN_OK;
 }
@@ -108,14 +109,15 @@ static tn_status read_all(tn_plan_reader *reader, tn_file *file) {
 }
 
 /* What is wrong with a plan's numbers is a damaged file, whoever found it. */
-static tn_status fail_read(tn_status status, const char *name) {
+static tn_status fail_read(tn_status status, const char *name, bool is_file) {
     tn_error_copy error;
     tn_error_save(&error);
     if (status == TN_ERROR_ARGUMENT || status == TN_ERROR_SHAPE || status == TN_ERROR_TYPE ||
         status == TN_ERROR_RANGE)
         error.status = TN_ERROR_FORMAT;
     tn_error_restore(&error);
-    return tn_error_at(error.status, "%s", name);
+    return is_file ? tn_error_in(error.status, .file = name)
+                   : tn_error_at(error.status, "%s", name);
 }
 
 void tn_plan_reader_deinit(tn_plan_reader *reader) {
@@ -131,12 +133,13 @@ tn_status tn_plan_read(tn_runtime *runtime, tn_file *file, const char *name,
     tn_plan_reader reader = {.runtime = runtime,
                              .allocator = tn_runtime_allocator(runtime),
                              .options = options ? options : &no_options};
+    const bool is_file = file->is_mapped;
     tn_status status = read_all(&reader, file);
     if (status == TN_OK) {
         *out_contents = reader.contents;
     } else {
         tn_error_copy error;
-        status = fail_read(status, name);
+        status = fail_read(status, name, is_file);
         tn_error_save(&error);
         tn_plan_contents_deinit(&reader.contents);
         tn_error_restore(&error);

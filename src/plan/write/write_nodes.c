@@ -145,7 +145,7 @@ static tn_status write_node(tn_plan_writer *writer, const tn_graph_node *node,
                                   &message->inputs));
     TN_TRY(tn_plan_writer_numbers(writer, node->output_count, node->outputs, writer->tensor_numbers,
                                   &message->outputs));
-    TN_TRY(tn_error_at(write_fields(writer, node, message), "node '%s'", node->name));
+    TN_TRY(tn_error_in(write_fields(writer, node, message), .node = node->name));
     return write_state(writer, node, message);
 }
 

@@ -137,10 +137,10 @@ static tn_status fail_unknown(const tn_operator *op, const tn_expression *expres
         if (port_at(op, i)->name) tn_nearest_offer(&nearest, port_at(op, i)->name);
     for (uint32_t i = 0; i < op->field_count; i++)
         if (op->fields[i].name) tn_nearest_offer(&nearest, op->fields[i].name);
-    return tn_fail(TN_ERROR_PLUGIN,
-                   "expression, column %u: '%s' is neither an input nor a field%s%s%s",
-                   s->name_at + 1, name, nearest.best ? ": the nearest is '" : "",
-                   nearest.best ? nearest.best : "", nearest.best ? "'" : "");
+    return tn_error_mend_nearest(
+        tn_fail(TN_ERROR_PLUGIN, "expression, column %u: '%s' is neither an input nor a field",
+                s->name_at + 1, name),
+        ": ", nearest.best);
 }
 
 static tn_status check_names(const tn_operator *op, const tn_expression *expression) {

@@ -95,11 +95,10 @@ static tn_status fail_unknown(const tn_operator *op, const char *name) {
     tn_nearest_init(&nearest, name);
     for (uint32_t i = 0; i < op->field_count; i++)
         tn_nearest_offer(&nearest, tn_fields_at(op, i)->name);
-    return tn_fail(TN_ERROR_ARGUMENT, "operator %s has no field '%s'%s%s%s", op->name, name,
-                   nearest.best      ? ": the nearest is '"
-                   : op->field_count ? ""
-                                     : ": it has no fields",
-                   nearest.best ? nearest.best : "", nearest.best ? "'" : "");
+    return tn_error_mend_nearest(tn_fail(TN_ERROR_ARGUMENT, "operator %s has no field '%s'%s",
+                                         op->name, name,
+                                         op->field_count ? "" : ": it has no fields"),
+                                 ": ", nearest.best);
 }
 
 /* A caller's attribute that says a value and has none. */

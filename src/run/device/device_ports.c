@@ -115,5 +115,5 @@ tn_status tn_device_ports_check_capture(const tn_context *context) {
         what, name ? " '" : "", name ? name : "", name ? "'" : "");
     if (name) return status;
     const tn_graph_node *node = &engine->graph->nodes[context->host_node];
-    return tn_error_at(status, "node '%s': operator %s", node->name, node->entry->op->name);
+    return tn_error_in(status, .node = node->name, .op = node->entry->op->name);
 }

@@ -112,7 +112,7 @@ static tn_status refuse(const counted_group *group, const tn_program_step *step,
     const tn_status status =
         tn_fail(TN_ERROR_UNSUPPORTED, "input '%s' has a count, and %s%s%s", input_name(group), why,
                 step->kernel ? ": kernel " : "", step->kernel ? step->kernel : "");
-    return tn_error_at(status, "node '%s': operator %s", node->name, node->entry->op->name);
+    return tn_error_in(status, .node = node->name, .op = node->entry->op->name);
 }
 
 static tn_tensor_id tensor_of(const counted_group *group, uint32_t value) {

@@ -202,7 +202,7 @@ static tn_status note_sizes(tn_context *context, const tn_program_step *step) {
         else if (port && (port->flags & TN_PORT_SIZED_BY_RUN))
             status = tn_dynamic_is_counted(context, value) ? tn_dynamic_check_count(context, value)
                                                            : note_size(context, value);
-        if (status != TN_OK) return tn_error_at(status, "node '%s'", node->name);
+        if (status != TN_OK) return tn_error_in(status, .node = node->name);
     }
     return TN_OK;
 }

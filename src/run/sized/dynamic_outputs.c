@@ -28,12 +28,12 @@ tn_status tn_dynamic_unbound(tn_context *context, uint32_t index, uint32_t value
     const uint32_t axes = context->inference.tensors[tensor].unbounded;
     *out_is_unbounded = axes != 0;
     if (axes && own->is_isolated)
-        return tn_error_at(
+        return tn_error_in(
             tn_fail(TN_ERROR_UNSUPPORTED,
                     "output '%s' has no bound (TN_UNBOUNDED), and a kernel in a helper process "
                     "cannot ask for its memory: expected an engine that is not isolated",
                     context->engine->graph->tensors[tensor].name),
-            "node '%s'", context->engine->graph->nodes[own->step->node].name);
+            .node = context->engine->graph->nodes[own->step->node].name);
     tn_tensor_unbound(&context->dynamic->tensors[value], axes);
     return TN_OK;
 }

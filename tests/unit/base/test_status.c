@@ -28,6 +28,85 @@ static void test_places_are_chained_outermost_first(void **state) {
     assert_string_equal(tn_last_error()->where, "");
 }
 
+static void test_positions_are_kept_by_name(void **state) {
+    (void)state;
+    tn_status status = tn_fail(TN_ERROR_TYPE, "bad");
+    tn_error_in(status, .node = "conv1", .domain = "vision", .op = "Conv", .kernel = "fast",
+                .library = "v");
+    tn_error_at(status, "body '%s'", "then");
+    tn_error_in(status, .node = "if1", .op = "If", .library = "other");
+    assert_int_equal(tn_error_in(status, .file = "net.plan"), TN_ERROR_TYPE);
+    const tn_error *error = tn_last_error();
+    assert_string_equal(error->where,
+                        "net.plan: node 'if1': operator If (library other): body 'then': node "
+                        "'conv1': operator vision::Conv: kernel fast (library v)");
+    assert_string_equal(error->node, "conv1");
+    assert_string_equal(error->op, "vision::Conv");
+    assert_string_equal(error->library, "v");
+    assert_string_equal(error->file, "net.plan");
+    assert_true(error->offset == UINT64_MAX && error->line == 0 && error->column == 0);
+    tn_fail(TN_ERROR_IO, "another");
+    error = tn_last_error();
+    assert_true(!error->node[0] && !error->op[0] && !error->library[0] && !error->file[0]);
+}
+
+static void test_an_operator_without_node_does_not_join_an_outer_node(void **state) {
+    (void)state;
+    tn_status status = tn_fail(TN_ERROR_TYPE, "bad");
+    tn_error_in(status, .op = "Relu");
+    tn_error_in(status, .node = "relu1");
+    tn_error_in(status, .node = "loop1", .op = "Loop");
+    assert_string_equal(tn_last_error()->node, "relu1");
+    assert_string_equal(tn_last_error()->op, "Relu");
+    tn_fail(TN_ERROR_TYPE, "bad");
+    tn_error_in(status, .node = "inner");
+    tn_error_in(status, .node = "loop1", .op = "Loop");
+    assert_string_equal(tn_last_error()->op, "");
+    assert_string_equal(tn_last_error()->where, "node 'loop1': operator Loop: node 'inner'");
+}
+
+static void test_a_position_in_a_file_is_kept(void **state) {
+    (void)state;
+    tn_error_shift(tn_error_at_byte(tn_fail(TN_ERROR_FORMAT, "damaged at byte 0"), 0), 64);
+    assert_true(tn_last_error()->offset == 64);
+    tn_status status = tn_fail(TN_ERROR_FORMAT, "line 3, column 7: what");
+    tn_error_in(status, .line = 3, .column = 7);
+    assert_string_equal(tn_last_error()->where, "");
+    tn_error_in(status, .node_kind = "layer", .node = "ip", .line = 2);
+    assert_true(tn_last_error()->line == 3 && tn_last_error()->column == 7);
+    assert_true(tn_last_error()->offset == UINT64_MAX);
+    assert_string_equal(tn_last_error()->where, "layer 'ip' (line 2)");
+    tn_error_in(status, .file = "net.prototxt", .is_in_message = true);
+    assert_string_equal(tn_last_error()->where, "layer 'ip' (line 2)");
+    assert_string_equal(tn_last_error()->file, "net.prototxt");
+    assert_int_equal(tn_error_in(TN_OK, .file = "nothing"), TN_OK);
+    assert_int_equal(tn_error_shift(tn_error_at_byte(TN_OK, 1), 1), TN_OK);
+    assert_string_equal(tn_last_error()->file, "net.prototxt");
+}
+
+static void test_a_mend_ends_the_message(void **state) {
+    (void)state;
+    char text[4096];
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = 0;
+    const tn_status status = tn_fail(TN_ERROR_NOT_FOUND, "there is no 'a'");
+    assert_int_equal(tn_error_mend_nearest(status, "; ", NULL), status);
+    assert_string_equal(tn_last_error()->mend, "");
+    assert_int_equal(tn_error_mend_nearest(status, "; ", "b"), status);
+    assert_string_equal(tn_last_error()->mend, "the nearest is 'b'");
+    assert_string_equal(tn_last_error()->message, "there is no 'a'; the nearest is 'b'");
+    tn_fail(status, "%s", text);
+    tn_error_mend(status, ": ", "%s", text);
+    tn_error_in(status, .node = text, .op = text, .domain = text, .library = text, .file = text);
+    const tn_error *error = tn_last_error();
+    assert_true(strlen(error->message) == 2047 && strlen(error->mend) == 511);
+    assert_true(strlen(error->node) == 255 && strlen(error->op) == 127);
+    assert_true(strlen(error->library) == 127 && strlen(error->file) == 511);
+    tn_error_clear();
+    error = tn_last_error();
+    assert_true(!error->mend[0] && !error->node[0] && error->offset == UINT64_MAX);
+}
+
 static void test_success_leaves_the_error_as_it_is(void **state) {
     (void)state;
     tn_fail(TN_ERROR_IO, "gone");
@@ -182,6 +261,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_failure_records_status_and_message),
         cmocka_unit_test(test_places_are_chained_outermost_first),
+        cmocka_unit_test(test_positions_are_kept_by_name),
+        cmocka_unit_test(test_an_operator_without_node_does_not_join_an_outer_node),
+        cmocka_unit_test(test_a_position_in_a_file_is_kept),
+        cmocka_unit_test(test_a_mend_ends_the_message),
         cmocka_unit_test(test_success_leaves_the_error_as_it_is),
         cmocka_unit_test(test_a_failure_is_never_ok),
         cmocka_unit_test(test_the_error_may_be_quoted_in_the_next),

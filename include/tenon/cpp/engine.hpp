@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tn_engine, see tenon/engine.h. Part of tenon/tenon.hpp. */
+#ifndef TENON_CPP_ENGINE_HPP
+#define TENON_CPP_ENGINE_HPP
+
+#include <tenon/cpp/plan.hpp>
+#include <tenon/engine.h>
+
+namespace tenon {
+
+class Engine : public Shared<tn_engine, tn_engine_retain, tn_engine_release> {
+  public:
+    using Shared::Shared;
+    static Engine load(const Runtime &runtime, std::string_view path) {
+        return load(runtime, path, nullptr);
+    }
+    static Engine load(const Runtime &runtime, std::string_view path,
+                       const tn_engine_options &options) {
+        return load(runtime, path, &options);
+    }
+    static Engine load(const Runtime &runtime, const Plan &plan) {
+        return load_bytes(runtime, plan.bytes(), nullptr);
+    }
+    static Engine load(const Runtime &runtime, const Plan &plan, const tn_engine_options &options) {
+        return load_bytes(runtime, plan.bytes(), &options);
+    }
+    /* `options` may be null. */
+    static Engine load_bytes(const Runtime &runtime, Bytes plan,
+                             const tn_engine_options *options = nullptr) {
+        return Engine(detail::made<tn_engine>([&](tn_engine **out) {
+            return tn_engine_load_bytes(runtime.get(), plan.data, plan.bytes, options, out);
+        }));
+    }
+    /* What loading a plan's file would find, as JSON. `options` may be null. */
+    static std::string explain(const Runtime &runtime, std::string_view path,
+                               const tn_engine_options *options = nullptr) {
+        char *json = nullptr;
+        check(tn_plan_explain(runtime.get(), detail::text(path).c_str(), options, &json));
+        return runtime.take_text(json);
+    }
+
+    uint32_t input_count() const noexcept { return tn_engine_input_count(get()); }
+    uint32_t output_count() const noexcept { return tn_engine_output_count(get()); }
+    /* Null past the end. */
+    const tn_port_info *input(uint32_t index) const noexcept {
+        return tn_engine_input(get(), index);
+    }
+    const tn_port_info *output(uint32_t index) const noexcept {
+        return tn_engine_output(get(), index);
+    }
+    uint32_t find_input(std::string_view name) const {
+        uint32_t index = 0;
+        check(tn_engine_find_input(get(), detail::text(name).c_str(), &index));
+        return index;
+    }
+    uint32_t find_output(std::string_view name) const {
+        uint32_t index = 0;
+        check(tn_engine_find_output(get(), detail::text(name).c_str(), &index));
+        return index;
+    }
+    /* Null past the end, and for an input that accepts any shape. */
+    const tn_profile_input *profile(uint32_t input) const noexcept {
+        return tn_engine_profile(get(), input);
+    }
+    const char *report() const noexcept { return tn_engine_report(get()); }
+
+  private:
+    static Engine load(const Runtime &runtime, std::string_view path,
+                       const tn_engine_options *options) {
+        return Engine(detail::made<tn_engine>([&](tn_engine **out) {
+            return tn_engine_load(runtime.get(), detail::text(path).c_str(), options, out);
+        }));
+    }
+};
+
+} // namespace tenon
+
+#endif

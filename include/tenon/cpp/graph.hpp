@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tn_graph, see tenon/graph.h. Part of tenon/tenon.hpp. */
+#ifndef TENON_CPP_GRAPH_HPP
+#define TENON_CPP_GRAPH_HPP
+
+#include <tenon/cpp/runtime.hpp>
+#include <tenon/graph.h>
+
+namespace tenon {
+
+class Graph : public Owned<tn_graph, tn_graph_destroy> {
+  public:
+    using Owned::Owned;
+    explicit Graph(const Runtime &runtime, std::string_view name = "")
+        : Owned(detail::made<tn_graph>([&](tn_graph **out) {
+              return tn_graph_create(runtime.get(), detail::text(name).c_str(), out);
+          })) {}
+
+    static Graph load_onnx(const Runtime &runtime, std::string_view path) {
+        return made([&](tn_graph **out) {
+            return tn_graph_load_onnx(runtime.get(), detail::text(path).c_str(), out);
+        });
+    }
+    /* `folder`, where external data lies, may be null. */
+    static Graph parse_onnx(const Runtime &runtime, const void *data, uint64_t bytes,
+                            const char *folder = nullptr) {
+        return made([&](tn_graph **out) {
+            return tn_graph_parse_onnx(runtime.get(), data, bytes, folder, out);
+        });
+    }
+    static Graph load_uff(const Runtime &runtime, std::string_view path,
+                          const tn_uff_options *options = nullptr) {
+        return made([&](tn_graph **out) {
+            return tn_graph_load_uff(runtime.get(), detail::text(path).c_str(), options, out);
+        });
+    }
+    static Graph parse_uff(const Runtime &runtime, const void *data, uint64_t bytes,
+                           const tn_uff_options *options = nullptr) {
+        return made([&](tn_graph **out) {
+            return tn_graph_parse_uff(runtime.get(), data, bytes, options, out);
+        });
+    }
+    /* `weights_path` may be null. */
+    static Graph load_caffe(const Runtime &runtime, std::string_view network_path,
+                            const char *weights_path, const tn_caffe_options *options = nullptr) {
+        return made([&](tn_graph **out) {
+            return tn_graph_load_caffe(runtime.get(), detail::text(network_path).c_str(),
+                                       weights_path, options, out);
+        });
+    }
+    static Graph parse_caffe(const Runtime &runtime, Bytes network, Bytes weights,
+                             const tn_caffe_options *options = nullptr) {
+        return made([&](tn_graph **out) {
+            return tn_graph_parse_caffe(runtime.get(), network.data, network.bytes, weights.data,
+                                        weights.bytes, options, out);
+        });
+    }
+    /* `input` may be null. */
+    void load_caffe_mean(const char *input, std::string_view path, double scale = 1) {
+        check(tn_graph_load_caffe_mean(get(), input, detail::text(path).c_str(), scale));
+    }
+
+    void set_opset(std::string_view domain, uint32_t version) {
+        check(tn_graph_set_opset(get(), detail::text(domain).c_str(), version));
+    }
+    /* `names`, of unknown extents, is empty or as long as `shape`. */
+    tn_tensor_id add_input(std::string_view name, tn_type type, const Shape &shape,
+                           const std::vector<const char *> &names = {}) {
+        if (!names.empty() && names.size() != shape.size())
+            throw Error(TN_ERROR_ARGUMENT, "as many names as extents, or none, are needed");
+        tn_tensor_id tensor = TN_NO_TENSOR;
+        check(tn_graph_add_input(get(), detail::text(name).c_str(), type,
+                                 static_cast<uint32_t>(shape.size()), shape.data(),
+                                 names.empty() ? nullptr : names.data(), &tensor));
+        return tensor;
+    }
+    tn_tensor_id add_constant(std::string_view name, tn_type type, const Shape &shape,
+                              const void *data, uint64_t bytes) {
+        tn_tensor_id tensor = TN_NO_TENSOR;
+        check(tn_graph_add_constant(get(), detail::text(name).c_str(), type,
+                                    static_cast<uint32_t>(shape.size()), shape.data(), data, bytes,
+                                    &tensor));
+        return tensor;
+    }
+    std::vector<tn_tensor_id> add_node(const tn_node_description &node) {
+        std::vector<tn_tensor_id> outputs(node.output_count, TN_NO_TENSOR);
+        check(tn_graph_add_node(get(), &node, outputs.data()));
+        return outputs;
+    }
+    /* A node of one output, of the newest version of an operator. */
+    tn_tensor_id add_node(std::string_view op, const std::vector<tn_tensor_id> &inputs,
+                          const std::vector<const tn_attribute *> &attributes = {},
+                          std::string_view domain = "") {
+        const std::string op_text = detail::text(op), domain_text = detail::text(domain);
+        tn_node_description node = options<tn_node_description>();
+        node.domain = domain_text.c_str();
+        node.op = op_text.c_str();
+        node.input_count = static_cast<uint32_t>(inputs.size());
+        node.inputs = inputs.data();
+        node.output_count = 1;
+        node.attribute_count = attributes.size();
+        node.attributes = attributes.data();
+        return add_node(node)[0];
+    }
+    /* `body` is the graph's from here on. */
+    const tn_body_graph *add_body(Graph &&body, uint32_t capture_count) {
+        const tn_body_graph *added = nullptr;
+        check(tn_graph_add_body(get(), body.get(), capture_count, &added));
+        body.give_up();
+        return added;
+    }
+    /* `name` null: the tensor's own. */
+    void add_output(tn_tensor_id tensor, const char *name = nullptr) {
+        check(tn_graph_add_output(get(), tensor, name));
+    }
+    void clear_outputs() noexcept { tn_graph_clear_outputs(get()); }
+    tn_tensor_id find(std::string_view name) const {
+        tn_tensor_id tensor = TN_NO_TENSOR;
+        check(tn_graph_find(get(), detail::text(name).c_str(), &tensor));
+        return tensor;
+    }
+
+    uint32_t input_count() const noexcept { return tn_graph_input_count(get()); }
+    uint32_t output_count() const noexcept { return tn_graph_output_count(get()); }
+    /* Null past the end. */
+    const tn_port_info *input(uint32_t index) const noexcept {
+        return tn_graph_input(get(), index);
+    }
+    const tn_port_info *output(uint32_t index) const noexcept {
+        return tn_graph_output(get(), index);
+    }
+
+  private:
+    template <class Create> static Graph made(Create &&create) {
+        return Graph(detail::made<tn_graph>(create));
+    }
+};
+
+} // namespace tenon
+
+#endif

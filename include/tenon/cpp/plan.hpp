@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tn_plan, see tenon/builder.h. Part of tenon/tenon.hpp. */
+#ifndef TENON_CPP_PLAN_HPP
+#define TENON_CPP_PLAN_HPP
+
+#include <tenon/builder.h>
+#include <tenon/calibrate.h>
+#include <tenon/cpp/graph.hpp>
+
+namespace tenon {
+
+/* The range of an input, for tn_builder_options.profile_inputs: it points at what is given, which
+ * must live until the plan is built. The shapes have one rank. */
+inline tn_profile_input profile_input(const char *name, const Shape &minimum, const Shape &optimum,
+                                      const Shape &maximum) {
+    if (minimum.size() != optimum.size() || maximum.size() != optimum.size())
+        throw Error(TN_ERROR_ARGUMENT, "the shapes of a profile need one rank");
+    tn_profile_input made = options<tn_profile_input>();
+    made.name = name;
+    made.rank = static_cast<uint32_t>(optimum.size());
+    made.minimum = minimum.data();
+    made.optimum = optimum.data();
+    made.maximum = maximum.data();
+    return made;
+}
+tn_profile_input profile_input(const char *name, Shape &&, Shape &&, Shape &&) = delete;
+
+class Plan : public Owned<tn_plan, tn_plan_destroy> {
+  public:
+    using Owned::Owned;
+    static Plan build(Graph &graph) { return build(graph, nullptr); }
+    static Plan build(Graph &graph, const tn_builder_options &options) {
+        return build(graph, &options);
+    }
+    static Plan build_accurate(Graph &graph, const tn_accuracy_options &options) {
+        return Plan(detail::made<tn_plan>(
+            [&](tn_plan **out) { return tn_build_accurate(graph.get(), &options, out, nullptr); }));
+    }
+    /* What is in a plan's file, as JSON. */
+    static std::string inspect(const Runtime &runtime, std::string_view path) {
+        char *json = nullptr;
+        check(tn_plan_inspect(runtime.get(), detail::text(path).c_str(), &json));
+        return runtime.take_text(json);
+    }
+
+    Bytes bytes() const noexcept {
+        Bytes all{};
+        all.data = tn_plan_bytes(get(), &all.bytes);
+        return all;
+    }
+    void save(std::string_view path) const {
+        check(tn_plan_save(get(), detail::text(path).c_str()));
+    }
+    const char *report() const noexcept { return tn_plan_report(get()); }
+
+  private:
+    static Plan build(Graph &graph, const tn_builder_options *options) {
+        return Plan(detail::made<tn_plan>(
+            [&](tn_plan **out) { return tn_build(graph.get(), options, out); }));
+    }
+};
+
+} // namespace tenon
+
+#endif
