@@ -225,6 +225,9 @@ typedef struct tn_import_services {
                             tn_import_graph **out_body) TN_NOEXCEPT;
     tn_status (*end_body)(tn_import_graph *body, uint32_t captured_count,
                           const tn_import_tensor *captured, const void **out_graph) TN_NOEXCEPT;
+    /* Puts the nodes in order: TN_ERROR_FORMAT for cycles, tensors that nobody makes, tensors made
+     * twice. The host does it after `read` where the reader did not. */
+    tn_status (*check)(tn_import_graph *graph) TN_NOEXCEPT;
 } tn_import_services;
 
 /* A reading. `data`, `path` and `params` live until `read` returns. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mean image (.binaryproto) as part of a graph: an input's uses get (x - mean) * scale instead of
+ * A mean image as part of a graph: an input's uses get (x - mean) * scale instead of
  * it. In the graph, not in the program that feeds it, so that a plan holds all that it needs and
  * calibration sees what the layers see.
  */
 #include "base/status.h"
 #include "base/text.h"
-#include "base/wire.h"
-#include "importers/caffe/blob.h"
+#include "graph/graph.h"
+
+#include <tenon/import.h>
 
 #include <math.h>
 #include <string.h>
@@ -79,9 +80,9 @@ static void replace_uses(tn_graph *graph, size_t node_count, tn_tensor_id from, 
             if (graph->nodes[i].inputs[j] == from) graph->nodes[i].inputs[j] = to;
 }
 
-static tn_status add_mean(tn_graph *graph, tn_tensor_id input, tn_caffe_blob *blob, double scale) {
-    tn_shape shape;
-    const float *data;
+static tn_status add_mean(tn_graph *graph, tn_tensor_id input, const tn_graph_tensor *from,
+                          double scale) {
+    tn_shape shape = from->shape;
     tn_tensor_id mean, factor, result;
     size_t node_count = graph->node_count, count;
     char has[TN_SHAPE_TEXT_BYTES], wanted[TN_SHAPE_TEXT_BYTES];
@@ -92,16 +93,14 @@ static tn_status add_mean(tn_graph *graph, tn_tensor_id input, tn_caffe_blob *bl
     if (to->type != TN_F32 || !to->has_shape)
         return tn_fail(TN_ERROR_UNSUPPORTED,
                        "a mean is for an input of f32 with a known rank; '%s' is none", to->name);
-    TN_TRY(tn_caffe_blob_shape(blob, &shape));
     TN_TRY(tn_shape_count(&shape, &count));
     if (!fits(&shape, to) || count == 0)
         return tn_fail(TN_ERROR_SHAPE, "the mean has the shape %s; input '%s' takes %s",
                        tn_shape_print(shape.rank, shape.extents, has, sizeof(has)), to->name,
                        tn_shape_print(to->shape.rank, to->shape.extents, wanted, sizeof(wanted)));
-    TN_TRY(tn_caffe_blob_data(graph, blob, &shape, &data));
     cut_rank(&shape, to->shape.rank);
-    TN_TRY(tn_graph_add_constant_lent(graph, name, TN_F32, &shape, data, count * sizeof(*data),
-                                      &mean));
+    TN_TRY(tn_graph_add_constant(graph, name, TN_F32, shape.rank, shape.extents, from->data,
+                                 from->bytes, &mean));
     TN_TRY(add_step(graph, "Sub", "mean/subtracted", input, mean, &result));
     if (scale != 1) {
         scale_name = tn_graph_make_name(graph, "mean/scale");
@@ -114,29 +113,37 @@ static tn_status add_mean(tn_graph *graph, tn_tensor_id input, tn_caffe_blob *bl
     return tn_graph_sort(graph);
 }
 
-tn_status tn_graph_parse_caffe_mean(tn_graph *graph, const char *input, const void *data,
-                                    uint64_t bytes, double scale) {
-    if (!graph || (bytes > 0 && !data) || !isfinite(scale))
-        return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_graph_parse_caffe_mean needs a graph, data and a finite scale");
-    tn_tensor_id tensor = TN_NO_TENSOR;
-    ProtobufCMessage *message;
-    TN_TRY(find_input(graph, input, &tensor));
-    TN_TRY(tn_wire_unpack(graph->allocator, &tenon__caffe__weights__blob__descriptor, data,
-                          (size_t)bytes, &message));
-    tn_status status = add_mean(graph, tensor, (tn_caffe_blob *)message, scale);
-    tn_wire_free(graph->allocator, message);
-    return status;
+/* A graph that is one constant of numbers. */
+static const tn_graph_tensor *constant_of(const tn_graph *mean) {
+    if (mean->input_count > 0 || mean->output_count != 1) return NULL;
+    const tn_graph_tensor *tensor = &mean->tensors[mean->outputs[0]];
+    return tensor->is_constant && tensor->type == TN_F32 ? tensor : NULL;
 }
 
-tn_status tn_graph_load_caffe_mean(tn_graph *graph, const char *input, const char *path,
-                                   double scale) {
-    if (!graph || !path)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_graph_load_caffe_mean needs a graph and a path");
-    tn_file file = {0};
-    TN_TRY(tn_file_map(graph->allocator, path, &file));
-    tn_status status = tn_error_at(
-        tn_graph_parse_caffe_mean(graph, input, file.data, file.bytes, scale), "%s", path);
-    tn_file_unmap(&file);
+tn_status tn_graph_subtract_mean(tn_graph *graph, const char *input, const tn_graph *mean,
+                                 double scale) {
+    tn_tensor_id tensor = TN_NO_TENSOR;
+    if (!graph || !mean || !isfinite(scale))
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_graph_subtract_mean needs two graphs and a finite scale");
+    const tn_graph_tensor *from = constant_of(mean);
+    if (!from)
+        return tn_fail(TN_ERROR_UNSUPPORTED,
+                       "a mean image is a model that is one constant of f32; this one is none");
+    TN_TRY(find_input(graph, input, &tensor));
+    return add_mean(graph, tensor, from, scale);
+}
+
+tn_status tn_graph_load_mean(tn_graph *graph, const char *input, const char *path, double scale) {
+    tn_graph *mean = NULL;
+    tn_tensor_id tensor;
+    if (!graph || !path || !isfinite(scale))
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_graph_load_mean needs a graph, a path and a finite scale");
+    TN_TRY(tn_error_at(find_input(graph, input, &tensor), "%s", path));
+    TN_TRY(tn_graph_load(graph->runtime, path, NULL, &mean));
+    const tn_status status =
+        tn_error_at(tn_graph_subtract_mean(graph, input, mean, scale), "%s", path);
+    tn_graph_destroy(mean);
     return status;
 }
