@@ -10,9 +10,8 @@
 
 #include "base/map.h"
 #include "base/text.h"
-#include "graph/graph.h"
+#include "importers/common/import.h"
 #include "importers/prototext/tree.h"
-#include "importers/common/missing_list.h"
 
 /* The opset whose operators the layers become. */
 #define TN_CAFFE_OPSET 13
@@ -23,7 +22,7 @@
 /* A tensor while the network is read. Extents are tracked so that weights can be checked and axes
  * counted from the end; -1: not known yet (the batch, a plugin's output). */
 typedef struct tn_caffe_value {
-    tn_tensor_id tensor;
+    tn_import_tensor tensor;
     uint32_t rank; /* UINT32_MAX: not known */
     int64_t extents[TN_MAX_RANK];
 } tn_caffe_value;
@@ -42,7 +41,7 @@ typedef struct tn_caffe_reader {
     tn_runtime *runtime;
     const tn_allocator *allocator;
     const tn_caffe_options *options; /* never null; read through its size */
-    tn_graph *graph;
+    tn_import_graph *graph;
     tn_arena *arena; /* for what lives as long as the reader */
     const tn_prototext_message *network;
     tn_caffe_weights *weights;     /* null: no file is given */
@@ -157,8 +156,8 @@ void tn_caffe_add_floats(tn_caffe_attributes *attributes, const char *name, size
 /* Any node. */
 tn_status tn_caffe_node(tn_caffe_reader *reader, const char *name, const char *domain,
                         const char *op, const tn_caffe_attributes *attributes, uint32_t input_count,
-                        const tn_tensor_id *inputs, uint32_t output_count,
-                        const char *const *output_names, tn_tensor_id *out_outputs);
+                        const tn_import_tensor *inputs, uint32_t output_count,
+                        const char *const *output_names, tn_import_tensor *out_outputs);
 /* The names of a layer's first tops, and after them one inside of the layer where `part` is given.
  */
 tn_status tn_caffe_top_names(tn_caffe_reader *reader, const tn_caffe_layer *layer, uint32_t count,
@@ -167,37 +166,37 @@ tn_status tn_caffe_top_names(tn_caffe_reader *reader, const tn_caffe_layer *laye
  * `domain` "" is ONNX's. `attributes` may be null. */
 tn_status tn_caffe_inner(tn_caffe_reader *reader, const tn_caffe_layer *layer, const char *part,
                          const char *domain, const char *op, const tn_caffe_attributes *attributes,
-                         uint32_t input_count, const tn_tensor_id *inputs,
-                         tn_tensor_id *out_tensor);
+                         uint32_t input_count, const tn_import_tensor *inputs,
+                         tn_import_tensor *out_tensor);
 /* The node that makes top `top`, called after the layer; `shape` is the value that the top gets,
  * but for its tensor. */
 tn_status tn_caffe_top(tn_caffe_reader *reader, const tn_caffe_layer *layer, uint32_t top,
                        const char *domain, const char *op, const tn_caffe_attributes *attributes,
-                       uint32_t input_count, const tn_tensor_id *inputs,
+                       uint32_t input_count, const tn_import_tensor *inputs,
                        const tn_caffe_value *shape);
 /* A node that makes all tops of the layer at once. */
 tn_status tn_caffe_tops(tn_caffe_reader *reader, const tn_caffe_layer *layer, const char *domain,
                         const char *op, const tn_caffe_attributes *attributes, uint32_t input_count,
-                        const tn_tensor_id *inputs, const tn_caffe_value *shapes);
+                        const tn_import_tensor *inputs, const tn_caffe_value *shapes);
 /* A tensor's name that nothing has and no blob's last value will have. Null: no memory. */
 const char *tn_caffe_make_name(tn_caffe_reader *reader, const char *base);
 /* Constants: numbers of a layer's own making. */
 tn_status tn_caffe_scalar(tn_caffe_reader *reader, const tn_caffe_layer *layer, const char *part,
-                          double value, tn_tensor_id *out_tensor);
+                          double value, tn_import_tensor *out_tensor);
 tn_status tn_caffe_index_list(tn_caffe_reader *reader, const tn_caffe_layer *layer,
                               const char *part, size_t count, const int64_t *values,
-                              tn_tensor_id *out_tensor);
+                              tn_import_tensor *out_tensor);
 /* `data` lives as long as the graph. */
 tn_status tn_caffe_floats(tn_caffe_reader *reader, const tn_caffe_layer *layer, const char *part,
                           uint32_t rank, const int64_t *extents, const float *data,
-                          tn_tensor_id *out_tensor);
+                          tn_import_tensor *out_tensor);
 
 /* Operations in a row from one tensor to a top: each a unary operator, or one with a second operand
  * after or before the row's own. */
 #define TN_CAFFE_CHAIN 8
 typedef struct tn_caffe_link {
     const char *op, *part;
-    tn_tensor_id operand; /* TN_NO_TENSOR: unary */
+    tn_import_tensor operand; /* TN_IMPORT_NO_TENSOR: unary */
     bool is_first;        /* the operand comes first */
 } tn_caffe_link;
 typedef struct tn_caffe_chain {
@@ -205,10 +204,10 @@ typedef struct tn_caffe_chain {
     tn_caffe_link links[TN_CAFFE_CHAIN];
 } tn_caffe_chain;
 void tn_caffe_chain_add(tn_caffe_chain *chain, const char *op, const char *part,
-                        tn_tensor_id operand);
+                        tn_import_tensor operand);
 /* An empty chain is an Identity. The top has `from`'s shape but for what `shape` says. */
 tn_status tn_caffe_chain_emit(tn_caffe_reader *reader, const tn_caffe_layer *layer,
-                              const tn_caffe_chain *chain, tn_tensor_id from,
+                              const tn_caffe_chain *chain, tn_import_tensor from,
                               const tn_caffe_value *shape);
 
 /* An axis as it is written, maybe negative, of a value: 0..rank - 1. TN_ERROR_UNSUPPORTED when a
@@ -241,7 +240,7 @@ tn_status tn_caffe_blob_read(tn_caffe_reader *reader, tn_caffe_layer *layer, uin
 /* The same as a constant; of `shape`, of as many elements, where that is not null. */
 tn_status tn_caffe_blob_constant(tn_caffe_reader *reader, tn_caffe_layer *layer, uint32_t index,
                                  uint32_t rank, int64_t *extents, uint32_t shape_rank,
-                                 const int64_t *shape, tn_tensor_id *out_tensor);
+                                 const int64_t *shape, tn_import_tensor *out_tensor);
 /* A blob as it is in the file. */
 tn_status tn_caffe_blob_any(tn_caffe_reader *reader, tn_caffe_layer *layer, uint32_t index,
                             tn_shape *out_shape, const float **out_data);

@@ -33,7 +33,7 @@ static tn_status add_input(tn_caffe_reader *reader, const char *name, uint32_t r
         value.extents[i] = i == 0 || is_open(reader, name) ? -1 : extents[i];
     if (rank > 0) names[0] = batch_name(reader, extents[0]);
     TN_TRY(
-        tn_graph_add_input(reader->graph, name, TN_F32, rank, value.extents, names, &value.tensor));
+        tn_import_add_input(reader->graph, name, TN_F32, rank, value.extents, names, &value.tensor));
     return tn_caffe_set_value(reader, name, &value);
 }
 

@@ -21,8 +21,8 @@ tn_status tn_caffe_set_value(tn_caffe_reader *reader, const char *blob,
 }
 
 /* A tensor that can be an output called as the blob: its own, or a copy of an alias. */
-static tn_status output_tensor(tn_caffe_reader *reader, const char *blob, tn_tensor_id tensor,
-                               tn_tensor_id *out_tensor) {
+static tn_status output_tensor(tn_caffe_reader *reader, const char *blob, tn_import_tensor tensor,
+                               tn_import_tensor *out_tensor) {
     const tn_graph_tensor *from = &reader->graph->tensors[tensor];
     uint64_t place;
     if (strcmp(from->name, blob) == 0 || tn_map_get(reader->last_writers, blob, &place)) {
@@ -44,12 +44,12 @@ static tn_status output_tensor(tn_caffe_reader *reader, const char *blob, tn_ten
 static tn_status read_outputs(tn_caffe_reader *reader) {
     for (size_t i = 0; i < reader->value_count; i++) {
         const char *blob = reader->values[i].name;
-        tn_tensor_id tensor = reader->values[i].value.tensor;
+        tn_import_tensor tensor = reader->values[i].value.tensor;
         bool is_own_input = reader->graph->tensors[tensor].is_input &&
                             strcmp(reader->graph->tensors[tensor].name, blob) == 0;
         if (reader->values[i].is_consumed || is_own_input) continue;
         TN_TRY(output_tensor(reader, blob, tensor, &tensor));
-        TN_TRY(tn_graph_add_output(reader->graph, tensor, blob));
+        TN_TRY(tn_import_add_output(reader->graph, tensor, blob));
     }
     if (reader->graph->output_count == 0)
         return tn_fail(TN_ERROR_FORMAT, "the network has no output: no layer of it computes "

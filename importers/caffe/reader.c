@@ -89,7 +89,7 @@ static tn_status copy_options(const tn_caffe_options *options, tn_caffe_options 
 
 static tn_status parse(tn_runtime *runtime, const network_file *network,
                        const network_file *weights, const tn_caffe_options *options,
-                       tn_graph **out_graph) {
+                       tn_import_graph **out_graph) {
     tn_caffe_options own;
     TN_TRY(copy_options(options, &own));
     tn_caffe_reader reader = {
@@ -105,7 +105,7 @@ static tn_status parse(tn_runtime *runtime, const network_file *network,
 
 tn_status tn_graph_parse_caffe(tn_runtime *runtime, const void *network, uint64_t network_bytes,
                                const void *weights, uint64_t weights_bytes,
-                               const tn_caffe_options *options, tn_graph **out_graph) {
+                               const tn_caffe_options *options, tn_import_graph **out_graph) {
     if (!runtime || !out_graph || (network_bytes > 0 && !network))
         return tn_fail(TN_ERROR_ARGUMENT,
                        "tn_graph_parse_caffe needs a runtime, a network and out_graph");
@@ -116,7 +116,7 @@ tn_status tn_graph_parse_caffe(tn_runtime *runtime, const void *network, uint64_
 
 tn_status tn_graph_load_caffe(tn_runtime *runtime, const char *network_path,
                               const char *weights_path, const tn_caffe_options *options,
-                              tn_graph **out_graph) {
+                              tn_import_graph **out_graph) {
     if (!runtime || !network_path || !out_graph)
         return tn_fail(TN_ERROR_ARGUMENT,
                        "tn_graph_load_caffe needs a runtime, a network's path and out_graph");

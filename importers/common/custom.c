@@ -3,7 +3,6 @@
 #include "importers/common/custom.h"
 #include "base/status.h"
 #include "graph/infer.h"
-#include "plugin/missing.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 /* The fields of an operator that a message may show. */
 static const tn_field *find_field(const tn_operator *op, const char *name) {
     for (uint32_t i = 0; i < op->field_count; i++) {
-        const tn_field *field = tn_fields_at(op, i);
+        const tn_field *field = tn_import_field(op, i);
         if (field && strcmp(field->name, name) == 0) return field;
     }
     return NULL;
@@ -114,15 +113,15 @@ static tn_status check_builtin(tn_arena *arena, const tn_operator *op, uint64_t 
 }
 
 tn_status tn_custom_find(tn_runtime *runtime, tn_arena *arena, const char *name, size_t field_count,
-                         const tn_custom_field *fields, const tn_operator_entry **out_entry,
+                         const tn_custom_field *fields, const tn_operator **out_entry,
                          uint64_t *out_attribute_count,
                          const tn_attribute *const **out_attributes) {
-    const tn_operator_entry *entry;
+    const tn_operator *entry;
     tn_status status = tn_registry_find_any(tn_runtime_registry(runtime), name, &entry);
     if (status != TN_OK) return describe(runtime, arena, name, status, field_count, fields);
-    status = fit_fields(arena, entry->op, field_count, fields, out_attribute_count, out_attributes);
+    status = fit_fields(arena, op, field_count, fields, out_attribute_count, out_attributes);
     if (status == TN_OK) {
-        status = check_builtin(arena, entry->op, *out_attribute_count, *out_attributes);
+        status = check_builtin(arena, op, *out_attribute_count, *out_attributes);
         if (status != TN_OK) status = describe(runtime, arena, name, status, field_count, fields);
     }
     if (status != TN_OK) {
@@ -136,44 +135,44 @@ tn_status tn_custom_find(tn_runtime *runtime, tn_arena *arena, const char *name,
 /* ----------------------------------------------------------------------------------------------
  * shapes */
 
-static tn_status add_inputs(tn_graph *graph, uint32_t count, const tn_custom_input *inputs,
-                            tn_tensor_id *out_ids) {
+static tn_status add_inputs(tn_import_graph *graph, uint32_t count, const tn_custom_input *inputs,
+                            tn_import_tensor *out_ids) {
     for (uint32_t i = 0; i < count; i++) {
         const tn_custom_input *input = &inputs[i];
         size_t bytes;
-        const char *name = tn_graph_make_name(graph, input->name);
+        const char *name = tn_import_make_name(graph, input->name);
         if (!name) return tn_fail_memory("a tensor's name");
         TN_TRY(tn_format_bytes(TN_LINEAR, input->type, &input->shape, &bytes));
         if (input->data && bytes > 0)
-            TN_TRY(tn_graph_add_constant_lent(graph, name, input->type, &input->shape, input->data,
+            TN_TRY(tn_import_add_constant(graph, name, input->type, &input->shape, input->data,
                                               bytes, &out_ids[i]));
         else
-            TN_TRY(tn_graph_add_input(graph, name, input->type, input->shape.rank,
+            TN_TRY(tn_import_add_input(graph, name, input->type, input->shape.rank,
                                       input->shape.extents, NULL, &out_ids[i]));
     }
     return TN_OK;
 }
 
 /* The one node in a graph of its own. */
-static tn_status add_node(tn_graph *graph, const char *name, const tn_operator_entry *entry,
+static tn_status add_node(tn_import_graph *graph, const char *name, const tn_operator *entry,
                           uint64_t attribute_count, const tn_attribute *const *attributes,
-                          uint32_t input_count, const tn_tensor_id *inputs, uint32_t output_count,
-                          tn_tensor_id *outputs) {
+                          uint32_t input_count, const tn_import_tensor *inputs, uint32_t output_count,
+                          tn_import_tensor *outputs) {
     for (uint32_t i = 0; i < output_count; i++)
-        TN_TRY(tn_graph_add_tensor(graph, NULL, TN_NONE, &outputs[i]));
+        TN_TRY(tn_import_add_tensor(graph, NULL, &outputs[i]));
     tn_library_retain(entry->library);
     const tn_status status =
         tn_graph_add_node_raw(graph, name, entry, attribute_count, attributes, input_count, inputs,
                               output_count, outputs, NULL);
     if (status != TN_OK) tn_library_release(entry->library);
     for (uint32_t i = 0; i < output_count && status == TN_OK; i++)
-        TN_TRY(tn_graph_add_output(graph, outputs[i], NULL));
+        TN_TRY(tn_import_add_output(graph, outputs[i], NULL));
     return status == TN_OK ? tn_graph_sort(graph) : status;
 }
 
 /* Shapes of the graph's inputs, in their order; constants are none. */
-static tn_status run_inference(const tn_graph *graph, tn_arena *arena, uint32_t output_count,
-                               const tn_tensor_id *outputs, tn_type *out_types,
+static tn_status run_inference(const tn_import_graph *graph, tn_arena *arena, uint32_t output_count,
+                               const tn_import_tensor *outputs, tn_type *out_types,
                                tn_shape *out_shapes) {
     tn_inference_plan plan;
     tn_inference inference = {0};
@@ -195,16 +194,16 @@ done:
     return status;
 }
 
-tn_status tn_custom_infer(tn_runtime *runtime, const char *name, const tn_operator_entry *entry,
+tn_status tn_custom_infer(tn_runtime *runtime, const char *name, const tn_operator *entry,
                           uint64_t attribute_count, const tn_attribute *const *attributes,
                           uint32_t input_count, const tn_custom_input *inputs,
                           uint32_t output_count, tn_type *out_types, tn_shape *out_shapes) {
-    tn_graph *graph = NULL;
+    tn_import_graph *graph = NULL;
     tn_arena *arena = NULL;
     tn_status status = TN_OK;
     TN_GO(tn_graph_create(runtime, name, &graph));
     TN_GO(tn_arena_create(tn_runtime_allocator(runtime), &arena));
-    tn_tensor_id *ids = tn_arena_allocate(arena, (size_t)input_count + output_count, sizeof(*ids));
+    tn_import_tensor *ids = tn_arena_allocate(arena, (size_t)input_count + output_count, sizeof(*ids));
     if (!ids) TN_GO(tn_fail_memory("a node"));
     TN_GO(add_inputs(graph, input_count, inputs, ids));
     TN_GO(add_node(graph, name, entry, attribute_count, attributes, input_count, ids, output_count,

@@ -8,7 +8,7 @@
 #ifndef TN_IMPORTERS_COMMON_CUSTOM_H
 #define TN_IMPORTERS_COMMON_CUSTOM_H
 
-#include "graph/graph.h"
+#include "importers/common/import.h"
 
 /* A field as the file has it. An element type is an attribute of type TN_FIELD_TYPE with the
  * tn_type in `i` (0: one that Tenon has not). */
@@ -23,7 +23,7 @@ typedef struct tn_custom_field {
  * unless a node takes it over. TN_ERROR_UNSUPPORTED: no library has it, or two have; fields that do
  * not fit are found when the node is added. Results lie in `arena`. */
 tn_status tn_custom_find(tn_runtime *runtime, tn_arena *arena, const char *name, size_t field_count,
-                         const tn_custom_field *fields, const tn_operator_entry **out_entry,
+                         const tn_custom_field *fields, const tn_operator **out_entry,
                          uint64_t *out_attribute_count, const tn_attribute *const **out_attributes);
 
 /* An input of a node whose outputs' shapes are asked for. */
@@ -35,7 +35,7 @@ typedef struct tn_custom_input {
 } tn_custom_input;
 /* Asks the operator for types and shapes of `output_count` outputs. The node is made for this
  * alone, in a graph of its own. */
-tn_status tn_custom_infer(tn_runtime *runtime, const char *name, const tn_operator_entry *entry,
+tn_status tn_custom_infer(tn_runtime *runtime, const char *name, const tn_operator *entry,
                           uint64_t attribute_count, const tn_attribute *const *attributes,
                           uint32_t input_count, const tn_custom_input *inputs,
                           uint32_t output_count, tn_type *out_types, tn_shape *out_shapes);

@@ -30,8 +30,8 @@ static bool has_open(const tn_uff_call *call) {
     return false;
 }
 
-static void describe_inputs(const tn_uff_call *call, const tn_graph *graph,
-                            const tn_tensor_id *tensors, bool is_second,
+static void describe_inputs(const tn_uff_call *call, const tn_import_graph *graph,
+                            const tn_import_tensor *tensors, bool is_second,
                             tn_custom_input *out_inputs) {
     for (uint32_t i = 0; i < call->input_count; i++) {
         const tn_uff_value *value = call->inputs[i];
@@ -97,17 +97,17 @@ static void set_output(tn_uff_reader *reader, const tn_uff_call *call, uint32_t 
  * the node */
 
 typedef struct custom {
-    const tn_operator_entry *entry;
+    const tn_operator *entry;
     uint64_t attribute_count;
     const tn_attribute *const *attributes;
-    tn_tensor_id *inputs;
+    tn_import_tensor *inputs;
     uint32_t output_count;
 } custom;
 
 static tn_status ask_shapes(tn_uff_reader *reader, const tn_uff_call *call, const custom *own,
                             bool is_second, tn_custom_input *inputs, answer *out_answer) {
     describe_inputs(call, reader->graph, own->inputs, is_second, inputs);
-    return tn_custom_infer(reader->runtime, call->node->id, own->entry, own->attribute_count,
+    return tn_custom_infer(reader->runtime, call->node->id, own->op, own->attribute_count,
                            own->attributes, call->input_count, inputs, own->output_count,
                            out_answer->types, out_answer->shapes);
 }
@@ -134,7 +134,7 @@ static tn_status set_outputs(tn_uff_reader *reader, tn_uff_call *call, const cus
         if (i > 0) {
             const char *name = tn_arena_format(reader->arena, "%s_%u", call->node->id, i);
             if (!name) return tn_fail_memory("an output's name");
-            *value = (tn_uff_value){.name = name, .tensor = TN_NO_TENSOR};
+            *value = (tn_uff_value){.name = name, .tensor = TN_IMPORT_NO_TENSOR};
         }
         set_output(reader, call, i, &answers[0], &answers[is_asked_again ? 1 : 0], value);
     }
@@ -143,7 +143,7 @@ static tn_status set_outputs(tn_uff_reader *reader, tn_uff_call *call, const cus
 }
 
 static tn_status add_node(tn_uff_reader *reader, tn_uff_call *call, const custom *own) {
-    tn_tensor_id outputs[OUTPUTS_AT_MOST];
+    tn_import_tensor outputs[OUTPUTS_AT_MOST];
     tn_uff_state *state = &reader->states[call->index];
     for (uint32_t i = 0; i < own->output_count; i++) {
         tn_uff_value *value = i == 0 ? call->output : &state->extras[i - 1];
@@ -154,7 +154,7 @@ static tn_status add_node(tn_uff_reader *reader, tn_uff_call *call, const custom
         TN_TRY(tn_uff_add_tensor(reader, name, &value->tensor));
         outputs[i] = value->tensor;
     }
-    return tn_graph_add_node_raw(reader->graph, call->node->id, own->entry, own->attribute_count,
+    return tn_graph_add_node_raw(reader->graph, call->node->id, own->op, own->attribute_count,
                                  own->attributes, call->input_count, own->inputs, own->output_count,
                                  outputs, NULL);
 }
@@ -186,7 +186,7 @@ static tn_status find_operator(tn_uff_reader *reader, const tn_uff_node *node, c
     size_t field_count = 0;
     TN_TRY(tn_uff_custom_fields_read(reader, node, &field_count, &fields));
     return tn_custom_find(reader->runtime, reader->arena, operator_name(node), field_count, fields,
-                          &own->entry, &own->attribute_count, &own->attributes);
+                          &own->op, &own->attribute_count, &own->attributes);
 }
 
 tn_status tn_uff_customs_check(tn_uff_reader *reader) {
@@ -211,7 +211,7 @@ tn_status tn_uff_customs_check(tn_uff_reader *reader) {
 tn_status tn_uff_read_custom(tn_uff_reader *reader, tn_uff_call *call) {
     custom own = {0};
     TN_TRY(find_operator(reader, call->node, &own));
-    tn_status status = count_outputs(own.entry->op, &own.output_count);
+    tn_status status = count_outputs(own.op, &own.output_count);
     if (status == TN_OK) status = read_inputs(reader, call, &own);
     if (status == TN_OK) status = set_outputs(reader, call, &own);
     if (status == TN_OK) status = add_node(reader, call, &own);

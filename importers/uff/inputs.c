@@ -250,7 +250,7 @@ static tn_status add_to_graph(tn_uff_reader *reader, tn_uff_value *value) {
         if (extents[i] == reader->batch) names[i] = "batch";
         if (tn_uff_is_open(extents[i])) extents[i] = -1;
     }
-    return tn_graph_add_input(reader->graph, value->name, value->type, value->rank, extents, names,
+    return tn_import_add_input(reader->graph, value->name, value->type, value->rank, extents, names,
                               &value->tensor);
 }
 

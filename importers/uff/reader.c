@@ -96,7 +96,7 @@ static tn_status read_node(tn_uff_reader *reader, uint32_t index) {
     tn_uff_value *value = tn_arena_allocate(reader->arena, 1, sizeof(*value));
     if (!value) return tn_fail_memory("a node");
     *value = (tn_uff_value){
-        .name = call.node->id, .tensor = TN_NO_TENSOR, .storage = tn_uff_order_plain()};
+        .name = call.node->id, .tensor = TN_IMPORT_NO_TENSOR, .storage = tn_uff_order_plain()};
     call.output = value;
     tn_status status = read_operation(reader, &call);
     if (status != TN_OK) {
@@ -116,7 +116,7 @@ static tn_status read_node(tn_uff_reader *reader, uint32_t index) {
 static tn_status add_output(tn_uff_reader *reader, uint32_t node, uint32_t output) {
     const char *name = reader->source->nodes[node]->id;
     tn_uff_value *value = find_value(reader, node, output);
-    tn_tensor_id tensor;
+    tn_import_tensor tensor;
     if (!value) return tn_fail(TN_ERROR_FORMAT, "node '%s' has no output %" PRIu32, name, output);
     const bool is_first =
         reader->options->order == TN_UFF_ORDER_NCHW ||
@@ -126,7 +126,7 @@ static tn_status add_output(tn_uff_reader *reader, uint32_t node, uint32_t outpu
     else
         TN_TRY(tn_uff_value_plain(reader, value, &tensor));
     if (output > 0) name = value->name;
-    return tn_graph_add_output(reader->graph, tensor, name);
+    return tn_import_add_output(reader->graph, tensor, name);
 }
 
 /* A constant is put in another order for each node that needs it so; a small file with many such
@@ -221,7 +221,7 @@ static tn_status unpack(const tn_allocator *allocator, const void *data, size_t 
 }
 
 tn_status tn_graph_parse_uff(tn_runtime *runtime, const void *data, uint64_t bytes,
-                             const tn_uff_options *options, tn_graph **out_graph) {
+                             const tn_uff_options *options, tn_import_graph **out_graph) {
     if (!runtime || !out_graph || (bytes > 0 && !data) ||
         (options && options->size < sizeof(options->size)))
         return tn_fail(TN_ERROR_ARGUMENT, "tn_graph_parse_uff needs a runtime, data and out_graph; "
@@ -251,7 +251,7 @@ tn_status tn_graph_parse_uff(tn_runtime *runtime, const void *data, uint64_t byt
 }
 
 tn_status tn_graph_load_uff(tn_runtime *runtime, const char *path, const tn_uff_options *options,
-                            tn_graph **out_graph) {
+                            tn_import_graph **out_graph) {
     tn_file file = {0};
     if (!runtime || !path || !out_graph)
         return tn_fail(TN_ERROR_ARGUMENT,

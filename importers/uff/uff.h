@@ -15,9 +15,8 @@
 
 #include "base/map.h"
 #include "base/text.h"
-#include "graph/graph.h"
+#include "importers/common/import.h"
 #include "importers/common/custom.h"
-#include "importers/common/missing_list.h"
 #include "importers/uff/uff.pb-c.h"
 
 typedef Tenon__Uff__MetaGraph tn_uff_file;
@@ -45,7 +44,7 @@ typedef struct tn_uff_order {
 /* The same value in another order, once it was needed. */
 typedef struct tn_uff_copy {
     tn_uff_order order;
-    tn_tensor_id tensor;
+    tn_import_tensor tensor;
 } tn_uff_copy;
 
 /* What a node gives. */
@@ -55,7 +54,7 @@ typedef struct tn_uff_value {
     uint32_t rank;
     int64_t extents[TN_MAX_RANK]; /* in file order, may be open */
     tn_uff_order storage;         /* axis i of the tensor is axis storage.axes[i] of the file's */
-    tn_tensor_id tensor;          /* in storage order; TN_NO_TENSOR: made when it is needed */
+    tn_import_tensor tensor;          /* in storage order; TN_IMPORT_NO_TENSOR: made when it is needed */
     const void *data;             /* of constants: elements in file order; else null */
     size_t bytes;
     uint32_t blob;        /* of constants: 1 + the entry of referenced_data that holds them */
@@ -79,7 +78,7 @@ typedef struct tn_uff_reader {
     tn_uff_file *file;
     const tn_uff_graph *source;
     const tn_uff_options *options;
-    tn_graph *graph;
+    tn_import_graph *graph;
     tn_arena *arena;      /* for what lives as long as the reader */
     tn_map *nodes;        /* place in source->nodes by id */
     tn_map *data;         /* place in file->referenced_data by key */
@@ -179,10 +178,10 @@ tn_status tn_uff_axis(int64_t axis, uint32_t rank, uint32_t *out_axis);
 /* --- values.c --- */
 /* The tensor of a value with its axes in an order; made when it is not there. */
 tn_status tn_uff_value_ordered(tn_uff_reader *reader, tn_uff_value *value,
-                               const tn_uff_order *order, tn_tensor_id *out_tensor);
-tn_status tn_uff_value_plain(tn_uff_reader *reader, tn_uff_value *value, tn_tensor_id *out_tensor);
+                               const tn_uff_order *order, tn_import_tensor *out_tensor);
+tn_status tn_uff_value_plain(tn_uff_reader *reader, tn_uff_value *value, tn_import_tensor *out_tensor);
 /* In the order that it has. */
-tn_status tn_uff_value_stored(tn_uff_reader *reader, tn_uff_value *value, tn_tensor_id *out_tensor);
+tn_status tn_uff_value_stored(tn_uff_reader *reader, tn_uff_value *value, tn_import_tensor *out_tensor);
 /* Elements of a constant in another order, and their extents there. In the graph's memory. */
 tn_status tn_uff_constant_permute(tn_uff_reader *reader, const tn_uff_value *value,
                                   const tn_uff_order *order, const void **out_data,
@@ -207,21 +206,21 @@ void tn_uff_attribute_i64s(tn_uff_attributes *attributes, const char *name, size
  * most operations mean. `attributes` may be null. */
 tn_status tn_uff_emit(tn_uff_reader *reader, const char *op, uint32_t version, const char *name,
                       const tn_uff_attributes *attributes, uint32_t input_count,
-                      const tn_tensor_id *inputs, tn_tensor_id *out_tensor);
+                      const tn_import_tensor *inputs, tn_import_tensor *out_tensor);
 /* A name for a node or tensor that stands beside `name`, like "conv1/nchw". Null: no memory. */
 const char *tn_uff_side_name(tn_uff_reader *reader, const char *name, const char *what);
-tn_status tn_uff_add_tensor(tn_uff_reader *reader, const char *name, tn_tensor_id *out_tensor);
+tn_status tn_uff_add_tensor(tn_uff_reader *reader, const char *name, tn_import_tensor *out_tensor);
 tn_status tn_uff_add_constant(tn_uff_reader *reader, const char *name, tn_type type, uint32_t rank,
-                              const int64_t *extents, const void *data, tn_tensor_id *out_tensor);
+                              const int64_t *extents, const void *data, tn_import_tensor *out_tensor);
 tn_status tn_uff_add_i64s(tn_uff_reader *reader, const char *name, uint32_t count,
-                          const int64_t *items, tn_tensor_id *out_tensor);
+                          const int64_t *items, tn_import_tensor *out_tensor);
 tn_status tn_uff_add_f32(tn_uff_reader *reader, const char *name, float value,
-                         tn_tensor_id *out_tensor);
+                         tn_import_tensor *out_tensor);
 /* A tensor with another shape, whose elements stay in order. `extents` may hold open numbers: one,
  * and those that stand at the same place of `from`. TN_ERROR_UNSUPPORTED for more. */
-tn_status tn_uff_emit_reshape(tn_uff_reader *reader, const char *name, tn_tensor_id tensor,
+tn_status tn_uff_emit_reshape(tn_uff_reader *reader, const char *name, tn_import_tensor tensor,
                               uint32_t from_rank, const int64_t *from, uint32_t rank,
-                              const int64_t *extents, tn_tensor_id *out_tensor);
+                              const int64_t *extents, tn_import_tensor *out_tensor);
 
 /* --- inputs.c --- */
 /* Whether a node is an input of the network: it is one in the file, or the options say so. */
