@@ -41,8 +41,7 @@ static tn_status take_floats(tn_import_graph *graph, tn_caffe_blob *blob, const 
         *out_data = copy;
         return TN_OK;
     }
-    tn_file owned = {.allocator = graph->allocator, .data = blob->data, .bytes = bytes};
-    TN_TRY(tn_graph_own_file(graph, &owned));
+    TN_TRY(tn_import_adopt(graph, blob->data, bytes));
     *out_data = blob->data;
     blob->data = NULL;
     blob->n_data = 0;

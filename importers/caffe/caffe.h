@@ -3,7 +3,7 @@
  * The inside of the Caffe reader, shared by its files. The way of a network: bytes become a tree
  * (tree.h), rules choose its layers (network.c), each layer becomes nodes by the function of its
  * type (layer_types.c, layers_*.c), and weights come from the model's file (weights.c). The public
- * side is tn_graph_load_caffe in tenon/graph.h.
+ * side is the table in reader.c (tenon/plugin/importer.h).
  */
 #ifndef TN_IMPORTERS_CAFFE_CAFFE_H
 #define TN_IMPORTERS_CAFFE_CAFFE_H
@@ -34,13 +34,23 @@ typedef struct tn_caffe_named {
     bool is_consumed;
 } tn_caffe_named;
 
+/* How a network is read: the importer's options. */
+typedef struct tn_caffe_options {
+    uint64_t present;
+    const char *weights;   /* the file with the network's weights; null: there is none */
+    tn_bytes weights_data; /* the same from memory */
+    tn_strings stages;     /* of the state, beside the network's own */
+    int32_t level;         /* of the network's state; 0: what the network says itself */
+    tn_strings open_inputs;
+} tn_caffe_options;
+
 typedef struct tn_caffe_layer tn_caffe_layer;
 typedef struct tn_caffe_weights tn_caffe_weights; /* weights.c */
 
 typedef struct tn_caffe_reader {
-    tn_runtime *runtime;
+    tn_import *import;
     const tn_allocator *allocator;
-    const tn_caffe_options *options; /* never null; read through its size */
+    const tn_caffe_options *options;
     tn_import_graph *graph;
     tn_arena *arena; /* for what lives as long as the reader */
     const tn_prototext_message *network;
@@ -56,7 +66,6 @@ typedef struct tn_caffe_reader {
     tn_map *last_writers; /* place in `layers` of the last layer that makes a new value of a blob */
     tn_map *param_owners; /* place in `layers` * TN_CAFFE_BLOBS + blob, by the name of a shared
                              parameter */
-    tn_missing_list missing;
 } tn_caffe_reader;
 
 typedef tn_status (*tn_caffe_layer_read)(tn_caffe_reader *reader, tn_caffe_layer *layer);
@@ -197,7 +206,7 @@ tn_status tn_caffe_floats(tn_caffe_reader *reader, const tn_caffe_layer *layer, 
 typedef struct tn_caffe_link {
     const char *op, *part;
     tn_import_tensor operand; /* TN_IMPORT_NO_TENSOR: unary */
-    bool is_first;        /* the operand comes first */
+    bool is_first;            /* the operand comes first */
 } tn_caffe_link;
 typedef struct tn_caffe_chain {
     uint32_t count;
@@ -244,6 +253,9 @@ tn_status tn_caffe_blob_constant(tn_caffe_reader *reader, tn_caffe_layer *layer,
 /* A blob as it is in the file. */
 tn_status tn_caffe_blob_any(tn_caffe_reader *reader, tn_caffe_layer *layer, uint32_t index,
                             tn_shape *out_shape, const float **out_data);
+/* --- mean.c --- */
+extern const tn_importer tn_caffe_mean_importer;
+
 /* --- the layers' types --- */
 /* layers_window.c */
 tn_status tn_caffe_read_convolution(tn_caffe_reader *reader, tn_caffe_layer *layer);

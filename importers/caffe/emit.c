@@ -55,7 +55,7 @@ void tn_caffe_add_floats(tn_caffe_attributes *attributes, const char *name, size
 const char *tn_caffe_make_name(tn_caffe_reader *reader, const char *base) {
     uint64_t place;
     const char *name = base;
-    bool is_taken = tn_map_get(reader->graph->names, base, &place);
+    bool is_taken = tn_import_has_tensor(reader->graph, base);
     /* the graph counts, so that many layers of one name take no time */
     while (name && (is_taken || tn_map_get(reader->last_writers, name, &place))) {
         name = tn_import_make_name(reader->graph, base);
@@ -68,19 +68,20 @@ tn_status tn_caffe_node(tn_caffe_reader *reader, const char *name, const char *d
                         const char *op, const tn_caffe_attributes *attributes, uint32_t input_count,
                         const tn_import_tensor *inputs, uint32_t output_count,
                         const char *const *output_names, tn_import_tensor *out_outputs) {
-    tn_node_description node = {.size = sizeof(node),
-                                .domain = domain,
-                                .op = op,
-                                .name = name,
-                                .input_count = input_count,
-                                .inputs = inputs,
-                                .output_count = output_count,
-                                .output_names = output_names};
+    tn_import_node node = {.size = sizeof(node),
+                           .domain = domain,
+                           .op_name = op,
+                           .name = name,
+                           .input_count = input_count,
+                           .inputs = inputs,
+                           .output_count = output_count,
+                           .output_names = output_names,
+                           .out_outputs = out_outputs};
     if (attributes) {
         node.attribute_count = attributes->count;
         node.attributes = attributes->pointers;
     }
-    return tn_graph_add_node(reader->graph, &node, out_outputs);
+    return reader->import->services->add_node(reader->graph, &node);
 }
 
 tn_status tn_caffe_inner(tn_caffe_reader *reader, const tn_caffe_layer *layer, const char *part,
@@ -100,7 +101,7 @@ static const char *top_name(tn_caffe_reader *reader, const tn_caffe_layer *layer
     const char *blob = layer->top_names[top];
     uint64_t last;
     bool is_last = tn_map_get(reader->last_writers, blob, &last) && (size_t)last == layer->place;
-    if (is_last && !tn_map_get(reader->graph->names, blob, &last)) return blob;
+    if (is_last && !tn_import_has_tensor(reader->graph, blob)) return blob;
     const char *name = tn_arena_format(reader->arena, "%s@%s", blob, layer->name);
     return name ? tn_caffe_make_name(reader, name) : NULL;
 }
@@ -161,8 +162,8 @@ tn_status tn_caffe_scalar(tn_caffe_reader *reader, const tn_caffe_layer *layer, 
     const char *name = constant_name(reader, layer, part);
     float element = (float)value;
     if (!name) return tn_fail_memory("a constant");
-    return tn_graph_add_constant(reader->graph, name, TN_F32, 0, NULL, &element, sizeof(element),
-                                 out_tensor);
+    return reader->import->services->add_constant(reader->graph, name, TN_F32, 0, NULL, &element,
+                                                  sizeof(element), out_tensor);
 }
 
 tn_status tn_caffe_index_list(tn_caffe_reader *reader, const tn_caffe_layer *layer,
@@ -171,8 +172,8 @@ tn_status tn_caffe_index_list(tn_caffe_reader *reader, const tn_caffe_layer *lay
     const char *name = constant_name(reader, layer, part);
     int64_t extent = (int64_t)count;
     if (!name) return tn_fail_memory("a constant");
-    return tn_graph_add_constant(reader->graph, name, TN_I64, 1, &extent, values,
-                                 count * sizeof(*values), out_tensor);
+    return reader->import->services->add_constant(reader->graph, name, TN_I64, 1, &extent, values,
+                                                  count * sizeof(*values), out_tensor);
 }
 
 tn_status tn_caffe_floats(tn_caffe_reader *reader, const tn_caffe_layer *layer, const char *part,
@@ -185,7 +186,7 @@ tn_status tn_caffe_floats(tn_caffe_reader *reader, const tn_caffe_layer *layer, 
     TN_TRY(tn_shape_set(&shape, rank, extents));
     TN_TRY(tn_shape_count(&shape, &count));
     return tn_import_add_constant(reader->graph, name, TN_F32, &shape, count > 0 ? data : NULL,
-                                      count * sizeof(*data), out_tensor);
+                                  count * sizeof(*data), out_tensor);
 }
 
 /* ----------------------------------------------------------------------------------------------

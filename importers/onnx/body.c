@@ -33,8 +33,7 @@ static tn_status add_input(tn_onnx_reader *reader, const tn_onnx_scope *scope,
     if (info->type && info->type->tensor_type)
         type = tn_onnx_type(info->type->tensor_type->elem_type);
     if (type == TN_NONE && info->type) TN_TRY(fail_type(info->type));
-    TN_TRY(
-        tn_import_add_input(reader->graph, info->name, type, UINT32_MAX, NULL, NULL, &id));
+    TN_TRY(tn_import_add_input(reader->graph, info->name, type, UINT32_MAX, NULL, NULL, &id));
     return tn_map_set(scope->tensors, info->name, id);
 }
 
@@ -88,8 +87,7 @@ static tn_status capture(tn_onnx_reader *reader, tn_onnx_scope *scope, const cha
                          tn_import_tensor outer, tn_import_tensor *out_tensor) {
     const tn_import_tensor_info tensor = tn_import_tensor_at(scope->parent->graph, outer);
     const char *own = tensor.name;
-    if (tn_import_has_tensor(reader->graph, own))
-        own = tn_import_make_name(reader->graph, own);
+    if (tn_import_has_tensor(reader->graph, own)) own = tn_import_make_name(reader->graph, own);
     if (!own) return tn_fail_memory("a tensor's name");
     if (tensor.flags & TN_IMPORT_IS_CONSTANT) {
         TN_TRY(reader->import->services->add_constant(reader->graph, own, tensor.type, tensor.rank,

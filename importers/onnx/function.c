@@ -97,7 +97,8 @@ static tn_status bind_outputs(tn_onnx_reader *reader, tn_onnx_scope *caller,
         if (tn_map_get(scope->tensors, function->output[i], &id)) {
             uint64_t known; /* a body's names are there before its nodes are read */
             if (tn_map_get(caller->tensors, name, &known) &&
-                !(caller->is_body && tn_import_tensor_at(caller->graph, (tn_import_tensor)known).use_count == 0))
+                !(caller->is_body &&
+                  tn_import_tensor_at(caller->graph, (tn_import_tensor)known).use_count == 0))
                 return tn_fail(TN_ERROR_FORMAT,
                                "tensor '%s' is used before function '%s' hands it through", name,
                                function->name);
@@ -131,10 +132,8 @@ static tn_status expand(tn_onnx_reader *reader, tn_onnx_scope *caller, const tn_
 tn_status tn_onnx_function_expand(tn_onnx_reader *reader, tn_onnx_scope *caller,
                                   const tn_onnx_node *call, const tn_onnx_function *function) {
     const char *name = tn_onnx_node_name(reader, caller, call);
-    tn_onnx_scope scope = {.parent = caller,
-                           .graph = reader->graph,
-                           .function = function,
-                           .depth = caller->depth + 1};
+    tn_onnx_scope scope = {
+        .parent = caller, .graph = reader->graph, .function = function, .depth = caller->depth + 1};
     tn_status status = check_nesting(caller, function);
     scope.prefix = name ? tn_arena_format(reader->arena, "%s/", name) : NULL;
     if (!scope.prefix) return tn_fail_memory("a function");

@@ -48,8 +48,8 @@ static tn_status add_initializer(tn_onnx_reader *reader, tn_onnx_scope *scope,
         return tn_fail(TN_ERROR_FORMAT, "the initializer is there twice");
     TN_TRY(scope->function ? tn_onnx_tensor_read_shared(reader, tensor, &data)
                            : tn_onnx_tensor_read(reader, tensor, &data));
-    TN_TRY(tn_import_add_constant(reader->graph, tensor->name, data.type, &data.shape,
-                                      data.data, data.bytes, &id));
+    TN_TRY(tn_import_add_constant(reader->graph, tensor->name, data.type, &data.shape, data.data,
+                                  data.bytes, &id));
     return tn_map_set(scope->tensors, tensor->name, id);
 }
 
@@ -108,7 +108,8 @@ static tn_status read_declarations(tn_onnx_reader *reader, const tn_onnx_scope *
     for (size_t i = 0; i < graph->n_value_info; i++) {
         const char *name = graph->value_info[i]->name;
         uint64_t id;
-        if (name && tn_map_get(scope->tensors, name, &id) && (tn_import_tensor)id != TN_IMPORT_NO_TENSOR)
+        if (name && tn_map_get(scope->tensors, name, &id) &&
+            (tn_import_tensor)id != TN_IMPORT_NO_TENSOR)
             TN_TRY(tn_onnx_declare(reader, graph->value_info[i], (tn_import_tensor)id, false));
     }
     return TN_OK;

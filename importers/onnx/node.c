@@ -14,7 +14,8 @@ const char *tn_onnx_node_name(tn_onnx_reader *reader, const tn_onnx_scope *scope
     if (node->name && *node->name)
         return tn_arena_format(reader->arena, "%s%s", scope->prefix, node->name);
     return tn_arena_format(reader->arena, "%s%s_%zu", scope->prefix,
-                           node->op_type ? node->op_type : "", (size_t)reader->import->services->node_count(reader->graph));
+                           node->op_type ? node->op_type : "",
+                           (size_t)reader->import->services->node_count(reader->graph));
 }
 
 /* A tensor that nobody has made yet; its name in the graph gives way to one that is there. */
@@ -22,8 +23,7 @@ static tn_status make_tensor(tn_onnx_reader *reader, const tn_onnx_scope *scope,
                              tn_import_tensor *out_tensor) {
     const char *full = tn_arena_format(reader->arena, "%s%s", scope->prefix, name);
     if (!full) return tn_fail_memory("a tensor's name");
-    if (tn_import_has_tensor(reader->graph, full))
-        full = tn_import_make_name(reader->graph, full);
+    if (tn_import_has_tensor(reader->graph, full)) full = tn_import_make_name(reader->graph, full);
     if (!full) return tn_fail_memory("a tensor's name");
     return tn_import_add_tensor(reader->graph, full, out_tensor);
 }

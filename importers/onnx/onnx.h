@@ -37,13 +37,13 @@ typedef struct tn_onnx_reader {
     tn_import *import;
     const tn_allocator *allocator;
     const tn_onnx_model *model;
-    tn_import_graph *graph;    /* that nodes are added to: the model's, or a body's */
-    tn_arena *arena;    /* for what lives as long as the reader */
-    tn_map *functions;  /* place in model->functions by domain, name and overload */
-    tn_map *tensors;    /* place in `shared` of a function's tensor, which is read once */
+    tn_import_graph *graph; /* that nodes are added to: the model's, or a body's */
+    tn_arena *arena;        /* for what lives as long as the reader */
+    tn_map *functions;      /* place in model->functions by domain, name and overload */
+    tn_map *tensors;        /* place in `shared` of a function's tensor, which is read once */
     tn_onnx_data *shared;
     size_t shared_count, shared_capacity;
-    uint64_t nodes_left;     /* bound on what functions may expand to */
+    uint64_t nodes_left; /* bound on what functions may expand to */
 } tn_onnx_reader;
 
 /* An attribute as a node in a function sees it: the name is the node's, the value may come from the
@@ -64,7 +64,7 @@ typedef struct tn_onnx_scope {
     size_t binding_count;
     const tn_onnx_binding *bindings; /* of the call: given attributes, then defaults */
     bool is_body;                    /* names that it does not define are those of the parent */
-    tn_import_tensor *captured; /* of the parent's graph */
+    tn_import_tensor *captured;      /* of the parent's graph */
     size_t captured_count, captured_capacity;
 } tn_onnx_scope;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading an ONNX model: the importer's table, and the steps from bytes to a sorted graph. The bytes
- * are checked and unpacked by base/wire.h; the model's parts are read by the other files here.
+ * Reading an ONNX model: the importer's table, and the steps from bytes to a sorted graph. The
+ * bytes are checked and unpacked by base/wire.h; the model's parts are read by the other files
+ * here.
  */
 #include "base/status.h"
 #include "importers/onnx/onnx.h"

@@ -6,6 +6,8 @@
 #include "base/status.h"
 #include "importers/onnx/onnx.h"
 
+#include <tenon/plugin/string.h>
+
 #include <string.h>
 
 /* The block of `count` strings, in the graph's arena. */
@@ -77,6 +79,6 @@ tn_status tn_onnx_constant_strings_read(tn_onnx_reader *reader, tn_onnx_scope *s
     const char *name = tn_arena_format(reader->arena, "%s%s", scope->prefix, node->output[0]);
     if (!name) return tn_fail_memory("a constant");
     TN_TRY(tn_import_add_constant(reader->graph, name, data.type, &data.shape, data.data,
-                                      data.bytes, &id));
+                                  data.bytes, &id));
     return tn_map_set(scope->tensors, node->output[0], id);
 }

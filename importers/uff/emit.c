@@ -56,25 +56,22 @@ tn_status tn_uff_add_tensor(tn_uff_reader *reader, const char *name, tn_import_t
 tn_status tn_uff_emit(tn_uff_reader *reader, const char *op, uint32_t version, const char *name,
                       const tn_uff_attributes *attributes, uint32_t input_count,
                       const tn_import_tensor *inputs, tn_import_tensor *out_tensor) {
-    const tn_operator *entry;
+    const tn_operator *found;
     tn_import_tensor output;
     if (!name) return tn_fail_memory("a node's name");
-    TN_TRY(tn_registry_find_operator(tn_runtime_registry(reader->runtime), "", op,
-                                     version ? version : OPSET, &entry));
+    TN_TRY(tn_import_find_operator(reader->graph, "", op, version ? version : OPSET, &found));
     tn_status status = tn_uff_add_tensor(reader, name, &output);
     if (status == TN_OK)
-        status = tn_graph_add_node_raw(
-            reader->graph, name, entry, attributes ? attributes->count : 0,
-            attributes ? attributes->pointers : NULL, input_count, inputs, 1, &output, NULL);
-    if (status != TN_OK)
-        tn_library_release(entry->library);
-    else
-        *out_tensor = output;
+        status = tn_import_add_node(reader->graph, name, found, attributes ? attributes->count : 0,
+                                    attributes ? attributes->pointers : NULL, input_count, inputs,
+                                    1, &output);
+    if (status == TN_OK) *out_tensor = output;
     return status;
 }
 
 tn_status tn_uff_add_constant(tn_uff_reader *reader, const char *name, tn_type type, uint32_t rank,
-                              const int64_t *extents, const void *data, tn_import_tensor *out_tensor) {
+                              const int64_t *extents, const void *data,
+                              tn_import_tensor *out_tensor) {
     tn_shape shape;
     size_t bytes;
     if (!name) return tn_fail_memory("a tensor's name");

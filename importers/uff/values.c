@@ -90,9 +90,7 @@ static tn_status own_blob(tn_uff_reader *reader, tn_uff_value *value) {
     const uint32_t entry = value->blob - 1;
     if (!reader->blobs[entry]) {
         tn_uff_data *data = reader->file->referenced_data[entry]->value;
-        tn_file bytes = {
-            .allocator = reader->allocator, .data = data->blob.data, .bytes = data->blob.len};
-        TN_TRY(tn_graph_own_file(reader->graph, &bytes));
+        TN_TRY(tn_import_adopt(reader->graph, data->blob.data, data->blob.len));
         reader->blobs[entry] = data->blob.data;
         reader->blob_bytes[entry] = data->blob.len;
         data->blob.data = NULL;
@@ -116,11 +114,10 @@ static tn_status make_constant(tn_uff_reader *reader, tn_uff_value *value) {
     tn_shape shape;
     TN_TRY(tn_shape_set(&shape, value->rank, value->extents));
     const char *name = value->name;
-    if (tn_import_has_tensor(reader->graph, name))
-        name = tn_import_make_name(reader->graph, name);
+    if (tn_import_has_tensor(reader->graph, name)) name = tn_import_make_name(reader->graph, name);
     if (!name) return tn_fail_memory("a constant's name");
     return tn_import_add_constant(reader->graph, name, value->type, &shape, value->data,
-                                      value->bytes, &value->tensor);
+                                  value->bytes, &value->tensor);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -187,7 +184,7 @@ static tn_status make_ordered(tn_uff_reader *reader, tn_uff_value *value, const 
     if (!name) return tn_fail_memory("a constant's name");
     TN_TRY(tn_uff_constant_permute(reader, value, order, &data, shape.extents));
     return tn_import_add_constant(reader->graph, name, value->type, &shape, data, value->bytes,
-                                      out_tensor);
+                                  out_tensor);
 }
 
 /* A flattened value that somebody needs in file order. */
@@ -233,7 +230,8 @@ tn_status tn_uff_value_ordered(tn_uff_reader *reader, tn_uff_value *value,
     return TN_OK;
 }
 
-tn_status tn_uff_value_plain(tn_uff_reader *reader, tn_uff_value *value, tn_import_tensor *out_tensor) {
+tn_status tn_uff_value_plain(tn_uff_reader *reader, tn_uff_value *value,
+                             tn_import_tensor *out_tensor) {
     const tn_uff_order plain = tn_uff_order_plain();
     return tn_uff_value_ordered(reader, value, &plain, out_tensor);
 }

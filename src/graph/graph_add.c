@@ -27,7 +27,7 @@ static tn_graph_opset *find_opset(const tn_graph *graph, const char *domain) {
     return NULL;
 }
 
-uint32_t tn_graph_opset(const tn_graph *graph, const char *domain) {
+uint32_t tn_graph_opset_version(const tn_graph *graph, const char *domain) {
     const tn_graph_opset *opset = find_opset(graph, domain_name(domain));
     return opset ? opset->version : 0;
 }
@@ -135,7 +135,7 @@ tn_status tn_graph_add_constant(tn_graph *graph, const char *name, tn_type type,
 static tn_status find_operator(tn_graph *graph, const tn_node_description *node,
                                const tn_operator_entry **out_entry) {
     const char *domain = domain_name(node->domain);
-    const uint32_t version = node->version ? node->version : tn_graph_opset(graph, domain);
+    const uint32_t version = node->version ? node->version : tn_graph_opset_version(graph, domain);
     return tn_registry_find_operator(tn_runtime_registry(graph->runtime), domain, node->op, version,
                                      out_entry);
 }

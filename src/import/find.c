@@ -185,9 +185,10 @@ static tn_status fail_unknown(tn_runtime *runtime, const wanted *what) {
     if (text.is_failed)
         status = tn_fail_memory("a message");
     else if (what->format)
-        status = tn_fail(TN_ERROR_NOT_FOUND, "no importer is called '%.100s'%s%.100s%s; there are %s",
-                         what->format, nearest.best ? "; the nearest is '" : "",
-                         nearest.best ? nearest.best : "", nearest.best ? "'" : "", text.data);
+        status =
+            tn_fail(TN_ERROR_NOT_FOUND, "no importer is called '%.100s'%s%.100s%s; there are %s",
+                    what->format, nearest.best ? "; the nearest is '" : "",
+                    nearest.best ? nearest.best : "", nearest.best ? "'" : "", text.data);
     else
         status = tn_fail(TN_ERROR_FORMAT,
                          "neither its ending nor its first bytes are those of a format that is "
@@ -229,8 +230,7 @@ tn_status tn_graph_find_importer(tn_runtime *runtime, const char *path,
         return tn_fail(TN_ERROR_ARGUMENT,
                        "tn_graph_find_importer needs a runtime, a path and out_importer");
     TN_TRY(tn_file_map(tn_runtime_allocator(runtime), path, &file));
-    const tn_status status =
-        tn_importer_find(runtime, NULL, path, file.data, file.bytes, &entry);
+    const tn_status status = tn_importer_find(runtime, NULL, path, file.data, file.bytes, &entry);
     tn_file_unmap(&file);
     if (status != TN_OK) return tn_error_at(status, "%s", path);
     *out_importer = &entry->importer;
@@ -249,9 +249,11 @@ void tn_runtime_visit_importers(tn_runtime *runtime,
         load_fitting(runtime, NULL) != TN_OK)
         return;
     while (goes_on && (entry = tn_importers_next(runtime, &index)) != NULL) {
-        tn_library_info info = {
-            .size = sizeof(info), .name = "tenon", .version = tn_version(), .path = "",
-            .domain = ""};
+        tn_library_info info = {.size = sizeof(info),
+                                .name = "tenon",
+                                .version = tn_version(),
+                                .path = "",
+                                .domain = ""};
         if (entry->library)
             tn_registry_count_library(tn_runtime_registry(runtime), entry->library, &info);
         goes_on = visit(user, &entry->importer, &info);

@@ -84,8 +84,8 @@ static tn_status finish(tn_reading *reading, const tn_importer *importer) {
     const tn_graph *graph = reading->root.graph;
     TN_TRY(tn_missing_list_report(&reading->missing));
     if (graph->node_count == 0 && graph->output_count == 0)
-        return tn_fail(TN_ERROR_FORMAT,
-                       "the importer '%s' read neither nodes nor outputs from it", importer->name);
+        return tn_fail(TN_ERROR_FORMAT, "the importer '%s' read neither nodes nor outputs from it",
+                       importer->name);
     return reading->root.is_checked ? TN_OK : tn_reading_check(&reading->root.view);
 }
 
@@ -142,8 +142,7 @@ static tn_status load_source(tn_runtime *runtime, const tn_import_options *optio
     const tn_importer_entry *entry;
     const tn_status status =
         tn_importer_find(runtime, options->format, from->path, from->data, from->bytes, &entry);
-    if (status != TN_OK)
-        return from->path ? tn_error_at(status, "%s", from->path) : status;
+    if (status != TN_OK) return from->path ? tn_error_at(status, "%s", from->path) : status;
     const tn_status read = read_source(runtime, entry, options, from, out_graph);
     tn_importers_release(entry);
     return read;
@@ -188,7 +187,6 @@ tn_status tn_graph_load_onnx(tn_runtime *runtime, const char *path, tn_graph **o
 
 tn_status tn_graph_parse_onnx(tn_runtime *runtime, const void *data, uint64_t bytes,
                               const char *folder, tn_graph **out_graph) {
-    const tn_import_options options = {
-        .size = sizeof(options), .format = "onnx", .folder = folder};
+    const tn_import_options options = {.size = sizeof(options), .format = "onnx", .folder = folder};
     return tn_graph_parse(runtime, data, bytes, &options, out_graph);
 }

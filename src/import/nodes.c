@@ -71,8 +71,8 @@ tn_status tn_reading_attributes(tn_reading *reading, const tn_reading_graph *out
             return tn_fail(TN_ERROR_ARGUMENT, "attribute %" PRIu64 " is null, or has no name", i);
         memcpy(&values[i], from, from->size < sizeof(*from) ? from->size : sizeof(*from));
         values[i].size = sizeof(*values);
-        TN_TRY(tn_error_at(check_attribute(reading, outer, &values[i]), "attribute '%s'",
-                           from->name));
+        TN_TRY(
+            tn_error_at(check_attribute(reading, outer, &values[i]), "attribute '%s'", from->name));
         list[i] = &values[i];
     }
     *out_attributes = list;
@@ -163,8 +163,7 @@ static tn_status add_node(tn_reading_graph *own, tn_import_node *node) {
     const bool has_bodies = own == &reading->root ? reading->bodies != NULL : true;
     if (!op && (node->outputs || has_bodies)) {
         const char *domain = node->domain ? node->domain : "";
-        const uint32_t version =
-            node->version ? node->version : tn_graph_opset(own->graph, domain);
+        const uint32_t version = node->version ? node->version : tn_graph_opset_version(own->graph, domain);
         TN_TRY(tn_reading_find_operator(&reading->import, domain, node->op_name, version, &op));
     }
     tn_status status = tn_reading_attributes(reading, own, node->attribute_count, node->attributes,
@@ -199,9 +198,8 @@ tn_status tn_reading_begin_body(tn_import_graph *outer, const char *name,
     if (depth > TN_BODY_DEPTH)
         return tn_fail(TN_ERROR_FORMAT, "bodies are nested more than %u levels deep",
                        TN_BODY_DEPTH);
-    *body = (tn_reading_graph){.view.import = outer->import,
-                               .outer = tn_reading_graph_of(outer),
-                               .next = reading->bodies};
+    *body = (tn_reading_graph){
+        .view.import = outer->import, .outer = tn_reading_graph_of(outer), .next = reading->bodies};
     TN_TRY(tn_graph_create(reading->runtime, name ? name : "", &body->graph));
     reading->bodies = body;
     *out_body = &body->view;
@@ -215,16 +213,16 @@ tn_status tn_reading_end_body(tn_import_graph *body, uint32_t captured_count,
     tn_graph_body *made;
     if (!own->outer || own->has_ended || !out_graph || (captured_count > 0 && !captured) ||
         captured_count > own->graph->input_count)
-        return tn_fail(TN_ERROR_ARGUMENT, "a body that is ended was begun, and captured what it has "
-                                          "inputs for");
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "a body that is ended was begun, and captured what it has "
+                       "inputs for");
     for (uint32_t i = 0; i < captured_count; i++)
         if (captured[i] >= own->outer->graph->tensor_count)
             return tn_fail(TN_ERROR_ARGUMENT, "the graph around it has no tensor number %" PRIu32,
                            captured[i]);
     /* with nodes missing there is no order */
     if (reading->missing.count == 0 && !own->is_checked) TN_TRY(tn_graph_sort(own->graph));
-    tn_tensor_id *ids =
-        tn_arena_copy(reading->arena, captured, captured_count * sizeof(*captured));
+    tn_tensor_id *ids = tn_arena_copy(reading->arena, captured, captured_count * sizeof(*captured));
     if (!ids && captured_count > 0) return tn_fail_memory("a body");
     TN_TRY(tn_graph_own_body(own->outer->graph, own->graph, captured_count, &made));
     made->outer = ids;

@@ -48,8 +48,7 @@ tn_status tn_reading_find_operator(tn_import *import, const char *domain, const 
 }
 
 bool tn_reading_is_given(tn_import *import, const char *name) {
-    return name &&
-           tn_registry_has_given(tn_runtime_registry(tn_reading_of(import)->runtime), name);
+    return name && tn_registry_has_given(tn_runtime_registry(tn_reading_of(import)->runtime), name);
 }
 
 static tn_status fail_unheld(void) {
@@ -87,16 +86,17 @@ static tn_status add_input(tn_graph *graph, const tn_tensor *input, tn_tensor_id
 
 /* The one node in a graph of its own. */
 static tn_status add_node(tn_graph *graph, const tn_operator_entry *entry,
-                          const tn_import_question *question,
-                          const tn_attribute *const *attributes, tn_tensor_id *ids) {
+                          const tn_import_question *question, const tn_attribute *const *attributes,
+                          tn_tensor_id *ids) {
     tn_tensor_id *outputs = ids + question->input_count;
     for (uint32_t i = 0; i < question->input_count; i++)
         TN_TRY(add_input(graph, question->inputs[i], &ids[i]));
     for (uint32_t i = 0; i < question->output_count; i++)
         TN_TRY(tn_graph_add_tensor(graph, NULL, TN_NONE, &outputs[i]));
     tn_library_retain(entry->library);
-    const tn_status status = tn_graph_add_node_raw(
-        graph, question->name, entry, question->attribute_count, attributes, question->input_count, ids, question->output_count, outputs, NULL);
+    const tn_status status =
+        tn_graph_add_node_raw(graph, question->name, entry, question->attribute_count, attributes,
+                              question->input_count, ids, question->output_count, outputs, NULL);
     if (status != TN_OK) {
         tn_library_release(entry->library);
         return status;

@@ -64,7 +64,8 @@ static tn_status check_required(const tn_importer_entry *entry, uint64_t count,
         for (uint64_t k = 0; k < count && !is_given; k++)
             is_given = strcmp(values[k]->name, field->name) == 0;
         if (!is_given)
-            return tn_fail(TN_ERROR_ARGUMENT, "the importer of %s ('%s') needs the option '%s' (%s)",
+            return tn_fail(TN_ERROR_ARGUMENT,
+                           "the importer of %s ('%s') needs the option '%s' (%s)",
                            entry->importer.what, entry->importer.name, field->name,
                            field->doc ? field->doc : tn_field_type_name(field->type));
     }

@@ -13,8 +13,8 @@
 
 /* A graph in the making: the model's, or a body. */
 typedef struct tn_reading_graph {
-    tn_import_graph view; /* first: what readers see */
-    tn_graph *graph;      /* owned by the outer graph once the body has ended */
+    tn_import_graph view;           /* first: what readers see */
+    tn_graph *graph;                /* owned by the outer graph once the body has ended */
     struct tn_reading_graph *outer; /* null: the model's */
     struct tn_reading_graph *next;  /* body that was begun before; null: none */
     bool has_ended, is_checked;

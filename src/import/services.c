@@ -66,8 +66,7 @@ static void reading_log(tn_import *import, uint32_t level, const char *text) {
 static tn_status add_range(tn_reading *reading, const void *data, size_t bytes) {
     TN_TRY(tn_grow(reading->allocator, (void **)&reading->ranges, &reading->range_capacity,
                    reading->range_count + 1, sizeof(*reading->ranges)));
-    reading->ranges[reading->range_count++] =
-        (tn_reading_range){data, bytes};
+    reading->ranges[reading->range_count++] = (tn_reading_range){data, bytes};
     return TN_OK;
 }
 
@@ -231,8 +230,8 @@ static tn_status reading_add_constant(tn_import_graph *graph, const char *name, 
     if (data && bytes > 0 && (is_odd || !tn_reading_owns(reading, data, bytes)))
         TN_TRY(tn_graph_add_constant(own->graph, name, type, rank, extents, data, bytes, &id));
     else
-        TN_TRY(tn_graph_add_constant_lent(own->graph, name, type, &shape, data, (size_t)bytes,
-                                          &id));
+        TN_TRY(
+            tn_graph_add_constant_lent(own->graph, name, type, &shape, data, (size_t)bytes, &id));
     if (out_tensor) *out_tensor = id;
     return TN_OK;
 }
@@ -288,17 +287,17 @@ static bool reading_get_tensor(const tn_import_graph *graph, tn_import_tensor te
     if (tensor >= own->tensor_count || !out_info || out_info->size < sizeof(*out_info))
         return false;
     const tn_graph_tensor *from = &own->tensors[tensor];
-    *out_info = (tn_import_tensor_info){
-        .size = out_info->size,
-        .type = from->type,
-        .rank = from->has_shape ? from->shape.rank : UINT32_MAX,
-        .flags = (from->is_input ? (uint32_t)TN_IMPORT_IS_INPUT : 0) |
-                 (from->is_constant ? (uint32_t)TN_IMPORT_IS_CONSTANT : 0),
-        .use_count = from->use_count,
-        .name = from->name,
-        .extents = from->shape.extents,
-        .data = from->data,
-        .bytes = from->bytes};
+    *out_info =
+        (tn_import_tensor_info){.size = out_info->size,
+                                .type = from->type,
+                                .rank = from->has_shape ? from->shape.rank : UINT32_MAX,
+                                .flags = (from->is_input ? (uint32_t)TN_IMPORT_IS_INPUT : 0) |
+                                         (from->is_constant ? (uint32_t)TN_IMPORT_IS_CONSTANT : 0),
+                                .use_count = from->use_count,
+                                .name = from->name,
+                                .extents = from->shape.extents,
+                                .data = from->data,
+                                .bytes = from->bytes};
     return true;
 }
 

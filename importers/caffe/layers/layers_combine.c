@@ -143,7 +143,8 @@ tn_status tn_caffe_read_concat(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     tn_caffe_attributes attributes = {0};
     uint32_t axis;
     int64_t extent;
-    tn_import_tensor *inputs = tn_arena_allocate(reader->arena, layer->bottom_count, sizeof(*inputs));
+    tn_import_tensor *inputs =
+        tn_arena_allocate(reader->arena, layer->bottom_count, sizeof(*inputs));
     if (!inputs) return tn_fail_memory("a layer");
     TN_TRY(read_axis(layer, "concat_dim", &axis));
     TN_TRY(check_concat(layer, axis, &extent));
@@ -162,7 +163,8 @@ static tn_status emit_part(tn_caffe_reader *reader, tn_caffe_layer *layer, uint3
     const tn_caffe_value *x = &layer->bottoms[0];
     tn_caffe_value shape = *x;
     int64_t where = axis;
-    tn_import_tensor inputs[4] = {x->tensor, TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR};
+    tn_import_tensor inputs[4] = {x->tensor, TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR,
+                                  TN_IMPORT_NO_TENSOR};
     if (x->rank != UINT32_MAX) {
         int64_t end = to == INT64_MAX ? x->extents[axis] : to;
         if (x->extents[axis] >= 0 && end > x->extents[axis])

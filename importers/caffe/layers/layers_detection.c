@@ -153,7 +153,8 @@ tn_status tn_caffe_read_interp(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
     tn_caffe_value shape = *x;
     tn_caffe_attributes attributes = {0};
-    tn_import_tensor inputs[4] = {x->tensor, TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR};
+    tn_import_tensor inputs[4] = {x->tensor, TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR,
+                                  TN_IMPORT_NO_TENSOR};
     TN_TRY(tn_caffe_require_rank(x));
     if (x->rank != 4)
         return tn_fail(TN_ERROR_SHAPE, "its bottom has rank %" PRIu32 "; 4 is expected", x->rank);

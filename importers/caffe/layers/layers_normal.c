@@ -80,7 +80,8 @@ static tn_status merge_scale(tn_caffe_reader *reader, tn_caffe_layer *scale, bat
 /* A BatchNorm layer, and the Scale layer that follows most of them, are one node. */
 tn_status tn_caffe_read_batch_norm(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
-    tn_import_tensor inputs[5] = {x->tensor, TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR};
+    tn_import_tensor inputs[5] = {x->tensor, TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR,
+                                  TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR};
     tn_caffe_attributes attributes = {0};
     batch_norm norm = {0};
     TN_TRY(read_batch_norm(reader, layer, &norm));

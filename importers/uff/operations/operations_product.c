@@ -40,8 +40,7 @@ static tn_status order_rows(tn_uff_reader *reader, const tn_uff_call *call,
     const char *name = tn_uff_side_name(reader, w->name, "rows");
     if (!name) return tn_fail_memory("a constant's name");
     const tn_shape shape = {2, {w->extents[weights->axes[0]], w->extents[weights->axes[1]]}};
-    return tn_import_add_constant(reader->graph, name, w->type, &shape, data, w->bytes,
-                                      out_tensor);
+    return tn_import_add_constant(reader->graph, name, w->type, &shape, data, w->bytes, out_tensor);
 }
 
 /* The source as a matrix, its elements as they lie. */

@@ -23,7 +23,8 @@ static tn_status emit_given(tn_uff_reader *reader, const char *name, tn_uff_valu
 
 /* Of `first` where the axis is among `axes`, else of `second`. */
 static tn_status emit_choice(tn_uff_reader *reader, const char *name, uint32_t count, uint32_t axes,
-                             tn_import_tensor first, tn_import_tensor second, tn_import_tensor *out_tensor) {
+                             tn_import_tensor first, tn_import_tensor second,
+                             tn_import_tensor *out_tensor) {
     bool mask[TN_MAX_RANK];
     tn_import_tensor inputs[3] = {TN_IMPORT_NO_TENSOR, first, second};
     for (uint32_t i = 0; i < count; i++)

@@ -265,15 +265,14 @@ typedef struct tn_importers {
 /* A library of importers alone: an array of pointers to their tables. */
 #define TN_IMPORTER_LIBRARY(library_name, library_version, importer_table)                         \
     static tn_status tn_add_importers(const tn_host *host, tn_library *library) TN_NOEXCEPT {      \
-        const tn_importers *importers =                                                            \
-            (const tn_importers *)host->extension(host, TN_IMPORTERS);                             \
+        const tn_importers *tn_adding = (const tn_importers *)host->extension(host, TN_IMPORTERS); \
         tn_status status = TN_OK;                                                                  \
-        if (!importers) {                                                                          \
+        if (!tn_adding) {                                                                          \
             host->log(host, TN_LOG_ERROR, "this Tenon reads no model formats of libraries");       \
             return TN_ERROR_UNSUPPORTED;                                                           \
         }                                                                                          \
         for (uint32_t i = 0; i < TN_COUNT(importer_table) && status == TN_OK; i++)                 \
-            status = importers->add(host, library, (importer_table)[i]);                           \
+            status = tn_adding->add(host, library, (importer_table)[i]);                           \
         return status;                                                                             \
     }                                                                                              \
     TN_EXTERN_C TN_EXPORT tn_library *tenon_library_1(const tn_host *host) TN_NOEXCEPT;            \
@@ -306,6 +305,6 @@ typedef struct tn_importers {
 TN_FROZEN(tn_importer, endings, 32);
 TN_FROZEN(tn_importer, read, 72);
 TN_FROZEN(tn_import, params, 64);
-TN_FROZEN(tn_import_services, add_node, 208);
+TN_FROZEN(tn_import_services, add_node, 176);
 
 #endif

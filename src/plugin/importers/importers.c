@@ -86,8 +86,7 @@ static tn_status check(tn_importer_entry *entry, const tn_importer *given) {
         return tn_fail(TN_ERROR_PLUGIN,
                        "its endings are '%.100s': expected some like \".acme .acme.txt\"",
                        importer->endings);
-    if (importer->field_count > 0 &&
-        (!importer->fields || importer->field_size < sizeof(tn_field)))
+    if (importer->field_count > 0 && (!importer->fields || importer->field_size < sizeof(tn_field)))
         return tn_fail(TN_ERROR_PLUGIN, "it counts %u options, whose table is not there",
                        importer->field_count);
     entry->options = (tn_operator){.size = sizeof(tn_operator),

@@ -12,8 +12,8 @@
 
 /* An entry lives as long as the runtime. */
 typedef struct tn_importer_entry {
-    tn_importer importer; /* normalised copy: today's struct, fields in today's item size */
-    tn_operator options;  /* its fields, as the functions of fields.h take them */
+    tn_importer importer;       /* normalised copy: today's struct, fields in today's item size */
+    tn_operator options;        /* its fields, as the functions of fields.h take them */
     tn_loaded_library *library; /* null: linked in */
     bool is_removed;
 } tn_importer_entry;
