@@ -14,6 +14,7 @@
 #include <tenon/import.h>
 
 #include <string.h>
+#include <strings.h>
 
 /* importers/linked.c; the link brings it, the core includes nothing of importers/. */
 extern const tn_importer *const tn_linked_importers[];
@@ -34,7 +35,7 @@ typedef struct wanted {
 
 static bool ends_with(const char *path, const char *ending, size_t length) {
     const size_t all = strlen(path);
-    return all > length && memcmp(path + all - length, ending, length) == 0;
+    return all > length && strncasecmp(path + all - length, ending, length) == 0;
 }
 
 /* The length of the longest of the endings that the path has; 0: none. */
