@@ -80,12 +80,12 @@ static tn_status call_read(tn_reading *reading, const tn_importer_entry *entry) 
     return status == TN_OK ? TN_OK : read_failed(reading, &entry->importer, status);
 }
 
-static tn_status finish(tn_reading *reading, const tn_importer *importer) {
-    const tn_graph *graph = reading->root.graph;
+/* A library that builds nothing has not read the file, whatever it answers. */
+static tn_status finish(tn_reading *reading, const tn_importer_entry *entry) {
     TN_TRY(tn_missing_list_report(&reading->missing));
-    if (graph->node_count == 0 && graph->output_count == 0)
-        return tn_fail(TN_ERROR_FORMAT, "the importer '%s' read neither nodes nor outputs from it",
-                       importer->name);
+    if (entry->library && reading->root.graph->tensor_count == 0)
+        return tn_fail(TN_ERROR_PLUGIN, "the importer '%s' added nothing to the graph",
+                       entry->importer.name);
     return reading->root.is_checked ? TN_OK : tn_reading_check(&reading->root.view);
 }
 
@@ -113,7 +113,7 @@ static tn_status read_source(tn_runtime *runtime, const tn_importer_entry *entry
                                      &reading.import.params);
     if (status == TN_OK) {
         status = call_read(&reading, entry);
-        if (status == TN_OK) status = finish(&reading, &entry->importer);
+        if (status == TN_OK) status = finish(&reading, entry);
         if (status != TN_OK) status = place_error(&reading, status);
     }
     if (status == TN_OK) {

@@ -58,8 +58,8 @@ typedef struct tn_importer {
     uint64_t params_bytes;
     uint32_t field_size, field_count;
     const tn_field *fields;
-    /* Reads. On TN_OK the graph is sorted and checked; where it has neither outputs nor nodes it is
-     * refused. [thread: any; other files may be read beside; may fail] */
+    /* Reads. On TN_OK the graph is sorted and checked; an empty one is refused. [thread: any, other
+     * files may be read beside; may fail] */
     tn_status (*read)(tn_import *import) TN_NOEXCEPT;
     void *user;
     uint64_t sample_count;
