@@ -14,15 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct list_params {
-    uint64_t present;
-    const char *values;
-} list_params;
-static const tn_field list_fields[] = {
-    TN_FIELD(list_params, values, TN_FIELD_STRING, TN_OPTIONAL, NULL,
-             "a file of constants in the place of the one that the text names"),
-};
-
 enum { WORDS = 5, TEXT = 200 };
 typedef struct list_reader {
     tn_import *import;
@@ -38,17 +29,17 @@ static tn_status fail(list_reader *r, const char *what, const char *name) {
     return r->host->fail(r->import, TN_ERROR_FORMAT, what, name);
 }
 
-/* The next constant, of the file where it is mapped. */
-static tn_status take(list_reader *r, const char *layer, const char *part, uint32_t rank,
-                      const int64_t *extents, tn_import_tensor *out_tensor) {
-    char name[2 * TEXT];
+/* The next constant, in the file where it is mapped. */
+static tn_status take(list_reader *r, const char *part, uint32_t rank, const int64_t *extents,
+                      tn_import_tensor *out_tensor) {
+    char name[TEXT + 16];
     uint64_t bytes = sizeof(float);
     for (uint32_t i = 0; i < rank; i++)
         bytes *= (uint64_t)extents[i];
-    if (bytes > r->values.bytes - r->used) return fail(r, "too few values for '%s'", layer);
+    if (bytes > r->values.bytes - r->used) return fail(r, "too few values for '%s'", r->words[1]);
     const char *data = (const char *)r->values.data + r->used;
     r->used += bytes;
-    strcat(strcat(strcpy(name, layer), "/"), part);
+    strcat(strcpy(name, r->words[1]), part);
     return r->host->add_constant(r->import->graph, name, TN_F32, rank, extents, data, bytes,
                                  out_tensor);
 }
@@ -69,68 +60,59 @@ static tn_status number(list_reader *r, const char *word, int64_t *out_number) {
 
 static tn_status add(list_reader *r, const char *op, uint32_t count, const tn_import_tensor *inputs,
                      const tn_attribute *attribute) {
-    const tn_import_node node = {.size = sizeof(node),
-                                 .version = 13,
-                                 .domain = "",
-                                 .op_name = op,
-                                 .name = r->words[1],
-                                 .input_count = count,
-                                 .output_count = 1,
-                                 .inputs = inputs,
-                                 .output_names = &r->words[1],
-                                 .attribute_count = attribute ? 1 : 0,
-                                 .attributes = &attribute};
+    tn_import_node node = {.size = sizeof(node), .version = 13, .domain = "", .op_name = op};
+    node.name = r->words[1];
+    node.input_count = count;
+    node.inputs = inputs;
+    node.output_count = 1;
+    node.output_names = &r->words[1];
+    node.attribute_count = attribute ? 1 : 0;
+    node.attributes = &attribute;
     return r->host->add_node(r->import->graph, &node);
 }
 
-static tn_status read_dense(list_reader *r) {
+static tn_status read_dense(list_reader *r, const tn_import_tensor *from) {
     static const tn_attribute transposed = {
         .size = sizeof(tn_attribute), .type = TN_FIELD_I64, .name = "transB", .i = 1};
-    int64_t weights[2];
-    tn_import_tensor inputs[3];
-    tn_status status = find(r, r->words[2], &inputs[0]);
-    if (status == TN_OK) status = number(r, r->words[3], &weights[1]);
-    if (status == TN_OK) status = number(r, r->words[4], &weights[0]);
-    if (status == TN_OK) status = take(r, r->words[1], "weights", 2, weights, &inputs[1]);
-    if (status == TN_OK) status = take(r, r->words[1], "bias", 1, weights, &inputs[2]);
+    tn_import_tensor inputs[3] = {*from};
+    int64_t extents[2];
+    tn_status status = number(r, r->words[3], &extents[1]);
+    if (status == TN_OK) status = number(r, r->words[4], &extents[0]);
+    if (status == TN_OK) status = take(r, "/weights", 2, extents, &inputs[1]);
+    if (status == TN_OK) status = take(r, "/bias", 1, extents, &inputs[2]);
     return status == TN_OK ? add(r, "Gemm", 3, inputs, &transposed) : status;
 }
 
 static tn_status read_line(list_reader *r) {
-    const list_params *params = r->import->params;
     const char *word = r->words[0];
     int64_t extents[2] = {-1, 0};
-    tn_import_tensor tensor;
-    tn_status status;
+    tn_import_tensor from;
+    tn_status status = TN_OK;
     if (r->count == 2 && strcmp(word, "values") == 0)
-        return r->host->open(r->import, params->values ? params->values : r->words[1],
-                             TN_IMPORT_KEEP | (params->values ? TN_IMPORT_ANYWHERE : 0u),
-                             &r->values);
+        return r->host->open(r->import, r->words[1], TN_IMPORT_KEEP, &r->values);
     if (r->count == 3 && strcmp(word, "input") == 0) {
         status = number(r, r->words[2], &extents[1]);
         return status == TN_OK ? r->host->add_input(r->import->graph, r->words[1], TN_F32, 2,
-                                                    extents, NULL, &tensor)
+                                                    extents, NULL, NULL)
                                : status;
     }
-    if (r->count == 5 && strcmp(word, "dense") == 0) return read_dense(r);
-    if (r->count == 3 && strcmp(word, "relu") == 0) {
-        status = find(r, r->words[2], &tensor);
-        return status == TN_OK ? add(r, "Relu", 1, &tensor, NULL) : status;
-    }
-    if (r->count == 2 && strcmp(word, "output") == 0) {
-        status = find(r, r->words[1], &tensor);
-        return status == TN_OK ? r->host->add_output(r->import->graph, tensor, NULL) : status;
-    }
+    if (r->count >= 2) status = find(r, r->words[r->count == 2 ? 1 : 2], &from);
+    if (status != TN_OK) return status;
+    if (r->count == 5 && strcmp(word, "dense") == 0) return read_dense(r, &from);
+    if (r->count == 3 && strcmp(word, "relu") == 0) return add(r, "Relu", 1, &from, NULL);
+    if (r->count == 2 && strcmp(word, "output") == 0)
+        return r->host->add_output(r->import->graph, from, NULL);
     return fail(r, "'%s' is no layer of this format, or takes other words behind it", word);
 }
 
 static tn_status read_list(tn_import *import) {
     list_reader r = {.import = import, .host = import->services, .values.size = sizeof(r.values)};
     const char *at = import->data, *end = at + import->bytes;
-    while (at < end) {
+    tn_status status = TN_OK;
+    for (size_t length; at < end && status == TN_OK; at += length + 1) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
-        const size_t length = (size_t)((newline ? newline : end) - at);
         char *rest = NULL;
+        length = (size_t)((newline ? newline : end) - at);
         import->offset = (uint64_t)(at - (const char *)import->data);
         import->node = NULL;
         if (length >= TEXT) return fail(&r, "the line is %s", "too long");
@@ -139,19 +121,17 @@ static tn_status read_list(tn_import *import) {
         for (r.count = 0; r.count < WORDS; r.count++)
             if (!(r.words[r.count] = strtok_r(r.count ? NULL : r.text, " \t\r", &rest))) break;
         if (r.count > 1) import->node = r.words[1];
-        const tn_status status = r.count && r.words[0][0] != '#' ? read_line(&r) : TN_OK;
-        if (status != TN_OK) return status;
-        at += length + 1;
+        if (r.count > 0 && r.words[0][0] != '#') status = read_line(&r);
     }
-    return TN_OK;
+    return status;
 }
 
-static const float sample_values[] = {1, 2, 3, 4, -1, 1, 0.5f, -0.5f};
-static const char sample_text[] = "# y = W x + b\nvalues two.values\ninput x 3\ndense h x 3 2\n"
-                                  "relu y h\noutput y\n";
+static const float values[] = {1, 2, 3, 4, -1, 1, 0.5f, -0.5f};
+static const char text[] = "# y = relu(W x + b)\nvalues two.values\ninput x 3\ndense h x 3 2\n"
+                           "relu y h\noutput y\n";
 static const tn_import_sample_file sample_files[] = {
-    {sizeof(tn_import_sample_file), 0, "two.layers", sample_text, sizeof(sample_text) - 1},
-    {sizeof(tn_import_sample_file), 0, "two.values", sample_values, sizeof(sample_values)}};
+    {sizeof(tn_import_sample_file), 0, "two.layers", text, sizeof(text) - 1},
+    {sizeof(tn_import_sample_file), 0, "two.values", values, sizeof(values)}};
 static const tn_import_sample_file *const files[] = {&sample_files[0], &sample_files[1]};
 static const tn_import_sample sample = {.size = sizeof(sample), .file_count = 2, .files = files};
 static const tn_import_sample *const samples[] = {&sample};
@@ -161,7 +141,7 @@ static const tn_importer list = {.size = sizeof(list),
                                  .what = "a list of layers",
                                  .doc = "layers as a text, with a file of constants",
                                  .endings = ".layers",
-                                 TN_FIELDS(list_params, list_fields),
+                                 TN_NO_FIELDS,
                                  .read = read_list,
                                  .sample_count = 1,
                                  .samples = samples};

@@ -166,7 +166,7 @@ static tn_status reading_open(tn_import *import, const char *name, uint32_t flag
     tn_reading *reading = tn_reading_of(import);
     char folder[PATH_MAX], path[PATH_MAX];
     tn_reading_file *file = NULL;
-    if (!name || !*name || !out_file || out_file->size < sizeof(*out_file) ||
+    if (!name || !out_file || out_file->size < sizeof(*out_file) ||
         (flags & ~(uint32_t)(TN_IMPORT_KEEP | TN_IMPORT_ANYWHERE)))
         return tn_fail(TN_ERROR_ARGUMENT, "a file that is opened needs a name, and known flags");
     if (flags & TN_IMPORT_ANYWHERE) {
