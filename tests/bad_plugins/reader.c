@@ -46,7 +46,7 @@ static tn_status read_model(tn_import *import) {
     const char *bytes = import->data;
     uint32_t count;
     if (import->bytes < 8 || memcmp(bytes, "RDR1", 4) != 0)
-        return WITH(fails_without_reason)
+        return WITH(refuses_a_file_without_reason)
                    ? TN_ERROR_FORMAT
                    : import->services->fail(import, TN_ERROR_FORMAT,
                                             "it does not begin as it should");
@@ -62,7 +62,8 @@ static tn_status read_model(tn_import *import) {
     memcpy(data, bytes + 8, (WITH(trusts_the_count) ? count % MOST : count) * 4ull);
     if (WITH(trusts_the_count)) count %= MOST;
     if (WITH(remembers_the_last_file) && count > 0) data[0] += offset++;
-    if (WITH(leaves_malloc_behind)) memset(malloc(1000), 1, 1000);
+    static void *volatile left;
+    if (WITH(leaves_malloc_behind)) left = malloc(1000);
     if (WITH(leaves_host_memory_behind)) (void)import->host->allocate(import->host, 100, 16);
     return build(import, data, count);
 }
