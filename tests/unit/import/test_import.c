@@ -97,7 +97,7 @@ static tn_status read_test(tn_import *import) {
     if (p->what == OFFSET) {
         import->offset = 17;
         import->node = "conv";
-        return s->fail(import, TN_ERROR_FORMAT, "an odd number: %d", 5);
+        return (s->fail)(import, TN_ERROR_FORMAT, "an odd number: %d", 5);
     }
     tn_status status = s->add_input(import->graph, "x", TN_F32, 2, extents, NULL, &x);
     if (status == TN_OK && p->what == KEPT) {
