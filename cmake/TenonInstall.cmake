@@ -50,7 +50,7 @@ endforeach()
 
 # Everything that is installed, and nothing else.
 add_custom_target(install_targets DEPENDS tenon tenon_run_static tenon_kit)
-foreach(target tenon_program tenon_check tenon_kernel_bench tenon_isolate tenon_onednn tenon_cuda)
+foreach(target tenon_program tenon_check tenon_kernel_bench tenon_isolate tenon_onednn tenon_cuda ${tenon_importers})
     if(TARGET ${target})
         add_dependencies(install_targets ${target})
     endif()

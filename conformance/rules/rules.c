@@ -106,6 +106,14 @@ const tn_rule tn_rules[] = {
      "Tensors that an operator describes as windows of one another (\"tn.view/1\") have the larger "
      "one's elements, and do not overlap in an output.",
      TN_CAUSE_OTHER, TN_RULE_CASE, tn_rule_windows},
+    {"reads-samples",
+     "Each sample of an importer is read, again and again with the same graph, and nothing of the "
+     "host's or the C library's memory is left behind.",
+     TN_CAUSE_OTHER, TN_RULE_LIBRARY, tn_rule_reads_samples},
+    {"reads-damage",
+     "A sample's files cut off, or with a flipped bit, give a graph or an error with a reason; no "
+     "byte past the end is looked at, by a probe neither.",
+     TN_CAUSE_OTHER, TN_RULE_LIBRARY, tn_rule_reads_damage},
     {"unload", "When the library was used and unloaded, no thread, file or mapping of it is left.",
      TN_CAUSE_MEMORY, TN_RULE_LIBRARY, tn_rule_unload},
     {"no-memory", "When the host has no memory the callback fails, and leaks nothing.",

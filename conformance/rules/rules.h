@@ -198,6 +198,8 @@ void tn_rule_ask_node(tn_subject *subject);
 void tn_rule_no_memory(const tn_test *test, tn_verdict *verdict);
 void tn_rule_host_failures(const tn_test *test, tn_verdict *verdict);
 /* --- rules_library.c --- */
+void tn_rule_reads_samples(const tn_test *test, tn_verdict *verdict); /* rules_readers.c */
+void tn_rule_reads_damage(const tn_test *test, tn_verdict *verdict);
 void tn_rule_unload(const tn_test *test, tn_verdict *verdict);
 void tn_rule_load_no_heap(const tn_test *test, tn_verdict *verdict); /* of no-heap */
 /* --- rules_heap.c --- */

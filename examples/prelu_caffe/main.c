@@ -53,7 +53,12 @@ static tn_status build(tn_runtime *runtime, const char *folder, const char *plan
     tn_plan *plan = NULL;
     snprintf(network, sizeof(network), "%.4000s/digits_prelu.prototxt", folder);
     snprintf(weights, sizeof(weights), "%.4000s/digits_prelu.caffemodel", folder);
-    tn_status status = tn_graph_load_caffe(runtime, network, weights, NULL, &graph);
+    const tn_attribute option = {
+        .size = sizeof(option), .type = TN_FIELD_STRING, .name = "weights", .s = weights};
+    const tn_attribute *const options[] = {&option};
+    const tn_import_options import = {
+        .size = sizeof(import), .option_count = 1, .options = options};
+    tn_status status = tn_graph_load(runtime, network, &import, &graph);
     if (status == TN_OK) status = tn_build(graph, &how, &plan);
     if (status == TN_OK) status = tn_plan_save(plan, plan_path);
     tn_plan_destroy(plan);

@@ -117,7 +117,7 @@ static tn_status build(tn_runtime *runtime, const options *options, const digits
     tn_graph *graph = NULL;
     tn_calibration *calibration = NULL;
     tn_plan *plan = NULL;
-    tn_status status = tn_graph_load_uff(runtime, options->model, NULL, &graph);
+    tn_status status = tn_graph_load(runtime, options->model, NULL, &graph);
     if (status == TN_OK) input.name = tn_graph_input(graph, 0)->name;
     if (status == TN_OK && options->mode->precision == TN_PRECISION_I8)
         status = calibrate(graph, pictures, &how, &calibration);

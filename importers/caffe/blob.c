@@ -32,17 +32,16 @@ static tn_status fail_count(const tn_shape *shape, size_t expected, size_t found
 }
 
 /* Small data is copied next to its like; large data is taken over from the message. */
-static tn_status take_floats(tn_graph *graph, tn_caffe_blob *blob, const float **out_data) {
+static tn_status take_floats(tn_import_graph *graph, tn_caffe_blob *blob, const float **out_data) {
     size_t bytes = blob->n_data * sizeof(float);
     if (bytes < 64) {
-        void *copy = tn_graph_allocate_data(graph, bytes);
+        void *copy = tn_import_room(graph, bytes);
         if (!copy) return tn_fail_memory("weights");
         memcpy(copy, blob->data, bytes);
         *out_data = copy;
         return TN_OK;
     }
-    tn_file owned = {.allocator = graph->allocator, .data = blob->data, .bytes = bytes};
-    TN_TRY(tn_graph_own_file(graph, &owned));
+    TN_TRY(tn_import_adopt(graph, blob->data, bytes));
     *out_data = blob->data;
     blob->data = NULL;
     blob->n_data = 0;
@@ -76,7 +75,7 @@ static tn_status raw_count(const tn_caffe_blob *blob, size_t *out_count) {
     return TN_OK;
 }
 
-tn_status tn_caffe_blob_data(tn_graph *graph, tn_caffe_blob *blob, const tn_shape *shape,
+tn_status tn_caffe_blob_data(tn_import_graph *graph, tn_caffe_blob *blob, const tn_shape *shape,
                              const float **out_data) {
     bool is_double = blob->n_double_data > 0, is_raw = blob->has_raw_data && blob->n_data == 0;
     size_t expected, found = is_double ? blob->n_double_data : blob->n_data;
@@ -86,7 +85,7 @@ tn_status tn_caffe_blob_data(tn_graph *graph, tn_caffe_blob *blob, const tn_shap
     *out_data = NULL;
     if (expected == 0) return TN_OK;
     if (!is_double && !is_raw) return take_floats(graph, blob, out_data);
-    float *copy = tn_graph_allocate_data(graph, expected * sizeof(*copy));
+    float *copy = tn_import_room(graph, expected * sizeof(*copy));
     if (!copy) return tn_fail_memory("weights");
     for (size_t i = 0; i < expected; i++)
         copy[i] = is_double ? (float)blob->double_data[i] : raw_element(blob, i);

@@ -3,7 +3,7 @@
 #ifndef TN_IMPORTERS_CAFFE_BLOB_H
 #define TN_IMPORTERS_CAFFE_BLOB_H
 
-#include "graph/graph.h"
+#include "importers/common/import.h"
 #include "importers/caffe/weights.pb-c.h"
 
 typedef Tenon__Caffe__Weights__Blob tn_caffe_blob;
@@ -12,7 +12,7 @@ typedef Tenon__Caffe__Weights__Blob tn_caffe_blob;
 tn_status tn_caffe_blob_shape(const tn_caffe_blob *blob, tn_shape *out_shape);
 /* The elements, as many as the shape takes; they live as long as the graph. They are taken out of
  * the message: this can be done once. Null when there are none. */
-tn_status tn_caffe_blob_data(tn_graph *graph, tn_caffe_blob *blob, const tn_shape *shape,
+tn_status tn_caffe_blob_data(tn_import_graph *graph, tn_caffe_blob *blob, const tn_shape *shape,
                              const float **out_data);
 
 #endif

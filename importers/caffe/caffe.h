@@ -3,16 +3,15 @@
  * The inside of the Caffe reader, shared by its files. The way of a network: bytes become a tree
  * (tree.h), rules choose its layers (network.c), each layer becomes nodes by the function of its
  * type (layer_types.c, layers_*.c), and weights come from the model's file (weights.c). The public
- * side is tn_graph_load_caffe in tenon/graph.h.
+ * side is the table in reader.c (tenon/plugin/importer.h).
  */
 #ifndef TN_IMPORTERS_CAFFE_CAFFE_H
 #define TN_IMPORTERS_CAFFE_CAFFE_H
 
 #include "base/map.h"
 #include "base/text.h"
-#include "graph/graph.h"
+#include "importers/common/import.h"
 #include "importers/prototext/tree.h"
-#include "importers/common/missing_list.h"
 
 /* The opset whose operators the layers become. */
 #define TN_CAFFE_OPSET 13
@@ -23,7 +22,7 @@
 /* A tensor while the network is read. Extents are tracked so that weights can be checked and axes
  * counted from the end; -1: not known yet (the batch, a plugin's output). */
 typedef struct tn_caffe_value {
-    tn_tensor_id tensor;
+    tn_import_tensor tensor;
     uint32_t rank; /* UINT32_MAX: not known */
     int64_t extents[TN_MAX_RANK];
 } tn_caffe_value;
@@ -35,14 +34,24 @@ typedef struct tn_caffe_named {
     bool is_consumed;
 } tn_caffe_named;
 
+/* How a network is read: the importer's options. */
+typedef struct tn_caffe_options {
+    uint64_t present;
+    const char *weights;   /* the file with the network's weights; null: there is none */
+    tn_bytes weights_data; /* the same from memory */
+    tn_strings stages;     /* of the state, beside the network's own */
+    int32_t level;         /* of the network's state; 0: what the network says itself */
+    tn_strings open_inputs;
+} tn_caffe_options;
+
 typedef struct tn_caffe_layer tn_caffe_layer;
 typedef struct tn_caffe_weights tn_caffe_weights; /* weights.c */
 
 typedef struct tn_caffe_reader {
-    tn_runtime *runtime;
+    tn_import *import;
     const tn_allocator *allocator;
-    const tn_caffe_options *options; /* never null; read through its size */
-    tn_graph *graph;
+    const tn_caffe_options *options;
+    tn_import_graph *graph;
     tn_arena *arena; /* for what lives as long as the reader */
     const tn_prototext_message *network;
     tn_caffe_weights *weights;     /* null: no file is given */
@@ -57,7 +66,6 @@ typedef struct tn_caffe_reader {
     tn_map *last_writers; /* place in `layers` of the last layer that makes a new value of a blob */
     tn_map *param_owners; /* place in `layers` * TN_CAFFE_BLOBS + blob, by the name of a shared
                              parameter */
-    tn_missing_list missing;
 } tn_caffe_reader;
 
 typedef tn_status (*tn_caffe_layer_read)(tn_caffe_reader *reader, tn_caffe_layer *layer);
@@ -157,8 +165,8 @@ void tn_caffe_add_floats(tn_caffe_attributes *attributes, const char *name, size
 /* Any node. */
 tn_status tn_caffe_node(tn_caffe_reader *reader, const char *name, const char *domain,
                         const char *op, const tn_caffe_attributes *attributes, uint32_t input_count,
-                        const tn_tensor_id *inputs, uint32_t output_count,
-                        const char *const *output_names, tn_tensor_id *out_outputs);
+                        const tn_import_tensor *inputs, uint32_t output_count,
+                        const char *const *output_names, tn_import_tensor *out_outputs);
 /* The names of a layer's first tops, and after them one inside of the layer where `part` is given.
  */
 tn_status tn_caffe_top_names(tn_caffe_reader *reader, const tn_caffe_layer *layer, uint32_t count,
@@ -167,48 +175,48 @@ tn_status tn_caffe_top_names(tn_caffe_reader *reader, const tn_caffe_layer *laye
  * `domain` "" is ONNX's. `attributes` may be null. */
 tn_status tn_caffe_inner(tn_caffe_reader *reader, const tn_caffe_layer *layer, const char *part,
                          const char *domain, const char *op, const tn_caffe_attributes *attributes,
-                         uint32_t input_count, const tn_tensor_id *inputs,
-                         tn_tensor_id *out_tensor);
+                         uint32_t input_count, const tn_import_tensor *inputs,
+                         tn_import_tensor *out_tensor);
 /* The node that makes top `top`, called after the layer; `shape` is the value that the top gets,
  * but for its tensor. */
 tn_status tn_caffe_top(tn_caffe_reader *reader, const tn_caffe_layer *layer, uint32_t top,
                        const char *domain, const char *op, const tn_caffe_attributes *attributes,
-                       uint32_t input_count, const tn_tensor_id *inputs,
+                       uint32_t input_count, const tn_import_tensor *inputs,
                        const tn_caffe_value *shape);
 /* A node that makes all tops of the layer at once. */
 tn_status tn_caffe_tops(tn_caffe_reader *reader, const tn_caffe_layer *layer, const char *domain,
                         const char *op, const tn_caffe_attributes *attributes, uint32_t input_count,
-                        const tn_tensor_id *inputs, const tn_caffe_value *shapes);
+                        const tn_import_tensor *inputs, const tn_caffe_value *shapes);
 /* A tensor's name that nothing has and no blob's last value will have. Null: no memory. */
 const char *tn_caffe_make_name(tn_caffe_reader *reader, const char *base);
 /* Constants: numbers of a layer's own making. */
 tn_status tn_caffe_scalar(tn_caffe_reader *reader, const tn_caffe_layer *layer, const char *part,
-                          double value, tn_tensor_id *out_tensor);
+                          double value, tn_import_tensor *out_tensor);
 tn_status tn_caffe_index_list(tn_caffe_reader *reader, const tn_caffe_layer *layer,
                               const char *part, size_t count, const int64_t *values,
-                              tn_tensor_id *out_tensor);
+                              tn_import_tensor *out_tensor);
 /* `data` lives as long as the graph. */
 tn_status tn_caffe_floats(tn_caffe_reader *reader, const tn_caffe_layer *layer, const char *part,
                           uint32_t rank, const int64_t *extents, const float *data,
-                          tn_tensor_id *out_tensor);
+                          tn_import_tensor *out_tensor);
 
 /* Operations in a row from one tensor to a top: each a unary operator, or one with a second operand
  * after or before the row's own. */
 #define TN_CAFFE_CHAIN 8
 typedef struct tn_caffe_link {
     const char *op, *part;
-    tn_tensor_id operand; /* TN_NO_TENSOR: unary */
-    bool is_first;        /* the operand comes first */
+    tn_import_tensor operand; /* TN_IMPORT_NO_TENSOR: unary */
+    bool is_first;            /* the operand comes first */
 } tn_caffe_link;
 typedef struct tn_caffe_chain {
     uint32_t count;
     tn_caffe_link links[TN_CAFFE_CHAIN];
 } tn_caffe_chain;
 void tn_caffe_chain_add(tn_caffe_chain *chain, const char *op, const char *part,
-                        tn_tensor_id operand);
+                        tn_import_tensor operand);
 /* An empty chain is an Identity. The top has `from`'s shape but for what `shape` says. */
 tn_status tn_caffe_chain_emit(tn_caffe_reader *reader, const tn_caffe_layer *layer,
-                              const tn_caffe_chain *chain, tn_tensor_id from,
+                              const tn_caffe_chain *chain, tn_import_tensor from,
                               const tn_caffe_value *shape);
 
 /* An axis as it is written, maybe negative, of a value: 0..rank - 1. TN_ERROR_UNSUPPORTED when a
@@ -241,10 +249,13 @@ tn_status tn_caffe_blob_read(tn_caffe_reader *reader, tn_caffe_layer *layer, uin
 /* The same as a constant; of `shape`, of as many elements, where that is not null. */
 tn_status tn_caffe_blob_constant(tn_caffe_reader *reader, tn_caffe_layer *layer, uint32_t index,
                                  uint32_t rank, int64_t *extents, uint32_t shape_rank,
-                                 const int64_t *shape, tn_tensor_id *out_tensor);
+                                 const int64_t *shape, tn_import_tensor *out_tensor);
 /* A blob as it is in the file. */
 tn_status tn_caffe_blob_any(tn_caffe_reader *reader, tn_caffe_layer *layer, uint32_t index,
                             tn_shape *out_shape, const float **out_data);
+/* --- mean.c --- */
+extern const tn_importer tn_caffe_mean_importer;
+
 /* --- the layers' types --- */
 /* layers_window.c */
 tn_status tn_caffe_read_convolution(tn_caffe_reader *reader, tn_caffe_layer *layer);

@@ -8,7 +8,6 @@
 #include "base/status.h"
 #include "importers/caffe/caffe.h"
 #include "importers/common/custom.h"
-#include "tensor/shape.h"
 
 #include <string.h>
 
@@ -16,8 +15,7 @@
 #define VALUES_AT_MOST 65536
 
 bool tn_caffe_custom_is_wanted(const tn_caffe_reader *reader, const tn_caffe_layer *layer) {
-    return !layer->type ||
-           tn_registry_has_given(tn_runtime_registry(reader->runtime), layer->type_name);
+    return !layer->type || reader->import->services->is_given(reader->import, layer->type_name);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -168,7 +166,7 @@ static tn_status read_fields(tn_caffe_reader *reader, const tn_caffe_layer *laye
 static uint32_t tensor_field_count(const tn_operator *op) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < op->field_count; i++) {
-        const tn_field *field = tn_fields_at(op, i);
+        const tn_field *field = tn_import_field(op, i);
         count += field && field->type == TN_FIELD_TENSOR;
     }
     return count;
@@ -206,7 +204,7 @@ static tn_status add_blobs(tn_caffe_reader *reader, tn_caffe_layer *layer, const
                        "fields",
                        blob_count, op->name, most);
     for (uint32_t i = 0; i < op->field_count; i++) {
-        const tn_field *field = tn_fields_at(op, i);
+        const tn_field *field = tn_import_field(op, i);
         if (!field || field->type != TN_FIELD_TENSOR) continue;
         uint32_t blob = index++;
         if (blob >= blob_count && !(field->flags & TN_REQUIRED)) continue;
@@ -221,7 +219,7 @@ static tn_status add_blobs(tn_caffe_reader *reader, tn_caffe_layer *layer, const
  * the node */
 
 typedef struct custom_node {
-    const tn_operator_entry *entry;
+    const tn_operator *op;
     uint64_t attribute_count;
     const tn_attribute *const *attributes;
 } custom_node;
@@ -246,9 +244,9 @@ static tn_status ask(tn_caffe_reader *reader, const tn_caffe_layer *layer, const
             inputs[i].shape.extents[axis] =
                 x->extents[axis] < 0 ? stand_in(axis, is_second) : x->extents[axis];
     }
-    return tn_custom_infer(reader->runtime, layer->name, node->entry, node->attribute_count,
-                           node->attributes, layer->bottom_count, inputs, layer->top_count, types,
-                           out_shapes);
+    return tn_custom_infer(reader->import, reader->arena, layer->name, node->op,
+                           node->attribute_count, node->attributes, layer->bottom_count, inputs,
+                           layer->top_count, types, out_shapes);
 }
 
 /* The tops' shapes: extents of which two answers differ are open. An operator that refuses what
@@ -283,8 +281,10 @@ static tn_status find_shapes(tn_caffe_reader *reader, const tn_caffe_layer *laye
 /* Not by tn_graph_add_node, which would copy the blobs. */
 static tn_status add_node(tn_caffe_reader *reader, tn_caffe_layer *layer, const custom_node *node) {
     const char **names = tn_arena_allocate(reader->arena, layer->top_count, sizeof(*names));
-    tn_tensor_id *inputs = tn_arena_allocate(reader->arena, layer->bottom_count, sizeof(*inputs));
-    tn_tensor_id *outputs = tn_arena_allocate(reader->arena, layer->top_count, sizeof(*outputs));
+    tn_import_tensor *inputs =
+        tn_arena_allocate(reader->arena, layer->bottom_count, sizeof(*inputs));
+    tn_import_tensor *outputs =
+        tn_arena_allocate(reader->arena, layer->top_count, sizeof(*outputs));
     tn_caffe_value *values = tn_arena_allocate(reader->arena, layer->top_count, sizeof(*values));
     if (!names || !inputs || !outputs || !values) return tn_fail_memory("a layer");
     TN_TRY(find_shapes(reader, layer, node, values));
@@ -292,13 +292,13 @@ static tn_status add_node(tn_caffe_reader *reader, tn_caffe_layer *layer, const 
     for (uint32_t i = 0; i < layer->bottom_count; i++)
         inputs[i] = layer->bottoms[i].tensor;
     for (uint32_t i = 0; i < layer->top_count; i++) {
-        TN_TRY(tn_graph_add_tensor(reader->graph, names[i], TN_NONE, &outputs[i]));
+        TN_TRY(tn_import_add_tensor(reader->graph, names[i], &outputs[i]));
         values[i].tensor = outputs[i];
         TN_TRY(tn_caffe_set_value(reader, layer->top_names[i], &values[i]));
     }
-    return tn_graph_add_node_raw(reader->graph, layer->name, node->entry, node->attribute_count,
-                                 node->attributes, layer->bottom_count, inputs, layer->top_count,
-                                 outputs, NULL);
+    return tn_import_add_node(reader->graph, layer->name, node->op, node->attribute_count,
+                              node->attributes, layer->bottom_count, inputs, layer->top_count,
+                              outputs);
 }
 
 /* A type that is one of Caffe's but for a slip is told so. */
@@ -316,31 +316,29 @@ static tn_status find_operator(tn_caffe_reader *reader, const tn_caffe_layer *la
     custom_fields fields = {0};
     TN_TRY(read_fields(reader, layer, &fields));
     tn_status status =
-        tn_custom_find(reader->runtime, reader->arena, layer->type_name, fields.count, fields.items,
-                       &node->entry, &node->attribute_count, &node->attributes);
+        tn_custom_find(reader->import, reader->arena, layer->type_name, fields.count, fields.items,
+                       &node->op, &node->attribute_count, &node->attributes);
     return status == TN_OK ? TN_OK : fail_missing(reader, layer, status);
 }
 
 tn_status tn_caffe_customs_check(tn_caffe_reader *reader) {
+    const tn_import_services *services = reader->import->services;
     for (size_t i = 0; i < reader->layer_count; i++) {
         const tn_caffe_layer *layer = &reader->layers[i];
         custom_node node = {0};
-        if (layer->type || tn_missing_list_count(&reader->missing, layer->type_name)) continue;
+        if (layer->type || services->is_missing(reader->import, layer->type_name)) continue;
         tn_status status = find_operator(reader, layer, &node);
-        if (status == TN_OK) tn_library_release(node.entry->library);
         if (status == TN_ERROR_UNSUPPORTED)
-            status = tn_missing_list_add(&reader->missing, layer->type_name, layer->name);
-        if (status != TN_OK) return tn_error_in(status, .node_kind = "layer", .node = layer->name);
+            status = services->add_missing(reader->import, layer->type_name, layer->name);
+        if (status != TN_OK) return tn_error_at(status, "layer '%s'", layer->name);
     }
-    return tn_missing_list_report(&reader->missing);
+    return services->report_missing(reader->import);
 }
 
 tn_status tn_caffe_read_custom(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     custom_node node = {0};
     TN_TRY(find_operator(reader, layer, &node));
-    tn_status status =
-        add_blobs(reader, layer, node.entry->op, &node.attribute_count, &node.attributes);
+    tn_status status = add_blobs(reader, layer, node.op, &node.attribute_count, &node.attributes);
     if (status == TN_OK) status = add_node(reader, layer, &node);
-    if (status != TN_OK) tn_library_release(node.entry->library);
     return status;
 }

@@ -55,10 +55,10 @@ void tn_caffe_add_floats(tn_caffe_attributes *attributes, const char *name, size
 const char *tn_caffe_make_name(tn_caffe_reader *reader, const char *base) {
     uint64_t place;
     const char *name = base;
-    bool is_taken = tn_map_get(reader->graph->names, base, &place);
+    bool is_taken = tn_import_has_tensor(reader->graph, base);
     /* the graph counts, so that many layers of one name take no time */
     while (name && (is_taken || tn_map_get(reader->last_writers, name, &place))) {
-        name = tn_graph_make_name(reader->graph, base);
+        name = tn_import_make_name(reader->graph, base);
         is_taken = false;
     }
     return name;
@@ -66,27 +66,28 @@ const char *tn_caffe_make_name(tn_caffe_reader *reader, const char *base) {
 
 tn_status tn_caffe_node(tn_caffe_reader *reader, const char *name, const char *domain,
                         const char *op, const tn_caffe_attributes *attributes, uint32_t input_count,
-                        const tn_tensor_id *inputs, uint32_t output_count,
-                        const char *const *output_names, tn_tensor_id *out_outputs) {
-    tn_node_description node = {.size = sizeof(node),
-                                .domain = domain,
-                                .op = op,
-                                .name = name,
-                                .input_count = input_count,
-                                .inputs = inputs,
-                                .output_count = output_count,
-                                .output_names = output_names};
+                        const tn_import_tensor *inputs, uint32_t output_count,
+                        const char *const *output_names, tn_import_tensor *out_outputs) {
+    tn_import_node node = {.size = sizeof(node),
+                           .domain = domain,
+                           .op_name = op,
+                           .name = name,
+                           .input_count = input_count,
+                           .inputs = inputs,
+                           .output_count = output_count,
+                           .output_names = output_names,
+                           .out_outputs = out_outputs};
     if (attributes) {
         node.attribute_count = attributes->count;
         node.attributes = attributes->pointers;
     }
-    return tn_graph_add_node(reader->graph, &node, out_outputs);
+    return reader->import->services->add_node(reader->graph, &node);
 }
 
 tn_status tn_caffe_inner(tn_caffe_reader *reader, const tn_caffe_layer *layer, const char *part,
                          const char *domain, const char *op, const tn_caffe_attributes *attributes,
-                         uint32_t input_count, const tn_tensor_id *inputs,
-                         tn_tensor_id *out_tensor) {
+                         uint32_t input_count, const tn_import_tensor *inputs,
+                         tn_import_tensor *out_tensor) {
     const char *name = tn_arena_format(reader->arena, "%s/%s", layer->name, part);
     const char *output = name ? tn_caffe_make_name(reader, name) : NULL;
     if (!output) return tn_fail_memory("a node's name");
@@ -100,14 +101,14 @@ static const char *top_name(tn_caffe_reader *reader, const tn_caffe_layer *layer
     const char *blob = layer->top_names[top];
     uint64_t last;
     bool is_last = tn_map_get(reader->last_writers, blob, &last) && (size_t)last == layer->place;
-    if (is_last && !tn_map_get(reader->graph->names, blob, &last)) return blob;
+    if (is_last && !tn_import_has_tensor(reader->graph, blob)) return blob;
     const char *name = tn_arena_format(reader->arena, "%s@%s", blob, layer->name);
     return name ? tn_caffe_make_name(reader, name) : NULL;
 }
 
 tn_status tn_caffe_top(tn_caffe_reader *reader, const tn_caffe_layer *layer, uint32_t top,
                        const char *domain, const char *op, const tn_caffe_attributes *attributes,
-                       uint32_t input_count, const tn_tensor_id *inputs,
+                       uint32_t input_count, const tn_import_tensor *inputs,
                        const tn_caffe_value *shape) {
     tn_caffe_value value = *shape;
     const char *name = top_name(reader, layer, top);
@@ -131,10 +132,10 @@ tn_status tn_caffe_top_names(tn_caffe_reader *reader, const tn_caffe_layer *laye
 
 tn_status tn_caffe_tops(tn_caffe_reader *reader, const tn_caffe_layer *layer, const char *domain,
                         const char *op, const tn_caffe_attributes *attributes, uint32_t input_count,
-                        const tn_tensor_id *inputs, const tn_caffe_value *shapes) {
+                        const tn_import_tensor *inputs, const tn_caffe_value *shapes) {
     uint32_t count = layer->top_count;
     const char **names = tn_arena_allocate(reader->arena, count, sizeof(*names));
-    tn_tensor_id *outputs = tn_arena_allocate(reader->arena, count, sizeof(*outputs));
+    tn_import_tensor *outputs = tn_arena_allocate(reader->arena, count, sizeof(*outputs));
     if (!names || !outputs) return tn_fail_memory("a node");
     TN_TRY(tn_caffe_top_names(reader, layer, count, names, NULL));
     TN_TRY(tn_caffe_node(reader, layer->name, domain, op, attributes, input_count, inputs, count,
@@ -157,54 +158,54 @@ static const char *constant_name(tn_caffe_reader *reader, const tn_caffe_layer *
 }
 
 tn_status tn_caffe_scalar(tn_caffe_reader *reader, const tn_caffe_layer *layer, const char *part,
-                          double value, tn_tensor_id *out_tensor) {
+                          double value, tn_import_tensor *out_tensor) {
     const char *name = constant_name(reader, layer, part);
     float element = (float)value;
     if (!name) return tn_fail_memory("a constant");
-    return tn_graph_add_constant(reader->graph, name, TN_F32, 0, NULL, &element, sizeof(element),
-                                 out_tensor);
+    return reader->import->services->add_constant(reader->graph, name, TN_F32, 0, NULL, &element,
+                                                  sizeof(element), out_tensor);
 }
 
 tn_status tn_caffe_index_list(tn_caffe_reader *reader, const tn_caffe_layer *layer,
                               const char *part, size_t count, const int64_t *values,
-                              tn_tensor_id *out_tensor) {
+                              tn_import_tensor *out_tensor) {
     const char *name = constant_name(reader, layer, part);
     int64_t extent = (int64_t)count;
     if (!name) return tn_fail_memory("a constant");
-    return tn_graph_add_constant(reader->graph, name, TN_I64, 1, &extent, values,
-                                 count * sizeof(*values), out_tensor);
+    return reader->import->services->add_constant(reader->graph, name, TN_I64, 1, &extent, values,
+                                                  count * sizeof(*values), out_tensor);
 }
 
 tn_status tn_caffe_floats(tn_caffe_reader *reader, const tn_caffe_layer *layer, const char *part,
                           uint32_t rank, const int64_t *extents, const float *data,
-                          tn_tensor_id *out_tensor) {
+                          tn_import_tensor *out_tensor) {
     const char *name = constant_name(reader, layer, part);
     tn_shape shape;
     size_t count;
     if (!name) return tn_fail_memory("a constant");
     TN_TRY(tn_shape_set(&shape, rank, extents));
     TN_TRY(tn_shape_count(&shape, &count));
-    return tn_graph_add_constant_lent(reader->graph, name, TN_F32, &shape, count > 0 ? data : NULL,
-                                      count * sizeof(*data), out_tensor);
+    return tn_import_add_constant(reader->graph, name, TN_F32, &shape, count > 0 ? data : NULL,
+                                  count * sizeof(*data), out_tensor);
 }
 
 /* ----------------------------------------------------------------------------------------------
  * rows of operators */
 
 void tn_caffe_chain_add(tn_caffe_chain *chain, const char *op, const char *part,
-                        tn_tensor_id operand) {
+                        tn_import_tensor operand) {
     chain->links[chain->count++] = (tn_caffe_link){.op = op, .part = part, .operand = operand};
 }
 
 tn_status tn_caffe_chain_emit(tn_caffe_reader *reader, const tn_caffe_layer *layer,
-                              const tn_caffe_chain *chain, tn_tensor_id from,
+                              const tn_caffe_chain *chain, tn_import_tensor from,
                               const tn_caffe_value *shape) {
     if (chain->count == 0)
         return tn_caffe_top(reader, layer, 0, "", "Identity", NULL, 1, &from, shape);
     for (uint32_t i = 0; i < chain->count; i++) {
         const tn_caffe_link *link = &chain->links[i];
-        uint32_t count = link->operand == TN_NO_TENSOR ? 1 : 2;
-        tn_tensor_id inputs[2] = {from, link->operand};
+        uint32_t count = link->operand == TN_IMPORT_NO_TENSOR ? 1 : 2;
+        tn_import_tensor inputs[2] = {from, link->operand};
         if (link->is_first) {
             inputs[0] = link->operand;
             inputs[1] = from;

@@ -11,14 +11,14 @@
 #include <string.h>
 
 static bool is_open(const tn_caffe_reader *reader, const char *name) {
-    for (uint32_t i = 0; i < reader->options->open_input_count; i++)
-        if (strcmp(reader->options->open_inputs[i], name) == 0) return true;
+    for (uint64_t i = 0; i < reader->options->open_inputs.count; i++)
+        if (strcmp(reader->options->open_inputs.items[i], name) == 0) return true;
     return false;
 }
 
 /* Inputs whose declared batch is that of the first input share one name for it. */
 static const char *batch_name(tn_caffe_reader *reader, int64_t batch) {
-    if (reader->graph->input_count == 0) reader->declared_batch = batch;
+    if (reader->import->services->input_count(reader->graph) == 0) reader->declared_batch = batch;
     return batch == reader->declared_batch ? "batch" : NULL;
 }
 
@@ -32,8 +32,8 @@ static tn_status add_input(tn_caffe_reader *reader, const char *name, uint32_t r
     for (uint32_t i = 0; i < rank; i++)
         value.extents[i] = i == 0 || is_open(reader, name) ? -1 : extents[i];
     if (rank > 0) names[0] = batch_name(reader, extents[0]);
-    TN_TRY(
-        tn_graph_add_input(reader->graph, name, TN_F32, rank, value.extents, names, &value.tensor));
+    TN_TRY(tn_import_add_input(reader->graph, name, TN_F32, rank, value.extents, names,
+                               &value.tensor));
     return tn_caffe_set_value(reader, name, &value);
 }
 

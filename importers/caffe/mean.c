@@ -1,142 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mean image (.binaryproto) as part of a graph: an input's uses get (x - mean) * scale instead of
- * it. In the graph, not in the program that feeds it, so that a plan holds all that it needs and
- * calibration sees what the layers see.
+ * A mean image (.binaryproto): a file that is one blob, read as a network that is one constant. Who
+ * subtracts it is src/import/mean.c.
  */
 #include "base/status.h"
-#include "base/text.h"
 #include "base/wire.h"
 #include "importers/caffe/blob.h"
+#include "importers/caffe/caffe.h"
 
-#include <math.h>
-#include <string.h>
-
-/* Each extent as the input's, from the right; 1 along the batch, and along height and width for a
- * mean of each channel. */
-static bool fits(const tn_shape *mean, const tn_graph_tensor *input) {
-    uint32_t rank = input->shape.rank;
-    for (uint32_t i = 0; i < mean->rank; i++) {
-        int64_t extent = mean->extents[mean->rank - 1 - i];
-        int64_t wanted = i < rank ? input->shape.extents[rank - 1 - i] : 1;
-        bool may_be_one = i + 1 >= rank || i + 2 < rank;
-        if (extent != wanted && wanted >= 0 && !(extent == 1 && may_be_one)) return false;
-        if (i + 1 >= rank && extent != 1) return false;
-    }
-    return mean->rank + 1 >= rank;
-}
-
-/* Without the extents of 1 that are more than the input's. */
-static void cut_rank(tn_shape *mean, uint32_t rank) {
-    uint32_t more = mean->rank > rank ? mean->rank - rank : 0;
-    memmove(mean->extents, mean->extents + more, (mean->rank - more) * sizeof(*mean->extents));
-    mean->rank -= more;
-}
-
-static tn_status find_input(const tn_graph *graph, const char *name, tn_tensor_id *out_input) {
-    tn_nearest nearest;
-    if (!name && graph->input_count == 1) {
-        *out_input = graph->inputs[0];
-        return TN_OK;
-    }
-    if (!name)
-        return tn_fail(TN_ERROR_ARGUMENT,
-                       "the network has %zu inputs: say which one the mean is for",
-                       graph->input_count);
-    tn_nearest_init(&nearest, name);
-    for (size_t i = 0; i < graph->input_count; i++) {
-        const char *own = graph->tensors[graph->inputs[i]].name;
-        *out_input = graph->inputs[i];
-        if (strcmp(own, name) == 0) return TN_OK;
-        tn_nearest_offer(&nearest, own);
-    }
-    return tn_fail(TN_ERROR_NOT_FOUND, "there is no input '%s'%s%s%s", name,
-                   nearest.best ? "; the nearest is '" : "", nearest.best ? nearest.best : "",
-                   nearest.best ? "'" : "");
-}
-
-/* A new node on a tensor and a constant. */
-static tn_status add_step(tn_graph *graph, const char *op, const char *base, tn_tensor_id from,
-                          tn_tensor_id operand, tn_tensor_id *out_tensor) {
-    const char *name = tn_graph_make_name(graph, base);
-    if (!name) return tn_fail_memory("a mean");
-    const tn_tensor_id inputs[] = {from, operand};
-    const tn_node_description node = {.size = sizeof(node),
-                                      .version = 13,
-                                      .op = op,
-                                      .name = name,
-                                      .input_count = 2,
-                                      .inputs = inputs,
-                                      .output_count = 1,
-                                      .output_names = &name};
-    return tn_graph_add_node(graph, &node, out_tensor);
-}
-
-/* All uses of a tensor but those by the newest nodes become another's. */
-static void replace_uses(tn_graph *graph, size_t node_count, tn_tensor_id from, tn_tensor_id to) {
-    for (size_t i = 0; i < node_count; i++)
-        for (uint32_t j = 0; j < graph->nodes[i].input_count; j++)
-            if (graph->nodes[i].inputs[j] == from) graph->nodes[i].inputs[j] = to;
-}
-
-static tn_status add_mean(tn_graph *graph, tn_tensor_id input, tn_caffe_blob *blob, double scale) {
+static tn_status add_constant(tn_import_graph *graph, tn_caffe_blob *blob) {
     tn_shape shape;
+    size_t count;
     const float *data;
-    tn_tensor_id mean, factor, result;
-    size_t node_count = graph->node_count, count;
-    char has[TN_SHAPE_TEXT_BYTES], wanted[TN_SHAPE_TEXT_BYTES];
-    const tn_graph_tensor *to = &graph->tensors[input];
-    const char *name = tn_graph_make_name(graph, "mean"), *scale_name;
-    float element = (float)scale;
-    if (!name) return tn_fail_memory("a mean");
-    if (to->type != TN_F32 || !to->has_shape)
-        return tn_fail(TN_ERROR_UNSUPPORTED,
-                       "a mean is for an input of f32 with a known rank; '%s' is none", to->name);
+    tn_import_tensor mean;
     TN_TRY(tn_caffe_blob_shape(blob, &shape));
     TN_TRY(tn_shape_count(&shape, &count));
-    if (!fits(&shape, to) || count == 0)
-        return tn_fail(TN_ERROR_SHAPE, "the mean has the shape %s; input '%s' takes %s",
-                       tn_shape_print(shape.rank, shape.extents, has, sizeof(has)), to->name,
-                       tn_shape_print(to->shape.rank, to->shape.extents, wanted, sizeof(wanted)));
     TN_TRY(tn_caffe_blob_data(graph, blob, &shape, &data));
-    cut_rank(&shape, to->shape.rank);
-    TN_TRY(tn_graph_add_constant_lent(graph, name, TN_F32, &shape, data, count * sizeof(*data),
-                                      &mean));
-    TN_TRY(add_step(graph, "Sub", "mean/subtracted", input, mean, &result));
-    if (scale != 1) {
-        scale_name = tn_graph_make_name(graph, "mean/scale");
-        if (!scale_name) return tn_fail_memory("a mean");
-        TN_TRY(tn_graph_add_constant(graph, scale_name, TN_F32, 0, NULL, &element, sizeof(element),
-                                     &factor));
-        TN_TRY(add_step(graph, "Mul", "mean/scaled", result, factor, &result));
-    }
-    replace_uses(graph, node_count, input, result);
-    return tn_graph_sort(graph);
+    TN_TRY(
+        tn_import_add_constant(graph, "mean", TN_F32, &shape, data, count * sizeof(*data), &mean));
+    return tn_import_add_output(graph, mean, NULL);
 }
 
-tn_status tn_graph_parse_caffe_mean(tn_graph *graph, const char *input, const void *data,
-                                    uint64_t bytes, double scale) {
-    if (!graph || (bytes > 0 && !data) || !isfinite(scale))
-        return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_graph_parse_caffe_mean needs a graph, data and a finite scale");
-    tn_tensor_id tensor = TN_NO_TENSOR;
+static tn_status read_mean(tn_import *import) {
+    const tn_import *outer = tn_import_enter(import);
+    const tn_allocator allocator = tn_import_allocator(import);
     ProtobufCMessage *message;
-    TN_TRY(find_input(graph, input, &tensor));
-    TN_TRY(tn_wire_unpack(graph->allocator, &tenon__caffe__weights__blob__descriptor, data,
-                          (size_t)bytes, &message));
-    tn_status status = add_mean(graph, tensor, (tn_caffe_blob *)message, scale);
-    tn_wire_free(graph->allocator, message);
+    tn_status status = tn_wire_unpack(&allocator, &tenon__caffe__weights__blob__descriptor,
+                                      import->data, (size_t)import->bytes, &message);
+    if (status == TN_OK) {
+        status = add_constant(import->graph, (tn_caffe_blob *)message);
+        tn_wire_free(&allocator, message);
+    }
+    tn_import_enter(outer);
     return status;
 }
 
-tn_status tn_graph_load_caffe_mean(tn_graph *graph, const char *input, const char *path,
-                                   double scale) {
-    if (!graph || !path)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_graph_load_caffe_mean needs a graph and a path");
-    tn_file file = {0};
-    TN_TRY(tn_file_map(graph->allocator, path, &file));
-    tn_status status = tn_error_in(
-        tn_graph_parse_caffe_mean(graph, input, file.data, file.bytes, scale), .file = path);
-    tn_file_unmap(&file);
-    return status;
-}
+const tn_importer tn_caffe_mean_importer = {.size = sizeof(tn_importer),
+                                            .name = "caffe_mean",
+                                            .what = "a mean image of Caffe",
+                                            .doc = "a mean image, as a model that is one constant",
+                                            .endings = ".binaryproto",
+                                            TN_NO_FIELDS,
+                                            .read = read_mean};

@@ -21,37 +21,30 @@ tn_status tn_caffe_set_value(tn_caffe_reader *reader, const char *blob,
 }
 
 /* A tensor that can be an output called as the blob: its own, or a copy of an alias. */
-static tn_status output_tensor(tn_caffe_reader *reader, const char *blob, tn_tensor_id tensor,
-                               tn_tensor_id *out_tensor) {
-    const tn_graph_tensor *from = &reader->graph->tensors[tensor];
+static tn_status output_tensor(tn_caffe_reader *reader, const char *blob, tn_import_tensor tensor,
+                               tn_import_tensor *out_tensor) {
+    const tn_import_tensor_info from = tn_import_tensor_at(reader->graph, tensor);
     uint64_t place;
-    if (strcmp(from->name, blob) == 0 || tn_map_get(reader->last_writers, blob, &place)) {
+    if (strcmp(from.name, blob) == 0 || tn_map_get(reader->last_writers, blob, &place)) {
         *out_tensor = tensor;
         return TN_OK;
     }
     const char *name = tn_caffe_make_name(reader, blob);
     if (!name) return tn_fail_memory("an output");
-    tn_node_description node = {.size = sizeof(node),
-                                .op = "Identity",
-                                .name = name,
-                                .input_count = 1,
-                                .inputs = &tensor,
-                                .output_count = 1,
-                                .output_names = &name};
-    return tn_graph_add_node(reader->graph, &node, out_tensor);
+    return tn_caffe_node(reader, name, "", "Identity", NULL, 1, &tensor, 1, &name, out_tensor);
 }
 
 static tn_status read_outputs(tn_caffe_reader *reader) {
     for (size_t i = 0; i < reader->value_count; i++) {
         const char *blob = reader->values[i].name;
-        tn_tensor_id tensor = reader->values[i].value.tensor;
-        bool is_own_input = reader->graph->tensors[tensor].is_input &&
-                            strcmp(reader->graph->tensors[tensor].name, blob) == 0;
+        tn_import_tensor tensor = reader->values[i].value.tensor;
+        const tn_import_tensor_info from = tn_import_tensor_at(reader->graph, tensor);
+        bool is_own_input = (from.flags & TN_IMPORT_IS_INPUT) && strcmp(from.name, blob) == 0;
         if (reader->values[i].is_consumed || is_own_input) continue;
         TN_TRY(output_tensor(reader, blob, tensor, &tensor));
-        TN_TRY(tn_graph_add_output(reader->graph, tensor, blob));
+        TN_TRY(tn_import_add_output(reader->graph, tensor, blob));
     }
-    if (reader->graph->output_count == 0)
+    if (reader->import->services->output_count(reader->graph) == 0)
         return tn_fail(TN_ERROR_FORMAT, "the network has no output: no layer of it computes "
                                         "anything in the phase TEST");
     return TN_OK;
@@ -63,6 +56,5 @@ tn_status tn_caffe_network_read(tn_caffe_reader *reader) {
     TN_TRY(tn_caffe_inputs_read(reader));
     for (size_t i = 0; i < reader->layer_count; i++)
         TN_TRY(tn_caffe_layer_build(reader, &reader->layers[i]));
-    TN_TRY(read_outputs(reader));
-    return tn_graph_sort(reader->graph);
+    return read_outputs(reader);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a Caffe network: the public calls, and the steps from two files' bytes to a sorted graph.
- * The description becomes a tree (prototext/, binary.c), the weights are unpacked by base/wire.h.
+ * Reading a Caffe network: the importers' tables, and the steps from two files' bytes to a sorted
+ * graph. The description becomes a tree (prototext/, binary.c), the weights are unpacked by
+ * base/wire.h.
  */
 #include "base/status.h"
 #include "importers/caffe/caffe.h"
@@ -13,19 +14,16 @@ static tn_status reader_init(tn_caffe_reader *reader) {
     TN_TRY(tn_arena_create(reader->allocator, &reader->arena));
     TN_TRY(tn_map_create(reader->allocator, &reader->blobs));
     TN_TRY(tn_map_create(reader->allocator, &reader->last_writers));
-    TN_TRY(tn_map_create(reader->allocator, &reader->param_owners));
-    return tn_missing_list_init(&reader->missing, reader->allocator, reader->arena);
+    return tn_map_create(reader->allocator, &reader->param_owners);
 }
 
 static void reader_deinit(tn_caffe_reader *reader) {
-    tn_missing_list_deinit(&reader->missing);
     tn_caffe_weights_destroy(reader, reader->own_weights);
     tn_caffe_weights_destroy(reader, reader->weights);
     tn_deallocate(reader->allocator, reader->values);
     tn_map_destroy(reader->param_owners);
     tn_map_destroy(reader->last_writers);
     tn_map_destroy(reader->blobs);
-    tn_graph_destroy(reader->graph);
     tn_arena_destroy(reader->arena);
 }
 
@@ -53,7 +51,7 @@ typedef struct network_file {
 } network_file;
 
 static tn_status at_file(tn_status status, const network_file *file) {
-    return file->path ? tn_error_in(status, .file = file->path) : status;
+    return file->path ? tn_error_at(status, "%s", file->path) : status;
 }
 
 static tn_status read_network(tn_caffe_reader *reader, const network_file *network,
@@ -65,71 +63,73 @@ static tn_status read_network(tn_caffe_reader *reader, const network_file *netwo
             weights);
     if (status != TN_OK) return status;
     status = read_tree(reader, network->data, network->bytes);
+    const tn_import_services *services = reader->import->services;
     if (status == TN_OK)
-        status = tn_graph_create(reader->runtime, tn_prototext_text(reader->network, "name", ""),
-                                 &reader->graph);
-    if (status == TN_OK) status = tn_graph_set_opset(reader->graph, "", TN_CAFFE_OPSET);
-    if (status == TN_OK) status = tn_caffe_network_read(reader);
-    return at_file(status, network);
+        status = services->set_name(reader->graph, tn_prototext_text(reader->network, "name", ""));
+    if (status == TN_OK) status = services->set_opset(reader->graph, "", TN_CAFFE_OPSET);
+    return status == TN_OK ? tn_caffe_network_read(reader) : status;
 }
 
-/* The part of a caller's options that he knows of. */
-static tn_status copy_options(const tn_caffe_options *options, tn_caffe_options *out_options) {
-    *out_options = (tn_caffe_options){.size = sizeof(*out_options)};
-    if (!options) return TN_OK;
-    if (options->size < sizeof(uint32_t) || options->size > UINT16_MAX)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_caffe_options: `size` is not set");
-    memcpy(out_options, options,
-           options->size < sizeof(*out_options) ? options->size : sizeof(*out_options));
-    if ((out_options->stage_count > 0 && !out_options->stages) ||
-        (out_options->open_input_count > 0 && !out_options->open_inputs))
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_caffe_options: a list of names is null");
+/* The weights that the options name, or give. */
+static tn_status open_weights(tn_import *import, const tn_caffe_options *options,
+                              network_file *out_file, bool *out_has) {
+    tn_import_file opened = {.size = sizeof(opened)};
+    const bool is_given = options->weights_data.items != NULL;
+    *out_has = options->weights || is_given;
+    if (options->weights && is_given)
+        return tn_fail(TN_ERROR_ARGUMENT, "the weights come from a file or from memory, not both");
+    *out_file = (network_file){.data = options->weights_data.items,
+                               .bytes = (size_t)options->weights_data.count};
+    if (!options->weights) return TN_OK;
+    TN_TRY(import->services->open(import, options->weights, TN_IMPORT_ANYWHERE, &opened));
+    *out_file = (network_file){options->weights, opened.data, (size_t)opened.bytes};
     return TN_OK;
 }
 
-static tn_status parse(tn_runtime *runtime, const network_file *network,
-                       const network_file *weights, const tn_caffe_options *options,
-                       tn_graph **out_graph) {
-    tn_caffe_options own;
-    TN_TRY(copy_options(options, &own));
+static tn_status read_in(tn_import *import) {
+    const tn_allocator allocator = tn_import_allocator(import);
+    const tn_caffe_options *options = import->params;
+    const network_file description = {.data = import->data, .bytes = (size_t)import->bytes};
+    network_file model;
+    bool has_model;
+    TN_TRY(open_weights(import, options, &model, &has_model));
     tn_caffe_reader reader = {
-        .runtime = runtime, .allocator = tn_runtime_allocator(runtime), .options = &own};
-    tn_status status = read_network(&reader, network, weights);
-    if (status == TN_OK) {
-        *out_graph = reader.graph;
-        reader.graph = NULL;
-    }
+        .import = import, .allocator = &allocator, .options = options, .graph = import->graph};
+    const tn_status status = read_network(&reader, &description, has_model ? &model : NULL);
     reader_deinit(&reader);
     return status;
 }
 
-tn_status tn_graph_parse_caffe(tn_runtime *runtime, const void *network, uint64_t network_bytes,
-                               const void *weights, uint64_t weights_bytes,
-                               const tn_caffe_options *options, tn_graph **out_graph) {
-    if (!runtime || !out_graph || (network_bytes > 0 && !network))
-        return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_graph_parse_caffe needs a runtime, a network and out_graph");
-    network_file description = {.data = network, .bytes = (size_t)network_bytes};
-    network_file model = {.data = weights, .bytes = (size_t)weights_bytes};
-    return parse(runtime, &description, weights ? &model : NULL, options, out_graph);
-}
-
-tn_status tn_graph_load_caffe(tn_runtime *runtime, const char *network_path,
-                              const char *weights_path, const tn_caffe_options *options,
-                              tn_graph **out_graph) {
-    if (!runtime || !network_path || !out_graph)
-        return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_graph_load_caffe needs a runtime, a network's path and out_graph");
-    const tn_allocator *allocator = tn_runtime_allocator(runtime);
-    tn_file network = {0}, weights = {0};
-    tn_status status = tn_file_map(allocator, network_path, &network);
-    if (status == TN_OK && weights_path) status = tn_file_map(allocator, weights_path, &weights);
-    if (status == TN_OK) {
-        network_file description = {network_path, network.data, network.bytes};
-        network_file model = {weights_path, weights.data, weights.bytes};
-        status = parse(runtime, &description, weights_path ? &model : NULL, options, out_graph);
-    }
-    tn_file_unmap(&weights);
-    tn_file_unmap(&network);
+static tn_status read_caffe(tn_import *import) {
+    const tn_import *outer = tn_import_enter(import);
+    const tn_status status = read_in(import);
+    tn_import_enter(outer);
     return status;
 }
+
+/* ----------------------------------------------------------------------------------------------
+ * the tables */
+
+static const tn_field caffe_options[] = {
+    TN_FIELD(tn_caffe_options, weights, TN_FIELD_STRING, TN_OPTIONAL, NULL,
+             "the file with the network's weights (.caffemodel)"),
+    TN_FIELD(tn_caffe_options, weights_data, TN_FIELD_BYTES, TN_OPTIONAL, NULL,
+             "the same from memory"),
+    TN_FIELD(tn_caffe_options, stages, TN_FIELD_STRINGS, TN_OPTIONAL, NULL,
+             "stages of the network's state, beside its own"),
+    TN_FIELD(tn_caffe_options, level, TN_FIELD_I32, TN_OPTIONAL, "0",
+             "level of the network's state; 0: what the network says itself"),
+    TN_FIELD(tn_caffe_options, open_inputs, TN_FIELD_STRINGS, TN_OPTIONAL, NULL,
+             "inputs of which all extents come with the profile"),
+};
+
+static const tn_importer caffe = {.size = sizeof(tn_importer),
+                                  .name = "caffe",
+                                  .what = "a Caffe network",
+                                  .doc = "Caffe's descriptions of networks, as text or in binary "
+                                         "form, in the phase TEST",
+                                  .endings = ".prototxt",
+                                  TN_FIELDS(tn_caffe_options, caffe_options),
+                                  .read = read_caffe};
+static const tn_importer *const importers[] = {&caffe, &tn_caffe_mean_importer};
+TN_IMPORTER_LIBRARY("tenon_caffe", "1.0", importers)

@@ -14,8 +14,8 @@
 /* The options' stages, or those of the network's own state. */
 static bool has_stage(const tn_caffe_reader *reader, const char *stage) {
     const tn_caffe_options *options = reader->options;
-    for (uint32_t i = 0; i < options->stage_count; i++)
-        if (strcmp(options->stages[i], stage) == 0) return true;
+    for (uint64_t i = 0; i < options->stages.count; i++)
+        if (strcmp(options->stages.items[i], stage) == 0) return true;
     const tn_prototext_message *state = tn_prototext_child(reader->network, "state");
     const tn_prototext_field *field = NULL;
     while ((field = tn_prototext_message_next(state, "stage", field)))

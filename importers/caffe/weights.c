@@ -234,7 +234,7 @@ tn_status tn_caffe_blob_read(tn_caffe_reader *reader, tn_caffe_layer *layer, uin
 
 tn_status tn_caffe_blob_constant(tn_caffe_reader *reader, tn_caffe_layer *layer, uint32_t index,
                                  uint32_t rank, int64_t *extents, uint32_t shape_rank,
-                                 const int64_t *shape, tn_tensor_id *out_tensor) {
+                                 const int64_t *shape, tn_import_tensor *out_tensor) {
     const float *data = NULL;
     const char *part = tn_arena_format(reader->arena, "blobs[%" PRIu32 "]", index);
     if (!part) return tn_fail_memory("a constant");

@@ -2,8 +2,6 @@
 /* Operators for nodes without domain and version, and their fields; see custom.h. */
 #include "importers/common/custom.h"
 #include "base/status.h"
-#include "graph/infer.h"
-#include "plugin/missing.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,7 +9,7 @@
 /* The fields of an operator that a message may show. */
 static const tn_field *find_field(const tn_operator *op, const char *name) {
     for (uint32_t i = 0; i < op->field_count; i++) {
-        const tn_field *field = tn_fields_at(op, i);
+        const tn_field *field = tn_import_field(op, i);
         if (field && strcmp(field->name, name) == 0) return field;
     }
     return NULL;
@@ -90,20 +88,20 @@ static tn_status fit_fields(tn_arena *arena, const tn_operator *op, size_t count
 }
 
 /* The fields as they came, for the message. */
-static tn_status describe(tn_runtime *runtime, tn_arena *arena, const char *name, tn_status status,
+static tn_status describe(tn_import *import, tn_arena *arena, const char *name, tn_status status,
                           size_t count, const tn_custom_field *fields) {
+    if (status != TN_ERROR_UNSUPPORTED) return status;
     const tn_attribute **list = tn_arena_allocate(arena, count, sizeof(*list));
     if (!list) return tn_fail_memory("a message");
     for (size_t i = 0; i < count; i++)
         list[i] = &fields[i].value;
-    return tn_missing_describe(runtime, name, status, count, list);
+    return import->services->describe_missing(import, name, count, list);
 }
 
 /* ONNX's own operator of that name does something else unless it takes the node's fields. */
-static tn_status check_builtin(tn_arena *arena, const tn_operator *op, uint64_t count,
-                               const tn_attribute *const *attributes) {
-    void *params;
-    if (op->domain[0] || tn_fields_parse(arena, op, count, attributes, &params) == TN_OK)
+static tn_status check_builtin(tn_import *import, tn_arena *arena, const tn_operator *op,
+                               uint64_t count, const tn_attribute *const *attributes) {
+    if (op->domain[0] || import->services->check_fields(import, op, count, attributes) == TN_OK)
         return TN_OK;
     const char *reason = tn_arena_text(arena, tn_last_error()->message);
     if (!reason) return tn_fail_memory("a message");
@@ -113,105 +111,51 @@ static tn_status check_builtin(tn_arena *arena, const tn_operator *op, uint64_t 
                    op->name, reason);
 }
 
-tn_status tn_custom_find(tn_runtime *runtime, tn_arena *arena, const char *name, size_t field_count,
-                         const tn_custom_field *fields, const tn_operator_entry **out_entry,
+tn_status tn_custom_find(tn_import *import, tn_arena *arena, const char *name, size_t field_count,
+                         const tn_custom_field *fields, const tn_operator **out_op,
                          uint64_t *out_attribute_count,
                          const tn_attribute *const **out_attributes) {
-    const tn_operator_entry *entry;
-    tn_status status = tn_registry_find_any(tn_runtime_registry(runtime), name, &entry);
-    if (status != TN_OK) return describe(runtime, arena, name, status, field_count, fields);
-    status = fit_fields(arena, entry->op, field_count, fields, out_attribute_count, out_attributes);
-    if (status == TN_OK) {
-        status = check_builtin(arena, entry->op, *out_attribute_count, *out_attributes);
-        if (status != TN_OK) status = describe(runtime, arena, name, status, field_count, fields);
-    }
-    if (status != TN_OK) {
-        tn_library_release(entry->library);
-        return status;
-    }
-    *out_entry = entry;
+    const tn_operator *op;
+    tn_status status = import->services->find_operator(import, NULL, name, 0, &op);
+    if (status != TN_OK) return describe(import, arena, name, status, field_count, fields);
+    TN_TRY(fit_fields(arena, op, field_count, fields, out_attribute_count, out_attributes));
+    status = check_builtin(import, arena, op, *out_attribute_count, *out_attributes);
+    if (status != TN_OK) return describe(import, arena, name, status, field_count, fields);
+    *out_op = op;
     return TN_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------
- * shapes */
-
-static tn_status add_inputs(tn_graph *graph, uint32_t count, const tn_custom_input *inputs,
-                            tn_tensor_id *out_ids) {
-    for (uint32_t i = 0; i < count; i++) {
-        const tn_custom_input *input = &inputs[i];
-        size_t bytes;
-        const char *name = tn_graph_make_name(graph, input->name);
-        if (!name) return tn_fail_memory("a tensor's name");
-        TN_TRY(tn_format_bytes(TN_LINEAR, input->type, &input->shape, &bytes));
-        if (input->data && bytes > 0)
-            TN_TRY(tn_graph_add_constant_lent(graph, name, input->type, &input->shape, input->data,
-                                              bytes, &out_ids[i]));
-        else
-            TN_TRY(tn_graph_add_input(graph, name, input->type, input->shape.rank,
-                                      input->shape.extents, NULL, &out_ids[i]));
+tn_status tn_custom_infer(tn_import *import, tn_arena *arena, const char *name,
+                          const tn_operator *op, uint64_t attribute_count,
+                          const tn_attribute *const *attributes, uint32_t input_count,
+                          const tn_custom_input *inputs, uint32_t output_count, tn_type *out_types,
+                          tn_shape *out_shapes) {
+    tn_tensor_storage *storage = tn_arena_allocate(arena, input_count, sizeof(*storage));
+    const tn_tensor **tensors = tn_arena_allocate(arena, input_count, sizeof(*tensors));
+    uint32_t *ranks = tn_arena_allocate(arena, output_count, sizeof(*ranks));
+    int64_t(*extents)[TN_MAX_RANK] = tn_arena_allocate(arena, output_count, sizeof(*extents));
+    if (!storage || !tensors || !ranks || !extents) return tn_fail_memory("a node");
+    for (uint32_t i = 0; i < input_count; i++) {
+        TN_TRY(tn_tensor_init(&storage[i], inputs[i].type, TN_LINEAR, &inputs[i].shape));
+        storage[i].tensor.name = inputs[i].name;
+        storage[i].tensor.data = (void *)(uintptr_t)inputs[i].data;
+        tensors[i] = &storage[i].tensor;
     }
-    return TN_OK;
-}
-
-/* The one node in a graph of its own. */
-static tn_status add_node(tn_graph *graph, const char *name, const tn_operator_entry *entry,
-                          uint64_t attribute_count, const tn_attribute *const *attributes,
-                          uint32_t input_count, const tn_tensor_id *inputs, uint32_t output_count,
-                          tn_tensor_id *outputs) {
-    for (uint32_t i = 0; i < output_count; i++)
-        TN_TRY(tn_graph_add_tensor(graph, NULL, TN_NONE, &outputs[i]));
-    tn_library_retain(entry->library);
-    const tn_status status =
-        tn_graph_add_node_raw(graph, name, entry, attribute_count, attributes, input_count, inputs,
-                              output_count, outputs, NULL);
-    if (status != TN_OK) tn_library_release(entry->library);
-    for (uint32_t i = 0; i < output_count && status == TN_OK; i++)
-        TN_TRY(tn_graph_add_output(graph, outputs[i], NULL));
-    return status == TN_OK ? tn_graph_sort(graph) : status;
-}
-
-/* Shapes of the graph's inputs, in their order; constants are none. */
-static tn_status run_inference(const tn_graph *graph, tn_arena *arena, uint32_t output_count,
-                               const tn_tensor_id *outputs, tn_type *out_types,
-                               tn_shape *out_shapes) {
-    tn_inference_plan plan;
-    tn_inference inference = {0};
-    tn_status status = TN_OK;
-    tn_shape *shapes = tn_arena_allocate(arena, graph->input_count, sizeof(*shapes));
-    if (!shapes) return tn_fail_memory("shapes");
-    for (size_t i = 0; i < graph->input_count; i++)
-        shapes[i] = graph->tensors[graph->inputs[i]].shape;
-    TN_TRY(tn_inference_plan_create(graph, arena, &plan));
-    TN_GO(tn_inference_init(&inference, graph, &plan));
-    TN_GO(tn_inference_run(&inference, shapes, NULL));
+    const tn_import_question question = {.size = sizeof(question),
+                                         .input_count = input_count,
+                                         .output_count = output_count,
+                                         .name = name,
+                                         .op = op,
+                                         .attribute_count = attribute_count,
+                                         .attributes = attributes,
+                                         .inputs = tensors,
+                                         .out_types = out_types,
+                                         .out_ranks = ranks,
+                                         .out_extents = extents};
+    TN_TRY(import->services->ask(import, &question));
     for (uint32_t i = 0; i < output_count; i++) {
-        const tn_tensor_storage *storage = &inference.tensors[outputs[i]].storage;
-        out_types[i] = storage->tensor.type;
-        out_shapes[i] = storage->shape;
+        out_shapes[i].rank = ranks[i];
+        memcpy(out_shapes[i].extents, extents[i], sizeof(extents[i]));
     }
-done:
-    tn_inference_deinit(&inference);
-    return status;
-}
-
-tn_status tn_custom_infer(tn_runtime *runtime, const char *name, const tn_operator_entry *entry,
-                          uint64_t attribute_count, const tn_attribute *const *attributes,
-                          uint32_t input_count, const tn_custom_input *inputs,
-                          uint32_t output_count, tn_type *out_types, tn_shape *out_shapes) {
-    tn_graph *graph = NULL;
-    tn_arena *arena = NULL;
-    tn_status status = TN_OK;
-    TN_GO(tn_graph_create(runtime, name, &graph));
-    TN_GO(tn_arena_create(tn_runtime_allocator(runtime), &arena));
-    tn_tensor_id *ids = tn_arena_allocate(arena, (size_t)input_count + output_count, sizeof(*ids));
-    if (!ids) TN_GO(tn_fail_memory("a node"));
-    TN_GO(add_inputs(graph, input_count, inputs, ids));
-    TN_GO(add_node(graph, name, entry, attribute_count, attributes, input_count, ids, output_count,
-                   ids + input_count));
-    TN_GO(run_inference(graph, arena, output_count, ids + input_count, out_types, out_shapes));
-done:
-    tn_arena_destroy(arena);
-    tn_graph_destroy(graph);
-    return status;
+    return TN_OK;
 }

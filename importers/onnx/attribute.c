@@ -58,7 +58,7 @@ static int attribute_type(const tn_onnx_attribute *attribute) {
 
 static const tn_field *find_field(const tn_operator *op, const char *name) {
     for (uint32_t i = 0; op && i < op->field_count; i++) {
-        const tn_field *field = tn_fields_at(op, i);
+        const tn_field *field = tn_import_field(op, i);
         if (field && strcmp(field->name, name) == 0) return field;
     }
     return NULL;

@@ -47,76 +47,30 @@ static tn_status read_place(const tn_onnx_tensor *tensor, external_place *place)
     return TN_OK;
 }
 
-static tn_status fail_outside(const char *location) {
-    return tn_fail(TN_ERROR_FORMAT, "external data lies in '%s', outside the model's folder",
-                   location);
-}
-
-static bool is_below(const char *folder, const char *path) {
-    size_t length = strlen(folder);
-    if (length > 0 && folder[length - 1] == '/') length--;
-    return strncmp(folder, path, length) == 0 && path[length] == '/';
-}
-
-/* The file's true path, which is below the folder's. Both buffers have PATH_MAX bytes. */
-static tn_status resolve(const tn_onnx_reader *reader, const char *location, char *folder,
-                         char *path) {
-    if (!reader->folder)
-        return tn_fail(TN_ERROR_UNSUPPORTED,
-                       "the data lies in the file '%s', but this model was given without a folder",
-                       location);
-    if (!tn_path_is_inside(location)) return fail_outside(location);
-    const char *joined = tn_path_join(reader->arena, reader->folder, location);
-    if (!joined) return tn_fail_memory("a path");
-    if (!realpath(reader->folder, folder) || !realpath(joined, path))
-        return tn_fail(errno == ENOENT ? TN_ERROR_NOT_FOUND : TN_ERROR_IO,
-                       "external data in '%s': %s", joined, strerror(errno));
-    return is_below(folder, path) ? TN_OK : fail_outside(location);
-}
-
-static tn_status map_once(tn_onnx_reader *reader, const char *path, const tn_file **out_file) {
-    uint64_t place;
-    if (!tn_map_get(reader->files, path, &place)) {
-        const char *key = tn_arena_text(reader->arena, path);
-        if (!key) return tn_fail_memory("a path");
-        tn_file file;
-        TN_TRY(tn_file_map(reader->allocator, path, &file));
-        place = reader->root->file_count;
-        tn_status status = tn_graph_own_file(reader->root, &file);
-        if (status != TN_OK) {
-            tn_file_unmap(&file);
-            return status;
-        }
-        TN_TRY(tn_map_set(reader->files, key, place));
-    }
-    *out_file = &reader->root->files[place];
-    return TN_OK;
-}
-
-static tn_status check_range(const external_place *place, size_t bytes, const tn_file *file) {
+static tn_status check_range(const external_place *place, size_t bytes,
+                             const tn_import_file *file) {
     if (place->has_length && place->length != bytes)
         return tn_fail(TN_ERROR_FORMAT,
                        "the shape takes %zu bytes, but external data in '%s' has %llu", bytes,
                        place->location, (unsigned long long)place->length);
     if (place->offset > file->bytes || bytes > file->bytes - place->offset)
         return tn_fail(TN_ERROR_FORMAT,
-                       "external data reaches past the end of '%s': %zu bytes at %llu of %zu",
-                       place->location, bytes, (unsigned long long)place->offset, file->bytes);
+                       "external data reaches past the end of '%s': %zu bytes at %llu of %llu",
+                       place->location, bytes, (unsigned long long)place->offset,
+                       (unsigned long long)file->bytes);
     return TN_OK;
 }
 
 tn_status tn_onnx_external_read(tn_onnx_reader *reader, const tn_onnx_tensor *tensor, size_t bytes,
                                 size_t alignment, const void **out_data) {
     external_place place = {0};
-    char folder[PATH_MAX], path[PATH_MAX];
-    const tn_file *file = NULL;
+    tn_import_file file = {.size = sizeof(file)};
     TN_TRY(read_place(tensor, &place));
-    TN_TRY(resolve(reader, place.location, folder, path));
-    TN_TRY(map_once(reader, path, &file));
-    TN_TRY(check_range(&place, bytes, file));
-    const void *data = (const unsigned char *)file->data + place.offset;
+    TN_TRY(reader->import->services->open(reader->import, place.location, TN_IMPORT_KEEP, &file));
+    TN_TRY(check_range(&place, bytes, &file));
+    const void *data = (const unsigned char *)file.data + place.offset;
     if ((uintptr_t)data % alignment != 0 && bytes > 0) {
-        void *copy = tn_graph_allocate_data(reader->graph, bytes);
+        void *copy = tn_import_room(reader->graph, bytes);
         if (!copy) return tn_fail_memory("a tensor's data");
         memcpy(copy, data, bytes);
         data = copy;

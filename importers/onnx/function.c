@@ -74,7 +74,7 @@ static tn_status bind_inputs(tn_onnx_reader *reader, tn_onnx_scope *caller,
         return tn_fail(TN_ERROR_FORMAT, "function '%s' takes %zu inputs, but %zu were given",
                        function->name, function->n_input, call->n_input);
     for (size_t i = 0; i < function->n_input; i++) {
-        tn_tensor_id id = TN_NO_TENSOR;
+        tn_import_tensor id = TN_IMPORT_NO_TENSOR;
         if (i < call->n_input) TN_TRY(tn_onnx_scope_tensor(reader, caller, call->input[i], &id));
         TN_TRY(tn_map_set(scope->tensors, function->input[i], id));
     }
@@ -91,13 +91,14 @@ static tn_status bind_outputs(tn_onnx_reader *reader, tn_onnx_scope *caller,
                        function->name, function->n_output, call->n_output);
     for (size_t i = 0; i < call->n_output; i++) {
         uint64_t id;
-        tn_tensor_id made;
+        tn_import_tensor made;
         const char *name = call->output[i];
         if (!*name) continue;
         if (tn_map_get(scope->tensors, function->output[i], &id)) {
             uint64_t known; /* a body's names are there before its nodes are read */
             if (tn_map_get(caller->tensors, name, &known) &&
-                !(caller->is_body && caller->graph->tensors[known].use_count == 0))
+                !(caller->is_body &&
+                  tn_import_tensor_at(caller->graph, (tn_import_tensor)known).use_count == 0))
                 return tn_fail(TN_ERROR_FORMAT,
                                "tensor '%s' is used before function '%s' hands it through", name,
                                function->name);
@@ -131,11 +132,8 @@ static tn_status expand(tn_onnx_reader *reader, tn_onnx_scope *caller, const tn_
 tn_status tn_onnx_function_expand(tn_onnx_reader *reader, tn_onnx_scope *caller,
                                   const tn_onnx_node *call, const tn_onnx_function *function) {
     const char *name = tn_onnx_node_name(reader, caller, call);
-    tn_onnx_scope scope = {.parent = caller,
-                           .graph = reader->graph,
-                           .function = function,
-                           .depth = caller->depth + 1,
-                           .body_depth = caller->body_depth};
+    tn_onnx_scope scope = {
+        .parent = caller, .graph = reader->graph, .function = function, .depth = caller->depth + 1};
     tn_status status = check_nesting(caller, function);
     scope.prefix = name ? tn_arena_format(reader->arena, "%s/", name) : NULL;
     if (!scope.prefix) return tn_fail_memory("a function");

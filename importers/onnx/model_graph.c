@@ -32,8 +32,8 @@ static tn_status add_input(tn_onnx_reader *reader, tn_onnx_scope *scope,
                        tensor->elem_type, tn_onnx_type_name(tensor->elem_type));
     uint32_t rank = tensor->shape ? (uint32_t)tensor->shape->n_dim : UINT32_MAX;
     if (tensor->shape) TN_TRY(tn_onnx_extents_read(tensor->shape, extents, names));
-    tn_tensor_id id;
-    TN_TRY(tn_graph_add_input(reader->graph, info->name, type, rank, extents, names, &id));
+    tn_import_tensor id;
+    TN_TRY(tn_import_add_input(reader->graph, info->name, type, rank, extents, names, &id));
     return tn_map_set(scope->tensors, info->name, id);
 }
 
@@ -41,15 +41,15 @@ static tn_status add_input(tn_onnx_reader *reader, tn_onnx_scope *scope,
 static tn_status add_initializer(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                  tn_onnx_tensor *tensor) {
     tn_onnx_data data;
-    tn_tensor_id id;
+    tn_import_tensor id;
     if (!tensor->name || !*tensor->name)
         return tn_fail(TN_ERROR_FORMAT, "an initializer has no name");
     if (tn_map_get(scope->tensors, tensor->name, &(uint64_t){0}))
         return tn_fail(TN_ERROR_FORMAT, "the initializer is there twice");
     TN_TRY(scope->function ? tn_onnx_tensor_read_shared(reader, tensor, &data)
                            : tn_onnx_tensor_read(reader, tensor, &data));
-    TN_TRY(tn_graph_add_constant_lent(reader->graph, tensor->name, data.type, &data.shape,
-                                      data.data, data.bytes, &id));
+    TN_TRY(tn_import_add_constant(reader->graph, tensor->name, data.type, &data.shape, data.data,
+                                  data.bytes, &id));
     return tn_map_set(scope->tensors, tensor->name, id);
 }
 
@@ -80,7 +80,8 @@ static tn_status read_inputs(tn_onnx_reader *reader, tn_onnx_scope *scope,
             status = tn_fail(TN_ERROR_FORMAT, "input %zu has no name", i);
         else if (!tn_map_get(scope->tensors, info->name, &known))
             status = add_input(reader, scope, info);
-        else if (!reader->graph->tensors[known].is_constant)
+        else if (!(tn_import_tensor_at(reader->graph, (tn_import_tensor)known).flags &
+                   TN_IMPORT_IS_CONSTANT))
             status = tn_fail(TN_ERROR_FORMAT, "the input is there twice");
         if (status != TN_OK) return tn_error_at(status, "input '%s'", info->name ? info->name : "");
     }
@@ -95,8 +96,8 @@ static tn_status read_outputs(tn_onnx_reader *reader, const tn_onnx_scope *scope
         if (!name || !*name) return tn_fail(TN_ERROR_FORMAT, "output %zu has no name", i);
         if (!tn_map_get(scope->tensors, name, &id))
             return tn_fail(TN_ERROR_FORMAT, "output '%s' is made by no node", name);
-        TN_TRY(tn_graph_add_output(reader->graph, (tn_tensor_id)id, name));
-        TN_TRY(tn_onnx_declare(reader, graph->output[i], (tn_tensor_id)id, true));
+        TN_TRY(tn_import_add_output(reader->graph, (tn_import_tensor)id, name));
+        TN_TRY(tn_onnx_declare(reader, graph->output[i], (tn_import_tensor)id, true));
     }
     return TN_OK;
 }
@@ -107,8 +108,9 @@ static tn_status read_declarations(tn_onnx_reader *reader, const tn_onnx_scope *
     for (size_t i = 0; i < graph->n_value_info; i++) {
         const char *name = graph->value_info[i]->name;
         uint64_t id;
-        if (name && tn_map_get(scope->tensors, name, &id) && (tn_tensor_id)id != TN_NO_TENSOR)
-            TN_TRY(tn_onnx_declare(reader, graph->value_info[i], (tn_tensor_id)id, false));
+        if (name && tn_map_get(scope->tensors, name, &id) &&
+            (tn_import_tensor)id != TN_IMPORT_NO_TENSOR)
+            TN_TRY(tn_onnx_declare(reader, graph->value_info[i], (tn_import_tensor)id, false));
     }
     return TN_OK;
 }
@@ -118,10 +120,10 @@ static tn_status read_all(tn_onnx_reader *reader, tn_onnx_scope *scope,
     TN_TRY(tn_onnx_initializers_read(reader, scope, graph));
     TN_TRY(read_inputs(reader, scope, graph));
     TN_TRY(tn_onnx_nodes_read(reader, scope, graph->n_node, graph->node));
-    TN_TRY(tn_missing_list_report(&reader->missing));
+    TN_TRY(reader->import->services->report_missing(reader->import));
     TN_TRY(read_outputs(reader, scope, graph));
     TN_TRY(read_declarations(reader, scope, graph));
-    return tn_graph_sort(reader->graph);
+    return reader->import->services->check(reader->graph);
 }
 
 tn_status tn_onnx_model_graph_read(tn_onnx_reader *reader) {

@@ -5,7 +5,6 @@
  */
 #include "base/status.h"
 #include "importers/onnx/onnx.h"
-#include "plugin/missing.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -15,30 +14,30 @@ const char *tn_onnx_node_name(tn_onnx_reader *reader, const tn_onnx_scope *scope
     if (node->name && *node->name)
         return tn_arena_format(reader->arena, "%s%s", scope->prefix, node->name);
     return tn_arena_format(reader->arena, "%s%s_%zu", scope->prefix,
-                           node->op_type ? node->op_type : "", reader->graph->node_count);
+                           node->op_type ? node->op_type : "",
+                           (size_t)reader->import->services->node_count(reader->graph));
 }
 
 /* A tensor that nobody has made yet; its name in the graph gives way to one that is there. */
 static tn_status make_tensor(tn_onnx_reader *reader, const tn_onnx_scope *scope, const char *name,
-                             tn_tensor_id *out_tensor) {
+                             tn_import_tensor *out_tensor) {
     const char *full = tn_arena_format(reader->arena, "%s%s", scope->prefix, name);
     if (!full) return tn_fail_memory("a tensor's name");
-    if (tn_map_get(reader->graph->names, full, &(uint64_t){0}))
-        full = tn_graph_make_name(reader->graph, full);
+    if (tn_import_has_tensor(reader->graph, full)) full = tn_import_make_name(reader->graph, full);
     if (!full) return tn_fail_memory("a tensor's name");
-    return tn_graph_add_tensor(reader->graph, full, TN_NONE, out_tensor);
+    return tn_import_add_tensor(reader->graph, full, out_tensor);
 }
 
 static tn_status find_or_make(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
-                              bool is_defined, tn_tensor_id *out_tensor) {
+                              bool is_defined, tn_import_tensor *out_tensor) {
     uint64_t known;
-    tn_tensor_id id = TN_NO_TENSOR;
+    tn_import_tensor id = TN_IMPORT_NO_TENSOR;
     if (!name || !*name) {
-        *out_tensor = TN_NO_TENSOR;
+        *out_tensor = TN_IMPORT_NO_TENSOR;
         return TN_OK;
     }
     if (tn_map_get(scope->tensors, name, &known)) {
-        *out_tensor = (tn_tensor_id)known;
+        *out_tensor = (tn_import_tensor)known;
         return TN_OK;
     }
     if (scope->is_body && !is_defined)
@@ -50,22 +49,22 @@ static tn_status find_or_make(tn_onnx_reader *reader, tn_onnx_scope *scope, cons
 }
 
 tn_status tn_onnx_scope_tensor(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
-                               tn_tensor_id *out_tensor) {
+                               tn_import_tensor *out_tensor) {
     return find_or_make(reader, scope, name, false, out_tensor);
 }
 
 tn_status tn_onnx_scope_define(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
-                               tn_tensor_id *out_tensor) {
+                               tn_import_tensor *out_tensor) {
     return find_or_make(reader, scope, name, true, out_tensor);
 }
 
 /* The tensors of a list of names, without the empty ones at its end. */
 static tn_status read_tensors(tn_onnx_reader *reader, tn_onnx_scope *scope, size_t count,
-                              char *const *names, tn_tensor_id **out_ids, uint32_t *out_count) {
+                              char *const *names, tn_import_tensor **out_ids, uint32_t *out_count) {
     while (count > 0 && !*names[count - 1])
         count--;
     if (count >= UINT32_MAX) return tn_fail_memory("a node");
-    tn_tensor_id *ids = tn_arena_allocate(reader->arena, count, sizeof(*ids));
+    tn_import_tensor *ids = tn_arena_allocate(reader->arena, count, sizeof(*ids));
     if (!ids) return tn_fail_memory("a node");
     for (size_t i = 0; i < count; i++)
         TN_TRY(tn_onnx_scope_tensor(reader, scope, names[i], &ids[i]));
@@ -75,34 +74,31 @@ static tn_status read_tensors(tn_onnx_reader *reader, tn_onnx_scope *scope, size
 }
 
 static tn_status add_node(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn_onnx_node *node,
-                          const char *name, const tn_operator_entry *entry) {
+                          const char *name, const tn_operator *op) {
     uint64_t attribute_count = 0;
     const tn_attribute *const *attributes = NULL;
     uint32_t input_count = 0, output_count = 0;
-    tn_tensor_id *inputs = NULL, *outputs = NULL;
-    tn_status status = tn_onnx_attributes_read(reader, scope, node, entry->op, reader->arena,
+    tn_import_tensor *inputs = NULL, *outputs = NULL;
+    tn_status status = tn_onnx_attributes_read(reader, scope, node, op, reader->arena,
                                                &attribute_count, &attributes);
     if (status == TN_OK)
         status = read_tensors(reader, scope, node->n_input, node->input, &inputs, &input_count);
     if (status == TN_OK)
         status = read_tensors(reader, scope, node->n_output, node->output, &outputs, &output_count);
-    if (status == TN_OK)
-        status = tn_onnx_captures_append(reader, entry->op, attribute_count, attributes, &inputs,
-                                         &input_count);
     if (status != TN_OK) {
-        return tn_error_in(status, .node = name, .op = node->op_type);
+        tn_error_at(status, "operator %s", node->op_type);
+        return tn_error_at(status, "node '%s'", name);
     }
-    return tn_graph_add_node_raw(reader->graph, name, entry, attribute_count, attributes,
-                                 input_count, inputs, output_count, outputs, NULL);
+    return tn_import_add_node(reader->graph, name, op, attribute_count, attributes, input_count,
+                              inputs, output_count, outputs);
 }
 
 static tn_status find_operator(tn_onnx_reader *reader, const tn_onnx_scope *scope,
-                               const tn_onnx_node *node, const tn_operator_entry **out_entry) {
+                               const tn_onnx_node *node, const tn_operator **out_op) {
     const char *domain = tn_onnx_domain(node->domain);
     uint32_t version;
     TN_TRY(tn_onnx_opset_version(reader, scope, domain, &version));
-    return tn_registry_find_operator(tn_runtime_registry(reader->runtime), domain, node->op_type,
-                                     version, out_entry);
+    return tn_import_find_operator(reader->graph, domain, node->op_type, version, out_op);
 }
 
 /* The last error, that an operator is missing, with the fields that the node brings. Those that
@@ -111,14 +107,17 @@ static tn_status describe_missing(tn_onnx_reader *reader, tn_onnx_scope *scope,
                                   const tn_onnx_node *node) {
     uint64_t count = 0;
     const tn_attribute *const *attributes = NULL;
-    tn_error_copy missing;
-    tn_error_save(&missing);
+    const char *message;
+    const tn_import_services *services = reader->import->services;
+    services->last(reader->import, &message, NULL);
+    message = tn_arena_text(reader->arena, message);
+    if (!message) return tn_fail_memory("a message");
     const tn_status status =
         tn_onnx_attributes_read(reader, scope, node, NULL, reader->arena, &count, &attributes);
     if (status == TN_ERROR_MEMORY) return status;
-    tn_error_restore(&missing);
-    return tn_missing_describe(reader->runtime, node->op_type, TN_ERROR_UNSUPPORTED,
-                               status == TN_OK ? count : 0, attributes);
+    (void)tn_fail(TN_ERROR_UNSUPPORTED, "%s", message);
+    return services->describe_missing(reader->import, node->op_type, status == TN_OK ? count : 0,
+                                      attributes);
 }
 
 /* A node of an operator, or a note that there is none. */
@@ -127,23 +126,23 @@ static tn_status read_operator_node(tn_onnx_reader *reader, tn_onnx_scope *scope
     const char *key =
         tn_arena_format(reader->arena, "%s\n%s", tn_onnx_domain(node->domain), node->op_type);
     if (!key) return tn_fail_memory("a node");
-    if (tn_missing_list_count(&reader->missing, key)) return TN_OK;
-    const tn_operator_entry *entry;
-    tn_status status = find_operator(reader, scope, node, &entry);
+    const tn_import_services *services = reader->import->services;
+    if (services->is_missing(reader->import, key)) return TN_OK;
+    const tn_operator *op;
+    tn_status status = find_operator(reader, scope, node, &op);
     if (status == TN_OK) {
-        status = add_node(reader, scope, node, name, entry);
+        status = add_node(reader, scope, node, name, op);
         if (status == TN_OK) return TN_OK;
-        tn_library_release(entry->library);
         /* a feature of this node: others of the operator may be served */
         key = tn_arena_format(reader->arena, "%s\n%s", key, tn_last_error()->message);
         if (!key) return tn_fail_memory("a node");
-        if (status == TN_ERROR_UNSUPPORTED && tn_missing_list_count(&reader->missing, key))
+        if (status == TN_ERROR_UNSUPPORTED && services->is_missing(reader->import, key))
             return TN_OK;
     } else {
         if (status == TN_ERROR_UNSUPPORTED) status = describe_missing(reader, scope, node);
-        if (status != TN_ERROR_UNSUPPORTED) return tn_error_in(status, .node = name);
+        if (status != TN_ERROR_UNSUPPORTED) return tn_error_at(status, "node '%s'", name);
     }
-    return status == TN_ERROR_UNSUPPORTED ? tn_missing_list_add(&reader->missing, key, name)
+    return status == TN_ERROR_UNSUPPORTED ? services->add_missing(reader->import, key, name)
                                           : status;
 }
 
@@ -152,18 +151,19 @@ static tn_status read_node(tn_onnx_reader *reader, tn_onnx_scope *scope, const t
     if (!name) return tn_fail_memory("a node's name");
     if (reader->nodes_left-- == 0) {
         reader->nodes_left = 0;
-        return tn_error_in(
+        return tn_error_at(
             tn_fail(TN_ERROR_FORMAT, "the functions of this model expand to too many nodes"),
-            .node = name);
+            "node '%s'", name);
     }
     if (!node->op_type || !*node->op_type)
-        return tn_error_in(tn_fail(TN_ERROR_FORMAT, "the node names no operator"), .node = name);
+        return tn_error_at(tn_fail(TN_ERROR_FORMAT, "the node names no operator"), "node '%s'",
+                           name);
     const tn_onnx_function *function;
     TN_TRY(tn_onnx_function_find(reader, node, &function));
     if (function) return tn_onnx_function_expand(reader, scope, node, function);
     bool is_done;
     const tn_status status = tn_onnx_constant_strings_read(reader, scope, node, &is_done);
-    if (status != TN_OK) return tn_error_in(status, .node = name);
+    if (status != TN_OK) return tn_error_at(status, "node '%s'", name);
     return is_done ? TN_OK : read_operator_node(reader, scope, node, name);
 }
 

@@ -2,15 +2,14 @@
 /*
  * The inside of the ONNX reader, shared by its files: the reader's state, the scope in which a
  * node's names are looked up, and one function for each kind of thing in a model. The public side
- * is tn_graph_load_onnx in tenon/graph.h; the format's schema is onnx.proto.
+ * is the table in reader.c (tenon/plugin/importer.h); the format's schema is onnx.proto.
  */
 #ifndef TN_IMPORTERS_ONNX_ONNX_H
 #define TN_IMPORTERS_ONNX_ONNX_H
 
 #include "base/map.h"
 #include "base/text.h"
-#include "graph/graph.h"
-#include "importers/common/missing_list.h"
+#include "importers/common/import.h"
 #include "importers/onnx/onnx.pb-c.h"
 
 typedef Tenon__Onnx__ModelProto tn_onnx_model;
@@ -35,20 +34,16 @@ typedef struct tn_onnx_data {
 } tn_onnx_data;
 
 typedef struct tn_onnx_reader {
-    tn_runtime *runtime;
+    tn_import *import;
     const tn_allocator *allocator;
     const tn_onnx_model *model;
-    tn_graph *graph;    /* that nodes are added to: the model's, or a body's */
-    tn_graph *root;     /* the model's */
-    tn_arena *arena;    /* for what lives as long as the reader */
-    const char *folder; /* of external data; null: there is none */
-    tn_map *functions;  /* place in model->functions by domain, name and overload */
-    tn_map *files;      /* place in root->files by resolved path */
-    tn_map *tensors;    /* place in `shared` of a function's tensor, which is read once */
+    tn_import_graph *graph; /* that nodes are added to: the model's, or a body's */
+    tn_arena *arena;        /* for what lives as long as the reader */
+    tn_map *functions;      /* place in model->functions by domain, name and overload */
+    tn_map *tensors;        /* place in `shared` of a function's tensor, which is read once */
     tn_onnx_data *shared;
     size_t shared_count, shared_capacity;
-    tn_missing_list missing; /* what no registered operator serves, all of it reported at once */
-    uint64_t nodes_left;     /* bound on what functions may expand to */
+    uint64_t nodes_left; /* bound on what functions may expand to */
 } tn_onnx_reader;
 
 /* An attribute as a node in a function sees it: the name is the node's, the value may come from the
@@ -61,16 +56,15 @@ typedef struct tn_onnx_binding {
 /* Where names are looked up: the model's graph, one call of a function, or a body. */
 typedef struct tn_onnx_scope {
     struct tn_onnx_scope *parent; /* null: the model's graph */
-    tn_graph *graph;
+    tn_import_graph *graph;
     const tn_onnx_function *function; /* null there */
     const char *prefix;               /* of names of nodes and tensors: "" or "call/" */
     uint32_t depth;
-    tn_map *tensors; /* tensor by name; TN_NO_TENSOR for an input that the call leaves out */
+    tn_map *tensors; /* tensor by name; TN_IMPORT_NO_TENSOR for an input that the call leaves out */
     size_t binding_count;
     const tn_onnx_binding *bindings; /* of the call: given attributes, then defaults */
     bool is_body;                    /* names that it does not define are those of the parent */
-    uint32_t body_depth;
-    tn_tensor_id *captured; /* of the parent's graph */
+    tn_import_tensor *captured;      /* of the parent's graph */
     size_t captured_count, captured_capacity;
 } tn_onnx_scope;
 
@@ -113,12 +107,12 @@ tn_status tn_onnx_attributes_read(tn_onnx_reader *reader, tn_onnx_scope *scope,
 /* Adds nodes to the graph; those of functions are put in their place. */
 tn_status tn_onnx_nodes_read(tn_onnx_reader *reader, tn_onnx_scope *scope, size_t count,
                              tn_onnx_node *const *nodes);
-/* The tensor of a name in a scope, made when it is not there yet; "" is TN_NO_TENSOR. */
+/* The tensor of a name in a scope, made when it is not there yet; "" is TN_IMPORT_NO_TENSOR. */
 tn_status tn_onnx_scope_tensor(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
-                               tn_tensor_id *out_tensor);
+                               tn_import_tensor *out_tensor);
 /* The same for a name that the scope itself defines. */
 tn_status tn_onnx_scope_define(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
-                               tn_tensor_id *out_tensor);
+                               tn_import_tensor *out_tensor);
 /* A node's name as messages and the graph have it. Null: no memory. */
 const char *tn_onnx_node_name(tn_onnx_reader *reader, const tn_onnx_scope *scope,
                               const tn_onnx_node *node);
@@ -151,18 +145,15 @@ tn_status tn_onnx_extents_read(const Tenon__Onnx__TensorShapeProto *shape, int64
 /* Notes what the model declares of a tensor that a node makes; what it leaves open, or says in
  * terms that are not ours, is not noted. TN_ERROR_MEMORY. */
 tn_status tn_onnx_declare(tn_onnx_reader *reader, const tn_onnx_value_info *info,
-                          tn_tensor_id tensor, bool is_output);
+                          tn_import_tensor tensor, bool is_output);
 
 /* --- body.c --- */
 /* A graph in an attribute, and what it captured of the graph around it. */
 tn_status tn_onnx_body_read(tn_onnx_reader *reader, tn_onnx_scope *parent,
                             const tn_onnx_graph *graph, tn_attribute *to);
-tn_status tn_onnx_captures_append(tn_onnx_reader *reader, const tn_operator *op, uint64_t count,
-                                  const tn_attribute *const *attributes, tn_tensor_id **inout_ids,
-                                  uint32_t *inout_count);
 /* The tensor of a name that a body does not define. */
 tn_status tn_onnx_scope_capture(tn_onnx_reader *reader, tn_onnx_scope *scope, const char *name,
-                                tn_tensor_id *out_tensor);
+                                tn_import_tensor *out_tensor);
 
 /* --- model_graph.c --- */
 /* Initializers come before inputs; in a body they come after them. */

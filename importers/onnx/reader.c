@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading an ONNX model: the public calls, and the steps from bytes to a sorted graph. The bytes
- * are checked and unpacked by base/wire.h; the model's parts are read by the other files here.
+ * Reading an ONNX model: the importer's table, and the steps from bytes to a sorted graph. The
+ * bytes are checked and unpacked by base/wire.h; the model's parts are read by the other files
+ * here.
  */
 #include "base/status.h"
 #include "importers/onnx/onnx.h"
 #include "base/wire.h"
+#include "importers/common/linked.h"
 
 #include <string.h>
 
@@ -16,19 +18,14 @@
 static tn_status reader_init(tn_onnx_reader *reader) {
     TN_TRY(tn_arena_create(reader->allocator, &reader->arena));
     TN_TRY(tn_map_create(reader->allocator, &reader->functions));
-    TN_TRY(tn_map_create(reader->allocator, &reader->files));
-    TN_TRY(tn_map_create(reader->allocator, &reader->tensors));
-    return tn_missing_list_init(&reader->missing, reader->allocator, reader->arena);
+    return tn_map_create(reader->allocator, &reader->tensors);
 }
 
 static void reader_deinit(tn_onnx_reader *reader) {
     tn_deallocate(reader->allocator, reader->shared);
-    tn_missing_list_deinit(&reader->missing);
     tn_map_destroy(reader->tensors);
-    tn_map_destroy(reader->files);
     tn_map_destroy(reader->functions);
     tn_arena_destroy(reader->arena);
-    tn_graph_destroy(reader->root);
 }
 
 static void count_nodes(tn_onnx_reader *reader) {
@@ -42,7 +39,8 @@ static void count_nodes(tn_onnx_reader *reader) {
 static tn_status keep_opsets(tn_onnx_reader *reader) {
     for (size_t i = 0; i < reader->model->n_opset_import; i++) {
         const tn_onnx_opset *opset = reader->model->opset_import[i];
-        TN_TRY(tn_graph_set_opset(reader->graph, opset->domain, (uint32_t)opset->version));
+        TN_TRY(reader->import->services->set_opset(reader->graph, opset->domain,
+                                                   (uint32_t)opset->version));
     }
     return TN_OK;
 }
@@ -56,51 +54,42 @@ static tn_status read_model(tn_onnx_reader *reader) {
     TN_TRY(tn_onnx_functions_index(reader));
     count_nodes(reader);
     const char *name = model->graph->name ? model->graph->name : "";
-    TN_TRY(tn_graph_create(reader->runtime, name, &reader->graph));
-    reader->root = reader->graph;
+    TN_TRY(reader->import->services->set_name(reader->graph, name));
     TN_TRY(keep_opsets(reader));
     return tn_onnx_model_graph_read(reader);
 }
 
-tn_status tn_graph_parse_onnx(tn_runtime *runtime, const void *data, uint64_t bytes,
-                              const char *folder, tn_graph **out_graph) {
-    if (!runtime || !out_graph || (bytes > 0 && !data))
-        return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_graph_parse_onnx needs a runtime, data and out_graph");
-    const tn_allocator *allocator = tn_runtime_allocator(runtime);
+static tn_status read_onnx(tn_import *import) {
+    const tn_allocator allocator = tn_import_allocator(import);
     ProtobufCMessage *message;
-    TN_TRY(tn_wire_unpack(allocator, &tenon__onnx__model_proto__descriptor, data, (size_t)bytes,
-                          &message));
-    tn_onnx_reader reader = {.runtime = runtime,
-                             .allocator = allocator,
+    TN_TRY(tn_wire_unpack(&allocator, &tenon__onnx__model_proto__descriptor, import->data,
+                          (size_t)import->bytes, &message));
+    tn_onnx_reader reader = {.import = import,
+                             .allocator = &allocator,
                              .model = (const tn_onnx_model *)message,
-                             .folder = folder};
-    tn_status status = read_model(&reader);
-    if (status == TN_OK) {
-        *out_graph = reader.root;
-        reader.root = NULL;
-    }
+                             .graph = import->graph};
+    const tn_status status = read_model(&reader);
     reader_deinit(&reader);
-    tn_wire_free(allocator, message);
+    tn_wire_free(&allocator, message);
     return status;
 }
 
-tn_status tn_graph_load_onnx(tn_runtime *runtime, const char *path, tn_graph **out_graph) {
-    if (!runtime || !path || !out_graph)
-        return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_graph_load_onnx needs a runtime, a path and out_graph");
-    const tn_allocator *allocator = tn_runtime_allocator(runtime);
-    tn_arena *arena;
-    tn_file file = {0};
-    TN_TRY(tn_arena_create(allocator, &arena));
-    const char *folder = tn_path_folder(arena, path);
-    tn_status status = folder ? TN_OK : tn_fail_memory("a path");
-    if (status == TN_OK) status = tn_file_map(allocator, path, &file);
-    if (status == TN_OK) {
-        status = tn_graph_parse_onnx(runtime, file.data, file.bytes, folder, out_graph);
-        tn_error_in(status, .file = path);
-    }
-    tn_file_unmap(&file);
-    tn_arena_destroy(arena);
-    return status;
+/* ModelProto begins with ir_version, a small number, and then has a text or an operator set. */
+static uint32_t probe_onnx(void *user, const void *head, uint64_t bytes) {
+    const unsigned char *at = head;
+    (void)user;
+    return bytes > 8 && at[0] == 0x08 && at[1] >= 1 && at[1] <= 64 &&
+                   (at[2] == 0x12 || at[2] == 0x3a || at[2] == 0x42)
+               ? 80
+               : 0;
 }
+
+const tn_importer tn_onnx_importer = {
+    .size = sizeof(tn_importer),
+    .name = "onnx",
+    .what = "an ONNX model",
+    .doc = "ONNX's protobuf files; external data lies in the model's folder",
+    .endings = ".onnx",
+    .probe = probe_onnx,
+    TN_NO_FIELDS,
+    .read = read_onnx};

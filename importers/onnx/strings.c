@@ -6,6 +6,8 @@
 #include "base/status.h"
 #include "importers/onnx/onnx.h"
 
+#include <tenon/plugin/string.h>
+
 #include <string.h>
 
 /* The block of `count` strings, in the graph's arena. */
@@ -15,7 +17,7 @@ static tn_status make_block(const tn_onnx_reader *reader, size_t count,
     if (!tn_mul_size(count, sizeof(tn_string), &bytes)) return tn_fail_memory("strings");
     for (size_t i = 0; i < count; i++)
         if (!tn_add_size(bytes, items[i].len, &bytes)) return tn_fail_memory("strings");
-    char *block = tn_graph_allocate_data(reader->graph, bytes);
+    char *block = tn_import_room(reader->graph, bytes);
     if (!block) return tn_fail_memory("strings");
     tn_string *elements = (tn_string *)(void *)block;
     char *heap = block + count * sizeof(*elements);
@@ -62,7 +64,7 @@ tn_status tn_onnx_constant_strings_read(tn_onnx_reader *reader, tn_onnx_scope *s
                                         const tn_onnx_node *node, bool *out_is_done) {
     tn_onnx_binding binding;
     tn_onnx_data data = {0};
-    tn_tensor_id id;
+    tn_import_tensor id;
     *out_is_done = false;
     if (strcmp(node->op_type, "Constant") != 0 || *tn_onnx_domain(node->domain) ||
         node->n_attribute != 1 || node->n_output != 1 ||
@@ -76,7 +78,7 @@ tn_status tn_onnx_constant_strings_read(tn_onnx_reader *reader, tn_onnx_scope *s
     if (!*out_is_done) return TN_OK;
     const char *name = tn_arena_format(reader->arena, "%s%s", scope->prefix, node->output[0]);
     if (!name) return tn_fail_memory("a constant");
-    TN_TRY(tn_graph_add_constant_lent(reader->graph, name, data.type, &data.shape, data.data,
-                                      data.bytes, &id));
+    TN_TRY(tn_import_add_constant(reader->graph, name, data.type, &data.shape, data.data,
+                                  data.bytes, &id));
     return tn_map_set(scope->tensors, node->output[0], id);
 }

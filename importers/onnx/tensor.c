@@ -121,7 +121,7 @@ static tn_status read_list(tn_onnx_reader *reader, const tn_onnx_tensor *tensor,
         return tn_fail(TN_ERROR_FORMAT, "the shape takes %zu elements, but %s has %zu", count,
                        list.name, list.count);
     if (count == 0) return TN_OK;
-    void *copy = tn_graph_allocate_data(reader->graph, data->bytes);
+    void *copy = tn_import_room(reader->graph, data->bytes);
     if (!copy) return tn_fail_memory("a tensor's data");
     data->data = copy;
     if (data->type == TN_U32) return narrow_uint64(list.items, count, copy);
@@ -144,16 +144,14 @@ static tn_status read_raw(tn_onnx_reader *reader, tn_onnx_tensor *tensor, tn_onn
                        data->bytes, tensor->raw_data.len);
     if (data->bytes == 0) return TN_OK;
     if (data->bytes < 64) {
-        void *copy = tn_graph_allocate_data(reader->graph, data->bytes);
+        void *copy = tn_import_room(reader->graph, data->bytes);
         if (!copy) return tn_fail_memory("a tensor's data");
         memcpy(copy, tensor->raw_data.data, data->bytes);
         normalise_bools(data, copy);
         data->data = copy;
         return TN_OK;
     }
-    tn_file bytes = {
-        .allocator = reader->allocator, .data = tensor->raw_data.data, .bytes = data->bytes};
-    TN_TRY(tn_graph_own_file(reader->graph, &bytes));
+    TN_TRY(tn_import_adopt(reader->graph, tensor->raw_data.data, data->bytes));
     normalise_bools(data, tensor->raw_data.data);
     data->data = tensor->raw_data.data;
     tensor->raw_data.data = NULL;
@@ -166,7 +164,7 @@ static tn_status read_external(tn_onnx_reader *reader, const tn_onnx_tensor *ten
     TN_TRY(
         tn_onnx_external_read(reader, tensor, data->bytes, tn_type_bytes(data->type), &data->data));
     if (data->type != TN_BOOL || data->bytes == 0) return TN_OK;
-    void *copy = tn_graph_allocate_data(reader->graph, data->bytes);
+    void *copy = tn_import_room(reader->graph, data->bytes);
     if (!copy) return tn_fail_memory("a tensor's data");
     memcpy(copy, data->data, data->bytes);
     normalise_bools(data, copy);

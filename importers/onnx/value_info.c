@@ -66,19 +66,21 @@ tn_status tn_onnx_extents_read(const Tenon__Onnx__TensorShapeProto *shape, int64
 }
 
 tn_status tn_onnx_declare(tn_onnx_reader *reader, const tn_onnx_value_info *info,
-                          tn_tensor_id tensor, bool is_output) {
-    const tn_graph_tensor *known = &reader->graph->tensors[tensor];
-    tn_graph_declaration declared = {.tensor = tensor, .name = info->name, .is_output = is_output};
+                          tn_import_tensor tensor, bool is_output) {
+    const tn_import_tensor_info known = tn_import_tensor_at(reader->graph, tensor);
     const char *names[TN_MAX_RANK];
-    if (known->is_input || known->is_constant || !info->type || !info->type->tensor_type)
+    int64_t extents[TN_MAX_RANK];
+    uint32_t rank = UINT32_MAX;
+    if ((known.flags & (TN_IMPORT_IS_INPUT | TN_IMPORT_IS_CONSTANT)) || !info->type ||
+        !info->type->tensor_type)
         return TN_OK;
-    const Tenon__Onnx__TypeProto__Tensor *type = info->type->tensor_type;
-    declared.type = tn_onnx_type(type->elem_type);
-    if (type->shape && type->shape->n_dim <= TN_MAX_RANK) {
-        TN_TRY(tn_onnx_extents_read(type->shape, declared.shape.extents, names));
-        declared.shape.rank = (uint32_t)type->shape->n_dim;
-        declared.has_shape = true;
+    const Tenon__Onnx__TypeProto__Tensor *declared = info->type->tensor_type;
+    const tn_type type = tn_onnx_type(declared->elem_type);
+    if (declared->shape && declared->shape->n_dim <= TN_MAX_RANK) {
+        TN_TRY(tn_onnx_extents_read(declared->shape, extents, names));
+        rank = (uint32_t)declared->shape->n_dim;
     }
-    if (declared.type == TN_NONE && !declared.has_shape) return TN_OK;
-    return tn_graph_declare(reader->graph, &declared);
+    if (type == TN_NONE && rank == UINT32_MAX) return TN_OK;
+    return reader->import->services->declare(reader->graph, tensor, info->name, is_output, type,
+                                             rank, extents);
 }

@@ -113,7 +113,7 @@ static tn_status take_unnamed(tn_uff_reader *reader, tn_uff_value *value, const 
     if (bytes > reader->permutable_bytes)
         return tn_fail(TN_ERROR_MEMORY, "the file asks for its constants too many times");
     reader->permutable_bytes -= bytes;
-    void *to = tn_graph_allocate_data(reader->graph, bytes);
+    void *to = tn_import_room(reader->graph, bytes);
     if (!to) return tn_fail_memory("a constant");
     if (is_wide)
         TN_TRY(narrow(value->data, count, to));
@@ -133,7 +133,7 @@ static tn_status leave_out(tn_uff_reader *reader, tn_uff_call *call, size_t byte
     if (bytes > reader->permutable_bytes)
         return tn_fail(TN_ERROR_MEMORY, "the file leaves out more than 2 GiB of values");
     reader->permutable_bytes -= bytes;
-    value->data = tn_graph_allocate_data(reader->graph, bytes);
+    value->data = tn_import_room(reader->graph, bytes);
     value->bytes = bytes;
     if (!value->data) return tn_fail_memory("a constant");
     if (reader->left_out_count++ == 0) reader->left_out = call->node->id;
@@ -153,7 +153,7 @@ static tn_status take_values(tn_uff_reader *reader, tn_uff_call *call, size_t co
     value->bytes = is_taken ? reader->blob_bytes[entry] : data->blob.len;
     if (is_unnamed && count > 0) return take_unnamed(reader, value, data, is_taken, count);
     const bool has_size = tn_mul_size(count, tn_type_bytes(value->type), &bytes);
-    *out_is_left_out = (reader->options->flags & TN_UFF_WITHOUT_WEIGHTS) && has_size && bytes > 0 &&
+    *out_is_left_out = reader->options->without_weights && has_size && bytes > 0 &&
                        value->bytes != bytes && !is_taken && is_skipped(data);
     if (*out_is_left_out) return leave_out(reader, call, bytes);
     if (!has_size || value->bytes != bytes)
@@ -163,8 +163,11 @@ static tn_status take_values(tn_uff_reader *reader, tn_uff_call *call, size_t co
         return TN_OK;
     }
     if (is_taken || bytes == 0) return TN_OK;
-    value->data = tn_arena_copy(reader->graph->arena, value->data, bytes);
-    return value->data ? TN_OK : tn_fail_memory("a constant");
+    void *copy = tn_import_room(reader->graph, bytes);
+    if (!copy) return tn_fail_memory("a constant");
+    memcpy(copy, value->data, bytes);
+    value->data = copy;
+    return TN_OK;
 }
 
 tn_status tn_uff_read_const(tn_uff_reader *reader, tn_uff_call *call) {
@@ -180,7 +183,7 @@ tn_status tn_uff_read_const(tn_uff_reader *reader, tn_uff_call *call) {
     TN_TRY(read_shape(reader, call->node, value, &count));
     TN_TRY(take_values(reader, call, count, is_unnamed, &is_left_out));
     if (count == 0) { /* no elements: the pointer says that it is a constant all the same */
-        value->data = tn_graph_allocate_data(reader->graph, 1);
+        value->data = tn_import_room(reader->graph, 1);
         value->blob = 0;
         if (!value->data) return tn_fail_memory("a constant");
     }

@@ -30,15 +30,16 @@ static bool has_open(const tn_uff_call *call) {
     return false;
 }
 
-static void describe_inputs(const tn_uff_call *call, const tn_graph *graph,
-                            const tn_tensor_id *tensors, bool is_second,
+static void describe_inputs(const tn_uff_call *call, const tn_import_graph *graph,
+                            const tn_import_tensor *tensors, bool is_second,
                             tn_custom_input *out_inputs) {
     for (uint32_t i = 0; i < call->input_count; i++) {
         const tn_uff_value *value = call->inputs[i];
         tn_custom_input *input = &out_inputs[i];
         *input =
             (tn_custom_input){.name = value->name, .type = value->type, .shape.rank = value->rank};
-        if (graph->tensors[tensors[i]].is_constant) input->data = graph->tensors[tensors[i]].data;
+        const tn_import_tensor_info info = tn_import_tensor_at(graph, tensors[i]);
+        if (info.flags & TN_IMPORT_IS_CONSTANT) input->data = info.data;
         for (uint32_t place = 0; place < value->rank; place++) {
             const int64_t extent = value->extents[value->storage.axes[place]];
             input->shape.extents[place] =
@@ -97,19 +98,19 @@ static void set_output(tn_uff_reader *reader, const tn_uff_call *call, uint32_t 
  * the node */
 
 typedef struct custom {
-    const tn_operator_entry *entry;
+    const tn_operator *op;
     uint64_t attribute_count;
     const tn_attribute *const *attributes;
-    tn_tensor_id *inputs;
+    tn_import_tensor *inputs;
     uint32_t output_count;
 } custom;
 
 static tn_status ask_shapes(tn_uff_reader *reader, const tn_uff_call *call, const custom *own,
                             bool is_second, tn_custom_input *inputs, answer *out_answer) {
     describe_inputs(call, reader->graph, own->inputs, is_second, inputs);
-    return tn_custom_infer(reader->runtime, call->node->id, own->entry, own->attribute_count,
-                           own->attributes, call->input_count, inputs, own->output_count,
-                           out_answer->types, out_answer->shapes);
+    return tn_custom_infer(reader->import, reader->arena, call->node->id, own->op,
+                           own->attribute_count, own->attributes, call->input_count, inputs,
+                           own->output_count, out_answer->types, out_answer->shapes);
 }
 
 static tn_status set_outputs(tn_uff_reader *reader, tn_uff_call *call, const custom *own) {
@@ -134,7 +135,7 @@ static tn_status set_outputs(tn_uff_reader *reader, tn_uff_call *call, const cus
         if (i > 0) {
             const char *name = tn_arena_format(reader->arena, "%s_%u", call->node->id, i);
             if (!name) return tn_fail_memory("an output's name");
-            *value = (tn_uff_value){.name = name, .tensor = TN_NO_TENSOR};
+            *value = (tn_uff_value){.name = name, .tensor = TN_IMPORT_NO_TENSOR};
         }
         set_output(reader, call, i, &answers[0], &answers[is_asked_again ? 1 : 0], value);
     }
@@ -143,7 +144,7 @@ static tn_status set_outputs(tn_uff_reader *reader, tn_uff_call *call, const cus
 }
 
 static tn_status add_node(tn_uff_reader *reader, tn_uff_call *call, const custom *own) {
-    tn_tensor_id outputs[OUTPUTS_AT_MOST];
+    tn_import_tensor outputs[OUTPUTS_AT_MOST];
     tn_uff_state *state = &reader->states[call->index];
     for (uint32_t i = 0; i < own->output_count; i++) {
         tn_uff_value *value = i == 0 ? call->output : &state->extras[i - 1];
@@ -154,9 +155,9 @@ static tn_status add_node(tn_uff_reader *reader, tn_uff_call *call, const custom
         TN_TRY(tn_uff_add_tensor(reader, name, &value->tensor));
         outputs[i] = value->tensor;
     }
-    return tn_graph_add_node_raw(reader->graph, call->node->id, own->entry, own->attribute_count,
-                                 own->attributes, call->input_count, own->inputs, own->output_count,
-                                 outputs, NULL);
+    return tn_import_add_node(reader->graph, call->node->id, own->op, own->attribute_count,
+                              own->attributes, call->input_count, own->inputs, own->output_count,
+                              outputs);
 }
 
 /* Variadic outputs are one: the file does not say how many are meant. */
@@ -185,36 +186,35 @@ static tn_status find_operator(tn_uff_reader *reader, const tn_uff_node *node, c
     tn_custom_field *fields = NULL;
     size_t field_count = 0;
     TN_TRY(tn_uff_custom_fields_read(reader, node, &field_count, &fields));
-    return tn_custom_find(reader->runtime, reader->arena, operator_name(node), field_count, fields,
-                          &own->entry, &own->attribute_count, &own->attributes);
+    return tn_custom_find(reader->import, reader->arena, operator_name(node), field_count, fields,
+                          &own->op, &own->attribute_count, &own->attributes);
 }
 
 tn_status tn_uff_customs_check(tn_uff_reader *reader) {
+    const tn_import_services *services = reader->import->services;
     for (size_t i = 0; i < reader->sorted_count; i++) {
         const tn_uff_node *node = reader->source->nodes[reader->sorted[i]];
         custom own = {0};
         if (tn_uff_is_input(reader, node) || tn_uff_operation_find(node->operation, NULL, NULL) ||
-            tn_missing_list_count(&reader->missing, node->operation))
+            services->is_missing(reader->import, node->operation))
             continue;
         tn_status status = find_operator(reader, node, &own);
-        if (status == TN_OK) tn_library_release(own.entry->library);
         if (status == TN_ERROR_UNSUPPORTED)
-            status = tn_missing_list_add(&reader->missing, node->operation, node->id);
+            status = services->add_missing(reader->import, node->operation, node->id);
         if (status != TN_OK) {
-            tn_error_in(status, .op_kind = "operation", .op = node->operation);
-            return tn_error_in(status, .node = node->id);
+            tn_error_at(status, "operation %s", node->operation);
+            return tn_error_at(status, "node '%s'", node->id);
         }
     }
-    return tn_missing_list_report(&reader->missing);
+    return services->report_missing(reader->import);
 }
 
 tn_status tn_uff_read_custom(tn_uff_reader *reader, tn_uff_call *call) {
     custom own = {0};
     TN_TRY(find_operator(reader, call->node, &own));
-    tn_status status = count_outputs(own.entry->op, &own.output_count);
+    tn_status status = count_outputs(own.op, &own.output_count);
     if (status == TN_OK) status = read_inputs(reader, call, &own);
     if (status == TN_OK) status = set_outputs(reader, call, &own);
     if (status == TN_OK) status = add_node(reader, call, &own);
-    if (status != TN_OK) tn_library_release(own.entry->library);
     return status;
 }

@@ -39,61 +39,58 @@ void tn_uff_attribute_i64s(tn_uff_attributes *attributes, const char *name, size
 
 const char *tn_uff_side_name(tn_uff_reader *reader, const char *name, const char *what) {
     const char *side = tn_arena_format(reader->arena, "%s/%s", name, what);
-    while (side && (tn_map_get(reader->graph->names, side, &(uint64_t){0}) ||
+    while (side && (tn_import_has_tensor(reader->graph, side) ||
                     tn_map_get(reader->nodes, side, &(uint64_t){0})))
-        side = tn_graph_make_name(reader->graph, side);
+        side = tn_import_make_name(reader->graph, side);
     return side;
 }
 
-tn_status tn_uff_add_tensor(tn_uff_reader *reader, const char *name, tn_tensor_id *out_tensor) {
-    if (tn_map_get(reader->graph->names, name, &(uint64_t){0})) {
-        name = tn_graph_make_name(reader->graph, name);
+tn_status tn_uff_add_tensor(tn_uff_reader *reader, const char *name, tn_import_tensor *out_tensor) {
+    if (tn_import_has_tensor(reader->graph, name)) {
+        name = tn_import_make_name(reader->graph, name);
         if (!name) return tn_fail_memory("a tensor's name");
     }
-    return tn_graph_add_tensor(reader->graph, name, TN_NONE, out_tensor);
+    return tn_import_add_tensor(reader->graph, name, out_tensor);
 }
 
 tn_status tn_uff_emit(tn_uff_reader *reader, const char *op, uint32_t version, const char *name,
                       const tn_uff_attributes *attributes, uint32_t input_count,
-                      const tn_tensor_id *inputs, tn_tensor_id *out_tensor) {
-    const tn_operator_entry *entry;
-    tn_tensor_id output;
+                      const tn_import_tensor *inputs, tn_import_tensor *out_tensor) {
+    const tn_operator *found;
+    tn_import_tensor output;
     if (!name) return tn_fail_memory("a node's name");
-    TN_TRY(tn_registry_find_operator(tn_runtime_registry(reader->runtime), "", op,
-                                     version ? version : OPSET, &entry));
+    TN_TRY(tn_import_find_operator(reader->graph, "", op, version ? version : OPSET, &found));
     tn_status status = tn_uff_add_tensor(reader, name, &output);
     if (status == TN_OK)
-        status = tn_graph_add_node_raw(
-            reader->graph, name, entry, attributes ? attributes->count : 0,
-            attributes ? attributes->pointers : NULL, input_count, inputs, 1, &output, NULL);
-    if (status != TN_OK)
-        tn_library_release(entry->library);
-    else
-        *out_tensor = output;
+        status = tn_import_add_node(reader->graph, name, found, attributes ? attributes->count : 0,
+                                    attributes ? attributes->pointers : NULL, input_count, inputs,
+                                    1, &output);
+    if (status == TN_OK) *out_tensor = output;
     return status;
 }
 
 tn_status tn_uff_add_constant(tn_uff_reader *reader, const char *name, tn_type type, uint32_t rank,
-                              const int64_t *extents, const void *data, tn_tensor_id *out_tensor) {
+                              const int64_t *extents, const void *data,
+                              tn_import_tensor *out_tensor) {
     tn_shape shape;
     size_t bytes;
     if (!name) return tn_fail_memory("a tensor's name");
     TN_TRY(tn_shape_set(&shape, rank, extents));
     TN_TRY(tn_format_bytes(TN_LINEAR, type, &shape, &bytes));
-    void *copy = tn_graph_allocate_data(reader->graph, bytes);
+    void *copy = tn_import_room(reader->graph, bytes);
     if (!copy) return tn_fail_memory("a constant");
     if (bytes > 0) memcpy(copy, data, bytes);
-    return tn_graph_add_constant_lent(reader->graph, name, type, &shape, copy, bytes, out_tensor);
+    return tn_import_add_constant(reader->graph, name, type, &shape, copy, bytes, out_tensor);
 }
 
 tn_status tn_uff_add_i64s(tn_uff_reader *reader, const char *name, uint32_t count,
-                          const int64_t *items, tn_tensor_id *out_tensor) {
+                          const int64_t *items, tn_import_tensor *out_tensor) {
     return tn_uff_add_constant(reader, name, TN_I64, 1, (const int64_t[]){count}, items,
                                out_tensor);
 }
 
 tn_status tn_uff_add_f32(tn_uff_reader *reader, const char *name, float value,
-                         tn_tensor_id *out_tensor) {
+                         tn_import_tensor *out_tensor) {
     return tn_uff_add_constant(reader, name, TN_F32, 0, NULL, &value, out_tensor);
 }
 
@@ -120,11 +117,11 @@ static tn_status write_target(uint32_t from_rank, const int64_t *from, uint32_t 
     return TN_OK;
 }
 
-tn_status tn_uff_emit_reshape(tn_uff_reader *reader, const char *name, tn_tensor_id tensor,
+tn_status tn_uff_emit_reshape(tn_uff_reader *reader, const char *name, tn_import_tensor tensor,
                               uint32_t from_rank, const int64_t *from, uint32_t rank,
-                              const int64_t *extents, tn_tensor_id *out_tensor) {
+                              const int64_t *extents, tn_import_tensor *out_tensor) {
     int64_t target[TN_MAX_RANK];
-    tn_tensor_id inputs[2] = {tensor, TN_NO_TENSOR};
+    tn_import_tensor inputs[2] = {tensor, TN_IMPORT_NO_TENSOR};
     if (!name) return tn_fail_memory("a node's name");
     TN_TRY(write_target(from_rank, from, rank, extents, target));
     TN_TRY(tn_uff_add_i64s(reader, tn_uff_side_name(reader, name, "extents"), rank, target,

@@ -12,7 +12,7 @@
 
 static const tn_uff_input *find_given(const tn_uff_reader *reader, const char *name) {
     for (uint32_t i = 0; i < reader->options->input_count; i++)
-        if (strcmp(reader->options->inputs[i]->name, name) == 0) return reader->options->inputs[i];
+        if (strcmp(reader->options->inputs[i].name, name) == 0) return &reader->options->inputs[i];
     return NULL;
 }
 
@@ -250,8 +250,8 @@ static tn_status add_to_graph(tn_uff_reader *reader, tn_uff_value *value) {
         if (extents[i] == reader->batch) names[i] = "batch";
         if (tn_uff_is_open(extents[i])) extents[i] = -1;
     }
-    return tn_graph_add_input(reader->graph, value->name, value->type, value->rank, extents, names,
-                              &value->tensor);
+    return tn_import_add_input(reader->graph, value->name, value->type, value->rank, extents, names,
+                               &value->tensor);
 }
 
 /* The type as declared. The one without a name says nothing of an input, of which there are no
@@ -276,7 +276,7 @@ tn_status tn_uff_input_read(tn_uff_reader *reader, tn_uff_call *call) {
     const tn_uff_input *given = find_given(reader, value->name);
     const bool is_last = (reader->states[call->index].mark & MARK_CHANNELS_LAST) != 0;
     value->type = TN_F32;
-    if (given && given->rank == 0 && !given->extents) given = NULL; /* a name alone */
+    if (given && !given->has_shape) given = NULL; /* a name alone */
     if (is_operation(call->node, "Input")) {
         TN_TRY(read_type(reader, call, &value->type));
         TN_TRY(read_declared(reader, call, given, is_last));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a UFF file: the public calls, and the steps from bytes to a sorted graph. The bytes are
- * checked and unpacked by base/wire.h (a text's after text_form.c has made them); walk.c puts the
- * nodes in order, operations.c says what each means, custom.c asks the registry for all others.
+ * Reading a UFF file: the importer's table, and the steps from bytes to a sorted graph. The bytes
+ * are checked and unpacked by base/wire.h (a text's after text_form.c has made them); walk.c puts
+ * the nodes in order, operations.c says what each means, custom.c asks the registry for all others.
  */
 #include "base/status.h"
 #include "base/wire.h"
@@ -14,7 +14,6 @@
 static tn_status reader_init(tn_uff_reader *reader) {
     const size_t count = reader->file->n_referenced_data;
     TN_TRY(tn_arena_create(reader->allocator, &reader->arena));
-    TN_TRY(tn_missing_list_init(&reader->missing, reader->allocator, reader->arena));
     TN_TRY(tn_map_create(reader->allocator, &reader->nodes));
     TN_TRY(tn_map_create(reader->allocator, &reader->data));
     reader->blobs = tn_arena_allocate(reader->arena, count, sizeof(*reader->blobs));
@@ -28,11 +27,9 @@ static tn_status reader_init(tn_uff_reader *reader) {
 }
 
 static void reader_deinit(tn_uff_reader *reader) {
-    tn_missing_list_deinit(&reader->missing);
     tn_map_destroy(reader->data);
     tn_map_destroy(reader->nodes);
     tn_arena_destroy(reader->arena);
-    tn_graph_destroy(reader->graph);
 }
 
 static tn_status check_file(const tn_uff_file *file) {
@@ -96,14 +93,14 @@ static tn_status read_node(tn_uff_reader *reader, uint32_t index) {
     tn_uff_value *value = tn_arena_allocate(reader->arena, 1, sizeof(*value));
     if (!value) return tn_fail_memory("a node");
     *value = (tn_uff_value){
-        .name = call.node->id, .tensor = TN_NO_TENSOR, .storage = tn_uff_order_plain()};
+        .name = call.node->id, .tensor = TN_IMPORT_NO_TENSOR, .storage = tn_uff_order_plain()};
     call.output = value;
     tn_status status = read_operation(reader, &call);
     if (status != TN_OK) {
         /* a message of the graph's own says where it was */
         if (!strstr(tn_last_error()->where, "operator"))
-            tn_error_in(status, .op_kind = "operation", .op = call.node->operation);
-        return tn_error_in(status, .node = call.node->id);
+            tn_error_at(status, "operation %s", call.node->operation);
+        return tn_error_at(status, "node '%s'", call.node->id);
     }
     reader->states[index].value = call.output;
     return TN_OK;
@@ -116,7 +113,7 @@ static tn_status read_node(tn_uff_reader *reader, uint32_t index) {
 static tn_status add_output(tn_uff_reader *reader, uint32_t node, uint32_t output) {
     const char *name = reader->source->nodes[node]->id;
     tn_uff_value *value = find_value(reader, node, output);
-    tn_tensor_id tensor;
+    tn_import_tensor tensor;
     if (!value) return tn_fail(TN_ERROR_FORMAT, "node '%s' has no output %" PRIu32, name, output);
     const bool is_first =
         reader->options->order == TN_UFF_ORDER_NCHW ||
@@ -126,7 +123,7 @@ static tn_status add_output(tn_uff_reader *reader, uint32_t node, uint32_t outpu
     else
         TN_TRY(tn_uff_value_plain(reader, value, &tensor));
     if (output > 0) name = value->name;
-    return tn_graph_add_output(reader->graph, tensor, name);
+    return tn_import_add_output(reader->graph, tensor, name);
 }
 
 /* A constant is put in another order for each node that needs it so; a small file with many such
@@ -150,10 +147,12 @@ static size_t left_out_bytes(uint64_t file_bytes) {
 
 static void warn_left_out(const tn_uff_reader *reader) {
     if (reader->left_out_count == 0) return;
-    tn_runtime_log(reader->runtime, TN_LOG_WARNING,
-                   "the file was written for people to read: the values of %" PRIu64
-                   " constants, '%s' first, are not in it, and zeros stand for them",
-                   reader->left_out_count, reader->left_out);
+    const char *text =
+        tn_arena_format(reader->arena,
+                        "the file was written for people to read: the values of %" PRIu64
+                        " constants, '%s' first, are not in it, and zeros stand for them",
+                        reader->left_out_count, reader->left_out);
+    if (text) reader->import->services->log(reader->import, TN_LOG_WARNING, text);
 }
 
 /* Names that the caller gives are in the file. */
@@ -161,7 +160,7 @@ static tn_status check_names(const tn_uff_reader *reader) {
     uint32_t node, output;
     for (uint32_t i = 0; i < reader->options->input_count; i++)
         TN_TRY(tn_error_at(
-            tn_uff_node_find(reader, reader->options->inputs[i]->name, &node, &output), "input"));
+            tn_uff_node_find(reader, reader->options->inputs[i].name, &node, &output), "input"));
     return TN_OK;
 }
 
@@ -170,7 +169,7 @@ static tn_status read_file(tn_uff_reader *reader) {
     TN_TRY(reader_init(reader));
     reader->source = reader->file->graphs[0];
     const char *name = reader->source->id ? reader->source->id : "";
-    TN_TRY(tn_graph_create(reader->runtime, name, &reader->graph));
+    TN_TRY(reader->import->services->set_name(reader->graph, name));
     TN_TRY(tn_uff_walk(reader));
     TN_TRY(check_names(reader));
     TN_TRY(tn_uff_customs_check(reader));
@@ -179,30 +178,6 @@ static tn_status read_file(tn_uff_reader *reader) {
         TN_TRY(read_node(reader, reader->sorted[i]));
     for (size_t i = 0; i < reader->output_count; i++)
         TN_TRY(add_output(reader, reader->outputs[i], reader->output_indices[i]));
-    return tn_graph_sort(reader->graph);
-}
-
-static tn_status check_options(const tn_uff_options *options) {
-    if (options->flags & ~(uint32_t)TN_UFF_WITHOUT_WEIGHTS)
-        return tn_fail(TN_ERROR_ARGUMENT, "flags %" PRIu32 " are not known", options->flags);
-    if (options->order > TN_UFF_ORDER_NCHW)
-        return tn_fail(TN_ERROR_ARGUMENT, "order %" PRIu32 " is not known", options->order);
-    if ((options->input_count > 0 && !options->inputs) ||
-        (options->output_count > 0 && !options->outputs))
-        return tn_fail(TN_ERROR_ARGUMENT, "the options count inputs or outputs without a list");
-    for (uint32_t i = 0; i < options->input_count; i++) {
-        const tn_uff_input *input = options->inputs[i];
-        if (!input || input->size < sizeof(*input) || !input->name ||
-            (input->rank > 0 && !input->extents))
-            return tn_fail(TN_ERROR_ARGUMENT, "input %" PRIu32 " of the options is incomplete", i);
-        if (input->rank > TN_MAX_RANK)
-            return tn_fail(TN_ERROR_SHAPE,
-                           "input '%s' was given rank %" PRIu32 "; at most %d is possible",
-                           input->name, input->rank, TN_MAX_RANK);
-    }
-    for (uint32_t i = 0; i < options->output_count; i++)
-        if (!options->outputs[i])
-            return tn_fail(TN_ERROR_ARGUMENT, "output %" PRIu32 " of the options has no name", i);
     return TN_OK;
 }
 
@@ -220,44 +195,72 @@ static tn_status unpack(const tn_allocator *allocator, const void *data, size_t 
     return status;
 }
 
-tn_status tn_graph_parse_uff(tn_runtime *runtime, const void *data, uint64_t bytes,
-                             const tn_uff_options *options, tn_graph **out_graph) {
-    if (!runtime || !out_graph || (bytes > 0 && !data) ||
-        (options && options->size < sizeof(options->size)))
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_graph_parse_uff needs a runtime, data and out_graph; "
-                                          "options need their size");
-    tn_uff_options own = {0};
-    if (options) memcpy(&own, options, options->size < sizeof(own) ? options->size : sizeof(own));
-    TN_TRY(check_options(&own));
-    const tn_allocator *allocator = tn_runtime_allocator(runtime);
-    ProtobufCMessage *message;
-    TN_TRY(unpack(allocator, data, (size_t)bytes, &message));
-    tn_uff_reader reader = {.runtime = runtime,
+static tn_status read_message(tn_import *import, const tn_allocator *allocator,
+                              const tn_uff_options *options, tn_uff_file *file) {
+    tn_uff_reader reader = {.import = import,
                             .allocator = allocator,
-                            .file = (tn_uff_file *)message,
-                            .options = &own,
-                            .permutable_bytes = own.flags & TN_UFF_WITHOUT_WEIGHTS
-                                                    ? left_out_bytes(bytes)
-                                                    : permutable_bytes(bytes)};
-    tn_status status = read_file(&reader);
-    if (status == TN_OK) {
-        warn_left_out(&reader);
-        *out_graph = reader.graph;
-        reader.graph = NULL;
-    }
+                            .file = file,
+                            .options = options,
+                            .graph = import->graph,
+                            .permutable_bytes = options->without_weights
+                                                    ? left_out_bytes(import->bytes)
+                                                    : permutable_bytes(import->bytes)};
+    const tn_status status = read_file(&reader);
+    if (status == TN_OK) warn_left_out(&reader);
     reader_deinit(&reader);
-    tn_wire_free(allocator, message);
     return status;
 }
 
-tn_status tn_graph_load_uff(tn_runtime *runtime, const char *path, const tn_uff_options *options,
-                            tn_graph **out_graph) {
-    tn_file file = {0};
-    if (!runtime || !path || !out_graph)
-        return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_graph_load_uff needs a runtime, a path and out_graph");
-    TN_TRY(tn_file_map(tn_runtime_allocator(runtime), path, &file));
-    tn_status status = tn_graph_parse_uff(runtime, file.data, file.bytes, options, out_graph);
-    tn_file_unmap(&file);
-    return tn_error_in(status, .file = path);
+static tn_status read_in(tn_import *import) {
+    const tn_allocator allocator = tn_import_allocator(import);
+    ProtobufCMessage *message = NULL;
+    tn_uff_options options;
+    tn_arena *arena;
+    tn_status status = TN_OK;
+    TN_TRY(tn_arena_create(&allocator, &arena));
+    TN_GO(tn_uff_options_read(arena, import->params, &options));
+    TN_GO(unpack(&allocator, import->data, (size_t)import->bytes, &message));
+    status = read_message(import, &allocator, &options, (tn_uff_file *)message);
+done:
+    tn_wire_free(&allocator, message);
+    tn_arena_destroy(arena);
+    return status;
 }
+
+static tn_status read_uff(tn_import *import) {
+    const tn_import *outer = tn_import_enter(import);
+    const tn_status status = read_in(import);
+    tn_import_enter(outer);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * the table */
+
+static uint32_t probe_uff(void *user, const void *head, uint64_t bytes) {
+    (void)user;
+    return tn_uff_is_text(head, (size_t)bytes) ? 90 : 0;
+}
+
+static const tn_field uff_options[] = {
+    TN_FIELD_CHOICE(tn_uff_params, order, TN_FIELD_ENUM, TN_OPTIONAL, "auto", "auto|nchw",
+                    "how data of networks in N, H, W, C comes in and goes out: as the file and the "
+                    "given shapes have it, or as N, C, H, W"),
+    TN_FIELD(tn_uff_params, inputs, TN_FIELD_STRINGS, TN_OPTIONAL, NULL,
+             "nodes that are inputs, and their shapes: NAME or NAME=1x3x224x224"),
+    TN_FIELD(tn_uff_params, outputs, TN_FIELD_STRINGS, TN_OPTIONAL, NULL,
+             "nodes that are outputs, instead of those that the file marks"),
+    TN_FIELD(tn_uff_params, without_weights, TN_FIELD_BOOL, TN_OPTIONAL, "false",
+             "zeros (2 GiB at most) for the constants that a text form for people leaves out"),
+};
+
+static const tn_importer uff = {.size = sizeof(tn_importer),
+                                .name = "uff",
+                                .what = "a UFF model",
+                                .doc = "UFF files, binary or as text",
+                                .endings = ".uff .uff.txt .pbtxt",
+                                .probe = probe_uff,
+                                TN_FIELDS(tn_uff_params, uff_options),
+                                .read = read_uff};
+static const tn_importer *const importers[] = {&uff};
+TN_IMPORTER_LIBRARY("tenon_uff", "1.0", importers)

@@ -2,8 +2,8 @@
 /*
  * The inside of the UFF reader, shared by its files: the reader's state, values with their two
  * orders of axes, and the functions that read fields and add nodes. The public side is
- * tn_graph_load_uff in tenon/graph.h; the format's schema is uff.proto; what each operation means
- * is in the files operations_*.c, by the table in operations.c.
+ * the table in reader.c (tenon/plugin/importer.h); the format's schema is uff.proto; what each
+ * operation means is in the files operations_*.c, by the table in operations.c.
  *
  * Orders of axes. UFF's axis numbers count the axes as the framework had them, mostly N, H, W, C
  * (here: *file order*). Operators of ours take N, C, H, W. So a value remembers how its tensor lies
@@ -15,9 +15,8 @@
 
 #include "base/map.h"
 #include "base/text.h"
-#include "graph/graph.h"
 #include "importers/common/custom.h"
-#include "importers/common/missing_list.h"
+#include "importers/common/import.h"
 #include "importers/uff/uff.pb-c.h"
 
 typedef Tenon__Uff__MetaGraph tn_uff_file;
@@ -25,6 +24,38 @@ typedef Tenon__Uff__Graph tn_uff_graph;
 typedef Tenon__Uff__Node tn_uff_node;
 typedef Tenon__Uff__Entry tn_uff_entry;
 typedef Tenon__Uff__Data tn_uff_data;
+
+/* How the data of a network whose file has N, H, W, C comes in and goes out. AUTO: an input is as
+ * the file declares it, and N, C, H, W where the file leaves the batch axis out (its shape is C, H,
+ * W then) or where the given shape fits only so; outputs of rank 3 and above follow the inputs. */
+enum { TN_UFF_ORDER_AUTO = 0, TN_UFF_ORDER_NCHW = 1 };
+
+/* An input that the options name. The shape takes the place of the file's; -1: known only at run
+ * time. A name that is an inner node's makes that node an input. */
+typedef struct tn_uff_input {
+    const char *name;
+    bool has_shape;
+    uint32_t rank;
+    int64_t extents[TN_MAX_RANK];
+} tn_uff_input;
+
+/* The importer's options. */
+typedef struct tn_uff_params {
+    uint64_t present;
+    uint32_t order; /* TN_UFF_ORDER_... */
+    tn_strings inputs, outputs;
+    bool without_weights;
+} tn_uff_params;
+typedef struct tn_uff_options {
+    uint32_t order;
+    bool without_weights;
+    uint32_t input_count, output_count;
+    const tn_uff_input *inputs;
+    const char *const *outputs; /* nodes that are outputs, instead of those that the file marks */
+} tn_uff_options;
+/* --- options.c --- */
+tn_status tn_uff_options_read(tn_arena *arena, const tn_uff_params *params,
+                              tn_uff_options *out_options);
 
 /* Lists of integers up to this length are followed as numbers. */
 #define TN_UFF_NUMBERS_AT_MOST 64
@@ -45,7 +76,7 @@ typedef struct tn_uff_order {
 /* The same value in another order, once it was needed. */
 typedef struct tn_uff_copy {
     tn_uff_order order;
-    tn_tensor_id tensor;
+    tn_import_tensor tensor;
 } tn_uff_copy;
 
 /* What a node gives. */
@@ -55,8 +86,8 @@ typedef struct tn_uff_value {
     uint32_t rank;
     int64_t extents[TN_MAX_RANK]; /* in file order, may be open */
     tn_uff_order storage;         /* axis i of the tensor is axis storage.axes[i] of the file's */
-    tn_tensor_id tensor;          /* in storage order; TN_NO_TENSOR: made when it is needed */
-    const void *data;             /* of constants: elements in file order; else null */
+    tn_import_tensor tensor; /* in storage order; TN_IMPORT_NO_TENSOR: made when it is needed */
+    const void *data;        /* of constants: elements in file order; else null */
     size_t bytes;
     uint32_t blob;        /* of constants: 1 + the entry of referenced_data that holds them */
     const int64_t *known; /* of short lists of integers: the numbers, each may be open; or null */
@@ -74,12 +105,12 @@ typedef struct tn_uff_state {
 } tn_uff_state;
 
 typedef struct tn_uff_reader {
-    tn_runtime *runtime;
+    tn_import *import;
     const tn_allocator *allocator;
     tn_uff_file *file;
     const tn_uff_graph *source;
     const tn_uff_options *options;
-    tn_graph *graph;
+    tn_import_graph *graph;
     tn_arena *arena;      /* for what lives as long as the reader */
     tn_map *nodes;        /* place in source->nodes by id */
     tn_map *data;         /* place in file->referenced_data by key */
@@ -91,7 +122,6 @@ typedef struct tn_uff_reader {
     uint32_t *outputs; /* nodes that are outputs, and which of their outputs */
     uint32_t *output_indices;
     size_t output_count;
-    tn_missing_list missing; /* what no library has */
     uint64_t open_count;     /* of open numbers so far */
     size_t permutable_bytes; /* what constants in another order may still take */
     uint64_t left_out_count; /* constants whose values the file leaves out */
@@ -179,10 +209,12 @@ tn_status tn_uff_axis(int64_t axis, uint32_t rank, uint32_t *out_axis);
 /* --- values.c --- */
 /* The tensor of a value with its axes in an order; made when it is not there. */
 tn_status tn_uff_value_ordered(tn_uff_reader *reader, tn_uff_value *value,
-                               const tn_uff_order *order, tn_tensor_id *out_tensor);
-tn_status tn_uff_value_plain(tn_uff_reader *reader, tn_uff_value *value, tn_tensor_id *out_tensor);
+                               const tn_uff_order *order, tn_import_tensor *out_tensor);
+tn_status tn_uff_value_plain(tn_uff_reader *reader, tn_uff_value *value,
+                             tn_import_tensor *out_tensor);
 /* In the order that it has. */
-tn_status tn_uff_value_stored(tn_uff_reader *reader, tn_uff_value *value, tn_tensor_id *out_tensor);
+tn_status tn_uff_value_stored(tn_uff_reader *reader, tn_uff_value *value,
+                              tn_import_tensor *out_tensor);
 /* Elements of a constant in another order, and their extents there. In the graph's memory. */
 tn_status tn_uff_constant_permute(tn_uff_reader *reader, const tn_uff_value *value,
                                   const tn_uff_order *order, const void **out_data,
@@ -207,21 +239,22 @@ void tn_uff_attribute_i64s(tn_uff_attributes *attributes, const char *name, size
  * most operations mean. `attributes` may be null. */
 tn_status tn_uff_emit(tn_uff_reader *reader, const char *op, uint32_t version, const char *name,
                       const tn_uff_attributes *attributes, uint32_t input_count,
-                      const tn_tensor_id *inputs, tn_tensor_id *out_tensor);
+                      const tn_import_tensor *inputs, tn_import_tensor *out_tensor);
 /* A name for a node or tensor that stands beside `name`, like "conv1/nchw". Null: no memory. */
 const char *tn_uff_side_name(tn_uff_reader *reader, const char *name, const char *what);
-tn_status tn_uff_add_tensor(tn_uff_reader *reader, const char *name, tn_tensor_id *out_tensor);
+tn_status tn_uff_add_tensor(tn_uff_reader *reader, const char *name, tn_import_tensor *out_tensor);
 tn_status tn_uff_add_constant(tn_uff_reader *reader, const char *name, tn_type type, uint32_t rank,
-                              const int64_t *extents, const void *data, tn_tensor_id *out_tensor);
+                              const int64_t *extents, const void *data,
+                              tn_import_tensor *out_tensor);
 tn_status tn_uff_add_i64s(tn_uff_reader *reader, const char *name, uint32_t count,
-                          const int64_t *items, tn_tensor_id *out_tensor);
+                          const int64_t *items, tn_import_tensor *out_tensor);
 tn_status tn_uff_add_f32(tn_uff_reader *reader, const char *name, float value,
-                         tn_tensor_id *out_tensor);
+                         tn_import_tensor *out_tensor);
 /* A tensor with another shape, whose elements stay in order. `extents` may hold open numbers: one,
  * and those that stand at the same place of `from`. TN_ERROR_UNSUPPORTED for more. */
-tn_status tn_uff_emit_reshape(tn_uff_reader *reader, const char *name, tn_tensor_id tensor,
+tn_status tn_uff_emit_reshape(tn_uff_reader *reader, const char *name, tn_import_tensor tensor,
                               uint32_t from_rank, const int64_t *from, uint32_t rank,
-                              const int64_t *extents, tn_tensor_id *out_tensor);
+                              const int64_t *extents, tn_import_tensor *out_tensor);
 
 /* --- inputs.c --- */
 /* Whether a node is an input of the network: it is one in the file, or the options say so. */

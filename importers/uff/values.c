@@ -68,7 +68,7 @@ tn_status tn_uff_constant_permute(tn_uff_reader *reader, const tn_uff_value *val
     if (value->bytes > reader->permutable_bytes)
         return tn_fail(TN_ERROR_MEMORY, "the file asks for its constants in too many orders");
     reader->permutable_bytes -= value->bytes;
-    char *to = tn_graph_allocate_data(reader->graph, value->bytes);
+    char *to = tn_import_room(reader->graph, value->bytes);
     if (!to) return tn_fail_memory("a constant");
     *out_data = to;
     int64_t at[TN_MAX_RANK] = {0};
@@ -90,9 +90,7 @@ static tn_status own_blob(tn_uff_reader *reader, tn_uff_value *value) {
     const uint32_t entry = value->blob - 1;
     if (!reader->blobs[entry]) {
         tn_uff_data *data = reader->file->referenced_data[entry]->value;
-        tn_file bytes = {
-            .allocator = reader->allocator, .data = data->blob.data, .bytes = data->blob.len};
-        TN_TRY(tn_graph_own_file(reader->graph, &bytes));
+        TN_TRY(tn_import_adopt(reader->graph, data->blob.data, data->blob.len));
         reader->blobs[entry] = data->blob.data;
         reader->blob_bytes[entry] = data->blob.len;
         data->blob.data = NULL;
@@ -107,7 +105,7 @@ static tn_status make_constant(tn_uff_reader *reader, tn_uff_value *value) {
     if (value->blob > 0 && value->bytes >= 64) {
         TN_TRY(own_blob(reader, value));
     } else if (value->blob > 0 && value->bytes > 0) {
-        void *copy = tn_graph_allocate_data(reader->graph, value->bytes);
+        void *copy = tn_import_room(reader->graph, value->bytes);
         if (!copy) return tn_fail_memory("a constant");
         memcpy(copy, value->data, value->bytes);
         value->data = copy;
@@ -116,11 +114,10 @@ static tn_status make_constant(tn_uff_reader *reader, tn_uff_value *value) {
     tn_shape shape;
     TN_TRY(tn_shape_set(&shape, value->rank, value->extents));
     const char *name = value->name;
-    if (tn_map_get(reader->graph->names, name, &(uint64_t){0}))
-        name = tn_graph_make_name(reader->graph, name);
+    if (tn_import_has_tensor(reader->graph, name)) name = tn_import_make_name(reader->graph, name);
     if (!name) return tn_fail_memory("a constant's name");
-    return tn_graph_add_constant_lent(reader->graph, name, value->type, &shape, value->data,
-                                      value->bytes, &value->tensor);
+    return tn_import_add_constant(reader->graph, name, value->type, &shape, value->data,
+                                  value->bytes, &value->tensor);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -161,7 +158,7 @@ static const char *order_name(tn_uff_reader *reader, const tn_uff_value *value,
 }
 
 static tn_status emit_transpose(tn_uff_reader *reader, tn_uff_value *value,
-                                const tn_uff_order *order, tn_tensor_id *out_tensor) {
+                                const tn_uff_order *order, tn_import_tensor *out_tensor) {
     const char *name = order_name(reader, value, order);
     if (is_same_sequence(value, &value->storage, order) && count_open(value) <= 1) {
         int64_t from[TN_MAX_RANK], to[TN_MAX_RANK];
@@ -179,21 +176,21 @@ static tn_status emit_transpose(tn_uff_reader *reader, tn_uff_value *value,
 }
 
 static tn_status make_ordered(tn_uff_reader *reader, tn_uff_value *value, const tn_uff_order *order,
-                              tn_tensor_id *out_tensor) {
+                              tn_import_tensor *out_tensor) {
     if (!value->data) return emit_transpose(reader, value, order, out_tensor);
     const void *data;
     tn_shape shape = {.rank = value->rank};
     const char *name = order_name(reader, value, order);
     if (!name) return tn_fail_memory("a constant's name");
     TN_TRY(tn_uff_constant_permute(reader, value, order, &data, shape.extents));
-    return tn_graph_add_constant_lent(reader->graph, name, value->type, &shape, data, value->bytes,
-                                      out_tensor);
+    return tn_import_add_constant(reader->graph, name, value->type, &shape, data, value->bytes,
+                                  out_tensor);
 }
 
 /* A flattened value that somebody needs in file order. */
 static tn_status unfold_flattened(tn_uff_reader *reader, tn_uff_value *value) {
     tn_uff_value *source = value->flattened;
-    tn_tensor_id tensor;
+    tn_import_tensor tensor;
     TN_TRY(tn_uff_value_plain(reader, source, &tensor));
     TN_TRY(tn_uff_emit_reshape(reader, value->name, tensor, source->rank, source->extents,
                                value->rank, value->extents, &value->tensor));
@@ -202,8 +199,8 @@ static tn_status unfold_flattened(tn_uff_reader *reader, tn_uff_value *value) {
 }
 
 tn_status tn_uff_value_stored(tn_uff_reader *reader, tn_uff_value *value,
-                              tn_tensor_id *out_tensor) {
-    if (value->tensor == TN_NO_TENSOR) {
+                              tn_import_tensor *out_tensor) {
+    if (value->tensor == TN_IMPORT_NO_TENSOR) {
         if (value->flattened)
             TN_TRY(unfold_flattened(reader, value));
         else if (value->data)
@@ -216,7 +213,7 @@ tn_status tn_uff_value_stored(tn_uff_reader *reader, tn_uff_value *value,
 }
 
 tn_status tn_uff_value_ordered(tn_uff_reader *reader, tn_uff_value *value,
-                               const tn_uff_order *order, tn_tensor_id *out_tensor) {
+                               const tn_uff_order *order, tn_import_tensor *out_tensor) {
     if (tn_uff_order_equal(order, &value->storage, value->rank))
         return tn_uff_value_stored(reader, value, out_tensor);
     for (uint32_t i = 0; i < value->copy_count; i++) {
@@ -224,7 +221,7 @@ tn_status tn_uff_value_ordered(tn_uff_reader *reader, tn_uff_value *value,
         *out_tensor = value->copies[i].tensor;
         return TN_OK;
     }
-    tn_tensor_id tensor;
+    tn_import_tensor tensor;
     if (!value->data) TN_TRY(tn_uff_value_stored(reader, value, &tensor));
     TN_TRY(make_ordered(reader, value, order, &tensor));
     if (value->copy_count < TN_COUNT(value->copies))
@@ -233,7 +230,8 @@ tn_status tn_uff_value_ordered(tn_uff_reader *reader, tn_uff_value *value,
     return TN_OK;
 }
 
-tn_status tn_uff_value_plain(tn_uff_reader *reader, tn_uff_value *value, tn_tensor_id *out_tensor) {
+tn_status tn_uff_value_plain(tn_uff_reader *reader, tn_uff_value *value,
+                             tn_import_tensor *out_tensor) {
     const tn_uff_order plain = tn_uff_order_plain();
     return tn_uff_value_ordered(reader, value, &plain, out_tensor);
 }

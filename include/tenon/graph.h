@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The graph: a network as nodes and tensors, read from a file or built by hand. It is not tied to
- * shapes: the builder brings those.
+ * The graph: a network as nodes and tensors, read from a file (tenon/import.h) or built by hand. It
+ * is not tied to shapes: the builder brings those.
  */
 #ifndef TENON_GRAPH_H
 #define TENON_GRAPH_H
@@ -21,87 +21,6 @@ typedef uint32_t tn_tensor_id;
 /* Makes an empty graph. [thread: one at a time for one graph, in all calls here] */
 TN_EXPORT tn_status tn_graph_create(tn_runtime *runtime, const char *name, tn_graph **out_graph);
 TN_EXPORT void tn_graph_destroy(tn_graph *graph); /* null is fine */
-
-/* Reads an ONNX file; external data is looked for inside the file's folder and mapped. All nodes
- * that no registered operator serves are reported in one error (TN_ERROR_UNSUPPORTED), each with
- * the nearest name or version. Also TN_ERROR_NOT_FOUND, TN_ERROR_IO, TN_ERROR_FORMAT. Texts that
- * exporters write for an extent that is not known ("?", "", "None", "-1", "unk__7",
- * "DynamicDimension.0") are no names. Where the model declares an output, or a tensor between
- * nodes, with another type or shape than its node computes, the first build of the graph warns in
- * the log, and uses what is computed. */
-TN_EXPORT tn_status tn_graph_load_onnx(tn_runtime *runtime, const char *path, tn_graph **out_graph);
-/* The same from memory, which is not needed after the call. `folder` is where external data lies;
- * null: refuse it. */
-TN_EXPORT tn_status tn_graph_parse_onnx(tn_runtime *runtime, const void *data, uint64_t bytes,
-                                        const char *folder, tn_graph **out_graph);
-
-/* How the data of a network whose file has N, H, W, C comes in and goes out. AUTO: an input is as
- * the file declares it, and N, C, H, W where the file leaves the batch axis out (its shape is C, H,
- * W then) or where the given shape fits only so; outputs of rank 3 and above follow the inputs. */
-enum { TN_UFF_ORDER_AUTO = 0, TN_UFF_ORDER_NCHW = 1 };
-
-/* An input of a UFF file. The shape takes the place of the file's; -1: known only at run time. A
- * name that is an inner node's makes that node an input. */
-typedef struct tn_uff_input {
-    uint32_t size;
-    uint32_t rank; /* 0 with null extents: as the file says */
-    const char *name;
-    const int64_t *extents;
-} tn_uff_input;
-typedef struct tn_uff_options {
-    uint32_t size;
-    uint32_t order; /* TN_UFF_ORDER_... */
-    uint32_t input_count, output_count;
-    const tn_uff_input *const *inputs;
-    const char *const *outputs; /* nodes that are outputs, instead of those that the file marks */
-    uint32_t flags;             /* TN_UFF_... below */
-    uint32_t reserved;
-} tn_uff_options;
-/* What the text form that a converter writes for people leaves out, constants of more than 32
- * bytes, is taken as zeros, at most 2 GiB, and a warning says so: a graph to be looked at. Without
- * this flag such a file is TN_ERROR_FORMAT. */
-enum { TN_UFF_WITHOUT_WEIGHTS = 1u };
-/* Reads a UFF file (docs/uff.md). `options` may be null. Operations that the format does not define
- * are looked for among the operators of all libraries, under their name without a leading
- * underscore. Errors as in tn_graph_load_onnx; TN_ERROR_NOT_FOUND also for an output's name. */
-TN_EXPORT tn_status tn_graph_load_uff(tn_runtime *runtime, const char *path,
-                                      const tn_uff_options *options, tn_graph **out_graph);
-/* The same from memory, which is not needed after the call. */
-TN_EXPORT tn_status tn_graph_parse_uff(tn_runtime *runtime, const void *data, uint64_t bytes,
-                                       const tn_uff_options *options, tn_graph **out_graph);
-
-/* How a Caffe network is read. */
-typedef struct tn_caffe_options {
-    uint32_t size; /* sizeof(tn_caffe_options) */
-    int32_t level; /* of the network's state; 0: what the network says itself */
-    uint32_t stage_count, open_input_count;
-    const char *const *stages; /* of the state, beside the network's own */
-    const char *const
-        *open_inputs; /* inputs of which the extents come with the profile; those of
-                         others are as the network says, but for the first, the batch */
-} tn_caffe_options;
-/* Reads a Caffe network in the phase TEST: `network_path` is its description (.prototxt, or the
- * same in binary form), `weights_path` the model with its weights (.caffemodel), null when it has
- * none. `options` may be null. Layers that the registry has to serve and does not:
- * TN_ERROR_UNSUPPORTED names layer and type; TN_ERROR_FORMAT gives line and column in the text; a
- * blob of another size is TN_ERROR_SHAPE with both shapes. Also TN_ERROR_NOT_FOUND, TN_ERROR_IO. */
-TN_EXPORT tn_status tn_graph_load_caffe(tn_runtime *runtime, const char *network_path,
-                                        const char *weights_path, const tn_caffe_options *options,
-                                        tn_graph **out_graph);
-/* The same from memory, which is not needed after the call; `weights` null: there are none. */
-TN_EXPORT tn_status tn_graph_parse_caffe(tn_runtime *runtime, const void *network,
-                                         uint64_t network_bytes, const void *weights,
-                                         uint64_t weights_bytes, const tn_caffe_options *options,
-                                         tn_graph **out_graph);
-
-/* Takes a mean image (.binaryproto) from an input, of whatever network: the layers get
- * (x - mean) * scale instead of x. `input` may be null when there is one. TN_ERROR_SHAPE when the
- * mean's shape is not the input's; on an error the graph may be used no more. */
-TN_EXPORT tn_status tn_graph_load_caffe_mean(tn_graph *graph, const char *input, const char *path,
-                                             double scale);
-/* The same from memory, which is not needed after the call. */
-TN_EXPORT tn_status tn_graph_parse_caffe_mean(tn_graph *graph, const char *input, const void *data,
-                                              uint64_t bytes, double scale);
 
 /* Says which opset of a domain nodes added by hand without a version mean. Default: the newest
  * registered. */

@@ -10,6 +10,7 @@
 #include <tenon/crash.h>
 #include <tenon/engine.h>
 #include <tenon/graph.h>
+#include <tenon/import.h>
 #include <tenon/isolation.h>
 #include <tenon/operation.h>
 #include <tenon/plugin.h>

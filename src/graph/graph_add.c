@@ -27,6 +27,11 @@ static tn_graph_opset *find_opset(const tn_graph *graph, const char *domain) {
     return NULL;
 }
 
+uint32_t tn_graph_opset_version(const tn_graph *graph, const char *domain) {
+    const tn_graph_opset *opset = find_opset(graph, domain_name(domain));
+    return opset ? opset->version : 0;
+}
+
 tn_status tn_graph_set_opset(tn_graph *graph, const char *domain, uint32_t version) {
     if (!graph) return tn_fail(TN_ERROR_ARGUMENT, "tn_graph_set_opset: the graph is null");
     tn_graph_opset *opset = find_opset(graph, domain_name(domain));
@@ -130,9 +135,7 @@ tn_status tn_graph_add_constant(tn_graph *graph, const char *name, tn_type type,
 static tn_status find_operator(tn_graph *graph, const tn_node_description *node,
                                const tn_operator_entry **out_entry) {
     const char *domain = domain_name(node->domain);
-    const tn_graph_opset *opset = find_opset(graph, domain);
-    uint32_t version = node->version;
-    if (version == 0 && opset) version = opset->version;
+    const uint32_t version = node->version ? node->version : tn_graph_opset_version(graph, domain);
     return tn_registry_find_operator(tn_runtime_registry(graph->runtime), domain, node->op, version,
                                      out_entry);
 }

@@ -171,6 +171,12 @@ static tn_status call_load(tn_runtime *runtime, tn_loaded_library *library) {
     return status == TN_OK ? TN_OK : load_failed(runtime, status);
 }
 
+/* What the library offers is found no more. */
+static void remove_entries(tn_loaded_library *library) {
+    tn_registry_remove_library(tn_runtime_registry(library->runtime), library);
+    tn_importers_remove_library(library->runtime, library);
+}
+
 /* Registers everything, or nothing. */
 static tn_status register_tables(tn_runtime *runtime, tn_loaded_library *library) {
     tn_library *table = library->table;
@@ -183,7 +189,7 @@ static tn_status register_tables(tn_runtime *runtime, tn_loaded_library *library
     tn_status status = add_tables(registry, library);
     if (status == TN_OK) status = call_load(runtime, library);
     if (status != TN_OK) {
-        tn_registry_remove_library(registry, library);
+        remove_entries(library);
         tn_runtime_keep_replaced(runtime, library);
         return tn_error_in(status, .library = library->name);
     }
@@ -262,7 +268,7 @@ static tn_status list(tn_runtime *runtime, tn_loaded_library *library,
     const tn_status status = tn_runtime_add_loaded(runtime, library);
     if (status == TN_OK) return TN_OK;
     library->private_part->release = NULL; /* the caller keeps its table */
-    tn_registry_remove_library(tn_runtime_registry(runtime), library);
+    remove_entries(library);
     tn_runtime_keep_replaced(runtime, library);
     tn_library_release(library);
     tn_library_release(library);
@@ -380,6 +386,6 @@ tn_status tn_library_add(tn_runtime *runtime, tn_library *table,
 bool tn_library_give_up(tn_loaded_library *library, bool all) {
     if (!all && --library->private_part->load_count > 0) return false;
     library->private_part->load_count = 0;
-    tn_registry_remove_library(tn_runtime_registry(library->runtime), library);
+    remove_entries(library);
     return true;
 }

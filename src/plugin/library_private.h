@@ -57,6 +57,10 @@ tn_status tn_library_fail_loaded(const tn_library_request *request,
  * path ...". Nothing where none has, or where it cannot be read. */
 void tn_library_add_hint(tn_text *text, tn_runtime *runtime, const char *operator_name);
 
+/* --- importers/importers.c --- */
+/* Importers of a library are not found any more. */
+void tn_importers_remove_library(tn_runtime *runtime, const tn_loaded_library *library);
+
 /* --- search path --- */
 size_t tn_runtime_search_path_count(tn_runtime *runtime);
 const char *tn_runtime_search_path(tn_runtime *runtime, size_t index);

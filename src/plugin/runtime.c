@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "device/cpu/cpu.h"
 #include "plugin/devices.h"
+#include "plugin/importers/importers.h"
 #include "plugin/library_private.h"
 #include "plugin/runtime_private.h"
 
@@ -68,13 +69,21 @@ static tn_status add_program_path(tn_runtime *runtime) {
 static tn_status find_companions(tn_runtime *runtime) {
     Dl_info info;
     runtime->companions = runtime->device_folder = "";
+    runtime->importer_folders[0] = runtime->importer_folders[1] = "";
     if (!dladdr((void *)(uintptr_t)&tn_version, &info) || !info.dli_fname) return TN_OK;
     const char *folder = tn_path_folder(runtime->arena, info.dli_fname);
     if (folder && !runtime->without_companions)
         runtime->companions = tn_arena_format(runtime->arena, "%s/tenon/kernels", folder);
     runtime->device_folder =
         folder ? tn_arena_format(runtime->arena, "%s/tenon/devices", folder) : NULL;
-    return runtime->companions && runtime->device_folder ? TN_OK : tn_fail_memory("a path");
+    /* the second one is for programs that have the core linked in */
+    for (uint32_t i = 0; folder && i < 2; i++)
+        runtime->importer_folders[i] = tn_arena_format(
+            runtime->arena, i == 0 ? "%s/tenon/importers" : "%s/../lib/tenon/importers", folder);
+    return runtime->companions && runtime->device_folder && runtime->importer_folders[0] &&
+                   runtime->importer_folders[1]
+               ? TN_OK
+               : tn_fail_memory("a path");
 }
 
 static tn_status set_up_cpu(tn_runtime *runtime) {
@@ -113,6 +122,7 @@ tn_status tn_runtime_create(const tn_runtime_options *options, tn_runtime **out_
     pthread_mutex_init(&runtime->loading_lock, &recursive);
     pthread_mutexattr_destroy(&recursive);
     pthread_mutex_init(&runtime->lock, NULL);
+    pthread_mutex_init(&runtime->importers_lock, NULL);
     const tn_status status = set_up(runtime);
     if (status != TN_OK) {
         tn_error_copy error;
@@ -139,9 +149,11 @@ void tn_runtime_release(tn_runtime *runtime) {
     const tn_allocator allocator = runtime->allocator;
     tn_deallocate(&allocator, runtime->libraries);
     tn_deallocate(&allocator, runtime->paths);
+    tn_importers_deinit(runtime);
     tn_registry_destroy(runtime->registry);
     tn_resource_store_destroy(runtime->resources);
     tn_arena_destroy(runtime->arena);
+    pthread_mutex_destroy(&runtime->importers_lock);
     pthread_mutex_destroy(&runtime->lock);
     pthread_mutex_destroy(&runtime->loading_lock);
     tn_deallocate(&allocator, runtime);

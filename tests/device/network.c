@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tenon/import.h>
+
 void network_die(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

@@ -13,7 +13,7 @@ static void parse_mean(const uint8_t *data, size_t bytes) {
     if (tn_graph_create(fuzz_runtime(), "mean", &graph) != TN_OK) return;
     if (tn_graph_add_input(graph, "x", TN_F32, 4, extents, NULL, &input) == TN_OK &&
         tn_graph_add_output(graph, input, "y") == TN_OK)
-        (void)tn_graph_parse_caffe_mean(graph, "x", data, bytes, 0.5);
+        (void)import_mean(fuzz_runtime(), graph, "x", data, bytes, 0.5);
     tn_graph_destroy(graph);
 }
 

@@ -5,6 +5,8 @@
  */
 #include "fuzz_graph.h"
 
+#include <tenon/import.h>
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     tn_graph *graph;
     if (tn_graph_parse_onnx(fuzz_runtime(), data, bytes, NULL, &graph) != TN_OK) return 0;

@@ -4,10 +4,11 @@
  * crash, leak or take long. Needs the inside of the library; replay.c runs it on files.
  */
 #include "fuzz_graph.h"
+#include "import_test.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     tn_graph *graph;
-    if (tn_graph_parse_uff(fuzz_runtime(), data, bytes, NULL, &graph) != TN_OK) return 0;
+    if (import_uff(fuzz_runtime(), data, bytes, NULL, &graph) != TN_OK) return 0;
     fuzz_infer(graph);
     tn_graph_destroy(graph);
     return 0;

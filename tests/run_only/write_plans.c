@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tenon/import.h>
+
 /* Ends the program. */
 static void must(tn_status status, const char *what) {
     if (status == TN_OK) return;

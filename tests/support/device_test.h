@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <tenon/engine.h>
 
+#include <tenon/import.h>
+
 #define STUB    "stub/libtenon_stub.so"
 #define NETWORK TENON_ROOT "/models/tiny/tiny_lenet.onnx"
 

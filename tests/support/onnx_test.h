@@ -6,6 +6,8 @@
 #include "graph_test.h"
 #include "onnx_writer.h"
 
+#include <tenon/import.h>
+
 /* Parses a model into test->graph, in the place of what is there. */
 static inline tn_status parse_in(graph_test *test, const onnx_part *model, const char *folder) {
     tn_graph *graph = NULL;

@@ -5,13 +5,14 @@
 #define TN_TESTS_UFF_TEST_H
 
 #include "graph_test.h"
+#include "import_test.h"
 #include "uff_writer.h"
 
 /* Parses a file into test->graph, in the place of what is there. */
 static inline tn_status parse_uff_in(graph_test *test, const onnx_part *file,
-                                     const tn_uff_options *options) {
+                                     const char *const *options) {
     tn_graph *graph = NULL;
-    tn_status status = tn_graph_parse_uff(test->runtime, file->data, file->bytes, options, &graph);
+    tn_status status = import_uff(test->runtime, file->data, file->bytes, options, &graph);
     if (status != TN_OK) {
         assert_null(graph);
         return status;
@@ -21,7 +22,7 @@ static inline tn_status parse_uff_in(graph_test *test, const onnx_part *file,
     return TN_OK;
 }
 
-static inline tn_status parse_uff(graph_test *test, uff_net *net, const tn_uff_options *options) {
+static inline tn_status parse_uff(graph_test *test, uff_net *net, const char *const *options) {
     onnx_part file = uff_file(net);
     tn_status status = parse_uff_in(test, &file, options);
     onnx_part_free(&file);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon bench: times a model or plan, on one or several contexts. */
+#include "cli/importers.h"
 #include "bench_profile.h"
 #include "cli/help_text.h"
 #include "session/option_use.h"
@@ -253,6 +254,7 @@ int command_bench(int argc, char **argv) {
     int code = cli_options_read(argc, argv, "pPwsiodtcTYSnfOxajLCmkNFEKMIJvBGQUXqzZeH", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
+        importers_print_options();
     } else if (code == EXIT_DONE && (options.argument_count != 1 || options.contexts < 1)) {
         code = cli_usage("bench takes one model or plan and at least one context (tenon bench -h)");
     } else if (code == EXIT_DONE && (code = option_use_check(&options)) == EXIT_DONE) {

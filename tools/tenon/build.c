@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon build: a plan from a model. */
+#include "cli/importers.h"
 #include "session/option_use.h"
 #include "build_summary.h"
 #include "report/report_page.h"
@@ -10,7 +11,6 @@
 
 static const char help[] =
     "usage: tenon build MODEL -o PLAN [options]        MODEL: .onnx, .uff, .prototxt\n"
-    "  -w, --weights FILE.caffemodel  the weights of a .prototxt\n"
     "      --mean [NAME=]FILE.binaryproto, --scale F   the input's mean image: the layers get (x - "
     "mean) * scale\n"
     "  -o PLAN                        where the plan goes\n"
@@ -126,6 +126,7 @@ int command_build(int argc, char **argv) {
     int code = cli_options_read(argc, argv, "pPwsiodtcTYrjmkNFEKMvBGQWUXLCqzZe", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
+        importers_print_options();
     } else if (code == EXIT_DONE) {
         options.plan = take_plan_path(&options);
         if (options.plan && tensor_file_is_stream(options.plan))

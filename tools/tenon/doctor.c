@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon doctor: version, processor, devices, libraries, and what is missing with how to get it; of
  * a model or plan in doctor_file.c. */
+#include "cli/importers.h"
 #include "cli/plugin_path.h"
 #include "doctor.h"
 #include "session/option_use.h"
@@ -21,7 +22,7 @@ static const char help[] =
     "  -p, --plugin LIB.so[@DOMAIN]  -P, --plugin-dir DIR  --exact  --allow-plugin HASH|DIR   as "
     "tenon run "
     "has them\n"
-    "  -s, --shape NAME=...  -w, --weights FILE   of a model      -v, --verbose   log all\n"
+    "  -s, --shape NAME=...   of a model      -v, --verbose   log all\n"
     "exit: 0 everything is there; 1 something is missing\n"
     "example: tenon doctor net.plan --plugin-dir plugins\n";
 
@@ -109,6 +110,7 @@ int command_doctor(int argc, char **argv) {
     int code = cli_options_read(argc, argv, "pPvxajsw", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
+        importers_print_options();
     } else if (code == EXIT_DONE && options.argument_count > 1) {
         code = cli_usage("doctor takes one model or plan, or none (tenon doctor -h)");
     } else if (code == EXIT_DONE && (code = option_use_check(&options)) == EXIT_DONE) {

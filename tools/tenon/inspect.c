@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon inspect: what is in a plan, or a model as it would be built, without running it; inspecting
  * a plan loads no code. */
+#include "cli/importers.h"
 #include "inspect_text.h"
 #include "report/report_page.h"
 #include "session/model.h"
@@ -21,7 +22,7 @@ static const char help[] =
     "      --dot FILE      the nodes and tensors for Graphviz\n"
     "  -p, --plugin LIB.so  -P, --plugin-dir DIR  -s, --shape NAME=...  -t, --threads N   of a "
     "model;\n"
-    "  -w, --weights FILE.caffemodel  --mean [NAME=]FILE.binaryproto  --scale F   of a .prototxt\n"
+    "      --mean [NAME=]FILE.binaryproto  --scale F   the input's mean image\n"
     "  -v, --verbose   log all\n"
     "example: tenon inspect net.plan --json\n";
 
@@ -153,6 +154,7 @@ int command_inspect(int argc, char **argv) {
     options.lacks_weights = &lacks_weights;
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
+        importers_print_options();
     } else if (code == EXIT_DONE && options.argument_count != 1) {
         code = cli_usage("inspect takes one model or plan (tenon inspect -h)");
     } else if (code == EXIT_DONE && (code = option_use_check(&options)) == EXIT_DONE) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon run: a model or plan on files. */
+#include "cli/importers.h"
 #include "cli/help_text.h"
 #include "files/show_tensor.h"
 #include "session/option_use.h"
@@ -106,6 +107,7 @@ int command_run(int argc, char **argv) {
     int code = cli_options_read(argc, argv, "pPwsiodtcTOxajLCmkNFEKMIJvBGQUXluqzZe", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
+        importers_print_options();
     } else if (code == EXIT_DONE && options.argument_count != 1) {
         code = cli_usage("run takes one model or plan (tenon run -h)");
     } else if (code == EXIT_DONE && (code = option_use_check(&options)) == EXIT_DONE) {

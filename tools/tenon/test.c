@@ -139,20 +139,17 @@ static bool find_model(const char *directory, char *path, size_t bytes) {
     return false;
 }
 
-/* A Caffe network's weights lie beside it, where it has any. */
-static tn_status load_caffe(tn_runtime *runtime, const char *model, tn_graph **out_graph) {
-    char weights[4200];
-    const int stem = (int)(strlen(model) - strlen(".prototxt"));
-    snprintf(weights, sizeof(weights), "%.*s.caffemodel", stem, model);
-    return tn_graph_load_caffe(runtime, model, exists(weights) ? weights : NULL, NULL, out_graph);
-}
-
+/* A network's weights lie beside it, where its format has them in a file of their own. */
 static tn_status load_model(tn_runtime *runtime, const char *model, tn_graph **out_graph) {
+    char weights[4200];
     const char *ending = strrchr(model, '.');
-    if (strcmp(ending, ".uff") == 0 || strcmp(ending, ".pbtxt") == 0)
-        return tn_graph_load_uff(runtime, model, NULL, out_graph);
-    if (strcmp(ending, ".prototxt") == 0) return load_caffe(runtime, model, out_graph);
-    return tn_graph_load_onnx(runtime, model, out_graph);
+    const tn_attribute option = {
+        .size = sizeof(option), .type = TN_FIELD_STRING, .name = "weights", .s = weights};
+    const tn_attribute *const list[] = {&option};
+    tn_import_options options = {.size = sizeof(options), .options = list};
+    snprintf(weights, sizeof(weights), "%.*s.caffemodel", (int)(ending - model), model);
+    options.option_count = strcmp(ending, ".prototxt") == 0 && exists(weights) ? 1 : 0;
+    return tn_graph_load(runtime, model, &options, out_graph);
 }
 
 /* Values that have no scale are a case that 8 bits do not have, not one that they get wrong. */

@@ -11,22 +11,22 @@
 
 /* What is searched: a tensor along one axis. */
 typedef struct search {
-    tn_tensor_id tensor;
+    tn_import_tensor tensor;
     int64_t axis, top_k;
     int64_t extent; /* along the axis; -1: not known yet */
 } search;
 
 static tn_status emit_float(tn_caffe_reader *reader, const tn_caffe_layer *layer, const char *part,
-                            tn_tensor_id from, tn_tensor_id *out_tensor) {
+                            tn_import_tensor from, tn_import_tensor *out_tensor) {
     tn_caffe_attributes cast = {0};
     tn_caffe_add_text(&cast, "to", "f32");
     return tn_caffe_inner(reader, layer, part, "", "Cast", &cast, 1, &from, out_tensor);
 }
 
 static tn_status emit_place(tn_caffe_reader *reader, const tn_caffe_layer *layer, const search *s,
-                            tn_tensor_id *out_tensor) {
+                            tn_import_tensor *out_tensor) {
     tn_caffe_attributes attributes = {0};
-    tn_tensor_id place;
+    tn_import_tensor place;
     tn_caffe_add_integer(&attributes, "axis", s->axis);
     tn_caffe_add_integer(&attributes, "keepdims", 1);
     tn_caffe_add_integer(&attributes, "select_last_index", 1);
@@ -36,7 +36,7 @@ static tn_status emit_place(tn_caffe_reader *reader, const tn_caffe_layer *layer
 }
 
 static tn_status emit_largest(tn_caffe_reader *reader, const tn_caffe_layer *layer, const search *s,
-                              tn_tensor_id *out_tensor) {
+                              tn_import_tensor *out_tensor) {
     tn_caffe_attributes attributes = {0};
     tn_caffe_add_integers(&attributes, "axes", 1, &s->axis);
     tn_caffe_add_integer(&attributes, "keepdims", 1);
@@ -48,9 +48,9 @@ static tn_status emit_largest(tn_caffe_reader *reader, const tn_caffe_layer *lay
  * several */
 
 static tn_status emit_backwards(tn_caffe_reader *reader, const tn_caffe_layer *layer,
-                                const search *s, tn_tensor_id *out_tensor) {
+                                const search *s, tn_import_tensor *out_tensor) {
     static const int64_t begin = -1, end = INT64_MIN + 1, step = -1;
-    tn_tensor_id inputs[5] = {s->tensor};
+    tn_import_tensor inputs[5] = {s->tensor};
     TN_TRY(tn_caffe_index_list(reader, layer, "begin", 1, &begin, &inputs[1]));
     TN_TRY(tn_caffe_index_list(reader, layer, "end", 1, &end, &inputs[2]));
     TN_TRY(tn_caffe_index_list(reader, layer, "axis", 1, &s->axis, &inputs[3]));
@@ -60,8 +60,8 @@ static tn_status emit_backwards(tn_caffe_reader *reader, const tn_caffe_layer *l
 
 /* The last place, as a float that is broadcast. */
 static tn_status emit_last(tn_caffe_reader *reader, const tn_caffe_layer *layer, const search *s,
-                           tn_tensor_id *out_tensor) {
-    tn_tensor_id inputs[2], extent;
+                           tn_import_tensor *out_tensor) {
+    tn_import_tensor inputs[2], extent;
     if (s->extent >= 0)
         return tn_caffe_scalar(reader, layer, "last", (double)(s->extent - 1), out_tensor);
     TN_TRY(tn_caffe_inner(reader, layer, "shape", "", "Shape", NULL, 1, &s->tensor, &inputs[0]));
@@ -74,9 +74,9 @@ static tn_status emit_last(tn_caffe_reader *reader, const tn_caffe_layer *layer,
 
 /* Values and places of the `top_k` largest, the largest first. */
 static tn_status emit_several(tn_caffe_reader *reader, const tn_caffe_layer *layer, const search *s,
-                              tn_tensor_id *out_values, tn_tensor_id *out_places) {
+                              tn_import_tensor *out_values, tn_import_tensor *out_places) {
     tn_caffe_attributes attributes = {0};
-    tn_tensor_id inputs[2], outputs[2], difference[2];
+    tn_import_tensor inputs[2], outputs[2], difference[2];
     const char *name = tn_arena_format(reader->arena, "%s/top", layer->name), *names[2];
     const char *places = tn_arena_format(reader->arena, "%s/top_places", layer->name);
     if (!name || !places) return tn_fail_memory("a node's name");
@@ -99,8 +99,8 @@ static tn_status emit_several(tn_caffe_reader *reader, const tn_caffe_layer *lay
 
 /* Places, and values where they are asked for (null: they are not). */
 static tn_status emit_search(tn_caffe_reader *reader, const tn_caffe_layer *layer, const search *s,
-                             tn_tensor_id *out_places, tn_tensor_id *out_values) {
-    tn_tensor_id values, places;
+                             tn_import_tensor *out_places, tn_import_tensor *out_values) {
+    tn_import_tensor values, places;
     if (s->top_k > 1) {
         TN_TRY(emit_several(reader, layer, s, &values, &places));
         if (out_places) *out_places = places;
@@ -119,7 +119,7 @@ static tn_status emit_whole(tn_caffe_reader *reader, tn_caffe_layer *layer, sear
     tn_caffe_value shape = {.rank = 3,
                             .extents = {x->rank == UINT32_MAX ? -1 : x->extents[0], 1, s->top_k}};
     tn_caffe_attributes flat = {0}, join = {0};
-    tn_tensor_id pair[2], parts[2] = {TN_NO_TENSOR, TN_NO_TENSOR};
+    tn_import_tensor pair[2], parts[2] = {TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR};
     tn_caffe_add_integer(&flat, "axis", 1);
     TN_TRY(tn_caffe_inner(reader, layer, "flat", "", "Flatten", &flat, 1, &x->tensor, &s->tensor));
     TN_TRY(emit_search(reader, layer, s, &pair[0], with_values ? &parts[1] : NULL));
@@ -150,7 +150,7 @@ tn_status tn_caffe_read_argmax(tn_caffe_reader *reader, tn_caffe_layer *layer) {
                 .top_k = tn_prototext_integer(layer->params, "top_k", 1),
                 .extent = x->rank == UINT32_MAX ? -1 : 1};
     tn_caffe_value shape = *x;
-    tn_tensor_id found;
+    tn_import_tensor found;
     uint32_t axis;
     if (!tn_prototext_has(layer->params, "axis")) {
         for (uint32_t i = 1; x->rank != UINT32_MAX && i < x->rank; i++)

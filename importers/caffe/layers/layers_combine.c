@@ -37,8 +37,8 @@ static tn_status check_same_shape(const tn_caffe_layer *layer) {
 
 /* A bottom times its coefficient. */
 static tn_status weigh(tn_caffe_reader *reader, tn_caffe_layer *layer, uint32_t index,
-                       double coefficient, tn_tensor_id *out_tensor) {
-    tn_tensor_id inputs[2] = {layer->bottoms[index].tensor, TN_NO_TENSOR};
+                       double coefficient, tn_import_tensor *out_tensor) {
+    tn_import_tensor inputs[2] = {layer->bottoms[index].tensor, TN_IMPORT_NO_TENSOR};
     const char *part = tn_arena_format(reader->arena, "coeff[%" PRIu32 "]", index);
     if (!part) return tn_fail_memory("a layer");
     if (coefficient == 1) {
@@ -52,7 +52,7 @@ static tn_status weigh(tn_caffe_reader *reader, tn_caffe_layer *layer, uint32_t 
 /* op(op(b0, b1), b2) ...; a coefficient of -1 after the first becomes a subtraction. */
 static tn_status emit_row(tn_caffe_reader *reader, tn_caffe_layer *layer, const char *op,
                           const double *coefficients) {
-    tn_tensor_id pair[2];
+    tn_import_tensor pair[2];
     TN_TRY(weigh(reader, layer, 0, coefficients[0], &pair[0]));
     for (uint32_t i = 1; i < layer->bottom_count; i++) {
         bool is_minus = coefficients[i] == -1;
@@ -86,7 +86,7 @@ tn_status tn_caffe_read_eltwise(tn_caffe_reader *reader, tn_caffe_layer *layer) 
     }
     TN_TRY(check_same_shape(layer));
     if (strcmp(operation, "MAX") == 0) {
-        tn_tensor_id *inputs =
+        tn_import_tensor *inputs =
             tn_arena_allocate(reader->arena, layer->bottom_count, sizeof(*inputs));
         if (!inputs) return tn_fail_memory("a layer");
         for (uint32_t i = 0; i < layer->bottom_count; i++)
@@ -143,7 +143,8 @@ tn_status tn_caffe_read_concat(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     tn_caffe_attributes attributes = {0};
     uint32_t axis;
     int64_t extent;
-    tn_tensor_id *inputs = tn_arena_allocate(reader->arena, layer->bottom_count, sizeof(*inputs));
+    tn_import_tensor *inputs =
+        tn_arena_allocate(reader->arena, layer->bottom_count, sizeof(*inputs));
     if (!inputs) return tn_fail_memory("a layer");
     TN_TRY(read_axis(layer, "concat_dim", &axis));
     TN_TRY(check_concat(layer, axis, &extent));
@@ -162,7 +163,8 @@ static tn_status emit_part(tn_caffe_reader *reader, tn_caffe_layer *layer, uint3
     const tn_caffe_value *x = &layer->bottoms[0];
     tn_caffe_value shape = *x;
     int64_t where = axis;
-    tn_tensor_id inputs[4] = {x->tensor, TN_NO_TENSOR, TN_NO_TENSOR, TN_NO_TENSOR};
+    tn_import_tensor inputs[4] = {x->tensor, TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR,
+                                  TN_IMPORT_NO_TENSOR};
     if (x->rank != UINT32_MAX) {
         int64_t end = to == INT64_MAX ? x->extents[axis] : to;
         if (x->extents[axis] >= 0 && end > x->extents[axis])
@@ -221,10 +223,10 @@ tn_status tn_caffe_read_slice(tn_caffe_reader *reader, tn_caffe_layer *layer) {
 /* ----------------------------------------------------------------------------------------------
  * Reduction and ArgMax */
 
-static tn_status emit_sum(tn_caffe_reader *reader, tn_caffe_layer *layer, tn_tensor_id from,
-                          uint32_t count, const int64_t *axes, tn_tensor_id *out_tensor) {
+static tn_status emit_sum(tn_caffe_reader *reader, tn_caffe_layer *layer, tn_import_tensor from,
+                          uint32_t count, const int64_t *axes, tn_import_tensor *out_tensor) {
     tn_caffe_attributes attributes = {0};
-    tn_tensor_id inputs[2] = {from, TN_NO_TENSOR};
+    tn_import_tensor inputs[2] = {from, TN_IMPORT_NO_TENSOR};
     tn_caffe_add_integer(&attributes, "keepdims", 0);
     TN_TRY(tn_caffe_index_list(reader, layer, "axes", count, axes, &inputs[1]));
     return tn_caffe_inner(reader, layer, "sum", "", "ReduceSum", &attributes, 2, inputs,
@@ -232,8 +234,8 @@ static tn_status emit_sum(tn_caffe_reader *reader, tn_caffe_layer *layer, tn_ten
 }
 
 static tn_status emit_reduced(tn_caffe_reader *reader, tn_caffe_layer *layer, const char *operation,
-                              uint32_t count, const int64_t *axes, tn_tensor_id *out_tensor) {
-    tn_tensor_id x = layer->bottoms[0].tensor, pair[2] = {x, x};
+                              uint32_t count, const int64_t *axes, tn_import_tensor *out_tensor) {
+    tn_import_tensor x = layer->bottoms[0].tensor, pair[2] = {x, x};
     tn_caffe_attributes attributes = {0};
     if (strcmp(operation, "MEAN") == 0) {
         tn_caffe_add_integers(&attributes, "axes", count, axes);
@@ -256,7 +258,7 @@ tn_status tn_caffe_read_reduction(tn_caffe_reader *reader, tn_caffe_layer *layer
     uint32_t axis, count = 0;
     tn_caffe_chain chain = {0};
     tn_caffe_value shape = *x;
-    tn_tensor_id reduced, factor;
+    tn_import_tensor reduced, factor;
     TN_TRY(tn_caffe_require_rank(x));
     TN_TRY(tn_caffe_axis(x, "axis", tn_prototext_integer(layer->params, "axis", 0), &axis));
     for (uint32_t i = axis; i < x->rank; i++)

@@ -59,7 +59,7 @@ tn_status tn_caffe_read_normalize(tn_caffe_reader *reader, tn_caffe_layer *layer
     bool is_shared = tn_prototext_bool(layer->params, "channel_shared", true);
     int64_t scales =
         is_shared || x->rank == UINT32_MAX || x->rank < 2 ? is_shared ? 1 : -1 : x->extents[1];
-    tn_tensor_id inputs[2] = {x->tensor, TN_NO_TENSOR};
+    tn_import_tensor inputs[2] = {x->tensor, TN_IMPORT_NO_TENSOR};
     tn_caffe_attributes attributes = {0};
     TN_TRY(tn_caffe_blob_constant(reader, layer, 0, 1, &scales, 0, NULL, &inputs[1]));
     copy_bool(layer->params, "across_spatial", &attributes);
@@ -72,7 +72,7 @@ tn_status tn_caffe_read_prior_box(tn_caffe_reader *reader, tn_caffe_layer *layer
     static const char *const lists[] = {"min_size", "max_size", "aspect_ratio", "variance"};
     static const char *const integers[] = {"img_size", "img_h", "img_w"};
     static const char *const floats[] = {"step", "step_h", "step_w", "offset"};
-    tn_tensor_id inputs[2] = {layer->bottoms[0].tensor, layer->bottoms[1].tensor};
+    tn_import_tensor inputs[2] = {layer->bottoms[0].tensor, layer->bottoms[1].tensor};
     tn_caffe_value shape = {.rank = 3, .extents = {1, 2, -1}};
     tn_caffe_attributes attributes = {0};
     for (size_t i = 0; i < TN_COUNT(lists); i++)
@@ -89,7 +89,7 @@ tn_status tn_caffe_read_prior_box(tn_caffe_reader *reader, tn_caffe_layer *layer
 tn_status tn_caffe_read_detection_output(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_prototext_message *params = layer->params,
                                *nms = tn_prototext_child(params, "nms_param");
-    tn_tensor_id inputs[3];
+    tn_import_tensor inputs[3];
     tn_caffe_value shape = {.rank = 4, .extents = {1, 1, -1, 7}};
     tn_caffe_attributes attributes = {0};
     for (uint32_t i = 0; i < 3; i++)
@@ -134,9 +134,9 @@ static tn_status new_extent(const tn_prototext_message *params, const char *name
 
 /* The sizes of all axes: the bottom's first two, and these. */
 static tn_status emit_sizes(tn_caffe_reader *reader, tn_caffe_layer *layer, const int64_t *extents,
-                            tn_tensor_id *out_sizes) {
+                            tn_import_tensor *out_sizes) {
     static const int64_t bounds[] = {0, 2};
-    tn_tensor_id slice[3], parts[2];
+    tn_import_tensor slice[3], parts[2];
     tn_caffe_attributes join = {0};
     TN_TRY(tn_caffe_inner(reader, layer, "shape", "", "Shape", NULL, 1, &layer->bottoms[0].tensor,
                           &slice[0]));
@@ -153,7 +153,8 @@ tn_status tn_caffe_read_interp(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
     tn_caffe_value shape = *x;
     tn_caffe_attributes attributes = {0};
-    tn_tensor_id inputs[4] = {x->tensor, TN_NO_TENSOR, TN_NO_TENSOR, TN_NO_TENSOR};
+    tn_import_tensor inputs[4] = {x->tensor, TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR,
+                                  TN_IMPORT_NO_TENSOR};
     TN_TRY(tn_caffe_require_rank(x));
     if (x->rank != 4)
         return tn_fail(TN_ERROR_SHAPE, "its bottom has rank %" PRIu32 "; 4 is expected", x->rank);

@@ -21,7 +21,7 @@ static int64_t inner_extent(const tn_caffe_value *x, uint32_t axis) {
 
 /* Axes from `axis` on become one, those before it stay. */
 static tn_status flatten_from(tn_caffe_reader *reader, tn_caffe_layer *layer, uint32_t axis,
-                              tn_tensor_id *out_tensor) {
+                              tn_import_tensor *out_tensor) {
     const tn_caffe_value *x = &layer->bottoms[0];
     tn_caffe_attributes attributes = {0};
     if (x->rank == axis + 1) {
@@ -34,7 +34,7 @@ static tn_status flatten_from(tn_caffe_reader *reader, tn_caffe_layer *layer, ui
                               out_tensor);
     }
     int64_t shape[TN_MAX_RANK + 1] = {0};
-    tn_tensor_id inputs[2] = {x->tensor, TN_NO_TENSOR};
+    tn_import_tensor inputs[2] = {x->tensor, TN_IMPORT_NO_TENSOR};
     shape[axis] = -1;
     TN_TRY(tn_caffe_index_list(reader, layer, "shape", axis + 1, shape, &inputs[1]));
     return tn_caffe_inner(reader, layer, "flatten", "", "Reshape", NULL, 2, inputs, out_tensor);
@@ -42,7 +42,7 @@ static tn_status flatten_from(tn_caffe_reader *reader, tn_caffe_layer *layer, ui
 
 /* Of any rank: a product with the matrix as it stands, then the bias. */
 static tn_status emit_product(tn_caffe_reader *reader, tn_caffe_layer *layer, bool is_transposed,
-                              uint32_t input_count, tn_tensor_id *inputs,
+                              uint32_t input_count, tn_import_tensor *inputs,
                               const tn_caffe_value *shape) {
     static const int64_t swap[] = {1, 0};
     tn_caffe_attributes attributes = {0};
@@ -62,7 +62,7 @@ tn_status tn_caffe_read_inner_product(tn_caffe_reader *reader, tn_caffe_layer *l
     int64_t outputs;
     uint32_t axis, input_count = tn_prototext_bool(layer->params, "bias_term", true) ? 3 : 2;
     bool is_transposed = tn_prototext_bool(layer->params, "transpose", false);
-    tn_tensor_id inputs[3] = {TN_NO_TENSOR, TN_NO_TENSOR, TN_NO_TENSOR};
+    tn_import_tensor inputs[3] = {TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR};
     TN_TRY(read_output_count(layer, &outputs));
     TN_TRY(tn_caffe_axis(x, "axis", tn_prototext_integer(layer->params, "axis", 1), &axis));
     int64_t inner = inner_extent(x, axis), bias_extent = outputs;
@@ -87,7 +87,7 @@ tn_status tn_caffe_read_inner_product(tn_caffe_reader *reader, tn_caffe_layer *l
 tn_status tn_caffe_read_embed(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
     int64_t outputs, rows = tn_prototext_integer(layer->params, "input_dim", 0);
-    tn_tensor_id inputs[2], bias, taken;
+    tn_import_tensor inputs[2], bias, taken;
     tn_caffe_attributes cast = {0};
     TN_TRY(read_output_count(layer, &outputs));
     TN_TRY(tn_caffe_require_rank(x));
@@ -103,14 +103,14 @@ tn_status tn_caffe_read_embed(tn_caffe_reader *reader, tn_caffe_layer *layer) {
         return tn_caffe_top(reader, layer, 0, "", "Gather", NULL, 2, inputs, &shape);
     TN_TRY(tn_caffe_blob_constant(reader, layer, 1, 1, &bias_extent, 0, NULL, &bias));
     TN_TRY(tn_caffe_inner(reader, layer, "rows", "", "Gather", NULL, 2, inputs, &taken));
-    tn_tensor_id operands[2] = {taken, bias};
+    tn_import_tensor operands[2] = {taken, bias};
     return tn_caffe_top(reader, layer, 0, "", "Add", NULL, 2, operands, &shape);
 }
 
 /* Its top is its blob. */
 tn_status tn_caffe_read_parameter(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     tn_caffe_value shape = {0};
-    tn_tensor_id blob;
+    tn_import_tensor blob;
     size_t rank = tn_prototext_integers(tn_prototext_child(layer->params, "shape"), "dim",
                                         TN_MAX_RANK, shape.extents);
     if (rank > TN_MAX_RANK)

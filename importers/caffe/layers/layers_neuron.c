@@ -18,7 +18,7 @@ static tn_status emit(tn_caffe_reader *reader, tn_caffe_layer *layer, const char
 
 static tn_status add_scalar(tn_caffe_reader *reader, tn_caffe_layer *layer, tn_caffe_chain *chain,
                             const char *op, const char *part, double value) {
-    tn_tensor_id operand;
+    tn_import_tensor operand;
     TN_TRY(tn_caffe_scalar(reader, layer, part, value, &operand));
     tn_caffe_chain_add(chain, op, part, operand);
     return TN_OK;
@@ -49,7 +49,7 @@ tn_status tn_caffe_read_relu(tn_caffe_reader *reader, tn_caffe_layer *layer) {
 static tn_status emit_clip(tn_caffe_reader *reader, tn_caffe_layer *layer, double low,
                            double high) {
     const tn_caffe_value *x = &layer->bottoms[0];
-    tn_tensor_id inputs[3] = {x->tensor, TN_NO_TENSOR, TN_NO_TENSOR};
+    tn_import_tensor inputs[3] = {x->tensor, TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR};
     TN_TRY(tn_caffe_scalar(reader, layer, "min", low, &inputs[1]));
     TN_TRY(tn_caffe_scalar(reader, layer, "max", high, &inputs[2]));
     return tn_caffe_top(reader, layer, 0, "", "Clip", NULL, 3, inputs, x);
@@ -70,7 +70,7 @@ tn_status tn_caffe_read_clip(tn_caffe_reader *reader, tn_caffe_layer *layer) {
 tn_status tn_caffe_read_prelu(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
     bool is_shared = tn_prototext_bool(layer->params, "channel_shared", false);
-    tn_tensor_id inputs[2] = {x->tensor, TN_NO_TENSOR};
+    tn_import_tensor inputs[2] = {x->tensor, TN_IMPORT_NO_TENSOR};
     int64_t one = 1, shape[TN_MAX_RANK];
     TN_TRY(tn_caffe_require_rank(x));
     if (x->rank < 2)
@@ -115,7 +115,7 @@ tn_status tn_caffe_read_threshold(tn_caffe_reader *reader, tn_caffe_layer *layer
 /* A constant of the bottom's shape, whatever is in it. */
 static tn_status emit_constant(tn_caffe_reader *reader, tn_caffe_layer *layer, double value) {
     const tn_caffe_value *x = &layer->bottoms[0];
-    tn_tensor_id shape, inputs[2];
+    tn_import_tensor shape, inputs[2];
     TN_TRY(tn_caffe_inner(reader, layer, "shape", "", "Shape", NULL, 1, &x->tensor, &shape));
     TN_TRY(tn_caffe_scalar(reader, layer, "value", value, &inputs[0]));
     inputs[1] = shape;
@@ -150,7 +150,7 @@ tn_status tn_caffe_read_exp(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     double factor = base == -1 ? 1 : log(base);
     TN_TRY(add_line(reader, layer, &chain, factor * tn_prototext_number(layer->params, "scale", 1),
                     factor * tn_prototext_number(layer->params, "shift", 0)));
-    tn_caffe_chain_add(&chain, "Exp", "power", TN_NO_TENSOR);
+    tn_caffe_chain_add(&chain, "Exp", "power", TN_IMPORT_NO_TENSOR);
     return emit_chain(reader, layer, &chain);
 }
 
@@ -162,7 +162,7 @@ tn_status tn_caffe_read_log(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     if (base == 1) return tn_fail(TN_ERROR_RANGE, "base is 1, which has no logarithm");
     TN_TRY(add_line(reader, layer, &chain, tn_prototext_number(layer->params, "scale", 1),
                     tn_prototext_number(layer->params, "shift", 0)));
-    tn_caffe_chain_add(&chain, "Log", "logarithm", TN_NO_TENSOR);
+    tn_caffe_chain_add(&chain, "Log", "logarithm", TN_IMPORT_NO_TENSOR);
     if (base != -1) TN_TRY(add_scalar(reader, layer, &chain, "Mul", "base", 1 / log(base)));
     return emit_chain(reader, layer, &chain);
 }
@@ -172,7 +172,7 @@ tn_status tn_caffe_read_swish(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
     tn_caffe_chain chain = {0};
     double beta = tn_prototext_number(layer->params, "beta", 1);
-    tn_tensor_id gate = x->tensor, inputs[2];
+    tn_import_tensor gate = x->tensor, inputs[2];
     if (beta != 1) {
         inputs[0] = x->tensor;
         TN_TRY(tn_caffe_scalar(reader, layer, "beta", beta, &inputs[1]));

@@ -15,10 +15,10 @@
 /* A list of floats of the graph's own: `from` times a factor, or the factor where it is null. */
 static tn_status make_channels(tn_caffe_reader *reader, tn_caffe_layer *layer, const char *part,
                                int64_t channels, const float *from, double factor,
-                               tn_tensor_id *out_tensor) {
+                               tn_import_tensor *out_tensor) {
     size_t bytes;
     if (!tn_mul_size((size_t)channels, sizeof(float), &bytes)) return tn_fail_memory("weights");
-    float *data = tn_graph_allocate_data(reader->graph, bytes);
+    float *data = tn_import_room(reader->graph, bytes);
     if (!data) return tn_fail_memory("weights");
     for (int64_t i = 0; i < channels; i++)
         data[i] = (float)(from ? factor * (double)from[i] : factor);
@@ -80,7 +80,8 @@ static tn_status merge_scale(tn_caffe_reader *reader, tn_caffe_layer *scale, bat
 /* A BatchNorm layer, and the Scale layer that follows most of them, are one node. */
 tn_status tn_caffe_read_batch_norm(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
-    tn_tensor_id inputs[5] = {x->tensor, TN_NO_TENSOR, TN_NO_TENSOR, TN_NO_TENSOR, TN_NO_TENSOR};
+    tn_import_tensor inputs[5] = {x->tensor, TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR,
+                                  TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR};
     tn_caffe_attributes attributes = {0};
     batch_norm norm = {0};
     TN_TRY(read_batch_norm(reader, layer, &norm));
@@ -129,7 +130,7 @@ static tn_status read_span(const tn_caffe_layer *layer, span *out) {
 
 /* A blob with 1s after its extents, so that it is spread over the axes behind. */
 static tn_status span_constant(tn_caffe_reader *reader, tn_caffe_layer *layer, uint32_t index,
-                               const span *from, tn_tensor_id *out_tensor) {
+                               const span *from, tn_import_tensor *out_tensor) {
     int64_t extents[TN_MAX_RANK], shape[TN_MAX_RANK];
     const float *data;
     memcpy(extents, from->shape, sizeof(extents));
@@ -142,7 +143,7 @@ static tn_status span_constant(tn_caffe_reader *reader, tn_caffe_layer *layer, u
 
 /* The second bottom with 1s after its extents. */
 static tn_status span_bottom(tn_caffe_reader *reader, tn_caffe_layer *layer, span *out_span,
-                             tn_tensor_id *out_tensor) {
+                             tn_import_tensor *out_tensor) {
     const tn_caffe_value *x = &layer->bottoms[0], *y = &layer->bottoms[1];
     int64_t axes[TN_MAX_RANK];
     TN_TRY(tn_caffe_require_rank(x));
@@ -163,7 +164,7 @@ static tn_status span_bottom(tn_caffe_reader *reader, tn_caffe_layer *layer, spa
     if (behind == 0) return TN_OK;
     for (uint32_t i = 0; i < behind; i++)
         axes[i] = y->rank + i;
-    tn_tensor_id inputs[2] = {y->tensor, TN_NO_TENSOR};
+    tn_import_tensor inputs[2] = {y->tensor, TN_IMPORT_NO_TENSOR};
     TN_TRY(tn_caffe_index_list(reader, layer, "axes", behind, axes, &inputs[1]));
     return tn_caffe_inner(reader, layer, "spread", "", "Unsqueeze", NULL, 2, inputs, out_tensor);
 }
@@ -172,7 +173,7 @@ tn_status tn_caffe_read_scale(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
     bool has_blob = layer->bottom_count == 1;
     tn_caffe_chain chain = {0};
-    tn_tensor_id operand;
+    tn_import_tensor operand;
     span axes = {0};
     if (has_blob) {
         TN_TRY(read_span(layer, &axes));
@@ -191,7 +192,7 @@ tn_status tn_caffe_read_scale(tn_caffe_reader *reader, tn_caffe_layer *layer) {
 tn_status tn_caffe_read_bias(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
     tn_caffe_chain chain = {0};
-    tn_tensor_id operand;
+    tn_import_tensor operand;
     span axes = {0};
     if (layer->bottom_count == 1) {
         TN_TRY(read_span(layer, &axes));
@@ -211,7 +212,7 @@ static tn_status emit_within(tn_caffe_reader *reader, tn_caffe_layer *layer, int
                              double alpha, double beta) {
     const tn_caffe_value *x = &layer->bottoms[0];
     int64_t kernel[2] = {size, size}, pad = (size - 1) / 2, pads[4] = {pad, pad, pad, pad};
-    tn_tensor_id inputs[2] = {x->tensor, x->tensor}, mean;
+    tn_import_tensor inputs[2] = {x->tensor, x->tensor}, mean;
     tn_caffe_attributes attributes = {0};
     tn_caffe_add_integers(&attributes, "kernel_shape", 2, kernel);
     tn_caffe_add_integers(&attributes, "pads", 4, pads);
@@ -222,7 +223,7 @@ static tn_status emit_within(tn_caffe_reader *reader, tn_caffe_layer *layer, int
     static const char *const names[] = {"alpha", "one", "beta"};
     const double values[] = {alpha, 1, -beta};
     for (size_t i = 0; i < TN_COUNT(steps); i++) {
-        tn_tensor_id operands[2] = {mean, TN_NO_TENSOR};
+        tn_import_tensor operands[2] = {mean, TN_IMPORT_NO_TENSOR};
         TN_TRY(tn_caffe_scalar(reader, layer, names[i], values[i], &operands[1]));
         TN_TRY(tn_caffe_inner(reader, layer, names[i], "", steps[i], NULL, 2, operands, &mean));
     }
@@ -253,7 +254,7 @@ tn_status tn_caffe_read_mvn(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
     int64_t axes[TN_MAX_RANK];
     uint32_t count = 0;
-    tn_tensor_id pair[2] = {x->tensor, TN_NO_TENSOR}, centred, deviation;
+    tn_import_tensor pair[2] = {x->tensor, TN_IMPORT_NO_TENSOR}, centred, deviation;
     tn_caffe_attributes mean = {0};
     TN_TRY(tn_caffe_require_rank(x));
     if (x->rank < 3)

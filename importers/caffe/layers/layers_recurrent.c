@@ -87,24 +87,24 @@ static tn_status read_layer(const tn_caffe_layer *layer, recurrent *it) {
 
 /* The blob that is next, as an input. */
 static tn_status add_matrix(tn_caffe_reader *reader, tn_caffe_layer *layer, int64_t rows,
-                            int64_t columns, uint32_t *blob, tn_tensor_id *out_input) {
+                            int64_t columns, uint32_t *blob, tn_import_tensor *out_input) {
     int64_t extents[] = {rows, columns};
     return tn_caffe_blob_constant(reader, layer, (*blob)++, 2, extents, 0, NULL, out_input);
 }
 
 static tn_status add_bias(tn_caffe_reader *reader, tn_caffe_layer *layer, int64_t count,
-                          uint32_t *blob, tn_tensor_id *out_input) {
+                          uint32_t *blob, tn_import_tensor *out_input) {
     return tn_caffe_blob_constant(reader, layer, (*blob)++, 1, &count, 0, NULL, out_input);
 }
 
 /* The operator's inputs: x, cont, W_x, b, W_h, an RNN's W_ho and b_o; then those that may be
  * absent: x_static, its weights, and the states. */
 static tn_status read_inputs(tn_caffe_reader *reader, tn_caffe_layer *layer, const recurrent *it,
-                             tn_tensor_id *inputs, uint32_t *out_count) {
+                             tn_import_tensor *inputs, uint32_t *out_count) {
     const uint32_t optional = it->is_lstm ? 5 : 7;
     uint32_t blob = 0, bottom = 2;
     for (uint32_t i = 0; i < INPUTS; i++)
-        inputs[i] = TN_NO_TENSOR;
+        inputs[i] = TN_IMPORT_NO_TENSOR;
     inputs[0] = layer->bottoms[0].tensor;
     inputs[1] = layer->bottoms[1].tensor;
     TN_TRY(add_matrix(reader, layer, it->rows, it->depth, &blob, &inputs[2]));
@@ -138,7 +138,7 @@ static tn_status name_outputs(tn_caffe_reader *reader, const tn_caffe_layer *lay
 }
 
 static tn_status set_tops(tn_caffe_reader *reader, const tn_caffe_layer *layer, const recurrent *it,
-                          const tn_tensor_id *outputs) {
+                          const tn_import_tensor *outputs) {
     const tn_caffe_value *x = &layer->bottoms[0];
     const bool is_known = x->rank != UINT32_MAX;
     for (uint32_t i = 0; i < layer->top_count; i++) {
@@ -157,7 +157,7 @@ static tn_status set_tops(tn_caffe_reader *reader, const tn_caffe_layer *layer, 
 
 tn_status tn_caffe_read_recurrent(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     recurrent it = {0};
-    tn_tensor_id inputs[INPUTS], outputs[OUTPUTS];
+    tn_import_tensor inputs[INPUTS], outputs[OUTPUTS];
     const char *names[OUTPUTS];
     uint32_t input_count = 0;
     TN_TRY(read_layer(layer, &it));

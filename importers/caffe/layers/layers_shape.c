@@ -36,7 +36,7 @@ static tn_status emit_shape(tn_caffe_reader *reader, tn_caffe_layer *layer,
     int64_t list[TN_MAX_RANK];
     uint32_t inferred = 0;
     tn_caffe_value value = {.rank = shape->rank};
-    tn_tensor_id inputs[2] = {x->tensor, TN_NO_TENSOR};
+    tn_import_tensor inputs[2] = {x->tensor, TN_IMPORT_NO_TENSOR};
     for (uint32_t i = 0; i < shape->rank; i++) {
         bool is_open = shape->is_inferred[i] || (!shape->is_copied[i] && shape->extents[i] < 0);
         inferred += is_open;
@@ -163,7 +163,7 @@ tn_status tn_caffe_read_permute(tn_caffe_reader *reader, tn_caffe_layer *layer) 
 /* The axes from `axis` on get the second bottom's extents. */
 tn_status tn_caffe_read_crop(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0], *y = &layer->bottoms[1];
-    tn_tensor_id inputs[2] = {x->tensor, y->tensor};
+    tn_import_tensor inputs[2] = {x->tensor, y->tensor};
     int64_t offsets[TN_MAX_RANK];
     size_t count = tn_prototext_integers(layer->params, "offset", TN_MAX_RANK, offsets);
     uint32_t axis;
@@ -186,7 +186,7 @@ tn_status tn_caffe_read_tile(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     int64_t tiles = tn_prototext_integer(layer->params, "tiles", 0), repeats[TN_MAX_RANK];
     uint32_t axis;
     tn_caffe_value shape = *x;
-    tn_tensor_id inputs[2] = {x->tensor, TN_NO_TENSOR};
+    tn_import_tensor inputs[2] = {x->tensor, TN_IMPORT_NO_TENSOR};
     TN_TRY(tn_caffe_require_rank(x));
     TN_TRY(tn_caffe_axis(x, "axis", tn_prototext_integer(layer->params, "axis", 1), &axis));
     if (tiles < 1)

@@ -107,7 +107,7 @@ static tn_status read_convolution(const tn_caffe_layer *layer, convolution *out)
 }
 
 static tn_status read_convolution_weights(tn_caffe_reader *reader, tn_caffe_layer *layer,
-                                          const convolution *c, tn_tensor_id *inputs) {
+                                          const convolution *c, tn_import_tensor *inputs) {
     const tn_caffe_value *x = &layer->bottoms[0];
     int64_t channels = x->rank == UINT32_MAX ? -1 : x->extents[1];
     int64_t extents[TN_MAX_RANK] = {c->outputs, channels < 0 ? -1 : channels / c->group};
@@ -149,7 +149,7 @@ static void convolution_shape(const convolution *c, const tn_caffe_value *x,
 
 /* Several bottoms share the weights, and each has its top. */
 static tn_status emit_convolution(tn_caffe_reader *reader, tn_caffe_layer *layer, convolution *c) {
-    tn_tensor_id inputs[3] = {TN_NO_TENSOR, TN_NO_TENSOR, TN_NO_TENSOR};
+    tn_import_tensor inputs[3] = {TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR, TN_IMPORT_NO_TENSOR};
     tn_caffe_attributes attributes = {0};
     TN_TRY(read_convolution(layer, c));
     if (layer->bottom_count != layer->top_count)
@@ -262,11 +262,11 @@ static tn_status emit_with_indices(tn_caffe_reader *reader, tn_caffe_layer *laye
                        "a second top is supported where height and width of its bottom are known");
     int64_t plane = tn_caffe_multiply(x->extents[2], x->extents[3]);
     tn_caffe_value tops[2] = {*shape, *shape};
-    tn_tensor_id divisor, operands[2], rest;
+    tn_import_tensor divisor, operands[2], rest;
     tn_caffe_attributes cast = {0};
     const char *names[2] = {NULL, NULL};
     TN_TRY(tn_caffe_top_names(reader, layer, 1, names, "indices"));
-    tn_tensor_id outputs[2];
+    tn_import_tensor outputs[2];
     TN_TRY(tn_caffe_node(reader, layer->name, "", "MaxPool", attributes, 1, &x->tensor, 2, names,
                          outputs));
     tops[0].tensor = outputs[0];
@@ -309,7 +309,7 @@ tn_status tn_caffe_read_pooling(tn_caffe_reader *reader, tn_caffe_layer *layer) 
 
 /* Level `level` of the pyramid: 2^level windows along each axis, as wide as it takes. */
 static tn_status emit_level(tn_caffe_reader *reader, tn_caffe_layer *layer, uint32_t level,
-                            bool is_last, tn_tensor_id *out_tensor) {
+                            bool is_last, tn_import_tensor *out_tensor) {
     const tn_caffe_value *x = &layer->bottoms[0];
     pooling p = {.is_ceil = true, .window.rank = 2};
     tn_caffe_attributes attributes = {0};
@@ -338,7 +338,7 @@ static tn_status emit_level(tn_caffe_reader *reader, tn_caffe_layer *layer, uint
 tn_status tn_caffe_read_spp(tn_caffe_reader *reader, tn_caffe_layer *layer) {
     const tn_caffe_value *x = &layer->bottoms[0];
     int64_t height = tn_prototext_integer(layer->params, "pyramid_height", 0), cells = 0;
-    tn_tensor_id levels[10];
+    tn_import_tensor levels[10];
     tn_caffe_attributes flat = {0}, join = {0};
     if (height < 1 || height > (int64_t)TN_COUNT(levels))
         return tn_fail(TN_ERROR_RANGE, "pyramid_height is %" PRId64 "; from 1 to %u is expected",

@@ -15,7 +15,7 @@
 /* A kernel with its axes as an operator of ours takes them. `parts`: which of K (0), C (1) and
  * spatial axes (2 and on) comes at each place. */
 typedef struct kernel {
-    tn_tensor_id tensor;
+    tn_import_tensor tensor;
     int64_t filters, channels;
     int64_t extents[TN_MAX_RANK]; /* spatial */
 } kernel;
@@ -28,7 +28,7 @@ static tn_status join_depthwise(tn_uff_reader *reader, const tn_uff_call *call,
     int64_t from[TN_MAX_RANK], to[TN_MAX_RANK];
     swapped.axes[0] = order->axes[1];
     swapped.axes[1] = order->axes[0];
-    tn_tensor_id tensor;
+    tn_import_tensor tensor;
     TN_TRY(tn_uff_value_ordered(reader, w, &swapped, &tensor));
     for (uint32_t i = 0; i < w->rank; i++)
         from[i] = to[i] = w->extents[swapped.axes[i]];
@@ -89,7 +89,7 @@ tn_status tn_uff_read_conv(tn_uff_reader *reader, tn_uff_call *call) {
     kernel k = {0};
     int64_t groups;
     tn_uff_attributes attributes = {0};
-    tn_tensor_id inputs[2];
+    tn_import_tensor inputs[2];
     TN_TRY(tn_uff_window_order(reader, call, 3));
     w.rank = y->rank - 2;
     const int64_t channels = y->extents[y->storage.axes[1]];
@@ -194,7 +194,7 @@ tn_status tn_uff_read_conv_transpose(tn_uff_reader *reader, tn_uff_call *call) {
     tn_uff_window w = {0};
     int64_t groups, output_padding[TN_MAX_RANK];
     tn_uff_attributes attributes = {0};
-    tn_tensor_id inputs[2];
+    tn_import_tensor inputs[2];
     tn_uff_order order;
     TN_TRY(tn_uff_window_order(reader, call, 3));
     w.rank = y->rank - 2;

@@ -52,7 +52,7 @@ static tn_status find_function(tn_uff_reader *reader, const tn_uff_node *node, s
 
 static tn_status emit_unary(tn_uff_reader *reader, tn_uff_call *call, const char *op,
                             const tn_uff_attributes *attributes) {
-    tn_tensor_id input;
+    tn_import_tensor input;
     TN_TRY(tn_uff_value_stored(reader, call->inputs[0], &input));
     tn_uff_value_like(call->output, call->inputs[0]);
     return tn_uff_emit(reader, op, 0, call->output->name, attributes, 1, &input,
@@ -60,7 +60,7 @@ static tn_status emit_unary(tn_uff_reader *reader, tn_uff_call *call, const char
 }
 
 static tn_status emit_square(tn_uff_reader *reader, tn_uff_call *call) {
-    tn_tensor_id inputs[2];
+    tn_import_tensor inputs[2];
     TN_TRY(tn_uff_value_stored(reader, call->inputs[0], &inputs[0]));
     inputs[1] = inputs[0];
     tn_uff_value_like(call->output, call->inputs[0]);
@@ -71,7 +71,7 @@ static tn_status emit_square(tn_uff_reader *reader, tn_uff_call *call) {
 /* 1 / sqrt(x) */
 static tn_status emit_rsqrt(tn_uff_reader *reader, tn_uff_call *call) {
     const char *name = call->output->name;
-    tn_tensor_id input, inputs[2];
+    tn_import_tensor input, inputs[2];
     TN_TRY(tn_uff_value_stored(reader, call->inputs[0], &input));
     tn_uff_value_like(call->output, call->inputs[0]);
     TN_TRY(tn_uff_add_f32(reader, tn_uff_side_name(reader, name, "one"), 1, &inputs[0]));
@@ -90,7 +90,7 @@ tn_status tn_uff_read_unary(tn_uff_reader *reader, tn_uff_call *call) {
 /* min(max(x, 0), 6) */
 static tn_status emit_relu6(tn_uff_reader *reader, tn_uff_call *call) {
     const char *name = call->output->name;
-    tn_tensor_id inputs[3];
+    tn_import_tensor inputs[3];
     TN_TRY(tn_uff_value_stored(reader, call->inputs[0], &inputs[0]));
     TN_TRY(tn_uff_add_f32(reader, tn_uff_side_name(reader, name, "low"), 0, &inputs[1]));
     TN_TRY(tn_uff_add_f32(reader, tn_uff_side_name(reader, name, "high"), 6, &inputs[2]));
@@ -119,7 +119,7 @@ tn_status tn_uff_read_softmax(tn_uff_reader *reader, tn_uff_call *call) {
     int64_t field;
     uint32_t axis;
     tn_uff_attributes attributes = {0};
-    tn_tensor_id input;
+    tn_import_tensor input;
     if (x->rank == 0) return tn_fail(TN_ERROR_SHAPE, "input '%s' has no axes", x->name);
     TN_TRY(tn_uff_field_i64(reader, call->node, "axis", 0, &field));
     TN_TRY(tn_uff_axis(field == 0 ? -1 : field, x->rank, &axis));
@@ -169,7 +169,7 @@ static bool is_single(const tn_uff_value *value) {
 static void raise_rank(const tn_uff_value *value, uint32_t rank, tn_uff_value *out_raised) {
     *out_raised = *value;
     out_raised->rank = rank;
-    out_raised->tensor = TN_NO_TENSOR;
+    out_raised->tensor = TN_IMPORT_NO_TENSOR;
     out_raised->copy_count = 0;
     for (uint32_t i = 0; i < rank; i++)
         out_raised->extents[i] =
@@ -178,7 +178,7 @@ static void raise_rank(const tn_uff_value *value, uint32_t rank, tn_uff_value *o
 
 /* One side with the output's order of axes. */
 static tn_status order_side(tn_uff_reader *reader, tn_uff_value *side, const tn_uff_value *y,
-                            tn_tensor_id *out_tensor) {
+                            tn_import_tensor *out_tensor) {
     const tn_uff_order plain = tn_uff_order_plain();
     if (side->rank == y->rank) return tn_uff_value_ordered(reader, side, &y->storage, out_tensor);
     if (!side->data || is_single(side) || tn_uff_order_equal(&y->storage, &plain, y->rank))
@@ -243,7 +243,7 @@ static tn_status follow_numbers(tn_uff_reader *reader, const tn_uff_call *call, 
 tn_status tn_uff_read_binary(tn_uff_reader *reader, tn_uff_call *call) {
     const function_row *row;
     tn_uff_value *y = call->output;
-    tn_tensor_id inputs[2];
+    tn_import_tensor inputs[2];
     bool is_known;
     TN_TRY(find_function(reader, call->node, TN_COUNT(binary_rows), binary_rows, &row));
     TN_TRY(broadcast_extents(reader, call));

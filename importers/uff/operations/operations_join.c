@@ -63,8 +63,8 @@ static tn_status follow_join(tn_uff_reader *reader, tn_uff_call *call, uint32_t 
 
 /* Nodes of several inputs take one type: a list of numbers serves for another's. */
 static tn_status gather_inputs(tn_uff_reader *reader, const tn_uff_call *call,
-                               const tn_uff_order *order, tn_tensor_id **out_inputs) {
-    tn_tensor_id *inputs = tn_arena_allocate(reader->arena, call->input_count, sizeof(*inputs));
+                               const tn_uff_order *order, tn_import_tensor **out_inputs) {
+    tn_import_tensor *inputs = tn_arena_allocate(reader->arena, call->input_count, sizeof(*inputs));
     if (!inputs) return tn_fail_memory("a node's inputs");
     for (uint32_t i = 0; i < call->input_count; i++)
         TN_TRY(tn_uff_value_ordered(reader, call->inputs[i], order, &inputs[i]));
@@ -78,7 +78,7 @@ tn_status tn_uff_read_concat(tn_uff_reader *reader, tn_uff_call *call) {
     int64_t field;
     uint32_t axis;
     tn_uff_attributes attributes = {0};
-    tn_tensor_id *inputs;
+    tn_import_tensor *inputs;
     TN_TRY(tn_uff_field_require(reader, call->node, "axis"));
     TN_TRY(tn_uff_field_i64(reader, call->node, "axis", 0, &field));
     TN_TRY(check_ranks(call));
@@ -108,7 +108,7 @@ tn_status tn_uff_read_stack(tn_uff_reader *reader, tn_uff_call *call) {
     int64_t field, place;
     uint32_t axis;
     tn_uff_attributes unsqueeze = {0}, concat = {0};
-    tn_tensor_id *inputs;
+    tn_import_tensor *inputs;
     TN_TRY(tn_uff_field_i64(reader, call->node, "axis", 0, &field));
     TN_TRY(check_ranks(call));
     if (first->rank == TN_MAX_RANK)
@@ -139,7 +139,7 @@ tn_status tn_uff_read_pad(tn_uff_reader *reader, tn_uff_call *call) {
     tn_uff_value *x = call->inputs[0], *y = call->output;
     const tn_uff_value *paddings = call->inputs[1];
     int64_t pads[2 * TN_MAX_RANK] = {0};
-    tn_tensor_id inputs[2];
+    tn_import_tensor inputs[2];
     if (!paddings->data || !tn_type_is_integer(paddings->type) || paddings->rank != 2 ||
         paddings->extents[0] != x->rank || paddings->extents[1] != 2)
         return tn_fail(TN_ERROR_UNSUPPORTED,
@@ -190,7 +190,7 @@ tn_status tn_uff_read_gather(tn_uff_reader *reader, tn_uff_call *call) {
     int64_t field;
     uint32_t axis;
     tn_uff_attributes attributes = {0};
-    tn_tensor_id inputs[2];
+    tn_import_tensor inputs[2];
     TN_TRY(tn_uff_field_i64(reader, call->node, "axis", 0, &field));
     TN_TRY(tn_uff_axis(field, x->rank, &axis));
     if (x->rank - 1 + indices->rank > TN_MAX_RANK)

@@ -20,7 +20,7 @@ static tn_uff_order weights_order(const tn_uff_order *order) {
 
 /* The weights with their rows in the order in which the elements of the flattened source lie. */
 static tn_status order_rows(tn_uff_reader *reader, const tn_uff_call *call,
-                            const tn_uff_order *weights, tn_tensor_id *out_tensor) {
+                            const tn_uff_order *weights, tn_import_tensor *out_tensor) {
     const tn_uff_value *source = call->inputs[0]->flattened, *w = call->inputs[1];
     const bool is_rows_first = weights->axes[0] == 0; /* the file has [C, K], not [K, C] */
     const uint32_t first = is_rows_first ? 0 : 1;     /* where the source's axes begin */
@@ -40,15 +40,14 @@ static tn_status order_rows(tn_uff_reader *reader, const tn_uff_call *call,
     const char *name = tn_uff_side_name(reader, w->name, "rows");
     if (!name) return tn_fail_memory("a constant's name");
     const tn_shape shape = {2, {w->extents[weights->axes[0]], w->extents[weights->axes[1]]}};
-    return tn_graph_add_constant_lent(reader->graph, name, w->type, &shape, data, w->bytes,
-                                      out_tensor);
+    return tn_import_add_constant(reader->graph, name, w->type, &shape, data, w->bytes, out_tensor);
 }
 
 /* The source as a matrix, its elements as they lie. */
 static tn_status flatten_source(tn_uff_reader *reader, const tn_uff_value *flattened,
-                                tn_tensor_id *out_tensor) {
+                                tn_import_tensor *out_tensor) {
     tn_uff_attributes attributes = {0};
-    tn_tensor_id input;
+    tn_import_tensor input;
     TN_TRY(tn_uff_value_stored(reader, flattened->flattened, &input));
     tn_uff_attribute_i64(&attributes, "axis", 1);
     return tn_uff_emit(reader, "Flatten", 0, tn_uff_side_name(reader, flattened->name, "rows"),
@@ -59,7 +58,7 @@ tn_status tn_uff_read_fully_connected(tn_uff_reader *reader, tn_uff_call *call) 
     tn_uff_value *x = call->inputs[0], *w = call->inputs[1], *y = call->output;
     const tn_uff_order plain = tn_uff_order_plain();
     tn_uff_order data_order, order;
-    tn_tensor_id inputs[2];
+    tn_import_tensor inputs[2];
     if (x->rank != 2 || w->rank != 2)
         return tn_fail(TN_ERROR_SHAPE,
                        "the inputs '%s' and '%s' have rank %" PRIu32 " and %" PRIu32

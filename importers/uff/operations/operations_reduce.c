@@ -77,7 +77,7 @@ tn_status tn_uff_read_reduce(tn_uff_reader *reader, tn_uff_call *call) {
     int64_t is_kept, places[TN_MAX_RANK];
     size_t count = 0;
     tn_uff_attributes attributes = {0};
-    tn_tensor_id input;
+    tn_import_tensor input;
     TN_TRY(find_reduction(reader, call->node, &op));
     TN_TRY(read_axes(reader, call, &axes));
     TN_TRY(tn_uff_field_i64(reader, call->node, "keepdims", 0, &is_kept));
@@ -101,7 +101,7 @@ tn_status tn_uff_read_arg(tn_uff_reader *reader, tn_uff_call *call) {
     int64_t field;
     uint32_t axis;
     tn_uff_attributes attributes = {0};
-    tn_tensor_id input;
+    tn_import_tensor input;
     TN_TRY(tn_uff_field_require(reader, call->node, "axis"));
     TN_TRY(tn_uff_field_i64(reader, call->node, "axis", 0, &field));
     TN_TRY(tn_uff_axis(field, x->rank, &axis));

@@ -27,7 +27,7 @@ static bool is_flattening(tn_uff_reader *reader, const tn_uff_value *x, const tn
 
 static tn_status reshape_to(tn_uff_reader *reader, tn_uff_call *call) {
     tn_uff_value *x = call->inputs[0], *y = call->output;
-    tn_tensor_id input;
+    tn_import_tensor input;
     y->type = x->type;
     if (is_flattening(reader, x, y)) {
         y->flattened = x;
@@ -66,7 +66,7 @@ static tn_status resolve_extents(tn_uff_reader *reader, const tn_uff_value *x, s
 static tn_status reshape_by_tensor(tn_uff_reader *reader, tn_uff_call *call) {
     tn_uff_value *x = call->inputs[0], *shape = call->inputs[1], *y = call->output;
     tn_uff_attributes attributes = {0};
-    tn_tensor_id inputs[2], numbers;
+    tn_import_tensor inputs[2], numbers;
     if (shape->rank != 1 || tn_uff_is_open(shape->extents[0]) || shape->extents[0] > TN_MAX_RANK)
         return tn_fail(TN_ERROR_UNSUPPORTED, "the new shape ('%s') is no list of known length",
                        shape->name);
@@ -180,7 +180,7 @@ tn_status tn_uff_read_squeeze(tn_uff_reader *reader, tn_uff_call *call) {
     int64_t places[TN_MAX_RANK];
     size_t count = 0;
     tn_uff_attributes attributes = {0};
-    tn_tensor_id input;
+    tn_import_tensor input;
     TN_TRY(read_squeezed(reader, call, &axes));
     if (axes == 0) {
         call->output = x;
@@ -206,7 +206,7 @@ tn_status tn_uff_read_expand_dims(tn_uff_reader *reader, tn_uff_call *call) {
     uint32_t axis;
     size_t number_count = 0;
     tn_uff_attributes attributes = {0};
-    tn_tensor_id input;
+    tn_import_tensor input;
     if (x->rank == TN_MAX_RANK)
         return tn_fail(TN_ERROR_SHAPE, "rank %d is the highest there is", TN_MAX_RANK);
     TN_TRY(tn_uff_field_require(reader, call->node, "axis"));
@@ -237,7 +237,7 @@ tn_status tn_uff_read_shape(tn_uff_reader *reader, tn_uff_call *call) {
     tn_uff_value *x = call->inputs[0], *y = call->output;
     int64_t places[TN_MAX_RANK];
     tn_uff_attributes attributes = {0};
-    tn_tensor_id input, extents, inputs[2];
+    tn_import_tensor input, extents, inputs[2];
     y->type = TN_I32;
     TN_TRY(tn_uff_numbers_set(reader, y, 1, x->rank, x->extents));
     if (y->data) return TN_OK;

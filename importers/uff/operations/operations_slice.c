@@ -127,10 +127,10 @@ static tn_status slice_numbers(tn_uff_reader *reader, const tn_uff_call *call,
 }
 
 static tn_status emit_slice(tn_uff_reader *reader, tn_uff_call *call, const tn_uff_bounds *b,
-                            const char *name, tn_tensor_id *out_tensor) {
+                            const char *name, tn_import_tensor *out_tensor) {
     tn_uff_value *x = call->inputs[0];
     int64_t places[TN_MAX_RANK];
-    tn_tensor_id inputs[5];
+    tn_import_tensor inputs[5];
     for (uint32_t i = 0; i < b->count; i++)
         places[i] = tn_uff_order_place(&x->storage, i);
     TN_TRY(tn_uff_value_stored(reader, x, &inputs[0]));

@@ -85,7 +85,7 @@ tn_status tn_uff_read_pool(tn_uff_reader *reader, tn_uff_call *call) {
     const char *function;
     tn_uff_window w = {0};
     tn_uff_attributes attributes = {0};
-    tn_tensor_id input;
+    tn_import_tensor input;
     TN_TRY(tn_uff_window_order(reader, call, 3));
     w.rank = y->rank - 2;
     TN_TRY(tn_uff_field_text(reader, call->node, "func", &function));
@@ -112,7 +112,7 @@ tn_status tn_uff_read_lrn(tn_uff_reader *reader, tn_uff_call *call) {
     int64_t radius;
     double alpha, beta, bias;
     tn_uff_attributes attributes = {0};
-    tn_tensor_id input;
+    tn_import_tensor input;
     TN_TRY(tn_uff_window_order(reader, call, 2));
     TN_TRY(tn_uff_field_i64(reader, call->node, "window_size", 5, &radius));
     TN_TRY(tn_uff_field_f64(reader, call->node, "alpha", 1, &alpha));
@@ -133,7 +133,7 @@ tn_status tn_uff_read_lrn(tn_uff_reader *reader, tn_uff_call *call) {
 tn_status tn_uff_read_batch_norm(tn_uff_reader *reader, tn_uff_call *call) {
     double epsilon;
     tn_uff_attributes attributes = {0};
-    tn_tensor_id inputs[5];
+    tn_import_tensor inputs[5];
     TN_TRY(tn_uff_window_order(reader, call, 2));
     TN_TRY(tn_uff_field_require(reader, call->node, "epsilon"));
     TN_TRY(tn_uff_field_f64(reader, call->node, "epsilon", 0, &epsilon));

@@ -8,8 +8,8 @@
 
 /* The bounds as the file's node computes them. */
 static tn_status emit_given(tn_uff_reader *reader, const char *name, tn_uff_value *list,
-                            uint32_t count, tn_tensor_id *out_tensor) {
-    tn_tensor_id tensor;
+                            uint32_t count, tn_import_tensor *out_tensor) {
+    tn_import_tensor tensor;
     tn_uff_attributes attributes = {0};
     const int64_t extents[] = {count};
     TN_TRY(tn_uff_value_plain(reader, list, &tensor));
@@ -23,9 +23,10 @@ static tn_status emit_given(tn_uff_reader *reader, const char *name, tn_uff_valu
 
 /* Of `first` where the axis is among `axes`, else of `second`. */
 static tn_status emit_choice(tn_uff_reader *reader, const char *name, uint32_t count, uint32_t axes,
-                             tn_tensor_id first, tn_tensor_id second, tn_tensor_id *out_tensor) {
+                             tn_import_tensor first, tn_import_tensor second,
+                             tn_import_tensor *out_tensor) {
     bool mask[TN_MAX_RANK];
-    tn_tensor_id inputs[3] = {TN_NO_TENSOR, first, second};
+    tn_import_tensor inputs[3] = {TN_IMPORT_NO_TENSOR, first, second};
     for (uint32_t i = 0; i < count; i++)
         mask[i] = axes >> i & 1;
     TN_TRY(tn_uff_add_constant(reader, tn_uff_side_name(reader, name, "mask"), TN_BOOL, 1,
@@ -37,8 +38,8 @@ static tn_status emit_choice(tn_uff_reader *reader, const char *name, uint32_t c
 /* Known bounds, and those of `list` for the axes `open`. */
 static tn_status emit_list(tn_uff_reader *reader, const char *name, tn_uff_value *list,
                            uint32_t count, uint32_t open, const int64_t *known,
-                           tn_tensor_id *out_tensor) {
-    tn_tensor_id given, constant;
+                           tn_import_tensor *out_tensor) {
+    tn_import_tensor given, constant;
     if (open == 0) return tn_uff_add_i64s(reader, name, count, known, out_tensor);
     TN_TRY(emit_given(reader, name, list, count, &given));
     TN_TRY(
@@ -47,10 +48,10 @@ static tn_status emit_list(tn_uff_reader *reader, const char *name, tn_uff_value
 }
 
 /* The element after `begin`; after the last one, -1, whatever end there is. */
-static tn_status emit_next(tn_uff_reader *reader, const char *name, tn_tensor_id begin,
-                           tn_tensor_id *out_tensor) {
+static tn_status emit_next(tn_uff_reader *reader, const char *name, tn_import_tensor begin,
+                           tn_import_tensor *out_tensor) {
     static const int64_t one = 1, zero = 0, last = INT64_MAX;
-    tn_tensor_id sum[2] = {begin, TN_NO_TENSOR}, compared[2], chosen[3];
+    tn_import_tensor sum[2] = {begin, TN_IMPORT_NO_TENSOR}, compared[2], chosen[3];
     TN_TRY(tn_uff_add_i64s(reader, tn_uff_side_name(reader, name, "one"), 1, &one, &sum[1]));
     TN_TRY(tn_uff_emit(reader, "Add", 0, tn_uff_side_name(reader, name, "next"), NULL, 2, sum,
                        &compared[0]));
@@ -64,12 +65,12 @@ static tn_status emit_next(tn_uff_reader *reader, const char *name, tn_tensor_id
 }
 
 tn_status tn_uff_bounds_emit(tn_uff_reader *reader, const tn_uff_call *call,
-                             const tn_uff_bounds *bounds, tn_tensor_id *out_begin,
-                             tn_tensor_id *out_end) {
+                             const tn_uff_bounds *bounds, tn_import_tensor *out_begin,
+                             tn_import_tensor *out_end) {
     const char *begin_name = tn_uff_side_name(reader, call->output->name, "begin");
     const char *end_name = tn_uff_side_name(reader, call->output->name, "end");
     const uint32_t computed = bounds->open_begin & bounds->shrink;
-    tn_tensor_id begin, end, next;
+    tn_import_tensor begin, end, next;
     if (!begin_name || !end_name) return tn_fail_memory("a tensor's name");
     TN_TRY(emit_list(reader, begin_name, call->inputs[1], bounds->count, bounds->open_begin,
                      bounds->begin, &begin));

@@ -4,13 +4,13 @@
 #include "graph_test.h"
 
 #include "caffe_test.h"
+#include "import_test.h"
 
 static tn_status parse_text(graph_test *test, const char *text, const onnx_part *model,
-                            const tn_caffe_options *options) {
+                            const char *const *options) {
     tn_graph *graph = NULL;
-    tn_status status =
-        tn_graph_parse_caffe(test->runtime, text, strlen(text), model ? model->data : NULL,
-                             model ? model->bytes : 0, options, &graph);
+    tn_status status = import_caffe(test->runtime, text, strlen(text), model ? model->data : NULL,
+                                    model ? model->bytes : 0, options, &graph);
     if (status != TN_OK) {
         assert_null(graph);
         return status;
@@ -73,11 +73,9 @@ static void test_the_batch_is_open_and_the_rest_is_as_declared(void **state) {
 
 static void test_inputs_that_are_listed_are_open(void **state) {
     graph_test *test = *state;
-    static const char *const open[] = {"x"};
     static const int64_t expected[] = {-1, -1, -1, -1};
-    tn_caffe_options options = {
-        .size = sizeof(options), .open_input_count = 1, .open_inputs = open};
-    assert_int_equal(parse_text(test, INPUT LAYER("ReLU", "r", "x", "y", ""), NULL, &options),
+    static const char *const options[] = {"open_inputs=x", NULL};
+    assert_int_equal(parse_text(test, INPUT LAYER("ReLU", "r", "x", "y", ""), NULL, options),
                      TN_OK);
     assert_memory_equal(tn_graph_input(test->graph, 0)->extents, expected, sizeof(expected));
 }
@@ -87,14 +85,11 @@ static void test_stages_and_level_choose_layers(void **state) {
     static const char text[] = INPUT LAYER("ReLU", "a", "x", "y", "include { stage: \"s\" }")
         LAYER("TanH", "b", "x", "y", "include { not_stage: \"s\" max_level: 0 }")
             LAYER("Sigmoid", "c", "x", "z", "exclude { min_level: 2 }");
-    static const char *const stages[] = {"s"};
-    tn_caffe_options options = {.size = sizeof(options)};
-    assert_int_equal(parse_text(test, text, NULL, &options), TN_OK);
+    static const char *const options[] = {"level=2", "stages=s", NULL};
+    assert_int_equal(parse_text(test, text, NULL, NULL), TN_OK);
     assert_string_equal(output_of(test->graph, "b"), "y");
     assert_string_equal(output_of(test->graph, "c"), "z");
-    options =
-        (tn_caffe_options){.size = sizeof(options), .level = 2, .stage_count = 1, .stages = stages};
-    assert_int_equal(parse_text(test, text, NULL, &options), TN_OK);
+    assert_int_equal(parse_text(test, text, NULL, options), TN_OK);
     assert_string_equal(output_of(test->graph, "a"), "y");
     assert_int_equal(test->graph->node_count, 1);
 }
@@ -252,16 +247,16 @@ static void test_a_mean_is_taken_from_its_input(void **state) {
     static const int64_t extents[] = {3, 4, 5}, wrong[] = {3, 4, 4};
     onnx_part mean = caffe_blob(3, extents, true), other = caffe_blob(3, wrong, true);
     must_parse(test, INPUT LAYER("ReLU", "r", "x", "y", ""), NULL);
-    assert_int_equal(tn_graph_parse_caffe_mean(test->graph, NULL, mean.data, mean.bytes, 0.5),
+    assert_int_equal(import_mean(test->runtime, test->graph, NULL, mean.data, mean.bytes, 0.5),
                      TN_OK);
     const tn_graph_node *relu = find_node(test->graph, "r");
     assert_memory_equal(test->graph->tensors[relu->inputs[0]].name, "mean/scaled", 11);
     must_parse(test, INPUT LAYER("ReLU", "r", "x", "y", ""), NULL);
-    assert_int_equal(tn_graph_parse_caffe_mean(test->graph, "x", other.data, other.bytes, 1),
+    assert_int_equal(import_mean(test->runtime, test->graph, "x", other.data, other.bytes, 1),
                      TN_ERROR_SHAPE);
     assert_error("[1, 3, 4, 4]", NULL);
     assert_error("[?, 3, 4, 5]", NULL);
-    assert_int_equal(tn_graph_parse_caffe_mean(test->graph, "z", mean.data, mean.bytes, 1),
+    assert_int_equal(import_mean(test->runtime, test->graph, "z", mean.data, mean.bytes, 1),
                      TN_ERROR_NOT_FOUND);
     onnx_part_free(&other);
     onnx_part_free(&mean);
@@ -275,7 +270,8 @@ static void test_each_failing_allocation_of_a_mean_is_an_error_without_leak(void
         must_parse(test, INPUT LAYER("ReLU", "r", "x", "y", ""), NULL);
         test->allocator.allocations = 0;
         test->allocator.fail_at = n;
-        tn_status status = tn_graph_parse_caffe_mean(test->graph, NULL, mean.data, mean.bytes, 0.5);
+        tn_status status =
+            import_mean(test->runtime, test->graph, NULL, mean.data, mean.bytes, 0.5);
         test->allocator.fail_at = 0;
         if (status == TN_OK) break;
         assert_int_equal(status, TN_ERROR_MEMORY);

@@ -3,13 +3,14 @@
 #include "graph_test.h"
 
 #include "caffe_test.h"
+#include "import_test.h"
 
 /* Parses; a graph that comes out is inferred with small shapes. Leaves nothing behind. */
 static tn_status parse_and_infer(graph_test *test, const void *text, size_t text_bytes,
                                  const void *model, size_t model_bytes) {
     tn_graph *graph;
     tn_status status =
-        tn_graph_parse_caffe(test->runtime, text, text_bytes, model, model_bytes, NULL, &graph);
+        import_caffe(test->runtime, text, text_bytes, model, model_bytes, NULL, &graph);
     if (status != TN_OK) return status;
     status = infer_parsed(graph);
     tn_graph_destroy(graph);

@@ -4,6 +4,7 @@
 #include "graph_test.h"
 
 #include "caffe_test.h"
+#include "import_test.h"
 
 #define INPUT(name, dims)                                                                          \
     "layer { name: \"" name "\" type: \"Input\" top: \"" name "\" input_param { shape { " dims     \
@@ -38,8 +39,8 @@ static onnx_part make_model(size_t count, const blob_shape *shapes) {
 static tn_status parse(graph_test *test, const char *text, const onnx_part *model) {
     tn_graph *graph = NULL;
     const tn_status status =
-        tn_graph_parse_caffe(test->runtime, text, strlen(text), model ? model->data : NULL,
-                             model ? model->bytes : 0, NULL, &graph);
+        import_caffe(test->runtime, text, strlen(text), model ? model->data : NULL,
+                     model ? model->bytes : 0, NULL, &graph);
     if (status != TN_OK) {
         assert_null(graph);
         return status;
@@ -171,7 +172,7 @@ static void test_a_recurrent_text_cut_off_anywhere_does_no_harm(void **state) {
         char *cut = malloc(bytes + 1); /* of its own, so that a sanitizer sees where it ends */
         assert_non_null(cut);
         memcpy(cut, caffe_recurrent_network, bytes);
-        refused += tn_graph_parse_caffe(test->runtime, cut, bytes, NULL, 0, NULL, &graph) != TN_OK;
+        refused += import_caffe(test->runtime, cut, bytes, NULL, 0, NULL, &graph) != TN_OK;
         tn_graph_destroy(graph);
         free(cut);
         assert_int_equal(test->allocator.live, live);
@@ -187,8 +188,8 @@ static void test_each_failing_allocation_of_recurrent_layers_is_an_error(void **
         test->allocator.allocations = 0;
         test->allocator.fail_at = n;
         const tn_status status =
-            tn_graph_parse_caffe(test->runtime, caffe_recurrent_network,
-                                 strlen(caffe_recurrent_network), NULL, 0, NULL, &graph);
+            import_caffe(test->runtime, caffe_recurrent_network, strlen(caffe_recurrent_network),
+                         NULL, 0, NULL, &graph);
         test->allocator.fail_at = 0;
         tn_graph_destroy(graph);
         assert_int_equal(test->allocator.live, live);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <tenon/import.h>
+
 /* Parses a model whose only content is one initializer "w". */
 static tn_status parse_tensor(void **state, onnx_part tensor, const char *folder) {
     onnx_part graph = onnx_graph("g");

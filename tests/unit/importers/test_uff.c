@@ -205,14 +205,13 @@ static void add_relu(uff_net *net, const char *id, const char *input) {
 static void test_outputs_are_chosen_by_name(void **state) {
     graph_test *test = *state;
     uff_net net = {0};
-    const char *const names[] = {"inner"};
-    const tn_uff_options options = {.size = sizeof(options), .output_count = 1, .outputs = names};
+    static const char *const options[] = {"outputs=inner", NULL};
     uff_mark(&net, "y");
     onnx_part node = uff_node("y", "_NobodyHasThis", "inner");
     uff_add(&net, &node);
     add_relu(&net, "inner", "x");
     uff_input(&net, "x", "-1,4");
-    assert_int_equal(parse_uff(test, &net, &options), TN_OK);
+    assert_int_equal(parse_uff(test, &net, options), TN_OK);
     assert_int_equal(tn_graph_output_count(test->graph), 1);
     assert_string_equal(tn_graph_output(test->graph, 0)->name, "inner");
 }
@@ -220,17 +219,13 @@ static void test_outputs_are_chosen_by_name(void **state) {
 static void test_an_inner_node_becomes_an_input(void **state) {
     graph_test *test = *state;
     uff_net net = {0};
-    const int64_t extents[] = {-1, 7};
-    const tn_uff_input input = {
-        .size = sizeof(input), .rank = 2, .name = "inner", .extents = extents};
-    const tn_uff_input *const inputs[] = {&input};
-    const tn_uff_options options = {.size = sizeof(options), .input_count = 1, .inputs = inputs};
+    static const char *const options[] = {"inputs=inner=-1x7", NULL};
     uff_mark(&net, "y");
     add_relu(&net, "y", "inner");
     onnx_part node = uff_node("inner", "_NobodyHasThis", "x");
     uff_add(&net, &node);
     uff_input(&net, "x", "-1,4");
-    assert_int_equal(parse_uff(test, &net, &options), TN_OK);
+    assert_int_equal(parse_uff(test, &net, options), TN_OK);
     assert_int_equal(tn_graph_input_count(test->graph), 1);
     assert_string_equal(tn_graph_input(test->graph, 0)->name, "inner");
     assert_int_equal(tn_graph_input(test->graph, 0)->extents[1], 7);
@@ -260,11 +255,9 @@ static void test_a_shape_that_fits_only_channels_first_is_taken_so(void **state)
     graph_test *test = *state;
     uff_net net = {0};
     const int64_t extents[] = {2, 3, 6, 8};
-    const tn_uff_input input = {.size = sizeof(input), .rank = 4, .name = "x", .extents = extents};
-    const tn_uff_input *const inputs[] = {&input};
-    const tn_uff_options options = {.size = sizeof(options), .input_count = 1, .inputs = inputs};
+    static const char *const options[] = {"inputs=x=2x3x6x8", NULL};
     add_pool(&net, "-1,6,8,3");
-    assert_int_equal(parse_uff(test, &net, &options), TN_OK);
+    assert_int_equal(parse_uff(test, &net, options), TN_OK);
     assert_memory_equal(tn_graph_input(test->graph, 0)->extents, extents, sizeof(extents));
     assert_int_equal(count_op(test->graph, "Transpose"), 0);
 }
@@ -272,9 +265,9 @@ static void test_a_shape_that_fits_only_channels_first_is_taken_so(void **state)
 static void test_channels_first_can_be_asked_for(void **state) {
     graph_test *test = *state;
     uff_net net = {0};
-    const tn_uff_options options = {.size = sizeof(options), .order = TN_UFF_ORDER_NCHW};
+    static const char *const options[] = {"order=nchw", NULL};
     add_pool(&net, "-1,6,6,6");
-    assert_int_equal(parse_uff(test, &net, &options), TN_OK);
+    assert_int_equal(parse_uff(test, &net, options), TN_OK);
     assert_int_equal(count_op(test->graph, "Transpose"), 0);
 }
 

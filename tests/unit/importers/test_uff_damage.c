@@ -5,7 +5,7 @@
 /* Parses; a graph that comes out is inferred with small shapes. Leaves nothing behind. */
 static tn_status parse_and_infer(graph_test *test, const void *data, size_t bytes) {
     tn_graph *graph;
-    tn_status status = tn_graph_parse_uff(test->runtime, data, bytes, NULL, &graph);
+    tn_status status = import_uff(test->runtime, data, bytes, NULL, &graph);
     if (status != TN_OK) return status;
     status = infer_parsed(graph);
     tn_graph_destroy(graph);
@@ -73,7 +73,7 @@ static onnx_part open_slice_network(void) {
 
 static tn_status parse_alone(graph_test *test, const void *data, size_t bytes) {
     tn_graph *graph = NULL;
-    tn_status status = tn_graph_parse_uff(test->runtime, data, bytes, NULL, &graph);
+    tn_status status = import_uff(test->runtime, data, bytes, NULL, &graph);
     tn_graph_destroy(graph);
     return status;
 }

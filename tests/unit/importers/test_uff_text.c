@@ -38,8 +38,7 @@ static void test_text_and_bytes_are_the_same_network(void **state) {
     size_t bytes = 0;
     char *text = mixed_text(&bytes);
     tn_graph *binary = NULL;
-    assert_int_equal(tn_graph_parse_uff(test->runtime, file.data, file.bytes, NULL, &binary),
-                     TN_OK);
+    assert_int_equal(import_uff(test->runtime, file.data, file.bytes, NULL, &binary), TN_OK);
     if (parse_text(test, text, bytes) != TN_OK)
         fail_msg("%s: %s", tn_last_error()->where, tn_last_error()->message);
     assert_int_equal(test->graph->node_count, binary->node_count);
@@ -116,11 +115,12 @@ static void test_a_text_without_weights_says_so(void **state) {
          "nodes { id: 'm' inputs: 'sum' operation: 'MarkOutput' } }\n"                             \
          "referenced_data { key: 'weights_w' value { blob: '" text "' } }\n"
 
-static tn_status parse_to_look(graph_test *test, const char *text, uint32_t flags) {
-    const tn_uff_options options = {.size = sizeof(options), .flags = flags};
+static tn_status parse_to_look(graph_test *test, const char *text, bool without_weights) {
+    static const char *const options[] = {"without_weights=true", NULL};
     tn_graph_destroy(test->graph);
     test->graph = NULL;
-    return tn_graph_parse_uff(test->runtime, text, strlen(text), &options, &test->graph);
+    return import_uff(test->runtime, text, strlen(text), without_weights ? options : NULL,
+                      &test->graph);
 }
 
 static void test_a_text_without_weights_can_be_looked_at(void **state) {
@@ -131,13 +131,12 @@ static void test_a_text_without_weights_can_be_looked_at(void **state) {
         LEFT_OUT_CONST("DT_FLOAT32", "val: 2000000 val: 1000", "(...8000000000 bytes skipped...)");
     static const char short_one[] = LEFT_OUT_CONST("DT_FLOAT32", "val: 20 val: 10", "12345678");
     graph_test *test = *state;
-    assert_int_equal(parse_to_look(test, whole, 0), TN_ERROR_FORMAT);
-    assert_int_equal(parse_to_look(test, whole, 2), TN_ERROR_ARGUMENT);
-    assert_int_equal(parse_to_look(test, huge, TN_UFF_WITHOUT_WEIGHTS), TN_ERROR_MEMORY);
+    assert_int_equal(parse_to_look(test, whole, false), TN_ERROR_FORMAT);
+    assert_int_equal(parse_to_look(test, huge, true), TN_ERROR_MEMORY);
     assert_error("2 GiB", "w");
-    assert_int_equal(parse_to_look(test, short_one, TN_UFF_WITHOUT_WEIGHTS), TN_ERROR_FORMAT);
+    assert_int_equal(parse_to_look(test, short_one, true), TN_ERROR_FORMAT);
     assert_error("takes 800 bytes", "w");
-    if (parse_to_look(test, whole, TN_UFF_WITHOUT_WEIGHTS) != TN_OK)
+    if (parse_to_look(test, whole, true) != TN_OK)
         fail_msg("%s: %s", tn_last_error()->where, tn_last_error()->message);
     size_t constants = 0;
     for (size_t t = 0; t < test->graph->tensor_count; t++) {
@@ -160,7 +159,7 @@ static void test_a_text_cut_off_anywhere_is_an_error(void **state) {
         tn_graph *graph = NULL;
         assert_non_null(part);
         memcpy(part, text, cut);
-        assert_int_not_equal(tn_graph_parse_uff(test->runtime, part, cut, NULL, &graph), TN_OK);
+        assert_int_not_equal(import_uff(test->runtime, part, cut, NULL, &graph), TN_OK);
         free(part);
         assert_int_equal(test->allocator.live, live);
     }
@@ -176,7 +175,7 @@ static void test_each_failing_allocation_is_an_error_without_leak(void **state) 
         tn_graph *graph = NULL;
         test->allocator.allocations = 0;
         test->allocator.fail_at = n;
-        const tn_status status = tn_graph_parse_uff(test->runtime, text, bytes, NULL, &graph);
+        const tn_status status = import_uff(test->runtime, text, bytes, NULL, &graph);
         test->allocator.fail_at = 0;
         tn_graph_destroy(graph);
         assert_int_equal(test->allocator.live, live);

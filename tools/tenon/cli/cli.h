@@ -35,7 +35,7 @@ bool text_list_add_copy(text_list *list, const char *text); /* the caller frees 
 typedef struct cli_options {
     text_list plugins, plugin_dirs, shapes, inputs, outputs, allowed, calibrations, keep, ranges,
         pins, without_rewrites;
-    const char *weights;   /* the file of a Caffe network's weights */
+    text_list import_names, import_values; /* options of importers; names are the fields' */
     const char *mean_file; /* a mean image that becomes a part of the network; with NAME= or not */
     const char *checked_dump; /* the folder that a checked run's bad node is written to */
     const char *device, *output_dir, *timing_cache, *report, *html, *dot, *plan;

@@ -6,7 +6,7 @@
 /* Of a subcommand that builds a model before it runs it. */
 #define HELP_OF_MODELS                                                                             \
     "of a model, as tenon build -h explains them:\n"                                               \
-    "  -w, --weights FILE.caffemodel  --mean [NAME=]FILE.binaryproto  --no-timing  --no-fusion  "  \
+    "      --mean [NAME=]FILE.binaryproto  --no-timing  --no-fusion  "                             \
     "--reference\n"                                                                                \
     "      --precision fp32|tf32|bf16|fp16|int8  --calibration DIR|FILE  --calibrator NAME  "      \
     "--percentile P\n"                                                                             \

@@ -2,6 +2,7 @@
 /* The options that subcommands share, each with a letter by which a subcommand says that it takes
  * it. */
 #include "cli.h"
+#include "importers.h"
 #include "plugin_path.h"
 #include "text/nearest.h"
 
@@ -127,6 +128,31 @@ static int add(text_list *list, const char *value) {
     return text_list_add(list, value) ? EXIT_DONE : cli_fault("no memory for the options");
 }
 
+/* An option of an importer's table; the same again goes on a list, where the field is one. */
+static int add_import(cli_options *o, const char *name, const char *value) {
+    const int code = add(&o->import_names, name);
+    return code == EXIT_DONE ? add(&o->import_values, value) : code;
+}
+
+/* --NAME VALUE or --NAME=VALUE of an importer's table; EXIT_DONE with *out_is false: it is none. */
+static int take_import(cli_options *o, char **argv, int argc, bool *out_is) {
+    char name[64];
+    const char *text = argv[optind - 1];
+    *out_is = false;
+    if (strncmp(text, "--", 2) != 0) return EXIT_DONE;
+    const size_t length = strcspn(text + 2, "=");
+    if (length >= sizeof(name)) return EXIT_DONE;
+    memcpy(name, text + 2, length);
+    name[length] = '\0';
+    const tn_field *field = importers_option(name, NULL);
+    if (!field) return EXIT_DONE;
+    *out_is = true;
+    if (text[2 + length] == '=') return add_import(o, field->name, text + 3 + length);
+    if (field->type == TN_FIELD_BOOL) return add_import(o, field->name, "true");
+    if (optind >= argc) return cli_usage("%s: option '%s' needs a value", argv[0], text);
+    return add_import(o, field->name, argv[optind++]);
+}
+
 static int take(cli_options *o, char letter, const char *value) {
     int code = EXIT_DONE;
     if (cli_option_of_precision(o, letter, value, &code)) return code;
@@ -163,8 +189,7 @@ static int take(cli_options *o, char letter, const char *value) {
         o->timing_cache = value;
         break;
     case 'w':
-        o->weights = value;
-        break;
+        return add_import(o, "weights", value);
     case 'r':
         o->report = value;
         break;
@@ -324,9 +349,18 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
     if (!out_options->given) return cli_fault("no memory for the options");
     optind = 1;
     opterr = 0;
+    const bool reads_models = strchr(letters, 'w') != NULL; /* and so takes importers' options */
+    importers_use(out_options);
     int place = -1; /* of a long option; stays for a short one */
     for (int letter; (letter = getopt_long(argc, argv, shorts, longs, &place)) != -1; place = -1) {
-        if (letter == '?') return refuse_unknown(argv[0], letters, argv[optind - 1]);
+        if (letter == '?') {
+            bool is_import = false;
+            const int code =
+                reads_models ? take_import(out_options, argv, argc, &is_import) : EXIT_DONE;
+            if (code != EXIT_DONE) return code;
+            if (is_import) continue;
+            return refuse_unknown(argv[0], letters, argv[optind - 1]);
+        }
         if (letter == ':')
             return cli_usage("%s: option '%s' needs a value", argv[0], argv[optind - 1]);
         if (letter == 'o' && place < 0) out_options->short_output = optarg;
@@ -345,13 +379,18 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
 }
 
 void cli_options_free(cli_options *options) {
-    text_list *const lists[] = {
-        &options->plugins, &options->plugin_dirs, &options->shapes,          &options->inputs,
-        &options->outputs, &options->allowed,     &options->calibrations,    &options->keep,
-        &options->ranges,  &options->pins,        &options->without_rewrites};
+    text_list *const lists[] = {&options->plugins,          &options->plugin_dirs,
+                                &options->shapes,           &options->inputs,
+                                &options->outputs,          &options->allowed,
+                                &options->calibrations,     &options->keep,
+                                &options->ranges,           &options->pins,
+                                &options->without_rewrites, &options->import_names,
+                                &options->import_values};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         free(lists[i]->items);
     free(options->given);
+    importers_use(NULL);
+    importers_close();
 }
 
 /* ----------------------------------------------------------------------------------------------

@@ -8,17 +8,15 @@
 typedef enum file_kind {
     FILE_NONE, /* none was given */
     FILE_PLAN,
-    FILE_ONNX,
-    FILE_UFF,
-    FILE_CAFFE
+    FILE_MODEL /* of a format that an importer reads */
 } file_kind;
 
 /* By the first bytes where they decide, else by the ending; what is nothing of these counts as a
  * plan, whose reader then says what is wrong. */
 file_kind file_kind_of(const char *path);
 bool file_kind_is_model(file_kind kind);
-/* "an ONNX model", "a plan". */
-const char *file_kind_name(file_kind kind);
+/* "an ONNX model", "a plan", of a file of this kind. */
+const char *file_kind_name(file_kind kind, const char *path);
 
 /* Refuses what is known to be something else (foreign_file.h), a directory, and a file that is
  * neither a plan nor a model: EXIT_DONE, or the exit code after having said what it is and what to

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading models of each format; see model.h. */
 #include "model.h"
+#include "cli/importers.h"
 #include "cli/shapes.h"
 #include "files/file_kind.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +51,7 @@ static bool read_names(const cli_options *options, name_list *inputs, name_list 
 }
 
 /* ----------------------------------------------------------------------------------------------
- * formats */
+ * inputs and outputs */
 
 static tn_status choose_outputs(tn_graph *graph, const name_list *names) {
     if (names->count == 0) return TN_OK;
@@ -79,68 +81,98 @@ static bool check_inputs(const tn_graph *graph, const name_list *names, const ch
     return true;
 }
 
-static tn_graph *load_onnx(tn_runtime *runtime, const char *path, const name_list *inputs,
-                           const name_list *outputs, int *out_exit) {
-    tn_graph *graph = NULL;
-    if (tn_graph_load_onnx(runtime, path, &graph) != TN_OK ||
-        choose_outputs(graph, outputs) != TN_OK) {
-        *out_exit = cli_fail(path);
-    } else if (check_inputs(graph, inputs, path)) {
-        return graph;
-    } else {
-        *out_exit = EXIT_FAULT;
-    }
-    tn_graph_destroy(graph);
-    return NULL;
+/* ----------------------------------------------------------------------------------------------
+ * options of the importer */
+
+#define OPTIONS_AT_MOST 64
+
+/* What an importer is given; texts of `inputs` are owned. */
+typedef struct import_options {
+    tn_attribute items[OPTIONS_AT_MOST];
+    const tn_attribute *pointers[OPTIONS_AT_MOST];
+    uint64_t count;
+    name_list inputs;
+    const char **lists[OPTIONS_AT_MOST]; /* of fields that are lists, by their place in items */
+} import_options;
+
+static tn_attribute *add_option(import_options *list, const char *name, uint32_t type) {
+    if (list->count == OPTIONS_AT_MOST) return NULL;
+    tn_attribute *item = &list->items[list->count];
+    *item = (tn_attribute){.size = sizeof(*item), .type = type, .name = name};
+    list->pointers[list->count++] = item;
+    return item;
 }
 
-/* An input that is named, with the shape that --shape gives it, if it does. */
-typedef struct uff_input {
-    tn_uff_input input;
-    int64_t extents[TN_MAX_RANK];
-} uff_input;
-
-static void set_uff_input(const cli_options *options, const char *name, uff_input *out) {
-    out->input = (tn_uff_input){.size = sizeof(out->input), .name = name};
-    if (shape_option_extents(options, name, out->extents, &out->input.rank))
-        out->input.extents = out->extents;
+static void add_names(import_options *list, const char *name, const name_list *names) {
+    tn_attribute *item = names->count > 0 ? add_option(list, name, TN_FIELD_STRINGS) : NULL;
+    if (!item) return;
+    item->count = names->count;
+    item->items = names->items;
 }
 
-static tn_graph *load_uff(tn_runtime *runtime, const char *path, const cli_options *options,
-                          const name_list *inputs, const name_list *outputs, int *out_exit) {
-    name_list shaped = {0};
-    const size_t count = inputs->count + options->shapes.count;
-    uff_input *items = calloc(count + 1, sizeof(*items));
-    const tn_uff_input **pointers = calloc(count + 1, sizeof(*pointers));
-    tn_graph *graph = NULL;
-    if (!items || !pointers || !names_read(&options->shapes, false, &shaped)) {
-        *out_exit = cli_fault("no memory");
-    } else {
-        uint32_t used = 0;
-        for (uint32_t i = 0; i < shaped.count; i++)
-            set_uff_input(options, shaped.items[i], &items[used++]);
-        for (uint32_t i = 0; i < inputs->count; i++)
-            set_uff_input(options, inputs->items[i], &items[used++]);
-        for (uint32_t i = 0; i < used; i++)
-            pointers[i] = &items[i].input;
-        tn_uff_options uff = {.size = sizeof(uff),
-                              .input_count = used,
-                              .inputs = pointers,
-                              .output_count = outputs->count,
-                              .outputs = (const char *const *)outputs->items};
-        tn_status status = tn_graph_load_uff(runtime, path, &uff, &graph);
-        if (status == TN_ERROR_FORMAT && options->lacks_weights) {
-            uff.flags = TN_UFF_WITHOUT_WEIGHTS;
-            status = tn_graph_load_uff(runtime, path, &uff, &graph);
-            *options->lacks_weights = status == TN_OK;
+/* Options that were given by name; the same again is one more of a list. */
+static bool add_given(import_options *list, const cli_options *options,
+                      const tn_importer *importer) {
+    const size_t total = options->import_names.count;
+    for (size_t i = 0; i < total; i++) {
+        const char *name = options->import_names.items[i];
+        const tn_field *field = importers_field(importer, name);
+        const bool is_list = field && field->type == TN_FIELD_STRINGS;
+        tn_attribute *item = NULL;
+        for (uint64_t k = 0; is_list && k < list->count; k++)
+            if (list->lists[k] && strcmp(list->items[k].name, name) == 0) item = &list->items[k];
+        if (!item) item = add_option(list, name, is_list ? TN_FIELD_STRINGS : TN_FIELD_STRING);
+        if (!item) return false;
+        if (!is_list) {
+            item->s = options->import_values.items[i];
+            continue;
         }
-        if (status != TN_OK) *out_exit = cli_fail(path);
+        const char ***texts = &list->lists[item - list->items];
+        if (!*texts) *texts = calloc(total, sizeof(**texts));
+        if (!*texts) return false;
+        (*texts)[item->count++] = options->import_values.items[i];
+        item->items = *texts;
     }
-    names_free(&shaped);
-    free(pointers);
-    free(items);
-    return graph;
+    return true;
 }
+
+/* "NAME=1x3x224x224" with the shape of --shape, or the name alone. */
+static char *input_text(const cli_options *options, const char *name) {
+    int64_t extents[TN_MAX_RANK];
+    uint32_t rank = 0;
+    const bool has_shape = shape_option_extents(options, name, extents, &rank);
+    const size_t room = strlen(name) + 2 + 24 * TN_MAX_RANK;
+    char *text = calloc(room, 1);
+    size_t at = 0;
+    if (!text) return NULL;
+    at += (size_t)snprintf(text, room, "%s%s", name, has_shape ? "=" : "");
+    for (uint32_t i = 0; has_shape && i < rank; i++)
+        at += (size_t)snprintf(text + at, room - at, "%s%lld", i > 0 ? "x" : "",
+                               (long long)extents[i]);
+    return text;
+}
+
+/* Inputs that --shape and --input name. */
+static bool read_inputs(const cli_options *options, const name_list *shaped,
+                        const name_list *inputs, name_list *out) {
+    out->items = calloc((size_t)shaped->count + inputs->count + 1, sizeof(*out->items));
+    for (uint32_t i = 0; out->items && i < shaped->count + inputs->count; i++) {
+        const char *name = i < shaped->count ? shaped->items[i] : inputs->items[i - shaped->count];
+        char *text = input_text(options, name);
+        if (!text) return false;
+        out->items[out->count++] = text;
+    }
+    return out->items != NULL;
+}
+
+static void import_options_free(import_options *list) {
+    names_free(&list->inputs);
+    for (size_t i = 0; i < OPTIONS_AT_MOST; i++)
+        free(list->lists[i]);
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * reading */
 
 /* Whether --shape says otherwise than the network's text does. */
 static bool is_reshaped(const tn_graph *graph, const cli_options *options) {
@@ -156,40 +188,65 @@ static bool is_reshaped(const tn_graph *graph, const cli_options *options) {
     return false;
 }
 
+/* What there is to read. */
+typedef struct model {
+    const char *path;
+    const tn_importer *importer; /* null: of no format that is known, which its reader says */
+    const cli_options *options;
+    name_list inputs, outputs, shaped;
+    import_options given;
+} model;
+
+static bool has_field(const model *m, const char *name) {
+    return m->importer && importers_field(m->importer, name) != NULL;
+}
+
+static tn_status load(tn_runtime *runtime, const model *m, tn_graph **out_graph) {
+    const tn_import_options options = {.size = sizeof(options),
+                                       .format = m->importer ? m->importer->name : NULL,
+                                       .option_count = m->given.count,
+                                       .options = m->given.pointers};
+    return tn_graph_load(runtime, m->path, &options, out_graph);
+}
+
+/* A file that lacks its weights may do. */
+static tn_status load_without_weights(tn_runtime *runtime, model *m, tn_graph **out_graph) {
+    tn_status status = load(runtime, m, out_graph);
+    if (status != TN_ERROR_FORMAT || !m->options->lacks_weights || !has_field(m, "without_weights"))
+        return status;
+    tn_attribute *item = add_option(&m->given, "without_weights", TN_FIELD_BOOL);
+    if (!item) return status;
+    item->i = 1;
+    status = load(runtime, m, out_graph);
+    *m->options->lacks_weights = status == TN_OK;
+    return status;
+}
+
 /* A network's extents are what it was trained with; those of --shape go before them. */
-static tn_status load_caffe_shaped(tn_runtime *runtime, const char *path,
-                                   const cli_options *options, const name_list *shaped,
-                                   tn_graph **out_graph) {
-    tn_caffe_options caffe = {.size = sizeof(caffe)};
+static tn_status load_shaped(tn_runtime *runtime, model *m, tn_graph **out_graph) {
     tn_graph *graph = NULL;
-    tn_status status = tn_graph_load_caffe(runtime, path, options->weights, &caffe, &graph);
-    if (status == TN_OK && !is_reshaped(graph, options)) {
+    const tn_status status = load_without_weights(runtime, m, &graph);
+    if (status != TN_OK) return status;
+    if (!has_field(m, "open_inputs") || !is_reshaped(graph, m->options)) {
         *out_graph = graph;
         return TN_OK;
     }
     tn_graph_destroy(graph);
-    if (status != TN_OK) return status;
-    caffe.open_input_count = shaped->count;
-    caffe.open_inputs = (const char *const *)shaped->items;
-    return tn_graph_load_caffe(runtime, path, options->weights, &caffe, out_graph);
+    add_names(&m->given, "open_inputs", &m->shaped);
+    return load(runtime, m, out_graph);
 }
 
-static tn_graph *load_caffe(tn_runtime *runtime, const char *path, const cli_options *options,
-                            const name_list *inputs, const name_list *outputs, int *out_exit) {
-    name_list shaped = {0};
+static tn_graph *load_model(tn_runtime *runtime, model *m, int *out_exit) {
     tn_graph *graph = NULL;
-    bool is_good = false;
-    if (!names_read(&options->shapes, false, &shaped))
-        *out_exit = cli_fault("no memory");
-    else if (load_caffe_shaped(runtime, path, options, &shaped, &graph) != TN_OK ||
-             choose_outputs(graph, outputs) != TN_OK)
-        *out_exit = cli_fail(path);
-    else if (!check_inputs(graph, inputs, path))
+    if (has_field(m, "inputs")) add_names(&m->given, "inputs", &m->given.inputs);
+    if (has_field(m, "outputs")) add_names(&m->given, "outputs", &m->outputs);
+    if (load_shaped(runtime, m, &graph) != TN_OK ||
+        (!has_field(m, "outputs") && choose_outputs(graph, &m->outputs) != TN_OK))
+        *out_exit = cli_fail(m->path);
+    else if (!has_field(m, "inputs") && !check_inputs(graph, &m->inputs, m->path))
         *out_exit = EXIT_FAULT;
     else
-        is_good = true;
-    names_free(&shaped);
-    if (is_good) return graph;
+        return graph;
     tn_graph_destroy(graph);
     return NULL;
 }
@@ -201,8 +258,8 @@ static tn_graph *add_mean(tn_graph *graph, const cli_options *options, int *out_
     const char *equals = strchr(file, '=');
     char *name = equals ? strndup(file, (size_t)(equals - file)) : NULL;
     const bool is_good =
-        (!equals || name) && tn_graph_load_caffe_mean(graph, name, equals ? equals + 1 : file,
-                                                      options->mean_file_scale) == TN_OK;
+        (!equals || name) && tn_graph_load_mean(graph, name, equals ? equals + 1 : file,
+                                                options->mean_file_scale) == TN_OK;
     free(name);
     if (is_good) return graph;
     *out_exit = cli_fail("--mean");
@@ -212,18 +269,18 @@ static tn_graph *add_mean(tn_graph *graph, const cli_options *options, int *out_
 
 tn_graph *model_load(tn_runtime *runtime, const char *path, const cli_options *options,
                      int *out_exit) {
-    name_list inputs = {0}, outputs = {0};
+    model m = {.path = path, .options = options, .importer = importers_of_file(path)};
     tn_graph *graph = NULL;
-    const file_kind kind = file_kind_of(path);
-    if (!read_names(options, &inputs, &outputs))
+    if (!read_names(options, &m.inputs, &m.outputs) ||
+        !names_read(&options->shapes, false, &m.shaped) ||
+        !read_inputs(options, &m.shaped, &m.inputs, &m.given.inputs) ||
+        (m.importer && !add_given(&m.given, options, m.importer)))
         *out_exit = cli_fault("no memory");
-    else if (kind == FILE_UFF)
-        graph = load_uff(runtime, path, options, &inputs, &outputs, out_exit);
-    else if (kind == FILE_CAFFE)
-        graph = load_caffe(runtime, path, options, &inputs, &outputs, out_exit);
     else
-        graph = load_onnx(runtime, path, &inputs, &outputs, out_exit);
-    names_free(&outputs);
-    names_free(&inputs);
+        graph = load_model(runtime, &m, out_exit);
+    import_options_free(&m.given);
+    names_free(&m.shaped);
+    names_free(&m.outputs);
+    names_free(&m.inputs);
     return add_mean(graph, options, out_exit);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of what options go with; see option_use.h. */
 #include "option_use.h"
+#include "cli/importers.h"
 #include "files/file_kind.h"
 #include "files/sample_files.h"
 #include "files/tensor_file.h"
@@ -16,7 +17,6 @@ enum {
     FACT_BUILDS = 1u << 1, /* a model is built */
     FACT_RUNS = 1u << 2,   /* a network is run */
     FACT_PLAN = 1u << 3,   /* the file is a plan */
-    FACT_CAFFE = 1u << 4,  /* the file is a Caffe network */
     FACT_IMAGE = 1u << 5,  /* an image is read or written */
     FACT_MEAN = 1u << 6,   /* a mean image becomes a part of the network */
     FACT_LOWER = 1u << 7,  /* a precision below tf32 */
@@ -41,7 +41,7 @@ enum {
 };
 
 /* Those that the kind of file decides. */
-#define FACTS_OF_FILE (FACT_FILE | FACT_BUILDS | FACT_RUNS | FACT_PLAN | FACT_CAFFE)
+#define FACTS_OF_FILE (FACT_FILE | FACT_BUILDS | FACT_RUNS | FACT_PLAN)
 
 /* Where libraries that are named are loaded. */
 #define FACT_LOADS (FACT_BUILDS | FACT_RUNS | FACT_LISTS | FACT_EXPLAINS | FACT_MACHINE)
@@ -64,7 +64,6 @@ static const use_row rows[] = {
     {'a', FACT_FILE | FACT_TESTS, "a model or a plan"},
     {'j', FACT_FILE | FACT_LISTS, "a model or a plan"},
     {'x', FACT_PLAN | FACT_TESTS, "a plan: a model is built with the libraries that are here"},
-    {'w', FACT_CAFFE, "a Caffe network (.prototxt)"},
     {'c', FACT_BUILDS, "a model: a plan has its precision already"},
     {'T', FACT_BUILDS, A_MODEL},
     {'T', FACT_TIMES, "a build that times kernels (without --no-timing, --reference, --isolate)"},
@@ -165,7 +164,7 @@ static uint32_t facts_of_command(const cli_options *options) {
 
 static uint32_t facts_of_file(file_kind kind) {
     return (kind == FILE_NONE ? 0u : FACT_FILE) | (kind == FILE_PLAN ? FACT_PLAN : 0u) |
-           (kind == FILE_CAFFE ? FACT_CAFFE : 0u) | (file_kind_is_model(kind) ? FACT_BUILDS : 0u);
+           (file_kind_is_model(kind) ? FACT_BUILDS : 0u);
 }
 
 static uint32_t find_facts(const cli_options *options, file_kind kind) {
@@ -195,13 +194,30 @@ static int refuse(const cli_options *options, const use_row *row, file_kind kind
     return cli_usage("option --%s has no use here: it goes with %s%s%s%s%s",
                      cli_option_name(row->letter), row->goes_with, is_about_file ? "; " : "",
                      is_about_file ? options->arguments[0] : "", is_about_file ? " is " : "",
-                     is_about_file ? file_kind_name(kind) : "");
+                     is_about_file ? file_kind_name(kind, options->arguments[0]) : "");
 }
 
 static int check_option(const cli_options *options, char letter, uint32_t facts, file_kind kind) {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (rows[i].letter == letter && !(rows[i].facts & facts))
             return refuse(options, &rows[i], kind);
+    return EXIT_DONE;
+}
+
+/* Options of importers are those of the one that reads the file. */
+static int check_import_options(const cli_options *options, file_kind kind) {
+    const char *path = kind == FILE_NONE ? NULL : options->arguments[0];
+    const tn_importer *used = kind == FILE_MODEL ? importers_of_file(path) : NULL, *other = NULL;
+    for (size_t i = 0; i < options->import_names.count; i++) {
+        const char *name = options->import_names.items[i];
+        if (used && importers_field(used, name)) continue;
+        if (!importers_option(name, &other))
+            return cli_usage("option --%s has no use here: no importer has it", name);
+        return cli_usage("option --%s has no use here: it goes with %s%s%s%s%s%s%s%s", name,
+                         other->what, other->endings[0] ? " (" : "", other->endings,
+                         other->endings[0] ? ")" : "", path ? "; " : "", path ? path : "",
+                         path ? " is " : "", path ? file_kind_name(kind, path) : "");
+    }
     return EXIT_DONE;
 }
 
@@ -231,6 +247,7 @@ int option_use_check(cli_options *options) {
     const uint32_t facts = code == EXIT_DONE ? find_facts(options, kind) : 0;
     for (size_t i = 0; code == EXIT_DONE && i < options->given_count; i++)
         code = check_option(options, options->given[i], facts, kind);
+    if (code == EXIT_DONE) code = check_import_options(options, kind);
     if (code == EXIT_DONE) code = check_streams(options);
     options->loads_path = (facts & (FACT_BUILDS | FACT_LISTS | FACT_MACHINE)) != 0;
     return code;

@@ -3,8 +3,8 @@
  * Nodes of a file that no library serves, gathered by what is missing, so that all of it is said in
  * one error. What is said of each is plugin/missing.h's.
  */
-#ifndef TN_IMPORTERS_COMMON_MISSING_LIST_H
-#define TN_IMPORTERS_COMMON_MISSING_LIST_H
+#ifndef TN_IMPORT_MISSING_LIST_H
+#define TN_IMPORT_MISSING_LIST_H
 
 #include "base/map.h"
 
@@ -17,7 +17,7 @@ typedef struct tn_missing_item {
 
 typedef struct tn_missing_list {
     const tn_allocator *allocator;
-    tn_arena *arena; /* of the reader; outlives the list */
+    tn_arena *arena; /* of the reading; outlives the list */
     tn_map *keys;    /* place among the items */
     tn_missing_item *items;
     size_t count, capacity;

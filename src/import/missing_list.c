@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Missing operators gathered, and the one message about all of them; see missing_list.h. */
-#include "importers/common/missing_list.h"
+#include "import/missing_list.h"
 #include "base/status.h"
 #include "base/text.h"
 

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The services of tenon/plugin/importer.h in short, for the readers here: a graph knows its
+ * reading, shapes are tn_shape.
+ */
+#ifndef TN_IMPORTERS_COMMON_IMPORT_H
+#define TN_IMPORTERS_COMMON_IMPORT_H
+
+#include "base/memory.h"
+#include "tensor/shape.h"
+
+#include <tenon/plugin/importer.h>
+
+/* The host's allocator. */
+tn_allocator tn_import_allocator(const tn_import *import);
+
+/* In a library of its own: makes `import` what base/status.h's functions of this thread record
+ * their errors by, until another one is given (null: none), and answers the one before. Where
+ * readers are linked with the core those functions are the core's (status.c is left out). */
+const tn_import *tn_import_enter(const tn_import *import);
+
+static inline void *tn_import_room(tn_import_graph *graph, size_t bytes) {
+    return graph->import->services->room(graph->import, bytes);
+}
+
+static inline tn_status tn_import_adopt(tn_import_graph *graph, void *memory, size_t bytes) {
+    return graph->import->services->adopt(graph->import, memory, bytes);
+}
+
+static inline bool tn_import_has_tensor(const tn_import_graph *graph, const char *name) {
+    return graph->import->services->find_tensor(graph, name, NULL);
+}
+
+/* Of a number that the graph gave. */
+static inline tn_import_tensor_info tn_import_tensor_at(const tn_import_graph *graph,
+                                                        tn_import_tensor tensor) {
+    tn_import_tensor_info info = {.size = sizeof(info), .name = ""};
+    (void)graph->import->services->get_tensor(graph, tensor, &info);
+    return info;
+}
+
+static inline const char *tn_import_make_name(tn_import_graph *graph, const char *base) {
+    return graph->import->services->make_name(graph, base);
+}
+
+static inline tn_status tn_import_add_tensor(tn_import_graph *graph, const char *name,
+                                             tn_import_tensor *out_tensor) {
+    return graph->import->services->add_tensor(graph, name, out_tensor);
+}
+
+static inline tn_status tn_import_add_input(tn_import_graph *graph, const char *name, tn_type type,
+                                            uint32_t rank, const int64_t *extents,
+                                            const char *const *names,
+                                            tn_import_tensor *out_tensor) {
+    return graph->import->services->add_input(graph, name, type, rank, extents, names, out_tensor);
+}
+
+static inline tn_status tn_import_add_constant(tn_import_graph *graph, const char *name,
+                                               tn_type type, const tn_shape *shape,
+                                               const void *data, size_t bytes,
+                                               tn_import_tensor *out_tensor) {
+    return graph->import->services->add_constant(graph, name, type, shape->rank, shape->extents,
+                                                 data, bytes, out_tensor);
+}
+
+static inline tn_status tn_import_add_output(tn_import_graph *graph, tn_import_tensor tensor,
+                                             const char *name) {
+    return graph->import->services->add_output(graph, tensor, name);
+}
+
+/* A node of an operator that was found, whose outputs are tensors of add_tensor. */
+tn_status tn_import_add_node(tn_import_graph *graph, const char *name, const tn_operator *op,
+                             uint64_t attribute_count, const tn_attribute *const *attributes,
+                             uint32_t input_count, const tn_import_tensor *inputs,
+                             uint32_t output_count, const tn_import_tensor *outputs);
+
+static inline tn_status tn_import_find_operator(const tn_import_graph *graph, const char *domain,
+                                                const char *name, uint32_t version,
+                                                const tn_operator **out_op) {
+    return graph->import->services->find_operator(graph->import, domain, name, version, out_op);
+}
+
+/* Field `index` of an operator. */
+static inline const tn_field *tn_import_field(const tn_operator *op, uint32_t index) {
+    return (const tn_field *)(const void *)((const char *)op->fields +
+                                            (size_t)index * op->field_size);
+}
+
+#endif

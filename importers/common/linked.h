@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the link of the core's library brings of importers. */
+#ifndef TN_IMPORTERS_COMMON_LINKED_H
+#define TN_IMPORTERS_COMMON_LINKED_H
+
+#include <tenon/plugin/importer.h>
+
+extern const tn_importer *const tn_linked_importers[]; /* ends in null */
+extern const tn_importer tn_onnx_importer;             /* importers/onnx/reader.c */
+
+#endif

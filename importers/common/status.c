@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The errors of base/status.h for readers that are libraries of their own: recorded by the reading
+ * that the thread is in (tn_import_enter), whose host keeps them. Outside of one they are nothing.
+ */
+#include "base/status.h"
+#include "importers/common/import.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local const tn_import *current;
+
+const tn_import *tn_import_enter(const tn_import *import) {
+    const tn_import *before = current;
+    current = import;
+    return before;
+}
+
+static tn_import *reading(void) {
+    return (tn_import *)(uintptr_t)current;
+}
+
+tn_status(tn_fail)(tn_status status, const char *format, ...) {
+    char text[2048];
+    va_list arguments;
+    if (status == TN_OK) status = TN_ERROR_INTERNAL;
+    va_start(arguments, format);
+    if (vsnprintf(text, sizeof(text), format, arguments) < 0) text[0] = '\0';
+    va_end(arguments);
+    return current ? current->services->fail(reading(), status, "%s", text) : status;
+}
+
+tn_status(tn_fail_memory)(const char *what) {
+    return tn_fail(TN_ERROR_MEMORY, "no memory for %s", what);
+}
+
+tn_status tn_error_at(tn_status status, const char *format, ...) {
+    char text[1024];
+    va_list arguments;
+    if (status == TN_OK || !current) return status;
+    va_start(arguments, format);
+    if (vsnprintf(text, sizeof(text), format, arguments) < 0) text[0] = '\0';
+    va_end(arguments);
+    return current->services->at(reading(), status, "%s", text);
+}
+
+void tn_error_clear(void) {
+    if (current) current->services->forget(reading());
+}
+
+const tn_error *tn_last_error(void) {
+    static _Thread_local tn_error error;
+    error = (tn_error){.size = sizeof(error), .message = "", .where = ""};
+    if (current) error.status = current->services->last(reading(), &error.message, &error.where);
+    return &error;
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the host does for a reader: errors, memory, files, and the parts of a graph but for its
+ * nodes (nodes.c) and operators (operators.c). Arguments come from libraries: each is checked.
+ */
+#include "base/status.h"
+#include "base/text.h"
+#include "import/reading.h"
+#include "graph/body.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ----------------------------------------------------------------------------------------------
+ * errors */
+
+enum { MOST_TEXT = 2047 };
+
+static tn_status reading_fail(tn_import *import, tn_status status, const char *format, ...) {
+    char text[MOST_TEXT + 1] = "";
+    va_list arguments;
+    (void)import;
+    va_start(arguments, format);
+    if (!format || vsnprintf(text, sizeof(text), format, arguments) < 0) text[0] = 0;
+    va_end(arguments);
+    if (status <= TN_OK || status > TN_ERROR_INTERNAL) status = TN_ERROR_PLUGIN;
+    return tn_fail(status, "%s", text[0] ? text : "no reason given");
+}
+
+static tn_status reading_at(tn_import *import, tn_status status, const char *format, ...) {
+    char text[MOST_TEXT + 1] = "";
+    va_list arguments;
+    (void)import;
+    if (status == TN_OK || !format) return status;
+    va_start(arguments, format);
+    if (vsnprintf(text, sizeof(text), format, arguments) < 0) text[0] = 0;
+    va_end(arguments);
+    return text[0] ? tn_error_at(status, "%s", text) : status;
+}
+
+static tn_status reading_last(tn_import *import, const char **out_message, const char **out_where) {
+    const tn_error *error = tn_last_error();
+    (void)import;
+    if (out_message) *out_message = error->message;
+    if (out_where) *out_where = error->where;
+    return error->status;
+}
+
+static void reading_forget(tn_import *import) {
+    (void)import;
+    tn_error_clear();
+}
+
+static void reading_log(tn_import *import, uint32_t level, const char *text) {
+    if (level < TN_LOG_ERROR || level > TN_LOG_DEBUG) level = TN_LOG_WARNING;
+    tn_runtime_log(tn_reading_of(import)->runtime, level, "%s", text ? text : "");
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * memory */
+
+static tn_status add_range(tn_reading *reading, const void *data, size_t bytes) {
+    TN_TRY(tn_grow(reading->allocator, (void **)&reading->ranges, &reading->range_capacity,
+                   reading->range_count + 1, sizeof(*reading->ranges)));
+    reading->ranges[reading->range_count++] = (tn_reading_range){data, bytes};
+    return TN_OK;
+}
+
+static bool is_within(const void *data, uint64_t bytes, const void *all, uint64_t all_bytes) {
+    const uintptr_t begin = (uintptr_t)data, from = (uintptr_t)all;
+    return begin >= from && begin - from <= all_bytes && bytes <= all_bytes - (begin - from);
+}
+
+/* Files are few; of the rest a reader uses what it made a moment ago: the newest first. */
+bool tn_reading_owns(const tn_reading *reading, const void *data, uint64_t bytes) {
+    for (size_t i = 0; i < reading->file_count; i++) {
+        const tn_reading_file *file = &reading->files[i];
+        if (file->is_kept && is_within(data, bytes, file->data, file->bytes)) return true;
+    }
+    for (size_t i = reading->range_count; i-- > 0;) {
+        const tn_reading_range *range = &reading->ranges[i];
+        if (is_within(data, bytes, range->data, range->bytes)) return true;
+    }
+    return false;
+}
+
+void *tn_reading_room(tn_import *import, uint64_t bytes) {
+    tn_reading *reading = tn_reading_of(import);
+    void *memory = tn_graph_allocate_data(reading->root.graph, (size_t)bytes);
+    if (!memory || add_range(reading, memory, (size_t)bytes) != TN_OK) return NULL;
+    return memory;
+}
+
+static tn_status reading_adopt(tn_import *import, void *memory, uint64_t bytes) {
+    tn_reading *reading = tn_reading_of(import);
+    tn_file owned = {.allocator = reading->allocator, .data = memory, .bytes = (size_t)bytes};
+    if (!memory || bytes == 0)
+        return tn_fail(TN_ERROR_ARGUMENT, "memory that is adopted has at least a byte");
+    TN_TRY(add_range(reading, memory, (size_t)bytes));
+    const tn_status status = tn_graph_own_file(reading->root.graph, &owned);
+    if (status != TN_OK) reading->range_count--;
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * files */
+
+static tn_status fail_outside(const char *name) {
+    return tn_fail(TN_ERROR_FORMAT, "external data lies in '%s', outside the model's folder", name);
+}
+
+static bool is_below(const char *folder, const char *path) {
+    size_t length = strlen(folder);
+    if (length > 0 && folder[length - 1] == '/') length--;
+    return strncmp(folder, path, length) == 0 && path[length] == '/';
+}
+
+/* The file's true path, which is below the folder's. Both buffers have PATH_MAX bytes. */
+static tn_status resolve(const tn_reading *reading, const char *name, char *folder, char *path) {
+    const char *base = reading->import.folder;
+    if (!base)
+        return tn_fail(TN_ERROR_UNSUPPORTED,
+                       "the data lies in the file '%s', but this model was given without a folder",
+                       name);
+    if (!tn_path_is_inside(name)) return fail_outside(name);
+    const char *joined = tn_path_join(reading->arena, base, name);
+    if (!joined) return tn_fail_memory("a path");
+    if (!realpath(base, folder) || !realpath(joined, path))
+        return tn_fail(errno == ENOENT ? TN_ERROR_NOT_FOUND : TN_ERROR_IO,
+                       "external data in '%s': %s", joined, strerror(errno));
+    return is_below(folder, path) ? TN_OK : fail_outside(name);
+}
+
+static tn_status map_once(tn_reading *reading, const char *path, tn_reading_file **out_file) {
+    uint64_t at;
+    if (!tn_map_get(reading->file_names, path, &at)) {
+        const char *key = tn_arena_text(reading->arena, path);
+        tn_reading_file opened = {0};
+        if (!key) return tn_fail_memory("a path");
+        TN_TRY(tn_grow(reading->allocator, (void **)&reading->files, &reading->file_capacity,
+                       reading->file_count + 1, sizeof(*reading->files)));
+        TN_TRY(tn_file_map(reading->allocator, path, &opened.file));
+        opened.data = opened.file.data;
+        opened.bytes = opened.file.bytes;
+        at = reading->file_count;
+        reading->files[reading->file_count++] = opened;
+        TN_TRY(tn_map_set(reading->file_names, key, at));
+    }
+    *out_file = &reading->files[at];
+    return TN_OK;
+}
+
+static tn_status keep(tn_reading *reading, tn_reading_file *file) {
+    if (file->is_kept) return TN_OK;
+    TN_TRY(tn_graph_own_file(reading->root.graph, &file->file));
+    file->is_kept = true;
+    return TN_OK;
+}
+
+static tn_status reading_open(tn_import *import, const char *name, uint32_t flags,
+                              tn_import_file *out_file) {
+    tn_reading *reading = tn_reading_of(import);
+    char folder[PATH_MAX], path[PATH_MAX];
+    tn_reading_file *file = NULL;
+    if (!name || !out_file || out_file->size < sizeof(*out_file) ||
+        (flags & ~(uint32_t)(TN_IMPORT_KEEP | TN_IMPORT_ANYWHERE)))
+        return tn_fail(TN_ERROR_ARGUMENT, "a file that is opened needs a name, and known flags");
+    if (flags & TN_IMPORT_ANYWHERE) {
+        reading->last_opened = tn_arena_text(reading->arena, name);
+        if (!reading->last_opened) return tn_fail_memory("a path");
+        const tn_status status = map_once(reading, name, &file);
+        reading->has_other_file = status != TN_OK;
+        TN_TRY(status);
+    } else {
+        TN_TRY(resolve(reading, name, folder, path));
+        TN_TRY(map_once(reading, path, &file));
+    }
+    if (flags & TN_IMPORT_KEEP) TN_TRY(keep(reading, file));
+    out_file->data = file->data;
+    out_file->bytes = file->bytes;
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * the graph */
+
+static tn_status reading_set_name(tn_import_graph *graph, const char *name) {
+    tn_graph *own = tn_reading_graph_of(graph)->graph;
+    const char *copy = tn_arena_text(own->arena, name ? name : "");
+    if (!copy) return tn_fail_memory("a graph's name");
+    own->name = copy;
+    return TN_OK;
+}
+
+static tn_status reading_set_opset(tn_import_graph *graph, const char *domain, uint32_t version) {
+    return tn_graph_set_opset(tn_reading_graph_of(graph)->graph, domain, version);
+}
+
+static tn_status reading_add_input(tn_import_graph *graph, const char *name, tn_type type,
+                                   uint32_t rank, const int64_t *extents, const char *const *names,
+                                   tn_import_tensor *out_tensor) {
+    const tn_reading_graph *own = tn_reading_graph_of(graph);
+    tn_tensor_id id = TN_NO_TENSOR;
+    if (own->outer && rank == UINT32_MAX) {
+        if (!name || !*name || (type != TN_NONE && !tn_type_is_valid(type)))
+            return tn_fail(TN_ERROR_ARGUMENT, "a body's input needs a name and a known type");
+        TN_TRY(tn_graph_add_body_input(own->graph, name, type, &id));
+    } else {
+        TN_TRY(tn_graph_add_input(own->graph, name, type, rank, extents, names, &id));
+    }
+    if (out_tensor) *out_tensor = id;
+    return TN_OK;
+}
+
+static tn_status reading_add_constant(tn_import_graph *graph, const char *name, tn_type type,
+                                      uint32_t rank, const int64_t *extents, const void *data,
+                                      uint64_t bytes, tn_import_tensor *out_tensor) {
+    tn_reading_graph *own = tn_reading_graph_of(graph);
+    tn_reading *reading = tn_reading_of(graph->import);
+    tn_shape shape;
+    tn_tensor_id id;
+    if (rank > 0 && !extents) return tn_fail(TN_ERROR_ARGUMENT, "a constant needs its extents");
+    TN_TRY(tn_shape_set(&shape, rank, extents));
+    const size_t element = tn_type_is_valid(type) ? tn_type_bytes(type) : 0;
+    const bool is_odd = element > 1 && (uintptr_t)data % element != 0;
+    if (data && bytes > 0 && (is_odd || !tn_reading_owns(reading, data, bytes)))
+        TN_TRY(tn_graph_add_constant(own->graph, name, type, rank, extents, data, bytes, &id));
+    else
+        TN_TRY(
+            tn_graph_add_constant_lent(own->graph, name, type, &shape, data, (size_t)bytes, &id));
+    if (out_tensor) *out_tensor = id;
+    return TN_OK;
+}
+
+static tn_status reading_add_tensor(tn_import_graph *graph, const char *name,
+                                    tn_import_tensor *out_tensor) {
+    tn_tensor_id id;
+    if (!out_tensor) return tn_fail(TN_ERROR_ARGUMENT, "a tensor needs room for its number");
+    TN_TRY(tn_graph_add_tensor(tn_reading_graph_of(graph)->graph, name, TN_NONE, &id));
+    *out_tensor = id;
+    return TN_OK;
+}
+
+static tn_status reading_add_output(tn_import_graph *graph, tn_import_tensor tensor,
+                                    const char *name) {
+    tn_reading_graph_of(graph)->is_checked = false;
+    return tn_graph_add_output(tn_reading_graph_of(graph)->graph, tensor, name);
+}
+
+static tn_status reading_declare(tn_import_graph *graph, tn_import_tensor tensor, const char *name,
+                                 bool is_output, tn_type type, uint32_t rank,
+                                 const int64_t *extents) {
+    tn_graph *own = tn_reading_graph_of(graph)->graph;
+    tn_graph_declaration declared = {
+        .tensor = tensor, .name = name, .type = type, .is_output = is_output};
+    if (tensor >= own->tensor_count || !name)
+        return tn_fail(TN_ERROR_ARGUMENT, "the graph has no tensor number %" PRIu32, tensor);
+    if (type != TN_NONE && !tn_type_is_valid(type))
+        return tn_fail(TN_ERROR_TYPE, "element type %" PRIu32 " is not known", type);
+    if (rank != UINT32_MAX) {
+        if (rank > TN_MAX_RANK || (rank > 0 && !extents))
+            return tn_fail(TN_ERROR_SHAPE, "rank %" PRIu32 "; at most %d is possible", rank,
+                           TN_MAX_RANK);
+        declared.has_shape = true;
+        declared.shape.rank = rank;
+        for (uint32_t i = 0; i < rank; i++)
+            declared.shape.extents[i] = extents[i] < 0 ? -1 : extents[i];
+    }
+    return tn_graph_declare(own, &declared);
+}
+
+static bool reading_find_tensor(const tn_import_graph *graph, const char *name,
+                                tn_import_tensor *out_tensor) {
+    uint64_t id;
+    if (!name || !tn_map_get(tn_reading_graph_of(graph)->graph->names, name, &id)) return false;
+    if (out_tensor) *out_tensor = (tn_import_tensor)id;
+    return true;
+}
+
+static bool reading_get_tensor(const tn_import_graph *graph, tn_import_tensor tensor,
+                               tn_import_tensor_info *out_info) {
+    const tn_graph *own = tn_reading_graph_of(graph)->graph;
+    if (tensor >= own->tensor_count || !out_info || out_info->size < sizeof(*out_info))
+        return false;
+    const tn_graph_tensor *from = &own->tensors[tensor];
+    *out_info =
+        (tn_import_tensor_info){.size = out_info->size,
+                                .type = from->type,
+                                .rank = from->has_shape ? from->shape.rank : UINT32_MAX,
+                                .flags = (from->is_input ? (uint32_t)TN_IMPORT_IS_INPUT : 0) |
+                                         (from->is_constant ? (uint32_t)TN_IMPORT_IS_CONSTANT : 0),
+                                .use_count = from->use_count,
+                                .name = from->name,
+                                .extents = from->shape.extents,
+                                .data = from->data,
+                                .bytes = from->bytes};
+    return true;
+}
+
+static const char *reading_make_name(tn_import_graph *graph, const char *base) {
+    return tn_graph_make_name(tn_reading_graph_of(graph)->graph, base ? base : "tensor");
+}
+
+static uint64_t reading_input_count(const tn_import_graph *graph) {
+    return tn_reading_graph_of(graph)->graph->input_count;
+}
+static uint64_t reading_output_count(const tn_import_graph *graph) {
+    return tn_reading_graph_of(graph)->graph->output_count;
+}
+static uint64_t reading_node_count(const tn_import_graph *graph) {
+    return tn_reading_graph_of(graph)->graph->node_count;
+}
+
+const tn_import_services tn_reading_services = {.size = sizeof(tn_import_services),
+                                                .fail = reading_fail,
+                                                .at = reading_at,
+                                                .last = reading_last,
+                                                .forget = reading_forget,
+                                                .log = reading_log,
+                                                .room = tn_reading_room,
+                                                .adopt = reading_adopt,
+                                                .open = reading_open,
+                                                .find_operator = tn_reading_find_operator,
+                                                .is_given = tn_reading_is_given,
+                                                .check_fields = tn_reading_check_fields,
+                                                .ask = tn_reading_ask,
+                                                .describe_missing = tn_reading_describe_missing,
+                                                .add_missing = tn_reading_add_missing,
+                                                .is_missing = tn_reading_is_missing,
+                                                .report_missing = tn_reading_report_missing,
+                                                .set_name = reading_set_name,
+                                                .set_opset = reading_set_opset,
+                                                .add_input = reading_add_input,
+                                                .add_constant = reading_add_constant,
+                                                .add_tensor = reading_add_tensor,
+                                                .add_node = tn_reading_add_node,
+                                                .add_output = reading_add_output,
+                                                .declare = reading_declare,
+                                                .find_tensor = reading_find_tensor,
+                                                .get_tensor = reading_get_tensor,
+                                                .make_name = reading_make_name,
+                                                .input_count = reading_input_count,
+                                                .output_count = reading_output_count,
+                                                .node_count = reading_node_count,
+                                                .begin_body = tn_reading_begin_body,
+                                                .end_body = tn_reading_end_body,
+                                                .check = tn_reading_check};

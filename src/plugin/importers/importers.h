@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The importers that libraries registered: what stands behind tn_importers of
+ * tenon/plugin/importer.h. Reading itself is src/import's, which a run-only library lacks.
+ */
+#ifndef TN_PLUGIN_IMPORTERS_IMPORTERS_H
+#define TN_PLUGIN_IMPORTERS_IMPORTERS_H
+
+#include "plugin/registry.h"
+
+#include <tenon/plugin/importer.h>
+
+/* An entry lives as long as the runtime. */
+typedef struct tn_importer_entry {
+    tn_importer importer;       /* normalised copy: today's struct, fields in today's item size */
+    tn_operator options;        /* its fields, as the functions of fields.h take them */
+    tn_loaded_library *library; /* null: linked in */
+    bool is_removed;
+} tn_importer_entry;
+
+/* `library` null: linked in. TN_ERROR_PLUGIN, TN_ERROR_MEMORY. */
+tn_status tn_importers_add(tn_runtime *runtime, tn_loaded_library *library,
+                           const tn_importer *importer);
+/* The entry at `index` or after it, *inout_index becoming its index + 1, with a count on its
+ * library; null: no more. */
+const tn_importer_entry *tn_importers_next(tn_runtime *runtime, size_t *inout_index);
+void tn_importers_release(const tn_importer_entry *entry); /* null is fine */
+/* Entries are the runtime's; their array is freed with it. */
+void tn_importers_deinit(tn_runtime *runtime);
+
+/* Adds those that are linked in, a list that ends in null, once. */
+tn_status tn_importers_add_linked(tn_runtime *runtime, const tn_importer *const *importers);
+/* Folders with libraries of importers: beside the core library, then those of the search path. Null
+ * past the end. */
+const char *tn_importers_folder(tn_runtime *runtime, size_t index);
+
+#endif
