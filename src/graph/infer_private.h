@@ -66,6 +66,6 @@ tn_status tn_infer_values(tn_inference *inference, const tn_graph_node *node);
  * without a bound; null: there are none. */
 tn_status tn_evaluate_call(const tn_graph *graph, const tn_graph_node *node,
                            const tn_tensor *const *inputs, tn_tensor *const *outputs,
-                           struct tn_output_source *source);
+                           struct tn_output_source *source, const tn_run_state *run);
 
 #endif

@@ -4,6 +4,7 @@
 #define TN_PLUGIN_RUNTIME_PRIVATE_H
 
 #include "base/resource_store.h"
+#include "device/cpu/host_threads.h"
 #include "plugin/runtime.h"
 
 #include <tenon/plugin/device.h>
@@ -35,6 +36,8 @@ struct tn_runtime {
     const char *companions, *device_folder, *forced_kernels;
     tn_resource_store *resources; /* that kernels share */
     tn_device cpu;
+    tn_host_threads *run_threads; /* made when they are needed first, under `lock`; or null */
+    uint32_t run_thread_count;
     char features[256], fingerprint[384];
 };
 

@@ -77,6 +77,7 @@ static tn_status set_up(tn_context *context) {
     TN_TRY(tn_heaps_create(context));
     TN_TRY(tn_inference_init(&context->inference, engine->graph, &engine->plan));
     context->inference.allocator = &context->allocator; /* from here on it is counted */
+    context->inference.run = context->run;
     TN_TRY(tn_walk_open_device(context));
     TN_TRY(tn_body_contexts_create(context));
     TN_TRY(open_kernels(context));
@@ -98,6 +99,8 @@ tn_status tn_context_create(tn_engine *engine, tn_context **out_context) {
     context->allocator =
         (tn_allocator){sizeof(tn_allocator), context, counted_allocate, counted_deallocate};
     context->statistics.size = sizeof(context->statistics);
+    tn_run_control_init(&context->control);
+    context->run = &context->control.state;
     const tn_status status = set_up(context);
     if (status != TN_OK) {
         tn_error_copy error;
@@ -111,7 +114,7 @@ tn_status tn_context_create(tn_engine *engine, tn_context **out_context) {
 }
 
 void tn_context_destroy(tn_context *context) {
-    if (!context) return;
+    if (!context || !tn_context_close_runs(context)) return;
     tn_engine *engine = context->engine;
     const tn_allocator *allocator = &context->allocator;
     (void)tn_walk_wait(context);
@@ -141,6 +144,7 @@ void tn_context_destroy(tn_context *context) {
     tn_deallocate(allocator, (void *)context->values);
     tn_deallocate(allocator, context->profile);
     tn_deallocate(allocator, context->profile_steps);
+    tn_run_control_deinit(&context->control);
     tn_deallocate(context->parent, context);
     tn_engine_release(engine);
 }
@@ -169,6 +173,7 @@ void tn_context_give_data(tn_context *context, void *memory) {
 
 tn_status tn_context_set_profiling(tn_context *context, bool is_on) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(tn_run_control_check_idle(&context->control));
     if (is_on && !context->is_profiling) {
         memset(context->profile, 0,
                context->engine->program->step_count * sizeof(*context->profile));
@@ -179,19 +184,21 @@ tn_status tn_context_set_profiling(tn_context *context, bool is_on) {
 }
 
 uint32_t tn_context_profile_count(const tn_context *context) {
-    if (context && context->is_unfused) return tn_context_profile_count(context->unfused);
-    return context ? context->profile_count : 0;
+    if (!context || !tn_run_control_is_idle(&context->control)) return 0;
+    if (context->is_unfused) return tn_context_profile_count(context->unfused);
+    return context->profile_count;
 }
 
 const tn_profile_entry *tn_context_profile(const tn_context *context, uint32_t index) {
-    if (context && context->is_unfused) return tn_context_profile(context->unfused, index);
-    return context && index < context->profile_count
+    if (!context || !tn_run_control_is_idle(&context->control)) return NULL;
+    if (context->is_unfused) return tn_context_profile(context->unfused, index);
+    return index < context->profile_count
                ? &context->profile[context->profile_steps[index]]
                : NULL;
 }
 
 void tn_context_get_statistics(const tn_context *context, tn_context_statistics *out_statistics) {
-    if (!context || !out_statistics) return;
+    if (!context || !out_statistics || !tn_run_control_is_idle(&context->control)) return;
     const uint32_t size = out_statistics->size;
     tn_context_statistics all = context->statistics;
     tn_context_statistics other = {.size = sizeof(other)};

@@ -7,6 +7,8 @@
  *   context_ports.c         which inputs are read, which outputs a device writes
  *   context_bind.c          shapes and memory that callers give
  *   context_run.c           a run, its outputs, a device that is lost
+ *   context_async.c         a run that nobody waits for; cancel
+ *   control/run_control.h   whether a run is under way
  *   reshape.c               shapes and values, the cache of shape states
  *   heaps.c                 the bytes of its strings
  *   describe.c              descriptors of values, what was fused at these shapes
@@ -41,6 +43,7 @@
 #include "guard/checked_call.h"
 #include "isolation/isolation.h"
 #include "plugin/crash.h"
+#include "run/control/run_control.h"
 #include "tensor/window.h"
 
 #include <tenon/plugin/counted.h>
@@ -214,6 +217,8 @@ struct tn_context {
     void *done_event;    /* of the device, for tn_context_is_done; null until it is needed */
     bool is_done_marked; /* it is recorded behind the last run */
     bool *is_broken;     /* by node: scratch of tn_unfused_find; null until it is needed */
+    tn_run_control control;
+    const tn_run_state *run; /* its own, or that of the context that this one is a part of */
 };
 
 /* --- context.c --- */
@@ -233,11 +238,23 @@ tn_status tn_context_check_index(const char *kind, uint32_t index, uint32_t coun
 void tn_context_forget_pointers(tn_context *context);
 
 /* --- context_run.c --- */
+/* What a run does once it is under way; waits for nothing that another thread does. */
+tn_status tn_context_run_begun(tn_context *context);
+/* The run is over: the context is free. */
+tn_status tn_context_end_run(tn_context *context, tn_status status);
+/* A part of another context, a body or the unfused network, runs within its runs: what cancels
+ * those ends this one. */
+void tn_context_join(tn_context *part, const tn_context *whole);
 /* Waits for what is left of a run that failed, and notes when the device is lost; answers `status`.
  */
 tn_status tn_context_end_failed(tn_context *context, tn_status status);
 /* Why the context can run no more, after its device was lost; TN_OK: it can. */
 tn_status tn_context_check_lost(const tn_context *context);
+
+/* --- context_async.c --- */
+/* Waits for runs that are under way; no other begins. False: called by `done` of one, after which
+ * the context destroys itself. */
+bool tn_context_close_runs(tn_context *context);
 
 /* --- device/completion.c --- */
 void tn_context_close_completion(tn_context *context);

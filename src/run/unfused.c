@@ -79,6 +79,7 @@ static tn_status hand_output(const tn_context *context, uint32_t output) {
 
 static tn_status hand_over(tn_context *context) {
     tn_context *other = context->unfused;
+    tn_context_join(other, context);
     if (context->stream)
         TN_TRY(tn_context_set_stream(
             other, context->stream == context->own_stream ? NULL : context->stream));
