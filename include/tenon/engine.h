@@ -144,14 +144,14 @@ TN_EXPORT tn_status tn_context_bind_output(tn_context *context, uint32_t output,
 /* Lends a stream of the engine's device: everything is enqueued there, and run returns without
  * waiting for it where all of the network runs on the device; outputs are there when the caller has
  * waited for the stream. Null: a stream of the context's own, which run waits for. TN_ERROR_STATE:
- * the engine runs on the processor. */
+ * the engine runs on the processor, which has no stream but null. */
 TN_EXPORT tn_status tn_context_set_stream(tn_context *context, void *stream);
 /* The same in the memory of the engine's device, in the order of the stream. It is read and written
  * where it is by kernels of the device. An input that the processor reads is copied to the host
  * when run is called, which then waits for what is on the stream; an output that the processor
  * computes is copied to where it is bound at the end. Other calls that bind the same input or
- * output take this back. TN_ERROR_STATE: the engine runs on the processor; at run: the stream is
- * being captured, and something (the error says which node or input) is done by the processor,
+ * output take this back. For an engine on the processor it is tn_context_bind_input and
+ * tn_context_bind_output. At run, TN_ERROR_STATE: the stream is being captured, and something (the error says which node or input) is done by the processor,
  * which a graph would not repeat. */
 TN_EXPORT tn_status tn_context_bind_device_input(tn_context *context, uint32_t input,
                                                  const void *device_data, uint64_t bytes);

@@ -9,6 +9,7 @@
 #include <tenon/calibration.h>
 #include <tenon/compile.h>
 #include <tenon/crash.h>
+#include <tenon/device_memory.h>
 #include <tenon/engine.h>
 #include <tenon/graph.h>
 #include <tenon/isolation.h>

@@ -200,7 +200,7 @@ tn_status tn_runtime_find_device(tn_runtime *runtime, const char *name) {
     return TN_OK;
 }
 
-static tn_device_info info_of(const tn_device *device, const char *library) {
+tn_device_info tn_device_describe(const tn_device *device, const char *library) {
     tn_device_info info = {.size = sizeof(tn_device_info),
                            .index = device->index,
                            .kind = device->kind,
@@ -215,7 +215,7 @@ static tn_device_info info_of(const tn_device *device, const char *library) {
 
 void tn_runtime_visit_devices(tn_runtime *runtime,
                               bool (*visit)(void *user, const tn_device_info *device), void *user) {
-    tn_device_info info = info_of(tn_runtime_cpu(runtime), "");
+    tn_device_info info = tn_device_describe(tn_runtime_cpu(runtime), "");
     tn_loaded_library *library;
     bool goes_on = visit(user, &info);
     for (uint64_t at = 0; goes_on && (library = tn_runtime_next_library(runtime, at)) != NULL;) {
@@ -224,7 +224,7 @@ void tn_runtime_visit_devices(tn_runtime *runtime,
         const tn_device *const *devices = devices_of(library, &count);
         for (uint64_t d = 0; goes_on && d < count; d++) {
             if (tn_device_check(devices[d]) != TN_OK) continue;
-            info = info_of(devices[d], library->name);
+            info = tn_device_describe(devices[d], library->name);
             goes_on = visit(user, &info);
         }
         tn_library_release(library);

@@ -43,6 +43,9 @@ tn_status tn_device_alive(const tn_device *device);
 /* The error of a launch of the calling thread that nobody has looked at, "DOING: REASON". */
 tn_status tn_device_launched(const tn_device *device, const char *doing);
 
+/* As it is shown; `library` is the name of the one that brings it. */
+tn_device_info tn_device_describe(const tn_device *device, const char *library);
+
 /* Whether a device's table has what a device must have. TN_ERROR_PLUGIN. */
 tn_status tn_device_check(const tn_device *device);
 

@@ -55,18 +55,12 @@ tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void 
     return TN_OK;
 }
 
-static tn_status check_device(const tn_context *context) {
-    return context->own_stream
-               ? TN_OK
-               : tn_fail(TN_ERROR_STATE, "the engine runs on the processor, not on a device");
-}
-
 tn_status tn_context_bind_device_input(tn_context *context, uint32_t input, const void *device_data,
                                        uint64_t bytes) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
-    TN_TRY(check_device(context));
+    if (!context->own_stream) return tn_context_bind_input(context, input, device_data, bytes);
     tn_input_binding *binding = &context->inputs[input];
     const bool is_same = binding->is_device && binding->data == device_data;
     TN_TRY(tn_context_bind_input(context, input, device_data, bytes));
@@ -81,7 +75,7 @@ tn_status tn_context_bind_device_output(tn_context *context, uint32_t output, vo
         return tn_fail(TN_ERROR_ARGUMENT, "a context and memory of the device are needed");
     TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
-    TN_TRY(check_device(context));
+    if (!context->own_stream) return tn_context_bind_output(context, output, device_data, bytes);
     tn_output_binding *binding = &context->outputs[output];
     const bool is_same = binding->is_device && binding->data == device_data;
     TN_TRY(tn_context_bind_output(context, output, device_data, bytes));

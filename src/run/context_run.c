@@ -104,6 +104,7 @@ tn_status tn_context_run(tn_context *context) {
 tn_status tn_context_set_stream(tn_context *context, void *stream) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_run_control_check_idle(&context->control));
+    if (!context->own_stream && !stream) return TN_OK;
     if (!context->own_stream)
         return tn_fail(TN_ERROR_STATE, "the engine runs on the processor, which has no streams");
     TN_TRY(tn_context_check_lost(context));
