@@ -151,8 +151,8 @@ TN_EXPORT tn_status tn_context_set_stream(tn_context *context, void *stream);
  * when run is called, which then waits for what is on the stream; an output that the processor
  * computes is copied to where it is bound at the end. Other calls that bind the same input or
  * output take this back. For an engine on the processor it is tn_context_bind_input and
- * tn_context_bind_output. At run, TN_ERROR_STATE: the stream is being captured, and something (the error says which node or input) is done by the processor,
- * which a graph would not repeat. */
+ * tn_context_bind_output. At run, TN_ERROR_STATE: the stream is being captured, and something (the
+ * error says which node or input) is done by the processor, which a graph would not repeat. */
 TN_EXPORT tn_status tn_context_bind_device_input(tn_context *context, uint32_t input,
                                                  const void *device_data, uint64_t bytes);
 TN_EXPORT tn_status tn_context_bind_device_output(tn_context *context, uint32_t output,

@@ -56,7 +56,7 @@ typedef struct tn_inference {
     size_t tensor_count;        /* the graph's when this was made: passes may add constants later */
     const tn_type *input_types; /* null: as the graph declares them; a body's are its caller's */
     const tn_allocator *allocator;
-    const tn_run_state *run; /* asked before each node; null: it cannot be cancelled */
+    const tn_run_state *run;              /* asked before each node; null: it cannot be cancelled */
     struct tn_inference_scratch *scratch; /* private to infer.c */
 } tn_inference;
 

@@ -192,9 +192,7 @@ uint32_t tn_context_profile_count(const tn_context *context) {
 const tn_profile_entry *tn_context_profile(const tn_context *context, uint32_t index) {
     if (!context || !tn_run_control_is_idle(&context->control)) return NULL;
     if (context->is_unfused) return tn_context_profile(context->unfused, index);
-    return index < context->profile_count
-               ? &context->profile[context->profile_steps[index]]
-               : NULL;
+    return index < context->profile_count ? &context->profile[context->profile_steps[index]] : NULL;
 }
 
 void tn_context_get_statistics(const tn_context *context, tn_context_statistics *out_statistics) {

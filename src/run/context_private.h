@@ -240,6 +240,9 @@ void tn_context_forget_pointers(tn_context *context);
 /* --- context_run.c --- */
 /* What a run does once it is under way; waits for nothing that another thread does. */
 tn_status tn_context_run_begun(tn_context *context);
+/* tn_context_output, also of a run that is under way. */
+tn_status tn_context_find_output(const tn_context *context, uint32_t output,
+                                 const tn_tensor **out_tensor);
 /* The run is over: the context is free. */
 tn_status tn_context_end_run(tn_context *context, tn_status status);
 /* A part of another context, a body or the unfused network, runs within its runs: what cancels

@@ -117,13 +117,9 @@ tn_status tn_context_set_stream(tn_context *context, void *stream) {
     return TN_OK;
 }
 
-tn_status tn_context_output(tn_context *context, uint32_t output, const tn_tensor **out_tensor) {
-    if (!context || !out_tensor)
-        return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_context_output needs a context and a place for the tensor");
-    TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
-    if (context->is_unfused) return tn_context_output(context->unfused, output, out_tensor);
+tn_status tn_context_find_output(const tn_context *context, uint32_t output,
+                                 const tn_tensor **out_tensor) {
+    if (context->is_unfused) return tn_context_find_output(context->unfused, output, out_tensor);
     const tn_tensor *tensor = context->dynamic   ? tn_dynamic_output(context, output)
                               : context->current ? &context->current->outputs[output].tensor
                                                  : NULL;
@@ -133,4 +129,13 @@ tn_status tn_context_output(tn_context *context, uint32_t output, const tn_tenso
                        context->dynamic ? "run: its shape depends on data" : "reshape or run");
     *out_tensor = tensor;
     return TN_OK;
+}
+
+tn_status tn_context_output(tn_context *context, uint32_t output, const tn_tensor **out_tensor) {
+    if (!context || !out_tensor)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_context_output needs a context and a place for the tensor");
+    TN_TRY(tn_run_control_check_idle(&context->control));
+    TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
+    return tn_context_find_output(context, output, out_tensor);
 }

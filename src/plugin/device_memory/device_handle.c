@@ -72,8 +72,8 @@ tn_status tn_device_get_info(tn_device_handle *device, tn_device_info *out_info)
         return tn_fail(TN_ERROR_ARGUMENT,
                        "tn_device_get_info needs a device, and a place with its size");
     const uint32_t size = out_info->size;
-    const tn_device_info info = tn_device_describe(
-        device->device, device->used.library ? device->used.library->name : "");
+    const tn_device_info info =
+        tn_device_describe(device->device, device->used.library ? device->used.library->name : "");
     memcpy(out_info, &info, size < sizeof(info) ? size : sizeof(info));
     out_info->size = size;
     return TN_OK;
@@ -175,7 +175,8 @@ tn_status tn_device_handle_check(tn_device_handle *handle, const void *memory, u
                        block.is_host ? "host" : "device", is_host ? "host" : "device");
     if (bytes > block.bytes - offset)
         return tn_fail(TN_ERROR_RANGE,
-                       "%s: %" PRIu64 " bytes from byte %" PRIu64 " on, of memory that has %" PRIu64,
+                       "%s: %" PRIu64 " bytes from byte %" PRIu64
+                       " on, of memory that has %" PRIu64,
                        role, bytes, offset, block.bytes);
     return TN_OK;
 }
@@ -219,16 +220,14 @@ static tn_status host_allocate(const tn_device_handle *handle, uint64_t bytes, v
     const tn_device *device = handle->device;
     if (TN_DEVICE_HAS(device, host_allocate) && TN_DEVICE_HAS(device, host_deallocate)) {
         const tn_status status = device->host_allocate(device, bytes ? bytes : 64, out_memory);
-        return status == TN_OK
-                   ? TN_OK
-                   : tn_error_at(tn_device_failed(device, status, "memory of the host"),
-                                 "%" PRIu64 " bytes", bytes);
+        return status == TN_OK ? TN_OK
+                               : tn_error_at(tn_device_failed(device, status, "memory of the host"),
+                                             "%" PRIu64 " bytes", bytes);
     }
     *out_memory = bytes < SIZE_MAX ? tn_allocate_aligned(tn_device_handle_allocator(handle),
                                                          bytes ? (size_t)bytes : 64, 64)
                                    : NULL;
-    return *out_memory ? TN_OK
-                       : tn_fail(TN_ERROR_MEMORY, "no memory for %" PRIu64 " bytes", bytes);
+    return *out_memory ? TN_OK : tn_fail(TN_ERROR_MEMORY, "no memory for %" PRIu64 " bytes", bytes);
 }
 
 tn_status tn_device_host_allocate(tn_device_handle *device, uint64_t bytes, void **out_memory) {

@@ -72,8 +72,7 @@ tn_status tn_event_create(tn_device_handle *device, tn_event **out_event) {
 void tn_event_destroy(tn_event *event) {
     if (!event) return;
     tn_device_handle *handle = event->handle;
-    if (event->recorded)
-        (void)handle->device->stream_wait(handle->device, event->recorded->native);
+    if (event->recorded) (void)handle->device->stream_wait(handle->device, event->recorded->native);
     tn_stream_release(event->recorded);
     handle->device->event_destroy(handle->device, event->native);
     tn_deallocate(tn_device_handle_allocator(handle), event);
@@ -134,7 +133,6 @@ tn_status tn_event_elapsed(tn_event *from, tn_event *to, double *out_ns) {
         return tn_fail(TN_ERROR_ARGUMENT,
                        "tn_event_elapsed needs two events of one device, and a place for the time");
     const tn_device *device = from->handle->device;
-    const tn_status status =
-        device->event_elapsed(device, from->native, to->native, out_ns);
+    const tn_status status = device->event_elapsed(device, from->native, to->native, out_ns);
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, "the time between events");
 }

@@ -27,12 +27,12 @@ typedef struct tn_run_control {
     tn_host_job job;
     void (*done)(void *user, tn_status status);
     void *user;
-    uint64_t begun, ended;      /* numbers of the last runs that did so, from 1 */
-    uint32_t pending;           /* runs whose `done` has not returned */
-    tn_done_call *done_calls;   /* those at work */
-    bool is_destroyed;          /* by `done`: as soon as none is pending */
-    tn_status status;           /* of the run that ended last */
-    tn_error_copy error;        /* where it failed */
+    uint64_t begun, ended;    /* numbers of the last runs that did so, from 1 */
+    uint32_t pending;         /* runs whose `done` has not returned */
+    tn_done_call *done_calls; /* those at work */
+    bool is_destroyed;        /* by `done`: as soon as none is pending */
+    tn_status status;         /* of the run that ended last */
+    tn_error_copy error;      /* where it failed */
 } tn_run_control;
 
 void tn_run_control_init(tn_run_control *control);

@@ -177,8 +177,7 @@ static void cancel_hooked(int count) {
     assert_true(tn_context_cancel(hooked));
 }
 
-static tn_tensor_id add_op(tn_graph *graph, const char *domain, const char *op,
-                           tn_tensor_id from) {
+static tn_tensor_id add_op(tn_graph *graph, const char *domain, const char *op, tn_tensor_id from) {
     const tn_node_description node = {.size = sizeof(node),
                                       .domain = domain,
                                       .op = op,
@@ -240,8 +239,7 @@ static void test_nothing_is_enqueued_behind_a_cancel(void **state) {
         must(tn_context_run(own.context));
         must(own.device->stream_wait(own.device, own.stream));
         assert_true(y[10] == (float)run + 2);
-        if (run == 1 || run == 2)
-            assert_true(graph_launches(own.context) - graphs > 2 * cancelled);
+        if (run == 1 || run == 2) assert_true(graph_launches(own.context) - graphs > 2 * cancelled);
     }
     end(&own);
 }
