@@ -36,6 +36,11 @@ typedef struct tn_engine_options {
      * library), and the milliseconds that one callback may take (0: 10,000; UINT32_MAX: any). */
     const char *isolation_helper;
     uint32_t isolation_limit_ms;
+    uint32_t reserved;
+    const tn_device_allocator
+        *device_allocator; /* of the memory of the engine's device, for its constants and for its
+                              contexts (tenon/context_memory.h); copied, must live as long as both.
+                              Null: the device's own */
 } tn_engine_options;
 enum {
     TN_ENGINE_EXACT =

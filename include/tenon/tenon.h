@@ -8,6 +8,7 @@
 #include <tenon/calibrate.h>
 #include <tenon/calibration.h>
 #include <tenon/compile.h>
+#include <tenon/context_memory.h>
 #include <tenon/crash.h>
 #include <tenon/device_memory.h>
 #include <tenon/engine.h>

@@ -64,6 +64,7 @@ struct tn_engine {
     void *stream;            /* of it, for preparing; null: the processor */
     void **device_constants; /* by value; null: not a constant in the device's memory */
     void *constants_memory;
+    tn_device_allocator device_allocator; /* the caller's; allocate null: the device's own */
     tn_packed_store *packed;
     pthread_mutex_t opening; /* kernels are opened and closed by one thread at a time */
     tn_port_info *inputs, *outputs;

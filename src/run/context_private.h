@@ -6,6 +6,7 @@
  *   context_report.c        the steps with their times, and the memory, as JSON
  *   context_ports.c         which inputs are read, which outputs a device writes
  *   context_bind.c          shapes and memory that callers give
+ *   context_memory.c        the arena, or memory that is lent
  *   context_run.c           a run, its outputs, a device that is lost
  *   context_async.c         a run that nobody waits for; cancel
  *   control/run_control.h   whether a run is under way
@@ -174,11 +175,17 @@ typedef struct tn_output_binding {
 
 typedef struct tn_heaps tn_heaps;
 
+typedef struct tn_lent_memory {
+    void *memory; /* null: none */
+    size_t bytes;
+} tn_lent_memory;
+
 struct tn_context {
     tn_engine *engine;
-    const tn_allocator *parent;
-    tn_allocator allocator;  /* counts */
-    tn_open_kernel *kernels; /* by step */
+    tn_allocator parent;
+    tn_device_allocator device_allocator; /* allocate null: the device's own */
+    tn_allocator allocator;               /* counts */
+    tn_open_kernel *kernels;              /* by step */
     tn_input_binding *inputs;
     tn_output_binding *outputs;
     tn_inference inference;
@@ -190,6 +197,8 @@ struct tn_context {
     size_t memory_bytes;
     void *device_memory;
     size_t device_bytes;
+    tn_lent_memory lent_memory, lent_device_memory; /* then the two above are these */
+    bool is_without_memory;                         /* it has none but what is lent */
     void *own_stream, *stream;             /* of the engine's device; null: the processor */
     bool is_pending;                       /* the stream has work that nobody waited for */
     bool are_shapes_set, are_bindings_set; /* false: to be looked at before the next walk */
@@ -226,6 +235,20 @@ struct tn_context {
 tn_status tn_context_take_data(tn_context *context, size_t bytes, const char *what,
                                void **out_memory);
 void tn_context_give_data(tn_context *context, void *memory); /* null is fine */
+
+/* A context that runs within the runs of another, with its allocators; a body has memory of its
+ * own in any case. */
+tn_status tn_context_create_part(const tn_context *whole, tn_engine *engine, bool is_a_body,
+                                 tn_context **out_context);
+
+/* --- context_memory.c --- */
+/* Room in the arena. TN_ERROR_MEMORY, TN_ERROR_STATE: what is lent is not enough, or is not there.
+ */
+tn_status tn_context_reserve_arena(tn_context *context, size_t bytes);
+tn_status tn_context_reserve_device_arena(tn_context *context, size_t bytes);
+void tn_context_free_arena(tn_context *context); /* the host's */
+/* TN_ERROR_UNSUPPORTED where no memory can be lent. */
+tn_status tn_context_check_lending(const tn_context *context);
 
 /* --- context_ports.c --- */
 /* What the program says of inputs and outputs, once both are there. */

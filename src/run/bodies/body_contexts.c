@@ -159,7 +159,7 @@ static tn_status open_instance(tn_context *context, const tn_engine_body *own,
     instance->outputs = tn_allocate_zero(&context->allocator, instance->body->output_count + 1u,
                                          sizeof(*instance->outputs));
     if (!instance->outputs) return tn_fail_memory("a body");
-    return tn_context_create(own->engine, &instance->context);
+    return tn_context_create_part(context, own->engine, true, &instance->context);
 }
 
 tn_status tn_body_contexts_create(tn_context *context) {
