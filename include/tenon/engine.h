@@ -9,6 +9,7 @@
 #define TENON_ENGINE_H
 
 #include <tenon/builder.h>
+#include <tenon/threads.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,6 +42,8 @@ typedef struct tn_engine_options {
         *device_allocator; /* of the memory of the engine's device, for its constants and for its
                               contexts (tenon/context_memory.h); copied, must live as long as both.
                               Null: the device's own */
+    tn_threads *shared_threads; /* that its runs share with those of other engines (see
+                                   tenon/threads.h); the engine holds one. Null: none */
 } tn_engine_options;
 enum {
     TN_ENGINE_EXACT =

@@ -17,5 +17,6 @@
 #include <tenon/plugin.h>
 #include <tenon/runtime.h>
 #include <tenon/status.h>
+#include <tenon/threads.h>
 
 #endif

@@ -37,7 +37,7 @@ static tn_status make_scratch(tn_inference *inference) {
     if (!scratch->inputs || !scratch->hidden || !scratch->outputs || !scratch->types ||
         !scratch->states)
         return tn_fail_memory("an inference");
-    return tn_infer_find_names(graph, scratch);
+    return tn_infer_find_names(graph, allocator, scratch);
 }
 
 static tn_status set_constants(tn_inference *inference) {
@@ -59,7 +59,12 @@ static tn_status set_constants(tn_inference *inference) {
 
 tn_status tn_inference_init(tn_inference *inference, const tn_graph *graph,
                             const tn_inference_plan *plan) {
-    *inference = (tn_inference){.graph = graph, .plan = plan, .allocator = graph->allocator};
+    return tn_inference_init_in(inference, graph, plan, graph->allocator);
+}
+
+tn_status tn_inference_init_in(tn_inference *inference, const tn_graph *graph,
+                               const tn_inference_plan *plan, const tn_allocator *allocator) {
+    *inference = (tn_inference){.graph = graph, .plan = plan, .allocator = allocator};
     inference->tensor_count = graph->tensor_count;
     inference->tensors = tn_allocate_zero(inference->allocator, graph->tensor_count + 1,
                                           sizeof(*inference->tensors));

@@ -77,6 +77,9 @@ enum {
 /* The graph and the plan must outlive it and must not change. */
 tn_status tn_inference_init(tn_inference *inference, const tn_graph *graph,
                             const tn_inference_plan *plan);
+/* The same in memory of an allocator, which must live as long. */
+tn_status tn_inference_init_in(tn_inference *inference, const tn_graph *graph,
+                               const tn_inference_plan *plan, const tn_allocator *allocator);
 void tn_inference_deinit(tn_inference *inference); /* a zeroed one is fine */
 /* One shape an input (graph order); `values[i]` null where it is not needed, `values` null when
  * none is. Checks declared extents and that extents of the same name agree. Errors name the node

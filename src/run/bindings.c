@@ -11,7 +11,6 @@ static bool is_fit(const tn_context *context, const void *memory) {
     return ((uintptr_t)memory & 63) == 0 && !context->isolation;
 }
 
-/* At least `bytes` of aligned memory in *memory; grows, never shrinks; what was in it is lost. */
 tn_status tn_bindings_check_input(const tn_context *context, uint32_t input,
                                   uint64_t needed_bytes) {
     const tn_input_binding *binding = &context->inputs[input];

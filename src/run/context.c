@@ -78,8 +78,8 @@ static tn_status set_up(tn_context *context) {
         return tn_fail_memory("a context");
     tn_context_find_ports(context);
     TN_TRY(tn_heaps_create(context));
-    TN_TRY(tn_inference_init(&context->inference, engine->graph, &engine->plan));
-    context->inference.allocator = &context->allocator; /* from here on it is counted */
+    TN_TRY(tn_inference_init_in(&context->inference, engine->graph, &engine->plan,
+                                &context->allocator));
     context->inference.run = context->run;
     TN_TRY(tn_walk_open_device(context));
     TN_TRY(tn_body_contexts_create(context));

@@ -261,8 +261,9 @@ tn_status tn_context_check_index(const char *kind, uint32_t index, uint32_t coun
 void tn_context_forget_pointers(tn_context *context);
 
 /* --- context_run.c --- */
-/* What a run does once it is under way; waits for nothing that another thread does. */
+/* What a run does once it is under way; the other one waits for its turn before. */
 tn_status tn_context_run_begun(tn_context *context);
+tn_status tn_context_run_in_turn(tn_context *context);
 /* tn_context_output, also of a run that is under way. */
 tn_status tn_context_find_output(const tn_context *context, uint32_t output,
                                  const tn_tensor **out_tensor);

@@ -3,6 +3,7 @@
  * One run: reshape where shapes or values have changed, bindings, the walk, the outputs. And what
  * becomes of a context whose run failed or whose device is lost.
  */
+#include "device/cpu/shared_threads.h"
 #include "plugin/devices.h"
 #include "run/context_private.h"
 
@@ -94,11 +95,27 @@ tn_status tn_context_end_run(tn_context *context, tn_status status) {
     return status;
 }
 
+static bool is_cancelled(const void *user) {
+    return tn_run_is_cancelled(user);
+}
+
+/* Begins when its turn has come, where threads are shared with other engines. */
+tn_status tn_context_run_in_turn(tn_context *context) {
+    const tn_engine *engine = context->engine;
+    tn_threads *threads = context->stream ? NULL : engine->shared_threads;
+    if (__builtin_expect(!threads, 1)) return tn_context_run_begun(context);
+    if (!tn_threads_take(threads, engine->pool.threads, is_cancelled, context->run))
+        return tn_run_fail_cancelled();
+    const tn_status status = tn_context_run_begun(context);
+    tn_threads_give(threads, engine->pool.threads);
+    return status;
+}
+
 tn_status tn_context_run(tn_context *context) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     if (context->run != &context->control.state) return tn_context_run_begun(context); /* a part */
     TN_TRY(tn_run_control_begin(&context->control));
-    return tn_context_end_run(context, tn_context_run_begun(context));
+    return tn_context_end_run(context, tn_context_run_in_turn(context));
 }
 
 tn_status tn_context_set_stream(tn_context *context, void *stream) {

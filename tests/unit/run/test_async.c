@@ -388,6 +388,108 @@ static void test_many_contexts_share_few_threads(void **state) {
     }
 }
 
+/* ----------------------------------------------------------------------------------------------
+ * threads that engines share */
+
+static _Atomic int at_work, most_at_work;
+
+static void count_at_work(int count) {
+    const struct timespec pause = {.tv_nsec = 200000};
+    const int now = ++at_work;
+    int most = most_at_work;
+    (void)count;
+    while (now > most && !atomic_compare_exchange_weak(&most_at_work, &most, now))
+        continue;
+    nanosleep(&pause, NULL);
+    at_work--;
+}
+
+static void *run_some(void *user) {
+    tn_status status = TN_OK;
+    for (int i = 0; i < 10 && status == TN_OK; i++)
+        status = tn_context_run(user);
+    return (void *)(intptr_t)status;
+}
+
+static tn_engine *load_shared(run_test *test, tn_threads *threads) {
+    tn_engine *engine = NULL;
+    uint64_t bytes;
+    const void *data = tn_plan_bytes(test->plan, &bytes);
+    const tn_engine_options options = {.size = sizeof(options), .shared_threads = threads};
+    run_must(tn_engine_load_bytes(test->runtime, data, bytes, &options, &engine));
+    return engine;
+}
+
+enum { SHARING = 6 };
+
+static void test_engines_share_threads(void **state) {
+    run_test *test = *state;
+    static _Alignas(64) float in[16];
+    tn_threads *threads = NULL;
+    pthread_t runners[SHARING];
+    tn_context *contexts[SHARING];
+    begin(test, 0);
+    run_must(tn_threads_create(2, &threads));
+    assert_int_equal(tn_threads_count(threads), 2);
+    for (int i = 0; i < SHARING; i++) {
+        tn_engine *engine = load_shared(test, threads);
+        run_must(tn_context_create(engine, &contexts[i]));
+        run_must(tn_context_bind_input(contexts[i], 0, in, 12));
+        tn_engine_release(engine);
+    }
+    at_work = most_at_work = 0;
+    hook = count_at_work;
+    for (int i = 0; i < SHARING; i++)
+        assert_int_equal(pthread_create(&runners[i], NULL, run_some, contexts[i]), 0);
+    for (int i = 0; i < SHARING; i++) {
+        void *status = NULL;
+        pthread_join(runners[i], &status);
+        assert_null(status);
+        tn_context_destroy(contexts[i]);
+    }
+    assert_int_equal(most_at_work, 2);
+    assert_int_equal(tn_threads_free(threads), 2);
+    tn_threads_release(threads);
+}
+
+static void test_a_run_that_waits_for_its_turn_is_cancelled(void **state) {
+    run_test *test = *state;
+    static _Alignas(64) float in[16];
+    tn_threads *threads = NULL;
+    tn_context *first = NULL, *second = NULL;
+    begin(test, 0);
+    run_must(tn_threads_create(1, &threads));
+    tn_engine *engine = load_shared(test, threads);
+    run_must(tn_context_create(engine, &first));
+    run_must(tn_context_create(engine, &second));
+    run_must(tn_context_bind_input(first, 0, in, 12));
+    run_must(tn_context_bind_input(second, 0, in, 12));
+    hook = stop_inside;
+    pthread_t runner;
+    void *status = NULL;
+    assert_int_equal(pthread_create(&runner, NULL, run_here, first), 0);
+    sem_wait(&is_inside);
+    assert_int_equal(tn_threads_free(threads), 0);
+    run_must(tn_context_run_async(second, NULL, NULL));
+    assert_true(tn_context_cancel(second));
+    expect(tn_context_wait(second, TN_WAIT_FOREVER, NULL), TN_ERROR_CANCELLED, "cancelled");
+    assert_int_equal(hook_count, 1);
+    sem_post(&may_go);
+    pthread_join(runner, &status);
+    assert_null(status);
+    run_must(tn_context_run(second));
+    tn_context_destroy(first);
+    tn_context_destroy(second);
+    tn_engine_release(engine);
+    const tn_engine_options options = {
+        .size = sizeof(options), .threads = 2, .shared_threads = threads};
+    uint64_t bytes;
+    const void *data = tn_plan_bytes(test->plan, &bytes);
+    expect(tn_engine_load_bytes(test->runtime, data, bytes, &options, &engine), TN_ERROR_ARGUMENT,
+           "2 threads were asked for, of 1");
+    tn_threads_release(threads);
+}
+
 static void test_memory_that_is_not_there_is_an_error(void **state) {
     run_test *test = *state;
     run_buffer in = {.aligned = {1, 2, 3}};
@@ -420,6 +522,8 @@ int main(void) {
         RUN_TEST(test_done_may_destroy_the_context),
         RUN_TEST(test_destroy_waits),
         RUN_TEST(test_many_contexts_share_few_threads),
+        RUN_TEST(test_engines_share_threads),
+        RUN_TEST(test_a_run_that_waits_for_its_turn_is_cancelled),
         RUN_TEST(test_memory_that_is_not_there_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -154,10 +154,11 @@ static void test_options_are_checked(void **state) {
 /* Two contexts on one block. */
 static void test_memory_is_lent(void **state) {
     device_test *test = *state;
-    tn_plan *plan = plan_of(test, "cpu");
+    tn_plan *plan = build_lenet(test->runtime, "cpu");
     tn_engine *engine = load(test->runtime, plan, NULL);
-    tn_context *a = NULL, *b = NULL;
+    tn_context *own = NULL, *a = NULL, *b = NULL;
     uint64_t bytes = 0, device_bytes = 1, now = 0;
+    float expected[40], output[40];
     const tn_context_options options = {.size = sizeof(options),
                                         .flags = TN_CONTEXT_CALLERS_MEMORY};
     must(tn_engine_context_bytes(engine, &bytes, &device_bytes));
@@ -165,15 +166,16 @@ static void test_memory_is_lent(void **state) {
     char *memory = aligned_alloc(64, (size_t)bytes + 64);
     assert_non_null(memory);
     memset(memory, 77, (size_t)bytes + 64);
+    must(tn_context_create(engine, &own));
     must(tn_context_create_with(engine, &options, &a));
     must(tn_context_create_with(engine, &options, &b));
     expect(tn_context_memory_bytes(a, &now, NULL), TN_ERROR_STATE, "tn_context_reshape");
+    must(tn_context_set_shape(a, 0, 4, (int64_t[]){4, 1, 28, 28}));
     must(tn_context_reshape(a));
     must(tn_context_memory_bytes(a, &now, NULL));
     assert_int_equal(now, bytes);
-    static _Alignas(64) float x[COUNT], y[COUNT];
-    must(tn_context_bind_input(a, 0, x, BYTES));
-    must(tn_context_bind_output(a, 0, y, BYTES));
+    static _Alignas(64) float images[4 * 784];
+    must(tn_context_bind_input(a, 0, images, sizeof(images)));
     expect(tn_context_run(a), TN_ERROR_STATE, "none of the host was lent");
     expect(tn_context_set_memory(a, memory + 8, bytes), TN_ERROR_ARGUMENT, "aligned to 64");
     expect(tn_context_set_memory(a, NULL, bytes), TN_ERROR_ARGUMENT, "is null");
@@ -183,24 +185,28 @@ static void test_memory_is_lent(void **state) {
     expect(tn_context_run(a), TN_ERROR_MEMORY, "these shapes need");
     must(tn_context_set_memory(a, memory, bytes));
     must(tn_context_set_memory(b, memory, bytes));
-    for (int round = 0; round < 3; round++) {
-        check_run(a, (float)round);
-        check_run(b, 2 * (float)round);
-    }
+    for (int round = 0; round < 3; round++)
+        for (int64_t batch = 1; batch <= 4; batch += 3) {
+            run(own, batch, round, expected);
+            run(a, batch, round, output);
+            assert_close(expected, output, (size_t)batch * 10);
+            run(b, batch, round, output);
+            assert_close(expected, output, (size_t)batch * 10);
+        }
     for (int i = 0; i < 64; i++)
         assert_int_equal(memory[bytes + (uint64_t)i], 77);
     must(tn_context_set_memory(a, NULL, 0));
     expect(tn_context_run(a), TN_ERROR_STATE, "none of the host was lent");
     tn_context_destroy(a);
     tn_context_destroy(b);
-    must(tn_context_create(engine, &a)); /* its own, then lent, then its own again */
-    check_run(a, 1);
-    must(tn_context_set_memory(a, memory, bytes + 64));
-    check_run(a, 2);
-    must(tn_context_set_memory(a, NULL, 0));
+    must(tn_context_set_memory(own, memory, bytes + 64));
+    run(own, 4, 2, output);
+    assert_close(expected, output, 40);
+    must(tn_context_set_memory(own, NULL, 0));
     free(memory);
-    check_run(a, 3);
-    tn_context_destroy(a);
+    run(own, 4, 2, output);
+    assert_close(expected, output, 40);
+    tn_context_destroy(own);
     tn_engine_release(engine);
     tn_plan_destroy(plan);
 }
