@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A context's runs: whether one is under way (graph/run_state.h), and those that nobody waits for.
- * run_async.c has the public functions (tenon/async.h).
+ * context_async.c has the public functions (tenon/async.h).
  */
 #ifndef TN_RUN_CONTROL_H
 #define TN_RUN_CONTROL_H
