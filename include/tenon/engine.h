@@ -9,6 +9,7 @@
 #define TENON_ENGINE_H
 
 #include <tenon/builder.h>
+#include <tenon/threads.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,6 +37,13 @@ typedef struct tn_engine_options {
      * library), and the milliseconds that one callback may take (0: 10,000; UINT32_MAX: any). */
     const char *isolation_helper;
     uint32_t isolation_limit_ms;
+    uint32_t reserved;
+    const tn_device_allocator
+        *device_allocator; /* of the memory of the engine's device, for its constants and for its
+                              contexts (tenon/context_memory.h); copied, must live as long as both.
+                              Null: the device's own */
+    tn_threads *shared_threads; /* that its runs share with those of other engines (see
+                                   tenon/threads.h); the engine holds one. Null: none */
 } tn_engine_options;
 enum {
     TN_ENGINE_EXACT =
@@ -144,15 +152,15 @@ TN_EXPORT tn_status tn_context_bind_output(tn_context *context, uint32_t output,
 /* Lends a stream of the engine's device: everything is enqueued there, and run returns without
  * waiting for it where all of the network runs on the device; outputs are there when the caller has
  * waited for the stream. Null: a stream of the context's own, which run waits for. TN_ERROR_STATE:
- * the engine runs on the processor. */
+ * the engine runs on the processor, which has no stream but null. */
 TN_EXPORT tn_status tn_context_set_stream(tn_context *context, void *stream);
 /* The same in the memory of the engine's device, in the order of the stream. It is read and written
  * where it is by kernels of the device. An input that the processor reads is copied to the host
  * when run is called, which then waits for what is on the stream; an output that the processor
  * computes is copied to where it is bound at the end. Other calls that bind the same input or
- * output take this back. TN_ERROR_STATE: the engine runs on the processor; at run: the stream is
- * being captured, and something (the error says which node or input) is done by the processor,
- * which a graph would not repeat. */
+ * output take this back. For an engine on the processor it is tn_context_bind_input and
+ * tn_context_bind_output. At run, TN_ERROR_STATE: the stream is being captured, and something (the
+ * error says which node or input) is done by the processor, which a graph would not repeat. */
 TN_EXPORT tn_status tn_context_bind_device_input(tn_context *context, uint32_t input,
                                                  const void *device_data, uint64_t bytes);
 TN_EXPORT tn_status tn_context_bind_device_output(tn_context *context, uint32_t output,

@@ -24,6 +24,16 @@ typedef struct tn_allocator {
     void (*deallocate)(void *user, void *memory); /* null is fine */
 } tn_allocator;
 
+/* The same for memory of a device. `stream` is the device's own (a cudaStream_t on CUDA): memory is
+ * used in its order from `allocate` on, and may be used there still when `deallocate` is called.
+ * `alignment` is the device's. [thread: any: both must be safe to call from several threads] */
+typedef struct tn_device_allocator {
+    uint32_t size;
+    void *user;
+    void *(*allocate)(void *user, uint64_t bytes, uint64_t alignment, void *stream);
+    void (*deallocate)(void *user, void *memory, void *stream);
+} tn_device_allocator;
+
 /* `level` is TN_LOG_ERROR ... TN_LOG_DEBUG; `text` is one line without newline, valid during the
  * call. [thread: any] */
 typedef void (*tn_log_function)(void *user, uint32_t level, const char *text);
@@ -35,6 +45,9 @@ typedef struct tn_runtime_options {
     tn_log_function log;           /* null: no log */
     void *log_user;
     uint32_t flags; /* TN_RUNTIME_... */
+    uint32_t reserved;
+    uint32_t run_threads; /* at most so many runs of tn_context_run_async go on at once, others wait
+                             for one to end; 0: as many as there are processors */
 } tn_runtime_options;
 
 enum {

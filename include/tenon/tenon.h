@@ -3,11 +3,14 @@
 #ifndef TENON_TENON_H
 #define TENON_TENON_H
 
+#include <tenon/async.h>
 #include <tenon/builder.h>
 #include <tenon/calibrate.h>
 #include <tenon/calibration.h>
 #include <tenon/compile.h>
+#include <tenon/context_memory.h>
 #include <tenon/crash.h>
+#include <tenon/device_memory.h>
 #include <tenon/engine.h>
 #include <tenon/graph.h>
 #include <tenon/import.h>
@@ -16,5 +19,6 @@
 #include <tenon/plugin.h>
 #include <tenon/runtime.h>
 #include <tenon/status.h>
+#include <tenon/threads.h>
 
 #endif

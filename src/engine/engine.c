@@ -131,6 +131,7 @@ void tn_engine_release(tn_engine *engine) {
     tn_arena_destroy(engine->arena);
     pthread_mutex_destroy(&engine->opening);
     pthread_mutex_destroy(&engine->splitting);
+    tn_threads_release(engine->shared_threads);
     if (engine->plan_descriptor >= 0) close(engine->plan_descriptor);
     tn_runtime *runtime = engine->runtime;
     tn_deallocate(engine->allocator, engine);

@@ -17,7 +17,8 @@ void tn_engine_close_device(tn_engine *engine) {
     const tn_device *device = engine->device;
     if (!engine->stream) return;
     if (engine->constants_memory)
-        device->deallocate(device, engine->constants_memory, engine->stream);
+        tn_device_give_memory(device, &engine->device_allocator, engine->constants_memory,
+                              engine->stream);
     (void)device->stream_wait(device, engine->stream);
     device->stream_destroy(device, engine->stream);
 }
@@ -73,13 +74,10 @@ tn_status tn_engine_upload_constants(tn_engine_loading *loading) {
     size_t *offsets = tn_arena_allocate(loading->arena, count, sizeof(*offsets));
     if (!engine->device_constants || !offsets) return tn_fail_memory("an engine");
     TN_TRY(place_constants(loading, offsets, &bytes));
-    tn_status status = TN_OK;
     if (bytes > 0)
-        status = device->allocate(device, bytes, engine->stream, &engine->constants_memory);
-    if (status != TN_OK)
-        return tn_error_at(tn_device_failed(device, status, "memory for constants"), "%zu bytes",
-                           bytes);
+        TN_TRY(tn_device_take_memory(device, &engine->device_allocator, bytes, engine->stream,
+                                     "memory for constants", &engine->constants_memory));
     TN_TRY(copy_constants(engine, offsets));
-    status = device->stream_wait(device, engine->stream);
+    const tn_status status = device->stream_wait(device, engine->stream);
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, "preparing kernels");
 }

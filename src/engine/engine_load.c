@@ -56,6 +56,11 @@ static tn_status take_options(tn_engine *engine, const tn_engine_options *option
     engine->isolation_limit_ms = options->isolation_limit_ms == UINT32_MAX ? 0
                                  : options->isolation_limit_ms ? options->isolation_limit_ms
                                                                : 10000;
+    TN_TRY(tn_device_allocator_read(options->device_allocator, &engine->device_allocator));
+    engine->shared_threads = tn_threads_retain(options->shared_threads);
+    if (engine->shared_threads && options->threads > tn_threads_count(options->shared_threads))
+        return tn_fail(TN_ERROR_ARGUMENT, "%u threads were asked for, of %u that are shared",
+                       options->threads, tn_threads_count(options->shared_threads));
     engine->is_checked = options->flags & TN_ENGINE_CHECKED;
     engine->allows_not_finite = options->flags & TN_ENGINE_CHECKED_ANY_NUMBER;
     if (options->checked_dump) {

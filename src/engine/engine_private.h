@@ -60,10 +60,12 @@ struct tn_engine {
     bool *is_lower;            /* by value of it: stored in less than the network's own type */
     tn_engine_step *steps;     /* program->step_count */
     tn_thread_pool pool;
-    const tn_device *device; /* that the program is for */
-    void *stream;            /* of it, for preparing; null: the processor */
-    void **device_constants; /* by value; null: not a constant in the device's memory */
+    tn_threads *shared_threads; /* with other engines; or null */
+    const tn_device *device;    /* that the program is for */
+    void *stream;               /* of it, for preparing; null: the processor */
+    void **device_constants;    /* by value; null: not a constant in the device's memory */
     void *constants_memory;
+    tn_device_allocator device_allocator; /* the caller's; allocate null: the device's own */
     tn_packed_store *packed;
     pthread_mutex_t opening; /* kernels are opened and closed by one thread at a time */
     tn_port_info *inputs, *outputs;

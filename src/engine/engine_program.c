@@ -215,10 +215,18 @@ tn_status tn_engine_lower(tn_engine_loading *loading, uint32_t threads) {
     return take_kernels(loading);
 }
 
+/* 0: as the plan was built. */
+static uint32_t thread_count(const tn_engine *engine, const tn_engine_options *options) {
+    const uint32_t shared = tn_threads_count(engine->shared_threads);
+    const uint32_t stored = engine->contents.program_count ? engine->contents.programs[0]->threads
+                                                           : tn_cpu_core_count();
+    return options->threads || shared == 0 || stored <= shared ? options->threads : shared;
+}
+
 /* Programs that were tried, or left out since their libraries are missing, have their own lines. */
 tn_status tn_engine_choose_program(tn_engine_loading *loading, const tn_engine_options *options) {
     tn_engine *engine = loading->engine;
-    const uint32_t threads = options->threads;
+    const uint32_t threads = thread_count(engine, options);
     const bool is_exact = loading->is_exact;
     bool has_tried = engine->contents.left_out_count > 0;
     TN_TRY(find_stored(loading, threads, is_exact, &has_tried));

@@ -30,6 +30,7 @@ static void share(tn_engine *engine, tn_engine *fused) {
     engine->device = fused->device;
     engine->packed = fused->packed;
     engine->is_checked = fused->is_checked;
+    engine->device_allocator = fused->device_allocator;
     engine->allows_not_finite = fused->allows_not_finite;
     engine->checked_dump = fused->checked_dump;
 }

@@ -62,6 +62,7 @@ tn_status tn_graph_add_body_input(tn_graph *graph, const char *name, tn_type typ
 typedef struct tn_body_references {
     tn_body_executor executor;
     const tn_allocator *allocator;
+    const tn_run_state *run;  /* as an inference has it; null after init */
     struct tn_body_run *runs; /* one a body */
 } tn_body_references;
 void tn_body_references_init(tn_body_references *references, const tn_allocator *allocator);

@@ -37,7 +37,7 @@ static tn_status make_scratch(tn_inference *inference) {
     if (!scratch->inputs || !scratch->hidden || !scratch->outputs || !scratch->types ||
         !scratch->states)
         return tn_fail_memory("an inference");
-    return tn_infer_find_names(graph, scratch);
+    return tn_infer_find_names(graph, allocator, scratch);
 }
 
 static tn_status set_constants(tn_inference *inference) {
@@ -59,7 +59,12 @@ static tn_status set_constants(tn_inference *inference) {
 
 tn_status tn_inference_init(tn_inference *inference, const tn_graph *graph,
                             const tn_inference_plan *plan) {
-    *inference = (tn_inference){.graph = graph, .plan = plan, .allocator = graph->allocator};
+    return tn_inference_init_in(inference, graph, plan, graph->allocator);
+}
+
+tn_status tn_inference_init_in(tn_inference *inference, const tn_graph *graph,
+                               const tn_inference_plan *plan, const tn_allocator *allocator) {
+    *inference = (tn_inference){.graph = graph, .plan = plan, .allocator = allocator};
     inference->tensor_count = graph->tensor_count;
     inference->tensors = tn_allocate_zero(inference->allocator, graph->tensor_count + 1,
                                           sizeof(*inference->tensors));
@@ -281,6 +286,7 @@ tn_status tn_inference_run(tn_inference *inference, const tn_shape *shapes,
     TN_TRY(tn_infer_set_inputs(inference, shapes, values));
     for (uint32_t n = 0; n < inference->graph->node_count; n++) {
         if (inference->graph->nodes[n].is_dead) continue;
+        TN_TRY(tn_run_check(inference->run));
         if (inference->plan->is_after_run[n])
             TN_TRY(estimate_node(inference, n));
         else

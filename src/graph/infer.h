@@ -12,6 +12,7 @@
 #define TN_GRAPH_INFER_H
 
 #include "graph/graph.h"
+#include "graph/run_state.h"
 
 typedef struct tn_inference_plan {
     const bool *is_host_node;   /* by node: its value is needed */
@@ -55,6 +56,7 @@ typedef struct tn_inference {
     size_t tensor_count;        /* the graph's when this was made: passes may add constants later */
     const tn_type *input_types; /* null: as the graph declares them; a body's are its caller's */
     const tn_allocator *allocator;
+    const tn_run_state *run;              /* asked before each node; null: it cannot be cancelled */
     struct tn_inference_scratch *scratch; /* private to infer.c */
 } tn_inference;
 
@@ -75,6 +77,9 @@ enum {
 /* The graph and the plan must outlive it and must not change. */
 tn_status tn_inference_init(tn_inference *inference, const tn_graph *graph,
                             const tn_inference_plan *plan);
+/* The same in memory of an allocator, which must live as long. */
+tn_status tn_inference_init_in(tn_inference *inference, const tn_graph *graph,
+                               const tn_inference_plan *plan, const tn_allocator *allocator);
 void tn_inference_deinit(tn_inference *inference); /* a zeroed one is fine */
 /* One shape an input (graph order); `values[i]` null where it is not needed, `values` null when
  * none is. Checks declared extents and that extents of the same name agree. Errors name the node

@@ -27,12 +27,13 @@ static tn_status note_name(tn_map *first, struct tn_inference_scratch *scratch, 
     return TN_OK;
 }
 
-tn_status tn_infer_find_names(const tn_graph *graph, struct tn_inference_scratch *scratch) {
-    scratch->names = tn_allocate_zero(graph->allocator, graph->input_count * TN_MAX_RANK + 1,
-                                      sizeof(*scratch->names));
+tn_status tn_infer_find_names(const tn_graph *graph, const tn_allocator *allocator,
+                              struct tn_inference_scratch *scratch) {
+    scratch->names =
+        tn_allocate_zero(allocator, graph->input_count * TN_MAX_RANK + 1, sizeof(*scratch->names));
     if (!scratch->names) return tn_fail_memory("the names of extents");
     tn_map *first;
-    TN_TRY(tn_map_create(graph->allocator, &first));
+    TN_TRY(tn_map_create(allocator, &first));
     tn_status status = TN_OK;
     for (uint32_t i = 0; i < graph->input_count && status == TN_OK; i++) {
         const tn_graph_tensor *tensor = &graph->tensors[graph->inputs[i]];

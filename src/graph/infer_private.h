@@ -43,7 +43,8 @@ bool tn_infer_guess_open(const tn_graph_node *node, const tn_tensor *const *inpu
 tn_status tn_infer_set_inputs(tn_inference *inference, const tn_shape *shapes,
                               const void *const *values);
 /* Finds extents of the same name. */
-tn_status tn_infer_find_names(const tn_graph *graph, struct tn_inference_scratch *scratch);
+tn_status tn_infer_find_names(const tn_graph *graph, const tn_allocator *allocator,
+                              struct tn_inference_scratch *scratch);
 
 /* --- infer.c --- */
 /* Lays out the inputs; the shape rule sees values where its ports need them, the reference all but
@@ -66,6 +67,6 @@ tn_status tn_infer_values(tn_inference *inference, const tn_graph_node *node);
  * without a bound; null: there are none. */
 tn_status tn_evaluate_call(const tn_graph *graph, const tn_graph_node *node,
                            const tn_tensor *const *inputs, tn_tensor *const *outputs,
-                           struct tn_output_source *source);
+                           struct tn_output_source *source, const tn_run_state *run);
 
 #endif

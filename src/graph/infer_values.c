@@ -135,7 +135,8 @@ static tn_status evaluate(tn_inference *inference, const tn_graph_node *node) {
                         .inference = inference,
                         .node = node};
     own.source.user = &own;
-    return tn_evaluate_call(inference->graph, node, scratch->inputs, scratch->outputs, &own.source);
+    return tn_evaluate_call(inference->graph, node, scratch->inputs, scratch->outputs, &own.source,
+                            inference->run);
 }
 
 tn_status tn_infer_values(tn_inference *inference, const tn_graph_node *node) {

@@ -41,6 +41,52 @@ tn_status tn_device_alive(const tn_device *device) {
     return status == TN_OK ? TN_OK : tn_device_failed(device, status, "the device is lost");
 }
 
+tn_status tn_device_allocator_read(const tn_device_allocator *given, tn_device_allocator *out_own) {
+    tn_device_allocator own = {0};
+    if (given) {
+        memcpy(&own, given, given->size < sizeof(own) ? given->size : sizeof(own));
+        if (!own.allocate || !own.deallocate)
+            return tn_fail(TN_ERROR_ARGUMENT, "an allocator of device memory needs `size`, "
+                                              "`allocate` and `deallocate`");
+    }
+    *out_own = own;
+    return TN_OK;
+}
+
+static tn_status take_from_caller(const tn_device *device, const tn_device_allocator *own,
+                                  size_t bytes, void *stream, const char *what, void **out_memory) {
+    void *memory = own->allocate(own->user, bytes, device->alignment, stream);
+    if (!memory) return tn_fail(TN_ERROR_MEMORY, "%s: the caller's allocator has none", what);
+    if ((uintptr_t)memory % device->alignment != 0) {
+        own->deallocate(own->user, memory, stream);
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "%s: the caller's allocator does not align to %" PRIu64 " bytes", what,
+                       device->alignment);
+    }
+    *out_memory = memory;
+    return TN_OK;
+}
+
+tn_status tn_device_take_memory(const tn_device *device, const tn_device_allocator *own,
+                                size_t bytes, void *stream, const char *what, void **out_memory) {
+    tn_status status;
+    if (own->allocate) {
+        status = take_from_caller(device, own, bytes, stream, what, out_memory);
+    } else {
+        status = device->allocate(device, bytes, stream, out_memory);
+        if (status != TN_OK) status = tn_device_failed(device, status, what);
+    }
+    return tn_error_at(status, "%zu bytes", bytes);
+}
+
+void tn_device_give_memory(const tn_device *device, const tn_device_allocator *own, void *memory,
+                           void *stream) {
+    if (own->allocate)
+        own->deallocate(own->user, memory, stream);
+    else
+        device->deallocate(device, memory, stream);
+}
+
 bool tn_device_captures(const tn_device *device) {
     return device->capture_begin && device->capture_end && device->graph_launch &&
            device->graph_destroy;
@@ -200,7 +246,7 @@ tn_status tn_runtime_find_device(tn_runtime *runtime, const char *name) {
     return TN_OK;
 }
 
-static tn_device_info info_of(const tn_device *device, const char *library) {
+tn_device_info tn_device_describe(const tn_device *device, const char *library) {
     tn_device_info info = {.size = sizeof(tn_device_info),
                            .index = device->index,
                            .kind = device->kind,
@@ -215,7 +261,7 @@ static tn_device_info info_of(const tn_device *device, const char *library) {
 
 void tn_runtime_visit_devices(tn_runtime *runtime,
                               bool (*visit)(void *user, const tn_device_info *device), void *user) {
-    tn_device_info info = info_of(tn_runtime_cpu(runtime), "");
+    tn_device_info info = tn_device_describe(tn_runtime_cpu(runtime), "");
     tn_loaded_library *library;
     bool goes_on = visit(user, &info);
     for (uint64_t at = 0; goes_on && (library = tn_runtime_next_library(runtime, at)) != NULL;) {
@@ -224,7 +270,7 @@ void tn_runtime_visit_devices(tn_runtime *runtime,
         const tn_device *const *devices = devices_of(library, &count);
         for (uint64_t d = 0; goes_on && d < count; d++) {
             if (tn_device_check(devices[d]) != TN_OK) continue;
-            info = info_of(devices[d], library->name);
+            info = tn_device_describe(devices[d], library->name);
             goes_on = visit(user, &info);
         }
         tn_library_release(library);

@@ -43,6 +43,18 @@ tn_status tn_device_alive(const tn_device *device);
 /* The error of a launch of the calling thread that nobody has looked at, "DOING: REASON". */
 tn_status tn_device_launched(const tn_device *device, const char *doing);
 
+/* The caller's allocator, checked; null: none, and `allocate` is null. TN_ERROR_ARGUMENT. */
+tn_status tn_device_allocator_read(const tn_device_allocator *given, tn_device_allocator *out_own);
+/* Memory of a device, in the order of a stream, from the caller's allocator (where its `allocate`
+ * is there) or from the device. `what` is for the error. */
+tn_status tn_device_take_memory(const tn_device *device, const tn_device_allocator *own,
+                                size_t bytes, void *stream, const char *what, void **out_memory);
+void tn_device_give_memory(const tn_device *device, const tn_device_allocator *own, void *memory,
+                           void *stream);
+
+/* As it is shown; `library` is the name of the one that brings it. */
+tn_device_info tn_device_describe(const tn_device *device, const char *library);
+
 /* Whether a device's table has what a device must have. TN_ERROR_PLUGIN. */
 tn_status tn_device_check(const tn_device *device);
 

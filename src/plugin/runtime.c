@@ -29,6 +29,7 @@ static void default_options(tn_runtime *runtime, const tn_runtime_options *optio
     runtime->log_level = all.log_level ? all.log_level : TN_LOG_WARNING;
     runtime->log = all.log;
     runtime->log_user = all.log_user;
+    runtime->run_thread_count = all.run_threads ? all.run_threads : tn_cpu_core_count();
     runtime->reads_environment = !(all.flags & TN_RUNTIME_NO_ENVIRONMENT);
     runtime->without_companions = all.flags & TN_RUNTIME_NO_KERNEL_LIBRARIES;
 }
@@ -142,6 +143,7 @@ tn_runtime *tn_runtime_retain(tn_runtime *runtime) {
 
 void tn_runtime_release(tn_runtime *runtime) {
     if (!runtime || atomic_fetch_sub(&runtime->references, 1) != 1) return;
+    tn_host_threads_destroy(runtime->run_threads);
     for (size_t i = runtime->library_count; i-- > 0;) {
         tn_library_give_up(runtime->libraries[i], true);
         tn_library_release(runtime->libraries[i]);
@@ -170,6 +172,16 @@ tn_registry *tn_runtime_registry(const tn_runtime *runtime) {
 }
 const tn_device *tn_runtime_cpu(const tn_runtime *runtime) {
     return &runtime->cpu;
+}
+tn_status tn_runtime_run_threads(tn_runtime *runtime, tn_host_threads **out_threads) {
+    tn_status status = TN_OK;
+    tn_runtime_lock(runtime);
+    if (!runtime->run_threads)
+        status = tn_host_threads_create(&runtime->allocator, runtime->run_thread_count,
+                                        &runtime->run_threads);
+    *out_threads = runtime->run_threads;
+    tn_runtime_unlock(runtime);
+    return status;
 }
 bool tn_runtime_reads_environment(const tn_runtime *runtime) {
     return runtime->reads_environment;

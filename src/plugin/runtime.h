@@ -13,6 +13,9 @@ tn_status tn_runtime_load_companions(tn_runtime *runtime);
 
 const tn_allocator *tn_runtime_allocator(const tn_runtime *runtime);
 tn_registry *tn_runtime_registry(const tn_runtime *runtime);
+struct tn_host_threads;
+/* Threads for runs that nobody waits for; they live as long as the runtime. [thread: any] */
+tn_status tn_runtime_run_threads(tn_runtime *runtime, struct tn_host_threads **out_threads);
 const tn_device *tn_runtime_cpu(const tn_runtime *runtime);
 void tn_runtime_log(const tn_runtime *runtime, uint32_t level, const char *format, ...)
     TN_PRINTF(3, 4);

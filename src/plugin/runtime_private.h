@@ -4,6 +4,7 @@
 #define TN_PLUGIN_RUNTIME_PRIVATE_H
 
 #include "base/resource_store.h"
+#include "device/cpu/host_threads.h"
 #include "plugin/runtime.h"
 
 #include <tenon/plugin/device.h>
@@ -41,6 +42,8 @@ struct tn_runtime {
     const char *importer_folders[2]; /* beside the core library */
     bool has_linked_importers; /* under the loading lock */
     tn_device cpu;
+    tn_host_threads *run_threads; /* made when they are needed first, under `lock`; or null */
+    uint32_t run_thread_count;
     char features[256], fingerprint[384];
 };
 

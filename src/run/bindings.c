@@ -11,18 +11,6 @@ static bool is_fit(const tn_context *context, const void *memory) {
     return ((uintptr_t)memory & 63) == 0 && !context->isolation;
 }
 
-/* At least `bytes` of aligned memory in *memory; grows, never shrinks; what was in it is lost. */
-static tn_status reserve(tn_context *context, void **memory, size_t *capacity, size_t bytes,
-                         const char *what) {
-    if (*memory && *capacity >= bytes) return TN_OK;
-    tn_context_give_data(context, *memory);
-    *memory = NULL;
-    *capacity = 0;
-    TN_TRY(tn_context_take_data(context, bytes, what, memory));
-    *capacity = bytes;
-    return TN_OK;
-}
-
 tn_status tn_bindings_check_input(const tn_context *context, uint32_t input,
                                   uint64_t needed_bytes) {
     const tn_input_binding *binding = &context->inputs[input];
@@ -197,31 +185,11 @@ static void set_all(const tn_context *context, tn_shape_state *state) {
     state->is_applied = true;
 }
 
-/* What is enqueued still uses the old arena, which the stream gives back after it. */
-static tn_status reserve_device(tn_context *context) {
-    const tn_device *device = context->engine->device;
-    const size_t bytes = context->current->device_bytes;
-    if (bytes <= context->device_bytes) return TN_OK;
-    TN_TRY(tn_walk_wait(context));
-    if (context->device_memory) device->deallocate(device, context->device_memory, context->stream);
-    context->device_memory = NULL;
-    context->device_bytes = 0;
-    const tn_status status =
-        device->allocate(device, bytes, context->stream, &context->device_memory);
-    if (status != TN_OK)
-        return tn_error_at(tn_device_failed(device, status, "memory for the arena"), "%zu bytes",
-                           bytes);
-    context->device_bytes = bytes;
-    return TN_OK;
-}
-
 static tn_status reserve_memory(tn_context *context) {
     const bool fits = context->current->memory_bytes <= context->memory_bytes;
     if (fits && context->current->device_bytes <= context->device_bytes) return TN_OK;
-    if (!fits)
-        TN_TRY(reserve(context, &context->memory, &context->memory_bytes,
-                       context->current->memory_bytes, "the arena"));
-    TN_TRY(reserve_device(context));
+    if (!fits) TN_TRY(tn_context_reserve_arena(context, context->current->memory_bytes));
+    TN_TRY(tn_context_reserve_device_arena(context, context->current->device_bytes));
     context->statistics.arena_bytes = context->memory_bytes + context->device_bytes;
     for (int i = 0; i < TN_SHAPE_STATES; i++)
         if (context->states[i]) context->states[i]->is_applied = false;

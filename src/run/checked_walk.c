@@ -66,6 +66,7 @@ tn_status tn_checked_walk(tn_context *context) {
     const tn_shape_state *state = context->current;
     for (uint32_t i = 0; i < state->walk_count; i++) {
         const tn_walk_item *item = &state->walk[i];
+        TN_TRY(tn_run_check(context->run));
         const uint64_t before = context->is_profiling ? tn_walk_now_ns() : 0;
         const bool is_on_device = tn_shape_state_is_on_device(context, state, i);
         if (is_on_device) {

@@ -3,7 +3,10 @@
  * The context: creation, memory for tensors, profile, statistics. context_private.h says where the
  * parts are.
  */
+#include "plugin/devices.h"
 #include "run/context_private.h"
+
+#include <tenon/context_memory.h>
 
 #include <string.h>
 
@@ -13,12 +16,12 @@
 static void *counted_allocate(void *user, uint64_t bytes, uint64_t alignment) {
     tn_context *context = user;
     context->statistics.allocations++;
-    return context->parent->allocate(context->parent->user, bytes, alignment);
+    return context->parent.allocate(context->parent.user, bytes, alignment);
 }
 
 static void counted_deallocate(void *user, void *memory) {
     const tn_context *context = user;
-    context->parent->deallocate(context->parent->user, memory);
+    context->parent.deallocate(context->parent.user, memory);
 }
 
 /* It is opened in the helper process; here is its template. */
@@ -75,8 +78,9 @@ static tn_status set_up(tn_context *context) {
         return tn_fail_memory("a context");
     tn_context_find_ports(context);
     TN_TRY(tn_heaps_create(context));
-    TN_TRY(tn_inference_init(&context->inference, engine->graph, &engine->plan));
-    context->inference.allocator = &context->allocator; /* from here on it is counted */
+    TN_TRY(tn_inference_init_in(&context->inference, engine->graph, &engine->plan,
+                                &context->allocator));
+    context->inference.run = context->run;
     TN_TRY(tn_walk_open_device(context));
     TN_TRY(tn_body_contexts_create(context));
     TN_TRY(open_kernels(context));
@@ -87,18 +91,20 @@ static tn_status set_up(tn_context *context) {
     return engine->plan.is_sized_by_run ? tn_dynamic_create(context) : TN_OK;
 }
 
-tn_status tn_context_create(tn_engine *engine, tn_context **out_context) {
-    if (!engine || !out_context)
-        return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_context_create needs an engine and a place for the context");
-    tn_context *context = tn_allocate_zero(engine->allocator, 1, sizeof(*context));
+static tn_status create(tn_engine *engine, const tn_context *as, tn_context **out_context) {
+    tn_context *context = tn_allocate_zero(&as->parent, 1, sizeof(*context));
     if (!context) return tn_fail_memory("a context");
     context->engine = tn_engine_retain(engine);
-    context->parent = engine->allocator;
+    context->parent = as->parent;
+    context->device_allocator = as->device_allocator;
+    context->is_without_memory = as->is_without_memory;
     context->allocator =
         (tn_allocator){sizeof(tn_allocator), context, counted_allocate, counted_deallocate};
     context->statistics.size = sizeof(context->statistics);
-    const tn_status status = set_up(context);
+    tn_run_control_init(&context->control);
+    context->run = &context->control.state;
+    tn_status status = set_up(context);
+    if (status == TN_OK && context->is_without_memory) status = tn_context_check_lending(context);
     if (status != TN_OK) {
         tn_error_copy error;
         tn_error_save(&error);
@@ -110,8 +116,51 @@ tn_status tn_context_create(tn_engine *engine, tn_context **out_context) {
     return TN_OK;
 }
 
+tn_status tn_context_create_part(const tn_context *whole, tn_engine *engine, bool is_a_body,
+                                 tn_context **out_context) {
+    const tn_context as = {.parent = whole->parent,
+                           .device_allocator = whole->device_allocator,
+                           .is_without_memory = !is_a_body && whole->is_without_memory};
+    return create(engine, &as, out_context);
+}
+
+static tn_status read_options(const tn_context_options *given, tn_context *as) {
+    tn_context_options options = {0};
+    if (!given) return TN_OK;
+    if (given->size < sizeof(given->size) || given->size > UINT16_MAX)
+        return tn_fail(TN_ERROR_ARGUMENT, "the context options' `size` is not set");
+    memcpy(&options, given, given->size < sizeof(options) ? given->size : sizeof(options));
+    const uint32_t unknown = options.flags & ~(uint32_t)TN_CONTEXT_CALLERS_MEMORY;
+    if (unknown)
+        return tn_fail(TN_ERROR_ARGUMENT, "the context options have flags that are not known: 0x%x",
+                       unknown);
+    as->is_without_memory = options.flags & TN_CONTEXT_CALLERS_MEMORY;
+    if (options.allocator) {
+        if (!options.allocator->allocate || !options.allocator->deallocate)
+            return tn_fail(TN_ERROR_ARGUMENT, "an allocator needs `allocate` and `deallocate`");
+        as->parent = *options.allocator;
+    }
+    return options.device_allocator
+               ? tn_device_allocator_read(options.device_allocator, &as->device_allocator)
+               : TN_OK;
+}
+
+tn_status tn_context_create_with(tn_engine *engine, const tn_context_options *options,
+                                 tn_context **out_context) {
+    if (!engine || !out_context)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_context_create needs an engine and a place for the context");
+    tn_context as = {.parent = *engine->allocator, .device_allocator = engine->device_allocator};
+    TN_TRY(read_options(options, &as));
+    return create(engine, &as, out_context);
+}
+
+tn_status tn_context_create(tn_engine *engine, tn_context **out_context) {
+    return tn_context_create_with(engine, NULL, out_context);
+}
+
 void tn_context_destroy(tn_context *context) {
-    if (!context) return;
+    if (!context || !tn_context_close_runs(context)) return;
     tn_engine *engine = context->engine;
     const tn_allocator *allocator = &context->allocator;
     (void)tn_walk_wait(context);
@@ -132,7 +181,7 @@ void tn_context_destroy(tn_context *context) {
     tn_walk_close_device(context);
     tn_inference_deinit(&context->inference);
     tn_heaps_destroy(context);
-    tn_context_give_data(context, context->memory);
+    tn_context_free_arena(context);
     tn_isolation_destroy(context->isolation);
     tn_deallocate(allocator, context->kernels);
     tn_deallocate(allocator, context->inputs);
@@ -141,7 +190,9 @@ void tn_context_destroy(tn_context *context) {
     tn_deallocate(allocator, (void *)context->values);
     tn_deallocate(allocator, context->profile);
     tn_deallocate(allocator, context->profile_steps);
-    tn_deallocate(context->parent, context);
+    tn_run_control_deinit(&context->control);
+    const tn_allocator parent = context->parent;
+    tn_deallocate(&parent, context);
     tn_engine_release(engine);
 }
 
@@ -169,6 +220,7 @@ void tn_context_give_data(tn_context *context, void *memory) {
 
 tn_status tn_context_set_profiling(tn_context *context, bool is_on) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(tn_run_control_check_idle(&context->control));
     if (is_on && !context->is_profiling) {
         memset(context->profile, 0,
                context->engine->program->step_count * sizeof(*context->profile));
@@ -179,19 +231,19 @@ tn_status tn_context_set_profiling(tn_context *context, bool is_on) {
 }
 
 uint32_t tn_context_profile_count(const tn_context *context) {
-    if (context && context->is_unfused) return tn_context_profile_count(context->unfused);
-    return context ? context->profile_count : 0;
+    if (!context || !tn_run_control_is_idle(&context->control)) return 0;
+    if (context->is_unfused) return tn_context_profile_count(context->unfused);
+    return context->profile_count;
 }
 
 const tn_profile_entry *tn_context_profile(const tn_context *context, uint32_t index) {
-    if (context && context->is_unfused) return tn_context_profile(context->unfused, index);
-    return context && index < context->profile_count
-               ? &context->profile[context->profile_steps[index]]
-               : NULL;
+    if (!context || !tn_run_control_is_idle(&context->control)) return NULL;
+    if (context->is_unfused) return tn_context_profile(context->unfused, index);
+    return index < context->profile_count ? &context->profile[context->profile_steps[index]] : NULL;
 }
 
 void tn_context_get_statistics(const tn_context *context, tn_context_statistics *out_statistics) {
-    if (!context || !out_statistics) return;
+    if (!context || !out_statistics || !tn_run_control_is_idle(&context->control)) return;
     const uint32_t size = out_statistics->size;
     tn_context_statistics all = context->statistics;
     tn_context_statistics other = {.size = sizeof(other)};

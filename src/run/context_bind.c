@@ -16,6 +16,7 @@ tn_status tn_context_set_shape(tn_context *context, uint32_t input, uint32_t ran
     tn_shape shape;
     if (!context || (rank && !extents))
         return tn_fail(TN_ERROR_ARGUMENT, "tn_context_set_shape needs a context and extents");
+    TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
     tn_status status = tn_shape_set(&shape, rank, extents);
     if (status != TN_OK)
@@ -44,6 +45,7 @@ static void take_back(tn_context *context, bool *is_device, bool *is_copied) {
 tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void *data,
                                 uint64_t bytes) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
     tn_input_binding *binding = &context->inputs[input];
     take_back(context, &binding->is_device, &binding->is_fetched);
@@ -53,17 +55,12 @@ tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void 
     return TN_OK;
 }
 
-static tn_status check_device(const tn_context *context) {
-    return context->own_stream
-               ? TN_OK
-               : tn_fail(TN_ERROR_STATE, "the engine runs on the processor, not on a device");
-}
-
 tn_status tn_context_bind_device_input(tn_context *context, uint32_t input, const void *device_data,
                                        uint64_t bytes) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
-    TN_TRY(check_device(context));
+    if (!context->own_stream) return tn_context_bind_input(context, input, device_data, bytes);
     tn_input_binding *binding = &context->inputs[input];
     const bool is_same = binding->is_device && binding->data == device_data;
     TN_TRY(tn_context_bind_input(context, input, device_data, bytes));
@@ -76,8 +73,9 @@ tn_status tn_context_bind_device_output(tn_context *context, uint32_t output, vo
                                         uint64_t bytes) {
     if (!context || !device_data)
         return tn_fail(TN_ERROR_ARGUMENT, "a context and memory of the device are needed");
+    TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
-    TN_TRY(check_device(context));
+    if (!context->own_stream) return tn_context_bind_output(context, output, device_data, bytes);
     tn_output_binding *binding = &context->outputs[output];
     const bool is_same = binding->is_device && binding->data == device_data;
     TN_TRY(tn_context_bind_output(context, output, device_data, bytes));
@@ -91,6 +89,7 @@ tn_status tn_context_lend_input(tn_context *context, uint32_t input, uint64_t by
     if (!context || !out_data)
         return tn_fail(TN_ERROR_ARGUMENT,
                        "tn_context_lend_input needs a context and a place for the pointer");
+    TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
     TN_TRY(tn_context_check_lost(context));
     TN_TRY(tn_walk_wait(context)); /* the device may still read the old memory */
@@ -102,6 +101,7 @@ tn_status tn_context_lend_input(tn_context *context, uint32_t input, uint64_t by
 
 tn_status tn_context_bind_output(tn_context *context, uint32_t output, void *data, uint64_t bytes) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
     tn_output_binding *binding = &context->outputs[output];
     take_back(context, &binding->is_device, &binding->is_sent);

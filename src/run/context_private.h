@@ -6,7 +6,10 @@
  *   context_report.c        the steps with their times, and the memory, as JSON
  *   context_ports.c         which inputs are read, which outputs a device writes
  *   context_bind.c          shapes and memory that callers give
+ *   context_memory.c        the arena, or memory that is lent
  *   context_run.c           a run, its outputs, a device that is lost
+ *   context_async.c         a run that nobody waits for; cancel
+ *   control/run_control.h   whether a run is under way
  *   reshape.c               shapes and values, the cache of shape states
  *   heaps.c                 the bytes of its strings
  *   describe.c              descriptors of values, what was fused at these shapes
@@ -41,6 +44,7 @@
 #include "guard/checked_call.h"
 #include "isolation/isolation.h"
 #include "plugin/crash.h"
+#include "run/control/run_control.h"
 #include "tensor/window.h"
 
 #include <tenon/plugin/counted.h>
@@ -171,11 +175,17 @@ typedef struct tn_output_binding {
 
 typedef struct tn_heaps tn_heaps;
 
+typedef struct tn_lent_memory {
+    void *memory; /* null: none */
+    size_t bytes;
+} tn_lent_memory;
+
 struct tn_context {
     tn_engine *engine;
-    const tn_allocator *parent;
-    tn_allocator allocator;  /* counts */
-    tn_open_kernel *kernels; /* by step */
+    tn_allocator parent;
+    tn_device_allocator device_allocator; /* allocate null: the device's own */
+    tn_allocator allocator;               /* counts */
+    tn_open_kernel *kernels;              /* by step */
     tn_input_binding *inputs;
     tn_output_binding *outputs;
     tn_inference inference;
@@ -187,6 +197,8 @@ struct tn_context {
     size_t memory_bytes;
     void *device_memory;
     size_t device_bytes;
+    tn_lent_memory lent_memory, lent_device_memory; /* then the two above are these */
+    bool is_without_memory;                         /* it has none but what is lent */
     void *own_stream, *stream;             /* of the engine's device; null: the processor */
     bool is_pending;                       /* the stream has work that nobody waited for */
     bool are_shapes_set, are_bindings_set; /* false: to be looked at before the next walk */
@@ -214,6 +226,8 @@ struct tn_context {
     void *done_event;    /* of the device, for tn_context_is_done; null until it is needed */
     bool is_done_marked; /* it is recorded behind the last run */
     bool *is_broken;     /* by node: scratch of tn_unfused_find; null until it is needed */
+    tn_run_control control;
+    const tn_run_state *run; /* its own, or that of the context that this one is a part of */
 };
 
 /* --- context.c --- */
@@ -221,6 +235,20 @@ struct tn_context {
 tn_status tn_context_take_data(tn_context *context, size_t bytes, const char *what,
                                void **out_memory);
 void tn_context_give_data(tn_context *context, void *memory); /* null is fine */
+
+/* A context that runs within the runs of another, with its allocators; a body has memory of its
+ * own in any case. */
+tn_status tn_context_create_part(const tn_context *whole, tn_engine *engine, bool is_a_body,
+                                 tn_context **out_context);
+
+/* --- context_memory.c --- */
+/* Room in the arena. TN_ERROR_MEMORY, TN_ERROR_STATE: what is lent is not enough, or is not there.
+ */
+tn_status tn_context_reserve_arena(tn_context *context, size_t bytes);
+tn_status tn_context_reserve_device_arena(tn_context *context, size_t bytes);
+void tn_context_free_arena(tn_context *context); /* the host's */
+/* TN_ERROR_UNSUPPORTED where no memory can be lent. */
+tn_status tn_context_check_lending(const tn_context *context);
 
 /* --- context_ports.c --- */
 /* What the program says of inputs and outputs, once both are there. */
@@ -233,11 +261,27 @@ tn_status tn_context_check_index(const char *kind, uint32_t index, uint32_t coun
 void tn_context_forget_pointers(tn_context *context);
 
 /* --- context_run.c --- */
+/* What a run does once it is under way; the other one waits for its turn before. */
+tn_status tn_context_run_begun(tn_context *context);
+tn_status tn_context_run_in_turn(tn_context *context);
+/* tn_context_output, also of a run that is under way. */
+tn_status tn_context_find_output(const tn_context *context, uint32_t output,
+                                 const tn_tensor **out_tensor);
+/* The run is over: the context is free. */
+tn_status tn_context_end_run(tn_context *context, tn_status status);
+/* A part of another context, a body or the unfused network, runs within its runs: what cancels
+ * those ends this one. */
+void tn_context_join(tn_context *part, const tn_context *whole);
 /* Waits for what is left of a run that failed, and notes when the device is lost; answers `status`.
  */
 tn_status tn_context_end_failed(tn_context *context, tn_status status);
 /* Why the context can run no more, after its device was lost; TN_OK: it can. */
 tn_status tn_context_check_lost(const tn_context *context);
+
+/* --- context_async.c --- */
+/* Waits for runs that are under way; no other begins. False: called by `done` of one, after which
+ * the context destroys itself. */
+bool tn_context_close_runs(tn_context *context);
 
 /* --- device/completion.c --- */
 void tn_context_close_completion(tn_context *context);

@@ -3,6 +3,7 @@
  * One run: reshape where shapes or values have changed, bindings, the walk, the outputs. And what
  * becomes of a context whose run failed or whose device is lost.
  */
+#include "device/cpu/shared_threads.h"
 #include "plugin/devices.h"
 #include "run/context_private.h"
 
@@ -30,6 +31,7 @@ static tn_status run_dynamic(tn_context *context) {
 }
 
 static tn_status run(tn_context *context) {
+    TN_TRY(tn_run_check(context->run));
     TN_TRY(tn_device_ports_fetch(context));
     if (!context->are_shapes_set || tn_reshape_is_stale(context)) TN_TRY(tn_reshape_run(context));
     context->statistics.runs++;
@@ -70,8 +72,11 @@ tn_status tn_context_check_lost(const tn_context *context) {
     return context->lost.status;
 }
 
-tn_status tn_context_run(tn_context *context) {
-    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+void tn_context_join(tn_context *part, const tn_context *whole) {
+    part->run = part->inference.run = whole->run;
+}
+
+tn_status tn_context_run_begun(tn_context *context) {
     TN_TRY(tn_context_check_lost(context));
     TN_TRY(tn_device_ports_check_capture(context)); /* waiting, as below, would end the capture */
     const tn_device *device = context->engine->device;
@@ -82,8 +87,41 @@ tn_status tn_context_run(tn_context *context) {
     return __builtin_expect(status == TN_OK, 1) ? TN_OK : tn_context_end_failed(context, status);
 }
 
+/* A cancel that came too late for any node makes the run fail all the same. */
+tn_status tn_context_end_run(tn_context *context, tn_status status) {
+    if (status == TN_OK && __builtin_expect(tn_run_control_end(&context->control), 1)) return TN_OK;
+    if (status == TN_OK) status = tn_context_end_failed(context, tn_run_fail_cancelled());
+    tn_run_control_reset(&context->control);
+    return status;
+}
+
+static bool is_cancelled(const void *user) {
+    return tn_run_is_cancelled(user);
+}
+
+/* Begins when its turn has come, where threads are shared with other engines. */
+tn_status tn_context_run_in_turn(tn_context *context) {
+    const tn_engine *engine = context->engine;
+    tn_threads *threads = context->stream ? NULL : engine->shared_threads;
+    if (__builtin_expect(!threads, 1)) return tn_context_run_begun(context);
+    if (!tn_threads_take(threads, engine->pool.threads, is_cancelled, context->run))
+        return tn_run_fail_cancelled();
+    const tn_status status = tn_context_run_begun(context);
+    tn_threads_give(threads, engine->pool.threads);
+    return status;
+}
+
+tn_status tn_context_run(tn_context *context) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    if (context->run != &context->control.state) return tn_context_run_begun(context); /* a part */
+    TN_TRY(tn_run_control_begin(&context->control));
+    return tn_context_end_run(context, tn_context_run_in_turn(context));
+}
+
 tn_status tn_context_set_stream(tn_context *context, void *stream) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(tn_run_control_check_idle(&context->control));
+    if (!context->own_stream && !stream) return TN_OK;
     if (!context->own_stream)
         return tn_fail(TN_ERROR_STATE, "the engine runs on the processor, which has no streams");
     TN_TRY(tn_context_check_lost(context));
@@ -96,12 +134,9 @@ tn_status tn_context_set_stream(tn_context *context, void *stream) {
     return TN_OK;
 }
 
-tn_status tn_context_output(tn_context *context, uint32_t output, const tn_tensor **out_tensor) {
-    if (!context || !out_tensor)
-        return tn_fail(TN_ERROR_ARGUMENT,
-                       "tn_context_output needs a context and a place for the tensor");
-    TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
-    if (context->is_unfused) return tn_context_output(context->unfused, output, out_tensor);
+tn_status tn_context_find_output(const tn_context *context, uint32_t output,
+                                 const tn_tensor **out_tensor) {
+    if (context->is_unfused) return tn_context_find_output(context->unfused, output, out_tensor);
     const tn_tensor *tensor = context->dynamic   ? tn_dynamic_output(context, output)
                               : context->current ? &context->current->outputs[output].tensor
                                                  : NULL;
@@ -111,4 +146,13 @@ tn_status tn_context_output(tn_context *context, uint32_t output, const tn_tenso
                        context->dynamic ? "run: its shape depends on data" : "reshape or run");
     *out_tensor = tensor;
     return TN_OK;
+}
+
+tn_status tn_context_output(tn_context *context, uint32_t output, const tn_tensor **out_tensor) {
+    if (!context || !out_tensor)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_context_output needs a context and a place for the tensor");
+    TN_TRY(tn_run_control_check_idle(&context->control));
+    TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
+    return tn_context_find_output(context, output, out_tensor);
 }

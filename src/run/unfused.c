@@ -8,6 +8,7 @@
 #include "run/context_private.h"
 
 #include <string.h>
+#include <tenon/context_memory.h>
 
 /* ----------------------------------------------------------------------------------------------
  * which shapes */
@@ -50,7 +51,7 @@ tn_status tn_unfused_find(tn_context *context, bool *out_is_broken) {
     if (!*out_is_broken || context->unfused) return TN_OK;
     if (context->isolation) return refuse_isolated(context);
     TN_TRY(tn_engine_find_unfused(context->engine, context->is_broken, &engine));
-    return tn_context_create(engine, &context->unfused);
+    return tn_context_create_part(context, engine, false, &context->unfused);
 }
 
 void tn_unfused_destroy(tn_context *context) {
@@ -82,9 +83,16 @@ static tn_status hand_output(const tn_context *context, uint32_t output) {
 
 static tn_status hand_over(tn_context *context) {
     tn_context *other = context->unfused;
+    tn_context_join(other, context);
     if (context->stream)
         TN_TRY(tn_context_set_stream(
             other, context->stream == context->own_stream ? NULL : context->stream));
+    if (context->lent_memory.memory || other->lent_memory.memory)
+        TN_TRY(
+            tn_context_set_memory(other, context->lent_memory.memory, context->lent_memory.bytes));
+    if (context->lent_device_memory.memory || other->lent_device_memory.memory)
+        TN_TRY(tn_context_set_device_memory(other, context->lent_device_memory.memory,
+                                            context->lent_device_memory.bytes));
     if (other->is_profiling != context->is_profiling)
         TN_TRY(tn_context_set_profiling(other, context->is_profiling));
     for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++)

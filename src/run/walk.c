@@ -27,7 +27,9 @@ tn_status tn_walk_blame(const tn_walk_item *item, tn_status status) {
 tn_status tn_walk_run(tn_context *context) {
     const tn_shape_state *state = context->current;
     const tn_walk_item *item = state->walk, *end = item + state->walk_count;
+    const tn_run_state *run = context->run;
     for (; item != end; item++) {
+        if (tn_run_is_cancelled(run)) return tn_run_fail_cancelled();
         const tn_status status = tn_walk_call(context, item);
         if (__builtin_expect(status != TN_OK, 0)) return tn_walk_failed(item, status);
     }

@@ -22,8 +22,9 @@ void tn_walk_close_device(tn_context *context) {
     const tn_device *device = context->engine->device;
     if (!context->own_stream) return;
     if (context->stream != context->own_stream) (void)device->stream_wait(device, context->stream);
-    if (context->device_memory)
-        device->deallocate(device, context->device_memory, context->own_stream);
+    if (context->device_memory && !context->lent_device_memory.memory)
+        tn_device_give_memory(device, &context->device_allocator, context->device_memory,
+                              context->own_stream);
     (void)device->stream_wait(device, context->own_stream);
     tn_context_close_completion(context);
     device->stream_destroy(device, context->own_stream);

@@ -98,7 +98,9 @@ tn_status tn_walk_run_first(tn_context *context, const tn_shape_state *state) {
     tn_error_save(&before); /* an error of a launch that was there before is the caller's own */
     if (tn_device_launched(context->engine->device, "before the run") != TN_OK)
         tn_error_restore(&before);
-    for (uint32_t i = 0; i < state->walk_count; i++)
+    for (uint32_t i = 0; i < state->walk_count; i++) {
+        TN_TRY(tn_run_check(context->run));
         TN_TRY(run_item(context, state, i));
+    }
     return TN_OK;
 }

@@ -66,6 +66,7 @@ static tn_status run_items(tn_context *context, const tn_shape_state *state, uin
                            uint32_t end) {
     for (uint32_t i = first; i < end; i++) {
         const tn_walk_item *item = &state->walk[i];
+        if (tn_run_is_cancelled(context->run)) return tn_run_fail_cancelled();
         const tn_status status = tn_walk_call(context, item);
         if (__builtin_expect(status != TN_OK, 0)) return tn_walk_failed(item, status);
     }
@@ -103,18 +104,20 @@ static tn_status capture(tn_context *context, tn_shape_state *state, const tn_wa
         return TN_OK;
     }
     if (captured) device->graph_destroy(device, captured);
+    if (status == TN_ERROR_MEMORY || status == TN_ERROR_CANCELLED) return status;
     const char *reason = device->last_error(device);
     tn_runtime_log(context->engine->runtime, TN_LOG_INFO,
                    "%u steps are launched one by one: the device does not capture them: %s",
                    graph->end - graph->first, reason ? reason : "");
-    return status == TN_ERROR_MEMORY ? status : TN_OK;
+    return TN_OK;
 }
 
 static tn_status capture_all(tn_context *context, tn_shape_state *state) {
     tn_error_copy before;
     tn_error_save(&before);
     for (uint32_t g = 0; g < state->graph_count; g++)
-        TN_TRY(capture(context, state, &state->graphs[g], false, &state->graphs[g].graph));
+        if (!state->graphs[g].graph)
+            TN_TRY(capture(context, state, &state->graphs[g], false, &state->graphs[g].graph));
     tn_error_restore(&before);
     return TN_OK;
 }
@@ -152,6 +155,7 @@ tn_status tn_walk_run_device(tn_context *context) {
         const tn_walk_graph *graph = &state->graphs[g];
         if (!graph->graph) continue;
         TN_TRY(run_items(context, state, at, graph->first));
+        TN_TRY(tn_run_check(context->run));
         TN_TRY(tn_walk_launch(context, graph->graph));
         at = graph->end;
     }

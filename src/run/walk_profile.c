@@ -39,6 +39,7 @@ void tn_walk_note_time(tn_context *context, uint32_t index, uint64_t ns) {
 static tn_status profile_host(tn_context *context) {
     const tn_shape_state *state = context->current;
     for (uint32_t i = 0; i < state->walk_count; i++) {
+        TN_TRY(tn_run_check(context->run));
         const uint64_t before = tn_walk_now_ns();
         const tn_status status = state->walk[i].run(state->walk[i].call);
         if (status != TN_OK) return tn_walk_failed(&state->walk[i], status);
@@ -106,6 +107,7 @@ static tn_status run_piece(tn_context *context, uint32_t piece, uint32_t first, 
     const tn_shape_state *state = context->current;
     for (uint32_t i = first; i < end; i++) {
         const tn_walk_item *item = &state->walk[i];
+        TN_TRY(tn_run_check(context->run));
         TN_TRY(record(context, i, stream));
         const uint64_t before = tn_walk_now_ns();
         const tn_status status = tn_walk_call(context, item);

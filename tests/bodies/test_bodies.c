@@ -12,6 +12,8 @@
 #include "plan_repair.h"
 
 #include <pthread.h>
+#include <tenon/async.h>
+#include <time.h>
 
 typedef struct body_test {
     failing_allocator allocator;
@@ -70,8 +72,9 @@ static tn_attribute graph_attribute(const char *name, const tn_body_graph *body)
         .size = sizeof(tn_attribute), .type = TN_FIELD_GRAPH, .name = name, .graph = body};
 }
 
-static tn_status add_loop(tn_graph *graph, const tn_body_graph *body, uint32_t input_count,
-                          const tn_tensor_id *inputs, tn_tensor_id *out_ids) {
+static tn_status add_loop_of(tn_graph *graph, const tn_body_graph *body, uint32_t output_count,
+                             uint32_t input_count, const tn_tensor_id *inputs,
+                             tn_tensor_id *out_ids) {
     const tn_attribute attribute = graph_attribute("body", body);
     const tn_attribute *const attributes[] = {&attribute};
     const tn_node_description node = {.size = sizeof(node),
@@ -81,10 +84,15 @@ static tn_status add_loop(tn_graph *graph, const tn_body_graph *body, uint32_t i
                                       .name = "loop",
                                       .input_count = input_count,
                                       .inputs = inputs,
-                                      .output_count = 2,
+                                      .output_count = output_count,
                                       .attribute_count = 1,
                                       .attributes = attributes};
     return tn_graph_add_node(graph, &node, out_ids);
+}
+
+static tn_status add_loop(tn_graph *graph, const tn_body_graph *body, uint32_t input_count,
+                          const tn_tensor_id *inputs, tn_tensor_id *out_ids) {
+    return add_loop_of(graph, body, 2, input_count, inputs, out_ids);
 }
 
 static tn_status make_network(body_test *test, int64_t extent) {
@@ -295,6 +303,82 @@ static void test_references_run_bodies_by_references(void **state) {
     tn_engine_release(engine);
 }
 
+/* --- loops without an end --- */
+
+/* `is_empty`: the body has no node. */
+static tn_graph *endless_body(tn_runtime *runtime, bool is_empty) {
+    tn_graph *body = NULL;
+    run_must(tn_graph_create(runtime, "iteration", &body));
+    input_of(body, "i", TN_I64, 0, 0);
+    const tn_tensor_id go = input_of(body, "go", TN_BOOL, 0, 0);
+    const tn_tensor_id carried = input_of(body, "carried", TN_F32, UINT32_MAX, 0);
+    run_output(body, go, "go_out");
+    run_output(body, is_empty ? carried : run_unary(body, "Negate", "negate", carried), "out");
+    return body;
+}
+
+static void *cancel_it(void *user) {
+    const struct timespec pause = {.tv_nsec = 20000000};
+    do
+        nanosleep(&pause, NULL);
+    while (!tn_context_cancel(user));
+    return NULL;
+}
+
+/* x -> Loop(Loop(...)) for ever, the inner one in a body of the outer one. */
+static void check_endless(body_test *test, bool is_empty, uint32_t flags) {
+    tn_graph *graph = NULL;
+    const tn_body_graph *body = NULL;
+    tn_tensor_id made = TN_NO_TENSOR;
+    tn_plan *plan = NULL;
+    tn_engine *engine = NULL;
+    tn_context *context = NULL;
+    pthread_t thread;
+    uint64_t bytes = 0;
+    float x[4] = {1, 2, 3, 4};
+    const tn_builder_options options = {
+        .size = sizeof(options), .threads = 1, .flags = TN_BUILD_NO_TIMING | flags};
+    tn_graph *outer = NULL;
+    run_must(tn_graph_create(test->runtime, "outer", &outer));
+    input_of(outer, "i", TN_I64, 0, 0);
+    const tn_tensor_id go = input_of(outer, "go", TN_BOOL, 0, 0);
+    const tn_tensor_id carried = input_of(outer, "carried", TN_F32, UINT32_MAX, 0);
+    run_must(tn_graph_add_body(outer, endless_body(test->runtime, is_empty), 0, &body));
+    run_must(add_loop_of(outer, body, 1, 3, TENSORS(TN_NO_TENSOR, TN_NO_TENSOR, carried), &made));
+    run_output(outer, go, "go_out");
+    run_output(outer, made, "out");
+    run_must(tn_graph_create(test->runtime, "net", &graph));
+    const tn_tensor_id id = input_of(graph, "x", TN_F32, 1, 4);
+    run_must(tn_graph_add_body(graph, outer, 0, &body));
+    run_must(add_loop_of(graph, body, 1, 3, TENSORS(TN_NO_TENSOR, TN_NO_TENSOR, id), &made));
+    run_output(graph, made, "y");
+    run_must(tn_build(graph, &options, &plan));
+    const void *data = tn_plan_bytes(plan, &bytes);
+    run_must(tn_engine_load_bytes(test->runtime, data, bytes, NULL, &engine));
+    run_must(tn_context_create(engine, &context));
+    run_must(tn_context_bind_input(context, 0, x, sizeof(x)));
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(pthread_create(&thread, NULL, cancel_it, context), 0);
+        assert_int_equal(tn_context_run(context), TN_ERROR_CANCELLED);
+        assert_error("cancelled", "node 'loop'");
+        pthread_join(thread, NULL);
+    }
+    tn_context_destroy(context);
+    tn_engine_release(engine);
+    tn_plan_destroy(plan);
+    tn_graph_destroy(graph);
+}
+
+static void test_an_endless_loop_is_cancelled(void **state) {
+    check_endless(*state, false, 0);
+    check_endless(*state, true, 0);
+}
+
+static void test_an_endless_loop_by_references_is_cancelled(void **state) {
+    check_endless(*state, false, TN_BUILD_REFERENCE);
+    check_endless(*state, true, TN_BUILD_REFERENCE);
+}
+
 static void test_a_body_serves_one_field(void **state) {
     body_test *test = *state;
     const tn_body_graph *body;
@@ -497,6 +581,8 @@ int main(void) {
         BODY_TEST(test_runs_of_known_shapes_allocate_nothing),
         BODY_TEST(test_contexts_run_side_by_side),
         BODY_TEST(test_references_run_bodies_by_references),
+        BODY_TEST(test_an_endless_loop_is_cancelled),
+        BODY_TEST(test_an_endless_loop_by_references_is_cancelled),
         BODY_TEST(test_a_body_serves_one_field),
         BODY_TEST(test_captures_are_behind_the_nodes_own_inputs),
         BODY_TEST(test_a_body_is_added_before_its_node),

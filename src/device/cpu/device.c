@@ -96,6 +96,28 @@ static tn_status cpu_event_elapsed(const tn_device *device, void *from, void *to
     *out_ns = (double)(b->tv_sec - a->tv_sec) * 1e9 + (double)(b->tv_nsec - a->tv_nsec);
     return TN_OK;
 }
+
+static tn_status cpu_event_query(const tn_device *device, void *event, uint32_t *out_is_done) {
+    (void)device;
+    (void)event;
+    *out_is_done = 1;
+    return TN_OK;
+}
+static tn_status cpu_call_host(const tn_device *device, void *stream, void (*function)(void *user),
+                               void *user) {
+    (void)device;
+    (void)stream;
+    function(user);
+    return TN_OK;
+}
+
+static const void *cpu_extension(const tn_device *device, const char *name) {
+    static const tn_device_completion completion = {
+        .size = sizeof(completion), .event_query = cpu_event_query, .call_host = cpu_call_host};
+    (void)device;
+    return strcmp(name, TN_DEVICE_COMPLETION) == 0 ? &completion : NULL;
+}
+
 static const char *cpu_last_error(const tn_device *device) {
     (void)device;
     return "out of memory";
@@ -120,7 +142,8 @@ void tn_cpu_device_init(tn_device *out_device, const char *fingerprint) {
                               .event_record = cpu_event_record,
                               .event_wait = cpu_event_wait,
                               .event_elapsed = cpu_event_elapsed,
-                              .last_error = cpu_last_error};
+                              .last_error = cpu_last_error,
+                              .extension = cpu_extension};
 }
 
 /* The brand string, from the extended leaves of CPUID; "cpu" where there is none. */

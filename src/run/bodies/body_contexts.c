@@ -117,6 +117,7 @@ static tn_status run_instance(const tn_context *outer, body_instance *instance, 
     const tn_body_graph *body = instance->body;
     tn_context *context = instance->context;
     instance->turn ^= 1;
+    tn_context_join(context, outer);
     for (uint32_t i = 0; i < body->input_count + body->capture_count; i++)
         TN_TRY(set_input(instance, i, tn_body_input_at(call, body, inputs, i)));
     TN_TRY(reshape(instance));
@@ -138,6 +139,8 @@ static body_instance *find_instance(const struct tn_body_contexts *bodies,
 static tn_status run_body(tn_body_executor *executor, tn_call *call, const tn_body_graph *body,
                           const tn_tensor *const *inputs, tn_tensor *const *outputs) {
     struct tn_body_contexts *bodies = (struct tn_body_contexts *)executor; /* its first member */
+    bodies->references.run = bodies->outer->run;
+    TN_TRY(tn_run_check(bodies->outer->run)); /* a body without nodes, repeated */
     if (call->flags & TN_CALL_REFERENCE)
         return bodies->references.executor.run(&bodies->references.executor, call, body, inputs,
                                                outputs);
@@ -156,7 +159,7 @@ static tn_status open_instance(tn_context *context, const tn_engine_body *own,
     instance->outputs = tn_allocate_zero(&context->allocator, instance->body->output_count + 1u,
                                          sizeof(*instance->outputs));
     if (!instance->outputs) return tn_fail_memory("a body");
-    return tn_context_create(own->engine, &instance->context);
+    return tn_context_create_part(context, own->engine, true, &instance->context);
 }
 
 tn_status tn_body_contexts_create(tn_context *context) {

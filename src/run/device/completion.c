@@ -54,6 +54,10 @@ static tn_status ask(tn_context *context, bool *out_is_done) {
 tn_status tn_context_is_done(tn_context *context, bool *out_is_done) {
     if (!context || !out_is_done)
         return tn_fail(TN_ERROR_ARGUMENT, "tn_context_is_done needs a context and an answer");
+    if (!tn_run_control_is_idle(&context->control)) {
+        *out_is_done = false;
+        return TN_OK;
+    }
     TN_TRY(tn_context_check_lost(context));
     if (has_waited(context)) {
         *out_is_done = true;
@@ -78,6 +82,7 @@ tn_status tn_context_call_when_done(tn_context *context, void (*function)(void *
     if (!context || !function)
         return tn_fail(TN_ERROR_ARGUMENT,
                        "tn_context_call_when_done needs a context and a function");
+    TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_lost(context));
     if (has_waited(context)) {
         function(user);

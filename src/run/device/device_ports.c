@@ -69,7 +69,7 @@ tn_status tn_device_ports_send(tn_context *context) {
         const tn_output_binding *binding = &context->outputs[i];
         const tn_tensor *output = NULL;
         if (!binding->is_sent) continue;
-        TN_TRY(tn_context_output(context, i, &output));
+        TN_TRY(tn_context_find_output(context, i, &output));
         if (output->bytes == 0) continue;
         TN_TRY(tn_error_at(
             copy(context, binding->data, binding->own, output->bytes, TN_COPY_TO_DEVICE),

@@ -317,6 +317,7 @@ tn_status tn_context_bind_count(tn_context *context, uint32_t input, uint32_t ax
                                 int64_t *count) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     const tn_engine *engine = context->engine;
+    TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(engine)));
     const char *name = engine->inputs[input].name;
     if (count && (engine->plan.is_sized_by_run || context->isolation || context->checked))

@@ -341,6 +341,7 @@ static tn_status run_step(tn_context *context, uint32_t index) {
 static tn_status run_steps(tn_context *context) {
     for (uint32_t s = 0; s < context->engine->program->step_count; s++) {
         const uint64_t before = context->is_profiling ? tn_walk_now_ns() : 0;
+        TN_TRY(tn_run_check(context->run));
         TN_TRY(run_step(context, s));
         if (context->is_profiling && !context->engine->program->steps[s].is_host)
             tn_walk_note_time(context, s, tn_walk_now_ns() - before);

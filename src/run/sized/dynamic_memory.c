@@ -40,7 +40,7 @@ static void free_buffer(tn_context *context, tn_dynamic_buffer *buffer, void *st
     if (buffer->space == TN_SPACE_HOST)
         tn_context_give_data(context, buffer->memory);
     else if (buffer->memory)
-        device->deallocate(device, buffer->memory, stream);
+        tn_device_give_memory(device, &context->device_allocator, buffer->memory, stream);
     buffer->memory = NULL;
     buffer->bytes = 0;
 }
@@ -50,10 +50,8 @@ static tn_status fill_buffer(tn_context *context, tn_dynamic_buffer *buffer, siz
     if (buffer->space == TN_SPACE_HOST) {
         TN_TRY(tn_context_take_data(context, bytes, "a tensor", &buffer->memory));
     } else {
-        const tn_status status = device->allocate(device, bytes, context->stream, &buffer->memory);
-        if (status != TN_OK)
-            return tn_error_at(tn_device_failed(device, status, "memory for a tensor"), "%zu bytes",
-                               bytes);
+        TN_TRY(tn_device_take_memory(device, &context->device_allocator, bytes, context->stream,
+                                     "memory for a tensor", &buffer->memory));
         context->statistics.allocations++;
     }
     buffer->bytes = bytes;

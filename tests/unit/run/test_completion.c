@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs on a stream of the caller's that are over when the host asks, or is called: on the stub of
  * tests/stub, which does nothing before somebody waits or has asked often enough. */
+#include "hook_layers.h" /* before cmocka's macro `fail`, which is also a member of tn_host */
+
 #include "device_test.h"
 #include "stub/stub.h"
+
+#include <tenon/async.h>
 
 #define COUNT 120
 
@@ -163,6 +167,97 @@ static void test_work_that_fails_is_told_to_who_asks(void **state) {
     stub->is_lost = stub->is_lasting = false;
 }
 
+/* ----------------------------------------------------------------------------------------------
+ * runs that are cancelled, or that nobody waits for */
+
+static tn_context *hooked;
+
+static void cancel_hooked(int count) {
+    (void)count;
+    assert_true(tn_context_cancel(hooked));
+}
+
+static tn_tensor_id add_op(tn_graph *graph, const char *domain, const char *op, tn_tensor_id from) {
+    const tn_node_description node = {.size = sizeof(node),
+                                      .domain = domain,
+                                      .op = op,
+                                      .input_count = 1,
+                                      .inputs = &from,
+                                      .output_count = 1};
+    tn_tensor_id made = TN_NO_TENSOR;
+    must(tn_graph_add_node(graph, &node, &made));
+    return made;
+}
+
+/* Relu on the device, Hook on the processor, Relu and LeakyRelu on the device. */
+static void begin_hooked(device_test *test, async_test *own) {
+    static const int64_t extents[] = {2, 3, 4, 5};
+    const tn_builder_options options = {
+        .size = sizeof(options), .threads = 1, .device = "stub", .flags = TN_BUILD_NO_FUSION};
+    tn_graph *graph = NULL;
+    *own = (async_test){0};
+    must(tn_runtime_register_library(test->runtime, hook_entry));
+    must(tn_graph_create(test->runtime, "hooked", &graph));
+    tn_tensor_id last = add_input(graph, "x", TN_F32, 4, extents);
+    last = add_op(graph, "run", "Hook", add_op(graph, "", "Relu", last));
+    last = add_op(graph, "", "LeakyRelu", add_op(graph, "", "Relu", last));
+    must(tn_graph_add_output(graph, last, "y"));
+    must(tn_build(graph, &options, &own->plan));
+    tn_graph_destroy(graph);
+    own->engine = load(test->runtime, own->plan, NULL);
+    own->device = own->engine->device;
+    must(own->device->stream_create(own->device, &own->stream));
+    must(tn_context_create(own->engine, &own->context));
+    for (int i = 0; i < COUNT; i++)
+        x[i] = (float)(i % 11) - 5, y[i] = -1;
+    must(tn_context_bind_input(own->context, 0, x, sizeof(x)));
+    must(tn_context_bind_output(own->context, 0, y, sizeof(y)));
+    hooked = own->context;
+    hook = NULL;
+}
+
+static uint64_t graph_launches(const tn_context *context) {
+    tn_context_statistics statistics = {.size = sizeof(statistics)};
+    tn_context_get_statistics(context, &statistics);
+    return statistics.graph_launches;
+}
+
+static void test_nothing_is_enqueued_behind_a_cancel(void **state) {
+    async_test own;
+    begin_hooked(*state, &own);
+    tn_stub_state *stub = own.device->user;
+    for (int run = 0; run < 4; run++) { /* the first one, the one that captures, the others */
+        const uint64_t graphs = graph_launches(own.context);
+        if (run == 3) must(tn_context_set_stream(own.context, own.stream));
+        stub->launches = 0;
+        hook = cancel_hooked;
+        expect_failed(tn_context_run(own.context), TN_ERROR_CANCELLED, "cancelled");
+        if (run == 0 || run == 3) assert_int_equal(stub->launches, 1);
+        const uint64_t cancelled = graph_launches(own.context) - graphs;
+        hook = NULL;
+        x[10] = (float)run + 1;
+        must(tn_context_run(own.context));
+        must(own.device->stream_wait(own.device, own.stream));
+        assert_true(y[10] == (float)run + 2);
+        if (run == 1 || run == 2) assert_true(graph_launches(own.context) - graphs > 2 * cancelled);
+    }
+    end(&own);
+}
+
+static void test_a_run_on_the_device_goes_on_elsewhere(void **state) {
+    async_test own;
+    begin_hooked(*state, &own);
+    for (int run = 0; run < 4; run++) {
+        if (run == 3) must(tn_context_set_stream(own.context, own.stream));
+        x[10] = (float)run + 1;
+        must(tn_context_run_async(own.context, NULL, NULL));
+        must(tn_context_wait(own.context, TN_WAIT_FOREVER, NULL));
+        must(own.device->stream_wait(own.device, own.stream));
+        assert_true(y[10] == (float)run + 2);
+    }
+    end(&own);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         DEVICE_TEST(test_a_run_is_over_when_the_device_says_so),
@@ -170,6 +265,8 @@ int main(void) {
         DEVICE_TEST(test_what_run_has_waited_for_is_over),
         DEVICE_TEST(test_a_device_that_cannot_be_asked_is_named),
         DEVICE_TEST(test_work_that_fails_is_told_to_who_asks),
+        DEVICE_TEST(test_nothing_is_enqueued_behind_a_cancel),
+        DEVICE_TEST(test_a_run_on_the_device_goes_on_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

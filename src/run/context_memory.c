@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The arena of a context: its own, or memory that the caller has lent; how much it needs. Public
+ * side: tenon/context_memory.h.
+ */
+#include "base/status.h"
+#include "plugin/devices.h"
+#include "run/context_private.h"
+
+#include <tenon/context_memory.h>
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ----------------------------------------------------------------------------------------------
+ * the arena of a run */
+
+static tn_status fail_lent(const tn_context *context, const tn_lent_memory *lent, size_t bytes,
+                           const char *whose) {
+    if (!lent->memory)
+        return tn_fail(TN_ERROR_STATE,
+                       "the context has no memory of its own, and none of the %s was lent: %zu "
+                       "bytes are needed",
+                       whose, bytes);
+    (void)context;
+    return tn_fail(TN_ERROR_MEMORY,
+                   "the memory of the %s that was lent to the context has %zu bytes; these shapes "
+                   "need %zu",
+                   whose, lent->bytes, bytes);
+}
+
+tn_status tn_context_reserve_arena(tn_context *context, size_t bytes) {
+    const tn_lent_memory *lent = &context->lent_memory;
+    if (bytes <= context->memory_bytes) return TN_OK;
+    if (lent->memory || context->is_without_memory) return fail_lent(context, lent, bytes, "host");
+    tn_context_give_data(context, context->memory);
+    context->memory = NULL;
+    context->memory_bytes = 0;
+    TN_TRY(tn_context_take_data(context, bytes, "the arena", &context->memory));
+    context->memory_bytes = bytes;
+    return TN_OK;
+}
+
+static void give_device_memory(tn_context *context) {
+    if (context->device_memory && !context->lent_device_memory.memory)
+        tn_device_give_memory(context->engine->device, &context->device_allocator,
+                              context->device_memory, context->stream);
+    context->device_memory = NULL;
+    context->device_bytes = 0;
+}
+
+/* What is enqueued still uses the old arena, which the stream gives back after it. */
+tn_status tn_context_reserve_device_arena(tn_context *context, size_t bytes) {
+    const tn_lent_memory *lent = &context->lent_device_memory;
+    if (bytes <= context->device_bytes) return TN_OK;
+    if (lent->memory || context->is_without_memory)
+        return fail_lent(context, lent, bytes, "device");
+    TN_TRY(tn_walk_wait(context));
+    give_device_memory(context);
+    TN_TRY(tn_device_take_memory(context->engine->device, &context->device_allocator, bytes,
+                                 context->stream, "memory for the arena", &context->device_memory));
+    context->device_bytes = bytes;
+    return TN_OK;
+}
+
+void tn_context_free_arena(tn_context *context) {
+    if (!context->lent_memory.memory) tn_context_give_data(context, context->memory);
+    context->memory = NULL;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * lending */
+
+static tn_status check_lent(tn_context *context, const void *memory, uint64_t bytes,
+                            uint64_t alignment) {
+    TN_TRY(tn_run_control_check_idle(&context->control));
+    TN_TRY(tn_context_check_lost(context));
+    TN_TRY(tn_context_check_lending(context));
+    if (!memory && bytes > 0)
+        return tn_fail(TN_ERROR_ARGUMENT, "%" PRIu64 " bytes are lent, but the memory is null",
+                       bytes);
+    if ((uintptr_t)memory % alignment != 0)
+        return tn_fail(TN_ERROR_ARGUMENT, "the memory must be aligned to %" PRIu64 " bytes",
+                       alignment);
+    if (bytes > SIZE_MAX) return tn_fail(TN_ERROR_ARGUMENT, "the memory is too large");
+    return TN_OK;
+}
+
+tn_status tn_context_check_lending(const tn_context *context) {
+    if (context->dynamic)
+        return tn_fail(TN_ERROR_UNSUPPORTED,
+                       "the data of the network sizes an output: it takes its memory step by step");
+    if (context->isolation)
+        return tn_fail(TN_ERROR_UNSUPPORTED, "kernels run in a helper process, which shares memory "
+                                             "that is the context's own");
+    return TN_OK;
+}
+
+tn_status tn_context_set_memory(tn_context *context, void *memory, uint64_t bytes) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(check_lent(context, memory, bytes, 64));
+    if (memory == context->lent_memory.memory && bytes == context->lent_memory.bytes) return TN_OK;
+    TN_TRY(tn_walk_wait(context));
+    tn_context_free_arena(context);
+    context->lent_memory = (tn_lent_memory){memory, memory ? (size_t)bytes : 0};
+    context->memory = memory;
+    context->memory_bytes = context->lent_memory.bytes;
+    tn_context_forget_pointers(context);
+    return TN_OK;
+}
+
+tn_status tn_context_set_device_memory(tn_context *context, void *device_memory, uint64_t bytes) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    if (!context->own_stream)
+        return tn_fail(TN_ERROR_STATE, "the engine runs on the processor: tn_context_set_memory");
+    TN_TRY(check_lent(context, device_memory, bytes, context->engine->device->alignment));
+    if (device_memory == context->lent_device_memory.memory &&
+        bytes == context->lent_device_memory.bytes)
+        return TN_OK;
+    TN_TRY(tn_walk_wait(context));
+    give_device_memory(context);
+    context->lent_device_memory =
+        (tn_lent_memory){device_memory, device_memory ? (size_t)bytes : 0};
+    context->device_memory = device_memory;
+    context->device_bytes = context->lent_device_memory.bytes;
+    tn_context_forget_pointers(context);
+    return TN_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * how much */
+
+tn_status tn_context_memory_bytes(const tn_context *context, uint64_t *out_host_bytes,
+                                  uint64_t *out_device_bytes) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(tn_run_control_check_idle(&context->control));
+    TN_TRY(tn_context_check_lending(context));
+    if (context->is_unfused)
+        return tn_context_memory_bytes(context->unfused, out_host_bytes, out_device_bytes);
+    if (!context->current || !context->are_shapes_set)
+        return tn_fail(TN_ERROR_STATE, "the memory is not known before tn_context_reshape");
+    if (out_host_bytes) *out_host_bytes = context->current->memory_bytes;
+    if (out_device_bytes) *out_device_bytes = context->current->device_bytes;
+    return TN_OK;
+}
+
+/* A point of the profile: 0, 1, 2 for its minimum, optimum and maximum. */
+static tn_status set_point(tn_context *context, int point) {
+    const tn_engine *engine = context->engine;
+    for (uint32_t i = 0; i < tn_engine_input_count(engine); i++) {
+        const tn_profile_input *profile = tn_engine_profile(engine, i);
+        if (!profile) continue;
+        const int64_t *const extents[] = {profile->minimum, profile->optimum, profile->maximum};
+        const void *const values[] = {profile->minimum_value, profile->optimum_value,
+                                      profile->maximum_value};
+        TN_TRY(tn_context_set_shape(context, i, profile->rank, extents[point]));
+        if (values[point]) TN_TRY(tn_context_bind_input(context, i, values[point], UINT64_MAX));
+    }
+    return tn_context_reshape(context);
+}
+
+static tn_status find_bytes(tn_context *context, uint64_t *host_bytes, uint64_t *device_bytes) {
+    for (int point = 0; point < 3; point++) {
+        uint64_t host = 0, device = 0;
+        TN_TRY(tn_context_check_lending(context));
+        TN_TRY(set_point(context, point));
+        TN_TRY(tn_context_memory_bytes(context, &host, &device));
+        if (host > *host_bytes) *host_bytes = host;
+        if (device > *device_bytes) *device_bytes = device;
+    }
+    return TN_OK;
+}
+
+tn_status tn_engine_context_bytes(tn_engine *engine, uint64_t *out_host_bytes,
+                                  uint64_t *out_device_bytes) {
+    tn_context *context = NULL;
+    tn_error_copy error;
+    uint64_t host_bytes = 0, device_bytes = 0;
+    if (!engine) return tn_fail(TN_ERROR_ARGUMENT, "the engine is null");
+    TN_TRY(tn_context_create(engine, &context));
+    const tn_status status = find_bytes(context, &host_bytes, &device_bytes);
+    tn_error_save(&error);
+    tn_context_destroy(context);
+    tn_error_restore(&error);
+    if (status != TN_OK) return status;
+    if (out_host_bytes) *out_host_bytes = host_bytes;
+    if (out_device_bytes) *out_device_bytes = device_bytes;
+    return TN_OK;
+}
