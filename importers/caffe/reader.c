@@ -69,6 +69,8 @@ static tn_status read_network(tn_caffe_reader *reader, const network_file *netwo
         status = tn_graph_create(reader->runtime, tn_prototext_text(reader->network, "name", ""),
                                  &reader->graph);
     if (status == TN_OK) status = tn_graph_set_opset(reader->graph, "", TN_CAFFE_OPSET);
+    const tn_model_info info = {.size = sizeof(info), .source_format = "caffe"};
+    if (status == TN_OK) status = tn_graph_import_model_info(reader->graph, &info);
     if (status == TN_OK) status = tn_caffe_network_read(reader);
     return at_file(status, network);
 }

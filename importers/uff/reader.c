@@ -171,6 +171,8 @@ static tn_status read_file(tn_uff_reader *reader) {
     reader->source = reader->file->graphs[0];
     const char *name = reader->source->id ? reader->source->id : "";
     TN_TRY(tn_graph_create(reader->runtime, name, &reader->graph));
+    const tn_model_info info = {.size = sizeof(info), .source_format = "uff"};
+    TN_TRY(tn_graph_import_model_info(reader->graph, &info));
     TN_TRY(tn_uff_walk(reader));
     TN_TRY(check_names(reader));
     TN_TRY(tn_uff_customs_check(reader));

@@ -3,11 +3,13 @@
 #ifndef TENON_TENON_H
 #define TENON_TENON_H
 
+#include <tenon/border.h>
 #include <tenon/builder.h>
 #include <tenon/calibrate.h>
 #include <tenon/calibration.h>
 #include <tenon/compile.h>
 #include <tenon/crash.h>
+#include <tenon/describe.h>
 #include <tenon/engine.h>
 #include <tenon/graph.h>
 #include <tenon/isolation.h>

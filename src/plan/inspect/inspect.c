@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/wire.h"
 #include "plan/layout.h"
+#include "plan/model_info.h"
 #include "plugin/runtime.h"
 #include "tensor/shape.h"
 #include <tenon/builder.h>
@@ -220,6 +221,16 @@ static void add_nodes(tn_text *text, const Tenon__Plan__Plan *plan) {
     tn_text_add(text, "],\n");
 }
 
+static tn_status add_model(tn_text *text, tn_runtime *runtime, const Tenon__Plan__Plan *plan) {
+    tn_arena *arena;
+    tn_model_info info;
+    TN_TRY(tn_arena_create(tn_runtime_allocator(runtime), &arena));
+    const tn_status status = tn_plan_model_info(arena, plan, &info);
+    if (status == TN_OK) tn_inspect_model(text, &info);
+    tn_arena_destroy(arena);
+    return status;
+}
+
 static tn_status write_json(tn_runtime *runtime, const Tenon__Plan__Plan *plan, size_t file_bytes,
                             size_t description_bytes, size_t weight_bytes, char **out_json) {
     tn_text text;
@@ -232,6 +243,7 @@ static tn_status write_json(tn_runtime *runtime, const Tenon__Plan__Plan *plan, 
                        ",\n  \"format_version\": %u,\n  \"bytes\": {\"file\": %zu, "
                        "\"description\": %zu, \"weights\": %zu},\n",
                        TN_PLAN_VERSION, file_bytes, description_bytes, weight_bytes);
+    tn_status status = add_model(&text, runtime, plan);
     add_libraries(&text, plan);
     add_operators(&text, plan);
     add_inputs(&text, plan);
@@ -240,7 +252,7 @@ static tn_status write_json(tn_runtime *runtime, const Tenon__Plan__Plan *plan, 
     add_nodes(&text, plan);
     tn_inspect_programs(&text, plan, runtime);
     tn_text_add(&text, "}\n");
-    tn_status status = tn_text_take(&text, out_json);
+    if (status == TN_OK) status = tn_text_take(&text, out_json);
     tn_text_deinit(&text);
     return status;
 }
