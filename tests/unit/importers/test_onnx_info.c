@@ -89,47 +89,11 @@ static void test_tensors_between_nodes_are_as_declared(void **state) {
     assert_int_equal(tensor.producer, 0);
 }
 
-static onnx_part branch(const char *name, const char *op) {
-    onnx_part graph = onnx_graph(name);
-    onnx_graph_node(&graph, op, name, "", "x", "made");
-    onnx_graph_output(&graph, "made", ONNX_F32, NULL);
-    return graph;
-}
-
-static void test_bodies_of_a_node_are_graphs(void **state) {
-    graph_test *test = *state;
-    onnx_part graph = onnx_graph("g"), node = onnx_node("If", "choose", "", "c", "y");
-    onnx_part yes = branch("yes", "Relu"), no = branch("no", "Neg");
-    onnx_graph_input(&graph, "c", ONNX_BOOL, "");
-    onnx_graph_input(&graph, "x", ONNX_F32, "3");
-    onnx_node_add(&node, onnx_attribute_graph("then_branch", &yes));
-    onnx_node_add(&node, onnx_attribute_graph("else_branch", &no));
-    onnx_part_free(&yes);
-    onnx_part_free(&no);
-    onnx_part_move(&graph, ONNX_GRAPH_NODE, &node);
-    onnx_graph_output(&graph, "y", ONNX_F32, NULL);
-    onnx_part model = onnx_model(&graph, "", 21);
-    must_parse(test, &model);
-    tn_node_info info = {.size = sizeof(info)};
-    tn_body_info body = {.size = sizeof(body)};
-    assert_int_equal(tn_graph_get_node(test->graph, 0, &info), TN_OK);
-    assert_string_equal(info.op, "If");
-    assert_int_equal(info.body_count, 2);
-    assert_int_equal(tn_graph_get_body(test->graph, 0, 1, &body), TN_OK);
-    assert_string_equal(body.attribute, "else_branch");
-    assert_int_equal(body.capture_count, 1);
-    assert_int_equal(tn_graph_node_count(body.graph), 1);
-    assert_int_equal(tn_graph_get_node(body.graph, 0, &info), TN_OK);
-    assert_string_equal(info.op, "Neg");
-    assert_int_equal(tn_graph_get_body(test->graph, 0, 2, &body), TN_ERROR_RANGE);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         GRAPH_TEST(test_a_models_description_is_kept),
         GRAPH_TEST(test_metadata_that_is_unsound_or_too_much_is_left_out),
         GRAPH_TEST(test_tensors_between_nodes_are_as_declared),
-        GRAPH_TEST(test_bodies_of_a_node_are_graphs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
