@@ -12,6 +12,7 @@
  *   engine_device.c   a device's stream, and the constants in its memory
  *   engine_describe.c the whole as structs
  *   engine_report.c   the steps as JSON, from these
+ *   engine_storage.c  what its first and last kernels read and write
  *   engine_bodies.c   the bodies of nodes, as engines of their own
  *   engine_isolate.c  which steps' kernels run elsewhere
  *   engine_unfused.c  a second engine of the same graph, for shapes that break a fusion

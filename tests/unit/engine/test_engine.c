@@ -206,9 +206,7 @@ static void test_description_says_what_the_report_says(void **state) {
         const tn_described_step *step = program->steps[s];
         is_view |= step->kind == TN_DESCRIBED_VIEW && strcmp(step->node, "flat") == 0;
         if (!step->kernel || strcmp(step->kernel, "probe") != 0) continue;
-        is_probe = true;
-        assert_int_equal(step->absorbed_count, 1);
-        assert_string_equal(step->absorbed[0], "sum");
+        is_probe |= step->absorbed_count == 1 && strcmp(step->absorbed[0], "sum") == 0;
         assert_non_null(step->library);
         assert_non_null(strstr(step->combination, "->"));
     }

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inputs and outputs in memory whose elements lie apart, and borders of another type or order. */
+#include "run_test.h"
+
+#include "plugin/devices.h"
+
+#include <tenon/border.h>
+
+/* y = -x of [N, 3, 2, 4], N to 2, and z = x as it is. */
+static void start(run_test *test, const tn_border *border) {
+    const char *names[] = {"y"};
+    tn_tensor_id x, y;
+    run_must(
+        tn_graph_add_input(test->graph, "x", TN_F32, 4, (const int64_t[]){-1, 3, 2, 4}, NULL, &x));
+    const tn_node_description node = {.size = sizeof(node),
+                                      .op = "Neg",
+                                      .name = "negate",
+                                      .input_count = 1,
+                                      .inputs = &x,
+                                      .output_count = 1,
+                                      .output_names = names};
+    run_must(tn_graph_add_node(test->graph, &node, &y));
+    run_output(test->graph, y, "y");
+    bool is_last = false;
+    if (border) {
+        run_must(tn_graph_set_border(test->graph, border));
+        is_last = border->order == TN_BORDER_CHANNELS_LAST && strcmp(border->name, "x") == 0;
+    }
+    const int64_t low[] = {1, is_last ? 2 : 3, is_last ? 4 : 2, is_last ? 3 : 4};
+    const int64_t high[] = {2, low[1], low[2], low[3]};
+    const tn_profile_input profile = {.size = sizeof(profile),
+                                      .rank = 4,
+                                      .name = "x",
+                                      .minimum = low,
+                                      .optimum = low,
+                                      .maximum = high};
+    const tn_profile_input *const profiles[] = {&profile};
+    run_start(test, 1, profiles);
+    run_must(tn_context_set_shape(test->context, 0, 4, high));
+}
+
+/* Element (n, c, h, w) of the packed tensor of 2x3x2x4. */
+static float element(int64_t n, int64_t c, int64_t h, int64_t w) {
+    return (float)(((n * 3 + c) * 2 + h) * 4 + w) + 1;
+}
+
+#define EACH(n, c, h, w)                                                                           \
+    for (int64_t n = 0; n < 2; n++)                                                                \
+        for (int64_t c = 0; c < 3; c++)                                                            \
+            for (int64_t h = 0; h < 2; h++)                                                        \
+                for (int64_t w = 0; w < 4; w++)
+
+typedef struct layout {
+    int64_t strides[4];
+    size_t elements; /* of the memory */
+} layout;
+
+/* Packed; channels last; rows that lie apart; both, turned around; every second element. */
+static const layout layouts[] = {{{24, 8, 4, 1}, 48},
+                                 {{24, 1, 12, 3}, 48},
+                                 {{40, 13, 5, 1}, 80},
+                                 {{1, 2, 6, 20}, 80},
+                                 {{48, 16, 8, 2}, 95}};
+
+static void fill(const layout *from, float *memory) {
+    for (size_t i = 0; i < from->elements; i++)
+        memory[i] = -1000;
+    EACH(n, c, h, w)
+    memory[n * from->strides[0] + c * from->strides[1] + h * from->strides[2] +
+           w * from->strides[3]] = element(n, c, h, w);
+}
+
+static void test_elements_are_gathered_and_scattered(void **state) {
+    run_test *test = *state;
+    float in[100], out[100];
+    start(test, NULL);
+    for (size_t i = 0; i < TN_COUNT(layouts); i++)
+        for (size_t o = 0; o < TN_COUNT(layouts); o++) {
+            const layout *from = &layouts[i], *to = &layouts[o];
+            fill(from, in);
+            for (size_t k = 0; k < 100; k++)
+                out[k] = 7;
+            run_must(tn_context_bind_input_strided(
+                test->context, 0, in, from->elements * sizeof(float), 4, from->strides));
+            run_must(tn_context_bind_output_strided(test->context, 0, out,
+                                                    to->elements * sizeof(float), 4, to->strides));
+            run_must(tn_context_run(test->context));
+            size_t changed = 0;
+            EACH(n, c, h, w)
+            assert_true(out[n * to->strides[0] + c * to->strides[1] + h * to->strides[2] +
+                            w * to->strides[3]] == -element(n, c, h, w));
+            for (size_t k = 0; k < 100; k++)
+                changed += out[k] != 7;
+            assert_int_equal(changed, 48);
+            const tn_tensor *packed = run_result(test, 0);
+            assert_true(((const float *)packed->data)[1] == -2);
+        }
+}
+
+static void test_later_runs_allocate_nothing(void **state) {
+    run_test *test = *state;
+    float in[100], out[100];
+    start(test, NULL);
+    fill(&layouts[1], in);
+    run_must(tn_context_bind_input_strided(test->context, 0, in, 192, 4, layouts[1].strides));
+    run_must(tn_context_bind_output_strided(test->context, 0, out, 192, 4, layouts[1].strides));
+    run_must(tn_context_run(test->context));
+    const uint64_t before = run_allocations(test);
+    in[0] = 50;
+    run_must(tn_context_run(test->context));
+    assert_true(out[0] == -50);
+    assert_int_equal(run_allocations(test), before);
+}
+
+static void test_a_stride_of_zero_repeats_an_input(void **state) {
+    run_test *test = *state;
+    const float in[4] = {1, 2, 3, 4};
+    start(test, NULL);
+    run_must(tn_context_bind_input_strided(test->context, 0, in, sizeof(in), 4,
+                                           (const int64_t[]){0, 0, 0, 1}));
+    run_must(tn_context_run(test->context));
+    const float *out = run_result(test, 0)->data;
+    for (int i = 0; i < 48; i++)
+        assert_true(out[i] == -in[i % 4]);
+}
+
+static void test_packed_strides_bind_the_memory_itself(void **state) {
+    run_test *test = *state;
+    static _Alignas(64) float in[48];
+    start(test, NULL);
+    run_must(
+        tn_context_bind_input_strided(test->context, 0, in, sizeof(in), 4, layouts[0].strides));
+    run_must(tn_context_run(test->context));
+    assert_true(test->context->inputs[0].data == in);
+    assert_null(test->context->inputs[0].own);
+}
+
+static void test_another_bind_takes_it_back(void **state) {
+    run_test *test = *state;
+    float in[100], out[48], other[100];
+    start(test, NULL);
+    fill(&layouts[0], in);
+    run_must(tn_context_bind_input_strided(test->context, 0, in, 192, 4, layouts[1].strides));
+    run_must(tn_context_bind_output_strided(test->context, 0, other, 192, 4, layouts[1].strides));
+    run_must(tn_context_run(test->context));
+    other[5] = 7;
+    run_must(tn_context_bind_input(test->context, 0, in, 192));
+    run_must(tn_context_bind_output(test->context, 0, out, sizeof(out)));
+    run_must(tn_context_run(test->context));
+    for (int i = 0; i < 48; i++)
+        assert_true(out[i] == -in[i]);
+    assert_true(other[5] == 7);
+}
+
+static void test_what_does_not_fit_is_refused(void **state) {
+    run_test *test = *state;
+    float in[100] = {0}, out[100] = {0};
+    start(test, NULL);
+    tn_context *context = test->context;
+    const int64_t huge[] = {INT64_MAX, 8, 4, 1}, negative[] = {24, -8, 4, 1};
+    const int64_t overlapping[] = {24, 8, 3, 1}, repeated[] = {24, 8, 0, 1};
+    run_must(tn_context_bind_input_strided(context, 0, in, 188, 4, layouts[1].strides));
+    assert_int_equal(tn_context_run(context), TN_ERROR_RANGE);
+    assert_error("input 'x' has shape [2, 3, 2, 4], whose last element ends behind the 188 bytes",
+                 NULL);
+    run_must(tn_context_bind_input_strided(context, 0, in, sizeof(in), 4, huge));
+    assert_int_equal(tn_context_run(context), TN_ERROR_RANGE);
+    run_must(tn_context_bind_input_strided(context, 0, in, sizeof(in), 3, layouts[1].strides));
+    assert_int_equal(tn_context_reshape(context), TN_ERROR_SHAPE);
+    assert_error("3 strides are bound", NULL);
+    assert_int_equal(tn_context_bind_input_strided(context, 0, in, 192, 4, negative),
+                     TN_ERROR_ARGUMENT);
+    assert_error("the stride of axis 1 is -8", NULL);
+    assert_int_equal(tn_context_bind_input_strided(context, 0, NULL, 192, 4, huge),
+                     TN_ERROR_ARGUMENT);
+    assert_int_equal(tn_context_bind_input_strided(context, 0, in, 192, 9, huge), TN_ERROR_SHAPE);
+    assert_int_equal(tn_context_bind_input_strided(context, 1, in, 192, 4, huge),
+                     TN_ERROR_ARGUMENT);
+    run_must(tn_context_bind_input(context, 0, in, sizeof(in)));
+    run_must(tn_context_bind_output_strided(context, 0, out, sizeof(out), 4, overlapping));
+    assert_int_equal(tn_context_run(context), TN_ERROR_RANGE);
+    assert_error("output 'y': by the stride", NULL);
+    run_must(tn_context_bind_output_strided(context, 0, out, sizeof(out), 4, repeated));
+    assert_int_equal(tn_context_run(context), TN_ERROR_RANGE);
+    run_must(tn_context_bind_output_strided(context, 0, out, 100, 4, layouts[1].strides));
+    assert_int_equal(tn_context_run(context), TN_ERROR_RANGE);
+    for (int i = 0; i < 100; i++)
+        assert_true(out[i] == 0);
+    run_must(tn_context_bind_output(context, 0, out, sizeof(out)));
+    run_must(tn_context_run(context));
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * borders */
+
+static void test_an_input_is_bytes_with_channels_last(void **state) {
+    run_test *test = *state;
+    uint8_t in[48];
+    const tn_border border = {
+        .size = sizeof(border), .type = TN_U8, .name = "x", .order = TN_BORDER_CHANNELS_LAST};
+    start(test, &border);
+    const tn_port_info *port = tn_engine_input(test->engine, 0);
+    assert_string_equal(port->name, "x");
+    assert_int_equal(port->type, TN_U8);
+    assert_int_equal(port->extents[3], 3);
+    EACH(n, c, h, w)
+    in[n * 24 + h * 12 + w * 3 + c] = (uint8_t)element(n, c, h, w);
+    run_must(tn_context_bind_input(test->context, 0, in, sizeof(in)));
+    run_must(tn_context_run(test->context));
+    const float *out = run_result(test, 0)->data;
+    for (int i = 0; i < 48; i++)
+        assert_true(out[i] == -(float)(i + 1));
+}
+
+static void test_an_output_has_another_type(void **state) {
+    run_test *test = *state;
+    float in[48];
+    const tn_border border = {.size = sizeof(border), .type = TN_I32, .name = "y"};
+    start(test, &border);
+    assert_int_equal(tn_engine_output(test->engine, 0)->type, TN_I32);
+    fill(&layouts[0], in);
+    run_must(tn_context_bind_input(test->context, 0, in, sizeof(in)));
+    run_must(tn_context_run(test->context));
+    const tn_tensor *out = run_result(test, 0);
+    assert_int_equal(out->type, TN_I32);
+    for (int i = 0; i < 48; i++)
+        assert_int_equal(((const int32_t *)out->data)[i], -(i + 1));
+}
+
+static void test_unsound_borders_are_refused(void **state) {
+    run_test *test = *state;
+    tn_border border = {.size = sizeof(border), .name = "xx", .type = TN_F16};
+    tn_tensor_id x, y;
+    run_must(tn_graph_add_input(test->graph, "x", TN_F32, 2, (const int64_t[]){2, 2}, NULL, &x));
+    run_must(tn_graph_add_input(test->graph, "both", TN_F32, 1, (const int64_t[]){2}, NULL, &y));
+    run_output(test->graph, y, "both");
+    const uint32_t nodes = tn_graph_node_count(test->graph);
+    assert_int_equal(tn_graph_set_border(test->graph, &border), TN_ERROR_NOT_FOUND);
+    assert_error("the nearest is 'x'", NULL);
+    border.name = "x";
+    border.order = TN_BORDER_CHANNELS_LAST;
+    assert_int_equal(tn_graph_set_border(test->graph, &border), TN_ERROR_SHAPE);
+    assert_error("rank 2", NULL);
+    border.order = 2;
+    assert_int_equal(tn_graph_set_border(test->graph, &border), TN_ERROR_ARGUMENT);
+    border.order = TN_BORDER_AS_IS;
+    border.type = TN_STRING;
+    assert_int_equal(tn_graph_set_border(test->graph, &border), TN_ERROR_TYPE);
+    border.type = 9999;
+    assert_int_equal(tn_graph_set_border(test->graph, &border), TN_ERROR_TYPE);
+    border.type = TN_F16;
+    border.name = "both";
+    assert_int_equal(tn_graph_set_border(test->graph, &border), TN_ERROR_UNSUPPORTED);
+    border.size = 0;
+    assert_int_equal(tn_graph_set_border(test->graph, &border), TN_ERROR_ARGUMENT);
+    assert_int_equal(tn_graph_node_count(test->graph), nodes);
+}
+
+static void test_the_storage_behind_the_border_is_told(void **state) {
+    run_test *test = *state;
+    tn_storage_info storage = {.size = sizeof(storage)};
+    start(test, NULL);
+    run_must(tn_engine_input_storage(test->engine, 0, &storage));
+    assert_int_equal(storage.type, TN_F32);
+    assert_int_equal(storage.format, TN_LINEAR);
+    assert_int_equal(storage.is_converted, 0);
+    run_must(tn_engine_output_storage(test->engine, 0, &storage));
+    assert_int_equal(storage.type, TN_F32);
+    assert_int_equal(tn_engine_input_storage(test->engine, 1, &storage), TN_ERROR_ARGUMENT);
+    assert_int_equal(tn_engine_output_storage(NULL, 0, &storage), TN_ERROR_ARGUMENT);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        RUN_TEST(test_elements_are_gathered_and_scattered),
+        RUN_TEST(test_later_runs_allocate_nothing),
+        RUN_TEST(test_a_stride_of_zero_repeats_an_input),
+        RUN_TEST(test_packed_strides_bind_the_memory_itself),
+        RUN_TEST(test_another_bind_takes_it_back),
+        RUN_TEST(test_what_does_not_fit_is_refused),
+        RUN_TEST(test_an_input_is_bytes_with_channels_last),
+        RUN_TEST(test_an_output_has_another_type),
+        RUN_TEST(test_unsound_borders_are_refused),
+        RUN_TEST(test_the_storage_behind_the_border_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
