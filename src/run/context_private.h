@@ -141,6 +141,10 @@ typedef struct tn_strided_binding {
     uint64_t bytes;
     uint32_t rank;
     int64_t strides[TN_MAX_RANK];
+    /* Of an input: the conversion that alone reads it, 1 + the step, or 0; whether its result is
+     * `data` itself, so that nothing is copied; and whether that was found not to be possible. */
+    uint32_t reformat;
+    bool is_direct, is_never_direct;
 } tn_strided_binding;
 
 typedef struct tn_input_binding {
@@ -253,9 +257,25 @@ void tn_context_note_output(tn_context *context, uint32_t output, void *data, ui
 /* Before shapes are inferred: checks what is bound strided, and gathers inputs whose shapes are
  * known. Nothing where nothing is bound so; so both below. */
 tn_status tn_strided_gather(tn_context *context);
+/* The one input again, into packed memory (strided_ports.c). */
+tn_status tn_strided_gather_copy(tn_context *context, uint32_t input);
 /* When shapes are known, and at the end of a run: outputs. */
 tn_status tn_strided_check_outputs(tn_context *context);
 tn_status tn_strided_scatter(tn_context *context);
+
+/* --- strided/strided_direct.c --- */
+/* Notes the conversion that an input may do without. */
+void tn_strided_find_reformat(tn_context *context, uint32_t input);
+/* Whether an input lies as the conversion's result would, as far as that is known before shapes
+ * are. */
+bool tn_strided_is_direct(const tn_context *context, uint32_t input);
+/* Gathers inputs of that kind which the current shapes need packed, and undoes what the last
+ * bindings of these shapes replaced: before pointers are set. */
+tn_status tn_strided_settle(tn_context *context);
+/* All of that kind: another context runs the shapes. */
+tn_status tn_strided_settle_all(tn_context *context);
+/* Puts the caller's memory in the place of conversions' results: after pointers are set. */
+void tn_strided_bypass(tn_context *context);
 
 /* --- context_run.c --- */
 /* Waits for what is left of a run that failed, and notes when the device is lost; answers `status`.

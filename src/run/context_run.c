@@ -35,7 +35,10 @@ static tn_status run(tn_context *context) {
     if (!context->are_shapes_set || tn_reshape_is_stale(context)) TN_TRY(tn_reshape_run(context));
     if (context->has_strided_ports) TN_TRY(tn_strided_check_outputs(context));
     context->statistics.runs++;
-    if (context->is_unfused) return tn_unfused_run(context);
+    if (context->is_unfused) {
+        if (context->has_strided_ports) TN_TRY(tn_strided_settle_all(context));
+        return tn_unfused_run(context);
+    }
     TN_TRY(tn_heaps_begin(context));
     if (context->dynamic) return run_dynamic(context);
     if (!context->are_bindings_set) TN_TRY(tn_bindings_apply(context));

@@ -51,6 +51,7 @@ tn_status tn_context_bind_input_strided(tn_context *context, uint32_t input, con
     TN_TRY(check_bind("input", &context->engine->inputs[input], data, rank, strides));
     note(&context->inputs[input].strided, (void *)(uintptr_t)data, bytes, rank, strides);
     tn_context_note_input(context, input, NULL, 0);
+    tn_strided_find_reformat(context, input);
     context->has_strided_ports = true;
     return TN_OK;
 }
@@ -146,24 +147,32 @@ static tn_status wait(tn_context *context) {
     return context->stream && context->is_pending ? tn_walk_wait(context) : TN_OK;
 }
 
-static tn_status gather(tn_context *context, uint32_t input) {
+tn_status tn_strided_gather_copy(tn_context *context, uint32_t input) {
     tn_input_binding *binding = &context->inputs[input];
     const tn_strided_binding *strided = &binding->strided;
-    const tn_port_info *port = &context->engine->inputs[input];
+    const tn_type type = context->engine->inputs[input].type;
     size_t bytes = 0;
-    if (!binding->has_shape) return TN_OK; /* an error of reshape */
-    TN_TRY(check_range("input", port, strided, &binding->shape));
-    TN_TRY(tn_format_bytes(TN_LINEAR, port->type, &binding->shape, &bytes));
-    if (is_packed(strided, &binding->shape)) {
-        tn_context_note_input(context, input, strided->data, strided->bytes);
-        return TN_OK;
-    }
+    TN_TRY(tn_format_bytes(TN_LINEAR, type, &binding->shape, &bytes));
     TN_TRY(tn_bindings_own_input(context, input, bytes));
     tn_context_note_input(context, input, binding->own, bytes);
     if (bytes == 0) return TN_OK;
     const strided_copy copy =
-        strided_copy_make(&binding->shape, strided->strides, tn_type_bytes(port->type), true);
+        strided_copy_make(&binding->shape, strided->strides, tn_type_bytes(type), true);
     strided_copy_run(&copy, strided->data, binding->own);
+    return TN_OK;
+}
+
+static tn_status gather(tn_context *context, uint32_t input) {
+    tn_input_binding *binding = &context->inputs[input];
+    tn_strided_binding *strided = &binding->strided;
+    if (!binding->has_shape) return TN_OK; /* an error of reshape */
+    TN_TRY(check_range("input", &context->engine->inputs[input], strided, &binding->shape));
+    const bool was_direct = strided->is_direct;
+    strided->is_direct = tn_strided_is_direct(context, input);
+    if (strided->is_direct != was_direct) context->are_bindings_set = false;
+    if (!strided->is_direct && !is_packed(strided, &binding->shape))
+        return tn_strided_gather_copy(context, input);
+    tn_context_note_input(context, input, strided->data, strided->bytes);
     return TN_OK;
 }
 

@@ -66,7 +66,7 @@ static void assert_everything(const tn_plan_description *description) {
     assert_int_equal(find_step(program, "reshape")->kind, TN_DESCRIBED_VIEW);
     const tn_described_step *fields = find_step(program, "fields");
     assert_int_equal(fields->inputs[1], TN_NO_VALUE);
-    assert_string_equal(fields->combination, "f16, -, bool -> none");
+    assert_string_equal(fields->combination, "f16, -, bool -> none, -");
     const tn_described_value *value = program->values[fields->inputs[2]];
     assert_string_equal(value->tensor, "mask");
     assert_int_equal(value->rank, 2);

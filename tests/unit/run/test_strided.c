@@ -6,14 +6,47 @@
 
 #include <tenon/border.h>
 
-/* y = -x of [N, 3, 2, 4], N to 2, and z = x as it is. */
-static void start(run_test *test, const tn_border *border) {
+/* --- Last: y = -x, by a kernel that reads and writes channels last; notes where it read --- */
+static const void *last_read;
+static tn_status last_run(tn_call *call) {
+    const float *from = call->inputs[0]->data;
+    float *to = call->outputs[0]->data;
+    last_read = from;
+    for (uint64_t i = 0; i < call->inputs[0]->bytes / sizeof(float); i++)
+        to[i] = -from[i];
+    return TN_OK;
+}
+static const tn_operator last_operator = {
+    RUN_OPERATOR("Last", run_unary_inputs, run_unary_outputs, run_same_infer, last_run)};
+static const char *const last_combinations[] = {"f32:nhwc -> f32:nhwc"};
+static const tn_kernel last_kernel = {RUN_KERNEL("Last", "last"),
+                                      TN_COMBINATIONS(last_combinations), .run = last_run};
+static tn_library *last_entry(const tn_host *host) {
+    static const tn_operator *const operators[] = {&last_operator};
+    static const tn_kernel *const kernels[] = {&last_kernel};
+    static tn_library library = {.size = sizeof(library),
+                                 .abi_major = TN_ABI_MAJOR,
+                                 .abi_minor = TN_ABI_MINOR,
+                                 .name = "last_layers",
+                                 .version = "1",
+                                 .operator_count = 1,
+                                 .operators = operators,
+                                 .kernel_count = 1,
+                                 .kernels = kernels};
+    (void)host;
+    return &library;
+}
+
+/* y = -x of [N, 3, 2, 4], N to 2. */
+static void start_with(run_test *test, const char *domain, const char *op,
+                       const tn_border *border) {
     const char *names[] = {"y"};
     tn_tensor_id x, y;
     run_must(
         tn_graph_add_input(test->graph, "x", TN_F32, 4, (const int64_t[]){-1, 3, 2, 4}, NULL, &x));
     const tn_node_description node = {.size = sizeof(node),
-                                      .op = "Neg",
+                                      .domain = domain,
+                                      .op = op,
                                       .name = "negate",
                                       .input_count = 1,
                                       .inputs = &x,
@@ -37,6 +70,10 @@ static void start(run_test *test, const tn_border *border) {
     const tn_profile_input *const profiles[] = {&profile};
     run_start(test, 1, profiles);
     run_must(tn_context_set_shape(test->context, 0, 4, high));
+}
+
+static void start(run_test *test, const tn_border *border) {
+    start_with(test, NULL, "Neg", border);
 }
 
 /* Element (n, c, h, w) of the packed tensor of 2x3x2x4. */
@@ -133,6 +170,48 @@ static void test_packed_strides_bind_the_memory_itself(void **state) {
     run_must(tn_context_run(test->context));
     assert_true(test->context->inputs[0].data == in);
     assert_null(test->context->inputs[0].own);
+}
+
+static void check_negated(run_test *test) {
+    const float *out;
+    run_must(tn_context_run(test->context));
+    out = run_result(test, 0)->data;
+    for (int i = 0; i < 48; i++)
+        assert_true(out[i] == -(float)(i + 1));
+}
+
+static void test_a_kernel_reads_channels_last_where_they_are(void **state) {
+    run_test *test = *state;
+    static _Alignas(64) float last[64], first[48], crooked[101];
+    tn_storage_info storage = {.size = sizeof(storage)};
+    run_must(tn_runtime_register_library(test->runtime, last_entry));
+    start_with(test, "run", "Last", NULL);
+    run_must(tn_engine_input_storage(test->engine, 0, &storage));
+    assert_int_equal(storage.format, TN_NHWC);
+    assert_int_equal(storage.is_converted, 1);
+    fill(&layouts[1], last);
+    fill(&layouts[0], first);
+    fill(&layouts[1], crooked + 1);
+    for (int round = 0; round < 2; round++) {
+        run_must(tn_context_bind_input_strided(test->context, 0, last, 192, 4, layouts[1].strides));
+        check_negated(test);
+        assert_ptr_equal(last_read, last);
+        check_negated(test); /* again, without another bind */
+        assert_ptr_equal(last_read, last);
+        run_must(tn_context_bind_input(test->context, 0, first, sizeof(first)));
+        check_negated(test);
+        assert_ptr_not_equal(last_read, last);
+        run_must(tn_context_bind_input_strided(test->context, 0, crooked + 1, 192, 4,
+                                               layouts[1].strides)); /* not aligned */
+        check_negated(test);
+        assert_ptr_not_equal(last_read, crooked + 1);
+        run_must(tn_context_set_shape(test->context, 0, 4, EXTENTS(1, 3, 2, 4)));
+        run_must(tn_context_bind_input_strided(test->context, 0, last, 192, 4, layouts[1].strides));
+        run_must(tn_context_run(test->context));
+        assert_ptr_equal(last_read, last);
+        assert_true(((const float *)run_result(test, 0)->data)[23] == -24);
+        run_must(tn_context_set_shape(test->context, 0, 4, EXTENTS(2, 3, 2, 4)));
+    }
 }
 
 static void test_another_bind_takes_it_back(void **state) {
@@ -276,6 +355,7 @@ int main(void) {
         RUN_TEST(test_later_runs_allocate_nothing),
         RUN_TEST(test_a_stride_of_zero_repeats_an_input),
         RUN_TEST(test_packed_strides_bind_the_memory_itself),
+        RUN_TEST(test_a_kernel_reads_channels_last_where_they_are),
         RUN_TEST(test_another_bind_takes_it_back),
         RUN_TEST(test_what_does_not_fit_is_refused),
         RUN_TEST(test_an_input_is_bytes_with_channels_last),
