@@ -102,10 +102,12 @@ typedef struct tn_graph_declaration {
 } tn_graph_declaration;
 /* Notes a declaration; the name is copied. TN_ERROR_MEMORY. */
 tn_status tn_graph_declare(tn_graph *graph, const tn_graph_declaration *declaration);
-/* In the order in which they came; valid until the next one. A copy of a graph has none. */
+/* In the order in which they came; valid until the next one. */
 const tn_graph_declaration *tn_graph_declarations(const tn_graph *graph, size_t *out_count);
 /* They are compared once: after this there are none to compare. */
 void tn_graph_forget_declarations(tn_graph *graph);
+/* Into a graph with the same tensors. TN_ERROR_MEMORY. */
+tn_status tn_graph_copy_declarations(tn_graph *to, const tn_graph *from);
 /* What is declared of a tensor, forgotten or not; null: nothing. */
 const tn_graph_declaration *tn_graph_declaration_of(const tn_graph *graph, tn_tensor_id tensor);
 

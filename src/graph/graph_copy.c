@@ -77,6 +77,7 @@ static tn_status copy_all(tn_graph *to, const tn_graph *from) {
         TN_TRY(tn_graph_set_opset(to, from->private_part->opsets[i].domain,
                                   from->private_part->opsets[i].version));
     TN_TRY(tn_graph_copy_model_info(to, from));
+    TN_TRY(tn_graph_copy_declarations(to, from));
     TN_TRY(copy_ports(to, from));
     for (size_t i = 0; i < from->tensor_count; i++) /* outputs were counted again */
         to->tensors[i].use_count = from->tensors[i].use_count;

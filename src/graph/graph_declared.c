@@ -33,3 +33,11 @@ const tn_graph_declaration *tn_graph_declaration_of(const tn_graph *graph, tn_te
     if (number == 0 || number > own->declaration_count) return NULL;
     return &own->declarations[number - 1];
 }
+
+tn_status tn_graph_copy_declarations(tn_graph *to, const tn_graph *from) {
+    const struct tn_graph_private *own = from->private_part;
+    for (size_t i = 0; i < own->declaration_count; i++)
+        TN_TRY(tn_graph_declare(to, &own->declarations[i]));
+    to->private_part->is_declaration_forgotten = own->is_declaration_forgotten;
+    return TN_OK;
+}

@@ -2,7 +2,7 @@
 /* Inputs and outputs in memory whose elements lie apart, and borders of another type or order. */
 #include "run_test.h"
 
-#include "plugin/devices.h"
+#include "tensor/type.h"
 
 #include <tenon/border.h>
 
@@ -306,6 +306,52 @@ static void test_an_output_has_another_type(void **state) {
         assert_int_equal(((const int32_t *)out->data)[i], -(i + 1));
 }
 
+/* Both by the options of the build, which leaves the graph alone. */
+static void test_a_build_has_other_borders_than_its_graph(void **state) {
+    run_test *test = *state;
+    uint8_t in[48];
+    static const int64_t shape[] = {2, 2, 4, 3};
+    static const tn_border first = {
+        .size = sizeof(first), .type = TN_U8, .name = "x", .order = TN_BORDER_CHANNELS_LAST};
+    static const tn_border second = {.size = sizeof(second), .type = TN_F16, .name = "y"};
+    static const tn_border *const borders[] = {&first, &second};
+    const tn_profile_input profile = {.size = sizeof(profile),
+                                      .rank = 4,
+                                      .name = "x",
+                                      .minimum = shape,
+                                      .optimum = shape,
+                                      .maximum = shape};
+    const tn_profile_input *const profiles[] = {&profile};
+    tn_builder_options options = {.size = sizeof(options),
+                                  .flags = TN_BUILD_NO_TIMING,
+                                  .profile_input_count = 1,
+                                  .profile_inputs = profiles,
+                                  .border_count = 2};
+    tn_tensor_id x, y;
+    run_must(tn_graph_add_input(test->graph, "x", TN_F32, 4, EXTENTS(-1, 3, 2, 4), NULL, &x));
+    y = run_unary(test->graph, "Negate", "negate", x);
+    run_output(test->graph, y, "y");
+    const uint32_t nodes = tn_graph_node_count(test->graph);
+    assert_int_equal(tn_build(test->graph, &options, &test->plan), TN_ERROR_ARGUMENT);
+    options.borders = borders;
+    run_must(tn_build(test->graph, &options, &test->plan));
+    assert_int_equal(tn_graph_node_count(test->graph), nodes);
+    assert_int_equal(tn_graph_input(test->graph, 0)->type, TN_F32);
+    run_load(test);
+    run_must(tn_context_create(test->engine, &test->context));
+    assert_int_equal(tn_engine_input(test->engine, 0)->type, TN_U8);
+    assert_int_equal(tn_engine_output(test->engine, 0)->type, TN_F16);
+    assert_string_equal(tn_engine_output(test->engine, 0)->name, "y");
+    EACH(n, c, h, w)
+    in[n * 24 + h * 12 + w * 3 + c] = (uint8_t)element(n, c, h, w);
+    run_must(tn_context_bind_input(test->context, 0, in, sizeof(in)));
+    run_must(tn_context_run(test->context));
+    const tn_tensor *out = run_result(test, 0);
+    assert_int_equal(out->bytes, 96);
+    for (int i = 0; i < 48; i++)
+        assert_true(tn_f16_to_f32(((const uint16_t *)out->data)[i]) == -(float)(i + 1));
+}
+
 static void test_unsound_borders_are_refused(void **state) {
     run_test *test = *state;
     tn_border border = {.size = sizeof(border), .name = "xx", .type = TN_F16};
@@ -360,6 +406,7 @@ int main(void) {
         RUN_TEST(test_what_does_not_fit_is_refused),
         RUN_TEST(test_an_input_is_bytes_with_channels_last),
         RUN_TEST(test_an_output_has_another_type),
+        RUN_TEST(test_a_build_has_other_borders_than_its_graph),
         RUN_TEST(test_unsound_borders_are_refused),
         RUN_TEST(test_the_storage_behind_the_border_is_told),
     };
