@@ -54,10 +54,10 @@ static void add_opsets(text_table *table, const json *model) {
     const json *list = json_member(model, "opsets");
     for (const json *it = list ? list->first : NULL; it; it = it->next) {
         const char *domain = text_of(it, "domain");
-        text_table_row(table);
-        text_table_cell(table, "opset");
-        text_table_format(table, "%.0f%s%.80s", json_number(json_member(it, "version"), 0),
-                          domain[0] ? " of " : "", domain);
+        char text[TEXT_AT_MOST];
+        snprintf(text, sizeof(text), "%.0f%s%s", json_number(json_member(it, "version"), 0),
+                 domain[0] ? " of " : "", domain);
+        add_row(table, "opset", text);
     }
 }
 
