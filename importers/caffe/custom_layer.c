@@ -330,7 +330,7 @@ tn_status tn_caffe_customs_check(tn_caffe_reader *reader) {
         tn_status status = find_operator(reader, layer, &node);
         if (status == TN_ERROR_UNSUPPORTED)
             status = services->add_missing(reader->import, layer->type_name, layer->name);
-        if (status != TN_OK) return tn_error_at(status, "layer '%s'", layer->name);
+        if (status != TN_OK) return tn_error_in(status, .node_kind = "layer", .node = layer->name);
     }
     return services->report_missing(reader->import);
 }

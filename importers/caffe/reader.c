@@ -51,7 +51,7 @@ typedef struct network_file {
 } network_file;
 
 static tn_status at_file(tn_status status, const network_file *file) {
-    return file->path ? tn_error_at(status, "%s", file->path) : status;
+    return file->path ? tn_error_in(status, .file = file->path) : status;
 }
 
 static tn_status read_network(tn_caffe_reader *reader, const network_file *network,

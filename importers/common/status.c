@@ -45,6 +45,28 @@ tn_status tn_error_at(tn_status status, const char *format, ...) {
     return current->services->at(reading(), status, "%s", text);
 }
 
+tn_status tn_error_in_position(tn_status status, const tn_error_position *position) {
+    const tn_import_place place = {.size = sizeof(place),
+                                   .line = position->line,
+                                   .column = position->column,
+                                   .is_in_message = position->is_in_message,
+                                   .offset = UINT64_MAX,
+                                   .file = position->file,
+                                   .node = position->node,
+                                   .node_kind = position->node_kind,
+                                   .op = position->op,
+                                   .op_kind = position->op_kind,
+                                   .mend = position->mend};
+    if (status == TN_OK || !current) return status;
+    return current->services->place(reading(), status, &place);
+}
+
+tn_status tn_error_at_byte(tn_status status, uint64_t offset) {
+    const tn_import_place place = {.size = sizeof(place), .offset = offset};
+    if (status == TN_OK || !current) return status;
+    return current->services->place(reading(), status, &place);
+}
+
 void tn_error_clear(void) {
     if (current) current->services->forget(reading());
 }

@@ -86,8 +86,8 @@ static tn_status add_node(tn_onnx_reader *reader, tn_onnx_scope *scope, const tn
     if (status == TN_OK)
         status = read_tensors(reader, scope, node->n_output, node->output, &outputs, &output_count);
     if (status != TN_OK) {
-        tn_error_at(status, "operator %s", node->op_type);
-        return tn_error_at(status, "node '%s'", name);
+        tn_error_in(status, .op = node->op_type);
+        return tn_error_in(status, .node = name);
     }
     return tn_import_add_node(reader->graph, name, op, attribute_count, attributes, input_count,
                               inputs, output_count, outputs);
@@ -140,7 +140,7 @@ static tn_status read_operator_node(tn_onnx_reader *reader, tn_onnx_scope *scope
             return TN_OK;
     } else {
         if (status == TN_ERROR_UNSUPPORTED) status = describe_missing(reader, scope, node);
-        if (status != TN_ERROR_UNSUPPORTED) return tn_error_at(status, "node '%s'", name);
+        if (status != TN_ERROR_UNSUPPORTED) return tn_error_in(status, .node = name);
     }
     return status == TN_ERROR_UNSUPPORTED ? services->add_missing(reader->import, key, name)
                                           : status;
@@ -151,19 +151,18 @@ static tn_status read_node(tn_onnx_reader *reader, tn_onnx_scope *scope, const t
     if (!name) return tn_fail_memory("a node's name");
     if (reader->nodes_left-- == 0) {
         reader->nodes_left = 0;
-        return tn_error_at(
+        return tn_error_in(
             tn_fail(TN_ERROR_FORMAT, "the functions of this model expand to too many nodes"),
-            "node '%s'", name);
+            .node = name);
     }
     if (!node->op_type || !*node->op_type)
-        return tn_error_at(tn_fail(TN_ERROR_FORMAT, "the node names no operator"), "node '%s'",
-                           name);
+        return tn_error_in(tn_fail(TN_ERROR_FORMAT, "the node names no operator"), .node = name);
     const tn_onnx_function *function;
     TN_TRY(tn_onnx_function_find(reader, node, &function));
     if (function) return tn_onnx_function_expand(reader, scope, node, function);
     bool is_done;
     const tn_status status = tn_onnx_constant_strings_read(reader, scope, node, &is_done);
-    if (status != TN_OK) return tn_error_at(status, "node '%s'", name);
+    if (status != TN_OK) return tn_error_in(status, .node = name);
     return is_done ? TN_OK : read_operator_node(reader, scope, node, name);
 }
 

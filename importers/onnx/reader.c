@@ -45,6 +45,29 @@ static tn_status keep_opsets(tn_onnx_reader *reader) {
     return TN_OK;
 }
 
+/* What the model says of itself, for people and programs that read it from the graph or the plan.
+ */
+static tn_status keep_info(tn_onnx_reader *reader) {
+    const tn_onnx_model *model = reader->model;
+    tn_import_model info = {.size = sizeof(info),
+                            .producer_name = model->producer_name,
+                            .producer_version = model->producer_version,
+                            .domain = model->domain,
+                            .doc = model->doc_string && *model->doc_string
+                                       ? model->doc_string
+                                       : model->graph->doc_string,
+                            .model_version = model->has_model_version ? model->model_version : 0,
+                            .metadata_count = model->n_metadata_props};
+    tn_import_metadata *entries =
+        tn_arena_allocate(reader->arena, model->n_metadata_props, sizeof(*entries));
+    if (!entries) return tn_fail_memory("a model's metadata");
+    for (size_t i = 0; i < model->n_metadata_props; i++)
+        entries[i] = (tn_import_metadata){model->metadata_props[i]->key,
+                                          model->metadata_props[i]->value};
+    info.metadata = entries;
+    return reader->import->services->set_model(reader->graph, &info);
+}
+
 static tn_status read_model(tn_onnx_reader *reader) {
     const tn_onnx_model *model = reader->model;
     if (!model->graph)
@@ -56,6 +79,7 @@ static tn_status read_model(tn_onnx_reader *reader) {
     const char *name = model->graph->name ? model->graph->name : "";
     TN_TRY(reader->import->services->set_name(reader->graph, name));
     TN_TRY(keep_opsets(reader));
+    TN_TRY(keep_info(reader));
     return tn_onnx_model_graph_read(reader);
 }
 

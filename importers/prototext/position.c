@@ -13,5 +13,6 @@ tn_status tn_prototext_fail_at(uint32_t line, uint32_t column, tn_status status,
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     if (line == 0) return tn_fail(status, "%s", text);
-    return tn_fail(status, "line %u, column %u: %s", line, column, text);
+    status = tn_fail(status, "line %u, column %u: %s", line, column, text);
+    return tn_error_in(status, .line = line, .column = column);
 }

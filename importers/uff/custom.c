@@ -202,8 +202,8 @@ tn_status tn_uff_customs_check(tn_uff_reader *reader) {
         if (status == TN_ERROR_UNSUPPORTED)
             status = services->add_missing(reader->import, node->operation, node->id);
         if (status != TN_OK) {
-            tn_error_at(status, "operation %s", node->operation);
-            return tn_error_at(status, "node '%s'", node->id);
+            tn_error_in(status, .op_kind = "operation", .op = node->operation);
+            return tn_error_in(status, .node = node->id);
         }
     }
     return services->report_missing(reader->import);

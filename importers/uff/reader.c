@@ -99,8 +99,8 @@ static tn_status read_node(tn_uff_reader *reader, uint32_t index) {
     if (status != TN_OK) {
         /* a message of the graph's own says where it was */
         if (!strstr(tn_last_error()->where, "operator"))
-            tn_error_at(status, "operation %s", call.node->operation);
-        return tn_error_at(status, "node '%s'", call.node->id);
+            tn_error_in(status, .op_kind = "operation", .op = call.node->operation);
+        return tn_error_in(status, .node = call.node->id);
     }
     reader->states[index].value = call.output;
     return TN_OK;

@@ -15,8 +15,8 @@ static tn_status index_nodes(tn_uff_reader *reader) {
         const tn_uff_node *node = reader->source->nodes[i];
         if (!node->id || !*node->id) return tn_fail(TN_ERROR_FORMAT, "node %zu has no id", i);
         if (!node->operation || !*node->operation)
-            return tn_error_at(tn_fail(TN_ERROR_FORMAT, "the node names no operation"), "node '%s'",
-                               node->id);
+            return tn_error_in(tn_fail(TN_ERROR_FORMAT, "the node names no operation"),
+                               .node = node->id);
         if (tn_map_get(reader->nodes, node->id, &(uint64_t){0}))
             return tn_fail(TN_ERROR_FORMAT, "there are two nodes '%s'", node->id);
         TN_TRY(tn_map_set(reader->nodes, node->id, i));
@@ -104,7 +104,7 @@ static tn_status find_outputs(tn_uff_reader *reader) {
     for (size_t i = 0; i < graph->n_nodes && reader->options->output_count == 0; i++) {
         const tn_uff_node *node = graph->nodes[i];
         for (size_t j = 0; is_mark(node) && j < node->n_inputs; j++)
-            TN_TRY(tn_error_at(add_output(reader, node->inputs[j]), "node '%s'", node->id));
+            TN_TRY(tn_error_in(add_output(reader, node->inputs[j]), .node = node->id));
     }
     return reader->output_count > 0 ? TN_OK : fail_no_outputs(reader);
 }
@@ -148,7 +148,7 @@ static tn_status walk_from(tn_uff_reader *reader, uint32_t root, step *stack) {
             tn_uff_node_find(reader, node->inputs[top->next_input++], &input, &output);
         if (status == TN_OK && reader->states[input].mark == 1)
             status = fail_cycle(reader, stack, depth, input);
-        if (status != TN_OK) return tn_error_at(status, "node '%s'", node->id);
+        if (status != TN_OK) return tn_error_in(status, .node = node->id);
         if (reader->states[input].mark == 2) continue;
         reader->states[input].mark = 1;
         stack[depth++] = (step){.node = input};

@@ -26,6 +26,7 @@ typedef struct tn_profile_input {
     const void *minimum_value, *optimum_value, *maximum_value;
 } tn_profile_input;
 
+struct tn_border;
 typedef struct tn_builder_options {
     uint32_t size;
     uint32_t threads; /* kernels are timed with so many; 0: one for each core that this process may
@@ -69,6 +70,11 @@ typedef struct tn_builder_options {
      * library has is TN_ERROR_NOT_FOUND, TN_ERROR_ARGUMENT where the flags let none be applied. */
     uint32_t without_rewrite_count;
     const char *const *without_rewrites;
+    /* Other types and orders of axes of inputs and outputs, as by tn_graph_set_border, in a copy of
+     * the graph (tenon/border.h): profiles, calibrations, pins and the plan see that. Errors as
+     * there. */
+    const struct tn_border *const *borders;
+    uint32_t border_count;
 } tn_builder_options;
 
 /* Inputs and outputs of the network stay in the types that the graph gives them, and so do tensors

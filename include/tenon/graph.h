@@ -17,6 +17,8 @@ typedef struct tn_graph tn_graph;
 /* A tensor of a graph, by number. */
 typedef uint32_t tn_tensor_id;
 #define TN_NO_TENSOR UINT32_MAX /* an absent optional input, an output that nobody wants */
+/* A node of a graph, by number (tenon/describe.h). */
+#define TN_NO_NODE UINT32_MAX /* of a tensor that no node computes */
 
 /* Makes an empty graph. [thread: one at a time for one graph, in all calls here] */
 TN_EXPORT tn_status tn_graph_create(tn_runtime *runtime, const char *name, tn_graph **out_graph);

@@ -4,6 +4,7 @@
 #define TENON_TENON_H
 
 #include <tenon/async.h>
+#include <tenon/border.h>
 #include <tenon/builder.h>
 #include <tenon/calibrate.h>
 #include <tenon/calibration.h>
@@ -11,6 +12,7 @@
 #include <tenon/context_memory.h>
 #include <tenon/crash.h>
 #include <tenon/device_memory.h>
+#include <tenon/describe.h>
 #include <tenon/engine.h>
 #include <tenon/graph.h>
 #include <tenon/import.h>

@@ -18,6 +18,7 @@
 #include "plugin/devices.h"
 #include "program/profile.h"
 
+#include <tenon/border.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -55,6 +56,8 @@ static tn_status read_options(const tn_builder_options *given, tn_builder_option
         return tn_fail(TN_ERROR_ARGUMENT, "profiles are counted but not given");
     if (out_options->keep_count > 0 && !out_options->keep)
         return tn_fail(TN_ERROR_ARGUMENT, "nodes to keep are counted but not given");
+    if (out_options->border_count > 0 && !out_options->borders)
+        return tn_fail(TN_ERROR_ARGUMENT, "the options count borders, but have none");
     if (out_options->without_rewrite_count > 0 && !out_options->without_rewrites)
         return tn_fail(TN_ERROR_ARGUMENT, "rewrites to leave out are counted but not given");
     if (out_options->without_rewrite_count > 0 &&
@@ -358,12 +361,27 @@ static tn_status build(build_state *state) {
     return plan_memory_and_write(state);
 }
 
+/* A build of a copy that has the borders which the options ask for. */
+static tn_status build_bordered(tn_graph *graph, tn_builder_options options, tn_timing_cache *cache,
+                                tn_plan **out_plan) {
+    tn_graph *copy;
+    TN_TRY(tn_graph_copy(graph, &copy));
+    tn_status status = TN_OK;
+    for (uint32_t i = 0; i < options.border_count && status == TN_OK; i++)
+        status = tn_graph_set_border(copy, options.borders[i]);
+    options.border_count = 0;
+    if (status == TN_OK) status = tn_build_with_cache(copy, &options, cache, out_plan);
+    tn_graph_destroy(copy);
+    return status;
+}
+
 tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options,
                               tn_timing_cache *cache, tn_plan **out_plan) {
     tn_builder_options known;
     build_state state = {.options = &known, .given = graph, .cache = cache};
     if (!graph || !out_plan) return tn_fail(TN_ERROR_ARGUMENT, "tn_build needs a graph and a plan");
     TN_TRY(read_options(options, &known));
+    if (known.border_count > 0) return build_bordered(graph, known, cache, out_plan);
     TN_TRY(check_kept(graph, &known));
     TN_TRY(tn_node_pins_check(graph, &known));
     TN_TRY(tn_runtime_load_companions(graph->runtime));

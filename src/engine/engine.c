@@ -64,6 +64,10 @@ const tn_port_info *tn_engine_output(const tn_engine *engine, uint32_t index) {
     return index < tn_engine_output_count(engine) ? &engine->outputs[index] : NULL;
 }
 
+tn_status tn_engine_get_model_info(const tn_engine *engine, tn_model_info *out_info) {
+    return tn_graph_get_model_info(engine ? engine->graph : NULL, out_info);
+}
+
 const tn_profile_input *tn_engine_profile(const tn_engine *engine, uint32_t input) {
     if (input >= tn_engine_input_count(engine)) return NULL;
     return engine->profiles[input].size > 0 ? &engine->profiles[input] : NULL;

@@ -10,7 +10,9 @@
  *   engine_call.c     the call of a step at a point of the profile
  *   engine_prepare.c  preparing the kernels
  *   engine_device.c   a device's stream, and the constants in its memory
- *   engine_report.c   the steps as JSON
+ *   engine_describe.c the whole as structs
+ *   engine_report.c   the steps as JSON, from these
+ *   engine_storage.c  what its first and last kernels read and write
  *   engine_bodies.c   the bodies of nodes, as engines of their own
  *   engine_isolate.c  which steps' kernels run elsewhere
  *   engine_unfused.c  a second engine of the same graph, for shapes that break a fusion
@@ -19,6 +21,7 @@
 #define TN_ENGINE_ENGINE_PRIVATE_H
 
 #include "graph/body.h"
+#include "plan/inspect/describe.h"
 #include "plan/plan.h"
 #include "program/kernel_instance.h"
 #include "program/profile.h"
@@ -169,6 +172,8 @@ tn_engine *tn_engine_new(tn_runtime *runtime); /* null: no memory */
 tn_status tn_engine_find_unfused(tn_engine *engine, const bool *is_broken, tn_engine **out_engine);
 /* The inputs and outputs as callers see them. */
 tn_status tn_engine_make_ports(const tn_engine_loading *loading);
+/* A description that does not hold a count of the engine, which must outlive it. */
+tn_status tn_engine_describe_lent(tn_engine *engine, tn_description **out_description);
 /* The JSON of tn_engine_report. */
 tn_status tn_engine_make_report(tn_engine *engine);
 

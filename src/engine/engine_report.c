@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine's report: its steps in order, as JSON. */
+/* The engine's report: its steps in order, as JSON, from the engine's description. */
 #include "base/status.h"
 #include "base/text.h"
 #include "engine/engine_private.h"
 
-static void add_values(tn_text *text, const tn_program *program, const tn_graph *graph,
-                       const char *key, const uint32_t *values, uint32_t count) {
+static void add_values(tn_text *text, const tn_described_program *program, const char *key,
+                       const uint32_t *values, uint32_t count) {
     tn_text_add_format(text, ", \"%s\": [", key);
     for (uint32_t i = 0; i < count; i++) {
         if (i) tn_text_add(text, ", ");
@@ -13,51 +13,55 @@ static void add_values(tn_text *text, const tn_program *program, const tn_graph 
             tn_text_add(text, "null");
             continue;
         }
-        const tn_program_value *value = &program->values[values[i]];
+        const tn_described_value *value = program->values[values[i]];
         tn_text_add(text, "{\"tensor\": ");
-        tn_text_add_json(text, graph->tensors[value->tensor].name);
+        tn_text_add_json(text, value->tensor);
         tn_text_add_format(text, ", \"type\": \"%s\", \"format\": \"%s\"%s}",
                            tn_type_name(value->type), tn_format_name(value->format),
-                           value->space == TN_SPACE_DEVICE ? ", \"space\": \"device\"" : "");
+                           value->is_device ? ", \"space\": \"device\"" : "");
     }
     tn_text_add(text, "]");
 }
 
-static void add_step(tn_text *text, const tn_engine *engine, const tn_program_step *step) {
-    const tn_graph *graph = engine->graph;
-    static const char *const kinds[] = {"", "kernel", "reformat", "view"};
-    tn_text_add_format(text, "{\"kind\": \"%s\"", step->is_host ? "host" : kinds[step->kind]);
-    if (step->node != TN_NO_NODE) {
+static void add_step(tn_text *text, const tn_described_program *program,
+                     const tn_described_step *step) {
+    static const char *const kinds[] = {"", "kernel", "reformat", "view", "host"};
+    tn_text_add_format(text, "{\"kind\": \"%s\"", kinds[step->kind]);
+    if (step->node) {
         tn_text_add(text, ", \"node\": ");
-        tn_text_add_json(text, graph->nodes[step->node].name);
+        tn_text_add_json(text, step->node);
         tn_text_add(text, ", \"operator\": ");
-        tn_text_add_json(text, graph->nodes[step->node].entry->op->name);
+        tn_text_add_json(text, step->op);
     }
-    if (step->kind == TN_STEP_KERNEL && !step->is_host) {
+    if (step->kind == TN_DESCRIBED_KERNEL) {
         tn_text_add(text, ", \"kernel\": ");
         tn_text_add_json(text, step->kernel ? step->kernel : "reference");
         tn_text_add(text, ", \"fused\": [");
         for (uint32_t i = 0; i < step->absorbed_count; i++) {
             tn_text_add(text, i ? ", " : "");
-            tn_text_add_json(text, graph->nodes[step->absorbed[i]].name);
+            tn_text_add_json(text, step->absorbed[i]);
         }
         tn_text_add(text, "]");
     }
-    add_values(text, engine->program, graph, "inputs", step->inputs, step->input_count);
-    add_values(text, engine->program, graph, "outputs", step->outputs, step->output_count);
+    add_values(text, program, "inputs", step->inputs, step->input_count);
+    add_values(text, program, "outputs", step->outputs, step->output_count);
     tn_text_add(text, "}");
 }
 
 tn_status tn_engine_make_report(tn_engine *engine) {
+    tn_description *description;
     tn_text text;
+    TN_TRY(tn_engine_describe_lent(engine, &description));
+    const tn_described_program *program = description->view.programs[0];
     tn_text_init(&text, engine->allocator);
-    tn_text_add_format(&text, "{\"threads\": %u, \"steps\": [", engine->program->threads);
-    for (uint32_t i = 0; i < engine->program->step_count; i++) {
+    tn_text_add_format(&text, "{\"threads\": %u, \"steps\": [", program->threads);
+    for (uint32_t i = 0; i < program->step_count; i++) {
         tn_text_add(&text, i ? ",\n  " : "\n  ");
-        add_step(&text, engine, &engine->program->steps[i]);
+        add_step(&text, program, program->steps[i]);
     }
     tn_text_add(&text, "\n]}\n");
     const tn_status status = tn_text_take(&text, &engine->report);
     if (status != TN_OK) tn_text_deinit(&text);
+    tn_plan_description_destroy(&description->view);
     return status;
 }

@@ -63,6 +63,7 @@ void tn_graph_destroy(tn_graph *graph) {
         tn_map_destroy(graph->private_part->output_names);
         tn_deallocate(allocator, graph->private_part->opsets);
         tn_deallocate(allocator, graph->private_part->declarations);
+        tn_deallocate(allocator, (void *)(uintptr_t)graph->private_part->info.metadata);
         tn_deallocate(allocator, graph->private_part->input_infos);
         tn_deallocate(allocator, graph->private_part->output_infos);
         tn_deallocate(allocator, graph->private_part);

@@ -8,10 +8,9 @@
 
 #include "base/file.h"
 #include "plugin/runtime.h"
+#include <tenon/describe.h>
 #include <tenon/graph.h>
 #include <tenon/plugin/string.h>
-
-#define TN_NO_NODE UINT32_MAX
 
 typedef struct tn_graph_tensor {
     const char *name; /* never null */
@@ -25,8 +24,9 @@ typedef struct tn_graph_tensor {
     size_t bytes;     /* of data, the heap of strings included */
     tn_heap *heap;    /* of a constant of strings: what follows the elements in `data`; else null */
     const tn_quantization *quantization;
-    uint32_t producer;  /* node, or TN_NO_NODE */
-    uint32_t use_count; /* inputs of live nodes and graph outputs that name it */
+    uint32_t declaration; /* 1 + that of its type and shape by the model; 0: none */
+    uint32_t producer;    /* node, or TN_NO_NODE */
+    uint32_t use_count;   /* inputs of live nodes and graph outputs that name it */
 } tn_graph_tensor;
 
 /* A node's inputs and outputs are as many as the operator's ports: absent optional ones at the end
@@ -104,9 +104,22 @@ typedef struct tn_graph_declaration {
 } tn_graph_declaration;
 /* Notes a declaration; the name is copied. TN_ERROR_MEMORY. */
 tn_status tn_graph_declare(tn_graph *graph, const tn_graph_declaration *declaration);
-/* In the order in which they came; valid until the next one. A copy of a graph has none. */
+/* In the order in which they came; valid until the next one. */
 const tn_graph_declaration *tn_graph_declarations(const tn_graph *graph, size_t *out_count);
+/* They are compared once: after this there are none to compare. */
 void tn_graph_forget_declarations(tn_graph *graph);
+/* Into a graph with the same tensors. TN_ERROR_MEMORY. */
+tn_status tn_graph_copy_declarations(tn_graph *to, const tn_graph *from);
+/* What is declared of a tensor, forgotten or not; null: nothing. */
+const tn_graph_declaration *tn_graph_declaration_of(const tn_graph *graph, tn_tensor_id tensor);
+
+/* --- where the model comes from (graph_info.c) --- */
+/* Copies it into another graph. TN_ERROR_MEMORY. */
+tn_status tn_graph_copy_model_info(tn_graph *to, const tn_graph *from);
+/* The same as tn_graph_set_model_info of what an importer has read: what is beyond the bounds is
+ * left out, with a warning in the log, and so are entries without a key or with one that is there
+ * already. `metadata` may hold nulls. TN_ERROR_MEMORY. */
+tn_status tn_graph_import_model_info(tn_graph *graph, const tn_model_info *info);
 
 /* --- checking and order --- */
 /* Orders the nodes so that producers come first and drops dead ones; producers and use counts are

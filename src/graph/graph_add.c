@@ -20,7 +20,7 @@ static const char *domain_name(const char *domain) {
 }
 
 /* What is kept for a domain, or null. */
-static tn_graph_opset *find_opset(const tn_graph *graph, const char *domain) {
+static tn_opset_import *find_opset(const tn_graph *graph, const char *domain) {
     for (size_t i = 0; i < graph->private_part->opset_count; i++)
         if (strcmp(graph->private_part->opsets[i].domain, domain) == 0)
             return &graph->private_part->opsets[i];
@@ -28,13 +28,13 @@ static tn_graph_opset *find_opset(const tn_graph *graph, const char *domain) {
 }
 
 uint32_t tn_graph_opset_version(const tn_graph *graph, const char *domain) {
-    const tn_graph_opset *opset = find_opset(graph, domain_name(domain));
+    const tn_opset_import *opset = find_opset(graph, domain_name(domain));
     return opset ? opset->version : 0;
 }
 
 tn_status tn_graph_set_opset(tn_graph *graph, const char *domain, uint32_t version) {
     if (!graph) return tn_fail(TN_ERROR_ARGUMENT, "tn_graph_set_opset: the graph is null");
-    tn_graph_opset *opset = find_opset(graph, domain_name(domain));
+    tn_opset_import *opset = find_opset(graph, domain_name(domain));
     if (opset) {
         opset->version = version;
         return TN_OK;
@@ -44,7 +44,7 @@ tn_status tn_graph_set_opset(tn_graph *graph, const char *domain, uint32_t versi
     if (!name) return tn_fail_memory("an opset");
     TN_TRY(tn_grow(graph->allocator, (void **)&own->opsets, &own->opset_capacity,
                    own->opset_count + 1, sizeof(*own->opsets)));
-    own->opsets[own->opset_count++] = (tn_graph_opset){name, version};
+    own->opsets[own->opset_count++] = (tn_opset_import){name, version};
     return TN_OK;
 }
 

@@ -14,6 +14,7 @@ static tn_status copy_tensor(tn_graph *to, const tn_graph_tensor *from) {
     const char *name = tensor->name;
     *tensor = *from;
     tensor->name = name;
+    tensor->declaration = 0;
     for (uint32_t i = 0; i < TN_MAX_RANK; i++) {
         if (!from->extent_names[i]) continue;
         tensor->extent_names[i] = tn_arena_text(to->arena, from->extent_names[i]);
@@ -75,6 +76,8 @@ static tn_status copy_all(tn_graph *to, const tn_graph *from) {
     for (size_t i = 0; i < from->private_part->opset_count; i++)
         TN_TRY(tn_graph_set_opset(to, from->private_part->opsets[i].domain,
                                   from->private_part->opsets[i].version));
+    TN_TRY(tn_graph_copy_model_info(to, from));
+    TN_TRY(tn_graph_copy_declarations(to, from));
     TN_TRY(copy_ports(to, from));
     for (size_t i = 0; i < from->tensor_count; i++) /* outputs were counted again */
         to->tensors[i].use_count = from->tensors[i].use_count;

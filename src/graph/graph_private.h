@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What only the files of the graph share: opsets, port infos, the counter of made names, and the
- * copying of attributes. Everybody else reads graph.h.
+ * What only the files of the graph share: opsets, model info, port infos, the counter of made
+ * names, and the copying of attributes. Everybody else reads graph.h.
  */
 #ifndef TN_GRAPH_GRAPH_PRIVATE_H
 #define TN_GRAPH_GRAPH_PRIVATE_H
 
 #include "graph/graph.h"
 
-typedef struct tn_graph_opset {
-    const char *domain;
-    uint32_t version;
-} tn_graph_opset;
-
 struct tn_graph_private {
-    tn_graph_opset *opsets; /* few: looked through in order */
+    tn_opset_import *opsets; /* few: looked through in order */
     size_t opset_count, opset_capacity;
     struct tn_map *output_names; /* position by name; true when the name still stands there */
     tn_port_info **input_infos, **output_infos;
@@ -22,6 +17,8 @@ struct tn_graph_private {
     uint64_t next_name;
     tn_graph_declaration *declarations;
     size_t declaration_count, declaration_capacity;
+    bool is_declaration_forgotten;
+    tn_model_info info;            /* texts in the arena, or null; metadata is owned. No opsets */
     struct tn_graph_body **bodies; /* in the fields of nodes; owned (body.h) */
     size_t body_count, body_capacity;
 };

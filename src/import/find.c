@@ -233,7 +233,7 @@ tn_status tn_graph_find_importer(tn_runtime *runtime, const char *path,
     TN_TRY(tn_file_map(tn_runtime_allocator(runtime), path, &file));
     const tn_status status = tn_importer_find(runtime, NULL, path, file.data, file.bytes, &entry);
     tn_file_unmap(&file);
-    if (status != TN_OK) return tn_error_at(status, "%s", path);
+    if (status != TN_OK) return tn_error_in(status, .file = path);
     *out_importer = &entry->importer;
     tn_importers_release(entry);
     return TN_OK;

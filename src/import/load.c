@@ -66,8 +66,11 @@ static tn_status read_failed(const tn_reading *reading, const tn_importer *impor
         tn_fail(TN_ERROR_PLUGIN, "the importer '%s' returned %d without a reason", importer->name,
                 status);
     status = tn_last_error()->status;
-    if (import->node) tn_error_at(status, "node '%.200s'", import->node);
-    if (import->offset != UINT64_MAX) tn_error_at(status, "byte %" PRIu64, import->offset);
+    if (import->node) tn_error_in(status, .node = import->node);
+    if (import->offset != UINT64_MAX) {
+        tn_error_at(status, "byte %" PRIu64, import->offset);
+        tn_error_at_byte(status, import->offset);
+    }
     return status;
 }
 
@@ -100,7 +103,7 @@ static tn_status place_error(const tn_reading *reading, tn_status status) {
     if (!path || reading->has_other_file ||
         (reading->last_opened && begins_with_path(tn_last_error()->where, reading->last_opened)))
         return status;
-    return tn_error_at(status, "%s", path);
+    return tn_error_in(status, .file = path);
 }
 
 static tn_status read_source(tn_runtime *runtime, const tn_importer_entry *entry,
@@ -111,6 +114,8 @@ static tn_status read_source(tn_runtime *runtime, const tn_importer_entry *entry
     if (status == TN_OK)
         status = tn_importer_options(reading.arena, entry, options->option_count, options->options,
                                      &reading.import.params);
+    const tn_model_info info = {.size = sizeof(info), .source_format = entry->importer.name};
+    if (status == TN_OK) status = tn_graph_import_model_info(reading.root.graph, &info);
     if (status == TN_OK) {
         status = call_read(&reading, entry);
         if (status == TN_OK) status = finish(&reading, entry);
@@ -142,7 +147,7 @@ static tn_status load_source(tn_runtime *runtime, const tn_import_options *optio
     const tn_importer_entry *entry;
     const tn_status status =
         tn_importer_find(runtime, options->format, from->path, from->data, from->bytes, &entry);
-    if (status != TN_OK) return from->path ? tn_error_at(status, "%s", from->path) : status;
+    if (status != TN_OK) return from->path ? tn_error_in(status, .file = from->path) : status;
     const tn_status read = read_source(runtime, entry, options, from, out_graph);
     tn_importers_release(entry);
     return read;

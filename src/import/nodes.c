@@ -144,8 +144,7 @@ static tn_status add_raw(const tn_reading_graph *own, const tn_import_node *node
 
 static tn_status fail_place(tn_status status, const tn_import_node *node, const tn_operator *op) {
     const char *name = op ? op->name : node->op_name;
-    tn_error_at(status, "operator %s", name);
-    return tn_error_at(status, "node '%s'", node->name && *node->name ? node->name : name);
+    return tn_error_in(status, .node = node->name && *node->name ? node->name : name, .op = name);
 }
 
 /* `node` is the host's own copy. */

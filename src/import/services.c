@@ -42,6 +42,18 @@ static tn_status reading_at(tn_import *import, tn_status status, const char *for
     return text[0] ? tn_error_at(status, "%s", text) : status;
 }
 
+static tn_status reading_place(tn_import *import, tn_status status, const tn_import_place *place) {
+    (void)import;
+    if (status == TN_OK || !place || place->size < sizeof(*place)) return status;
+    if (place->offset != UINT64_MAX) tn_error_at_byte(status, place->offset);
+    if (!place->file && !place->node && !place->op && !place->mend && place->line == 0)
+        return status;
+    return tn_error_in(status, .file = place->file, .node = place->node,
+                       .node_kind = place->node_kind, .op = place->op, .op_kind = place->op_kind,
+                       .line = place->line, .column = place->column, .mend = place->mend,
+                       .is_in_message = place->is_in_message != 0);
+}
+
 static tn_status reading_last(tn_import *import, const char **out_message, const char **out_where) {
     const tn_error *error = tn_last_error();
     (void)import;
@@ -200,6 +212,32 @@ static tn_status reading_set_opset(tn_import_graph *graph, const char *domain, u
     return tn_graph_set_opset(tn_reading_graph_of(graph)->graph, domain, version);
 }
 
+static tn_status reading_set_model(tn_import_graph *graph, const tn_import_model *model) {
+    tn_graph *own = tn_reading_graph_of(graph)->graph;
+    if (!model || model->size < sizeof(*model) || (model->metadata_count > 0 && !model->metadata))
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "set_model needs a description with its size, and its entries");
+    if (model->metadata_count > UINT32_MAX)
+        return tn_fail(TN_ERROR_RANGE, "a model has %" PRIu64 " entries of metadata",
+                       model->metadata_count);
+    tn_metadata *entries =
+        tn_allocate_zero(own->allocator, (size_t)model->metadata_count + 1, sizeof(*entries));
+    if (!entries) return tn_fail_memory("a model's metadata");
+    for (uint64_t i = 0; i < model->metadata_count; i++)
+        entries[i] = (tn_metadata){model->metadata[i].key, model->metadata[i].value};
+    const tn_model_info info = {.size = sizeof(info),
+                                .producer_name = model->producer_name,
+                                .producer_version = model->producer_version,
+                                .domain = model->domain,
+                                .doc = model->doc,
+                                .model_version = model->model_version,
+                                .metadata_count = model->metadata_count,
+                                .metadata = entries};
+    const tn_status status = tn_graph_import_model_info(own, &info);
+    tn_deallocate(own->allocator, entries);
+    return status;
+}
+
 static tn_status reading_add_input(tn_import_graph *graph, const char *name, tn_type type,
                                    uint32_t rank, const int64_t *extents, const char *const *names,
                                    tn_import_tensor *out_tensor) {
@@ -334,6 +372,8 @@ const tn_import_services tn_reading_services = {.size = sizeof(tn_import_service
                                                 .report_missing = tn_reading_report_missing,
                                                 .set_name = reading_set_name,
                                                 .set_opset = reading_set_opset,
+                                                .set_model = reading_set_model,
+                                                .place = reading_place,
                                                 .add_input = reading_add_input,
                                                 .add_constant = reading_add_constant,
                                                 .add_tensor = reading_add_tensor,

@@ -13,8 +13,6 @@
 #include "graph/graph.h"
 #include "program/link.h"
 
-#define TN_NO_VALUE UINT32_MAX
-
 enum { TN_STEP_KERNEL = 1, TN_STEP_REFORMAT = 2, TN_STEP_VIEW = 3 };
 /* The memory of the host, or of the device that the program is for. */
 enum { TN_SPACE_HOST = 0, TN_SPACE_DEVICE = 1 };

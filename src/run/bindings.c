@@ -198,12 +198,14 @@ static tn_status reserve_memory(tn_context *context) {
 
 tn_status tn_bindings_apply(tn_context *context) {
     tn_shape_state *state = context->current;
+    if (context->has_strided_ports) TN_TRY(tn_strided_settle(context));
     TN_TRY(reserve_memory(context));
     TN_TRY(tn_bindings_apply_inputs(context));
     TN_TRY(apply_outputs(context));
     if (!state->is_applied) set_all(context, state);
     for (uint32_t i = 0; i < state->patch_count; i++)
         set_pointer(context, state, state->patches[i]);
+    if (context->has_strided_ports) tn_strided_bypass(context);
     TN_TRY(tn_walk_capture_borders(context, state));
     for (uint32_t i = 0; i < state->walk_count && context->isolation; i++)
         if (state->walk[i].run == tn_isolated_run)

@@ -42,16 +42,21 @@ static void take_back(tn_context *context, bool *is_device, bool *is_copied) {
     *is_device = *is_copied = false;
 }
 
-tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void *data,
-                                uint64_t bytes) {
-    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
-    TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
+void tn_context_note_input(tn_context *context, uint32_t input, const void *data, uint64_t bytes) {
     tn_input_binding *binding = &context->inputs[input];
     take_back(context, &binding->is_device, &binding->is_fetched);
     if (binding->data != data || binding->bytes != bytes) context->are_bindings_set = false;
     binding->data = data;
     binding->bytes = bytes;
+}
+
+tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void *data,
+                                uint64_t bytes) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(tn_run_control_check_idle(&context->control));
+    TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
+    tn_context_note_input(context, input, data, bytes);
+    context->inputs[input].strided.is_bound = false;
     return TN_OK;
 }
 
@@ -99,14 +104,19 @@ tn_status tn_context_lend_input(tn_context *context, uint32_t input, uint64_t by
     return TN_OK;
 }
 
-tn_status tn_context_bind_output(tn_context *context, uint32_t output, void *data, uint64_t bytes) {
-    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
-    TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
+void tn_context_note_output(tn_context *context, uint32_t output, void *data, uint64_t bytes) {
     tn_output_binding *binding = &context->outputs[output];
     take_back(context, &binding->is_device, &binding->is_sent);
     if (binding->data != data || binding->bytes != bytes) context->are_bindings_set = false;
     binding->data = data;
     binding->bytes = bytes;
+}
+
+tn_status tn_context_bind_output(tn_context *context, uint32_t output, void *data, uint64_t bytes) {
+    if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
+    TN_TRY(tn_run_control_check_idle(&context->control));
+    TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
+    tn_context_note_output(context, output, data, bytes);
+    context->outputs[output].strided.is_bound = false;
     return TN_OK;
 }

@@ -20,6 +20,7 @@
  *   sharing/shape_state_in_place.c  those that lie on what they replace
  *   shape_state_memory.c    the arena's plan
  *   bindings.c              the callers' memory
+ *   strided/strided_ports.c  their memory, where its elements lie apart
  *   device_ports.c          their memory on a device, where the processor uses it
  *   walk.c                  the run
  *   walk_profile.c          the run with a clock
@@ -137,6 +138,19 @@ typedef struct tn_shape_state {
     uint64_t last_used;
 } tn_shape_state;
 
+/* Memory of the caller's in which elements lie apart (strided/strided_ports.c). */
+typedef struct tn_strided_binding {
+    bool is_bound;
+    void *data; /* of an input: only read */
+    uint64_t bytes;
+    uint32_t rank;
+    int64_t strides[TN_MAX_RANK];
+    /* Of an input: the conversion that alone reads it, 1 + the step, or 0; whether its result is
+     * `data` itself, so that nothing is copied; and whether that was found not to be possible. */
+    uint32_t reformat;
+    bool is_direct, is_never_direct;
+} tn_strided_binding;
+
 typedef struct tn_input_binding {
     const void *data; /* as bound */
     uint64_t bytes;
@@ -154,6 +168,7 @@ typedef struct tn_input_binding {
     tn_shape shape;
     int64_t *count; /* the caller's; null: all of the input is there */
     uint32_t count_axis;
+    tn_strided_binding strided; /* that `data` is gathered from, or the same */
 } tn_input_binding;
 
 typedef struct tn_output_binding {
@@ -165,6 +180,7 @@ typedef struct tn_output_binding {
     size_t own_bytes;
     void *target;        /* what the walk writes */
     bool is_from_device; /* a copy from a device writes it: any alignment does, and any memory */
+    tn_strided_binding strided; /* that what is computed is scattered to */
 } tn_output_binding;
 
 #define TN_SHAPE_STATES 8
@@ -203,6 +219,7 @@ struct tn_context {
     bool is_pending;                       /* the stream has work that nobody waited for */
     bool are_shapes_set, are_bindings_set; /* false: to be looked at before the next walk */
     bool has_device_ports;                 /* something is, or was, bound in the device's memory */
+    bool has_strided_ports;                /* the same of memory in which elements lie apart */
     uint32_t host_node; /* the first one whose work in a run is the processor's; TN_NO_NODE */
     bool is_profiling;
     tn_profile_entry *profile; /* by step */
@@ -259,6 +276,34 @@ void tn_context_find_ports(tn_context *context);
 tn_status tn_context_check_index(const char *kind, uint32_t index, uint32_t count);
 /* The pointers of all states are set anew, and what was captured with them is gone. */
 void tn_context_forget_pointers(tn_context *context);
+
+/* tn_context_bind_input and tn_context_bind_output, which leave what is bound strided as it is. */
+void tn_context_note_input(tn_context *context, uint32_t input, const void *data, uint64_t bytes);
+void tn_context_note_output(tn_context *context, uint32_t output, void *data, uint64_t bytes);
+
+/* --- strided/strided_ports.c --- */
+/* Before shapes are inferred: checks what is bound strided, and gathers inputs whose shapes are
+ * known. Nothing where nothing is bound so; so both below. */
+tn_status tn_strided_gather(tn_context *context);
+/* The one input again, into packed memory (strided_ports.c). */
+tn_status tn_strided_gather_copy(tn_context *context, uint32_t input);
+/* When shapes are known, and at the end of a run: outputs. */
+tn_status tn_strided_check_outputs(tn_context *context);
+tn_status tn_strided_scatter(tn_context *context);
+
+/* --- strided/strided_direct.c --- */
+/* Notes the conversion that an input may do without. */
+void tn_strided_find_reformat(tn_context *context, uint32_t input);
+/* Whether an input lies as the conversion's result would, as far as that is known before shapes
+ * are. */
+bool tn_strided_is_direct(const tn_context *context, uint32_t input);
+/* Gathers inputs of that kind which the current shapes need packed, and undoes what the last
+ * bindings of these shapes replaced: before pointers are set. */
+tn_status tn_strided_settle(tn_context *context);
+/* All of that kind: another context runs the shapes. */
+tn_status tn_strided_settle_all(tn_context *context);
+/* Puts the caller's memory in the place of conversions' results: after pointers are set. */
+void tn_strided_bypass(tn_context *context);
 
 /* --- context_run.c --- */
 /* What a run does once it is under way; the other one waits for its turn before. */

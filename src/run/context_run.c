@@ -32,10 +32,15 @@ static tn_status run_dynamic(tn_context *context) {
 
 static tn_status run(tn_context *context) {
     TN_TRY(tn_run_check(context->run));
+    if (context->has_strided_ports) TN_TRY(tn_strided_gather(context));
     TN_TRY(tn_device_ports_fetch(context));
     if (!context->are_shapes_set || tn_reshape_is_stale(context)) TN_TRY(tn_reshape_run(context));
+    if (context->has_strided_ports) TN_TRY(tn_strided_check_outputs(context));
     context->statistics.runs++;
-    if (context->is_unfused) return tn_unfused_run(context);
+    if (context->is_unfused) {
+        if (context->has_strided_ports) TN_TRY(tn_strided_settle_all(context));
+        return tn_unfused_run(context);
+    }
     TN_TRY(tn_heaps_begin(context));
     if (context->dynamic) return run_dynamic(context);
     if (!context->are_bindings_set) TN_TRY(tn_bindings_apply(context));
@@ -82,7 +87,8 @@ tn_status tn_context_run_begun(tn_context *context) {
     const tn_device *device = context->engine->device;
     const uint32_t before = context->stream ? tn_device_enter(device) : 0;
     context->is_done_marked = false;
-    const tn_status status = run(context);
+    tn_status status = run(context);
+    if (status == TN_OK && context->has_strided_ports) status = tn_strided_scatter(context);
     if (context->stream) tn_device_leave(device, before);
     return __builtin_expect(status == TN_OK, 1) ? TN_OK : tn_context_end_failed(context, status);
 }

@@ -170,6 +170,7 @@ tn_status tn_context_reshape(tn_context *context) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_lost(context));
+    if (context->has_strided_ports) TN_TRY(tn_strided_gather(context));
     if (context->engine->has_value_inputs && context->has_device_ports) {
         TN_TRY(tn_device_ports_check_capture(context));
         TN_TRY(tn_device_ports_fetch(context));

@@ -174,6 +174,24 @@ static void test_a_body_runs_by_its_own_program(void **state) {
     tn_engine_release(engine);
 }
 
+static void test_bodies_are_described_as_graphs(void **state) {
+    body_test *test = *state;
+    tn_node_info node = {.size = sizeof(node)};
+    tn_body_info body = {.size = sizeof(body)};
+    assert_int_equal(make_network(test, 8), TN_OK);
+    assert_int_equal(tn_graph_get_node(test->graph, 0, &node), TN_OK);
+    assert_string_equal(node.op, "Loop");
+    assert_int_equal(node.body_count, 1);
+    assert_int_equal(tn_graph_get_body(test->graph, 0, 0, &body), TN_OK);
+    assert_string_equal(body.attribute, "body");
+    assert_int_equal(body.capture_count, 1);
+    assert_int_equal(tn_graph_node_count(body.graph), 1);
+    assert_int_equal(tn_graph_input_count(body.graph), 4);
+    assert_int_equal(tn_graph_get_node(body.graph, 0, &node), TN_OK);
+    assert_string_equal(node.name, "sum");
+    assert_int_equal(tn_graph_get_body(test->graph, 0, 1, &body), TN_ERROR_RANGE);
+}
+
 static tn_tensor_id add_asking(tn_graph *graph, const char *op, tn_tensor_id x,
                                const tn_body_graph *body) {
     const tn_attribute attribute = graph_attribute("body", body);
@@ -577,6 +595,7 @@ static void test_damaged_bodies_are_refused_or_run(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         BODY_TEST(test_a_body_runs_by_its_own_program),
+        BODY_TEST(test_bodies_are_described_as_graphs),
         BODY_TEST(test_what_a_body_makes_may_have_no_bound),
         BODY_TEST(test_runs_of_known_shapes_allocate_nothing),
         BODY_TEST(test_contexts_run_side_by_side),

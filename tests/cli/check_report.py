@@ -405,6 +405,32 @@ def check_hostile(checks):
                 "--report")
 
 
+def check_model(checks):
+    """What a model's file says of itself: in JSON, for people, on the page; also texts that would steer a terminal or a browser."""
+    model, plan = checks.path("said.onnx"), checks.path("said.plan")
+    write_branches(model)
+    network = onnx.load(model)
+    network.producer_name, network.producer_version, network.domain = "trainer", "2.9", "com.example"
+    network.model_version, network.doc_string = 12, "finds\nanimals \x1b[31m"
+    entries = {"task": "classify", "</table><script>alert(3)</script>": "\x1b]0;x\x07 & <b>", "long": "w" * 100000}
+    for key, value in entries.items():
+        network.metadata_props.add(key=key, value=value)
+    onnx.save(network, model)
+    checks.program("build", model, "--no-timing", "-o", plan)
+    said = json.loads(checks.program("inspect", plan, "--json").stdout)["model"]
+    checks.say({entry["key"]: entry["value"] for entry in said["metadata"]} == entries, "inspect --json has all of the metadata")
+    checks.say([said[key] for key in ("source_format", "producer_name", "producer_version", "domain", "version", "doc")] ==
+               ["onnx", "trainer", "2.9", "com.example", 12, network.doc_string], "and what the model says of itself")
+    checks.say(said["opsets"] == [{"domain": "", "version": network.opset_import[0].version}], f"and opsets: {said['opsets']}")
+    text = checks.program("inspect", plan).stdout.decode()
+    checks.say(all(word in text for word in ("trainer", "com.example", "finds animals", "task  ", "classify", "w" * 100 + "...")) and
+               "\x1b" not in text and "\x07" not in text and "w" * 200 not in text, "inspect shows it, shortened, without control characters")
+    page, _ = checks.page("a model's description", "said.html", "inspect", plan, "--html")
+    words = " ".join(page.text)
+    checks.say("classify" in words and "trainer" in words and "Model" in words and len(page.scripts) == 2 and page.bytes < 400000,
+               "the page has it as text")
+
+
 def check_use(checks):
     plan, model = checks.path("branches.plan"), checks.path("branches.onnx")
     page = checks.path("kept.html")
@@ -437,6 +463,7 @@ def main():
         check_rewrites(checks)
         check_large(checks)
         check_hostile(checks)
+        check_model(checks)
         check_use(checks)
         print(f"{checks.passed} passed, {checks.failed} failed")
         return 1 if checks.failed else 0

@@ -4,6 +4,7 @@
  */
 #include "inspect_text.h"
 #include "cli/cli.h"
+#include "inspect_model.h"
 #include "text/json.h"
 #include "text/text_table.h"
 
@@ -318,7 +319,9 @@ static void print_rewrites(const json *document) {
 static int print(const char *path, const json *document) {
     print_head(path, document);
     print_rewrites(document);
-    int code = print_table("inputs (name, type, shape, range of shapes)", document, add_inputs);
+    int code = inspect_model_print(document);
+    if (code == EXIT_DONE)
+        code = print_table("inputs (name, type, shape, range of shapes)", document, add_inputs);
     if (code == EXIT_DONE) code = print_table("outputs", document, add_outputs);
     if (code == EXIT_DONE) code = print_table("libraries", document, add_libraries);
     if (code == EXIT_DONE) code = print_table("operators", document, add_operators);

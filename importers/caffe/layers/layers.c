@@ -13,8 +13,7 @@
 
 static tn_status at_layer(const tn_caffe_layer *layer, tn_status status) {
     const char *name = layer->name ? layer->name : "";
-    if (layer->line == 0) return tn_error_at(status, "layer '%s'", name);
-    return tn_error_at(status, "layer '%s' (line %" PRIu32 ")", name, layer->line);
+    return tn_error_in(status, .node_kind = "layer", .node = name, .line = layer->line);
 }
 
 static tn_status read_names(tn_caffe_reader *reader, const tn_caffe_layer *layer, const char *field,

@@ -128,6 +128,33 @@ typedef struct tn_import_question {
     int64_t (*out_extents)[TN_MAX_RANK];
 } tn_import_question;
 
+/* A place in a file or network, in fields. What is null or 0 is not said. */
+typedef struct tn_import_place {
+    uint32_t size;
+    uint32_t line, column; /* in the file, from 1 */
+    uint32_t is_in_message; /* 1: the message says all this, the chain of places stays */
+    uint64_t offset;        /* in the file; UINT64_MAX: not said */
+    const char *file;
+    const char *node, *node_kind; /* node_kind null: "node" */
+    const char *op, *op_kind;     /* op_kind null: "operator" */
+    const char *mend;             /* what the message ends with, that would mend it */
+} tn_import_place;
+
+/* What a model's file says of itself, for people and programs. Texts may be null or "". What is too
+ * much (65,536 KiB of texts, 4,096 entries), and a key that comes again, is left out with a
+ * warning. */
+typedef struct tn_import_metadata {
+    const char *key, *value;
+} tn_import_metadata;
+typedef struct tn_import_model {
+    uint32_t size, reserved;
+    const char *producer_name, *producer_version; /* of the program that wrote the file */
+    const char *domain, *doc;
+    int64_t model_version;
+    uint64_t metadata_count;
+    const tn_import_metadata *metadata;
+} tn_import_model;
+
 /* What the host does for a reader. Functions that fail have said why: hand their status on, with
  * the place added by `at` where that helps. A status that is not TN_OK has left the graph as it
  * was. [thread: the one that reads] */
@@ -228,6 +255,11 @@ typedef struct tn_import_services {
     /* Puts the nodes in order: TN_ERROR_FORMAT for cycles, tensors that nobody makes, tensors made
      * twice. The host does it after `read` where the reader did not. */
     tn_status (*check)(tn_import_graph *graph) TN_NOEXCEPT;
+    /* As `at`, for places that programs ask for: in the fields of the error, too. */
+    tn_status (*place)(tn_import *import, tn_status status,
+                       const tn_import_place *place) TN_NOEXCEPT;
+    /* Copied; the format's name is known. */
+    tn_status (*set_model)(tn_import_graph *graph, const tn_import_model *model) TN_NOEXCEPT;
 } tn_import_services;
 
 /* A reading. `data`, `path` and `params` live until `read` returns. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is in a plan file, as JSON: sizes, manifest, graph and profiles; fields are in
- * inspect_fields.c, programs in inspect_programs.c. See inspect.h.
+ * inspect_fields.c, programs in inspect_programs.c. Libraries, programs and where the model comes
+ * from are the description's (describe_plan.h), the rest is the plan's message. See inspect.h.
  */
 #include "plan/inspect/inspect.h"
 
-#include "base/file.h"
 #include "base/status.h"
-#include "base/wire.h"
+#include "plan/inspect/describe_plan.h"
 #include "plan/layout.h"
 #include "plugin/runtime.h"
 #include "tensor/shape.h"
@@ -21,13 +21,6 @@
 void tn_inspect_tensor_name(tn_text *text, const Tenon__Plan__Plan *plan, uint64_t tensor) {
     if (tensor < plan->n_tensors)
         tn_text_add_json(text, plan->tensors[tensor]->name);
-    else
-        tn_text_add(text, "null");
-}
-
-void tn_inspect_node_name(tn_text *text, const Tenon__Plan__Plan *plan, uint64_t node) {
-    if (node < plan->n_nodes)
-        tn_text_add_json(text, plan->nodes[node]->name);
     else
         tn_text_add(text, "null");
 }
@@ -47,21 +40,21 @@ static const char *between(size_t index) {
     return index > 0 ? ",\n    " : "\n    ";
 }
 
-static void add_libraries(tn_text *text, const Tenon__Plan__Plan *plan) {
+static void add_libraries(tn_text *text, const tn_plan_description *description) {
     tn_text_add(text, "  \"libraries\": [");
-    for (size_t i = 0; i < plan->n_libraries; i++) {
-        const Tenon__Plan__Library *library = plan->libraries[i];
+    for (uint32_t i = 0; i < description->library_count; i++) {
+        const tn_described_library *library = description->libraries[i];
         tn_text_add_format(text, "%s{\"name\": ", between(i));
         tn_text_add_json(text, library->name);
         tn_text_add(text, ", \"version\": ");
         tn_text_add_json(text, library->version);
         tn_text_add(text, ", \"file\": ");
-        if (*library->file_name)
-            tn_text_add_json(text, library->file_name);
+        if (library->file)
+            tn_text_add_json(text, library->file);
         else
             tn_text_add(text, "null");
         tn_text_add_format(text, ", \"hash\": \"%016" PRIx64 "\", \"linked_in\": %s", library->hash,
-                           *library->file_name ? "false" : "true");
+                           library->is_linked_in ? "true" : "false");
         if (*library->domain) {
             tn_text_add(text, ", \"domain\": ");
             tn_text_add_json(text, library->domain);
@@ -220,10 +213,10 @@ static void add_nodes(tn_text *text, const Tenon__Plan__Plan *plan) {
     tn_text_add(text, "],\n");
 }
 
-static tn_status write_json(tn_runtime *runtime, const Tenon__Plan__Plan *plan, size_t file_bytes,
-                            size_t description_bytes, size_t weight_bytes, char **out_json) {
+static tn_status write_json(const tn_description *description, const Tenon__Plan__Plan *plan,
+                            const tn_plan_sizes *sizes, char **out_json) {
     tn_text text;
-    tn_text_init(&text, tn_runtime_allocator(runtime));
+    tn_text_init(&text, description->allocator);
     tn_text_add(&text, "{\n  \"graph\": ");
     tn_text_add_json(&text, plan->name);
     tn_text_add(&text, ",\n  \"producer\": ");
@@ -231,14 +224,15 @@ static tn_status write_json(tn_runtime *runtime, const Tenon__Plan__Plan *plan, 
     tn_text_add_format(&text,
                        ",\n  \"format_version\": %u,\n  \"bytes\": {\"file\": %zu, "
                        "\"description\": %zu, \"weights\": %zu},\n",
-                       TN_PLAN_VERSION, file_bytes, description_bytes, weight_bytes);
-    add_libraries(&text, plan);
+                       TN_PLAN_VERSION, sizes->file, sizes->description, sizes->weights);
+    tn_inspect_model(&text, &description->model);
+    add_libraries(&text, &description->view);
     add_operators(&text, plan);
     add_inputs(&text, plan);
     add_outputs(&text, plan);
     add_constants(&text, plan);
     add_nodes(&text, plan);
-    tn_inspect_programs(&text, plan, runtime);
+    tn_inspect_programs(&text, &description->view);
     tn_text_add(&text, "}\n");
     tn_status status = tn_text_take(&text, out_json);
     tn_text_deinit(&text);
@@ -246,20 +240,12 @@ static tn_status write_json(tn_runtime *runtime, const Tenon__Plan__Plan *plan, 
 }
 
 static tn_status inspect(tn_runtime *runtime, const tn_file *file, char **out_json) {
-    const tn_allocator *allocator = tn_runtime_allocator(runtime);
-    tn_plan_layout layout;
-    TN_TRY(tn_plan_layout_read(file->data, file->bytes, &layout));
-    const tn_plan_section *description = tn_plan_layout_find(&layout, TN_SECTION_DESCRIPTION);
-    const tn_plan_section *weights = tn_plan_layout_find(&layout, TN_SECTION_WEIGHTS);
-    if (!description) return tn_fail(TN_ERROR_FORMAT, "the plan is damaged: it has no description");
-    ProtobufCMessage *message;
-    TN_TRY(tn_error_shift(tn_wire_unpack(allocator, &tenon__plan__plan__descriptor,
-                                         (const unsigned char *)file->data + description->offset,
-                                         description->bytes, &message),
-                          description->offset));
-    tn_status status = write_json(runtime, (const Tenon__Plan__Plan *)message, file->bytes,
-                                  description->bytes, weights ? weights->bytes : 0, out_json);
-    tn_wire_free(allocator, message);
+    tn_description *description;
+    const Tenon__Plan__Plan *plan;
+    tn_plan_sizes sizes;
+    TN_TRY(tn_describe_plan(runtime, file->data, file->bytes, &description, &plan, &sizes));
+    const tn_status status = write_json(description, plan, &sizes, out_json);
+    tn_plan_description_destroy(&description->view);
     return status;
 }
 

@@ -98,6 +98,7 @@ static tn_status make_graph(tn_plan_reader *reader, tn_file *file) {
 static tn_status read_all(tn_plan_reader *reader, tn_file *file) {
     TN_TRY(tn_plan_reader_open(reader, file));
     TN_TRY(make_graph(reader, file));
+    TN_TRY(tn_plan_read_model(reader));
     TN_TRY(tn_plan_read_manifest(reader));
     TN_TRY(tn_plan_read_tensors(reader));
     TN_TRY(tn_plan_read_nodes(reader));

@@ -9,6 +9,7 @@
  *   read_nodes.c       nodes; fields of older versions, state
  *   read_attributes.c  fields
  *   read_profiles.c    profiles
+ *   read_model.c       where the model comes from
  *   read_programs.c    programs
  */
 #ifndef TN_PLAN_READ_READER_H
@@ -74,6 +75,7 @@ tn_status tn_plan_read_nodes(tn_plan_reader *reader);
 /* In scratch; the data of tensors is the plan's. */
 tn_status tn_plan_read_attributes(tn_plan_reader *reader, const Tenon__Plan__Node *message,
                                   const tn_attribute *const **out_attributes);
+tn_status tn_plan_read_model(tn_plan_reader *reader);
 tn_status tn_plan_read_profiles(tn_plan_reader *reader);
 tn_status tn_plan_read_programs(tn_plan_reader *reader);
 

@@ -80,6 +80,7 @@ static tn_status fill(tn_plan_writer *writer) {
     tenon__plan__plan__init(&writer->plan);
     writer->plan.producer = tn_plan_writer_text(tn_version());
     writer->plan.name = tn_plan_writer_text(writer->graph->name);
+    TN_TRY(tn_plan_write_model(writer));
     TN_TRY(number_all(writer));
     TN_TRY(tn_plan_write_manifest(writer));
     TN_TRY(tn_plan_write_tensors(writer));

@@ -8,6 +8,7 @@
  *   write_nodes.c      nodes with their fields and states
  *   write_manifest.c   operators and libraries
  *   write_programs.c   programs
+ *   write_model.c      where the model comes from
  */
 #ifndef TN_PLAN_WRITE_WRITER_H
 #define TN_PLAN_WRITE_WRITER_H
@@ -60,6 +61,7 @@ tn_status tn_plan_write_quantization(tn_plan_writer *writer, const tn_quantizati
 tn_status tn_plan_write_tensors(tn_plan_writer *writer);
 tn_status tn_plan_write_outputs(tn_plan_writer *writer);
 tn_status tn_plan_write_profiles(tn_plan_writer *writer);
+tn_status tn_plan_write_model(tn_plan_writer *writer);
 /* Before the nodes, which name operators by index. */
 tn_status tn_plan_write_manifest(tn_plan_writer *writer);
 tn_status tn_plan_write_nodes(tn_plan_writer *writer);

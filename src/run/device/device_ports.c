@@ -88,15 +88,19 @@ static bool find_host_work(const tn_context *context, const char **out_what,
         *out_name = NULL;
         return true;
     }
-    for (uint32_t i = 0; i < tn_engine_input_count(engine) && context->has_device_ports; i++) {
-        *out_what = "the processor reads input";
+    for (uint32_t i = 0; i < tn_engine_input_count(engine); i++) {
         *out_name = engine->inputs[i].name;
-        if (context->inputs[i].is_fetched) return true;
+        *out_what = "the processor gathers input";
+        if (context->inputs[i].strided.is_bound) return true;
+        *out_what = "the processor reads input";
+        if (context->has_device_ports && context->inputs[i].is_fetched) return true;
     }
-    for (uint32_t i = 0; i < tn_engine_output_count(engine) && context->has_device_ports; i++) {
-        *out_what = "the processor computes output";
+    for (uint32_t i = 0; i < tn_engine_output_count(engine); i++) {
         *out_name = engine->outputs[i].name;
-        if (context->outputs[i].is_sent) return true;
+        *out_what = "the processor scatters output";
+        if (context->outputs[i].strided.is_bound) return true;
+        *out_what = "the processor computes output";
+        if (context->has_device_ports && context->outputs[i].is_sent) return true;
     }
     return false;
 }

@@ -188,6 +188,34 @@ static void test_report_tells_of_each_step(void **state) {
     assert_string_equal(tn_engine_report(NULL), "{}");
 }
 
+static void test_description_says_what_the_report_says(void **state) {
+    run_test *test = *state;
+    const tn_plan_description *description = NULL;
+    make_network(test->graph);
+    assert_int_equal(tn_graph_set_metadata(test->graph, "task", "none"), TN_OK);
+    run_start(test, 0, NULL);
+    run_must(tn_engine_describe(test->engine, &description));
+    assert_int_equal(description->program_count, 1);
+    assert_null(description->producer);
+    assert_string_equal(tn_model_info_find(description->model, "task"), "none");
+    assert_string_equal(description->inputs[0]->name, tn_engine_input(test->engine, 0)->name);
+    assert_int_equal(description->output_count, tn_engine_output_count(test->engine));
+    const tn_described_program *program = description->programs[0];
+    uint32_t probes = 0, views = 0, absorbed = 0;
+    for (uint32_t s = 0; s < program->step_count; s++) {
+        const tn_described_step *step = program->steps[s];
+        views += step->kind == TN_DESCRIBED_VIEW && strcmp(step->node, "flat") == 0;
+        probes += step->kernel && strcmp(step->kernel, "probe") == 0 && step->library;
+        absorbed += step->absorbed_count == 1 && strcmp(step->absorbed[0], "sum") == 0;
+        assert_non_null(strstr(step->combination, "->"));
+    }
+    if (probes != 1 || views != 1 || absorbed != 1)
+        fail_msg("%u probes, %u views, %u times 'sum': %s", probes, views, absorbed,
+                 tn_engine_report(test->engine));
+    assert_int_equal(tn_engine_describe(NULL, &description), TN_ERROR_ARGUMENT);
+    tn_plan_description_destroy(description);
+}
+
 static void test_profile_counts_and_times(void **state) {
     run_test *test = *state;
     run_buffer in = {.aligned = {1}}, out;
@@ -224,6 +252,7 @@ int main(void) {
         RUN_TEST(test_plans_load_from_files),
         RUN_TEST(test_what_is_no_plan_is_refused),
         RUN_TEST(test_report_tells_of_each_step),
+        RUN_TEST(test_description_says_what_the_report_says),
         RUN_TEST(test_profile_counts_and_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,6 +137,18 @@ static inline tn_graph *plan_graph(tn_runtime *runtime) {
     tn_graph *graph = NULL;
     tn_tensor_id image, sizes, any, weight, mask, empty, unused;
     assert_int_equal(tn_graph_create(runtime, "everything", &graph), TN_OK);
+    static const tn_metadata metadata[] = {{"task", "classify"}, {"empty", ""}};
+    static const tn_model_info info = {.size = sizeof(info),
+                                       .producer_name = "trainer",
+                                       .producer_version = "2.9",
+                                       .domain = "com.example",
+                                       .doc = "a network with one of everything",
+                                       .source_format = "onnx",
+                                       .model_version = 12,
+                                       .metadata_count = 2,
+                                       .metadata = metadata};
+    assert_int_equal(tn_graph_set_model_info(graph, &info), TN_OK);
+    assert_int_equal(tn_graph_set_opset(graph, "plan", 1), TN_OK);
     assert_int_equal(tn_graph_add_input(graph, "image", TN_F32, 3, EXTENTS(-1, 3, 8),
                                         (const char *const[]){"batch", NULL, NULL}, &image),
                      TN_OK);

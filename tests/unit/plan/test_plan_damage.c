@@ -264,6 +264,22 @@ CHANGE(state_not_aligned, plan->programs[0]->steps[1]->kernel = "quick";
 CHANGE(state_beyond, plan->programs[0]->steps[1]->kernel = "quick";
        plan->programs[0]->steps[1]->has_state = true;
        plan->programs[0]->steps[1]->state_bytes = UINT64_MAX)
+CHANGE(key_twice, plan->model->metadata[1]->key = "task")
+CHANGE(no_key, plan->model->metadata[0]->key = "")
+static Tenon__Plan__Opset *many_opsets[4097];
+static Tenon__Plan__Metadata *many_entries[TN_METADATA_MAX_COUNT + 1];
+static void too_many_opsets(Tenon__Plan__Plan *plan) {
+    for (size_t i = 0; i < TN_COUNT(many_opsets); i++)
+        many_opsets[i] = plan->model->opsets[0];
+    plan->model->opsets = many_opsets;
+    plan->model->n_opsets = TN_COUNT(many_opsets);
+}
+static void too_much_metadata(Tenon__Plan__Plan *plan) {
+    for (size_t i = 0; i < TN_COUNT(many_entries); i++)
+        many_entries[i] = plan->model->metadata[0];
+    plan->model->metadata = many_entries;
+    plan->model->n_metadata = TN_COUNT(many_entries);
+}
 
 typedef struct damage_case {
     void (*change)(Tenon__Plan__Plan *plan);
@@ -366,6 +382,10 @@ static const damage_case damage_cases[] = {
     {step_missing, "no step of the program does node 'copy'"},
     {library_not_listed, "'elsewhere' is not in the manifest"},
     {kernel_without_library, "names a kernel without a library"},
+    {key_twice, "the key 'task' twice"},
+    {no_key, "entry 0 of the metadata has no key"},
+    {too_many_opsets, "it imports 4097 opsets"},
+    {too_much_metadata, "4097 entries of metadata"},
 };
 
 static void test_reader_refuses_descriptions_that_lie(void **state) {

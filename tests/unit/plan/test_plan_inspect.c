@@ -43,6 +43,11 @@ static void test_inspection_shows_everything_without_libraries(void **state) {
     static const char *const parts[] = {
         "\"graph\": \"everything\"",
         "\"format_version\": 1",
+        "\"model\": {\"source_format\": \"onnx\", \"producer_name\": \"trainer\", "
+        "\"producer_version\": \"2.9\", \"domain\": \"com.example\", \"version\": 12, "
+        "\"doc\": \"a network with one of everything\", \"opsets\": [{\"domain\": \"plan\", "
+        "\"version\": 1}], \"metadata\": [",
+        "{\"key\": \"task\", \"value\": \"classify\"}",
         "{\"name\": \"plan_layers\", \"version\": \"1\", \"file\": null, \"hash\": "
         "\"0000000000000000\", \"linked_in\": true}",
         "{\"domain\": \"plan\", \"name\": \"Scale\", \"version\": 1, \"state_version\": 1, "

@@ -44,6 +44,44 @@ static void test_plan_read_and_written_again_has_the_same_bytes(void **state) {
     free(bytes.data);
 }
 
+static void test_where_the_model_comes_from_comes_back(void **state) {
+    plan_test *test = *state;
+    tn_plan_contents contents = read_everything(test);
+    tn_model_info info = {.size = sizeof(info)};
+    assert_int_equal(tn_graph_get_model_info(contents.graph, &info), TN_OK);
+    assert_string_equal(info.graph_name, "everything");
+    assert_string_equal(info.producer_name, "trainer");
+    assert_string_equal(info.producer_version, "2.9");
+    assert_string_equal(info.domain, "com.example");
+    assert_string_equal(info.doc, "a network with one of everything");
+    assert_string_equal(info.source_format, "onnx");
+    assert_int_equal(info.model_version, 12);
+    assert_int_equal(info.opset_count, 1);
+    assert_string_equal(info.opsets[0].domain, "plan");
+    assert_int_equal(info.opsets[0].version, 1);
+    assert_int_equal(info.metadata_count, 2);
+    assert_string_equal(tn_model_info_find(&info, "task"), "classify");
+    assert_string_equal(tn_model_info_find(&info, "empty"), "");
+    tn_plan_contents_deinit(&contents);
+}
+
+static void drop_model(Tenon__Plan__Plan *plan) {
+    plan->model = NULL;
+}
+
+static void test_a_plan_without_a_model_is_read(void **state) {
+    plan_test *test = *state;
+    plan_bytes bytes = plan_edit(plan_of_everything(test->runtime), drop_model);
+    tn_plan_contents contents = {0};
+    tn_model_info info = {.size = sizeof(info)};
+    assert_int_equal(plan_read(test->runtime, bytes.data, bytes.bytes, &contents), TN_OK);
+    assert_int_equal(tn_graph_get_model_info(contents.graph, &info), TN_OK);
+    assert_string_equal(info.producer_name, "");
+    assert_int_equal(info.metadata_count, 0);
+    tn_plan_contents_deinit(&contents);
+    free(bytes.data);
+}
+
 static void test_what_is_known_of_outputs_comes_back(void **state) {
     plan_test *test = *state;
     tn_arena *arena = NULL;
@@ -272,6 +310,8 @@ static void test_writer_refuses_threads_that_no_reader_takes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         PLAN_TEST(test_plan_read_and_written_again_has_the_same_bytes),
+        PLAN_TEST(test_where_the_model_comes_from_comes_back),
+        PLAN_TEST(test_a_plan_without_a_model_is_read),
         PLAN_TEST(test_what_is_known_of_outputs_comes_back),
         PLAN_TEST(test_graph_comes_back_without_what_nobody_needs),
         PLAN_TEST(test_constants_lie_aligned_in_the_file),

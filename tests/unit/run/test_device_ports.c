@@ -8,6 +8,8 @@
 #include "device_test.h"
 #include "stub/stub.h"
 
+#include <tenon/border.h>
+
 #define COUNT 120
 
 /* A network on the stub with memory of it for each input and output. */
@@ -350,6 +352,37 @@ static void test_a_state_on_the_device_is_updated_there(void **state) {
 }
 
 /* What the processor does would not be in the graph: it is said which node that is. */
+/* Memory of the host whose elements lie apart: channels last in, every second element out. */
+static void test_strides_on_a_device(void **state) {
+    device_test *test = *state;
+    static const char *const ops[] = {"Relu", "Relu"};
+    static const int64_t last[] = {60, 1, 15, 3}, second[] = {120, 40, 10, 2};
+    float in[COUNT], out[2 * COUNT];
+    void *graph = NULL;
+    ports_test own;
+    begin(test, &own, make_chain_of(test->runtime, TN_COUNT(ops), ops), sizeof(in), sizeof(in));
+    must(tn_context_bind_input_strided(own.context, 0, in, sizeof(in), 4, last));
+    must(tn_context_bind_output_strided(own.context, 0, out, sizeof(out), 4, second));
+    for (int round = 0; round < 6; round++) {
+        must(tn_context_set_stream(own.context, round < 3 ? NULL : own.stream));
+        fill_floats(in, round);
+        for (int i = 0; i < 2 * COUNT; i++)
+            out[i] = 77;
+        must(tn_context_run(own.context));
+        for (int i = 0; i < COUNT; i++) {
+            const int n = i / 60, c = i / 20 % 3, rest = i % 20;
+            assert_true(out[2 * i] == relu(in[n * 60 + rest * 3 + c]));
+            assert_true(out[2 * i + 1] == 77);
+        }
+    }
+    must(own.device->capture_begin(own.device, own.stream));
+    assert_int_equal(tn_context_run(own.context), TN_ERROR_STATE);
+    assert_error("the processor gathers input 'x', and the stream is being captured", NULL);
+    must(own.device->capture_end(own.device, own.stream, &graph));
+    own.device->graph_destroy(own.device, graph);
+    end(&own);
+}
+
 static void test_a_capture_is_refused_with_the_node(void **state) {
     device_test *test = *state;
     ports_test own;
@@ -442,6 +475,7 @@ int main(void) {
         DEVICE_TEST(test_a_network_that_is_sized_by_run),
         DEVICE_TEST(test_an_output_on_the_memory_of_an_input),
         DEVICE_TEST(test_a_state_on_the_device_is_updated_there),
+        DEVICE_TEST(test_strides_on_a_device),
         DEVICE_TEST(test_a_capture_is_refused_with_the_node),
         DEVICE_TEST(test_bindings_change),
         DEVICE_TEST(test_the_report_counts_the_processors_part),

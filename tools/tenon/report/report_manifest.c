@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs, outputs and libraries on a page; see report_manifest.h. */
+/* Inputs, outputs, libraries and the model's description on a page; see report_manifest.h. */
 #include "report/facts/report_text.h"
 #include "report_manifest.h"
 
 #include <string.h>
 
-enum { PORT_LIMIT = 200, LIBRARY_LIMIT = 200, NAME_LIMIT = 120 };
+enum { PORT_LIMIT = 200, LIBRARY_LIMIT = 200, NAME_LIMIT = 120, VALUE_LIMIT = 400 };
 
 static void put_extents(FILE *page, const json *shape) {
     if (json_is_there(shape) && !shape->first) fputs("scalar", page);
@@ -106,5 +106,52 @@ void report_libraries_put(FILE *page, const report_facts *facts) {
         }
         fputs("</tr>\n", page);
     }
+    fputs("</tbody></table></div>\n", page);
+}
+
+static void put_fact(FILE *page, const char *key, const char *value) {
+    if (!value[0]) return;
+    fputs("<tr><td>", page);
+    report_put_text(page, key, NAME_LIMIT);
+    fputs("</td><td>", page);
+    report_put_text(page, value, VALUE_LIMIT);
+    fputs("</td></tr>\n", page);
+}
+
+static void put_opsets(FILE *page, const json *model) {
+    const json *list = json_member(model, "opsets");
+    for (const json *item = list ? list->first : NULL; item; item = item->next) {
+        const char *domain = json_text(json_member(item, "domain"), "");
+        fputs("<tr><td>opset", page);
+        if (domain[0]) fputs(" of ", page);
+        report_put_text(page, domain, NAME_LIMIT);
+        fprintf(page, "</td><td>%.0f</td></tr>\n", json_number(json_member(item, "version"), 0));
+    }
+}
+
+static bool is_said(const json *model) {
+    const json *opsets = json_member(model, "opsets"), *metadata = json_member(model, "metadata");
+    return json_text(json_member(model, "source_format"), "")[0] || (opsets && opsets->first) ||
+           (metadata && metadata->first);
+}
+
+void report_model_put(FILE *page, const report_facts *facts) {
+    static const char *const keys[] = {"source_format", "producer_name", "producer_version",
+                                       "domain", "doc"};
+    static const char *const titles[] = {"format", "producer", "producer's version", "domain",
+                                         "description"};
+    const json *model = json_member(facts->report, "model"), *list = json_member(model, "metadata");
+    size_t shown = 0;
+    if (!json_is_there(model) || !is_said(model)) return;
+    fputs("<h2>Model</h2>\n<p class=hint>What the model's file said of itself.</p>\n"
+          "<div class=wide><table><tbody>\n",
+          page);
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        put_fact(page, titles[i], json_text(json_member(model, keys[i]), ""));
+    put_opsets(page, model);
+    for (const json *item = list ? list->first : NULL; item && shown < LIBRARY_LIMIT;
+         item = item->next, shown++)
+        put_fact(page, json_text(json_member(item, "key"), ""),
+                 json_text(json_member(item, "value"), ""));
     fputs("</tbody></table></div>\n", page);
 }

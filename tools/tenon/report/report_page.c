@@ -175,6 +175,7 @@ static bool put_page(FILE *page, const report_facts *facts) {
     const bool has_table = is_made && report_steps_put(page, facts);
     report_ports_put(page, facts);
     report_libraries_put(page, facts);
+    report_model_put(page, facts);
     report_embed_put(page, facts);
     fprintf(page, "<script>\n%s</script>\n</body></html>\n", report_page_js);
     return has_table;
