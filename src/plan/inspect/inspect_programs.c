@@ -232,6 +232,8 @@ void tn_inspect_programs(tn_text *text, const Tenon__Plan__Plan *plan, tn_runtim
         tn_text_add(text, p > 0 ? ",\n    {\"device\": " : "\n    {\"device\": ");
         tn_text_add_json(text, program->fingerprint);
         tn_text_add_format(text, ", \"threads\": %" PRIu32, program->threads);
+        if (plan->n_further_profiles > 0)
+            tn_text_add_format(text, ", \"profile\": %" PRIu32, program->profile);
         add_fit(text, program, runtime);
         tn_text_add(text, ", \"steps\": [");
         for (size_t s = 0; s < program->n_steps; s++) {
