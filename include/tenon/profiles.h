@@ -35,8 +35,8 @@ TN_EXPORT const tn_profile_input *tn_engine_profile_of(const tn_engine *engine, 
  * another and back allocates nothing, and shapes are found again as within one: each keeps the last
  * eight. TN_ERROR_ARGUMENT: there is no such profile. */
 TN_EXPORT tn_status tn_context_set_profile(tn_context *context, uint32_t profile);
-/* The profile that the context has run or reshaped with last; before that the chosen one, or
- * TN_PROFILE_AUTOMATIC. */
+/* The profile of the present shapes, after reshape or run; before, and for other shapes since, the
+ * chosen one or TN_PROFILE_AUTOMATIC. */
 TN_EXPORT uint32_t tn_context_get_profile(const tn_context *context);
 
 #ifdef __cplusplus

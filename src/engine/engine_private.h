@@ -181,7 +181,8 @@ static inline tn_engine *tn_engine_at_profile(tn_engine *engine, uint32_t profil
 tn_status tn_engine_find_unfused(tn_engine *engine, const bool *is_broken, tn_engine **out_engine);
 /* The inputs and outputs as callers see them. */
 tn_status tn_engine_make_ports(const tn_engine_loading *loading);
-/* The JSON of tn_engine_report. */
+/* The JSON of tn_engine_report, in the place of what there was; with those of all profiles once
+ * they are there. */
 tn_status tn_engine_make_report(tn_engine *engine);
 
 #endif

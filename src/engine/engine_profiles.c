@@ -46,7 +46,7 @@ tn_status tn_engine_load_profiles(const tn_engine_loading *loading) {
         borrow(engine, first, p);
         TN_TRY(tn_error_at(set_up(engine, loading), "profile %u", p));
     }
-    return TN_OK;
+    return tn_engine_make_report(first);
 }
 
 /* The last one first: it may have constants in the device's memory that are an earlier one's. */

@@ -48,16 +48,31 @@ static void add_step(tn_text *text, const tn_engine *engine, const tn_program_st
     tn_text_add(text, "}");
 }
 
+static void add_steps(tn_text *text, const tn_engine *engine) {
+    tn_text_add_format(text, "{\"threads\": %u, \"steps\": [", engine->program->threads);
+    for (uint32_t i = 0; i < engine->program->step_count; i++) {
+        tn_text_add(text, i ? ",\n  " : "\n  ");
+        add_step(text, engine, &engine->program->steps[i]);
+    }
+    tn_text_add(text, "\n]");
+}
+
 tn_status tn_engine_make_report(tn_engine *engine) {
     tn_text text;
+    char *report = NULL;
     tn_text_init(&text, engine->allocator);
-    tn_text_add_format(&text, "{\"threads\": %u, \"steps\": [", engine->program->threads);
-    for (uint32_t i = 0; i < engine->program->step_count; i++) {
-        tn_text_add(&text, i ? ",\n  " : "\n  ");
-        add_step(&text, engine, &engine->program->steps[i]);
+    add_steps(&text, engine);
+    if (engine->profile_engines) tn_text_add(&text, ", \"profiles\": [");
+    for (uint32_t p = 0; engine->profile_engines && p < engine->profile_count; p++) {
+        tn_text_add(&text, p > 0 ? ",\n" : "\n");
+        add_steps(&text, engine->profile_engines[p]);
+        tn_text_add(&text, "}");
     }
-    tn_text_add(&text, "\n]}\n");
-    const tn_status status = tn_text_take(&text, &engine->report);
-    if (status != TN_OK) tn_text_deinit(&text);
-    return status;
+    tn_text_add(&text, engine->profile_engines ? "]}\n" : "}\n");
+    const tn_status status = tn_text_take(&text, &report);
+    tn_text_deinit(&text);
+    if (status != TN_OK) return status;
+    tn_deallocate(engine->allocator, engine->report);
+    engine->report = report;
+    return TN_OK;
 }

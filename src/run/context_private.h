@@ -31,6 +31,8 @@
  *   sized/dynamic_counted.c counts in place of sizes there
  *   sized/counted.c         inputs of a fixed capacity of which a count tells how much is there
  *   isolation.h             plugins' kernels in a helper process
+ *   profiles/choose_profile.c    which profile has the shapes of a run
+ *   profiles/profile_contexts.c  the contexts of the further profiles
  */
 #ifndef TN_RUN_CONTEXT_PRIVATE_H
 #define TN_RUN_CONTEXT_PRIVATE_H
@@ -214,6 +216,10 @@ struct tn_context {
     void *done_event;    /* of the device, for tn_context_is_done; null until it is needed */
     bool is_done_marked; /* it is recorded behind the last run */
     bool *is_broken;     /* by node: scratch of tn_unfused_find; null until it is needed */
+    tn_context **profiles;   /* by profile: of a plan with several, null until one is needed; the
+                                first is this one. Null: there is one profile */
+    uint32_t profile_now;    /* that the present shapes run with */
+    uint32_t chosen_profile; /* by the caller; TN_PROFILE_AUTOMATIC */
 };
 
 /* --- context.c --- */
@@ -243,14 +249,38 @@ tn_status tn_context_check_lost(const tn_context *context);
 void tn_context_close_completion(tn_context *context);
 
 /* --- reshape.c --- */
-/* The shape of an input against what is declared and what the plan was built for. */
+/* The shape of an input against what is declared and what the plan was built for. TN_ERROR_SHAPE,
+ * TN_ERROR_RANGE. */
 tn_status tn_reshape_check_shape(const tn_context *context, uint32_t input, const tn_shape *shape);
 /* Whether a value that decided the current shapes has changed in the caller's memory. */
 bool tn_reshape_is_stale(const tn_context *context);
 /* tn_context_reshape, of a context that is sound, with values where the host can read them. */
 tn_status tn_reshape_run(tn_context *context);
-/* Shapes and values of all inputs into context->shapes and values, checked. */
+/* Shapes and values of all inputs into context->shapes and values. */
 tn_status tn_reshape_gather(tn_context *context);
+
+/* --- profiles/choose_profile.c --- */
+/* Whether a profile that may be chosen has this shape of an input. TN_ERROR_RANGE, TN_ERROR_SHAPE.
+ */
+tn_status tn_profiles_check_shape(const tn_context *context, uint32_t input,
+                                  const tn_shape *shape);
+/* The profile for context->shapes and values; the chosen one where there is one. Errors as above.
+ */
+tn_status tn_profiles_choose(const tn_context *context, uint32_t *out_profile);
+
+/* --- profiles/profile_contexts.c --- */
+tn_status tn_profiles_create(tn_context *context);
+void tn_profiles_destroy(tn_context *context);
+/* The context that runs the present shapes in this one's place; null: it does so itself. */
+static inline tn_context *tn_profiles_other(const tn_context *context) {
+    return context->profiles ? context->profiles[context->profile_now] : NULL;
+}
+/* Goes on with a profile: reshapes its context, where that is not this one. */
+tn_status tn_profiles_reshape(tn_context *context, uint32_t profile);
+/* Before a run: reshape where shapes have changed, or values ask for another profile. */
+tn_status tn_profiles_update(tn_context *context);
+/* The run, by the other context. */
+tn_status tn_profiles_run(tn_context *context, tn_context *other);
 
 /* --- heaps.c --- */
 /* Where the program has strings; else context->heaps stays null. */
@@ -282,7 +312,15 @@ void tn_context_use_reference(tn_call *call, tn_call_scope *scope);
 /* Whether the inferred shapes break a fusion; then there is a context for them. */
 tn_status tn_unfused_find(tn_context *context, bool *out_is_broken);
 void tn_unfused_destroy(tn_context *context);
-/* tn_context_reshape and tn_context_run by that context, with what is bound here. */
+/* Gives another context of the same graph the shapes and the memory that are bound here. */
+tn_status tn_context_hand_over(const tn_context *context, tn_context *other);
+/* The context that runs the present shapes in this one's place: of another profile, or that one;
+ * null: it does so itself. */
+static inline tn_context *tn_context_stand_in(const tn_context *context) {
+    tn_context *other = tn_profiles_other(context);
+    return other ? other : context->is_unfused ? context->unfused : NULL;
+}
+/* tn_context_reshape and tn_context_run by the unfused context, with what is bound here. */
 tn_status tn_unfused_reshape(tn_context *context);
 tn_status tn_unfused_run(tn_context *context);
 

@@ -30,6 +30,14 @@ static tn_status run_dynamic(tn_context *context) {
 }
 
 static tn_status run(tn_context *context) {
+    if (context->profiles) {
+        TN_TRY(tn_profiles_update(context));
+        tn_context *other = tn_profiles_other(context);
+        if (other) {
+            context->statistics.runs++;
+            return tn_profiles_run(context, other);
+        }
+    }
     TN_TRY(tn_device_ports_fetch(context));
     if (!context->are_shapes_set || tn_reshape_is_stale(context)) TN_TRY(tn_reshape_run(context));
     context->statistics.runs++;
@@ -73,7 +81,8 @@ tn_status tn_context_check_lost(const tn_context *context) {
 tn_status tn_context_run(tn_context *context) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_context_check_lost(context));
-    TN_TRY(tn_device_ports_check_capture(context)); /* waiting, as below, would end the capture */
+    if (!tn_profiles_other(context)) /* which asks itself */
+        TN_TRY(tn_device_ports_check_capture(context)); /* waiting, as below, would end the capture */
     const tn_device *device = context->engine->device;
     const uint32_t before = context->stream ? tn_device_enter(device) : 0;
     context->is_done_marked = false;
@@ -101,7 +110,8 @@ tn_status tn_context_output(tn_context *context, uint32_t output, const tn_tenso
         return tn_fail(TN_ERROR_ARGUMENT,
                        "tn_context_output needs a context and a place for the tensor");
     TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
-    if (context->is_unfused) return tn_context_output(context->unfused, output, out_tensor);
+    const tn_context *other = tn_context_stand_in(context);
+    if (other) return tn_context_output((tn_context *)(uintptr_t)other, output, out_tensor);
     const tn_tensor *tensor = context->dynamic   ? tn_dynamic_output(context, output)
                               : context->current ? &context->current->outputs[output].tensor
                                                  : NULL;

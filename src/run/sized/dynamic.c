@@ -403,8 +403,10 @@ static void start(tn_context *context) {
 }
 
 tn_status tn_dynamic_run(tn_context *context) {
+    uint32_t profile = 0;
     start(context);
     TN_TRY(tn_reshape_gather(context));
+    TN_TRY(tn_profiles_choose(context, &profile)); /* values may have left it */
     TN_TRY(tn_bindings_apply_inputs(context));
     tn_bindings_stage_inputs(context);
     TN_TRY(tn_inference_run(&context->inference, context->shapes, context->values));
