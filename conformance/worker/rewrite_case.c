@@ -150,12 +150,13 @@ tn_status tn_rewrite_case_graph(const tn_rewrite_case *c, uint32_t form, tn_grap
 
 static tn_status apply(const tn_rewrite_case *c, tn_graph *graph, tn_profile_shapes *shapes,
                        tn_pass_context *context) {
+    static const tn_builder_options options = {.size = sizeof options};
     tn_plan_profile *profiles = NULL;
     TN_TRY(tn_graph_sort(graph));
     bool *is_fixed = tn_arena_allocate(c->arena, graph->input_count + 1, sizeof(bool));
     bool *is_unsure = tn_arena_allocate(c->arena, graph->tensor_count + 1, sizeof(bool));
     if (!is_fixed || !is_unsure) return tn_fail_memory("a case");
-    TN_TRY(tn_profile_make(graph, 0, NULL, c->arena, &profiles));
+    TN_TRY(tn_profile_make(graph, &options, c->arena, &profiles));
     TN_TRY(tn_profile_shapes_init(shapes, graph, profiles, c->arena));
     for (size_t i = 0; i < graph->input_count; i++)
         is_fixed[i] = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several profiles in one plan (tn_builder_options.profiles): each is a range of shapes with kernels
- * of its own, chosen for its optimum. A context runs whatever shapes some profile has.
+ * Several profiles in one plan (tn_builder_options.profiles): each is a range of shapes with
+ * kernels of its own, chosen for its optimum. A context runs whatever shapes some profile has.
  *
  * The engine prepares the kernels of all of them when it is loaded; constants and packed weights
  * are there once. A context opens the kernels of a profile, and takes memory for it, when it runs

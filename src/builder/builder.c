@@ -121,8 +121,7 @@ static tn_status start_passes(build_state *state) {
     state->passes.without_count = state->options->without_rewrite_count;
     if (state->options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION)) return TN_OK;
     state->passes.proof = &state->proof;
-    return tn_extent_proof_init(&state->proof, graph, state->hull, &state->before,
-                                state->arena);
+    return tn_extent_proof_init(&state->proof, graph, state->hull, &state->before, state->arena);
 }
 
 /* The range that holds all profiles may have shapes that none of them has and that the graph does
@@ -401,9 +400,8 @@ static tn_status write_plan(build_state *state) {
 }
 
 static tn_status plan_memory(build_state *state, built_profile *profile) {
-    profile->steps = (tn_report_steps){.graph = state->graph,
-                                       .shapes = profile->shapes.points[1],
-                                       .program = &profile->program};
+    profile->steps = (tn_report_steps){
+        .graph = state->graph, .shapes = profile->shapes.points[1], .program = &profile->program};
     TN_TRY(tn_report_memory_plan(&profile->steps, &profile->memory));
     return tn_report_memory_note(&profile->memory, &profile->program, state->arena);
 }
@@ -416,9 +414,9 @@ static tn_status infer_profiles(build_state *state) {
     for (uint32_t p = 0; p < count; p++) {
         built_profile *profile = &state->profiles[p];
         profile->ranges = tn_profile_sets_at(&state->sets, p);
-        TN_TRY(at_profile(state, p,
-                          tn_profile_shapes_init(&profile->shapes, state->graph, profile->ranges,
-                                                 state->arena)));
+        TN_TRY(at_profile(
+            state, p,
+            tn_profile_shapes_init(&profile->shapes, state->graph, profile->ranges, state->arena)));
     }
     return TN_OK;
 }

@@ -37,8 +37,7 @@ static void note_constants(tn_engine *engine, const tn_engine *from, void **lent
  * graph's own type, whatever the program. */
 static tn_status borrow_constants(tn_engine_loading *loading) {
     tn_engine *engine = loading->engine;
-    void **lent =
-        tn_arena_allocate(loading->arena, engine->graph->tensor_count + 1, sizeof(*lent));
+    void **lent = tn_arena_allocate(loading->arena, engine->graph->tensor_count + 1, sizeof(*lent));
     if (!lent) return tn_fail_memory("an engine");
     for (const tn_engine *from = engine->lender; from; from = from->lender) {
         note_constants(engine, from, lent);

@@ -80,13 +80,13 @@ struct tn_engine {
     char *report;
     tn_engine_body *bodies; /* of nodes that run by kernels; counted */
     uint32_t body_count;
-    bool has_bodies;         /* some node has, by a kernel or by its reference */
+    bool has_bodies;          /* some node has, by a kernel or by its reference */
     struct tn_engine *lender; /* lent: the engine whose graph, packed weights and constants these
                                  are, since this one stands in for it; null: none */
     uint32_t profile;         /* of the plan's, that this one is for */
     uint32_t profile_count;   /* that a context may choose from: those of the plan; 1 if lent */
     struct tn_engine **profile_engines; /* by profile; the first is this one; null: no others */
-    const bool *is_unfused;  /* by node: not absorbed here, since some shapes break it; or null */
+    const bool *is_unfused; /* by node: not absorbed here, since some shapes break it; or null */
     pthread_mutex_t splitting;
     struct tn_engine *unfused; /* made when it is needed first, under that lock; or null */
 };

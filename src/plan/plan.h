@@ -61,7 +61,7 @@ typedef struct tn_plan_contents {
     tn_arena *arena;
     uint32_t profile_count;
     tn_plan_profile *profiles; /* one an input, those of profile 0 first */
-    tn_plan_output *outputs; /* one an output, as the plan says it */
+    tn_plan_output *outputs;   /* one an output, as the plan says it */
     uint32_t program_count;
     const tn_program **programs;
     uint32_t left_out_count; /* programs of this device whose kernels' libraries are not here */

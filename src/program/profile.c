@@ -117,9 +117,15 @@ static void take_declared(const tn_graph_tensor *tensor, tn_plan_profile *out_pr
         (tn_plan_profile){.is_free = is_free, .minimum = shape, .optimum = shape, .maximum = shape};
 }
 
-tn_status tn_profile_make(const tn_graph *graph, uint32_t count,
-                          const tn_profile_input *const *inputs, tn_arena *arena,
+tn_status tn_profile_make(const tn_graph *graph, const tn_builder_options *options, tn_arena *arena,
                           tn_plan_profile **out_profiles) {
+    return tn_profile_make_of(graph, options->profile_input_count, options->profile_inputs, arena,
+                              out_profiles);
+}
+
+tn_status tn_profile_make_of(const tn_graph *graph, uint32_t count,
+                             const tn_profile_input *const *inputs, tn_arena *arena,
+                             tn_plan_profile **out_profiles) {
     tn_plan_profile *profiles = tn_arena_allocate(arena, graph->input_count + 1, sizeof *profiles);
     bool *is_given = tn_arena_allocate(arena, graph->input_count + 1, sizeof *is_given);
     if (!profiles || !is_given) return tn_fail_memory("the profiles");

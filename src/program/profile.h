@@ -17,12 +17,16 @@ typedef struct tn_plan_profile {
     const void *minimum_value, *optimum_value, *maximum_value; /* or null */
 } tn_plan_profile;
 
-/* One profile for each input of the graph, in `arena`; values are lent by `inputs`. Inputs that
- * are not named keep their shape; with unknown extents they are free (optimum 1 for each).
- * TN_ERROR_NOT_FOUND (a name that no input has), TN_ERROR_SHAPE, TN_ERROR_RANGE. */
-tn_status tn_profile_make(const tn_graph *graph, uint32_t count,
-                          const tn_profile_input *const *inputs, tn_arena *arena,
+/* One profile for each input of the graph, in `arena`, from the options' profile_inputs, whose
+ * values are lent. Inputs that are not named keep their shape; with unknown extents they are free
+ * (optimum 1 for each). TN_ERROR_NOT_FOUND (a name that no input has), TN_ERROR_SHAPE,
+ * TN_ERROR_RANGE. */
+tn_status tn_profile_make(const tn_graph *graph, const tn_builder_options *options, tn_arena *arena,
                           tn_plan_profile **out_profiles);
+/* The same from these. */
+tn_status tn_profile_make_of(const tn_graph *graph, uint32_t count,
+                             const tn_profile_input *const *inputs, tn_arena *arena,
+                             tn_plan_profile **out_profiles);
 /* Whether every allowed shape of the input is the same one. */
 bool tn_profile_is_fixed(const tn_plan_profile *profile);
 

@@ -12,7 +12,8 @@
 #include <string.h>
 
 static tn_status read_set(const tn_profile *given, tn_profile *out_set) {
-    if (!given || given->size < sizeof given->size || given->size > UINT16_MAX)
+    if (!given || given->size < offsetof(tn_profile, inputs) + sizeof given->inputs ||
+        given->size > UINT16_MAX)
         return tn_fail(TN_ERROR_ARGUMENT, "its `size` is not set");
     memset(out_set, 0, sizeof *out_set);
     memcpy(out_set, given, given->size < sizeof *given ? given->size : sizeof *given);
@@ -41,7 +42,7 @@ static tn_status make_set(const tn_graph *graph, const tn_profile *given, tn_are
     tn_plan_profile *set = &sets[index * graph->input_count], *made = NULL;
     tn_profile known;
     TN_TRY(read_set(given, &known));
-    TN_TRY(tn_profile_make(graph, known.input_count, known.inputs, arena, &made));
+    TN_TRY(tn_profile_make_of(graph, known.input_count, known.inputs, arena, &made));
     memcpy(set, made, graph->input_count * sizeof *set);
     return check_ranks(graph, sets, set);
 }
@@ -61,8 +62,7 @@ tn_status tn_profile_sets_make(const tn_graph *graph, const tn_builder_options *
                        TN_PROFILE_LIMIT);
     if (count == 0) {
         tn_plan_profile *made = NULL;
-        TN_TRY(tn_profile_make(graph, options->profile_input_count, options->profile_inputs, arena,
-                               &made));
+        TN_TRY(tn_profile_make(graph, options, arena, &made));
         *out_sets = (tn_profile_sets){1, (uint32_t)graph->input_count, made};
         return TN_OK;
     }
@@ -106,8 +106,7 @@ static tn_status widen_value(tn_arena *arena, tn_type type, const tn_shape *shap
     if (!wider) return tn_fail_memory("the profiles");
     const size_t count = tn_type_elements(type, bytes), each = count > 0 ? bytes / count : 0;
     for (size_t i = 0; i < count; i++) {
-        const double a = tn_element_get_f64(wider, type, i),
-                     b = tn_element_get_f64(other, type, i);
+        const double a = tn_element_get_f64(wider, type, i), b = tn_element_get_f64(other, type, i);
         if (sign * b > sign * a) memcpy(wider + i * each, (const char *)other + i * each, each);
     }
     *inout_value = wider;
@@ -130,8 +129,8 @@ static tn_status widen(tn_arena *arena, tn_type type, tn_plan_profile *hull,
         widen_shape(hull, profile);
         return TN_OK;
     }
-    TN_TRY(widen_value(arena, type, &hull->minimum, -1, &hull->minimum_value,
-                       profile->minimum_value));
+    TN_TRY(
+        widen_value(arena, type, &hull->minimum, -1, &hull->minimum_value, profile->minimum_value));
     return widen_value(arena, type, &hull->minimum, 1, &hull->maximum_value,
                        profile->maximum_value);
 }

@@ -210,12 +210,12 @@ struct tn_context {
     tn_checked *checked;             /* guarded runs; else null */
     bool *is_constant;               /* guarded runs: by program value */
     tn_context_statistics statistics;
-    tn_crash_mark crash; /* while it runs */
-    tn_context *unfused; /* for shapes that break a fusion; else null */
-    bool is_unfused;     /* the present shapes are such */
-    void *done_event;    /* of the device, for tn_context_is_done; null until it is needed */
-    bool is_done_marked; /* it is recorded behind the last run */
-    bool *is_broken;     /* by node: scratch of tn_unfused_find; null until it is needed */
+    tn_crash_mark crash;     /* while it runs */
+    tn_context *unfused;     /* for shapes that break a fusion; else null */
+    bool is_unfused;         /* the present shapes are such */
+    void *done_event;        /* of the device, for tn_context_is_done; null until it is needed */
+    bool is_done_marked;     /* it is recorded behind the last run */
+    bool *is_broken;         /* by node: scratch of tn_unfused_find; null until it is needed */
     tn_context **profiles;   /* by profile: of a plan with several, null until one is needed; the
                                 first is this one. Null: there is one profile */
     uint32_t profile_now;    /* that the present shapes run with */
@@ -262,8 +262,7 @@ tn_status tn_reshape_gather(tn_context *context);
 /* --- profiles/choose_profile.c --- */
 /* Whether a profile that may be chosen has this shape of an input. TN_ERROR_RANGE, TN_ERROR_SHAPE.
  */
-tn_status tn_profiles_check_shape(const tn_context *context, uint32_t input,
-                                  const tn_shape *shape);
+tn_status tn_profiles_check_shape(const tn_context *context, uint32_t input, const tn_shape *shape);
 /* The profile for context->shapes and values; the chosen one where there is one. Errors as above.
  */
 tn_status tn_profiles_choose(const tn_context *context, uint32_t *out_profile);

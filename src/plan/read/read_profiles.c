@@ -70,8 +70,8 @@ tn_status tn_plan_read_profiles(tn_plan_reader *reader) {
     if (further >= TN_PROFILE_LIMIT)
         return tn_plan_reader_fail("it has %zu profiles; at most %u are possible", further + 1,
                                    TN_PROFILE_LIMIT);
-    tn_plan_profile *profiles = tn_arena_allocate(
-        reader->contents.arena, (further + 1) * input_count, sizeof(*profiles));
+    tn_plan_profile *profiles =
+        tn_arena_allocate(reader->contents.arena, (further + 1) * input_count, sizeof(*profiles));
     if (!profiles) return tn_fail_memory("the profiles of a plan");
     TN_TRY(read_set(reader, plan->n_profiles, plan->profiles, profiles));
     for (size_t p = 0; p < further; p++) {

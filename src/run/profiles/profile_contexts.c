@@ -13,8 +13,7 @@ tn_status tn_profiles_create(tn_context *context) {
     const uint32_t count = context->engine->profile_count;
     context->chosen_profile = TN_PROFILE_AUTOMATIC;
     if (count == 1) return TN_OK;
-    context->profiles =
-        tn_allocate_zero(&context->allocator, count, sizeof(*context->profiles));
+    context->profiles = tn_allocate_zero(&context->allocator, count, sizeof(*context->profiles));
     return context->profiles ? TN_OK : tn_fail_memory("a context");
 }
 

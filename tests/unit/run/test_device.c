@@ -56,6 +56,65 @@ static void test_a_run_allocates_nothing_and_waits_once(void **state) {
     tn_plan_destroy(plan);
 }
 
+/* Each profile has its program there, and all of them one copy of the constants. */
+static void test_profiles_share_the_constants_on_a_device(void **state) {
+    device_test *test = *state;
+    tn_graph *graph = NULL;
+    tn_file file = {0};
+    tn_plan *plans[2] = {0};
+    float one[40], several[40];
+    must(tn_file_map(tn_runtime_allocator(test->runtime), NETWORK, &file));
+    must(tn_graph_parse_onnx(test->runtime, file.data, file.bytes, NULL, &graph));
+    tn_file_unmap(&file);
+    const int64_t shapes[][4] = {{1, 1, 28, 28}, {3, 1, 28, 28}, {4, 1, 28, 28}};
+    tn_profile_input ranges[2];
+    for (int i = 0; i < 2; i++)
+        ranges[i] = (tn_profile_input){.size = sizeof(ranges[i]),
+                                       .rank = 4,
+                                       .name = "input",
+                                       .minimum = shapes[i],
+                                       .optimum = shapes[i],
+                                       .maximum = shapes[i ? 2 : 0]};
+    const tn_profile_input *const inputs[] = {&ranges[0], &ranges[1]};
+    const tn_profile sets[] = {{sizeof(tn_profile), 1, &inputs[0]},
+                               {sizeof(tn_profile), 1, &inputs[1]}};
+    const tn_profile *const profiles[] = {&sets[0], &sets[1]};
+    plans[0] = build(graph, NULL);
+    const tn_builder_options options = {.size = sizeof(options),
+                                        .threads = 1,
+                                        .device = "stub",
+                                        .timing_seconds = 2,
+                                        .profile_count = 2,
+                                        .profiles = profiles};
+    must(tn_build(graph, &options, &plans[1]));
+    tn_graph_destroy(graph);
+    tn_engine *engines[] = {load(test->runtime, plans[0], NULL),
+                            load(test->runtime, plans[1], NULL)};
+    const tn_engine *further = engines[1]->profile_engines[1];
+    assert_non_null(engines[1]->constants_memory);
+    assert_null(further->constants_memory);
+    tn_context *contexts[2];
+    for (int i = 0; i < 2; i++)
+        must(tn_context_create(engines[i], &contexts[i]));
+    static const int64_t batches[] = {1, 4, 1, 3, 4, 1};
+    for (size_t b = 0; b < TN_COUNT(batches); b++) {
+        run(contexts[0], batches[b], (int)b, one);
+        run(contexts[1], batches[b], (int)b, several);
+        assert_close(one, several, (size_t)batches[b] * 10);
+    }
+    tn_context_statistics before = {.size = sizeof(before)}, after = before;
+    tn_context_get_statistics(contexts[1], &before);
+    for (int i = 0; i < 6; i++)
+        run(contexts[1], i % 2 ? 1 : 4, i, several);
+    tn_context_get_statistics(contexts[1], &after);
+    assert_int_equal(after.allocations, before.allocations);
+    for (int i = 0; i < 2; i++) {
+        tn_context_destroy(contexts[i]);
+        tn_engine_release(engines[i]);
+        tn_plan_destroy(plans[i]);
+    }
+}
+
 /* Formats change on the device; the processor reads in the middle, and the device goes on. */
 static void test_steps_of_both_take_turns(void **state) {
     device_test *test = *state;
