@@ -494,6 +494,7 @@ static void test_memory_may_fail_anywhere(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        DEVICE_TEST(test_profiles_share_the_constants_on_a_device),
         DEVICE_TEST(test_a_device_gives_the_processors_results),
         DEVICE_TEST(test_a_run_allocates_nothing_and_waits_once),
         DEVICE_TEST(test_steps_of_both_take_turns),

@@ -106,6 +106,13 @@ static void set_uff_input(const cli_options *options, const char *name, uff_inpu
         out->input.extents = out->extents;
 }
 
+/* By --shape, in another profile. */
+static bool is_named_before(const name_list *names, uint32_t index) {
+    for (uint32_t i = 0; i < index; i++)
+        if (strcmp(names->items[i], names->items[index]) == 0) return true;
+    return false;
+}
+
 static tn_graph *load_uff(tn_runtime *runtime, const char *path, const cli_options *options,
                           const name_list *inputs, const name_list *outputs, int *out_exit) {
     name_list shaped = {0};
@@ -118,7 +125,8 @@ static tn_graph *load_uff(tn_runtime *runtime, const char *path, const cli_optio
     } else {
         uint32_t used = 0;
         for (uint32_t i = 0; i < shaped.count; i++)
-            set_uff_input(options, shaped.items[i], &items[used++]);
+            if (!is_named_before(&shaped, i))
+                set_uff_input(options, shaped.items[i], &items[used++]);
         for (uint32_t i = 0; i < inputs->count; i++)
             set_uff_input(options, inputs->items[i], &items[used++]);
         for (uint32_t i = 0; i < used; i++)
