@@ -11,6 +11,7 @@
 #include <tenon/engine.h>
 #include <tenon/graph.h>
 #include <tenon/isolation.h>
+#include <tenon/output_allocator.h>
 #include <tenon/plugin.h>
 #include <tenon/profiles.h>
 #include <tenon/runtime.h>

@@ -105,6 +105,7 @@ tn_status tn_context_bind_output(tn_context *context, uint32_t output, void *dat
     TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
     tn_output_binding *binding = &context->outputs[output];
     take_back(context, &binding->is_device, &binding->is_sent);
+    binding->allocate = NULL;
     if (binding->data != data || binding->bytes != bytes) context->are_bindings_set = false;
     binding->data = data;
     binding->bytes = bytes;

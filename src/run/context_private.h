@@ -31,6 +31,7 @@
  *   sized/dynamic_counted.c counts in place of sizes there
  *   sized/counted.c         inputs of a fixed capacity of which a count tells how much is there
  *   isolation.h             plugins' kernels in a helper process
+ *   outputs/output_allocator.c   outputs whose memory the caller is asked for
  *   profiles/choose_profile.c    which profile has the shapes of a run
  *   profiles/profile_contexts.c  the contexts of the further profiles
  */
@@ -45,6 +46,7 @@
 #include "plugin/crash.h"
 #include "tensor/window.h"
 
+#include <tenon/output_allocator.h>
 #include <tenon/plugin/counted.h>
 #include <tenon/plugin/string.h>
 
@@ -163,6 +165,9 @@ typedef struct tn_output_binding {
     size_t own_bytes;
     void *target;        /* what the walk writes */
     bool is_from_device; /* a copy from a device writes it: any alignment does, and any memory */
+    tn_output_allocate allocate; /* the caller's, who then binds nothing himself; or null */
+    void *allocate_user;
+    bool is_asked; /* in this run: `data` is what he answered */
 } tn_output_binding;
 
 #define TN_SHAPE_STATES 8
@@ -193,6 +198,7 @@ struct tn_context {
     bool is_pending;                       /* the stream has work that nobody waited for */
     bool are_shapes_set, are_bindings_set; /* false: to be looked at before the next walk */
     bool has_device_ports;                 /* something is, or was, bound in the device's memory */
+    bool has_allocators;                   /* an output has, or had, one of the caller's */
     uint32_t host_node; /* the first one whose work in a run is the processor's; TN_NO_NODE */
     bool is_profiling;
     tn_profile_entry *profile; /* by step */
@@ -289,6 +295,15 @@ void tn_heaps_destroy(tn_context *context);
 tn_heap *tn_heaps_find(const tn_context *context, uint32_t value);
 /* Before each run: what is bound is read and checked, what the last run appended is gone. */
 tn_status tn_heaps_begin(tn_context *context);
+
+/* --- outputs/output_allocator.c --- */
+/* A run begins: no allocator of the caller's was asked in it. */
+void tn_output_begin(tn_context *context);
+/* Asks for an output's memory, where the caller is to be asked and was not yet in this run.
+ * TN_ERROR_MEMORY, TN_ERROR_ARGUMENT. */
+tn_status tn_output_ask(tn_context *context, uint32_t output, uint64_t bytes);
+/* Begins, and asks for all outputs of the current shapes. */
+tn_status tn_output_ask_all(tn_context *context);
 
 /* --- describe.c --- */
 /* A value's descriptor at the inferred shapes, without data. */

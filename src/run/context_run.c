@@ -44,6 +44,7 @@ static tn_status run(tn_context *context) {
     if (context->is_unfused) return tn_unfused_run(context);
     TN_TRY(tn_heaps_begin(context));
     if (context->dynamic) return run_dynamic(context);
+    if (context->has_allocators) TN_TRY(tn_output_ask_all(context));
     if (!context->are_bindings_set) TN_TRY(tn_bindings_apply(context));
     tn_bindings_stage_inputs(context);
     context->is_pending = context->stream != NULL;

@@ -70,6 +70,10 @@ static tn_status hand_input(const tn_context *context, tn_context *other, uint32
 
 static tn_status hand_output(const tn_context *context, tn_context *other, uint32_t output) {
     const tn_output_binding *binding = &context->outputs[output];
+    if (binding->allocate)
+        return (binding->is_device ? tn_context_set_device_output_allocator
+                                   : tn_context_set_output_allocator)(
+            other, output, binding->allocate, binding->allocate_user);
     return binding->is_device
                ? tn_context_bind_device_output(other, output, binding->data, binding->bytes)
                : tn_context_bind_output(other, output, binding->data, binding->bytes);
