@@ -6,6 +6,8 @@
 #include "device_test.h"
 #include "stub/stub.h"
 
+#include <tenon/output_allocator.h>
+
 /* The same network on the processor and on a device, at shapes that come and go, in two contexts.
  */
 static void test_a_device_gives_the_processors_results(void **state) {
@@ -113,6 +115,57 @@ static void test_profiles_share_the_constants_on_a_device(void **state) {
         tn_engine_release(engines[i]);
         tn_plan_destroy(plans[i]);
     }
+}
+
+typedef struct lent_memory {
+    const tn_device *device;
+    void *stream, *blocks[2];
+    int next; /* the block that is answered */
+} lent_memory;
+
+static void *lend(void *user, uint32_t output, uint64_t bytes, uint64_t alignment) {
+    lent_memory *memory = user;
+    (void)output, (void)bytes, (void)alignment;
+    return memory->blocks[memory->next];
+}
+
+/* Of an output that the device computes: the kernels write there, whichever it is. */
+static void test_the_caller_is_asked_for_memory_of_the_device(void **state) {
+    device_test *test = *state;
+    tn_plan *plan = NULL;
+    tn_context *context = NULL;
+    static _Alignas(64) float x[120], y[120];
+    tn_engine *engine = load_chain(test, false, "stub", &plan);
+    lent_memory memory = {.device = engine->device};
+    for (int i = 0; i < 120; i++)
+        x[i] = (float)(i % 11) - 5;
+    must(memory.device->stream_create(memory.device, &memory.stream));
+    for (int i = 0; i < 2; i++)
+        must(memory.device->allocate(memory.device, sizeof(y), memory.stream, &memory.blocks[i]));
+    must(memory.device->stream_wait(memory.device, memory.stream));
+    must(tn_context_create(engine, &context));
+    must(tn_context_bind_input(context, 0, x, sizeof(x)));
+    must(tn_context_set_device_output_allocator(context, 0, lend, &memory));
+    for (int turn = 0; turn < 8; turn++) {
+        const tn_tensor *output = NULL;
+        memory.next = turn / 3 % 2;
+        x[10] = (float)turn + 1;
+        must(tn_context_run(context));
+        must(tn_context_output(context, 0, &output));
+        assert_ptr_equal(output->data, memory.blocks[memory.next]);
+        must(memory.device->copy(memory.device, y, output->data, sizeof(y), TN_COPY_TO_HOST,
+                                 memory.stream));
+        must(memory.device->stream_wait(memory.device, memory.stream));
+        for (int i = 0; i < 120; i++)
+            assert_true(y[i] == (x[i] > 0 ? x[i] : 0));
+    }
+    tn_context_destroy(context);
+    for (int i = 0; i < 2; i++)
+        memory.device->deallocate(memory.device, memory.blocks[i], memory.stream);
+    must(memory.device->stream_wait(memory.device, memory.stream));
+    memory.device->stream_destroy(memory.device, memory.stream);
+    tn_engine_release(engine);
+    tn_plan_destroy(plan);
 }
 
 /* Formats change on the device; the processor reads in the middle, and the device goes on. */
@@ -494,6 +547,7 @@ static void test_memory_may_fail_anywhere(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        DEVICE_TEST(test_the_caller_is_asked_for_memory_of_the_device),
         DEVICE_TEST(test_profiles_share_the_constants_on_a_device),
         DEVICE_TEST(test_a_device_gives_the_processors_results),
         DEVICE_TEST(test_a_run_allocates_nothing_and_waits_once),
