@@ -4,8 +4,8 @@
  * do; any other range is the reference's. And Both: y = a + b, rows and rows. For the tests of
  * plans with several profiles.
  */
-#ifndef TN_TESTS_SUPPORT_PROFILE_LAYERS_H
-#define TN_TESTS_SUPPORT_PROFILE_LAYERS_H
+#ifndef TN_TESTS_PROFILE_LAYERS_H
+#define TN_TESTS_PROFILE_LAYERS_H
 
 #include <string.h>
 #include <tenon/plugin.h>
