@@ -38,8 +38,10 @@ typedef struct build_state {
     tn_arena *arena;
     tn_profile_sets sets;
     tn_plan_profile *hull;    /* the range that holds all profiles: what the passes may rely on */
-    tn_profile_shapes before; /* the passes */
-    built_profile *profiles;  /* sets.count, once the passes are done */
+    tn_profile_shapes before; /* the passes: at that range's points, or, where the graph refuses
+                                 those, at profile 0's */
+    bool is_hull_refused;
+    built_profile *profiles; /* sets.count, once the passes are done */
     tn_pass_context passes;
     tn_extent_proof proof;
     tn_timing_cache *cache, *own_cache; /* own: opened here */
@@ -86,8 +88,20 @@ static tn_status read_options(const tn_builder_options *given, tn_builder_option
     return TN_OK;
 }
 
+/* All that is computed from a tensor of which nothing is sure. */
+static void note_readers(const tn_graph *graph, bool *is_unsure) {
+    for (size_t n = 0; n < graph->node_count; n++) {
+        const tn_graph_node *node = &graph->nodes[n];
+        bool reads_unsure = false;
+        for (uint32_t i = 0; i < node->input_count; i++)
+            reads_unsure |= node->inputs[i] != TN_NO_TENSOR && is_unsure[node->inputs[i]];
+        for (uint32_t i = 0; reads_unsure && i < node->output_count; i++)
+            if (node->outputs[i] != TN_NO_TENSOR) is_unsure[node->outputs[i]] = true;
+    }
+}
+
 /* Tensors whose shapes are not what inference says, or may not be. */
-static tn_status note_unsure(const build_state *state, bool *is_unsure) {
+static void note_unsure(const build_state *state, bool *is_unsure) {
     const tn_graph *graph = state->graph;
     for (size_t n = 0; n < graph->node_count; n++) {
         const tn_graph_node *node = &graph->nodes[n];
@@ -100,8 +114,10 @@ static tn_status note_unsure(const build_state *state, bool *is_unsure) {
         }
     }
     for (size_t i = 0; i < graph->input_count; i++)
-        if (!graph->tensors[graph->inputs[i]].has_shape) is_unsure[graph->inputs[i]] = true;
-    return TN_OK;
+        if (!graph->tensors[graph->inputs[i]].has_shape ||
+            (state->is_hull_refused && !tn_profile_is_fixed(&state->hull[i])))
+            is_unsure[graph->inputs[i]] = true;
+    if (state->is_hull_refused) note_readers(graph, is_unsure);
 }
 
 static tn_status start_passes(build_state *state) {
@@ -111,7 +127,7 @@ static tn_status start_passes(build_state *state) {
     if (!is_fixed || !is_unsure) return tn_fail_memory("a build");
     for (size_t i = 0; i < graph->input_count; i++)
         is_fixed[i] = tn_profile_is_fixed(&state->hull[i]);
-    TN_TRY(note_unsure(state, is_unsure));
+    note_unsure(state, is_unsure);
     for (int point = 0; point < TN_POINTS; point++)
         state->passes.points[point] = state->before.points[point];
     state->passes.is_fixed_input = is_fixed;
@@ -125,22 +141,19 @@ static tn_status start_passes(build_state *state) {
 }
 
 /* The range that holds all profiles may have shapes that none of them has and that the graph does
- * not take: then the passes know no extent that varies. */
+ * not take: then the passes rely on no shape that comes from an input that varies. */
 static tn_status infer_before(build_state *state) {
-    tn_error_copy before, first;
+    tn_error_copy before;
     tn_error_save(&before);
     tn_status status =
         tn_profile_shapes_init(&state->before, state->graph, state->hull, state->arena);
     if (status == TN_OK || status == TN_ERROR_MEMORY || state->sets.count == 1) return status;
-    tn_error_save(&first);
-    tn_profile_sets_open_hull(&state->sets, state->hull);
-    if (tn_profile_shapes_init(&state->before, state->graph, state->hull, state->arena) == TN_OK) {
-        tn_error_restore(&before);
-        return TN_OK;
-    }
-    if (tn_last_error()->status == TN_ERROR_MEMORY) return TN_ERROR_MEMORY;
-    tn_error_restore(&first);
-    return tn_error_at(status, "over all profiles");
+    state->is_hull_refused = true;
+    status = tn_profile_shapes_init(&state->before, state->graph,
+                                    tn_profile_sets_at(&state->sets, 0), state->arena);
+    if (status != TN_OK) return tn_error_at(status, "profile 0");
+    tn_error_restore(&before);
+    return TN_OK;
 }
 
 static tn_status run_passes(build_state *state) {

@@ -46,10 +46,6 @@ tn_status tn_profile_sets_make(const tn_graph *graph, const tn_builder_options *
 /* One range an input that holds those of all profiles; the optimum is profile 0's. */
 tn_status tn_profile_sets_hull(const tn_graph *graph, const tn_profile_sets *sets, tn_arena *arena,
                                tn_plan_profile **out_hull);
-/* Nothing is known of the extents that vary any more: for a graph that has no shapes at the ends of
- * that range. */
-void tn_profile_sets_open_hull(const tn_profile_sets *sets, tn_plan_profile *hull);
-
 /* What is known of a graph's shapes over its profiles: an inference a point, the same one where
  * nothing varies. Where an input's shape or a value that decides shapes is not known before a run,
  * everything after it counts as `is_after_run` in `plan`: its shapes may be unknown here

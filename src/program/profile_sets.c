@@ -147,11 +147,3 @@ tn_status tn_profile_sets_hull(const tn_graph *graph, const tn_profile_sets *set
     *out_hull = hull;
     return TN_OK;
 }
-
-void tn_profile_sets_open_hull(const tn_profile_sets *sets, tn_plan_profile *hull) {
-    for (uint32_t i = 0; i < sets->input_count; i++) {
-        if (tn_profile_is_fixed(&hull[i])) continue;
-        hull[i].is_free = true;
-        forget_values(&hull[i]);
-    }
-}

@@ -93,7 +93,7 @@ tn_status tn_context_lend_input(tn_context *context, uint32_t input, uint64_t by
                        "tn_context_lend_input needs a context and a place for the pointer");
     TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
     TN_TRY(tn_context_check_lost(context));
-    TN_TRY(tn_walk_wait(context)); /* the device may still read the old memory */
+    TN_TRY(tn_context_wait_all(context)); /* the device may still read the old memory */
     TN_TRY(tn_bindings_own_input(context, input, (size_t)bytes));
     TN_TRY(tn_context_bind_input(context, input, context->inputs[input].own, bytes));
     *out_data = context->inputs[input].own;

@@ -248,6 +248,8 @@ void tn_context_forget_pointers(tn_context *context);
 /* Waits for what is left of a run that failed, and notes when the device is lost; answers `status`.
  */
 tn_status tn_context_end_failed(tn_context *context, tn_status status);
+/* Waits for all that it, and those that stand in for it, have enqueued. */
+tn_status tn_context_wait_all(tn_context *context);
 /* Why the context can run no more, after its device was lost; TN_OK: it can. */
 tn_status tn_context_check_lost(const tn_context *context);
 

@@ -93,6 +93,14 @@ tn_status tn_context_run(tn_context *context) {
     return __builtin_expect(status == TN_OK, 1) ? TN_OK : tn_context_end_failed(context, status);
 }
 
+tn_status tn_context_wait_all(tn_context *context) {
+    TN_TRY(tn_walk_wait(context));
+    if (context->unfused) TN_TRY(tn_context_wait_all(context->unfused));
+    for (uint32_t p = 1; context->profiles && p < context->engine->profile_count; p++)
+        if (context->profiles[p]) TN_TRY(tn_context_wait_all(context->profiles[p]));
+    return TN_OK;
+}
+
 tn_status tn_context_set_stream(tn_context *context, void *stream) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     if (!context->own_stream)
@@ -100,7 +108,7 @@ tn_status tn_context_set_stream(tn_context *context, void *stream) {
     TN_TRY(tn_context_check_lost(context));
     void *chosen = stream ? stream : context->own_stream;
     if (chosen == context->stream) return TN_OK;
-    TN_TRY(tn_walk_wait(context));
+    TN_TRY(tn_context_wait_all(context));
     context->stream = chosen;
     context->is_done_marked = false;
     tn_context_forget_pointers(context);

@@ -134,7 +134,32 @@ static const tn_operator lot_both_operator = {.size = sizeof(tn_operator),
                                               TN_OUTPUTS(lot_outputs),
                                               .infer = lot_both_infer,
                                               .reference = lot_both};
-static const tn_operator *const lot_operators[] = {&lot_weigh_operator, &lot_both_operator};
+
+/* --- Dozen: y = x, of 12 elements in any two extents --- */
+static tn_status lot_dozen_infer(tn_call *call) TN_NOEXCEPT {
+    const tn_tensor *x = call->inputs[0];
+    if (x->rank != 2 || x->shape[0] * x->shape[1] != 12)
+        return call->host->fail(call, TN_ERROR_SHAPE, "expected 12 elements");
+    return lot_infer(call);
+}
+static tn_status lot_dozen(tn_call *call) TN_NOEXCEPT {
+    memcpy(call->outputs[0]->data, call->inputs[0]->data, (size_t)call->outputs[0]->bytes);
+    return TN_OK;
+}
+static const tn_port lot_dozen_inputs[] = {TN_PORT("x", "f32", 0, "12 elements")};
+static const tn_operator lot_dozen_operator = {.size = sizeof(tn_operator),
+                                               .since_version = 1,
+                                               .state_version = 1,
+                                               .domain = "lot",
+                                               .name = "Dozen",
+                                               .doc = "for tests of profiles",
+                                               TN_INPUTS(lot_dozen_inputs),
+                                               TN_OUTPUTS(lot_outputs),
+                                               .infer = lot_dozen_infer,
+                                               .reference = lot_dozen};
+
+static const tn_operator *const lot_operators[] = {&lot_weigh_operator, &lot_both_operator,
+                                                   &lot_dozen_operator};
 static const tn_kernel *const lot_kernels[] = {&lot_few_kernel, &lot_many_kernel};
 
 static inline tn_library *lot_entry(const tn_host *host) TN_NOEXCEPT {

@@ -339,6 +339,43 @@ static void test_one_profile_must_have_all_inputs(void **state) {
     assert_floats(run_result(test, 0), 2, FLOATS(11, 22));
 }
 
+#define SHAPE(a, b)                                                                                \
+    (&(const tn_profile){                                                                          \
+        .size = sizeof(tn_profile),                                                                \
+        .input_count = 1,                                                                          \
+        .inputs = RUN_PROFILES(RUN_PROFILE("x", 2, EXTENTS(a, b), EXTENTS(a, b), EXTENTS(a, b)))})
+
+/* The range that holds both has shapes that the network refuses. */
+static void test_shapes_between_the_profiles_need_not_be_possible(void **state) {
+    run_test *test = *state;
+    run_buffer in = {.aligned = {1, 2, 3}};
+    const tn_tensor_id x = add_input(test->graph, "x", TN_F32, 2, EXTENTS(-1, -1));
+    const tn_node_description node = {.size = sizeof(node),
+                                      .domain = "lot",
+                                      .op = "Dozen",
+                                      .name = "dozen",
+                                      .input_count = 1,
+                                      .inputs = &x,
+                                      .output_count = 1};
+    tn_tensor_id y = TN_NO_TENSOR;
+    run_must(tn_graph_add_node(test->graph, &node, &y));
+    run_output(test->graph, run_unary(test->graph, "Step", NULL, y), "y");
+    start_sets(test, 2, SETS(SHAPE(3, 4), SHAPE(2, 6)));
+    run_bind(test, "x", in.aligned, 48);
+    for (int i = 0; i < 4; i++) {
+        run_shape(test, "x", 2, i % 2 ? EXTENTS(2, 6) : EXTENTS(3, 4));
+        run_must(tn_context_run(test->context));
+        assert_int_equal(run_result(test, 0)->shape[0], i % 2 ? 2 : 3);
+        assert_floats(run_result(test, 0), 12, FLOATS(2, 3, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1));
+    }
+    tn_plan_destroy(test->plan);
+    test->plan = NULL;
+    assert_int_equal(build_sets(test, 2, SETS(SHAPE(3, 4), SHAPE(2, 5))), TN_ERROR_SHAPE);
+    assert_error("expected 12 elements", "profile 1: ");
+    assert_int_equal(build_sets(test, 2, SETS(SHAPE(3, 3), SHAPE(2, 6))), TN_ERROR_SHAPE);
+    assert_error("expected 12 elements", "profile 0: ");
+}
+
 /* --- options --- */
 
 static void refuse(run_test *test, const tn_builder_options *options, tn_status status,
@@ -588,6 +625,7 @@ int main(void) {
         LOT_TEST(test_inputs_with_one_shape_in_all_profiles_need_no_call),
         LOT_TEST(test_inputs_with_other_shapes_in_each_must_be_set),
         LOT_TEST(test_one_profile_must_have_all_inputs),
+        LOT_TEST(test_shapes_between_the_profiles_need_not_be_possible),
         LOT_TEST(test_what_is_no_profile_is_refused),
         LOT_TEST(test_values_choose_the_profile_at_each_run),
         LOT_TEST(test_kernels_are_chosen_again_for_all_profiles),
