@@ -4,8 +4,8 @@
  * kernels of its own, chosen for its optimum. A context runs whatever shapes some profile has.
  *
  * The engine prepares the kernels of all of them when it is loaded; constants and packed weights
- * are there once. A context opens the kernels of a profile, and takes memory for it, when it runs
- * with it first: one that never leaves a profile needs no more than that one.
+ * are there once. A context opens the kernels of a profile when it runs with it first; tensors and
+ * workspaces of all profiles lie in one arena (not so in isolated engines).
  */
 #ifndef TENON_PROFILES_H
 #define TENON_PROFILES_H

@@ -198,31 +198,46 @@ static void set_all(const tn_context *context, tn_shape_state *state) {
 }
 
 /* What is enqueued still uses the old arena, which the stream gives back after it. */
-static tn_status reserve_device(tn_context *context) {
-    const tn_device *device = context->engine->device;
-    const size_t bytes = context->current->device_bytes;
-    if (bytes <= context->device_bytes) return TN_OK;
-    TN_TRY(tn_walk_wait(context));
-    if (context->device_memory) device->deallocate(device, context->device_memory, context->stream);
-    context->device_memory = NULL;
-    context->device_bytes = 0;
-    const tn_status status =
-        device->allocate(device, bytes, context->stream, &context->device_memory);
+static tn_status reserve_device(tn_context *owner, size_t bytes) {
+    const tn_device *device = owner->engine->device;
+    if (bytes <= owner->device_bytes) return TN_OK;
+    TN_TRY(tn_context_wait_all(owner));
+    if (owner->device_memory) device->deallocate(device, owner->device_memory, owner->stream);
+    owner->device_memory = NULL;
+    owner->device_bytes = 0;
+    tn_status status = device->allocate(device, bytes, owner->stream, &owner->device_memory);
+    if (status == TN_OK && owner->profiles) /* others use it on streams of their own */
+        status = device->stream_wait(device, owner->stream);
     if (status != TN_OK)
         return tn_error_at(tn_device_failed(device, status, "memory for the arena"), "%zu bytes",
                            bytes);
-    context->device_bytes = bytes;
+    owner->device_bytes = bytes;
     return TN_OK;
 }
 
-static tn_status reserve_memory(tn_context *context) {
-    const bool fits = context->current->memory_bytes <= context->memory_bytes;
-    if (fits && context->current->device_bytes <= context->device_bytes) return TN_OK;
+static tn_status grow_arena(tn_context *owner, const tn_shape_state *state) {
+    const bool fits = state->memory_bytes <= owner->memory_bytes;
+    if (fits && state->device_bytes <= owner->device_bytes) return TN_OK;
+    owner->arena_moves++;
     if (!fits)
-        TN_TRY(reserve(context, &context->memory, &context->memory_bytes,
-                       context->current->memory_bytes, "the arena"));
-    TN_TRY(reserve_device(context));
-    context->statistics.arena_bytes = context->memory_bytes + context->device_bytes;
+        TN_TRY(
+            reserve(owner, &owner->memory, &owner->memory_bytes, state->memory_bytes, "the arena"));
+    TN_TRY(reserve_device(owner, state->device_bytes));
+    owner->statistics.arena_bytes = owner->memory_bytes + owner->device_bytes;
+    return TN_OK;
+}
+
+/* Contexts of several profiles have one arena, of which one at a time makes use: the first one's.
+ */
+static tn_status reserve_memory(tn_context *context) {
+    tn_context *owner = context->arena_owner ? context->arena_owner : context;
+    TN_TRY(grow_arena(owner, context->current));
+    if (context->arena_seen == owner->arena_moves) return TN_OK;
+    context->arena_seen = owner->arena_moves;
+    context->memory = owner->memory;
+    context->memory_bytes = owner->memory_bytes;
+    context->device_memory = owner->device_memory;
+    context->device_bytes = owner->device_bytes;
     for (int i = 0; i < TN_SHAPE_STATES; i++)
         if (context->states[i]) context->states[i]->is_applied = false;
     return TN_OK;

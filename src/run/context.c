@@ -134,7 +134,7 @@ void tn_context_destroy(tn_context *context) {
     tn_walk_close_device(context);
     tn_inference_deinit(&context->inference);
     tn_heaps_destroy(context);
-    tn_context_give_data(context, context->memory);
+    if (!context->arena_owner) tn_context_give_data(context, context->memory);
     tn_isolation_destroy(context->isolation);
     tn_deallocate(allocator, context->kernels);
     tn_deallocate(allocator, context->inputs);

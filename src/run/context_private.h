@@ -194,6 +194,9 @@ struct tn_context {
     size_t memory_bytes;
     void *device_memory;
     size_t device_bytes;
+    struct tn_context *arena_owner;        /* whose memory the two are; null: its own */
+    uint64_t arena_moves;                  /* how often they have changed, of the owner */
+    uint64_t arena_seen;                   /* of these, those that the pointers here know of */
     void *own_stream, *stream;             /* of the engine's device; null: the processor */
     bool is_pending;                       /* the stream has work that nobody waited for */
     bool are_shapes_set, are_bindings_set; /* false: to be looked at before the next walk */

@@ -211,6 +211,38 @@ static void test_going_back_and_forth_allocates_nothing(void **state) {
     assert_int_equal(last.shape_cache_hits - first.shape_cache_hits, 16);
 }
 
+/* x, and what is between its two nodes: as large as it is. */
+static void test_profiles_have_one_arena(void **state) {
+    run_test *test = *state;
+    tn_context_statistics small = {.size = sizeof(small)}, large = small, last = small;
+    static _Alignas(64) float x[64];
+    const tn_tensor_id in = add_input(test->graph, "x", TN_F32, 2, EXTENTS(-1, 2));
+    const tn_tensor_id step = run_unary(test->graph, "Step", "first", in);
+    run_output(test->graph, run_unary(test->graph, "Step", "second", step), "y");
+    start_sets(test, 3, SETS(ROWS(1, 1, 8), ROWS(9, 9, 16), ROWS(17, 32, 32)));
+    run_bind(test, "x", x, sizeof(x));
+    for (int i = 0; i < 3; i++) {
+        static const int64_t rows[] = {1, 16, 32};
+        for (int turn = 0; turn < 3; turn++) { /* forwards, backwards, forwards */
+            const int64_t now = rows[turn == 1 ? 2 - i : i];
+            x[now * 2 - 1] = (float)(now + turn);
+            run_shape(test, "x", 2, EXTENTS(now, 2));
+            run_must(tn_context_run(test->context));
+            const tn_tensor *y = run_result(test, 0);
+            assert_int_equal(y->shape[0], now);
+            for (int64_t k = 0; k < now * 2; k++)
+                assert_true(((const float *)y->data)[k] == x[k] + 2);
+            tn_context_get_statistics(test->context, now == 1    ? &small
+                                                     : now == 32 ? &large
+                                                                 : &last);
+        }
+    }
+    tn_context_get_statistics(test->context, &last);
+    assert_true(small.arena_bytes > 0);
+    assert_int_equal(last.arena_bytes, large.arena_bytes);
+    assert_in_range(last.arena_bytes, 32 * 2 * sizeof(float), 2 * 32 * 2 * sizeof(float) - 1);
+}
+
 static void test_a_run_of_the_same_shapes_does_not_reshape(void **state) {
     run_test *test = *state;
     tn_context_statistics statistics = {.size = sizeof(statistics)};
@@ -620,6 +652,7 @@ int main(void) {
         LOT_TEST(test_the_nearest_optimum_is_taken),
         LOT_TEST(test_of_equal_profiles_the_first_is_taken),
         LOT_TEST(test_going_back_and_forth_allocates_nothing),
+        LOT_TEST(test_profiles_have_one_arena),
         LOT_TEST(test_a_run_of_the_same_shapes_does_not_reshape),
         LOT_TEST(test_the_callers_choice_wins),
         LOT_TEST(test_inputs_with_one_shape_in_all_profiles_need_no_call),
