@@ -82,9 +82,8 @@ tn_status tn_context_check_lost(const tn_context *context) {
 tn_status tn_context_run(tn_context *context) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_context_check_lost(context));
-    if (!tn_profiles_other(context)) /* which asks itself */
-        TN_TRY(
-            tn_device_ports_check_capture(context)); /* waiting, as below, would end the capture */
+    /* Waiting, as below, would end the capture. Another profile's context asks itself. */
+    if (!tn_profiles_other(context)) TN_TRY(tn_device_ports_check_capture(context));
     const tn_device *device = context->engine->device;
     const uint32_t before = context->stream ? tn_device_enter(device) : 0;
     context->is_done_marked = false;
