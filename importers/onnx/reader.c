@@ -62,8 +62,8 @@ static tn_status keep_info(tn_onnx_reader *reader) {
         tn_arena_allocate(reader->arena, model->n_metadata_props, sizeof(*entries));
     if (!entries) return tn_fail_memory("a model's metadata");
     for (size_t i = 0; i < model->n_metadata_props; i++)
-        entries[i] = (tn_import_metadata){model->metadata_props[i]->key,
-                                          model->metadata_props[i]->value};
+        entries[i] =
+            (tn_import_metadata){model->metadata_props[i]->key, model->metadata_props[i]->value};
     info.metadata = entries;
     return reader->import->services->set_model(reader->graph, &info);
 }

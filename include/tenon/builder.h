@@ -27,6 +27,15 @@ typedef struct tn_profile_input {
 } tn_profile_input;
 
 struct tn_border;
+/* A range of shapes that a plan has kernels of its own for (tenon/profiles.h): those of the inputs
+ * that it names, as in tn_builder_options.profile_inputs. */
+typedef struct tn_profile {
+    uint32_t size;
+    uint32_t input_count;
+    const tn_profile_input *const *inputs;
+} tn_profile;
+#define TN_PROFILE_LIMIT 64u /* profiles of a plan */
+
 typedef struct tn_builder_options {
     uint32_t size;
     uint32_t threads; /* kernels are timed with so many; 0: one for each core that this process may
@@ -75,6 +84,12 @@ typedef struct tn_builder_options {
      * there. */
     const struct tn_border *const *borders;
     uint32_t border_count;
+    /* Several profiles, in the place of `profile_inputs`; TN_ERROR_ARGUMENT where both are given.
+     * Each gets kernels of its own, timed at its optimum, and an equal share of `timing_seconds`.
+     * They may overlap and leave gaps: a run takes shapes that some profile has. 0 and null: one,
+     * of `profile_inputs`. */
+    uint32_t profile_count;
+    const tn_profile *const *profiles;
 } tn_builder_options;
 
 /* Inputs and outputs of the network stay in the types that the graph gives them, and so do tensors

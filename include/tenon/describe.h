@@ -188,7 +188,7 @@ typedef struct tn_described_program {
     const char *fingerprint; /* of the device that it was lowered for */
     int32_t fits;            /* 1: it is for a device that is here; 0: not; -1: not known */
     uint32_t value_count, step_count;
-    uint32_t reserved;
+    uint32_t profile; /* that it was built for, from 0 */
     const tn_described_value *const *values;
     const tn_described_step *const *steps;
     uint64_t host_bytes,
@@ -217,15 +217,18 @@ typedef struct tn_described_node {
 typedef struct tn_plan_description {
     uint32_t size;
     uint32_t library_count, node_count, program_count, input_count, output_count;
+    uint32_t profile_count, reserved;
     const char *producer; /* version of the Tenon that wrote the plan; null: of an engine */
     const tn_model_info *model;
     uint64_t file_bytes;     /* of the plan; 0: of an engine */
     uint64_t constant_bytes; /* of all constants */
     const tn_described_library *const *libraries;
     const tn_described_node *const *nodes; /* a node comes after those whose results it reads */
-    const tn_described_program *const *programs; /* of an engine: the one that it runs */
+    const tn_described_program *const *programs; /* of an engine: that of each profile */
     const tn_port_info *const *inputs, *const *outputs;
-    const tn_profile_input *const *profiles; /* one an input; null: it accepts any shape */
+    /* One an input, profile by profile: that of input i in profile p is profiles[p * input_count +
+     * i]. Null: it accepts any shape. */
+    const tn_profile_input *const *profiles;
 } tn_plan_description;
 
 /* What is in a plan file, without loading any code: what tn_plan_inspect says as JSON. Numbers that
@@ -239,8 +242,8 @@ TN_EXPORT tn_status tn_plan_describe_bytes(tn_runtime *runtime, const void *data
 /* The same of a plan that was built here. */
 TN_EXPORT tn_status tn_plan_describe(const tn_plan *plan,
                                      const tn_plan_description **out_description);
-/* What an engine runs: one program, which is a stored one, or was lowered when the engine was
- * loaded; of the latter times and memory are not known. It holds a count of the engine.
+/* What an engine runs: a program for each profile, which is a stored one, or was lowered when the
+ * engine was loaded; of the latter times and memory are not known. It holds a count of the engine.
  * [thread: any] */
 TN_EXPORT tn_status tn_engine_describe(tn_engine *engine,
                                        const tn_plan_description **out_description);

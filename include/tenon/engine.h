@@ -109,8 +109,9 @@ TN_EXPORT tn_status tn_engine_find_input(const tn_engine *engine, const char *na
 TN_EXPORT tn_status tn_engine_find_output(const tn_engine *engine, const char *name,
                                           uint32_t *out_index);
 /* The shapes that the plan was built for at an input: minimum, optimum and maximum, which are equal
- * where the input has one shape; its values, too, where the profile has them. Lives as long as the
- * engine. Null past the end, and for an input that accepts any shape. [thread: any] */
+ * where the input has one shape; its values, too, where the profile has them. Of a plan with
+ * several profiles it is the first one (tenon/profiles.h). Lives as long as the engine. Null past
+ * the end, and for an input that accepts any shape. [thread: any] */
 TN_EXPORT const tn_profile_input *tn_engine_profile(const tn_engine *engine, uint32_t input);
 /* The nodes as they will run, in order: name, kernel, formats. JSON, owned by the engine. */
 TN_EXPORT const char *tn_engine_report(const tn_engine *engine);
@@ -120,7 +121,7 @@ TN_EXPORT tn_status tn_context_create(tn_engine *engine, tn_context **out_contex
 TN_EXPORT void tn_context_destroy(tn_context *context); /* null is fine */
 
 /* Sets the shape of an input; inputs with fixed shapes need none. TN_ERROR_SHAPE (not as declared),
- * TN_ERROR_RANGE (outside the profile): the input keeps the shape that it had. */
+ * TN_ERROR_RANGE (outside the profile, or all of them): the input keeps the shape that it had. */
 TN_EXPORT tn_status tn_context_set_shape(tn_context *context, uint32_t input, uint32_t rank,
                                          const int64_t *extents);
 /* Lends the memory of an input: at least as many bytes of linear elements as its shape says, read

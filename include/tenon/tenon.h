@@ -18,7 +18,9 @@
 #include <tenon/import.h>
 #include <tenon/isolation.h>
 #include <tenon/operation.h>
+#include <tenon/output_allocator.h>
 #include <tenon/plugin.h>
+#include <tenon/profiles.h>
 #include <tenon/runtime.h>
 #include <tenon/status.h>
 #include <tenon/threads.h>

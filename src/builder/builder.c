@@ -22,21 +22,32 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* What is built of one profile. */
+typedef struct built_profile {
+    const tn_plan_profile *ranges;
+    tn_profile_shapes shapes; /* of the graph that is lowered */
+    tn_lower_notes notes;
+    tn_program program;
+    tn_report_steps steps;
+    tn_report_memory memory;
+} built_profile;
+
 typedef struct build_state {
     const tn_builder_options *options;
     tn_graph *given; /* the caller's */
     tn_graph *graph; /* a copy with the same numbers of tensors */
     tn_arena *arena;
-    tn_plan_profile *profiles;
-    tn_profile_shapes before; /* the passes */
-    tn_profile_shapes after;
+    tn_profile_sets sets;
+    tn_plan_profile *hull;    /* the range that holds all profiles: what the passes may rely on */
+    tn_profile_shapes before; /* the passes: at that range's points, or, where the graph refuses
+                                 those, at profile 0's */
+    bool is_hull_refused;
+    built_profile *profiles; /* sets.count, once the passes are done */
     tn_pass_context passes;
     tn_extent_proof proof;
     tn_timing_cache *cache, *own_cache; /* own: opened here */
     tn_used_device device;
     tn_thread_pool pool;
-    tn_program program;
-    tn_lower_notes notes;
     bool *is_kept;          /* by node of the graph that is lowered */
     float *scales;          /* by tensor of it */
     tn_node_pin *node_pins; /* by node of it */
@@ -80,8 +91,20 @@ static tn_status read_options(const tn_builder_options *given, tn_builder_option
     return TN_OK;
 }
 
+/* All that is computed from a tensor of which nothing is sure. */
+static void note_readers(const tn_graph *graph, bool *is_unsure) {
+    for (size_t n = 0; n < graph->node_count; n++) {
+        const tn_graph_node *node = &graph->nodes[n];
+        bool reads_unsure = false;
+        for (uint32_t i = 0; i < node->input_count; i++)
+            reads_unsure |= node->inputs[i] != TN_NO_TENSOR && is_unsure[node->inputs[i]];
+        for (uint32_t i = 0; reads_unsure && i < node->output_count; i++)
+            if (node->outputs[i] != TN_NO_TENSOR) is_unsure[node->outputs[i]] = true;
+    }
+}
+
 /* Tensors whose shapes are not what inference says, or may not be. */
-static tn_status note_unsure(const build_state *state, bool *is_unsure) {
+static void note_unsure(const build_state *state, bool *is_unsure) {
     const tn_graph *graph = state->graph;
     for (size_t n = 0; n < graph->node_count; n++) {
         const tn_graph_node *node = &graph->nodes[n];
@@ -94,8 +117,10 @@ static tn_status note_unsure(const build_state *state, bool *is_unsure) {
         }
     }
     for (size_t i = 0; i < graph->input_count; i++)
-        if (!graph->tensors[graph->inputs[i]].has_shape) is_unsure[graph->inputs[i]] = true;
-    return TN_OK;
+        if (!graph->tensors[graph->inputs[i]].has_shape ||
+            (state->is_hull_refused && !tn_profile_is_fixed(&state->hull[i])))
+            is_unsure[graph->inputs[i]] = true;
+    if (state->is_hull_refused) note_readers(graph, is_unsure);
 }
 
 static tn_status start_passes(build_state *state) {
@@ -104,8 +129,8 @@ static tn_status start_passes(build_state *state) {
     bool *is_unsure = tn_arena_allocate(state->arena, graph->tensor_count + 1, sizeof(bool));
     if (!is_fixed || !is_unsure) return tn_fail_memory("a build");
     for (size_t i = 0; i < graph->input_count; i++)
-        is_fixed[i] = tn_profile_is_fixed(&state->profiles[i]);
-    TN_TRY(note_unsure(state, is_unsure));
+        is_fixed[i] = tn_profile_is_fixed(&state->hull[i]);
+    note_unsure(state, is_unsure);
     for (int point = 0; point < TN_POINTS; point++)
         state->passes.points[point] = state->before.points[point];
     state->passes.is_fixed_input = is_fixed;
@@ -115,8 +140,23 @@ static tn_status start_passes(build_state *state) {
     state->passes.without_count = state->options->without_rewrite_count;
     if (state->options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION)) return TN_OK;
     state->passes.proof = &state->proof;
-    return tn_extent_proof_init(&state->proof, graph, state->profiles, &state->before,
-                                state->arena);
+    return tn_extent_proof_init(&state->proof, graph, state->hull, &state->before, state->arena);
+}
+
+/* The range that holds all profiles may have shapes that none of them has and that the graph does
+ * not take: then the passes rely on no shape that comes from an input that varies. */
+static tn_status infer_before(build_state *state) {
+    tn_error_copy before;
+    tn_error_save(&before);
+    tn_status status =
+        tn_profile_shapes_init(&state->before, state->graph, state->hull, state->arena);
+    if (status == TN_OK || status == TN_ERROR_MEMORY || state->sets.count == 1) return status;
+    state->is_hull_refused = true;
+    status = tn_profile_shapes_init(&state->before, state->graph,
+                                    tn_profile_sets_at(&state->sets, 0), state->arena);
+    if (status != TN_OK) return tn_error_at(status, "profile 0");
+    tn_error_restore(&before);
+    return TN_OK;
 }
 
 static tn_status run_passes(build_state *state) {
@@ -124,7 +164,7 @@ static tn_status run_passes(build_state *state) {
     passes->graph = state->graph;
     TN_TRY(tn_graph_sort(state->graph));
     TN_TRY(tn_pass_drop_dead(passes)); /* what is dead need not even be inferred */
-    TN_TRY(tn_profile_shapes_init(&state->before, state->graph, state->profiles, state->arena));
+    TN_TRY(infer_before(state));
     TN_TRY(start_passes(state));
     tn_declared_compare(state->given, &state->before, state->passes.is_unsure);
     if (!(state->options->flags & TN_BUILD_REFERENCE)) TN_TRY(tn_pass_drop_identities(passes));
@@ -236,7 +276,7 @@ static tn_status prepare_storages(build_state *state) {
 
 /* One line, however many there are: the report has them all. */
 static void warn_without_scale(const build_state *state) {
-    const tn_lower_notes *notes = &state->notes;
+    const tn_lower_notes *notes = &state->profiles[0].notes;
     if (notes->without_scale_count == 0) return;
     tn_runtime_log(state->graph->runtime, TN_LOG_WARNING,
                    "%zu tensors have no scale and stay in 32-bit floats, tensor '%s' first: "
@@ -244,10 +284,9 @@ static void warn_without_scale(const build_state *state) {
                    notes->without_scale_count, state->graph->tensors[notes->without_scale[0]].name);
 }
 
-static tn_status lower(build_state *state) {
+static tn_status lower(build_state *state, built_profile *profile) {
     const tn_builder_options *options = state->options;
     const char *forced = options->force_kernel;
-    TN_TRY(prepare_storages(state));
     tn_lower_options lower_options = {
         .device = state->device.device,
         .threads = options->threads,
@@ -259,16 +298,32 @@ static tn_status lower(build_state *state) {
         .forced = forced ? forced : tn_runtime_forced_kernels(state->graph->runtime),
         .cache = state->cache,
         .timing_seconds = options->timing_seconds,
+        .timing_shares = state->sets.count,
         .pool = &state->pool,
         .precision = options->precision,
         .second_precision = options->second_precision,
         .scales = state->scales,
         .is_kept = state->is_kept,
         .node_pins = state->node_pins,
-        .notes = &state->notes};
-    tn_cpu_pool_init(&state->pool, options->threads);
-    TN_TRY(tn_lower(state->graph, &state->after.plan, state->after.points, &lower_options,
-                    state->arena, &state->program));
+        .notes = &profile->notes};
+    return tn_lower(state->graph, &profile->shapes.plan,
+                    (const tn_inference *const *)profile->shapes.points, &lower_options,
+                    state->arena, &profile->program);
+}
+
+/* Where there is one profile, errors do not speak of it. */
+static tn_status at_profile(const build_state *state, uint32_t profile, tn_status status) {
+    if (status == TN_OK || state->sets.count == 1) return status;
+    return tn_error_at(status, "profile %" PRIu32, profile);
+}
+
+static tn_status lower_all(build_state *state) {
+    TN_TRY(prepare_storages(state));
+    tn_cpu_pool_init(&state->pool, state->options->threads);
+    for (uint32_t p = 0; p < state->sets.count; p++) {
+        TN_TRY(at_profile(state, p, lower(state, &state->profiles[p])));
+        state->profiles[p].program.profile = p;
+    }
     warn_without_scale(state);
     return TN_OK;
 }
@@ -282,49 +337,77 @@ static tn_status save_cache(const build_state *state) {
     return TN_OK;
 }
 
-/* What all points of the profile agree on; nothing of what only a run decides. */
+/* What a further shape leaves of what is known of an output. */
+static void narrow_output(tn_plan_output *output, const tn_shape *other) {
+    output->has_shape = output->has_shape && other->rank == output->shape.rank;
+    for (uint32_t i = 0; output->has_shape && i < other->rank; i++)
+        if (other->extents[i] != output->shape.extents[i]) output->shape.extents[i] = -1;
+}
+
+/* What all points of all profiles agree on; nothing of what only a run decides. */
 static tn_plan_output describe_output(const build_state *state, tn_tensor_id id) {
-    const tn_inference *const *points = state->after.points;
     tn_plan_output output = {.type = TN_NONE};
     if (id >= state->given->tensor_count) return output; /* of a pass's own making */
-    for (int point = 0; point < TN_POINTS; point++)
-        if (state->passes.is_unsure[id] || !points[point]->tensors[id].is_known) return output;
-    output.type = points[1]->tensors[id].storage.tensor.type;
-    output.shape = points[1]->tensors[id].storage.shape;
+    if (state->passes.is_unsure[id]) return output;
+    for (uint32_t p = 0; p < state->sets.count; p++)
+        for (int point = 0; point < TN_POINTS; point++)
+            if (!state->profiles[p].shapes.points[point]->tensors[id].is_known) return output;
+    const tn_tensor_storage *first = &state->profiles[0].shapes.points[1]->tensors[id].storage;
+    output.type = first->tensor.type;
+    output.shape = first->shape;
     output.has_shape = true;
-    for (int point = 0; point < TN_POINTS; point++) {
-        const tn_shape *other = &points[point]->tensors[id].storage.shape;
-        output.has_shape = output.has_shape && other->rank == output.shape.rank;
-        for (uint32_t i = 0; output.has_shape && i < other->rank; i++)
-            if (other->extents[i] != output.shape.extents[i]) output.shape.extents[i] = -1;
-    }
+    for (uint32_t p = 0; p < state->sets.count; p++)
+        for (int point = 0; point < TN_POINTS; point++)
+            narrow_output(&output,
+                          &state->profiles[p].shapes.points[point]->tensors[id].storage.shape);
     return output;
 }
 
-static tn_status write_plan(build_state *state, const tn_report_memory *memory) {
+static void describe_report(const build_state *state, uint32_t index, tn_report_source *source) {
+    const built_profile *profile = &state->profiles[index];
+    *source = (tn_report_source){.graph = state->graph,
+                                 .profiles = profile->ranges,
+                                 .shapes = &profile->shapes,
+                                 .program = &profile->program,
+                                 .device = state->device.device,
+                                 .notes = &profile->notes,
+                                 .node_pins = state->node_pins,
+                                 .passes = &state->passes,
+                                 .given_node_count = state->given->node_count,
+                                 .memory = &profile->memory};
+}
+
+static tn_status make_report(const build_state *state, char **out_report) {
+    const uint32_t count = state->sets.count;
+    tn_report_source *sources = tn_arena_allocate(state->arena, count, sizeof *sources);
+    if (!sources) return tn_fail_memory("a build's report");
+    for (uint32_t p = 0; p < count; p++)
+        describe_report(state, p, &sources[p]);
+    return tn_report_make(sources, count, out_report);
+}
+
+static tn_status write_plan(build_state *state) {
     const tn_graph *graph = state->graph;
+    const uint32_t count = state->sets.count;
     tn_plan_output *outputs =
         tn_arena_allocate(state->arena, graph->output_count + 1, sizeof *outputs);
-    if (!outputs) return tn_fail_memory("a plan");
+    const tn_program **programs = tn_arena_allocate(state->arena, count, sizeof *programs);
+    if (!outputs || !programs) return tn_fail_memory("a plan");
     for (size_t i = 0; i < graph->output_count; i++)
         outputs[i] = describe_output(state, graph->outputs[i]);
-    const tn_program *programs[] = {&state->program};
-    tn_report_source source = {.graph = state->graph,
-                               .profiles = state->profiles,
-                               .shapes = &state->after,
-                               .program = &state->program,
-                               .device = state->device.device,
-                               .notes = &state->notes,
-                               .node_pins = state->node_pins,
-                               .passes = &state->passes,
-                               .given_node_count = state->given->node_count,
-                               .memory = memory};
+    for (uint32_t p = 0; p < count; p++)
+        programs[p] = &state->profiles[p].program;
+    const tn_plan_parts parts = {.graph = graph,
+                                 .profile_count = count,
+                                 .profiles = state->sets.inputs,
+                                 .outputs = outputs,
+                                 .program_count = count,
+                                 .programs = programs};
     char *report = NULL;
-    TN_TRY(tn_report_make(&source, &report));
-    tn_status status =
-        tn_plan_write_described(state->graph, state->profiles, outputs, 1, programs, &state->plan);
+    TN_TRY(make_report(state, &report));
+    tn_status status = tn_plan_write_parts(&parts, &state->plan);
     if (status != TN_OK) {
-        tn_deallocate(state->graph->allocator, report);
+        tn_deallocate(graph->allocator, report);
         return status;
     }
     tn_deallocate(state->plan->allocator, state->plan->report);
@@ -332,33 +415,60 @@ static tn_status write_plan(build_state *state, const tn_report_memory *memory) 
     return TN_OK;
 }
 
-static tn_status plan_memory_and_write(build_state *state) {
-    const tn_report_steps steps = {
-        .graph = state->graph, .shapes = state->after.points[1], .program = &state->program};
-    tn_report_memory memory;
-    TN_TRY(tn_report_memory_plan(&steps, &memory));
-    tn_status status = tn_report_memory_note(&memory, &state->program, state->arena);
-    if (status == TN_OK) status = write_plan(state, &memory);
-    tn_report_memory_deinit(&memory, state->graph->allocator);
-    return status;
+static tn_status plan_memory(build_state *state, built_profile *profile) {
+    profile->steps = (tn_report_steps){
+        .graph = state->graph, .shapes = profile->shapes.points[1], .program = &profile->program};
+    TN_TRY(tn_report_memory_plan(&profile->steps, &profile->memory));
+    return tn_report_memory_note(&profile->memory, &profile->program, state->arena);
+}
+
+/* The shapes of the graph that the passes left, in each profile; bodies note what is asked. */
+static tn_status infer_profiles(build_state *state) {
+    const uint32_t count = state->sets.count;
+    state->profiles = tn_arena_allocate(state->arena, count, sizeof *state->profiles);
+    if (!state->profiles) return tn_fail_memory("a build");
+    for (uint32_t p = 0; p < count; p++) {
+        built_profile *profile = &state->profiles[p];
+        profile->ranges = tn_profile_sets_at(&state->sets, p);
+        TN_TRY(at_profile(
+            state, p,
+            tn_profile_shapes_init(&profile->shapes, state->graph, profile->ranges, state->arena)));
+    }
+    return TN_OK;
+}
+
+/* A body is built once, for what all profiles ask of it. */
+static tn_status build_bodies(build_state *state) {
+    const size_t count = state->graph->node_count;
+    tn_inference_plan plan = state->profiles[0].shapes.plan;
+    bool *is_after = tn_arena_copy(state->arena, plan.is_after_run, count * sizeof(bool));
+    if (!is_after) return tn_fail_memory("a build");
+    for (uint32_t p = 1; p < state->sets.count; p++)
+        for (size_t n = 0; n < count; n++)
+            is_after[n] = is_after[n] || state->profiles[p].shapes.plan.is_after_run[n];
+    plan.is_after_run = is_after;
+    return tn_bodies_build(state->graph, &plan, state->options, state->cache);
 }
 
 static tn_status build(build_state *state) {
     tn_runtime *runtime = state->graph->runtime;
     const char *cache = state->options->timing_cache;
     TN_TRY(tn_arena_create(state->graph->allocator, &state->arena));
-    TN_TRY(tn_profile_make(state->graph, state->options, state->arena, &state->profiles));
+    TN_TRY(tn_profile_sets_make(state->graph, state->options, state->arena, &state->sets));
+    TN_TRY(tn_profile_sets_hull(state->graph, &state->sets, state->arena, &state->hull));
     TN_TRY(run_passes(state));
     tn_bodies_record(state->graph);
-    TN_TRY(tn_profile_shapes_init(&state->after, state->graph, state->profiles, state->arena));
+    TN_TRY(infer_profiles(state));
     if (cache && !state->cache) {
         TN_TRY(tn_timing_cache_open(runtime, cache, &state->own_cache));
         state->cache = state->own_cache;
     }
-    TN_TRY(tn_bodies_build(state->graph, &state->after.plan, state->options, state->cache));
-    TN_TRY(lower(state));
+    TN_TRY(build_bodies(state));
+    TN_TRY(lower_all(state));
     TN_TRY(save_cache(state));
-    return plan_memory_and_write(state);
+    for (uint32_t p = 0; p < state->sets.count; p++)
+        TN_TRY(plan_memory(state, &state->profiles[p]));
+    return write_plan(state);
 }
 
 /* A build of a copy that has the borders which the options ask for. */
@@ -389,7 +499,10 @@ tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options
     tn_status status = tn_graph_copy(graph, &state.graph);
     if (status == TN_OK) status = build(&state);
     tn_timing_cache_close(state.own_cache);
-    tn_profile_shapes_deinit(&state.after);
+    for (uint32_t p = 0; state.profiles && p < state.sets.count; p++) {
+        tn_report_memory_deinit(&state.profiles[p].memory, graph->allocator);
+        tn_profile_shapes_deinit(&state.profiles[p].shapes);
+    }
     tn_profile_shapes_deinit(&state.before);
     tn_extent_proof_deinit(&state.proof);
     tn_pass_context_deinit(&state.passes);

@@ -124,10 +124,11 @@ tn_engine *tn_engine_retain(tn_engine *engine) {
 void tn_engine_release(tn_engine *engine) {
     if (!engine || atomic_fetch_sub(&engine->references, 1) != 1) return;
     tn_engine_release(engine->unfused);
+    tn_engine_release_profiles(engine);
     tn_engine_unprepare(engine);
     tn_engine_release_bodies(engine);
     tn_engine_close_device(engine);
-    if (!engine->fused) { /* else both are that engine's */
+    if (!engine->lender) { /* else both are that engine's */
         tn_packed_store_destroy(engine->packed);
         tn_plan_contents_deinit(&engine->contents);
     }
@@ -136,7 +137,7 @@ void tn_engine_release(tn_engine *engine) {
     pthread_mutex_destroy(&engine->opening);
     pthread_mutex_destroy(&engine->splitting);
     tn_threads_release(engine->shared_threads);
-    if (engine->plan_descriptor >= 0) close(engine->plan_descriptor);
+    if (engine->plan_descriptor >= 0 && !engine->lender) close(engine->plan_descriptor);
     tn_runtime *runtime = engine->runtime;
     tn_deallocate(engine->allocator, engine);
     tn_runtime_release(runtime);

@@ -27,7 +27,7 @@ static tn_status load_body(const tn_engine_loading *loading, const tn_graph_body
                            tn_engine_body *own) {
     const tn_engine *engine = loading->engine;
     const tn_engine_options options = options_of(loading);
-    tn_engine *there = engine->fused ? tn_engine_find_body(engine->fused, &body->view) : NULL;
+    tn_engine *there = engine->lender ? tn_engine_find_body(engine->lender, &body->view) : NULL;
     own->body = body;
     own->engine = tn_engine_retain(there);
     if (there) return TN_OK;

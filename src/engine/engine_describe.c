@@ -99,14 +99,13 @@ static tn_status describe_step(tn_description *description, const tn_engine *eng
     return tn_description_combine(description, program, step);
 }
 
-static tn_status describe_program(tn_description *description, const tn_engine *engine) {
+static tn_status describe_program(tn_description *description, const tn_engine *engine,
+                                  uint32_t profile, tn_described_program *program) {
     const tn_program *from = engine->program;
-    tn_described_program **programs =
-        tn_description_list(description, 1, sizeof(tn_described_program));
     tn_described_step **steps =
         tn_description_list(description, from->step_count, sizeof(tn_described_step));
-    if (!programs || !steps) return tn_fail_memory("a description");
-    tn_described_program *program = programs[0];
+    if (!steps) return tn_fail_memory("a description");
+    program->profile = profile;
     program->threads = from->threads;
     program->device = from->device ? from->device : "cpu";
     program->fingerprint = from->fingerprint ? from->fingerprint : "";
@@ -117,7 +116,22 @@ static tn_status describe_program(tn_description *description, const tn_engine *
         TN_TRY(describe_step(description, engine, &from->steps[s], program, steps[s]));
     program->step_count = from->step_count;
     program->steps = (const tn_described_step *const *)steps;
-    description->view.program_count = 1;
+    return TN_OK;
+}
+
+/* As many as there are of engines, which are made one after another when a plan is loaded. */
+static uint32_t profile_count_of(const tn_engine *engine) {
+    return engine->profile_engines ? engine->profile_count : 1;
+}
+
+static tn_status describe_programs(tn_description *description, tn_engine *engine) {
+    const uint32_t count = profile_count_of(engine);
+    tn_described_program **programs =
+        tn_description_list(description, count, sizeof(tn_described_program));
+    if (!programs) return tn_fail_memory("a description");
+    for (uint32_t p = 0; p < count; p++)
+        TN_TRY(describe_program(description, tn_engine_at_profile(engine, p), p, programs[p]));
+    description->view.program_count = count;
     description->view.programs = (const tn_described_program *const *)programs;
     return TN_OK;
 }
@@ -166,14 +180,17 @@ static tn_status describe_nodes(tn_description *description, const tn_engine *en
 
 static tn_status describe_ports(tn_description *description, tn_engine *engine) {
     const uint32_t inputs = tn_engine_input_count(engine), outputs = tn_engine_output_count(engine);
+    const uint32_t profile_count = profile_count_of(engine);
     const tn_port_info **list =
         tn_arena_allocate(description->arena, (size_t)inputs + outputs, sizeof(*list));
     const tn_profile_input **profiles =
-        tn_arena_allocate(description->arena, inputs, sizeof(*profiles));
+        tn_arena_allocate(description->arena, (size_t)profile_count * inputs, sizeof(*profiles));
     if (!list || !profiles) return tn_fail_memory("a description");
     for (uint32_t i = 0; i < inputs; i++) {
         list[i] = tn_engine_input(engine, i);
-        profiles[i] = tn_engine_profile(engine, i);
+        for (uint32_t p = 0; p < profile_count; p++)
+            profiles[(size_t)p * inputs + i] =
+                tn_engine_profile(tn_engine_at_profile(engine, p), i);
     }
     for (uint32_t i = 0; i < outputs; i++)
         list[inputs + i] = tn_engine_output(engine, i);
@@ -181,6 +198,7 @@ static tn_status describe_ports(tn_description *description, tn_engine *engine) 
     description->view.output_count = outputs;
     description->view.inputs = list;
     description->view.outputs = list + inputs;
+    description->view.profile_count = profile_count;
     description->view.profiles = profiles;
     return TN_OK;
 }
@@ -200,7 +218,7 @@ static tn_status describe(tn_description *description, tn_engine *engine) {
     TN_TRY(describe_libraries(description, engine));
     TN_TRY(describe_nodes(description, engine));
     TN_TRY(describe_ports(description, engine));
-    return describe_program(description, engine);
+    return describe_programs(description, engine);
 }
 
 tn_status tn_engine_describe_lent(tn_engine *engine, tn_description **out_description) {

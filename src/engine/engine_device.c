@@ -28,13 +28,36 @@ static bool is_device_constant(const tn_engine *engine, uint32_t value) {
     return item->space == TN_SPACE_DEVICE && engine->graph->tensors[item->tensor].is_constant;
 }
 
-/* Where each of them will lie; the bytes of all. */
+static void note_constants(tn_engine *engine, const tn_engine *from, void **lent) {
+    for (uint32_t v = 0; from->device_constants && v < from->program->value_count; v++)
+        if (from != engine && from->device_constants[v])
+            lent[from->program->values[v].tensor] = from->device_constants[v];
+}
+
+/* Constants that an engine which outlives this one has there already: they lie there in the
+ * graph's own type, whatever the program. */
+static tn_status borrow_constants(tn_engine_loading *loading) {
+    tn_engine *engine = loading->engine;
+    void **lent = tn_arena_allocate(loading->arena, engine->graph->tensor_count + 1, sizeof(*lent));
+    if (!lent) return tn_fail_memory("an engine");
+    for (const tn_engine *from = engine->lender; from; from = from->lender) {
+        note_constants(engine, from, lent);
+        for (uint32_t p = 1; from->profile_engines && p < engine->profile; p++)
+            note_constants(engine, from->profile_engines[p], lent);
+    }
+    for (uint32_t v = 0; v < engine->program->value_count; v++)
+        if (is_device_constant(engine, v))
+            engine->device_constants[v] = lent[engine->program->values[v].tensor];
+    return TN_OK;
+}
+
+/* Where each of the others will lie; the bytes of all. */
 static tn_status place_constants(tn_engine_loading *loading, size_t *offsets, size_t *out_bytes) {
     const tn_engine *engine = loading->engine;
     const size_t alignment = (size_t)engine->device->alignment;
     size_t total = 0;
     for (uint32_t v = 0; v < engine->program->value_count; v++) {
-        if (!is_device_constant(engine, v)) continue;
+        if (!is_device_constant(engine, v) || engine->device_constants[v]) continue;
         const tn_graph_tensor *tensor = &engine->graph->tensors[engine->program->values[v].tensor];
         size_t bytes = 0;
         TN_TRY(tn_format_bytes(TN_LINEAR, tensor->type, &tensor->shape, &bytes));
@@ -50,7 +73,7 @@ static tn_status place_constants(tn_engine_loading *loading, size_t *offsets, si
 static tn_status copy_constants(tn_engine *engine, const size_t *offsets) {
     const tn_device *device = engine->device;
     for (uint32_t v = 0; v < engine->program->value_count; v++) {
-        if (!is_device_constant(engine, v)) continue;
+        if (!is_device_constant(engine, v) || engine->device_constants[v]) continue;
         const tn_graph_tensor *tensor = &engine->graph->tensors[engine->program->values[v].tensor];
         size_t bytes = 0;
         TN_TRY(tn_format_bytes(TN_LINEAR, tensor->type, &tensor->shape, &bytes));
@@ -73,6 +96,7 @@ tn_status tn_engine_upload_constants(tn_engine_loading *loading) {
         tn_arena_allocate(engine->arena, count, sizeof(*engine->device_constants));
     size_t *offsets = tn_arena_allocate(loading->arena, count, sizeof(*offsets));
     if (!engine->device_constants || !offsets) return tn_fail_memory("an engine");
+    TN_TRY(borrow_constants(loading));
     TN_TRY(place_constants(loading, offsets, &bytes));
     if (bytes > 0)
         TN_TRY(tn_device_take_memory(device, &engine->device_allocator, bytes, engine->stream,

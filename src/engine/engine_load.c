@@ -70,6 +70,18 @@ static tn_status take_options(tn_engine *engine, const tn_engine_options *option
     return engine->is_isolated ? take_helper(engine, options->isolation_helper) : TN_OK;
 }
 
+/* A helper process has one profile, and need not be the first one's. */
+static tn_status take_profile(tn_engine *engine, uint32_t profile) {
+    tn_plan_contents *contents = &engine->contents;
+    if (profile >= contents->profile_count)
+        return tn_fail(TN_ERROR_ARGUMENT, "there is no profile %u: the plan has %u", profile,
+                       contents->profile_count);
+    engine->profile = profile;
+    engine->profile_count = engine->is_serving ? 1 : contents->profile_count;
+    contents->profiles += profile * engine->graph->input_count;
+    return TN_OK;
+}
+
 static tn_status prepare(tn_engine_loading *loading, const tn_engine_options *options) {
     tn_engine *engine = loading->engine;
     loading->is_exact = options->flags & TN_ENGINE_EXACT;
@@ -78,7 +90,8 @@ static tn_status prepare(tn_engine_loading *loading, const tn_engine_options *op
     TN_TRY(tn_engine_infer_profile(loading));
     TN_TRY(tn_engine_choose_program(loading, options));
     TN_TRY(tn_packed_store_create(engine->allocator, &engine->packed));
-    return tn_engine_complete(loading);
+    TN_TRY(tn_engine_complete(loading));
+    return tn_engine_load_profiles(loading);
 }
 
 tn_status tn_engine_complete(tn_engine_loading *loading) {
@@ -97,6 +110,7 @@ typedef struct source {
     const char *name;
     int descriptor; /* of the same bytes; -1: not needed */
     bool is_serving;
+    uint32_t profile;
     tn_engine_note note;
     void *note_user;
 } source;
@@ -111,6 +125,7 @@ static tn_status set_up(tn_engine *engine, source *from, const tn_engine_options
         .engine = engine, .note = from->note, .note_user = from->note_user};
     const bool is_file = from->file.is_mapped;
     TN_TRY(read_plan(engine, &from->file, from->name, options));
+    TN_TRY(take_profile(engine, from->profile));
     const tn_status status = prepare(&loading, options);
     tn_profile_shapes_deinit(&loading.shapes);
     tn_arena_destroy(loading.arena);
@@ -133,6 +148,7 @@ tn_engine *tn_engine_new(tn_runtime *runtime) {
     tn_engine *engine = tn_allocate_zero(tn_runtime_allocator(runtime), 1, sizeof(*engine));
     if (!engine) return NULL;
     atomic_init(&engine->references, 1);
+    engine->profile_count = 1;
     pthread_mutex_init(&engine->opening, NULL);
     pthread_mutex_init(&engine->splitting, NULL);
     engine->runtime = tn_runtime_retain(runtime);
@@ -189,11 +205,12 @@ tn_status tn_engine_load(tn_runtime *runtime, const char *path, const tn_engine_
 }
 
 tn_status tn_engine_load_serving(tn_runtime *runtime, const char *path,
-                                 const tn_engine_options *options, tn_engine_note note, void *user,
-                                 tn_engine **out_engine) {
+                                 const tn_engine_options *options, uint32_t profile,
+                                 tn_engine_note note, void *user, tn_engine **out_engine) {
     source from = {.name = "the helper process' plan",
                    .descriptor = -1,
                    .is_serving = true,
+                   .profile = profile,
                    .note = note,
                    .note_user = user};
     TN_TRY(open_file(runtime, path, options, &from));

@@ -16,6 +16,7 @@
  *   engine_bodies.c   the bodies of nodes, as engines of their own
  *   engine_isolate.c  which steps' kernels run elsewhere
  *   engine_unfused.c  a second engine of the same graph, for shapes that break a fusion
+ *   engine_profiles.c one for each further profile of the plan
  */
 #ifndef TN_ENGINE_ENGINE_PRIVATE_H
 #define TN_ENGINE_ENGINE_PRIVATE_H
@@ -84,9 +85,13 @@ struct tn_engine {
     char *report;
     tn_engine_body *bodies; /* of nodes that run by kernels; counted */
     uint32_t body_count;
-    bool has_bodies;         /* some node has, by a kernel or by its reference */
-    struct tn_engine *fused; /* lent: the engine that this one stands in for; null: none */
-    const bool *is_unfused;  /* by node: not absorbed here, since some shapes break it; or null */
+    bool has_bodies;          /* some node has, by a kernel or by its reference */
+    struct tn_engine *lender; /* lent: the engine whose graph, packed weights and constants these
+                                 are, since this one stands in for it; null: none */
+    uint32_t profile;         /* of the plan's, that this one is for */
+    uint32_t profile_count;   /* that a context may choose from: those of the plan; 1 if lent */
+    struct tn_engine **profile_engines; /* by profile; the first is this one; null: no others */
+    const bool *is_unfused; /* by node: not absorbed here, since some shapes break it; or null */
     pthread_mutex_t splitting;
     struct tn_engine *unfused; /* made when it is needed first, under that lock; or null */
 };
@@ -145,10 +150,10 @@ tn_status tn_engine_mark_isolated(tn_engine *engine);
  * not there. */
 const char *tn_engine_find_helper(tn_arena *arena);
 /* The engine of a helper process, on the plan that another engine was loaded from: prepares the
- * isolated kernels alone. `note` hears of each before. */
+ * isolated kernels of one profile alone. `note` hears of each before. */
 tn_status tn_engine_load_serving(tn_runtime *runtime, const char *path,
-                                 const tn_engine_options *options, tn_engine_note note, void *user,
-                                 tn_engine **out_engine);
+                                 const tn_engine_options *options, uint32_t profile,
+                                 tn_engine_note note, void *user, tn_engine **out_engine);
 
 /* Prepares the kernels of all steps. What was prepared, and the kernels' libraries, are given back
  * by tn_engine_unprepare. */
@@ -166,6 +171,15 @@ tn_status tn_engine_lower(tn_engine_loading *loading, uint32_t threads);
 /* All that follows once there is a program. */
 tn_status tn_engine_complete(tn_engine_loading *loading);
 tn_engine *tn_engine_new(tn_runtime *runtime); /* null: no memory */
+/* What an engine that stands in for `lender`, which outlives it, has of it. */
+void tn_engine_borrow(tn_engine *engine, tn_engine *lender);
+/* The engines of the further profiles, when the first one is complete. */
+tn_status tn_engine_load_profiles(const tn_engine_loading *loading);
+void tn_engine_release_profiles(tn_engine *engine);
+/* The engine of a profile: itself, or one of those. */
+static inline tn_engine *tn_engine_at_profile(tn_engine *engine, uint32_t profile) {
+    return engine->profile_engines ? engine->profile_engines[profile] : engine;
+}
 /* The engine, of `engine`'s graph and kernels, that absorbs none of the nodes in `is_broken` (by
  * node) nor what `engine` does not absorb. Lent: it lives as long as `engine`. Where there is one
  * already it is that one, whatever it absorbs: its contexts ask it in turn. [thread: any] */
@@ -174,7 +188,8 @@ tn_status tn_engine_find_unfused(tn_engine *engine, const bool *is_broken, tn_en
 tn_status tn_engine_make_ports(const tn_engine_loading *loading);
 /* A description that does not hold a count of the engine, which must outlive it. */
 tn_status tn_engine_describe_lent(tn_engine *engine, tn_description **out_description);
-/* The JSON of tn_engine_report. */
+/* The JSON of tn_engine_report, in the place of what there was; with those of all profiles once
+ * they are there. */
 tn_status tn_engine_make_report(tn_engine *engine);
 
 #endif

@@ -111,7 +111,7 @@ static tn_status find_for(tn_engine_loading *loading, tn_program_target here, bo
     for (uint32_t i = 0; i < engine->contents.program_count && !is_taken; i++) {
         const tn_program *program = engine->contents.programs[i];
         const tn_program_target target = target_of(program);
-        if (!tn_program_fits(&target, &here)) continue;
+        if (program->profile != engine->profile || !tn_program_fits(&target, &here)) continue;
         *out_has_tried = true;
         TN_TRY(try_program(loading, program, is_exact, &is_taken));
     }
@@ -138,6 +138,7 @@ static const tn_program *find_nearest(const tn_engine *engine) {
     const char *fingerprint = device->fingerprint(device);
     for (uint32_t i = engine->contents.program_count; i-- > 0;) {
         const tn_program *program = engine->contents.programs[i];
+        if (program->profile != engine->profile) continue;
         if (strcmp(program->fingerprint, fingerprint) == 0) return program;
         if (!nearest || strcmp(program->device, device->kind) == 0) nearest = program;
     }

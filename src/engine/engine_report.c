@@ -48,20 +48,35 @@ static void add_step(tn_text *text, const tn_described_program *program,
     tn_text_add(text, "}");
 }
 
+static void add_steps(tn_text *text, const tn_described_program *program) {
+    tn_text_add_format(text, "{\"threads\": %u, \"steps\": [", program->threads);
+    for (uint32_t i = 0; i < program->step_count; i++) {
+        tn_text_add(text, i ? ",\n  " : "\n  ");
+        add_step(text, program, program->steps[i]);
+    }
+    tn_text_add(text, "\n]");
+}
+
 tn_status tn_engine_make_report(tn_engine *engine) {
     tn_description *description;
     tn_text text;
+    char *report = NULL;
     TN_TRY(tn_engine_describe_lent(engine, &description));
-    const tn_described_program *program = description->view.programs[0];
+    const tn_plan_description *view = &description->view;
     tn_text_init(&text, engine->allocator);
-    tn_text_add_format(&text, "{\"threads\": %u, \"steps\": [", program->threads);
-    for (uint32_t i = 0; i < program->step_count; i++) {
-        tn_text_add(&text, i ? ",\n  " : "\n  ");
-        add_step(&text, program, program->steps[i]);
+    add_steps(&text, view->programs[0]);
+    if (view->program_count > 1) tn_text_add(&text, ", \"profiles\": [");
+    for (uint32_t p = 0; view->program_count > 1 && p < view->program_count; p++) {
+        tn_text_add(&text, p > 0 ? ",\n" : "\n");
+        add_steps(&text, view->programs[p]);
+        tn_text_add(&text, "}");
     }
-    tn_text_add(&text, "\n]}\n");
-    const tn_status status = tn_text_take(&text, &engine->report);
-    if (status != TN_OK) tn_text_deinit(&text);
+    tn_text_add(&text, view->program_count > 1 ? "]}\n" : "}\n");
+    const tn_status status = tn_text_take(&text, &report);
+    tn_text_deinit(&text);
     tn_plan_description_destroy(&description->view);
-    return status;
+    if (status != TN_OK) return status;
+    tn_deallocate(engine->allocator, engine->report);
+    engine->report = report;
+    return TN_OK;
 }

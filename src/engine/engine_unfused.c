@@ -12,7 +12,7 @@
 
 static tn_status mark(tn_engine *engine, const bool *is_broken) {
     const size_t count = engine->graph->node_count;
-    const bool *before = engine->fused->is_unfused;
+    const bool *before = engine->lender->is_unfused;
     bool *is_unfused = tn_arena_allocate(engine->arena, count + 1, sizeof(*is_unfused));
     if (!is_unfused) return tn_fail_memory("an engine");
     for (size_t n = 0; n < count; n++)
@@ -21,18 +21,18 @@ static tn_status mark(tn_engine *engine, const bool *is_broken) {
     return TN_OK;
 }
 
-/* As that of `fused`, which outlives it. */
-static void share(tn_engine *engine, tn_engine *fused) {
-    engine->fused = fused;
-    engine->contents = fused->contents;
-    engine->graph = fused->graph;
-    engine->plan = fused->plan;
-    engine->device = fused->device;
-    engine->packed = fused->packed;
-    engine->is_checked = fused->is_checked;
-    engine->device_allocator = fused->device_allocator;
-    engine->allows_not_finite = fused->allows_not_finite;
-    engine->checked_dump = fused->checked_dump;
+void tn_engine_borrow(tn_engine *engine, tn_engine *lender) {
+    engine->lender = lender;
+    engine->contents = lender->contents;
+    engine->graph = lender->graph;
+    engine->plan = lender->plan;
+    engine->device = lender->device;
+    engine->packed = lender->packed;
+    engine->profile = lender->profile;
+    engine->is_checked = lender->is_checked;
+    engine->device_allocator = lender->device_allocator;
+    engine->allows_not_finite = lender->allows_not_finite;
+    engine->checked_dump = lender->checked_dump;
 }
 
 static tn_status set_up(tn_engine *engine, const bool *is_broken) {
@@ -40,7 +40,7 @@ static tn_status set_up(tn_engine *engine, const bool *is_broken) {
     TN_TRY(tn_arena_create(engine->allocator, &engine->arena));
     tn_status status = mark(engine, is_broken);
     if (status == TN_OK) status = tn_engine_infer_profile(&loading);
-    if (status == TN_OK) status = tn_engine_lower(&loading, engine->fused->program->threads);
+    if (status == TN_OK) status = tn_engine_lower(&loading, engine->lender->program->threads);
     if (status == TN_OK) status = tn_engine_complete(&loading);
     tn_profile_shapes_deinit(&loading.shapes);
     tn_arena_destroy(loading.arena);
@@ -51,7 +51,7 @@ static tn_status make(tn_engine *fused, const bool *is_broken, tn_engine **out_e
     tn_error_copy error;
     tn_engine *engine = tn_engine_new(fused->runtime);
     if (!engine) return tn_fail_memory("an engine");
-    share(engine, fused);
+    tn_engine_borrow(engine, fused);
     const tn_status status = set_up(engine, is_broken);
     if (status == TN_OK) {
         *out_engine = engine;

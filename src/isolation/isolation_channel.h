@@ -14,7 +14,7 @@
 #include <tenon/plugin.h>
 
 /* Both sides are of one build; a helper of another one is refused by this number. */
-#define TN_ISOLATION_VERSION      1u
+#define TN_ISOLATION_VERSION      2u
 #define TN_ISOLATION_PAYLOAD      ((size_t)8 << 20)
 #define TN_ISOLATION_MESSAGE      2048
 #define TN_ISOLATION_SOCKET       3 /* the helper's file descriptors */
@@ -56,6 +56,7 @@ typedef struct tn_isolation_start {
     uint32_t threads, flags;
     uint32_t library_count;
     uint32_t dump_bytes; /* of the folder's name, 0 included; 0: none */
+    uint32_t profile;    /* of the plan's, whose kernels these are */
 } tn_isolation_start; /* then the device's name, the folder's, and of each library hash and path */
 
 enum { TN_ISOLATION_NULL = 0, TN_ISOLATION_BUFFER, TN_ISOLATION_CONSTANT, TN_ISOLATION_NOTHING };

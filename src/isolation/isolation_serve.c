@@ -111,8 +111,8 @@ static tn_status load_all(tn_server *server, reading *read, const tn_isolation_s
     for (uint32_t i = 0; i < start->library_count; i++)
         TN_TRY(load_library(server, read));
     snprintf(plan, sizeof(plan), "/proc/self/fd/%d", TN_ISOLATION_PLAN);
-    TN_TRY(tn_engine_load_serving(server->runtime, plan, &options, note_prepare, server,
-                                  &server->engine));
+    TN_TRY(tn_engine_load_serving(server->runtime, plan, &options, start->profile, note_prepare,
+                                  server, &server->engine));
     TN_TRY(open_kernels(server));
     return start->flags & TN_ISOLATION_CHECKED ? start_checking(server, start) : TN_OK;
 }

@@ -71,7 +71,8 @@ static tn_status put_start(tn_isolation *isolation) {
                                 .flags = (reads ? 0u : TN_ISOLATION_NO_ENVIRONMENT) |
                                          (engine->is_checked ? TN_ISOLATION_CHECKED : 0u) |
                                          (engine->allows_not_finite ? TN_ISOLATION_ANY_NUMBER : 0u),
-                                .dump_bytes = dump ? (uint32_t)strlen(dump) + 1 : 0};
+                                .dump_bytes = dump ? (uint32_t)strlen(dump) + 1 : 0,
+                                .profile = engine->profile};
     putting put = {.isolation = isolation, .status = TN_OK};
     TN_TRY(tn_isolation_put(isolation, &start, sizeof(start)));
     TN_TRY(put_device(isolation, engine->device));

@@ -41,6 +41,17 @@ tn_status tn_plan_write_described(const tn_graph *graph, const tn_plan_profile *
                                   const tn_plan_output *outputs, uint32_t program_count,
                                   const tn_program *const *programs, tn_plan **out_plan);
 
+/* The same with several profiles, whose programs say which one they are for. */
+typedef struct tn_plan_parts {
+    const tn_graph *graph;
+    uint32_t profile_count;
+    const tn_plan_profile *profiles; /* one an input, those of profile 0 first */
+    const tn_plan_output *outputs;   /* or null */
+    uint32_t program_count;
+    const tn_program *const *programs;
+} tn_plan_parts;
+tn_status tn_plan_write_parts(const tn_plan_parts *parts, tn_plan **out_plan);
+
 /* A plan read back. `graph` has constants that point into `file` (which the graph owns). Operators
  * come from the registry; what the manifest names is found and loaded first. Programs are as stored
  * and checked; those of this device whose kernels' libraries are not to be had are left out (with a
@@ -48,8 +59,9 @@ tn_status tn_plan_write_described(const tn_graph *graph, const tn_plan_profile *
 typedef struct tn_plan_contents {
     tn_graph *graph;
     tn_arena *arena;
-    tn_plan_profile *profiles;
-    tn_plan_output *outputs; /* one an output, as the plan says it */
+    uint32_t profile_count;
+    tn_plan_profile *profiles; /* one an input, those of profile 0 first */
+    tn_plan_output *outputs;   /* one an output, as the plan says it */
     uint32_t program_count;
     const tn_program **programs;
     uint32_t left_out_count; /* programs of this device whose kernels' libraries are not here */

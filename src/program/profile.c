@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profiles from the builder's options: finds the inputs by name and checks that each range is one.
+ * One profile from a caller's ranges: finds the inputs by name and checks that each range is one.
  * What the shapes of the other tensors are is in profile_shapes.c.
  */
 #include "program/profile.h"
@@ -119,15 +119,22 @@ static void take_declared(const tn_graph_tensor *tensor, tn_plan_profile *out_pr
 
 tn_status tn_profile_make(const tn_graph *graph, const tn_builder_options *options, tn_arena *arena,
                           tn_plan_profile **out_profiles) {
+    return tn_profile_make_of(graph, options->profile_input_count, options->profile_inputs, arena,
+                              out_profiles);
+}
+
+tn_status tn_profile_make_of(const tn_graph *graph, uint32_t count,
+                             const tn_profile_input *const *inputs, tn_arena *arena,
+                             tn_plan_profile **out_profiles) {
     tn_plan_profile *profiles = tn_arena_allocate(arena, graph->input_count + 1, sizeof *profiles);
     bool *is_given = tn_arena_allocate(arena, graph->input_count + 1, sizeof *is_given);
     if (!profiles || !is_given) return tn_fail_memory("the profiles");
     for (size_t i = 0; i < graph->input_count; i++)
         take_declared(&graph->tensors[graph->inputs[i]], &profiles[i]);
-    for (uint32_t i = 0; i < options->profile_input_count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         tn_profile_input given;
         size_t input = 0;
-        TN_TRY(read_input(options->profile_inputs[i], &given));
+        TN_TRY(read_input(inputs[i], &given));
         TN_TRY(find_input(graph, given.name, &input));
         if (is_given[input])
             return tn_fail(TN_ERROR_ARGUMENT, "input '%s' has two profiles", given.name);

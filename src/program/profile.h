@@ -17,14 +17,35 @@ typedef struct tn_plan_profile {
     const void *minimum_value, *optimum_value, *maximum_value; /* or null */
 } tn_plan_profile;
 
-/* One profile for each input of the graph, in `arena`; values are lent by the options. Inputs that
- * are not named keep their shape; with unknown extents they are free (optimum 1 for each).
- * TN_ERROR_NOT_FOUND (a name that no input has), TN_ERROR_SHAPE, TN_ERROR_RANGE. */
+/* One profile for each input of the graph, in `arena`, from the options' profile_inputs, whose
+ * values are lent. Inputs that are not named keep their shape; with unknown extents they are free
+ * (optimum 1 for each). TN_ERROR_NOT_FOUND (a name that no input has), TN_ERROR_SHAPE,
+ * TN_ERROR_RANGE. */
 tn_status tn_profile_make(const tn_graph *graph, const tn_builder_options *options, tn_arena *arena,
                           tn_plan_profile **out_profiles);
+/* The same from these. */
+tn_status tn_profile_make_of(const tn_graph *graph, uint32_t count,
+                             const tn_profile_input *const *inputs, tn_arena *arena,
+                             tn_plan_profile **out_profiles);
 /* Whether every allowed shape of the input is the same one. */
 bool tn_profile_is_fixed(const tn_plan_profile *profile);
 
+/* The profiles of a plan: `input_count` ranges each. */
+typedef struct tn_profile_sets {
+    uint32_t count, input_count;
+    const tn_plan_profile *inputs; /* count * input_count, those of profile 0 first */
+} tn_profile_sets;
+static inline const tn_plan_profile *tn_profile_sets_at(const tn_profile_sets *sets,
+                                                        uint32_t profile) {
+    return sets->inputs + (size_t)profile * sets->input_count;
+}
+/* What the options ask for, at least one; values are lent by them. Errors as above,
+ * TN_ERROR_ARGUMENT. */
+tn_status tn_profile_sets_make(const tn_graph *graph, const tn_builder_options *options,
+                               tn_arena *arena, tn_profile_sets *out_sets);
+/* One range an input that holds those of all profiles; the optimum is profile 0's. */
+tn_status tn_profile_sets_hull(const tn_graph *graph, const tn_profile_sets *sets, tn_arena *arena,
+                               tn_plan_profile **out_hull);
 /* What is known of a graph's shapes over its profiles: an inference a point, the same one where
  * nothing varies. Where an input's shape or a value that decides shapes is not known before a run,
  * everything after it counts as `is_after_run` in `plan`: its shapes may be unknown here

@@ -75,6 +75,7 @@ typedef struct tn_program_step {
 } tn_program_step;
 
 typedef struct tn_program {
+    uint32_t profile; /* of the plan's, that it is for */
     uint32_t value_count, step_count;
     tn_program_value *values;
     tn_program_step *steps;

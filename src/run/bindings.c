@@ -185,12 +185,27 @@ static void set_all(const tn_context *context, tn_shape_state *state) {
     state->is_applied = true;
 }
 
+static tn_status grow_arena(tn_context *owner, const tn_shape_state *state) {
+    const bool fits = state->memory_bytes <= owner->memory_bytes;
+    if (fits && state->device_bytes <= owner->device_bytes) return TN_OK;
+    owner->arena_moves++;
+    if (!fits) TN_TRY(tn_context_reserve_arena(owner, state->memory_bytes));
+    TN_TRY(tn_context_reserve_device_arena(owner, state->device_bytes));
+    owner->statistics.arena_bytes = owner->memory_bytes + owner->device_bytes;
+    return TN_OK;
+}
+
+/* Contexts of several profiles have one arena, of which one at a time makes use: the first one's.
+ */
 static tn_status reserve_memory(tn_context *context) {
-    const bool fits = context->current->memory_bytes <= context->memory_bytes;
-    if (fits && context->current->device_bytes <= context->device_bytes) return TN_OK;
-    if (!fits) TN_TRY(tn_context_reserve_arena(context, context->current->memory_bytes));
-    TN_TRY(tn_context_reserve_device_arena(context, context->current->device_bytes));
-    context->statistics.arena_bytes = context->memory_bytes + context->device_bytes;
+    tn_context *owner = context->arena_owner ? context->arena_owner : context;
+    TN_TRY(grow_arena(owner, context->current));
+    if (context->arena_seen == owner->arena_moves) return TN_OK;
+    context->arena_seen = owner->arena_moves;
+    context->memory = owner->memory;
+    context->memory_bytes = owner->memory_bytes;
+    context->device_memory = owner->device_memory;
+    context->device_bytes = owner->device_bytes;
     for (int i = 0; i < TN_SHAPE_STATES; i++)
         if (context->states[i]) context->states[i]->is_applied = false;
     return TN_OK;

@@ -76,6 +76,7 @@ static tn_status set_up(tn_context *context) {
     if (!context->kernels || !context->inputs || !context->outputs || !context->shapes ||
         !context->values || !context->profile || !context->profile_steps)
         return tn_fail_memory("a context");
+    TN_TRY(tn_profiles_create(context));
     tn_context_find_ports(context);
     TN_TRY(tn_heaps_create(context));
     TN_TRY(tn_inference_init_in(&context->inference, engine->graph, &engine->plan,
@@ -169,6 +170,7 @@ void tn_context_destroy(tn_context *context) {
     tn_dynamic_destroy(context);
     tn_checked_context_destroy(context);
     tn_unfused_destroy(context);
+    tn_profiles_destroy(context);
     tn_walk_profile_close(context);
     close_kernels(context);
     tn_body_contexts_destroy(context);
@@ -181,7 +183,7 @@ void tn_context_destroy(tn_context *context) {
     tn_walk_close_device(context);
     tn_inference_deinit(&context->inference);
     tn_heaps_destroy(context);
-    tn_context_free_arena(context);
+    if (!context->arena_owner) tn_context_free_arena(context);
     tn_isolation_destroy(context->isolation);
     tn_deallocate(allocator, context->kernels);
     tn_deallocate(allocator, context->inputs);
@@ -232,27 +234,39 @@ tn_status tn_context_set_profiling(tn_context *context, bool is_on) {
 
 uint32_t tn_context_profile_count(const tn_context *context) {
     if (!context || !tn_run_control_is_idle(&context->control)) return 0;
-    if (context->is_unfused) return tn_context_profile_count(context->unfused);
-    return context->profile_count;
+    const tn_context *other = tn_context_stand_in(context);
+    return other ? tn_context_profile_count(other) : context->profile_count;
 }
 
 const tn_profile_entry *tn_context_profile(const tn_context *context, uint32_t index) {
     if (!context || !tn_run_control_is_idle(&context->control)) return NULL;
-    if (context->is_unfused) return tn_context_profile(context->unfused, index);
+    const tn_context *other = tn_context_stand_in(context);
+    if (other) return tn_context_profile(other, index);
     return index < context->profile_count ? &context->profile[context->profile_steps[index]] : NULL;
+}
+
+/* What a context that stands in has counted; `is_alone`: shapes of its own as well, which are then
+ * found again there and not here. */
+static void add_statistics(const tn_context *other, tn_context_statistics *all, bool is_alone) {
+    tn_context_statistics its = {.size = sizeof(its)};
+    tn_context_get_statistics(other, &its);
+    all->allocations += its.allocations;
+    all->arena_bytes += its.arena_bytes;
+    all->waits += its.waits;
+    all->graph_launches += its.graph_launches;
+    if (!is_alone) return;
+    all->shape_cache_hits += its.shape_cache_hits;
+    all->isolated_calls += its.isolated_calls;
 }
 
 void tn_context_get_statistics(const tn_context *context, tn_context_statistics *out_statistics) {
     if (!context || !out_statistics || !tn_run_control_is_idle(&context->control)) return;
     const uint32_t size = out_statistics->size;
     tn_context_statistics all = context->statistics;
-    tn_context_statistics other = {.size = sizeof(other)};
-    if (context->unfused) tn_context_get_statistics(context->unfused, &other);
     tn_body_contexts_count(context, &all);
-    all.allocations += other.allocations;
-    all.arena_bytes += other.arena_bytes;
-    all.waits += other.waits;
-    all.graph_launches += other.graph_launches;
+    if (context->unfused) add_statistics(context->unfused, &all, false);
+    for (uint32_t p = 1; context->profiles && p < context->engine->profile_count; p++)
+        if (context->profiles[p]) add_statistics(context->profiles[p], &all, true);
     memcpy(out_statistics, &all, size < sizeof(all) ? size : sizeof(all));
     out_statistics->size = size;
 }

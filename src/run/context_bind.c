@@ -97,7 +97,7 @@ tn_status tn_context_lend_input(tn_context *context, uint32_t input, uint64_t by
     TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
     TN_TRY(tn_context_check_lost(context));
-    TN_TRY(tn_walk_wait(context)); /* the device may still read the old memory */
+    TN_TRY(tn_context_wait_all(context)); /* the device may still read the old memory */
     TN_TRY(tn_bindings_own_input(context, input, (size_t)bytes));
     TN_TRY(tn_context_bind_input(context, input, context->inputs[input].own, bytes));
     *out_data = context->inputs[input].own;
@@ -107,6 +107,7 @@ tn_status tn_context_lend_input(tn_context *context, uint32_t input, uint64_t by
 void tn_context_note_output(tn_context *context, uint32_t output, void *data, uint64_t bytes) {
     tn_output_binding *binding = &context->outputs[output];
     take_back(context, &binding->is_device, &binding->is_sent);
+    binding->allocate = NULL;
     if (binding->data != data || binding->bytes != bytes) context->are_bindings_set = false;
     binding->data = data;
     binding->bytes = bytes;

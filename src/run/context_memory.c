@@ -8,6 +8,7 @@
 #include "run/context_private.h"
 
 #include <tenon/context_memory.h>
+#include <tenon/profiles.h>
 
 #include <inttypes.h>
 #include <string.h>
@@ -55,12 +56,16 @@ tn_status tn_context_reserve_device_arena(tn_context *context, size_t bytes) {
     if (bytes <= context->device_bytes) return TN_OK;
     if (lent->memory || context->is_without_memory)
         return fail_lent(context, lent, bytes, "device");
-    TN_TRY(tn_walk_wait(context));
+    const tn_device *device = context->engine->device;
+    TN_TRY(tn_context_wait_all(context));
     give_device_memory(context);
-    TN_TRY(tn_device_take_memory(context->engine->device, &context->device_allocator, bytes,
-                                 context->stream, "memory for the arena", &context->device_memory));
+    TN_TRY(tn_device_take_memory(device, &context->device_allocator, bytes, context->stream,
+                                 "memory for the arena", &context->device_memory));
     context->device_bytes = bytes;
-    return TN_OK;
+    if (!context->profiles) return TN_OK;
+    const tn_status status = device->stream_wait(device, context->stream); /* others use it on
+                                                                               streams of theirs */
+    return status == TN_OK ? TN_OK : tn_device_failed(device, status, "memory for the arena");
 }
 
 void tn_context_free_arena(tn_context *context) {
@@ -100,7 +105,8 @@ tn_status tn_context_set_memory(tn_context *context, void *memory, uint64_t byte
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(check_lent(context, memory, bytes, 64));
     if (memory == context->lent_memory.memory && bytes == context->lent_memory.bytes) return TN_OK;
-    TN_TRY(tn_walk_wait(context));
+    TN_TRY(tn_context_wait_all(context));
+    context->arena_moves++;
     tn_context_free_arena(context);
     context->lent_memory = (tn_lent_memory){memory, memory ? (size_t)bytes : 0};
     context->memory = memory;
@@ -117,7 +123,8 @@ tn_status tn_context_set_device_memory(tn_context *context, void *device_memory,
     if (device_memory == context->lent_device_memory.memory &&
         bytes == context->lent_device_memory.bytes)
         return TN_OK;
-    TN_TRY(tn_walk_wait(context));
+    TN_TRY(tn_context_wait_all(context));
+    context->arena_moves++;
     give_device_memory(context);
     context->lent_device_memory =
         (tn_lent_memory){device_memory, device_memory ? (size_t)bytes : 0};
@@ -135,8 +142,8 @@ tn_status tn_context_memory_bytes(const tn_context *context, uint64_t *out_host_
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_run_control_check_idle(&context->control));
     TN_TRY(tn_context_check_lending(context));
-    if (context->is_unfused)
-        return tn_context_memory_bytes(context->unfused, out_host_bytes, out_device_bytes);
+    const tn_context *other = tn_context_stand_in(context);
+    if (other) return tn_context_memory_bytes(other, out_host_bytes, out_device_bytes);
     if (!context->current || !context->are_shapes_set)
         return tn_fail(TN_ERROR_STATE, "the memory is not known before tn_context_reshape");
     if (out_host_bytes) *out_host_bytes = context->current->memory_bytes;
@@ -144,26 +151,27 @@ tn_status tn_context_memory_bytes(const tn_context *context, uint64_t *out_host_
     return TN_OK;
 }
 
-/* A point of the profile: 0, 1, 2 for its minimum, optimum and maximum. */
-static tn_status set_point(tn_context *context, int point) {
+/* A point of a profile: 0, 1, 2 for its minimum, optimum and maximum. */
+static tn_status set_point(tn_context *context, uint32_t profile, int point) {
     const tn_engine *engine = context->engine;
+    TN_TRY(tn_context_set_profile(context, profile));
     for (uint32_t i = 0; i < tn_engine_input_count(engine); i++) {
-        const tn_profile_input *profile = tn_engine_profile(engine, i);
-        if (!profile) continue;
-        const int64_t *const extents[] = {profile->minimum, profile->optimum, profile->maximum};
-        const void *const values[] = {profile->minimum_value, profile->optimum_value,
-                                      profile->maximum_value};
-        TN_TRY(tn_context_set_shape(context, i, profile->rank, extents[point]));
+        const tn_profile_input *range = tn_engine_profile_of(engine, profile, i);
+        if (!range) continue;
+        const int64_t *const extents[] = {range->minimum, range->optimum, range->maximum};
+        const void *const values[] = {range->minimum_value, range->optimum_value,
+                                      range->maximum_value};
+        TN_TRY(tn_context_set_shape(context, i, range->rank, extents[point]));
         if (values[point]) TN_TRY(tn_context_bind_input(context, i, values[point], UINT64_MAX));
     }
     return tn_context_reshape(context);
 }
 
 static tn_status find_bytes(tn_context *context, uint64_t *host_bytes, uint64_t *device_bytes) {
-    for (int point = 0; point < 3; point++) {
+    TN_TRY(tn_context_check_lending(context));
+    for (uint32_t i = 0; i < 3 * context->engine->profile_count; i++) {
         uint64_t host = 0, device = 0;
-        TN_TRY(tn_context_check_lending(context));
-        TN_TRY(set_point(context, point));
+        TN_TRY(set_point(context, i / 3, (int)(i % 3)));
         TN_TRY(tn_context_memory_bytes(context, &host, &device));
         if (host > *host_bytes) *host_bytes = host;
         if (device > *device_bytes) *device_bytes = device;

@@ -54,19 +54,30 @@ static void find_needed(tn_context *context) {
         context->inputs[i].is_needed |= engine->plan.is_value_input[i];
 }
 
+/* Whether all profiles have one shape of an input, the same one. */
+static bool is_fixed_input(const tn_engine *engine, size_t input) {
+    const tn_plan_profile *first = &engine->contents.profiles[input];
+    if (!tn_profile_is_fixed(first)) return false;
+    for (uint32_t p = 1; p < engine->profile_count; p++) {
+        const tn_plan_profile *other = &engine->profile_engines[p]->contents.profiles[input];
+        if (!tn_profile_is_fixed(other) || !tn_shape_equal(&first->minimum, &other->minimum))
+            return false;
+    }
+    return true;
+}
+
 /* Inputs whose shape is fixed need no call. */
 static void set_fixed_shapes(tn_context *context) {
     const tn_graph *graph = context->engine->graph;
     for (size_t i = 0; i < graph->input_count; i++) {
         const tn_graph_tensor *tensor = &graph->tensors[graph->inputs[i]];
-        const tn_plan_profile *profile = &context->engine->contents.profiles[i];
         bool is_fixed = tensor->has_shape;
         for (uint32_t axis = 0; is_fixed && axis < tensor->shape.rank; axis++)
             is_fixed = tensor->shape.extents[axis] >= 0;
         if (is_fixed)
             context->inputs[i].shape = tensor->shape;
-        else if (!profile->is_free && tn_shape_equal(&profile->minimum, &profile->maximum)) {
-            context->inputs[i].shape = profile->minimum;
+        else if (is_fixed_input(context->engine, i)) {
+            context->inputs[i].shape = context->engine->contents.profiles[i].minimum;
             is_fixed = true;
         }
         context->inputs[i].has_shape = is_fixed;

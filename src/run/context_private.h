@@ -35,6 +35,9 @@
  *   sized/dynamic_counted.c counts in place of sizes there
  *   sized/counted.c         inputs of a fixed capacity of which a count tells how much is there
  *   isolation.h             plugins' kernels in a helper process
+ *   outputs/output_allocator.c   outputs whose memory the caller is asked for
+ *   profiles/choose_profile.c    which profile has the shapes of a run
+ *   profiles/profile_contexts.c  the contexts of the further profiles
  */
 #ifndef TN_RUN_CONTEXT_PRIVATE_H
 #define TN_RUN_CONTEXT_PRIVATE_H
@@ -48,6 +51,7 @@
 #include "run/control/run_control.h"
 #include "tensor/window.h"
 
+#include <tenon/output_allocator.h>
 #include <tenon/plugin/counted.h>
 #include <tenon/plugin/string.h>
 
@@ -180,7 +184,10 @@ typedef struct tn_output_binding {
     size_t own_bytes;
     void *target;        /* what the walk writes */
     bool is_from_device; /* a copy from a device writes it: any alignment does, and any memory */
-    tn_strided_binding strided; /* that what is computed is scattered to */
+    tn_strided_binding strided;  /* that what is computed is scattered to */
+    tn_output_allocate allocate; /* the caller's, who then binds nothing himself; or null */
+    void *allocate_user;
+    bool is_asked; /* in this run: `data` is what he answered */
 } tn_output_binding;
 
 #define TN_SHAPE_STATES 8
@@ -215,11 +222,15 @@ struct tn_context {
     size_t device_bytes;
     tn_lent_memory lent_memory, lent_device_memory; /* then the two above are these */
     bool is_without_memory;                         /* it has none but what is lent */
+    struct tn_context *arena_owner;                 /* whose memory the two are; null: its own */
+    uint64_t arena_moves;                           /* how often they have changed, of the owner */
+    uint64_t arena_seen;                   /* of these, those that the pointers here know of */
     void *own_stream, *stream;             /* of the engine's device; null: the processor */
     bool is_pending;                       /* the stream has work that nobody waited for */
     bool are_shapes_set, are_bindings_set; /* false: to be looked at before the next walk */
     bool has_device_ports;                 /* something is, or was, bound in the device's memory */
     bool has_strided_ports;                /* the same of memory in which elements lie apart */
+    bool has_allocators;                   /* an output has, or had, one of the caller's */
     uint32_t host_node; /* the first one whose work in a run is the processor's; TN_NO_NODE */
     bool is_profiling;
     tn_profile_entry *profile; /* by step */
@@ -237,12 +248,16 @@ struct tn_context {
     tn_checked *checked;             /* guarded runs; else null */
     bool *is_constant;               /* guarded runs: by program value */
     tn_context_statistics statistics;
-    tn_crash_mark crash; /* while it runs */
-    tn_context *unfused; /* for shapes that break a fusion; else null */
-    bool is_unfused;     /* the present shapes are such */
-    void *done_event;    /* of the device, for tn_context_is_done; null until it is needed */
-    bool is_done_marked; /* it is recorded behind the last run */
-    bool *is_broken;     /* by node: scratch of tn_unfused_find; null until it is needed */
+    tn_crash_mark crash;     /* while it runs */
+    tn_context *unfused;     /* for shapes that break a fusion; else null */
+    bool is_unfused;         /* the present shapes are such */
+    void *done_event;        /* of the device, for tn_context_is_done; null until it is needed */
+    bool is_done_marked;     /* it is recorded behind the last run */
+    bool *is_broken;         /* by node: scratch of tn_unfused_find; null until it is needed */
+    tn_context **profiles;   /* by profile: of a plan with several, null until one is needed; the
+                                first is this one. Null: there is one profile */
+    uint32_t profile_now;    /* that the present shapes run with */
+    uint32_t chosen_profile; /* by the caller; TN_PROFILE_AUTOMATIC */
     tn_run_control control;
     const tn_run_state *run; /* its own, or that of the context that this one is a part of */
 };
@@ -320,6 +335,8 @@ void tn_context_join(tn_context *part, const tn_context *whole);
 /* Waits for what is left of a run that failed, and notes when the device is lost; answers `status`.
  */
 tn_status tn_context_end_failed(tn_context *context, tn_status status);
+/* Waits for all that it, and those that stand in for it, have enqueued. */
+tn_status tn_context_wait_all(tn_context *context);
 /* Why the context can run no more, after its device was lost; TN_OK: it can. */
 tn_status tn_context_check_lost(const tn_context *context);
 
@@ -332,14 +349,37 @@ bool tn_context_close_runs(tn_context *context);
 void tn_context_close_completion(tn_context *context);
 
 /* --- reshape.c --- */
-/* The shape of an input against what is declared and what the plan was built for. */
+/* The shape of an input against what is declared and what the plan was built for. TN_ERROR_SHAPE,
+ * TN_ERROR_RANGE. */
 tn_status tn_reshape_check_shape(const tn_context *context, uint32_t input, const tn_shape *shape);
 /* Whether a value that decided the current shapes has changed in the caller's memory. */
 bool tn_reshape_is_stale(const tn_context *context);
 /* tn_context_reshape, of a context that is sound, with values where the host can read them. */
 tn_status tn_reshape_run(tn_context *context);
-/* Shapes and values of all inputs into context->shapes and values, checked. */
+/* Shapes and values of all inputs into context->shapes and values. */
 tn_status tn_reshape_gather(tn_context *context);
+
+/* --- profiles/choose_profile.c --- */
+/* Whether a profile that may be chosen has this shape of an input. TN_ERROR_RANGE, TN_ERROR_SHAPE.
+ */
+tn_status tn_profiles_check_shape(const tn_context *context, uint32_t input, const tn_shape *shape);
+/* The profile for context->shapes and values; the chosen one where there is one. Errors as above.
+ */
+tn_status tn_profiles_choose(const tn_context *context, uint32_t *out_profile);
+
+/* --- profiles/profile_contexts.c --- */
+tn_status tn_profiles_create(tn_context *context);
+void tn_profiles_destroy(tn_context *context);
+/* The context that runs the present shapes in this one's place; null: it does so itself. */
+static inline tn_context *tn_profiles_other(const tn_context *context) {
+    return context->profiles ? context->profiles[context->profile_now] : NULL;
+}
+/* Goes on with a profile: reshapes its context, where that is not this one. */
+tn_status tn_profiles_reshape(tn_context *context, uint32_t profile);
+/* Before a run: reshape where shapes have changed, or values ask for another profile. */
+tn_status tn_profiles_update(tn_context *context);
+/* The run, by the other context. */
+tn_status tn_profiles_run(tn_context *context, tn_context *other);
 
 /* --- heaps.c --- */
 /* Where the program has strings; else context->heaps stays null. */
@@ -349,6 +389,15 @@ void tn_heaps_destroy(tn_context *context);
 tn_heap *tn_heaps_find(const tn_context *context, uint32_t value);
 /* Before each run: what is bound is read and checked, what the last run appended is gone. */
 tn_status tn_heaps_begin(tn_context *context);
+
+/* --- outputs/output_allocator.c --- */
+/* A run begins: no allocator of the caller's was asked in it. */
+void tn_output_begin(tn_context *context);
+/* Asks for an output's memory, where the caller is to be asked and was not yet in this run.
+ * TN_ERROR_MEMORY, TN_ERROR_ARGUMENT. */
+tn_status tn_output_ask(tn_context *context, uint32_t output, uint64_t bytes);
+/* Begins, and asks for all outputs of the current shapes. */
+tn_status tn_output_ask_all(tn_context *context);
 
 /* --- describe.c --- */
 /* A value's descriptor at the inferred shapes, without data. */
@@ -371,7 +420,15 @@ void tn_context_use_reference(tn_call *call, tn_call_scope *scope);
 /* Whether the inferred shapes break a fusion; then there is a context for them. */
 tn_status tn_unfused_find(tn_context *context, bool *out_is_broken);
 void tn_unfused_destroy(tn_context *context);
-/* tn_context_reshape and tn_context_run by that context, with what is bound here. */
+/* Gives another context of the same graph the shapes and the memory that are bound here. */
+tn_status tn_context_hand_over(const tn_context *context, tn_context *other);
+/* The context that runs the present shapes in this one's place: of another profile, or that one;
+ * null: it does so itself. */
+static inline tn_context *tn_context_stand_in(const tn_context *context) {
+    tn_context *other = tn_profiles_other(context);
+    return other ? other : context->is_unfused ? context->unfused : NULL;
+}
+/* tn_context_reshape and tn_context_run by the unfused context, with what is bound here. */
 tn_status tn_unfused_reshape(tn_context *context);
 tn_status tn_unfused_run(tn_context *context);
 

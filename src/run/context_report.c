@@ -95,7 +95,8 @@ tn_status tn_context_report(const tn_context *context, char **out_json) {
     if (!context || !out_json)
         return tn_fail(TN_ERROR_ARGUMENT, "tn_context_report needs a context and out_json");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    if (context->is_unfused) return tn_context_report(context->unfused, out_json);
+    const tn_context *other = tn_context_stand_in(context);
+    if (other) return tn_context_report(other, out_json);
     const tn_engine *engine = context->engine;
     tn_status status = TN_OK;
     double *step_ns = tn_allocate_zero(engine->allocator, engine->program->step_count + (size_t)1,

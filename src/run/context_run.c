@@ -33,6 +33,18 @@ static tn_status run_dynamic(tn_context *context) {
 static tn_status run(tn_context *context) {
     TN_TRY(tn_run_check(context->run));
     if (context->has_strided_ports) TN_TRY(tn_strided_gather(context));
+    if (context->profiles) {
+        TN_TRY(tn_profiles_update(context));
+        tn_context *other = tn_profiles_other(context);
+        if (other) {
+            if (context->has_strided_ports) {
+                TN_TRY(tn_strided_check_outputs(context));
+                TN_TRY(tn_strided_settle_all(context));
+            }
+            context->statistics.runs++;
+            return tn_profiles_run(context, other);
+        }
+    }
     TN_TRY(tn_device_ports_fetch(context));
     if (!context->are_shapes_set || tn_reshape_is_stale(context)) TN_TRY(tn_reshape_run(context));
     if (context->has_strided_ports) TN_TRY(tn_strided_check_outputs(context));
@@ -43,6 +55,7 @@ static tn_status run(tn_context *context) {
     }
     TN_TRY(tn_heaps_begin(context));
     if (context->dynamic) return run_dynamic(context);
+    if (context->has_allocators) TN_TRY(tn_output_ask_all(context));
     if (!context->are_bindings_set) TN_TRY(tn_bindings_apply(context));
     tn_bindings_stage_inputs(context);
     context->is_pending = context->stream != NULL;
@@ -83,7 +96,8 @@ void tn_context_join(tn_context *part, const tn_context *whole) {
 
 tn_status tn_context_run_begun(tn_context *context) {
     TN_TRY(tn_context_check_lost(context));
-    TN_TRY(tn_device_ports_check_capture(context)); /* waiting, as below, would end the capture */
+    /* Waiting, as below, would end the capture. Another profile's context asks itself. */
+    if (!tn_profiles_other(context)) TN_TRY(tn_device_ports_check_capture(context));
     const tn_device *device = context->engine->device;
     const uint32_t before = context->stream ? tn_device_enter(device) : 0;
     context->is_done_marked = false;
@@ -124,6 +138,14 @@ tn_status tn_context_run(tn_context *context) {
     return tn_context_end_run(context, tn_context_run_in_turn(context));
 }
 
+tn_status tn_context_wait_all(tn_context *context) {
+    TN_TRY(tn_walk_wait(context));
+    if (context->unfused) TN_TRY(tn_context_wait_all(context->unfused));
+    for (uint32_t p = 1; context->profiles && p < context->engine->profile_count; p++)
+        if (context->profiles[p]) TN_TRY(tn_context_wait_all(context->profiles[p]));
+    return TN_OK;
+}
+
 tn_status tn_context_set_stream(tn_context *context, void *stream) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_run_control_check_idle(&context->control));
@@ -133,7 +155,7 @@ tn_status tn_context_set_stream(tn_context *context, void *stream) {
     TN_TRY(tn_context_check_lost(context));
     void *chosen = stream ? stream : context->own_stream;
     if (chosen == context->stream) return TN_OK;
-    TN_TRY(tn_walk_wait(context));
+    TN_TRY(tn_context_wait_all(context));
     context->stream = chosen;
     context->is_done_marked = false;
     tn_context_forget_pointers(context);
@@ -142,7 +164,8 @@ tn_status tn_context_set_stream(tn_context *context, void *stream) {
 
 tn_status tn_context_find_output(const tn_context *context, uint32_t output,
                                  const tn_tensor **out_tensor) {
-    if (context->is_unfused) return tn_context_find_output(context->unfused, output, out_tensor);
+    const tn_context *other = tn_context_stand_in(context);
+    if (other) return tn_context_find_output(other, output, out_tensor);
     const tn_tensor *tensor = context->dynamic   ? tn_dynamic_output(context, output)
                               : context->current ? &context->current->outputs[output].tensor
                                                  : NULL;

@@ -12,29 +12,6 @@
 /* ----------------------------------------------------------------------------------------------
  * checks */
 
-static tn_status check_profile(const tn_context *context, uint32_t input, const tn_shape *shape) {
-    const tn_plan_profile *profile = &context->engine->contents.profiles[input];
-    const char *name = context->engine->inputs[input].name;
-    char text[TN_SHAPE_TEXT_BYTES];
-    if (profile->is_free) return TN_OK;
-    if (shape->rank != profile->minimum.rank)
-        return tn_fail(TN_ERROR_SHAPE, "input '%s' has shape %s: expected rank %u", name,
-                       tn_shape_print(shape->rank, shape->extents, text, sizeof(text)),
-                       profile->minimum.rank);
-    for (uint32_t i = 0; i < shape->rank; i++) {
-        if (shape->extents[i] >= profile->minimum.extents[i] &&
-            shape->extents[i] <= profile->maximum.extents[i])
-            continue;
-        return tn_fail(
-            TN_ERROR_RANGE,
-            "input '%s' has shape %s: axis %u is %lld, the plan was built for %lld to %lld", name,
-            tn_shape_print(shape->rank, shape->extents, text, sizeof(text)), i,
-            (long long)shape->extents[i], (long long)profile->minimum.extents[i],
-            (long long)profile->maximum.extents[i]);
-    }
-    return TN_OK;
-}
-
 tn_status tn_reshape_check_shape(const tn_context *context, uint32_t input, const tn_shape *shape) {
     const tn_graph *graph = context->engine->graph;
     const tn_graph_tensor *tensor = &graph->tensors[graph->inputs[input]];
@@ -42,33 +19,11 @@ tn_status tn_reshape_check_shape(const tn_context *context, uint32_t input, cons
     bool fits = !tensor->has_shape || tensor->shape.rank == shape->rank;
     for (uint32_t i = 0; fits && tensor->has_shape && i < shape->rank; i++)
         fits = tensor->shape.extents[i] < 0 || tensor->shape.extents[i] == shape->extents[i];
-    if (fits) return check_profile(context, input, shape);
+    if (fits) return tn_profiles_check_shape(context, input, shape);
     return tn_fail(
         TN_ERROR_SHAPE, "input '%s' has shape %s: expected %s", tensor->name,
         tn_shape_print(shape->rank, shape->extents, given, sizeof(given)),
         tn_shape_print(tensor->shape.rank, tensor->shape.extents, declared, sizeof(declared)));
-}
-
-/* Values are checked element by element where the profile has as many at all three points. */
-static tn_status check_value(const tn_context *context, uint32_t input, size_t count) {
-    const tn_plan_profile *profile = &context->engine->contents.profiles[input];
-    const tn_type type = context->engine->inputs[input].type;
-    if (!profile->minimum_value || !profile->maximum_value ||
-        !tn_shape_equal(&profile->minimum, &profile->maximum) ||
-        !tn_shape_equal(&profile->minimum, &context->inputs[input].shape))
-        return TN_OK;
-    for (size_t i = 0; i < count; i++) {
-        const double a = tn_element_get_f64(profile->minimum_value, type, i),
-                     b = tn_element_get_f64(profile->maximum_value, type, i),
-                     value = tn_element_get_f64(context->values[input], type, i);
-        const double low = a < b ? a : b, high = a < b ? b : a;
-        if (!(value < low || value > high)) continue;
-        return tn_fail(
-            TN_ERROR_RANGE,
-            "element %zu of the value of input '%s' is %g, the plan was built for %g to %g", i,
-            context->engine->inputs[input].name, value, low, high);
-    }
-    return TN_OK;
 }
 
 static tn_status gather_value(tn_context *context, uint32_t input) {
@@ -78,7 +33,7 @@ static tn_status gather_value(tn_context *context, uint32_t input) {
     TN_TRY(tn_format_bytes(TN_LINEAR, type, &context->inputs[input].shape, &bytes));
     TN_TRY(tn_bindings_check_input(context, input, bytes));
     context->values[input] = bytes > 0 ? tn_bindings_host_data(&context->inputs[input]) : nothing;
-    return check_value(context, input, tn_type_elements(type, bytes));
+    return TN_OK;
 }
 
 tn_status tn_reshape_gather(tn_context *context) {
@@ -150,9 +105,16 @@ static tn_status find_dynamic(tn_context *context) {
 }
 
 tn_status tn_reshape_run(tn_context *context) {
+    uint32_t profile = 0;
     context->are_shapes_set = context->are_bindings_set = context->is_unfused = false;
     TN_TRY(tn_reshape_gather(context));
+    TN_TRY(tn_profiles_choose(context, &profile));
     context->statistics.reshapes++;
+    if (context->profiles) TN_TRY(tn_profiles_reshape(context, profile));
+    if (tn_profiles_other(context)) {
+        context->are_shapes_set = true;
+        return TN_OK;
+    }
     if (context->dynamic) TN_TRY(find_dynamic(context));
     if (!context->dynamic) {
         TN_TRY(find_state(context));

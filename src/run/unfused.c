@@ -62,9 +62,8 @@ void tn_unfused_destroy(tn_context *context) {
 /* ----------------------------------------------------------------------------------------------
  * the other context */
 
-static tn_status hand_input(const tn_context *context, uint32_t input) {
+static tn_status hand_input(const tn_context *context, tn_context *other, uint32_t input) {
     const tn_input_binding *binding = &context->inputs[input];
-    tn_context *other = context->unfused;
     if (binding->has_shape)
         TN_TRY(tn_context_set_shape(other, input, binding->shape.rank, binding->shape.extents));
     TN_TRY(tn_context_bind_count(other, input, binding->count_axis, binding->count));
@@ -73,16 +72,18 @@ static tn_status hand_input(const tn_context *context, uint32_t input) {
                : tn_context_bind_input(other, input, binding->data, binding->bytes);
 }
 
-static tn_status hand_output(const tn_context *context, uint32_t output) {
+static tn_status hand_output(const tn_context *context, tn_context *other, uint32_t output) {
     const tn_output_binding *binding = &context->outputs[output];
-    tn_context *other = context->unfused;
+    if (binding->allocate)
+        return (binding->is_device ? tn_context_set_device_output_allocator
+                                   : tn_context_set_output_allocator)(
+            other, output, binding->allocate, binding->allocate_user);
     return binding->is_device
                ? tn_context_bind_device_output(other, output, binding->data, binding->bytes)
                : tn_context_bind_output(other, output, binding->data, binding->bytes);
 }
 
-static tn_status hand_over(tn_context *context) {
-    tn_context *other = context->unfused;
+tn_status tn_context_hand_over(const tn_context *context, tn_context *other) {
     tn_context_join(other, context);
     if (context->stream)
         TN_TRY(tn_context_set_stream(
@@ -96,18 +97,18 @@ static tn_status hand_over(tn_context *context) {
     if (other->is_profiling != context->is_profiling)
         TN_TRY(tn_context_set_profiling(other, context->is_profiling));
     for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++)
-        TN_TRY(hand_input(context, i));
+        TN_TRY(hand_input(context, other, i));
     for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++)
-        TN_TRY(hand_output(context, i));
+        TN_TRY(hand_output(context, other, i));
     return TN_OK;
 }
 
 tn_status tn_unfused_reshape(tn_context *context) {
-    TN_TRY(hand_over(context));
+    TN_TRY(tn_context_hand_over(context, context->unfused));
     return tn_context_reshape(context->unfused);
 }
 
 tn_status tn_unfused_run(tn_context *context) {
-    TN_TRY(hand_over(context));
+    TN_TRY(tn_context_hand_over(context, context->unfused));
     return tn_context_run(context->unfused);
 }

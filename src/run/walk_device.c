@@ -22,7 +22,7 @@ void tn_walk_close_device(tn_context *context) {
     const tn_device *device = context->engine->device;
     if (!context->own_stream) return;
     if (context->stream != context->own_stream) (void)device->stream_wait(device, context->stream);
-    if (context->device_memory && !context->lent_device_memory.memory)
+    if (context->device_memory && !context->lent_device_memory.memory && !context->arena_owner)
         tn_device_give_memory(device, &context->device_allocator, context->device_memory,
                               context->own_stream);
     (void)device->stream_wait(device, context->own_stream);

@@ -186,6 +186,7 @@ OPTIONS = {
     "max-accuracy-loss": ["--max-accuracy-loss", "1"], "markdown": ["--markdown"], "top": ["--top", "2"], "print": ["--print"], "range": ["--range", "RANGE"], "pin": ["--pin", "PIN"],
     "without-rewrite": ["--without-rewrite", "silu"],
     "no-kernel-libraries": ["--no-kernel-libraries"],
+    "next-profile": ["--shape", "SHAPE", "--next-profile", "--shape", "SHAPE"], "use-profile": ["--use-profile", "0"],
 }
 NEEDS = {"calibration": ["--precision", "int8"], "calibrator": INT8, "percentile": INT8 + ["--calibrator", "percentile"],
          "write-calibration": INT8, "keep": INT8, "range": INT8, "max-accuracy-loss": INT8}
@@ -197,11 +198,11 @@ BUILDING = {"plugin", "plugin-dir", "shape", "threads", "device", "precision", "
 RUNNING = {"plugin", "plugin-dir", "shape", "threads", "device", "input", "output", "output-dir", "allow-plugin", "json",
            "verbose", "checked", "checked-dump", "isolate", "isolate-limit"} | IMAGE
 USED = {
-    "build": BUILDING | {"input", "output", "report", "json", "timing-seconds"},
+    "build": BUILDING | {"input", "output", "report", "json", "timing-seconds", "next-profile"},
     "run model": (BUILDING | RUNNING | {"top", "print"}) - {"no-timing", "write-calibration"} | {"no-timing"},
-    "run plan": RUNNING | {"exact", "top", "print"},
+    "run plan": RUNNING | {"exact", "top", "print", "use-profile"},
     "bench model": (BUILDING | RUNNING | {"seconds", "contexts", "profile", "html", "timing-seconds"}) - {"write-calibration"},
-    "bench plan": RUNNING | {"exact", "seconds", "contexts", "profile", "html"},
+    "bench plan": RUNNING | {"exact", "seconds", "contexts", "profile", "html", "use-profile"},
     "test": {"plugin", "plugin-dir", "threads", "device", "precision", "timing-cache", "rtol", "atol", "no-fusion", "reference",
              "exact", "allow-plugin", "verbose", "checked", "checked-dump", "isolate", "isolate-limit"},
     "inspect model": {"plugin", "plugin-dir", "shape", "threads", "json", "verbose", "html", "dot"},
@@ -215,8 +216,8 @@ USED = {
 # What a subcommand has for some kinds of file or some other options alone; elsewhere in it, it is refused by name.
 KNOWN = {
     "build": {"weights", "mean", "scale", "layout", "channels"},
-    "run": {"weights", "exact", "timing-cache"} | BUILDING - {"write-calibration"},
-    "bench": {"weights", "exact", "timing-seconds"} | BUILDING - {"write-calibration"},
+    "run": {"weights", "exact", "timing-cache", "use-profile"} | BUILDING - {"write-calibration"},
+    "bench": {"weights", "exact", "timing-seconds", "use-profile"} | BUILDING - {"write-calibration"},
     "test": set(),
     "inspect": {"plugin", "plugin-dir", "shape", "threads", "weights", "mean", "scale"},
     "doctor": {"shape", "weights", "exact", "allow-plugin", "json"},
@@ -263,8 +264,8 @@ def command_of(column, kind, option):
 
 def option_text(option, values):
     text = OPTIONS[option]
-    if len(text) == 1:
-        return text
+    if len(text) != 2:
+        return [values.get(part, part) for part in text]
     value = {"ALLOWED": "/", **values}.get(text[1], text[1])
     return [text[0], value.partition("=")[0] if option in ("input", "output") and values.get("is_build") else value]
 
@@ -303,7 +304,8 @@ CONFLICTS = [{"json", "print"}, {"timing-cache", "no-timing"}, {"timing-cache", 
              {"timing-seconds", "isolate"}, {"timing-seconds", "isolate-limit"}, {"calibrator", "percentile"},
              {"json", "markdown"}, {"precision", "calibration"}, {"precision", "calibrator"}, {"precision", "percentile"},
              {"precision", "write-calibration"}, {"precision", "keep"}, {"precision", "max-accuracy-loss"}, {"precision", "range"},
-             {"reference", "pin"}, {"reference", "without-rewrite"}, {"no-fusion", "without-rewrite"}, {"reference", "no-kernel-libraries"}, {"dot", "html"}, {"dot", "json"}, {"html", "json"}]
+             {"reference", "pin"}, {"reference", "without-rewrite"}, {"no-fusion", "without-rewrite"}, {"reference", "no-kernel-libraries"}, {"dot", "html"}, {"dot", "json"}, {"html", "json"},
+             {"shape", "next-profile"}]
 
 
 def fits(group, option):

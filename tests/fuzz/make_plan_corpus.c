@@ -34,18 +34,22 @@ static void write_file(const char *name, const char *ending, const void *data, s
 }
 
 /* Builds and writes the graph and gives it back. */
-static void save(tn_graph *graph, const char *name, uint32_t flags) {
-    tn_builder_options options = {
-        .size = sizeof(options), .threads = 1, .flags = flags | TN_BUILD_NO_TIMING};
+static void save_built(tn_graph *graph, const char *name, const tn_builder_options *options) {
     tn_plan *plan;
     uint64_t bytes, place[2];
-    TRY(tn_build(graph, &options, &plan));
+    TRY(tn_build(graph, options, &plan));
     const unsigned char *data = tn_plan_bytes(plan, &bytes);
     memcpy(place, data + 40, sizeof(place)); /* of the description: offset and bytes */
     write_file(name, "plan", data, (size_t)bytes);
     write_file(name, "description", data + place[0], (size_t)place[1]);
     tn_plan_destroy(plan);
     tn_graph_destroy(graph);
+}
+
+static void save(tn_graph *graph, const char *name, uint32_t flags) {
+    const tn_builder_options options = {
+        .size = sizeof(options), .threads = 1, .flags = flags | TN_BUILD_NO_TIMING};
+    save_built(graph, name, &options);
 }
 
 static tn_graph *start(tn_tensor_id *out_input, int64_t batch) {
@@ -104,6 +108,34 @@ static void save_convolution(const char *name, int64_t batch, uint32_t flags) {
     save(graph, name, flags);
 }
 
+static tn_profile_input batches(const int64_t *low, const int64_t *best, const int64_t *high) {
+    return (tn_profile_input){.size = sizeof(tn_profile_input),
+                              .rank = 4,
+                              .name = "x",
+                              .minimum = low,
+                              .optimum = best,
+                              .maximum = high};
+}
+
+static void save_profiles(const char *name) {
+    tn_tensor_id x;
+    tn_graph *graph = start(&x, -1);
+    tn_tensor_id y = add_convolution(graph, x);
+    TRY(tn_graph_add_output(graph, y, "y"));
+    const tn_profile_input few = batches(LIST(1, 2, 4, 4), LIST(1, 2, 4, 4), LIST(2, 2, 4, 4)),
+                           many = batches(LIST(4, 2, 4, 4), LIST(8, 2, 4, 4), LIST(8, 2, 4, 4));
+    const tn_profile_input *const inputs[] = {&few, &many};
+    const tn_profile sets[] = {{sizeof(tn_profile), 1, &inputs[0]},
+                               {sizeof(tn_profile), 1, &inputs[1]}};
+    const tn_profile *const profiles[] = {&sets[0], &sets[1]};
+    const tn_builder_options options = {.size = sizeof(options),
+                                        .threads = 1,
+                                        .flags = TN_BUILD_NO_TIMING,
+                                        .profile_count = 2,
+                                        .profiles = profiles};
+    save_built(graph, name, &options);
+}
+
 static void save_classifier(const char *name) {
     tn_tensor_id x;
     tn_graph *graph = start(&x, 1);
@@ -143,6 +175,7 @@ int main(int argument_count, char **arguments) {
     save_convolution("convolution", 1, 0);
     save_convolution("convolution_any_batch", -1, 0);
     save_convolution("convolution_reference", 1, TN_BUILD_REFERENCE);
+    save_profiles("profiles");
     save_classifier("classifier");
     save_sum("sum");
     tn_runtime_release(runtime);

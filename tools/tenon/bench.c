@@ -26,6 +26,10 @@ static const char help[] =
     "  -s, --shape NAME=1x3x8x8   the shape of an input without a file (else the optimum that the "
     "plan was built for);\n"
     "                        of a model also NAME=MIN:OPT:MAX\n"
+    "      --use-profile N   of a plan with several profiles: that one, at its optimum (default: "
+    "the "
+    "one that has the shapes,\n"
+    "                        nearest to its optimum)\n"
     "  -p, --plugin LIB.so[@DOMAIN]  -P, --plugin-dir DIR   libraries of layers; of a model also "
     "those of "
     "TENON_PLUGIN_PATH\n"
@@ -251,7 +255,7 @@ static int bench(tn_runtime *runtime, tn_engine *engine, const cli_options *opti
 
 int command_bench(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTYSnfOxajLCmkNFEKMIJvBGQUXqzZeH", &options);
+    int code = cli_options_read(argc, argv, "pPwsbiodtcTYSnfOxajLCmkNFEKMIJvBGQUXqzZeH", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
         importers_print_options();

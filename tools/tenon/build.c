@@ -22,6 +22,8 @@ static const char help[] =
     "in "
     "TENON_PLUGIN_PATH\n"
     "  -s, --shape NAME=1x3x64x64     fix an input's shape, or NAME=MIN:OPT:MAX for a range\n"
+    "      --next-profile             the shapes that follow are those of another profile, with "
+    "kernels of its own\n"
     "  -t, --threads N                threads that the plan is made for (default: the cores there "
     "are)\n"
     "      --device NAME      cpu (default), cuda, cuda:1: what it lacks a kernel for runs on the "
@@ -123,7 +125,7 @@ static int build(const cli_options *options, const char *model, const char *path
 
 int command_build(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTYrjmkNFEKMvBGQWUXLCqzZe", &options);
+    int code = cli_options_read(argc, argv, "pPwsyiodtcTYrjmkNFEKMvBGQWUXLCqzZe", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
         importers_print_options();

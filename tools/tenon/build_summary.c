@@ -158,11 +158,23 @@ static void print_processor(const json *processor) {
         printf(", %.0f%% of the measured time\n", percent);
 }
 
+/* Of several: the sum of times and the memory of each. */
+static void print_profiles(const json *profiles) {
+    size_t number = 0;
+    if (json_count(profiles) < 2) return;
+    for (const json *item = profiles->first; item; item = item->next) {
+        const kernel_counts counts = count_kernels(json_member(item, "nodes"));
+        printf("  profile %zu:\n  ", number++);
+        print_work(item, &counts);
+    }
+}
+
 void build_summary_print(const char *report) {
     json *document = json_read(report);
     if (!document) return;
     const kernel_counts counts = count_kernels(json_member(document, "nodes"));
-    print_work(document, &counts);
+    if (json_count(json_member(document, "profiles")) < 2) print_work(document, &counts);
+    print_profiles(json_member(document, "profiles"));
     print_precision(document, &counts);
     print_rewrites(json_member(document, "rewrites"));
     print_processor(json_member(document, "processor"));

@@ -85,8 +85,10 @@ static bool print_programs(const json *programs, double fitting) {
     printf("kernels were chosen for:\n");
     for (const json *it = programs ? programs->first : NULL; it; it = it->next) {
         const double threads = json_number(json_member(it, "threads"), 0);
-        printf("  %s; %.0f thread%s: ", text_of(it, "fingerprint"), threads,
-               threads == 1 ? "" : "s");
+        const json *profile = json_member(it, "profile");
+        printf("  %s; %.0f thread%s", text_of(it, "fingerprint"), threads, threads == 1 ? "" : "s");
+        if (profile) printf("; profile %.0f", json_number(profile, 0));
+        printf(": ");
         if (is_true(json_member(it, "fits")) && threads > (double)cores)
             printf("this machine, where only %ld cores may be used\n", cores);
         else if (is_true(json_member(it, "fits")))

@@ -124,6 +124,20 @@ static void add_inputs(text_table *table, const json *document) {
     }
 }
 
+/* Of plans with several: the ranges of each. */
+static void add_profiles(text_table *table, const json *document) {
+    size_t number = 0;
+    for (const json *profile = first_of(document, "profiles"); profile; profile = profile->next) {
+        for (const json *it = profile->first; it; it = it->next) {
+            text_table_row(table);
+            text_table_format(table, "profile %zu", number);
+            text_table_cell(table, text_of(it, "name"));
+            add_range(table, it);
+        }
+        number++;
+    }
+}
+
 /* Of plans that do not say an output's type, the type of the value that was made last. */
 static const char *type_of_output(const json *document, const json *output) {
     const char *type = text_of(output, "type"), *tensor = text_of(output, "tensor");
@@ -262,8 +276,11 @@ static int print_program(const json *document, const json *program) {
     bool is_timed = false;
     for (const json *it = first_of(program, "steps"); it; it = it->next)
         is_timed = is_timed || number_of(it, "ns") > 0;
-    printf("\nsteps, in their order (%.*s, %.0f threads%s)\n", (int)strcspn(device, ";"), device,
+    const json *profile = json_member(program, "profile");
+    printf("\nsteps, in their order (%.*s, %.0f threads%s", (int)strcspn(device, ";"), device,
            number_of(program, "threads"), is_timed ? "" : ", not timed");
+    if (profile) printf(", profile %.0f", json_number(profile, 0));
+    printf(")\n");
     text_table_row(&table);
     static const char *const titles[] = {"node", "operator", "kernel", "us", "reads", "writes"};
     for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
@@ -322,6 +339,8 @@ static int print(const char *path, const json *document) {
     int code = inspect_model_print(document);
     if (code == EXIT_DONE)
         code = print_table("inputs (name, type, shape, range of shapes)", document, add_inputs);
+    if (code == EXIT_DONE && json_is_there(json_member(document, "profiles")))
+        code = print_table("profiles (input, optimum and range)", document, add_profiles);
     if (code == EXIT_DONE) code = print_table("outputs", document, add_outputs);
     if (code == EXIT_DONE) code = print_table("libraries", document, add_libraries);
     if (code == EXIT_DONE) code = print_table("operators", document, add_operators);

@@ -23,7 +23,11 @@ static const char help[] =
     "  -s, --shape NAME=1x3x8x8  the shape of an input: of a raw file, or where only the shape is "
     "read and there is\n"
     "                            no file (else it is the plan's optimum); of a model also "
-    "NAME=MIN:OPT:MAX\n" HELP_OF_IMAGES "  -p, --plugin LIB.so[@DOMAIN]  -P, --plugin-dir DIR   "
+    "NAME=MIN:OPT:MAX\n"
+    "      --use-profile N       of a plan with several profiles: that one (default: the one that "
+    "has the shapes, nearest to\n"
+    "                            its optimum)\n" HELP_OF_IMAGES
+    "  -p, --plugin LIB.so[@DOMAIN]  -P, --plugin-dir DIR   "
     "libraries of layers; of a model also those of "
     "TENON_PLUGIN_PATH\n"
     "  -t, --threads N  --device NAME\n"
@@ -104,7 +108,7 @@ static int run_engine(tn_engine *engine, const cli_options *options) {
 
 int command_run(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTOxajLCmkNFEKMIJvBGQUXluqzZe", &options);
+    int code = cli_options_read(argc, argv, "pPwsbiodtcTOxajLCmkNFEKMIJvBGQUXluqzZe", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
         importers_print_options();

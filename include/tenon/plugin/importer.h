@@ -131,7 +131,7 @@ typedef struct tn_import_question {
 /* A place in a file or network, in fields. What is null or 0 is not said. */
 typedef struct tn_import_place {
     uint32_t size;
-    uint32_t line, column; /* in the file, from 1 */
+    uint32_t line, column;  /* in the file, from 1 */
     uint32_t is_in_message; /* 1: the message says all this, the chain of places stays */
     uint64_t offset;        /* in the file; UINT64_MAX: not said */
     const char *file;

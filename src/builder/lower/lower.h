@@ -23,6 +23,7 @@ typedef struct tn_lower_options {
     const char *forced;     /* "Op=kernel,..." or null */
     tn_timing_cache *cache; /* null: none */
     double timing_seconds;
+    uint32_t timing_shares;       /* this lowering has one of so many of them; 0: all of the time */
     double (*now_ns)(void);       /* the clock of timings on the processor; null: the system's */
     double (*waited_ns)(void);    /* how long threads waited for a core so far; null: the system's,
                                      and with a clock of the caller's none */

@@ -127,12 +127,39 @@ static void add_precision(tn_text *text, const tn_report_source *source) {
     tn_text_add(text, "],\n");
 }
 
-tn_status tn_report_make(const tn_report_source *source, char **out_json) {
-    const tn_report_steps steps = {.graph = source->graph,
-                                   .shapes = source->shapes->points[1],
-                                   .program = source->program,
-                                   .notes = source->notes,
-                                   .node_pins = source->node_pins};
+static tn_report_steps steps_of(const tn_report_source *source) {
+    return (tn_report_steps){.graph = source->graph,
+                             .shapes = source->shapes->points[1],
+                             .program = source->program,
+                             .notes = source->notes,
+                             .node_pins = source->node_pins};
+}
+
+/* What differs between the profiles of a plan, in the words of the whole. */
+static void add_profile(tn_text *text, const tn_report_source *source) {
+    const tn_report_steps steps = steps_of(source);
+    tn_text_add(text, "{\n");
+    add_precision(text, source);
+    add_inputs(text, source);
+    tn_report_add_steps(text, &steps);
+    add_totals(text, source, tn_report_memory_bytes(source->memory));
+    tn_report_add_memory(text, source->memory);
+    tn_text_add(text, "}");
+}
+
+/* All of them, where there are several: the whole speaks of the first one. */
+static void add_profiles(tn_text *text, const tn_report_source *sources, uint32_t count) {
+    tn_text_add(text, ",\n  \"profiles\": [");
+    for (uint32_t p = 0; p < count; p++) {
+        if (p > 0) tn_text_add(text, ", ");
+        add_profile(text, &sources[p]);
+    }
+    tn_text_add(text, "]");
+}
+
+tn_status tn_report_make(const tn_report_source *sources, uint32_t count, char **out_json) {
+    const tn_report_source *source = &sources[0];
+    const tn_report_steps steps = steps_of(source);
     tn_text text;
     tn_text_init(&text, source->graph->allocator);
     tn_text_add(&text, "{\n  \"graph\": ");
@@ -153,6 +180,7 @@ tn_status tn_report_make(const tn_report_source *source, char **out_json) {
     add_totals(&text, source, tn_report_memory_bytes(source->memory));
     tn_report_add_outputs(&text, source->graph);
     tn_report_add_memory(&text, source->memory);
+    if (count > 1) add_profiles(&text, sources, count);
     tn_text_add(&text, ",\n  \"version\": ");
     tn_text_add_json(&text, tn_version());
     tn_text_add(&text, "\n}\n");

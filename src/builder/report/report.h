@@ -22,7 +22,8 @@ typedef struct tn_report_source {
     size_t given_node_count;      /* of the graph before the passes */
     const tn_report_memory *memory;
 } tn_report_source;
-/* The caller frees *out_json by tn_deallocate. TN_ERROR_MEMORY. */
-tn_status tn_report_make(const tn_report_source *source, char **out_json);
+/* Of a plan's profiles, in their order; the whole speaks of the first one, and where there are
+ * several, "profiles" of each. The caller frees *out_json by tn_deallocate. TN_ERROR_MEMORY. */
+tn_status tn_report_make(const tn_report_source *sources, uint32_t count, char **out_json);
 
 #endif

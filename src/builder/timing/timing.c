@@ -28,7 +28,9 @@ void tn_timing_start_clock(tn_lowering *lowering) {
     timing->begin_ns = tn_timing_now_ns(lowering);
     const double usual =
         tn_lower_has_device(lowering) ? 90 : 20; /* its libraries compile kernels */
-    timing->end_ns = timing->begin_ns + (seconds > 0 ? seconds : usual) * 1e9;
+    const uint32_t shares = lowering->options->timing_shares;
+    timing->end_ns =
+        timing->begin_ns + (seconds > 0 ? seconds : usual) * 1e9 / (shares > 0 ? shares : 1);
     timing->nodes_end_ns = timing->end_ns;
     if (tn_lower_has_device(lowering))
         timing->nodes_end_ns -= TN_TIMING_CONVERSION_SHARE * (timing->end_ns - timing->begin_ns);

@@ -100,10 +100,13 @@ static tn_status describe_profile(tn_description *description, const char *name,
 
 static tn_status describe_inputs(tn_description *description, const Tenon__Plan__Plan *plan) {
     tn_port_info **ports = tn_description_list(description, plan->n_inputs, sizeof(tn_port_info));
+    const size_t sets = 1 + plan->n_further_profiles;
     const tn_profile_input **profiles =
-        tn_arena_allocate(description->arena, plan->n_inputs, sizeof(*profiles));
+        tn_arena_allocate(description->arena, sets * plan->n_inputs, sizeof(*profiles));
     if (!ports || !profiles) return tn_fail_memory("a description");
-    uint32_t count = 0;
+    uint32_t count = 0, known = 0;
+    for (size_t i = 0; i < plan->n_inputs; i++)
+        known += plan->inputs[i] < plan->n_tensors;
     for (size_t i = 0; i < plan->n_inputs; i++) {
         if (plan->inputs[i] >= plan->n_tensors) continue;
         const Tenon__Plan__Tensor *tensor = plan->tensors[plan->inputs[i]];
@@ -115,8 +118,15 @@ static tn_status describe_inputs(tn_description *description, const Tenon__Plan_
         set_shape(port, tensor->has_shape, tensor->n_shape, tensor->shape);
         TN_TRY(set_extent_names(description, tensor, port));
         if (profile) TN_TRY(describe_profile(description, tensor->name, profile, &profiles[count]));
+        for (size_t p = 1; p < sets; p++) {
+            const Tenon__Plan__ProfileSet *set = plan->further_profiles[p - 1];
+            if (i < set->n_inputs)
+                TN_TRY(describe_profile(description, tensor->name, set->inputs[i],
+                                        &profiles[p * known + count]));
+        }
         count++;
     }
+    description->view.profile_count = (uint32_t)sets;
     description->view.input_count = count;
     description->view.inputs = (const tn_port_info *const *)ports;
     description->view.profiles = profiles;

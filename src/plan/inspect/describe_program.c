@@ -127,6 +127,7 @@ static tn_status describe_program(tn_description *description, const Tenon__Plan
                                   const Tenon__Plan__Program *message,
                                   tn_described_program *program) {
     program->threads = message->threads;
+    program->profile = message->profile;
     program->device = *message->device ? message->device : "cpu";
     program->fingerprint = message->fingerprint;
     program->fits = tn_description_fit(description->runtime, program->device, message->fingerprint,

@@ -127,6 +127,8 @@ static tn_status explain_program(explanation *e, size_t index, uint32_t threads)
     e->fitting_count += status == TN_OK && why.length == 0;
     add_member(&e->text, index > 0 ? ",\n    {" : "\n    {", "fingerprint", message->fingerprint);
     tn_text_add_format(&e->text, ", \"threads\": %" PRIu32, message->threads);
+    if (e->reader.plan->n_further_profiles > 0)
+        tn_text_add_format(&e->text, ", \"profile\": %" PRIu32, message->profile);
     if (why.length > 0) add_member(&e->text, ", ", "why", why.data);
     tn_text_add_format(&e->text, ", \"fits\": %s}", why.length > 0 ? "false" : "true");
     tn_text_deinit(&why);

@@ -112,6 +112,40 @@ static void add_point(tn_text *text, const char *name, const Tenon__Plan__Point 
         tn_text_add(text, "null");
 }
 
+static void add_range(tn_text *text, const Tenon__Plan__Profile *profile) {
+    tn_text_add_format(text, ", \"free\": %s", profile->is_free ? "true" : "false");
+    add_point(text, "min", profile->minimum);
+    add_point(text, "opt", profile->optimum);
+    add_point(text, "max", profile->maximum);
+}
+
+static void add_profile(tn_text *text, const Tenon__Plan__Plan *plan, size_t count,
+                        Tenon__Plan__Profile *const *ranges) {
+    size_t written = 0;
+    tn_text_add(text, "[");
+    for (size_t i = 0; i < plan->n_inputs && i < count; i++) {
+        if (plan->inputs[i] >= plan->n_tensors) continue;
+        tn_text_add(text, written++ > 0 ? ", {\"name\": " : "{\"name\": ");
+        tn_text_add_json(text, plan->tensors[plan->inputs[i]]->name);
+        add_range(text, ranges[i]);
+        tn_text_add(text, "}");
+    }
+    tn_text_add(text, "]");
+}
+
+/* All of them, where there are several: the inputs show the first one. */
+static void add_profiles(tn_text *text, const Tenon__Plan__Plan *plan) {
+    if (plan->n_further_profiles == 0) return;
+    tn_text_add(text, "  \"profiles\": [\n    ");
+    add_profile(text, plan, plan->n_profiles, plan->profiles);
+    for (size_t p = 0; p < plan->n_further_profiles; p++) {
+        tn_text_add(text, ",\n    ");
+        add_profile(text, plan, plan->further_profiles[p]->n_inputs,
+                    plan->further_profiles[p]->inputs);
+    }
+    tn_text_add(text, "],\n");
+}
+
 static void add_inputs(tn_text *text, const Tenon__Plan__Plan *plan) {
     size_t written = 0;
     tn_text_add(text, "  \"inputs\": [");
@@ -121,13 +155,7 @@ static void add_inputs(tn_text *text, const Tenon__Plan__Plan *plan) {
         tn_text_add_format(text, "%s{\"name\": ", between(written++));
         add_declaration(text, tensor);
         add_extent_names(text, tensor);
-        if (i < plan->n_profiles) {
-            const Tenon__Plan__Profile *profile = plan->profiles[i];
-            tn_text_add_format(text, ", \"free\": %s", profile->is_free ? "true" : "false");
-            add_point(text, "min", profile->minimum);
-            add_point(text, "opt", profile->optimum);
-            add_point(text, "max", profile->maximum);
-        }
+        if (i < plan->n_profiles) add_range(text, plan->profiles[i]);
         tn_text_add(text, "}");
     }
     tn_text_add(text, "],\n");
@@ -229,6 +257,7 @@ static tn_status write_json(const tn_description *description, const Tenon__Plan
     add_libraries(&text, &description->view);
     add_operators(&text, plan);
     add_inputs(&text, plan);
+    add_profiles(&text, plan);
     add_outputs(&text, plan);
     add_constants(&text, plan);
     add_nodes(&text, plan);

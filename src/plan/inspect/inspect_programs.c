@@ -164,7 +164,10 @@ void tn_inspect_programs(tn_text *text, const tn_plan_description *description) 
         const tn_described_program *program = description->programs[p];
         tn_text_add(text, p > 0 ? ",\n    {\"device\": " : "\n    {\"device\": ");
         tn_text_add_json(text, program->fingerprint);
-        tn_text_add_format(text, ", \"threads\": %" PRIu32 ", \"fits\": %s", program->threads,
+        tn_text_add_format(text, ", \"threads\": %" PRIu32, program->threads);
+        if (description->profile_count > 1)
+            tn_text_add_format(text, ", \"profile\": %" PRIu32, program->profile);
+        tn_text_add_format(text, ", \"fits\": %s",
                            program->fits > 0    ? "true"
                            : program->fits == 0 ? "false"
                                                 : "null");

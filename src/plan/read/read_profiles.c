@@ -50,20 +50,37 @@ static tn_status read_profile(const tn_plan_reader *reader, const Tenon__Plan__P
     return check_profile(tensor, profile);
 }
 
-tn_status tn_plan_read_profiles(tn_plan_reader *reader) {
-    const Tenon__Plan__Plan *plan = reader->plan;
+static tn_status read_set(const tn_plan_reader *reader, size_t count,
+                          Tenon__Plan__Profile *const *messages, tn_plan_profile *profiles) {
     const tn_graph *graph = reader->contents.graph;
-    tn_plan_profile *profiles =
-        tn_arena_allocate(reader->contents.arena, graph->input_count, sizeof(*profiles));
-    if (!profiles) return tn_fail_memory("the profiles of a plan");
-    if (plan->n_profiles != graph->input_count)
-        return tn_plan_reader_fail("it has %zu profiles for %zu inputs", plan->n_profiles,
-                                   graph->input_count);
+    if (count != graph->input_count)
+        return tn_plan_reader_fail("it has %zu profiles for %zu inputs", count, graph->input_count);
     for (size_t i = 0; i < graph->input_count; i++) {
         const tn_graph_tensor *tensor = &graph->tensors[graph->inputs[i]];
-        TN_TRY(tn_error_at(read_profile(reader, plan->profiles[i], tensor, &profiles[i]),
+        TN_TRY(tn_error_at(read_profile(reader, messages[i], tensor, &profiles[i]),
                            "profile of input '%s'", tensor->name));
     }
+    return TN_OK;
+}
+
+tn_status tn_plan_read_profiles(tn_plan_reader *reader) {
+    const Tenon__Plan__Plan *plan = reader->plan;
+    const size_t input_count = reader->contents.graph->input_count,
+                 further = plan->n_further_profiles;
+    if (further >= TN_PROFILE_LIMIT)
+        return tn_plan_reader_fail("it has %zu profiles; at most %u are possible", further + 1,
+                                   TN_PROFILE_LIMIT);
+    tn_plan_profile *profiles =
+        tn_arena_allocate(reader->contents.arena, (further + 1) * input_count, sizeof(*profiles));
+    if (!profiles) return tn_fail_memory("the profiles of a plan");
+    TN_TRY(read_set(reader, plan->n_profiles, plan->profiles, profiles));
+    for (size_t p = 0; p < further; p++) {
+        const Tenon__Plan__ProfileSet *set = plan->further_profiles[p];
+        TN_TRY(tn_error_at(
+            read_set(reader, set->n_inputs, set->inputs, profiles + (p + 1) * input_count),
+            "profile %zu", p + 1));
+    }
+    reader->contents.profile_count = (uint32_t)further + 1;
     reader->contents.profiles = profiles;
     return TN_OK;
 }

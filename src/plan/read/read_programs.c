@@ -152,6 +152,10 @@ static tn_status read_program(tn_plan_reader *reader, const Tenon__Plan__Program
     if (message->threads == 0 || message->threads > TN_PLAN_THREAD_LIMIT)
         return tn_plan_reader_fail("it is for %" PRIu32 " threads", message->threads);
     program->threads = message->threads;
+    if (message->profile >= reader->contents.profile_count)
+        return tn_plan_reader_fail("it is for profile %" PRIu32 ", and there are %" PRIu32,
+                                   message->profile, reader->contents.profile_count);
+    program->profile = message->profile;
     program->device = "cpu";
     TN_TRY(read_text(reader, message->device, &program->device));
     TN_TRY(read_text(reader, message->fingerprint, &program->fingerprint));

@@ -105,6 +105,7 @@ static tn_status write_program(tn_plan_writer *writer, const tn_program *program
     message->device = tn_plan_writer_text(
         program->device && strcmp(program->device, "cpu") != 0 ? program->device : NULL);
     message->threads = program->threads;
+    message->profile = program->profile;
     TN_TRY(write_values(writer, program, message));
     TN_TRY(
         tn_plan_writer_messages(writer, program->step_count, sizeof(Tenon__Plan__Step), &messages));

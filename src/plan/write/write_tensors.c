@@ -137,18 +137,37 @@ static tn_status write_profile(tn_plan_writer *writer, tn_type type, const tn_pl
     return write_point(writer, type, &profile->maximum, profile->maximum_value, &message->maximum);
 }
 
-tn_status tn_plan_write_profiles(tn_plan_writer *writer) {
+static tn_status write_set(tn_plan_writer *writer, const tn_plan_profile *profiles,
+                           size_t *out_count, Tenon__Plan__Profile ***out_messages) {
     const tn_graph *graph = writer->graph;
-    Tenon__Plan__Plan *plan = &writer->plan;
     void **messages;
     TN_TRY(tn_plan_writer_messages(writer, graph->input_count, sizeof(Tenon__Plan__Profile),
                                    &messages));
-    plan->profiles = (Tenon__Plan__Profile **)messages;
+    *out_messages = (Tenon__Plan__Profile **)messages;
+    *out_count = graph->input_count;
     for (size_t i = 0; i < graph->input_count; i++) {
         tn_status status = write_profile(writer, graph->tensors[graph->inputs[i]].type,
-                                         &writer->profiles[i], plan->profiles[plan->n_profiles++]);
+                                         &profiles[i], (*out_messages)[i]);
         if (status != TN_OK)
             return tn_error_at(status, "input '%s'", graph->tensors[graph->inputs[i]].name);
+    }
+    return TN_OK;
+}
+
+tn_status tn_plan_write_profiles(tn_plan_writer *writer) {
+    Tenon__Plan__Plan *plan = &writer->plan;
+    const size_t further = writer->profile_count - 1u;
+    const tn_plan_profile *profiles = writer->profiles;
+    void **messages;
+    TN_TRY(write_set(writer, profiles, &plan->n_profiles, &plan->profiles));
+    TN_TRY(tn_plan_writer_messages(writer, further, sizeof(Tenon__Plan__ProfileSet), &messages));
+    plan->further_profiles = (Tenon__Plan__ProfileSet **)messages;
+    plan->n_further_profiles = further;
+    for (size_t p = 0; p < further; p++) {
+        Tenon__Plan__ProfileSet *set = plan->further_profiles[p];
+        tenon__plan__profile_set__init(set);
+        profiles += writer->graph->input_count;
+        TN_TRY(write_set(writer, profiles, &set->n_inputs, &set->inputs));
     }
     return TN_OK;
 }

@@ -130,12 +130,23 @@ tn_status tn_plan_write(const tn_graph *graph, const tn_plan_profile *profiles,
 tn_status tn_plan_write_described(const tn_graph *graph, const tn_plan_profile *profiles,
                                   const tn_plan_output *outputs, uint32_t program_count,
                                   const tn_program *const *programs, tn_plan **out_plan) {
-    tn_plan_writer writer = {.graph = graph,
-                             .profiles = profiles,
-                             .outputs = outputs,
-                             .program_count = program_count,
-                             .programs = programs,
-                             .allocator = graph->allocator};
+    const tn_plan_parts parts = {.graph = graph,
+                                 .profile_count = 1,
+                                 .profiles = profiles,
+                                 .outputs = outputs,
+                                 .program_count = program_count,
+                                 .programs = programs};
+    return tn_plan_write_parts(&parts, out_plan);
+}
+
+tn_status tn_plan_write_parts(const tn_plan_parts *parts, tn_plan **out_plan) {
+    tn_plan_writer writer = {.graph = parts->graph,
+                             .profile_count = parts->profile_count,
+                             .profiles = parts->profiles,
+                             .outputs = parts->outputs,
+                             .program_count = parts->program_count,
+                             .programs = parts->programs,
+                             .allocator = parts->graph->allocator};
     TN_TRY(tn_arena_create(writer.allocator, &writer.arena));
     tn_status status = fill(&writer);
     if (status == TN_OK) status = make_plan(&writer, out_plan);

@@ -25,8 +25,9 @@ typedef struct tn_plan_weight {
 /* Everything of the message lies in the arena, or is lent by graph and programs. */
 typedef struct tn_plan_writer {
     const tn_graph *graph;
-    const tn_plan_profile *profiles;
-    const tn_plan_output *outputs; /* or null */
+    uint32_t profile_count;
+    const tn_plan_profile *profiles; /* one an input, those of profile 0 first */
+    const tn_plan_output *outputs;   /* or null */
     uint32_t program_count;
     const tn_program *const *programs;
     const tn_allocator *allocator;

@@ -361,6 +361,7 @@ static tn_status check_output(tn_context *context, uint32_t index) {
     tn_tensor *value;
     if (tn_dynamic_is_counted(context, number)) TN_TRY(tn_dynamic_settle(context, number));
     TN_TRY(read_value(context, number, &value));
+    TN_TRY(tn_output_ask(context, index, value->bytes));
     if (!binding->data || binding->bytes >= value->bytes) return TN_OK;
     return tn_fail(TN_ERROR_ARGUMENT, "output '%s' has %llu bytes; %llu are bound",
                    engine->outputs[index].name, (unsigned long long)value->bytes,
@@ -404,8 +405,11 @@ static void start(tn_context *context) {
 }
 
 tn_status tn_dynamic_run(tn_context *context) {
+    uint32_t profile = 0;
     start(context);
+    tn_output_begin(context);
     TN_TRY(tn_reshape_gather(context));
+    TN_TRY(tn_profiles_choose(context, &profile)); /* values may have left it */
     TN_TRY(tn_bindings_apply_inputs(context));
     tn_bindings_stage_inputs(context);
     TN_TRY(tn_inference_run(&context->inference, context->shapes, context->values));

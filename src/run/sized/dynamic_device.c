@@ -78,6 +78,15 @@ static const tn_output_binding *bound_output(const tn_context *context, uint32_t
                                                                                          : NULL;
 }
 
+/* Of outputs that the value is, in the device's memory: the caller's allocator. */
+static tn_status ask_outputs(tn_context *context, uint32_t value, uint64_t bytes) {
+    const tn_engine *engine = context->engine;
+    for (uint32_t i = 0; i < engine->graph->output_count; i++)
+        if (engine->program->output_values[i] == value && context->outputs[i].is_device)
+            TN_TRY(tn_output_ask(context, i, bytes));
+    return TN_OK;
+}
+
 /* Where it goes, and by which of the copies. */
 static tn_status find_target(tn_context *context, uint32_t from, uint32_t to,
                              uint32_t *out_direction) {
@@ -87,6 +96,7 @@ static tn_status find_target(tn_context *context, uint32_t from, uint32_t to,
     const tn_output_binding *output = NULL;
     *out_direction = TN_TRANSFER_ON_DEVICE;
     if (values[to].space == TN_SPACE_HOST) {
+        TN_TRY(ask_outputs(context, to, tensor->bytes));
         output = bound_output(context, to, tensor->bytes);
         if (!output) *out_direction = TN_TRANSFER_TO_HOST;
     } else if (values[from].space == TN_SPACE_HOST && !bound_input(context, from)) {

@@ -188,7 +188,7 @@ tn_status tn_strided_gather(tn_context *context) {
 
 static tn_status read_shape(tn_context *context, uint32_t output, const tn_tensor **out_tensor,
                             tn_shape *out_shape) {
-    TN_TRY(tn_context_output(context, output, out_tensor));
+    TN_TRY(tn_context_find_output(context, output, out_tensor));
     return tn_shape_set(out_shape, (*out_tensor)->rank, (*out_tensor)->shape);
 }
 

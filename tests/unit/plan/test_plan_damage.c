@@ -219,6 +219,23 @@ CHANGE(output_nobody_makes, plan->n_nodes = 3)
 CHANGE(output_twice, plan->outputs[1]->name = "result")
 CHANGE(no_profile, plan->n_profiles--)
 CHANGE(no_point, plan->profiles[0]->optimum = NULL)
+static Tenon__Plan__ProfileSet set = TENON__PLAN__PROFILE_SET__INIT;
+static Tenon__Plan__ProfileSet *sets[64];
+/* One more profile, with the ranges of the first one. */
+static void add_set(Tenon__Plan__Plan *plan) {
+    set = (Tenon__Plan__ProfileSet)TENON__PLAN__PROFILE_SET__INIT;
+    set.inputs = plan->profiles;
+    set.n_inputs = plan->n_profiles;
+    for (size_t i = 0; i < TN_COUNT(sets); i++)
+        sets[i] = &set;
+    plan->further_profiles = sets;
+    plan->n_further_profiles = 1;
+}
+CHANGE(program_of_no_profile, plan->programs[0]->profile = 1)
+CHANGE(program_beyond_the_profiles, add_set(plan); plan->programs[0]->profile = 2)
+CHANGE(further_profile_lacks_an_input, add_set(plan); set.n_inputs--)
+CHANGE(too_many_profiles, add_set(plan); plan->n_further_profiles = 64)
+CHANGE(odd_further_profile, add_set(plan); plan->profiles[0]->minimum->shape[0] = 3)
 CHANGE(odd_order, plan->profiles[0]->minimum->shape[0] = 3)
 CHANGE(odd_rank, plan->profiles[0]->minimum->n_shape = 2)
 CHANGE(not_as_declared, plan->profiles[0]->maximum->shape[1] = 4)
@@ -287,6 +304,11 @@ typedef struct damage_case {
 } damage_case;
 
 static const damage_case damage_cases[] = {
+    {program_of_no_profile, "it is for profile 1, and there are 1"},
+    {program_beyond_the_profiles, "it is for profile 2, and there are 2"},
+    {further_profile_lacks_an_input, "it has 2 profiles for 3 inputs"},
+    {too_many_profiles, "it has 65 profiles; at most 64 are possible"},
+    {odd_further_profile, "axis 0 of the profile goes from 3"},
     {no_tensor_name, "a tensor has no name"},
     {same_tensor_name, "there is a tensor 'image' already"},
     {odd_kind, "no kind 3 of tensors"},

@@ -82,6 +82,51 @@ static void test_a_plan_without_a_model_is_read(void **state) {
     free(bytes.data);
 }
 
+static void test_several_profiles_come_back(void **state) {
+    plan_test *test = *state;
+    tn_arena *arena = NULL;
+    tn_plan *plan = NULL, *again = NULL;
+    tn_plan_contents contents = {0};
+    uint64_t bytes = 0;
+    assert_int_equal(tn_arena_create(tn_allocator_default(), &arena), TN_OK);
+    tn_graph *graph = plan_small_graph(test->runtime, 1);
+    const size_t inputs = graph->input_count;
+    tn_program *programs[] = {plan_program(graph, arena), plan_program(graph, arena)};
+    tn_plan_profile *sets = tn_arena_allocate(arena, 2 * inputs, sizeof(*sets));
+    memcpy(sets, plan_profiles(graph, arena), inputs * sizeof(*sets));
+    memcpy(sets + inputs, sets, inputs * sizeof(*sets));
+    sets[inputs].is_free = true;
+    programs[1]->profile = 1;
+    tn_plan_parts parts = {.graph = graph,
+                           .profile_count = 2,
+                           .profiles = sets,
+                           .program_count = 2,
+                           .programs = (const tn_program *const *)programs};
+    assert_int_equal(tn_plan_write_parts(&parts, &plan), TN_OK);
+    const void *data = tn_plan_bytes(plan, &bytes);
+    assert_int_equal(plan_read(test->runtime, data, (size_t)bytes, &contents), TN_OK);
+    assert_int_equal(contents.profile_count, 2);
+    assert_false(contents.profiles[0].is_free);
+    assert_true(contents.profiles[inputs].is_free);
+    assert_int_equal(contents.program_count, 2);
+    assert_int_equal(contents.programs[0]->profile, 0);
+    assert_int_equal(contents.programs[1]->profile, 1);
+    parts = (tn_plan_parts){.graph = contents.graph,
+                            .profile_count = contents.profile_count,
+                            .profiles = contents.profiles,
+                            .outputs = contents.outputs,
+                            .program_count = contents.program_count,
+                            .programs = contents.programs};
+    assert_int_equal(tn_plan_write_parts(&parts, &again), TN_OK);
+    assert_int_equal(again->bytes, bytes);
+    assert_memory_equal(again->data, data, bytes);
+    tn_plan_contents_deinit(&contents);
+    tn_plan_destroy(again);
+    tn_plan_destroy(plan);
+    tn_graph_destroy(graph);
+    tn_arena_destroy(arena);
+}
+
 static void test_what_is_known_of_outputs_comes_back(void **state) {
     plan_test *test = *state;
     tn_arena *arena = NULL;
@@ -312,6 +357,7 @@ int main(void) {
         PLAN_TEST(test_plan_read_and_written_again_has_the_same_bytes),
         PLAN_TEST(test_where_the_model_comes_from_comes_back),
         PLAN_TEST(test_a_plan_without_a_model_is_read),
+        PLAN_TEST(test_several_profiles_come_back),
         PLAN_TEST(test_what_is_known_of_outputs_comes_back),
         PLAN_TEST(test_graph_comes_back_without_what_nobody_needs),
         PLAN_TEST(test_constants_lie_aligned_in_the_file),

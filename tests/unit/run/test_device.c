@@ -6,6 +6,8 @@
 #include "device_test.h"
 #include "stub/stub.h"
 
+#include <tenon/output_allocator.h>
+
 /* The same network on the processor and on a device, at shapes that come and go, in two contexts.
  */
 static void test_a_device_gives_the_processors_results(void **state) {
@@ -52,6 +54,116 @@ static void test_a_run_allocates_nothing_and_waits_once(void **state) {
     assert_int_equal(after.waits - before.waits, 5); /* Softmax is the processor's */
     assert_true(after.graph_launches >= before.graph_launches + 5);
     tn_context_destroy(context);
+    tn_engine_release(engine);
+    tn_plan_destroy(plan);
+}
+
+/* Each profile has its program there, and all of them one copy of the constants. */
+static void test_profiles_share_the_constants_on_a_device(void **state) {
+    device_test *test = *state;
+    tn_graph *graph = NULL;
+    tn_file file = {0};
+    tn_plan *plans[2] = {0};
+    float one[40], several[40];
+    must(tn_file_map(tn_runtime_allocator(test->runtime), NETWORK, &file));
+    must(tn_graph_parse_onnx(test->runtime, file.data, file.bytes, NULL, &graph));
+    tn_file_unmap(&file);
+    const int64_t shapes[][4] = {{1, 1, 28, 28}, {3, 1, 28, 28}, {4, 1, 28, 28}};
+    tn_profile_input ranges[2];
+    for (int i = 0; i < 2; i++)
+        ranges[i] = (tn_profile_input){.size = sizeof(ranges[i]),
+                                       .rank = 4,
+                                       .name = "input",
+                                       .minimum = shapes[i],
+                                       .optimum = shapes[i],
+                                       .maximum = shapes[i ? 2 : 0]};
+    const tn_profile_input *const inputs[] = {&ranges[0], &ranges[1]};
+    const tn_profile sets[] = {{sizeof(tn_profile), 1, &inputs[0]},
+                               {sizeof(tn_profile), 1, &inputs[1]}};
+    const tn_profile *const profiles[] = {&sets[0], &sets[1]};
+    plans[0] = build(graph, NULL);
+    const tn_builder_options options = {.size = sizeof(options),
+                                        .threads = 1,
+                                        .device = "stub",
+                                        .timing_seconds = 2,
+                                        .profile_count = 2,
+                                        .profiles = profiles};
+    must(tn_build(graph, &options, &plans[1]));
+    tn_graph_destroy(graph);
+    tn_engine *engines[] = {load(test->runtime, plans[0], NULL),
+                            load(test->runtime, plans[1], NULL)};
+    const tn_engine *further = engines[1]->profile_engines[1];
+    assert_non_null(engines[1]->constants_memory);
+    assert_null(further->constants_memory);
+    tn_context *contexts[2];
+    for (int i = 0; i < 2; i++)
+        must(tn_context_create(engines[i], &contexts[i]));
+    static const int64_t batches[] = {1, 4, 1, 3, 4, 1};
+    for (size_t b = 0; b < TN_COUNT(batches); b++) {
+        run(contexts[0], batches[b], (int)b, one);
+        run(contexts[1], batches[b], (int)b, several);
+        assert_close(one, several, (size_t)batches[b] * 10);
+    }
+    tn_context_statistics before = {.size = sizeof(before)}, after = before;
+    tn_context_get_statistics(contexts[1], &before);
+    for (int i = 0; i < 6; i++)
+        run(contexts[1], i % 2 ? 1 : 4, i, several);
+    tn_context_get_statistics(contexts[1], &after);
+    assert_int_equal(after.allocations, before.allocations);
+    for (int i = 0; i < 2; i++) {
+        tn_context_destroy(contexts[i]);
+        tn_engine_release(engines[i]);
+        tn_plan_destroy(plans[i]);
+    }
+}
+
+typedef struct lent_memory {
+    const tn_device *device;
+    void *stream, *blocks[2];
+    int next; /* the block that is answered */
+} lent_memory;
+
+static void *lend(void *user, uint32_t output, uint64_t bytes, uint64_t alignment) {
+    lent_memory *memory = user;
+    (void)output, (void)bytes, (void)alignment;
+    return memory->blocks[memory->next];
+}
+
+/* Of an output that the device computes: the kernels write there, whichever it is. */
+static void test_the_caller_is_asked_for_memory_of_the_device(void **state) {
+    device_test *test = *state;
+    tn_plan *plan = NULL;
+    tn_context *context = NULL;
+    static _Alignas(64) float x[120], y[120];
+    tn_engine *engine = load_chain(test, false, "stub", &plan);
+    lent_memory memory = {.device = engine->device};
+    for (int i = 0; i < 120; i++)
+        x[i] = (float)(i % 11) - 5;
+    must(memory.device->stream_create(memory.device, &memory.stream));
+    for (int i = 0; i < 2; i++)
+        must(memory.device->allocate(memory.device, sizeof(y), memory.stream, &memory.blocks[i]));
+    must(memory.device->stream_wait(memory.device, memory.stream));
+    must(tn_context_create(engine, &context));
+    must(tn_context_bind_input(context, 0, x, sizeof(x)));
+    must(tn_context_set_device_output_allocator(context, 0, lend, &memory));
+    for (int turn = 0; turn < 8; turn++) {
+        const tn_tensor *output = NULL;
+        memory.next = turn / 3 % 2;
+        x[10] = (float)turn + 1;
+        must(tn_context_run(context));
+        must(tn_context_output(context, 0, &output));
+        assert_ptr_equal(output->data, memory.blocks[memory.next]);
+        must(memory.device->copy(memory.device, y, output->data, sizeof(y), TN_COPY_TO_HOST,
+                                 memory.stream));
+        must(memory.device->stream_wait(memory.device, memory.stream));
+        for (int i = 0; i < 120; i++)
+            assert_true(y[i] == (x[i] > 0 ? x[i] : 0));
+    }
+    tn_context_destroy(context);
+    for (int i = 0; i < 2; i++)
+        memory.device->deallocate(memory.device, memory.blocks[i], memory.stream);
+    must(memory.device->stream_wait(memory.device, memory.stream));
+    memory.device->stream_destroy(memory.device, memory.stream);
     tn_engine_release(engine);
     tn_plan_destroy(plan);
 }
@@ -435,6 +547,8 @@ static void test_memory_may_fail_anywhere(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        DEVICE_TEST(test_the_caller_is_asked_for_memory_of_the_device),
+        DEVICE_TEST(test_profiles_share_the_constants_on_a_device),
         DEVICE_TEST(test_a_device_gives_the_processors_results),
         DEVICE_TEST(test_a_run_allocates_nothing_and_waits_once),
         DEVICE_TEST(test_steps_of_both_take_turns),

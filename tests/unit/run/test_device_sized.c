@@ -6,6 +6,8 @@
 #include "device_test.h"
 #include "stub/stub.h"
 
+#include <tenon/output_allocator.h>
+
 enum { BOXES = 5, MOST = 3 };
 
 /* Boxes [1, 5, 4] -> Relu -> NonMaxSuppression (the processor's) -> Concat of it with itself, and
@@ -273,6 +275,80 @@ static void test_callers_memory_of_the_device(void **state) {
     end(&own);
 }
 
+/* Memory that the caller is asked for, of the device and of the host. */
+typedef struct asked_memory {
+    void *device, *host;
+    uint64_t bytes, alignment;
+    int count;
+    bool has_none, is_crooked;
+} asked_memory;
+
+static void *answer_device(void *user, uint32_t output, uint64_t bytes, uint64_t alignment) {
+    asked_memory *memory = user;
+    (void)output;
+    memory->count++;
+    memory->bytes = bytes;
+    memory->alignment = alignment;
+    return memory->has_none ? NULL : (char *)memory->device + (memory->is_crooked ? 4 : 0);
+}
+static void *answer_host(void *user, uint32_t output, uint64_t bytes, uint64_t alignment) {
+    asked_memory *memory = user;
+    (void)output, (void)bytes, (void)alignment;
+    memory->count++;
+    return memory->host;
+}
+
+static void test_the_caller_is_asked_for_memory_of_the_device(void **state) {
+    device_test *test = *state;
+    sized_test own;
+    float boxes[BOXES * 4];
+    int64_t found[MOST * 6];
+    _Alignas(64) float y[BOXES * 4], floats[MOST * 3];
+    void *stream = NULL;
+    begin(test, &own, 0);
+    const tn_device *device = own.engine->device;
+    must(device->stream_create(device, &stream));
+    asked_memory twice = {.device = on_device(&own, sizeof(found) + 256, stream)};
+    asked_memory relu = {.host = y}, cast = {.host = floats};
+    must(tn_context_bind_input(own.context, 0, boxes, sizeof(boxes)));
+    must(tn_context_bind_input(own.context, 1, scores, sizeof(scores)));
+    must(tn_context_set_device_output_allocator(own.context, 0, answer_device, &twice));
+    must(tn_context_set_output_allocator(own.context, 1, answer_host, &relu));
+    must(tn_context_set_output_allocator(own.context, 2, answer_host, &cast));
+    for (int turn = 0; turn < 4; turn++) {
+        const int64_t count = turn % 2 == 0 ? MOST : 1;
+        const tn_tensor *output = NULL;
+        fill_boxes(boxes, turn % 2 == 0);
+        must(tn_context_run(own.context));
+        must(tn_context_output(own.context, 0, &output));
+        assert_int_equal(output->shape[0], count);
+        assert_ptr_equal(output->data, twice.device);
+        assert_int_equal(twice.bytes, count * 6 * (int64_t)sizeof(int64_t));
+        assert_int_equal(twice.alignment, device->alignment);
+        must(device->copy(device, found, twice.device, output->bytes, TN_COPY_TO_HOST, stream));
+        must(device->stream_wait(device, stream));
+        expect_twice(found, count);
+        assert_memory_equal(y, boxes, sizeof(y));
+        assert_int_equal(twice.count, turn + 1);
+        assert_int_equal(relu.count, turn + 1);
+        assert_int_equal(cast.count, turn + 1);
+    }
+    twice.has_none = true;
+    assert_int_equal(tn_context_run(own.context), TN_ERROR_MEMORY);
+    twice.has_none = false;
+    twice.is_crooked = true;
+    assert_int_equal(tn_context_run(own.context), TN_ERROR_ARGUMENT);
+    assert_non_null(strstr(tn_last_error()->message, "that is not aligned to 256 bytes"));
+    twice.is_crooked = false;
+    must(tn_context_run(own.context));
+    tn_context_destroy(own.context);
+    own.context = NULL;
+    device->deallocate(device, twice.device, stream);
+    must(device->stream_wait(device, stream));
+    device->stream_destroy(device, stream);
+    end(&own);
+}
+
 /* Each callback and copy of a device may fail: the error is told, and the next run is sound. */
 static void test_failures_pass(void **state) {
     device_test *test = *state;
@@ -303,6 +379,7 @@ int main(void) {
         DEVICE_TEST(test_steps_are_timed_on_both),
         DEVICE_TEST(test_runs_of_known_sizes_allocate_nothing),
         DEVICE_TEST(test_callers_memory_of_the_device),
+        DEVICE_TEST(test_the_caller_is_asked_for_memory_of_the_device),
         DEVICE_TEST(test_failures_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

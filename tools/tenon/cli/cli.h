@@ -33,6 +33,7 @@ bool text_list_add_copy(text_list *list, const char *text); /* the caller frees 
 
 /* --- common options --- */
 typedef struct cli_options {
+    /* Among the shapes, "" stands where another profile begins. */
     text_list plugins, plugin_dirs, shapes, inputs, outputs, allowed, calibrations, keep, ranges,
         pins, without_rewrites;
     text_list import_names, import_values; /* options of importers; names are the fields' */
@@ -48,6 +49,7 @@ typedef struct cli_options {
     double percentile, max_loss;                       /* 0: the calibrator's own */
     uint32_t precision, second_precision, calibrator;  /* TN_PRECISION_..., TN_CALIBRATOR_... */
     uint32_t threads, contexts, isolate_limit_ms, top; /* top 0: not asked for */
+    uint32_t use_profile; /* of the plan's, to run with; TN_PROFILE_AUTOMATIC */
     bool has_max_loss, has_scale, markdown, prints;
     bool no_kernel_libraries, has_mean, has_rtol, has_atol, profile, exact, checked, isolate, json,
         help, no_timing, no_fusion, reference, verbose;

@@ -73,6 +73,8 @@ static const option_row rows[] = {
     {'z', false, true, "pin"},
     {'Z', false, true, "without-rewrite"},
     {'e', false, false, "no-kernel-libraries"},
+    {'y', false, false, "next-profile"},
+    {'b', false, true, "use-profile"},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
@@ -166,6 +168,12 @@ static int take(cli_options *o, char letter, const char *value) {
         return add(&o->plugin_dirs, value);
     case 's':
         return add(&o->shapes, value);
+    case 'y':
+        return add(&o->shapes, "");
+    case 'b':
+        return read_count(value, &o->use_profile)
+                   ? EXIT_DONE
+                   : bad_value("use-profile", value, "the number of a profile, from 0");
     case 'i':
         return add(&o->inputs, value);
     case 'o':
@@ -341,6 +349,7 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
     *out_options = (cli_options){.scale = 1.0,
                                  .seconds = 1.0,
                                  .contexts = 1,
+                                 .use_profile = TN_PROFILE_AUTOMATIC,
                                  .layout = "nchw",
                                  .channels = "rgb",
                                  .checked_dump = "tenon-checked",

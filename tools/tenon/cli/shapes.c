@@ -74,22 +74,51 @@ static bool read_one(const char *text, const tn_graph *graph, tn_profile_input *
     return false;
 }
 
+static bool is_border(const char *text) {
+    return text[0] == 0;
+}
+
+/* The profile that the inputs from `first` on are in. */
+static bool end_profile(shape_profiles *profiles, uint32_t first, int *out_exit) {
+    tn_profile *profile = &profiles->profiles[profiles->profile_count];
+    if (profiles->count == first) {
+        *out_exit = cli_usage("--next-profile stands between the shapes of two profiles: expected "
+                              "--shape before and after it");
+        return false;
+    }
+    *profile = (tn_profile){.size = sizeof(*profile),
+                            .input_count = profiles->count - first,
+                            .inputs = profiles->pointers + first};
+    profiles->profile_pointers[profiles->profile_count++] = profile;
+    return true;
+}
+
 bool shape_profiles_read(shape_profiles *out_profiles, const cli_options *options,
                          const tn_graph *graph, int *out_exit) {
     const size_t count = options->shapes.count;
+    uint32_t first = 0; /* of the inputs, of the present profile */
     out_profiles->items = calloc(count + 1, sizeof(*out_profiles->items));
     out_profiles->pointers = calloc(count + 1, sizeof(*out_profiles->pointers));
-    if (!out_profiles->items || !out_profiles->pointers) {
+    out_profiles->profiles = calloc(count + 1, sizeof(*out_profiles->profiles));
+    out_profiles->profile_pointers = calloc(count + 1, sizeof(*out_profiles->profile_pointers));
+    if (!out_profiles->items || !out_profiles->pointers || !out_profiles->profiles ||
+        !out_profiles->profile_pointers) {
         *out_exit = cli_fault("no memory");
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        out_profiles->pointers[i] = &out_profiles->items[i];
-        out_profiles->count = (uint32_t)i + 1;
-        if (!read_one(options->shapes.items[i], graph, &out_profiles->items[i], out_exit))
+        const uint32_t at = out_profiles->count;
+        if (is_border(options->shapes.items[i])) {
+            if (!end_profile(out_profiles, first, out_exit)) return false;
+            first = at;
+            continue;
+        }
+        out_profiles->pointers[at] = &out_profiles->items[at];
+        out_profiles->count++;
+        if (!read_one(options->shapes.items[i], graph, &out_profiles->items[at], out_exit))
             return false;
     }
-    return true;
+    return out_profiles->profile_count == 0 || end_profile(out_profiles, first, out_exit);
 }
 
 void shape_profiles_free(shape_profiles *profiles) {
@@ -101,12 +130,16 @@ void shape_profiles_free(shape_profiles *profiles) {
     }
     free(profiles->items);
     free((void *)(uintptr_t)profiles->pointers);
+    free(profiles->profiles);
+    free((void *)(uintptr_t)profiles->profile_pointers);
 }
 
-/* What --shape says of an input; false when it says nothing. */
-static bool find_option(const cli_options *options, const char *name, shape_text shapes[3]) {
-    for (size_t i = 0; i < options->shapes.count; i++) {
-        const char *text = options->shapes.items[i], *equals = strrchr(text, '=');
+/* What --shape says of an input, from *inout_at on, which becomes what comes after it; false when
+ * it says nothing. */
+static bool find_option(const cli_options *options, const char *name, size_t *inout_at,
+                        shape_text shapes[3]) {
+    while (*inout_at < options->shapes.count) {
+        const char *text = options->shapes.items[(*inout_at)++], *equals = strrchr(text, '=');
         const bool is_named = !equals || (strlen(name) == (size_t)(equals - text) &&
                                           memcmp(name, text, strlen(name)) == 0);
         if (is_named && read_range(equals ? equals + 1 : text, shapes)) return true;
@@ -137,7 +170,8 @@ const char *shape_print(uint32_t rank, const int64_t *shape, char *text) {
 bool shape_option_optimum(const cli_options *options, const char *name, int64_t *shape,
                           uint32_t *out_rank) {
     shape_text shapes[3];
-    if (!find_option(options, name, shapes)) return false;
+    size_t at = 0;
+    if (!find_option(options, name, &at, shapes)) return false;
     memcpy(shape, shapes[1].extents, shapes[1].rank * sizeof(*shape));
     *out_rank = shapes[1].rank;
     return true;
@@ -145,12 +179,18 @@ bool shape_option_optimum(const cli_options *options, const char *name, int64_t 
 
 bool shape_option_extents(const cli_options *options, const char *name, int64_t *extents,
                           uint32_t *out_rank) {
-    shape_text shapes[3];
-    if (!find_option(options, name, shapes)) return false;
-    *out_rank = shapes[0].rank;
-    for (uint32_t i = 0; i < shapes[0].rank; i++) {
-        const bool is_fixed = shapes[0].extents[i] == shapes[2].extents[i];
-        extents[i] = is_fixed ? shapes[0].extents[i] : -1;
+    shape_text shapes[3], first = {0};
+    bool is_found = false;
+    for (size_t at = 0; find_option(options, name, &at, shapes);) {
+        if (is_found && shapes[0].rank != first.rank) return false; /* refused by the build */
+        for (uint32_t i = 0; i < shapes[0].rank; i++) {
+            const int64_t one = is_found ? extents[i] : shapes[0].extents[i];
+            const bool is_fixed = shapes[0].extents[i] == one && shapes[2].extents[i] == one;
+            extents[i] = is_fixed ? one : -1;
+        }
+        first = shapes[0];
+        is_found = true;
     }
-    return true;
+    if (is_found) *out_rank = first.rank;
+    return is_found;
 }

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --shape NAME=1x3x256x256 or NAME=MIN:OPT:MAX. */
+/* --shape NAME=1x3x256x256 or NAME=MIN:OPT:MAX, and --next-profile between those of two profiles.
+ */
 #ifndef TENON_SHAPES_H
 #define TENON_SHAPES_H
 
 #include "cli.h"
 
 typedef struct shape_profiles {
-    uint32_t count;
+    uint32_t count; /* of inputs, of all profiles */
     tn_profile_input *items;
     const tn_profile_input **pointers;
+    uint32_t profile_count; /* 0: --next-profile was not given */
+    tn_profile *profiles;
+    const tn_profile **profile_pointers;
 } shape_profiles;
 
 /* False after having said why (*out_exit). */
@@ -23,7 +27,7 @@ bool shape_option_is_one(const char *text, int64_t *extents, uint32_t *out_rank)
 enum { SHAPE_TEXT_BYTES = 32 * TN_MAX_RANK };
 /* "[1, 3, any]" into `text`, which has SHAPE_TEXT_BYTES. */
 const char *shape_print(uint32_t rank, const int64_t *shape, char *text);
-/* The same with -1 where minimum and maximum differ. */
+/* The extents that all ranges of an input have alone, -1 for the others. */
 bool shape_option_extents(const cli_options *options, const char *name, int64_t *extents,
                           uint32_t *out_rank);
 

@@ -9,6 +9,7 @@
 #include "report_embed.h"
 #include "report_manifest.h"
 #include "report_precision.h"
+#include "report_profiles.h"
 #include "report_tables.h"
 
 #include <math.h>
@@ -173,6 +174,7 @@ static bool put_page(FILE *page, const report_facts *facts) {
     report_conversions_put(page, facts);
     report_precision_put(page, facts->report);
     const bool has_table = is_made && report_steps_put(page, facts);
+    report_profiles_put(page, facts);
     report_ports_put(page, facts);
     report_libraries_put(page, facts);
     report_model_put(page, facts);

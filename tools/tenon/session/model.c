@@ -152,12 +152,20 @@ static char *input_text(const cli_options *options, const char *name) {
     return text;
 }
 
+/* By --shape, in another profile. */
+static bool is_named_before(const name_list *names, uint32_t index) {
+    for (uint32_t i = 0; i < index; i++)
+        if (strcmp(names->items[i], names->items[index]) == 0) return true;
+    return false;
+}
+
 /* Inputs that --shape and --input name. */
 static bool read_inputs(const cli_options *options, const name_list *shaped,
                         const name_list *inputs, name_list *out) {
     out->items = calloc((size_t)shaped->count + inputs->count + 1, sizeof(*out->items));
     for (uint32_t i = 0; out->items && i < shaped->count + inputs->count; i++) {
         const char *name = i < shaped->count ? shaped->items[i] : inputs->items[i - shaped->count];
+        if (i < shaped->count && is_named_before(shaped, i)) continue;
         char *text = input_text(options, name);
         if (!text) return false;
         out->items[out->count++] = text;

@@ -61,6 +61,7 @@ static const use_row rows[] = {
     {'P', FACT_LOADS, "a model: of a plan no code is loaded here"},
     {'s', FACT_BUILDS | FACT_RUNS, "a model, or a plan that is run"},
     {'t', FACT_BUILDS | FACT_RUNS, "a model, or a plan that is run"},
+    {'b', FACT_PLAN, "a plan: a model that is built to be run has one profile"},
     {'a', FACT_FILE | FACT_TESTS, "a model or a plan"},
     {'j', FACT_FILE | FACT_LISTS, "a model or a plan"},
     {'x', FACT_PLAN | FACT_TESTS, "a plan: a model is built with the libraries that are here"},

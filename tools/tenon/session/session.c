@@ -16,6 +16,7 @@ tn_plan *session_build_reported(tn_runtime *runtime, const char *model, const cl
     if (!graph) return NULL;
     shape_profiles profiles = {0};
     if (shape_profiles_read(&profiles, options, graph, out_exit)) {
+        const bool is_one = profiles.profile_count == 0;
         const bool is_as_read =
             options->reference || (options->lacks_weights && *options->lacks_weights);
         const tn_builder_options build = {.size = sizeof(build),
@@ -26,8 +27,10 @@ tn_plan *session_build_reported(tn_runtime *runtime, const char *model, const cl
                                                    (options->no_fusion ? TN_BUILD_NO_FUSION : 0u) |
                                                    (is_as_read ? TN_BUILD_REFERENCE : 0u) |
                                                    (options->checked ? TN_BUILD_CHECKED : 0u),
-                                          .profile_input_count = profiles.count,
-                                          .profile_inputs = profiles.pointers,
+                                          .profile_input_count = is_one ? profiles.count : 0,
+                                          .profile_inputs = is_one ? profiles.pointers : NULL,
+                                          .profile_count = profiles.profile_count,
+                                          .profiles = is_one ? NULL : profiles.profile_pointers,
                                           .timing_seconds = options->timing_seconds};
         plan = precision_build(graph, runtime, model, options, &build, out_reports, out_exit);
     }
@@ -91,13 +94,20 @@ bool split_assignment(const char *text, char **out_name, const char **out_value)
 /* ----------------------------------------------------------------------------------------------
  * inputs */
 
+/* The range of an input that a run without files is to be within. */
+static const tn_profile_input *profile_of(const tn_engine *engine, uint32_t index,
+                                          const cli_options *options) {
+    const uint32_t asked = options->use_profile;
+    return tn_engine_profile_of(engine, asked == TN_PROFILE_AUTOMATIC ? 0 : asked, index);
+}
+
 /* The shape of an input without a file, or with a raw one: what --shape says, the optimum of the
  * plan's profile, else (answered by false) the declared extents with 1 for those that are unknown.
  */
 static bool default_shape(const tn_engine *engine, uint32_t index, const cli_options *options,
                           int64_t *shape, uint32_t *out_rank) {
     const tn_port_info *port = tn_engine_input(engine, index);
-    const tn_profile_input *profile = tn_engine_profile(engine, index);
+    const tn_profile_input *profile = profile_of(engine, index, options);
     if (shape_option_optimum(options, port->name, shape, out_rank)) return true;
     *out_rank = profile ? profile->rank : port->rank == UINT32_MAX ? 0 : port->rank;
     for (uint32_t i = 0; i < *out_rank; i++)
@@ -203,7 +213,7 @@ static int bind_missing(tn_engine *engine, tn_context *context, const cli_option
         return EXIT_DONE; /* the run says which shape or values it lacks */
     if (!fill_missing) return cli_fail("--shape");
     if (!file_tensor_allocate(tensor, port->type, rank, shape, port->name)) return EXIT_FAULT;
-    fill_sample(tensor, port, tn_engine_profile(engine, index), options->checked);
+    fill_sample(tensor, port, profile_of(engine, index, options), options->checked);
     return bind(context, index, port, tensor, port->name);
 }
 
@@ -233,6 +243,9 @@ static int check_shapes(const tn_engine *engine, const cli_options *options) {
 int session_bind_inputs(tn_engine *engine, tn_context *context, const cli_options *options,
                         bool fill_missing, file_tensor *tensors) {
     int code = model_is_named(options->arguments[0]) ? EXIT_DONE : check_shapes(engine, options);
+    if (code == EXIT_DONE && options->use_profile != TN_PROFILE_AUTOMATIC &&
+        tn_context_set_profile(context, options->use_profile) != TN_OK)
+        code = cli_fail("--use-profile");
     if (code == EXIT_DONE) code = read_given(engine, context, options, tensors);
     for (uint32_t i = 0; code == EXIT_DONE && i < tn_engine_input_count(engine); i++)
         if (!tensors[i].data)
@@ -247,29 +260,40 @@ int session_fail_run(const char *what) {
                      what, tn_last_error()->message);
 }
 
-int session_check_plan(tn_runtime *runtime, const tn_plan *plan, const cli_options *options) {
-    const tn_engine_options engine_options = session_engine_options(options);
-    cli_options without_files = *options; /* --input names the model's inputs here */
-    without_files.inputs.count = 0;
-    tn_engine *engine = NULL;
+/* One run on sample values, in the profile that the options name. */
+static int check_run(tn_engine *engine, const cli_options *options) {
     tn_context *context = NULL;
-    uint64_t bytes;
-    const void *data = tn_plan_bytes(plan, &bytes);
-    if (!options->checked) return EXIT_DONE;
-    if (tn_engine_load_bytes(runtime, data, bytes, &engine_options, &engine) != TN_OK)
-        return cli_fail("the checked run");
     const uint32_t count = tn_engine_input_count(engine);
     file_tensor *tensors = calloc(count + 1u, sizeof(*tensors));
     int code = tensors ? EXIT_DONE : cli_fault("no memory");
     if (code == EXIT_DONE && tn_context_create(engine, &context) != TN_OK)
         code = cli_fail("the checked run");
-    if (code == EXIT_DONE)
-        code = session_bind_inputs(engine, context, &without_files, true, tensors);
+    if (code == EXIT_DONE) code = session_bind_inputs(engine, context, options, true, tensors);
     if (code == EXIT_DONE && tn_context_run(context) != TN_OK) code = cli_fail("the checked run");
     tn_context_destroy(context);
     for (uint32_t i = 0; tensors && i < count; i++)
         file_tensor_free(&tensors[i]);
     free(tensors);
+    return code;
+}
+
+int session_check_plan(tn_runtime *runtime, const tn_plan *plan, const cli_options *options) {
+    const tn_engine_options engine_options = session_engine_options(options);
+    cli_options without_files = *options; /* --input names the model's inputs here */
+    without_files.inputs.count = 0;
+    tn_engine *engine = NULL;
+    uint64_t bytes;
+    const void *data = tn_plan_bytes(plan, &bytes);
+    if (!options->checked) return EXIT_DONE;
+    if (tn_engine_load_bytes(runtime, data, bytes, &engine_options, &engine) != TN_OK)
+        return cli_fail("the checked run");
+    const uint32_t profiles = tn_engine_profile_count(engine);
+    if (profiles > 1) without_files.shapes.count = 0; /* the profiles have them */
+    int code = EXIT_DONE;
+    for (uint32_t p = 0; p < profiles && code == EXIT_DONE; p++) {
+        if (profiles > 1) without_files.use_profile = p;
+        code = check_run(engine, &without_files);
+    }
     tn_engine_release(engine);
     return code;
 }
