@@ -1,58 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The builder: from a graph to a plan. Copies the graph, reads the profiles, infers, runs the
- * passes, infers again, lowers, and has the plan written (src/plan) with a report beside it.
+ * passes, infers again, lowers, and has the plan written with a report beside it (build_plan.c).
  */
 #include "builder/builder.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "builder/bodies.h"
+#include "builder/build_state.h"
 #include "builder/declared.h"
-#include "builder/lower/lower.h"
 #include "builder/lower/node_pins.h"
-#include "builder/passes/passes.h"
-#include "builder/report/report.h"
-#include "builder/rewrite/extent_proof.h"
 #include "device/cpu/cpu.h"
-#include "plan/plan.h"
 #include "plugin/devices.h"
-#include "program/profile.h"
 
 #include <tenon/border.h>
 #include <inttypes.h>
 #include <string.h>
-
-/* What is built of one profile. */
-typedef struct built_profile {
-    const tn_plan_profile *ranges;
-    tn_profile_shapes shapes; /* of the graph that is lowered */
-    tn_lower_notes notes;
-    tn_program program;
-    tn_report_steps steps;
-    tn_report_memory memory;
-} built_profile;
-
-typedef struct build_state {
-    const tn_builder_options *options;
-    tn_graph *given; /* the caller's */
-    tn_graph *graph; /* a copy with the same numbers of tensors */
-    tn_arena *arena;
-    tn_profile_sets sets;
-    tn_plan_profile *hull;    /* the range that holds all profiles: what the passes may rely on */
-    tn_profile_shapes before; /* the passes: at that range's points, or, where the graph refuses
-                                 those, at profile 0's */
-    bool is_hull_refused;
-    built_profile *profiles; /* sets.count, once the passes are done */
-    tn_pass_context passes;
-    tn_extent_proof proof;
-    tn_timing_cache *cache, *own_cache; /* own: opened here */
-    tn_used_device device;
-    tn_thread_pool pool;
-    bool *is_kept;          /* by node of the graph that is lowered */
-    float *scales;          /* by tensor of it */
-    tn_node_pin *node_pins; /* by node of it */
-    tn_plan *plan;
-} build_state;
 
 /* What the caller knows of the options; the rest is zero. */
 static tn_status read_options(const tn_builder_options *given, tn_builder_options *out_options) {
@@ -337,91 +300,6 @@ static tn_status save_cache(const build_state *state) {
     return TN_OK;
 }
 
-/* What a further shape leaves of what is known of an output. */
-static void narrow_output(tn_plan_output *output, const tn_shape *other) {
-    output->has_shape = output->has_shape && other->rank == output->shape.rank;
-    for (uint32_t i = 0; output->has_shape && i < other->rank; i++)
-        if (other->extents[i] != output->shape.extents[i]) output->shape.extents[i] = -1;
-}
-
-/* What all points of all profiles agree on; nothing of what only a run decides. */
-static tn_plan_output describe_output(const build_state *state, tn_tensor_id id) {
-    tn_plan_output output = {.type = TN_NONE};
-    if (id >= state->given->tensor_count) return output; /* of a pass's own making */
-    if (state->passes.is_unsure[id]) return output;
-    for (uint32_t p = 0; p < state->sets.count; p++)
-        for (int point = 0; point < TN_POINTS; point++)
-            if (!state->profiles[p].shapes.points[point]->tensors[id].is_known) return output;
-    const tn_tensor_storage *first = &state->profiles[0].shapes.points[1]->tensors[id].storage;
-    output.type = first->tensor.type;
-    output.shape = first->shape;
-    output.has_shape = true;
-    for (uint32_t p = 0; p < state->sets.count; p++)
-        for (int point = 0; point < TN_POINTS; point++)
-            narrow_output(&output,
-                          &state->profiles[p].shapes.points[point]->tensors[id].storage.shape);
-    return output;
-}
-
-static void describe_report(const build_state *state, uint32_t index, tn_report_source *source) {
-    const built_profile *profile = &state->profiles[index];
-    *source = (tn_report_source){.graph = state->graph,
-                                 .profiles = profile->ranges,
-                                 .shapes = &profile->shapes,
-                                 .program = &profile->program,
-                                 .device = state->device.device,
-                                 .notes = &profile->notes,
-                                 .node_pins = state->node_pins,
-                                 .passes = &state->passes,
-                                 .given_node_count = state->given->node_count,
-                                 .memory = &profile->memory};
-}
-
-static tn_status make_report(const build_state *state, char **out_report) {
-    const uint32_t count = state->sets.count;
-    tn_report_source *sources = tn_arena_allocate(state->arena, count, sizeof *sources);
-    if (!sources) return tn_fail_memory("a build's report");
-    for (uint32_t p = 0; p < count; p++)
-        describe_report(state, p, &sources[p]);
-    return tn_report_make(sources, count, out_report);
-}
-
-static tn_status write_plan(build_state *state) {
-    const tn_graph *graph = state->graph;
-    const uint32_t count = state->sets.count;
-    tn_plan_output *outputs =
-        tn_arena_allocate(state->arena, graph->output_count + 1, sizeof *outputs);
-    const tn_program **programs = tn_arena_allocate(state->arena, count, sizeof *programs);
-    if (!outputs || !programs) return tn_fail_memory("a plan");
-    for (size_t i = 0; i < graph->output_count; i++)
-        outputs[i] = describe_output(state, graph->outputs[i]);
-    for (uint32_t p = 0; p < count; p++)
-        programs[p] = &state->profiles[p].program;
-    const tn_plan_parts parts = {.graph = graph,
-                                 .profile_count = count,
-                                 .profiles = state->sets.inputs,
-                                 .outputs = outputs,
-                                 .program_count = count,
-                                 .programs = programs};
-    char *report = NULL;
-    TN_TRY(make_report(state, &report));
-    tn_status status = tn_plan_write_parts(&parts, &state->plan);
-    if (status != TN_OK) {
-        tn_deallocate(graph->allocator, report);
-        return status;
-    }
-    tn_deallocate(state->plan->allocator, state->plan->report);
-    state->plan->report = report;
-    return TN_OK;
-}
-
-static tn_status plan_memory(build_state *state, built_profile *profile) {
-    profile->steps = (tn_report_steps){
-        .graph = state->graph, .shapes = profile->shapes.points[1], .program = &profile->program};
-    TN_TRY(tn_report_memory_plan(&profile->steps, &profile->memory));
-    return tn_report_memory_note(&profile->memory, &profile->program, state->arena);
-}
-
 /* The shapes of the graph that the passes left, in each profile; bodies note what is asked. */
 static tn_status infer_profiles(build_state *state) {
     const uint32_t count = state->sets.count;
@@ -466,9 +344,7 @@ static tn_status build(build_state *state) {
     TN_TRY(build_bodies(state));
     TN_TRY(lower_all(state));
     TN_TRY(save_cache(state));
-    for (uint32_t p = 0; p < state->sets.count; p++)
-        TN_TRY(plan_memory(state, &state->profiles[p]));
-    return write_plan(state);
+    return tn_build_plan(state);
 }
 
 /* A build of a copy that has the borders which the options ask for. */
