@@ -39,6 +39,7 @@ typedef struct build_state {
     bool *is_kept;          /* by node of the graph that is lowered */
     float *scales;          /* by tensor of it */
     tn_node_pin *node_pins; /* by node of it */
+    tn_progress progress;
     tn_plan *plan;
 } build_state;
 
@@ -116,9 +117,15 @@ static tn_status start_passes(build_state *state) {
                                 state->arena);
 }
 
+#define PASS_STEPS 4
+static tn_status tell_pass(build_state *state, uint64_t done) {
+    return tn_progress_tell(&state->progress, "passes", done, PASS_STEPS);
+}
+
 static tn_status run_passes(build_state *state) {
     tn_pass_context *passes = &state->passes;
     passes->graph = state->graph;
+    TN_TRY(tell_pass(state, 0));
     TN_TRY(tn_graph_sort(state->graph));
     TN_TRY(tn_pass_drop_dead(passes)); /* what is dead need not even be inferred */
     TN_TRY(tn_profile_shapes_init(&state->before, state->graph, state->profiles, state->arena));
@@ -126,8 +133,10 @@ static tn_status run_passes(build_state *state) {
     tn_declared_compare(state->given, &state->before, state->passes.is_unsure);
     if (!(state->options->flags & TN_BUILD_REFERENCE)) TN_TRY(tn_pass_drop_identities(passes));
     const bool is_fused = !(state->options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION));
+    TN_TRY(tell_pass(state, 1));
     if (is_fused) TN_TRY(tn_pass_rewrite_constants(passes));
     TN_TRY(tn_pass_fold_constants(passes));
+    TN_TRY(tell_pass(state, 2));
     if (is_fused) {
         TN_TRY(tn_pass_rewrite(passes));
         TN_TRY(tn_pass_fold_affine(passes));
@@ -262,7 +271,8 @@ static tn_status lower(build_state *state) {
         .scales = state->scales,
         .is_kept = state->is_kept,
         .node_pins = state->node_pins,
-        .notes = &state->notes};
+        .notes = &state->notes,
+        .progress = &state->progress};
     tn_cpu_pool_init(&state->pool, options->threads);
     TN_TRY(tn_lower(state->graph, &state->after.plan, state->after.points, &lower_options,
                     state->arena, &state->program));
@@ -277,6 +287,14 @@ static tn_status save_cache(const build_state *state) {
     tn_runtime_log(state->graph->runtime, TN_LOG_WARNING, "timings are not kept: %s",
                    tn_last_error()->message);
     return TN_OK;
+}
+
+/* Of a build that was stopped: the next one need not measure them again. */
+static void keep_timings(const build_state *state) {
+    tn_error_copy error;
+    tn_error_save(&error);
+    (void)save_cache(state);
+    tn_error_restore(&error);
 }
 
 /* What all points of the profile agree on; nothing of what only a run decides. */
@@ -346,16 +364,22 @@ static tn_status build(build_state *state) {
     TN_TRY(tn_arena_create(state->graph->allocator, &state->arena));
     TN_TRY(tn_profile_make(state->graph, state->options, state->arena, &state->profiles));
     TN_TRY(run_passes(state));
+    TN_TRY(tell_pass(state, 3));
     tn_bodies_record(state->graph);
     TN_TRY(tn_profile_shapes_init(&state->after, state->graph, state->profiles, state->arena));
+    TN_TRY(tell_pass(state, PASS_STEPS));
     if (cache && !state->cache) {
         TN_TRY(tn_timing_cache_open(runtime, cache, &state->own_cache));
         state->cache = state->own_cache;
     }
     TN_TRY(tn_bodies_build(state->graph, &state->after.plan, state->options, state->cache));
-    TN_TRY(lower(state));
+    const tn_status status = lower(state);
+    if (status == TN_ERROR_CANCELLED) keep_timings(state);
+    TN_TRY(status);
     TN_TRY(save_cache(state));
-    return plan_memory_and_write(state);
+    TN_TRY(tn_progress_tell(&state->progress, "write", 0, 1));
+    TN_TRY(plan_memory_and_write(state));
+    return tn_progress_tell(&state->progress, "write", 1, 1);
 }
 
 tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options,
@@ -364,6 +388,7 @@ tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options
     build_state state = {.options = &known, .given = graph, .cache = cache};
     if (!graph || !out_plan) return tn_fail(TN_ERROR_ARGUMENT, "tn_build needs a graph and a plan");
     TN_TRY(read_options(options, &known));
+    state.progress = (tn_progress){.function = known.progress, .user = known.progress_user};
     TN_TRY(check_kept(graph, &known));
     TN_TRY(tn_node_pins_check(graph, &known));
     TN_TRY(tn_runtime_load_companions(graph->runtime));
@@ -378,7 +403,10 @@ tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options
     tn_arena_destroy(state.arena);
     tn_graph_destroy(state.graph);
     tn_device_give_back(&state.device);
-    if (status == TN_OK) *out_plan = state.plan;
+    if (status == TN_OK)
+        *out_plan = state.plan;
+    else
+        tn_plan_destroy(state.plan);
     return status;
 }
 

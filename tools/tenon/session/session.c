@@ -28,7 +28,8 @@ tn_plan *session_build_reported(tn_runtime *runtime, const char *model, const cl
                                                    (options->checked ? TN_BUILD_CHECKED : 0u),
                                           .profile_input_count = profiles.count,
                                           .profile_inputs = profiles.pointers,
-                                          .timing_seconds = options->timing_seconds};
+                                          .timing_seconds = options->timing_seconds,
+                                          .progress = cli_show_progress};
         plan = precision_build(graph, runtime, model, options, &build, out_reports, out_exit);
     }
     shape_profiles_free(&profiles);
