@@ -176,9 +176,9 @@ static tn_status fail_missing(const tn_caffe_reader *reader, const tn_caffe_laye
     tn_nearest_init(&nearest, layer->name);
     for (size_t i = 0; i < reader->weights->layer_count; i++)
         tn_nearest_offer(&nearest, reader->weights->layers[i].name);
-    return tn_fail(TN_ERROR_NOT_FOUND, "the weights' file has no layer of its name%s%.200s%s",
-                   nearest.best ? "; the nearest is '" : "", nearest.best ? nearest.best : "",
-                   nearest.best ? "'" : "");
+    return tn_error_mend_nearest(
+        tn_fail(TN_ERROR_NOT_FOUND, "the weights' file has no layer of its name"), "; ",
+        nearest.best);
 }
 
 static tn_status read_blob(tn_caffe_reader *reader, tn_caffe_layer *layer, uint32_t index,

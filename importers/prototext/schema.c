@@ -28,10 +28,10 @@ static tn_status fail_unknown(const tn_prototext_field *field,
     tn_nearest_init(&nearest, field->name);
     for (unsigned i = 0; i < schema->n_fields; i++)
         tn_nearest_offer(&nearest, schema->fields[i].name);
-    return tn_prototext_fail_at(field->line, field->column, TN_ERROR_FORMAT,
-                                "%s has no field '%.80s'%s%s%s", schema->short_name, field->name,
-                                nearest.best ? "; the nearest is '" : "",
-                                nearest.best ? nearest.best : "", nearest.best ? "'" : "");
+    return tn_error_mend_nearest(tn_prototext_fail_at(field->line, field->column, TN_ERROR_FORMAT,
+                                                      "%s has no field '%.80s'", schema->short_name,
+                                                      field->name),
+                                 "; ", nearest.best);
 }
 
 static tn_status check_integer(const tn_prototext_field *field, int64_t low, int64_t high) {
@@ -71,11 +71,12 @@ static tn_status check_enum(tn_prototext_field *field, const ProtobufCEnumDescri
     tn_nearest_init(&nearest, field->text);
     for (unsigned i = 0; i < schema->n_value_names; i++)
         tn_nearest_offer(&nearest, schema->values_by_name[i].name);
-    return tn_prototext_fail_at(
-        field->line, field->column, TN_ERROR_FORMAT, "field '%s' has no choice '%.40s'%s%s%s",
-        field->name, field->text, nearest.best ? "; the nearest is " : "; one is ",
-        nearest.best ? nearest.best : schema->values_by_name[0].name,
-        field->kind == TN_PROTOTEXT_STRING ? " (a word without quotes)" : "");
+    return tn_error_mend(tn_prototext_fail_at(field->line, field->column, TN_ERROR_FORMAT,
+                                              "field '%s' has no choice '%.40s'", field->name,
+                                              field->text),
+                         "; ", "%s is %s%s", nearest.best ? "the nearest" : "one",
+                         nearest.best ? nearest.best : schema->values_by_name[0].name,
+                         field->kind == TN_PROTOTEXT_STRING ? " (a word without quotes)" : "");
 }
 
 static tn_status check_string(const tn_prototext_field *field, bool is_text) {

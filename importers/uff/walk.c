@@ -56,9 +56,8 @@ tn_status tn_uff_node_find(const tn_uff_reader *reader, const char *name, uint32
     tn_nearest_init(&nearest, name);
     for (size_t i = 0; i < reader->source->n_nodes; i++)
         tn_nearest_offer(&nearest, reader->source->nodes[i]->id);
-    return tn_fail(TN_ERROR_NOT_FOUND, "there is no node '%s'%s%s%s", name,
-                   nearest.best ? "; the nearest is '" : "", nearest.best ? nearest.best : "",
-                   nearest.best ? "'" : "");
+    return tn_error_mend_nearest(tn_fail(TN_ERROR_NOT_FOUND, "there is no node '%s'", name), "; ",
+                                 nearest.best);
 }
 
 /* ----------------------------------------------------------------------------------------------

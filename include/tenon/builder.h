@@ -90,6 +90,13 @@ typedef struct tn_builder_options {
      * of `profile_inputs`. */
     uint32_t profile_count;
     const tn_profile *const *profiles;
+    /* Told how far `stage` ("passes", "lower", "measure", "choose", "write", in this order: text
+     * for people; those of graphs in fields of nodes come between) has come; false ends the build
+     * soon, within one measured run of a kernel, with TN_ERROR_CANCELLED; the timing cache keeps
+     * what was measured. Null: nobody is told. It must not build the same graph. [thread: the
+     * caller's] */
+    bool (*progress)(void *user, const char *stage, uint64_t done, uint64_t count);
+    void *progress_user;
 } tn_builder_options;
 
 /* Inputs and outputs of the network stay in the types that the graph gives them, and so do tensors
@@ -114,9 +121,9 @@ enum {
 /* Builds a plan. The graph is not changed. The same model, options, cache and machine give the same
  * bytes. Errors name the node: TN_ERROR_SHAPE, TN_ERROR_TYPE, TN_ERROR_RANGE (a profile that is not
  * min <= opt <= max), TN_ERROR_NOT_FOUND (a profile for no input, a pin of no kernel),
- * TN_ERROR_UNSUPPORTED, TN_ERROR_MEMORY, and what a kernel answers that fails when it is timed and
- * has no rival. `options` may be null. The caller destroys the plan. [thread: any; the runtime may
- * be shared] */
+ * TN_ERROR_UNSUPPORTED, TN_ERROR_MEMORY, TN_ERROR_CANCELLED, and what a kernel answers that fails
+ * when it is timed and has no rival. `options` may be null. The caller destroys the plan. [thread:
+ * any; the runtime may be shared] */
 TN_EXPORT tn_status tn_build(tn_graph *graph, const tn_builder_options *options,
                              tn_plan **out_plan);
 

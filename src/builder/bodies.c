@@ -49,6 +49,8 @@ static tn_builder_options options_of(const tn_builder_options *given) {
         .timing_seconds = given->timing_seconds,
         .without_rewrite_count = given->without_rewrite_count,
         .without_rewrites = given->without_rewrites,
+        .progress = given->progress,
+        .progress_user = given->progress_user,
         .precision = given->precision == TN_PRECISION_I8 ? TN_PRECISION_F32 : given->precision};
 }
 

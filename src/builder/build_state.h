@@ -38,6 +38,7 @@ typedef struct build_state {
     tn_timing_cache *cache, *own_cache; /* own: opened here */
     tn_used_device device;
     tn_thread_pool pool;
+    tn_progress progress;
     bool *is_kept;          /* by node of the graph that is lowered */
     float *scales;          /* by tensor of it */
     tn_node_pin *node_pins; /* by node of it */

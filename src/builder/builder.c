@@ -122,9 +122,15 @@ static tn_status infer_before(build_state *state) {
     return TN_OK;
 }
 
+#define PASS_STEPS 4
+static tn_status tell_pass(build_state *state, uint64_t done) {
+    return tn_progress_tell(&state->progress, "passes", done, PASS_STEPS);
+}
+
 static tn_status run_passes(build_state *state) {
     tn_pass_context *passes = &state->passes;
     passes->graph = state->graph;
+    TN_TRY(tell_pass(state, 0));
     TN_TRY(tn_graph_sort(state->graph));
     TN_TRY(tn_pass_drop_dead(passes)); /* what is dead need not even be inferred */
     TN_TRY(infer_before(state));
@@ -132,8 +138,10 @@ static tn_status run_passes(build_state *state) {
     tn_declared_compare(state->given, &state->before, state->passes.is_unsure);
     if (!(state->options->flags & TN_BUILD_REFERENCE)) TN_TRY(tn_pass_drop_identities(passes));
     const bool is_fused = !(state->options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION));
+    TN_TRY(tell_pass(state, 1));
     if (is_fused) TN_TRY(tn_pass_rewrite_constants(passes));
     TN_TRY(tn_pass_fold_constants(passes));
+    TN_TRY(tell_pass(state, 2));
     if (is_fused) {
         TN_TRY(tn_pass_rewrite(passes));
         TN_TRY(tn_pass_fold_affine(passes));
@@ -268,7 +276,8 @@ static tn_status lower(build_state *state, built_profile *profile) {
         .scales = state->scales,
         .is_kept = state->is_kept,
         .node_pins = state->node_pins,
-        .notes = &profile->notes};
+        .notes = &profile->notes,
+        .progress = &state->progress};
     return tn_lower(state->graph, &profile->shapes.plan,
                     (const tn_inference *const *)profile->shapes.points, &lower_options,
                     state->arena, &profile->program);
@@ -298,6 +307,14 @@ static tn_status save_cache(const build_state *state) {
     tn_runtime_log(state->graph->runtime, TN_LOG_WARNING, "timings are not kept: %s",
                    tn_last_error()->message);
     return TN_OK;
+}
+
+/* Of a build that was stopped: the next one need not measure them again. */
+static void keep_timings(const build_state *state) {
+    tn_error_copy error;
+    tn_error_save(&error);
+    (void)save_cache(state);
+    tn_error_restore(&error);
 }
 
 /* The shapes of the graph that the passes left, in each profile; bodies note what is asked. */
@@ -335,16 +352,22 @@ static tn_status build(build_state *state) {
     TN_TRY(tn_profile_sets_make(state->graph, state->options, state->arena, &state->sets));
     TN_TRY(tn_profile_sets_hull(state->graph, &state->sets, state->arena, &state->hull));
     TN_TRY(run_passes(state));
+    TN_TRY(tell_pass(state, 3));
     tn_bodies_record(state->graph);
     TN_TRY(infer_profiles(state));
+    TN_TRY(tell_pass(state, PASS_STEPS));
     if (cache && !state->cache) {
         TN_TRY(tn_timing_cache_open(runtime, cache, &state->own_cache));
         state->cache = state->own_cache;
     }
     TN_TRY(build_bodies(state));
-    TN_TRY(lower_all(state));
+    const tn_status status = lower_all(state);
+    if (status == TN_ERROR_CANCELLED) keep_timings(state);
+    TN_TRY(status);
     TN_TRY(save_cache(state));
-    return tn_build_plan(state);
+    TN_TRY(tn_progress_tell(&state->progress, "write", 0, 1));
+    TN_TRY(tn_build_plan(state));
+    return tn_progress_tell(&state->progress, "write", 1, 1);
 }
 
 /* A build of a copy that has the borders which the options ask for. */
@@ -368,6 +391,7 @@ tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options
     if (!graph || !out_plan) return tn_fail(TN_ERROR_ARGUMENT, "tn_build needs a graph and a plan");
     TN_TRY(read_options(options, &known));
     if (known.border_count > 0) return build_bordered(graph, known, cache, out_plan);
+    state.progress = (tn_progress){.function = known.progress, .user = known.progress_user};
     TN_TRY(check_kept(graph, &known));
     TN_TRY(tn_node_pins_check(graph, &known));
     TN_TRY(tn_runtime_load_companions(graph->runtime));
@@ -385,7 +409,10 @@ tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options
     tn_arena_destroy(state.arena);
     tn_graph_destroy(state.graph);
     tn_device_give_back(&state.device);
-    if (status == TN_OK) *out_plan = state.plan;
+    if (status == TN_OK)
+        *out_plan = state.plan;
+    else
+        tn_plan_destroy(state.plan);
     return status;
 }
 

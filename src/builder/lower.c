@@ -35,14 +35,17 @@ static tn_status lower(tn_lowering *lowering, tn_arena *arena, tn_program *out_p
     uint32_t *choice =
         tn_arena_allocate(lowering->arena, lowering->graph->node_count + 1, sizeof *choice);
     if (!choice) return tn_fail_memory("the choice of kernels");
+    TN_TRY(tn_progress_tell(lowering->options->progress, "choose", 0, 2));
     TN_TRY(tn_lower_choose(lowering, choice));
+    TN_TRY(tn_progress_tell(lowering->options->progress, "choose", 1, 2));
     if (lowering->options->notes) {
         TN_TRY(tn_lower_note(lowering, choice, arena, lowering->options->notes));
         TN_TRY(tn_lower_record(lowering, choice, arena, lowering->options->notes));
     }
     TN_TRY(tn_lower_emit(lowering, choice, arena, out_program));
-    return lowering->options->keeps_states ? tn_lower_states(lowering, choice, arena, out_program)
-                                           : TN_OK;
+    if (lowering->options->keeps_states)
+        TN_TRY(tn_lower_states(lowering, choice, arena, out_program));
+    return tn_progress_tell(lowering->options->progress, "choose", 2, 2);
 }
 
 tn_status tn_lower(const tn_graph *graph, const tn_inference_plan *plan,

@@ -3,6 +3,7 @@
 #include "calibrate/batch_run.h"
 #include "base/status.h"
 #include "builder/builder.h"
+#include "builder/progress/progress.h"
 #include "graph/graph.h"
 #include "plugin/runtime.h"
 #include "tensor/shape.h"
@@ -45,9 +46,8 @@ tn_status tn_batches_check(const tn_batches *batches) {
 
 tn_status tn_batches_progress(const tn_batches *batches, const char *stage, uint64_t done,
                               uint64_t count) {
-    if (!batches->progress || batches->progress(batches->user, stage, done, count)) return TN_OK;
-    return tn_fail(TN_ERROR_CANCELLED, "stopped by the caller at %" PRIu64 " of %" PRIu64 " (%s)",
-                   done, count, stage);
+    tn_progress progress = {.function = batches->progress, .user = batches->user};
+    return tn_progress_tell(&progress, stage, done, count);
 }
 
 static tn_status bind_input(tn_batch_run *run, uint32_t index) {

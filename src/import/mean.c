@@ -51,9 +51,8 @@ static tn_status find_input(const tn_graph *graph, const char *name, tn_tensor_i
         if (strcmp(own, name) == 0) return TN_OK;
         tn_nearest_offer(&nearest, own);
     }
-    return tn_fail(TN_ERROR_NOT_FOUND, "there is no input '%s'%s%s%s", name,
-                   nearest.best ? "; the nearest is '" : "", nearest.best ? nearest.best : "",
-                   nearest.best ? "'" : "");
+    return tn_error_mend_nearest(tn_fail(TN_ERROR_NOT_FOUND, "there is no input '%s'", name), "; ",
+                                 nearest.best);
 }
 
 /* A new node on a tensor and a constant. */

@@ -87,10 +87,12 @@ static tn_status read_header(const unsigned char *data, size_t bytes, file_heade
                        bytes, sizeof(header));
     memcpy(&header, data, sizeof(header));
     if (header.version != TN_PLAN_VERSION)
-        return tn_fail(TN_ERROR_FORMAT,
-                       "the plan has version %" PRIu32 " of the format; this library (%s) reads "
-                       "version %u: build the plan again, or take the library that wrote it",
-                       header.version, tn_version(), TN_PLAN_VERSION);
+        return tn_error_mend(tn_fail(TN_ERROR_FORMAT,
+                                     "the plan has version %" PRIu32
+                                     " of the format; this library (%s) reads "
+                                     "version %u",
+                                     header.version, tn_version(), TN_PLAN_VERSION),
+                             ": ", "build the plan again, or take the library that wrote it");
     if (header.file_bytes != bytes)
         return tn_fail(
             TN_ERROR_FORMAT, "the plan is %s: it has %zu bytes, its header says %" PRIu64,

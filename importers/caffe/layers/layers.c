@@ -176,9 +176,9 @@ static tn_status find_bottom(tn_caffe_reader *reader, const char *name, size_t *
     tn_nearest_init(&nearest, name);
     for (size_t i = 0; i < reader->value_count; i++)
         tn_nearest_offer(&nearest, reader->values[i].name);
-    return tn_fail(TN_ERROR_FORMAT, "no layer before it makes its bottom '%.200s'%s%.200s%s", name,
-                   nearest.best ? "; the nearest is '" : "", nearest.best ? nearest.best : "",
-                   nearest.best ? "'" : "");
+    return tn_error_mend_nearest(
+        tn_fail(TN_ERROR_FORMAT, "no layer before it makes its bottom '%.200s'", name), "; ",
+        nearest.best);
 }
 
 static tn_status find_bottoms(tn_caffe_reader *reader, tn_caffe_layer *layer) {

@@ -9,6 +9,7 @@
 #define TN_BUILDER_LOWER_LOWER_H
 
 #include "builder/lower/node_pins.h"
+#include "builder/progress/progress.h"
 #include "graph/infer.h"
 #include "program/program.h"
 #include "report/lower_notes.h"
@@ -35,6 +36,7 @@ typedef struct tn_lower_options {
     const tn_node_pin *node_pins; /* by node; null: none is pinned */
     const bool *is_unfused;       /* by node: no kernel absorbs it; null: any may */
     tn_lower_notes *notes;        /* null, or to be filled, in the program's arena */
+    tn_progress *progress;        /* null: nobody is told */
 } tn_lower_options;
 
 /* `inferences`: by TN_POINT_..., the same one where nothing varies. The program lies in `arena`. */

@@ -374,7 +374,10 @@ static tn_status add_all(tn_lowering *lowering, uint32_t index) {
 }
 
 tn_status tn_lower_candidates(tn_lowering *lowering) {
-    for (uint32_t n = 0; n < lowering->graph->node_count; n++)
+    const size_t count = lowering->graph->node_count;
+    for (uint32_t n = 0; n < count; n++) {
+        TN_TRY(tn_progress_tell(lowering->options->progress, "lower", n, count));
         if (!lowering->graph->nodes[n].is_dead) TN_TRY(add_all(lowering, n));
-    return TN_OK;
+    }
+    return tn_progress_tell(lowering->options->progress, "lower", count, count);
 }

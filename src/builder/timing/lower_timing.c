@@ -164,6 +164,7 @@ static tn_status pass_over(tn_lowering *lowering, uint32_t index, size_t candida
                            tn_status status) {
     tn_lower_node *node = &lowering->nodes[index];
     const bool is_on_device = tn_lower_is_on_device(&node->candidates[candidate]);
+    if (lowering->options->progress && lowering->options->progress->is_cancelled) return status;
     if ((status == TN_ERROR_MEMORY && !is_on_device) || !has_other_single(node, candidate) ||
         (is_on_device && is_device_lost(lowering)))
         return status;
@@ -182,6 +183,15 @@ static double least_cost(const tn_lower_node *node) {
     return least;
 }
 
+/* Of the candidates that there are. Not all are measured: those that are slower by far are not. */
+static tn_status tell_measured(tn_lowering *lowering, size_t more) {
+    tn_progress *progress = lowering->options->progress;
+    if (!progress) return TN_OK;
+    const uint64_t done = progress->done + more;
+    return tn_progress_tell(progress, "measure", done < progress->count ? done : progress->count,
+                            progress->count);
+}
+
 static tn_status time_node(tn_lowering *lowering, uint32_t index, int stage,
                            bool with_slow_prepare) {
     tn_lower_node *node = &lowering->nodes[index];
@@ -192,12 +202,15 @@ static tn_status time_node(tn_lowering *lowering, uint32_t index, int stage,
         const bool is_timed =
             is_due(lowering, index, i, stage, limit) &&
             (with_slow_prepare || !may_wait(lowering, index, &node->candidates[i]));
+        const bool was_measured = node->candidates[i].is_measured;
         const tn_status status =
             is_timed ? tn_timing_candidate(lowering, index, &node->candidates[i]) : TN_OK;
-        if (status == TN_OK)
-            i++;
-        else
+        if (status != TN_OK) {
             TN_TRY(pass_over(lowering, index, i, status));
+            continue;
+        }
+        if (node->candidates[i].is_measured && !was_measured) TN_TRY(tell_measured(lowering, 1));
+        i++;
     }
     return TN_OK;
 }
@@ -349,6 +362,13 @@ static size_t count_measured(const tn_lowering *lowering, timed_leaders leaders)
     return count;
 }
 
+static size_t count_candidates(const tn_lowering *lowering, timed_leaders leaders) {
+    size_t count = 0;
+    for (uint32_t k = 0; k < leaders.count; k++)
+        count += lowering->nodes[leaders.nodes[k]].candidate_count;
+    return count;
+}
+
 /* Until nothing more is due by what is known then: a later build with this cache finds the same. */
 static tn_status time_all(tn_lowering *lowering, timed_leaders leaders) {
     size_t before = 0, after = count_measured(lowering, leaders);
@@ -360,8 +380,10 @@ static tn_status time_all(tn_lowering *lowering, timed_leaders leaders) {
         if (!is_first) continue;
         log_unmeasured(lowering);
         tn_timing_limit(lowering);
-        for (uint32_t k = 0; k < leaders.count; k++)
+        for (uint32_t k = 0; k < leaders.count; k++) {
             TN_TRY(time_beside(lowering, leaders.nodes[k]));
+            TN_TRY(tell_measured(lowering, 0));
+        }
         TN_TRY(recall_all(lowering));
     }
     return TN_OK;
@@ -395,7 +417,11 @@ tn_status tn_lower_costs(tn_lowering *lowering) {
     tn_timing_start_clock(lowering);
     TN_TRY(recall_all(lowering));
     mark_remembered(lowering);
+    const size_t count = count_candidates(lowering, leaders);
+    tn_progress *progress = lowering->options->progress;
+    TN_TRY(tn_progress_tell(progress, "measure", count_measured(lowering, leaders), count));
     TN_TRY(time_all(lowering, leaders));
+    TN_TRY(tn_progress_tell(progress, "measure", count, count));
     for (uint32_t n = 0; n < graph->node_count; n++)
         guess_rest(lowering, n);
     return TN_OK;

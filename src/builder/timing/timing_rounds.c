@@ -72,6 +72,7 @@ tn_status tn_timing_warm_up(tn_lowering *lowering, tn_timing_work *work,
     if (work->is_remote) return tn_timing_device_warm_up(lowering, work, policy);
     TN_TRY(run_on_host(lowering, work, 1, &first));
     tn_timing_follow_threads(lowering);
+    TN_TRY(tn_progress_again(lowering->options->progress));
     if (first.ns > LONG_RUN_NS) tn_timing_samples_add(&work->samples, first);
     if (first.ns > 0 && SAMPLE_NS / first.ns > 1)
         work->count = (int)fmin(SAMPLE_NS / first.ns, COUNT_LIMIT);
@@ -139,9 +140,9 @@ tn_status tn_timing_rounds(tn_lowering *lowering, tn_timing_work *const *works, 
             const tn_status status = is_pruned(works, count, works[i], policy)
                                          ? TN_OK
                                          : take_sample(lowering, works[i], count > 1 || round == 0);
-            if (status == TN_OK) continue;
             *out_failed = i;
-            return status;
+            TN_TRY(status);
+            TN_TRY(tn_progress_again(lowering->options->progress));
         }
     return TN_OK;
 }

@@ -212,6 +212,25 @@ static void test_messages_say_what_and_where(void **state) {
     }
 }
 
+static void test_errors_have_fields(void **state) {
+    graph_test *test = *state;
+    assert_int_equal(parse_text(test, "name: \"a\"\n  nam: 3", NULL, NULL), TN_ERROR_FORMAT);
+    assert_int_equal(tn_last_error()->line, 2);
+    assert_int_equal(tn_last_error()->column, 3);
+    assert_string_equal(tn_last_error()->mend, "the nearest is 'name'");
+    assert_int_equal(parse_text(test,
+                                INPUT LAYER("Softmax", "s", "x", "y", "softmax_param { axis: 4 }"),
+                                NULL, NULL),
+                     TN_ERROR_RANGE);
+    assert_string_equal(tn_last_error()->node, "s");
+    assert_int_equal(tn_last_error()->line, 2);
+    assert_int_equal(parse_text(test, INPUT LAYER("Softmx", "s", "x", "y", ""), NULL, NULL),
+                     TN_ERROR_UNSUPPORTED);
+    assert_string_equal(tn_last_error()->node, "s");
+    assert_string_equal(tn_last_error()->op, "Softmx");
+    assert_string_equal(tn_last_error()->mend, "the nearest of Caffe's own layers is 'Softmax'");
+}
+
 static void test_a_blob_of_another_shape_names_both(void **state) {
     graph_test *test = *state;
     static const char text[] =
@@ -370,6 +389,7 @@ int main(void) {
         GRAPH_TEST(test_all_missing_operators_are_named_at_once),
         GRAPH_TEST(test_many_layers_of_one_name_are_read),
         GRAPH_TEST(test_messages_say_what_and_where),
+        GRAPH_TEST(test_errors_have_fields),
         GRAPH_TEST(test_a_blob_of_another_shape_names_both),
         GRAPH_TEST(test_shared_blobs_are_those_of_the_first_layer),
         GRAPH_TEST(test_a_mean_is_taken_from_its_input),

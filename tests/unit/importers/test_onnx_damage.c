@@ -34,6 +34,17 @@ static void test_a_file_cut_off_anywhere_is_an_error(void **state) {
     onnx_part_free(&model);
 }
 
+static void test_damage_has_its_offset(void **state) {
+    graph_test *test = *state;
+    onnx_part model = mixed_model();
+    tn_graph *graph;
+    model.data[0] = 0xff; /* of the first tag */
+    assert_int_equal(tn_graph_parse_onnx(test->runtime, model.data, model.bytes, NULL, &graph),
+                     TN_ERROR_FORMAT);
+    assert_true(tn_last_error()->offset < 16);
+    onnx_part_free(&model);
+}
+
 static void test_flipped_bits_do_no_harm(void **state) {
     graph_test *test = *state;
     onnx_part model = mixed_model();
@@ -152,6 +163,7 @@ static void test_a_field_of_another_wire_type_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         GRAPH_TEST(test_a_file_cut_off_anywhere_is_an_error),
+        GRAPH_TEST(test_damage_has_its_offset),
         GRAPH_TEST(test_flipped_bits_do_no_harm),
         GRAPH_TEST(test_each_failing_allocation_is_an_error_without_leak),
         GRAPH_TEST(test_deep_nesting_is_refused),

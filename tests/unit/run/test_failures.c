@@ -16,6 +16,9 @@ static void make_probes(run_test *test) {
 static void assert_probe_error(void) {
     assert_error("the probe was told to fail",
                  "node 'second': operator run::Probe: kernel probe (library run_layers)");
+    assert_string_equal(tn_last_error()->node, "second");
+    assert_string_equal(tn_last_error()->op, "run::Probe");
+    assert_string_equal(tn_last_error()->library, "run_layers");
 }
 
 static void test_prepare_that_fails_undoes_the_load(void **state) {

@@ -15,6 +15,11 @@ enum { EXIT_DONE = 0, EXIT_FAULT = 1, EXIT_USAGE = 2, EXIT_UNSUPPORTED = 3 };
 
 /* Prints the last error and answers its exit code. */
 int cli_fail(const char *what);
+/* How far a long work has come, as one line of a terminal that is there until the next message; for
+ * tn_builder_options.progress and its like. Answers true. */
+bool cli_show_progress(void *user, const char *stage, uint64_t done, uint64_t count);
+/* Before anything else is written there. */
+void cli_clear_progress(void);
 /* Prints a text of others to stderr, without what could steer a terminal. */
 void cli_print_safe(const char *text);
 /* Prints a sentence of the command line's own and answers EXIT_FAULT, EXIT_USAGE or

@@ -3,11 +3,31 @@
  */
 #include "cli.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static bool has_progress;
+
+void cli_clear_progress(void) {
+    if (has_progress) fputs("\r\033[K", stderr);
+    has_progress = false;
+}
+
+bool cli_show_progress(void *user, const char *stage, uint64_t done, uint64_t count) {
+    (void)user;
+    cli_clear_progress();
+    if (done == count || !isatty(STDERR_FILENO)) return true;
+    fprintf(stderr, "%s %" PRIu64 "/%" PRIu64, stage, done, count);
+    fflush(stderr);
+    has_progress = true;
+    return true;
+}
 
 static void print_message(const char *format, va_list arguments) {
+    cli_clear_progress();
     fprintf(stderr, "tenon: ");
     vfprintf(stderr, format, arguments);
     fprintf(stderr, "\n");
@@ -56,6 +76,7 @@ void cli_print_safe(const char *text) {
 
 int cli_fail(const char *what) {
     const tn_error *error = tn_last_error();
+    cli_clear_progress();
     const bool says_where = error->where[0] && strncmp(error->where, what, strlen(what)) != 0;
     fprintf(stderr, "tenon: %s%s", error->where[0] && !says_where ? "" : what,
             error->where[0] && !says_where ? "" : ": ");

@@ -408,6 +408,7 @@ void cli_options_free(cli_options *options) {
 static void print_log(void *user, uint32_t level, const char *text) {
     static const char *const names[] = {"", "error", "warning", "info", "debug"};
     (void)user;
+    cli_clear_progress();
     fprintf(stderr, "tenon: %s: ", level < 5 ? names[level] : "log");
     cli_print_safe(text); /* it may quote a file */
     fputc('\n', stderr);

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ----------------------------------------------------------------------------------------------
  * what the network takes */
@@ -232,19 +231,9 @@ static tn_status read_sample(void *user, uint64_t index, const tn_tensor **out_i
     return TN_OK;
 }
 
-static bool show_progress(void *user, const char *stage, uint64_t done, uint64_t count) {
-    const sample_folder *folder = user;
-    if (folder->is_shown)
-        fprintf(stderr, "\r\033[K%s %" PRIu64 "/%" PRIu64 "%s", stage, done, count,
-                done == count ? "\r\033[K" : "");
-    return true;
-}
-
 bool sample_folder_open(sample_folder *out_folder, const char *path, const cli_options *options,
                         const tn_graph *graph, int *out_exit) {
-    *out_folder = (sample_folder){.options = options,
-                                  .input_count = tn_graph_input_count(graph),
-                                  .is_shown = isatty(STDERR_FILENO)};
+    *out_folder = (sample_folder){.options = options, .input_count = tn_graph_input_count(graph)};
     out_folder->inputs = calloc(out_folder->input_count + (size_t)1, sizeof(*out_folder->inputs));
     if (!out_folder->inputs) {
         out_folder->input_count = 0;
@@ -264,7 +253,7 @@ bool sample_folder_open(sample_folder *out_folder, const char *path, const cli_o
     out_folder->batches = (tn_batches){.size = sizeof(tn_batches),
                                        .count = out_folder->count,
                                        .read = read_sample,
-                                       .progress = show_progress,
+                                       .progress = cli_show_progress,
                                        .user = out_folder};
     return true;
 }

@@ -32,7 +32,6 @@ typedef struct sample_folder {
     size_t count, capacity;
     uint64_t last_read;
     bool has_said_why; /* a batch could not be given, and the reason is on stderr */
-    bool is_shown;     /* progress goes to a terminal */
     tn_batches batches;
 } sample_folder;
 

@@ -31,7 +31,8 @@ tn_plan *session_build_reported(tn_runtime *runtime, const char *model, const cl
                                           .profile_inputs = is_one ? profiles.pointers : NULL,
                                           .profile_count = profiles.profile_count,
                                           .profiles = is_one ? NULL : profiles.profile_pointers,
-                                          .timing_seconds = options->timing_seconds};
+                                          .timing_seconds = options->timing_seconds,
+                                          .progress = cli_show_progress};
         plan = precision_build(graph, runtime, model, options, &build, out_reports, out_exit);
     }
     shape_profiles_free(&profiles);
