@@ -250,7 +250,7 @@ static int bench(tn_runtime *runtime, tn_engine *engine, const cli_options *opti
 
 int command_bench(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTYSnfOxajLCmkNFEKMIJvBGQUXqzZeH", &options);
+    int code = cli_options_read(argc, argv, "pPwsiodtcTYSnfOxajLCmkNFEKMIJvBGQUXqzZeHb", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && (options.argument_count != 1 || options.contexts < 1)) {

@@ -103,7 +103,7 @@ static int run_engine(tn_engine *engine, const cli_options *options) {
 
 int command_run(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTOxajLCmkNFEKMIJvBGQUXluqzZe", &options);
+    int code = cli_options_read(argc, argv, "pPwsiodtcTOxajLCmkNFEKMIJvBGQUXluqzZeb", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE && options.argument_count != 1) {

@@ -34,7 +34,7 @@ bool text_list_add_copy(text_list *list, const char *text); /* the caller frees 
 /* --- common options --- */
 typedef struct cli_options {
     text_list plugins, plugin_dirs, shapes, inputs, outputs, allowed, calibrations, keep, ranges,
-        pins, without_rewrites;
+        pins, without_rewrites, borders;
     const char *weights;   /* the file of a Caffe network's weights */
     const char *mean_file; /* a mean image that becomes a part of the network; with NAME= or not */
     const char *checked_dump; /* the folder that a checked run's bad node is written to */

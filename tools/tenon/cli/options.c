@@ -72,6 +72,7 @@ static const option_row rows[] = {
     {'z', false, true, "pin"},
     {'Z', false, true, "without-rewrite"},
     {'e', false, false, "no-kernel-libraries"},
+    {'b', false, true, "border"},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
@@ -346,9 +347,9 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
 
 void cli_options_free(cli_options *options) {
     text_list *const lists[] = {
-        &options->plugins, &options->plugin_dirs, &options->shapes,          &options->inputs,
-        &options->outputs, &options->allowed,     &options->calibrations,    &options->keep,
-        &options->ranges,  &options->pins,        &options->without_rewrites};
+        &options->plugins, &options->plugin_dirs, &options->shapes,           &options->inputs,
+        &options->outputs, &options->allowed,     &options->calibrations,     &options->keep,
+        &options->ranges,  &options->pins,        &options->without_rewrites, &options->borders};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         free(lists[i]->items);
     free(options->given);

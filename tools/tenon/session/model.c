@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading models of each format; see model.h. */
+#include "borders.h"
 #include "model.h"
 #include "cli/shapes.h"
 #include "files/file_kind.h"
@@ -225,5 +226,8 @@ tn_graph *model_load(tn_runtime *runtime, const char *path, const cli_options *o
         graph = load_onnx(runtime, path, &inputs, &outputs, out_exit);
     names_free(&outputs);
     names_free(&inputs);
-    return add_mean(graph, options, out_exit);
+    graph = add_mean(graph, options, out_exit);
+    if (!graph || borders_apply(graph, options, out_exit)) return graph;
+    tn_graph_destroy(graph);
+    return NULL;
 }
