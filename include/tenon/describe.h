@@ -78,6 +78,7 @@ TN_EXPORT tn_tensor_id tn_graph_output_tensor(const tn_graph *graph, uint32_t in
 /* -------------------------------------------------------------------------------------------------
  * where a model comes from */
 
+/* Two items of arrays, frozen for ever. */
 typedef struct tn_opset_import {
     const char *domain; /* "": ONNX's own */
     uint32_t version;

@@ -184,7 +184,7 @@ OPTIONS = {
     "calibration": ["--calibration", "samples"], "calibrator": ["--calibrator", "minmax"],
     "percentile": ["--percentile", "99"], "write-calibration": ["--write-calibration", "written"], "keep": ["--keep", "KEEP"],
     "max-accuracy-loss": ["--max-accuracy-loss", "1"], "markdown": ["--markdown"], "top": ["--top", "2"], "print": ["--print"], "range": ["--range", "RANGE"], "pin": ["--pin", "PIN"],
-    "without-rewrite": ["--without-rewrite", "silu"],
+    "without-rewrite": ["--without-rewrite", "silu"], "border": ["--border", "BORDER"],
     "no-kernel-libraries": ["--no-kernel-libraries"],
     "next-profile": ["--shape", "SHAPE", "--next-profile", "--shape", "SHAPE"], "use-profile": ["--use-profile", "0"],
 }
@@ -194,7 +194,7 @@ IMAGE = {"layout", "channels", "mean", "scale"}
 
 BUILDING = {"plugin", "plugin-dir", "shape", "threads", "device", "precision", "timing-cache", "no-timing", "no-fusion",
             "reference", "verbose", "checked", "checked-dump", "calibration", "calibrator", "percentile", "write-calibration",
-            "keep", "max-accuracy-loss", "range", "pin", "without-rewrite", "no-kernel-libraries"}
+            "keep", "max-accuracy-loss", "range", "pin", "without-rewrite", "no-kernel-libraries", "border"}
 RUNNING = {"plugin", "plugin-dir", "shape", "threads", "device", "input", "output", "output-dir", "allow-plugin", "json",
            "verbose", "checked", "checked-dump", "isolate", "isolate-limit"} | IMAGE
 USED = {
@@ -228,11 +228,11 @@ KNOWN = {
 def files_of(kind):
     """A model's path, options that it cannot do without, and the values that depend on it."""
     small = {"SHAPE": "x=1x3x8x8", "INPUT": "x=x.npy", "OUTPUT": "y=out.npy", "PICTURE": "x=x.ppm", "KEEP": "conv",
-             "RANGE": "m=7.5", "PIN": "last=reference"}
+             "RANGE": "m=7.5", "PIN": "last=reference", "BORDER": "y=fp32"}
     digit = {"SHAPE": "input=1x1x28x28", "INPUT": "input=digit.pgm", "OUTPUT": "output=out.npy", "PICTURE": "input=digit.pgm",
-             "KEEP": "none", "PIN": "fc1=reference"}
+             "KEEP": "none", "PIN": "fc1=reference", "BORDER": "output=fp32"}
     picture = {"SHAPE": "input=1x3x8x8", "INPUT": "input=x.ppm", "OUTPUT": "output=out.npy", "PICTURE": "input=x.ppm",
-               "PIN": "output=reference"}
+               "PIN": "output=reference", "BORDER": "output=fp32"}
     return {"onnx": ("m.onnx", [], small), "plan": ("m.plan", [], small),
             "caffe": (LENET + ".prototxt", ["--weights", LENET + ".caffemodel"], digit),
             "uff": ("m.uff", [], picture)}[kind]
@@ -507,6 +507,24 @@ def inspect_as_tables(checks):
                   "Conv + Relu")
 
 
+def borders(checks):
+    """Bytes with channels last in, 16 bits out: the values are those of the network as it is."""
+    x = np.arange(1 * 3 * 8 * 8, dtype=np.uint8).reshape(1, 3, 8, 8)
+    np.save(checks.path("bytes.npy"), np.ascontiguousarray(x.transpose(0, 2, 3, 1)))
+    np.save(checks.path("floats.npy"), x.astype(np.float32))
+    checks.expect("plain", ["run", "m.onnx", "-i", "x=floats.npy", "-o", "y=plain.npy"], DONE)
+    border = ["--border", "x=uint8:nhwc", "--border", "y=fp16"]
+    checks.expect("borders, built", ["build", "m.onnx", *border, "-o", "b.plan", "--no-timing"], DONE)
+    checks.expect("and shown", ["inspect", "b.plan"], DONE, "\n  x  u8  [1, 8, 8, 3]\n", "\n  y  f16  ")
+    for name, arguments in (("a plan", ["b.plan"]), ("a model", ["m.onnx", *border])):
+        checks.expect(f"borders of {name}", ["run", *arguments, "-i", "x=bytes.npy", "-o", "y=b.npy"], DONE)
+        y = np.load(checks.path("b.npy"))
+        checks.say(y.dtype == np.float16 and np.allclose(y, np.load(checks.path("plain.npy")), rtol=1e-2, atol=1e-2), "the same result")
+    for wrong, code, words in (("x=float", USAGE, ["NAME=TYPE"]), ("x=fp16:nchw", USAGE, ["NAME=TYPE"]), ("x", USAGE, ["NAME=TYPE"]),
+                               ("xx=fp16", FAULT, ["no input or output 'xx'", "nearest is 'x'"])):
+        checks.expect(f"--border {wrong}", ["build", "m.onnx", "-o", "w.plan", "--border", wrong], code, *words)
+
+
 def pins_of_nodes(checks):
     """One node's kernel and type, in the report; what cannot be had is an error that names what there is."""
     build = ["build", "m.onnx", "-o", "p.plan", "--no-timing", "--json"]
@@ -640,6 +658,7 @@ def main():
         libraries_of_the_path(checks)
         ranges_by_hand(checks)
         results_on_the_screen(checks)
+        borders(checks)
         pins_of_nodes(checks)
         inspect_as_tables(checks)
         other_formats(checks)

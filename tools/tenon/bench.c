@@ -255,7 +255,7 @@ static int bench(tn_runtime *runtime, tn_engine *engine, const cli_options *opti
 
 int command_bench(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsbiodtcTYSnfOxajLCmkNFEKMIJvBGQUXqzZeH", &options);
+    int code = cli_options_read(argc, argv, "pPwsbiodtcTYSnfOxajLCmkNFEKMIJvBGQUXqzZeH0", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
         importers_print_options();

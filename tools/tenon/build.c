@@ -47,6 +47,10 @@ static const char help[] =
     "(tenon "
     "plugin show OPERATOR\n"
     "                         lists them), its type (repeatable)\n"
+    "      --border NAME=TYPE[:nhwc]  an input or output in another type (uint8, fp16 ...), or "
+    "with "
+    "channels last; --shape\n"
+    "                                 is then that of the border (repeatable)\n"
     "      --layout nchw|nhwc  --channels rgb|bgr  --scale F  --mean F[,F,F]   of sample images: "
     "value = (x - mean) * scale\n"
     "      --timing-cache FILE        keep timings between builds\n"
@@ -125,7 +129,7 @@ static int build(const cli_options *options, const char *model, const char *path
 
 int command_build(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsyiodtcTYrjmkNFEKMvBGQWUXLCqzZe", &options);
+    int code = cli_options_read(argc, argv, "pPwsyiodtcTYrjmkNFEKMvBGQWUXLCqzZe0", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
         importers_print_options();

@@ -381,6 +381,41 @@ static void test_unsound_borders_are_refused(void **state) {
     assert_int_equal(tn_graph_node_count(test->graph), nodes);
 }
 
+static void test_each_failing_allocation_is_an_error_without_leak(void **state) {
+    run_test *test = *state;
+    float in[100], out[100];
+    const tn_border border = {
+        .size = sizeof(border), .type = TN_F16, .name = "x", .order = TN_BORDER_CHANNELS_LAST};
+    for (uint64_t n = 1;; n++) {
+        tn_graph *graph = NULL;
+        tn_tensor_id x;
+        run_must(tn_graph_create(test->runtime, "net", &graph));
+        run_must(tn_graph_add_input(graph, "x", TN_F32, 3, EXTENTS(2, 3, 4), NULL, &x));
+        run_output(graph, run_unary(graph, "Negate", "negate", x), "y");
+        test->allocator.allocations = 0;
+        test->allocator.fail_at = n;
+        const tn_status status = tn_graph_set_border(graph, &border);
+        test->allocator.fail_at = 0;
+        tn_graph_destroy(graph);
+        if (status == TN_OK) break;
+        assert_int_equal(status, TN_ERROR_MEMORY);
+    }
+    start(test, NULL);
+    fill(&layouts[1], in);
+    for (uint64_t n = 1;; n++) {
+        run_must(tn_context_bind_input_strided(test->context, 0, in, 192, 4, layouts[1].strides));
+        run_must(tn_context_bind_output_strided(test->context, 0, out, 192, 4, layouts[1].strides));
+        test->allocator.allocations = 0;
+        test->allocator.fail_at = n;
+        const tn_status status = tn_context_run(test->context);
+        test->allocator.fail_at = 0;
+        if (status == TN_OK) break;
+        assert_int_equal(status, TN_ERROR_MEMORY);
+    }
+    EACH(n, c, h, w)
+    assert_true(out[n * 24 + h * 12 + w * 3 + c] == -element(n, c, h, w));
+}
+
 static void test_the_storage_behind_the_border_is_told(void **state) {
     run_test *test = *state;
     tn_storage_info storage = {.size = sizeof(storage)};
@@ -408,6 +443,7 @@ int main(void) {
         RUN_TEST(test_an_output_has_another_type),
         RUN_TEST(test_a_build_has_other_borders_than_its_graph),
         RUN_TEST(test_unsound_borders_are_refused),
+        RUN_TEST(test_each_failing_allocation_is_an_error_without_leak),
         RUN_TEST(test_the_storage_behind_the_border_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

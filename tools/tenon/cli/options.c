@@ -75,6 +75,7 @@ static const option_row rows[] = {
     {'e', false, false, "no-kernel-libraries"},
     {'y', false, false, "next-profile"},
     {'b', false, true, "use-profile"},
+    {'0', false, true, "border"},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
@@ -394,7 +395,7 @@ void cli_options_free(cli_options *options) {
                                 &options->calibrations,     &options->keep,
                                 &options->ranges,           &options->pins,
                                 &options->without_rewrites, &options->import_names,
-                                &options->import_values};
+                                &options->import_values,    &options->borders};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         free(lists[i]->items);
     free(options->given);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading models of each format; see model.h. */
+#include "borders.h"
 #include "model.h"
 #include "cli/importers.h"
 #include "cli/shapes.h"
@@ -290,5 +291,8 @@ tn_graph *model_load(tn_runtime *runtime, const char *path, const cli_options *o
     names_free(&m.shaped);
     names_free(&m.outputs);
     names_free(&m.inputs);
-    return add_mean(graph, options, out_exit);
+    graph = add_mean(graph, options, out_exit);
+    if (!graph || borders_apply(graph, options, out_exit)) return graph;
+    tn_graph_destroy(graph);
+    return NULL;
 }

@@ -81,6 +81,7 @@ static const use_row rows[] = {
     {'Q', FACT_FINDS, "--precision int8 and --calibration DIRECTORY, without a table"},
     {'Q', FACT_PERCENTILE, "--calibrator percentile"},
     {'W', FACT_INT8, "--precision int8"},
+    {'0', FACT_BUILDS, A_MODEL},
     {'z', FACT_BUILDS, A_MODEL},
     {'z', FACT_CHOOSES, "a build that chooses kernels (without --reference)"},
     {'Z', FACT_BUILDS, A_MODEL},

@@ -52,6 +52,9 @@ bool cli_option_of_precision(cli_options *options, char letter, const char *valu
     case 'Z':
         *out_exit = add(&options->without_rewrites, value);
         return true;
+    case '0':
+        *out_exit = add(&options->borders, value);
+        return true;
     case 'q':
         *out_exit = add(&options->ranges, value);
         return true;
