@@ -19,7 +19,7 @@
  * Memory that came from tn_device_allocate or tn_device_host_allocate of the same handle is known:
  * what goes beyond its end, or is of the wrong kind, is TN_ERROR_RANGE or TN_ERROR_ARGUMENT and
  * changes nothing. Other pointers are taken as they are. Errors of the device: TN_ERROR_DEVICE with
- * its reason, TN_ERROR_MEMORY. [thread: any, unless said; one stream: one thread at a time]
+ * its reason, TN_ERROR_MEMORY. [thread: any; one at a time for one stream or event]
  */
 #ifndef TENON_DEVICE_MEMORY_H
 #define TENON_DEVICE_MEMORY_H

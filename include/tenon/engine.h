@@ -37,7 +37,6 @@ typedef struct tn_engine_options {
      * library), and the milliseconds that one callback may take (0: 10,000; UINT32_MAX: any). */
     const char *isolation_helper;
     uint32_t isolation_limit_ms;
-    uint32_t reserved;
     const tn_device_allocator
         *device_allocator; /* of the memory of the engine's device, for its constants and for its
                               contexts (tenon/context_memory.h); copied, must live as long as both.
@@ -116,7 +115,10 @@ TN_EXPORT const tn_profile_input *tn_engine_profile(const tn_engine *engine, uin
 /* The nodes as they will run, in order: name, kernel, formats. JSON, owned by the engine. */
 TN_EXPORT const char *tn_engine_report(const tn_engine *engine);
 
-/* A context. [thread: one at a time for one context; contexts of one engine run side by side] */
+/* A context. While a run of it is under way all that another thread does with it is TN_ERROR_STATE
+ * (functions that answer no status: nothing, 0 or null), but for tenon/async.h and destroy, which
+ * waits for the run. Its memory: tenon/context_memory.h. [thread: one at a time for one context;
+ * contexts of one engine run side by side] */
 TN_EXPORT tn_status tn_context_create(tn_engine *engine, tn_context **out_context);
 TN_EXPORT void tn_context_destroy(tn_context *context); /* null is fine */
 
@@ -183,7 +185,8 @@ TN_EXPORT tn_status tn_context_bind_count(tn_context *context, uint32_t input, u
 TN_EXPORT tn_status tn_context_reshape(tn_context *context);
 /* Runs. The second and later runs with the same shapes, or with shapes that come in turn, allocate
  * nothing, take no lock and hash nothing. The error of a failing kernel names node, operator,
- * kernel and library; the context works on. Exempt are networks with an output sized by run: there
+ * kernel and library; the context works on. TN_ERROR_CANCELLED: tn_context_cancel ended it
+ * (tenon/async.h). Exempt are networks with an output sized by run: there
  * shapes are inferred and memory is taken while it runs. */
 TN_EXPORT tn_status tn_context_run(tn_context *context);
 /* Whether all is done that the last run has left on the stream, without waiting: on a stream of the

@@ -86,7 +86,7 @@ enum {
     TN_ERROR_STATE = 10,      /* calls in the wrong order */
     TN_ERROR_PLUGIN = 11,     /* a library breaks the contract or failed without a reason */
     TN_ERROR_DEVICE = 12,     /* the device failed */
-    TN_ERROR_CANCELLED = 13,  /* stopped because something else failed first */
+    TN_ERROR_CANCELLED = 13,  /* stopped by the caller, or for another failure */
     TN_ERROR_INTERNAL = 14    /* a mistake of Tenon's own */
 };
 

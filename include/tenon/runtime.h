@@ -44,9 +44,8 @@ typedef struct tn_runtime_options {
     const tn_allocator *allocator; /* copied; null: the C library's */
     tn_log_function log;           /* null: no log */
     void *log_user;
-    uint32_t flags; /* TN_RUNTIME_... */
-    uint32_t reserved;
-    uint32_t run_threads; /* at most so many runs of tn_context_run_async go on at once, others wait
+    uint32_t flags;       /* TN_RUNTIME_... */
+    uint64_t run_threads; /* at most so many runs of tn_context_run_async go on at once, others wait
                              for one to end; 0: as many as there are processors */
 } tn_runtime_options;
 

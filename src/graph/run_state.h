@@ -11,7 +11,9 @@
 
 #include <stdatomic.h>
 
-enum { TN_RUN_IDLE, TN_RUN_UNDER_WAY, TN_RUN_CANCELLED, TN_RUN_CLOSED };
+/* While nodes are executed it is one of the first two, so that the loop over them asks for anything
+ * but 0. */
+enum { TN_RUN_UNDER_WAY, TN_RUN_CANCELLED, TN_RUN_IDLE, TN_RUN_CLOSED };
 
 typedef struct tn_run_state {
     atomic_uint is; /* TN_RUN_... */

@@ -22,6 +22,8 @@
 /* ----------------------------------------------------------------------------------------------
  * creation */
 
+#define MOST_THREADS 1024u /* for runs that nobody waits for */
+
 static void default_options(tn_runtime *runtime, const tn_runtime_options *options) {
     tn_runtime_options all = {0};
     if (options) memcpy(&all, options, options->size < sizeof(all) ? options->size : sizeof(all));
@@ -29,7 +31,9 @@ static void default_options(tn_runtime *runtime, const tn_runtime_options *optio
     runtime->log_level = all.log_level ? all.log_level : TN_LOG_WARNING;
     runtime->log = all.log;
     runtime->log_user = all.log_user;
-    runtime->run_thread_count = all.run_threads ? all.run_threads : tn_cpu_core_count();
+    runtime->run_thread_count = !all.run_threads                 ? tn_cpu_core_count()
+                                : all.run_threads < MOST_THREADS ? (uint32_t)all.run_threads
+                                                                 : MOST_THREADS;
     runtime->reads_environment = !(all.flags & TN_RUNTIME_NO_ENVIRONMENT);
     runtime->without_companions = all.flags & TN_RUNTIME_NO_KERNEL_LIBRARIES;
 }

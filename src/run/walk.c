@@ -29,9 +29,10 @@ tn_status tn_walk_run(tn_context *context) {
     const tn_walk_item *item = state->walk, *end = item + state->walk_count;
     const tn_run_state *run = context->run;
     for (; item != end; item++) {
-        if (tn_run_is_cancelled(run)) return tn_run_fail_cancelled();
         const tn_status status = tn_walk_call(context, item);
-        if (__builtin_expect(status != TN_OK, 0)) return tn_walk_failed(item, status);
+        const unsigned is = atomic_load_explicit(&run->is, memory_order_relaxed);
+        if (__builtin_expect(((unsigned)status | is) != 0, 0)) /* one branch for both */
+            return status == TN_OK ? tn_run_fail_cancelled() : tn_walk_failed(item, status);
     }
     return TN_OK;
 }
