@@ -9,6 +9,8 @@
 
 #define ATTRIBUTES_AT_MOST 65536u
 
+TN_STATIC_ASSERT(TN_IMPORT_NO_TENSOR == TN_NO_TENSOR, "numbers of tensors go through as they are");
+
 /* ----------------------------------------------------------------------------------------------
  * attributes */
 
@@ -163,7 +165,8 @@ static tn_status add_node(tn_reading_graph *own, tn_import_node *node) {
     const bool has_bodies = own == &reading->root ? reading->bodies != NULL : true;
     if (!op && (node->outputs || has_bodies)) {
         const char *domain = node->domain ? node->domain : "";
-        const uint32_t version = node->version ? node->version : tn_graph_opset_version(own->graph, domain);
+        const uint32_t version =
+            node->version ? node->version : tn_graph_opset_version(own->graph, domain);
         TN_TRY(tn_reading_find_operator(&reading->import, domain, node->op_name, version, &op));
     }
     tn_status status = tn_reading_attributes(reading, own, node->attribute_count, node->attributes,

@@ -42,6 +42,14 @@ static tn_status reading_at(tn_import *import, tn_status status, const char *for
     return text[0] ? tn_error_at(status, "%s", text) : status;
 }
 
+static void reading_place(tn_import *import, uint64_t offset, const char *node) {
+    tn_reading *reading = tn_reading_of(import);
+    reading->offset = offset;
+    const size_t length = node ? strnlen(node, sizeof(reading->node) - 1) : 0;
+    memcpy(reading->node, node ? node : "", length);
+    reading->node[length] = '\0';
+}
+
 static tn_status reading_last(tn_import *import, const char **out_message, const char **out_where) {
     const tn_error *error = tn_last_error();
     (void)import;
@@ -317,6 +325,7 @@ static uint64_t reading_node_count(const tn_import_graph *graph) {
 
 const tn_import_services tn_reading_services = {.size = sizeof(tn_import_services),
                                                 .fail = reading_fail,
+                                                .place = reading_place,
                                                 .at = reading_at,
                                                 .last = reading_last,
                                                 .forget = reading_forget,
