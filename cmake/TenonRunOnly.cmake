@@ -59,7 +59,7 @@ function(tenon_add_run_only target)
         tenon_layer_table(${table} ${folders})
     endif()
     string(REPLACE ";" "|" rooms "${run_rooms}")
-    add_library(${target} STATIC ${PROJECT_SOURCE_DIR}/src/run_only/lower_again.c ${table}
+    add_library(${target} STATIC ${PROJECT_SOURCE_DIR}/src/run_only/lower_again.c ${PROJECT_SOURCE_DIR}/src/run_only/importers.c ${table}
         "$<FILTER:$<TARGET_OBJECTS:tenon_core>,INCLUDE,/tenon_core[.]dir/([.]/)*(${rooms})/>"
         $<FILTER:$<TARGET_OBJECTS:tenon_layers>,EXCLUDE,/layer_table[.]c>)
     add_dependencies(${target} tenon_core tenon_layers)

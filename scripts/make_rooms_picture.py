@@ -23,7 +23,7 @@ WHAT = {
     "src/builder": "from a graph to a plan", "src/calibrate": "ranges of values", "src/compile": "layers from source",
     "src/device": "processor, CUDA", "src/engine": "a loaded plan", "src/graph": "nodes, shapes, types",
     "src/guard": "calls in guarded memory", "src/isolation": "kernels in a process", "src/plan": "the file",
-    "src/memory": "offsets in arenas", "src/operation": "one operator", "src/plugin": "registry, fields, libraries", "src/program": "steps and storages",
+    "src/import": "reading models", "src/memory": "offsets in arenas", "src/operation": "one operator", "src/plugin": "registry, fields, libraries", "src/program": "steps and storages",
     "src/report": "steps as JSON", "src/run": "a context", "src/run_only": "refuses to build", "src/tensor": "types and formats",
 }
 SWEEPS = 9

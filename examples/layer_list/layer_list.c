@@ -113,14 +113,14 @@ static tn_status read_list(tn_import *import) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         char *rest = NULL;
         length = (size_t)((newline ? newline : end) - at);
-        import->offset = (uint64_t)(at - (const char *)import->data);
-        import->node = NULL;
+        const uint64_t offset = (uint64_t)(at - (const char *)import->data);
+        r.host->place(import, offset, NULL);
         if (length >= TEXT) return fail(&r, "the line is %s", "too long");
         memcpy(r.text, at, length);
         r.text[length] = 0;
         for (r.count = 0; r.count < WORDS; r.count++)
             if (!(r.words[r.count] = strtok_r(r.count ? NULL : r.text, " \t\r", &rest))) break;
-        if (r.count > 1) import->node = r.words[1];
+        if (r.count > 1) r.host->place(import, offset, r.words[1]);
         if (r.count > 0 && r.words[0][0] != '#') status = read_line(&r);
     }
     return status;

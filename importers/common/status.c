@@ -58,13 +58,13 @@ tn_status tn_error_in_position(tn_status status, const tn_error_position *positi
                                    .op_kind = position->op_kind,
                                    .mend = position->mend};
     if (status == TN_OK || !current) return status;
-    return current->services->place(reading(), status, &place);
+    return current->services->at_place(reading(), status, &place);
 }
 
 tn_status tn_error_at_byte(tn_status status, uint64_t offset) {
     const tn_import_place place = {.size = sizeof(place), .offset = offset};
     if (status == TN_OK || !current) return status;
-    return current->services->place(reading(), status, &place);
+    return current->services->at_place(reading(), status, &place);
 }
 
 void tn_error_clear(void) {

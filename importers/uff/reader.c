@@ -243,9 +243,9 @@ static uint32_t probe_uff(void *user, const void *head, uint64_t bytes) {
 }
 
 static const tn_field uff_options[] = {
-    TN_FIELD_CHOICE(tn_uff_params, order, TN_FIELD_ENUM, TN_OPTIONAL, "auto", "auto|nchw",
-                    "how data of networks in N, H, W, C comes in and goes out: as the file and the "
-                    "given shapes have it, or as N, C, H, W"),
+    TN_FIELD_CHOICE(
+        tn_uff_params, order, TN_FIELD_ENUM, TN_OPTIONAL, "auto", "auto|nchw",
+        "data of networks in N, H, W, C: as the file and the given shapes have it, or N, C, H, W"),
     TN_FIELD(tn_uff_params, inputs, TN_FIELD_STRINGS, TN_OPTIONAL, NULL,
              "nodes that are inputs, and their shapes: NAME or NAME=1x3x224x224"),
     TN_FIELD(tn_uff_params, outputs, TN_FIELD_STRINGS, TN_OPTIONAL, NULL,

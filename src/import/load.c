@@ -29,8 +29,8 @@ static tn_status reading_init(tn_reading *reading, tn_runtime *runtime,
                                        .folder = from->folder,
                                        .data = from->data,
                                        .bytes = from->bytes,
-                                       .graph = &reading->root.view,
-                                       .offset = UINT64_MAX},
+                                       .graph = &reading->root.view},
+                            .offset = UINT64_MAX,
                             .runtime = runtime,
                             .allocator = tn_runtime_allocator(runtime),
                             .root = {.view.import = &reading->import}};
@@ -59,17 +59,16 @@ static void reading_deinit(tn_reading *reading) {
 /* The place is the importer's, in the file, as far as it said so. */
 static tn_status read_failed(const tn_reading *reading, const tn_importer *importer,
                              tn_status status) {
-    const tn_import *import = &reading->import;
     if (tn_last_error()->status == TN_OK && status == TN_ERROR_MEMORY)
         tn_fail_memory("a model");
     else if (tn_last_error()->status == TN_OK)
         tn_fail(TN_ERROR_PLUGIN, "the importer '%s' returned %d without a reason", importer->name,
                 status);
     status = tn_last_error()->status;
-    if (import->node) tn_error_in(status, .node = import->node);
-    if (import->offset != UINT64_MAX) {
-        tn_error_at(status, "byte %" PRIu64, import->offset);
-        tn_error_at_byte(status, import->offset);
+    if (reading->node[0]) tn_error_in(status, .node = reading->node);
+    if (reading->offset != UINT64_MAX) {
+        tn_error_at(status, "byte %" PRIu64, reading->offset);
+        tn_error_at_byte(status, reading->offset);
     }
     return status;
 }

@@ -9,6 +9,8 @@
 
 #define ATTRIBUTES_AT_MOST 65536u
 
+TN_STATIC_ASSERT(TN_IMPORT_NO_TENSOR == TN_NO_TENSOR, "numbers of tensors go through as they are");
+
 /* ----------------------------------------------------------------------------------------------
  * attributes */
 

@@ -8,8 +8,8 @@
 #define TN_IMPORT_READING_H
 
 #include "graph/graph.h"
+#include "import/importers.h"
 #include "import/missing_list.h"
-#include "plugin/importers/importers.h"
 
 /* A graph in the making: the model's, or a body. */
 typedef struct tn_reading_graph {
@@ -38,6 +38,8 @@ typedef struct tn_reading_range {
 typedef struct tn_reading {
     tn_import import; /* first: what readers see */
     tn_runtime *runtime;
+    uint64_t offset; /* where the reader said that it is; UINT64_MAX and "": nowhere */
+    char node[200];
     const tn_allocator *allocator;
     tn_arena *arena; /* for what lives as long as the reading */
     tn_reading_graph root;

@@ -42,7 +42,8 @@ static tn_status reading_at(tn_import *import, tn_status status, const char *for
     return text[0] ? tn_error_at(status, "%s", text) : status;
 }
 
-static tn_status reading_place(tn_import *import, tn_status status, const tn_import_place *place) {
+static tn_status reading_at_place(tn_import *import, tn_status status,
+                                  const tn_import_place *place) {
     (void)import;
     if (status == TN_OK || !place || place->size < sizeof(*place)) return status;
     if (place->offset != UINT64_MAX) tn_error_at_byte(status, place->offset);
@@ -52,6 +53,14 @@ static tn_status reading_place(tn_import *import, tn_status status, const tn_imp
                        .node_kind = place->node_kind, .op = place->op, .op_kind = place->op_kind,
                        .line = place->line, .column = place->column, .mend = place->mend,
                        .is_in_message = place->is_in_message != 0);
+}
+
+static void reading_place(tn_import *import, uint64_t offset, const char *node) {
+    tn_reading *reading = tn_reading_of(import);
+    reading->offset = offset;
+    const size_t length = node ? strnlen(node, sizeof(reading->node) - 1) : 0;
+    memcpy(reading->node, node ? node : "", length);
+    reading->node[length] = '\0';
 }
 
 static tn_status reading_last(tn_import *import, const char **out_message, const char **out_where) {
@@ -355,6 +364,7 @@ static uint64_t reading_node_count(const tn_import_graph *graph) {
 
 const tn_import_services tn_reading_services = {.size = sizeof(tn_import_services),
                                                 .fail = reading_fail,
+                                                .place = reading_place,
                                                 .at = reading_at,
                                                 .last = reading_last,
                                                 .forget = reading_forget,
@@ -373,7 +383,7 @@ const tn_import_services tn_reading_services = {.size = sizeof(tn_import_service
                                                 .set_name = reading_set_name,
                                                 .set_opset = reading_set_opset,
                                                 .set_model = reading_set_model,
-                                                .place = reading_place,
+                                                .at_place = reading_at_place,
                                                 .add_input = reading_add_input,
                                                 .add_constant = reading_add_constant,
                                                 .add_tensor = reading_add_tensor,

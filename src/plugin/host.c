@@ -4,12 +4,13 @@
 #include "plugin/bodies.h"
 #include "plugin/crash.h"
 #include "plugin/library_private.h"
-#include "plugin/importers/importers.h"
 #include "plugin/outputs.h"
 #include "plugin/strings/strings.h"
 #include "plugin/runtime_private.h"
 #include "plugin/sequences/sequences.h"
 #include "plugin/devices.h"
+
+#include <tenon/plugin/importer.h>
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -26,7 +27,6 @@ static const char *environment_get(const tn_host *host, const char *name) {
 }
 
 static const tn_rewrite_services rewrite_services;
-static const tn_importers importer_services;
 static tn_status acquire_resource(tn_call *call, const tn_resource *resource, void **out_resource);
 static void release_resource(tn_call *call, const tn_resource *resource, void *acquired);
 
@@ -38,7 +38,7 @@ static const void *host_extension(const tn_host *host, const char *name) {
         return &environment;
     if (name && strcmp(name, TN_REWRITES) == 0) return &rewrite_services;
     if (name && strcmp(name, TN_RESOURCES) == 0) return &resources;
-    if (name && strcmp(name, TN_IMPORTERS) == 0) return &importer_services;
+    if (name && strcmp(name, TN_IMPORTERS) == 0) return tn_importers_services();
     if (name && strcmp(name, TN_BODIES) == 0) return tn_body_service_table();
     if (name && strcmp(name, TN_OUTPUT_MEMORY) == 0) return tn_output_memory_table();
     if (name && strcmp(name, TN_STRINGS) == 0) return tn_string_service_table();
@@ -174,7 +174,7 @@ static tn_status registering(const tn_host *host, tn_library *library,
     tn_loaded_library *loading = atomic_load(&runtime->loading);
     if (!loading || loading->table != library)
         return tn_fail(TN_ERROR_STATE,
-                       "operators, kernels and importers can be registered in the library's load alone");
+                       "operators and kernels can be registered in the library's load alone");
     *out_loaded = loading;
     return TN_OK;
 }
@@ -218,16 +218,6 @@ static tn_status host_add_rewrite(const tn_host *host, tn_library *library,
 
 static const tn_rewrite_services rewrite_services = {.size = sizeof(rewrite_services),
                                                      .add = host_add_rewrite};
-
-static tn_status host_add_importer(const tn_host *host, tn_library *library,
-                                   const tn_importer *importer) {
-    tn_loaded_library *loaded = NULL;
-    TN_TRY(registering(host, library, &loaded));
-    return tn_importers_add(runtime_of(host), loaded, importer);
-}
-
-static const tn_importers importer_services = {.size = sizeof(importer_services),
-                                               .add = host_add_importer};
 
 tn_loaded_library *tn_runtime_set_loading(tn_runtime *runtime, tn_loaded_library *library) {
     return atomic_exchange(&runtime->loading, library);

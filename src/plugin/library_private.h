@@ -57,7 +57,10 @@ tn_status tn_library_fail_loaded(const tn_library_request *request,
  * path ...". Nothing where none has, or where it cannot be read. */
 void tn_library_add_hint(tn_text *text, tn_runtime *runtime, const char *operator_name);
 
-/* --- importers/importers.c --- */
+/* --- import/importers.c; run_only/importers.c has none --- */
+/* The table of TN_IMPORTERS, or null. */
+const struct tn_importers *tn_importers_services(void);
+void tn_importers_deinit(tn_runtime *runtime);
 /* Importers of a library are not found any more. */
 void tn_importers_remove_library(tn_runtime *runtime, const tn_loaded_library *library);
 

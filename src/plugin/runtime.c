@@ -6,7 +6,6 @@
 #include "base/status.h"
 #include "device/cpu/cpu.h"
 #include "plugin/devices.h"
-#include "plugin/importers/importers.h"
 #include "plugin/library_private.h"
 #include "plugin/runtime_private.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runtime's members, for runtime.c and host.c alone. */
+/* The runtime's members, for runtime.c, host.c and import/importers.c alone. */
 #ifndef TN_PLUGIN_RUNTIME_PRIVATE_H
 #define TN_PLUGIN_RUNTIME_PRIVATE_H
 
@@ -35,12 +35,12 @@ struct tn_runtime {
     size_t path_count, path_capacity;
     const char *companions, *device_folder, *forced_kernels;
     tn_resource_store *resources; /* that kernels share */
-    /* Importers (importers/importers.h), and their lock, under which none else is taken. */
+    /* Importers (import/importers.h), and their lock, under which none else is taken. */
     struct tn_importer_entry **importers;
     size_t importer_count, importer_capacity;
     pthread_mutex_t importers_lock;
     const char *importer_folders[2]; /* beside the core library */
-    bool has_linked_importers; /* under the loading lock */
+    bool has_linked_importers;       /* under the loading lock */
     tn_device cpu;
     tn_host_threads *run_threads; /* made when they are needed first, under `lock`; or null */
     uint32_t run_thread_count;

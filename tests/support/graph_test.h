@@ -27,10 +27,10 @@ typedef struct graph_test {
 } graph_test;
 
 static inline bool graph_test_visit(void *user, const tn_importer *importer,
-                                    const tn_library_info *library) {
+                                    const tn_library_info *of) {
     (void)user;
     (void)importer;
-    (void)library;
+    (void)of;
     return true;
 }
 

@@ -161,10 +161,12 @@ typedef struct tn_import_model {
 typedef struct tn_import_services {
     uint32_t size, reserved;
     /* --- errors --- */
-    /* Why the reading fails; returns `status`. The host adds the file, and import->offset and
-     * import->node where they are set. */
+    /* Why the reading fails; returns `status`. The host adds the file and the place. */
     tn_status (*fail)(tn_import *import, tn_status status, const char *format, ...) TN_NOEXCEPT
         TN_PRINTF(3, 4);
+    /* Where the reader is, for errors of whatever comes next: the byte of the file, UINT64_MAX
+     * where that says nothing, and the node, null where it is at none (copied, up to 199 bytes). */
+    void (*place)(tn_import *import, uint64_t offset, const char *node) TN_NOEXCEPT;
     /* Puts a place before those of the last failure: "layer 'conv1'". */
     tn_status (*at)(tn_import *import, tn_status status, const char *format, ...) TN_NOEXCEPT
         TN_PRINTF(3, 4);
@@ -256,8 +258,8 @@ typedef struct tn_import_services {
      * twice. The host does it after `read` where the reader did not. */
     tn_status (*check)(tn_import_graph *graph) TN_NOEXCEPT;
     /* As `at`, for places that programs ask for: in the fields of the error, too. */
-    tn_status (*place)(tn_import *import, tn_status status,
-                       const tn_import_place *place) TN_NOEXCEPT;
+    tn_status (*at_place)(tn_import *import, tn_status status,
+                          const tn_import_place *place) TN_NOEXCEPT;
     /* Copied; the format's name is known. */
     tn_status (*set_model)(tn_import_graph *graph, const tn_import_model *model) TN_NOEXCEPT;
 } tn_import_services;
@@ -274,10 +276,6 @@ struct tn_import {
     uint64_t bytes;
     const void *params; /* the options; null: the table has no fields */
     tn_import_graph *graph;
-    /* For errors, kept by the reader as it goes: the byte of the file that it is at, UINT64_MAX
-     * where that says nothing; the node, or null. */
-    uint64_t offset;
-    const char *node;
 };
 /* What is public of a graph in the making. */
 struct tn_import_graph {
@@ -337,6 +335,6 @@ typedef struct tn_importers {
 TN_FROZEN(tn_importer, endings, 32);
 TN_FROZEN(tn_importer, read, 72);
 TN_FROZEN(tn_import, params, 64);
-TN_FROZEN(tn_import_services, add_node, 176);
+TN_FROZEN(tn_import_services, add_node, 184);
 
 #endif

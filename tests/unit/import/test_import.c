@@ -95,8 +95,7 @@ static tn_status read_test(tn_import *import) {
     if (p->what == NOTHING) return TN_OK;
     if (p->what == OUTSIDE) return s->open(import, "../secret", 0, &file);
     if (p->what == OFFSET) {
-        import->offset = 17;
-        import->node = "conv";
+        s->place(import, 17, "conv");
         return (s->fail)(import, TN_ERROR_FORMAT, "an odd number: %d", 5);
     }
     tn_status status = s->add_input(import->graph, "x", TN_F32, 2, extents, NULL, &x);
@@ -281,7 +280,7 @@ static void test_an_unloaded_librarys_importer_is_gone(void **state) {
 
 static void test_broken_tables_are_refused(void **state) {
     graph_test *test = *state;
-    tn_importer broken[6];
+    tn_importer broken[8];
     for (size_t i = 0; i < TN_COUNT(broken); i++) {
         broken[i] = test_importer;
         broken[i].name = "another";
@@ -292,6 +291,9 @@ static void test_broken_tables_are_refused(void **state) {
     broken[3].read = NULL;
     broken[4].params_bytes = 4;
     broken[5].name = "tester"; /* it is there already */
+    broken[6].field_size = 8;
+    broken[7].fields = NULL;
+    assert_int_equal(broken[7].field_count, TN_COUNT(fields));
     for (size_t i = 0; i < TN_COUNT(broken); i++) {
         tn_library library = test_library;
         library.name = "broken";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of importers; see importers.h. */
-#include "plugin/importers/importers.h"
+#include "import/importers.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "plugin/library_private.h"
@@ -176,6 +176,19 @@ tn_status tn_importers_add_linked(tn_runtime *runtime, const tn_importer *const 
     }
     tn_runtime_end_loading(runtime);
     return status;
+}
+
+static tn_status host_add(const tn_host *host, tn_library *library, const tn_importer *importer) {
+    tn_runtime *runtime = (tn_runtime *)(uintptr_t)host; /* its first member */
+    tn_loaded_library *loading = atomic_load(&runtime->loading);
+    if (!loading || loading->table != library)
+        return tn_fail(TN_ERROR_STATE, "importers can be registered in the library's load alone");
+    return tn_importers_add(runtime, loading, importer);
+}
+
+const tn_importers *tn_importers_services(void) {
+    static const tn_importers services = {.size = sizeof(services), .add = host_add};
+    return &services;
 }
 
 const char *tn_importers_folder(tn_runtime *runtime, size_t index) {

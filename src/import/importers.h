@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The importers that libraries registered: what stands behind tn_importers of
- * tenon/plugin/importer.h. Reading itself is src/import's, which a run-only library lacks.
+ * tenon/plugin/importer.h, and of plugin/library_private.h's functions about importers, which a
+ * run-only library has without any.
  */
-#ifndef TN_PLUGIN_IMPORTERS_IMPORTERS_H
-#define TN_PLUGIN_IMPORTERS_IMPORTERS_H
+#ifndef TN_IMPORT_IMPORTERS_H
+#define TN_IMPORT_IMPORTERS_H
 
 #include "plugin/registry.h"
 
@@ -25,8 +26,6 @@ tn_status tn_importers_add(tn_runtime *runtime, tn_loaded_library *library,
  * library; null: no more. */
 const tn_importer_entry *tn_importers_next(tn_runtime *runtime, size_t *inout_index);
 void tn_importers_release(const tn_importer_entry *entry); /* null is fine */
-/* Entries are the runtime's; their array is freed with it. */
-void tn_importers_deinit(tn_runtime *runtime);
 
 /* Adds those that are linked in, a list that ends in null, once. */
 tn_status tn_importers_add_linked(tn_runtime *runtime, const tn_importer *const *importers);
