@@ -44,8 +44,8 @@ tn_status tn_int8_matrix_run(tn_call *call) TN_NOEXCEPT;
         .name = "int8_" #level,                                                                    \
         .doc = "8-bit products, exact sums; weights quantised a column.",                          \
         .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
         .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
+        .traits = TN_KERNEL_DETERMINISTIC,                                                         \
         TN_COMBINATIONS(table),                                                                    \
         .accepts = tn_int8_matrix_accepts,                                                         \
         .prepare = tn_int8_matrix_prepare,                                                         \
@@ -59,7 +59,7 @@ tn_status tn_int8_matrix_run(tn_call *call) TN_NOEXCEPT;
 
 /* Defines the kernels PREFIX_baseline, PREFIX_avx2 and PREFIX_avx512vnni of an operator, for the
  * library's table of kernels. `table`: its combinations, with "qi8, f32 -> qi8" or "qi8, f32 ->
- * f32" for the first two inputs and the output. In C. */
+ * f32" for the first two inputs and the output. */
 #define TN_INT8_MATRIX_KERNELS(prefix, domain_name, operator_name, read_function, table)           \
     TN_INT8_MATRIX_KERNEL(prefix, domain_name, operator_name, read_function, table, baseline);     \
     TN_INT8_MATRIX_KERNEL(prefix, domain_name, operator_name, read_function, table, avx2);         \

@@ -58,8 +58,8 @@ tn_status tn_matrix_kernel_run(tn_call *call) TN_NOEXCEPT;
         .name = "packed_" #level,                                                                  \
         .doc = "A constant B, packed by columns.",                                                 \
         .requires_features = TN_KIT_FEATURES_##level,                                              \
-        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
         .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
+        .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,                                   \
         TN_COMBINATIONS(table),                                                                    \
         .accepts = tn_matrix_kernel_accepts,                                                       \
         .prepare = tn_matrix_kernel_prepare,                                                       \
@@ -72,7 +72,7 @@ tn_status tn_matrix_kernel_run(tn_call *call) TN_NOEXCEPT;
     }
 
 /* Defines the kernels PREFIX_baseline, PREFIX_avx2 and PREFIX_avx512 of an operator, for the
- * library's table of kernels. `table`: its combinations, all tensors f32. In C. */
+ * library's table of kernels. `table`: its combinations, all tensors f32. */
 #define TN_MATRIX_KERNELS(prefix, domain_name, operator_name, read_function, table)                \
     TN_MATRIX_KERNEL(prefix, domain_name, operator_name, read_function, table, baseline);          \
     TN_MATRIX_KERNEL(prefix, domain_name, operator_name, read_function, table, avx2);              \
