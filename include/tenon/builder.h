@@ -69,6 +69,15 @@ typedef struct tn_builder_options {
      * library has is TN_ERROR_NOT_FOUND, TN_ERROR_ARGUMENT where the flags let none be applied. */
     uint32_t without_rewrite_count;
     const char *const *without_rewrites;
+    /* Constants, by name, that new data may be given for once the plan is built (tenon/refit.h).
+     * What they are is then used by nothing in the build: nodes that read them alone are not
+     * folded, nor are they merged, nor matched by value (the report's `refit` says what was left
+     * for them). A constant that is not there is TN_ERROR_NOT_FOUND (with the nearest);
+     * TN_ERROR_UNSUPPORTED: one whose value decides shapes, that nothing reads, of strings or
+     * bools, with a quantisation, or without elements. A name that bodies have, too, means all of
+     * them, which must be equal. */
+    uint32_t refit_count;
+    const char *const *refit;
 } tn_builder_options;
 
 /* Inputs and outputs of the network stay in the types that the graph gives them, and so do tensors
@@ -85,9 +94,11 @@ enum {
     TN_BUILD_NO_TIMING = 1u, /* choose kernels by rule, not by measurement */
     TN_BUILD_NO_FUSION = 2u, /* keep one kernel a node: for finding faults */
     TN_BUILD_REFERENCE = 4u, /* every node by its operator's reference */
-    TN_BUILD_CHECKED = 8u    /* each kernel that is timed runs once in guarded memory before (see
+    TN_BUILD_CHECKED = 8u,   /* each kernel that is timed runs once in guarded memory before (see
                                 TN_ENGINE_CHECKED); one that breaks the contract there is passed over,
                                 and the log says why. Kernels whose time the cache has do not run */
+    TN_BUILD_REFIT = 16u     /* as if `refit` named every constant of floating-point numbers for
+                               which that is possible */
 };
 
 /* Builds a plan. The graph is not changed. The same model, options, cache and machine give the same
