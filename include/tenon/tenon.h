@@ -12,6 +12,7 @@
 #include <tenon/graph.h>
 #include <tenon/isolation.h>
 #include <tenon/plugin.h>
+#include <tenon/refit.h>
 #include <tenon/runtime.h>
 #include <tenon/status.h>
 

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "engine/engine_private.h"
+#include "plan/refit/refit_index.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -120,15 +121,19 @@ tn_engine *tn_engine_retain(tn_engine *engine) {
 void tn_engine_release(tn_engine *engine) {
     if (!engine || atomic_fetch_sub(&engine->references, 1) != 1) return;
     tn_engine_release(engine->unfused);
-    tn_engine_unprepare(engine);
+    if (!engine->loaded) tn_engine_unprepare(engine);
     tn_engine_release_bodies(engine);
-    tn_engine_close_device(engine);
-    if (!engine->fused) { /* else both are that engine's */
+    if (!engine->loaded) tn_engine_close_device(engine);
+    if (!engine->fused && !engine->loaded) { /* else both are that engine's */
         tn_packed_store_destroy(engine->packed);
+        tn_refit_index_destroy(engine->refit);
         tn_plan_contents_deinit(&engine->contents);
     }
     tn_deallocate(engine->allocator, engine->report);
-    tn_arena_destroy(engine->arena);
+    if (engine->loaded)
+        tn_engine_release_refits(engine);
+    else
+        tn_arena_destroy(engine->arena);
     pthread_mutex_destroy(&engine->opening);
     pthread_mutex_destroy(&engine->splitting);
     if (engine->plan_descriptor >= 0) close(engine->plan_descriptor);

@@ -56,6 +56,7 @@ static tn_status take_options(tn_engine *engine, const tn_engine_options *option
     engine->isolation_limit_ms = options->isolation_limit_ms == UINT32_MAX ? 0
                                  : options->isolation_limit_ms ? options->isolation_limit_ms
                                                                : 10000;
+    engine->is_exact = options->flags & TN_ENGINE_EXACT;
     engine->is_checked = options->flags & TN_ENGINE_CHECKED;
     engine->allows_not_finite = options->flags & TN_ENGINE_CHECKED_ANY_NUMBER;
     if (options->checked_dump) {
@@ -70,6 +71,7 @@ static tn_status prepare(tn_engine_loading *loading, const tn_engine_options *op
     loading->is_exact = options->flags & TN_ENGINE_EXACT;
     loading->options = options;
     TN_TRY(take_options(engine, options));
+    TN_TRY(tn_engine_find_refit(engine));
     TN_TRY(tn_engine_infer_profile(loading));
     TN_TRY(tn_engine_choose_program(loading, options));
     TN_TRY(tn_packed_store_create(engine->allocator, &engine->packed));
