@@ -34,9 +34,11 @@ bool text_list_add_copy(text_list *list, const char *text); /* the caller frees 
 /* --- common options --- */
 typedef struct cli_options {
     text_list plugins, plugin_dirs, shapes, inputs, outputs, allowed, calibrations, keep, ranges,
-        pins, without_rewrites;
-    const char *weights;   /* the file of a Caffe network's weights */
-    const char *mean_file; /* a mean image that becomes a part of the network; with NAME= or not */
+        pins, without_rewrites, refit;
+    text_list weight_files; /* all that --weights named */
+    const char *from;       /* refit: the model that has the new data */
+    const char *weights;    /* the file of a Caffe network's weights */
+    const char *mean_file;  /* a mean image that becomes a part of the network; with NAME= or not */
     const char *checked_dump; /* the folder that a checked run's bad node is written to */
     const char *device, *output_dir, *timing_cache, *report, *html, *dot, *plan;
     const char *short_output; /* the last -o, which is also among the outputs */
@@ -48,7 +50,7 @@ typedef struct cli_options {
     double percentile, max_loss;                       /* 0: the calibrator's own */
     uint32_t precision, second_precision, calibrator;  /* TN_PRECISION_..., TN_CALIBRATOR_... */
     uint32_t threads, contexts, isolate_limit_ms, top; /* top 0: not asked for */
-    bool has_max_loss, has_scale, markdown, prints;
+    bool has_max_loss, has_scale, markdown, prints, refit_all;
     bool no_kernel_libraries, has_mean, has_rtol, has_atol, profile, exact, checked, isolate, json,
         help, no_timing, no_fusion, reference, verbose;
     const char *command; /* the subcommand */
@@ -86,5 +88,6 @@ int command_test(int argc, char **argv);
 int command_inspect(int argc, char **argv);
 int command_plugin(int argc, char **argv);
 int command_doctor(int argc, char **argv);
+int command_refit(int argc, char **argv);
 
 #endif

@@ -72,6 +72,9 @@ static const option_row rows[] = {
     {'z', false, true, "pin"},
     {'Z', false, true, "without-rewrite"},
     {'e', false, false, "no-kernel-libraries"},
+    {'y', false, true, "refit"},
+    {'b', false, false, "refit-all"},
+    {'V', false, true, "from"},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
@@ -164,6 +167,14 @@ static int take(cli_options *o, char letter, const char *value) {
         break;
     case 'w':
         o->weights = value;
+        return add(&o->weight_files, value);
+    case 'y':
+        return add(&o->refit, value);
+    case 'b':
+        o->refit_all = true;
+        break;
+    case 'V':
+        o->from = value;
         break;
     case 'r':
         o->report = value;
@@ -346,9 +357,10 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
 
 void cli_options_free(cli_options *options) {
     text_list *const lists[] = {
-        &options->plugins, &options->plugin_dirs, &options->shapes,          &options->inputs,
-        &options->outputs, &options->allowed,     &options->calibrations,    &options->keep,
-        &options->ranges,  &options->pins,        &options->without_rewrites};
+        &options->plugins,     &options->plugin_dirs, &options->shapes,           &options->inputs,
+        &options->outputs,     &options->allowed,     &options->calibrations,     &options->keep,
+        &options->ranges,      &options->pins,        &options->without_rewrites, &options->refit,
+        &options->weight_files};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         free(lists[i]->items);
     free(options->given);
