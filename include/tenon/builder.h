@@ -97,6 +97,15 @@ typedef struct tn_builder_options {
      * caller's] */
     bool (*progress)(void *user, const char *stage, uint64_t done, uint64_t count);
     void *progress_user;
+    /* Constants, by name, that new data may be given for once the plan is built (tenon/refit.h).
+     * What they are is then used by nothing in the build: nodes that read them alone are not
+     * folded, nor are they merged, nor matched by value (the report's `refit` says what was left
+     * for them). A constant that is not there is TN_ERROR_NOT_FOUND (with the nearest);
+     * TN_ERROR_UNSUPPORTED: one whose value decides shapes, that nothing reads, of strings or
+     * bools, with a quantisation, or without elements. A name that bodies have, too, means all of
+     * them, which must be equal. */
+    uint32_t refit_count;
+    const char *const *refit;
 } tn_builder_options;
 
 /* Inputs and outputs of the network stay in the types that the graph gives them, and so do tensors
@@ -113,9 +122,11 @@ enum {
     TN_BUILD_NO_TIMING = 1u, /* choose kernels by rule, not by measurement */
     TN_BUILD_NO_FUSION = 2u, /* keep one kernel a node: for finding faults */
     TN_BUILD_REFERENCE = 4u, /* every node by its operator's reference */
-    TN_BUILD_CHECKED = 8u    /* each kernel that is timed runs once in guarded memory before (see
+    TN_BUILD_CHECKED = 8u,   /* each kernel that is timed runs once in guarded memory before (see
                                 TN_ENGINE_CHECKED); one that breaks the contract there is passed over,
                                 and the log says why. Kernels whose time the cache has do not run */
+    TN_BUILD_REFIT = 16u     /* as if `refit` named every constant of floating-point numbers for
+                               which that is possible */
 };
 
 /* Builds a plan. The graph is not changed. The same model, options, cache and machine give the same

@@ -21,6 +21,7 @@
 #include <tenon/output_allocator.h>
 #include <tenon/plugin.h>
 #include <tenon/profiles.h>
+#include <tenon/refit.h>
 #include <tenon/runtime.h>
 #include <tenon/status.h>
 #include <tenon/threads.h>

@@ -45,7 +45,7 @@ static tn_builder_options options_of(const tn_builder_options *given) {
     return (tn_builder_options){
         .size = sizeof(tn_builder_options),
         .threads = given->threads,
-        .flags = given->flags & kept,
+        .flags = given->flags & kept, /* what is to be refitted is marked already */
         .timing_seconds = given->timing_seconds,
         .without_rewrite_count = given->without_rewrite_count,
         .without_rewrites = given->without_rewrites,

@@ -39,6 +39,8 @@ static tn_status read_options(const tn_builder_options *given, tn_builder_option
         return tn_fail(TN_ERROR_ARGUMENT,
                        "rewrites are to be left out of a build that applies none: expected no "
                        "TN_BUILD_REFERENCE and no TN_BUILD_NO_FUSION beside them");
+    if (out_options->refit_count > 0 && !out_options->refit)
+        return tn_fail(TN_ERROR_ARGUMENT, "constants to refit are counted but not given");
     if (out_options->precision > TN_PRECISION_I8)
         return tn_fail(TN_ERROR_ARGUMENT, "there is no precision %" PRIu32 "; the last is %d (I8)",
                        out_options->precision, TN_PRECISION_I8);
@@ -397,6 +399,7 @@ tn_status tn_build_with_cache(tn_graph *graph, const tn_builder_options *options
     TN_TRY(tn_runtime_load_companions(graph->runtime));
     TN_TRY(tn_device_take(graph->runtime, known.device ? known.device : "cpu", &state.device));
     tn_status status = tn_graph_copy(graph, &state.graph);
+    if (status == TN_OK) status = tn_pass_mark_refit(state.graph, &known);
     if (status == TN_OK) status = build(&state);
     tn_timing_cache_close(state.own_cache);
     for (uint32_t p = 0; state.profiles && p < state.sets.count; p++) {

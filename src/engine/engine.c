@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "engine/engine_private.h"
+#include "plan/refit/refit_index.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -125,15 +126,19 @@ void tn_engine_release(tn_engine *engine) {
     if (!engine || atomic_fetch_sub(&engine->references, 1) != 1) return;
     tn_engine_release(engine->unfused);
     tn_engine_release_profiles(engine);
-    tn_engine_unprepare(engine);
+    if (!engine->loaded) tn_engine_unprepare(engine);
     tn_engine_release_bodies(engine);
-    tn_engine_close_device(engine);
-    if (!engine->lender) { /* else both are that engine's */
+    if (!engine->loaded) tn_engine_close_device(engine);
+    if (!engine->lender && !engine->loaded) { /* else both are that engine's */
         tn_packed_store_destroy(engine->packed);
+        tn_refit_index_destroy(engine->refit);
         tn_plan_contents_deinit(&engine->contents);
     }
     tn_deallocate(engine->allocator, engine->report);
-    tn_arena_destroy(engine->arena);
+    if (engine->loaded)
+        tn_engine_release_refits(engine);
+    else
+        tn_arena_destroy(engine->arena);
     pthread_mutex_destroy(&engine->opening);
     pthread_mutex_destroy(&engine->splitting);
     tn_threads_release(engine->shared_threads);

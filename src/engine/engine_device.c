@@ -25,7 +25,8 @@ void tn_engine_close_device(tn_engine *engine) {
 
 static bool is_device_constant(const tn_engine *engine, uint32_t value) {
     const tn_program_value *item = &engine->program->values[value];
-    return item->space == TN_SPACE_DEVICE && engine->graph->tensors[item->tensor].is_constant;
+    return item->space == TN_SPACE_DEVICE && engine->graph->tensors[item->tensor].is_constant &&
+           tn_engine_has_own(engine, item->tensor);
 }
 
 static void note_constants(tn_engine *engine, const tn_engine *from, void **lent) {
@@ -92,8 +93,9 @@ tn_status tn_engine_upload_constants(tn_engine_loading *loading) {
     const size_t count = engine->program->value_count + 1u;
     size_t bytes = 0;
     if (!engine->stream) return TN_OK;
-    engine->device_constants =
-        tn_arena_allocate(engine->arena, count, sizeof(*engine->device_constants));
+    if (!engine->device_constants)
+        engine->device_constants =
+            tn_arena_allocate(engine->arena, count, sizeof(*engine->device_constants));
     size_t *offsets = tn_arena_allocate(loading->arena, count, sizeof(*offsets));
     if (!engine->device_constants || !offsets) return tn_fail_memory("an engine");
     TN_TRY(borrow_constants(loading));

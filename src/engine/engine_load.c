@@ -61,6 +61,7 @@ static tn_status take_options(tn_engine *engine, const tn_engine_options *option
     if (engine->shared_threads && options->threads > tn_threads_count(options->shared_threads))
         return tn_fail(TN_ERROR_ARGUMENT, "%u threads were asked for, of %u that are shared",
                        options->threads, tn_threads_count(options->shared_threads));
+    engine->is_exact = options->flags & TN_ENGINE_EXACT;
     engine->is_checked = options->flags & TN_ENGINE_CHECKED;
     engine->allows_not_finite = options->flags & TN_ENGINE_CHECKED_ANY_NUMBER;
     if (options->checked_dump) {
@@ -87,6 +88,7 @@ static tn_status prepare(tn_engine_loading *loading, const tn_engine_options *op
     loading->is_exact = options->flags & TN_ENGINE_EXACT;
     loading->options = options;
     TN_TRY(take_options(engine, options));
+    TN_TRY(tn_engine_find_refit(engine));
     TN_TRY(tn_engine_infer_profile(loading));
     TN_TRY(tn_engine_choose_program(loading, options));
     TN_TRY(tn_packed_store_create(engine->allocator, &engine->packed));

@@ -13,12 +13,21 @@ static void forget_descriptors(tn_call *call) {
     call->outputs = NULL;
 }
 
+/* What the plan keeps of it may be of other data than a constant has by now. */
+static bool reads_refit(const tn_engine *engine, const tn_program_step *step) {
+    bool reads = tn_graph_refit_of(engine->graph, &engine->graph->nodes[step->node]) != NULL;
+    for (uint32_t i = 0; i < step->absorbed_count && !reads; i++)
+        reads = tn_graph_refit_of(engine->graph, &engine->graph->nodes[step->absorbed[i]]) != NULL;
+    return reads;
+}
+
 /* From the state that the plan keeps of it, if any. Where the kernel does not load that, since the
  * bytes are damaged or of another version of the library, it is prepared anew. */
 static tn_status prepare_kernel(tn_engine_loading *loading, tn_engine_step *step) {
     tn_prepared_kernel *prepared = &step->prepared;
     tn_error_copy before;
-    if (!step->step->has_state || !prepared->kernel || !prepared->kernel->load)
+    if (!step->step->has_state || !prepared->kernel || !prepared->kernel->load ||
+        loading->is_refit || reads_refit(loading->engine, step->step))
         return tn_prepared_kernel_init(prepared);
     tn_error_save(&before);
     const tn_status status = tn_prepared_kernel_load(prepared, loading->arena, step->step->state,
@@ -31,7 +40,7 @@ static tn_status prepare_kernel(tn_engine_loading *loading, tn_engine_step *step
     return tn_prepared_kernel_init(prepared);
 }
 
-static tn_status prepare_step(tn_engine_loading *loading, tn_engine_step *step) {
+tn_status tn_engine_prepare_step(tn_engine_loading *loading, tn_engine_step *step) {
     tn_engine *engine = loading->engine;
     tn_prepared_kernel *prepared = &step->prepared;
     if (step->step->kind != TN_STEP_KERNEL || step->step->is_host) return TN_OK;
@@ -52,7 +61,7 @@ static tn_status prepare_step(tn_engine_loading *loading, tn_engine_step *step) 
 tn_status tn_engine_prepare(tn_engine_loading *loading) {
     tn_engine *engine = loading->engine;
     for (uint32_t i = 0; i < engine->program->step_count; i++)
-        TN_TRY(prepare_step(loading, &engine->steps[i]));
+        TN_TRY(tn_engine_prepare_step(loading, &engine->steps[i]));
     return TN_OK;
 }
 

@@ -17,6 +17,7 @@
  *   engine_isolate.c  which steps' kernels run elsewhere
  *   engine_unfused.c  a second engine of the same graph, for shapes that break a fusion
  *   engine_profiles.c one for each further profile of the plan
+ *   refit/            another engine with new data for constants
  */
 #ifndef TN_ENGINE_ENGINE_PRIVATE_H
 #define TN_ENGINE_ENGINE_PRIVATE_H
@@ -94,7 +95,17 @@ struct tn_engine {
     const bool *is_unfused; /* by node: not absorbed here, since some shapes break it; or null */
     pthread_mutex_t splitting;
     struct tn_engine *unfused; /* made when it is needed first, under that lock; or null */
+    bool is_exact;
+    struct tn_refit_index *refit;    /* what may be refitted; null: nothing. The loaded engine's */
+    struct tn_engine *loaded;        /* counted: the engine that this one is a refit of, whose plan,
+                                        nodes, program and unchanged kernels it has; null: none */
+    struct tn_engine_refits *refits; /* what it has of its own and of refits before it; or null */
 };
+
+/* The lock under which kernels are opened and closed: one for an engine and all refits of it. */
+static inline pthread_mutex_t *tn_engine_opening(tn_engine *engine) {
+    return engine->loaded ? &engine->loaded->opening : &engine->opening;
+}
 
 typedef void (*tn_engine_note)(void *user, uint32_t step);
 
@@ -105,6 +116,7 @@ typedef struct tn_engine_loading {
     tn_profile_shapes shapes;
     const tn_tensor **linear; /* at the optimum, by tensor id; null where nothing is known */
     bool is_exact;
+    bool is_refit; /* kernels are prepared anew, whatever the plan keeps of them */
     const tn_engine_options *options; /* the caller's; null: of an engine that stands in */
     tn_engine_note note;              /* or null */
     void *note_user;
@@ -158,6 +170,7 @@ tn_status tn_engine_load_serving(tn_runtime *runtime, const char *path,
 /* Prepares the kernels of all steps. What was prepared, and the kernels' libraries, are given back
  * by tn_engine_unprepare. */
 tn_status tn_engine_prepare(tn_engine_loading *loading);
+tn_status tn_engine_prepare_step(tn_engine_loading *loading, tn_engine_step *step);
 void tn_engine_unprepare(tn_engine *engine);
 /* Before the kernels are prepared: a stream. Nothing where the processor does it all. */
 tn_status tn_engine_open_device(tn_engine *engine);
@@ -184,6 +197,13 @@ static inline tn_engine *tn_engine_at_profile(tn_engine *engine, uint32_t profil
  * node) nor what `engine` does not absorb. Lent: it lives as long as `engine`. Where there is one
  * already it is that one, whatever it absorbs: its contexts ask it in turn. [thread: any] */
 tn_status tn_engine_find_unfused(tn_engine *engine, const bool *is_broken, tn_engine **out_engine);
+/* Finds what may be refitted (refit/engine_refit.c). */
+tn_status tn_engine_find_refit(tn_engine *engine);
+/* Whether the engine has data of its own for a constant: of one that was loaded all, of a refit
+ * what is new in it. */
+bool tn_engine_has_own(const tn_engine *engine, tn_tensor_id constant);
+/* Gives back what a refit has, the loaded engine at last. */
+void tn_engine_release_refits(tn_engine *engine);
 /* The inputs and outputs as callers see them. */
 tn_status tn_engine_make_ports(const tn_engine_loading *loading);
 /* A description that does not hold a count of the engine, which must outlive it. */

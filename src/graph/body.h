@@ -53,6 +53,17 @@ tn_graph_body *tn_graph_next_body(const tn_graph_node *node, uint32_t *inout_fie
  * where a body that captured it needs it for its shapes. */
 bool tn_graph_needs_value(const tn_graph_node *node, uint32_t input);
 bool tn_graph_node_has_bodies(const tn_graph_node *node);
+
+/* --- constants that new data may come for when all is built (graph_refit.c) --- */
+/* The name of one that the node reads, itself or in its bodies; null: none. */
+const char *tn_graph_refit_of(const tn_graph *graph, const tn_graph_node *node);
+/* Whether one is in the bodies of a node, or theirs. */
+bool tn_graph_refit_in_bodies(const tn_graph_node *node);
+/* Whether there is one at all, in bodies, too. */
+bool tn_graph_has_refit(const tn_graph *graph);
+/* Why a constant cannot be one: "its value decides shapes"; null: it can. `is_needed` by tensor, of
+ * tn_graph_mark_values. */
+const char *tn_graph_refuse_refit(const tn_graph_tensor *tensor, bool is_needed);
 /* An input of a body: of any shape, of a type that may not be known yet. */
 tn_status tn_graph_add_body_input(tn_graph *graph, const char *name, tn_type type,
                                   tn_tensor_id *out_tensor);

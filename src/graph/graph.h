@@ -24,9 +24,11 @@ typedef struct tn_graph_tensor {
     size_t bytes;     /* of data, the heap of strings included */
     tn_heap *heap;    /* of a constant of strings: what follows the elements in `data`; else null */
     const tn_quantization *quantization;
-    uint32_t declaration; /* 1 + that of its type and shape by the model; 0: none */
-    uint32_t producer;    /* node, or TN_NO_NODE */
-    uint32_t use_count;   /* inputs of live nodes and graph outputs that name it */
+    const char *refit_name; /* of constants: new data may come under this name when all is built, so
+                                that no pass may use what the data is; null: it stays as it is */
+    uint32_t declaration;   /* 1 + that of its type and shape by the model; 0: none */
+    uint32_t producer;      /* node, or TN_NO_NODE */
+    uint32_t use_count;     /* inputs of live nodes and graph outputs that name it */
 } tn_graph_tensor;
 
 /* A node's inputs and outputs are as many as the operator's ports: absent optional ones at the end

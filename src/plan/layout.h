@@ -36,6 +36,8 @@ void tn_plan_layout_write(const tn_plan_layout *layout, void *data);
 /* Reads and checks all of it: afterwards every section lies inside the file, none overlaps another,
  * and each has its checksum. TN_ERROR_FORMAT says what is wrong. */
 tn_status tn_plan_layout_read(const void *data, size_t bytes, tn_plan_layout *out_layout);
+/* The same of bytes that were read before: the sections' checksums are not computed once more. */
+tn_status tn_plan_layout_read_again(const void *data, size_t bytes, tn_plan_layout *out_layout);
 /* Null when there is none of this kind. */
 const tn_plan_section *tn_plan_layout_find(const tn_plan_layout *layout, uint32_t kind);
 

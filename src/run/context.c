@@ -35,7 +35,7 @@ static void describe_isolated(tn_open_kernel *kernel, const tn_prepared_kernel *
 static tn_status open_kernels(tn_context *context) {
     tn_engine *engine = context->engine;
     tn_status status = TN_OK;
-    pthread_mutex_lock(&engine->opening);
+    pthread_mutex_lock(tn_engine_opening(engine));
     for (uint32_t i = 0; i < engine->program->step_count && status == TN_OK; i++) {
         if (engine->steps[i].step->is_device) context->kernels[i].stream = context->stream;
         context->kernels[i].context = context;
@@ -45,17 +45,17 @@ static tn_status open_kernels(tn_context *context) {
         else if (engine->steps[i].prepared.is_prepared)
             status = tn_open_kernel_init(&context->kernels[i], &engine->steps[i].prepared);
     }
-    pthread_mutex_unlock(&engine->opening);
+    pthread_mutex_unlock(tn_engine_opening(engine));
     return status;
 }
 
 /* The last one first, so that who created a shared resource is the last to have it. */
 static void close_kernels(tn_context *context) {
     tn_engine *engine = context->engine;
-    pthread_mutex_lock(&engine->opening);
+    pthread_mutex_lock(tn_engine_opening(engine));
     for (uint32_t i = engine->program->step_count; context->kernels && i-- > 0;)
         tn_open_kernel_deinit(&context->kernels[i]);
-    pthread_mutex_unlock(&engine->opening);
+    pthread_mutex_unlock(tn_engine_opening(engine));
 }
 
 static tn_status set_up(tn_context *context) {

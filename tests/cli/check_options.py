@@ -144,6 +144,8 @@ def write_files(checks):
     with open(checks.path("digit.pgm"), "wb") as file:
         file.write(b"P5\n28 28\n255\n" + generator.integers(0, 255, (28, 28), np.uint8).tobytes())
     checks.expect("the plan", ["build", "m.onnx", "-o", "m.plan", "--no-timing", "-t", "1"], DONE)
+    checks.expect("a plan to refit", ["build", "m.onnx", "-o", "refit.plan", "--no-timing", "--refit", "w"], DONE)
+    np.save(checks.path("w.npy"), generator.standard_normal((3, 3, 3, 3)).astype(np.float32))
     checks.expect("a table", ["build", "m.onnx", "-o", "i.plan", "--no-timing", "--precision", "int8", "--calibration", "samples",
                               "--write-calibration", "table"], DONE)
     library(checks, "empty/libempty.so", "Empty")
@@ -187,6 +189,7 @@ OPTIONS = {
     "without-rewrite": ["--without-rewrite", "silu"], "border": ["--border", "BORDER"],
     "no-kernel-libraries": ["--no-kernel-libraries"],
     "next-profile": ["--shape", "SHAPE", "--next-profile", "--shape", "SHAPE"], "use-profile": ["--use-profile", "0"],
+    "refit": ["--refit", "REFIT"], "refit-all": ["--refit-all"], "from": ["--from", "m.onnx"],
 }
 NEEDS = {"calibration": ["--precision", "int8"], "calibrator": INT8, "percentile": INT8 + ["--calibrator", "percentile"],
          "write-calibration": INT8, "keep": INT8, "range": INT8, "max-accuracy-loss": INT8}
@@ -198,7 +201,8 @@ BUILDING = {"plugin", "plugin-dir", "shape", "threads", "device", "precision", "
 RUNNING = {"plugin", "plugin-dir", "shape", "threads", "device", "input", "output", "output-dir", "allow-plugin", "json",
            "verbose", "checked", "checked-dump", "isolate", "isolate-limit"} | IMAGE
 USED = {
-    "build": BUILDING | {"input", "output", "report", "json", "timing-seconds", "next-profile"},
+    "build": BUILDING | {"input", "output", "report", "json", "timing-seconds", "next-profile", "refit", "refit-all"},
+    "refit plan": {"plugin", "plugin-dir", "output", "from", "weights", "verbose"},
     "run model": (BUILDING | RUNNING | {"top", "print"}) - {"no-timing", "write-calibration"} | {"no-timing"},
     "run plan": RUNNING | {"exact", "top", "print", "use-profile"},
     "bench model": (BUILDING | RUNNING | {"seconds", "contexts", "profile", "html", "timing-seconds"}) - {"write-calibration"},
@@ -219,6 +223,7 @@ KNOWN = {
     "run": {"weights", "exact", "timing-cache", "use-profile"} | BUILDING - {"write-calibration"},
     "bench": {"weights", "exact", "timing-seconds", "use-profile"} | BUILDING - {"write-calibration"},
     "test": set(),
+    "refit": set(),
     "inspect": {"plugin", "plugin-dir", "shape", "threads", "weights", "mean", "scale"},
     "doctor": {"shape", "weights", "exact", "allow-plugin", "json"},
     "plugin": {"markdown"},
@@ -228,9 +233,9 @@ KNOWN = {
 def files_of(kind):
     """A model's path, options that it cannot do without, and the values that depend on it."""
     small = {"SHAPE": "x=1x3x8x8", "INPUT": "x=x.npy", "OUTPUT": "y=out.npy", "PICTURE": "x=x.ppm", "KEEP": "conv",
-             "RANGE": "m=7.5", "PIN": "last=reference", "BORDER": "y=fp32"}
+             "RANGE": "m=7.5", "PIN": "last=reference", "BORDER": "y=fp32", "REFIT": "w"}
     digit = {"SHAPE": "input=1x1x28x28", "INPUT": "input=digit.pgm", "OUTPUT": "output=out.npy", "PICTURE": "input=digit.pgm",
-             "KEEP": "none", "PIN": "fc1=reference", "BORDER": "output=fp32"}
+             "KEEP": "none", "PIN": "fc1=reference", "BORDER": "output=fp32", "REFIT": "fc1/blobs[0]"}
     picture = {"SHAPE": "input=1x3x8x8", "INPUT": "input=x.ppm", "OUTPUT": "output=out.npy", "PICTURE": "input=x.ppm",
                "PIN": "output=reference", "BORDER": "output=fp32"}
     return {"onnx": ("m.onnx", [], small), "plan": ("m.plan", [], small),
@@ -247,6 +252,8 @@ def command_of(column, kind, option):
         return column.split() + (["Relu"] if column == "plugin show" else []), {}
     if kind is None:
         return [command], {}
+    if command == "refit":
+        return ["refit", "refit.plan", "--from", "m.onnx", "-o", "out.plan"], {"OUTPUT": "out.plan"}
     path, needs, values = files_of(kind)
     arguments = [command, path, *needs]
     if command == "build":
@@ -283,6 +290,11 @@ def try_options(checks):
             title = f"{column} {kind}: --{option}"
             if option in NEEDS and kind in ("uff", "caffe"):
                 continue  # the samples are the small network's
+            if option == "refit" and kind == "uff":
+                continue  # it has no constants
+            if command == "refit" and option == "weights":
+                checks.expect(title, arguments + ["--weights", "w=w.npy"], DONE)
+                continue
             if used and option == "weights":
                 checks.expect(title, arguments, DONE)
             elif used and column.startswith("bench") and option == "html":

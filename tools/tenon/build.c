@@ -58,6 +58,9 @@ static const char help[] =
     "      --no-timing, --no-fusion, --reference   for finding faults\n"
     "      --without-rewrite NAME     a rewrite that is not applied (tenon plugin show has them; "
     "repeatable)\n"
+    "      --refit NAME               a constant that tenon refit may put other data in place of "
+    "(repeatable);\n"
+    "      --refit-all                all constants of floating-point numbers\n"
     "      --no-kernel-libraries      without the kernels that lie beside the library (oneDNN's): "
     "for "
     "devices without them\n"
@@ -129,7 +132,7 @@ static int build(const cli_options *options, const char *model, const char *path
 
 int command_build(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsyiodtcTYrjmkNFEKMvBGQWUXLCqzZe0", &options);
+    int code = cli_options_read(argc, argv, "pPwsyiodtcTYrjmkNFEKMvBGQWUXLCqzZe023", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
         importers_print_options();

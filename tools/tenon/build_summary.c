@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define OPERATORS_AT_MOST 5
+#define LEFT_AT_MOST      3
 
 static double number_of(const json *object, const char *key) {
     return json_number(json_member(object, key), 0);
@@ -132,6 +133,23 @@ static void print_rewrites(const json *rewrites) {
     if (first) printf("\n");
 }
 
+/* What may be refitted, and what was left as it is for that. */
+static void print_refit(const json *refit) {
+    const json *left = json_member(refit, "left");
+    if (!refit) return;
+    printf("  refit: ");
+    print_count((double)json_count(json_member(refit, "constants")), "constant");
+    size_t count = 0;
+    for (const json *item = left ? left->first : NULL; item; item = item->next, count++)
+        if (count < LEFT_AT_MOST)
+            printf("%s'%s' (%s: %s)",
+                   count ? ", " : "; left as they are: ", json_text(json_member(item, "node"), "?"),
+                   json_text(json_member(item, "constant"), "?"),
+                   json_text(json_member(item, "why"), "?"));
+    if (count > LEFT_AT_MOST) printf(" and %zu more", count - LEFT_AT_MOST);
+    printf("\n");
+}
+
 static void print_processor(const json *processor) {
     const json *share = json_member(processor, "share");
     const char *sized = json_text(json_member(processor, "sized_by_run"), NULL);
@@ -177,6 +195,7 @@ void build_summary_print(const char *report) {
     print_profiles(json_member(document, "profiles"));
     print_precision(document, &counts);
     print_rewrites(json_member(document, "rewrites"));
+    print_refit(json_member(document, "refit"));
     print_processor(json_member(document, "processor"));
     json_free(document);
 }

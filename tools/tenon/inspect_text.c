@@ -305,6 +305,14 @@ static int print_table(const char *title, const json *document,
     return is_whole ? EXIT_DONE : cli_fault("no memory for the tables");
 }
 
+/* Constants that tenon refit may put other data in place of. */
+static size_t count_refit(const json *constants) {
+    size_t count = 0;
+    for (const json *it = constants ? constants->first : NULL; it; it = it->next)
+        count += json_is_there(json_member(it, "refit"));
+    return count;
+}
+
 static void print_head(const char *path, const json *document) {
     const json *bytes = json_member(document, "bytes");
     double constant_bytes = 0;
@@ -314,6 +322,8 @@ static void print_head(const char *path, const json *document) {
            text_of(document, "graph"), text_of(document, "producer"), number_of(bytes, "file"));
     printf("%zu nodes, %zu constants of %.0f bytes\n", json_count(json_member(document, "nodes")),
            json_count(json_member(document, "constants")), constant_bytes);
+    const size_t refit = count_refit(json_member(document, "constants"));
+    if (refit > 0) printf("refit: %zu constant%s\n", refit, refit == 1 ? "" : "s");
     if (text_of(document, "weights")[0]) printf("weights: %s\n", text_of(document, "weights"));
 }
 

@@ -27,6 +27,7 @@ static const subcommand subcommands[] = {
     {"bench", command_bench, "time a model or plan", AFTER_A_RUN},
     {"test", command_test, "run test directories in ONNX's layout", AFTER_A_RUN},
     {"inspect", command_inspect, "show what is in a model or plan, without loading code", NULL},
+    {"refit", command_refit, "put other weights into a plan, without building it again", NULL},
     {"plugin", command_plugin, "make, compile, check, time, list and show layers", AFTER_ANOTHER},
     {"doctor", command_doctor, "show what this machine has, or what a plan or model lacks",
      AFTER_ANOTHER},

@@ -81,7 +81,8 @@ struct tn_match {
     void *user; /* the rewrite's */
     void *host_private;
     /* A tensor by name: type, rank, and extents; -1 where an extent is not the same for every shape
-     * that the network may be run with. `data` of constants alone. Null: absent, or not known. */
+     * that the network may be run with. `data` of constants alone, and null for those that new data
+     * may come for after the build (tenon/refit.h). Null: absent, or not known. */
     const tn_tensor *(*tensor)(const tn_match *match, const char *name)TN_NOEXCEPT;
     /* 1 where both extents are known to be equal for every shape that the network may be run with,
      * be they fixed or not; 0: they are not, or it is not known. Axes may count from the end. */

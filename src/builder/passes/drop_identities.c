@@ -8,6 +8,13 @@
 #include "builder/passes/passes.h"
 #include "program/node_call.h"
 
+/* What may be refitted says nothing. */
+static void hide_refitted(const tn_graph *graph, const tn_graph_node *node, const tn_call *call) {
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != TN_NO_TENSOR && graph->tensors[node->inputs[i]].refit_name)
+            ((tn_tensor *)(uintptr_t)call->inputs[i])->data = NULL;
+}
+
 /* The tensors of a node, described at a point. */
 static tn_status ask(const tn_graph *graph, uint32_t node, const tn_inference *point,
                      tn_arena *arena, bool *out_is_identity) {
@@ -22,6 +29,7 @@ static tn_status ask(const tn_graph *graph, uint32_t node, const tn_inference *p
         if (item->outputs[i] != TN_NO_TENSOR)
             tensors[item->outputs[i]] = &point->tensors[item->outputs[i]].storage.tensor;
     TN_TRY(tn_node_call_init(&node_call, arena, graph, node, tensors));
+    hide_refitted(graph, item, &node_call.call);
     *out_is_identity =
         tn_call_ask(&node_call.call, node_call.call.op->is_identity, "is_identity") == TN_OK;
     return TN_OK;

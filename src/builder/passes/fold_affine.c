@@ -7,6 +7,7 @@
  */
 #include "base/status.h"
 #include "builder/passes/passes.h"
+#include "graph/body.h"
 #include "plugin/crash.h"
 #include "program/link.h"
 
@@ -263,6 +264,11 @@ static tn_status fold_next(affine_folder *f, uint32_t index, bool *out_is_folded
     TN_TRY(read_affine(f, next, made, &affine, &fits));
     if (fits) TN_TRY(read_linear(f, index, &affine, &linear, &fits));
     if (!fits) return TN_OK;
+    const char *refit = tn_graph_refit_of(f->graph, &f->graph->nodes[next]);
+    if (!refit) refit = tn_graph_refit_of(f->graph, &f->graph->nodes[index]);
+    if (refit)
+        return tn_pass_note_refit(f->context, f->graph->nodes[next].name, refit,
+                                  "it is not folded into the constants of the node before it");
     *out_is_folded = true;
     return fold(f, index, next, &linear, &affine);
 }

@@ -17,11 +17,14 @@ static const _Alignas(64) unsigned char no_elements[64];
 
 typedef struct constant_folder {
     tn_pass_context *context;
-    bool *is_fixed; /* by tensor: its shape never differs */
+    bool *is_fixed;     /* by tensor: its shape never differs */
+    bool ignores_refit; /* as if no constant was to be refitted */
 } constant_folder;
 
+/* One whose value may be used. */
 static bool is_constant(const constant_folder *folder, tn_tensor_id tensor) {
-    return folder->context->graph->tensors[tensor].is_constant;
+    const tn_graph_tensor *item = &folder->context->graph->tensors[tensor];
+    return item->is_constant && (!item->refit_name || folder->ignores_refit);
 }
 
 /* Whether the node's output shapes never differ. */
@@ -93,7 +96,20 @@ static bool can_fold(const constant_folder *folder, const tn_graph_node *node) {
             tn_pass_is_output(context->graph, node->outputs[i]))
             return false;
     }
+    if (!folder->ignores_refit && tn_graph_refit_in_bodies(node)) return false;
     return !is_waited_for(context, op) && is_small(context, node);
+}
+
+/* Notes a node that would be folded but for constants that are to be refitted. */
+static tn_status note_refit(constant_folder *folder, const tn_graph_node *node) {
+    tn_pass_context *context = folder->context;
+    const char *constant = tn_graph_refit_of(context->graph, node);
+    if (!constant) return TN_OK;
+    folder->ignores_refit = true;
+    const bool would_fold = can_fold(folder, node);
+    folder->ignores_refit = false;
+    return would_fold ? tn_pass_note_refit(context, node->name, constant, "its value is not folded")
+                      : TN_OK;
 }
 
 /* Descriptors of the node's tensors in `arena`, with room for the outputs in the graph's. */
@@ -225,7 +241,10 @@ tn_status tn_pass_fold_constants(tn_pass_context *context) {
         if (graph->tensors[t].is_constant) folder.is_fixed[t] = true;
     for (uint32_t n = 0; n < graph->node_count; n++) {
         note_shapes(&folder, &graph->nodes[n]);
-        if (can_fold(&folder, &graph->nodes[n])) TN_GO(fold_node(&folder, n));
+        if (can_fold(&folder, &graph->nodes[n]))
+            TN_GO(fold_node(&folder, n));
+        else
+            TN_GO(note_refit(&folder, &graph->nodes[n]));
     }
     TN_GO(tn_graph_sort(graph));
 done:

@@ -65,6 +65,11 @@ static void add(const equal_table *table, uint64_t hash, uint32_t node) {
 /* ----------------------------------------------------------------------------------------------
  * what may be merged */
 
+/* Whether a tensor is compared by its content: others are equal where they are one. */
+static bool is_compared(const tn_graph_tensor *tensor) {
+    return tensor->is_constant && !tensor->refit_name;
+}
+
 /* Whether the operator's table says all that its nodes depend on, and that there is nothing that
  * changes from one run to the next. */
 static bool is_pure(const tn_graph_node *node) {
@@ -87,7 +92,7 @@ static uint64_t hash_outline(const equal_merger *merger, const tn_graph_node *no
     for (uint32_t i = 0; i < node->input_count; i++) {
         const tn_tensor_id id = node->inputs[i];
         const tn_graph_tensor *tensor = id == TN_NO_TENSOR ? NULL : &graph->tensors[id];
-        if (!tensor || !tensor->is_constant) {
+        if (!tensor || !is_compared(tensor)) {
             hash = tn_hash_add_u64(hash, tensor ? merger->values[id] : TN_NO_TENSOR);
             continue;
         }
@@ -109,7 +114,8 @@ static uint64_t hash_node(const equal_merger *merger, uint64_t outline, uint32_t
     const tn_graph_node *node = &merger->graph->nodes[index];
     uint64_t hash = outline;
     for (uint32_t i = 0; i < node->input_count; i++)
-        if (node->inputs[i] != TN_NO_TENSOR && merger->graph->tensors[node->inputs[i]].is_constant)
+        if (node->inputs[i] != TN_NO_TENSOR &&
+            is_compared(&merger->graph->tensors[node->inputs[i]]))
             hash = tn_hash_add_u64(hash, hash_content(merger, node->inputs[i]));
     return hash;
 }
@@ -121,7 +127,7 @@ static bool is_same_input(const equal_merger *merger, tn_tensor_id a, tn_tensor_
     if (a == b) return true;
     if (a == TN_NO_TENSOR || b == TN_NO_TENSOR) return false;
     const tn_graph_tensor *one = &merger->graph->tensors[a], *other = &merger->graph->tensors[b];
-    if (!one->is_constant || !other->is_constant) return merger->values[a] == merger->values[b];
+    if (!is_compared(one) || !is_compared(other)) return merger->values[a] == merger->values[b];
     return one->type == other->type && tn_shape_equal(&one->shape, &other->shape) &&
            one->bytes == other->bytes && hash_content(merger, a) == hash_content(merger, b) &&
            tn_quantization_equal(one->quantization, other->quantization, one->type) &&

@@ -3,6 +3,8 @@
 #include "builder/passes/passes.h"
 #include "base/status.h"
 
+#include <string.h>
+
 void tn_pass_context_deinit(tn_pass_context *context) {
     if (!context->graph) return;
     tn_deallocate(context->graph->allocator, (void *)context->folded.names);
@@ -10,6 +12,9 @@ void tn_pass_context_deinit(tn_pass_context *context) {
     tn_deallocate(context->graph->allocator, (void *)context->merged.names);
     tn_deallocate(context->graph->allocator, (void *)context->rewritten.names);
     tn_deallocate(context->graph->allocator, (void *)context->rewritten_by.names);
+    tn_deallocate(context->graph->allocator, (void *)context->unfused.names);
+    tn_deallocate(context->graph->allocator, (void *)context->unfused_for.names);
+    tn_deallocate(context->graph->allocator, (void *)context->unfused_why.names);
     tn_deallocate(context->graph->allocator, context->stand_ins);
     *context = (tn_pass_context){0};
 }
@@ -19,6 +24,17 @@ tn_status tn_pass_names_add(tn_pass_context *context, tn_pass_names *names, cons
                    names->count + 1, sizeof *names->names));
     names->names[names->count++] = name;
     return TN_OK;
+}
+
+tn_status tn_pass_note_refit(tn_pass_context *context, const char *node, const char *constant,
+                             const char *why) {
+    for (size_t i = 0; i < context->unfused.count; i++)
+        if (strcmp(context->unfused.names[i], node) == 0 &&
+            strcmp(context->unfused_why.names[i], why) == 0)
+            return TN_OK;
+    TN_TRY(tn_pass_names_add(context, &context->unfused_for, constant));
+    TN_TRY(tn_pass_names_add(context, &context->unfused_why, why));
+    return tn_pass_names_add(context, &context->unfused, node);
 }
 
 bool tn_pass_is_shaped(const tn_pass_context *context, tn_tensor_id tensor) {

@@ -8,6 +8,7 @@
 #define TN_BUILDER_PASSES_PASSES_H
 
 #include "graph/infer.h"
+#include <tenon/builder.h>
 
 /* What goes on record, for the report. */
 typedef struct tn_pass_names {
@@ -32,6 +33,9 @@ typedef struct tn_pass_context {
     uint32_t waiting_count;
     char refused[256]; /* why the last match was not replaced */
     tn_pass_names folded, dropped, merged;
+    tn_pass_names unfused;      /* nodes that stay as they are for constants to be refitted, ... */
+    tn_pass_names unfused_for;  /* ... the constant's name (null: not known) ... */
+    tn_pass_names unfused_why;  /* ... and what is not done */
     tn_pass_names rewritten;    /* nodes that a rewrite put in place, and parallel to them ... */
     tn_pass_names rewritten_by; /* ... the rewrite's name */
     tn_tensor_id *stand_ins;    /* by tensor, those there are when nodes are merged: see below */
@@ -40,6 +44,9 @@ typedef struct tn_pass_context {
 void tn_pass_context_deinit(tn_pass_context *context);
 tn_status tn_pass_names_add(tn_pass_context *context, tn_pass_names *names, const char *name);
 
+/* Marks the constants that the options name as to be refitted (tn_graph_tensor.refit_name), in
+ * bodies, too; before all passes, which then do not use what they are. Errors: tenon/builder.h. */
+tn_status tn_pass_mark_refit(tn_graph *graph, const tn_builder_options *options);
 /* Removes nodes whose outputs nobody needs, and the optional outputs that nobody needs of others.
  */
 tn_status tn_pass_drop_dead(tn_pass_context *context);
@@ -59,6 +66,10 @@ tn_status tn_pass_fold_affine(tn_pass_context *context);
  * would grow by more than TN_PASS_FOLD_BYTES over its inputs is left alone. */
 tn_status tn_pass_fold_constants(tn_pass_context *context);
 #define TN_PASS_FOLD_BYTES ((size_t)64 << 20)
+/* Puts a node on record that is not folded or fused since `constant` is to be refitted; each once.
+ */
+tn_status tn_pass_note_refit(tn_pass_context *context, const char *node, const char *constant,
+                             const char *why);
 
 /* --- helpers --- */
 /* Whether type and shape of a tensor are known at all points and can be relied on. */

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "builder/report/report_processor.h"
+#include "graph/body.h"
 #include "report/report_steps.h"
 
 #include <inttypes.h>
@@ -64,6 +65,32 @@ static void add_rewrites(tn_text *text, const tn_pass_context *passes) {
         tn_text_add(text, "]}");
     }
     tn_text_add(text, is_first ? "],\n" : "\n  ],\n");
+}
+
+/* The constants that may be refitted, in order, and what was left as it is for them. */
+static void add_refit(tn_text *text, const tn_report_source *source) {
+    const tn_graph *graph = source->graph;
+    const tn_pass_context *passes = source->passes;
+    bool is_first = true;
+    if (!tn_graph_has_refit(graph)) return;
+    tn_text_add(text, "  \"refit\": {\"constants\": [");
+    for (size_t t = 0; t < graph->tensor_count; t++) {
+        if (!graph->tensors[t].refit_name || graph->tensors[t].use_count == 0) continue;
+        tn_text_add(text, is_first ? "" : ", ");
+        tn_text_add_json(text, graph->tensors[t].refit_name);
+        is_first = false;
+    }
+    tn_text_add(text, "], \"left\": [");
+    for (size_t i = 0; i < passes->unfused.count; i++) {
+        tn_text_add(text, i > 0 ? ",\n    {\"node\": " : "\n    {\"node\": ");
+        tn_text_add_json(text, passes->unfused.names[i]);
+        tn_text_add(text, ", \"constant\": ");
+        tn_text_add_json(text, passes->unfused_for.names[i]);
+        tn_text_add(text, ", \"why\": ");
+        tn_text_add_json(text, passes->unfused_why.names[i]);
+        tn_text_add(text, "}");
+    }
+    tn_text_add(text, "]},\n");
 }
 
 /* What the steps cost; of the conversions those between types apart. */
@@ -177,6 +204,7 @@ tn_status tn_report_make(const tn_report_source *sources, uint32_t count, char *
     add_names(&text, "dropped", &source->passes->dropped);
     add_names(&text, "merged", &source->passes->merged);
     add_rewrites(&text, source->passes);
+    add_refit(&text, source);
     add_totals(&text, source, tn_report_memory_bytes(source->memory));
     tn_report_add_outputs(&text, source->graph);
     tn_report_add_memory(&text, source->memory);

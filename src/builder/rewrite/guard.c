@@ -25,8 +25,9 @@ static bool describe(tn_matcher *m, tn_tensor_id id, tn_tensor_storage *storage)
     const tn_graph_tensor *item = &m->graph->tensors[id];
     if (item->is_constant) {
         if (tn_tensor_init(storage, item->type, TN_LINEAR, &item->shape) != TN_OK) return false;
-        storage->tensor.data = (void *)(uintptr_t)item->data;
-        storage->tensor.heap = item->heap;
+        const bool is_shown = !item->refit_name || m->ignores_refit;
+        storage->tensor.data = is_shown ? (void *)(uintptr_t)item->data : NULL;
+        storage->tensor.heap = is_shown ? item->heap : NULL;
     } else {
         if (!tn_pass_is_shaped(m->context, id)) return false;
         *storage = m->context->points[1]->tensors[id].storage;

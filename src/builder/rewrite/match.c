@@ -82,7 +82,7 @@ static bool bind_tensor(tn_matcher *m, uint32_t name, tn_tensor_id tensor) {
     }
     if (there->tensor == tensor) return true;
     return there->tensor != TN_NO_TENSOR && tensor != TN_NO_TENSOR &&
-           tn_matcher_is_same_constant(&m->graph->tensors[there->tensor],
+           tn_matcher_is_same_constant(m, &m->graph->tensors[there->tensor],
                                        &m->graph->tensors[tensor]);
 }
 
@@ -213,7 +213,8 @@ static bool solve(tn_matcher *m, const goal *g) {
         return g->tensor == TN_NO_TENSOR && solve(m, g->next);
     case TN_TERM_NUMBERS:
         return g->tensor != TN_NO_TENSOR &&
-               tn_matcher_is_constant(&m->graph->tensors[g->tensor], g->term) && solve(m, g->next);
+               tn_matcher_is_constant(m, &m->graph->tensors[g->tensor], g->term) &&
+               solve(m, g->next);
     case TN_TERM_CAPTURE:
         return match_capture(m, g);
     case TN_TERM_NODE:

@@ -29,6 +29,8 @@ typedef struct tn_matcher {
     uint64_t is_done;    /* by statement: it stands on a node */
     uint32_t step_count; /* so far: hostile patterns end */
     tn_status status;    /* of what ends the attempt: no memory, a guard that breaks the contract */
+    bool ignores_refit;  /* as if no constant was to be refitted */
+    const char *hidden;  /* a constant to be refitted whose value the pattern asks for; or null */
     char reason[256];    /* why the last whole match was refused */
 } tn_matcher;
 
@@ -42,10 +44,12 @@ bool tn_matcher_find(tn_matcher *matcher, uint32_t root);
 /* The fields of the term that the node must have; captures are bound (match_fields.c). */
 bool tn_matcher_fields(tn_matcher *matcher, const tn_term *term, const tn_graph_node *node);
 /* A constant against numbers, and as a captured value (match_constants.c). */
-bool tn_matcher_is_constant(const tn_graph_tensor *tensor, const tn_term *numbers);
+bool tn_matcher_is_constant(tn_matcher *matcher, const tn_graph_tensor *tensor,
+                            const tn_term *numbers);
 bool tn_matcher_capture_constant(tn_matcher *matcher, const tn_term *term, tn_tensor_id tensor);
 bool tn_matcher_meets(const tn_graph_tensor *tensor, uint32_t constraint);
-bool tn_matcher_is_same_constant(const tn_graph_tensor *a, const tn_graph_tensor *b);
+bool tn_matcher_is_same_constant(tn_matcher *matcher, const tn_graph_tensor *a,
+                                 const tn_graph_tensor *b);
 /* Binds a captured value, or compares it with the one that is there. */
 bool tn_matcher_bind_value(tn_matcher *matcher, uint32_t name, tn_tensor_id tensor,
                            const tn_attribute *value);

@@ -23,9 +23,17 @@ static bool count_elements(const tn_graph_tensor *tensor, size_t *out_count) {
            (tensor->data || *out_count == 0) && !tensor->quantization;
 }
 
-bool tn_matcher_is_constant(const tn_graph_tensor *tensor, const tn_term *term) {
+/* Whether what the constant is must not matter, since it is to be refitted; the matcher notes it.
+ */
+static bool is_hidden(tn_matcher *m, const tn_graph_tensor *tensor) {
+    if (!tensor->refit_name || m->ignores_refit) return false;
+    if (!m->hidden) m->hidden = tensor->refit_name;
+    return true;
+}
+
+bool tn_matcher_is_constant(tn_matcher *m, const tn_graph_tensor *tensor, const tn_term *term) {
     size_t count = 0;
-    if (!count_elements(tensor, &count) || count != term->number_count ||
+    if (!count_elements(tensor, &count) || is_hidden(m, tensor) || count != term->number_count ||
         (term->is_list && tensor->shape.rank > 1))
         return false;
     for (size_t i = 0; i < count; i++)
@@ -65,7 +73,8 @@ enum { MOST_CAPTURED = 1 << 20 };
 bool tn_matcher_capture_constant(tn_matcher *m, const tn_term *term, tn_tensor_id id) {
     const tn_graph_tensor *tensor = &m->graph->tensors[id];
     size_t count = 0;
-    if (!count_elements(tensor, &count) || count > MOST_CAPTURED || (!term->is_list && count != 1))
+    if (!count_elements(tensor, &count) || is_hidden(m, tensor) || count > MOST_CAPTURED ||
+        (!term->is_list && count != 1))
         return false;
     tn_attribute *value = tn_arena_allocate(m->arena, 1, sizeof *value);
     if (!value || !make_value(m, tensor, count, term->is_list, value)) {
@@ -86,9 +95,11 @@ bool tn_matcher_meets(const tn_graph_tensor *tensor, uint32_t constraint) {
     return constraint == TN_TERM_CONST || wide <= 1;
 }
 
-bool tn_matcher_is_same_constant(const tn_graph_tensor *a, const tn_graph_tensor *b) {
-    return a->is_constant && b->is_constant && a->type == b->type && a->bytes == b->bytes &&
-           a->quantization == b->quantization && tn_shape_equal(&a->shape, &b->shape) &&
+bool tn_matcher_is_same_constant(tn_matcher *m, const tn_graph_tensor *a,
+                                 const tn_graph_tensor *b) {
+    return a->is_constant && b->is_constant && !is_hidden(m, a) && !is_hidden(m, b) &&
+           a->type == b->type && a->bytes == b->bytes && a->quantization == b->quantization &&
+           tn_shape_equal(&a->shape, &b->shape) &&
            (a->bytes == 0 || memcmp(a->data, b->data, a->bytes) == 0);
 }
 

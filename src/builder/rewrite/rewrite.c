@@ -58,6 +58,28 @@ static void log_refusal(const tn_matcher *m, const char *name, const char *reaso
                    m->entry->rewrite->name, name, reason);
 }
 
+static void start_matcher(const rewriter *r, const tn_rewrite_entry *entry) {
+    *r->matcher = (tn_matcher){.context = r->context,
+                               .graph = r->context->graph,
+                               .entry = entry,
+                               .pattern = entry->pattern,
+                               .arena = r->matcher->arena};
+}
+
+/* What would have matched but for the value of a constant that is to be refitted. */
+static tn_status note_hidden(rewriter *r, uint32_t node, const char *name) {
+    tn_matcher *m = r->matcher;
+    const char *hidden = m->hidden;
+    const tn_rewrite_entry *entry = m->entry;
+    if (!hidden || r->context->only) return TN_OK;
+    start_matcher(r, entry);
+    m->ignores_refit = true;
+    if (!tn_matcher_find(m, node)) return m->status == TN_ERROR_MEMORY ? m->status : TN_OK;
+    const char *why = tn_arena_format(r->context->graph->arena, "rewrite '%s' is not applied",
+                                      entry->rewrite->name);
+    return why ? tn_pass_note_refit(r->context, name, hidden, why) : tn_fail_memory("a rewrite");
+}
+
 /* Tries one rewrite on one node. */
 static tn_status try_rewrite(rewriter *r, const tn_rewrite_entry *entry, uint32_t node,
                              bool *out_is_applied) {
@@ -65,17 +87,13 @@ static tn_status try_rewrite(rewriter *r, const tn_rewrite_entry *entry, uint32_
     const tn_graph *graph = r->context->graph;
     const char *name = graph->nodes[node].name;
     bool is_right = false;
-    *m = (tn_matcher){.context = r->context,
-                      .graph = graph,
-                      .entry = entry,
-                      .pattern = entry->pattern,
-                      .arena = m->arena};
+    start_matcher(r, entry);
     if (!tn_matcher_find(m, node)) {
         if (m->status != TN_OK)
             return tn_error_at(m->status, "rewrite '%s' (library %s), node '%s'",
                                entry->rewrite->name, entry->library->name, name);
         if (m->reason[0]) log_refusal(m, name, m->reason);
-        return TN_OK;
+        return note_hidden(r, node, name);
     }
     TN_TRY(tn_trial_run(m, name, &is_right, m->reason, sizeof m->reason));
     if (!is_right) {

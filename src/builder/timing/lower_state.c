@@ -2,6 +2,7 @@
 /* The states of the chosen kernels, whether they were timed or not; see lower_private.h. */
 #include "base/status.h"
 #include "builder/timing/timing_private.h"
+#include "graph/body.h"
 #include "plugin/devices.h"
 
 /* A chosen kernel, prepared as an engine does it. */
@@ -58,11 +59,21 @@ static tn_status save_step(tn_lowering *lowering, const tn_candidate *candidate,
     return status;
 }
 
+/* What it made of constants that are to be refitted would stay as it is. */
+static bool reads_refit(const tn_graph *graph, const tn_program_step *step) {
+    bool reads = tn_graph_refit_of(graph, &graph->nodes[step->node]) != NULL;
+    for (uint32_t i = 0; i < step->absorbed_count && !reads; i++)
+        reads = tn_graph_refit_of(graph, &graph->nodes[step->absorbed[i]]) != NULL;
+    return reads;
+}
+
 tn_status tn_lower_states(tn_lowering *lowering, const uint32_t *choice, tn_arena *arena,
                           tn_program *program) {
     for (uint32_t s = 0; s < program->step_count; s++) {
         tn_program_step *step = &program->steps[s];
-        if (step->kind != TN_STEP_KERNEL || step->is_host || !step->kernel) continue;
+        if (step->kind != TN_STEP_KERNEL || step->is_host || !step->kernel ||
+            reads_refit(lowering->graph, step))
+            continue;
         const tn_candidate *candidate = &lowering->nodes[step->node].candidates[choice[step->node]];
         if (candidate->entry->kernel->save) TN_TRY(save_step(lowering, candidate, arena, step));
     }

@@ -196,7 +196,12 @@ static void add_constants(tn_text *text, const Tenon__Plan__Plan *plan) {
         if (tensor->kind != 2) continue;
         tn_text_add_format(text, "%s{\"name\": ", between(written++));
         add_declaration(text, tensor);
-        tn_text_add_format(text, ", \"bytes\": %" PRIu64 "}", tensor->bytes);
+        tn_text_add_format(text, ", \"bytes\": %" PRIu64, tensor->bytes);
+        if (*tensor->refit_name) {
+            tn_text_add(text, ", \"refit\": ");
+            tn_text_add_json(text, tensor->refit_name);
+        }
+        tn_text_add(text, "}");
     }
     tn_text_add(text, "],\n");
 }

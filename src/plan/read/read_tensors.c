@@ -4,6 +4,7 @@
 #include "plan/read/reader.h"
 
 #include "base/status.h"
+#include "graph/body.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -116,6 +117,13 @@ static tn_status read_tensor(tn_plan_reader *reader, const Tenon__Plan__Tensor *
     else
         return tn_plan_reader_fail("there is no kind %" PRIu32 " of tensors", message->kind);
     reader->is_made[id] = message->kind != KIND_MADE;
+    if (*message->refit_name) {
+        tn_graph *graph = reader->contents.graph;
+        if (message->kind != KIND_CONSTANT)
+            return tn_plan_reader_fail("what is to be refitted is no constant");
+        graph->tensors[id].refit_name = tn_arena_text(graph->arena, message->refit_name);
+        if (!graph->tensors[id].refit_name) return tn_fail_memory("the tensors of a plan");
+    }
     if (!message->quantization) return TN_OK;
     return read_quantization(reader, &reader->contents.graph->tensors[id], message->quantization);
 }
@@ -148,6 +156,20 @@ tn_status tn_plan_read_tensors(tn_plan_reader *reader) {
         TN_TRY(tn_error_at(read_tensor(reader, plan->tensors[i]), "tensor '%s'",
                            plan->tensors[i]->name));
     return order_inputs(reader);
+}
+
+tn_status tn_plan_check_refit(tn_plan_reader *reader) {
+    const tn_graph *graph = reader->contents.graph;
+    bool *is_needed = tn_arena_allocate(reader->scratch, graph->tensor_count + 1, sizeof(bool));
+    if (!is_needed) return tn_fail_memory("the tensors of a plan");
+    TN_TRY(tn_graph_mark_values(graph, is_needed, NULL));
+    for (size_t t = 0; t < graph->tensor_count; t++) {
+        const tn_graph_tensor *tensor = &graph->tensors[t];
+        const char *why = tensor->refit_name ? tn_graph_refuse_refit(tensor, is_needed[t]) : NULL;
+        if (why)
+            return tn_plan_reader_fail("constant '%s' cannot be refitted: %s", tensor->name, why);
+    }
+    return TN_OK;
 }
 
 /* What only people read of an output: that it is a type and a shape is enough. */

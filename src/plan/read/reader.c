@@ -102,6 +102,7 @@ static tn_status read_all(tn_plan_reader *reader, tn_file *file) {
     TN_TRY(tn_plan_read_manifest(reader));
     TN_TRY(tn_plan_read_tensors(reader));
     TN_TRY(tn_plan_read_nodes(reader));
+    TN_TRY(tn_plan_check_refit(reader));
     TN_TRY(tn_plan_read_outputs(reader));
     TN_TRY(tn_graph_check_kinds(reader->contents.graph));
     TN_TRY(tn_plan_read_profiles(reader));

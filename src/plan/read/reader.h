@@ -72,6 +72,8 @@ tn_status tn_plan_read_kernel_libraries(tn_plan_reader *reader, const Tenon__Pla
 tn_status tn_plan_read_tensors(tn_plan_reader *reader);
 tn_status tn_plan_read_outputs(tn_plan_reader *reader); /* after the nodes */
 tn_status tn_plan_read_nodes(tn_plan_reader *reader);
+/* After the nodes: constants that are said to be refitted can be. */
+tn_status tn_plan_check_refit(tn_plan_reader *reader);
 /* In scratch; the data of tensors is the plan's. */
 tn_status tn_plan_read_attributes(tn_plan_reader *reader, const Tenon__Plan__Node *message,
                                   const tn_attribute *const **out_attributes);

@@ -40,7 +40,9 @@ bool text_list_add_copy(text_list *list, const char *text); /* the caller frees 
 typedef struct cli_options {
     /* Among the shapes, "" stands where another profile begins. */
     text_list plugins, plugin_dirs, shapes, inputs, outputs, allowed, calibrations, keep, ranges,
-        pins, without_rewrites, borders;
+        pins, without_rewrites, borders, refit;
+    text_list weight_files; /* refit: all that --weights named */
+    const char *from;       /* refit: the model that has the new data */
     text_list import_names, import_values; /* options of importers; names are the fields' */
     const char *mean_file; /* a mean image that becomes a part of the network; with NAME= or not */
     const char *checked_dump; /* the folder that a checked run's bad node is written to */
@@ -55,7 +57,7 @@ typedef struct cli_options {
     uint32_t precision, second_precision, calibrator;  /* TN_PRECISION_..., TN_CALIBRATOR_... */
     uint32_t threads, contexts, isolate_limit_ms, top; /* top 0: not asked for */
     uint32_t use_profile; /* of the plan's, to run with; TN_PROFILE_AUTOMATIC */
-    bool has_max_loss, has_scale, markdown, prints;
+    bool has_max_loss, has_scale, markdown, prints, refit_all;
     bool no_kernel_libraries, has_mean, has_rtol, has_atol, profile, exact, checked, isolate, json,
         help, no_timing, no_fusion, reference, verbose;
     const char *command; /* the subcommand */
@@ -93,5 +95,6 @@ int command_test(int argc, char **argv);
 int command_inspect(int argc, char **argv);
 int command_plugin(int argc, char **argv);
 int command_doctor(int argc, char **argv);
+int command_refit(int argc, char **argv);
 
 #endif

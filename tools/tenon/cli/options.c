@@ -76,6 +76,9 @@ static const option_row rows[] = {
     {'y', false, false, "next-profile"},
     {'b', false, true, "use-profile"},
     {'0', false, true, "border"},
+    {'3', false, true, "refit"},
+    {'2', false, false, "refit-all"},
+    {'V', false, true, "from"},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
@@ -198,7 +201,16 @@ static int take(cli_options *o, char letter, const char *value) {
         o->timing_cache = value;
         break;
     case 'w':
+        if (add(&o->weight_files, value) != EXIT_DONE) return EXIT_FAULT;
         return add_import(o, "weights", value);
+    case '3':
+        return add(&o->refit, value);
+    case '2':
+        o->refit_all = true;
+        break;
+    case 'V':
+        o->from = value;
+        break;
     case 'r':
         o->report = value;
         break;
@@ -395,7 +407,8 @@ void cli_options_free(cli_options *options) {
                                 &options->calibrations,     &options->keep,
                                 &options->ranges,           &options->pins,
                                 &options->without_rewrites, &options->import_names,
-                                &options->import_values,    &options->borders};
+                                &options->import_values,    &options->borders,
+                                &options->refit,            &options->weight_files};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         free(lists[i]->items);
     free(options->given);

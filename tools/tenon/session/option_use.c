@@ -37,7 +37,8 @@ enum {
     FACT_CHOOSES = 1u << 22,  /* kernels are chosen */
     FACT_PAGE = 1u << 23,     /* a page is asked for where there is one, and no other form is */
     FACT_DOT = 1u << 24,      /* no page and no JSON is asked for beside the graph */
-    FACT_REWRITES = 1u << 25  /* rewrites are applied */
+    FACT_REWRITES = 1u << 25, /* rewrites are applied */
+    FACT_REFITS = 1u << 26    /* tenon refit */
 };
 
 /* Those that the kind of file decides. */
@@ -65,6 +66,8 @@ static const use_row rows[] = {
     {'a', FACT_FILE | FACT_TESTS, "a model or a plan"},
     {'j', FACT_FILE | FACT_LISTS, "a model or a plan"},
     {'x', FACT_PLAN | FACT_TESTS, "a plan: a model is built with the libraries that are here"},
+    {'3', FACT_BUILDS, A_MODEL},
+    {'2', FACT_BUILDS, A_MODEL},
     {'c', FACT_BUILDS, "a model: a plan has its precision already"},
     {'T', FACT_BUILDS, A_MODEL},
     {'T', FACT_TIMES, "a build that times kernels (without --no-timing, --reference, --isolate)"},
@@ -160,6 +163,7 @@ static uint32_t facts_of_command(const cli_options *options) {
     if (is(options, "plugin"))
         return FACT_LISTS | (strcmp(options->arguments[0], "show") == 0 ? FACT_SHOWS : 0u);
     if (is(options, "run") || is(options, "bench")) return FACT_RUNS;
+    if (is(options, "refit")) return FACT_REFITS | (options->from ? FACT_BUILDS : 0u);
     if (is(options, "doctor")) return options->argument_count == 0 ? FACT_MACHINE : FACT_EXPLAINS;
     return 0;
 }

@@ -26,7 +26,10 @@ tn_plan *session_build_reported(tn_runtime *runtime, const char *model, const cl
                                           .flags = (options->no_timing ? TN_BUILD_NO_TIMING : 0u) |
                                                    (options->no_fusion ? TN_BUILD_NO_FUSION : 0u) |
                                                    (is_as_read ? TN_BUILD_REFERENCE : 0u) |
+                                                   (options->refit_all ? TN_BUILD_REFIT : 0u) |
                                                    (options->checked ? TN_BUILD_CHECKED : 0u),
+                                          .refit_count = (uint32_t)options->refit.count,
+                                          .refit = options->refit.items,
                                           .profile_input_count = is_one ? profiles.count : 0,
                                           .profile_inputs = is_one ? profiles.pointers : NULL,
                                           .profile_count = profiles.profile_count,
