@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon refit: a plan with other data for its constants, from files or from a model. */
+#include "cli/importers.h"
 #include "files/file_kind.h"
 #include "files/tensor_file.h"
 #include "session/model.h"
@@ -125,16 +126,18 @@ static const char *split_weights(cli_options *options) {
 }
 
 static int check(cli_options *options, const char *path) {
-    const bool is_caffe = options->from && file_kind_of(options->from) == FILE_CAFFE;
+    const tn_importer *importer = options->from ? importers_of_file(options->from) : NULL;
+    const bool has_weights = importer && importers_field(importer, "weights");
     const char *weights = split_weights(options);
     if (options->argument_count != 1) return cli_usage("refit takes one plan (tenon refit -h)");
     if (file_kind_is_model(file_kind_of(options->arguments[0])))
         return cli_usage("refit takes a plan: %s is %s; --from %s takes weights of it",
-                         options->arguments[0], file_kind_name(file_kind_of(options->arguments[0])),
+                         options->arguments[0],
+                         file_kind_name(file_kind_of(options->arguments[0]), options->arguments[0]),
                          options->arguments[0]);
     if (path && tensor_file_is_stream(path))
         return cli_usage("-o -: a plan is a file, which is mapped: name one");
-    if (weights && !is_caffe)
+    if (weights && !has_weights)
         return cli_usage("option --weights: '%s' is not NAME=FILE, and there is no .prototxt "
                          "(--from) whose weights it could have",
                          weights);
