@@ -302,13 +302,10 @@ static tn_status add_node(tn_caffe_reader *reader, tn_caffe_layer *layer, const 
 }
 
 /* A type that is one of Caffe's but for a slip is told so. */
-static tn_status fail_missing(tn_caffe_reader *reader, const tn_caffe_layer *layer,
-                              tn_status status) {
+static tn_status fail_missing(const tn_caffe_layer *layer, tn_status status) {
     const char *nearest = tn_caffe_type_nearest(layer->type_name);
     if (status != TN_ERROR_UNSUPPORTED || !nearest) return status;
-    const char *message = tn_arena_text(reader->arena, tn_last_error()->message);
-    if (!message) return tn_fail_memory("a message");
-    return tn_fail(status, "%s; the nearest of Caffe's own layers is '%s'", message, nearest);
+    return tn_error_mend(status, "; ", "the nearest of Caffe's own layers is '%s'", nearest);
 }
 
 static tn_status find_operator(tn_caffe_reader *reader, const tn_caffe_layer *layer,
@@ -318,7 +315,7 @@ static tn_status find_operator(tn_caffe_reader *reader, const tn_caffe_layer *la
     tn_status status =
         tn_custom_find(reader->import, reader->arena, layer->type_name, fields.count, fields.items,
                        &node->op, &node->attribute_count, &node->attributes);
-    return status == TN_OK ? TN_OK : fail_missing(reader, layer, status);
+    return status == TN_OK ? TN_OK : fail_missing(layer, status);
 }
 
 tn_status tn_caffe_customs_check(tn_caffe_reader *reader) {

@@ -67,6 +67,20 @@ tn_status tn_error_at_byte(tn_status status, uint64_t offset) {
     return current->services->at_place(reading(), status, &place);
 }
 
+tn_status tn_error_mend(tn_status status, const char *joint, const char *format, ...) {
+    char text[1024];
+    va_list arguments;
+    if (status == TN_OK || !current) return status;
+    va_start(arguments, format);
+    if (vsnprintf(text, sizeof(text), format, arguments) < 0) text[0] = '\0';
+    va_end(arguments);
+    return current->services->mend(reading(), status, joint, text);
+}
+
+tn_status tn_error_mend_nearest(tn_status status, const char *joint, const char *nearest) {
+    return nearest ? tn_error_mend(status, joint, "the nearest is '%s'", nearest) : status;
+}
+
 void tn_error_clear(void) {
     if (current) current->services->forget(reading());
 }

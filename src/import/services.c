@@ -55,6 +55,13 @@ static tn_status reading_at_place(tn_import *import, tn_status status,
                        .is_in_message = place->is_in_message != 0);
 }
 
+static tn_status reading_mend(tn_import *import, tn_status status, const char *joint,
+                              const char *text) {
+    (void)import;
+    if (status == TN_OK || !text) return status;
+    return tn_error_mend(status, joint ? joint : "; ", "%s", text);
+}
+
 static void reading_place(tn_import *import, uint64_t offset, const char *node) {
     tn_reading *reading = tn_reading_of(import);
     reading->offset = offset;
@@ -384,6 +391,7 @@ const tn_import_services tn_reading_services = {.size = sizeof(tn_import_service
                                                 .set_opset = reading_set_opset,
                                                 .set_model = reading_set_model,
                                                 .at_place = reading_at_place,
+                                                .mend = reading_mend,
                                                 .add_input = reading_add_input,
                                                 .add_constant = reading_add_constant,
                                                 .add_tensor = reading_add_tensor,

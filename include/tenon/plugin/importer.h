@@ -260,6 +260,10 @@ typedef struct tn_import_services {
     /* As `at`, for places that programs ask for: in the fields of the error, too. */
     tn_status (*at_place)(tn_import *import, tn_status status,
                           const tn_import_place *place) TN_NOEXCEPT;
+    /* Ends the last failure's message with what would mend it, after `joint` ("; "), and keeps that
+     * as a field. */
+    tn_status (*mend)(tn_import *import, tn_status status, const char *joint,
+                      const char *text) TN_NOEXCEPT;
     /* Copied; the format's name is known. */
     tn_status (*set_model)(tn_import_graph *graph, const tn_import_model *model) TN_NOEXCEPT;
 } tn_import_services;
