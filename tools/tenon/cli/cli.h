@@ -41,8 +41,8 @@ typedef struct cli_options {
     /* Among the shapes, "" stands where another profile begins. */
     text_list plugins, plugin_dirs, shapes, inputs, outputs, allowed, calibrations, keep, ranges,
         pins, without_rewrites, borders, refit;
-    text_list weight_files; /* refit: all that --weights named */
-    const char *from;       /* refit: the model that has the new data */
+    text_list weight_files;                /* refit: all that --weights named */
+    const char *from;                      /* refit: the model that has the new data */
     text_list import_names, import_values; /* options of importers; names are the fields' */
     const char *mean_file; /* a mean image that becomes a part of the network; with NAME= or not */
     const char *checked_dump; /* the folder that a checked run's bad node is written to */

@@ -401,14 +401,22 @@ int cli_options_read(int argc, char **argv, const char *letters, cli_options *ou
 }
 
 void cli_options_free(cli_options *options) {
-    text_list *const lists[] = {&options->plugins,          &options->plugin_dirs,
-                                &options->shapes,           &options->inputs,
-                                &options->outputs,          &options->allowed,
-                                &options->calibrations,     &options->keep,
-                                &options->ranges,           &options->pins,
-                                &options->without_rewrites, &options->import_names,
-                                &options->import_values,    &options->borders,
-                                &options->refit,            &options->weight_files};
+    text_list *const lists[] = {&options->plugins,
+                                &options->plugin_dirs,
+                                &options->shapes,
+                                &options->inputs,
+                                &options->outputs,
+                                &options->allowed,
+                                &options->calibrations,
+                                &options->keep,
+                                &options->ranges,
+                                &options->pins,
+                                &options->without_rewrites,
+                                &options->import_names,
+                                &options->import_values,
+                                &options->borders,
+                                &options->refit,
+                                &options->weight_files};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         free(lists[i]->items);
     free(options->given);
