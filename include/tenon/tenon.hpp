@@ -23,6 +23,7 @@
 #include <tenon/cpp/engine.hpp>
 #include <tenon/cpp/error.hpp>
 #include <tenon/cpp/graph.hpp>
+#include <tenon/cpp/import.hpp>
 #include <tenon/cpp/operation.hpp>
 #include <tenon/cpp/plan.hpp>
 #include <tenon/cpp/runtime.hpp>
