@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tn_graph, see tenon/graph.h and tenon/import.h. Part of tenon/tenon.hpp. */
+/* tn_graph, see tenon/graph.h, tenon/import.h, tenon/border.h and tenon/describe.h. Part of
+ * tenon/tenon.hpp. */
 #ifndef TENON_CPP_GRAPH_HPP
 #define TENON_CPP_GRAPH_HPP
 
+#include <tenon/border.h>
+#include <tenon/cpp/graph_reading.hpp>
 #include <tenon/cpp/import.hpp>
 
 namespace tenon {
 
-class Graph : public Owned<tn_graph, tn_graph_destroy> {
+class Graph : public Owned<tn_graph, tn_graph_destroy>, public GraphReading<Graph> {
   public:
     using Owned::Owned;
     explicit Graph(const Runtime &runtime, std::string_view name = "")
@@ -114,20 +117,20 @@ class Graph : public Owned<tn_graph, tn_graph_destroy> {
         check(tn_graph_add_output(get(), tensor, name));
     }
     void clear_outputs() noexcept { tn_graph_clear_outputs(get()); }
-    tn_tensor_id find(std::string_view name) const {
-        tn_tensor_id tensor = TN_NO_TENSOR;
-        check(tn_graph_find(get(), detail::text(name).c_str(), &tensor));
-        return tensor;
+    void set_border(const tn_border &border) { check(tn_graph_set_border(get(), &border)); }
+    /* `order` is TN_BORDER_... */
+    void set_border(std::string_view name, tn_type type, uint32_t order = TN_BORDER_AS_IS) {
+        const std::string name_text = detail::text(name);
+        tn_border border = options<tn_border>();
+        border.type = type;
+        border.name = name_text.c_str();
+        border.order = order;
+        set_border(border);
     }
-
-    uint32_t input_count() const noexcept { return tn_graph_input_count(get()); }
-    uint32_t output_count() const noexcept { return tn_graph_output_count(get()); }
-    /* Null past the end. */
-    const tn_port_info *input(uint32_t index) const noexcept {
-        return tn_graph_input(get(), index);
-    }
-    const tn_port_info *output(uint32_t index) const noexcept {
-        return tn_graph_output(get(), index);
+    void set_model_info(const tn_model_info &info) { check(tn_graph_set_model_info(get(), &info)); }
+    /* A null value removes the entry. */
+    void set_metadata(std::string_view key, const char *value) {
+        check(tn_graph_set_metadata(get(), detail::text(key).c_str(), value));
     }
 
   private:
