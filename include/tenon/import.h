@@ -40,7 +40,7 @@ TN_EXPORT tn_status tn_graph_parse(tn_runtime *runtime, const void *data, uint64
                                    const tn_import_options *options, tn_graph **out_graph);
 
 /* Which importer would read the file: TN_OK and its name (static, or the library's); the errors of
- * tn_graph_load. Libraries are loaded as there. `options` gives `format` alone. [thread: any] */
+ * tn_graph_load. Libraries are loaded as there. [thread: any] */
 TN_EXPORT tn_status tn_graph_find_importer(tn_runtime *runtime, const char *path,
                                            const tn_importer **out_importer);
 

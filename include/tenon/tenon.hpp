@@ -11,8 +11,10 @@
  *  - Structs of options are those of C: tenon::options<tn_builder_options>() has `size` set and
  *    all else 0. They hold pointers, to what must live until the call is over.
  *  - Texts and tensors that methods answer live as long as those of the C functions.
- *  - Threads: as the C functions say. Callbacks that are given to C must not throw; those of the
- *    visit_... methods may.
+ *  - Threads: as the C functions say. Functions that are given to C by pointer must not throw.
+ *    Callables may: what one throws ends the visit or the build and is thrown on, and is no memory
+ *    for an output; that of Context::run_async must be noexcept.
+ *  - Arrays are ranges by tenon::items(pointer, count).
  *  - Context's methods allocate nothing but for errors, names and reports.
  */
 #ifndef TENON_TENON_HPP
@@ -20,11 +22,17 @@
 
 #include <tenon/cpp/calibration.hpp>
 #include <tenon/cpp/context.hpp>
+#include <tenon/cpp/describe.hpp>
+#include <tenon/cpp/device.hpp>
 #include <tenon/cpp/engine.hpp>
 #include <tenon/cpp/error.hpp>
 #include <tenon/cpp/graph.hpp>
+#include <tenon/cpp/graph_reading.hpp>
+#include <tenon/cpp/import.hpp>
+#include <tenon/cpp/items.hpp>
 #include <tenon/cpp/operation.hpp>
 #include <tenon/cpp/plan.hpp>
 #include <tenon/cpp/runtime.hpp>
+#include <tenon/cpp/threads.hpp>
 
 #endif

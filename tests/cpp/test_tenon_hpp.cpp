@@ -75,6 +75,37 @@ static void test_errors(const tenon::Runtime &runtime) {
     }
 }
 
+static void test_importers(const tenon::Runtime &runtime) {
+    unsigned seen = 0;
+    tenon::visit_importers(runtime, [&](const tn_importer &importer, const tn_library_info &) {
+        seen += std::strcmp(importer.name, "onnx") == 0;
+    });
+    CHECK_THAT(seen == 1);
+    const tenon::Bytes text{"no model", 8};
+    tenon::ImportOptions options;
+    options.format("onnx").folder("/").set("weights", "/no/such/file");
+    CHECK_THAT(thrown_by([&] { tenon::Graph::parse(runtime, text, options); }) ==
+               TN_ERROR_ARGUMENT);
+    CHECK_THAT(thrown_by([&] {
+                   tenon::Graph::parse(runtime, text, tenon::ImportOptions().format("onnx"));
+               }) == TN_ERROR_FORMAT);
+    CHECK_THAT(thrown_by([&] { tenon::Graph::parse(runtime, text); }) == TN_ERROR_FORMAT);
+    CHECK_THAT(thrown_by([&] { tenon::find_importer(runtime, "/no/such/file"); }) ==
+               TN_ERROR_NOT_FOUND);
+
+    /* A mean is a network that is one constant. */
+    const float one = 1;
+    tenon::Graph mean(runtime), graph = network(runtime);
+    mean.add_output(mean.add_constant("mean", TN_F32, {1}, &one, sizeof(one)));
+    graph.subtract_mean("x", mean, 2);
+    alignas(64) float x[4] = {-2, 1, 2, 3};
+    tenon::Context context(tenon::Engine::load(runtime, tenon::Plan::build(graph)));
+    context.bind_input(0, x, sizeof(x));
+    context.run();
+    const float *y = static_cast<const float *>(context.output(0).data);
+    CHECK_THAT(y[0] == 0 && y[1] == 0 && y[2] == 4 && y[3] == 8);
+}
+
 static void test_ownership(const tenon::Runtime &runtime) {
     tenon::Graph graph = network(runtime);
     tenon::Graph moved(std::move(graph));
@@ -149,6 +180,7 @@ static void test_calibration(const tenon::Runtime &runtime) {
 int main() {
     const tenon::Runtime runtime;
     test_errors(runtime);
+    test_importers(runtime);
     test_ownership(runtime);
     test_visits(runtime);
     test_runs_without_allocations(runtime);

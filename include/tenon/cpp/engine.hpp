@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tn_engine, see tenon/engine.h. Part of tenon/tenon.hpp. */
+/* tn_engine, see tenon/engine.h, tenon/profiles.h, tenon/border.h, tenon/context_memory.h and
+ * tenon/describe.h. Part of tenon/tenon.hpp. */
 #ifndef TENON_CPP_ENGINE_HPP
 #define TENON_CPP_ENGINE_HPP
 
+#include <tenon/context_memory.h>
 #include <tenon/cpp/plan.hpp>
-#include <tenon/engine.h>
+#include <tenon/cpp/threads.hpp>
+#include <tenon/profiles.h>
 
 namespace tenon {
+
+/* Bytes of a context for intermediate tensors and workspaces. */
+struct ContextBytes {
+    uint64_t host, device;
+};
 
 class Engine : public Shared<tn_engine, tn_engine_retain, tn_engine_release> {
   public:
@@ -48,6 +56,18 @@ class Engine : public Shared<tn_engine, tn_engine_retain, tn_engine_release> {
     const tn_port_info *output(uint32_t index) const noexcept {
         return tn_engine_output(get(), index);
     }
+    Items<const tn_port_info &> inputs() const noexcept {
+        return {get(), input_count(), [](const void *engine, uint64_t index) -> decltype(auto) {
+                    return *tn_engine_input(static_cast<const tn_engine *>(engine),
+                                            static_cast<uint32_t>(index));
+                }};
+    }
+    Items<const tn_port_info &> outputs() const noexcept {
+        return {get(), output_count(), [](const void *engine, uint64_t index) -> decltype(auto) {
+                    return *tn_engine_output(static_cast<const tn_engine *>(engine),
+                                             static_cast<uint32_t>(index));
+                }};
+    }
     uint32_t find_input(std::string_view name) const {
         uint32_t index = 0;
         check(tn_engine_find_input(get(), detail::text(name).c_str(), &index));
@@ -61,6 +81,33 @@ class Engine : public Shared<tn_engine, tn_engine_retain, tn_engine_release> {
     /* Null past the end, and for an input that accepts any shape. */
     const tn_profile_input *profile(uint32_t input) const noexcept {
         return tn_engine_profile(get(), input);
+    }
+    uint32_t profile_count() const noexcept { return tn_engine_profile_count(get()); }
+    const tn_profile_input *profile_of(uint32_t profile, uint32_t input) const noexcept {
+        return tn_engine_profile_of(get(), profile, input);
+    }
+
+    tn_storage_info input_storage(uint32_t input) const {
+        tn_storage_info storage = options<tn_storage_info>();
+        check(tn_engine_input_storage(get(), input, &storage));
+        return storage;
+    }
+    tn_storage_info output_storage(uint32_t output) const {
+        tn_storage_info storage = options<tn_storage_info>();
+        check(tn_engine_output_storage(get(), output, &storage));
+        return storage;
+    }
+    /* At most, at the points of the profile. */
+    ContextBytes context_bytes() const {
+        ContextBytes bytes{};
+        check(tn_engine_context_bytes(get(), &bytes.host, &bytes.device));
+        return bytes;
+    }
+    /* It points to what lives as long as the engine. */
+    tn_model_info model_info() const {
+        tn_model_info info = options<tn_model_info>();
+        check(tn_engine_get_model_info(get(), &info));
+        return info;
     }
     const char *report() const noexcept { return tn_engine_report(get()); }
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tn_graph, see tenon/graph.h. Part of tenon/tenon.hpp. */
+/* tn_graph, see tenon/graph.h, tenon/import.h, tenon/border.h and tenon/describe.h. Part of
+ * tenon/tenon.hpp. */
 #ifndef TENON_CPP_GRAPH_HPP
 #define TENON_CPP_GRAPH_HPP
 
-#include <tenon/cpp/runtime.hpp>
-#include <tenon/graph.h>
+#include <tenon/border.h>
+#include <tenon/cpp/graph_reading.hpp>
+#include <tenon/cpp/import.hpp>
 
 namespace tenon {
 
-class Graph : public Owned<tn_graph, tn_graph_destroy> {
+class Graph : public Owned<tn_graph, tn_graph_destroy>, public GraphReading<Graph> {
   public:
     using Owned::Owned;
     explicit Graph(const Runtime &runtime, std::string_view name = "")
@@ -16,6 +18,31 @@ class Graph : public Owned<tn_graph, tn_graph_destroy> {
               return tn_graph_create(runtime.get(), detail::text(name).c_str(), out);
           })) {}
 
+    /* Reads a model of any format. */
+    static Graph load(const Runtime &runtime, std::string_view path) {
+        return load(runtime, path, options<tn_import_options>());
+    }
+    static Graph load(const Runtime &runtime, std::string_view path,
+                      const tn_import_options &options) {
+        return made([&](tn_graph **out) {
+            return tn_graph_load(runtime.get(), detail::text(path).c_str(), &options, out);
+        });
+    }
+    static Graph load(const Runtime &runtime, std::string_view path, const ImportOptions &options) {
+        return options.call([&](const tn_import_options &c) { return load(runtime, path, c); });
+    }
+    /* The same from memory, which is not needed after the call. */
+    static Graph parse(const Runtime &runtime, Bytes model) {
+        return parse(runtime, model, options<tn_import_options>());
+    }
+    static Graph parse(const Runtime &runtime, Bytes model, const tn_import_options &options) {
+        return made([&](tn_graph **out) {
+            return tn_graph_parse(runtime.get(), model.data, model.bytes, &options, out);
+        });
+    }
+    static Graph parse(const Runtime &runtime, Bytes model, const ImportOptions &options) {
+        return options.call([&](const tn_import_options &c) { return parse(runtime, model, c); });
+    }
     static Graph load_onnx(const Runtime &runtime, std::string_view path) {
         return made([&](tn_graph **out) {
             return tn_graph_load_onnx(runtime.get(), detail::text(path).c_str(), out);
@@ -28,36 +55,12 @@ class Graph : public Owned<tn_graph, tn_graph_destroy> {
             return tn_graph_parse_onnx(runtime.get(), data, bytes, folder, out);
         });
     }
-    static Graph load_uff(const Runtime &runtime, std::string_view path,
-                          const tn_uff_options *options = nullptr) {
-        return made([&](tn_graph **out) {
-            return tn_graph_load_uff(runtime.get(), detail::text(path).c_str(), options, out);
-        });
+    /* Takes a mean image from an input, whose name may be null where there is one. */
+    void load_mean(const char *input, std::string_view path, double scale = 1) {
+        check(tn_graph_load_mean(get(), input, detail::text(path).c_str(), scale));
     }
-    static Graph parse_uff(const Runtime &runtime, const void *data, uint64_t bytes,
-                           const tn_uff_options *options = nullptr) {
-        return made([&](tn_graph **out) {
-            return tn_graph_parse_uff(runtime.get(), data, bytes, options, out);
-        });
-    }
-    /* `weights_path` may be null. */
-    static Graph load_caffe(const Runtime &runtime, std::string_view network_path,
-                            const char *weights_path, const tn_caffe_options *options = nullptr) {
-        return made([&](tn_graph **out) {
-            return tn_graph_load_caffe(runtime.get(), detail::text(network_path).c_str(),
-                                       weights_path, options, out);
-        });
-    }
-    static Graph parse_caffe(const Runtime &runtime, Bytes network, Bytes weights,
-                             const tn_caffe_options *options = nullptr) {
-        return made([&](tn_graph **out) {
-            return tn_graph_parse_caffe(runtime.get(), network.data, network.bytes, weights.data,
-                                        weights.bytes, options, out);
-        });
-    }
-    /* `input` may be null. */
-    void load_caffe_mean(const char *input, std::string_view path, double scale = 1) {
-        check(tn_graph_load_caffe_mean(get(), input, detail::text(path).c_str(), scale));
+    void subtract_mean(const char *input, const Graph &mean, double scale = 1) {
+        check(tn_graph_subtract_mean(get(), input, mean.get(), scale));
     }
 
     void set_opset(std::string_view domain, uint32_t version) {
@@ -114,20 +117,20 @@ class Graph : public Owned<tn_graph, tn_graph_destroy> {
         check(tn_graph_add_output(get(), tensor, name));
     }
     void clear_outputs() noexcept { tn_graph_clear_outputs(get()); }
-    tn_tensor_id find(std::string_view name) const {
-        tn_tensor_id tensor = TN_NO_TENSOR;
-        check(tn_graph_find(get(), detail::text(name).c_str(), &tensor));
-        return tensor;
+    void set_border(const tn_border &border) { check(tn_graph_set_border(get(), &border)); }
+    /* `order` is TN_BORDER_... */
+    void set_border(std::string_view name, tn_type type, uint32_t order = TN_BORDER_AS_IS) {
+        const std::string name_text = detail::text(name);
+        tn_border border = options<tn_border>();
+        border.type = type;
+        border.name = name_text.c_str();
+        border.order = order;
+        set_border(border);
     }
-
-    uint32_t input_count() const noexcept { return tn_graph_input_count(get()); }
-    uint32_t output_count() const noexcept { return tn_graph_output_count(get()); }
-    /* Null past the end. */
-    const tn_port_info *input(uint32_t index) const noexcept {
-        return tn_graph_input(get(), index);
-    }
-    const tn_port_info *output(uint32_t index) const noexcept {
-        return tn_graph_output(get(), index);
+    void set_model_info(const tn_model_info &info) { check(tn_graph_set_model_info(get(), &info)); }
+    /* A null value removes the entry. */
+    void set_metadata(std::string_view key, const char *value) {
+        check(tn_graph_set_metadata(get(), detail::text(key).c_str(), value));
     }
 
   private:

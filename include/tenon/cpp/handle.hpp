@@ -85,24 +85,29 @@ template <class Function> class Visitor {
   public:
     explicit Visitor(Function &function) noexcept : function_(function) {}
     template <class... Given> static bool call(void *user, Given... given) noexcept {
-        Visitor *self = static_cast<Visitor *>(user);
-        try {
-            if constexpr (std::is_void_v<decltype(self->function_(*given...))>) {
-                self->function_(*given...);
-                return true;
-            } else {
-                return self->function_(*given...);
-            }
-        } catch (...) {
-            self->thrown_ = std::current_exception();
-            return false;
-        }
+        return static_cast<Visitor *>(user)->goes_on(*given...);
+    }
+    static bool progress(void *user, const char *stage, uint64_t done, uint64_t count) noexcept {
+        return static_cast<Visitor *>(user)->goes_on(stage, done, count);
     }
     void rethrow() {
         if (thrown_) std::rethrow_exception(thrown_);
     }
 
   private:
+    template <class... Given> bool goes_on(Given &&...given) noexcept {
+        try {
+            if constexpr (std::is_void_v<decltype(function_(given...))>) {
+                function_(given...);
+                return true;
+            } else {
+                return function_(given...);
+            }
+        } catch (...) {
+            thrown_ = std::current_exception();
+            return false;
+        }
+    }
     Function &function_;
     std::exception_ptr thrown_;
 };

@@ -25,12 +25,37 @@ inline tn_profile_input profile_input(const char *name, const Shape &minimum, co
 }
 tn_profile_input profile_input(const char *name, Shape &&, Shape &&, Shape &&) = delete;
 
+/* A profile, for tn_builder_options.profiles: it points at the array. */
+template <std::size_t count>
+tn_profile profile(const tn_profile_input *const (&inputs)[count]) noexcept {
+    tn_profile made = options<tn_profile>();
+    made.input_count = static_cast<uint32_t>(count);
+    made.inputs = inputs;
+    return made;
+}
+
 class Plan : public Owned<tn_plan, tn_plan_destroy> {
   public:
     using Owned::Owned;
     static Plan build(Graph &graph) { return build(graph, nullptr); }
     static Plan build(Graph &graph, const tn_builder_options &options) {
         return build(graph, &options);
+    }
+    /* progress(stage, done, count) is told how far the build has come, in the place of
+     * options.progress. False ends it (TN_ERROR_CANCELLED), and so does what it throws, which is
+     * thrown on. */
+    template <class Function>
+    static Plan build(Graph &graph, const tn_builder_options &options, Function &&progress) {
+        detail::Visitor<std::remove_reference_t<Function>> visitor(progress);
+        tn_builder_options told = options;
+        told.progress = visitor.progress;
+        told.progress_user = &visitor;
+        tn_plan *built = nullptr;
+        const tn_status status = tn_build(graph.get(), &told, &built);
+        Plan plan(built);
+        visitor.rethrow();
+        check(status);
+        return plan;
     }
     static Plan build_accurate(Graph &graph, const tn_accuracy_options &options) {
         return Plan(detail::made<tn_plan>(
