@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A mean image (.binaryproto): a file that is one blob, read as a network that is one constant. Who
- * subtracts it is src/import/mean.c.
+ * subtracts it is importers/edits/mean.c.
  */
 #include "base/status.h"
 #include "base/wire.h"

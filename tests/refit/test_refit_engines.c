@@ -94,6 +94,75 @@ static void test_isolated_engines(void **state) {
 }
 
 /* ----------------------------------------------------------------------------------------------
+ * several profiles */
+
+static void net_rows(tn_graph *graph, uint32_t seed) {
+    const tn_tensor_id x = net_input(graph, 2, SHAPE(-1, 16)),
+                       w = net_constant(graph, "w", seed, 0, 2, SHAPE(16, 8)),
+                       b = net_constant(graph, "b", seed, 0, 1, SHAPE(8));
+    const tn_tensor_id y = net_node(graph, "MatMul", "product", 2, IDS(x, w));
+    must(tn_graph_add_output(graph, net_node(graph, "Add", "sum", 2, IDS(y, b)), "y"));
+}
+
+static size_t run_rows(tn_engine *engine, int64_t rows, uint32_t profile, float *out) {
+    _Alignas(64) float x[16 * 16];
+    const tn_tensor *y = NULL;
+    tn_context *context = NULL;
+    for (size_t i = 0; i < TN_COUNT(x); i++)
+        x[i] = net_number("x", i, 3);
+    must(tn_context_create(engine, &context));
+    must(tn_context_set_shape(context, 0, 2, SHAPE(rows, 16)));
+    must(tn_context_bind_input(context, 0, x, sizeof(x)));
+    must(tn_context_run(context));
+    assert_int_equal(tn_context_get_profile(context), profile);
+    must(tn_context_output(context, 0, &y));
+    memcpy(out, y->data, (size_t)y->bytes);
+    const size_t count = (size_t)y->bytes / sizeof(float);
+    tn_context_destroy(context);
+    return count;
+}
+
+static void test_engines_of_several_profiles(void **state) {
+    engine_test *test = *state;
+    static const int64_t few[] = {1, 16}, two[] = {2, 16}, eight[] = {8, 16}, many[] = {16, 16};
+    tn_profile_input ranges[2];
+    const tn_profile_input *inputs[2];
+    tn_profile profiles[2];
+    const tn_profile *pointers[2];
+    for (int p = 0; p < 2; p++) {
+        ranges[p] = (tn_profile_input){.size = sizeof(tn_profile_input),
+                                       .rank = 2,
+                                       .name = "x",
+                                       .minimum = p ? eight : few,
+                                       .optimum = p ? many : few,
+                                       .maximum = p ? many : two};
+        inputs[p] = &ranges[p];
+        profiles[p] = (tn_profile){sizeof(tn_profile), 1, &inputs[p]};
+        pointers[p] = &profiles[p];
+    }
+    tn_builder_options options = net_options(TN_BUILD_REFIT);
+    options.profile_count = 2;
+    options.profiles = pointers;
+    tn_plan *plan = net_build(test->runtime, net_rows, 1, &options);
+    tn_plan *other = net_build(test->runtime, net_rows, 2, &options);
+    tn_engine *engine = net_load(test->runtime, plan, 0, NULL);
+    tn_engine *built = net_load(test->runtime, other, 0, NULL);
+    tn_engine *refitted = net_refit(engine, test->runtime, net_rows, 2);
+    tn_plan_destroy(plan);
+    tn_plan_destroy(other);
+    assert_int_equal(tn_engine_profile_count(refitted), 2);
+    for (int64_t rows = 2; rows <= 16; rows *= 8) {
+        const uint32_t profile = rows == 2 ? 0 : 1;
+        const size_t count = run_rows(built, rows, profile, expected);
+        assert_int_equal(run_rows(refitted, rows, profile, found), count);
+        net_compare(found, expected, count, 0, "an engine of the new data");
+    }
+    tn_engine_release(built);
+    tn_engine_release(refitted);
+    tn_engine_release(engine);
+}
+
+/* ----------------------------------------------------------------------------------------------
  * what is shared */
 
 static tn_engine *refit_one(tn_engine *engine, const char *name, float value) {
@@ -309,6 +378,7 @@ int main(void) {
         ENGINE_TEST(test_engines_on_a_device),
         ENGINE_TEST(test_guarded_engines),
         ENGINE_TEST(test_isolated_engines),
+        ENGINE_TEST(test_engines_of_several_profiles),
         ENGINE_TEST(test_only_what_is_reached_is_prepared_again),
         ENGINE_TEST(test_refits_without_memory),
         ENGINE_TEST(test_builds_and_loads_without_memory),

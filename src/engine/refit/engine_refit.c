@@ -55,6 +55,9 @@ static void share(tn_engine *engine, tn_engine *from, tn_engine *loaded) {
     engine->inputs = from->inputs;
     engine->outputs = from->outputs;
     engine->profiles = from->profiles;
+    engine->profile_count = from->profile_count;
+    engine->device_allocator = from->device_allocator;
+    engine->shared_threads = tn_threads_retain(from->shared_threads);
     engine->has_value_inputs = from->has_value_inputs;
     engine->is_checked = from->is_checked;
     engine->allows_not_finite = from->allows_not_finite;
@@ -337,7 +340,7 @@ tn_status tn_engine_refit(tn_engine *engine, const void *const *values, tn_engin
                           bool *out_is_stuck) {
     tn_engine *loaded = engine->loaded ? engine->loaded : engine;
     refitting r = {.from = engine, .index = engine->refit, .values = values, .is_whole = true};
-    *out_is_stuck = engine->is_isolated;
+    *out_is_stuck = engine->is_isolated || engine->profile_count > 1;
     if (*out_is_stuck) return TN_OK;
     if (engine->stream) pthread_mutex_lock(&loaded->splitting); /* its stream is used */
     const tn_status status = refit_engine(&r);

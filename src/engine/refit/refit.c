@@ -304,6 +304,8 @@ static tn_status load_again(const tn_refit *refit, tn_engine **out_engine) {
                  (engine->is_checked ? TN_ENGINE_CHECKED : 0) |
                  (engine->allows_not_finite ? TN_ENGINE_CHECKED_ANY_NUMBER : 0) |
                  (engine->is_isolated ? TN_ENGINE_ISOLATED : 0),
+        .device_allocator = engine->device_allocator.allocate ? &engine->device_allocator : NULL,
+        .shared_threads = engine->shared_threads,
         .checked_dump = engine->checked_dump,
         .device = strcmp(engine->device->kind, "cpu") == 0 ? "cpu" : device,
         .isolation_helper = engine->isolation_helper,

@@ -13,6 +13,7 @@ tn_status tn_refit_layer_create(const tn_engine *loaded, tn_refit_layer **out_la
     layer->allocator = loaded->allocator;
     layer->device = loaded->device;
     layer->stream = loaded->stream;
+    layer->device_allocator = loaded->device_allocator;
     layer->step_count = loaded->program->step_count;
     TN_GO(tn_arena_create(layer->allocator, &layer->arena));
     TN_GO(tn_packed_store_create(layer->allocator, &layer->packed));
@@ -37,7 +38,8 @@ void tn_refit_layer_release(tn_refit_layer *layer) {
         if (layer->is_own[i]) tn_prepared_kernel_deinit(&layer->steps[i].prepared);
     tn_packed_store_destroy(layer->packed);
     if (layer->device_memory) {
-        layer->device->deallocate(layer->device, layer->device_memory, layer->stream);
+        tn_device_give_memory(layer->device, &layer->device_allocator, layer->device_memory,
+                              layer->stream);
         (void)layer->device->stream_wait(layer->device, layer->stream);
     }
     for (size_t i = 0; i < layer->data_count; i++)

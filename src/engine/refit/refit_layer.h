@@ -14,6 +14,7 @@ typedef struct tn_refit_layer {
     const tn_allocator *allocator;
     const tn_device *device; /* whose memory and stream these are */
     void *stream, *device_memory;
+    tn_device_allocator device_allocator; /* that the memory is from */
     tn_arena *arena;
     tn_packed_store *packed;
     tn_engine_step *steps; /* all of the program's; prepared here: */
