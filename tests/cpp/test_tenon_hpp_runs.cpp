@@ -231,6 +231,35 @@ static void test_descriptions(const tenon::Runtime &runtime) {
                TN_ERROR_NOT_FOUND);
 }
 
+/* A branch that is -x or x, as the body of a node. */
+static tn_attribute branch(const tenon::Runtime &runtime, tenon::Graph &graph, const char *name,
+                           const char *op) {
+    tenon::Graph body(runtime, name);
+    const tn_tensor_id captured = body.add_input("captured", TN_F32, {4});
+    body.add_output(body.add_node(op, {captured}));
+    auto attribute = tenon::options<tn_attribute>();
+    attribute.type = TN_FIELD_GRAPH;
+    attribute.name = name;
+    attribute.graph = graph.add_body(std::move(body), 1);
+    return attribute;
+}
+
+static void test_bodies(const tenon::Runtime &runtime) {
+    runtime.load_library(BODIES_LIBRARY);
+    tenon::Graph graph(runtime);
+    const tn_tensor_id is_negative = graph.add_input("is_negative", TN_BOOL, {}),
+                       x = graph.add_input("x", TN_F32, {4});
+    const tn_attribute then_branch = branch(runtime, graph, "then_branch", "Neg"),
+                       else_branch = branch(runtime, graph, "else_branch", "Identity");
+    graph.add_output(
+        graph.add_node("If", {is_negative, x, x}, {&then_branch, &else_branch}, "Test"), "y");
+    CHECK_THAT(graph.node(0).body_count == 2);
+    const tenon::GraphBody body = graph.body(0, 1);
+    CHECK_THAT(std::strcmp(body.attribute(), "else_branch") == 0 && body.capture_count() == 1);
+    CHECK_THAT(body.node_count() == 1 && std::strcmp(body.node(0).op, "Identity") == 0);
+    CHECK_THAT(body.input(0)->rank == 1 && body.find("captured") == body.input_tensor(0));
+}
+
 int main() {
     const tenon::Runtime runtime;
     test_asynchronous_runs(runtime);
@@ -240,5 +269,6 @@ int main() {
     test_memory_of_the_callers(runtime);
     test_borders_and_profiles(runtime);
     test_descriptions(runtime);
+    test_bodies(runtime);
     return failed != 0;
 }
