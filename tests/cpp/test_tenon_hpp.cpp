@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon/tenon.hpp: errors, ownership, callbacks that throw, and that a run allocates nothing. What
  * each class is for is in docs/run-from-c.md, whose examples are compiled and run as well. */
-#include <cstdio>
+#include "checks.hpp"
+
 #include <cstdlib>
-#include <cstring>
 #include <new>
-#include <tenon/tenon.hpp>
 
 static unsigned long allocation_count;
 static void *allocate(std::size_t bytes) {
@@ -25,34 +24,6 @@ void operator delete(void *memory) noexcept {
 }
 void operator delete(void *memory, std::size_t) noexcept {
     deallocate(memory);
-}
-
-static int failed;
-static void check_that(bool is_true, const char *condition, int line) {
-    if (is_true) return;
-    std::fprintf(stderr, "line %d: not so: %s\n", line, condition);
-    failed++;
-}
-#define CHECK_THAT(condition) check_that((condition), #condition, __LINE__)
-
-/* The status that `function` throws; TN_OK: none. */
-template <class Function> static tn_status thrown_by(Function &&function) {
-    try {
-        function();
-    } catch (const tenon::Error &error) {
-        CHECK_THAT(*error.message() && std::strstr(error.what(), error.message()) &&
-                   std::strstr(error.what(), error.where()));
-        return error.status();
-    }
-    return TN_OK;
-}
-
-/* y = relu(x + x) of 4 floats. */
-static tenon::Graph network(const tenon::Runtime &runtime) {
-    tenon::Graph graph(runtime, "doubled");
-    const tn_tensor_id x = graph.add_input("x", TN_F32, {4});
-    graph.add_output(graph.add_node("Relu", {graph.add_node("Add", {x, x})}), "y");
-    return graph;
 }
 
 static void test_errors(const tenon::Runtime &runtime) {

@@ -23,6 +23,9 @@ void *allocate_output(void *user, uint32_t output, uint64_t bytes, uint64_t alig
         return nullptr;
     }
 }
+template <class Function> void *lent(Function &function) noexcept {
+    return const_cast<void *>(static_cast<const void *>(std::addressof(function)));
+}
 /* A callable that is owned, as `done` of a run. */
 template <class Function> void call_done(void *user, tn_status status) noexcept {
     const std::unique_ptr<Function> owner(static_cast<Function *>(user));
@@ -101,11 +104,12 @@ class Context : public Owned<tn_context, tn_context_destroy> {
     /* allocate(output, bytes, alignment) is lent. It answers a pointer; where it throws, the run
      * fails with TN_ERROR_MEMORY. */
     template <class Function> void set_output_allocator(uint32_t output, Function &allocate) {
-        set_output_allocator(output, detail::allocate_output<Function>, &allocate);
+        set_output_allocator(output, detail::allocate_output<Function>, detail::lent(allocate));
     }
     template <class Function>
     void set_device_output_allocator(uint32_t output, Function &allocate) {
-        set_device_output_allocator(output, detail::allocate_output<Function>, &allocate);
+        set_device_output_allocator(output, detail::allocate_output<Function>,
+                                    detail::lent(allocate));
     }
     /* Memory for intermediate tensors and workspaces, which is lent. */
     void set_memory(void *memory, uint64_t bytes) {
