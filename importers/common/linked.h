@@ -6,8 +6,6 @@
 #include <tenon/plugin/importer.h>
 
 extern const tn_importer *const tn_linked_importers[]; /* ends in null */
-/* The operators by which a mean is subtracted and scaled (importers/edits/mean.c). */
-extern const char *const tn_linked_mean_operators[2];
 extern const tn_importer tn_onnx_importer; /* importers/onnx/reader.c */
 
 #endif

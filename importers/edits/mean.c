@@ -15,7 +15,6 @@
 
 /* Of two inputs: their difference and their product. importers/linked/linked.c; the link brings
  * them, the core names no operator. */
-extern const char *const tn_linked_mean_operators[2];
 
 /* Each extent as the input's, from the right; 1 along the batch, and along height and width for a
  * mean of each channel. */
@@ -104,14 +103,13 @@ static tn_status add_mean(tn_graph *graph, tn_tensor_id input, const tn_graph_te
     cut_rank(&shape, to->shape.rank);
     TN_TRY(tn_graph_add_constant(graph, name, TN_F32, shape.rank, shape.extents, from->data,
                                  from->bytes, &mean));
-    TN_TRY(add_step(graph, tn_linked_mean_operators[0], "mean/subtracted", input, mean, &result));
+    TN_TRY(add_step(graph, "Sub", "mean/subtracted", input, mean, &result));
     if (scale != 1) {
         scale_name = tn_graph_make_name(graph, "mean/scale");
         if (!scale_name) return tn_fail_memory("a mean");
         TN_TRY(tn_graph_add_constant(graph, scale_name, TN_F32, 0, NULL, &element, sizeof(element),
                                      &factor));
-        TN_TRY(
-            add_step(graph, tn_linked_mean_operators[1], "mean/scaled", result, factor, &result));
+        TN_TRY(add_step(graph, "Mul", "mean/scaled", result, factor, &result));
     }
     replace_uses(graph, node_count, input, result);
     return tn_graph_sort(graph);

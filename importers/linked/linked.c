@@ -3,5 +3,3 @@
 #include "importers/common/linked.h"
 
 const tn_importer *const tn_linked_importers[] = {&tn_onnx_importer, NULL};
-
-const char *const tn_linked_mean_operators[2] = {"Sub", "Mul"};

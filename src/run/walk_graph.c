@@ -67,6 +67,7 @@ static tn_status run_items(tn_context *context, const tn_shape_state *state, uin
     for (uint32_t i = first; i < end; i++) {
         const tn_walk_item *item = &state->walk[i];
         if (tn_run_is_cancelled(context->run)) return tn_run_fail_cancelled();
+        context->is_pending = context->is_pending || tn_shape_state_is_on_device(context, state, i);
         const tn_status status = tn_walk_call(context, item);
         if (__builtin_expect(status != TN_OK, 0)) return tn_walk_failed(item, status);
     }
@@ -137,6 +138,7 @@ tn_status tn_walk_launch(tn_context *context, void *graph) {
     tn_crash_set_call(&context->crash, NULL); /* many nodes at once: none of them alone */
     const tn_status status = device->graph_launch(device, graph, context->stream);
     if (status != TN_OK) return tn_device_failed(device, status, "launching a graph");
+    context->is_pending = true; /* also where an earlier piece was waited for */
     context->statistics.graph_launches++;
     return TN_OK;
 }
