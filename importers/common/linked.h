@@ -6,6 +6,6 @@
 #include <tenon/plugin/importer.h>
 
 extern const tn_importer *const tn_linked_importers[]; /* ends in null */
-extern const tn_importer tn_onnx_importer; /* importers/onnx/reader.c */
+extern const tn_importer tn_onnx_importer;             /* importers/onnx/reader.c */
 
 #endif
