@@ -144,7 +144,8 @@ static tn_status make_call(tn_engine_loading *loading, const tn_engine_step *own
     *scope = (tn_call_scope){.runtime = engine->runtime,
                              .pool = kernel ? &engine->pool : NULL,
                              .kernel = kernel ? kernel->name : NULL,
-                             .library = entry ? entry->library->name : node->entry->library->name};
+                             .library = entry ? entry->library->name : node->entry->library->name,
+                             .entry = entry};
     *out_call =
         (tn_call){.size = sizeof(*out_call),
                   .input_count = step->input_count,

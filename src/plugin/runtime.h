@@ -12,6 +12,7 @@
 tn_status tn_runtime_load_companions(tn_runtime *runtime);
 
 const tn_allocator *tn_runtime_allocator(const tn_runtime *runtime);
+tn_weight_store *tn_runtime_weights(const tn_runtime *runtime); /* that its engines share */
 tn_registry *tn_runtime_registry(const tn_runtime *runtime);
 const tn_device *tn_runtime_cpu(const tn_runtime *runtime);
 void tn_runtime_log(const tn_runtime *runtime, uint32_t level, const char *format, ...)

@@ -34,6 +34,7 @@ struct tn_runtime {
     size_t path_count, path_capacity;
     const char *companions, *device_folder, *forced_kernels;
     tn_resource_store *resources; /* that kernels share */
+    tn_weight_store *weights;     /* that engines share */
     tn_device cpu;
     char features[256], fingerprint[384];
 };

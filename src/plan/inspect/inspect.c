@@ -221,7 +221,8 @@ static void add_nodes(tn_text *text, const Tenon__Plan__Plan *plan) {
 }
 
 static tn_status write_json(tn_runtime *runtime, const Tenon__Plan__Plan *plan, size_t file_bytes,
-                            size_t description_bytes, size_t weight_bytes, char **out_json) {
+                            size_t description_bytes, size_t weight_bytes, size_t packed_bytes,
+                            char **out_json) {
     tn_text text;
     tn_text_init(&text, tn_runtime_allocator(runtime));
     tn_text_add(&text, "{\n  \"graph\": ");
@@ -230,8 +231,8 @@ static tn_status write_json(tn_runtime *runtime, const Tenon__Plan__Plan *plan, 
     tn_text_add_json(&text, plan->producer);
     tn_text_add_format(&text,
                        ",\n  \"format_version\": %u,\n  \"bytes\": {\"file\": %zu, "
-                       "\"description\": %zu, \"weights\": %zu},\n",
-                       TN_PLAN_VERSION, file_bytes, description_bytes, weight_bytes);
+                       "\"description\": %zu, \"weights\": %zu, \"packed\": %zu},\n",
+                       TN_PLAN_VERSION, file_bytes, description_bytes, weight_bytes, packed_bytes);
     add_libraries(&text, plan);
     add_operators(&text, plan);
     add_inputs(&text, plan);
@@ -249,15 +250,19 @@ static tn_status inspect(tn_runtime *runtime, const tn_file *file, char **out_js
     const tn_allocator *allocator = tn_runtime_allocator(runtime);
     tn_plan_layout layout;
     TN_TRY(tn_plan_layout_read(file->data, file->bytes, &layout));
+    for (uint32_t i = 0; i < layout.section_count; i++)
+        TN_TRY(tn_plan_layout_verify(file->data, &layout, &layout.sections[i]));
     const tn_plan_section *description = tn_plan_layout_find(&layout, TN_SECTION_DESCRIPTION);
     const tn_plan_section *weights = tn_plan_layout_find(&layout, TN_SECTION_WEIGHTS);
+    const tn_plan_section *packed = tn_plan_layout_find(&layout, TN_SECTION_PACKED);
     if (!description) return tn_fail(TN_ERROR_FORMAT, "the plan is damaged: it has no description");
     ProtobufCMessage *message;
     TN_TRY(tn_wire_unpack(allocator, &tenon__plan__plan__descriptor,
                           (const unsigned char *)file->data + description->offset,
                           description->bytes, &message));
     tn_status status = write_json(runtime, (const Tenon__Plan__Plan *)message, file->bytes,
-                                  description->bytes, weights ? weights->bytes : 0, out_json);
+                                  description->bytes, weights ? weights->bytes : 0,
+                                  packed ? packed->bytes : 0, out_json);
     tn_wire_free(allocator, message);
     return status;
 }
