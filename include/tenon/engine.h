@@ -53,13 +53,16 @@ enum {
     TN_ENGINE_CHECKED_ANY_NUMBER =
         4u, /* with TN_ENGINE_CHECKED: numbers that are not finite are no fault */
     TN_ENGINE_ISOLATED =
-        8u /* kernels (and references) of plugin libraries are prepared, opened and run in a helper
+        8u, /* kernels (and references) of plugin libraries are prepared, opened and run in a helper
               process, one a context, on shared memory. Its crash, its exit or a callback that takes
               too long is TN_ERROR_PLUGIN that names node, operator, kernel and library; that
               context then answers TN_ERROR_STATE, others go on. What a library does when it is
               loaded, its shape rules and what it accepts still run here, and so does what is linked
               in. Each call costs some microseconds, and inputs and outputs are copied. See
               docs/guarded-running.md */
+    TN_ENGINE_VERIFY_ALL =
+        16u /* verify the checksums of the whole file when it is loaded. Without it those of the
+               description and of what the steps read are; what no step reads is never touched */
 };
 
 /* Loads a plan file: maps it, verifies its sections' checksums, finds and loads the libraries that

@@ -14,6 +14,7 @@ static tn_status read_plan(tn_engine *engine, tn_file *file, const char *name,
                            const tn_engine_options *options) {
     const tn_plan_read_options read = {.is_exact = options->flags & TN_ENGINE_EXACT,
                                        .device = options->device,
+                                       .verifies_all = options->flags & TN_ENGINE_VERIFY_ALL,
                                        .allowed_count = options->allowed_count,
                                        .allowed = options->allowed};
     tn_status status = tn_arena_create(engine->allocator, &engine->arena);
@@ -73,6 +74,8 @@ static tn_status prepare(tn_engine_loading *loading, const tn_engine_options *op
     TN_TRY(tn_engine_infer_profile(loading));
     TN_TRY(tn_engine_choose_program(loading, options));
     TN_TRY(tn_packed_store_create(engine->allocator, &engine->packed));
+    tn_packed_store_share(engine->packed, tn_runtime_weights(engine->runtime));
+    tn_packed_store_lend(engine->packed, engine->program->packed_count, engine->program->packed);
     return tn_engine_complete(loading);
 }
 

@@ -12,6 +12,7 @@
 #define TN_PLAN_VERSION          1u
 #define TN_PLAN_WEIGHT_ALIGNMENT 64u
 #define TN_PLAN_PAGE             4096u
+#define TN_PLAN_SMALL            16384u /* bytes of a part from which on it lies behind the others */
 
 enum { TN_SECTION_DESCRIPTION = 1, TN_SECTION_WEIGHTS = 2, TN_SECTION_PACKED = 3 };
 #define TN_SECTION_LIMIT 16u /* sections of a file */

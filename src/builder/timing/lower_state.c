@@ -83,6 +83,8 @@ static tn_status keep_blob(void *user, const tn_weight_key *key, const void *dat
 static tn_status keep_step(tn_lowering *lowering, const tn_candidate *candidate, tn_arena *arena,
                            tn_program_step *step, packed_list *packed) {
     state_subject subject = {0};
+    tn_error_copy before;
+    tn_error_save(&before);
     tn_status status = prepare(lowering, step->node, candidate, &subject);
     if (status == TN_OK && candidate->entry->kernel->save) {
         status =
@@ -93,7 +95,10 @@ static tn_status keep_step(tn_lowering *lowering, const tn_candidate *candidate,
     if (status == TN_OK && lowering->options->keeps_packed)
         status = tn_packed_store_visit(subject.packed, keep_blob, packed);
     finish(&subject);
-    return status;
+    if (status == TN_OK || status == TN_ERROR_MEMORY || candidate->entry->kernel->save)
+        return status;
+    tn_error_restore(&before); /* whoever loads the plan hears of it */
+    return TN_OK;
 }
 
 /* Whether the kernel has to be prepared here for what it saves or packs. Kernels of a device keep

@@ -56,11 +56,12 @@ tn_status tn_plan_writer_packed(tn_plan_writer *writer, const void *data, size_t
     return add_weight(writer, &writer->packed, data, bytes, out_offset, out_checksum);
 }
 
-static tn_status place(tn_plan_weights *weights, bool is_small) {
+/* Those of `least` bytes up to `limit`, without it. */
+static tn_status place(tn_plan_weights *weights, size_t least, size_t limit) {
     for (size_t i = 0; i < weights->count; i++) {
         const tn_plan_weight *weight = &weights->items[i];
         size_t offset;
-        if ((weight->bytes < TN_PLAN_PAGE) != is_small) continue;
+        if (weight->bytes < least || weight->bytes >= limit) continue;
         if (!tn_align_size(weights->bytes, TN_PLAN_WEIGHT_ALIGNMENT, &offset) ||
             !tn_add_size(offset, weight->bytes, &weights->bytes))
             return tn_fail_memory("the weights of a plan");
@@ -69,13 +70,12 @@ static tn_status place(tn_plan_weights *weights, bool is_small) {
     return TN_OK;
 }
 
-/* What is less than a page lies together: loading reads all of it, and of the rest what it needs.
- */
+/* Small parts lie together: loading reads most of them, biases say, and of the large ones those
+ * that the plan does not have packed. */
 static tn_status place_all(tn_plan_writer *writer) {
-    TN_TRY(place(&writer->weights, true));
-    TN_TRY(place(&writer->weights, false));
-    TN_TRY(place(&writer->packed, true));
-    return place(&writer->packed, false);
+    TN_TRY(place(&writer->weights, 0, TN_PLAN_SMALL));
+    TN_TRY(place(&writer->weights, TN_PLAN_SMALL, SIZE_MAX));
+    return place(&writer->packed, 0, SIZE_MAX);
 }
 
 static void mark(tn_plan_writer *writer, uint32_t count, const tn_tensor_id *tensors) {
