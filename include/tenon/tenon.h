@@ -3,6 +3,7 @@
 #ifndef TENON_TENON_H
 #define TENON_TENON_H
 
+#include <tenon/borrowed.h>
 #include <tenon/builder.h>
 #include <tenon/calibrate.h>
 #include <tenon/calibration.h>

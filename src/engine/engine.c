@@ -127,12 +127,19 @@ void tn_engine_release(tn_engine *engine) {
         tn_packed_store_destroy(engine->packed);
         tn_plan_contents_deinit(&engine->contents);
     }
+    if (engine->plan_copy)
+        tn_deallocate(
+            engine->allocator,
+            tn_weight_store_release(tn_runtime_weights(engine->runtime), engine->plan_copy));
     tn_deallocate(engine->allocator, engine->report);
     tn_arena_destroy(engine->arena);
     pthread_mutex_destroy(&engine->opening);
     pthread_mutex_destroy(&engine->splitting);
     if (engine->plan_descriptor >= 0) close(engine->plan_descriptor);
     tn_runtime *runtime = engine->runtime;
+    void (*const release_plan)(void *user) = engine->release_plan;
+    void *release_user = engine->release_user;
     tn_deallocate(engine->allocator, engine);
     tn_runtime_release(runtime);
+    if (release_plan) release_plan(release_user);
 }

@@ -4,6 +4,7 @@
  * tenon/engine.h. In the order of loading:
  *
  *   engine_load.c     the whole; options
+ *   engine_source.c   the plan's bytes: a file, a copy, memory that is lent
  *   engine.c          ports; life
  *   engine_program.c  the program: a stored one that fits, or one lowered here
  *   engine_check.c    whether kernels can do what a stored program asks of them
@@ -60,10 +61,11 @@ struct tn_engine {
     bool *is_lower;            /* by value of it: stored in less than the network's own type */
     tn_engine_step *steps;     /* program->step_count */
     tn_thread_pool pool;
-    const tn_device *device; /* that the program is for */
-    void *stream;            /* of it, for preparing; null: the processor */
-    void **device_constants; /* by value; null: not a constant in the device's memory */
-    void *constants_memory;
+    const tn_device *device;             /* that the program is for */
+    void *stream;                        /* of it, for preparing; null: the processor */
+    void **device_constants;             /* by value; null: not a constant in the device's memory */
+    void *constants_memory;              /* of the small ones */
+    tn_shared_weight **shared_constants; /* by value: of the large ones; or null */
     tn_packed_store *packed;
     pthread_mutex_t opening; /* kernels are opened and closed by one thread at a time */
     tn_port_info *inputs, *outputs;
@@ -74,8 +76,11 @@ struct tn_engine {
     bool is_isolated;         /* plugins' kernels run in helper processes */
     bool is_serving;          /* this is such a process: other kernels are left alone */
     const char *isolation_helper;
-    uint32_t isolation_limit_ms; /* of one callback; 0: none */
-    int plan_descriptor;         /* the plan once more, for helper processes; -1: not needed */
+    uint32_t isolation_limit_ms;      /* of one callback; 0: none */
+    int plan_descriptor;              /* the plan once more, for helper processes; -1: not needed */
+    tn_shared_weight *plan_copy;      /* of a plan that was loaded from bytes; null: none */
+    void (*release_plan)(void *user); /* of borrowed memory, when all else is gone; or null */
+    void *release_user;
     char *report;
     tn_engine_body *bodies; /* of nodes that run by kernels; counted */
     uint32_t body_count;

@@ -24,7 +24,7 @@ typedef struct tn_graph_tensor {
                          graph; aligned to the element. Null when the constant has no elements */
     size_t bytes;     /* of data, the heap of strings included */
     tn_constant_note *note; /* of a constant of a plan: checked before it is read. Null: none */
-    tn_heap *heap;    /* of a constant of strings: what follows the elements in `data`; else null */
+    tn_heap *heap; /* of a constant of strings: what follows the elements in `data`; else null */
     const tn_quantization *quantization;
     uint32_t producer;  /* node, or TN_NO_NODE */
     uint32_t use_count; /* inputs of live nodes and graph outputs that name it */

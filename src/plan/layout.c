@@ -143,8 +143,8 @@ static tn_status read_section(const unsigned char *data, size_t bytes, uint32_t 
     if (is_paged && entry.offset % TN_PLAN_PAGE != 0)
         return tn_fail(TN_ERROR_FORMAT,
                        "the plan is damaged: its weights are not aligned to a page");
-    *out_section = (tn_plan_section){
-        entry.kind, (size_t)entry.offset, (size_t)entry.bytes, entry.checksum};
+    *out_section =
+        (tn_plan_section){entry.kind, (size_t)entry.offset, (size_t)entry.bytes, entry.checksum};
     return TN_OK;
 }
 

@@ -15,13 +15,13 @@
 typedef struct tn_call_scope {
     tn_runtime *runtime;
     const tn_thread_pool *pool;
-    tn_packed_store *packed; /* null outside prepare: `packed` then fails */
-    const char *kernel;      /* kernel's name, for messages; null for operators' callbacks */
-    const char *library;     /* its library's name */
-    const tn_kernel_entry *entry;       /* of the kernel; null: none, or not registered */
+    tn_packed_store *packed;      /* null outside prepare: `packed` then fails */
+    const char *kernel;           /* kernel's name, for messages; null for operators' callbacks */
+    const char *library;          /* its library's name */
+    const tn_kernel_entry *entry; /* of the kernel; null: none, or not registered */
     tn_constant_note *const *constants; /* by input: what the plan says of constants; null: nothing
                                            is known, of one or of all */
-    const void *context;     /* whose thread calls, from open on; only compared. Null: none */
+    const void *context; /* whose thread calls, from open on; only compared. Null: none */
     struct tn_body_executor *bodies;  /* who runs the node's bodies; null: nobody (bodies.h) */
     struct tn_output_source *outputs; /* who has memory for unbounded outputs; null: nobody is to
                                          ask (outputs.h) */

@@ -72,9 +72,9 @@ typedef struct tn_program_step {
     const void *state; /* these bytes */
     size_t state_bytes;
     tn_constant_note *state_note; /* of these bytes, in a plan; or null */
-    double nanoseconds; /* measured at build; 0: not */
-    const char *note;   /* null, or why it reads and writes nothing in the lower type that the
-                           build's precision allows; for people */
+    double nanoseconds;           /* measured at build; 0: not */
+    const char *note; /* null, or why it reads and writes nothing in the lower type that the
+                         build's precision allows; for people */
 } tn_program_step;
 
 typedef struct tn_program {

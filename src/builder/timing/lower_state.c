@@ -75,8 +75,8 @@ static tn_status keep_blob(void *user, const tn_weight_key *key, const void *dat
     note->name = list->kernel;
     note->data = tn_arena_copy(list->arena, data, note->bytes);
     if (!note->data) return tn_fail_memory("packed weights");
-    list->blobs[list->count++] = (tn_packed_blob){
-        .content = key->content, .packer = key->packer, .key = text, .note = note};
+    list->blobs[list->count++] =
+        (tn_packed_blob){.content = key->content, .packer = key->packer, .key = text, .note = note};
     return TN_OK;
 }
 

@@ -9,8 +9,7 @@
 #include <inttypes.h>
 
 static tn_status read_tensor(tn_plan_reader *reader, const char *name,
-                             const Tenon__Plan__Value *message,
-                             const tn_tensor **out_tensor) {
+                             const Tenon__Plan__Value *message, const tn_tensor **out_tensor) {
     tn_shape shape;
     const void *data;
     if (!message) return tn_plan_reader_fail("the tensor is not there");
@@ -20,8 +19,8 @@ static tn_status read_tensor(tn_plan_reader *reader, const char *name,
                                    .bytes = (size_t)message->bytes,
                                    .checksum = message->checksum};
     tn_constant_note *note = NULL;
-    TN_TRY(tn_plan_reader_weight(reader, message->type, &shape, &part, message->offset, &data,
-                                 &note));
+    TN_TRY(
+        tn_plan_reader_weight(reader, message->type, &shape, &part, message->offset, &data, &note));
     TN_TRY(tn_constant_note_verify(note));
     tn_tensor_storage *storage = tn_arena_allocate(reader->scratch, 1, sizeof(*storage));
     if (!storage) return tn_fail_memory("a field");

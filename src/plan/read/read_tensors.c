@@ -60,8 +60,8 @@ static tn_status read_constant(tn_plan_reader *reader, const Tenon__Plan__Tensor
     if (message->type == TN_STRING) return read_strings(reader, message, &shape, out_id);
     const tn_constant_note part = note_of(message);
     tn_constant_note *note = NULL;
-    TN_TRY(tn_plan_reader_weight(reader, message->type, &shape, &part, message->offset, &data,
-                                 &note));
+    TN_TRY(
+        tn_plan_reader_weight(reader, message->type, &shape, &part, message->offset, &data, &note));
     TN_TRY(tn_graph_add_constant_lent(reader->contents.graph, message->name, message->type, &shape,
                                       data, (size_t)message->bytes, out_id));
     reader->contents.graph->tensors[*out_id].note = note;

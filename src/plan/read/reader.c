@@ -65,7 +65,8 @@ tn_status tn_plan_reader_bytes(const tn_plan_reader *reader, const char *what, u
 
 tn_status tn_plan_reader_packed(const tn_plan_reader *reader, uint64_t offset, uint64_t bytes,
                                 const void **out_data) {
-    if (!reader->packed) return tn_plan_reader_fail("it has packed weights, but no section of them");
+    if (!reader->packed)
+        return tn_plan_reader_fail("it has packed weights, but no section of them");
     return find_bytes(reader->packed, reader->packed_bytes, "packed weights", offset, bytes,
                       out_data);
 }
@@ -84,8 +85,8 @@ tn_status tn_plan_reader_note(const tn_plan_reader *reader, const tn_constant_no
 }
 
 tn_status tn_plan_reader_weight(const tn_plan_reader *reader, tn_type type, const tn_shape *shape,
-                                const tn_constant_note *part, uint64_t offset, const void **out_data,
-                                tn_constant_note **out_note) {
+                                const tn_constant_note *part, uint64_t offset,
+                                const void **out_data, tn_constant_note **out_note) {
     tn_constant_note known = *part;
     TN_TRY(tn_plan_reader_bytes(reader, "a constant", offset, part->bytes, &known.data));
     TN_TRY(tn_plan_reader_note(reader, &known, out_note));

@@ -58,8 +58,8 @@ tn_status tn_plan_reader_note(const tn_plan_reader *reader, const tn_constant_no
 /* The data of a constant in the weights section; null when it has no elements. What is small is
  * verified at once, and so are bools, which are looked at. */
 tn_status tn_plan_reader_weight(const tn_plan_reader *reader, tn_type type, const tn_shape *shape,
-                                const tn_constant_note *part, uint64_t offset, const void **out_data,
-                                tn_constant_note **out_note);
+                                const tn_constant_note *part, uint64_t offset,
+                                const void **out_data, tn_constant_note **out_note);
 
 /* Finds the file's sections and unpacks the description (reader.c). */
 tn_status tn_plan_reader_open(tn_plan_reader *reader, const tn_file *file);

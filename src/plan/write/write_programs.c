@@ -40,8 +40,7 @@ static tn_status write_step(tn_plan_writer *writer, const tn_program_step *step,
     message->has_state = step->has_state;
     message->state_bytes = step->state_bytes;
     if (step->has_state)
-        TN_TRY(
-            tn_plan_writer_weight(writer, step->state, step->state_bytes, &message->state_offset,
+        TN_TRY(tn_plan_writer_weight(writer, step->state, step->state_bytes, &message->state_offset,
                                      &message->state_checksum));
     TN_TRY(write_absorbed(writer, step, message));
     TN_TRY(tn_plan_writer_numbers(writer, step->input_count, step->inputs, NULL, &message->inputs));

@@ -137,8 +137,7 @@ static tn_status pack(tn_plan_writer *writer, tn_plan *plan) {
     unsigned char *data = plan->data;
     tenon__plan__plan__pack(&writer->plan, data + layout.sections[0].offset);
     copy_weights(&writer->weights, data + layout.sections[1].offset);
-    if (layout.section_count > 2)
-        copy_weights(&writer->packed, data + layout.sections[2].offset);
+    if (layout.section_count > 2) copy_weights(&writer->packed, data + layout.sections[2].offset);
     tn_plan_layout_write(&layout, data);
     return TN_OK;
 }

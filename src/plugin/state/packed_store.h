@@ -11,9 +11,9 @@
 
 /* Packed weights that a plan keeps for the device of one of its programs. */
 typedef struct tn_packed_blob {
-    uint64_t content; /* of the constant: tn_constant_content */
-    uint64_t packer;  /* tn_packer_hash of the kernel that packed it */
-    const char *key;  /* that kernel's own */
+    uint64_t content;       /* of the constant: tn_constant_content */
+    uint64_t packer;        /* tn_packer_hash of the kernel that packed it */
+    const char *key;        /* that kernel's own */
     tn_constant_note *note; /* the bytes */
 } tn_packed_blob;
 
