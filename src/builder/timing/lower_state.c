@@ -101,12 +101,21 @@ static tn_status keep_step(tn_lowering *lowering, const tn_candidate *candidate,
     return TN_OK;
 }
 
+static bool reads_constant(const tn_lowering *lowering, uint32_t node) {
+    const tn_graph_node *reader = &lowering->graph->nodes[node];
+    for (uint32_t i = 0; i < reader->input_count; i++)
+        if (reader->inputs[i] != TN_NO_TENSOR &&
+            lowering->graph->tensors[reader->inputs[i]].is_constant)
+            return true;
+    return false;
+}
+
 /* Whether the kernel has to be prepared here for what it saves or packs. Kernels of a device keep
  * what they pack there. */
-static bool is_kept(const tn_lowering *lowering, const tn_candidate *candidate) {
+static bool is_kept(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate) {
     const tn_kernel *kernel = candidate->entry->kernel;
     return kernel->save || (lowering->options->keeps_packed && kernel->prepare &&
-                            !tn_lower_is_on_device(candidate));
+                            !tn_lower_is_on_device(candidate) && reads_constant(lowering, node));
 }
 
 static tn_status keep_all(tn_lowering *lowering, const uint32_t *choice, tn_arena *arena,
@@ -115,7 +124,7 @@ static tn_status keep_all(tn_lowering *lowering, const uint32_t *choice, tn_aren
         tn_program_step *step = &program->steps[s];
         if (step->kind != TN_STEP_KERNEL || step->is_host || !step->kernel) continue;
         const tn_candidate *candidate = &lowering->nodes[step->node].candidates[choice[step->node]];
-        if (is_kept(lowering, candidate))
+        if (is_kept(lowering, step->node, candidate))
             TN_TRY(keep_step(lowering, candidate, arena, step, packed));
     }
     program->packed_count = (uint32_t)packed->count;

@@ -90,8 +90,8 @@ tn_status tn_plan_reader_weight(const tn_plan_reader *reader, tn_type type, cons
     tn_constant_note known = *part;
     TN_TRY(tn_plan_reader_bytes(reader, "a constant", offset, part->bytes, &known.data));
     TN_TRY(tn_plan_reader_note(reader, &known, out_note));
-    if (part->bytes < TN_PLAN_PAGE || type == TN_BOOL) TN_TRY(tn_constant_note_verify(*out_note));
     TN_TRY(tn_plan_reader_check_elements(type, shape, known.data, part->bytes));
+    if (part->bytes < TN_PLAN_SMALL || type == TN_BOOL) TN_TRY(tn_constant_note_verify(*out_note));
     *out_data = part->bytes > 0 ? known.data : NULL;
     return TN_OK;
 }
