@@ -50,6 +50,7 @@ static const char help[] =
     "      --timing-cache FILE        keep timings between builds\n"
     "      --timing-seconds S         bound on the time spent measuring (default 20)\n"
     "      --no-timing, --no-fusion, --reference   for finding faults\n"
+    "      --no-packed-weights        a smaller plan, whose weights each loading packs again\n"
     "      --without-rewrite NAME     a rewrite that is not applied (tenon plugin show has them; "
     "repeatable)\n"
     "      --no-kernel-libraries      without the kernels that lie beside the library (oneDNN's): "
@@ -123,7 +124,7 @@ static int build(const cli_options *options, const char *model, const char *path
 
 int command_build(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsiodtcTYrjmkNFEKMvBGQWUXLCqzZe", &options);
+    int code = cli_options_read(argc, argv, "pPwsiodtcTYrjmkNFEKMvBGQWUXLCqzZeb", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE) {

@@ -18,17 +18,19 @@ tn_plan *session_build_reported(tn_runtime *runtime, const char *model, const cl
     if (shape_profiles_read(&profiles, options, graph, out_exit)) {
         const bool is_as_read =
             options->reference || (options->lacks_weights && *options->lacks_weights);
-        const tn_builder_options build = {.size = sizeof(build),
-                                          .threads = options->threads,
-                                          .device = options->device,
-                                          .timing_cache = options->timing_cache,
-                                          .flags = (options->no_timing ? TN_BUILD_NO_TIMING : 0u) |
-                                                   (options->no_fusion ? TN_BUILD_NO_FUSION : 0u) |
-                                                   (is_as_read ? TN_BUILD_REFERENCE : 0u) |
-                                                   (options->checked ? TN_BUILD_CHECKED : 0u),
-                                          .profile_input_count = profiles.count,
-                                          .profile_inputs = profiles.pointers,
-                                          .timing_seconds = options->timing_seconds};
+        const tn_builder_options build = {
+            .size = sizeof(build),
+            .threads = options->threads,
+            .device = options->device,
+            .timing_cache = options->timing_cache,
+            .flags = (options->no_timing ? TN_BUILD_NO_TIMING : 0u) |
+                     (options->no_fusion ? TN_BUILD_NO_FUSION : 0u) |
+                     (is_as_read ? TN_BUILD_REFERENCE : 0u) |
+                     (options->checked ? TN_BUILD_CHECKED : 0u) |
+                     (options->no_packed_weights ? TN_BUILD_NO_PACKED_WEIGHTS : 0u),
+            .profile_input_count = profiles.count,
+            .profile_inputs = profiles.pointers,
+            .timing_seconds = options->timing_seconds};
         plan = precision_build(graph, runtime, model, options, &build, out_reports, out_exit);
     }
     shape_profiles_free(&profiles);
