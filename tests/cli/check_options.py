@@ -185,7 +185,7 @@ OPTIONS = {
     "percentile": ["--percentile", "99"], "write-calibration": ["--write-calibration", "written"], "keep": ["--keep", "KEEP"],
     "max-accuracy-loss": ["--max-accuracy-loss", "1"], "markdown": ["--markdown"], "top": ["--top", "2"], "print": ["--print"], "range": ["--range", "RANGE"], "pin": ["--pin", "PIN"],
     "without-rewrite": ["--without-rewrite", "silu"],
-    "no-kernel-libraries": ["--no-kernel-libraries"],
+    "no-kernel-libraries": ["--no-kernel-libraries"], "no-packed-weights": ["--no-packed-weights"],
 }
 NEEDS = {"calibration": ["--precision", "int8"], "calibrator": INT8, "percentile": INT8 + ["--calibrator", "percentile"],
          "write-calibration": INT8, "keep": INT8, "range": INT8, "max-accuracy-loss": INT8}
@@ -197,7 +197,7 @@ BUILDING = {"plugin", "plugin-dir", "shape", "threads", "device", "precision", "
 RUNNING = {"plugin", "plugin-dir", "shape", "threads", "device", "input", "output", "output-dir", "allow-plugin", "json",
            "verbose", "checked", "checked-dump", "isolate", "isolate-limit"} | IMAGE
 USED = {
-    "build": BUILDING | {"input", "output", "report", "json", "timing-seconds"},
+    "build": BUILDING | {"input", "output", "report", "json", "timing-seconds", "no-packed-weights"},
     "run model": (BUILDING | RUNNING | {"top", "print"}) - {"no-timing", "write-calibration"} | {"no-timing"},
     "run plan": RUNNING | {"exact", "top", "print"},
     "bench model": (BUILDING | RUNNING | {"seconds", "contexts", "profile", "html", "timing-seconds"}) - {"write-calibration"},
