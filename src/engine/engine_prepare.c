@@ -74,6 +74,23 @@ static tn_status verify_constants(tn_engine *engine) {
                          (uint32_t)engine->graph->output_count);
 }
 
+static tn_status try_blobs(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const tn_program *program = user;
+    (void)thread;
+    for (int64_t i = begin; i < end; i++)
+        tn_constant_note_try(program->packed[i].note);
+    return TN_OK;
+}
+
+/* All that a plan has packed for the program, by all threads, since the kernels are going to ask
+ * for it one after another; what is damaged fails then. */
+static tn_status verify_packed(const tn_engine *engine) {
+    if (engine->is_isolated || engine->is_serving || engine->program->packed_count == 0)
+        return TN_OK;
+    return engine->pool.parallel_for(&engine->pool, engine->program->packed_count, 1, try_blobs,
+                                     (void *)(uintptr_t)engine->program);
+}
+
 static tn_status prepare_step(tn_engine_loading *loading, tn_engine_step *step) {
     tn_engine *engine = loading->engine;
     tn_prepared_kernel *prepared = &step->prepared;
@@ -96,6 +113,7 @@ static tn_status prepare_step(tn_engine_loading *loading, tn_engine_step *step) 
 tn_status tn_engine_prepare(tn_engine_loading *loading) {
     tn_engine *engine = loading->engine;
     TN_TRY(verify_constants(engine));
+    TN_TRY(verify_packed(engine));
     for (uint32_t i = 0; i < engine->program->step_count; i++)
         TN_TRY(prepare_step(loading, &engine->steps[i]));
     return TN_OK;

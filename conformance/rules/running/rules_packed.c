@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { MOST_BLOBS = 16, MOST_DAMAGED = 8 };
+enum { POISON = 0xA5 }; /* no number that damaged ones lead to: all ones are a NaN that spreads */
 
 /* What one prepare packed, in pages of its own that end with it. */
 typedef struct packed_copies {
@@ -56,7 +57,7 @@ static tn_status run(tn_probe *probe, packed_copies *kept, tn_outcome *out) {
     probe->packed = store;
     tn_status status = tn_probe_prepare(&life, probe);
     if (status == TN_OK) {
-        status = tn_probe_run_life(&life, true, false, 0xFF, out);
+        status = tn_probe_run_life(&life, true, false, POISON, out);
         tn_probe_release(&life);
     }
     probe->packed = before;
