@@ -65,8 +65,10 @@ enum {
                description and of what the steps read are; what no step reads is never touched */
 };
 
-/* Loads a plan file: maps it, verifies its sections' checksums, finds and loads the libraries that
- * its manifest names. The error of a missing one says what was wanted, where it was searched, what
+/* Loads a plan file: maps it, verifies the checksums of its description and of what the steps read
+ * (TN_ENGINE_VERIFY_ALL: of all of it), finds and loads the libraries that its manifest names.
+ * Engines of one runtime share the mapping of a file, what their kernels pack of equal constants,
+ * and the copies of equal constants in a device's memory. The error of a missing one says what was wanted, where it was searched, what
  * was found and what would mend it. Where the plan was built for another machine or another number
  * of threads, or the kernels of a library have changed since, kernels are chosen again without
  * timing, and the log warns; TN_ENGINE_EXACT refuses. The file may be removed or replaced by
@@ -75,7 +77,8 @@ enum {
  * TN_ERROR_PLUGIN, TN_ERROR_MEMORY, and what a kernel's `prepare` fails with. [thread: any] */
 TN_EXPORT tn_status tn_engine_load(tn_runtime *runtime, const char *path,
                                    const tn_engine_options *options, tn_engine **out_engine);
-/* The same from memory; the bytes are copied. */
+/* The same from memory; the bytes are copied, once for engines of the same bytes.
+ * tenon/borrowed.h has it without a copy. */
 TN_EXPORT tn_status tn_engine_load_bytes(tn_runtime *runtime, const void *data, uint64_t bytes,
                                          const tn_engine_options *options, tn_engine **out_engine);
 /* What loading this plan would find, without stopping at the first thing that is missing: for each

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "engine/engine_private.h"
+#include "engine/engine_source.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -127,10 +128,7 @@ void tn_engine_release(tn_engine *engine) {
         tn_packed_store_destroy(engine->packed);
         tn_plan_contents_deinit(&engine->contents);
     }
-    if (engine->plan_copy)
-        tn_deallocate(
-            engine->allocator,
-            tn_weight_store_release(tn_runtime_weights(engine->runtime), engine->plan_copy));
+    tn_engine_source_release(engine->runtime, engine->plan_copy, engine->plan_mapped_bytes);
     tn_deallocate(engine->allocator, engine->report);
     tn_arena_destroy(engine->arena);
     pthread_mutex_destroy(&engine->opening);

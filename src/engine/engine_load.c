@@ -130,6 +130,7 @@ static tn_status load(tn_runtime *runtime, tn_engine_source *from, const tn_engi
         return tn_fail_memory("an engine");
     }
     engine->plan_copy = from->copy;
+    engine->plan_mapped_bytes = from->mapped_bytes;
     engine->plan_descriptor = from->descriptor;
     engine->is_serving = from->is_serving;
     const tn_status status = set_up(engine, from, options);

@@ -76,9 +76,10 @@ struct tn_engine {
     bool is_isolated;         /* plugins' kernels run in helper processes */
     bool is_serving;          /* this is such a process: other kernels are left alone */
     const char *isolation_helper;
-    uint32_t isolation_limit_ms;      /* of one callback; 0: none */
-    int plan_descriptor;              /* the plan once more, for helper processes; -1: not needed */
-    tn_shared_weight *plan_copy;      /* of a plan that was loaded from bytes; null: none */
+    uint32_t isolation_limit_ms; /* of one callback; 0: none */
+    int plan_descriptor;         /* the plan once more, for helper processes; -1: not needed */
+    tn_shared_weight *plan_copy; /* the plan's bytes, shared with engines of the same; or null */
+    size_t plan_mapped_bytes;    /* that it is a mapping of; 0: a copy */
     void (*release_plan)(void *user); /* of borrowed memory, when all else is gone; or null */
     void *release_user;
     char *report;

@@ -10,12 +10,39 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+void tn_engine_source_release(tn_runtime *runtime, tn_shared_weight *copy, size_t mapped_bytes) {
+    if (!copy) return;
+    void *data = tn_weight_store_release(tn_runtime_weights(runtime), copy);
+    tn_file file = {.allocator = tn_runtime_allocator(runtime),
+                    .data = data,
+                    .bytes = mapped_bytes,
+                    .is_mapped = mapped_bytes > 0};
+    if (data && mapped_bytes > 0)
+        tn_file_unmap(&file);
+    else
+        tn_deallocate(file.allocator, data);
+}
+
 void tn_engine_source_close(tn_runtime *runtime, tn_engine_source *from) {
     tn_file_unmap(&from->file);
-    if (from->copy)
-        tn_deallocate(tn_runtime_allocator(runtime),
-                      tn_weight_store_release(tn_runtime_weights(runtime), from->copy));
+    tn_engine_source_release(runtime, from->copy, from->mapped_bytes);
     if (from->descriptor >= 0) close(from->descriptor);
+}
+
+/* One mapping for all engines of a file, which has not been written to in between. */
+static tn_status share_mapping(tn_runtime *runtime, tn_engine_source *from) {
+    tn_weight_store *weights = tn_runtime_weights(runtime);
+    const tn_weight_key key = {
+        .content = from->file.identity, .bytes = from->file.bytes, .library = "file"};
+    if (!from->file.is_mapped) return TN_OK;
+    from->copy = tn_weight_store_find(weights, &key);
+    if (!from->copy)
+        TN_TRY(tn_weight_store_add(weights, &key, (void *)(uintptr_t)from->file.data, &from->copy));
+    const tn_file shared = {.data = tn_shared_weight_data(from->copy), .bytes = from->file.bytes};
+    if (shared.data != from->file.data) tn_file_unmap(&from->file);
+    from->mapped_bytes = shared.bytes;
+    from->file = shared;
+    return TN_OK;
 }
 
 /* Helper processes read the file that is mapped here, though another may have its name by then. */
@@ -26,7 +53,11 @@ tn_status tn_engine_source_open_file(tn_runtime *runtime, const char *path,
         if (from->descriptor < 0 && errno != ENOENT)
             return tn_fail(TN_ERROR_IO, "cannot read '%s': %s", path, strerror(errno));
     }
-    const tn_status status = tn_file_map(tn_runtime_allocator(runtime), path, &from->file);
+    tn_status status = tn_file_map(tn_runtime_allocator(runtime), path, &from->file);
+    if (status == TN_OK) {
+        status = share_mapping(runtime, from);
+        if (status != TN_OK) tn_file_unmap(&from->file);
+    }
     if (status != TN_OK && from->descriptor >= 0) close(from->descriptor);
     return status;
 }

@@ -8,6 +8,7 @@
 typedef struct tn_engine_source {
     tn_file file;           /* mapped, its own, or lent */
     tn_shared_weight *copy; /* the file lends from this one, which is counted; null: it does not */
+    size_t mapped_bytes;    /* that the shared one is a mapping of; 0: a copy */
     const char *name;
     int descriptor; /* of the same bytes, for helper processes; -1: not needed */
     bool is_serving;
@@ -15,7 +16,7 @@ typedef struct tn_engine_source {
     void *note_user;
 } tn_engine_source;
 
-/* Maps the file; on failure there is nothing to close. */
+/* Maps the file, once for all engines of the same; on failure there is nothing to close. */
 tn_status tn_engine_source_open_file(tn_runtime *runtime, const char *path,
                                      const tn_engine_options *options, tn_engine_source *from);
 /* The file is lent already: a descriptor, where helper processes need one. */
@@ -24,6 +25,8 @@ tn_status tn_engine_source_open_memory(const void *data, size_t bytes,
 /* A copy, which engines of the same bytes share, and the descriptor. */
 tn_status tn_engine_source_copy(tn_runtime *runtime, const void *data, size_t bytes,
                                 const tn_engine_options *options, tn_engine_source *from);
+/* Gives back what a source shared with others; null is fine. */
+void tn_engine_source_release(tn_runtime *runtime, tn_shared_weight *copy, size_t mapped_bytes);
 void tn_engine_source_close(tn_runtime *runtime, tn_engine_source *from);
 
 #endif
