@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "plugin/registry.h"
-#include "plugin/state/packed_store.h"
+#include "plugin/weights/packed_store.h"
 
 /* call->host_private points at one of these. */
 typedef struct tn_call_scope {

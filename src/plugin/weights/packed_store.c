@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blobs by key, shared by all nodes that pack the same constant the same way. See packed_store.h.
  */
-#include "plugin/state/packed_store.h"
+#include "plugin/weights/packed_store.h"
 
 #include "base/status.h"
 

@@ -3,8 +3,8 @@
  * What a runtime's engines share of their weights, by content: packed weights, copies of constants
  * in a device's memory, copies of whole plans. Counted; any thread may ask.
  */
-#ifndef TN_PLUGIN_WEIGHT_STORE_H
-#define TN_PLUGIN_WEIGHT_STORE_H
+#ifndef TN_PLUGIN_WEIGHTS_WEIGHT_STORE_H
+#define TN_PLUGIN_WEIGHTS_WEIGHT_STORE_H
 
 #include "base/memory.h"
 

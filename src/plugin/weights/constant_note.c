@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See constant_note.h. */
-#include "plugin/state/constant_note.h"
+#include "plugin/weights/constant_note.h"
 
 #include "base/hash.h"
 #include "base/status.h"

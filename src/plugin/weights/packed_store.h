@@ -3,11 +3,11 @@
  * The packed weights of an engine: found in its plan, shared with the other engines of the runtime,
  * or made. See host.h for who asks.
  */
-#ifndef TN_PLUGIN_PACKED_STORE_H
-#define TN_PLUGIN_PACKED_STORE_H
+#ifndef TN_PLUGIN_WEIGHTS_PACKED_STORE_H
+#define TN_PLUGIN_WEIGHTS_PACKED_STORE_H
 
-#include "plugin/state/constant_note.h"
-#include "plugin/state/weight_store.h"
+#include "plugin/weights/constant_note.h"
+#include "plugin/weights/weight_store.h"
 
 /* Packed weights that a plan keeps for the device of one of its programs. */
 typedef struct tn_packed_blob {

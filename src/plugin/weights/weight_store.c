@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Items by key in a list under one lock; see weight_store.h. */
-#include "plugin/state/weight_store.h"
+#include "plugin/weights/weight_store.h"
 
 #include "base/status.h"
 

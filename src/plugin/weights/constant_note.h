@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a plan says of a part of its file: a constant, packed weights. Its bytes are checked when
  * somebody is about to read them, and not before: what nobody reads is never touched. */
-#ifndef TN_PLUGIN_CONSTANT_NOTE_H
-#define TN_PLUGIN_CONSTANT_NOTE_H
+#ifndef TN_PLUGIN_WEIGHTS_CONSTANT_NOTE_H
+#define TN_PLUGIN_WEIGHTS_CONSTANT_NOTE_H
 
 #include "base/memory.h"
 #include <tenon/plugin.h>
