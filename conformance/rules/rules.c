@@ -164,6 +164,10 @@ const tn_rule tn_rules[] = {
      "What save writes is what load reads, to the last bit, whatever the fields are, of operators "
      "and of kernels; load refuses what is damaged and keeps nothing of it, or lives with it.",
      TN_CAUSE_OTHER, TN_RULE_CASE | TN_RULE_KERNEL, tn_rule_state},
+    {"packed",
+     "What a kernel packed of constants is read, and does as well from a plan: with other bytes it "
+     "computes something else, and touches nothing outside.",
+     TN_CAUSE_OTHER, TN_RULE_KERNEL, tn_rule_packed},
     {"device-cases",
      "On a device (`--device`): the outputs are those of the reference in every combination, "
      "nothing "

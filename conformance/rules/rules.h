@@ -236,6 +236,8 @@ void tn_rule_state(const tn_test *test, tn_verdict *verdict);
  * succeeds are found by another rule. `bytes`: of the state. */
 void tn_rule_check_refusals(void (*refuse)(void *user, tn_verdict *verdict), void *user,
                             size_t bytes, tn_verdict *verdict);
+/* --- rules_packed.c --- */
+void tn_rule_packed(const tn_test *test, tn_verdict *verdict);
 /* A part of state, in rules_kernel_state.c. */
 void tn_rule_kernel_state(const tn_test *test, tn_verdict *verdict);
 

@@ -125,8 +125,10 @@ enum {
     TN_BUILD_CHECKED = 8u,   /* each kernel that is timed runs once in guarded memory before (see
                                 TN_ENGINE_CHECKED); one that breaks the contract there is passed over,
                                 and the log says why. Kernels whose time the cache has do not run */
-    TN_BUILD_REFIT = 16u     /* as if `refit` named every constant of floating-point numbers for
-                               which that is possible */
+    TN_BUILD_REFIT = 16u,    /* as if `refit` named every constant of floating-point numbers for
+                                which that is possible */
+    TN_BUILD_NO_PACKED_WEIGHTS = 32u /* what kernels pack of constants is not kept in the plan: a
+                                        smaller file, of which each loading packs them again */
 };
 
 /* Builds a plan. The graph is not changed. The same model, options, cache and machine give the same

@@ -60,26 +60,33 @@ enum {
     TN_ENGINE_CHECKED_ANY_NUMBER =
         4u, /* with TN_ENGINE_CHECKED: numbers that are not finite are no fault */
     TN_ENGINE_ISOLATED =
-        8u /* kernels (and references) of plugin libraries are prepared, opened and run in a helper
+        8u, /* kernels (and references) of plugin libraries are prepared, opened and run in a helper
               process, one a context, on shared memory. Its crash, its exit or a callback that takes
               too long is TN_ERROR_PLUGIN that names node, operator, kernel and library; that
               context then answers TN_ERROR_STATE, others go on. What a library does when it is
               loaded, its shape rules and what it accepts still run here, and so does what is linked
               in. Each call costs some microseconds, and inputs and outputs are copied. See
               docs/guarded-running.md */
+    TN_ENGINE_VERIFY_ALL =
+        16u /* verify the checksums of the whole file when it is loaded. Without it those of the
+               description and of what the steps read are; what no step reads is never touched */
 };
 
-/* Loads a plan file: maps it, verifies its sections' checksums, finds and loads the libraries that
- * its manifest names. The error of a missing one says what was wanted, where it was searched, what
- * was found and what would mend it. Where the plan was built for another machine or another number
- * of threads, or the kernels of a library have changed since, kernels are chosen again without
- * timing, and the log warns; TN_ENGINE_EXACT refuses. The file may be removed or replaced by
- * another while the engine lives, but must not be written to. `options` may be null. TN_ERROR_IO,
- * TN_ERROR_FORMAT, TN_ERROR_NOT_FOUND, TN_ERROR_UNSUPPORTED (an operator's version or state),
- * TN_ERROR_PLUGIN, TN_ERROR_MEMORY, and what a kernel's `prepare` fails with. [thread: any] */
+/* Loads a plan file: maps it, verifies the checksums of its description and of what the steps read
+ * (TN_ENGINE_VERIFY_ALL: of all of it), finds and loads the libraries that its manifest names.
+ * Engines of one runtime share the mapping of a file, what their kernels pack of equal constants,
+ * and the copies of equal constants in a device's memory. The error of a missing one says what was
+ * wanted, where it was searched, what was found and what would mend it. Where the plan was built
+ * for another machine or another number of threads, or the kernels of a library have changed since,
+ * kernels are chosen again without timing, and the log warns; TN_ENGINE_EXACT refuses. The file may
+ * be removed or replaced by another while the engine lives, but must not be written to. `options`
+ * may be null. TN_ERROR_IO, TN_ERROR_FORMAT, TN_ERROR_NOT_FOUND, TN_ERROR_UNSUPPORTED (an
+ * operator's version or state), TN_ERROR_PLUGIN, TN_ERROR_MEMORY, and what a kernel's `prepare`
+ * fails with. [thread: any] */
 TN_EXPORT tn_status tn_engine_load(tn_runtime *runtime, const char *path,
                                    const tn_engine_options *options, tn_engine **out_engine);
-/* The same from memory; the bytes are copied. */
+/* The same from memory; the bytes are copied, once for engines of the same bytes.
+ * tenon/borrowed.h has it without a copy. */
 TN_EXPORT tn_status tn_engine_load_bytes(tn_runtime *runtime, const void *data, uint64_t bytes,
                                          const tn_engine_options *options, tn_engine **out_engine);
 /* What loading this plan would find, without stopping at the first thing that is missing: for each

@@ -564,10 +564,10 @@ struct tn_host {
      * once. [called: prepare, run] */
     tn_status (*parallel_for)(tn_call *call, int64_t count, int64_t grain, tn_body body,
                               void *user) TN_NOEXCEPT;
-    /* Weights in a kernel's own layout: relocatable bytes without pointers, 64-byte aligned, owned
-     * by the host, shared by all nodes that pack the same constant input (`input`, an index) with
-     * the same kernel and `key`. `fill` is called when they are not there yet. Lives as long as the
-     * node's state. [called: prepare] */
+    /* Weights in a kernel's own layout: 64-byte aligned, read-only, shared by all that pack the
+     * same constant input (`input`, an index) with this kernel's revision and `key`, and kept in
+     * plans: numbers alone, no pointers, nor indices that run trusts (docs/plans.md). `fill` is
+     * called when they are not there yet. Lives as long as the node's state. [called: prepare] */
     tn_status (*packed)(tn_call *call, uint32_t input, const char *key, uint64_t bytes,
                         tn_fill fill, void *user, const void **out_data) TN_NOEXCEPT;
     /* Registers an operator or a kernel made at run time; the tables' strings and arrays are

@@ -7,6 +7,7 @@
 #include "conv/direct_kernel.h"
 #include "conv/direct_walk.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct direct_context {
@@ -74,8 +75,9 @@ tn_status tn_conv_direct_prepare(tn_call *call) {
     (void)tn_float_epilogue_read(call, 1, &state->epilogue);
 
     pack_job job = {state, &geometry, call->inputs[1]->data};
-    char key[] = "block0";
-    key[5] = (char)('0' + state->block);
+    char key[64]; /* blocks are of a group's filters */
+    snprintf(key, sizeof(key), "blocks of %lld, %lld groups", (long long)state->block,
+             (long long)geometry.groups);
     const void *packed = NULL;
     tn_status status =
         host->packed(call, 1, key, call->inputs[1]->bytes, pack_weights, &job, &packed);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files and paths; see file.h. */
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/status.h"
 
 #include <errno.h>
@@ -19,6 +20,13 @@ static tn_status fail_io(const char *what, const char *path) {
     return tn_error_in(status, .file = path, .is_in_message = true);
 }
 
+static uint64_t identity_of(const struct stat *info) {
+    const uint64_t parts[] = {(uint64_t)info->st_dev,         (uint64_t)info->st_ino,
+                              (uint64_t)info->st_mtim.tv_sec, (uint64_t)info->st_mtim.tv_nsec,
+                              (uint64_t)info->st_ctim.tv_sec, (uint64_t)info->st_ctim.tv_nsec};
+    return tn_hash(parts, sizeof(parts));
+}
+
 static tn_status map_descriptor(int descriptor, const char *path, tn_file *file) {
     struct stat info;
     if (fstat(descriptor, &info) != 0) return fail_io("read", path);
@@ -33,6 +41,7 @@ static tn_status map_descriptor(int descriptor, const char *path, tn_file *file)
     if (data == MAP_FAILED) return fail_io("map", path);
     file->data = data;
     file->is_mapped = true;
+    file->identity = identity_of(&info);
     return TN_OK;
 }
 

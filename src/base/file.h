@@ -15,6 +15,7 @@ typedef struct tn_file {
     const void *data;
     size_t bytes;
     bool is_mapped;
+    uint64_t identity; /* of a mapped one: hash of device, number and times of change */
 } tn_file;
 /* TN_ERROR_NOT_FOUND, TN_ERROR_IO (with the path and the system's reason). Directories and devices
  * are refused. */

@@ -268,6 +268,7 @@ static tn_status lower(build_state *state, built_profile *profile) {
         .reference_only = options->flags & TN_BUILD_REFERENCE,
         .is_checked = options->flags & TN_BUILD_CHECKED,
         .keeps_states = true,
+        .keeps_packed = !(options->flags & TN_BUILD_NO_PACKED_WEIGHTS),
         .forced = forced ? forced : tn_runtime_forced_kernels(state->graph->runtime),
         .cache = state->cache,
         .timing_seconds = options->timing_seconds,

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "engine/engine_private.h"
+#include "engine/engine_source.h"
 #include "plan/refit/refit_index.h"
 
 #include <string.h>
@@ -134,6 +135,7 @@ void tn_engine_release(tn_engine *engine) {
         tn_refit_index_destroy(engine->refit);
         tn_plan_contents_deinit(&engine->contents);
     }
+    tn_engine_source_release(engine->runtime, engine->plan_copy, engine->plan_mapped_bytes);
     tn_deallocate(engine->allocator, engine->report);
     if (engine->loaded)
         tn_engine_release_refits(engine);
@@ -144,6 +146,9 @@ void tn_engine_release(tn_engine *engine) {
     tn_threads_release(engine->shared_threads);
     if (engine->plan_descriptor >= 0 && !engine->lender) close(engine->plan_descriptor);
     tn_runtime *runtime = engine->runtime;
+    void (*const release_plan)(void *user) = engine->release_plan;
+    void *release_user = engine->release_user;
     tn_deallocate(engine->allocator, engine);
     tn_runtime_release(runtime);
+    if (release_plan) release_plan(release_user);
 }

@@ -129,6 +129,20 @@ bool tn_engine_step_is_ranked(const tn_engine_loading *loading, const tn_program
     return true;
 }
 
+/* What the plan says of the constants among a step's inputs; null: of none. */
+static tn_status note_constants(const tn_engine_loading *loading, const tn_program_step *step,
+                                tn_constant_note *const **out_notes) {
+    const tn_engine *engine = loading->engine;
+    tn_constant_note **notes =
+        tn_arena_allocate(loading->arena, step->input_count + 1u, sizeof(*notes));
+    if (!notes) return tn_fail_memory("a kernel's call");
+    for (uint32_t i = 0; i < step->input_count; i++)
+        if (step->inputs[i] != TN_NO_VALUE)
+            notes[i] = engine->graph->tensors[engine->program->values[step->inputs[i]].tensor].note;
+    *out_notes = notes;
+    return TN_OK;
+}
+
 static tn_status make_call(tn_engine_loading *loading, const tn_engine_step *own, at_point at,
                            tn_arena *arena, tn_call_scope *scope, tn_chain *out_chain,
                            tn_call *out_call) {
@@ -144,7 +158,8 @@ static tn_status make_call(tn_engine_loading *loading, const tn_engine_step *own
     *scope = (tn_call_scope){.runtime = engine->runtime,
                              .pool = kernel ? &engine->pool : NULL,
                              .kernel = kernel ? kernel->name : NULL,
-                             .library = entry ? entry->library->name : node->entry->library->name};
+                             .library = entry ? entry->library->name : node->entry->library->name,
+                             .entry = entry};
     *out_call =
         (tn_call){.size = sizeof(*out_call),
                   .input_count = step->input_count,
@@ -162,6 +177,7 @@ static tn_status make_call(tn_engine_loading *loading, const tn_engine_step *own
                   .node = node->name,
                   .host_private = scope,
                   .kernel_params = own->kernel_params};
+    TN_TRY(note_constants(loading, step, &scope->constants));
     TN_TRY(fill_steps(loading, step, entry, arena, &chain));
     out_call->steps = chain.steps;
     if (out_chain) *out_chain = chain;

@@ -3,17 +3,17 @@
  * which are other files' matter: engine_private.h names them. */
 #include "base/status.h"
 #include "engine/engine_private.h"
+#include "engine/engine_source.h"
+#include "plan/layout.h"
+#include <tenon/borrowed.h>
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 static tn_status read_plan(tn_engine *engine, tn_file *file, const char *name,
                            const tn_engine_options *options) {
     const tn_plan_read_options read = {.is_exact = options->flags & TN_ENGINE_EXACT,
                                        .device = options->device,
+                                       .verifies_all = options->flags & TN_ENGINE_VERIFY_ALL,
                                        .allowed_count = options->allowed_count,
                                        .allowed = options->allowed};
     tn_status status = tn_arena_create(engine->allocator, &engine->arena);
@@ -92,6 +92,8 @@ static tn_status prepare(tn_engine_loading *loading, const tn_engine_options *op
     TN_TRY(tn_engine_infer_profile(loading));
     TN_TRY(tn_engine_choose_program(loading, options));
     TN_TRY(tn_packed_store_create(engine->allocator, &engine->packed));
+    tn_packed_store_share(engine->packed, tn_runtime_weights(engine->runtime));
+    tn_packed_store_lend(engine->packed, engine->program->packed_count, engine->program->packed);
     TN_TRY(tn_engine_complete(loading));
     return tn_engine_load_profiles(loading);
 }
@@ -106,26 +108,11 @@ tn_status tn_engine_complete(tn_engine_loading *loading) {
     return tn_engine_make_report(engine);
 }
 
-/* Where an engine comes from. */
-typedef struct source {
-    tn_file file;
-    const char *name;
-    int descriptor; /* of the same bytes; -1: not needed */
-    bool is_serving;
-    uint32_t profile;
-    tn_engine_note note;
-    void *note_user;
-} source;
-
-static void close_source(source *from) {
-    tn_file_unmap(&from->file);
-    if (from->descriptor >= 0) close(from->descriptor);
-}
-
-static tn_status set_up(tn_engine *engine, source *from, const tn_engine_options *options) {
+static tn_status set_up(tn_engine *engine, tn_engine_source *from,
+                        const tn_engine_options *options) {
     tn_engine_loading loading = {
         .engine = engine, .note = from->note, .note_user = from->note_user};
-    const bool is_file = from->file.is_mapped;
+    const bool is_file = from->file.is_mapped || from->mapped_bytes > 0;
     TN_TRY(read_plan(engine, &from->file, from->name, options));
     TN_TRY(take_profile(engine, from->profile));
     const tn_status status = prepare(&loading, options);
@@ -160,13 +147,15 @@ tn_engine *tn_engine_new(tn_runtime *runtime) {
 }
 
 /* Takes over the source. */
-static tn_status load(tn_runtime *runtime, source *from, const tn_engine_options *options,
+static tn_status load(tn_runtime *runtime, tn_engine_source *from, const tn_engine_options *options,
                       tn_engine **out_engine) {
     tn_engine *engine = tn_engine_new(runtime);
     if (!engine) {
-        close_source(from);
+        tn_engine_source_close(runtime, from);
         return tn_fail_memory("an engine");
     }
+    engine->plan_copy = from->copy;
+    engine->plan_mapped_bytes = from->mapped_bytes;
     engine->plan_descriptor = from->descriptor;
     engine->is_serving = from->is_serving;
     const tn_status status = set_up(engine, from, options);
@@ -181,87 +170,70 @@ static tn_status load(tn_runtime *runtime, source *from, const tn_engine_options
     return TN_OK;
 }
 
-/* Helper processes read the file that is mapped here, though another may have its name by then. */
-static tn_status open_file(tn_runtime *runtime, const char *path, const tn_engine_options *options,
-                           source *from) {
-    if (options->flags & TN_ENGINE_ISOLATED) {
-        from->descriptor = open(path, O_RDONLY | O_CLOEXEC);
-        if (from->descriptor < 0 && errno != ENOENT)
-            return tn_fail(TN_ERROR_IO, "cannot read '%s': %s", path, strerror(errno));
-    }
-    const tn_status status = tn_file_map(tn_runtime_allocator(runtime), path, &from->file);
-    if (status != TN_OK && from->descriptor >= 0) close(from->descriptor);
-    return status;
-}
-
 tn_status tn_engine_load(tn_runtime *runtime, const char *path, const tn_engine_options *options,
                          tn_engine **out_engine) {
-    source from = {.name = path, .descriptor = -1};
+    tn_engine_source from = {.name = path, .descriptor = -1};
     tn_engine_options known;
     if (!runtime || !path || !out_engine)
         return tn_fail(TN_ERROR_ARGUMENT,
                        "tn_engine_load needs a runtime, a path and a place for the engine");
     TN_TRY(read_options(options, &known));
-    TN_TRY(open_file(runtime, path, &known, &from));
+    TN_TRY(tn_engine_source_open_file(runtime, path, &known, &from));
     return load(runtime, &from, &known, out_engine);
 }
 
 tn_status tn_engine_load_serving(tn_runtime *runtime, const char *path,
                                  const tn_engine_options *options, uint32_t profile,
                                  tn_engine_note note, void *user, tn_engine **out_engine) {
-    source from = {.name = "the helper process' plan",
-                   .descriptor = -1,
-                   .is_serving = true,
-                   .profile = profile,
-                   .note = note,
-                   .note_user = user};
-    TN_TRY(open_file(runtime, path, options, &from));
+    tn_engine_source from = {.name = "the helper process' plan",
+                             .descriptor = -1,
+                             .is_serving = true,
+                             .profile = profile,
+                             .note = note,
+                             .note_user = user};
+    TN_TRY(tn_engine_source_open_file(runtime, path, options, &from));
     return load(runtime, &from, options, out_engine);
-}
-
-static tn_status write_all(int descriptor, const void *data, size_t bytes) {
-    const char *at = data;
-    while (bytes > 0) {
-        const ssize_t written = write(descriptor, at, bytes);
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0)
-            return tn_fail(TN_ERROR_MEMORY, "no memory for a copy of the plan: %s",
-                           strerror(errno));
-        at += written;
-        bytes -= (size_t)written;
-    }
-    return TN_OK;
-}
-
-static tn_status open_bytes(tn_runtime *runtime, const void *data, size_t bytes,
-                            const tn_engine_options *options, source *from) {
-    tn_status status = TN_OK;
-    if (options->flags & TN_ENGINE_ISOLATED) {
-        from->descriptor = memfd_create("tenon-plan", MFD_CLOEXEC);
-        status = from->descriptor < 0 ? tn_fail_memory("a copy of the plan")
-                                      : write_all(from->descriptor, data, bytes);
-    }
-    if (status == TN_OK)
-        status = tn_file_copy(tn_runtime_allocator(runtime), data, bytes, &from->file);
-    if (status != TN_OK && from->descriptor >= 0) close(from->descriptor);
-    return status;
 }
 
 tn_status tn_engine_load_bytes(tn_runtime *runtime, const void *data, uint64_t bytes,
                                const tn_engine_options *options, tn_engine **out_engine) {
-    source from = {.name = "plan in memory", .descriptor = -1};
+    tn_engine_source from = {.name = "plan in memory", .descriptor = -1};
     tn_engine_options known;
     if (!runtime || (!data && bytes) || !out_engine)
         return tn_fail(TN_ERROR_ARGUMENT,
                        "tn_engine_load_bytes needs a runtime, data and a place for the engine");
     TN_TRY(read_options(options, &known));
-    TN_TRY(open_bytes(runtime, data, bytes, &known, &from));
+    TN_TRY(tn_engine_source_copy(runtime, data, bytes, &known, &from));
     return load(runtime, &from, &known, out_engine);
+}
+
+tn_status tn_engine_load_borrowed(tn_runtime *runtime, const void *data, uint64_t bytes,
+                                  const tn_engine_options *options, void (*release)(void *user),
+                                  void *user, tn_engine **out_engine) {
+    tn_engine_source from = {
+        .file = {.data = data, .bytes = bytes}, .name = "borrowed plan", .descriptor = -1};
+    tn_engine_options known;
+    tn_engine *engine = NULL;
+    if (!runtime || !data || !out_engine)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "tn_engine_load_borrowed needs a runtime, data and a place for the engine");
+    if ((uintptr_t)data % TN_PLAN_WEIGHT_ALIGNMENT != 0)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "borrowed memory at %p is not aligned to %u bytes: align it, or use "
+                       "tn_engine_load_bytes, which copies",
+                       data, TN_PLAN_WEIGHT_ALIGNMENT);
+    TN_TRY(read_options(options, &known));
+    TN_TRY(tn_engine_source_open_memory(data, bytes, &known, &from));
+    TN_TRY(load(runtime, &from, &known, &engine));
+    engine->release_plan = release;
+    engine->release_user = user;
+    *out_engine = engine;
+    return TN_OK;
 }
 
 tn_status tn_engine_load_lent(tn_runtime *runtime, const void *data, size_t bytes,
                               const tn_engine_options *options, tn_engine **out_engine) {
-    source from = {
+    tn_engine_source from = {
         .file = {.data = data, .bytes = bytes}, .name = "plan of a body", .descriptor = -1};
     return load(runtime, &from, options, out_engine);
 }

@@ -29,6 +29,7 @@ static tn_status prepare_kernel(tn_engine_loading *loading, tn_engine_step *step
     if (!step->step->has_state || !prepared->kernel || !prepared->kernel->load ||
         loading->is_refit || reads_refit(loading->engine, step->step))
         return tn_prepared_kernel_init(prepared);
+    TN_TRY(tn_constant_note_verify(step->step->state_note));
     tn_error_save(&before);
     const tn_status status = tn_prepared_kernel_load(prepared, loading->arena, step->step->state,
                                                      step->step->state_bytes);
@@ -38,6 +39,65 @@ static tn_status prepare_kernel(tn_engine_loading *loading, tn_engine_step *step
                    tn_last_error()->where, tn_last_error()->message);
     tn_error_restore(&before);
     return tn_prepared_kernel_init(prepared);
+}
+
+/* Whether the plan has what the step's kernel packed of this constant. */
+static bool is_packed(const tn_engine *engine, const tn_engine_step *step,
+                      const tn_program_value *value, const tn_constant_note *note) {
+    tn_tensor_storage storage;
+    const tn_graph_tensor *tensor = &engine->graph->tensors[value->tensor];
+    if (!step || !step->entry || engine->program->packed_count == 0 ||
+        tn_tensor_init(&storage, tensor->type, TN_LINEAR, &tensor->shape) != TN_OK)
+        return false;
+    const uint64_t content = tn_constant_content(&storage.tensor, note->checksum);
+    const uint64_t packer = tn_packer_hash(step->entry);
+    for (uint32_t i = 0; i < engine->program->packed_count; i++)
+        if (engine->program->packed[i].content == content &&
+            engine->program->packed[i].packer == packer)
+            return true;
+    return false;
+}
+
+static tn_status verify_values(tn_engine *engine, const tn_engine_step *step,
+                               const uint32_t *values, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (values[i] == TN_NO_VALUE) continue;
+        const tn_program_value *value = &engine->program->values[values[i]];
+        tn_constant_note *note = engine->graph->tensors[value->tensor].note;
+        if (note && !note->is_verified && !is_packed(engine, step, value, note))
+            TN_TRY(tn_constant_note_verify(note));
+    }
+    return TN_OK;
+}
+
+/* Before anybody reads them: the constants of all steps but those of which the plan has what a
+ * kernel packed, which are verified if it packs them anew, and those that no step reads. */
+static tn_status verify_constants(tn_engine *engine) {
+    const tn_program *program = engine->program;
+    for (uint32_t i = 0; i < program->step_count; i++) {
+        const tn_engine_step *step = &engine->steps[i];
+        TN_TRY(verify_values(engine, step, step->step->inputs, step->step->input_count));
+        TN_TRY(verify_values(engine, step, step->step->operands, step->step->operand_count));
+    }
+    return verify_values(engine, NULL, program->output_values,
+                         (uint32_t)engine->graph->output_count);
+}
+
+static tn_status try_blobs(void *user, int64_t begin, int64_t end, uint32_t thread) {
+    const tn_program *program = user;
+    (void)thread;
+    for (int64_t i = begin; i < end; i++)
+        tn_constant_note_try(program->packed[i].note);
+    return TN_OK;
+}
+
+/* All that a plan has packed for the program, by all threads, since the kernels are going to ask
+ * for it one after another; what is damaged fails then. */
+static tn_status verify_packed(const tn_engine *engine) {
+    if (engine->is_isolated || engine->is_serving || engine->program->packed_count == 0)
+        return TN_OK;
+    return engine->pool.parallel_for(&engine->pool, engine->program->packed_count, 1, try_blobs,
+                                     (void *)(uintptr_t)engine->program);
 }
 
 tn_status tn_engine_prepare_step(tn_engine_loading *loading, tn_engine_step *step) {
@@ -55,11 +115,14 @@ tn_status tn_engine_prepare_step(tn_engine_loading *loading, tn_engine_step *ste
     const tn_status status = is_here ? prepare_kernel(loading, step) : TN_OK;
     forget_descriptors(&prepared->call);
     prepared->scope.packed = NULL;
+    prepared->scope.constants = NULL; /* the loading's */
     return status;
 }
 
 tn_status tn_engine_prepare(tn_engine_loading *loading) {
     tn_engine *engine = loading->engine;
+    TN_TRY(verify_constants(engine));
+    TN_TRY(verify_packed(engine));
     for (uint32_t i = 0; i < engine->program->step_count; i++)
         TN_TRY(tn_engine_prepare_step(loading, &engine->steps[i]));
     return TN_OK;

@@ -4,6 +4,7 @@
  * tenon/engine.h. In the order of loading:
  *
  *   engine_load.c     the whole; options
+ *   engine_source.c   the plan's bytes: a file, a copy, memory that is lent
  *   engine.c          ports; life
  *   engine_program.c  the program: a stored one that fits, or one lowered here
  *   engine_check.c    whether kernels can do what a stored program asks of them
@@ -65,11 +66,12 @@ struct tn_engine {
     bool *is_lower;            /* by value of it: stored in less than the network's own type */
     tn_engine_step *steps;     /* program->step_count */
     tn_thread_pool pool;
-    tn_threads *shared_threads; /* with other engines; or null */
-    const tn_device *device;    /* that the program is for */
-    void *stream;               /* of it, for preparing; null: the processor */
-    void **device_constants;    /* by value; null: not a constant in the device's memory */
-    void *constants_memory;
+    tn_threads *shared_threads;          /* with other engines; or null */
+    const tn_device *device;             /* that the program is for */
+    void *stream;                        /* of it, for preparing; null: the processor */
+    void **device_constants;             /* by value; null: not a constant in the device's memory */
+    void *constants_memory;              /* of the small ones */
+    tn_shared_weight **shared_constants; /* by value: of the large ones; or null */
     tn_device_allocator device_allocator; /* the caller's; allocate null: the device's own */
     tn_packed_store *packed;
     pthread_mutex_t opening; /* kernels are opened and closed by one thread at a time */
@@ -83,6 +85,10 @@ struct tn_engine {
     const char *isolation_helper;
     uint32_t isolation_limit_ms; /* of one callback; 0: none */
     int plan_descriptor;         /* the plan once more, for helper processes; -1: not needed */
+    tn_shared_weight *plan_copy; /* the plan's bytes, shared with engines of the same; or null */
+    size_t plan_mapped_bytes;    /* that it is a mapping of; 0: a copy */
+    void (*release_plan)(void *user); /* of borrowed memory, when all else is gone; or null */
+    void *release_user;
     char *report;
     tn_engine_body *bodies; /* of nodes that run by kernels; counted */
     uint32_t body_count;
@@ -177,6 +183,9 @@ tn_status tn_engine_open_device(tn_engine *engine);
 /* After they were: constants that kernels read in the device's memory; waits for all of it. */
 tn_status tn_engine_upload_constants(tn_engine_loading *loading);
 void tn_engine_close_device(tn_engine *engine);
+/* Gives back constants that are shared (by value; null: none), of this engine or of a refit of it.
+ * Their memory goes with the last engine that has them. */
+void tn_engine_give_constants(const tn_engine *engine, tn_shared_weight *const *constants);
 /* The shapes at the points of the profile. */
 tn_status tn_engine_infer_profile(tn_engine_loading *loading);
 /* Lowers the graph here, by rule. */

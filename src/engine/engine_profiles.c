@@ -26,6 +26,9 @@ static tn_status set_up(tn_engine *engine, const tn_engine_loading *first) {
     TN_TRY(tn_arena_create(engine->allocator, &engine->arena));
     tn_status status = tn_engine_infer_profile(&loading);
     if (status == TN_OK) status = tn_engine_choose_program(&loading, first->options);
+    if (status == TN_OK)
+        tn_packed_store_lend(engine->packed, engine->program->packed_count,
+                             engine->program->packed);
     if (status == TN_OK) status = tn_engine_complete(&loading);
     tn_profile_shapes_deinit(&loading.shapes);
     tn_arena_destroy(loading.arena);
@@ -49,7 +52,6 @@ tn_status tn_engine_load_profiles(const tn_engine_loading *loading) {
     return tn_engine_make_report(first);
 }
 
-/* The last one first: it may have constants in the device's memory that are an earlier one's. */
 void tn_engine_release_profiles(tn_engine *engine) {
     for (uint32_t p = engine->profile_engines ? engine->profile_count : 1; p-- > 1;)
         tn_engine_release(engine->profile_engines[p]);

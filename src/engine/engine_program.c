@@ -198,6 +198,13 @@ static tn_status read_storages(const tn_engine_loading *loading, tn_lower_again_
     return TN_OK;
 }
 
+/* Lowering reads them. */
+static tn_status verify_all_constants(const tn_engine *engine) {
+    for (size_t i = 0; i < engine->graph->tensor_count; i++)
+        TN_TRY(tn_constant_note_verify(engine->graph->tensors[i].note));
+    return TN_OK;
+}
+
 tn_status tn_engine_lower(tn_engine_loading *loading, uint32_t threads) {
     tn_engine *engine = loading->engine;
     tn_program *program = tn_arena_allocate(engine->arena, 1, sizeof(*program));
@@ -210,6 +217,7 @@ tn_status tn_engine_lower(tn_engine_loading *loading, uint32_t threads) {
                                       .forced = tn_runtime_forced_kernels(engine->runtime),
                                       .is_unfused = engine->is_unfused};
     TN_TRY(read_storages(loading, &options));
+    TN_TRY(verify_all_constants(engine));
     TN_TRY(tn_lower_again(engine->graph, &loading->shapes.plan, loading->shapes.points, &options,
                           engine->arena, program));
     engine->program = program;

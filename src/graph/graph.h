@@ -22,7 +22,8 @@ typedef struct tn_graph_tensor {
     const void *data; /* of constants: linear elements, in the arena or in a mapped file of the
                          graph; aligned to the element. Null when the constant has no elements */
     size_t bytes;     /* of data, the heap of strings included */
-    tn_heap *heap;    /* of a constant of strings: what follows the elements in `data`; else null */
+    tn_constant_note *note; /* of a constant of a plan: checked before it is read. Null: none */
+    tn_heap *heap; /* of a constant of strings: what follows the elements in `data`; else null */
     const tn_quantization *quantization;
     const char *refit_name; /* of constants: new data may come under this name when all is built, so
                                 that no pass may use what the data is; null: it stays as it is */

@@ -33,17 +33,27 @@ static size_t head_bytes(uint32_t section_count) {
     return sizeof(file_header) + section_count * sizeof(file_section);
 }
 
-tn_status tn_plan_layout_make(size_t description_bytes, size_t weight_bytes,
+/* Behind the last one, at a page. */
+static tn_status add_pages(tn_plan_layout *layout, uint32_t kind, size_t bytes) {
+    size_t offset, end;
+    if (!tn_align_size(layout->bytes, TN_PLAN_PAGE, &offset) || !tn_add_size(offset, bytes, &end))
+        return tn_fail(TN_ERROR_MEMORY, "a plan with %zu bytes of weights is too large", bytes);
+    layout->sections[layout->section_count++] =
+        (tn_plan_section){.kind = kind, .offset = offset, .bytes = bytes};
+    layout->bytes = end;
+    return TN_OK;
+}
+
+tn_status tn_plan_layout_make(size_t description_bytes, size_t weight_bytes, size_t packed_bytes,
                               tn_plan_layout *out_layout) {
-    tn_plan_layout layout = {.section_count = 2};
-    size_t start = head_bytes(2), end, weights, bytes;
-    if (!tn_add_size(start, description_bytes, &end) ||
-        !tn_align_size(end, TN_PLAN_PAGE, &weights) || !tn_add_size(weights, weight_bytes, &bytes))
-        return tn_fail(TN_ERROR_MEMORY, "a plan with %zu bytes of weights is too large",
-                       weight_bytes);
-    layout.sections[0] = (tn_plan_section){TN_SECTION_DESCRIPTION, start, description_bytes};
-    layout.sections[1] = (tn_plan_section){TN_SECTION_WEIGHTS, weights, weight_bytes};
-    layout.bytes = bytes;
+    const size_t start = head_bytes(packed_bytes > 0 ? 3 : 2);
+    tn_plan_layout layout = {.section_count = 1};
+    if (!tn_add_size(start, description_bytes, &layout.bytes))
+        return tn_fail(TN_ERROR_MEMORY, "a plan is too large");
+    layout.sections[0] = (tn_plan_section){
+        .kind = TN_SECTION_DESCRIPTION, .offset = start, .bytes = description_bytes};
+    TN_TRY(add_pages(&layout, TN_SECTION_WEIGHTS, weight_bytes));
+    if (packed_bytes > 0) TN_TRY(add_pages(&layout, TN_SECTION_PACKED, packed_bytes));
     *out_layout = layout;
     return TN_OK;
 }
@@ -118,7 +128,7 @@ static bool is_zero(const unsigned char *data, size_t bytes) {
 
 /* One entry, which begins at `end` or less than a page behind it. */
 static tn_status read_section(const unsigned char *data, size_t bytes, uint32_t index, size_t end,
-                              bool is_trusted, tn_plan_section *out_section) {
+                              tn_plan_section *out_section) {
     file_section entry;
     memcpy(&entry, data + head_bytes(index), sizeof(entry));
     if (entry.reserved != 0 || entry.offset > bytes || entry.bytes > bytes - entry.offset)
@@ -131,27 +141,32 @@ static tn_status read_section(const unsigned char *data, size_t bytes, uint32_t 
         return tn_fail(TN_ERROR_FORMAT,
                        "the plan is damaged: section %" PRIu32 " does not follow on the one before",
                        index);
-    if (entry.kind == TN_SECTION_WEIGHTS && entry.offset % TN_PLAN_PAGE != 0)
+    const bool is_paged = entry.kind == TN_SECTION_WEIGHTS || entry.kind == TN_SECTION_PACKED;
+    if (is_paged && entry.offset % TN_PLAN_PAGE != 0)
         return tn_fail(TN_ERROR_FORMAT,
                        "the plan is damaged: its weights are not aligned to a page");
-    if (!is_trusted && entry.checksum != tn_hash(data + entry.offset, (size_t)entry.bytes))
-        return tn_fail(TN_ERROR_FORMAT,
-                       "the plan is damaged: section %" PRIu32 " (%" PRIu64 " bytes at %" PRIu64
-                       ") does not have its checksum",
-                       index, entry.bytes, entry.offset);
-    *out_section = (tn_plan_section){entry.kind, (size_t)entry.offset, (size_t)entry.bytes};
+    *out_section =
+        (tn_plan_section){entry.kind, (size_t)entry.offset, (size_t)entry.bytes, entry.checksum};
     return TN_OK;
 }
 
-static tn_status read_layout(const void *data, size_t bytes, bool is_trusted,
-                             tn_plan_layout *out_layout) {
+tn_status tn_plan_layout_verify(const void *data, const tn_plan_layout *layout,
+                                const tn_plan_section *section) {
+    const unsigned char *bytes = data;
+    if (section->checksum == tn_hash(bytes + section->offset, section->bytes)) return TN_OK;
+    return tn_fail(TN_ERROR_FORMAT,
+                   "the plan is damaged: section %zu (%zu bytes at %zu) does not have its checksum",
+                   (size_t)(section - layout->sections), section->bytes, section->offset);
+}
+
+tn_status tn_plan_layout_read(const void *data, size_t bytes, tn_plan_layout *out_layout) {
     file_header header = {0};
     TN_TRY(read_header(data, bytes, &header));
     tn_plan_layout layout = {.bytes = bytes, .section_count = header.section_count};
     size_t end = head_bytes(header.section_count);
     for (uint32_t i = 0; i < header.section_count; i++) {
         tn_plan_section *section = &layout.sections[i];
-        TN_TRY(read_section(data, bytes, i, end, is_trusted, section));
+        TN_TRY(read_section(data, bytes, i, end, section));
         end = section->offset + section->bytes;
         for (uint32_t j = 0; j < i; j++)
             if (layout.sections[j].kind == section->kind)
@@ -166,14 +181,6 @@ static tn_status read_layout(const void *data, size_t bytes, bool is_trusted,
                        bytes - end);
     *out_layout = layout;
     return TN_OK;
-}
-
-tn_status tn_plan_layout_read(const void *data, size_t bytes, tn_plan_layout *out_layout) {
-    return read_layout(data, bytes, false, out_layout);
-}
-
-tn_status tn_plan_layout_read_again(const void *data, size_t bytes, tn_plan_layout *out_layout) {
-    return read_layout(data, bytes, true, out_layout);
 }
 
 const tn_plan_section *tn_plan_layout_find(const tn_plan_layout *layout, uint32_t kind) {

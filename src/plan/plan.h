@@ -75,6 +75,7 @@ typedef struct tn_plan_read_options {
     const char *device; /* null: as it was built for, if that is here; else the processor */
     uint32_t allowed_count;
     const char *const *allowed;
+    bool verifies_all;   /* every section's checksum at once */
     uint32_t body_depth; /* 0: the whole; else the graph of a body that many levels down, alone */
 } tn_plan_read_options;
 /* Takes over `file` in every case. */

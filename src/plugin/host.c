@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The services of tn_host, and calling callbacks; see host.h. */
 #include "plugin/host.h"
+#include "base/hash.h"
 #include "plugin/bodies.h"
 #include "plugin/crash.h"
 #include "plugin/library_private.h"
@@ -120,6 +121,16 @@ static tn_status host_parallel_for(tn_call *call, int64_t count, int64_t grain, 
     return status;
 }
 
+uint64_t tn_packer_hash(const tn_kernel_entry *entry) {
+    if (!entry) return 0;
+    const tn_loaded_library *library = entry->library;
+    uint64_t hash = tn_hash_add_text(0, library->name);
+    hash = tn_hash_add_text(hash, library->version);
+    hash = tn_hash_add_u64(hash, library->hash);
+    hash = tn_hash_add_text(hash, entry->kernel->name);
+    return tn_hash_add_u64(hash, entry->kernel->revision);
+}
+
 static tn_status host_packed(tn_call *call, uint32_t input, const char *key, uint64_t bytes,
                              tn_fill fill, void *user, const void **out_data) {
     tn_call_scope *scope = call->host_private;
@@ -129,9 +140,19 @@ static tn_status host_packed(tn_call *call, uint32_t input, const char *key, uin
         !call->inputs[input]->data)
         return host_fail(call, TN_ERROR_ARGUMENT,
                          "packed weights need a key, a fill function and a constant input");
-    const tn_packed_key wanted = {
-        call->inputs[input]->data, scope->library, scope->kernel, key, bytes, scope->library};
-    const tn_status status = tn_packed_store_get(scope->packed, &wanted, fill, user, out_data);
+    tn_constant_note *known = scope->constants ? scope->constants[input] : NULL;
+    const tn_tensor *constant = call->inputs[input];
+    const uint64_t checksum =
+        known ? known->checksum : tn_hash(constant->data, (size_t)constant->bytes);
+    const tn_weight_key wanted = {.content = tn_constant_content(constant, checksum),
+                                  .bytes = bytes,
+                                  .library = scope->library,
+                                  .kernel = scope->kernel,
+                                  .key = key,
+                                  .owner = scope->library,
+                                  .packer = tn_packer_hash(scope->entry)};
+    const tn_status status =
+        tn_packed_store_get(scope->packed, &wanted, known, fill, user, out_data);
     if (status != TN_OK) scope->failed = status;
     return status;
 }

@@ -9,29 +9,19 @@
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "plugin/registry.h"
-
-/* Packed weights of an engine. */
-typedef struct tn_packed_store tn_packed_store;
-tn_status tn_packed_store_create(const tn_allocator *allocator, tn_packed_store **out_store);
-void tn_packed_store_destroy(tn_packed_store *store);
-typedef struct tn_packed_key {
-    const void *constant; /* the constant's data */
-    const char *library, *kernel, *key;
-    uint64_t bytes;
-    const void *owner; /* tells libraries of one name apart; only compared */
-} tn_packed_key;
-/* Finds the blob or makes it by `fill`. It lives as long as the store. */
-tn_status tn_packed_store_get(tn_packed_store *store, const tn_packed_key *key, tn_fill fill,
-                              void *user, const void **out_data);
+#include "plugin/weights/packed_store.h"
 
 /* call->host_private points at one of these. */
 typedef struct tn_call_scope {
     tn_runtime *runtime;
     const tn_thread_pool *pool;
-    tn_packed_store *packed; /* null outside prepare: `packed` then fails */
-    const char *kernel;      /* kernel's name, for messages; null for operators' callbacks */
-    const char *library;     /* its library's name */
-    const void *context;     /* whose thread calls, from open on; only compared. Null: none */
+    tn_packed_store *packed;      /* null outside prepare: `packed` then fails */
+    const char *kernel;           /* kernel's name, for messages; null for operators' callbacks */
+    const char *library;          /* its library's name */
+    const tn_kernel_entry *entry; /* of the kernel; null: none, or not registered */
+    tn_constant_note *const *constants; /* by input: what the plan says of constants; null: nothing
+                                           is known, of one or of all */
+    const void *context; /* whose thread calls, from open on; only compared. Null: none */
     struct tn_body_executor *bodies;  /* who runs the node's bodies; null: nobody (bodies.h) */
     struct tn_output_source *outputs; /* who has memory for unbounded outputs; null: nobody is to
                                          ask (outputs.h) */
@@ -48,6 +38,9 @@ tn_status tn_call_ask(tn_call *call, tn_callback callback, const char *callback_
  * TN_OK before). */
 tn_status tn_call_failed(tn_call *call, tn_status status, const char *callback_name);
 tn_status tn_call_invoke(tn_call *call, tn_callback callback, const char *callback_name);
+
+/* Tells kernels apart by what they pack: library, its content and version, name and revision. */
+uint64_t tn_packer_hash(const tn_kernel_entry *entry);
 
 /* The tn_host of a runtime. */
 const tn_host *tn_runtime_host(tn_runtime *runtime);

@@ -118,7 +118,7 @@ static tn_status add_operator(tn_registry *registry, tn_operator_entry *entry) {
 static tn_status add_kernel(tn_registry *registry, tn_kernel_entry *entry) {
     for (size_t i = 0; i < registry->kernel_count; i++) {
         const tn_kernel_entry *other = registry->kernels[i];
-        if (other->library == entry->library &&
+        if (other->name_hash == entry->name_hash && other->library == entry->library &&
             same_text(other->kernel->name, entry->kernel->name) &&
             same_text(other->kernel->op, entry->kernel->op) &&
             same_text(other->kernel->domain, entry->kernel->domain) &&
@@ -191,8 +191,11 @@ tn_status tn_registry_add_kernel(tn_registry *registry, tn_loaded_library *libra
                                  const tn_kernel *kernel) {
     tn_kernel_entry *entry = NULL;
     pthread_mutex_lock(&registry->lock);
-    tn_status status = tn_registry_copy_kernel(tn_library_arena(library), kernel,
-                                               tn_library_minor(library), &entry);
+    const tn_kernel_entry *before =
+        registry->kernel_count > 0 ? registry->kernels[registry->kernel_count - 1] : NULL;
+    tn_status status =
+        tn_registry_copy_kernel(tn_library_arena(library), kernel, tn_library_minor(library),
+                                before && before->library == library ? before : NULL, &entry);
     if (status == TN_OK) {
         entry->library = library;
         set_kernel_domain(registry, entry);

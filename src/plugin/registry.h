@@ -44,6 +44,7 @@ typedef struct tn_kernel_entry {
                                            those that a node's kernel is asked for */
     uint32_t absorb_count;
     const tn_absorb *absorbs; /* of the kernel's text, in its order */
+    uint64_t name_hash;       /* of the kernel's name and its operator's */
     uint64_t serial;
 } tn_kernel_entry;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checking and copying of tables; see registry_tables.h. */
 #include "plugin/registry_tables.h"
+#include "base/hash.h"
 #include "base/status.h"
 #include "plugin/fields/elementwise_tables.h"
 #include "plugin/sequences/kinds.h"
@@ -316,10 +317,23 @@ static tn_status any_combination(tn_arena *arena, uint32_t minor, tn_combination
     return tn_combination_parse(arena, "*?... -> *?...", minor, out_combination);
 }
 
+static bool same_combinations(const tn_kernel *a, const tn_kernel *b) {
+    bool is_same = a->combination_count == b->combination_count && !a->combination;
+    for (uint32_t i = 0; is_same && i < a->combination_count; i++)
+        is_same = a->combinations[i] && strcmp(a->combinations[i], b->combinations[i]) == 0;
+    return is_same;
+}
+
 static tn_status copy_combinations(tn_arena *arena, tn_kernel *kernel, uint32_t minor,
-                                   tn_kernel_entry *entry) {
+                                   const tn_kernel_entry *like, tn_kernel_entry *entry) {
     bool failed = false;
     uint32_t count = kernel->combination_count;
+    if (like && count > 0 && kernel->combinations && same_combinations(kernel, like->kernel)) {
+        kernel->combinations = like->kernel->combinations;
+        entry->combinations = like->combinations;
+        entry->combination_count = like->combination_count;
+        return TN_OK;
+    }
     if (count > MOST_COMBINATIONS || (count && !kernel->combinations))
         return tn_fail(TN_ERROR_PLUGIN, "%u combinations: expected at most %d, and their table",
                        count, MOST_COMBINATIONS);
@@ -352,8 +366,25 @@ static tn_status copy_kernel_fields(tn_arena *arena, tn_kernel *kernel) {
     return TN_OK;
 }
 
+/* What a kernel absorbs, and its combinations, are often those of the one before. */
+static tn_status copy_absorbs(tn_arena *arena, tn_kernel *kernel, uint32_t minor,
+                              const tn_kernel_entry *like, tn_kernel_entry *entry) {
+    bool failed = false;
+    if (like && kernel->absorbs && like->kernel->absorbs &&
+        strcmp(kernel->absorbs, like->kernel->absorbs) == 0) {
+        kernel->absorbs = like->kernel->absorbs;
+        entry->absorbs = like->absorbs;
+        entry->absorb_count = like->absorb_count;
+        return TN_OK;
+    }
+    kernel->absorbs = copy_text(arena, kernel->absorbs, &failed);
+    if (failed) return tn_fail_memory("a kernel");
+    return tn_absorbs_parse(arena, kernel->absorbs, minor > TN_ABI_MINOR, &entry->absorbs,
+                            &entry->absorb_count);
+}
+
 static tn_status copy_kernel(tn_arena *arena, tn_kernel *kernel, uint32_t minor,
-                             tn_kernel_entry *entry) {
+                             const tn_kernel_entry *like, tn_kernel_entry *entry) {
     bool failed = false;
     if (!kernel->run) return tn_fail(TN_ERROR_PLUGIN, "there is no run");
     if (!kernel->device || !kernel->device[0])
@@ -366,17 +397,15 @@ static tn_status copy_kernel(tn_arena *arena, tn_kernel *kernel, uint32_t minor,
     kernel->device = copy_text(arena, kernel->device, &failed);
     kernel->doc = copy_text(arena, kernel->doc, &failed);
     kernel->requires_features = copy_text(arena, kernel->requires_features, &failed);
-    kernel->absorbs = copy_text(arena, kernel->absorbs, &failed);
     if (kernel->revision == 0) kernel->revision = 1;
     if (failed) return tn_fail_memory("a kernel");
-    TN_TRY(tn_absorbs_parse(arena, kernel->absorbs, minor > TN_ABI_MINOR, &entry->absorbs,
-                            &entry->absorb_count));
+    TN_TRY(copy_absorbs(arena, kernel, minor, like, entry));
     TN_TRY(copy_kernel_fields(arena, kernel));
-    return copy_combinations(arena, kernel, minor, entry);
+    return copy_combinations(arena, kernel, minor, like, entry);
 }
 
 tn_status tn_registry_copy_kernel(tn_arena *arena, const tn_kernel *kernel, uint32_t minor,
-                                  tn_kernel_entry **out_entry) {
+                                  const tn_kernel_entry *like, tn_kernel_entry **out_entry) {
     bool failed = false;
     if (!kernel || kernel->size < offsetof(tn_kernel, run) + sizeof(kernel->run) ||
         kernel->size > MOST_ITEM_BYTES)
@@ -395,10 +424,11 @@ tn_status tn_registry_copy_kernel(tn_arena *arena, const tn_kernel *kernel, uint
     copy->name = copy_text(arena, copy->name, &failed);
     copy->domain = copy_text(arena, copy->domain ? copy->domain : "", &failed);
     if (failed) return tn_fail_memory("a kernel");
-    const tn_status status = copy_kernel(arena, copy, minor, entry);
+    const tn_status status = copy_kernel(arena, copy, minor, like, entry);
     if (status != TN_OK)
         return tn_error_at(status, "kernel '%s' of operator %s", copy->name, copy->op);
     entry->kernel = copy;
+    entry->name_hash = tn_hash_add_text(tn_hash_add_text(0, copy->name), copy->op);
     *out_entry = entry;
     return TN_OK;
 }

@@ -11,8 +11,9 @@
 /* TN_ERROR_PLUGIN says what is wrong with the table. The entry's library is left to the caller. */
 tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op, uint32_t minor,
                                     tn_operator_entry **out_entry);
+/* `like`: another kernel of the library, of which the same parts are taken over; or null. */
 tn_status tn_registry_copy_kernel(tn_arena *arena, const tn_kernel *kernel, uint32_t minor,
-                                  tn_kernel_entry **out_entry);
+                                  const tn_kernel_entry *like, tn_kernel_entry **out_entry);
 
 tn_status tn_registry_copy_rewrite(tn_arena *arena, const tn_rewrite *rewrite,
                                    tn_rewrite_entry **out_entry);

@@ -103,6 +103,7 @@ static tn_status set_up_cpu(tn_runtime *runtime) {
 static tn_status set_up(tn_runtime *runtime) {
     TN_TRY(tn_arena_create(&runtime->allocator, &runtime->arena));
     TN_TRY(tn_resource_store_create(&runtime->allocator, &runtime->resources));
+    TN_TRY(tn_weight_store_create(&runtime->allocator, &runtime->weights));
     TN_TRY(set_up_cpu(runtime));
     TN_TRY(tn_registry_create(runtime, &runtime->registry));
     TN_TRY(find_companions(runtime));
@@ -157,6 +158,7 @@ void tn_runtime_release(tn_runtime *runtime) {
     tn_importers_deinit(runtime);
     tn_registry_destroy(runtime->registry);
     tn_resource_store_destroy(runtime->resources);
+    tn_weight_store_destroy(runtime->weights);
     tn_arena_destroy(runtime->arena);
     pthread_mutex_destroy(&runtime->importers_lock);
     pthread_mutex_destroy(&runtime->lock);
@@ -169,6 +171,9 @@ void tn_runtime_release(tn_runtime *runtime) {
 
 const tn_allocator *tn_runtime_allocator(const tn_runtime *runtime) {
     return &runtime->allocator;
+}
+tn_weight_store *tn_runtime_weights(const tn_runtime *runtime) {
+    return runtime->weights;
 }
 tn_registry *tn_runtime_registry(const tn_runtime *runtime) {
     return runtime->registry;

@@ -12,6 +12,7 @@
 tn_status tn_runtime_load_companions(tn_runtime *runtime);
 
 const tn_allocator *tn_runtime_allocator(const tn_runtime *runtime);
+tn_weight_store *tn_runtime_weights(const tn_runtime *runtime); /* that its engines share */
 tn_registry *tn_runtime_registry(const tn_runtime *runtime);
 struct tn_host_threads;
 /* Threads for runs that nobody waits for; they live as long as the runtime. [thread: any] */

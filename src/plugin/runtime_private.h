@@ -35,6 +35,7 @@ struct tn_runtime {
     size_t path_count, path_capacity;
     const char *companions, *device_folder, *forced_kernels;
     tn_resource_store *resources; /* that kernels share */
+    tn_weight_store *weights;     /* that engines share */
     /* Importers (import/importers.h), and their lock, under which none else is taken. */
     struct tn_importer_entry **importers;
     size_t importer_count, importer_capacity;

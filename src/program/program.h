@@ -69,9 +69,10 @@ typedef struct tn_program_step {
     bool has_state;    /* KERNEL: what the kernel saved of its preparation for this node */
     const void *state; /* these bytes */
     size_t state_bytes;
-    double nanoseconds; /* measured at build; 0: not */
-    const char *note;   /* null, or why it reads and writes nothing in the lower type that the
-                           build's precision allows; for people */
+    tn_constant_note *state_note; /* of these bytes, in a plan; or null */
+    double nanoseconds;           /* measured at build; 0: not */
+    const char *note; /* null, or why it reads and writes nothing in the lower type that the
+                         build's precision allows; for people */
 } tn_program_step;
 
 typedef struct tn_program {
@@ -79,6 +80,8 @@ typedef struct tn_program {
     uint32_t value_count, step_count;
     tn_program_value *values;
     tn_program_step *steps;
+    uint32_t packed_count;
+    const tn_packed_blob *packed; /* what its kernels packed of constants, in a plan; or none */
     uint32_t threads;
     const char *device;      /* its kind: "cpu", "cuda" */
     const char *fingerprint; /* of the device it was lowered for */

@@ -53,9 +53,15 @@ static tn_status reference(tn_call *call) {
     return TN_OK;
 }
 
+enum { HEAD = 16 };
 static tn_status fill(void *user, void *data, uint64_t bytes) {
     const tn_call *call = user;
     const int64_t depth = call->inputs[0]->shape[1];
+    if (WITH(trusts_packed_index)) {
+        *(int64_t *)data = HEAD; /* where the numbers begin */
+        data = (float *)data + HEAD;
+        bytes -= HEAD * sizeof(float);
+    }
     for (int64_t i = 0; i < (int64_t)(bytes / sizeof(float)); i++)
         ((float *)data)[i] = weight(call, i % depth, i / depth);
     return TN_OK;
@@ -64,13 +70,16 @@ static tn_status prepare(tn_call *call) {
     const char *key = is_transposed(call) && !WITH(one_key_for_both) ? "rows" : "columns";
     const void *packed = NULL;
     if (!call->inputs[1]->data || call->inputs[0]->shape[1] == 0) return TN_OK;
-    const tn_status status =
-        call->host->packed(call, 1, key, call->inputs[1]->bytes, fill, call, &packed);
+    const tn_status status = call->host->packed(
+        call, 1, key, call->inputs[1]->bytes + (WITH(trusts_packed_index) ? HEAD * 4 : 0), fill,
+        call, &packed);
     call->state = (void *)(uintptr_t)packed;
     return status;
 }
 static tn_status run(tn_call *call) {
-    multiply(call, call->state);
+    const float *packed = call->state;
+    multiply(call,
+             packed && WITH(trusts_packed_index) ? packed + *(const int64_t *)packed : packed);
     return TN_OK;
 }
 

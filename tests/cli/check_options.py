@@ -187,7 +187,7 @@ OPTIONS = {
     "percentile": ["--percentile", "99"], "write-calibration": ["--write-calibration", "written"], "keep": ["--keep", "KEEP"],
     "max-accuracy-loss": ["--max-accuracy-loss", "1"], "markdown": ["--markdown"], "top": ["--top", "2"], "print": ["--print"], "range": ["--range", "RANGE"], "pin": ["--pin", "PIN"],
     "without-rewrite": ["--without-rewrite", "silu"], "border": ["--border", "BORDER"],
-    "no-kernel-libraries": ["--no-kernel-libraries"],
+    "no-kernel-libraries": ["--no-kernel-libraries"], "no-packed-weights": ["--no-packed-weights"],
     "next-profile": ["--shape", "SHAPE", "--next-profile", "--shape", "SHAPE"], "use-profile": ["--use-profile", "0"],
     "refit": ["--refit", "REFIT"], "refit-all": ["--refit-all"], "from": ["--from", "m.onnx"],
 }
@@ -201,7 +201,8 @@ BUILDING = {"plugin", "plugin-dir", "shape", "threads", "device", "precision", "
 RUNNING = {"plugin", "plugin-dir", "shape", "threads", "device", "input", "output", "output-dir", "allow-plugin", "json",
            "verbose", "checked", "checked-dump", "isolate", "isolate-limit"} | IMAGE
 USED = {
-    "build": BUILDING | {"input", "output", "report", "json", "timing-seconds", "next-profile", "refit", "refit-all"},
+    "build": BUILDING | {"input", "output", "report", "json", "timing-seconds", "next-profile", "refit", "refit-all",
+                         "no-packed-weights"},
     "refit plan": {"plugin", "plugin-dir", "output", "from", "weights", "verbose"},
     "run model": (BUILDING | RUNNING | {"top", "print"}) - {"no-timing", "write-calibration"} | {"no-timing"},
     "run plan": RUNNING | {"exact", "top", "print", "use-profile"},

@@ -56,6 +56,7 @@ static const char help[] =
     "      --timing-cache FILE        keep timings between builds\n"
     "      --timing-seconds S         bound on the time spent measuring (default 20)\n"
     "      --no-timing, --no-fusion, --reference   for finding faults\n"
+    "      --no-packed-weights        a smaller plan, whose weights each loading packs again\n"
     "      --without-rewrite NAME     a rewrite that is not applied (tenon plugin show has them; "
     "repeatable)\n"
     "      --refit NAME               a constant that tenon refit may put other data in place of "
@@ -132,7 +133,7 @@ static int build(const cli_options *options, const char *model, const char *path
 
 int command_build(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsyiodtcTYrjmkNFEKMvBGQWUXLCqzZe023", &options);
+    int code = cli_options_read(argc, argv, "pPwsyiodtcTYrjmkNFEKMvBGQWUXLCqzZe0231", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
         importers_print_options();

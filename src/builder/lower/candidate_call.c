@@ -103,7 +103,8 @@ tn_status tn_candidate_call_init(tn_candidate_call *candidate_call, const tn_low
         .runtime = lowering->graph->runtime,
         .pool = lowering->options->pool,
         .kernel = kernel ? kernel->name : NULL,
-        .library = candidate->entry ? candidate->entry->library->name : node->entry->library->name};
+        .library = candidate->entry ? candidate->entry->library->name : node->entry->library->name,
+        .entry = candidate->entry};
     candidate_call->call = (tn_call){.size = sizeof(tn_call),
                                      .input_count = node->input_count,
                                      .output_count = node->output_count,

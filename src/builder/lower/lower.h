@@ -21,6 +21,7 @@ typedef struct tn_lower_options {
     uint32_t threads;
     bool no_timing, no_fusion, reference_only, is_checked;
     bool keeps_states;      /* what kernels save of their preparation goes into the program */
+    bool keeps_packed;      /* likewise what they pack of constants */
     const char *forced;     /* "Op=kernel,..." or null */
     tn_timing_cache *cache; /* null: none */
     double timing_seconds;

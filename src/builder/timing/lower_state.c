@@ -5,6 +5,8 @@
 #include "graph/body.h"
 #include "plugin/devices.h"
 
+#include <string.h>
+
 /* A chosen kernel, prepared as an engine does it. */
 typedef struct state_subject {
     tn_candidate_call candidate_call;
@@ -47,16 +49,36 @@ static void finish(state_subject *subject) {
     tn_arena_destroy(subject->arena);
 }
 
-static tn_status save_step(tn_lowering *lowering, const tn_candidate *candidate, tn_arena *arena,
-                           tn_program_step *step) {
-    state_subject subject = {0};
-    tn_status status = prepare(lowering, step->node, candidate, &subject);
-    if (status == TN_OK)
-        status =
-            tn_prepared_kernel_save(&subject.prepared, arena, &step->state, &step->state_bytes);
-    finish(&subject);
-    step->has_state = status == TN_OK;
-    return status;
+/* Where what was packed goes. */
+typedef struct packed_list {
+    tn_arena *arena;
+    const tn_allocator *allocator;
+    const char *kernel;
+    tn_packed_blob *blobs;
+    size_t count, capacity;
+} packed_list;
+
+static tn_status keep_blob(void *user, const tn_weight_key *key, const void *data) {
+    packed_list *list = user;
+    for (size_t i = 0; i < list->count; i++) {
+        const tn_packed_blob *blob = &list->blobs[i];
+        if (blob->content == key->content && blob->packer == key->packer &&
+            blob->note->bytes == key->bytes && strcmp(blob->key, key->key) == 0)
+            return TN_OK;
+    }
+    if (key->bytes == 0) return TN_OK;
+    TN_TRY(tn_grow(list->allocator, (void **)&list->blobs, &list->capacity, list->count + 1,
+                   sizeof(*list->blobs)));
+    tn_constant_note *note = tn_arena_allocate(list->arena, 1, sizeof(*note));
+    const char *text = tn_arena_text(list->arena, key->key);
+    if (!note || !text) return tn_fail_memory("packed weights");
+    note->bytes = (size_t)key->bytes;
+    note->name = list->kernel;
+    note->data = tn_arena_copy(list->arena, data, note->bytes);
+    if (!note->data) return tn_fail_memory("packed weights");
+    list->blobs[list->count++] =
+        (tn_packed_blob){.content = key->content, .packer = key->packer, .key = text, .note = note};
+    return TN_OK;
 }
 
 /* What it made of constants that are to be refitted would stay as it is. */
@@ -67,15 +89,64 @@ static bool reads_refit(const tn_graph *graph, const tn_program_step *step) {
     return reads;
 }
 
-tn_status tn_lower_states(tn_lowering *lowering, const uint32_t *choice, tn_arena *arena,
-                          tn_program *program) {
+static tn_status keep_step(tn_lowering *lowering, const tn_candidate *candidate, tn_arena *arena,
+                           tn_program_step *step, packed_list *packed) {
+    state_subject subject = {0};
+    tn_error_copy before;
+    tn_error_save(&before);
+    tn_status status = prepare(lowering, step->node, candidate, &subject);
+    if (status == TN_OK && candidate->entry->kernel->save) {
+        status =
+            tn_prepared_kernel_save(&subject.prepared, arena, &step->state, &step->state_bytes);
+        step->has_state = status == TN_OK;
+    }
+    packed->kernel = step->kernel;
+    if (status == TN_OK && lowering->options->keeps_packed)
+        status = tn_packed_store_visit(subject.packed, keep_blob, packed);
+    finish(&subject);
+    if (status == TN_OK || status == TN_ERROR_MEMORY || candidate->entry->kernel->save)
+        return status;
+    tn_error_restore(&before); /* whoever loads the plan hears of it */
+    return TN_OK;
+}
+
+static bool reads_constant(const tn_lowering *lowering, uint32_t node) {
+    const tn_graph_node *reader = &lowering->graph->nodes[node];
+    for (uint32_t i = 0; i < reader->input_count; i++)
+        if (reader->inputs[i] != TN_NO_TENSOR &&
+            lowering->graph->tensors[reader->inputs[i]].is_constant)
+            return true;
+    return false;
+}
+
+/* Whether the kernel has to be prepared here for what it saves or packs. Kernels of a device keep
+ * what they pack there. */
+static bool is_kept(const tn_lowering *lowering, uint32_t node, const tn_candidate *candidate) {
+    const tn_kernel *kernel = candidate->entry->kernel;
+    return kernel->save || (lowering->options->keeps_packed && kernel->prepare &&
+                            !tn_lower_is_on_device(candidate) && reads_constant(lowering, node));
+}
+
+static tn_status keep_all(tn_lowering *lowering, const uint32_t *choice, tn_arena *arena,
+                          tn_program *program, packed_list *packed) {
     for (uint32_t s = 0; s < program->step_count; s++) {
         tn_program_step *step = &program->steps[s];
         if (step->kind != TN_STEP_KERNEL || step->is_host || !step->kernel ||
             reads_refit(lowering->graph, step))
             continue;
         const tn_candidate *candidate = &lowering->nodes[step->node].candidates[choice[step->node]];
-        if (candidate->entry->kernel->save) TN_TRY(save_step(lowering, candidate, arena, step));
+        if (is_kept(lowering, step->node, candidate))
+            TN_TRY(keep_step(lowering, candidate, arena, step, packed));
     }
-    return TN_OK;
+    program->packed_count = (uint32_t)packed->count;
+    program->packed = tn_arena_copy(arena, packed->blobs, packed->count * sizeof(*packed->blobs));
+    return program->packed ? TN_OK : tn_fail_memory("packed weights");
+}
+
+tn_status tn_lower_states(tn_lowering *lowering, const uint32_t *choice, tn_arena *arena,
+                          tn_program *program) {
+    packed_list packed = {.arena = arena, .allocator = lowering->graph->allocator};
+    const tn_status status = keep_all(lowering, choice, arena, program, &packed);
+    tn_deallocate(packed.allocator, packed.blobs);
+    return status;
 }

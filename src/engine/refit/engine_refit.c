@@ -52,6 +52,7 @@ static void share(tn_engine *engine, tn_engine *from, tn_engine *loaded) {
     engine->pool = from->pool;
     engine->device = from->device;
     engine->stream = from->stream;
+    engine->device_allocator = from->device_allocator;
     engine->inputs = from->inputs;
     engine->outputs = from->outputs;
     engine->profiles = from->profiles;
@@ -164,6 +165,7 @@ static tn_status set_tensors(const refitting *r) {
             tensor->data = refits->values[number];
         else
             TN_TRY(tn_refit_layer_keep(refits->own, value, tensor->bytes, &tensor->data));
+        tensor->note = NULL;
         refits->of_tensors[t] = refits->own;
     }
     r->engine->graph = graph;
@@ -293,7 +295,9 @@ static tn_status upload(refitting *r) {
     if (!engine->device_constants) return tn_fail_memory("a refit");
     const tn_status status = tn_engine_upload_constants(&r->loading);
     engine->refits->own->device_memory = engine->constants_memory;
+    engine->refits->own->shared_constants = engine->shared_constants;
     engine->constants_memory = NULL;
+    engine->shared_constants = NULL;
     return status;
 }
 

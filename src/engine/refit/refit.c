@@ -275,10 +275,13 @@ static tn_status patch(const tn_refit *refit, void **out_plan) {
     for (uint32_t i = 0; i < count; i++)
         values[i] = refit->values[i] ? refit->values[i] : refits ? refits->values[i] : NULL;
     memcpy(plan, refit->plan, refit->plan_bytes);
-    tn_refit_index_patch(refit->index, values, plan);
+    const tn_status status = tn_refit_index_patch(refit->index, values, plan);
     tn_deallocate(refit->allocator, values);
-    *out_plan = plan;
-    return TN_OK;
+    if (status == TN_OK)
+        *out_plan = plan;
+    else
+        tn_deallocate(refit->allocator, plan);
+    return status;
 }
 
 tn_status tn_refit_save(const tn_refit *refit, const char *path) {

@@ -12,9 +12,9 @@
 typedef struct tn_refit_layer {
     atomic_uint references;
     const tn_allocator *allocator;
-    const tn_device *device; /* whose memory and stream these are */
-    void *stream, *device_memory;
-    tn_device_allocator device_allocator; /* that the memory is from */
+    const tn_engine *loaded; /* which outlives the layer; of its device: */
+    void *device_memory;
+    tn_shared_weight **shared_constants; /* by value; or null */
     tn_arena *arena;
     tn_packed_store *packed;
     tn_engine_step *steps; /* all of the program's; prepared here: */

@@ -171,14 +171,20 @@ static tn_status unpack(tn_description *description, const void *data, size_t by
     tn_plan_layout layout;
     ProtobufCMessage *message;
     TN_TRY(tn_plan_layout_read(data, bytes, &layout));
+    for (uint32_t i = 0; i < layout.section_count; i++)
+        TN_TRY(tn_plan_layout_verify(data, &layout, &layout.sections[i]));
     const tn_plan_section *text = tn_plan_layout_find(&layout, TN_SECTION_DESCRIPTION);
     const tn_plan_section *weights = tn_plan_layout_find(&layout, TN_SECTION_WEIGHTS);
+    const tn_plan_section *packed = tn_plan_layout_find(&layout, TN_SECTION_PACKED);
     if (!text) return tn_fail(TN_ERROR_FORMAT, "the plan is damaged: it has no description");
     TN_TRY(tn_wire_unpack(description->allocator, &tenon__plan__plan__descriptor,
                           (const unsigned char *)data + text->offset, text->bytes, &message));
     description->owner = message;
     description->release = release_message;
-    *sizes = (tn_plan_sizes){bytes, text->bytes, weights ? weights->bytes : 0};
+    *sizes = (tn_plan_sizes){.file = bytes,
+                             .description = text->bytes,
+                             .weights = weights ? weights->bytes : 0,
+                             .packed = packed ? packed->bytes : 0};
     return TN_OK;
 }
 

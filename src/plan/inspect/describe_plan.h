@@ -9,7 +9,7 @@
 
 /* What is known of a plan's bytes beside its message. */
 typedef struct tn_plan_sizes {
-    size_t file, description, weights;
+    size_t file, description, weights, packed;
 } tn_plan_sizes;
 
 /* Of a plan's bytes, which are not needed after the call; the description owns the message.

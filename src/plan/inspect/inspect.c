@@ -256,8 +256,9 @@ static tn_status write_json(const tn_description *description, const Tenon__Plan
     tn_text_add_json(&text, plan->producer);
     tn_text_add_format(&text,
                        ",\n  \"format_version\": %u,\n  \"bytes\": {\"file\": %zu, "
-                       "\"description\": %zu, \"weights\": %zu},\n",
-                       TN_PLAN_VERSION, sizes->file, sizes->description, sizes->weights);
+                       "\"description\": %zu, \"weights\": %zu, \"packed\": %zu},\n",
+                       TN_PLAN_VERSION, sizes->file, sizes->description, sizes->weights,
+                       sizes->packed);
     tn_inspect_model(&text, &description->model);
     add_libraries(&text, &description->view);
     add_operators(&text, plan);

@@ -8,14 +8,20 @@
 
 #include <inttypes.h>
 
-static tn_status read_tensor(tn_plan_reader *reader, const Tenon__Plan__Value *message,
-                             const tn_tensor **out_tensor) {
+static tn_status read_tensor(tn_plan_reader *reader, const char *name,
+                             const Tenon__Plan__Value *message, const tn_tensor **out_tensor) {
     tn_shape shape;
     const void *data;
     if (!message) return tn_plan_reader_fail("the tensor is not there");
     TN_TRY(tn_plan_reader_shape(message->n_shape, message->shape, &shape));
-    TN_TRY(tn_plan_reader_weight(reader, message->type, &shape, message->offset, message->bytes,
-                                 &data));
+    const tn_constant_note part = {.kind = "the tensor in field",
+                                   .name = name,
+                                   .bytes = (size_t)message->bytes,
+                                   .checksum = message->checksum};
+    tn_constant_note *note = NULL;
+    TN_TRY(
+        tn_plan_reader_weight(reader, message->type, &shape, &part, message->offset, &data, &note));
+    TN_TRY(tn_constant_note_verify(note));
     tn_tensor_storage *storage = tn_arena_allocate(reader->scratch, 1, sizeof(*storage));
     if (!storage) return tn_fail_memory("a field");
     TN_TRY(tn_tensor_init(storage, message->type, TN_LINEAR, &shape));
@@ -100,7 +106,7 @@ static tn_status read_value(tn_plan_reader *reader, const Tenon__Plan__Attribute
         set_list(attribute, message->n_strings, message->strings);
         return TN_OK;
     case TN_FIELD_TENSOR:
-        return read_tensor(reader, message->tensor, &attribute->tensor);
+        return read_tensor(reader, message->name, message->tensor, &attribute->tensor);
     case TN_FIELD_GRAPH:
         return read_body(reader, message->graph, attribute);
     default:

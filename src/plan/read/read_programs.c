@@ -36,6 +36,12 @@ static tn_status read_state(tn_plan_reader *reader, const Tenon__Plan__Step *mes
         return tn_plan_reader_fail("a step without a kernel has a kernel's state");
     TN_TRY(tn_plan_reader_bytes(reader, "a kernel's state", message->state_offset,
                                 message->state_bytes, &step->state));
+    const tn_constant_note part = {.kind = "the state of kernel",
+                                   .name = message->kernel,
+                                   .data = step->state,
+                                   .bytes = (size_t)message->state_bytes,
+                                   .checksum = message->state_checksum};
+    TN_TRY(tn_plan_reader_note(reader, &part, &step->state_note));
     step->has_state = true;
     step->state_bytes = (size_t)message->state_bytes;
     return TN_OK;
@@ -144,6 +150,29 @@ static tn_status read_ports(tn_plan_reader *reader, const Tenon__Plan__Program *
                         &program->output_values);
 }
 
+/* The bytes stay in the plan, and are verified when a kernel asks for them. */
+static tn_status read_packed(tn_plan_reader *reader, const Tenon__Plan__Program *message,
+                             tn_program *program) {
+    tn_packed_blob *blobs =
+        tn_arena_allocate(reader->contents.arena, message->n_packed + 1, sizeof(*blobs));
+    if (!blobs) return tn_fail_memory("a program");
+    for (size_t i = 0; i < message->n_packed; i++) {
+        const Tenon__Plan__Packed *from = message->packed[i];
+        tn_packed_blob *blob = &blobs[program->packed_count];
+        tn_constant_note part = {.kind = "packed weights of kernel",
+                                 .name = from->kernel,
+                                 .bytes = (size_t)from->bytes,
+                                 .checksum = from->checksum};
+        TN_TRY(tn_plan_reader_packed(reader, from->offset, from->bytes, &part.data));
+        *blob = (tn_packed_blob){.content = from->content, .packer = from->packer, .key = ""};
+        TN_TRY(read_text(reader, from->key, &blob->key));
+        TN_TRY(tn_plan_reader_note(reader, &part, &blob->note));
+        if (blob->note) program->packed_count++;
+    }
+    program->packed = blobs;
+    return TN_OK;
+}
+
 static tn_status read_program(tn_plan_reader *reader, const Tenon__Plan__Program *message,
                               tn_program **out_program) {
     tn_program *program = tn_arena_allocate(reader->contents.arena, 1, sizeof(*program));
@@ -161,6 +190,7 @@ static tn_status read_program(tn_plan_reader *reader, const Tenon__Plan__Program
     TN_TRY(read_text(reader, message->fingerprint, &program->fingerprint));
     TN_TRY(read_values(reader, message, program));
     TN_TRY(read_ports(reader, message, program));
+    TN_TRY(read_packed(reader, message, program));
     program->steps =
         tn_arena_allocate(reader->contents.arena, message->n_steps, sizeof(*program->steps));
     if (!program->steps) return tn_fail_memory("a program");

@@ -31,14 +31,23 @@ static tn_status read_input(tn_plan_reader *reader, const Tenon__Plan__Tensor *m
                               message->shape, names, out_id);
 }
 
+static tn_constant_note note_of(const Tenon__Plan__Tensor *message) {
+    return (tn_constant_note){.kind = "constant",
+                              .name = message->name,
+                              .bytes = (size_t)message->bytes,
+                              .checksum = message->checksum};
+}
+
 /* Elements and their heap, which the graph checks. */
 static tn_status read_strings(tn_plan_reader *reader, const Tenon__Plan__Tensor *message,
                               const tn_shape *shape, tn_tensor_id *out_id) {
-    const void *data;
-    TN_TRY(tn_plan_reader_bytes(reader, "a constant", message->offset, message->bytes, &data));
+    tn_constant_note part = note_of(message), *note = NULL;
+    TN_TRY(tn_plan_reader_bytes(reader, "a constant", message->offset, message->bytes, &part.data));
+    TN_TRY(tn_plan_reader_note(reader, &part, &note));
+    TN_TRY(tn_constant_note_verify(note));
     const tn_status status = tn_graph_add_constant_lent(
-        reader->contents.graph, message->name, TN_STRING, shape, message->bytes > 0 ? data : NULL,
-        (size_t)message->bytes, out_id);
+        reader->contents.graph, message->name, TN_STRING, shape,
+        message->bytes > 0 ? part.data : NULL, (size_t)message->bytes, out_id);
     if (status == TN_OK || status == TN_ERROR_MEMORY) return status;
     return tn_plan_reader_fail("%s", tn_last_error()->message);
 }
@@ -50,10 +59,14 @@ static tn_status read_constant(tn_plan_reader *reader, const Tenon__Plan__Tensor
     if (!message->has_shape) return tn_plan_reader_fail("the constant has no shape");
     TN_TRY(tn_plan_reader_shape(message->n_shape, message->shape, &shape));
     if (message->type == TN_STRING) return read_strings(reader, message, &shape, out_id);
-    TN_TRY(tn_plan_reader_weight(reader, message->type, &shape, message->offset, message->bytes,
-                                 &data));
-    return tn_graph_add_constant_lent(reader->contents.graph, message->name, message->type, &shape,
-                                      data, (size_t)message->bytes, out_id);
+    const tn_constant_note part = note_of(message);
+    tn_constant_note *note = NULL;
+    TN_TRY(
+        tn_plan_reader_weight(reader, message->type, &shape, &part, message->offset, &data, &note));
+    TN_TRY(tn_graph_add_constant_lent(reader->contents.graph, message->name, message->type, &shape,
+                                      data, (size_t)message->bytes, out_id));
+    reader->contents.graph->tensors[*out_id].note = note;
+    return TN_OK;
 }
 
 tn_status tn_plan_read_quantization(tn_arena *arena, const Tenon__Plan__Quantization *message,

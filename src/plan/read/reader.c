@@ -46,45 +46,101 @@ tn_status tn_plan_reader_check_elements(tn_type type, const tn_shape *shape, con
     return TN_OK;
 }
 
-tn_status tn_plan_reader_bytes(const tn_plan_reader *reader, const char *what, uint64_t offset,
-                               uint64_t bytes, const void **out_data) {
-    if (offset % TN_PLAN_WEIGHT_ALIGNMENT != 0 || offset > reader->weight_bytes ||
-        bytes > reader->weight_bytes - offset)
+static tn_status find_bytes(const unsigned char *section, size_t section_bytes, const char *what,
+                            uint64_t offset, uint64_t bytes, const void **out_data) {
+    if (offset % TN_PLAN_WEIGHT_ALIGNMENT != 0 || offset > section_bytes ||
+        bytes > section_bytes - offset)
         return tn_plan_reader_fail("%s of %llu bytes at %llu is not inside the weights' "
                                    "%zu bytes, or not aligned",
                                    what, (unsigned long long)bytes, (unsigned long long)offset,
-                                   reader->weight_bytes);
-    *out_data = reader->weights + offset;
+                                   section_bytes);
+    *out_data = section + offset;
+    return TN_OK;
+}
+
+tn_status tn_plan_reader_bytes(const tn_plan_reader *reader, const char *what, uint64_t offset,
+                               uint64_t bytes, const void **out_data) {
+    return find_bytes(reader->weights, reader->weight_bytes, what, offset, bytes, out_data);
+}
+
+tn_status tn_plan_reader_packed(const tn_plan_reader *reader, uint64_t offset, uint64_t bytes,
+                                const void **out_data) {
+    if (!reader->packed)
+        return tn_plan_reader_fail("it has packed weights, but no section of them");
+    return find_bytes(reader->packed, reader->packed_bytes, "packed weights", offset, bytes,
+                      out_data);
+}
+
+tn_status tn_plan_reader_note(const tn_plan_reader *reader, const tn_constant_note *of,
+                              tn_constant_note **out_note) {
+    *out_note = NULL;
+    if (!reader->plan->has_checksums || of->bytes == 0) return TN_OK;
+    tn_constant_note *note = tn_arena_copy(reader->contents.graph->arena, of, sizeof(*of));
+    if (!note) return tn_fail_memory("what a plan says of a constant");
+    note->name = tn_arena_text(reader->contents.graph->arena, of->name);
+    if (!note->name) return tn_fail_memory("what a plan says of a constant");
+    note->file_offset = (uint64_t)((const unsigned char *)of->data - reader->file);
+    *out_note = note;
     return TN_OK;
 }
 
 tn_status tn_plan_reader_weight(const tn_plan_reader *reader, tn_type type, const tn_shape *shape,
-                                uint64_t offset, uint64_t bytes, const void **out_data) {
-    const void *data = NULL;
-    TN_TRY(tn_plan_reader_bytes(reader, "a constant", offset, bytes, &data));
-    TN_TRY(tn_plan_reader_check_elements(type, shape, data, (size_t)bytes));
-    *out_data = bytes > 0 ? data : NULL;
+                                const tn_constant_note *part, uint64_t offset,
+                                const void **out_data, tn_constant_note **out_note) {
+    tn_constant_note known = *part;
+    TN_TRY(tn_plan_reader_bytes(reader, "a constant", offset, part->bytes, &known.data));
+    TN_TRY(tn_plan_reader_note(reader, &known, out_note));
+    TN_TRY(tn_plan_reader_check_elements(type, shape, known.data, part->bytes));
+    if (part->bytes < TN_PLAN_SMALL || type == TN_BOOL) TN_TRY(tn_constant_note_verify(*out_note));
+    *out_data = part->bytes > 0 ? known.data : NULL;
+    return TN_OK;
+}
+
+/* Sections whose parts have no checksums of their own, or all of them. */
+static tn_status verify_sections(const tn_plan_reader *reader, const tn_plan_layout *layout,
+                                 bool is_described) {
+    for (uint32_t i = 0; i < layout->section_count; i++) {
+        const tn_plan_section *section = &layout->sections[i];
+        const bool has_parts =
+            section->kind == TN_SECTION_WEIGHTS || section->kind == TN_SECTION_PACKED;
+        if (has_parts != is_described) continue;
+        if (has_parts && reader->plan->has_checksums && !reader->options->verifies_all &&
+            reader->options->body_depth == 0)
+            continue;
+        TN_TRY(tn_plan_layout_verify(reader->file, layout, section));
+    }
+    return TN_OK;
+}
+
+static tn_status find_sections(tn_plan_reader *reader, const tn_plan_layout *layout) {
+    const tn_plan_section *weights = tn_plan_layout_find(layout, TN_SECTION_WEIGHTS);
+    const tn_plan_section *packed = tn_plan_layout_find(layout, TN_SECTION_PACKED);
+    if (!weights || !tn_plan_layout_find(layout, TN_SECTION_DESCRIPTION))
+        return tn_plan_reader_fail("it has no %s", weights ? "description" : "weights");
+    if ((uintptr_t)(reader->file + weights->offset) % TN_PLAN_WEIGHT_ALIGNMENT != 0)
+        return tn_fail(TN_ERROR_INTERNAL, "a plan's memory is not aligned to 64 bytes");
+    reader->weights = reader->file + weights->offset;
+    reader->weight_bytes = weights->bytes;
+    if (!packed) return TN_OK;
+    reader->packed = reader->file + packed->offset;
+    reader->packed_bytes = packed->bytes;
     return TN_OK;
 }
 
 tn_status tn_plan_reader_open(tn_plan_reader *reader, const tn_file *file) {
     tn_plan_layout layout;
+    reader->file = file->data;
     TN_TRY(tn_plan_layout_read(file->data, file->bytes, &layout));
-    const unsigned char *data = file->data;
+    TN_TRY(verify_sections(reader, &layout, false));
+    TN_TRY(find_sections(reader, &layout));
     const tn_plan_section *description = tn_plan_layout_find(&layout, TN_SECTION_DESCRIPTION);
-    const tn_plan_section *weights = tn_plan_layout_find(&layout, TN_SECTION_WEIGHTS);
-    if (!description || !weights)
-        return tn_plan_reader_fail("it has no %s", description ? "weights" : "description");
-    if ((uintptr_t)(data + weights->offset) % TN_PLAN_WEIGHT_ALIGNMENT != 0)
-        return tn_fail(TN_ERROR_INTERNAL, "a plan's memory is not aligned to 64 bytes");
-    reader->weights = data + weights->offset;
-    reader->weight_bytes = weights->bytes;
     ProtobufCMessage *message;
     TN_TRY(tn_error_shift(tn_wire_unpack(reader->allocator, &tenon__plan__plan__descriptor,
-                                         data + description->offset, description->bytes, &message),
+                                         reader->file + description->offset, description->bytes,
+                                         &message),
                           description->offset));
     reader->plan = (Tenon__Plan__Plan *)message;
-    return TN_OK;
+    return verify_sections(reader, &layout, true);
 }
 
 /* The graph takes the file over. */

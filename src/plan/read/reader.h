@@ -24,8 +24,9 @@ typedef struct tn_plan_reader {
     const tn_allocator *allocator;
     const tn_plan_read_options *options;
     Tenon__Plan__Plan *plan;
-    const unsigned char *weights;
-    size_t weight_bytes;
+    const unsigned char *file; /* its first byte */
+    const unsigned char *weights, *packed;
+    size_t weight_bytes, packed_bytes;
     tn_arena *scratch;                   /* until the plan is read */
     bool *is_made;                       /* by tensor: input, constant, or made by a node so far */
     const tn_operator_entry **operators; /* by the manifest's; each counted */
@@ -48,9 +49,18 @@ tn_status tn_plan_reader_check_elements(tn_type type, const tn_shape *shape, con
 /* Bytes of the weights section. */
 tn_status tn_plan_reader_bytes(const tn_plan_reader *reader, const char *what, uint64_t offset,
                                uint64_t bytes, const void **out_data);
-/* The data of a constant in the weights section; null when it has no elements. */
+/* The same of the section of packed weights. */
+tn_status tn_plan_reader_packed(const tn_plan_reader *reader, uint64_t offset, uint64_t bytes,
+                                const void **out_data);
+/* What is known of such bytes, in the graph's arena: null in a plan without checksums of its parts,
+ * where the whole section was verified, and of no bytes. */
+tn_status tn_plan_reader_note(const tn_plan_reader *reader, const tn_constant_note *of,
+                              tn_constant_note **out_note);
+/* The data of a constant in the weights section; null when it has no elements. What is small is
+ * verified at once, and so are bools, which are looked at. */
 tn_status tn_plan_reader_weight(const tn_plan_reader *reader, tn_type type, const tn_shape *shape,
-                                uint64_t offset, uint64_t bytes, const void **out_data);
+                                const tn_constant_note *part, uint64_t offset,
+                                const void **out_data, tn_constant_note **out_note);
 
 /* Finds the file's sections and unpacks the description (reader.c). */
 tn_status tn_plan_reader_open(tn_plan_reader *reader, const tn_file *file);

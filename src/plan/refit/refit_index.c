@@ -2,6 +2,7 @@
 /* The constants of a plan that may be refitted: see refit_index.h. */
 #include "plan/refit/refit_index.h"
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/status.h"
 #include "base/wire.h"
@@ -136,8 +137,9 @@ static tn_status read_plan(reading *from) {
     tn_refit_index *index = from->index;
     const unsigned char *data = from->data + from->offset;
     known_plan plan = {.offset = from->offset};
-    TN_TRY(from->is_known ? tn_plan_layout_read_again(data, from->bytes, &plan.layout)
-                          : tn_plan_layout_read(data, from->bytes, &plan.layout));
+    TN_TRY(tn_plan_layout_read(data, from->bytes, &plan.layout));
+    for (uint32_t i = 0; i < plan.layout.section_count && !from->is_known; i++)
+        TN_TRY(tn_plan_layout_verify(data, &plan.layout, &plan.layout.sections[i]));
     const tn_plan_section *description = tn_plan_layout_find(&plan.layout, TN_SECTION_DESCRIPTION);
     const tn_plan_section *weights = tn_plan_layout_find(&plan.layout, TN_SECTION_WEIGHTS);
     ProtobufCMessage *message;
@@ -198,13 +200,42 @@ bool tn_refit_index_find(const tn_refit_index *index, const char *name, uint32_t
     return true;
 }
 
-void tn_refit_index_patch(const tn_refit_index *index, const void *const *values, void *plan) {
+/* Sets the checksums of constants anew where they have one of their own. The description keeps its
+ * size: a checksum takes the same bytes whatever it is. */
+static tn_status set_checksums(const tn_refit_index *index, const tn_plan_layout *layout,
+                               unsigned char *data) {
+    const tn_plan_section *description = tn_plan_layout_find(layout, TN_SECTION_DESCRIPTION);
+    const tn_plan_section *weights = tn_plan_layout_find(layout, TN_SECTION_WEIGHTS);
+    ProtobufCMessage *message;
+    TN_TRY(tn_wire_unpack(index->allocator, &tenon__plan__plan__descriptor,
+                          data + description->offset, description->bytes, &message));
+    const Tenon__Plan__Plan *plan = (const Tenon__Plan__Plan *)message;
+    for (size_t t = 0; plan->has_checksums && t < plan->n_tensors; t++) {
+        Tenon__Plan__Tensor *tensor = plan->tensors[t];
+        if (*tensor->refit_name)
+            tensor->checksum =
+                tn_hash(data + weights->offset + tensor->offset, (size_t)tensor->bytes);
+    }
+    tn_status status = TN_OK;
+    if (plan->has_checksums && tenon__plan__plan__get_packed_size(plan) != description->bytes)
+        status = fail("its description is not as Tenon writes it");
+    else if (plan->has_checksums)
+        tenon__plan__plan__pack(plan, data + description->offset);
+    tn_wire_free(index->allocator, message);
+    return status;
+}
+
+tn_status tn_refit_index_patch(const tn_refit_index *index, const void *const *values, void *plan) {
     unsigned char *data = plan;
     for (size_t i = 0; i < index->item_count; i++) {
         const tn_refit_item *constant = &index->items[i]->constant;
         for (uint32_t p = 0; values[i] && p < constant->place_count; p++)
             memcpy(data + constant->places[p], values[i], constant->bytes);
     }
-    for (size_t i = 0; i < index->plan_count; i++)
-        tn_plan_layout_write(&index->plans[i].layout, data + index->plans[i].offset);
+    for (size_t i = 0; i < index->plan_count; i++) {
+        const known_plan *known = &index->plans[i];
+        TN_TRY(set_checksums(index, &known->layout, data + known->offset));
+        tn_plan_layout_write(&known->layout, data + known->offset);
+    }
+    return TN_OK;
 }

@@ -19,7 +19,7 @@ typedef struct tn_refit_item {
 
 typedef struct tn_refit_index tn_refit_index;
 
-/* `is_known`: the bytes were read before, so that checksums need not be computed. TN_ERROR_FORMAT.
+/* `is_known`: the bytes were read before, so that sections need not be verified. TN_ERROR_FORMAT.
  */
 tn_status tn_refit_index_create(const tn_allocator *allocator, const void *plan, size_t bytes,
                                 bool is_known, tn_refit_index **out_index);
@@ -29,7 +29,7 @@ uint32_t tn_refit_index_count(const tn_refit_index *index);
 const tn_refit_item *tn_refit_index_at(const tn_refit_index *index, uint32_t number);
 bool tn_refit_index_find(const tn_refit_index *index, const char *name, uint32_t *out_number);
 /* Puts data in place in a copy of the plan's bytes, and sets the checksums anew. `values` by number
- * of the constant; null: it stays. */
-void tn_refit_index_patch(const tn_refit_index *index, const void *const *values, void *plan);
+ * of the constant; null: it stays. TN_ERROR_FORMAT, TN_ERROR_MEMORY. */
+tn_status tn_refit_index_patch(const tn_refit_index *index, const void *const *values, void *plan);
 
 #endif

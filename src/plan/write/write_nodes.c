@@ -17,7 +17,8 @@ static tn_status write_value(tn_plan_writer *writer, const tn_tensor *tensor,
     message->n_shape = tensor->rank;
     message->shape = tensor->shape;
     message->bytes = tensor->bytes;
-    TN_TRY(tn_plan_writer_weight(writer, tensor->data, (size_t)tensor->bytes, &message->offset));
+    TN_TRY(tn_plan_writer_weight(writer, tensor->data, (size_t)tensor->bytes, &message->offset,
+                                 &message->checksum));
     *out_message = message;
     return TN_OK;
 }
@@ -35,7 +36,7 @@ static tn_status write_body(tn_plan_writer *writer, const tn_graph_body *body,
     message->nodes = (uint32_t)body->graph->node_count;
     message->inputs = body->view.input_count;
     message->outputs = body->view.output_count;
-    TN_TRY(tn_plan_writer_weight(writer, body->plan, body->plan_bytes, &message->offset));
+    TN_TRY(tn_plan_writer_weight(writer, body->plan, body->plan_bytes, &message->offset, NULL));
     *out_message = message;
     return TN_OK;
 }

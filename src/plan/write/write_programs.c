@@ -40,8 +40,8 @@ static tn_status write_step(tn_plan_writer *writer, const tn_program_step *step,
     message->has_state = step->has_state;
     message->state_bytes = step->state_bytes;
     if (step->has_state)
-        TN_TRY(
-            tn_plan_writer_weight(writer, step->state, step->state_bytes, &message->state_offset));
+        TN_TRY(tn_plan_writer_weight(writer, step->state, step->state_bytes, &message->state_offset,
+                                     &message->state_checksum));
     TN_TRY(write_absorbed(writer, step, message));
     TN_TRY(tn_plan_writer_numbers(writer, step->input_count, step->inputs, NULL, &message->inputs));
     TN_TRY(
@@ -94,6 +94,27 @@ static tn_status write_values(tn_plan_writer *writer, const tn_program *program,
     return TN_OK;
 }
 
+static tn_status write_packed(tn_plan_writer *writer, const tn_program *program,
+                              Tenon__Plan__Program *message) {
+    void **messages;
+    TN_TRY(tn_plan_writer_messages(writer, program->packed_count, sizeof(Tenon__Plan__Packed),
+                                   &messages));
+    message->packed = (Tenon__Plan__Packed **)messages;
+    for (uint32_t i = 0; i < program->packed_count; i++) {
+        const tn_packed_blob *blob = &program->packed[i];
+        Tenon__Plan__Packed *packed = message->packed[message->n_packed++];
+        tenon__plan__packed__init(packed);
+        packed->bytes = blob->note->bytes;
+        packed->content = blob->content;
+        packed->packer = blob->packer;
+        packed->key = tn_plan_writer_text(blob->key);
+        packed->kernel = tn_plan_writer_text(blob->note->name);
+        TN_TRY(tn_plan_writer_packed(writer, blob->note->data, blob->note->bytes, &packed->offset,
+                                     &packed->checksum));
+    }
+    return TN_OK;
+}
+
 static tn_status write_program(tn_plan_writer *writer, const tn_program *program,
                                Tenon__Plan__Program *message) {
     void **messages;
@@ -112,6 +133,7 @@ static tn_status write_program(tn_plan_writer *writer, const tn_program *program
     message->steps = (Tenon__Plan__Step **)messages;
     for (uint32_t s = 0; s < program->step_count; s++)
         TN_TRY(write_step(writer, &program->steps[s], message->steps[message->n_steps++]));
+    TN_TRY(write_packed(writer, program, message));
     message->n_input_values = writer->graph->input_count;
     message->n_output_values = writer->graph->output_count;
     TN_TRY(tn_plan_writer_numbers(writer, message->n_input_values, program->input_values, NULL,

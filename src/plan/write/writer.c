@@ -5,6 +5,7 @@
  */
 #include "plan/write/writer.h"
 
+#include "base/hash.h"
 #include "base/status.h"
 
 #include <string.h>
@@ -34,20 +35,62 @@ tn_status tn_plan_writer_numbers(tn_plan_writer *writer, size_t count, const uin
     return TN_OK;
 }
 
-tn_status tn_plan_writer_weight(tn_plan_writer *writer, const void *data, size_t bytes,
-                                uint64_t *out_offset) {
-    size_t offset, end;
+static tn_status add_weight(tn_plan_writer *writer, tn_plan_weights *weights, const void *data,
+                            size_t bytes, uint64_t *out_offset, uint64_t *out_checksum) {
     *out_offset = 0;
     if (bytes == 0) return TN_OK;
-    if (!tn_align_size(writer->weight_bytes, TN_PLAN_WEIGHT_ALIGNMENT, &offset) ||
-        !tn_add_size(offset, bytes, &end))
-        return tn_fail_memory("the weights of a plan");
-    TN_TRY(tn_grow(writer->allocator, (void **)&writer->weights, &writer->weight_capacity,
-                   writer->weight_count + 1, sizeof(*writer->weights)));
-    writer->weights[writer->weight_count++] = (tn_plan_weight){data, offset, bytes};
-    writer->weight_bytes = end;
-    *out_offset = offset;
+    TN_TRY(tn_grow(writer->allocator, (void **)&weights->items, &weights->capacity,
+                   weights->count + 1, sizeof(*weights->items)));
+    weights->items[weights->count++] = (tn_plan_weight){data, bytes, out_offset};
+    if (out_checksum) *out_checksum = tn_hash(data, bytes);
     return TN_OK;
+}
+
+tn_status tn_plan_writer_weight(tn_plan_writer *writer, const void *data, size_t bytes,
+                                uint64_t *out_offset, uint64_t *out_checksum) {
+    return add_weight(writer, &writer->weights, data, bytes, out_offset, out_checksum);
+}
+
+tn_status tn_plan_writer_packed(tn_plan_writer *writer, const void *data, size_t bytes,
+                                uint64_t *out_offset, uint64_t *out_checksum) {
+    return add_weight(writer, &writer->packed, data, bytes, out_offset, out_checksum);
+}
+
+/* Several programs may have packed the same: then it lies there once. */
+static bool place_as_before(const tn_plan_weights *weights, size_t index) {
+    const tn_plan_weight *weight = &weights->items[index];
+    for (size_t i = 0; i < index; i++) {
+        const tn_plan_weight *other = &weights->items[i];
+        if (other->bytes != weight->bytes || memcmp(other->data, weight->data, other->bytes) != 0)
+            continue;
+        *weight->out_offset = *other->out_offset;
+        return true;
+    }
+    return false;
+}
+
+/* Those of `least` bytes up to `limit`, without it. */
+static tn_status place(tn_plan_weights *weights, size_t least, size_t limit) {
+    for (size_t i = 0; i < weights->count; i++) {
+        const tn_plan_weight *weight = &weights->items[i];
+        size_t offset;
+        if (weight->bytes < least || weight->bytes >= limit) continue;
+        if (weights->has_doubles && place_as_before(weights, i)) continue;
+        if (!tn_align_size(weights->bytes, TN_PLAN_WEIGHT_ALIGNMENT, &offset) ||
+            !tn_add_size(offset, weight->bytes, &weights->bytes))
+            return tn_fail_memory("the weights of a plan");
+        *weight->out_offset = offset;
+    }
+    return TN_OK;
+}
+
+/* Small parts lie together: loading reads most of them, biases say, and of the large ones those
+ * that the plan does not have packed. */
+static tn_status place_all(tn_plan_writer *writer) {
+    TN_TRY(place(&writer->weights, 0, TN_PLAN_SMALL));
+    TN_TRY(place(&writer->weights, TN_PLAN_SMALL, SIZE_MAX));
+    writer->packed.has_doubles = true;
+    return place(&writer->packed, 0, SIZE_MAX);
 }
 
 static void mark(tn_plan_writer *writer, uint32_t count, const tn_tensor_id *tensors) {
@@ -87,23 +130,30 @@ static tn_status fill(tn_plan_writer *writer) {
     TN_TRY(tn_plan_write_outputs(writer));
     TN_TRY(tn_plan_write_nodes(writer));
     TN_TRY(tn_plan_write_profiles(writer));
-    return tn_plan_write_programs(writer);
+    TN_TRY(tn_plan_write_programs(writer));
+    writer->plan.has_checksums = true;
+    return place_all(writer);
+}
+
+static void copy_weights(const tn_plan_weights *weights, unsigned char *section) {
+    for (size_t i = 0; i < weights->count; i++)
+        memcpy(section + *weights->items[i].out_offset, weights->items[i].data,
+               weights->items[i].bytes);
 }
 
 static tn_status pack(tn_plan_writer *writer, tn_plan *plan) {
     tn_plan_layout layout;
     size_t description_bytes = tenon__plan__plan__get_packed_size(&writer->plan);
-    TN_TRY(tn_plan_layout_make(description_bytes, writer->weight_bytes, &layout));
+    TN_TRY(tn_plan_layout_make(description_bytes, writer->weights.bytes, writer->packed.bytes,
+                               &layout));
     plan->data = tn_allocate_aligned(writer->allocator, layout.bytes, TN_PLAN_WEIGHT_ALIGNMENT);
     if (!plan->data) return tn_fail_memory("a plan");
     plan->bytes = layout.bytes;
     memset(plan->data, 0, layout.bytes);
     unsigned char *data = plan->data;
     tenon__plan__plan__pack(&writer->plan, data + layout.sections[0].offset);
-    for (size_t i = 0; i < writer->weight_count; i++) {
-        const tn_plan_weight *weight = &writer->weights[i];
-        memcpy(data + layout.sections[1].offset + weight->offset, weight->data, weight->bytes);
-    }
+    copy_weights(&writer->weights, data + layout.sections[1].offset);
+    if (layout.section_count > 2) copy_weights(&writer->packed, data + layout.sections[2].offset);
     tn_plan_layout_write(&layout, data);
     return TN_OK;
 }
@@ -150,7 +200,8 @@ tn_status tn_plan_write_parts(const tn_plan_parts *parts, tn_plan **out_plan) {
     TN_TRY(tn_arena_create(writer.allocator, &writer.arena));
     tn_status status = fill(&writer);
     if (status == TN_OK) status = make_plan(&writer, out_plan);
-    tn_deallocate(writer.allocator, writer.weights);
+    tn_deallocate(writer.allocator, writer.weights.items);
+    tn_deallocate(writer.allocator, writer.packed.items);
     tn_arena_destroy(writer.arena);
     return status;
 }

@@ -19,8 +19,17 @@
 
 typedef struct tn_plan_weight {
     const void *data;
-    size_t offset, bytes;
+    size_t bytes;
+    uint64_t *out_offset; /* in the message */
 } tn_plan_weight;
+
+/* Data in the order in which it came, for one section. */
+typedef struct tn_plan_weights {
+    tn_plan_weight *items;
+    size_t count, capacity;
+    size_t bytes;     /* of the section, once placed */
+    bool has_doubles; /* equal ones share a place */
+} tn_plan_weights;
 
 /* Everything of the message lies in the arena, or is lent by graph and programs. */
 typedef struct tn_plan_writer {
@@ -36,8 +45,7 @@ typedef struct tn_plan_writer {
     uint32_t *node_numbers;   /* by graph node; TN_NO_NODE: left out */
     uint32_t tensor_count, node_count;
     const tn_operator_entry **operators; /* as in the message */
-    tn_plan_weight *weights;
-    size_t weight_count, weight_capacity, weight_bytes;
+    tn_plan_weights weights, packed;
     Tenon__Plan__Plan plan;
 } tn_plan_writer;
 
@@ -51,9 +59,13 @@ tn_status tn_plan_writer_messages(tn_plan_writer *writer, size_t count, size_t b
 /* `count` numbers plus one each, UINT32_MAX (absent) becomes 0; through `map` before, if any. */
 tn_status tn_plan_writer_numbers(tn_plan_writer *writer, size_t count, const uint32_t *numbers,
                                  const uint32_t *map, uint32_t **out_numbers);
-/* Gives data a place in the weights section. */
+/* Gives data a place in the weights section. Its offset and checksum (null: not asked for) are
+ * members of the message. */
 tn_status tn_plan_writer_weight(tn_plan_writer *writer, const void *data, size_t bytes,
-                                uint64_t *out_offset);
+                                uint64_t *out_offset, uint64_t *out_checksum);
+/* The same in the section of packed weights. */
+tn_status tn_plan_writer_packed(tn_plan_writer *writer, const void *data, size_t bytes,
+                                uint64_t *out_offset, uint64_t *out_checksum);
 
 /* Lends the scales. */
 /* `type`: of the quantised tensor. */

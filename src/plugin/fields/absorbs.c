@@ -162,15 +162,16 @@ tn_status tn_absorbs_parse(tn_arena *arena, const char *text, bool is_newer,
     *out_absorbs = NULL;
     *out_count = 0;
     if (!text) return TN_OK;
-    p.items = tn_arena_allocate(arena, MOST_ABSORBS + 1, sizeof(*p.items));
-    if (!p.items) return tn_fail_memory("a kernel's facets");
+    tn_absorb items[MOST_ABSORBS + 1];
+    p.items = items;
     for (;;) {
         TN_TRY(take_item(&p));
         if (*p.at == 0) break;
         if (*p.at != ',') return fail_at(&p, p.at, "expected ',' or the end");
         p.at++;
     }
-    *out_absorbs = p.items;
+    *out_absorbs = tn_arena_copy(arena, items, p.count * sizeof(*items));
+    if (!*out_absorbs) return tn_fail_memory("a kernel's facets");
     *out_count = p.count;
     return TN_OK;
 }

@@ -359,16 +359,20 @@ static inline plan_bytes plan_edit(plan_bytes old, void (*change)(Tenon__Plan__P
     assert_non_null(pool.memory);
     assert_int_equal(tn_plan_layout_read(old.data, old.bytes, &before), TN_OK);
     const tn_plan_section *weights = &before.sections[1];
+    const tn_plan_section *packed = tn_plan_layout_find(&before, TN_SECTION_PACKED);
     Tenon__Plan__Plan *plan = tenon__plan__plan__unpack(&allocator, before.sections[0].bytes,
                                                         old.data + before.sections[0].offset);
     assert_non_null(plan);
     change(plan);
     size_t bytes = tenon__plan__plan__get_packed_size(plan);
-    assert_int_equal(tn_plan_layout_make(bytes, weights->bytes, &after), TN_OK);
+    assert_int_equal(tn_plan_layout_make(bytes, weights->bytes, packed ? packed->bytes : 0, &after),
+                     TN_OK);
     plan_bytes edited = {calloc(1, after.bytes), after.bytes};
     assert_non_null(edited.data);
     tenon__plan__plan__pack(plan, edited.data + after.sections[0].offset);
     memcpy(edited.data + after.sections[1].offset, old.data + weights->offset, weights->bytes);
+    if (packed)
+        memcpy(edited.data + after.sections[2].offset, old.data + packed->offset, packed->bytes);
     tn_plan_layout_write(&after, edited.data);
     free(pool.memory);
     free(old.data);

@@ -480,6 +480,58 @@ static void test_a_devices_kernel_keeps_its_state(void **state) {
     tn_plan_destroy(plan);
 }
 
+/* x + w on images, w being a constant of more than a page. */
+static tn_plan *build_sum(tn_runtime *runtime) {
+    static const int64_t shape[] = {1, 3, 32, 32};
+    static float weights[3 * 32 * 32];
+    tn_graph *graph = NULL;
+    tn_tensor_id ids[2], sum = TN_NO_TENSOR;
+    for (int i = 0; i < 3 * 32 * 32; i++)
+        weights[i] = (float)i;
+    must(tn_graph_create(runtime, "sum", &graph));
+    ids[0] = add_input(graph, "x", TN_F32, 4, shape);
+    must(tn_graph_add_constant(graph, "w", TN_F32, 4, shape, weights, sizeof(weights), &ids[1]));
+    const tn_node_description node = {
+        .size = sizeof(node), .op = "Add", .input_count = 2, .inputs = ids, .output_count = 1};
+    must(tn_graph_add_node(graph, &node, &sum));
+    must(tn_graph_add_output(graph, sum, "y"));
+    const tn_builder_options options = {
+        .size = sizeof(options), .threads = 1, .device = "stub", .flags = TN_BUILD_NO_TIMING};
+    tn_plan *plan = NULL;
+    must(tn_build(graph, &options, &plan));
+    tn_graph_destroy(graph);
+    return plan;
+}
+
+static const tn_shared_weight *shared_constant(const tn_engine *engine) {
+    for (uint32_t v = 0; v < engine->program->value_count; v++)
+        if (engine->shared_constants[v]) return engine->shared_constants[v];
+    return NULL;
+}
+
+static void test_engines_share_constants_on_a_device(void **state) {
+    device_test *test = *state;
+    static float x[3 * 32 * 32];
+    tn_plan *plan = build_sum(test->runtime);
+    tn_engine *engines[2];
+    tn_context *context = NULL;
+    const tn_tensor *output = NULL;
+    for (int i = 0; i < 2; i++)
+        engines[i] = load(test->runtime, plan, NULL);
+    assert_non_null(shared_constant(engines[0]));
+    assert_ptr_equal(shared_constant(engines[0]), shared_constant(engines[1]));
+    tn_engine_release(engines[0]);
+    must(tn_context_create(engines[1], &context));
+    must(tn_context_bind_input(context, 0, x, sizeof(x)));
+    must(tn_context_run(context));
+    must(tn_context_output(context, 0, &output));
+    for (int i = 0; i < 3 * 32 * 32; i++)
+        assert_true(((const float *)output->data)[i] == (float)i);
+    tn_context_destroy(context);
+    tn_engine_release(engines[1]);
+    tn_plan_destroy(plan);
+}
+
 /* Both convolutions use one library for the device, and one handle in each context. */
 static void test_kernels_share_resources(void **state) {
     device_test *test = *state;
@@ -568,6 +620,7 @@ int main(void) {
         DEVICE_TEST(test_a_plan_runs_without_its_device),
         DEVICE_TEST(test_a_plan_may_be_run_elsewhere_than_it_was_built_for),
         DEVICE_TEST(test_a_devices_kernel_keeps_its_state),
+        DEVICE_TEST(test_engines_share_constants_on_a_device),
         DEVICE_TEST(test_kernels_share_resources),
         DEVICE_TEST(test_names_of_devices),
         DEVICE_TEST(test_memory_may_fail_anywhere),

@@ -49,17 +49,23 @@ static void make_weigh(run_test *test) {
                                                             EXTENTS(best, 2), EXTENTS(high, 2)))})
 #define SETS(...) ((const tn_profile *const[]){__VA_ARGS__})
 
-static tn_status build_sets(run_test *test, uint32_t count, const tn_profile *const *profiles) {
+static tn_status build_flagged(run_test *test, uint32_t flags, uint32_t count,
+                               const tn_profile *const *profiles) {
     const tn_builder_options options = {.size = sizeof(options),
                                         .threads = 1,
-                                        .flags = TN_BUILD_NO_TIMING,
+                                        .flags = TN_BUILD_NO_TIMING | flags,
                                         .profile_count = count,
                                         .profiles = profiles};
     return tn_build(test->graph, &options, &test->plan);
 }
 
+static tn_status build_sets(run_test *test, uint32_t count, const tn_profile *const *profiles) {
+    return build_flagged(test, 0, count, profiles);
+}
+
 static void start_sets(run_test *test, uint32_t count, const tn_profile *const *profiles) {
     run_must(build_sets(test, count, profiles));
+    lot_forget(); /* the builder prepares, too */
     run_load(test);
     run_must(tn_context_create(test->engine, &test->context));
 }
@@ -85,7 +91,7 @@ static void test_each_profile_has_kernels_of_its_own(void **state) {
     assert_int_equal(tn_engine_profile_count(test->engine), 3);
     assert_int_equal(lot_prepared[LOT_SMALL], 1);
     assert_int_equal(lot_prepared[LOT_LARGE], 2);
-    assert_int_equal(lot_packed, 2); /* by kernel: both profiles of the second one share it */
+    assert_int_equal(lot_packed, 0); /* the plan has it */
     run_rows(test->context, 1);
     assert_int_equal(tn_context_get_profile(test->context), 0);
     assert_int_equal(lot_ran[LOT_SMALL], 1);
@@ -95,6 +101,26 @@ static void test_each_profile_has_kernels_of_its_own(void **state) {
     assert_int_equal(tn_context_get_profile(test->context), 2);
     assert_int_equal(lot_ran[LOT_LARGE], 2);
     assert_int_equal(lot_ran[LOT_REFERENCE], 0);
+}
+
+static void test_profiles_share_what_kernels_pack(void **state) {
+    run_test *test = *state;
+    uint64_t with = 0, without = 0;
+    make_weigh(test);
+    const tn_profile *const sets[] = {ROWS(1, 1, 4), ROWS(8, 32, 32), ROWS(40, 40, 50)};
+    start_sets(test, 3, sets);
+    tn_plan_bytes(test->plan, &with);
+    tn_context_destroy(test->context);
+    tn_engine_release(test->engine);
+    tn_plan_destroy(test->plan);
+    run_must(build_flagged(test, TN_BUILD_NO_PACKED_WEIGHTS, 3, sets));
+    tn_plan_bytes(test->plan, &without);
+    assert_true(without < with);
+    lot_forget();
+    run_load(test);
+    assert_int_equal(lot_packed, 2); /* by kernel: both profiles of the second one share it */
+    run_must(tn_context_create(test->engine, &test->context));
+    run_rows(test->context, 50);
 }
 
 static void test_profiles_are_told(void **state) {
@@ -646,6 +672,7 @@ static void test_contexts_run_other_profiles_side_by_side(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         LOT_TEST(test_each_profile_has_kernels_of_its_own),
+        LOT_TEST(test_profiles_share_what_kernels_pack),
         LOT_TEST(test_profiles_are_told),
         LOT_TEST(test_one_profile_is_as_it_was),
         LOT_TEST(test_shapes_in_a_gap_are_refused),

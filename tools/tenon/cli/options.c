@@ -53,6 +53,7 @@ static const option_row rows[] = {
     {'N', false, false, "no-timing"},
     {'F', false, false, "no-fusion"},
     {'E', false, false, "reference"},
+    {'1', false, false, "no-packed-weights"},
     {'v', true, false, "verbose"},
     {'Y', false, true, "timing-seconds"},
     {'K', false, false, "checked"},
@@ -259,6 +260,9 @@ static int take(cli_options *o, char letter, const char *value) {
         break;
     case 'N':
         o->no_timing = true;
+        break;
+    case '1':
+        o->no_packed_weights = true;
         break;
     case 'F':
         o->no_fusion = true;

@@ -19,23 +19,25 @@ tn_plan *session_build_reported(tn_runtime *runtime, const char *model, const cl
         const bool is_one = profiles.profile_count == 0;
         const bool is_as_read =
             options->reference || (options->lacks_weights && *options->lacks_weights);
-        const tn_builder_options build = {.size = sizeof(build),
-                                          .threads = options->threads,
-                                          .device = options->device,
-                                          .timing_cache = options->timing_cache,
-                                          .flags = (options->no_timing ? TN_BUILD_NO_TIMING : 0u) |
-                                                   (options->no_fusion ? TN_BUILD_NO_FUSION : 0u) |
-                                                   (is_as_read ? TN_BUILD_REFERENCE : 0u) |
-                                                   (options->refit_all ? TN_BUILD_REFIT : 0u) |
-                                                   (options->checked ? TN_BUILD_CHECKED : 0u),
-                                          .refit_count = (uint32_t)options->refit.count,
-                                          .refit = options->refit.items,
-                                          .profile_input_count = is_one ? profiles.count : 0,
-                                          .profile_inputs = is_one ? profiles.pointers : NULL,
-                                          .profile_count = profiles.profile_count,
-                                          .profiles = is_one ? NULL : profiles.profile_pointers,
-                                          .timing_seconds = options->timing_seconds,
-                                          .progress = cli_show_progress};
+        const tn_builder_options build = {
+            .size = sizeof(build),
+            .threads = options->threads,
+            .device = options->device,
+            .timing_cache = options->timing_cache,
+            .flags = (options->no_timing ? TN_BUILD_NO_TIMING : 0u) |
+                     (options->no_fusion ? TN_BUILD_NO_FUSION : 0u) |
+                     (is_as_read ? TN_BUILD_REFERENCE : 0u) |
+                     (options->refit_all ? TN_BUILD_REFIT : 0u) |
+                     (options->no_packed_weights ? TN_BUILD_NO_PACKED_WEIGHTS : 0u) |
+                     (options->checked ? TN_BUILD_CHECKED : 0u),
+            .refit_count = (uint32_t)options->refit.count,
+            .refit = options->refit.items,
+            .profile_input_count = is_one ? profiles.count : 0,
+            .profile_inputs = is_one ? profiles.pointers : NULL,
+            .profile_count = profiles.profile_count,
+            .profiles = is_one ? NULL : profiles.profile_pointers,
+            .timing_seconds = options->timing_seconds,
+            .progress = cli_show_progress};
         plan = precision_build(graph, runtime, model, options, &build, out_reports, out_exit);
     }
     shape_profiles_free(&profiles);

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Blobs by key, shared by all nodes that pack the same constant the same way. See packed_store.h.
+ */
+#include "plugin/weights/packed_store.h"
+
+#include "base/status.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/* An item that this store holds a count of. */
+typedef struct held_weight {
+    struct held_weight *next;
+    tn_shared_weight *item;
+} held_weight;
+
+struct tn_packed_store {
+    tn_allocator allocator;
+    pthread_mutex_t lock;
+    tn_weight_store *own, *weights; /* that items are in: its own, or one that is shared */
+    held_weight *first, **last;
+    uint32_t blob_count;
+    const tn_packed_blob *blobs;
+};
+
+tn_status tn_packed_store_create(const tn_allocator *allocator, tn_packed_store **out_store) {
+    tn_packed_store *store = tn_allocate_zero(allocator, 1, sizeof(*store));
+    if (!store) return tn_fail_memory("packed weights");
+    store->allocator = *allocator;
+    store->last = &store->first;
+    if (tn_weight_store_create(allocator, &store->own) != TN_OK) {
+        tn_deallocate(allocator, store);
+        return TN_ERROR_MEMORY;
+    }
+    store->weights = store->own;
+    pthread_mutex_init(&store->lock, NULL);
+    *out_store = store;
+    return TN_OK;
+}
+
+void tn_packed_store_share(tn_packed_store *store, tn_weight_store *weights) {
+    store->weights = weights;
+}
+
+void tn_packed_store_lend(tn_packed_store *store, uint32_t count, const tn_packed_blob *blobs) {
+    store->blob_count = count;
+    store->blobs = blobs;
+}
+
+void tn_packed_store_destroy(tn_packed_store *store) {
+    if (!store) return;
+    const tn_allocator allocator = store->allocator;
+    for (held_weight *held = store->first, *next; held; held = next) {
+        next = held->next;
+        tn_deallocate(&allocator, tn_weight_store_release(store->weights, held->item));
+        tn_deallocate(&allocator, held);
+    }
+    tn_weight_store_destroy(store->own);
+    pthread_mutex_destroy(&store->lock);
+    tn_deallocate(&allocator, store);
+}
+
+static const tn_packed_blob *find_in_plan(const tn_packed_store *store, const tn_weight_key *key) {
+    for (uint32_t i = 0; i < store->blob_count; i++) {
+        const tn_packed_blob *blob = &store->blobs[i];
+        if (blob->content == key->content && blob->packer == key->packer &&
+            blob->note->bytes == key->bytes && strcmp(blob->key, key->key) == 0)
+            return blob;
+    }
+    return NULL;
+}
+
+/* Zeroed, so that bytes which `fill` leaves out are the same ones each time. */
+static tn_status make(tn_packed_store *store, const tn_weight_key *key, tn_fill fill, void *user,
+                      tn_shared_weight **out_item) {
+    const size_t bytes = key->bytes ? (size_t)key->bytes : 1;
+    void *data = key->bytes > SIZE_MAX ? NULL : tn_allocate_aligned(&store->allocator, bytes, 64);
+    if (!data)
+        return tn_fail(TN_ERROR_MEMORY, "no memory for %llu bytes of packed weights",
+                       (unsigned long long)key->bytes);
+    memset(data, 0, bytes);
+    tn_status status = fill(user, data, key->bytes);
+    if (status != TN_OK)
+        status = tn_fail(TN_ERROR_PLUGIN, "the weights '%s' could not be packed (status %d)",
+                         key->key, status);
+    else
+        status = tn_weight_store_add(store->weights, key, data, out_item);
+    if (status != TN_OK || tn_shared_weight_data(*out_item) != data)
+        tn_deallocate(&store->allocator, data);
+    return status;
+}
+
+/* Takes over the item's count. */
+static tn_status hold(tn_packed_store *store, tn_shared_weight *item, const void **out_data) {
+    held_weight *held = tn_allocate(&store->allocator, sizeof(*held));
+    if (!held) {
+        tn_deallocate(&store->allocator, tn_weight_store_release(store->weights, item));
+        return tn_fail_memory("packed weights");
+    }
+    *held = (held_weight){.item = item};
+    pthread_mutex_lock(&store->lock);
+    *store->last = held;
+    store->last = &held->next;
+    pthread_mutex_unlock(&store->lock);
+    *out_data = tn_shared_weight_data(item);
+    return TN_OK;
+}
+
+tn_status tn_packed_store_get(tn_packed_store *store, const tn_weight_key *key,
+                              tn_constant_note *constant, tn_fill fill, void *user,
+                              const void **out_data) {
+    const tn_packed_blob *blob = find_in_plan(store, key);
+    if (blob) {
+        TN_TRY(tn_constant_note_verify(blob->note));
+        *out_data = blob->note->data;
+        return TN_OK;
+    }
+    TN_TRY(tn_constant_note_verify(constant));
+    tn_shared_weight *item = tn_weight_store_find(store->weights, key);
+    if (!item) TN_TRY(make(store, key, fill, user, &item));
+    return hold(store, item, out_data);
+}
+
+tn_status tn_packed_store_visit(const tn_packed_store *store, tn_packed_visit visit, void *user) {
+    for (const held_weight *held = store->first; held; held = held->next)
+        TN_TRY(visit(user, tn_shared_weight_key(held->item), tn_shared_weight_data(held->item)));
+    return TN_OK;
+}
