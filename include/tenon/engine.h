@@ -85,10 +85,19 @@ enum {
  * fails with. [thread: any] */
 TN_EXPORT tn_status tn_engine_load(tn_runtime *runtime, const char *path,
                                    const tn_engine_options *options, tn_engine **out_engine);
-/* The same from memory; the bytes are copied, once for engines of the same bytes.
- * tenon/borrowed.h has it without a copy. */
+/* The same from memory; the bytes are copied, once for engines of the same bytes. */
 TN_EXPORT tn_status tn_engine_load_bytes(tn_runtime *runtime, const void *data, uint64_t bytes,
                                          const tn_engine_options *options, tn_engine **out_engine);
+/* The same without a copy: a plan in shared memory, in the program's own data, in a package that is
+ * mapped. `data` is aligned to 64 bytes (TN_ERROR_ARGUMENT: it is not), and neither changes nor
+ * goes away before `release` is called with `user`: once, on the thread that gives back the last
+ * count of the engine, after everything else of it is gone. `release` may be null, and must not
+ * call Tenon. Where loading fails it is not called: the bytes are the caller's again. With
+ * TN_ENGINE_ISOLATED helper processes get a copy. [thread: any] */
+TN_EXPORT tn_status tn_engine_load_borrowed(tn_runtime *runtime, const void *data, uint64_t bytes,
+                                            const tn_engine_options *options,
+                                            void (*release)(void *user), void *user,
+                                            tn_engine **out_engine);
 /* What loading this plan would find, without stopping at the first thing that is missing: for each
  * operator whether it is there and in which library, for each library of the manifest where it was
  * found, with which content, or why not. It searches and loads libraries as tn_engine_load does.

@@ -5,7 +5,6 @@
 
 #include <tenon/async.h>
 #include <tenon/border.h>
-#include <tenon/borrowed.h>
 #include <tenon/builder.h>
 #include <tenon/calibrate.h>
 #include <tenon/calibration.h>

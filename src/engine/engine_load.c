@@ -5,7 +5,7 @@
 #include "engine/engine_private.h"
 #include "engine/engine_source.h"
 #include "plan/layout.h"
-#include <tenon/borrowed.h>
+#include <tenon/engine.h>
 
 #include <string.h>
 

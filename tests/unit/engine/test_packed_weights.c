@@ -6,7 +6,7 @@
  */
 #include "run_test.h"
 
-#include <tenon/borrowed.h>
+#include <tenon/engine.h>
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -58,7 +58,21 @@ static void test_a_run_allocates_nothing_and_waits_once(void **state) {
     tn_plan_destroy(plan);
 }
 
-/* Each profile has its program there, and all of them one copy of the constants. */
+/* How many large constants both have on the device: in the same memory. */
+static int shared_constants(const tn_engine *one, const tn_engine *other) {
+    int count = 0;
+    for (uint32_t v = 0; v < one->program->value_count; v++)
+        for (uint32_t w = 0; one->shared_constants[v] && w < other->program->value_count; w++) {
+            if (!other->shared_constants[w] ||
+                one->program->values[v].tensor != other->program->values[w].tensor)
+                continue;
+            assert_ptr_equal(one->device_constants[v], other->device_constants[w]);
+            count++;
+        }
+    return count;
+}
+
+/* Each profile has its program there, and all of them one copy of the large constants. */
 static void test_profiles_share_the_constants_on_a_device(void **state) {
     device_test *test = *state;
     tn_graph *graph = NULL;
@@ -92,9 +106,7 @@ static void test_profiles_share_the_constants_on_a_device(void **state) {
     tn_graph_destroy(graph);
     tn_engine *engines[] = {load(test->runtime, plans[0], NULL),
                             load(test->runtime, plans[1], NULL)};
-    const tn_engine *further = engines[1]->profile_engines[1];
-    assert_non_null(engines[1]->constants_memory);
-    assert_null(further->constants_memory);
+    assert_true(shared_constants(engines[1], engines[1]->profile_engines[1]) > 0);
     tn_context *contexts[2];
     for (int i = 0; i < 2; i++)
         must(tn_context_create(engines[i], &contexts[i]));
