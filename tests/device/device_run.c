@@ -10,6 +10,8 @@
  *     caller DEVICE MODEL                    pointers and a stream of the caller's; his own graph
  *     profile DEVICE MODEL                   the sum of the steps' times beside the run's
  *     pair DEVICE MODEL OTHER_DEVICE         one plan on two devices, in two threads
+ *     abilities DEVICE MODEL                 other weights, asynchronous runs, memory of the
+ *                                            caller's, strides, two engines, several profiles
  *     memory DEVICE MODEL                    errors, and no more, while the device has no memory
  *     shared DEVICE KEY device|context [PIN]...
  *                                            a third party's kernel shares the resource KEY
@@ -75,10 +77,12 @@ typedef struct command {
     int (*run)(network_options *options, const char *device, int argc, char **argv);
 } command;
 
-static const command commands[] = {{"network", network_command},  {"steady", device_run_steady},
-                                   {"caller", device_run_caller}, {"profile", device_run_profile},
-                                   {"pair", device_run_pair},     {"memory", device_run_memory},
-                                   {"shared", device_run_shared}, {"bad", device_run_bad}};
+static const command commands[] = {
+    {"network", network_command},  {"steady", device_run_steady},
+    {"caller", device_run_caller}, {"profile", device_run_profile},
+    {"pair", device_run_pair},     {"abilities", device_run_abilities},
+    {"memory", device_run_memory}, {"shared", device_run_shared},
+    {"bad", device_run_bad}};
 
 int main(int argc, char **argv) {
     static network_options options;
@@ -105,6 +109,6 @@ int main(int argc, char **argv) {
     }
     fprintf(stderr,
             "usage: device_run [--library LIB.so]... [--shape NAME=1x3x8x8]... [--cache FILE] "
-            "network|steady|caller|profile|pair|memory|shared|bad DEVICE MODEL [...]\n");
+            "network|steady|caller|profile|pair|abilities|memory|shared|bad DEVICE MODEL [...]\n");
     return 2;
 }

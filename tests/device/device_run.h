@@ -13,6 +13,8 @@ int device_run_profile(network_options *options, const char *device, int argc, c
 /* --- caller.c --- */
 int device_run_caller(network_options *options, const char *device, int argc, char **argv);
 int device_run_pair(network_options *options, const char *device, int argc, char **argv);
+/* --- abilities.c --- */
+int device_run_abilities(network_options *options, const char *device, int argc, char **argv);
 /* --- memory.c --- */
 int device_run_memory(network_options *options, const char *device, int argc, char **argv);
 /* --- shared.c --- */
