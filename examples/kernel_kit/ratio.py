@@ -42,7 +42,8 @@ def main():
         onnx.save(network(), path)
         text = subprocess.run([tenon, "bench", path, "--plugin", library, "--profile", "--json", *sys.argv[3:]], check=True,
                               stdout=subprocess.PIPE, text=True).stdout
-    nodes = {node["node"]: node for node in json.loads(text)["profile"]}
+    # Steps that bring a tensor to or from a device have their node's name, too.
+    nodes = {step["node"]: step for step in json.loads(text)["profile"] if step["kernel"] != "convert"}
     for number, pair in enumerate(PAIRS):
         built_in, ours = nodes[f"tenon{number}"], nodes[f"kit{number}"]
         print(f"{pair}: kit::{ours['operator']} ({ours['kernel']}) {ours['min_ns'] / 1000:.1f} us, built-in ({built_in['kernel']})"
