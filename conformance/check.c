@@ -4,14 +4,14 @@
  * plugin check` starts it, reads its lines, and starts it again behind a test that killed it.
  *
  *     tenon-check LIBRARY|builtin [--from N] [--only N] [--operator NAME] [--rule ID] [--device
- * NAME] tenon-check --rules
+ * NAME] [--until ID,ID...] tenon-check --rules
  *
  * Lines, fields between tabs: "count N"; before a test "begin N RULE OPERATOR KERNEL COMBINATION
  * CONSTANT CASE", after it "end N passed|failed|skipped RULE CAUSE WHY" (CAUSE: TN_CAUSE_...);
  * between them "now N CASE" where another case is tried, and "in N WHERE" in answer to SIGALRM,
  * which ends the process. "wrong EXIT TEXT": what the options ask
- * for is not there. What the library
- * itself prints is caught.
+ * for is not there (of --until the names alone are looked at: who reads the lines ends it). What
+ * the library itself prints is caught.
  */
 #include "base/status.h"
 #include "base/text.h"
@@ -487,6 +487,24 @@ static int check_rule(const char *name) {
     return wrong(WRONG_USAGE, what, &nearest);
 }
 
+/* Names between commas; those of rules without tests of their own are found broken, too. */
+static int check_until(const char *names) {
+    for (const char *name = names; name; name = strchr(name, ',')) {
+        tn_nearest nearest;
+        char id[61], what[160];
+        name += *name == ',';
+        snprintf(id, sizeof(id), "%.*s", (int)strcspn(name, ","), name);
+        tn_nearest_init(&nearest, id);
+        const tn_rule *rule = tn_rules;
+        for (; rule->id && strcmp(rule->id, id) != 0; rule++)
+            tn_nearest_offer(&nearest, rule->id);
+        snprintf(what, sizeof(what), "--until: there is no rule '%s' (tenon plugin check --rules)",
+                 id);
+        if (!rule->id) return wrong(WRONG_USAGE, what, &nearest);
+    }
+    return 0;
+}
+
 static int check_operator(void) {
     tn_nearest nearest;
     char what[200];
@@ -553,6 +571,7 @@ static void limit_stack(void) {
 int main(int argc, char **argv) {
     const char *library = argc > 1 ? argv[1] : "";
     const struct sigaction alarmed = {.sa_handler = answer_where};
+    const char *until = NULL;
     size_t from = 1, only = 0;
     if (strcmp(library, "--rules") == 0) {
         print_rules();
@@ -565,6 +584,7 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "--operator") == 0) s.only_operator = argv[i + 1];
         if (strcmp(argv[i], "--rule") == 0) s.only_rule = argv[i + 1];
         if (strcmp(argv[i], "--device") == 0) s.device_name = argv[i + 1];
+        if (strcmp(argv[i], "--until") == 0) until = argv[i + 1];
         if (strcmp(argv[i], "--seed") == 0) s.seed = (uint32_t)strtoul(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--effort") == 0) s.effort = (uint32_t)strtoul(argv[i + 1], NULL, 10);
     }
@@ -583,6 +603,7 @@ int main(int argc, char **argv) {
     tn_guarded_catch_faults(report_fault);
     sigaction(SIGALRM, &alarmed, NULL);
     if (s.only_rule && check_rule(s.only_rule) != 0) return 1;
+    if (until && check_until(until) != 0) return 1;
     tn_watch_begin();
     s.path = library;
     tn_heap_library(strcmp(library, "builtin") == 0 ? "/proc/self/exe" : library);

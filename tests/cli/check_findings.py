@@ -93,6 +93,21 @@ def order(checks):
         checks.say(len(set(subjects)) == len(subjects) > 0, f"each once for an operator or a kernel: {len(subjects)}")
 
 
+def until(checks):
+    """What is waited for ends the check, and what is not found lets it go on."""
+    def numbers(*options):
+        _, said, _ = checks.check("bad_one_too_many", *options, "--json", "-")
+        results = json.loads(said)["results"]
+        return [it["number"] for it in results], [it["rule"] for it in results if it["outcome"] == "failed"]
+    whole, broken = numbers()
+    some, found = numbers("--until", broken[0])
+    checks.say(found == broken[:1] and some == whole[:len(some)] and len(some) < len(whole), "--until ends at what it waits for")
+    some, found = numbers("--until", f"{broken[0]},device-cases")
+    checks.say((some, found) == (whole, broken), "and without it tries all")
+    checks.refuses("a rule that there is not, to wait for", 2, "--until: there is no rule 'pakced' (tenon plugin check --rules); the nearest is 'packed'",
+                   "--until", "crash,pakced")
+
+
 def skipped(checks):
     _, said, _ = checks.check("sound_elementwise", "--json", "-")
     results = json.loads(said)["results"]
@@ -119,6 +134,7 @@ def main():
     failures(checks)
     drawn(checks)
     order(checks)
+    until(checks)
     skipped(checks)
     selection(checks)
     print(f"{checks.passed} passed, {checks.failed} failed")
