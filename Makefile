@@ -8,12 +8,15 @@ help:
 	@echo 'make build     build release into build/'
 	@echo 'make bench     the benchmarks'
 
+# Options of CMake for the release build: make test CMAKE_OPTIONS=-DTENON_WERROR=ON
+CMAKE_OPTIONS ?=
+
 build: configure
 	@cmake --build build
 
 configure:
 	@scripts/setup build
-	@cmake --preset release > build.log 2>&1 || { cat build.log; exit 1; }; rm -f build.log
+	@cmake --preset release $(CMAKE_OPTIONS) > build.log 2>&1 || { cat build.log; exit 1; }; rm -f build.log
 
 # What is installed, without the tests.
 demo: configure
