@@ -3,7 +3,7 @@
  * tenon-check: runs the rules of conformance on a library, in a process that may be lost: `tenon
  * plugin check` starts it, reads its lines, and starts it again behind a test that killed it.
  *
- *     tenon-check LIBRARY|builtin [--from N] [--only N] [--operator NAME] [--rule ID] [--device
+ *     tenon-check LIBRARY|builtin [--from N] [--only N] [--operator NAME] [--rule ID,...] [--device
  * NAME] [--until ID,ID...] tenon-check --rules
  *
  * Lines, fields between tabs: "count N"; before a test "begin N RULE OPERATOR KERNEL COMBINATION
@@ -43,7 +43,7 @@ typedef struct suite {
     tn_counter counter;
     const char *library; /* name; null: what is linked in */
     const char *path;
-    const char *only_operator, *only_rule;
+    const char *only_operator, *only_rules;
     const char *device_name; /* null: the processor */
     tn_used_device device;
     void *stream;
@@ -148,8 +148,28 @@ static bool note_kernel(void *user, const tn_kernel *kernel, const tn_library_in
     return s.kernel_count < TABLE_LIMIT;
 }
 
+/* Names between commas: the length of the first one; null behind the last. */
+static const char *next_name(const char *names, size_t *length) {
+    if (!names) return NULL;
+    names += *names == ',';
+    *length = strcspn(names, ",");
+    return names;
+}
+
+static const char *after_name(const char *name, size_t length) {
+    return name[length] ? name + length : NULL;
+}
+
+static bool is_named(const char *names, const char *id) {
+    size_t length = 0;
+    for (const char *name = next_name(names, &length); name;
+         name = next_name(after_name(name, length), &length))
+        if (strlen(id) == length && strncmp(name, id, length) == 0) return true;
+    return false;
+}
+
 static bool add(const tn_test *test, const tn_rule *rule) {
-    if (s.only_rule && strcmp(rule->id, s.only_rule) != 0) return true;
+    if (s.only_rules && !is_named(s.only_rules, rule->id)) return true;
     if (s.count == s.capacity) {
         const size_t capacity = s.capacity ? 2 * s.capacity : 1024;
         listed *grown = realloc(s.tests, capacity * sizeof(*grown));
@@ -471,36 +491,23 @@ static int wrong(int code, const char *what, const tn_nearest *nearest) {
     return 1;
 }
 
-static int check_rule(const char *name) {
-    tn_nearest nearest;
-    char what[200];
-    tn_nearest_init(&nearest, name);
-    snprintf(what, sizeof(what), "there is no rule '%.60s' (tenon plugin check --rules)", name);
-    for (const tn_rule *rule = tn_rules; rule->id; rule++) {
-        tn_nearest_offer(&nearest, rule->id);
-        if (strcmp(rule->id, name) != 0) continue;
-        if (rule->check) return 0;
-        snprintf(what, sizeof(what),
-                 "rule '%s' has no tests of its own: those of other rules find it broken", name);
-        return wrong(WRONG_USAGE, what, NULL);
-    }
-    return wrong(WRONG_USAGE, what, &nearest);
-}
-
-/* Names between commas; those of rules without tests of their own are found broken, too. */
-static int check_until(const char *names) {
-    for (const char *name = names; name; name = strchr(name, ',')) {
+/* Rules that are named are there; those to try have tests of their own. */
+static int check_rules(const char *names, bool are_tried) {
+    size_t length = 0;
+    for (const char *name = next_name(names, &length); name;
+         name = next_name(after_name(name, length), &length)) {
         tn_nearest nearest;
-        char id[61], what[160];
-        name += *name == ',';
-        snprintf(id, sizeof(id), "%.*s", (int)strcspn(name, ","), name);
+        char id[61], what[200];
+        snprintf(id, sizeof(id), "%.*s", (int)length, name);
         tn_nearest_init(&nearest, id);
         const tn_rule *rule = tn_rules;
         for (; rule->id && strcmp(rule->id, id) != 0; rule++)
             tn_nearest_offer(&nearest, rule->id);
-        snprintf(what, sizeof(what), "--until: there is no rule '%s' (tenon plugin check --rules)",
-                 id);
+        snprintf(what, sizeof(what), "there is no rule '%s' (tenon plugin check --rules)", id);
         if (!rule->id) return wrong(WRONG_USAGE, what, &nearest);
+        snprintf(what, sizeof(what),
+                 "rule '%s' has no tests of its own: those of other rules find it broken", id);
+        if (are_tried && !rule->check) return wrong(WRONG_USAGE, what, NULL);
     }
     return 0;
 }
@@ -530,9 +537,10 @@ static int check_options(size_t only) {
     if (only <= s.count && s.count > 0) return 0;
     if (s.count > 0)
         snprintf(what, sizeof(what), "there is no test %zu: the last one is %zu", only, s.count);
-    else if (s.only_rule)
-        snprintf(what, sizeof(what), "rule '%.40s' has no test in this library%s%.60s", s.only_rule,
-                 s.only_operator ? ", operator " : "", s.only_operator ? s.only_operator : "");
+    else if (s.only_rules)
+        snprintf(what, sizeof(what), "rule '%.40s' has no test in this library%s%.60s",
+                 s.only_rules, s.only_operator ? ", operator " : "",
+                 s.only_operator ? s.only_operator : "");
     else if (only == 0)
         return 0; /* a library without operators and kernels has loaded, and that is all */
     else
@@ -582,7 +590,7 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "--from") == 0) from = strtoul(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--only") == 0) only = strtoul(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--operator") == 0) s.only_operator = argv[i + 1];
-        if (strcmp(argv[i], "--rule") == 0) s.only_rule = argv[i + 1];
+        if (strcmp(argv[i], "--rule") == 0) s.only_rules = argv[i + 1];
         if (strcmp(argv[i], "--device") == 0) s.device_name = argv[i + 1];
         if (strcmp(argv[i], "--until") == 0) until = argv[i + 1];
         if (strcmp(argv[i], "--seed") == 0) s.seed = (uint32_t)strtoul(argv[i + 1], NULL, 10);
@@ -590,7 +598,7 @@ int main(int argc, char **argv) {
     }
     if (argc < 2 || library[0] == '-') {
         fprintf(stderr, "usage: tenon-check LIBRARY|builtin [--from N] [--only N] [--operator "
-                        "NAME] [--rule ID] [--device NAME]\n");
+                        "NAME] [--rule ID,...] [--device NAME]\n");
         return 2;
     }
     const int output = tn_watch_output();
@@ -602,8 +610,7 @@ int main(int argc, char **argv) {
     tn_counter_init(&s.counter);
     tn_guarded_catch_faults(report_fault);
     sigaction(SIGALRM, &alarmed, NULL);
-    if (s.only_rule && check_rule(s.only_rule) != 0) return 1;
-    if (until && check_until(until) != 0) return 1;
+    if (check_rules(s.only_rules, true) != 0 || check_rules(until, false) != 0) return 1;
     tn_watch_begin();
     s.path = library;
     tn_heap_library(strcmp(library, "builtin") == 0 ? "/proc/self/exe" : library);

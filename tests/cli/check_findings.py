@@ -104,7 +104,7 @@ def until(checks):
     checks.say(found == broken[:1] and some == whole[:len(some)] and len(some) < len(whole), "--until ends at what it waits for")
     some, found = numbers("--until", f"{broken[0]},device-cases")
     checks.say((some, found) == (whole, broken), "and without it tries all")
-    checks.refuses("a rule that there is not, to wait for", 2, "--until: there is no rule 'pakced' (tenon plugin check --rules); the nearest is 'packed'",
+    checks.refuses("a rule that there is not, to wait for", 2, "there is no rule 'pakced' (tenon plugin check --rules); the nearest is 'packed'",
                    "--until", "crash,pakced")
 
 
@@ -125,6 +125,10 @@ def selection(checks):
     checks.refuses("the nearest operator", 1, "the nearest is 'Ramp'", "--operator", "Rump")
     checks.refuses("a test that there is not", 1, "there is no test 99999: the last one is", "--only", "99999")
     checks.refuses("a rule without a test", 1, "rule 'device-cases' has no test in this library", "--rule", "device-cases")
+    checks.refuses("a rule of several", 2, "there is no rule 'nosuch'", "--rule", "leaks,nosuch")
+    _, said, _ = checks.check("sound_elementwise", "--rule", "has-cases,leaks", "--json", "-")
+    tried = {it["test"] for it in json.loads(said)["results"]} - {"library-loads"}
+    checks.say(tried == {"has-cases", "leaks"}, f"several rules: {' '.join(sorted(tried))}")
     code, said, _ = checks.check("sound_elementwise", "--operator", "Bad::Ramp", "--rule", "has-cases")
     checks.say(code == 0 and "2 passed" in said, "an operator by its whole name")
 

@@ -19,7 +19,7 @@
 static const char help[] =
     "usage: tenon plugin check LIB.so|builtin [options]    every rule of "
     "docs/conformance.md on every case\n"
-    "      --rule ID  --operator NAME  --only N    those alone; N is a "
+    "      --rule ID,...  --operator NAME  --only N    those alone; N is a "
     "test's number, as a failure shows it\n"
     "      --device cuda|cuda:1    its kernels for a device, on that device\n"
     "      --time-limit SECONDS    for one test (default 10)\n"
