@@ -3,7 +3,7 @@
 help:
 	@echo 'make demo      play the main job: a network whose missing layer is a plugin, on a photograph'
 	@echo 'make test      build and run the tests (minutes)'
-	@echo 'make test-all  sanitizers, both compilers, fuzzing, every processor level, the whole suite (up to an hour)'
+	@echo 'make test-all  sanitizers, both compilers, fuzzing, every processor level, the whole suite (less than an hour)'
 	@echo 'make test-long what takes hours: fresh machines, soaks, PyTorch, whole corpora, a million fuzzed inputs, the GPU'
 	@echo 'make build     build release into build/'
 	@echo 'make bench     the benchmarks'
