@@ -3,17 +3,20 @@
 help:
 	@echo 'make demo      play the main job: a network whose missing layer is a plugin, on a photograph'
 	@echo 'make test      build and run the tests (minutes)'
-	@echo 'make test-all  sanitizers, both compilers, fuzzing, every processor level, the whole suite (up to an hour)'
+	@echo 'make test-all  sanitizers, both compilers, fuzzing, every processor level, the whole suite (less than an hour)'
 	@echo 'make test-long what takes hours: fresh machines, soaks, PyTorch, whole corpora, a million fuzzed inputs, the GPU'
 	@echo 'make build     build release into build/'
 	@echo 'make bench     the benchmarks'
+
+# Options of CMake for the release build: make test CMAKE_OPTIONS=-DTENON_WERROR=ON
+CMAKE_OPTIONS ?=
 
 build: configure
 	@cmake --build build
 
 configure:
 	@scripts/setup build
-	@cmake --preset release > build.log 2>&1 || { cat build.log; exit 1; }; rm -f build.log
+	@cmake --preset release $(CMAKE_OPTIONS) > build.log 2>&1 || { cat build.log; exit 1; }; rm -f build.log
 
 # What is installed, without the tests.
 demo: configure

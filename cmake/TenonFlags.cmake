@@ -22,7 +22,7 @@ target_compile_options(tenon_flags INTERFACE
     $<$<BOOL:${TENON_WERROR}>:-Werror>
     -fno-math-errno -ffp-contract=off)
 if(TENON_SANITIZE)
-    target_compile_options(tenon_flags INTERFACE -fsanitize=${TENON_SANITIZE} -fno-omit-frame-pointer -g)
+    target_compile_options(tenon_flags INTERFACE -fsanitize=${TENON_SANITIZE} -fno-omit-frame-pointer -g1)
     target_link_options(tenon_flags INTERFACE -fsanitize=${TENON_SANITIZE})
     if(TENON_SANITIZE MATCHES "undefined") # a finding ends the program, so that a test sees it
         target_compile_options(tenon_flags INTERFACE -fno-sanitize-recover=undefined)

@@ -3,15 +3,15 @@
  * tenon-check: runs the rules of conformance on a library, in a process that may be lost: `tenon
  * plugin check` starts it, reads its lines, and starts it again behind a test that killed it.
  *
- *     tenon-check LIBRARY|builtin [--from N] [--only N] [--operator NAME] [--rule ID] [--device
- * NAME] tenon-check --rules
+ *     tenon-check LIBRARY|builtin [--from N] [--only N] [--operator NAME] [--rule ID,...] [--device
+ * NAME] [--until ID,ID...] tenon-check --rules
  *
  * Lines, fields between tabs: "count N"; before a test "begin N RULE OPERATOR KERNEL COMBINATION
  * CONSTANT CASE", after it "end N passed|failed|skipped RULE CAUSE WHY" (CAUSE: TN_CAUSE_...);
  * between them "now N CASE" where another case is tried, and "in N WHERE" in answer to SIGALRM,
  * which ends the process. "wrong EXIT TEXT": what the options ask
- * for is not there. What the library
- * itself prints is caught.
+ * for is not there (of --until the names alone are looked at: who reads the lines ends it). What
+ * the library itself prints is caught.
  */
 #include "base/status.h"
 #include "base/text.h"
@@ -43,7 +43,7 @@ typedef struct suite {
     tn_counter counter;
     const char *library; /* name; null: what is linked in */
     const char *path;
-    const char *only_operator, *only_rule;
+    const char *only_operator, *only_rules;
     const char *device_name; /* null: the processor */
     tn_used_device device;
     void *stream;
@@ -148,8 +148,28 @@ static bool note_kernel(void *user, const tn_kernel *kernel, const tn_library_in
     return s.kernel_count < TABLE_LIMIT;
 }
 
+/* Names between commas: the length of the first one; null behind the last. */
+static const char *next_name(const char *names, size_t *length) {
+    if (!names) return NULL;
+    names += *names == ',';
+    *length = strcspn(names, ",");
+    return names;
+}
+
+static const char *after_name(const char *name, size_t length) {
+    return name[length] ? name + length : NULL;
+}
+
+static bool is_named(const char *names, const char *id) {
+    size_t length = 0;
+    for (const char *name = next_name(names, &length); name;
+         name = next_name(after_name(name, length), &length))
+        if (strlen(id) == length && strncmp(name, id, length) == 0) return true;
+    return false;
+}
+
 static bool add(const tn_test *test, const tn_rule *rule) {
-    if (s.only_rule && strcmp(rule->id, s.only_rule) != 0) return true;
+    if (s.only_rules && !is_named(s.only_rules, rule->id)) return true;
     if (s.count == s.capacity) {
         const size_t capacity = s.capacity ? 2 * s.capacity : 1024;
         listed *grown = realloc(s.tests, capacity * sizeof(*grown));
@@ -471,20 +491,25 @@ static int wrong(int code, const char *what, const tn_nearest *nearest) {
     return 1;
 }
 
-static int check_rule(const char *name) {
-    tn_nearest nearest;
-    char what[200];
-    tn_nearest_init(&nearest, name);
-    snprintf(what, sizeof(what), "there is no rule '%.60s' (tenon plugin check --rules)", name);
-    for (const tn_rule *rule = tn_rules; rule->id; rule++) {
-        tn_nearest_offer(&nearest, rule->id);
-        if (strcmp(rule->id, name) != 0) continue;
-        if (rule->check) return 0;
+/* Rules that are named are there; those to try have tests of their own. */
+static int check_rules(const char *names, bool are_tried) {
+    size_t length = 0;
+    for (const char *name = next_name(names, &length); name;
+         name = next_name(after_name(name, length), &length)) {
+        tn_nearest nearest;
+        char id[61], what[200];
+        snprintf(id, sizeof(id), "%.*s", (int)length, name);
+        tn_nearest_init(&nearest, id);
+        const tn_rule *rule = tn_rules;
+        for (; rule->id && strcmp(rule->id, id) != 0; rule++)
+            tn_nearest_offer(&nearest, rule->id);
+        snprintf(what, sizeof(what), "there is no rule '%s' (tenon plugin check --rules)", id);
+        if (!rule->id) return wrong(WRONG_USAGE, what, &nearest);
         snprintf(what, sizeof(what),
-                 "rule '%s' has no tests of its own: those of other rules find it broken", name);
-        return wrong(WRONG_USAGE, what, NULL);
+                 "rule '%s' has no tests of its own: those of other rules find it broken", id);
+        if (are_tried && !rule->check) return wrong(WRONG_USAGE, what, NULL);
     }
-    return wrong(WRONG_USAGE, what, &nearest);
+    return 0;
 }
 
 static int check_operator(void) {
@@ -512,9 +537,10 @@ static int check_options(size_t only) {
     if (only <= s.count && s.count > 0) return 0;
     if (s.count > 0)
         snprintf(what, sizeof(what), "there is no test %zu: the last one is %zu", only, s.count);
-    else if (s.only_rule)
-        snprintf(what, sizeof(what), "rule '%.40s' has no test in this library%s%.60s", s.only_rule,
-                 s.only_operator ? ", operator " : "", s.only_operator ? s.only_operator : "");
+    else if (s.only_rules)
+        snprintf(what, sizeof(what), "rule '%.40s' has no test in this library%s%.60s",
+                 s.only_rules, s.only_operator ? ", operator " : "",
+                 s.only_operator ? s.only_operator : "");
     else if (only == 0)
         return 0; /* a library without operators and kernels has loaded, and that is all */
     else
@@ -553,6 +579,7 @@ static void limit_stack(void) {
 int main(int argc, char **argv) {
     const char *library = argc > 1 ? argv[1] : "";
     const struct sigaction alarmed = {.sa_handler = answer_where};
+    const char *until = NULL;
     size_t from = 1, only = 0;
     if (strcmp(library, "--rules") == 0) {
         print_rules();
@@ -563,14 +590,15 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "--from") == 0) from = strtoul(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--only") == 0) only = strtoul(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--operator") == 0) s.only_operator = argv[i + 1];
-        if (strcmp(argv[i], "--rule") == 0) s.only_rule = argv[i + 1];
+        if (strcmp(argv[i], "--rule") == 0) s.only_rules = argv[i + 1];
         if (strcmp(argv[i], "--device") == 0) s.device_name = argv[i + 1];
+        if (strcmp(argv[i], "--until") == 0) until = argv[i + 1];
         if (strcmp(argv[i], "--seed") == 0) s.seed = (uint32_t)strtoul(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--effort") == 0) s.effort = (uint32_t)strtoul(argv[i + 1], NULL, 10);
     }
     if (argc < 2 || library[0] == '-') {
         fprintf(stderr, "usage: tenon-check LIBRARY|builtin [--from N] [--only N] [--operator "
-                        "NAME] [--rule ID] [--device NAME]\n");
+                        "NAME] [--rule ID,...] [--device NAME]\n");
         return 2;
     }
     const int output = tn_watch_output();
@@ -582,7 +610,7 @@ int main(int argc, char **argv) {
     tn_counter_init(&s.counter);
     tn_guarded_catch_faults(report_fault);
     sigaction(SIGALRM, &alarmed, NULL);
-    if (s.only_rule && check_rule(s.only_rule) != 0) return 1;
+    if (check_rules(s.only_rules, true) != 0 || check_rules(until, false) != 0) return 1;
     tn_watch_begin();
     s.path = library;
     tn_heap_library(strcmp(library, "builtin") == 0 ? "/proc/self/exe" : library);

@@ -5,6 +5,9 @@
 # passed when it exits with 0. A command that fails without reporting what failed counts as one failed. What is skipped
 # because something is absent on this machine is printed and counted; with TENON_TESTS_STRICT=1, which continuous
 # integration sets, a skip is a failure. A part that skips everything has passed, one that tries nothing has failed.
+#
+# Parts run one after the other; between `together` and `apart` as many at a time as there are processors, each reported
+# when it has ended. Those need nothing of each other, and most are programs of one thread.
 shopt -s inherit_errexit
 parts_passed=0
 parts_failed=0
@@ -13,15 +16,58 @@ parts_start=$SECONDS
 logs=build/logs
 jobs=$(nproc)
 mkdir -p "$logs"
+parts_together=
+declare -A parts_running=() # names by process
+wanted=("$@")               # what sources this takes names of parts
 
 part() {
-    local name=$1 start=$SECONDS status=0 passed=0 failed=0 skipped=0 summary
+    local name=$1
+    if [ -z "$parts_together" ]; then
+        run_part "$@"
+        report_part "$name"
+        return
+    fi
+    while [ ${#parts_running[@]} -ge "$jobs" ]; do report_next; done
+    run_part "$@" &
+    parts_running[$!]=$name
+}
+
+# Those that were named, or all where none was.
+chosen() {
+    [ ${#wanted[@]} -eq 0 ] || [[ " ${wanted[*]} " = *" $1 "* ]] || return 0
+    part "$@"
+}
+
+together() { parts_together=yes; }
+
+apart() {
+    while [ ${#parts_running[@]} -gt 0 ]; do report_next; done
+    parts_together=
+}
+
+report_next() {
+    local process name
+    wait -n -p process || true
+    name=${parts_running[$process]}
+    unset "parts_running[$process]"
+    report_part "$name"
+}
+
+run_part() {
+    local name=$1 start=$SECONDS status
     shift
-    local log=$logs/$name.log
     set +e # a command that is tested by || or if would go on after its first failure
-    (set -e; "$@") >"$log" 2>&1 </dev/null
+    (set -e; "$@") >"$logs/$name.log" 2>&1 </dev/null
     status=$?
     set -e
+    echo "$status $((SECONDS - start))" > "$logs/$name.result"
+}
+
+report_part() {
+    local name=$1 status seconds passed=0 failed=0 skipped=0 summary
+    local log=$logs/$name.log
+    read -r status seconds < "$logs/$name.result"
+    rm "$logs/$name.result"
     summary=$(grep -aE '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1 || true)
     if [[ $summary =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)? ]]; then
         passed=${BASH_REMATCH[1]}
@@ -40,7 +86,7 @@ part() {
     parts_failed=$((parts_failed + failed))
     parts_skipped=$((parts_skipped + skipped))
     printf '%-28s %5d passed %4d failed %4d skipped %3d:%02d min\n' "$name" "$passed" "$failed" "$skipped" \
-        $(((SECONDS - start) / 60)) $(((SECONDS - start) % 60))
+        $((seconds / 60)) $((seconds % 60))
     if [ "$failed" -gt 0 ]; then
         { grep -aE '^(FAIL|SKIP|UNSUPPORTED)|error:|ERROR|\*\*\*(Failed|Timeout|Exception|Not Run|Skipped)' "$log" || tail -n 15 "$log"; } |
             awk 'NR <= 30' | cut -c1-300 | sed 's/^/    /'
@@ -71,6 +117,17 @@ build_preset() {
     shift
     cmake --preset "$preset" "$@"
     cmake --build "build-$preset" -j "$jobs"
+}
+
+# What clang-tidy looks at, and what it reads of a build that need not be there.
+tidy_sources() { git ls-files 'src/*.c' 'importers/*.c' 'tools/*.c' | grep -v 'tools/tenon/files/image.c'; }
+
+prepare_tidy() {
+    local headers
+    cmake --preset clang
+    headers=$(ninja -C build-clang -t targets all | sed -nE 's/^([^/:][^:]*\.pb-c\.h): .*/\1/p')
+    # shellcheck disable=SC2086
+    cmake --build build-clang -j "$jobs" --target $headers
 }
 
 build_fuzzers() {

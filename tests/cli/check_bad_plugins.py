@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The corpus of bad plugins: `tenon plugin check` refuses each by the right rule, and accuses none of the sound ones.
 
-Usage: check_bad_plugins.py TENON FOLDER [--write] [LIBRARY...]
+Usage: check_bad_plugins.py TENON FOLDER [--write] [--whole] [LIBRARY...]
 
 FOLDER holds the libraries that tests/bad_plugins makes; LIBRARY... are sound ones beside them (the examples). The table in
-docs/conformance.md must say what was found; --write puts it there.
+docs/conformance.md must say what was found; --write puts it there. A bad plugin is checked until the rules that must name
+it have; --whole goes on to the end of each. Many wait, for a time limit or for a thread, so more run than there are processors.
 """
 
 import json
@@ -55,16 +56,16 @@ def schema_errors(schema, value, where="the document"):
 
 
 class Checker:
-    def __init__(self, tenon, folder, scratch):
-        self.tenon, self.folder, self.scratch = tenon, folder, scratch
+    def __init__(self, tenon, folder, scratch, is_whole):
+        self.tenon, self.folder, self.scratch, self.is_whole = tenon, folder, scratch, is_whole
         self.schema_errors = []
         with open(os.path.join(ROOT, "docs", "check.schema.json"), encoding="utf-8") as file:
             self.schema = json.load(file)
 
-    def check(self, library):
+    def check(self, library, *options):
         """Exit status, the results, what was said."""
         path = os.path.join(self.scratch, os.path.basename(library) + ".json")
-        done = subprocess.run([self.tenon, "plugin", "check", library, "--time-limit", LIMIT, "--json", path],
+        done = subprocess.run([self.tenon, "plugin", "check", library, "--time-limit", LIMIT, "--json", path, *options],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200, cwd=self.scratch)
         if not os.path.exists(path):
             return done.returncode, None, done.stdout + done.stderr
@@ -90,7 +91,8 @@ class Checker:
 
     def check_bad_once(self, mistake):
         _, name, rules, _ = mistake
-        code, results, said = self.check(os.path.join(self.folder, f"libbad_{name}.so"))
+        until = [] if self.is_whole else ["--until", ",".join(rules)]
+        code, results, said = self.check(os.path.join(self.folder, f"libbad_{name}.so"), *until)
         failed = [it for it in results["results"] if it["outcome"] == "failed"] if results else []
         found = sorted({it["rule"] for it in failed})
         is_good = code == 1 and set(rules) <= set(found)
@@ -146,13 +148,14 @@ def results_like():
 
 
 def main():
-    arguments = [os.path.abspath(argument) for argument in sys.argv[1:] if argument != "--write"]
+    options = {"--write", "--whole"} & set(sys.argv[1:])
+    arguments = [os.path.abspath(argument) for argument in sys.argv[1:] if argument not in options]
     tenon, folder, others = os.path.abspath(arguments[0]), arguments[1], arguments[2:]
     mistakes = list(read_mistakes())
     sound = [os.path.join(folder, f"libsound_{base}.so") for base in sorted({mistake[0] for mistake in mistakes})] + others
     verdicts, found, start = [], {}, time.time()
-    with tempfile.TemporaryDirectory(prefix="tenon-bad-plugins.") as scratch, ThreadPoolExecutor(2) as pool:
-        checker = Checker(tenon, folder, scratch)
+    with tempfile.TemporaryDirectory(prefix="tenon-bad-plugins.") as scratch, ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
+        checker = Checker(tenon, folder, scratch, "--whole" in options)
         for is_good, text, _ in pool.map(checker.check_sound, sound):
             verdicts.append((is_good, text))
         for mistake, (is_good, text, failed) in zip(mistakes, pool.map(checker.check_bad, mistakes)):
@@ -162,7 +165,7 @@ def main():
     verdicts.append((not checker.schema_errors, f"all results keep to docs/check.schema.json {checker.schema_errors[:3] or ''}"))
     verdicts.append((all(list(schema_errors(checker.schema["properties"]["results"]["items"], it)) for it in broken),
                      "which refuses others"))
-    verdicts.extend(check_page(tenon, mistakes, found, "--write" in sys.argv[1:]))
+    verdicts.extend(check_page(tenon, mistakes, found, "--write" in options))
     for is_good, text in verdicts:
         print("PASS" if is_good else "FAIL", text)
     failed = sum(not is_good for is_good, _ in verdicts)

@@ -93,6 +93,21 @@ def order(checks):
         checks.say(len(set(subjects)) == len(subjects) > 0, f"each once for an operator or a kernel: {len(subjects)}")
 
 
+def until(checks):
+    """What is waited for ends the check, and what is not found lets it go on."""
+    def numbers(*options):
+        _, said, _ = checks.check("bad_one_too_many", *options, "--json", "-")
+        results = json.loads(said)["results"]
+        return [it["number"] for it in results], [it["rule"] for it in results if it["outcome"] == "failed"]
+    whole, broken = numbers()
+    some, found = numbers("--until", broken[0])
+    checks.say(found == broken[:1] and some == whole[:len(some)] and len(some) < len(whole), "--until ends at what it waits for")
+    some, found = numbers("--until", f"{broken[0]},device-cases")
+    checks.say((some, found) == (whole, broken), "and without it tries all")
+    checks.refuses("a rule that there is not, to wait for", 2, "there is no rule 'pakced' (tenon plugin check --rules); the nearest is 'packed'",
+                   "--until", "crash,pakced")
+
+
 def skipped(checks):
     _, said, _ = checks.check("sound_elementwise", "--json", "-")
     results = json.loads(said)["results"]
@@ -110,6 +125,10 @@ def selection(checks):
     checks.refuses("the nearest operator", 1, "the nearest is 'Ramp'", "--operator", "Rump")
     checks.refuses("a test that there is not", 1, "there is no test 99999: the last one is", "--only", "99999")
     checks.refuses("a rule without a test", 1, "rule 'device-cases' has no test in this library", "--rule", "device-cases")
+    checks.refuses("a rule of several", 2, "there is no rule 'nosuch'", "--rule", "leaks,nosuch")
+    _, said, _ = checks.check("sound_elementwise", "--rule", "has-cases,leaks", "--json", "-")
+    tried = {it["test"] for it in json.loads(said)["results"]} - {"library-loads"}
+    checks.say(tried == {"has-cases", "leaks"}, f"several rules: {' '.join(sorted(tried))}")
     code, said, _ = checks.check("sound_elementwise", "--operator", "Bad::Ramp", "--rule", "has-cases")
     checks.say(code == 0 and "2 passed" in said, "an operator by its whole name")
 
@@ -119,6 +138,7 @@ def main():
     failures(checks)
     drawn(checks)
     order(checks)
+    until(checks)
     skipped(checks)
     selection(checks)
     print(f"{checks.passed} passed, {checks.failed} failed")

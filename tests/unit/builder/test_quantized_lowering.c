@@ -350,7 +350,7 @@ static void test_by_rule_8_bits_win_where_there_is_work(void **state) {
     tn_tensor_id last = add_input(graph, "x", TN_F32, 4, extents);
     stage->scales[last] = 1;
     for (int i = 0; i < 6; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "a%d", i);
         last = add_wide_weigh(graph, name, last, 32);
         stage->scales[last] = 1;

@@ -412,7 +412,7 @@ static void test_hopeless_searches_end(void **state) {
         "y = Rw::Line(a)", NULL);
     tn_tensor_id x[32];
     for (int i = 0; i < 32; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "x%d", i);
         x[i] = add_input(test->graph, name, TN_F32, 1, EXTENTS(3));
     }

@@ -261,10 +261,9 @@ static bool is_gone(const compile_test *test) {
     const pid_t child = (pid_t)strtol(read_text(path), NULL, 10);
     assert_true(child > 1);
     for (int i = 0; i < 200; i++) {
-        char stat[64], text[256];
+        char stat[64];
         snprintf(stat, sizeof(stat), "/proc/%d/stat", (int)child);
-        snprintf(text, sizeof(text), "%s", read_text(stat));
-        const char *after = strrchr(text, ')');
+        const char *after = strrchr(read_text(stat), ')');
         if (!after || after[2] == 'Z') return true;
         usleep(10000);
     }

@@ -35,7 +35,7 @@ static double now(void) {
 
 static bool start(child *c, const check_options *options, size_t from) {
     char first[24], only[24], seed[24], effort[24];
-    const char *arguments[18] = {options->program, options->library,
+    const char *arguments[20] = {options->program, options->library,
                                  "--from",         first,
                                  "--only",         only,
                                  "--seed",         seed,
@@ -58,6 +58,10 @@ static bool start(child *c, const check_options *options, size_t from) {
     if (options->device) {
         arguments[count++] = "--device";
         arguments[count++] = options->device;
+    }
+    if (options->until) {
+        arguments[count++] = "--until";
+        arguments[count++] = options->until;
     }
     *c = (child){.process = -1, .from = -1};
     if (pipe2(ends, O_CLOEXEC) != 0) return false;
@@ -237,6 +241,25 @@ static void keep_tried(session *s, check_result *it) {
     s->tried = NULL;
 }
 
+/* Whether each of the rules that are asked for was found broken. */
+static bool is_all_found(const session *s) {
+    const char *name = s->options->until;
+    if (!name) return false;
+    for (bool is_last = false; !is_last; name += !is_last) {
+        const size_t length = strcspn(name, ",");
+        bool is_broken = false;
+        for (size_t i = 0; i < s->results->count && !is_broken; i++) {
+            const check_result *it = &s->results->items[i];
+            is_broken = it->outcome == CHECK_FAILED && it->rule && strlen(it->rule) == length &&
+                        strncmp(it->rule, name, length) == 0;
+        }
+        if (!is_broken) return false;
+        name += length;
+        is_last = *name == 0;
+    }
+    return true;
+}
+
 static bool take_line(session *s, char *line) {
     char *fields[FIELD_LIMIT];
     static const char *const outcomes[] = {"passed", "failed", "skipped"};
@@ -262,6 +285,7 @@ static bool take_line(session *s, char *line) {
         end(s->results, it, outcome, fields[3], fields[4] ? atoi(fields[4]) : 0, fields[5]);
         keep_tried(s, it);
         s->has_open = false;
+        s->is_done = outcome == CHECK_FAILED && is_all_found(s);
     } else if (strcmp(fields[0], "now") == 0 && s->has_open) {
         free(s->tried);
         s->tried = copy_text(fields[2]);
@@ -312,6 +336,7 @@ static int run_once(session *s) {
         keep_tried(s, it);
         s->has_open = false;
         s->late_count += s->is_late;
+        s->is_done = is_all_found(s);
     } else if (!s->is_done && before == s->results->count) {
         return cli_fault("'%s' ended without a word (status %d)", s->options->program, status);
     }

@@ -45,6 +45,7 @@ typedef struct check_options {
     const char *library;   /* a path, or "builtin" */
     const char *rule, *op; /* null: all */
     const char *device;    /* null: the processor */
+    const char *until;     /* rules with commas: ends when each was found broken; null: tries all */
     size_t only;           /* 0: all */
     double time_limit;     /* seconds for one test */
     unsigned seed, effort; /* of what is drawn; how many times as much of it, from 1 */

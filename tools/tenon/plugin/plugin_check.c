@@ -19,13 +19,14 @@
 static const char help[] =
     "usage: tenon plugin check LIB.so|builtin [options]    every rule of "
     "docs/conformance.md on every case\n"
-    "      --rule ID  --operator NAME  --only N    those alone; N is a "
+    "      --rule ID,...  --operator NAME  --only N    those alone; N is a "
     "test's number, as a failure shows it\n"
     "      --device cuda|cuda:1    its kernels for a device, on that device\n"
     "      --time-limit SECONDS    for one test (default 10)\n"
     "      --seed N  --effort N    what values, shapes and chains are drawn (default 1), and how "
     "many "
     "times as many (default 1)\n"
+    "      --until RULE,...        ends as soon as each of these was found broken\n"
     "      --json FILE  --junit FILE    the results in a file ('-': on "
     "stdout, in place of the table)\n"
     "      --sanitize DIR    compiles the project in DIR with address and "
@@ -88,8 +89,8 @@ static int read_options(int argc, char **argv, request *r) {
         {"rule", 1, NULL, 'r'},  {"operator", 1, NULL, 'o'}, {"only", 1, NULL, 'n'},
         {"seed", 1, NULL, 'S'},  {"effort", 1, NULL, 'e'},   {"time-limit", 1, NULL, 't'},
         {"json", 1, NULL, 'j'},  {"junit", 1, NULL, 'u'},    {"sanitize", 1, NULL, 's'},
-        {"rules", 0, NULL, 'l'}, {"device", 1, NULL, 'd'},   {"help", 0, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
+        {"rules", 0, NULL, 'l'}, {"device", 1, NULL, 'd'},   {"until", 1, NULL, 'U'},
+        {"help", 0, NULL, 'h'},  {NULL, 0, NULL, 0}};
     double number = 0;
     optind = 1;
     r->run.time_limit = 10;
@@ -104,6 +105,9 @@ static int read_options(int argc, char **argv, request *r) {
             break;
         case 'd':
             r->run.device = optarg;
+            break;
+        case 'U':
+            r->run.until = optarg;
             break;
         case 'j':
             r->json = optarg;
