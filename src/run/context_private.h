@@ -288,14 +288,20 @@ void tn_context_find_ports(tn_context *context);
 
 /* --- context_bind.c --- */
 /* TN_ERROR_ARGUMENT for an index that is not below `count`; `kind`: "input", "output". */
-tn_status tn_context_fail_index(const char *kind, uint32_t index, size_t count);
+tn_status tn_context_fail_index(const char *kind, uint32_t index, uint32_t count);
+static inline uint32_t tn_context_input_count(const tn_context *context) {
+    return (uint32_t)context->engine->graph->input_count;
+}
+static inline uint32_t tn_context_output_count(const tn_context *context) {
+    return (uint32_t)context->engine->graph->output_count;
+}
 static inline tn_status tn_context_check_input(const tn_context *context, uint32_t input) {
-    const size_t count = context->engine->graph->input_count;
+    const uint32_t count = tn_context_input_count(context);
     return __builtin_expect(input < count, 1) ? TN_OK
                                               : tn_context_fail_index("input", input, count);
 }
 static inline tn_status tn_context_check_output(const tn_context *context, uint32_t output) {
-    const size_t count = context->engine->graph->output_count;
+    const uint32_t count = tn_context_output_count(context);
     return __builtin_expect(output < count, 1) ? TN_OK
                                                : tn_context_fail_index("output", output, count);
 }

@@ -53,7 +53,7 @@ tn_status tn_output_ask(tn_context *context, uint32_t output, uint64_t bytes) {
 }
 
 void tn_output_begin(tn_context *context) {
-    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_output_count(context); i++) {
         context->outputs[i].is_asked = false;
         if (context->outputs[i].allocate && context->dynamic)
             forget(context, &context->outputs[i]); /* what it was in an earlier run */
@@ -62,7 +62,7 @@ void tn_output_begin(tn_context *context) {
 
 tn_status tn_output_ask_all(tn_context *context) {
     tn_output_begin(context);
-    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++)
+    for (uint32_t i = 0; i < tn_context_output_count(context); i++)
         TN_TRY(tn_output_ask(context, i, context->current->outputs[i].tensor.bytes));
     return TN_OK;
 }

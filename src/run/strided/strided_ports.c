@@ -181,7 +181,7 @@ static tn_status gather(tn_context *context, uint32_t input) {
 tn_status tn_strided_gather(tn_context *context) {
     if (!context->has_strided_ports) return TN_OK;
     TN_TRY(wait(context));
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++)
+    for (uint32_t i = 0; i < tn_context_input_count(context); i++)
         if (context->inputs[i].strided.is_bound) TN_TRY(gather(context, i));
     return TN_OK;
 }
@@ -207,7 +207,7 @@ static tn_status check_output(tn_context *context, uint32_t output) {
 
 tn_status tn_strided_check_outputs(tn_context *context) {
     if (!context->has_strided_ports || context->dynamic) return TN_OK;
-    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++)
+    for (uint32_t i = 0; i < tn_context_output_count(context); i++)
         if (context->outputs[i].strided.is_bound) TN_TRY(check_output(context, i));
     return TN_OK;
 }
@@ -227,11 +227,11 @@ static tn_status scatter(tn_context *context, uint32_t output) {
 
 tn_status tn_strided_scatter(tn_context *context) {
     bool is_any = false;
-    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++)
+    for (uint32_t i = 0; i < tn_context_output_count(context); i++)
         is_any |= context->outputs[i].strided.is_bound;
     if (!is_any) return TN_OK;
     TN_TRY(wait(context));
-    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++)
+    for (uint32_t i = 0; i < tn_context_output_count(context); i++)
         if (context->outputs[i].strided.is_bound) TN_TRY(scatter(context, i));
     return TN_OK;
 }
