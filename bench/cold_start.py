@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Cold start and peak memory of a network's plan, beside onnxruntime, in turns of one run.
+"""Cold start and peak memory beside onnxruntime, in turns of one run.
 
-    bench/cold_start.py MODEL.onnx [MODEL.onnx ...] [--tenon build/bin/tenon] [--before OTHER/bin/tenon] [--rounds 9]
+    bench/cold_start.py [resnet50 mobilenet_v2 lenet srcnn | MODEL.onnx ...] [--bin build/bin] [--before OTHER/build/bin] [--rounds 21]
 
-A start is a whole process, from its beginning to the first result: the command line on a plan that lies in the page cache,
-and a Python program that imports onnxruntime, makes a session and runs it once (`import` counts from that import on,
-without the interpreter and NumPy). Plans are built before. Medians; a ratio is Tenon's over onnxruntime's.
-"""
+A start is a whole process, from its beginning to its first result, two threads, files in the page cache: a C program on a plan
+(bench/start/start_tenon.c), and one that hands the same model to onnxruntime's C interface (start_onnxruntime.c; the library is that
+of this Python's onnxruntime, whose import plays no part). Plans are built before; in each round every side starts once, in changing
+order. Printed are the medians (the least) of milliseconds, of processor time and of VmHWM when the result is there, the median, least
+and greatest of the rounds' ratios, Tenon's over onnxruntime's, and the ratio of the least ones, for machines that do other work too. ResNet-50 and MobileNetV2 have random weights. `--before` is a build of another
+version, which loads a plan of its own. Needs onnx, numpy and onnxruntime (.venv has them after `make test`)."""
 import argparse
+import glob
+import importlib.util
 import os
 import statistics
 import subprocess
@@ -16,95 +20,105 @@ import sys
 import tempfile
 import time
 
-ONNXRUNTIME = """
-import sys, time
-import numpy as np
-model, threads = sys.argv[1], int(sys.argv[2])
-begin = time.monotonic()
-import onnxruntime as ort
-options = ort.SessionOptions()
-options.intra_op_num_threads = threads
-options.inter_op_num_threads = 1
-session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-port = session.get_inputs()[0]
-shape = [extent if isinstance(extent, int) else 1 for extent in port.shape]
-x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
-session.run(None, {port.name: x})
-print(begin, time.monotonic(), flush=True)
-"""
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+SHIPPED = {"lenet": "../models/lenet.onnx", "srcnn": "../models/srcnn_fixed.onnx"}
+MADE = ("resnet50", "mobilenet_v2")
+COLUMNS = ("ms", "processor time, ms", "peak memory, MB", "private MB", "of files MB")
 
-INPUT = """
+# In a process of its own, so that this one stays small: what it has in memory would slow down the start of others.
+PREPARE = """
 import sys
-import numpy as np
-import onnx
-port = onnx.load(sys.argv[1], load_external_data=False).graph.input[0]
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+import numpy, onnx, plan_quality
+name, model, numbers = sys.argv[2:]
+if model.startswith(":"):
+    network = plan_quality.Network(name)
+    network.save(getattr(plan_quality, name)(network), model[1:])
+    model = model[1:]
+graph = onnx.load(model).graph
+known = {tensor.name for tensor in graph.initializer}
+port, = [p for p in graph.input if p.name not in known]
 shape = [axis.dim_value or 1 for axis in port.type.tensor_type.shape.dim]
-np.random.default_rng(1).standard_normal(shape).astype(np.float32).tofile(sys.argv[2])
-print(port.name)
+numpy.random.default_rng(1).standard_normal(shape).astype(numpy.float32).tofile(numbers)
+print(port.name, graph.output[0].name, "x".join(map(str, shape)))
 """
 
 
 def start(arguments):
-    """Milliseconds of the whole process, its output, and its peak memory in MB."""
+    """The figures of one start, and the numbers that it printed of its result."""
+    read, write = os.pipe()
     begin = time.monotonic()
-    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    text = process.stdout.read()
-    end = time.monotonic()
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
+    child = os.posix_spawn(arguments[0], arguments, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, write, 1)])
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        words = pipe.read().split()
+    if os.waitpid(child, 0)[1] or len(words) < 6:
         sys.exit(f"failed: {' '.join(arguments)}")
-    return (end - begin) * 1e3, text, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime
+    at, worked, peak, private, files, *result = map(float, words)
+    return (at - begin * 1e3, worked, peak / 1024, private / 1024, files / 1024), result
+
+
+def measure(name, model, sides, options, folder):
+    numbers = f"{folder}/{name}.f32"
+    made = f"{folder}/{name}.onnx"
+    words = subprocess.run([sys.executable, "-c", PREPARE, HERE, name, model or f":{made}", numbers], check=True,
+                           capture_output=True, text=True).stdout.split()
+    model, threads, commands = model or made, str(options.threads), {}
+    for side, binaries in sides.items():
+        plan = f"{folder}/{name}.{side}.plan"
+        subprocess.run([f"{binaries}/tenon", "build", model, "-t", threads, "-o", plan], check=True, stdout=subprocess.DEVNULL)
+        commands[side] = [f"{options.bin}/tenon-start", plan, threads, numbers]
+        if side == "before":
+            commands[side] = ["/usr/bin/env", f"LD_LIBRARY_PATH={binaries}/../lib", *commands[side]]
+    commands["onnxruntime"] = [f"{options.bin}/onnxruntime-start", options.library, model, threads, numbers, *words]
+    runs = {side: [] for side in commands}
+    for turn in range(-1, options.rounds):  # the first one fills the page cache
+        for side in (commands if turn % 2 else reversed(commands)):
+            figures, result = start(commands[side])
+            if turn >= 0:
+                runs[side].append(figures)
+            elif side == "onnxruntime":
+                expected = result
+            else:
+                ours = result
+    scale = max(map(abs, expected))
+    if len(ours) != len(expected) or any(abs(a - b) > 1e-3 * scale for a, b in zip(ours, expected)):
+        sys.exit(f"{name}: the results differ: {ours}, {expected}")
+    print(f"{name}, {threads} threads, {options.rounds} rounds\n| | {' | '.join(COLUMNS)} |\n|-{'|-' * len(COLUMNS)}|")
+    for side, rows in runs.items():
+        print(f"| {side} | {' | '.join(f'{statistics.median(column):.1f} ({min(column):.1f})' for column in zip(*rows))} |")
+    for side in sides:
+        pairs = zip(zip(*runs[side]), zip(*runs["onnxruntime"]))
+        ratios = [sorted(a / b for a, b in zip(*pair)) for pair in pairs]
+        cells = (f"{statistics.median(r):.3f} ({r[0]:.2f} to {r[-1]:.2f})" for r in ratios)
+        print(f"| {side} / onnxruntime | {' | '.join(cells)} |")
+        leasts = (min(ours) / min(theirs) for ours, theirs in zip(zip(*runs[side]), zip(*runs["onnxruntime"])))
+        print(f"| the least ones' | {' | '.join(f'{least:.3f}' for least in leasts)} |")
+    print(flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="+", metavar="MODEL.onnx")
-    parser.add_argument("--tenon", default="build/bin/tenon")
-    parser.add_argument("--before", help="another build, to compare with")
+    parser.add_argument("models", nargs="*", metavar="MODEL", default=[*MADE, *SHIPPED])
+    parser.add_argument("--bin", default=f"{HERE}/../build/bin", help="where tenon, tenon-start and onnxruntime-start are")
+    parser.add_argument("--before", help="the same of another version")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--build", default="", help="further arguments of tenon build")
+    parser.add_argument("--rounds", type=int, default=21)
     options = parser.parse_args()
-    builds = {"tenon": options.tenon} | ({"before": options.before} if options.before else {})
-    with tempfile.TemporaryDirectory() as folder:
+    options.bin = os.path.abspath(options.bin)
+    package = importlib.util.find_spec("onnxruntime")  # found, not imported
+    libraries = glob.glob(f"{package.submodule_search_locations[0]}/capi/libonnxruntime.so*") if package else []
+    if not libraries:
+        sys.exit("onnxruntime is not installed for this Python")
+    options.library = libraries[0]
+    sides = {"tenon": options.bin} | ({"before": os.path.abspath(options.before)} if options.before else {})
+    with tempfile.TemporaryDirectory(prefix="tenon-cold-start.") as folder:
         for model in options.models:
-            measure(model, builds, options, folder)
-
-
-def measure(model, builds, options, folder):
-    threads, plans, times = options.threads, {}, {}
-    numbers = os.path.join(folder, "input.f32")
-    # in a process of its own: what this one has in memory counts for those that it starts
-    port = subprocess.run([sys.executable, "-c", INPUT, model, numbers], check=True, capture_output=True,
-                          text=True).stdout.strip()
-    for name, tenon in builds.items():
-        plans[name] = os.path.join(folder, f"{name}.plan")
-        extra = options.build.split() if name == "tenon" else []
-        subprocess.run([tenon, "build", model, "-t", str(threads), "-o", plans[name], *extra], check=True,
-                       stdout=subprocess.DEVNULL)
-    for _ in range(options.rounds + 1):  # the first one fills the page cache
-        for name, tenon in builds.items():
-            took, _, peak, cpu = start([tenon, "run", plans[name], "-t", str(threads), "--input", f"{port}={numbers}"])
-            times.setdefault(name, []).append((took, took, peak, cpu * 1e3))
-        begin = time.monotonic()
-        took, text, peak, cpu = start([sys.executable, "-c", ONNXRUNTIME, model, str(threads)])
-        first, last = (float(word) for word in text.split())
-        times.setdefault("onnxruntime", []).append(((last - begin) * 1e3, (last - first) * 1e3, peak, cpu * 1e3))
-    print(f"{os.path.basename(model)}, {threads} threads, medians of {options.rounds} (least)")
-    print("| | process start to first result, ms | from the import on, ms | processor time, ms | peak memory, MB |")
-    print("|-|-|-|-|-|")
-    medians = {}
-    for name, runs in times.items():
-        columns = list(zip(*runs[1:]))
-        medians[name] = [statistics.median(column) for column in columns]
-        print(f"| {name} | {medians[name][0]:.1f} ({min(columns[0]):.1f}) | {medians[name][1]:.1f} ({min(columns[1]):.1f}) |"
-              f" {medians[name][3]:.0f} ({min(columns[3]):.0f}) | {medians[name][2]:.1f} |")
-    theirs = medians["onnxruntime"]
-    for name in builds:
-        ours = medians[name]
-        print(f"| {name} / onnxruntime | {ours[0] / theirs[0]:.2f} | {ours[1] / theirs[1]:.2f} | {ours[3] / theirs[3]:.2f} |"
-              f" {ours[2] / theirs[2]:.2f} |")
-    print(flush=True)
+            name = os.path.basename(model).removesuffix(".onnx")
+            path = None if model in MADE else os.path.abspath(f"{HERE}/{SHIPPED[model]}" if model in SHIPPED else model)
+            measure(name, path, sides, options, folder)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ struct tn_arena {
     tn_allocator allocator;
     arena_block *blocks; /* the first one has the room */
     size_t next_bytes;
+    bool lends_texts;
 };
 
 #define SMALLEST_BLOCK 4096
@@ -87,6 +88,14 @@ void *tn_arena_copy(tn_arena *arena, const void *data, size_t bytes) {
 
 char *tn_arena_text(tn_arena *arena, const char *text) {
     return tn_arena_copy(arena, text, strlen(text) + 1);
+}
+
+const char *tn_arena_keep_text(tn_arena *arena, const char *text) {
+    return arena->lends_texts ? text : tn_arena_text(arena, text);
+}
+
+void tn_arena_lend_texts(tn_arena *arena) {
+    arena->lends_texts = true;
 }
 
 char *tn_arena_format(tn_arena *arena, const char *format, ...) {

@@ -40,6 +40,9 @@ void tn_arena_destroy(tn_arena *arena); /* null is fine */
 void *tn_arena_allocate(tn_arena *arena, size_t count, size_t bytes);
 void *tn_arena_copy(tn_arena *arena, const void *data, size_t bytes);
 char *tn_arena_text(tn_arena *arena, const char *text);
+/* The text itself where the arena's texts outlive it (tn_arena_lend_texts), else a copy. */
+const char *tn_arena_keep_text(tn_arena *arena, const char *text);
+void tn_arena_lend_texts(tn_arena *arena);
 char *tn_arena_format(tn_arena *arena, const char *format, ...) TN_PRINTF(2, 3);
 
 #endif

@@ -7,6 +7,8 @@
 #include "base/status.h"
 #include "engine/engine_private.h"
 
+#include <stdatomic.h>
+
 /* The descriptors are gone after prepare: contexts bring their own. */
 static void forget_descriptors(tn_call *call) {
     call->inputs = call->operands = call->minimum_inputs = call->maximum_inputs = NULL;
@@ -83,21 +85,32 @@ static tn_status verify_constants(tn_engine *engine) {
                          (uint32_t)engine->graph->output_count);
 }
 
+typedef struct blob_queue {
+    const tn_program *program;
+    atomic_uint left; /* blobs that nobody has taken */
+} blob_queue;
+
+/* Each thread takes the next one: they differ by a thousand times in size, and the large ones come
+ * late in a network, so the last is first. */
 static tn_status try_blobs(void *user, int64_t begin, int64_t end, uint32_t thread) {
-    const tn_program *program = user;
-    (void)thread;
-    for (int64_t i = begin; i < end; i++)
-        tn_constant_note_try(program->packed[i].note);
+    blob_queue *queue = user;
+    (void)begin, (void)end, (void)thread;
+    for (unsigned left = atomic_load(&queue->left); left > 0;)
+        if (atomic_compare_exchange_weak(&queue->left, &left, left - 1)) {
+            tn_constant_note_try(queue->program->packed[left - 1].note);
+            left = atomic_load(&queue->left);
+        }
     return TN_OK;
 }
 
 /* All that a plan has packed for the program, by all threads, since the kernels are going to ask
  * for it one after another; what is damaged fails then. */
 static tn_status verify_packed(const tn_engine *engine) {
+    blob_queue queue = {.program = engine->program};
     if (engine->is_isolated || engine->is_serving || engine->program->packed_count == 0)
         return TN_OK;
-    return engine->pool.parallel_for(&engine->pool, engine->program->packed_count, 1, try_blobs,
-                                     (void *)(uintptr_t)engine->program);
+    atomic_init(&queue.left, engine->program->packed_count);
+    return engine->pool.parallel_for(&engine->pool, engine->pool.threads, 1, try_blobs, &queue);
 }
 
 tn_status tn_engine_prepare_step(tn_engine_loading *loading, tn_engine_step *step) {

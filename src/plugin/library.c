@@ -65,11 +65,13 @@ typedef struct origin {
     const char *domain, *source;
     uint64_t modified_ns;
     bool is_wanted;
+    bool is_constant; /* its tables' texts are, and live as long as the process */
 } origin;
 
 static tn_status make(tn_runtime *runtime, const origin *from, tn_loaded_library **out_library) {
     tn_arena *arena;
     TN_TRY(tn_arena_create(tn_runtime_allocator(runtime), &arena));
+    if (from->is_constant) tn_arena_lend_texts(arena);
     tn_loaded_library *library = tn_arena_allocate(arena, 1, sizeof(*library));
     struct tn_library_private *own = tn_arena_allocate(arena, 1, sizeof(*own));
     const char *path = tn_arena_text(arena, from->path);
@@ -347,9 +349,9 @@ tn_status tn_library_load(tn_runtime *runtime, const char *path,
     return TN_OK;
 }
 
-tn_status tn_library_register(tn_runtime *runtime, tn_library_entry entry,
-                              tn_loaded_library **out_library) {
-    const origin from = {.path = "", .domain = "", .source = ""};
+static tn_status register_entry(tn_runtime *runtime, tn_library_entry entry, bool is_constant,
+                                tn_loaded_library **out_library) {
+    const origin from = {.path = "", .domain = "", .source = "", .is_constant = is_constant};
     tn_loaded_library *library = NULL;
     if (!entry) return tn_fail(TN_ERROR_ARGUMENT, "the entry of a library is null");
     tn_runtime_begin_loading(runtime);
@@ -361,6 +363,15 @@ tn_status tn_library_register(tn_runtime *runtime, tn_library_entry entry,
     else if (status == TN_OK)
         tn_library_release(library);
     return status;
+}
+
+tn_status tn_library_register(tn_runtime *runtime, tn_library_entry entry,
+                              tn_loaded_library **out_library) {
+    return register_entry(runtime, entry, false, out_library);
+}
+
+tn_status tn_library_register_constant(tn_runtime *runtime, tn_library_entry entry) {
+    return register_entry(runtime, entry, true, NULL);
 }
 
 /* One of the same name is of the same source: the newer one takes over. */

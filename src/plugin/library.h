@@ -42,6 +42,8 @@ tn_status tn_library_load(tn_runtime *runtime, const char *path,
                           const tn_library_load_options *options, tn_loaded_library **out_library);
 tn_status tn_library_register(tn_runtime *runtime, tn_library_entry entry,
                               tn_loaded_library **out_library);
+/* Of one that is built in: its tables' texts are constants of this library, and not copied. */
+tn_status tn_library_register_constant(tn_runtime *runtime, tn_library_entry entry);
 /* tn_runtime_add_library. */
 tn_status tn_library_add(tn_runtime *runtime, tn_library *table,
                          void (*release)(tn_library *library));

@@ -4,6 +4,7 @@
  * registry_tables.c.
  */
 #include "plugin/registry.h"
+#include "base/hash.h"
 #include "base/status.h"
 #include "plugin/fields/kernel_fields.h"
 #include "plugin/library.h"
@@ -101,6 +102,7 @@ static tn_status add_operator(tn_registry *registry, tn_operator_entry *entry) {
     const tn_operator *op = entry->op;
     for (size_t i = 0; i < registry->operator_count; i++) {
         const tn_operator *other = registry->operators[i]->op;
+        if (registry->operators[i]->name_hash != entry->name_hash) continue;
         if (is_named(other, op->domain, op->name) && other->since_version == op->since_version &&
             same_text(other->variant, op->variant)) {
             if (!may_replace(entry->library, registry->operators[i]->library))
@@ -295,9 +297,11 @@ static tn_status find_operator(tn_registry *registry, const char *domain, const 
                                uint32_t version, bool is_exact,
                                const tn_operator_entry **out_entry) {
     const tn_operator_entry *best = NULL;
+    const uint64_t name_hash = tn_hash_add_text(0, name);
     pthread_mutex_lock(&registry->lock);
     for (size_t i = 0; i < registry->operator_count; i++) {
         const tn_operator *op = registry->operators[i]->op;
+        if (registry->operators[i]->name_hash != name_hash) continue;
         if (!is_named(op, domain, name) || (version && op->since_version > version) ||
             (is_exact && op->since_version != version))
             continue;

@@ -33,6 +33,7 @@ typedef struct tn_operator_entry {
     uint32_t variable_count;
     const char *own_domain; /* in the library's table; op->domain may be another one, which the
                                library was loaded under */
+    uint64_t name_hash;     /* of the operator's name, without its domain */
     uint64_t serial;        /* 1, 2, ...: in the order of adding */
 } tn_operator_entry;
 

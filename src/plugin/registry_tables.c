@@ -18,7 +18,7 @@
 /* Copies a string; null stays null. Sets *failed when there is no memory. */
 static const char *copy_text(tn_arena *arena, const char *text, bool *failed) {
     if (!text) return NULL;
-    const char *copy = tn_arena_text(arena, text);
+    const char *copy = tn_arena_keep_text(arena, text);
     *failed |= !copy;
     return copy;
 }
@@ -305,6 +305,7 @@ tn_status tn_registry_copy_operator(tn_arena *arena, const tn_operator *op, uint
     const tn_status status = copy_operator(arena, copy, minor, entry);
     if (status != TN_OK) return tn_error_in(status, .domain = copy->domain, .op = copy->name);
     entry->op = copy;
+    entry->name_hash = tn_hash_add_text(0, copy->name);
     *out_entry = entry;
     return TN_OK;
 }

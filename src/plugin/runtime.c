@@ -110,7 +110,7 @@ static tn_status set_up(tn_runtime *runtime) {
     TN_TRY(add_environment_paths(runtime));
     TN_TRY(add_program_path(runtime));
     runtime->forced_kernels = environment(runtime, "TENON_FORCE_KERNEL");
-    return tn_library_register(runtime, tn_builtin_entry, NULL);
+    return tn_library_register_constant(runtime, tn_builtin_entry);
 }
 
 tn_status tn_runtime_create(const tn_runtime_options *options, tn_runtime **out_runtime) {

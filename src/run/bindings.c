@@ -76,7 +76,7 @@ static bool is_staged(const tn_context *context, const tn_input_binding *binding
 }
 
 tn_status tn_bindings_apply_inputs(tn_context *context) {
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
         tn_input_binding *binding = &context->inputs[i];
         size_t bytes = 0;
         binding->is_staged = false;
@@ -105,7 +105,7 @@ static bool is_update(const tn_context *context, uint32_t output, uint32_t input
 static bool is_input_memory(const tn_context *context, uint32_t index) {
     const tn_output_binding *output = &context->outputs[index];
     const uintptr_t begin = (uintptr_t)output->data;
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
         const tn_input_binding *input = &context->inputs[i];
         const uintptr_t from = (uintptr_t)input->data;
         if (input->is_needed && input->data && begin < from + input->bytes &&
@@ -116,7 +116,7 @@ static bool is_input_memory(const tn_context *context, uint32_t index) {
 }
 
 static tn_status apply_outputs(tn_context *context) {
-    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_output_count(context); i++) {
         tn_output_binding *binding = &context->outputs[i];
         tn_tensor *output = &context->current->outputs[i].tensor;
         char text[TN_SHAPE_TEXT_BYTES];
@@ -230,7 +230,7 @@ tn_status tn_bindings_apply(tn_context *context) {
 }
 
 void tn_bindings_stage_inputs(tn_context *context) {
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
         const tn_input_binding *binding = &context->inputs[i];
         if (binding->is_staged && binding->staged_bytes > 0)
             memcpy(binding->staging, binding->data, binding->staged_bytes);
@@ -239,7 +239,7 @@ void tn_bindings_stage_inputs(tn_context *context) {
 
 bool tn_bindings_has_copies(const tn_context *context) {
     if (context->current->copy_count > 0) return true;
-    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_output_count(context); i++) {
         const tn_output_binding *binding = &context->outputs[i];
         if (binding->data && binding->data != binding->target && !binding->is_sent) return true;
     }
@@ -254,7 +254,7 @@ void tn_bindings_copy_outputs(tn_context *context) {
             memcpy(context->outputs[state->copies[i].output].target, from->data,
                    (size_t)from->bytes);
     }
-    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_output_count(context); i++) {
         const tn_output_binding *binding = &context->outputs[i];
         if (binding->data && binding->data != binding->target && !binding->is_sent &&
             state->outputs[i].tensor.bytes > 0)

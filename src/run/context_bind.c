@@ -6,8 +6,7 @@
  */
 #include "run/context_private.h"
 
-tn_status tn_context_check_index(const char *kind, uint32_t index, uint32_t count) {
-    if (index < count) return TN_OK;
+tn_status tn_context_fail_index(const char *kind, uint32_t index, uint32_t count) {
     return tn_fail(TN_ERROR_ARGUMENT, "there is no %s %u: there are %u", kind, index, count);
 }
 
@@ -17,14 +16,15 @@ tn_status tn_context_set_shape(tn_context *context, uint32_t input, uint32_t ran
     if (!context || (rank && !extents))
         return tn_fail(TN_ERROR_ARGUMENT, "tn_context_set_shape needs a context and extents");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
+    TN_TRY(tn_context_check_input(context, input));
     tn_status status = tn_shape_set(&shape, rank, extents);
     if (status != TN_OK)
         return tn_error_at(status, "input '%s'", context->engine->inputs[input].name);
-    TN_TRY(tn_reshape_check_shape(context, input, &shape));
     tn_input_binding *binding = &context->inputs[input];
-    if (!binding->has_shape || !tn_shape_equal(&binding->shape, &shape))
-        context->are_shapes_set = false;
+    const bool is_same = binding->has_shape && tn_shape_equal(&binding->shape, &shape);
+    if (is_same && context->engine->profile_count == 1) return TN_OK; /* checked before */
+    TN_TRY(tn_reshape_check_shape(context, input, &shape));
+    if (!is_same) context->are_shapes_set = false;
     binding->shape = shape;
     binding->has_shape = true;
     return TN_OK;
@@ -54,7 +54,7 @@ tn_status tn_context_bind_input(tn_context *context, uint32_t input, const void 
                                 uint64_t bytes) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
+    TN_TRY(tn_context_check_input(context, input));
     tn_context_note_input(context, input, data, bytes);
     context->inputs[input].strided.is_bound = false;
     return TN_OK;
@@ -64,7 +64,7 @@ tn_status tn_context_bind_device_input(tn_context *context, uint32_t input, cons
                                        uint64_t bytes) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
+    TN_TRY(tn_context_check_input(context, input));
     if (!context->own_stream) return tn_context_bind_input(context, input, device_data, bytes);
     tn_input_binding *binding = &context->inputs[input];
     const bool is_same = binding->is_device && binding->data == device_data;
@@ -79,7 +79,7 @@ tn_status tn_context_bind_device_output(tn_context *context, uint32_t output, vo
     if (!context || !device_data)
         return tn_fail(TN_ERROR_ARGUMENT, "a context and memory of the device are needed");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
+    TN_TRY(tn_context_check_output(context, output));
     if (!context->own_stream) return tn_context_bind_output(context, output, device_data, bytes);
     tn_output_binding *binding = &context->outputs[output];
     const bool is_same = binding->is_device && binding->data == device_data;
@@ -95,7 +95,7 @@ tn_status tn_context_lend_input(tn_context *context, uint32_t input, uint64_t by
         return tn_fail(TN_ERROR_ARGUMENT,
                        "tn_context_lend_input needs a context and a place for the pointer");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
+    TN_TRY(tn_context_check_input(context, input));
     TN_TRY(tn_context_check_lost(context));
     TN_TRY(tn_context_wait_all(context)); /* the device may still read the old memory */
     TN_TRY(tn_bindings_own_input(context, input, (size_t)bytes));
@@ -116,7 +116,7 @@ void tn_context_note_output(tn_context *context, uint32_t output, void *data, ui
 tn_status tn_context_bind_output(tn_context *context, uint32_t output, void *data, uint64_t bytes) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
+    TN_TRY(tn_context_check_output(context, output));
     tn_context_note_output(context, output, data, bytes);
     context->outputs[output].strided.is_bound = false;
     return TN_OK;

@@ -288,7 +288,23 @@ void tn_context_find_ports(tn_context *context);
 
 /* --- context_bind.c --- */
 /* TN_ERROR_ARGUMENT for an index that is not below `count`; `kind`: "input", "output". */
-tn_status tn_context_check_index(const char *kind, uint32_t index, uint32_t count);
+tn_status tn_context_fail_index(const char *kind, uint32_t index, uint32_t count);
+static inline uint32_t tn_context_input_count(const tn_context *context) {
+    return (uint32_t)context->engine->graph->input_count;
+}
+static inline uint32_t tn_context_output_count(const tn_context *context) {
+    return (uint32_t)context->engine->graph->output_count;
+}
+static inline tn_status tn_context_check_input(const tn_context *context, uint32_t input) {
+    const uint32_t count = tn_context_input_count(context);
+    return __builtin_expect(input < count, 1) ? TN_OK
+                                              : tn_context_fail_index("input", input, count);
+}
+static inline tn_status tn_context_check_output(const tn_context *context, uint32_t output) {
+    const uint32_t count = tn_context_output_count(context);
+    return __builtin_expect(output < count, 1) ? TN_OK
+                                               : tn_context_fail_index("output", output, count);
+}
 /* The pointers of all states are set anew, and what was captured with them is gone. */
 void tn_context_forget_pointers(tn_context *context);
 

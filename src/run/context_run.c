@@ -182,6 +182,6 @@ tn_status tn_context_output(tn_context *context, uint32_t output, const tn_tenso
         return tn_fail(TN_ERROR_ARGUMENT,
                        "tn_context_output needs a context and a place for the tensor");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
+    TN_TRY(tn_context_check_output(context, output));
     return tn_context_find_output(context, output, out_tensor);
 }

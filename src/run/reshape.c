@@ -53,7 +53,7 @@ tn_status tn_reshape_gather(tn_context *context) {
  * the cache of states */
 
 static bool state_fits(const tn_context *context, const tn_shape_state *state) {
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
         if (!tn_shape_equal(&state->shapes[i], &context->shapes[i])) return false;
         if (state->value_bytes[i] &&
             memcmp(context->values[i], state->values[i], state->value_bytes[i]) != 0)
@@ -119,7 +119,7 @@ tn_status tn_reshape_run(tn_context *context) {
     if (!context->dynamic) {
         TN_TRY(find_state(context));
         context->current->last_used = context->statistics.reshapes;
-        for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++)
+        for (uint32_t i = 0; i < tn_context_output_count(context); i++)
             context->current->outputs[i].tensor.data = NULL; /* until a run */
         context->is_unfused = context->current->is_unfused;
     }
@@ -143,7 +143,7 @@ tn_status tn_context_reshape(tn_context *context) {
 bool tn_reshape_is_stale(const tn_context *context) {
     const tn_shape_state *state = context->current;
     if (!context->engine->has_value_inputs || !state) return false;
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
         const tn_input_binding *binding = &context->inputs[i];
         if (state->value_bytes[i] &&
             (!binding->data || binding->bytes < state->value_bytes[i] ||

@@ -35,7 +35,7 @@ void *tn_shape_state_copy(tn_shape_state *state, const void *data, size_t bytes)
 }
 
 static tn_status copy_key(tn_context *context, tn_shape_state *state) {
-    const uint32_t count = tn_engine_input_count(context->engine);
+    const uint32_t count = tn_context_input_count(context);
     state->shapes = tn_arena_copy(state->arena, context->shapes, count * sizeof(*context->shapes));
     state->values = tn_arena_allocate(state->arena, count + 1u, sizeof(*state->values));
     state->value_bytes = tn_arena_allocate(state->arena, count + 1u, sizeof(*state->value_bytes));

@@ -96,9 +96,9 @@ tn_status tn_context_hand_over(const tn_context *context, tn_context *other) {
                                             context->lent_device_memory.bytes));
     if (other->is_profiling != context->is_profiling)
         TN_TRY(tn_context_set_profiling(other, context->is_profiling));
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++)
+    for (uint32_t i = 0; i < tn_context_input_count(context); i++)
         TN_TRY(hand_input(context, other, i));
-    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++)
+    for (uint32_t i = 0; i < tn_context_output_count(context); i++)
         TN_TRY(hand_output(context, other, i));
     return TN_OK;
 }

@@ -15,7 +15,7 @@ static bool is_name(const char *name) {
 }
 
 static const char *copy_text(tn_arena *arena, const char *text, bool *inout_failed) {
-    const char *copy = text ? tn_arena_text(arena, text) : NULL;
+    const char *copy = text ? tn_arena_keep_text(arena, text) : NULL;
     *inout_failed = *inout_failed || (text && !copy);
     return copy;
 }

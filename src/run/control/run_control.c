@@ -18,27 +18,9 @@ void tn_run_control_deinit(tn_run_control *control) {
     pthread_mutex_destroy(&control->lock);
 }
 
-static tn_status fail_busy(void) {
+tn_status tn_run_control_fail_busy(void) {
     return tn_fail(TN_ERROR_STATE, "a run of the context is under way: wait for it "
                                    "(tn_context_wait), or end it (tn_context_cancel)");
-}
-
-tn_status tn_run_control_begin(tn_run_control *control) {
-    unsigned expected = TN_RUN_IDLE;
-    return atomic_compare_exchange_strong_explicit(&control->state.is, &expected, TN_RUN_UNDER_WAY,
-                                                   memory_order_acquire, memory_order_relaxed)
-               ? TN_OK
-               : fail_busy();
-}
-
-tn_status tn_run_control_check_idle(const tn_run_control *control) {
-    return __builtin_expect(tn_run_control_is_idle(control), 1) ? TN_OK : fail_busy();
-}
-
-bool tn_run_control_end(tn_run_control *control) {
-    unsigned expected = TN_RUN_UNDER_WAY;
-    return atomic_compare_exchange_strong_explicit(&control->state.is, &expected, TN_RUN_IDLE,
-                                                   memory_order_release, memory_order_relaxed);
 }
 
 void tn_run_control_reset(tn_run_control *control) {

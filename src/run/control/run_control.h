@@ -37,15 +37,29 @@ typedef struct tn_run_control {
 
 void tn_run_control_init(tn_run_control *control);
 void tn_run_control_deinit(tn_run_control *control);
+tn_status tn_run_control_fail_busy(void); /* TN_ERROR_STATE */
 /* From idle to under way: TN_ERROR_STATE when it is not idle. */
-tn_status tn_run_control_begin(tn_run_control *control);
+static inline tn_status tn_run_control_begin(tn_run_control *control) {
+    unsigned expected = TN_RUN_IDLE;
+    const bool is_begun =
+        atomic_compare_exchange_strong_explicit(&control->state.is, &expected, TN_RUN_UNDER_WAY,
+                                                memory_order_acquire, memory_order_relaxed);
+    return __builtin_expect(is_begun, 1) ? TN_OK : tn_run_control_fail_busy();
+}
 static inline bool tn_run_control_is_idle(const tn_run_control *control) {
     return atomic_load_explicit(&control->state.is, memory_order_acquire) == TN_RUN_IDLE;
 }
 /* TN_ERROR_STATE while a run is under way. */
-tn_status tn_run_control_check_idle(const tn_run_control *control);
+static inline tn_status tn_run_control_check_idle(const tn_run_control *control) {
+    return __builtin_expect(tn_run_control_is_idle(control), 1) ? TN_OK
+                                                                : tn_run_control_fail_busy();
+}
 /* From under way to idle; false: it was cancelled, and stays so until tn_run_control_reset. */
-bool tn_run_control_end(tn_run_control *control);
+static inline bool tn_run_control_end(tn_run_control *control) {
+    unsigned expected = TN_RUN_UNDER_WAY;
+    return atomic_compare_exchange_strong_explicit(&control->state.is, &expected, TN_RUN_IDLE,
+                                                   memory_order_release, memory_order_relaxed);
+}
 void tn_run_control_reset(tn_run_control *control);
 
 #endif

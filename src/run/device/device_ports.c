@@ -45,7 +45,7 @@ static tn_status fetch(tn_context *context, uint32_t input) {
 }
 
 tn_status tn_device_ports_fetch(tn_context *context) {
-    const uint32_t count = tn_engine_input_count(context->engine);
+    const uint32_t count = tn_context_input_count(context);
     bool is_any = false;
     if (!context->has_device_ports) return TN_OK;
     for (uint32_t i = 0; i < count; i++) {
@@ -53,19 +53,19 @@ tn_status tn_device_ports_fetch(tn_context *context) {
         TN_TRY(tn_error_at(fetch(context, i), "input '%s'", context->engine->inputs[i].name));
     }
     /* The copies of an earlier run's outputs may not be done yet, either. */
-    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++)
+    for (uint32_t i = 0; i < tn_context_output_count(context); i++)
         is_any |= context->outputs[i].is_sent;
     return is_any ? tn_walk_wait(context) : TN_OK;
 }
 
 bool tn_device_ports_has_sends(const tn_context *context) {
-    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++)
+    for (uint32_t i = 0; i < tn_context_output_count(context); i++)
         if (context->outputs[i].is_sent) return true;
     return false;
 }
 
 tn_status tn_device_ports_send(tn_context *context) {
-    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_output_count(context); i++) {
         const tn_output_binding *binding = &context->outputs[i];
         const tn_tensor *output = NULL;
         if (!binding->is_sent) continue;

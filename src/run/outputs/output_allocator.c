@@ -53,7 +53,7 @@ tn_status tn_output_ask(tn_context *context, uint32_t output, uint64_t bytes) {
 }
 
 void tn_output_begin(tn_context *context) {
-    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_output_count(context); i++) {
         context->outputs[i].is_asked = false;
         if (context->outputs[i].allocate && context->dynamic)
             forget(context, &context->outputs[i]); /* what it was in an earlier run */
@@ -62,7 +62,7 @@ void tn_output_begin(tn_context *context) {
 
 tn_status tn_output_ask_all(tn_context *context) {
     tn_output_begin(context);
-    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++)
+    for (uint32_t i = 0; i < tn_context_output_count(context); i++)
         TN_TRY(tn_output_ask(context, i, context->current->outputs[i].tensor.bytes));
     return TN_OK;
 }
@@ -88,14 +88,14 @@ static tn_status set(tn_context *context, uint32_t output, tn_output_allocate al
 tn_status tn_context_set_output_allocator(tn_context *context, uint32_t output,
                                           tn_output_allocate allocate, void *user) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
-    TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
+    TN_TRY(tn_context_check_output(context, output));
     return set(context, output, allocate, user, false);
 }
 
 tn_status tn_context_set_device_output_allocator(tn_context *context, uint32_t output,
                                                  tn_output_allocate allocate, void *user) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
-    TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
+    TN_TRY(tn_context_check_output(context, output));
     if (!context->own_stream)
         return tn_fail(TN_ERROR_STATE, "the engine runs on the processor, not on a device");
     return set(context, output, allocate, user, true);

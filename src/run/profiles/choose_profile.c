@@ -67,7 +67,7 @@ static size_t find_value_outside(const tn_context *context, const tn_plan_profil
 }
 
 static bool holds(const tn_context *context, uint32_t profile) {
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
         const tn_plan_profile *range = range_of(context, profile, i);
         if (find_outside(range, &context->shapes[i]) != UINT32_MAX ||
             find_value_outside(context, range, i) != SIZE_MAX)
@@ -83,7 +83,7 @@ static double distance(double value, double optimum) {
 
 static double distance_of(const tn_context *context, uint32_t profile) {
     double sum = 0;
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
         const tn_plan_profile *range = range_of(context, profile, i);
         const tn_shape *shape = &context->shapes[i];
         const tn_type type = context->engine->inputs[i].type;
@@ -156,7 +156,7 @@ static void explain_value(tn_text *text, const tn_context *context, uint32_t pro
 
 /* What of a run is outside of a profile, the first thing; the status that says so. */
 static tn_status explain(tn_text *text, const tn_context *context, uint32_t profile) {
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
         const tn_plan_profile *range = range_of(context, profile, i);
         const uint32_t axis = find_outside(range, &context->shapes[i]);
         const size_t element = find_value_outside(context, range, i);
@@ -223,6 +223,8 @@ tn_status tn_profiles_choose(const tn_context *context, uint32_t *out_profile) {
     const uint32_t count = context->engine->profile_count;
     uint32_t best = UINT32_MAX;
     double least = 0;
+    *out_profile = 0;
+    if (count == 1 && !context->engine->has_value_inputs) return TN_OK; /* shapes were checked */
     for (uint32_t p = 0; p < count; p++) {
         const bool is_allowed =
             context->chosen_profile == TN_PROFILE_AUTOMATIC || context->chosen_profile == p;

@@ -272,7 +272,7 @@ static tn_status find_all(const tn_context *context, tn_shape_state *state, tn_a
     tn_counted **counteds =
         tn_arena_allocate(arena, context->engine->graph->tensor_count + 1u, sizeof(*counteds));
     if (!counteds) return tn_fail_memory("a set of shapes");
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
         counted_group group = {
             .context = context, .state = state, .first = i, .counteds = counteds};
         if (!is_first(context, i)) continue;
@@ -286,7 +286,7 @@ static tn_status find_all(const tn_context *context, tn_shape_state *state, tn_a
 }
 
 bool tn_counted_is_same(const tn_context *context, const tn_shape_state *state) {
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
         const tn_input_binding *binding = &context->inputs[i];
         if (state->counts[i].value != binding->count ||
             (binding->count && state->counts[i].axis != binding->count_axis))
@@ -296,7 +296,7 @@ bool tn_counted_is_same(const tn_context *context, const tn_shape_state *state) 
 }
 
 tn_status tn_counted_find(const tn_context *context, tn_shape_state *state) {
-    const uint32_t count = tn_engine_input_count(context->engine);
+    const uint32_t count = tn_context_input_count(context);
     tn_arena *arena = NULL;
     bool is_any = false;
     state->counts = tn_arena_allocate(state->arena, count + 1u, sizeof(*state->counts));
@@ -318,7 +318,7 @@ tn_status tn_context_bind_count(tn_context *context, uint32_t input, uint32_t ax
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     const tn_engine *engine = context->engine;
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(engine)));
+    TN_TRY(tn_context_check_input(context, input));
     const char *name = engine->inputs[input].name;
     if (count && (engine->plan.is_sized_by_run || context->isolation || context->checked))
         return tn_fail(TN_ERROR_UNSUPPORTED, "input '%s' cannot have a count: %s", name,

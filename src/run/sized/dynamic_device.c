@@ -54,7 +54,7 @@ static bool is_read(const tn_program *program, uint32_t value) {
 /* Whether some input's memory is written with an output: what reads it may come later. */
 static bool is_input_memory(const tn_context *context, const tn_output_binding *output) {
     const uintptr_t begin = (uintptr_t)output->data;
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
         const tn_input_binding *input = &context->inputs[i];
         const uintptr_t from = (uintptr_t)input->data;
         if (input->data && begin < from + input->bytes && from < begin + output->bytes) return true;

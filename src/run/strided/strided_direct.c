@@ -94,7 +94,7 @@ static tn_status settle(tn_context *context, uint32_t input) {
 }
 
 tn_status tn_strided_settle_all(tn_context *context) {
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++)
+    for (uint32_t i = 0; i < tn_context_input_count(context); i++)
         if (context->inputs[i].strided.is_bound && context->inputs[i].strided.is_direct)
             TN_TRY(settle(context, i));
     return TN_OK;
@@ -102,7 +102,7 @@ tn_status tn_strided_settle_all(tn_context *context) {
 
 tn_status tn_strided_settle(tn_context *context) {
     tn_shape_state *state = context->current;
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
         const tn_strided_binding *strided = &context->inputs[i].strided;
         const uint32_t item = strided->reformat > 0 ? item_of(context, i) : UINT32_MAX;
         if (item != UINT32_MAX && state->walk[item].run == tn_walk_do_nothing) {
@@ -119,7 +119,7 @@ tn_status tn_strided_settle(tn_context *context) {
 
 void tn_strided_bypass(tn_context *context) {
     tn_shape_state *state = context->current;
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++) {
+    for (uint32_t i = 0; i < tn_context_input_count(context); i++) {
         const tn_strided_binding *strided = &context->inputs[i].strided;
         if (!strided->is_bound || !strided->is_direct) continue;
         state->tensors[result_of(context, i)].tensor.data = strided->data;

@@ -48,7 +48,7 @@ tn_status tn_context_bind_input_strided(tn_context *context, uint32_t input, con
                                         uint64_t bytes, uint32_t rank, const int64_t *strides) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_index("input", input, tn_engine_input_count(context->engine)));
+    TN_TRY(tn_context_check_input(context, input));
     TN_TRY(check_bind("input", &context->engine->inputs[input], data, rank, strides));
     note(&context->inputs[input].strided, (void *)(uintptr_t)data, bytes, rank, strides);
     tn_context_note_input(context, input, NULL, 0);
@@ -61,7 +61,7 @@ tn_status tn_context_bind_output_strided(tn_context *context, uint32_t output, v
                                          uint64_t bytes, uint32_t rank, const int64_t *strides) {
     if (!context) return tn_fail(TN_ERROR_ARGUMENT, "the context is null");
     TN_TRY(tn_run_control_check_idle(&context->control));
-    TN_TRY(tn_context_check_index("output", output, tn_engine_output_count(context->engine)));
+    TN_TRY(tn_context_check_output(context, output));
     TN_TRY(check_bind("output", &context->engine->outputs[output], data, rank, strides));
     note(&context->outputs[output].strided, data, bytes, rank, strides);
     tn_context_note_output(context, output, NULL, 0);
@@ -181,7 +181,7 @@ static tn_status gather(tn_context *context, uint32_t input) {
 tn_status tn_strided_gather(tn_context *context) {
     if (!context->has_strided_ports) return TN_OK;
     TN_TRY(wait(context));
-    for (uint32_t i = 0; i < tn_engine_input_count(context->engine); i++)
+    for (uint32_t i = 0; i < tn_context_input_count(context); i++)
         if (context->inputs[i].strided.is_bound) TN_TRY(gather(context, i));
     return TN_OK;
 }
@@ -207,7 +207,7 @@ static tn_status check_output(tn_context *context, uint32_t output) {
 
 tn_status tn_strided_check_outputs(tn_context *context) {
     if (!context->has_strided_ports || context->dynamic) return TN_OK;
-    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++)
+    for (uint32_t i = 0; i < tn_context_output_count(context); i++)
         if (context->outputs[i].strided.is_bound) TN_TRY(check_output(context, i));
     return TN_OK;
 }
@@ -227,11 +227,11 @@ static tn_status scatter(tn_context *context, uint32_t output) {
 
 tn_status tn_strided_scatter(tn_context *context) {
     bool is_any = false;
-    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++)
+    for (uint32_t i = 0; i < tn_context_output_count(context); i++)
         is_any |= context->outputs[i].strided.is_bound;
     if (!is_any) return TN_OK;
     TN_TRY(wait(context));
-    for (uint32_t i = 0; i < tn_engine_output_count(context->engine); i++)
+    for (uint32_t i = 0; i < tn_context_output_count(context); i++)
         if (context->outputs[i].strided.is_bound) TN_TRY(scatter(context, i));
     return TN_OK;
 }
