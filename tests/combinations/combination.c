@@ -149,6 +149,7 @@ static void *take_device_block(void *user, uint64_t bytes, uint64_t alignment, v
     (void)alignment;
     if (own->used.device->allocate(own->used.device, bytes, stream, &memory) != TN_OK) return NULL;
     own->device_blocks++;
+    own->blocks_taken++;
     return memory;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { ELEMENTS = 8 * 8 * 8 * 8, STEP = 2, ROOM = ELEMENTS * 8 * STEP };
 
@@ -23,6 +24,9 @@ typedef struct runner {
     tn_engine *engine;
     tn_context *context;
     failing_allocator allocator;
+    tn_device_allocator device_allocator;
+    int device_blocks;        /* of the context's own allocator */
+    uint64_t taken_before[2]; /* of the runtime's allocator, and of the engine's for the device */
     void *host_block, *device_block;
     tn_stream *stream;
     port in, out[OUTPUTS];
@@ -138,8 +142,8 @@ static tn_status append(runner *own, uint32_t output, float *out, uint32_t *inou
     const size_t bytes = element_bytes(own), step = own->binding == BIND_STRIDED ? STEP : 1;
     const char *from = own->binding == BIND_PLAIN && output ? made->data : bound->memory;
     if (own->binding == BIND_DEVICE)
-        TN_TRY(tn_device_copy_to_host(own->made->device, bound->memory, bound->device, count * bytes,
-                                      NULL));
+        TN_TRY(tn_device_copy_to_host(own->made->device, bound->memory, bound->device,
+                                      count * bytes, NULL));
     if (count > 0 && made->bytes != count * bytes)
         return tn_fail(TN_ERROR_INTERNAL, "output %u has %llu bytes", output,
                        (unsigned long long)made->bytes);
@@ -147,8 +151,7 @@ static tn_status append(runner *own, uint32_t output, float *out, uint32_t *inou
         return tn_fail(TN_ERROR_INTERNAL, "too many results");
     out[(*inout_count)++] = (float)count;
     for (size_t i = 0; i < count; i++)
-        out[(*inout_count)++] =
-            get(from + i * step * bytes, bytes);
+        out[(*inout_count)++] = get(from + i * step * bytes, bytes);
     for (size_t i = 0; step > 1 && i < count; i++) /* what lies between is left alone */
         for (size_t b = 0; b < bytes; b++)
             if (bound->memory[(i * step + 1) * bytes + b] != 0x77)
@@ -163,11 +166,11 @@ static void note(void *user, tn_status status) {
 }
 
 static tn_status run_once(runner *own, uint32_t round, bool is_cancelled) {
+    const struct timespec pause = {.tv_nsec = round % 4 * 30000};
     tn_status noted = TN_ERROR_INTERNAL;
     if (!has(own->own, ASYNC) && !is_cancelled) return tn_context_run(own->context);
     TN_TRY(tn_context_run_async(own->context, note, &noted));
-    for (uint32_t i = 0; is_cancelled && i < round % 4 * 40; i++)
-        sched_yield();
+    if (is_cancelled) nanosleep(&pause, NULL);
     const bool was_running = is_cancelled && tn_context_cancel(own->context);
     const tn_status status = tn_context_wait(own->context, TN_WAIT_FOREVER, NULL);
     if (noted != status) return tn_fail(TN_ERROR_INTERNAL, "`done` got another status");
@@ -234,13 +237,36 @@ static tn_status lend(runner *own) {
     return tn_context_set_device_memory(own->context, own->device_block, device);
 }
 
+static void *take_block(void *user, uint64_t bytes, uint64_t alignment, void *stream) {
+    runner *own = user;
+    const tn_device *device = own->made->used.device;
+    void *memory = NULL;
+    (void)alignment;
+    if (device->allocate(device, bytes, stream, &memory) != TN_OK) return NULL;
+    own->device_blocks++;
+    return memory;
+}
+
+static void give_block(void *user, void *memory, void *stream) {
+    runner *own = user;
+    own->device_blocks--;
+    own->made->used.device->deallocate(own->made->used.device, memory, stream);
+}
+
 static tn_status open_context(runner *own, const char **out_stage) {
     const combination *with = own->own;
     const tn_context_options options = {
         .size = sizeof(options),
         .flags = has(with, LENT_MEMORY) ? TN_CONTEXT_CALLERS_MEMORY : 0,
-        .allocator = has(with, ALLOCATOR) ? &own->allocator.functions : NULL};
+        .allocator = has(with, ALLOCATOR) ? &own->allocator.functions : NULL,
+        .device_allocator = has(with, ALLOCATOR) ? &own->device_allocator : NULL};
     failing_allocator_init(&own->allocator);
+    own->device_allocator = (tn_device_allocator){.size = sizeof(tn_device_allocator),
+                                                  .user = own,
+                                                  .allocate = take_block,
+                                                  .deallocate = give_block};
+    own->taken_before[0] = with->allocator.allocations;
+    own->taken_before[1] = own->made->blocks_taken;
     *out_stage = "create";
     TN_TRY(tn_context_create_with(own->engine, &options, &own->context));
     *out_stage = "lend";
@@ -270,17 +296,39 @@ static tn_status close_context(runner *own) {
         (void)tn_device_free(own->made->device, own->out[i].device, NULL);
     if (own->allocator.live != 0)
         return tn_fail(TN_ERROR_INTERNAL, "the context left blocks of its allocator");
+    if (own->device_blocks != 0)
+        return tn_fail(TN_ERROR_INTERNAL, "the context left blocks of its device allocator");
+    return TN_OK;
+}
+
+/* A context with an allocator takes nothing from anywhere else, its parts for other profiles
+ * neither; a few blocks are kernels' own, and some are of the stub device and of shape rules with
+ * bodies. What is made for the caller, of the runtime's threads,
+ * for the helper process or for the guard is no memory of the context's. */
+enum { KERNELS_BLOCKS = 12 };
+
+static tn_status check_allocators(const runner *own) {
+    const uint32_t others = WITH(DEVICE_BINDING) | WITH(STREAM) | WITH(LENT_MEMORY) | WITH(ASYNC) |
+                            WITH(CANCEL) | WITH(DESCRIBED) | WITH(ISOLATED) | WITH(CHECKED);
+    if (!has(own->own, ALLOCATOR)) return TN_OK;
+    if (own->made->blocks_taken != own->taken_before[1])
+        return tn_fail(TN_ERROR_INTERNAL, "the engine's device allocator served the context");
+    if (own->own->net == NET_BODIES || own->made->used.library) return TN_OK;
+    if (!(own->own->abilities & others) &&
+        own->own->allocator.allocations > own->taken_before[0] + KERNELS_BLOCKS)
+        return tn_fail(TN_ERROR_INTERNAL, "the runtime's allocator served the context");
     return TN_OK;
 }
 
 static tn_status run_engine(runner *own, float *out, uint32_t *out_count, const char **out_stage) {
     TN_TRY(open_context(own, out_stage));
     *out_stage = "run";
+    TN_TRY(check_allocators(own));
     for (uint32_t round = 0; round < ROUNDS; round++)
         TN_TRY(run_round(own, round, out, out_count));
     if (has(own->own, PROFILING) && tn_context_profile_count(own->context) == 0)
         return tn_fail(TN_ERROR_INTERNAL, "nothing was measured");
-    return TN_OK;
+    return check_allocators(own);
 }
 
 tn_status run_engines(combination *own, loaded *made, float *out, uint32_t *out_count,

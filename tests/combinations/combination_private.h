@@ -17,6 +17,7 @@ typedef struct loaded {
     tn_threads *threads;
     tn_device_handle *device;
     int device_blocks; /* of the caller's allocator */
+    uint64_t blocks_taken;
     tn_used_device used; /* its table */
 } loaded;
 
