@@ -202,7 +202,7 @@ static tn_status run_round(runner *own, uint32_t round, float *out, uint32_t *in
         if (has(own->own, (int)with[i])) ways[count++] = BIND_STRIDED + i;
     if (count == 0) count = 1;
     own->binding = ways[round / 2 % count];
-    if (count == 1 && round >= 10) own->binding = BIND_PLAIN; /* and back */
+    if (count == 1 && round >= 6) own->binding = BIND_PLAIN; /* and back */
     const int64_t rows = round % 2 ? 5 : 2;
     TN_TRY(bind_input(own, round, rows));
     own->go = round / 2 % 2 == 0;

@@ -8,7 +8,7 @@
 #include "plugin/devices.h"
 #include "run/context_private.h"
 
-enum { SEED = 1, ENGINES = 4, OUTPUTS = 2, ROUNDS = 12 };
+enum { SEED = 1, ENGINES = 4, OUTPUTS = 2, ROUNDS = 8 };
 
 typedef struct loaded {
     tn_engine *engines[ENGINES];
