@@ -48,7 +48,7 @@ static bool ends(void *user, const char *stage, uint64_t done, uint64_t count) {
     return ++own->calls != own->end_at;
 }
 
-static tn_status build(const combination *own, uint32_t seed, tn_plan **out_plan) {
+tn_status combination_build(const combination *own, uint32_t seed, tn_plan **out_plan) {
     const int64_t rows[3][3] = {{1, 2, 2}, {4, 5, 8}, {1, 2, 8}}; /* of two profiles, or of one */
     const bool is_wide = own->net == NET_CONV || own->net == NET_STUB || own->net == NET_MIXED;
     const uint32_t rank = is_wide ? 4 : 2;
@@ -220,8 +220,7 @@ static tn_status load(const combination *own, const tn_plan *plan, loaded *made)
 
 /* Each engine in the place of which it is loaded becomes one of the other constants; the old one
  * goes first, so that what they share is held by the new one alone. */
-static tn_status refit(const combination *own, loaded *made) {
-    tn_graph *graph = make_network(own->runtime, own->net, SEED);
+static tn_status refit(const tn_graph *graph, loaded *made) {
     tn_status status = TN_OK;
     for (uint32_t i = 0; i < made->count && status == TN_OK; i++) {
         tn_refit *refit = NULL;
@@ -234,7 +233,6 @@ static tn_status refit(const combination *own, loaded *made) {
         tn_engine_release(made->engines[i]);
         made->engines[i] = fitted;
     }
-    tn_graph_destroy(graph);
     return status;
 }
 
@@ -245,7 +243,9 @@ tn_status combination_run(combination *own, float *out, uint32_t *out_count,
     *out_count = 0;
     *out_stage = "build";
     /* what is refitted is built with other numbers */
-    tn_status status = build(own, has(own, REFIT) ? SEED + 1 : SEED, &plan);
+    tn_status status = combination_build(own, has(own, REFIT) ? SEED + 1 : SEED, &plan);
+    tn_graph *graph = make_network(own->runtime, own->net, SEED);
+    if (own->fail_at > 0) own->allocator.fail_at = own->allocator.allocations + own->fail_at;
     if (status == TN_OK) {
         *out_stage = "load";
         status = load(own, plan, &made);
@@ -253,9 +253,11 @@ tn_status combination_run(combination *own, float *out, uint32_t *out_count,
     tn_plan_destroy(plan);
     if (status == TN_OK && has(own, REFIT)) {
         *out_stage = "refit";
-        status = refit(own, &made);
+        status = refit(graph, &made);
     }
     if (status == TN_OK) status = run_engines(own, &made, out, out_count, out_stage);
+    own->allocator.fail_at = 0;
+    tn_graph_destroy(graph);
     loaded_release(&made);
     if (status == TN_OK && made.device_blocks != 0)
         return tn_fail(TN_ERROR_INTERNAL, "blocks of the caller's device allocator are left");

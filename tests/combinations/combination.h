@@ -56,7 +56,7 @@ typedef struct combination {
     tn_runtime *runtime;
     const char *folder; /* for files */
     uint32_t net, abilities;
-    uint32_t kernels; /* how the runs of this network differ in kernels: result[kernels] */
+    uint64_t fail_at; /* the allocation that fails once the plan is built, from 1; 0: none */
 } combination;
 
 tn_graph *make_network(tn_runtime *runtime, uint32_t net, uint32_t seed);

@@ -21,6 +21,7 @@ typedef struct loaded {
     tn_used_device used; /* its table */
 } loaded;
 
+tn_status combination_build(const combination *own, uint32_t seed, tn_plan **out_plan);
 bool has(const combination *own, int ability);
 void loaded_release(loaded *own);
 tn_status run_engines(combination *own, loaded *made, float *out, uint32_t *out_count,

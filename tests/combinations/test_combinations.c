@@ -253,12 +253,63 @@ static void test_sets_that_are_drawn(void **state) {
     report();
 }
 
+/* Of each ability, so many allocations of loading and running fail in turn, spread over all that
+ * there are: nothing is left behind, and the error says so. TENON_FAILURES sets their number. */
+static void fail_some(uint32_t net, uint32_t abilities, uint64_t wanted) {
+    static float found[RESULT_ROOM];
+    const char *stage = NULL;
+    uint32_t count = 0;
+    char text[512];
+    test.net = net;
+    test.abilities = abilities;
+    if (refusal_of(&test)) return;
+    test.fail_at = UINT64_MAX >> 1; /* counts */
+    const uint64_t before = test.allocator.allocations;
+    (void)combination_run(&test, found, &count, &stage);
+    const uint64_t all = test.allocator.allocations - before;
+    uint64_t step = all / wanted + 1;
+    for (uint64_t at = 1 + all % 7 % step; at < all; at += step) {
+        const int64_t live = test.allocator.live;
+        test.fail_at = at;
+        alarm(60);
+        const tn_status status = combination_run(&test, found, &count, &stage);
+        alarm(0);
+        done++;
+        if (status == TN_ERROR_MEMORY) refused++;
+        if (test.allocator.live != live) {
+            snprintf(text, sizeof(text), "allocation %u fails at %s: %d blocks are left",
+                     (unsigned)at, stage, (int)(test.allocator.live - live));
+            wrongly(text);
+        }
+        if (status != TN_OK && status != TN_ERROR_MEMORY) {
+            snprintf(text, sizeof(text), "allocation %u fails at %s: %s: %s", (unsigned)at, stage,
+                     tn_status_name(status), tn_last_error()->message);
+            wrongly(text);
+        }
+        if (status == TN_OK) compare(found, count);
+    }
+    test.fail_at = 0;
+}
+
+static void test_memory_that_is_not_there(void **state) {
+    const char *wanted = getenv("TENON_FAILURES");
+    (void)state;
+    for (uint32_t net = 0; net < NETS; net++)
+        for (int a = 0; a < ABILITIES; a++) {
+            if (a == CANCELLED_BUILD || a == DESCRIBED) continue;
+            fail_some(net, WITH(a), wanted ? strtoul(wanted, NULL, 10) : 12);
+        }
+    assert_true(refused > 100);
+    report();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_the_one_that_is_asked_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_each_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pairs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sets_that_are_drawn, set_up, tear_down)};
+        cmocka_unit_test_setup_teardown(test_sets_that_are_drawn, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_memory_that_is_not_there, set_up, tear_down)};
     char path[64];
     signal(SIGALRM, on_alarm);
     if (!mkdtemp(folder)) return 1;
