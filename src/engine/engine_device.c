@@ -43,6 +43,30 @@ static bool is_device_constant(const tn_engine *engine, uint32_t value) {
            tn_engine_has_own(engine, item->tensor);
 }
 
+static void note_constants(const tn_engine *engine, const tn_engine *from, void **lent) {
+    for (uint32_t v = 0; from->device_constants && v < from->program->value_count; v++)
+        if (from != engine && from->device_constants[v])
+            lent[from->program->values[v].tensor] = from->device_constants[v];
+}
+
+/* Constants that an engine which outlives this one has there already: they lie there in the
+ * graph's own type, whatever the program. */
+static tn_status borrow_constants(tn_engine_loading *loading) {
+    tn_engine *engine = loading->engine;
+    if (!engine->lender) return TN_OK;
+    void **lent = tn_arena_allocate(loading->arena, engine->graph->tensor_count + 1, sizeof(*lent));
+    if (!lent) return tn_fail_memory("an engine");
+    for (const tn_engine *from = engine->lender; from; from = from->lender) {
+        note_constants(engine, from, lent);
+        for (uint32_t p = 1; from->profile_engines && p < engine->profile; p++)
+            note_constants(engine, from->profile_engines[p], lent);
+    }
+    for (uint32_t v = 0; v < engine->program->value_count; v++)
+        if (is_device_constant(engine, v))
+            engine->device_constants[v] = lent[engine->program->values[v].tensor];
+    return TN_OK;
+}
+
 /* A constant in the device's memory. */
 typedef struct device_constant {
     const tn_graph_tensor *tensor;
@@ -80,13 +104,19 @@ static tn_status describe(const tn_engine *engine, uint32_t value, device_consta
     return TN_OK;
 }
 
+/* Of this engine's own: not lent. */
+static bool is_own_constant(const tn_engine *engine, uint32_t value) {
+    return is_device_constant(engine, value) &&
+           !(engine->lender && engine->device_constants[value]);
+}
+
 /* What each of them is; where the small ones will lie, and the bytes of all of those. */
 static tn_status place_constants(const tn_engine *engine, device_constant *constants,
                                  size_t *out_bytes) {
     const size_t alignment = (size_t)engine->device->alignment;
     size_t total = 0;
     for (uint32_t v = 0; v < engine->program->value_count; v++) {
-        if (!is_device_constant(engine, v)) continue;
+        if (!is_own_constant(engine, v)) continue;
         TN_TRY(describe(engine, v, &constants[v]));
         if (constants[v].is_shared) continue;
         constants[v].offset = total;
@@ -134,7 +164,7 @@ static tn_status share(tn_engine *engine, const device_constant *constant, uint3
 
 static tn_status bring_constants(tn_engine *engine, const device_constant *constants) {
     for (uint32_t v = 0; v < engine->program->value_count; v++) {
-        if (!is_device_constant(engine, v)) continue;
+        if (!is_own_constant(engine, v)) continue;
         if (constants[v].is_shared) {
             TN_TRY(share(engine, &constants[v], v));
             engine->device_constants[v] = tn_shared_weight_data(engine->shared_constants[v]);
@@ -160,6 +190,7 @@ tn_status tn_engine_upload_constants(tn_engine_loading *loading) {
     device_constant *constants = tn_arena_allocate(loading->arena, count, sizeof(*constants));
     if (!engine->device_constants || !engine->shared_constants || !constants)
         return tn_fail_memory("an engine");
+    TN_TRY(borrow_constants(loading));
     TN_TRY(place_constants(engine, constants, &bytes));
     if (bytes > 0) TN_TRY(allocate(engine, bytes, &engine->constants_memory));
     TN_TRY(bring_constants(engine, constants));

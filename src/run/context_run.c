@@ -75,7 +75,7 @@ static tn_status run(tn_context *context) {
 tn_status tn_context_end_failed(tn_context *context, tn_status status) {
     tn_error_copy error;
     tn_error_save(&error);
-    (void)tn_walk_wait(context);
+    (void)tn_context_wait_all(context);
     if (context->stream && tn_device_alive(context->engine->device) != TN_OK) {
         context->lost = error;
         context->is_lost = true;

@@ -2,8 +2,8 @@
 /*
  * Fuzz target: any bytes as a plan. Bytes that begin as a plan get its file size and checksums
  * written anew, so that the fuzzer gets past them; others are taken as the description section of
- * one with small weights. What loads with small shapes is also run. Nothing may crash, leak or take
- * long. Needs the inside of the library; replay.c runs it on files.
+ * one with small weights. What loads with small shapes is also run, and refitted. Nothing may
+ * crash, leak or take long. Needs the inside of the library; replay.c runs it on files.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -129,6 +129,33 @@ static void run(tn_engine *engine) {
     tn_context_destroy(context);
 }
 
+/* With zeros for the first constant, where that is small. */
+static void refit(tn_engine *engine) {
+    static const unsigned char zeros[INPUT_ELEMENTS * 8];
+    const tn_port_info *constant = tn_engine_refit_constant(engine, 0);
+    tn_refit *made = NULL;
+    tn_engine *fitted = NULL;
+    uint64_t elements = 1;
+    if (!constant || constant->rank > TN_MAX_RANK || tn_refit_create(engine, &made) != TN_OK)
+        return;
+    for (uint32_t i = 0; i < constant->rank && elements <= INPUT_ELEMENTS; i++)
+        elements *= (uint64_t)constant->extents[i];
+    if (elements <= INPUT_ELEMENTS &&
+        tn_refit_set(made, constant->name, constant->type, constant->rank, constant->extents, zeros,
+                     elements * tn_type_bytes(constant->type)) == TN_OK &&
+        tn_refit_apply(made, &fitted) == TN_OK) {
+        run(fitted);
+        tn_engine_release(fitted);
+    }
+    tn_refit_destroy(made);
+}
+
+static void describe(const void *plan, size_t bytes) {
+    const tn_plan_description *description = NULL;
+    if (tn_plan_describe_bytes(shared_runtime(), plan, bytes, &description) == TN_OK)
+        tn_plan_description_destroy(description);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     tn_engine_options options = {.size = sizeof(options), .threads = 1};
     tn_engine *engine;
@@ -138,8 +165,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     if (!plan) return 0;
     if (tn_engine_load_bytes(shared_runtime(), plan, plan_bytes, &options, &engine) == TN_OK) {
         run(engine);
+        refit(engine);
         tn_engine_release(engine);
     }
+    describe(plan, plan_bytes);
     free(plan);
     return 0;
 }

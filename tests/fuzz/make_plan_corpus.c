@@ -117,7 +117,7 @@ static tn_profile_input batches(const int64_t *low, const int64_t *best, const i
                               .maximum = high};
 }
 
-static void save_profiles(const char *name) {
+static void save_profiles(const char *name, uint32_t flags) {
     tn_tensor_id x;
     tn_graph *graph = start(&x, -1);
     tn_tensor_id y = add_convolution(graph, x);
@@ -130,7 +130,7 @@ static void save_profiles(const char *name) {
     const tn_profile *const profiles[] = {&sets[0], &sets[1]};
     const tn_builder_options options = {.size = sizeof(options),
                                         .threads = 1,
-                                        .flags = TN_BUILD_NO_TIMING,
+                                        .flags = TN_BUILD_NO_TIMING | flags,
                                         .profile_count = 2,
                                         .profiles = profiles};
     save_built(graph, name, &options);
@@ -164,6 +164,23 @@ static void save_sum(const char *name) {
     save(graph, name, TN_BUILD_REFERENCE);
 }
 
+/* Weights that products pack, with types and orders of their own at the border, and with what a
+ * model's file says of itself. */
+static void save_described(const char *name, uint32_t flags) {
+    tn_tensor_id x;
+    tn_graph *graph = start(&x, -1);
+    const tn_border border = {
+        .size = sizeof(border), .type = TN_F64, .name = "x", .order = TN_BORDER_CHANNELS_LAST};
+    tn_tensor_id y = add_node(graph, "Relu", 1, &x, 0, NULL);
+    tn_tensor_id product[] = {y, add_ones(graph, "matrix", 2, LIST(4, 3), 12)};
+    y = add_node(graph, "MatMul", 2, product, 0, NULL);
+    TRY(tn_graph_add_output(graph, y, "y"));
+    TRY(tn_graph_set_border(graph, &border));
+    TRY(tn_graph_set_metadata(graph, "author", "nobody"));
+    TRY(tn_graph_set_metadata(graph, "license", ""));
+    save(graph, name, flags);
+}
+
 int main(int argument_count, char **arguments) {
     tn_runtime_options options = {.size = sizeof(options), .flags = TN_RUNTIME_NO_ENVIRONMENT};
     if (argument_count != 2) {
@@ -175,7 +192,13 @@ int main(int argument_count, char **arguments) {
     save_convolution("convolution", 1, 0);
     save_convolution("convolution_any_batch", -1, 0);
     save_convolution("convolution_reference", 1, TN_BUILD_REFERENCE);
-    save_profiles("profiles");
+    save_convolution("convolution_refit", 1, TN_BUILD_REFIT);
+    save_convolution("convolution_unpacked", 1, TN_BUILD_NO_PACKED_WEIGHTS);
+    save_profiles("profiles", 0);
+    save_profiles("profiles_refit", TN_BUILD_REFIT);
+    save_profiles("profiles_unpacked", TN_BUILD_NO_PACKED_WEIGHTS);
+    save_described("described", 0);
+    save_described("described_refit", TN_BUILD_REFIT);
     save_classifier("classifier");
     save_sum("sum");
     tn_runtime_release(runtime);

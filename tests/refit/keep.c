@@ -35,7 +35,7 @@ static tn_status keep(tn_call *call, const void *data, uint64_t bytes) {
     call->state = call->host->allocate(call->host, bytes, 64);
     if (!call->state) return TN_ERROR_MEMORY;
     memcpy(call->state, data, bytes);
-    keep_prepared++;
+    __atomic_add_fetch(&keep_prepared, 1, __ATOMIC_RELAXED); /* engines load in several threads */
     return TN_OK;
 }
 
@@ -54,7 +54,7 @@ static tn_status save(tn_call *call, void *data, uint64_t *inout_bytes) {
 }
 
 static void release(tn_call *call) {
-    keep_released++;
+    __atomic_add_fetch(&keep_released, 1, __ATOMIC_RELAXED);
     call->host->deallocate(call->host, call->state);
 }
 

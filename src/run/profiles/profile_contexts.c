@@ -23,12 +23,13 @@ void tn_profiles_destroy(tn_context *context) {
     tn_deallocate(&context->allocator, context->profiles);
 }
 
-/* With the arena of this one: a run of one of them is over, or on the same stream, before another
- * begins. What a helper process sees is that process's alone. */
+/* With the allocators and the arena of this one: a run of one of them is over, or on the same
+ * stream, before another begins. What a helper process sees is that process's alone. */
 static tn_status open_profile(tn_context *context, uint32_t profile) {
     tn_context *made = NULL;
-    TN_TRY(tn_error_at(tn_context_create(tn_engine_at_profile(context->engine, profile), &made),
-                       "profile %u", profile));
+    tn_engine *engine = tn_engine_at_profile(context->engine, profile);
+    TN_TRY(
+        tn_error_at(tn_context_create_part(context, engine, false, &made), "profile %u", profile));
     if (!context->isolation && !made->isolation) made->arena_owner = context;
     context->profiles[profile] = made;
     return TN_OK;

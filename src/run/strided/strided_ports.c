@@ -144,9 +144,10 @@ static tn_status check_apart(const tn_port_info *port, const tn_strided_binding 
 /* ----------------------------------------------------------------------------------------------
  * a run */
 
-/* What an earlier run left on a stream may still read the packed memory. */
+/* What an earlier run left on a stream may still read the packed memory, and this one may still
+ * write it; also a run of a context that stands in for this one. */
 static tn_status wait(tn_context *context) {
-    return context->stream && context->is_pending ? tn_walk_wait(context) : TN_OK;
+    return context->stream ? tn_context_wait_all(context) : TN_OK;
 }
 
 tn_status tn_strided_gather_copy(tn_context *context, uint32_t input) {

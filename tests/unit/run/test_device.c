@@ -210,6 +210,66 @@ static void test_steps_of_both_take_turns(void **state) {
     }
 }
 
+/* x: Relu, which the processor's Sigmoid reads, and then, on the device again, Add and Relu, which
+ * read nothing of the processor's: no copy stands before what is captured there. */
+static tn_graph *make_fork(tn_runtime *runtime) {
+    static const int64_t shape[] = {2, 3, 4, 5};
+    static const char *const ops[] = {"Relu", "Sigmoid", "Add", "Relu"};
+    tn_graph *graph = NULL;
+    tn_tensor_id ids[TN_COUNT(ops)];
+    must(tn_graph_create(runtime, "fork", &graph));
+    const tn_tensor_id x = add_input(graph, "x", TN_F32, 4, shape);
+    for (size_t i = 0; i < TN_COUNT(ops); i++) {
+        const tn_tensor_id inputs[] = {i == 0 ? x : i == 3 ? ids[2] : ids[0], ids[0]};
+        const tn_node_description node = {.size = sizeof(node),
+                                          .domain = "",
+                                          .op = ops[i],
+                                          .name = i == 3 ? "last" : ops[i],
+                                          .input_count = i == 2 ? 2 : 1,
+                                          .inputs = inputs,
+                                          .output_count = 1};
+        must(tn_graph_add_node(graph, &node, &ids[i]));
+    }
+    must(tn_graph_add_output(graph, ids[1], "z"));
+    must(tn_graph_add_output(graph, ids[3], "y"));
+    return graph;
+}
+
+/* The stub does nothing before it is waited for, so that a run which returns too early shows what
+ * was there before. */
+static void test_what_is_captured_behind_the_processor_is_waited_for(void **state) {
+    device_test *test = *state;
+    const tn_builder_options options = {
+        .size = sizeof(options), .threads = 1, .device = "stub", .flags = TN_BUILD_NO_FUSION};
+    tn_graph *graph = make_fork(test->runtime);
+    tn_context_statistics before = {.size = sizeof(before)}, after = before;
+    tn_context *context = NULL;
+    tn_plan *plan = NULL;
+    const tn_tensor *y = NULL;
+    float x[120];
+    must(tn_build(graph, &options, &plan));
+    tn_graph_destroy(graph);
+    tn_engine *engine = load(test->runtime, plan, "stub");
+    must(tn_context_create(engine, &context));
+    must(tn_context_bind_input(context, 0, x, sizeof(x)));
+    for (int run = 0; run < 6; run++) {
+        for (int k = 0; k < 120; k++)
+            x[k] = (float)((k + 3 * run) % 11) - 5;
+        tn_context_get_statistics(context, &before);
+        must(tn_context_run(context));
+        must(tn_context_output(context, 1, &y)); /* memory that copies are captured to */
+        for (int k = 0; k < 120; k++)
+            assert_true(((const float *)y->data)[k] == (x[k] > 0 ? 2 * x[k] : 0));
+        tn_context_get_statistics(context, &after);
+        /* the last thing is a launch, behind the processor's step, which was waited for before */
+        if (run >= 2) assert_true(after.graph_launches > before.graph_launches);
+        if (run >= 2) assert_int_equal(after.waits, before.waits + 2);
+    }
+    tn_context_destroy(context);
+    tn_engine_release(engine);
+    tn_plan_destroy(plan);
+}
+
 /* With a stream of the caller's, run comes back at once. */
 static void test_a_callers_stream_is_not_waited_for(void **state) {
     device_test *test = *state;
@@ -623,6 +683,7 @@ int main(void) {
         DEVICE_TEST(test_a_device_gives_the_processors_results),
         DEVICE_TEST(test_a_run_allocates_nothing_and_waits_once),
         DEVICE_TEST(test_steps_of_both_take_turns),
+        DEVICE_TEST(test_what_is_captured_behind_the_processor_is_waited_for),
         DEVICE_TEST(test_a_callers_stream_is_not_waited_for),
         DEVICE_TEST(test_short_kernels_are_timed_in_graphs),
         DEVICE_TEST(test_small_copies_of_lent_memory_are_captured),
