@@ -3,7 +3,7 @@
 # objects are those of the shared library; a program links of them what it needs.
 set(TENON_RUN_LAYERS "" CACHE STRING
     "Operators (like Conv;MaxPool) or folders of layers/ in the run-only library; empty: all of them")
-set(run_rooms base tensor device plugin guard graph program memory plan report engine isolation run)
+set(run_rooms base tensor device helper plugin guard graph program memory plan report engine isolation run)
 
 # The folder of layers/ that has an operator, by name, or is called so itself.
 function(tenon_find_layer name out_folder)

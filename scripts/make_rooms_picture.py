@@ -22,7 +22,7 @@ WHAT = {
     "kit": "what kernels share", "layers": "operators and kernels", "tools": "the command line", "src/base": "errors, memory, files",
     "src/builder": "from a graph to a plan", "src/calibrate": "ranges of values", "src/compile": "layers from source",
     "src/device": "processor, CUDA", "src/engine": "a loaded plan", "src/graph": "nodes, shapes, types",
-    "src/guard": "calls in guarded memory", "src/isolation": "kernels in a process", "src/plan": "the file",
+    "src/guard": "calls in guarded memory", "src/helper": "a helper process", "src/isolation": "kernels in a process", "src/plan": "the file",
     "src/import": "reading models", "src/memory": "offsets in arenas", "src/operation": "one operator", "src/plugin": "registry, fields, libraries", "src/program": "steps and storages",
     "src/report": "steps as JSON", "src/run": "a context", "src/run_only": "refuses to build", "src/tensor": "types and formats",
 }

@@ -16,8 +16,8 @@ extern "C" {
 
 /* How a model is read. */
 typedef struct tn_import_options {
-    uint32_t size; /* sizeof(tn_import_options) */
-    uint32_t reserved;
+    uint32_t size;  /* sizeof(tn_import_options) */
+    uint32_t flags; /* TN_IMPORT_ISOLATED or 0 */
     /* An importer's name; null: by the file's ending, then by its first bytes. */
     const char *format;
     /* Of a model in memory: where further files lie; null: they are refused. */
@@ -26,13 +26,32 @@ typedef struct tn_import_options {
      * read as the table's defaults are written. */
     uint64_t option_count;
     const tn_attribute *const *options;
+    /* TN_IMPORT_ISOLATED: the helper program (null: tenon-isolate, which lies beside this library),
+     * the milliseconds that the whole reading may take (0: 60,000; UINT32_MAX: any), and the bytes
+     * of memory that the helper may take for it, mapped files not counted (0: three quarters of the
+     * machine's; UINT64_MAX: any). */
+    const char *isolation_helper;
+    uint32_t isolation_limit_ms;
+    uint32_t reserved;
+    uint64_t isolation_memory;
 } tn_import_options;
+enum {
+    TN_IMPORT_ISOLATED =
+        1u /* the importer is chosen, its library loaded if it is not yet, and the file read in a
+              helper process, which hands the graph over; all of that is checked here. The helper
+              has the libraries that were loaded here from files, and the search path, but nothing
+              that the program has linked in or added itself. Its crash, its exit, a reading that
+              takes too long or too much memory is TN_ERROR_PLUGIN that names file, importer and
+              library, and the place as far as the importer said it. Operators are made here as
+              ever. Constants in files that the importer keeps are mapped here, all others are
+              copied once. The graph is the same as without. See docs/guarded-running.md */
+};
 
 /* Reads a model. `options` may be null. TN_ERROR_NOT_FOUND, TN_ERROR_IO; TN_ERROR_FORMAT: the file
  * is damaged, or of no format that is known (the message lists them); TN_ERROR_ARGUMENT names an
- * option that the importer does not have, TN_ERROR_RANGE or TN_ERROR_TYPE one that does not fit;
- * TN_ERROR_UNSUPPORTED lists all operators that are missing, each with the nearest name.
- * [thread: any] */
+ * option that the importer does not have, a flag that is none, TN_ERROR_RANGE or TN_ERROR_TYPE one
+ * that does not fit; TN_ERROR_UNSUPPORTED lists all operators that are missing, each with the
+ * nearest name. [thread: any] */
 TN_EXPORT tn_status tn_graph_load(tn_runtime *runtime, const char *path,
                                   const tn_import_options *options, tn_graph **out_graph);
 /* The same from memory, which is not needed after the call. */

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The helper program, and which steps of an engine run in it: those whose code comes from a file
- * that is no companion of this library. Declared in engine_private.h. */
-#include "base/file.h"
+/* Which steps of an engine run in a helper process: those whose code comes from a file that is no
+ * companion of this library. Declared in engine_private.h. */
+#include "base/status.h"
 #include "engine/engine_private.h"
 #include "plugin/library_private.h"
 
-#include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static bool lies_in(const char *path, const char *folder) {
     const size_t length = strlen(folder);
@@ -43,18 +40,4 @@ tn_status tn_engine_mark_isolated(tn_engine *engine) {
                 .node = engine->graph->nodes[step->step->node].name);
     }
     return TN_OK;
-}
-
-const char *tn_engine_find_helper(tn_arena *arena) {
-    static const char *const places[] = {"tenon", "../bin"};
-    Dl_info info;
-    if (!dladdr((void *)(uintptr_t)&tn_engine_find_helper, &info) || !info.dli_fname) return NULL;
-    const char *folder = tn_path_folder(arena, info.dli_fname);
-    for (size_t i = 0; folder && i < sizeof(places) / sizeof(places[0]); i++) {
-        char path[4096];
-        const int length = snprintf(path, sizeof(path), "%s/%s/tenon-isolate", folder, places[i]);
-        if (length > 0 && (size_t)length < sizeof(path) && access(path, X_OK) == 0)
-            return tn_arena_text(arena, path);
-    }
-    return NULL;
 }

@@ -3,6 +3,7 @@
  * which are other files' matter: engine_private.h names them. */
 #include "base/status.h"
 #include "engine/engine_private.h"
+#include "helper/helper_process.h"
 #include "engine/engine_source.h"
 #include "plan/layout.h"
 #include <tenon/engine.h>
@@ -42,15 +43,6 @@ tn_status tn_engine_infer_profile(tn_engine_loading *loading) {
     return TN_OK;
 }
 
-static tn_status take_helper(tn_engine *engine, const char *named) {
-    engine->isolation_helper =
-        named ? tn_arena_text(engine->arena, named) : tn_engine_find_helper(engine->arena);
-    if (engine->isolation_helper) return TN_OK;
-    return tn_fail(TN_ERROR_NOT_FOUND,
-                   "there is no helper program tenon-isolate beside the library: "
-                   "install the package whole, or name it");
-}
-
 static tn_status take_options(tn_engine *engine, const tn_engine_options *options) {
     engine->is_isolated = options->flags & TN_ENGINE_ISOLATED;
     engine->isolation_limit_ms = options->isolation_limit_ms == UINT32_MAX ? 0
@@ -68,7 +60,9 @@ static tn_status take_options(tn_engine *engine, const tn_engine_options *option
         engine->checked_dump = tn_arena_text(engine->arena, options->checked_dump);
         if (!engine->checked_dump) return tn_fail_memory("an engine");
     }
-    return engine->is_isolated ? take_helper(engine, options->isolation_helper) : TN_OK;
+    return engine->is_isolated ? tn_helper_program(engine->arena, options->isolation_helper,
+                                                   &engine->isolation_helper)
+                               : TN_OK;
 }
 
 /* A helper process has one profile, and need not be the first one's. */

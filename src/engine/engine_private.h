@@ -164,9 +164,6 @@ tn_status tn_engine_load_lent(tn_runtime *runtime, const void *data, size_t byte
                               const tn_engine_options *options, tn_engine **out_engine);
 /* Marks the steps whose kernels are plugin libraries', of an engine that isolates or serves. */
 tn_status tn_engine_mark_isolated(tn_engine *engine);
-/* The helper beside this library: DIR/tenon/tenon-isolate, DIR/../bin/tenon-isolate. Null: it is
- * not there. */
-const char *tn_engine_find_helper(tn_arena *arena);
 /* The engine of a helper process, on the plan that another engine was loaded from: prepares the
  * isolated kernels of one profile alone. `note` hears of each before. */
 tn_status tn_engine_load_serving(tn_runtime *runtime, const char *path,

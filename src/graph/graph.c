@@ -97,6 +97,14 @@ const char *tn_graph_make_name(tn_graph *graph, const char *base) {
     }
 }
 
+uint64_t tn_graph_names_made(const tn_graph *graph) {
+    return graph->private_part->next_name;
+}
+
+void tn_graph_set_names_made(tn_graph *graph, uint64_t count) {
+    graph->private_part->next_name = count;
+}
+
 tn_status tn_graph_add_tensor(tn_graph *graph, const char *name, tn_type type,
                               tn_tensor_id *out_tensor) {
     if (graph->tensor_count >= TN_NO_TENSOR)

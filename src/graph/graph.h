@@ -93,6 +93,9 @@ void *tn_graph_allocate_data(tn_graph *graph, size_t bytes);
 uint32_t tn_graph_opset_version(const tn_graph *graph, const char *domain);
 /* A name that no tensor has, beginning with `base`, in the arena; null: no memory. */
 const char *tn_graph_make_name(tn_graph *graph, const char *base);
+/* How many were made so far: another graph with the same tensors goes on as this one would. */
+uint64_t tn_graph_names_made(const tn_graph *graph);
+void tn_graph_set_names_made(tn_graph *graph, uint64_t count);
 /* A deep copy: constants' data, and parameters that only load or run-time creation can make, are
  * shared, so the original must outlive the copy. */
 tn_status tn_graph_copy(const tn_graph *graph, tn_graph **out_copy);

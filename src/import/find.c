@@ -90,8 +90,10 @@ static tn_status listing_fits(tn_runtime *runtime, tn_arena *arena, const char *
     return TN_OK;
 }
 
-static tn_status load_listed(tn_runtime *runtime, const char *path) {
+static tn_status load_listed(tn_runtime *runtime, const char *path, const tn_reading_watch *watch) {
+    if (watch && watch->loads) watch->loads(watch->user, path);
     const tn_status status = tn_library_load(runtime, path, NULL, NULL);
+    if (watch && watch->loads) watch->loads(watch->user, NULL);
     if (status == TN_OK || status == TN_ERROR_MEMORY) return status;
     tn_runtime_log(runtime, TN_LOG_WARNING, "%s is left out: %s", path, tn_last_error()->message);
     tn_error_clear();
@@ -111,7 +113,8 @@ static bool is_loaded(tn_runtime *runtime, const char *path) {
 }
 
 /* Loads the libraries whose listings fit (`what` null: all). */
-static tn_status load_fitting(tn_runtime *runtime, const wanted *what) {
+static tn_status load_fitting(tn_runtime *runtime, const wanted *what,
+                              const tn_reading_watch *watch) {
     tn_arena *arena;
     tn_status status = TN_OK;
     const char *folder;
@@ -124,7 +127,7 @@ static tn_status load_fitting(tn_runtime *runtime, const wanted *what) {
             bool fits;
             status = listing_fits(runtime, arena, paths[k], what, &fits);
             if (status == TN_OK && fits && !is_loaded(runtime, paths[k]))
-                status = load_listed(runtime, paths[k]);
+                status = load_listed(runtime, paths[k], watch);
         }
     }
     tn_arena_destroy(arena);
@@ -199,20 +202,20 @@ static tn_status fail_unknown(tn_runtime *runtime, const wanted *what) {
     return status;
 }
 
-tn_status tn_importer_find(tn_runtime *runtime, const char *format, const char *path,
-                           const void *data, size_t bytes, const tn_importer_entry **out_entry) {
+tn_status tn_importer_find(tn_runtime *runtime, const char *format, const tn_reading_source *from,
+                           const tn_reading_watch *watch, const tn_importer_entry **out_entry) {
     const wanted what = {.format = format,
-                         .path = path,
-                         .head = data,
-                         .head_bytes = bytes < HEAD_BYTES ? bytes : HEAD_BYTES};
+                         .path = from->path,
+                         .head = from->data,
+                         .head_bytes = from->bytes < HEAD_BYTES ? from->bytes : HEAD_BYTES};
     TN_TRY(tn_importers_add_linked(runtime, tn_linked_importers));
     const tn_importer_entry *found = find_loaded(runtime, &what, false);
     if (!found) {
-        TN_TRY(load_fitting(runtime, &what));
+        TN_TRY(load_fitting(runtime, &what, watch));
         found = find_loaded(runtime, &what, true);
     }
     if (!found) {
-        TN_TRY(load_fitting(runtime, NULL));
+        TN_TRY(load_fitting(runtime, NULL, watch));
         found = find_loaded(runtime, &what, true);
     }
     if (!found) return fail_unknown(runtime, &what);
@@ -231,7 +234,8 @@ tn_status tn_graph_find_importer(tn_runtime *runtime, const char *path,
         return tn_fail(TN_ERROR_ARGUMENT,
                        "tn_graph_find_importer needs a runtime, a path and out_importer");
     TN_TRY(tn_file_map(tn_runtime_allocator(runtime), path, &file));
-    const tn_status status = tn_importer_find(runtime, NULL, path, file.data, file.bytes, &entry);
+    const tn_reading_source from = {.path = path, .data = file.data, .bytes = file.bytes};
+    const tn_status status = tn_importer_find(runtime, NULL, &from, NULL, &entry);
     tn_file_unmap(&file);
     if (status != TN_OK) return tn_error_in(status, .file = path);
     *out_importer = &entry->importer;
@@ -247,7 +251,7 @@ void tn_runtime_visit_importers(tn_runtime *runtime,
     size_t index = 0;
     bool goes_on = true;
     if (!runtime || !visit || tn_importers_add_linked(runtime, tn_linked_importers) != TN_OK ||
-        load_fitting(runtime, NULL) != TN_OK)
+        load_fitting(runtime, NULL, NULL) != TN_OK)
         return;
     while (goes_on && (entry = tn_importers_next(runtime, &index)) != NULL) {
         tn_library_info info = {.size = sizeof(info),

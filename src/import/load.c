@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a model: the public calls, and one reading from its importer's choice to the graph. */
 #include "base/status.h"
+#include "import/isolated.h"
 #include "import/reading.h"
 #include "plugin/crash.h"
 
@@ -9,18 +10,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Where a model is. */
-typedef struct source {
-    const char *path, *folder; /* null: memory; none */
-    const void *data;
-    size_t bytes;
-} source;
-
 /* ----------------------------------------------------------------------------------------------
  * one reading */
 
 static tn_status reading_init(tn_reading *reading, tn_runtime *runtime,
-                              const tn_importer_entry *entry, const source *from) {
+                              const tn_importer_entry *entry, const tn_reading_source *from,
+                              const tn_reading_watch *watch) {
     *reading = (tn_reading){.import = {.size = sizeof(tn_import),
                                        .host = tn_runtime_host(runtime),
                                        .services = &tn_reading_services,
@@ -30,10 +25,11 @@ static tn_status reading_init(tn_reading *reading, tn_runtime *runtime,
                                        .data = from->data,
                                        .bytes = from->bytes,
                                        .graph = &reading->root.view},
-                            .offset = UINT64_MAX,
+                            .own_place.offset = UINT64_MAX,
                             .runtime = runtime,
                             .allocator = tn_runtime_allocator(runtime),
                             .root = {.view.import = &reading->import}};
+    reading->place = watch && watch->place ? watch->place : &reading->own_place;
     TN_TRY(tn_arena_create(reading->allocator, &reading->arena));
     TN_TRY(tn_map_create(reading->allocator, &reading->file_names));
     TN_TRY(tn_missing_list_init(&reading->missing, reading->allocator, reading->arena));
@@ -65,10 +61,10 @@ static tn_status read_failed(const tn_reading *reading, const tn_importer *impor
         tn_fail(TN_ERROR_PLUGIN, "the importer '%s' returned %d without a reason", importer->name,
                 status);
     status = tn_last_error()->status;
-    if (reading->node[0]) tn_error_in(status, .node = reading->node);
-    if (reading->offset != UINT64_MAX) {
-        tn_error_at(status, "byte %" PRIu64, reading->offset);
-        tn_error_at_byte(status, reading->offset);
+    if (reading->place->node[0]) tn_error_in(status, .node = reading->place->node);
+    if (reading->place->offset != UINT64_MAX) {
+        tn_error_at(status, "byte %" PRIu64, reading->place->offset);
+        tn_error_at_byte(status, reading->place->offset);
     }
     return status;
 }
@@ -105,11 +101,12 @@ static tn_status place_error(const tn_reading *reading, tn_status status) {
     return tn_error_in(status, .file = path);
 }
 
-static tn_status read_source(tn_runtime *runtime, const tn_importer_entry *entry,
-                             const tn_import_options *options, const source *from,
-                             tn_graph **out_graph) {
+tn_status tn_reading_run(tn_runtime *runtime, const tn_importer_entry *entry,
+                         const tn_import_options *options, const tn_reading_source *from,
+                         const tn_reading_watch *watch, tn_graph **out_graph) {
     tn_reading reading;
-    tn_status status = reading_init(&reading, runtime, entry, from);
+    tn_status status = reading_init(&reading, runtime, entry, from, watch);
+    if (watch && watch->begins) watch->begins(watch->user, entry);
     if (status == TN_OK)
         status = tn_importer_options(reading.arena, entry, options->option_count, options->options,
                                      &reading.import.params);
@@ -118,6 +115,7 @@ static tn_status read_source(tn_runtime *runtime, const tn_importer_entry *entry
     if (status == TN_OK) {
         status = call_read(&reading, entry);
         if (status == TN_OK) status = finish(&reading, entry);
+        if (status == TN_OK && watch && watch->ends) status = watch->ends(watch->user, &reading);
         if (status != TN_OK) status = place_error(&reading, status);
     }
     if (status == TN_OK) {
@@ -126,6 +124,43 @@ static tn_status read_source(tn_runtime *runtime, const tn_importer_entry *entry
     }
     reading_deinit(&reading);
     return status;
+}
+
+static tn_status choose_and_run(tn_runtime *runtime, const tn_import_options *options,
+                                const tn_reading_source *from, const tn_reading_watch *watch,
+                                tn_graph **out_graph) {
+    const tn_importer_entry *entry;
+    const tn_status status = tn_importer_find(runtime, options->format, from, watch, &entry);
+    if (status != TN_OK) return from->path ? tn_error_in(status, .file = from->path) : status;
+    const tn_status read = tn_reading_run(runtime, entry, options, from, watch, out_graph);
+    tn_importers_release(entry);
+    return read;
+}
+
+static tn_status map_and_run(tn_runtime *runtime, const tn_import_options *options,
+                             const char *path, const tn_reading_watch *watch,
+                             tn_graph **out_graph) {
+    const tn_allocator *allocator = tn_runtime_allocator(runtime);
+    tn_arena *arena;
+    tn_file file = {0};
+    TN_TRY(tn_arena_create(allocator, &arena));
+    tn_reading_source from = {.path = path, .folder = tn_path_folder(arena, path)};
+    tn_status status = from.folder ? tn_file_map(allocator, path, &file) : tn_fail_memory("a path");
+    if (status == TN_OK) {
+        from.data = file.data;
+        from.bytes = file.bytes;
+        status = choose_and_run(runtime, options, &from, watch, out_graph);
+    }
+    tn_file_unmap(&file);
+    tn_arena_destroy(arena);
+    return status;
+}
+
+tn_status tn_reading_load(tn_runtime *runtime, const tn_import_options *options,
+                          const tn_reading_source *from, const tn_reading_watch *watch,
+                          tn_graph **out_graph) {
+    return from->path ? map_and_run(runtime, options, from->path, watch, out_graph)
+                      : choose_and_run(runtime, options, from, watch, out_graph);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -138,40 +173,26 @@ static tn_status copy_options(const tn_import_options *options, tn_import_option
         return tn_fail(TN_ERROR_ARGUMENT, "tn_import_options: `size` is not set");
     memcpy(out_options, options,
            options->size < sizeof(*out_options) ? options->size : sizeof(*out_options));
+    if (out_options->flags & ~(uint32_t)TN_IMPORT_ISOLATED)
+        return tn_fail(TN_ERROR_ARGUMENT, "tn_import_options: flag 0x%x is not known",
+                       out_options->flags);
     return TN_OK;
 }
 
 static tn_status load_source(tn_runtime *runtime, const tn_import_options *options,
-                             const source *from, tn_graph **out_graph) {
-    const tn_importer_entry *entry;
-    const tn_status status =
-        tn_importer_find(runtime, options->format, from->path, from->data, from->bytes, &entry);
-    if (status != TN_OK) return from->path ? tn_error_in(status, .file = from->path) : status;
-    const tn_status read = read_source(runtime, entry, options, from, out_graph);
-    tn_importers_release(entry);
-    return read;
+                             const tn_reading_source *from, tn_graph **out_graph) {
+    return options->flags & TN_IMPORT_ISOLATED
+               ? tn_isolated_reading_load(runtime, options, from, out_graph)
+               : tn_reading_load(runtime, options, from, NULL, out_graph);
 }
 
 tn_status tn_graph_load(tn_runtime *runtime, const char *path, const tn_import_options *options,
                         tn_graph **out_graph) {
     tn_import_options own;
-    tn_arena *arena;
-    tn_file file = {0};
     if (!runtime || !path || !out_graph)
         return tn_fail(TN_ERROR_ARGUMENT, "tn_graph_load needs a runtime, a path and out_graph");
     TN_TRY(copy_options(options, &own));
-    const tn_allocator *allocator = tn_runtime_allocator(runtime);
-    TN_TRY(tn_arena_create(allocator, &arena));
-    source from = {.path = path, .folder = tn_path_folder(arena, path)};
-    tn_status status = from.folder ? tn_file_map(allocator, path, &file) : tn_fail_memory("a path");
-    if (status == TN_OK) {
-        from.data = file.data;
-        from.bytes = file.bytes;
-        status = load_source(runtime, &own, &from, out_graph);
-    }
-    tn_file_unmap(&file);
-    tn_arena_destroy(arena);
-    return status;
+    return load_source(runtime, &own, &(tn_reading_source){.path = path}, out_graph);
 }
 
 tn_status tn_graph_parse(tn_runtime *runtime, const void *data, uint64_t bytes,
@@ -180,7 +201,7 @@ tn_status tn_graph_parse(tn_runtime *runtime, const void *data, uint64_t bytes,
     if (!runtime || !out_graph || (bytes > 0 && !data))
         return tn_fail(TN_ERROR_ARGUMENT, "tn_graph_parse needs a runtime, data and out_graph");
     TN_TRY(copy_options(options, &own));
-    const source from = {.folder = own.folder, .data = data, .bytes = (size_t)bytes};
+    const tn_reading_source from = {.folder = own.folder, .data = data, .bytes = (size_t)bytes};
     return load_source(runtime, &own, &from, out_graph);
 }
 

@@ -11,6 +11,8 @@
 #include "import/importers.h"
 #include "import/missing_list.h"
 
+#include <tenon/import.h>
+
 /* A graph in the making: the model's, or a body. */
 typedef struct tn_reading_graph {
     tn_import_graph view;           /* first: what readers see */
@@ -26,6 +28,8 @@ typedef struct tn_reading_file {
     tn_file file; /* zeroed where the graph has it */
     const void *data;
     size_t bytes;
+    const char *name;  /* by which the model's folder has it; null: it was opened elsewhere */
+    uint64_t identity; /* as tn_file has it */
     bool is_kept;
 } tn_reading_file;
 
@@ -35,11 +39,16 @@ typedef struct tn_reading_range {
     size_t bytes;
 } tn_reading_range;
 
+/* Where a reader said that it is; UINT64_MAX and "": nowhere. */
+typedef struct tn_reading_place {
+    uint64_t offset;
+    char node[200];
+} tn_reading_place;
+
 typedef struct tn_reading {
     tn_import import; /* first: what readers see */
     tn_runtime *runtime;
-    uint64_t offset; /* where the reader said that it is; UINT64_MAX and "": nowhere */
-    char node[200];
+    tn_reading_place *place, own_place; /* the first is the second, or whoever watches' */
     const tn_allocator *allocator;
     tn_arena *arena; /* for what lives as long as the reading */
     tn_reading_graph root;
@@ -65,11 +74,40 @@ static inline tn_reading_graph *tn_reading_graph_of(const tn_import_graph *graph
     return (tn_reading_graph *)(uintptr_t)graph;
 }
 
+/* Where a model is. */
+typedef struct tn_reading_source {
+    const char *path, *folder; /* null: memory; none */
+    const void *data;
+    size_t bytes;
+} tn_reading_source;
+
+/* Who looks on while a model is read; each may be null. */
+typedef struct tn_reading_watch {
+    void *user;
+    tn_reading_place *place; /* is told where the reader is */
+    /* Before a library is loaded, and after (null), where an importer is looked for. */
+    void (*loads)(void *user, const char *path);
+    /* Before the options are read. */
+    void (*begins)(void *user, const tn_importer_entry *entry);
+    /* At the end, while everything of a good reading is there still. */
+    tn_status (*ends)(void *user, const tn_reading *reading);
+} tn_reading_watch;
+
+/* --- load.c --- */
+/* One reading by an importer that is chosen; `watch` may be null. */
+tn_status tn_reading_run(tn_runtime *runtime, const tn_importer_entry *entry,
+                         const tn_import_options *options, const tn_reading_source *from,
+                         const tn_reading_watch *watch, tn_graph **out_graph);
+/* From the choice of the importer on; a source with a path alone is mapped meanwhile. */
+tn_status tn_reading_load(tn_runtime *runtime, const tn_import_options *options,
+                          const tn_reading_source *from, const tn_reading_watch *watch,
+                          tn_graph **out_graph);
+
 /* --- find.c --- */
-/* The importer for a file: by `format` where that is not null, else by the ending of `path` (null:
- * it has none), then by its first bytes. The caller releases the entry. */
-tn_status tn_importer_find(tn_runtime *runtime, const char *format, const char *path,
-                           const void *data, size_t bytes, const tn_importer_entry **out_entry);
+/* The importer for a file: by `format` where that is not null, else by the ending of the path
+ * (null: it has none), then by its first bytes. The caller releases the entry. */
+tn_status tn_importer_find(tn_runtime *runtime, const char *format, const tn_reading_source *from,
+                           const tn_reading_watch *watch, const tn_importer_entry **out_entry);
 
 /* --- options.c --- */
 /* The options' struct, in `arena`; null where the importer has none. */
@@ -78,9 +116,16 @@ tn_status tn_importer_options(tn_arena *arena, const tn_importer_entry *entry, u
 
 /* --- services.c --- */
 extern const tn_import_services tn_reading_services;
+
+/* --- memory.c --- */
 /* Whether the bytes are all in memory that lives as long as the graph. */
 bool tn_reading_owns(const tn_reading *reading, const void *data, uint64_t bytes);
 void *tn_reading_room(tn_import *import, uint64_t bytes);
+/* Makes a file the graph's; constants may lie in it. */
+tn_status tn_reading_own_file(tn_reading *reading, tn_file *file);
+tn_status tn_reading_adopt(tn_import *import, void *memory, uint64_t bytes);
+tn_status tn_reading_open(tn_import *import, const char *name, uint32_t flags,
+                          tn_import_file *out_file);
 
 /* --- operators.c --- */
 tn_status tn_reading_find_operator(tn_import *import, const char *domain, const char *name,

@@ -3,14 +3,14 @@
  * A context's side of isolation: kernels of plugin libraries run in a helper process, one a
  * context, on memory that both share. For the walk they are calls like any other, whose callbacks
  * ask the helper. How the two talk is isolation_channel.h's matter, the process
- * isolation_process.h's, its work isolation_serve.c's.
+ * helper_process.h's, its work isolation_serve.c's.
  */
 #ifndef TN_ISOLATION_ISOLATION_H
 #define TN_ISOLATION_ISOLATION_H
 
 #include "engine/engine_private.h"
+#include "helper/helper_process.h"
 #include "isolation/isolation_channel.h"
-#include "isolation/isolation_process.h"
 
 /* Memory that the helper has too. */
 typedef struct tn_isolation_buffer {
@@ -22,7 +22,7 @@ typedef struct tn_isolation {
     const tn_engine *engine;
     const tn_allocator *allocator;     /* the context's */
     tn_context_statistics *statistics; /* likewise */
-    tn_isolation_process process;
+    tn_helper_process process;
     tn_isolation_page *page; /* null: there is nothing to isolate */
     tn_isolation_buffer *buffers;
     size_t buffer_count, buffer_capacity;

@@ -46,7 +46,7 @@ static tn_status lose(tn_isolation *isolation, tn_call *call, bool is_late) {
     tn_status status;
     isolation->is_lost = true;
     tn_child_process_describe(isolation->process.how, how, sizeof(how));
-    tn_isolation_process_end(&isolation->process);
+    tn_helper_process_end(&isolation->process);
     if (is_late)
         status = tn_fail(TN_ERROR_PLUGIN,
                          "it did not return within %u ms, %s: its process was ended, and the "
@@ -73,7 +73,7 @@ static tn_status await(tn_isolation *isolation, tn_call *call) {
         if (slice_ns < 16000000u) slice_ns *= 2;
         if (now != progress) begin = tn_isolation_now_ns();
         progress = now;
-        if (tn_isolation_process_is_over(&isolation->process)) {
+        if (tn_helper_process_is_over(&isolation->process)) {
             if (tn_isolation_await_answer(page, NULL, 0)) break; /* its last word */
             return lose(isolation, call, false);
         }

@@ -2,6 +2,7 @@
 /* The helper's buffers and calls: descriptors as the asker says, pointers into the shared memory.
  * Declared in isolation_serve.h. */
 #include "base/status.h"
+#include "helper/helper_process.h"
 #include "isolation/isolation_serve.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ tn_status tn_server_map(tn_server *server, uint32_t number) {
     const uint64_t bytes = server->page->value;
     int descriptor = -1;
     void *memory = NULL;
-    if (!tn_isolation_receive(TN_ISOLATION_SOCKET, &descriptor))
+    if (!tn_isolation_receive(TN_HELPER_SOCKET, &descriptor))
         return fail_request("a buffer without a descriptor");
     tn_status status = TN_OK;
     if (number >= TN_ISOLATION_BUFFER_LIMIT ||

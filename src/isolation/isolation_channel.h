@@ -17,9 +17,6 @@
 #define TN_ISOLATION_VERSION      2u
 #define TN_ISOLATION_PAYLOAD      ((size_t)8 << 20)
 #define TN_ISOLATION_MESSAGE      2048
-#define TN_ISOLATION_SOCKET       3 /* the helper's file descriptors */
-#define TN_ISOLATION_PAGE         4
-#define TN_ISOLATION_PLAN         5
 #define TN_ISOLATION_SPIN_NS      50000u
 #define TN_ISOLATION_GLANCE_NS    1000u
 #define TN_ISOLATION_NO_STEP      UINT32_MAX

@@ -12,7 +12,6 @@
 #include "engine/checked.h"
 #include "isolation/isolation.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +109,7 @@ static tn_status load_all(tn_server *server, reading *read, const tn_isolation_s
         .size = sizeof(options), .threads = start->threads, .device = device};
     for (uint32_t i = 0; i < start->library_count; i++)
         TN_TRY(load_library(server, read));
-    snprintf(plan, sizeof(plan), "/proc/self/fd/%d", TN_ISOLATION_PLAN);
+    snprintf(plan, sizeof(plan), "/proc/self/fd/%d", TN_HELPER_SECOND);
     TN_TRY(tn_engine_load_serving(server->runtime, plan, &options, start->profile, note_prepare,
                                   server, &server->engine));
     TN_TRY(open_kernels(server));
@@ -157,14 +156,6 @@ static void stop(tn_server *server) {
         tn_server_note(server, TN_ISOLATION_IN_RELEASE, i);
         tn_prepared_kernel_deinit(&server->engine->steps[i].prepared);
     }
-}
-
-static void *watch_asker(void *user) {
-    struct pollfd socket = {.fd = TN_ISOLATION_SOCKET, .events = POLLRDHUP};
-    (void)user;
-    for (;;)
-        if (poll(&socket, 1, -1) > 0 && (socket.revents & (POLLRDHUP | POLLHUP | POLLERR)))
-            _exit(0);
 }
 
 /* ----------------------------------------------------------------------------------------------
@@ -215,10 +206,10 @@ static void answer(tn_server *server) {
 
 static tn_isolation_page *map_page(void) {
     struct stat about;
-    if (fstat(TN_ISOLATION_PAGE, &about) != 0 || about.st_size < (off_t)sizeof(tn_isolation_page))
+    if (fstat(TN_HELPER_FIRST, &about) != 0 || about.st_size < (off_t)sizeof(tn_isolation_page))
         return NULL;
     tn_isolation_page *page =
-        mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, TN_ISOLATION_PAGE, 0);
+        mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, TN_HELPER_FIRST, 0);
     if (page == MAP_FAILED) return NULL;
     if (page->version == TN_ISOLATION_VERSION) return page;
     munmap(page, sizeof(*page));
@@ -227,15 +218,15 @@ static tn_isolation_page *map_page(void) {
 
 int tn_isolation_serve(int argument_count, char **arguments) {
     tn_server server = {0};
-    pthread_t watcher;
+    if (argument_count == 2 && strcmp(arguments[1], "read") == 0) return tn_helper_read();
     const bool is_asked = argument_count == 2 && strcmp(arguments[1], "serve") == 0;
     server.page = is_asked ? map_page() : NULL;
     if (!server.page) {
-        fprintf(stderr, "tenon-isolate: it runs plugins' kernels for tenon run --isolate and for "
+        fprintf(stderr, "tenon-isolate: it runs plugins' kernels and reads models for --isolate and for "
                         "engines with TN_ENGINE_ISOLATED of the same build, which start it\n");
         return 2;
     }
-    if (pthread_create(&watcher, NULL, watch_asker, NULL) != 0) return 1;
+    if (!tn_helper_watch()) return 1;
     tn_isolation_patience patience = {.is_alone = tn_cpu_core_count() <= 1};
     for (;;) {
         tn_isolation_await_request(server.page, &patience);

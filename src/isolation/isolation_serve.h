@@ -6,6 +6,7 @@
 
 #include "engine/engine_private.h"
 #include "guard/checked_call.h"
+#include "helper/helper_process.h"
 #include "isolation/isolation_channel.h"
 
 typedef struct tn_served_buffer {

@@ -102,8 +102,9 @@ static tn_status start(tn_isolation *isolation) {
     isolation->page = page;
     isolation->page->version = TN_ISOLATION_VERSION;
     atomic_init(&isolation->page->step, TN_ISOLATION_NO_STEP);
-    const tn_status status = tn_isolation_process_start(
-        engine->isolation_helper, descriptor, engine->plan_descriptor, &isolation->process);
+    const tn_status status =
+        tn_helper_process_start(engine->isolation_helper, "serve", false, descriptor,
+                                engine->plan_descriptor, &isolation->process);
     close(descriptor);
     TN_TRY(status);
     return agree(isolation);
@@ -149,7 +150,7 @@ static void stop(tn_isolation *isolation) {
         tn_runtime_log(isolation->engine->runtime, TN_LOG_WARNING, "%s: %s", tn_last_error()->where,
                        tn_last_error()->message);
     tn_error_restore(&before);
-    tn_isolation_process_end(&isolation->process);
+    tn_helper_process_end(&isolation->process);
 }
 
 void tn_isolation_destroy(tn_isolation *isolation) {

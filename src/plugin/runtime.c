@@ -194,6 +194,9 @@ tn_status tn_runtime_run_threads(tn_runtime *runtime, tn_host_threads **out_thre
 bool tn_runtime_reads_environment(const tn_runtime *runtime) {
     return runtime->reads_environment;
 }
+uint32_t tn_runtime_log_level(const tn_runtime *runtime) {
+    return runtime->log_level;
+}
 const char *tn_runtime_forced_kernels(const tn_runtime *runtime) {
     return runtime->forced_kernels;
 }

@@ -22,6 +22,7 @@ void tn_runtime_log(const tn_runtime *runtime, uint32_t level, const char *forma
     TN_PRINTF(3, 4);
 /* False with TN_RUNTIME_NO_ENVIRONMENT. */
 bool tn_runtime_reads_environment(const tn_runtime *runtime);
+uint32_t tn_runtime_log_level(const tn_runtime *runtime);
 /* The pins of TENON_FORCE_KERNEL, or null. */
 const char *tn_runtime_forced_kernels(const tn_runtime *runtime);
 /* Whether all features of a list ("avx2,fma") are there and allowed. */

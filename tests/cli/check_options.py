@@ -202,15 +202,15 @@ RUNNING = {"plugin", "plugin-dir", "shape", "threads", "device", "input", "outpu
            "verbose", "checked", "checked-dump", "isolate", "isolate-limit"} | IMAGE
 USED = {
     "build": BUILDING | {"input", "output", "report", "json", "timing-seconds", "next-profile", "refit", "refit-all",
-                         "no-packed-weights"},
-    "refit plan": {"plugin", "plugin-dir", "output", "from", "weights", "verbose"},
+                         "no-packed-weights", "isolate", "isolate-limit"},
+    "refit plan": {"plugin", "plugin-dir", "output", "from", "weights", "verbose", "isolate", "isolate-limit"},
     "run model": (BUILDING | RUNNING | {"top", "print"}) - {"no-timing", "write-calibration"} | {"no-timing"},
     "run plan": RUNNING | {"exact", "top", "print", "use-profile"},
     "bench model": (BUILDING | RUNNING | {"seconds", "contexts", "profile", "html", "timing-seconds"}) - {"write-calibration"},
     "bench plan": RUNNING | {"exact", "seconds", "contexts", "profile", "html", "use-profile"},
     "test": {"plugin", "plugin-dir", "threads", "device", "precision", "timing-cache", "rtol", "atol", "no-fusion", "reference",
              "exact", "allow-plugin", "verbose", "checked", "checked-dump", "isolate", "isolate-limit"},
-    "inspect model": {"plugin", "plugin-dir", "shape", "threads", "json", "verbose", "html", "dot"},
+    "inspect model": {"plugin", "plugin-dir", "shape", "threads", "json", "verbose", "html", "dot", "isolate", "isolate-limit"},
     "inspect plan": {"json", "verbose", "html", "dot"},
     "doctor model": {"plugin", "plugin-dir", "shape", "allow-plugin", "json", "verbose"},
     "doctor plan": {"plugin", "plugin-dir", "exact", "allow-plugin", "json", "verbose"},
@@ -225,7 +225,7 @@ KNOWN = {
     "bench": {"weights", "exact", "timing-seconds", "use-profile"} | BUILDING - {"write-calibration"},
     "test": set(),
     "refit": set(),
-    "inspect": {"plugin", "plugin-dir", "shape", "threads", "weights", "mean", "scale"},
+    "inspect": {"plugin", "plugin-dir", "shape", "threads", "weights", "mean", "scale", "isolate", "isolate-limit"},
     "doctor": {"shape", "weights", "exact", "allow-plugin", "json"},
     "plugin": {"markdown"},
 }

@@ -38,9 +38,10 @@ static const char help[] =
     "with --isolate and --checked it says before what they cost: microseconds a call, times the "
     "time\n"
     "the last line is median_ms=F min_ms=F p99_ms=F runs=N\n"
-    "      --isolate, --isolate-limit MS   plugins' kernels run in a process of their own; a "
-    "callback may take MS "
-    "(default 10000)\n"
+    "      --isolate, --isolate-limit MS   a model is read, and plugins' kernels run, in a process "
+    "of "
+    "their own; the reading\n"
+    "                            may take MS (default 60000), and each callback (default 10000)\n"
     "      --checked, --checked-dump DIR   guarded memory around each node; the first bad node's "
     "tensors go to DIR (default tenon-checked)\n" HELP_OF_MODELS
     "      --timing-seconds S   bound on the time spent measuring kernels\n"

@@ -71,6 +71,8 @@ static const char help[] =
     "                                 runs so once on sample numbers; a bad node's tensors go to "
     "DIR "
     "(default tenon-checked)\n"
+    "      --isolate, --isolate-limit MS   the model is read in a process of its own, which may "
+    "take MS (default 60000)\n"
     "      --report FILE.json|FILE.html   what was chosen, node by node; --json: on stdout\n"
     "  -v, --verbose                  log all\n"
     "example: tenon build net.onnx --plugin libmy_layer.so --shape "
@@ -133,7 +135,7 @@ static int build(const cli_options *options, const char *model, const char *path
 
 int command_build(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwsyiodtcTYrjmkNFEKMvBGQWUXLCqzZe0231", &options);
+    int code = cli_options_read(argc, argv, "pPwsyiodtcTYrjmkNFEKMIJvBGQWUXLCqzZe0231", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
         importers_print_options();

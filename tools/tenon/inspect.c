@@ -23,6 +23,8 @@ static const char help[] =
     "  -p, --plugin LIB.so  -P, --plugin-dir DIR  -s, --shape NAME=...  -t, --threads N   of a "
     "model;\n"
     "      --mean [NAME=]FILE.binaryproto  --scale F   the input's mean image\n"
+    "      --isolate, --isolate-limit MS   the model is read in a process of its own, which may "
+    "take MS (default 60000)\n"
     "  -v, --verbose   log all\n"
     "example: tenon inspect net.plan --json\n";
 
@@ -149,7 +151,7 @@ static int inspect_model(tn_runtime *runtime, const cli_options *options, const 
 int command_inspect(int argc, char **argv) {
     cli_options options;
     bool lacks_weights = false;
-    int code = cli_options_read(argc, argv, "pPwstjmkHDv", &options);
+    int code = cli_options_read(argc, argv, "pPwstjmkHDIJv", &options);
     options.no_timing = true;
     options.lacks_weights = &lacks_weights;
     if (code == EXIT_DONE && options.help) {

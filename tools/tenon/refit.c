@@ -22,6 +22,8 @@ static const char help[] =
     "                           FILE.caffemodel alone: the weights of a .prototxt\n"
     "  -o PLAN                  where the new plan goes\n"
     "  -p, --plugin LIB.so, -P, --plugin-dir DIR   for reading the model\n"
+    "      --isolate, --isolate-limit MS   the model is read in a process of its own, which may "
+    "take MS (default 60000)\n"
     "  -v, --verbose            log all\n"
     "example: tenon refit net.plan --from net_epoch_90.onnx -o net_epoch_90.plan\n";
 
@@ -152,7 +154,7 @@ static int check(cli_options *options, const char *path) {
 
 int command_refit(int argc, char **argv) {
     cli_options options;
-    int code = cli_options_read(argc, argv, "pPwoVv", &options);
+    int code = cli_options_read(argc, argv, "pPwoVIJv", &options);
     if (code == EXIT_DONE && options.help) {
         fputs(help, stdout);
     } else if (code == EXIT_DONE) {

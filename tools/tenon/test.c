@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon test: test directories in ONNX's own layout, a line each. Comparing is compare.c. */
 #include "files/compare.h"
+#include "session/model.h"
 #include "session/option_use.h"
 #include "session/session.h"
 #include "test_calibration.h"
@@ -25,9 +26,10 @@ static const char help[] =
     "      where no --rtol or --atol is given\n"
     "      --exact, --allow-plugin HASH|DIR   only these libraries, as run has them\n"
     "      --timing-cache FILE   choose kernels by measured time (otherwise by rule)\n"
-    "      --isolate, --isolate-limit MS   plugins' kernels run in a process of their own; a "
-    "callback may take MS "
-    "(default 10000)\n"
+    "      --isolate, --isolate-limit MS   a model is read, and plugins' kernels run, in a process "
+    "of "
+    "their own; the reading\n"
+    "                            may take MS (default 60000), and each callback (default 10000)\n"
     "      --checked, --checked-dump DIR   guarded memory around each node; the first bad node's "
     "tensors go to DIR (default tenon-checked)\n"
     "  -v, --verbose   log all\n"
@@ -140,13 +142,15 @@ static bool find_model(const char *directory, char *path, size_t bytes) {
 }
 
 /* A network's weights lie beside it, where its format has them in a file of their own. */
-static tn_status load_model(tn_runtime *runtime, const char *model, tn_graph **out_graph) {
+static tn_status load_model(tn_runtime *runtime, const char *model, const cli_options *cli,
+                            tn_graph **out_graph) {
     char weights[4200];
     const char *ending = strrchr(model, '.');
     const tn_attribute option = {
         .size = sizeof(option), .type = TN_FIELD_STRING, .name = "weights", .s = weights};
     const tn_attribute *const list[] = {&option};
-    tn_import_options options = {.size = sizeof(options), .options = list};
+    tn_import_options options = model_import_options(cli);
+    options.options = list;
     snprintf(weights, sizeof(weights), "%.*s.caffemodel", (int)(ending - model), model);
     options.option_count = strcmp(ending, ".prototxt") == 0 && exists(weights) ? 1 : 0;
     return tn_graph_load(runtime, model, &options, out_graph);
@@ -193,7 +197,7 @@ static tn_engine *build_case(const test_run *run, const char *directory, const c
     tn_plan *plan = NULL;
     tn_engine *engine = NULL;
     uint64_t bytes = 0;
-    tn_status status = load_model(run->runtime, model, &graph);
+    tn_status status = load_model(run->runtime, model, run->options, &graph);
     if (status == TN_OK) status = build_plan(run, directory, graph, &plan, out);
     const void *data = status == TN_OK ? tn_plan_bytes(plan, &bytes) : NULL;
     tn_engine_options engine_options = session_engine_options(run->options);

@@ -20,6 +20,14 @@ class ImportOptions {
         has_folder_ = true;
         return *this;
     }
+    /* Reads in a helper process (TN_IMPORT_ISOLATED), which may take so long (0: the default) and
+     * so much memory. */
+    ImportOptions &isolated(std::uint32_t limit_ms = 0, std::uint64_t memory = 0) {
+        is_isolated_ = true;
+        limit_ms_ = limit_ms;
+        memory_ = memory;
+        return *this;
+    }
     /* An option of the importer's; texts serve for each, whatever its type. */
     ImportOptions &set(std::string_view name, std::string_view value) {
         texts_.emplace_back(detail::text(name), detail::text(value));
@@ -38,6 +46,9 @@ class ImportOptions {
         tn_import_options all = options<tn_import_options>();
         all.format = format_.empty() ? nullptr : format_.c_str();
         all.folder = has_folder_ ? folder_.c_str() : nullptr;
+        all.flags = is_isolated_ ? TN_IMPORT_ISOLATED : 0;
+        all.isolation_limit_ms = limit_ms_;
+        all.isolation_memory = memory_;
         all.option_count = list.size();
         all.options = list.data();
         return function(static_cast<const tn_import_options &>(all));
@@ -45,7 +56,9 @@ class ImportOptions {
 
   private:
     std::string format_, folder_;
-    bool has_folder_ = false;
+    bool has_folder_ = false, is_isolated_ = false;
+    std::uint32_t limit_ms_ = 0;
+    std::uint64_t memory_ = 0;
     std::vector<std::pair<std::string, std::string>> texts_;
 };
 

@@ -229,10 +229,10 @@ static int take(cli_options *o, char letter, const char *value) {
         o->checked_dump = value;
         break;
     case 'I':
-        o->isolate = true;
+        o->isolate = o->isolate_reading = true;
         break;
     case 'J':
-        o->isolate = true;
+        o->isolate = o->isolate_reading = true;
         return read_milliseconds(value, &o->isolate_limit_ms)
                    ? EXIT_DONE
                    : bad_value("isolate-limit", value, "a number of milliseconds above 0");

@@ -197,6 +197,12 @@ static bool is_reshaped(const tn_graph *graph, const cli_options *options) {
     return false;
 }
 
+tn_import_options model_import_options(const cli_options *options) {
+    return (tn_import_options){.size = sizeof(tn_import_options),
+                               .flags = options->isolate_reading ? TN_IMPORT_ISOLATED : 0u,
+                               .isolation_limit_ms = options->isolate_limit_ms};
+}
+
 /* What there is to read. */
 typedef struct model {
     const char *path;
@@ -211,10 +217,10 @@ static bool has_field(const model *m, const char *name) {
 }
 
 static tn_status load(tn_runtime *runtime, const model *m, tn_graph **out_graph) {
-    const tn_import_options options = {.size = sizeof(options),
-                                       .format = m->importer ? m->importer->name : NULL,
-                                       .option_count = m->given.count,
-                                       .options = m->given.pointers};
+    tn_import_options options = model_import_options(m->options);
+    options.format = m->importer ? m->importer->name : NULL;
+    options.option_count = m->given.count;
+    options.options = m->given.pointers;
     return tn_graph_load(runtime, m->path, &options, out_graph);
 }
 
@@ -260,15 +266,29 @@ static tn_graph *load_model(tn_runtime *runtime, model *m, int *out_exit) {
     return NULL;
 }
 
+static tn_status load_mean(tn_graph *graph, tn_runtime *runtime, const char *name, const char *path,
+                           const cli_options *options) {
+    const tn_import_options import = model_import_options(options);
+    tn_graph *mean = NULL;
+    if (!options->isolate_reading)
+        return tn_graph_load_mean(graph, name, path, options->mean_file_scale);
+    tn_status status = tn_graph_load(runtime, path, &import, &mean);
+    if (status == TN_OK)
+        status = tn_graph_subtract_mean(graph, name, mean, options->mean_file_scale);
+    tn_graph_destroy(mean);
+    return status;
+}
+
 /* The mean image of --mean FILE; gives the graph back, or null. */
-static tn_graph *add_mean(tn_graph *graph, const cli_options *options, int *out_exit) {
+static tn_graph *add_mean(tn_graph *graph, tn_runtime *runtime, const cli_options *options,
+                          int *out_exit) {
     const char *file = options->mean_file;
     if (!graph || !file) return graph;
     const char *equals = strchr(file, '=');
     char *name = equals ? strndup(file, (size_t)(equals - file)) : NULL;
     const bool is_good =
-        (!equals || name) && tn_graph_load_mean(graph, name, equals ? equals + 1 : file,
-                                                options->mean_file_scale) == TN_OK;
+        (!equals || name) &&
+        load_mean(graph, runtime, name, equals ? equals + 1 : file, options) == TN_OK;
     free(name);
     if (is_good) return graph;
     *out_exit = cli_fail("--mean");
@@ -291,7 +311,7 @@ tn_graph *model_load(tn_runtime *runtime, const char *path, const cli_options *o
     names_free(&m.shaped);
     names_free(&m.outputs);
     names_free(&m.inputs);
-    graph = add_mean(graph, options, out_exit);
+    graph = add_mean(graph, runtime, options, out_exit);
     if (!graph || borders_apply(graph, options, out_exit)) return graph;
     tn_graph_destroy(graph);
     return NULL;

@@ -61,6 +61,8 @@ static const use_row rows[] = {
     {'p', FACT_LOADS, "a model: of a plan no code is loaded here"},
     {'P', FACT_LOADS, "a model: of a plan no code is loaded here"},
     {'s', FACT_BUILDS | FACT_RUNS, "a model, or a plan that is run"},
+    {'I', FACT_BUILDS | FACT_RUNS | FACT_TESTS, "a model, or a plan that is run"},
+    {'J', FACT_BUILDS | FACT_RUNS | FACT_TESTS, "a model, or a plan that is run"},
     {'t', FACT_BUILDS | FACT_RUNS, "a model, or a plan that is run"},
     {'b', FACT_PLAN, "a plan: a model that is built to be run has one profile"},
     {'a', FACT_FILE | FACT_TESTS, "a model or a plan"},
@@ -178,7 +180,7 @@ static uint32_t find_facts(const cli_options *options, file_kind kind) {
     const bool is_timed = is(options, "test") || is(options, "build") || is(options, "bench") ||
                           (is(options, "run") && options->timing_cache);
     if ((facts & FACT_BUILDS) && is_timed && !options->no_timing && !options->reference &&
-        (!options->isolate || is(options, "test")))
+        (!options->isolate || is(options, "test") || is(options, "build")))
         facts |= FACT_TIMES;
     if (!options->reference) facts |= FACT_CHOOSES;
     if (!options->reference && !options->no_fusion) facts |= FACT_REWRITES;

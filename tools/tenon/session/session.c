@@ -74,6 +74,7 @@ tn_engine *session_engine(tn_runtime *runtime, const char *path, const cli_optio
     if (model_is_named(path)) {
         cli_options build = *options;
         build.no_timing |= !with_timing || options->isolate; /* timings would run here */
+        build.no_packed_weights |= options->isolate;         /* so would what packs them */
         tn_plan *plan = session_build(runtime, path, &build, out_exit);
         if (!plan) return NULL;
         uint64_t bytes;
