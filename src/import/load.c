@@ -132,12 +132,8 @@ static tn_status read_source(tn_runtime *runtime, const tn_importer_entry *entry
  * public */
 
 static tn_status copy_options(const tn_import_options *options, tn_import_options *out_options) {
-    *out_options = (tn_import_options){.size = sizeof(*out_options)};
-    if (!options) return TN_OK;
-    if (options->size < sizeof(uint32_t) || options->size > UINT16_MAX)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_import_options: `size` is not set");
-    memcpy(out_options, options,
-           options->size < sizeof(*out_options) ? options->size : sizeof(*out_options));
+    TN_TRY(tn_options_read(out_options, sizeof(*out_options), options, "the import options"));
+    out_options->size = sizeof(*out_options);
     return TN_OK;
 }
 
