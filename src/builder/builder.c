@@ -21,7 +21,6 @@ static tn_status check_arrays(const tn_builder_options *options) {
     if (options->profile_input_count > 0 && !options->profile_inputs)
         return tn_fail(TN_ERROR_ARGUMENT, "profiles are counted but not given");
     TN_TRY(tn_options_check_array(options->keep_count, options->keep, "nodes to keep"));
-    TN_TRY(tn_options_check_array(options->pin_count, options->pins, "pins"));
     TN_TRY(tn_options_check_array(options->without_rewrite_count, options->without_rewrites,
                                   "rewrites to leave out"));
     TN_TRY(tn_options_check_array(options->border_count, options->borders, "borders"));
