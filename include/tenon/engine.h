@@ -80,8 +80,9 @@ enum {
  * for another machine or another number of threads, or the kernels of a library have changed since,
  * kernels are chosen again without timing, and the log warns; TN_ENGINE_EXACT refuses. The file may
  * be removed or replaced by another while the engine lives, but must not be written to. `options`
- * may be null. TN_ERROR_IO, TN_ERROR_FORMAT, TN_ERROR_NOT_FOUND, TN_ERROR_UNSUPPORTED (an
- * operator's version or state), TN_ERROR_PLUGIN, TN_ERROR_MEMORY, and what a kernel's `prepare`
+ * may be null; the caller releases the engine, which holds its runtime. TN_ERROR_IO,
+ * TN_ERROR_FORMAT, TN_ERROR_NOT_FOUND, TN_ERROR_UNSUPPORTED (an operator's version or state),
+ * TN_ERROR_PLUGIN, TN_ERROR_ARGUMENT (the options), TN_ERROR_MEMORY, and what a kernel's `prepare`
  * fails with. [thread: any] */
 TN_EXPORT tn_status tn_engine_load(tn_runtime *runtime, const char *path,
                                    const tn_engine_options *options, tn_engine **out_engine);
@@ -131,10 +132,11 @@ TN_EXPORT const tn_profile_input *tn_engine_profile(const tn_engine *engine, uin
 /* The nodes as they will run, in order: name, kernel, formats. JSON, owned by the engine. */
 TN_EXPORT const char *tn_engine_report(const tn_engine *engine);
 
-/* A context. While a run of it is under way all that another thread does with it is TN_ERROR_STATE
- * (functions that answer no status: nothing, 0 or null), but for tenon/async.h and destroy, which
- * waits for the run. Its memory: tenon/context_memory.h. [thread: one at a time for one context;
- * contexts of one engine run side by side] */
+/* A context, which holds its engine; the caller destroys it. TN_ERROR_MEMORY, and what a kernel's
+ * `open` fails with. While a run of it is under way all that another thread does with it is
+ * TN_ERROR_STATE (functions that answer no status: nothing, 0 or null), but for tenon/async.h and
+ * destroy, which waits for the run. Its memory: tenon/context_memory.h. [thread: one at a time for
+ * one context; contexts of one engine run side by side] */
 TN_EXPORT tn_status tn_context_create(tn_engine *engine, tn_context **out_context);
 TN_EXPORT void tn_context_destroy(tn_context *context); /* null is fine */
 
@@ -227,7 +229,8 @@ TN_EXPORT tn_status tn_context_output(tn_context *context, uint32_t output,
 
 /* Times of the steps in the order in which they run: of a node with what is fused into it, or of a
  * conversion between formats ("reformat", `node` names the tensor). Turn it on (which begins anew),
- * run some times, read. Off, it costs nothing. */
+ * run some times, read. Off, it costs nothing. Entries and their texts are the context's, and live
+ * until its next reshape or run. TN_ERROR_MEMORY. */
 typedef struct tn_profile_entry {
     uint32_t size;
     const char *node, *op, *kernel;

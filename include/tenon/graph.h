@@ -20,7 +20,8 @@ typedef uint32_t tn_tensor_id;
 /* A node of a graph, by number (tenon/describe.h). */
 #define TN_NO_NODE UINT32_MAX /* of a tensor that no node computes */
 
-/* Makes an empty graph. [thread: one at a time for one graph, in all calls here] */
+/* Makes an empty graph, which holds its runtime; the caller destroys it. `name` may be null.
+ * TN_ERROR_ARGUMENT, TN_ERROR_MEMORY. [thread: one at a time for one graph, in all calls here] */
 TN_EXPORT tn_status tn_graph_create(tn_runtime *runtime, const char *name, tn_graph **out_graph);
 TN_EXPORT void tn_graph_destroy(tn_graph *graph); /* null is fine */
 
@@ -30,13 +31,16 @@ TN_EXPORT tn_status tn_graph_set_opset(tn_graph *graph, const char *domain, uint
 
 /* Adds an input. `extents` holds `rank` numbers, -1 for one that is known only at run time; `names`
  * (may be null, as may each of them) names unknown extents: the same name means the same extent
- * everywhere. */
+ * everywhere. TN_ERROR_ARGUMENT (no name, or one that is taken; no extents), TN_ERROR_TYPE,
+ * TN_ERROR_SHAPE (a rank above TN_MAX_RANK, an extent below -1), TN_ERROR_MEMORY: the graph is as
+ * it was. */
 TN_EXPORT tn_status tn_graph_add_input(tn_graph *graph, const char *name, tn_type type,
                                        uint32_t rank, const int64_t *extents,
                                        const char *const *names, tn_tensor_id *out_tensor);
 /* Adds a constant; `data` holds the elements in linear order and is copied. Strings: their
  * elements, and behind them their heap, which is all the rest of `bytes` (tenon/plugin/string.h).
- * TN_ERROR_RANGE names the first element that is not within the heap. */
+ * TN_ERROR_RANGE names the first element that is not within the heap. Otherwise as
+ * tn_graph_add_input; TN_ERROR_ARGUMENT, too: `bytes` is not what type and shape take. */
 TN_EXPORT tn_status tn_graph_add_constant(tn_graph *graph, const char *name, tn_type type,
                                           uint32_t rank, const int64_t *extents, const void *data,
                                           uint64_t bytes, tn_tensor_id *out_tensor);
@@ -69,10 +73,12 @@ TN_EXPORT tn_status tn_graph_add_node(tn_graph *graph, const tn_node_description
 struct tn_body_graph;
 TN_EXPORT tn_status tn_graph_add_body(tn_graph *graph, tn_graph *body, uint32_t capture_count,
                                       const struct tn_body_graph **out_body);
-/* Makes a tensor an output, after those before; `name` null keeps the tensor's own. */
+/* Makes a tensor an output, after those before; `name` null keeps the tensor's own.
+ * TN_ERROR_ARGUMENT: there is no such tensor; TN_ERROR_MEMORY. */
 TN_EXPORT tn_status tn_graph_add_output(tn_graph *graph, tn_tensor_id tensor, const char *name);
-/* Forgets the outputs, so that others can be chosen; finds a tensor by name. */
+/* Forgets the outputs, so that others can be chosen. */
 TN_EXPORT void tn_graph_clear_outputs(tn_graph *graph);
+/* Finds a tensor by name. TN_ERROR_NOT_FOUND. */
 TN_EXPORT tn_status tn_graph_find(const tn_graph *graph, const char *name,
                                   tn_tensor_id *out_tensor);
 

@@ -58,7 +58,8 @@ enum {
 };
 
 /* Makes a runtime with the built-in operators and kernels. `options` may be null. The caller
- * releases it. Fails with TN_ERROR_MEMORY. [thread: any] */
+ * releases it. TN_ERROR_ARGUMENT: a size that is not set, flags that are not known, an allocator
+ * without its functions; TN_ERROR_MEMORY. [thread: any] */
 TN_EXPORT tn_status tn_runtime_create(const tn_runtime_options *options, tn_runtime **out_runtime);
 /* Reference counts are atomic; engines, graphs and builders hold one of their own. Null is fine.
  * [thread: any] */

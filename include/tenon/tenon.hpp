@@ -20,6 +20,7 @@
 #ifndef TENON_TENON_HPP
 #define TENON_TENON_HPP
 
+#include <tenon/cpp/build_options.hpp>
 #include <tenon/cpp/calibration.hpp>
 #include <tenon/cpp/context.hpp>
 #include <tenon/cpp/describe.hpp>
@@ -32,6 +33,7 @@
 #include <tenon/cpp/items.hpp>
 #include <tenon/cpp/operation.hpp>
 #include <tenon/cpp/plan.hpp>
+#include <tenon/cpp/refit.hpp>
 #include <tenon/cpp/runtime.hpp>
 #include <tenon/cpp/threads.hpp>
 

@@ -223,3 +223,37 @@ void tn_error_clear(void) {
     if (!room) return;
     forget(&room->error);
 }
+
+/* ----------------------------------------------------------------------------------------------
+ * options */
+
+tn_status tn_options_read(void *to, size_t bytes, const void *given, const char *what) {
+    uint32_t size = 0;
+    memset(to, 0, bytes);
+    if (!given) return TN_OK;
+    memcpy(&size, given, sizeof(size));
+    if (size < sizeof(size) || size > UINT16_MAX)
+        return tn_fail(TN_ERROR_ARGUMENT,
+                       "`size` of %s is not set, it is %" PRIu32 ": expected their sizeof, %zu",
+                       what, size, bytes);
+    memcpy(to, given, size < bytes ? size : bytes);
+    return TN_OK;
+}
+
+tn_status tn_options_check_flags(uint32_t flags, uint32_t known, const char *what) {
+    if (!(flags & ~known)) return TN_OK;
+    return tn_fail(TN_ERROR_ARGUMENT, "%s have flags that are not known: 0x%" PRIx32, what,
+                   flags & ~known);
+}
+
+tn_status tn_options_check_array(uint64_t count, const void *array, const char *what) {
+    if (count > 0 && !array)
+        return tn_fail(TN_ERROR_ARGUMENT, "%s are counted but not given", what);
+    for (uint64_t i = 0; i < count; i++) {
+        const void *item;
+        memcpy(&item, (const char *)array + i * sizeof(item), sizeof(item));
+        if (!item)
+            return tn_fail(TN_ERROR_ARGUMENT, "number %" PRIu64 " of the %s is null", i, what);
+    }
+    return TN_OK;
+}

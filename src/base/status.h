@@ -68,6 +68,15 @@ tn_status tn_error_mend_nearest(tn_status status, const char *joint, const char 
 /* Keeps the last error safe while clean-up runs code that may fail. */
 void tn_error_save(tn_error_copy *out_copy);
 void tn_error_restore(const tn_error_copy *copy);
+/* Copies what a caller's struct of options has of `bytes`, which may be less or more, as its first
+ * member, the size, says; the rest is zero, and all of it where `given` is null. TN_ERROR_ARGUMENT:
+ * the size is not set. `what`: "the builder options". */
+tn_status tn_options_read(void *to, size_t bytes, const void *given, const char *what);
+/* TN_ERROR_ARGUMENT where there are flags that are not known. */
+tn_status tn_options_check_flags(uint32_t flags, uint32_t known, const char *what);
+/* An array of texts, or of pointers to structs, that a caller counts: TN_ERROR_ARGUMENT where it is
+ * not there, or has a null in it. `what`: "nodes to keep". */
+tn_status tn_options_check_array(uint64_t count, const void *array, const char *what);
 /* Forgets the last error, where a failure was an answer (a probe), not a fault. */
 void tn_error_clear(void);
 

@@ -17,30 +17,31 @@
 #include <inttypes.h>
 #include <string.h>
 
+static tn_status check_arrays(const tn_builder_options *options) {
+    if (options->profile_input_count > 0 && !options->profile_inputs)
+        return tn_fail(TN_ERROR_ARGUMENT, "profiles are counted but not given");
+    TN_TRY(tn_options_check_array(options->keep_count, options->keep, "nodes to keep"));
+    TN_TRY(tn_options_check_array(options->without_rewrite_count, options->without_rewrites,
+                                  "rewrites to leave out"));
+    TN_TRY(tn_options_check_array(options->border_count, options->borders, "borders"));
+    return tn_options_check_array(options->refit_count, options->refit, "constants to refit");
+}
+
 /* What the caller knows of the options; the rest is zero. */
 static tn_status read_options(const tn_builder_options *given, tn_builder_options *out_options) {
-    *out_options = (tn_builder_options){.size = sizeof *out_options};
-    if (given) {
-        if (given->size < sizeof given->size || given->size > UINT16_MAX)
-            return tn_fail(TN_ERROR_ARGUMENT, "the builder options' `size` is not set");
-        memcpy(out_options, given,
-               given->size < sizeof *out_options ? given->size : sizeof *out_options);
-    }
-    if (out_options->profile_input_count > 0 && !out_options->profile_inputs)
-        return tn_fail(TN_ERROR_ARGUMENT, "profiles are counted but not given");
-    if (out_options->keep_count > 0 && !out_options->keep)
-        return tn_fail(TN_ERROR_ARGUMENT, "nodes to keep are counted but not given");
-    if (out_options->border_count > 0 && !out_options->borders)
-        return tn_fail(TN_ERROR_ARGUMENT, "the options count borders, but have none");
-    if (out_options->without_rewrite_count > 0 && !out_options->without_rewrites)
-        return tn_fail(TN_ERROR_ARGUMENT, "rewrites to leave out are counted but not given");
+    TN_TRY(tn_options_read(out_options, sizeof(*out_options), given, "the builder options"));
+    out_options->size = sizeof(*out_options);
+    TN_TRY(tn_options_check_flags(out_options->flags,
+                                  TN_BUILD_NO_TIMING | TN_BUILD_NO_FUSION | TN_BUILD_REFERENCE |
+                                      TN_BUILD_CHECKED | TN_BUILD_REFIT |
+                                      TN_BUILD_NO_PACKED_WEIGHTS,
+                                  "the builder options"));
+    TN_TRY(check_arrays(out_options));
     if (out_options->without_rewrite_count > 0 &&
         (out_options->flags & (TN_BUILD_REFERENCE | TN_BUILD_NO_FUSION)))
         return tn_fail(TN_ERROR_ARGUMENT,
                        "rewrites are to be left out of a build that applies none: expected no "
                        "TN_BUILD_REFERENCE and no TN_BUILD_NO_FUSION beside them");
-    if (out_options->refit_count > 0 && !out_options->refit)
-        return tn_fail(TN_ERROR_ARGUMENT, "constants to refit are counted but not given");
     if (out_options->precision > TN_PRECISION_I8)
         return tn_fail(TN_ERROR_ARGUMENT, "there is no precision %" PRIu32 "; the last is %d (I8)",
                        out_options->precision, TN_PRECISION_I8);

@@ -35,7 +35,9 @@ void tn_batch_run_deinit(tn_batch_run *run) {
     *run = (tn_batch_run){0};
 }
 
-tn_status tn_batches_check(const tn_batches *batches) {
+tn_status tn_batches_check(const tn_batches *batches, const tn_builder_options *build) {
+    tn_builder_options whole;
+    TN_TRY(tn_options_read(&whole, sizeof(whole), build, "the builder options"));
     if (!batches || batches->size < sizeof(*batches) || !batches->read)
         return tn_fail(TN_ERROR_ARGUMENT, "sample inputs need `size` and `read` set");
     if (batches->count == 0)

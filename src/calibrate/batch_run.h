@@ -32,7 +32,7 @@ tn_status tn_batch_run_init(tn_batch_run *run, tn_graph *graph, const tn_builder
 void tn_batch_run_deinit(tn_batch_run *run); /* a zeroed one is fine */
 
 /* Checks what a caller gave. TN_ERROR_ARGUMENT. */
-tn_status tn_batches_check(const tn_batches *batches);
+tn_status tn_batches_check(const tn_batches *batches, const tn_builder_options *build);
 /* Says how far it is; TN_ERROR_CANCELLED when the caller wants no more. */
 tn_status tn_batches_progress(const tn_batches *batches, const char *stage, uint64_t done,
                               uint64_t count);

@@ -15,7 +15,7 @@ static tn_status check_options(const tn_accuracy_options *options) {
         return tn_fail(TN_ERROR_ARGUMENT, "an accurate build needs options with `size` set");
     if (isnan(options->max_loss))
         return tn_fail(TN_ERROR_RANGE, "the bound on the loss of accuracy is not a number");
-    return tn_batches_check(options->batches);
+    return tn_batches_check(options->batches, options->build);
 }
 
 static tn_status start(tn_accuracy_state *state) {

@@ -40,7 +40,7 @@ static tn_status check_options(const tn_calibrate_options *given,
     if (given->percentile == 0) out_options->percentile = DEFAULT_PERCENTILE;
     if (!(out_options->percentile > 0 && out_options->percentile <= 100))
         return tn_fail(TN_ERROR_RANGE, "the percentile is above 0 and 100 at most");
-    return tn_batches_check(given->batches);
+    return tn_batches_check(given->batches, given->build);
 }
 
 /* ----------------------------------------------------------------------------------------------

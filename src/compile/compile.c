@@ -32,8 +32,7 @@ static tn_status check_options(const tn_compile_options *options) {
         return tn_fail(TN_ERROR_ARGUMENT, "%s: expected one of them",
                        options->source ? "there is a source, and a layer too"
                                        : "there is neither a source nor a layer");
-    if (options->flags & ~known)
-        return tn_fail(TN_ERROR_ARGUMENT, "the flags %#x are not known", options->flags & ~known);
+    TN_TRY(tn_options_check_flags(options->flags, known, "the options of a compilation"));
     if (!(options->seconds >= 0) || isinf(options->seconds))
         return tn_fail(TN_ERROR_ARGUMENT, "a limit of %g seconds: expected 0 or more",
                        options->seconds);
@@ -123,7 +122,7 @@ tn_status tn_compile_library(tn_runtime *runtime, const tn_compile_options *opti
     tn_text source;
     if (!runtime || !options)
         return tn_fail(TN_ERROR_ARGUMENT, "there is no %s", runtime ? "options" : "runtime");
-    tn_sized_copy(&all, sizeof(all), options);
+    TN_TRY(tn_options_read(&all, sizeof(all), options, "the options of a compilation"));
     TN_TRY(check_options(&all));
     TN_TRY(tn_arena_create(tn_runtime_allocator(runtime), &arena));
     tn_text_init(&source, tn_runtime_allocator(runtime));

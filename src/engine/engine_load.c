@@ -118,13 +118,15 @@ static tn_status set_up(tn_engine *engine, tn_engine_source *from,
 }
 
 static tn_status read_options(const tn_engine_options *given, tn_engine_options *out_options) {
-    *out_options = (tn_engine_options){0};
-    if (!given) return TN_OK;
-    if (given->size < sizeof(given->size) || given->size > UINT16_MAX)
-        return tn_fail(TN_ERROR_ARGUMENT, "the engine options' `size` is not set");
-    memcpy(out_options, given,
-           given->size < sizeof(*out_options) ? given->size : sizeof(*out_options));
-    return TN_OK;
+    TN_TRY(tn_options_read(out_options, sizeof(*out_options), given, "the engine options"));
+    if (out_options->allowed)
+        TN_TRY(tn_options_check_array(out_options->allowed_count, out_options->allowed,
+                                      "allowed libraries"));
+    return tn_options_check_flags(out_options->flags,
+                                  TN_ENGINE_EXACT | TN_ENGINE_CHECKED |
+                                      TN_ENGINE_CHECKED_ANY_NUMBER | TN_ENGINE_ISOLATED |
+                                      TN_ENGINE_VERIFY_ALL,
+                                  "the engine options");
 }
 
 tn_engine *tn_engine_new(tn_runtime *runtime) {

@@ -167,16 +167,9 @@ tn_status tn_reading_load(tn_runtime *runtime, const tn_import_options *options,
  * public */
 
 static tn_status copy_options(const tn_import_options *options, tn_import_options *out_options) {
-    *out_options = (tn_import_options){.size = sizeof(*out_options)};
-    if (!options) return TN_OK;
-    if (options->size < sizeof(uint32_t) || options->size > UINT16_MAX)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_import_options: `size` is not set");
-    memcpy(out_options, options,
-           options->size < sizeof(*out_options) ? options->size : sizeof(*out_options));
-    if (out_options->flags & ~(uint32_t)TN_IMPORT_ISOLATED)
-        return tn_fail(TN_ERROR_ARGUMENT, "tn_import_options: flag 0x%x is not known",
-                       out_options->flags);
-    return TN_OK;
+    TN_TRY(tn_options_read(out_options, sizeof(*out_options), options, "the import options"));
+    out_options->size = sizeof(*out_options);
+    return tn_options_check_flags(out_options->flags, TN_IMPORT_ISOLATED, "the import options");
 }
 
 static tn_status load_source(tn_runtime *runtime, const tn_import_options *options,

@@ -262,10 +262,11 @@ static void handle(int number, siginfo_t *info, void *context) {
 tn_status tn_crash_report_start(const tn_crash_report_options *given) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static char stack[TN_FAULT_STACK_BYTES];
-    tn_crash_report_options all = {.size = sizeof(all), .descriptor = STDERR_FILENO};
+    tn_crash_report_options all;
     tn_fault_stack ignored;
     tn_status status = TN_OK;
-    if (given) memcpy(&all, given, given->size < sizeof(all) ? given->size : sizeof(all));
+    TN_TRY(tn_options_read(&all, sizeof(all), given, "the crash report's options"));
+    if (all.size < offsetof(tn_crash_report_options, title)) all.descriptor = STDERR_FILENO;
     if (!all.title) all.title = "tenon";
     pthread_mutex_lock(&lock);
     const bool is_first = !atomic_load(&tn_crash_is_watched);

@@ -261,6 +261,7 @@ tn_device_info tn_device_describe(const tn_device *device, const char *library) 
 
 void tn_runtime_visit_devices(tn_runtime *runtime,
                               bool (*visit)(void *user, const tn_device_info *device), void *user) {
+    if (!runtime || !visit) return;
     tn_device_info info = tn_device_describe(tn_runtime_cpu(runtime), "");
     tn_loaded_library *library;
     bool goes_on = visit(user, &info);

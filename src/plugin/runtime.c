@@ -23,9 +23,18 @@
 
 #define MOST_THREADS 1024u /* for runs that nobody waits for */
 
-static void default_options(tn_runtime *runtime, const tn_runtime_options *options) {
-    tn_runtime_options all = {0};
-    if (options) memcpy(&all, options, options->size < sizeof(all) ? options->size : sizeof(all));
+static tn_status read_options(const tn_runtime_options *given, tn_runtime_options *out_options) {
+    TN_TRY(tn_options_read(out_options, sizeof(*out_options), given, "the runtime options"));
+    TN_TRY(tn_options_check_flags(out_options->flags,
+                                  TN_RUNTIME_NO_ENVIRONMENT | TN_RUNTIME_NO_KERNEL_LIBRARIES,
+                                  "the runtime options"));
+    const tn_allocator *allocator = out_options->allocator;
+    if (allocator && (!allocator->allocate || !allocator->deallocate))
+        return tn_fail(TN_ERROR_ARGUMENT, "an allocator needs `allocate` and `deallocate`");
+    return TN_OK;
+}
+
+static void set_options(tn_runtime *runtime, tn_runtime_options all) {
     runtime->allocator = all.allocator ? *all.allocator : *tn_allocator_default();
     runtime->log_level = all.log_level ? all.log_level : TN_LOG_WARNING;
     runtime->log = all.log;
@@ -114,11 +123,14 @@ static tn_status set_up(tn_runtime *runtime) {
 }
 
 tn_status tn_runtime_create(const tn_runtime_options *options, tn_runtime **out_runtime) {
-    tn_runtime probe = {0};
-    default_options(&probe, options);
-    tn_runtime *runtime = tn_allocate_zero(&probe.allocator, 1, sizeof(*runtime));
+    tn_runtime_options all;
+    if (!out_runtime)
+        return tn_fail(TN_ERROR_ARGUMENT, "tn_runtime_create needs a place for the runtime");
+    TN_TRY(read_options(options, &all));
+    tn_runtime *runtime = tn_allocate_zero(all.allocator ? all.allocator : tn_allocator_default(),
+                                           1, sizeof(*runtime));
     if (!runtime) return tn_fail_memory("a runtime");
-    default_options(runtime, options);
+    set_options(runtime, all);
     atomic_init(&runtime->references, 1);
     tn_host_init(runtime);
     pthread_mutexattr_t recursive;
@@ -201,7 +213,7 @@ const char *tn_runtime_forced_kernels(const tn_runtime *runtime) {
     return runtime->forced_kernels;
 }
 const char *tn_runtime_cpu_features(tn_runtime *runtime) {
-    return runtime->features;
+    return runtime ? runtime->features : "";
 }
 const char *tn_runtime_companion_folder(tn_runtime *runtime) {
     return runtime->companions;
@@ -329,21 +341,30 @@ tn_status tn_runtime_add_loaded(tn_runtime *runtime, tn_loaded_library *library)
     return status;
 }
 
+/* What functions that take a runtime begin with. */
+static tn_status need_runtime(const tn_runtime *runtime) {
+    return runtime ? TN_OK : tn_fail(TN_ERROR_ARGUMENT, "the runtime is null");
+}
+
 tn_status tn_runtime_load_library(tn_runtime *runtime, const char *path) {
+    TN_TRY(need_runtime(runtime));
     return tn_library_load(runtime, path, NULL, NULL);
 }
 
 tn_status tn_runtime_load_library_as(tn_runtime *runtime, const char *path, const char *domain) {
     const tn_library_load_options options = {.domain = domain};
+    TN_TRY(need_runtime(runtime));
     return tn_library_load(runtime, path, &options, NULL);
 }
 
 tn_status tn_runtime_register_library(tn_runtime *runtime, tn_library_entry entry) {
+    TN_TRY(need_runtime(runtime));
     return tn_library_register(runtime, entry, NULL);
 }
 
 tn_status tn_runtime_add_library(tn_runtime *runtime, tn_library *library,
                                  void (*release)(tn_library *library)) {
+    TN_TRY(need_runtime(runtime));
     return tn_library_add(runtime, library, release);
 }
 
@@ -380,6 +401,8 @@ static bool is_repeated(const tn_runtime *runtime, size_t index, const char *nam
 tn_status tn_runtime_unload_library(tn_runtime *runtime, const char *name) {
     tn_status status = TN_OK;
     tn_loaded_library *gone = NULL;
+    TN_TRY(need_runtime(runtime));
+    if (!name) return tn_fail(TN_ERROR_ARGUMENT, "the name of a library is null");
     tn_runtime_lock(runtime);
     const size_t i = find_named(runtime, name);
     if (i == runtime->library_count) {
@@ -401,6 +424,7 @@ tn_status tn_runtime_unload_library(tn_runtime *runtime, const char *name) {
  * search path */
 
 tn_status tn_runtime_add_search_path(tn_runtime *runtime, const char *directory) {
+    TN_TRY(need_runtime(runtime));
     if (!directory || !directory[0])
         return tn_fail(TN_ERROR_ARGUMENT, "the path of a directory is empty");
     tn_runtime_lock(runtime);
@@ -456,9 +480,10 @@ tn_status tn_runtime_load_directory(tn_runtime *runtime, const char *directory) 
     tn_arena *arena;
     size_t count = 0;
     const char *const *paths;
-    if (!directory || !tn_file_exists(directory))
-        return tn_fail(TN_ERROR_NOT_FOUND, "there is no directory '%s'",
-                       directory ? directory : "");
+    TN_TRY(need_runtime(runtime));
+    if (!directory) return tn_fail(TN_ERROR_ARGUMENT, "the path of a directory is null");
+    if (!tn_file_exists(directory))
+        return tn_fail(TN_ERROR_NOT_FOUND, "there is no directory '%s'", directory);
     TN_TRY(tn_arena_create(&runtime->allocator, &arena));
     tn_status status = tn_library_list_folder(arena, directory, &count, &paths);
     if (status == TN_OK) status = load_all(runtime, directory, count, paths);
@@ -500,7 +525,7 @@ void tn_runtime_visit_libraries(tn_runtime *runtime,
                                 bool (*visit)(void *user, const tn_library_info *library),
                                 void *user) {
     tn_loaded_library *library;
-    bool goes_on = true;
+    bool goes_on = runtime && visit;
     for (uint64_t at = 0; goes_on && (library = tn_runtime_next_library(runtime, at)) != NULL;) {
         tn_library_info info;
         at = library->serial;
@@ -514,19 +539,19 @@ void tn_runtime_visit_operators(tn_runtime *runtime,
                                 bool (*visit)(void *user, const tn_operator *op,
                                               const tn_library_info *library),
                                 void *user) {
-    tn_registry_visit_operators(runtime->registry, visit, user);
+    if (runtime && visit) tn_registry_visit_operators(runtime->registry, visit, user);
 }
 
 void tn_runtime_visit_kernels(tn_runtime *runtime,
                               bool (*visit)(void *user, const tn_kernel *kernel,
                                             const tn_library_info *library),
                               void *user) {
-    tn_registry_visit_kernels(runtime->registry, visit, user);
+    if (runtime && visit) tn_registry_visit_kernels(runtime->registry, visit, user);
 }
 
 void tn_runtime_visit_rewrites(tn_runtime *runtime,
                                bool (*visit)(void *user, const tn_rewrite *rewrite,
                                              const tn_library_info *library),
                                void *user) {
-    tn_registry_visit_rewrites(runtime->registry, visit, user);
+    if (runtime && visit) tn_registry_visit_rewrites(runtime->registry, visit, user);
 }

@@ -126,15 +126,9 @@ tn_status tn_context_create_part(const tn_context *whole, tn_engine *engine, boo
 }
 
 static tn_status read_options(const tn_context_options *given, tn_context *as) {
-    tn_context_options options = {0};
-    if (!given) return TN_OK;
-    if (given->size < sizeof(given->size) || given->size > UINT16_MAX)
-        return tn_fail(TN_ERROR_ARGUMENT, "the context options' `size` is not set");
-    memcpy(&options, given, given->size < sizeof(options) ? given->size : sizeof(options));
-    const uint32_t unknown = options.flags & ~(uint32_t)TN_CONTEXT_CALLERS_MEMORY;
-    if (unknown)
-        return tn_fail(TN_ERROR_ARGUMENT, "the context options have flags that are not known: 0x%x",
-                       unknown);
+    tn_context_options options;
+    TN_TRY(tn_options_read(&options, sizeof(options), given, "the context options"));
+    TN_TRY(tn_options_check_flags(options.flags, TN_CONTEXT_CALLERS_MEMORY, "the context options"));
     as->is_without_memory = options.flags & TN_CONTEXT_CALLERS_MEMORY;
     if (options.allocator) {
         if (!options.allocator->allocate || !options.allocator->deallocate)

@@ -27,6 +27,15 @@ class Calibration : public Owned<tn_calibration, tn_calibration_destroy> {
             return tn_calibrate(graph.get(), &options, out, nullptr);
         }));
     }
+    /* The same with what was found for each tensor, as JSON; the runtime is the graph's. */
+    static Calibration measure(const Runtime &runtime, Graph &graph,
+                               const tn_calibrate_options &options, std::string &report) {
+        char *json = nullptr;
+        Calibration table(detail::made<tn_calibration>(
+            [&](tn_calibration **out) { return tn_calibrate(graph.get(), &options, out, &json); }));
+        report = runtime.take_text(json);
+        return table;
+    }
 
     void write(std::string_view path) const {
         check(tn_calibration_write(get(), detail::text(path).c_str()));

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tn_engine, see tenon/engine.h, tenon/profiles.h, tenon/border.h, tenon/context_memory.h and
- * tenon/describe.h. Part of tenon/tenon.hpp. */
+/* tn_engine, see tenon/engine.h, tenon/borrowed.h, tenon/profiles.h, tenon/border.h,
+ * tenon/context_memory.h, tenon/refit.h and tenon/describe.h. Part of tenon/tenon.hpp. */
 #ifndef TENON_CPP_ENGINE_HPP
 #define TENON_CPP_ENGINE_HPP
 
+#include <tenon/borrowed.h>
 #include <tenon/context_memory.h>
 #include <tenon/cpp/plan.hpp>
 #include <tenon/cpp/threads.hpp>
 #include <tenon/profiles.h>
+#include <tenon/refit.h>
 
 namespace tenon {
 
@@ -15,6 +17,17 @@ namespace tenon {
 struct ContextBytes {
     uint64_t host, device;
 };
+
+namespace detail {
+
+/* What owns borrowed memory: called, where it can be, and destroyed when the memory is free. What
+ * it throws ends the program, as that of a destructor does. */
+template <class Owner> void release_borrowed(void *user) noexcept {
+    const std::unique_ptr<Owner> owner(static_cast<Owner *>(user));
+    if constexpr (std::is_invocable_v<Owner &>) (*owner)();
+}
+
+} // namespace detail
 
 class Engine : public Shared<tn_engine, tn_engine_retain, tn_engine_release> {
   public:
@@ -38,6 +51,29 @@ class Engine : public Shared<tn_engine, tn_engine_retain, tn_engine_release> {
         return Engine(detail::made<tn_engine>([&](tn_engine **out) {
             return tn_engine_load_bytes(runtime.get(), plan.data, plan.bytes, options, out);
         }));
+    }
+    /* On memory that is not copied: aligned to 64 bytes, unchanged until `release` is called. */
+    static Engine load_borrowed(const Runtime &runtime, Bytes plan,
+                                const tn_engine_options *options, void (*release)(void *user),
+                                void *user) {
+        return Engine(detail::made<tn_engine>([&](tn_engine **out) {
+            return tn_engine_load_borrowed(runtime.get(), plan.data, plan.bytes, options, release,
+                                           user, out);
+        }));
+    }
+    /* The same with what owns the memory: a smart pointer, a container, or a callable, owner(). It
+     * is moved (or copied) into the engine; when that and its contexts are gone it is called, where
+     * it can be, and destroyed, on whichever thread that is. It must not throw, nor call Tenon.
+     * Where loading throws it is destroyed, and not called. */
+    template <class Owner>
+    static Engine load_borrowed(const Runtime &runtime, Bytes plan, Owner &&owner,
+                                const tn_engine_options *options = nullptr) {
+        using Kept = std::decay_t<Owner>;
+        std::unique_ptr<Kept> kept = std::make_unique<Kept>(std::forward<Owner>(owner));
+        Engine loaded =
+            load_borrowed(runtime, plan, options, detail::release_borrowed<Kept>, kept.get());
+        static_cast<void>(kept.release());
+        return loaded;
     }
     /* What loading a plan's file would find, as JSON. `options` may be null. */
     static std::string explain(const Runtime &runtime, std::string_view path,
@@ -108,6 +144,14 @@ class Engine : public Shared<tn_engine, tn_engine_retain, tn_engine_release> {
         tn_model_info info = options<tn_model_info>();
         check(tn_engine_get_model_info(get(), &info));
         return info;
+    }
+    /* Those that Refit can give new data; they live as long as the engine. */
+    Items<const tn_port_info &> refit_constants() const noexcept {
+        return {get(), tn_engine_refit_count(get()),
+                [](const void *engine, uint64_t index) -> decltype(auto) {
+                    return *tn_engine_refit_constant(static_cast<const tn_engine *>(engine),
+                                                     static_cast<uint32_t>(index));
+                }};
     }
     const char *report() const noexcept { return tn_engine_report(get()); }
 

@@ -5,6 +5,7 @@
 
 #include <tenon/builder.h>
 #include <tenon/calibrate.h>
+#include <tenon/cpp/build_options.hpp>
 #include <tenon/cpp/graph.hpp>
 
 namespace tenon {
@@ -41,6 +42,9 @@ class Plan : public Owned<tn_plan, tn_plan_destroy> {
     static Plan build(Graph &graph, const tn_builder_options &options) {
         return build(graph, &options);
     }
+    static Plan build(Graph &graph, const BuildOptions &options) {
+        return options.call([&](const tn_builder_options &c) { return build(graph, &c); });
+    }
     /* progress(stage, done, count) is told how far the build has come, in the place of
      * options.progress. False ends it (TN_ERROR_CANCELLED), and so does what it throws, which is
      * thrown on. */
@@ -57,9 +61,22 @@ class Plan : public Owned<tn_plan, tn_plan_destroy> {
         check(status);
         return plan;
     }
+    template <class Function>
+    static Plan build(Graph &graph, const BuildOptions &options, Function &&progress) {
+        return options.call([&](const tn_builder_options &c) { return build(graph, c, progress); });
+    }
     static Plan build_accurate(Graph &graph, const tn_accuracy_options &options) {
         return Plan(detail::made<tn_plan>(
             [&](tn_plan **out) { return tn_build_accurate(graph.get(), &options, out, nullptr); }));
+    }
+    /* The same with what was measured and decided, as JSON; the runtime is the graph's. */
+    static Plan build_accurate(const Runtime &runtime, Graph &graph,
+                               const tn_accuracy_options &options, std::string &report) {
+        char *json = nullptr;
+        Plan plan(detail::made<tn_plan>(
+            [&](tn_plan **out) { return tn_build_accurate(graph.get(), &options, out, &json); }));
+        report = runtime.take_text(json);
+        return plan;
     }
     /* What is in a plan's file, as JSON. */
     static std::string inspect(const Runtime &runtime, std::string_view path) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tn_runtime, see tenon/runtime.h and tenon/compile.h. Part of tenon/tenon.hpp. */
+/* tn_runtime, see tenon/runtime.h, tenon/compile.h and tenon/crash.h. Part of tenon/tenon.hpp. */
 #ifndef TENON_CPP_RUNTIME_HPP
 #define TENON_CPP_RUNTIME_HPP
 
 #include <tenon/builder.h>
 #include <tenon/compile.h>
 #include <tenon/cpp/handle.hpp>
+#include <tenon/crash.h>
 
 namespace tenon {
 
@@ -95,6 +96,20 @@ class Runtime : public Shared<tn_runtime, tn_runtime_retain, tn_runtime_release>
             [&](tn_runtime **out) { return tn_runtime_create(options, out); });
     }
 };
+
+/* Throws where the kernel is never offered for the operator's nodes, with the field that does not
+ * fit. */
+inline void check_kernel_fits(const tn_kernel &kernel, const tn_operator &op) {
+    check(tn_kernel_fits(&kernel, &op));
+}
+
+/* From now on a crash of this process says what the thread was doing. */
+inline void start_crash_report() {
+    check(tn_crash_report_start(nullptr));
+}
+inline void start_crash_report(const tn_crash_report_options &options) {
+    check(tn_crash_report_start(&options));
+}
 
 } // namespace tenon
 

@@ -164,18 +164,17 @@ tn_status tn_plan_explain(tn_runtime *runtime, const char *path, const tn_engine
     tn_file file;
     if (!runtime || !path || !out_json)
         return tn_fail(TN_ERROR_ARGUMENT, "tn_plan_explain needs a runtime, a path and out_json");
-    const bool has_allowed =
-        options && options->size >= offsetof(tn_engine_options, allowed) + sizeof(options->allowed);
-    const tn_plan_read_options read = {.is_exact =
-                                           has_allowed && (options->flags & TN_ENGINE_EXACT),
-                                       .allowed_count = has_allowed ? options->allowed_count : 0,
-                                       .allowed = has_allowed ? options->allowed : NULL};
+    tn_engine_options all;
+    TN_TRY(tn_options_read(&all, sizeof(all), options, "the engine options"));
+    if (all.allowed)
+        TN_TRY(tn_options_check_array(all.allowed_count, all.allowed, "allowed libraries"));
+    const tn_plan_read_options read = {.is_exact = all.flags & TN_ENGINE_EXACT,
+                                       .allowed_count = all.allowed_count,
+                                       .allowed = all.allowed};
     explanation e = {.reader = {.runtime = runtime,
                                 .allocator = tn_runtime_allocator(runtime),
                                 .options = &read},
-                     .threads = options && options->size >= offsetof(tn_engine_options, flags)
-                                    ? options->threads
-                                    : 0};
+                     .threads = all.threads};
     TN_TRY(tn_file_map(tn_runtime_allocator(runtime), path, &file));
     tn_text_init(&e.text, tn_runtime_allocator(runtime));
     tn_status status = explain(&e, &file);

@@ -207,7 +207,7 @@ static void test_options_that_make_no_sense_are_refused(void **state) {
     options.layer = &layer;
     refuse_options(test, &options, "a source, and a layer too");
     options.source = NULL, options.flags = 64;
-    refuse_options(test, &options, "the flags 0x40 are not known");
+    refuse_options(test, &options, "flags that are not known: 0x40");
     options.flags = 0, options.seconds = -1;
     refuse_options(test, &options, "a limit of -1 seconds");
     options.seconds = 0.0 / 0.0;
