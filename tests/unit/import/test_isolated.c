@@ -196,7 +196,7 @@ static void test_a_helper_that_is_none_is_an_error(void **state) {
     assert_fails(test, &options, TN_ERROR_PLUGIN, "called exit(0), before it began");
     options = isolated;
     options.flags = 2;
-    assert_fails(test, &options, TN_ERROR_ARGUMENT, "flag 0x2 is not known");
+    assert_fails(test, &options, TN_ERROR_ARGUMENT, "flags that are not known: 0x2");
     const tn_attribute tensor = {.size = sizeof(tensor), .type = TN_FIELD_TENSOR, .name = "t"},
                        text = {.size = sizeof(text), .type = TN_FIELD_STRING, .name = "wrong"};
     const tn_attribute *list[] = {&tensor};

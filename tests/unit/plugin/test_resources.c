@@ -65,7 +65,7 @@ static int teardown(void **state) {
 
 static void test_the_last_user_frees_what_the_first_made(void **state) {
     counts c = {0};
-    user_call a, b;
+    user_call a = {0}, b = {0};
     void *found[3] = {0};
     char key[] = "acme.blas/1";
     const tn_resource resource = describe(TN_SCOPE_DEVICE, key, &c);
@@ -85,7 +85,7 @@ static void test_the_last_user_frees_what_the_first_made(void **state) {
 
 static void test_contexts_and_keys_have_their_own(void **state) {
     counts c = {0};
-    user_call a, b, none;
+    user_call a = {0}, b = {0}, none = {0};
     void *found[3] = {0};
     const tn_resource one = describe(TN_SCOPE_CONTEXT, "acme.handle/1", &c),
                       other = describe(TN_SCOPE_CONTEXT, "acme.handle/2", &c);

@@ -87,7 +87,7 @@ static tn_status fill(tn_runtime *runtime) {
     tn_calibration *table = NULL;
     tn_status status = tn_calibration_create(runtime, &table);
     for (int i = 0; status == TN_OK && i < 40; i++) {
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "tensor%d", i);
         status = tn_calibration_set(table, name, 1);
     }
