@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tn_engine, see tenon/engine.h, tenon/borrowed.h, tenon/profiles.h, tenon/border.h,
+/* tn_engine, see tenon/engine.h, tenon/profiles.h, tenon/border.h,
  * tenon/context_memory.h, tenon/refit.h and tenon/describe.h. Part of tenon/tenon.hpp. */
 #ifndef TENON_CPP_ENGINE_HPP
 #define TENON_CPP_ENGINE_HPP
 
-#include <tenon/borrowed.h>
 #include <tenon/context_memory.h>
 #include <tenon/cpp/plan.hpp>
 #include <tenon/cpp/threads.hpp>

@@ -58,12 +58,12 @@ static void test_a_run_allocates_nothing_and_waits_once(void **state) {
     tn_plan_destroy(plan);
 }
 
-/* How many large constants both have on the device: in the same memory. */
+/* How many constants both have on the device: in the same memory. */
 static int shared_constants(const tn_engine *one, const tn_engine *other) {
     int count = 0;
     for (uint32_t v = 0; v < one->program->value_count; v++)
-        for (uint32_t w = 0; one->shared_constants[v] && w < other->program->value_count; w++) {
-            if (!other->shared_constants[w] ||
+        for (uint32_t w = 0; one->device_constants[v] && w < other->program->value_count; w++) {
+            if (!other->device_constants[w] ||
                 one->program->values[v].tensor != other->program->values[w].tensor)
                 continue;
             assert_ptr_equal(one->device_constants[v], other->device_constants[w]);
@@ -72,7 +72,7 @@ static int shared_constants(const tn_engine *one, const tn_engine *other) {
     return count;
 }
 
-/* Each profile has its program there, and all of them one copy of the large constants. */
+/* Each profile has its program there, and all of them one copy of the constants. */
 static void test_profiles_share_the_constants_on_a_device(void **state) {
     device_test *test = *state;
     tn_graph *graph = NULL;
