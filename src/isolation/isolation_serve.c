@@ -222,8 +222,9 @@ int tn_isolation_serve(int argument_count, char **arguments) {
     const bool is_asked = argument_count == 2 && strcmp(arguments[1], "serve") == 0;
     server.page = is_asked ? map_page() : NULL;
     if (!server.page) {
-        fprintf(stderr, "tenon-isolate: it runs plugins' kernels and reads models for --isolate and for "
-                        "engines with TN_ENGINE_ISOLATED of the same build, which start it\n");
+        fprintf(stderr,
+                "tenon-isolate: it runs plugins' kernels and reads models for --isolate and for "
+                "engines with TN_ENGINE_ISOLATED of the same build, which start it\n");
         return 2;
     }
     if (!tn_helper_watch()) return 1;
