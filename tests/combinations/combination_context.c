@@ -174,8 +174,8 @@ static tn_status run_once(runner *own, uint32_t round, bool is_cancelled) {
     const bool was_running = is_cancelled && tn_context_cancel(own->context);
     const tn_status status = tn_context_wait(own->context, TN_WAIT_FOREVER, NULL);
     if (noted != status) return tn_fail(TN_ERROR_INTERNAL, "`done` got another status");
-    if (!was_running) return status;
-    return status == TN_ERROR_CANCELLED ? TN_OK : tn_fail(TN_ERROR_INTERNAL, "not cancelled");
+    if (was_running && status == TN_OK) return tn_fail(TN_ERROR_INTERNAL, "not cancelled");
+    return was_running && status == TN_ERROR_CANCELLED ? TN_OK : status; /* it had failed before */
 }
 
 static tn_status describe(const runner *own) {
