@@ -167,7 +167,9 @@ static tn_isolated_page *map_page(void) {
     tn_isolated_page *page =
         mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, TN_HELPER_FIRST, 0);
     if (page == MAP_FAILED) return NULL;
-    return page->version == TN_ISOLATED_VERSION && page->bytes == sizeof(*page) ? page : NULL;
+    if (page->version == TN_ISOLATED_VERSION && page->bytes == sizeof(*page)) return page;
+    (void)munmap(page, sizeof(*page));
+    return NULL;
 }
 
 /* Where memory is short this process goes first. */

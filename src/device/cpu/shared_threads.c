@@ -108,11 +108,12 @@ bool tn_threads_take(tn_threads *threads, uint32_t count, bool (*is_cancelled)(c
                      const void *user) {
     waiting own = {.count = count < threads->count ? count : threads->count};
     pthread_mutex_lock(&threads->lock);
+    /* It is off the list before this returns. */
     if (threads->last)
-        threads->last->next = &own;
+        threads->last->next = &own; /* cppcheck-suppress autoVariables */
     else
-        threads->first = &own;
-    threads->last = &own;
+        threads->first = &own; /* cppcheck-suppress autoVariables */
+    threads->last = &own;      /* cppcheck-suppress autoVariables */
     give_turns(threads);
     bool is_ended = false;
     while (!own.has_turn && !(is_ended = is_cancelled(user))) {

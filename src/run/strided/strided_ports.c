@@ -129,6 +129,7 @@ static tn_status check_apart(const tn_port_info *port, const tn_strided_binding 
             if (!is_done[axis] &&
                 (next == TN_MAX_RANK || strided->strides[axis] < strided->strides[next]))
                 next = axis;
+        if (next == TN_MAX_RANK) break; /* all are done */
         is_done[next] = true;
         if (shape->extents[next] == 1) continue;
         if (strided->strides[next] <= reach)
