@@ -216,13 +216,15 @@ typedef struct worst {
     const char *message;
 } worst;
 static const worst worsts[] = {
+#ifndef SANITIZED /* sanitizers catch these, and take memory themselves */
     {"crash", TN_ERROR_PLUGIN, "was ended by signal 11 (Segmentation fault), in the importer"},
     {"stack", TN_ERROR_PLUGIN, "was ended by signal 11 (Segmentation fault), in the importer"},
     {"give_up", TN_ERROR_PLUGIN, "was ended by signal 6 (Aborted), in the importer 'worst'"},
-    {"leave", TN_ERROR_PLUGIN, "called exit(0), in the importer 'worst' of library"},
-    {"hang", TN_ERROR_PLUGIN, "was ended after 300 ms, which is its limit, in the importer"},
     {"memory", TN_ERROR_PLUGIN, "was ended when it had taken more than 64 MiB, in the importer"},
     {"many_tensors", TN_ERROR_PLUGIN, "was ended when it had taken more than 64 MiB"},
+#endif
+    {"leave", TN_ERROR_PLUGIN, "called exit(0), in the importer 'worst' of library"},
+    {"hang", TN_ERROR_PLUGIN, "was ended after 300 ms, which is its limit, in the importer"},
     {"no_reason", TN_ERROR_PLUGIN, "returned 4 without a reason"},
     {"forged", TN_ERROR_PLUGIN, "gave no reason why it failed"},
     {"child", TN_OK, ""},
@@ -256,7 +258,7 @@ static void test_a_reader_may_do_its_worst(void **state) {
             (status != TN_OK && !strstr(tn_last_error()->message, worsts[i].message)))
             fail_msg("%s: %d: %s: %s", worsts[i].what, status, tn_last_error()->where,
                      tn_last_error()->message);
-        if (status == TN_ERROR_PLUGIN && i < 7) {
+        if (status == TN_ERROR_PLUGIN && !strstr("no_reason forged", worsts[i].what)) {
             assert_string_equal(tn_last_error()->node, "conv1");
             assert_int_equal(tn_last_error()->offset, 7);
         }
