@@ -42,7 +42,7 @@ CHANGES = [
      "TN_OPERATOR_COMMUTATIVE"),
     ("the entry gets another name", "plugin.h", '#define TN_LIBRARY_SYMBOL "tenon_library_1"',
      '#define TN_LIBRARY_SYMBOL "tenon_library_2"', [], "TN_LIBRARY_SYMBOL"),
-    ("a member takes what was padding", "runtime.h", "    uint32_t flags; /* TN_RUNTIME_... */",
+    ("a member takes what was padding", "runtime.h", "    uint32_t flags;       /* TN_RUNTIME_... */",
      "    uint32_t flags, more; /* TN_RUNTIME_... */", [], "tn_runtime_options.more"),
     ("a list that is embedded grows", "plugin.h", "    const float *items;\n} tn_f32s;",
      "    const float *items;\n    uint64_t capacity;\n} tn_f32s;", [], "sizeof(tn_f32s)"),
