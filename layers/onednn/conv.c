@@ -113,6 +113,13 @@ static tn_status make_descriptor(tn_call *call, int64_t parts, const tn_dnnl_lay
 /* ----------------------------------------------------------------------------------------------
  * accepts, tactics */
 
+/* oneDNN 2.6's products of matrices add other elements than those of the place where channels come
+ * last. */
+static bool adds_wrongly(const tn_call *call, const_dnnl_primitive_desc_t desc) {
+    return call->operand_count > 0 && call->outputs[0]->format == TN_NHWC &&
+           tn_dnnl_is_product(desc);
+}
+
 /* Whether there is an implementation worth having, whose layout of weights can be shared. */
 static bool can_do(tn_call *call, uint32_t tactic) {
     dnnl_primitive_desc_t desc;
@@ -120,7 +127,7 @@ static bool can_do(tn_call *call, uint32_t tactic) {
     char key[TN_DNNL_KEY_BYTES];
     if (make_descriptor(call, 1, NULL, tactic, &desc) != TN_OK) return false;
     const bool answer =
-        !tn_dnnl_is_plain(desc) &&
+        !tn_dnnl_is_plain(desc) && !adds_wrongly(call, desc) &&
         tn_dnnl_layout_copy(&weights,
                             dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0)) &&
         tn_dnnl_layout_key(&weights, key);

@@ -122,11 +122,19 @@ tn_status tn_dnnl_primitive_run(tn_call *call, const tn_dnnl_primitive *primitiv
     return tn_dnnl_check(call, status, "running a primitive");
 }
 
+static bool implementation_of(const_dnnl_primitive_desc_t desc, const char **out_name) {
+    return dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, out_name) == dnnl_success &&
+           *out_name;
+}
+
+bool tn_dnnl_is_product(const_dnnl_primitive_desc_t desc) {
+    const char *name = NULL;
+    return implementation_of(desc, &name) && strstr(name, "gemm");
+}
+
 bool tn_dnnl_is_plain(const_dnnl_primitive_desc_t desc) {
     const char *name = NULL;
-    if (dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name) != dnnl_success ||
-        !name)
-        return true;
+    if (!implementation_of(desc, &name)) return true;
     const char *inner = strchr(name, '+'); /* "conv:any+ref:any": by way of another primitive */
     if (inner && strncmp(inner + 1, "ref", 3) == 0) return true;
     return strncmp(name, "ref", 3) == 0 || strncmp(name, "simple", 6) == 0;

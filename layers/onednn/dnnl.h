@@ -118,6 +118,8 @@ tn_status tn_dnnl_primitive_run(tn_call *call, const tn_dnnl_primitive *primitiv
 
 /* Whether the implementation is one of oneDNN's plain ones, which our own kernels beat. */
 bool tn_dnnl_is_plain(const_dnnl_primitive_desc_t desc);
+/* Whether it is done as a product of matrices ("x64:gemm:jit"). */
+bool tn_dnnl_is_product(const_dnnl_primitive_desc_t desc);
 
 extern const tn_kernel tn_dnnl_conv_kernel, tn_dnnl_conv_transpose_kernel, tn_dnnl_max_pool_kernel,
     tn_dnnl_average_pool_kernel, tn_dnnl_global_average_pool_kernel;
