@@ -64,10 +64,12 @@ const char *tn_caffe_make_name(tn_caffe_reader *reader, const char *base) {
     return name;
 }
 
+/* NOLINTBEGIN(readability-non-const-parameter): out_outputs is written through the node */
 tn_status tn_caffe_node(tn_caffe_reader *reader, const char *name, const char *domain,
                         const char *op, const tn_caffe_attributes *attributes, uint32_t input_count,
                         const tn_import_tensor *inputs, uint32_t output_count,
                         const char *const *output_names, tn_import_tensor *out_outputs) {
+    /* NOLINTEND(readability-non-const-parameter) */
     tn_import_node node = {.size = sizeof(node),
                            .domain = domain,
                            .op_name = op,

@@ -125,11 +125,13 @@ tn_status tn_custom_find(tn_import *import, tn_arena *arena, const char *name, s
     return TN_OK;
 }
 
+/* NOLINTBEGIN(readability-non-const-parameter): out_types is written through the question */
 tn_status tn_custom_infer(tn_import *import, tn_arena *arena, const char *name,
                           const tn_operator *op, uint64_t attribute_count,
                           const tn_attribute *const *attributes, uint32_t input_count,
                           const tn_custom_input *inputs, uint32_t output_count, tn_type *out_types,
                           tn_shape *out_shapes) {
+    /* NOLINTEND(readability-non-const-parameter) */
     tn_tensor_storage *storage = tn_arena_allocate(arena, input_count, sizeof(*storage));
     const tn_tensor **tensors = tn_arena_allocate(arena, input_count, sizeof(*tensors));
     uint32_t *ranks = tn_arena_allocate(arena, output_count, sizeof(*ranks));

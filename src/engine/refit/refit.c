@@ -161,7 +161,8 @@ static tn_status check(const tn_refit_item *constant, tn_type type, uint32_t ran
     if (rank > TN_MAX_RANK)
         return tn_fail(TN_ERROR_SHAPE, "constant '%s' has rank %" PRIu32 ", the new data %" PRIu32,
                        info->name, info->rank, rank);
-    if (rank != info->rank || (rank > 0 && memcmp(extents, info->extents, rank * sizeof(*extents))))
+    if (rank != info->rank ||
+        (rank > 0 && memcmp(extents, info->extents, rank * sizeof(*extents)) != 0))
         return tn_fail(TN_ERROR_SHAPE, "constant '%s' has shape %s, the new data %s", info->name,
                        tn_shape_print(info->rank, info->extents, had, sizeof(had)),
                        tn_shape_print(rank, extents, got, sizeof(got)));
