@@ -132,7 +132,7 @@ static void test_two_threads_load_under_two_domains(void **state) {
 
 static void test_unloading_wants_a_path_where_names_repeat(void **state) {
     (void)state;
-    char copy[] = "domains.XXXXXX.so";
+    char copy[] = "/tmp/domains.XXXXXX.so";
     const int descriptor = mkstemps(copy, 3);
     assert_true(descriptor >= 0);
     FILE *from = fopen(LIBRARY, "rb"), *to = fdopen(descriptor, "wb");
@@ -148,9 +148,7 @@ static void test_unloading_wants_a_path_where_names_repeat(void **state) {
     assert_failed(tn_runtime_unload_library(runtime, "guarded_layers"), TN_ERROR_ARGUMENT,
                   "several libraries");
     assert_true(count(runtime, "P").operators > 0);
-    char path[64];
-    snprintf(path, sizeof(path), "./%s", copy);
-    assert_int_equal(tn_runtime_unload_library(runtime, path), TN_OK);
+    assert_int_equal(tn_runtime_unload_library(runtime, copy), TN_OK);
     assert_int_equal(count(runtime, "P").operators, 0);
     assert_int_equal(tn_runtime_unload_library(runtime, "guarded_layers"), TN_OK);
     assert_int_equal(count(runtime, OWN_DOMAIN).operators, 0);
