@@ -38,6 +38,9 @@ void tn_helper_process_end(tn_helper_process *process);
  * looks. (A signal at the parent's death would come at the end of the thread that made the helper,
  * which is another thing.) False: no thread. */
 bool tn_helper_watch(void);
+/* The memory that TN_HELPER_FIRST is, which both sides read and write; null: there is none, or less
+ * than `bytes`. It stays until the process ends. */
+void *tn_helper_map_page(size_t bytes);
 /* The work of a helper that reads a model (import/isolated_serve.c; run_only/ has none). The
  * program's exit code. */
 int tn_helper_read(void);

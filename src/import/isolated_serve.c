@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct server {
@@ -160,18 +159,6 @@ static tn_status serve(server *s) {
 /* ----------------------------------------------------------------------------------------------
  * the process */
 
-static tn_isolated_page *map_page(void) {
-    struct stat about;
-    if (fstat(TN_HELPER_FIRST, &about) != 0 || about.st_size < (off_t)sizeof(tn_isolated_page))
-        return NULL;
-    tn_isolated_page *page =
-        mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, TN_HELPER_FIRST, 0);
-    if (page == MAP_FAILED) return NULL;
-    if (page->version == TN_ISOLATED_VERSION && page->bytes == sizeof(*page)) return page;
-    (void)munmap(page, sizeof(*page));
-    return NULL;
-}
-
 /* Where memory is short this process goes first. */
 static void volunteer(void) {
     const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -182,8 +169,9 @@ static void volunteer(void) {
 }
 
 int tn_helper_read(void) {
-    server s = {.page = map_page()};
-    if (!s.page) return 2;
+    server s = {.page = tn_helper_map_page(sizeof(tn_isolated_page))};
+    if (!s.page || s.page->version != TN_ISOLATED_VERSION || s.page->bytes != sizeof(*s.page))
+        return 2;
     volunteer();
     const size_t bytes = (size_t)s.page->request_bytes;
     const char *request = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, TN_HELPER_SECOND, 0);

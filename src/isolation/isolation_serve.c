@@ -15,8 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <tenon/isolation.h>
 #include <unistd.h>
 
@@ -204,24 +202,12 @@ static void answer(tn_server *server) {
     tn_isolation_answer(page);
 }
 
-static tn_isolation_page *map_page(void) {
-    struct stat about;
-    if (fstat(TN_HELPER_FIRST, &about) != 0 || about.st_size < (off_t)sizeof(tn_isolation_page))
-        return NULL;
-    tn_isolation_page *page =
-        mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, TN_HELPER_FIRST, 0);
-    if (page == MAP_FAILED) return NULL;
-    if (page->version == TN_ISOLATION_VERSION) return page;
-    munmap(page, sizeof(*page));
-    return NULL;
-}
-
 int tn_isolation_serve(int argument_count, char **arguments) {
     tn_server server = {0};
     if (argument_count == 2 && strcmp(arguments[1], "read") == 0) return tn_helper_read();
     const bool is_asked = argument_count == 2 && strcmp(arguments[1], "serve") == 0;
-    server.page = is_asked ? map_page() : NULL;
-    if (!server.page) {
+    server.page = is_asked ? tn_helper_map_page(sizeof(tn_isolation_page)) : NULL;
+    if (!server.page || server.page->version != TN_ISOLATION_VERSION) {
         fprintf(stderr,
                 "tenon-isolate: it runs plugins' kernels and reads models for --isolate and for "
                 "engines with TN_ENGINE_ISOLATED of the same build, which start it\n");
