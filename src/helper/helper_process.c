@@ -127,7 +127,8 @@ void *tn_helper_map_page(size_t bytes) {
     struct stat about;
     if (fstat(TN_HELPER_FIRST, &about) != 0 || about.st_size < (off_t)bytes) return NULL;
     void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, TN_HELPER_FIRST, 0);
-    return page == MAP_FAILED ? NULL : page;
+    if (page == MAP_FAILED) return NULL;
+    return page;
 }
 
 bool tn_helper_watch(void) {
