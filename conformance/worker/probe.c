@@ -52,7 +52,8 @@ static void destroy_packed(tn_probe_life *life) {
 
 static tn_status begin_life(tn_probe_life *life, tn_probe *probe) {
     *life = (tn_probe_life){.probe = probe};
-    tn_cpu_pool_init(&life->pool, probe->threads);
+    tn_cpu_pool_init(&life->pool, probe->threads, tn_runtime_workers(probe->runtime),
+                     probe->kernel && probe->kernel->traits & TN_KERNEL_OPENMP);
     life->packed = probe->packed;
     life->owns_packed = !probe->packed;
     return life->owns_packed ? tn_packed_store_create(probe->allocator, &life->packed) : TN_OK;

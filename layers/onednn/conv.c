@@ -341,6 +341,7 @@ static const char *const combinations[] = {
         .name = "onednn",                                                                          \
         .doc = text,                                                                               \
         .absorbs = TN_DNNL_ABSORBS,                                                                \
+        .traits = TN_KERNEL_OPENMP,                                                                \
         TN_COMBINATIONS(combinations),                                                             \
         .accepts = conv_accepts,                                                                   \
         .tactics = conv_tactics,                                                                   \

@@ -159,6 +159,7 @@ static const char *const combinations[] = {
                                .op = operator_name,                                                \
                                .device = "cpu",                                                    \
                                .name = "onednn",                                                   \
+                               .traits = TN_KERNEL_OPENMP,                                         \
                                .doc = "oneDNN's pooling.",                                         \
                                TN_COMBINATIONS(combinations),                                      \
                                .accepts = pool_accepts,                                            \

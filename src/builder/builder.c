@@ -295,7 +295,9 @@ static tn_status at_profile(const build_state *state, uint32_t profile, tn_statu
 
 static tn_status lower_all(build_state *state) {
     TN_TRY(prepare_storages(state));
-    tn_cpu_pool_init(&state->pool, state->options->threads);
+    tn_runtime *runtime = state->graph->runtime;
+    tn_cpu_pool_init(&state->pool, state->options->threads, tn_runtime_workers(runtime),
+                     tn_registry_has_trait(tn_runtime_registry(runtime), TN_KERNEL_OPENMP));
     for (uint32_t p = 0; p < state->sets.count; p++) {
         TN_TRY(at_profile(state, p, lower(state, &state->profiles[p])));
         state->profiles[p].program.profile = p;

@@ -528,6 +528,17 @@ void tn_registry_count_library(tn_registry *registry, const tn_loaded_library *l
     pthread_mutex_unlock(&registry->lock);
 }
 
+bool tn_registry_has_trait(tn_registry *registry, uint32_t traits) {
+    bool has = false;
+    pthread_mutex_lock(&registry->lock);
+    for (size_t i = 0; i < registry->kernel_count && !has; i++) {
+        const tn_kernel *kernel = registry->kernels[i]->kernel;
+        has = kernel->traits & traits && strcmp(kernel->device, "cpu") == 0;
+    }
+    pthread_mutex_unlock(&registry->lock);
+    return has;
+}
+
 /* The first after a serial number, with a count on its library; null: there is none. */
 static const tn_operator_entry *next_operator(tn_registry *registry, uint64_t after) {
     const tn_operator_entry *found = NULL;

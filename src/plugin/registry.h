@@ -95,6 +95,8 @@ tn_status tn_registry_kernels(tn_registry *registry, const tn_operator *op, cons
                               const tn_kernel_entry ***out_entries, uint32_t *out_count);
 void tn_registry_free_kernels(tn_registry *registry, const tn_kernel_entry **entries,
                               uint32_t count);
+/* Whether a kernel for the processor, of any operator, has one of these traits. */
+bool tn_registry_has_trait(tn_registry *registry, uint32_t traits);
 /* All rewrites, in the order of registration; held and freed as kernels are. */
 tn_status tn_registry_rewrites(tn_registry *registry, const tn_rewrite_entry ***out_entries,
                                uint32_t *out_count);

@@ -114,6 +114,7 @@ static tn_status set_up(tn_runtime *runtime) {
     TN_TRY(tn_resource_store_create(&runtime->allocator, &runtime->resources));
     TN_TRY(tn_weight_store_create(&runtime->allocator, &runtime->weights));
     TN_TRY(set_up_cpu(runtime));
+    TN_TRY(tn_workers_create(&runtime->allocator, &runtime->workers));
     TN_TRY(tn_registry_create(runtime, &runtime->registry));
     TN_TRY(find_companions(runtime));
     TN_TRY(add_environment_paths(runtime));
@@ -160,6 +161,7 @@ tn_runtime *tn_runtime_retain(tn_runtime *runtime) {
 void tn_runtime_release(tn_runtime *runtime) {
     if (!runtime || atomic_fetch_sub(&runtime->references, 1) != 1) return;
     tn_host_threads_destroy(runtime->run_threads);
+    tn_workers_destroy(runtime->workers);
     for (size_t i = runtime->library_count; i-- > 0;) {
         tn_library_give_up(runtime->libraries[i], true);
         tn_library_release(runtime->libraries[i]);
@@ -202,6 +204,9 @@ tn_status tn_runtime_run_threads(tn_runtime *runtime, tn_host_threads **out_thre
     *out_threads = runtime->run_threads;
     tn_runtime_unlock(runtime);
     return status;
+}
+tn_workers *tn_runtime_workers(const tn_runtime *runtime) {
+    return runtime->workers;
 }
 bool tn_runtime_reads_environment(const tn_runtime *runtime) {
     return runtime->reads_environment;

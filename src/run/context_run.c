@@ -4,6 +4,7 @@
  * becomes of a context whose run failed or whose device is lost.
  */
 #include "device/cpu/shared_threads.h"
+#include "device/cpu/workers.h"
 #include "plugin/devices.h"
 #include "run/context_private.h"
 
@@ -119,14 +120,24 @@ static bool is_cancelled(const void *user) {
     return tn_run_is_cancelled(user);
 }
 
+/* A run that loops of other callers know of. */
+static tn_status run_among_others(tn_context *context) {
+    const tn_thread_pool *pool = &context->engine->pool;
+    if (pool->threads <= 1 || context->stream) return tn_context_run_begun(context);
+    tn_workers_enter(pool->workers);
+    const tn_status status = tn_context_run_begun(context);
+    tn_workers_leave(pool->workers);
+    return status;
+}
+
 /* Begins when its turn has come, where threads are shared with other engines. */
 tn_status tn_context_run_in_turn(tn_context *context) {
     const tn_engine *engine = context->engine;
     tn_threads *threads = context->stream ? NULL : engine->shared_threads;
-    if (__builtin_expect(!threads, 1)) return tn_context_run_begun(context);
+    if (__builtin_expect(!threads, 1)) return run_among_others(context);
     if (!tn_threads_take(threads, engine->pool.threads, is_cancelled, context->run))
         return tn_run_fail_cancelled();
-    const tn_status status = tn_context_run_begun(context);
+    const tn_status status = run_among_others(context);
     tn_threads_give(threads, engine->pool.threads);
     return status;
 }

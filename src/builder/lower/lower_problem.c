@@ -181,10 +181,55 @@ static tn_status price_conversions(tn_lowering *lowering, const tn_choose_proble
     return TN_OK;
 }
 
+/* How much longer a network may take without kernels that use OpenMP: with them, loading it also
+ * loads their library (with oneDNN some 3 ms and 10 MB), and OpenMP's threads spin for milliseconds
+ * after a run. */
+#define WITHOUT_OPENMP_FACTOR 1.03
+/* What is never chosen while there is another way. */
+#define LEFT_OUT_NS 1e15
+
+/* The kernel's candidate that a number of an owner's stands for. */
+static bool is_openmp(const tn_lowering *lowering, const stated_nodes *stated, uint32_t owner,
+                      uint32_t at) {
+    const tn_lower_node *node = &lowering->nodes[stated->kernel_nodes[owner][at]];
+    const tn_kernel_entry *entry = node->candidates[stated->numbers[owner][at]].entry;
+    return entry && entry->kernel->traits & TN_KERNEL_OPENMP;
+}
+
+/* Whether a choice has kernels that use OpenMP; makes all of them as good as impossible. */
+static bool leave_out_openmp(const tn_lowering *lowering, const stated_nodes *stated,
+                             const uint32_t *choice) {
+    bool has = false;
+    for (uint32_t n = 0; n < lowering->graph->node_count; n++) {
+        if (lowering->graph->nodes[n].is_dead) continue;
+        for (uint32_t i = 0; i < stated->nodes[n].candidate_count; i++) {
+            if (!is_openmp(lowering, stated, n, i)) continue;
+            stated->candidates[n][i].cost = LEFT_OUT_NS;
+            has = has || choice[n] == i;
+        }
+    }
+    return has;
+}
+
+/* The best choice, or the best one without OpenMP's kernels if it is about as good. */
+static tn_status choose(const tn_lowering *lowering, const stated_nodes *stated,
+                        const tn_choose_problem *problem, uint32_t *out_choice) {
+    const tn_allocator *allocator = lowering->graph->allocator;
+    double cost = 0, without_cost = 0;
+    uint32_t *without =
+        tn_arena_allocate(lowering->arena, problem->node_count + 1u, sizeof *without);
+    if (!without) return tn_fail_memory("the choice of kernels");
+    TN_TRY(tn_choose(allocator, problem, false, out_choice, &cost));
+    if (!leave_out_openmp(lowering, stated, out_choice)) return TN_OK;
+    TN_TRY(tn_choose(allocator, problem, false, without, &without_cost));
+    if (without_cost <= cost * WITHOUT_OPENMP_FACTOR)
+        memcpy(out_choice, without, problem->node_count * sizeof *without);
+    return TN_OK;
+}
+
 tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice) {
     const tn_graph *graph = lowering->graph;
     size_t storages = lowering->storage_count, cells = 0;
-    double cost = 0;
     if (!tn_mul_size(graph->tensor_count + 1, storages * storages, &cells))
         return tn_fail_memory("the choice of kernels");
     stated_nodes stated = {0};
@@ -201,7 +246,7 @@ tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice) {
                                  .tensors = tensors,
                                  .reformat = reformat};
     TN_TRY(price_conversions(lowering, &problem, reformat));
-    TN_TRY(tn_choose(graph->allocator, &problem, false, out_choice, &cost));
+    TN_TRY(choose(lowering, &stated, &problem, out_choice));
     give_to_kernels(lowering, &stated, out_choice);
     return TN_OK;
 }
