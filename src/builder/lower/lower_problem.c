@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * States the choice for the whole graph as numbers for choose.h: storages by their number in
- * lowering->storages, tensors and nodes by their own.
+ * lowering, tensors and nodes by their own.
  */
 #include "base/status.h"
-#include "builder/lower/lower_private.h"
+#include "builder/choose/choose.h"
+#include "builder/lower/lower_candidates.h"
+#include "builder/lower/lower_storages.h"
 
 #include <string.h>
 
@@ -174,16 +176,17 @@ static tn_status price_conversions(tn_lowering *lowering, const tn_choose_proble
             for (uint32_t to = 0; to < storages; to++) {
                 bool is_measured = false;
                 if (from == to || !(written[t] & 1u << from) || !(read[t] & 1u << to)) continue;
-                TN_TRY(tn_lower_reformat_cost(
-                    lowering, t, lowering->storages[from], lowering->storages[to],
-                    &costs[(t * storages + from) * storages + to], &is_measured));
+                TN_TRY(tn_lower_reformat_cost(lowering, t, tn_lower_storage_at(lowering, from),
+                                              tn_lower_storage_at(lowering, to),
+                                              &costs[(t * storages + from) * storages + to],
+                                              &is_measured));
             }
     return TN_OK;
 }
 
 tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice) {
     const tn_graph *graph = lowering->graph;
-    size_t storages = lowering->storage_count, cells = 0;
+    size_t storages = tn_lower_storage_count(lowering), cells = 0;
     double cost = 0;
     if (!tn_mul_size(graph->tensor_count + 1, storages * storages, &cells))
         return tn_fail_memory("the choice of kernels");
@@ -196,7 +199,7 @@ tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice) {
     state_tensors(graph, tensors);
     tn_choose_problem problem = {.node_count = (uint32_t)graph->node_count,
                                  .tensor_count = (uint32_t)graph->tensor_count,
-                                 .storage_count = lowering->storage_count,
+                                 .storage_count = tn_lower_storage_count(lowering),
                                  .nodes = stated.nodes,
                                  .tensors = tensors,
                                  .reformat = reformat};
