@@ -9,7 +9,7 @@
 #include "builder/bodies.h"
 #include "builder/build_state.h"
 #include "builder/declared.h"
-#include "builder/lower/node_pins.h"
+#include "builder/pins/node_pins.h"
 #include "device/cpu/cpu.h"
 #include "plugin/devices.h"
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * States the choice for the whole graph as numbers for choose.h: storages by their number in
- * lowering->storages, tensors and nodes by their own.
+ * lowering, tensors and nodes by their own.
  */
 #include "base/status.h"
-#include "builder/lower/lower_private.h"
+#include "builder/choose/choose.h"
+#include "builder/lower/lower_candidates.h"
+#include "builder/lower/lower_storages.h"
+#include "builder/timing/timing_policy.h"
 
 #include <string.h>
 
@@ -174,19 +177,13 @@ static tn_status price_conversions(tn_lowering *lowering, const tn_choose_proble
             for (uint32_t to = 0; to < storages; to++) {
                 bool is_measured = false;
                 if (from == to || !(written[t] & 1u << from) || !(read[t] & 1u << to)) continue;
-                TN_TRY(tn_lower_reformat_cost(
-                    lowering, t, lowering->storages[from], lowering->storages[to],
-                    &costs[(t * storages + from) * storages + to], &is_measured));
+                TN_TRY(tn_lower_reformat_cost(lowering, t, tn_lower_storage_at(lowering, from),
+                                              tn_lower_storage_at(lowering, to),
+                                              &costs[(t * storages + from) * storages + to],
+                                              &is_measured));
             }
     return TN_OK;
 }
-
-/* How much longer a network may take without kernels that use OpenMP: with them, loading it also
- * loads their library (with oneDNN some 3 ms and 10 MB), and OpenMP's threads spin for milliseconds
- * after a run. */
-#define WITHOUT_OPENMP_FACTOR 1.03
-/* What is never chosen while there is another way. */
-#define LEFT_OUT_NS 1e15
 
 /* The kernel's candidate that a number of an owner's stands for. */
 static bool is_openmp(const tn_lowering *lowering, const stated_nodes *stated, uint32_t owner,
@@ -204,7 +201,7 @@ static bool leave_out_openmp(const tn_lowering *lowering, const stated_nodes *st
         if (lowering->graph->nodes[n].is_dead) continue;
         for (uint32_t i = 0; i < stated->nodes[n].candidate_count; i++) {
             if (!is_openmp(lowering, stated, n, i)) continue;
-            stated->candidates[n][i].cost = LEFT_OUT_NS;
+            stated->candidates[n][i].cost = tn_timing_policy.impossible_ns;
             has = has || choice[n] == i;
         }
     }
@@ -222,14 +219,14 @@ static tn_status choose(const tn_lowering *lowering, const stated_nodes *stated,
     TN_TRY(tn_choose(allocator, problem, false, out_choice, &cost));
     if (!leave_out_openmp(lowering, stated, out_choice)) return TN_OK;
     TN_TRY(tn_choose(allocator, problem, false, without, &without_cost));
-    if (without_cost <= cost * WITHOUT_OPENMP_FACTOR)
+    if (without_cost <= cost * tn_timing_policy.without_openmp_factor)
         memcpy(out_choice, without, problem->node_count * sizeof *without);
     return TN_OK;
 }
 
 tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice) {
     const tn_graph *graph = lowering->graph;
-    size_t storages = lowering->storage_count, cells = 0;
+    size_t storages = tn_lower_storage_count(lowering), cells = 0;
     if (!tn_mul_size(graph->tensor_count + 1, storages * storages, &cells))
         return tn_fail_memory("the choice of kernels");
     stated_nodes stated = {0};
@@ -241,7 +238,7 @@ tn_status tn_lower_choose(tn_lowering *lowering, uint32_t *out_choice) {
     state_tensors(graph, tensors);
     tn_choose_problem problem = {.node_count = (uint32_t)graph->node_count,
                                  .tensor_count = (uint32_t)graph->tensor_count,
-                                 .storage_count = lowering->storage_count,
+                                 .storage_count = tn_lower_storage_count(lowering),
                                  .nodes = stated.nodes,
                                  .tensors = tensors,
                                  .reformat = reformat};

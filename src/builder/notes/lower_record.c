@@ -5,19 +5,11 @@
  * nothing; why a type was not used is lower_notes.c's matter.
  */
 #include "base/status.h"
-#include "builder/lower/lower_private.h"
+#include "builder/choose/choose.h"
+#include "builder/lower/lower_candidates.h"
+#include "builder/lower/lower_storages.h"
+#include "builder/notes/lower_notes.h"
 #include "builder/timing/timing.h"
-
-/* Tactics of one kernel with the same storages and the same chain share their storages' array. */
-static bool is_same_group(const tn_candidate *a, const tn_candidate *b) {
-    return a->inputs == b->inputs;
-}
-
-static bool is_first_of_group(const tn_lower_node *node, size_t index) {
-    for (size_t i = 0; i < index; i++)
-        if (is_same_group(&node->candidates[i], &node->candidates[index])) return false;
-    return true;
-}
 
 static uint32_t time_source_of(const tn_lowering *lowering, const tn_candidate *candidate) {
     if (candidate->is_measured) return TN_LOWER_MEASURED;
@@ -34,7 +26,7 @@ static bool is_better(const tn_candidate *a, const tn_candidate *than) {
 static size_t representative(const tn_lower_node *node, size_t first, size_t chosen) {
     size_t best = first;
     for (size_t i = first; i < node->candidate_count; i++) {
-        if (!is_same_group(&node->candidates[i], &node->candidates[first])) continue;
+        if (!tn_lower_is_same_group(&node->candidates[i], &node->candidates[first])) continue;
         if (i == chosen) return i;
         if (is_better(&node->candidates[i], &node->candidates[best])) best = i;
     }
@@ -82,7 +74,7 @@ static tn_status record_group(const tn_lowering *lowering, uint32_t index, size_
                                candidate->chain_count * sizeof *row->chain);
     if (!row->chain) return tn_fail_memory("the candidates of a report");
     for (size_t i = first; i < node->candidate_count; i++) {
-        if (!is_same_group(&node->candidates[i], candidate)) continue;
+        if (!tn_lower_is_same_group(&node->candidates[i], candidate)) continue;
         row->tactic_count++;
         row->measured_count += node->candidates[i].is_measured;
     }
@@ -95,11 +87,11 @@ static tn_status record_node(const tn_lowering *lowering, uint32_t index, size_t
     const tn_lower_node *node = &lowering->nodes[index];
     size_t groups = 0;
     for (size_t i = 0; i < node->candidate_count; i++)
-        groups += is_first_of_group(node, i);
+        groups += tn_lower_is_first_of_group(node, i);
     out_list->items = tn_arena_allocate(arena, groups + 1, sizeof *out_list->items);
     if (!out_list->items) return tn_fail_memory("the candidates of a report");
     for (size_t i = 0; i < node->candidate_count; i++)
-        if (is_first_of_group(node, i))
+        if (tn_lower_is_first_of_group(node, i))
             TN_TRY(record_group(lowering, index, i, chosen, arena,
                                 &out_list->items[out_list->count++]));
     return TN_OK;

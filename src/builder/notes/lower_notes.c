@@ -5,7 +5,12 @@
  * and changes nothing.
  */
 #include "base/status.h"
-#include "builder/lower/lower_private.h"
+#include "builder/choose/choose.h"
+#include "builder/lower/lower_candidates.h"
+#include "builder/lower/lower_facts.h"
+#include "builder/lower/lower_fit.h"
+#include "builder/lower/lower_storages.h"
+#include "builder/notes/lower_notes.h"
 
 #include <math.h>
 #include <string.h>
@@ -125,16 +130,16 @@ static tn_status price_way(const note_taker *taker, uint32_t index, const tn_can
         tn_storage storage;
         tn_tensor_id id = input_of(taker, index, candidate, i, &storage);
         if (id != TN_NO_TENSOR)
-            TN_TRY(add_conversion(taker, id, lowering->storages[taker->written[id]], storage,
-                                  out_cost));
+            TN_TRY(add_conversion(taker, id, tn_lower_storage_at(lowering, taker->written[id]),
+                                  storage, out_cost));
     }
     for (uint32_t i = 0; i < node->output_count; i++) {
         tn_tensor_id id = tn_lower_output(lowering, index, candidate, i);
         uint32_t read = id == TN_NO_TENSOR ? 0 : taker->read[id] ? taker->read[id] : 1u;
-        for (uint32_t s = 0; s < lowering->storage_count; s++)
+        for (uint32_t s = 0; s < tn_lower_storage_count(lowering); s++)
             if (read & 1u << s)
-                TN_TRY(add_conversion(taker, id, candidate->outputs[i], lowering->storages[s],
-                                      out_cost));
+                TN_TRY(add_conversion(taker, id, candidate->outputs[i],
+                                      tn_lower_storage_at(lowering, s), out_cost));
     }
     add_rest(taker, index, candidate, out_cost);
     return TN_OK;
@@ -182,28 +187,31 @@ static bool names_type(const tn_combination *combination, tn_type type) {
 /* Notes the tensors without a scale of one combination that would fit if they had one. */
 static tn_status note_wanted(const note_taker *taker, uint32_t index, const tn_candidate *candidate,
                              const tn_combination *combination, bool *out_fits) {
-    tn_lowering *lowering = taker->lowering;
+    tn_lowering would = *taker->lowering;
+    tn_lower_precision precision = *would.precision;
+    const tn_lowering *lowering = &would;
     const tn_graph_node *node = &lowering->graph->nodes[index];
     uint32_t operands = tn_lower_operand_count(candidate);
     size_t count = (size_t)node->input_count + node->output_count + operands;
     tn_storage *storages = tn_arena_allocate(lowering->arena, count + 1, sizeof *storages);
-    bool *may_lower = lowering->may_lower;
     if (!storages) return tn_fail_memory("the notes of a build");
-    lowering->may_lower = taker->would_lower;
-    tn_status status = tn_lower_ports(lowering, index, candidate, combination, lowering->lower_type,
-                                      storages, out_fits);
-    lowering->may_lower = may_lower;
-    for (uint32_t i = 0; status == TN_OK && *out_fits && i < count; i++) {
+    precision.may_lower = taker->would_lower;
+    would.precision = &precision;
+    TN_TRY(tn_lower_ports(&would, index, candidate, combination, precision.lower_type, storages,
+                          out_fits));
+    for (uint32_t i = 0; *out_fits && i < count; i++) {
         tn_tensor_id id =
             i < node->input_count ? tn_lower_input(lowering, index, candidate, i)
             : i < node->input_count + node->output_count
                 ? tn_lower_output(lowering, index, candidate, i - node->input_count)
                 : candidate->chain->operands[i - node->input_count - node->output_count];
-        if (storages[i].type == TN_NONE || id == TN_NO_TENSOR || may_lower[id]) continue;
+        if (storages[i].type == TN_NONE || id == TN_NO_TENSOR ||
+            taker->lowering->precision->may_lower[id])
+            continue;
         taker->is_wanted[id] = true;
         if (taker->notes[index].tensor == TN_NO_TENSOR) taker->notes[index].tensor = id;
     }
-    return status;
+    return TN_OK;
 }
 
 /* The kernels that name the type, and what they would need. */
@@ -220,7 +228,7 @@ static tn_status note_kernels(const note_taker *taker, uint32_t index) {
         TN_TRY(tn_lower_fit_of(lowering, index, kernels->entries[k], &fit));
         for (uint32_t c = 0; c < fit->combination_count; c++) {
             bool fits = false;
-            if (!names_type(&fit->combinations[c], lowering->lower_type)) continue;
+            if (!names_type(&fit->combinations[c], lowering->precision->lower_type)) continue;
             if (note->reason == TN_LOWER_NO_KERNEL) note->reason = TN_LOWER_NO_FIT;
             TN_TRY(
                 note_wanted(taker, index, chosen_of(taker, index), &fit->combinations[c], &fits));
@@ -244,7 +252,7 @@ static bool has_floats(const note_taker *taker, uint32_t index) {
     const tn_lowering *lowering = taker->lowering;
     const tn_graph_node *node = &lowering->graph->nodes[index];
     for (uint32_t i = 0; i < node->output_count; i++)
-        if (node->outputs[i] != TN_NO_TENSOR && lowering->types[node->outputs[i]] == TN_F32)
+        if (node->outputs[i] != TN_NO_TENSOR && lowering->facts->types[node->outputs[i]] == TN_F32)
             return true;
     return false;
 }
@@ -293,7 +301,7 @@ static const char *text_of(const note_taker *taker, const tn_lower_note_item *no
 }
 
 static tn_status put_in_words(const note_taker *taker, uint32_t index, tn_arena *arena) {
-    const tn_type type = taker->lowering->lower_type;
+    const tn_type type = taker->lowering->precision->lower_type;
     tn_lower_note_item *note = &taker->notes[index];
     if (note->reason == TN_LOWER_DONE) return TN_OK;
     note->why = why_of(note, arena, type == TN_I8 ? "int8" : tn_type_name(type));
@@ -317,7 +325,7 @@ tn_status tn_lower_note(tn_lowering *lowering, const uint32_t *choice, tn_arena 
                         tn_lower_notes *out_notes) {
     size_t tensors = lowering->graph->tensor_count + 1;
     note_taker taker = {.lowering = lowering, .choice = choice};
-    *out_notes = (tn_lower_notes){.type = lowering->lower_type};
+    *out_notes = (tn_lower_notes){.type = lowering->precision->lower_type};
     taker.written = tn_arena_allocate(lowering->arena, tensors, sizeof *taker.written);
     taker.read = tn_arena_allocate(lowering->arena, tensors, sizeof *taker.read);
     taker.would_lower = tn_arena_allocate(lowering->arena, tensors, sizeof(bool));
@@ -326,9 +334,10 @@ tn_status tn_lower_note(tn_lowering *lowering, const uint32_t *choice, tn_arena 
     if (!taker.written || !taker.read || !taker.would_lower || !taker.is_wanted || !taker.notes)
         return tn_fail_memory("the notes of a build");
     out_notes->nodes = taker.notes;
-    if (lowering->lower_type == TN_NONE) return list_wanted(&taker, arena, out_notes);
+    if (lowering->precision->lower_type == TN_NONE) return list_wanted(&taker, arena, out_notes);
     for (size_t t = 0; t < lowering->graph->tensor_count; t++)
-        taker.would_lower[t] = lowering->may_lower[t] || lowering->lacks_scale[t];
+        taker.would_lower[t] =
+            lowering->precision->may_lower[t] || lowering->precision->lacks_scale[t];
     note_uses(&taker);
     for (uint32_t n = 0; n < lowering->graph->node_count; n++)
         if (is_head(&taker, n)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pins of single nodes: reading them, and finding their nodes; see node_pins.h. */
-#include "builder/lower/node_pins.h"
+#include "builder/pins/node_pins.h"
 #include "base/status.h"
 #include "base/text.h"
 

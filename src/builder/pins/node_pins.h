@@ -5,8 +5,8 @@
  * lower_node_pins.c then lets no other candidates pass. (Pins of all of an operator's nodes are
  * lower_pins.c's.)
  */
-#ifndef TN_BUILDER_LOWER_NODE_PINS_H
-#define TN_BUILDER_LOWER_NODE_PINS_H
+#ifndef TN_BUILDER_PINS_NODE_PINS_H
+#define TN_BUILDER_PINS_NODE_PINS_H
 
 #include "builder/passes/passes.h"
 #include "report/node_pin.h"
