@@ -61,20 +61,16 @@ static void run_function(const subject *s) {
     }
 }
 
-static void run_blocks(const subject *s, const tn_row_program *program) {
-    static _Alignas(64) float rows[TN_ROW_PROGRAM_ROWS][TN_ROW_PROGRAM_BLOCK];
+static void run_whole(const subject *s, const tn_row_program *program) {
+    static _Alignas(64) float scratch[TN_ROW_PROGRAM_SCRATCH];
     static const int64_t strides[2] = {1, 1};
-    for (int64_t i = 0; i < s->count; i += TN_ROW_PROGRAM_BLOCK) {
-        const float *const tensors[2] = {s->tensors[0] + i, s->tensors[1] + i};
-        tn_row_program_run(program, s->level, TN_ROW_PROGRAM_BLOCK, tensors, strides, rows,
-                           s->y + i);
-    }
+    tn_row_program_run(program, s->level, s->count, s->tensors, strides, scratch, s->y);
 }
 static void run_program(const subject *s) {
-    run_blocks(s, &s->program);
+    run_whole(s, &s->program);
 }
 static void run_steps(const subject *s) {
-    run_blocks(s, &s->steps);
+    run_whole(s, &s->steps);
 }
 static void run_copy(const subject *s) {
     memcpy(s->y, s->tensors[0], (size_t)s->count * sizeof(float));
@@ -137,9 +133,9 @@ static bool make_programs(const tn_operator *op, subject *s) {
         if (op->fields[i].type != TN_FIELD_BOOL && op->fields[i].type != TN_FIELD_STRING &&
             tn_field_set_default(NULL, &op->fields[i], params) != TN_OK)
             return false;
-    return tn_row_program_make(&call, &s->program, NULL, 0) &&
-           tn_row_program_make_steps(&call, &s->steps, NULL, 0) && s->program.step_count == 1 &&
-           s->program.number_count <= TN_ROW_PROGRAM_NUMBERS &&
+    return tn_row_program_make(&call, TN_ROW_START_EXPRESSION, 0, &s->program, NULL, 0) &&
+           tn_row_program_make(&call, TN_ROW_START_OPERATIONS, 0, &s->steps, NULL, 0) &&
+           s->program.step_count == 1 &&
            (s->program.steps[0].kind == TN_ROW_STEP_MAP ||
             (s->program.steps[0].kind == TN_ROW_STEP_COMBINE &&
              s->program.steps[0].operands[0] < 2 && s->program.steps[0].operands[1] < 2));

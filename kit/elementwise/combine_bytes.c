@@ -14,19 +14,22 @@ const char *const tn_combine_bytes_combinations[2] = {"qi8, qi8 -> qi8",
                                                       "qi8:nhwc, qi8:nhwc -> qi8:nhwc"};
 
 tn_status tn_combine_bytes_accepts(tn_call *call) {
+    const tn_combine_kernel_user *user = call->user;
+    tn_row_program program;
     for (uint32_t i = 0; i < 2; i++) {
         if (tn_byte_scale(call->inputs[i]) == 0 ||
             (call->outputs[0]->format != TN_LINEAR &&
              call->inputs[i]->rank != call->outputs[0]->rank))
             return TN_ERROR_UNSUPPORTED;
     }
-    return tn_row_chain_accepts(call) && tn_byte_scale(call->outputs[0]) != 0
+    return tn_byte_scale(call->outputs[0]) != 0 &&
+                   tn_row_program_make(call, TN_ROW_START_COMBINE, user->combine, &program, NULL, 0)
                ? TN_OK
                : TN_ERROR_UNSUPPORTED;
 }
 
 typedef struct bytes_job {
-    const tn_known_steps *steps;
+    const tn_row_program *program;
     const tn_rows_level *level;
     uint32_t combine;
     const tn_broadcast_rows *rows; /* at the first row */
@@ -40,11 +43,12 @@ enum { BLOCK = 512 };
 
 static void combine_block(const bytes_job *job, int64_t count, const int8_t *a, int64_t a_step,
                           const int8_t *b, int64_t b_step, int8_t *y) {
-    float left[BLOCK], right[BLOCK];
+    float left[BLOCK], right[BLOCK], scratch[TN_ROW_PROGRAM_SCRATCH];
+    const float *const tensors[] = {left, right};
+    const int64_t strides[] = {1, 1};
     job->level->from_bytes(count, a, a_step, job->a_scale, left);
     job->level->from_bytes(count, b, b_step, job->b_scale, right);
-    job->level->combines[job->combine](count, left, 1, right, 1, left);
-    tn_row_chain_apply(job->steps, job->level, count, left);
+    tn_row_program_run(job->program, job->level, count, tensors, strides, scratch, left);
     job->level->to_bytes(count, left, job->inverse, y);
 }
 
@@ -57,7 +61,7 @@ static void combine_row(const void *user, const tn_broadcast_rows *rows, int64_t
     const int8_t *b = job->b + rows->offset[1] + first * b_step;
     int8_t *y = job->y + rows->output_offset + first;
     const float a_scale = job->a_scale * job->inverse, b_scale = job->b_scale * job->inverse;
-    const bool is_plain = a_step == 1 && b_step == 1 && job->steps->count == 0;
+    const bool is_plain = a_step == 1 && b_step == 1 && job->program->step_count == 1;
     if (is_plain && job->combine == TN_COMBINE_ADD) {
         job->level->add_bytes(count, a, a_scale, b, b_scale, y);
         return;
@@ -84,11 +88,12 @@ static tn_status combine_elements(void *user, int64_t begin, int64_t end, uint32
 }
 
 tn_status tn_combine_bytes_run(tn_call *call) {
+    enum { GRAIN = 16384 };
     const tn_combine_kernel_user *user = call->user;
     const tn_tensor *output = call->outputs[0];
     tn_broadcast_rows rows;
-    tn_known_steps steps;
-    bytes_job job = {.steps = &steps,
+    int64_t elements = 0;
+    bytes_job job = {.program = call->state,
                      .level = user->level,
                      .combine = user->combine,
                      .rows = &rows,
@@ -98,6 +103,7 @@ tn_status tn_combine_bytes_run(tn_call *call) {
                      .a_scale = tn_byte_scale(call->inputs[0]),
                      .b_scale = tn_byte_scale(call->inputs[1]),
                      .inverse = 1.0f / tn_byte_scale(output)};
-    (void)tn_row_chain_read(call, &steps); /* accepts looked */
-    return tn_combine_walk(call, &rows, combine_elements, &job);
+    TN_TRY(tn_combine_rows(call, &rows, &elements));
+    if (elements == 0) return TN_OK;
+    return call->host->parallel_for(call, elements, GRAIN, combine_elements, &job);
 }

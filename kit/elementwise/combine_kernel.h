@@ -8,8 +8,7 @@
 #define TN_KIT_ELEMENTWISE_COMBINE_KERNEL_H
 
 #include <tenon/kit/levels.h>
-#include "kit/elementwise/row_chain.h"
-#include <tenon/kit/broadcast.h>
+#include "kit/elementwise/row_program.h"
 
 /* What a kernel's `user` points at. */
 typedef struct tn_combine_kernel_user {
@@ -18,6 +17,7 @@ typedef struct tn_combine_kernel_user {
 } tn_combine_kernel_user;
 
 tn_status tn_combine_kernel_accepts(tn_call *call) TN_NOEXCEPT;
+tn_status tn_combine_kernel_prepare(tn_call *call) TN_NOEXCEPT;
 tn_status tn_combine_kernel_run(tn_call *call) TN_NOEXCEPT;
 
 extern const char *const tn_combine_kernel_combinations[4];
@@ -27,9 +27,9 @@ tn_status tn_combine_bytes_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_combine_bytes_run(tn_call *call) TN_NOEXCEPT;
 extern const char *const tn_combine_bytes_combinations[2];
 
-/* A run of either: sets `rows` to the output's with both inputs broadcast to it, and gives `body`
- * the output's elements as items. */
-tn_status tn_combine_walk(tn_call *call, tn_broadcast_rows *rows, tn_body body, void *job);
+/* A run of either: the output's rows with both inputs broadcast to it, begun where there are
+ * elements. */
+tn_status tn_combine_rows(tn_call *call, tn_broadcast_rows *rows, int64_t *out_elements);
 
 #define TN_COMBINE_KERNEL_LEVEL(prefix, operator_name, number, first_version, level_name,          \
                                 features)                                                          \
@@ -49,6 +49,8 @@ tn_status tn_combine_walk(tn_call *call, tn_broadcast_rows *rows, tn_body body, 
         .absorbs = TN_ROW_ABSORBS,                                                                 \
         TN_COMBINATIONS(tn_combine_kernel_combinations),                                           \
         .accepts = tn_combine_kernel_accepts,                                                      \
+        .prepare = tn_combine_kernel_prepare,                                                      \
+        .release = tn_row_program_release,                                                         \
         .run = tn_combine_kernel_run,                                                              \
         .user = (void *)(uintptr_t)&prefix##_user_##level_name,                                    \
     };                                                                                             \
@@ -66,6 +68,8 @@ tn_status tn_combine_walk(tn_call *call, tn_broadcast_rows *rows, tn_body body, 
         .absorbs = TN_ROW_ABSORBS,                                                                 \
         TN_COMBINATIONS(tn_combine_bytes_combinations),                                            \
         .accepts = tn_combine_bytes_accepts,                                                       \
+        .prepare = tn_combine_kernel_prepare,                                                      \
+        .release = tn_row_program_release,                                                         \
         .run = tn_combine_bytes_run,                                                               \
         .user = (void *)(uintptr_t)&prefix##_user_##level_name,                                    \
     }

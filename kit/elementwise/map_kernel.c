@@ -20,25 +20,21 @@ static tn_map_function map_of(tn_call *call, float *out_alpha, float *out_beta) 
 
 /* Whether zero becomes zero, so that padded lanes stay what they must be. */
 static bool keeps_zero(tn_call *call) {
-    tn_known_steps steps;
-    const tn_map_kernel_user *user = call->user;
     float alpha, beta, y = 0;
     const tn_map_function function = map_of(call, &alpha, &beta);
     if (!function) return false;
     function(alpha, beta, 1, &y, &y);
-    if (!tn_row_chain_read(call, &steps)) return false;
-    tn_row_chain_apply(&steps, user->level, 1, &y);
-    return y == 0;
+    return tn_row_epilogue_keeps_zero(call, y);
 }
 
 tn_status tn_map_kernel_accepts(tn_call *call) {
-    if (!tn_row_chain_accepts(call)) return TN_ERROR_UNSUPPORTED;
+    if (!tn_row_epilogue_accepts(call)) return TN_ERROR_UNSUPPORTED;
     if (!tn_physical_is_padded(call->outputs[0])) return TN_OK;
     return keeps_zero(call) ? TN_OK : TN_ERROR_UNSUPPORTED;
 }
 
 typedef struct map_job {
-    const tn_known_steps *steps;
+    const tn_row_program *epilogue;
     const tn_rows_level *level;
     tn_map_function function;
     float alpha, beta;
@@ -49,14 +45,11 @@ typedef struct map_job {
 
 /* Contiguous elements. */
 static void map_row(const map_job *job, int64_t count, const float *x, float *y) {
-    if (job->steps->count == 0) {
-        job->function(job->alpha, job->beta, count, x, y);
-        return;
-    }
-    for (int64_t i = 0; i < count; i += TN_ROW_BLOCK) {
-        const int64_t some = count - i < TN_ROW_BLOCK ? count - i : TN_ROW_BLOCK;
+    const int64_t block = job->epilogue ? TN_ROW_PROGRAM_BLOCK : count;
+    for (int64_t i = 0; i < count; i += block) {
+        const int64_t some = count - i < block ? count - i : block;
         job->function(job->alpha, job->beta, some, x + i, y + i);
-        tn_row_chain_apply(job->steps, job->level, some, y + i);
+        if (job->epilogue) tn_row_epilogue_run(job->epilogue, job->level, some, y + i);
     }
 }
 
@@ -76,15 +69,13 @@ static tn_status map_elements(void *user, int64_t begin, int64_t end, uint32_t t
 tn_status tn_map_kernel_run(tn_call *call) {
     enum { GRAIN = 16384 };
     const tn_map_kernel_user *user = call->user;
-    tn_known_steps steps;
-    map_job job = {.steps = &steps,
+    map_job job = {.epilogue = call->state,
                    .level = user->level,
                    .x = call->inputs[0]->data,
                    .y = call->outputs[0]->data};
     tn_strided_init(&job.x_rows, call->inputs[0]);
     tn_strided_init(&job.y_rows, call->outputs[0]);
     if (job.y_rows.count == 0) return TN_OK;
-    (void)tn_row_chain_read(call, &steps); /* accepts looked */
     job.function = map_of(call, &job.alpha, &job.beta);
     if (!job.function)
         return call->host->fail(call, TN_ERROR_UNSUPPORTED, "the node's function is not known");
@@ -99,28 +90,41 @@ const char *const tn_map_bytes_combinations[2] = {"qi8, *?... -> qi8",
 
 tn_status tn_map_bytes_accepts(tn_call *call) {
     float alpha, beta;
-    return map_of(call, &alpha, &beta) && tn_row_chain_accepts(call) &&
+    return map_of(call, &alpha, &beta) && tn_row_epilogue_accepts(call) &&
                    tn_byte_scale(call->inputs[0]) != 0 && tn_byte_scale(call->outputs[0]) != 0
                ? TN_OK
                : TN_ERROR_UNSUPPORTED;
 }
 
-tn_status tn_map_bytes_prepare(tn_call *call) {
-    const tn_map_kernel_user *user = call->user;
-    const float from = tn_byte_scale(call->inputs[0]), to = tn_byte_scale(call->outputs[0]);
-    float alpha, beta, row[256];
-    tn_known_steps steps;
-    (void)tn_row_chain_read(call, &steps); /* accepts looked */
+tn_status tn_map_bytes_fill(tn_call *call, const tn_row_program *program, float *values) {
+    const float to = tn_byte_scale(call->outputs[0]);
+    float scratch[TN_ROW_PROGRAM_SCRATCH];
+    const float *const tensors[] = {values};
+    const int64_t strides[] = {1};
     tn_byte_table *table = call->host->allocate(call->host, sizeof(*table), 64);
     if (!table) return call->host->fail(call, TN_ERROR_MEMORY, "no memory for a table of bytes");
+    if (program)
+        tn_row_program_run(program, &tn_rows_baseline, 256, tensors, strides, scratch, values);
     for (int i = 0; i < 256; i++)
-        row[i] = (float)(i - 128) * from;
-    map_of(call, &alpha, &beta)(alpha, beta, 256, row, row);
-    tn_row_chain_apply(&steps, user->level, 256, row);
-    for (int i = 0; i < 256; i++)
-        table->values[i] = tn_byte_round(row[i], to);
+        table->values[i] = tn_byte_round(values[i], to);
     call->state = table;
     return TN_OK;
+}
+
+void tn_map_bytes_values(const tn_call *call, float *out_values) {
+    const float from = tn_byte_scale(call->inputs[0]);
+    for (int i = 0; i < 256; i++)
+        out_values[i] = (float)(i - 128) * from;
+}
+
+tn_status tn_map_bytes_prepare(tn_call *call) {
+    float alpha, beta, values[256];
+    tn_row_program epilogue;
+    if (call->step_count > 0)
+        (void)tn_row_program_make(call, TN_ROW_START_VALUE, 0, &epilogue, NULL, 0);
+    tn_map_bytes_values(call, values);
+    map_of(call, &alpha, &beta)(alpha, beta, 256, values, values);
+    return tn_map_bytes_fill(call, call->step_count > 0 ? &epilogue : NULL, values);
 }
 
 void tn_map_bytes_release(tn_call *call) {

@@ -7,7 +7,7 @@
 #define TN_KIT_ELEMENTWISE_MAP_KERNEL_H
 
 #include <tenon/kit/levels.h>
-#include "kit/elementwise/row_chain.h"
+#include "kit/elementwise/row_program.h"
 
 /* What a kernel's `user` points at. `read` gives the map's alpha and beta when the node runs; null:
  * both are zero. It may also choose another map for the node, and answers false where that hangs on
@@ -25,6 +25,10 @@ tn_status tn_map_kernel_run(tn_call *call) TN_NOEXCEPT;
 tn_status tn_map_bytes_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_map_bytes_prepare(tn_call *call) TN_NOEXCEPT;
 void tn_map_bytes_release(tn_call *call) TN_NOEXCEPT;
+/* For kernels that prepare it in another manner: the 256 real numbers that elements of input 0
+ * stand for; and the table as call->state, of what `program` makes of them (null: as they are). */
+void tn_map_bytes_values(const tn_call *call, float *out_values);
+tn_status tn_map_bytes_fill(tn_call *call, const tn_row_program *program, float *values);
 tn_status tn_map_bytes_run(tn_call *call) TN_NOEXCEPT;
 tn_status tn_map_bytes_run_avx2(tn_call *call) TN_NOEXCEPT;
 tn_status tn_map_bytes_run_avx512(tn_call *call) TN_NOEXCEPT;
@@ -51,6 +55,8 @@ extern const char *const tn_map_kernel_combinations[4];
         .absorbs = TN_ROW_ABSORBS,                                                                 \
         TN_COMBINATIONS(tn_map_kernel_combinations),                                               \
         .accepts = tn_map_kernel_accepts,                                                          \
+        .prepare = tn_row_epilogue_prepare,                                                        \
+        .release = tn_row_program_release,                                                         \
         .run = tn_map_kernel_run,                                                                  \
         .user = (void *)(uintptr_t)&prefix##_user_##level_name,                                    \
     }

@@ -35,7 +35,7 @@ static void walk_input(const tn_tensor *x, const tn_tensor *y, int64_t begin, in
 /* Other formats than linear are walked as they lie, which takes equal shapes. */
 tn_status tn_variadic_kernel_accepts(tn_call *call) {
     const tn_tensor *y = call->outputs[0];
-    if (!tn_row_chain_accepts(call)) return TN_ERROR_UNSUPPORTED;
+    if (!tn_row_epilogue_accepts(call)) return TN_ERROR_UNSUPPORTED;
     for (uint32_t k = 0; k < call->input_count && y->format != TN_LINEAR; k++) {
         const tn_tensor *x = call->inputs[k];
         if (x->rank != y->rank || tn_element_count(x) != tn_element_count(y))
@@ -46,7 +46,6 @@ tn_status tn_variadic_kernel_accepts(tn_call *call) {
 
 typedef struct variadic_job {
     const tn_call *call;
-    const tn_known_steps *steps;
     const tn_variadic_kernel_user *user;
 } variadic_job;
 
@@ -78,24 +77,22 @@ static tn_status combine_elements(void *user, int64_t begin, int64_t end, uint32
     const tn_tensor *y = call->outputs[0];
     const float share = 1.0f / (float)call->input_count;
     (void)thread;
-    for (int64_t i = begin; i < end; i += TN_ROW_BLOCK) {
-        const int64_t count = end - i < TN_ROW_BLOCK ? end - i : TN_ROW_BLOCK;
+    for (int64_t i = begin; i < end; i += TN_ROW_PROGRAM_BLOCK) {
+        const int64_t count = end - i < TN_ROW_PROGRAM_BLOCK ? end - i : TN_ROW_PROGRAM_BLOCK;
         combiner c = {.y = (float *)y->data + i};
         for (uint32_t k = 0; k < call->input_count; k++) {
             walk_input(call->inputs[k], y, i, count, combine_piece, &c);
             c.function = level->combines[job->user->combine];
         }
         if (job->user->is_mean) level->combines[TN_COMBINE_MUL](count, c.y, 1, &share, 0, c.y);
-        tn_row_chain_apply(job->steps, level, count, c.y);
+        tn_row_epilogue_run(call->state, level, count, c.y);
     }
     return TN_OK;
 }
 
 tn_status tn_variadic_kernel_run(tn_call *call) {
     enum { GRAIN = 16384 };
-    tn_known_steps steps;
-    variadic_job job = {.call = call, .steps = &steps, .user = call->user};
-    (void)tn_row_chain_read(call, &steps); /* accepts looked */
+    variadic_job job = {.call = call, .user = call->user};
     return call->host->parallel_for(call, tn_element_count(call->outputs[0]), GRAIN,
                                     combine_elements, &job);
 }

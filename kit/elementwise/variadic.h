@@ -7,7 +7,7 @@
 #define TN_KIT_ELEMENTWISE_VARIADIC_H
 
 #include <tenon/kit/levels.h>
-#include "kit/elementwise/row_chain.h"
+#include "kit/elementwise/row_program.h"
 #include "kit/operator/layer.h"
 
 /* What a kernel's `user` points at. */
@@ -38,6 +38,8 @@ extern const char *const tn_variadic_kernel_combinations[2];
         .absorbs = TN_ROW_ABSORBS,                                                                 \
         TN_COMBINATIONS(tn_variadic_kernel_combinations),                                          \
         .accepts = tn_variadic_kernel_accepts,                                                     \
+        .prepare = tn_row_epilogue_prepare,                                                        \
+        .release = tn_row_program_release,                                                         \
         .run = tn_variadic_kernel_run,                                                             \
         .user = (void *)(uintptr_t)&prefix##_user_##level_name,                                    \
     }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * BatchNormalization of inference as one multiplication and one addition an element (channels.h),
- * in linear, channels-last and blocked formats, with the steps of row_chain.h. Factors and
+ * in linear, channels-last and blocked formats, with the epilogue of row_program.h. Factors and
  * shifts come from the statistics in each run: they are few beside the elements.
  */
 #include <tenon/kit/levels.h>
 #include "batch_normalization/kernels.h"
 #include "batch_normalization/batch_normalization.h"
 #include "batch_normalization/channels.h"
-#include "kit/elementwise/row_chain.h"
+#include "kit/elementwise/row_program.h"
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
 #include "kit/operator/physical.h"
@@ -22,7 +22,7 @@ typedef struct channel_parts {
 } channel_parts;
 
 typedef struct channels_job {
-    const tn_known_steps *steps;
+    const tn_row_program *epilogue;
     const tn_channels_level *level;
     channel_parts parts;
     int64_t chunk, chunks; /* positions of a chunk, chunks of a part */
@@ -46,24 +46,16 @@ static bool is_training(const tn_call *call) {
     return call->op->since_version >= 14 && params->training_mode;
 }
 
-/* Padded lanes get the factor and the shift zero; what comes after must leave zero alone. */
-static bool keeps_zero(const tn_call *call) {
-    tn_known_steps steps;
-    const tn_channels_level *level = call->user;
-    float y = 0;
-    if (!tn_row_chain_read(call, &steps)) return false;
-    tn_row_chain_apply(&steps, level->rows, 1, &y);
-    return y == 0;
-}
-
 static tn_status channels_accepts(tn_call *call) {
     tn_batch_normalization_sizes sizes;
     const tn_tensor *x = call->inputs[0];
-    if (is_training(call) || !tn_row_chain_accepts(call) ||
+    if (is_training(call) || !tn_row_epilogue_accepts(call) ||
         tn_batch_normalization_read(call, &sizes) != TN_OK ||
         sizes.channels != (x->rank > 1 ? x->shape[1] : 1))
         return TN_ERROR_UNSUPPORTED;
-    return tn_physical_is_padded(x) && !keeps_zero(call) ? TN_ERROR_UNSUPPORTED : TN_OK;
+    /* Padded lanes get the factor and the shift zero; what comes after must leave zero alone. */
+    return tn_physical_is_padded(x) && !tn_row_epilogue_keeps_zero(call, 0) ? TN_ERROR_UNSUPPORTED
+                                                                            : TN_OK;
 }
 
 static int64_t table_floats(const channel_parts *parts) {
@@ -110,10 +102,8 @@ static tn_status do_chunks(void *user, int64_t begin, int64_t end, uint32_t thre
             job->level->lanes(count, parts->lanes, job->factors + channel, job->shifts + channel,
                               job->x + at, job->y + at);
         const int64_t elements = count * parts->lanes;
-        for (int64_t i = 0; job->steps->count && i < elements; i += TN_ROW_BLOCK)
-            tn_row_chain_apply(job->steps, job->level->rows,
-                               elements - i < TN_ROW_BLOCK ? elements - i : TN_ROW_BLOCK,
-                               job->y + at + i);
+        if (job->epilogue)
+            tn_row_epilogue_run(job->epilogue, job->level->rows, elements, job->y + at);
     }
     return TN_OK;
 }
@@ -121,15 +111,13 @@ static tn_status do_chunks(void *user, int64_t begin, int64_t end, uint32_t thre
 static tn_status channels_run(tn_call *call) {
     enum { CHUNK = 4096, GRAIN = 4 };
     const tn_tensor *x = call->inputs[0];
-    tn_known_steps steps;
-    channels_job job = {.steps = &steps,
+    channels_job job = {.epilogue = call->state,
                         .level = call->user,
                         .parts = parts_of(x),
                         .factors = call->workspace,
                         .x = x->data,
                         .y = call->outputs[0]->data};
     if (x->bytes == 0) return TN_OK;
-    (void)tn_row_chain_read(call, &steps); /* accepts looked */
     float *factors = call->workspace, *shifts = factors + table_floats(&job.parts);
     fill_tables(call, table_floats(&job.parts), factors, shifts);
     job.shifts = shifts;
@@ -158,6 +146,8 @@ static const char *const combinations[] = {
         .absorbs = TN_ROW_ABSORBS,                                                                 \
         TN_COMBINATIONS(combinations),                                                             \
         .accepts = channels_accepts,                                                               \
+        .prepare = tn_row_epilogue_prepare,                                                        \
+        .release = tn_row_program_release,                                                         \
         .reshape = channels_reshape,                                                               \
         .run = channels_run,                                                                       \
         .user = (void *)(uintptr_t)&tn_channels_##level,                                           \

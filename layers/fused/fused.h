@@ -13,7 +13,6 @@ static inline bool tn_fused_is_idle(const tn_call *call, const tn_row_program *p
 
 tn_status tn_fused_rows_accepts(tn_call *call) TN_NOEXCEPT;
 tn_status tn_fused_rows_prepare(tn_call *call) TN_NOEXCEPT;
-void tn_fused_rows_release(tn_call *call) TN_NOEXCEPT;
 tn_status tn_fused_rows_reshape(tn_call *call) TN_NOEXCEPT;
 tn_status tn_fused_rows_run(tn_call *call) TN_NOEXCEPT;
 

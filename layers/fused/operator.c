@@ -32,7 +32,7 @@ static const char *const fused_combinations[] = {"f32... -> f32", "f32:nhwc... -
         TN_COMBINATIONS(fused_combinations),                                                       \
         .accepts = tn_fused_rows_accepts,                                                          \
         .prepare = tn_fused_rows_prepare,                                                          \
-        .release = tn_fused_rows_release,                                                          \
+        .release = tn_row_program_release,                                                         \
         .reshape = tn_fused_rows_reshape,                                                          \
         .run = tn_fused_rows_run,                                                                  \
         .user = (void *)(uintptr_t)&tn_rows_##level_name,                                          \

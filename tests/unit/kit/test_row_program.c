@@ -44,7 +44,7 @@ static tn_operator operator_of(const char *expression) {
                          .expression = expression};
 }
 
-enum { COUNT = 1237, MOST_LINKS = 8 };
+enum { COUNT = 4237, MOST_LINKS = 8 };
 
 /* A call of an operator on rows of COUNT numbers, or of one number that is there for all. */
 typedef struct bent {
@@ -110,15 +110,16 @@ static void show(bent *b) {
 static void make(bent *b) {
     show(b);
     char why[300] = "";
-    if (!tn_row_program_make(&b->call, &program, why, sizeof(why)))
+    if (!tn_row_program_make(&b->call, TN_ROW_START_EXPRESSION, 0, &program, why, sizeof(why)))
         fail_msg("%s: %s", b->op.expression, why);
 }
 
 static void refuse(bent *b, const char *part) {
     show(b);
     char why[300] = "";
-    assert_false(tn_row_program_make(&b->call, &program, NULL, 0));
-    assert_false(tn_row_program_make(&b->call, &program, why, sizeof(why)));
+    assert_false(tn_row_program_make(&b->call, TN_ROW_START_EXPRESSION, 0, &program, NULL, 0));
+    assert_false(
+        tn_row_program_make(&b->call, TN_ROW_START_EXPRESSION, 0, &program, why, sizeof(why)));
     if (!strstr(why, part)) fail_msg("'%s', not '%s'", why, part);
 }
 
@@ -139,18 +140,13 @@ static int find_levels(void **state) {
     return 0;
 }
 
-/* Blocks one after the other, into `y`, which may be one of the rows. */
+/* Into `y`, which may be one of the rows. */
 static void run(const bent *b, const tn_rows_level *level, float *y) {
-    float rows[TN_ROW_PROGRAM_ROWS][TN_ROW_PROGRAM_BLOCK];
-    for (int64_t at = 0; at < COUNT; at += TN_ROW_PROGRAM_BLOCK) {
-        const int64_t left = COUNT - at;
-        const float *tensors[4];
-        for (int i = 0; i < 4; i++)
-            tensors[i] = b->numbers[i] + at * b->strides[i];
-        tn_row_program_run(&program, level,
-                           left < TN_ROW_PROGRAM_BLOCK ? left : TN_ROW_PROGRAM_BLOCK, tensors,
-                           b->strides, rows, y + at);
-    }
+    float scratch[TN_ROW_PROGRAM_SCRATCH];
+    const float *tensors[4];
+    for (int i = 0; i < 4; i++)
+        tensors[i] = b->numbers[i];
+    tn_row_program_run(&program, level, COUNT, tensors, b->strides, scratch, y);
 }
 
 static double expected_at(const bent *b, const char *text, int64_t i) {
