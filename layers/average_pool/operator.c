@@ -101,11 +101,8 @@ static tn_status average_pool_reference(tn_call *call) {
 }
 
 static const tn_port average_pool_inputs[] = {
-    TN_PORT("X", "T:float", 0, "batch, channels, spatial axes"),
-};
-static const tn_port average_pool_outputs[] = {
-    TN_PORT("Y", "T", 0, "the means"),
-};
+    TN_PORT("X", "T:float", 0, "batch, channels, spatial axes")};
+static const tn_port average_pool_outputs[] = {TN_PORT("Y", "T", 0, "the means")};
 static const char *const average_pool_cases[] = {
     "kernel_shape=[1,1] | X=f32[1,1,1,1]",
     "kernel_shape=[2,2] strides=[2,2] | X=f32[2,3,8,10]",
@@ -119,22 +116,9 @@ static const char *const average_pool_cases[] = {
     "kernel_shape=[3,3] pads=[1,1,1,1] | X=f32[1,64,35,35]",
 };
 
-static const tn_operator average_pool_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "",
-    .name = "AveragePool",
-    .doc = "The mean of each window.",
-    TN_FIELDS(tn_average_pool_params, average_pool_fields),
-    TN_INPUTS(average_pool_inputs),
-    TN_OUTPUTS(average_pool_outputs),
-    .infer = average_pool_infer,
-    .reference = average_pool_reference,
-    TN_CASES(average_pool_cases),
-};
+TN_OPERATOR(average_pool, "", "AveragePool", 1, "The mean of each window.",
+            TN_FIELDS(tn_average_pool_params, average_pool_fields));
 
-static const tn_operator *const average_pool_operators[] = {&average_pool_1};
 static bool read_bytes(const tn_call *call, tn_byte_pool *out_pool) {
     const tn_average_pool_params *params = call->params;
     tn_call probe = *call;
@@ -148,6 +132,5 @@ static bool read_bytes(const tn_call *call, tn_byte_pool *out_pool) {
 }
 
 TN_BYTE_POOL_KERNELS("AveragePool", read_bytes);
-static const tn_kernel *const average_pool_kernels[] = {&bytes_avx512vnni, &bytes_avx2,
-                                                        &bytes_baseline};
-TN_LAYER(average_pool, average_pool_operators, average_pool_kernels);
+TN_LAYER(average_pool, TN_OPERATORS(&average_pool_1),
+         TN_KERNELS(&bytes_avx512vnni, &bytes_avx2, &bytes_baseline));

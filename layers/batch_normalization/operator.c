@@ -225,27 +225,17 @@ static const char *const batch_normalization_14_cases[] = {
 };
 
 #define BATCH_NORMALIZATION(version, output_table, case_table)                                     \
-    static const tn_operator batch_normalization_##version = {                                     \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .domain = "",                                                                              \
-        .name = "BatchNormalization",                                                              \
-        .doc = "Normalises each channel by its mean and variance.",                                \
-        TN_FIELDS(params_type, batch_normalization_##version##_fields),                            \
-        TN_INPUTS(batch_normalization_inputs),                                                     \
-        TN_OUTPUTS(output_table),                                                                  \
-        .infer = batch_normalization_infer,                                                        \
-        .reference = batch_normalization_reference,                                                \
-        TN_CASES(case_table),                                                                      \
-        .facet = batch_normalization_facet,                                                        \
-    }
+    TN_OPERATOR_VERSION(batch_normalization, "", "BatchNormalization", version,                    \
+                        "Normalises each channel by its mean and variance.",                       \
+                        TN_FIELDS(params_type, batch_normalization_##version##_fields),            \
+                        TN_INPUTS(batch_normalization_inputs), TN_OUTPUTS(output_table),           \
+                        TN_CASES(case_table), .facet = batch_normalization_facet)
 BATCH_NORMALIZATION(6, batch_normalization_6_outputs, batch_normalization_6_cases);
 BATCH_NORMALIZATION(7, batch_normalization_6_outputs, batch_normalization_6_cases);
 BATCH_NORMALIZATION(9, batch_normalization_6_outputs, batch_normalization_cases);
 BATCH_NORMALIZATION(14, batch_normalization_14_outputs, batch_normalization_14_cases);
 
-static const tn_operator *const batch_normalization_operators[] = {
-    &batch_normalization_6, &batch_normalization_7, &batch_normalization_9,
-    &batch_normalization_14};
-TN_LAYER(batch_normalization, batch_normalization_operators, tn_batch_normalization_kernels);
+TN_LAYER(batch_normalization,
+         TN_OPERATORS(&batch_normalization_6, &batch_normalization_7, &batch_normalization_9,
+                      &batch_normalization_14),
+         tn_batch_normalization_kernels);

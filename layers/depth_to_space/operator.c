@@ -67,11 +67,9 @@ static tn_status depth_to_space_run(tn_call *call) {
 }
 
 static const tn_port depth_to_space_inputs[] = {
-    TN_PORT("input", "T:any", 0, "batch, channels, height, width"),
-};
+    TN_PORT("input", "T:any", 0, "batch, channels, height, width")};
 static const tn_port depth_to_space_outputs[] = {
-    TN_PORT("output", "T", 0, "fewer channels, a larger picture"),
-};
+    TN_PORT("output", "T", 0, "fewer channels, a larger picture")};
 #define CASES_1                                                                                    \
     "blocksize=2 | input=f32[1,8,2,3]", "blocksize=3 | input=f16[2,9,1,2]",                        \
         "blocksize=1 | input=i8[1,3,2,2]", "blocksize=2 | input=i64[0,4,2,2]",                     \
@@ -84,29 +82,15 @@ static const char *const depth_to_space_11_cases[] = {
 };
 
 #define DEPTH_TO_SPACE(version)                                                                    \
-    static const tn_operator depth_to_space_##version = {                                          \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .traits = TN_OPERATOR_SELECTS,                                                             \
-        .domain = "",                                                                              \
-        .name = "DepthToSpace",                                                                    \
-        .doc = "Channels as blocks of places.",                                                    \
-        TN_FIELDS(depth_to_space_params, depth_to_space_##version##_fields),                       \
-        TN_INPUTS(depth_to_space_inputs),                                                          \
-        TN_OUTPUTS(depth_to_space_outputs),                                                        \
-        .infer = depth_to_space_infer,                                                             \
-        .reference = depth_to_space_reference,                                                     \
-        TN_CASES(depth_to_space_##version##_cases),                                                \
-    }
+    TN_OPERATOR_VERSION(depth_to_space, "", "DepthToSpace", version,                               \
+                        "Channels as blocks of places.",                                           \
+                        TN_FIELDS(depth_to_space_params, depth_to_space_##version##_fields),       \
+                        TN_INPUTS(depth_to_space_inputs), TN_OUTPUTS(depth_to_space_outputs),      \
+                        TN_CASES(depth_to_space_##version##_cases), .traits = TN_OPERATOR_SELECTS)
 DEPTH_TO_SPACE(1);
 DEPTH_TO_SPACE(11);
 
 static const tn_kernel depth_to_space_runs = TN_REGION_KERNEL("DepthToSpace", depth_to_space_run);
-
-static const tn_operator *const depth_to_space_operators[] = {&depth_to_space_1,
-                                                              &depth_to_space_11};
-static const tn_kernel *const depth_to_space_kernels[] = {&depth_to_space_runs};
 
 /* Reshape, Transpose and Reshape, as exporters write channels as blocks: r has the channel split
  * into what stays a channel, row in block and column in block. */
@@ -159,5 +143,5 @@ static const tn_rewrite by_places = {
 };
 
 static const tn_rewrite *const depth_to_space_rewrites[] = {&by_channels, &by_places};
-TN_LAYER_WITH_REWRITES(depth_to_space, depth_to_space_operators, depth_to_space_kernels,
-                       depth_to_space_rewrites);
+TN_LAYER_WITH_REWRITES(depth_to_space, TN_OPERATORS(&depth_to_space_1, &depth_to_space_11),
+                       TN_KERNELS(&depth_to_space_runs), depth_to_space_rewrites);

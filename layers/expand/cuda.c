@@ -6,7 +6,6 @@
 static const char *const combinations[] = {"*, *?... -> *", "f16, *?... -> f16",
                                            "bf16, *?... -> bf16", "qi8, *?... -> qi8"};
 
-static tn_status expand_run(tn_call *call) TN_NOEXCEPT;
 static tn_status expand_run(tn_call *call) {
     return tn_expand_move(call, tn_cuda_region_copy);
 }

@@ -34,33 +34,16 @@ static tn_status flatten_reference(tn_call *call) {
     return TN_OK;
 }
 
-static const tn_port flatten_inputs[] = {
-    TN_PORT("input", "T:any", 0, "any tensor"),
-};
+static const tn_port flatten_inputs[] = {TN_PORT("input", "T:any", 0, "any tensor")};
 static const tn_port flatten_outputs[] = {
-    TN_PORT_VIEW_OF("output", "T", 0, "a matrix of the same elements"),
-};
+    TN_PORT_VIEW_OF("output", "T", 0, "a matrix of the same elements")};
 static const char *const flatten_cases[] = {
     "| input=f32[2,3,4,5]",         "axis=0 | input=f32[2,3,4]", "axis=3 | input=f32[2,3,4]",
     "axis=-1 | input=f16[2,3,5]",   "axis=0 | input=f32[]",      "axis=2 | input=i8[0,3,4]",
     "axis=1 | input=bool[7,1,3,1]",
 };
 
-static const tn_operator flatten_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS,
-    .domain = "",
-    .name = "Flatten",
-    .doc = "Flattens a tensor into a matrix.",
-    TN_FIELDS(flatten_params, flatten_fields),
-    TN_INPUTS(flatten_inputs),
-    TN_OUTPUTS(flatten_outputs),
-    .infer = flatten_infer,
-    .reference = flatten_reference,
-    TN_CASES(flatten_cases),
-};
+TN_OPERATOR(flatten, "", "Flatten", 1, "Flattens a tensor into a matrix.",
+            TN_FIELDS(flatten_params, flatten_fields), .traits = TN_OPERATOR_SELECTS);
 
-static const tn_operator *const flatten_operators[] = {&flatten_1};
-TN_LAYER_WITHOUT_KERNELS(flatten, flatten_operators);
+TN_LAYER_WITHOUT_KERNELS(flatten, TN_OPERATORS(&flatten_1));

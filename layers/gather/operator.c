@@ -110,9 +110,7 @@ static const tn_port gather_inputs[] = {
     TN_PORT("data", "T:any", 0, "any tensor"),
     TN_PORT("indices", "i64|i32", 0, "which slices"),
 };
-static const tn_port gather_outputs[] = {
-    TN_PORT("output", "T", 0, "the slices"),
-};
+static const tn_port gather_outputs[] = {TN_PORT("output", "T", 0, "the slices")};
 static const char *const gather_cases[] = {
     "| data=f32[5,4,3] indices=i64[3]{0,-1,3}",
     "axis=1 | data=f16[2,4,3] indices=i64[2,2]{0,3,1,1}",
@@ -123,26 +121,11 @@ static const char *const gather_cases[] = {
     "| data=f32[1000,384] indices=i64[1,4]{7,0,999,-1}",
 };
 
-static const tn_operator gather_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS,
-    .domain = "",
-    .name = "Gather",
-    .doc = "Picks slices of a tensor by their indices.",
-    TN_FIELDS(gather_params, gather_fields),
-    TN_INPUTS(gather_inputs),
-    TN_OUTPUTS(gather_outputs),
-    .infer = gather_infer,
-    .reference = gather_reference,
-    TN_CASES(gather_cases),
-};
+TN_OPERATOR(gather, "", "Gather", 1, "Picks slices of a tensor by their indices.",
+            TN_FIELDS(gather_params, gather_fields), .traits = TN_OPERATOR_SELECTS);
 
 static const tn_kernel gather_runs = TN_REGION_KERNEL("Gather", gather_run);
 static const tn_kernel gather_bytes = TN_REGION_BYTES_KERNEL("Gather", tn_region_bytes_combinations,
                                                              tn_region_bytes_accepts, gather_run);
 
-static const tn_operator *const gather_operators[] = {&gather_1};
-static const tn_kernel *const gather_kernels[] = {&gather_runs, &gather_bytes};
-TN_LAYER(gather, gather_operators, gather_kernels);
+TN_LAYER(gather, TN_OPERATORS(&gather_1), TN_KERNELS(&gather_runs, &gather_bytes));

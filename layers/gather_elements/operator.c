@@ -63,8 +63,7 @@ static const tn_port gather_elements_inputs[] = {
     TN_PORT("indices", "i64|i32", 0, "which element along the axis"),
 };
 static const tn_port gather_elements_outputs[] = {
-    TN_PORT("output", "T", 0, "the elements, shaped like the indices"),
-};
+    TN_PORT("output", "T", 0, "the elements, shaped like the indices")};
 static const char *const gather_elements_cases[] = {
     "axis=1 | data=f32[2,2] indices=i64[2,2]{0,0,1,0}",
     "| data=f16[3,3] indices=i32[2,3]{-1,-2,0,2,0,0}",
@@ -73,21 +72,9 @@ static const char *const gather_elements_cases[] = {
     "axis=1 | data=bool[2,3] indices=i64[2,1]{2,0}",
 };
 
-static const tn_operator gather_elements_11 = {
-    .size = sizeof(tn_operator),
-    .since_version = 11,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS,
-    .domain = "",
-    .name = "GatherElements",
-    .doc = "Picks elements by their indices along an axis.",
-    TN_FIELDS(gather_elements_params, gather_elements_fields),
-    TN_INPUTS(gather_elements_inputs),
-    TN_OUTPUTS(gather_elements_outputs),
-    .infer = gather_elements_infer,
-    .reference = gather_elements_reference,
-    TN_CASES(gather_elements_cases),
-};
+TN_OPERATOR(gather_elements, "", "GatherElements", 11,
+            "Picks elements by their indices along an axis.",
+            TN_FIELDS(gather_elements_params, gather_elements_fields),
+            .traits = TN_OPERATOR_SELECTS);
 
-static const tn_operator *const gather_elements_operators[] = {&gather_elements_11};
-TN_LAYER_WITHOUT_KERNELS(gather_elements, gather_elements_operators);
+TN_LAYER_WITHOUT_KERNELS(gather_elements, TN_OPERATORS(&gather_elements_11));

@@ -18,8 +18,7 @@ enum { GATHER_DATA = 0, GATHER_INDICES = 1 };
 
 static const tn_field gather_nd_12_fields[] = {
     TN_FIELD_RANGE(gather_nd_params, batch_dims, TN_FIELD_I64, TN_OPTIONAL, "0", 0, TN_MAX_RANK - 1,
-                   "axes that data and indices have in common"),
-};
+                   "axes that data and indices have in common")};
 
 static uint32_t batch_axes(const tn_call *call) {
     const gather_nd_params *params = call->params;
@@ -80,9 +79,7 @@ static const tn_port gather_nd_inputs[] = {
     TN_PORT("data", "T:any", 0, "any tensor"),
     TN_PORT("indices", "i64", 0, "indices of several axes, along the last axis"),
 };
-static const tn_port gather_nd_outputs[] = {
-    TN_PORT("output", "T", 0, "the slices"),
-};
+static const tn_port gather_nd_outputs[] = {TN_PORT("output", "T", 0, "the slices")};
 #define CASES_11                                                                                   \
     "| data=i32[2,2]{0,1,2,3} indices=i64[2,2]{0,0,1,1}",                                          \
         "| data=f32[2,3,4] indices=i64[2,1,2]{0,-1,1,0}",                                          \
@@ -95,23 +92,11 @@ static const char *const gather_nd_12_cases[] = {
 };
 
 #define GATHER_ND(version, field_rows)                                                             \
-    static const tn_operator gather_nd_##version = {                                               \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .traits = TN_OPERATOR_SELECTS,                                                             \
-        .domain = "",                                                                              \
-        .name = "GatherND",                                                                        \
-        .doc = "Picks slices by indices of several axes.",                                         \
-        field_rows,                                                                                \
-        TN_INPUTS(gather_nd_inputs),                                                               \
-        TN_OUTPUTS(gather_nd_outputs),                                                             \
-        .infer = gather_nd_infer,                                                                  \
-        .reference = gather_nd_reference,                                                          \
-        TN_CASES(gather_nd_##version##_cases),                                                     \
-    }
+    TN_OPERATOR_VERSION(gather_nd, "", "GatherND", version,                                        \
+                        "Picks slices by indices of several axes.", TN_INPUTS(gather_nd_inputs),   \
+                        TN_OUTPUTS(gather_nd_outputs), TN_CASES(gather_nd_##version##_cases),      \
+                        .traits = TN_OPERATOR_SELECTS, field_rows)
 GATHER_ND(11, TN_NO_FIELDS);
 GATHER_ND(12, TN_FIELDS(gather_nd_params, gather_nd_12_fields));
 
-static const tn_operator *const gather_nd_operators[] = {&gather_nd_11, &gather_nd_12};
-TN_LAYER_WITHOUT_KERNELS(gather_nd, gather_nd_operators);
+TN_LAYER_WITHOUT_KERNELS(gather_nd, TN_OPERATORS(&gather_nd_11, &gather_nd_12));

@@ -28,32 +28,17 @@ static tn_status global_average_pool_reference(tn_call *call) {
 }
 
 static const tn_port global_average_pool_inputs[] = {
-    TN_PORT("X", "T:float", 0, "batch, channels, spatial axes"),
-};
+    TN_PORT("X", "T:float", 0, "batch, channels, spatial axes")};
 static const tn_port global_average_pool_outputs[] = {
-    TN_PORT("Y", "T", 0, "batch, channels, ones"),
-};
+    TN_PORT("Y", "T", 0, "batch, channels, ones")};
 static const char *const global_average_pool_cases[] = {
     "| X=f32[1,1,1,1]",  "| X=f32[2,3,5,7]",  "| X=f32[1,3,17]",  "| X=f64[1,2,3,4,5]",
     "| X=f16[2,9,33,3]", "| X=bf16[1,4,7,7]", "| X=f32[0,3,8,8]", "| X=f32[1,2048,7,7]",
 };
 
-static const tn_operator global_average_pool_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "",
-    .name = "GlobalAveragePool",
-    .doc = "The mean of each channel.",
-    TN_NO_FIELDS,
-    TN_INPUTS(global_average_pool_inputs),
-    TN_OUTPUTS(global_average_pool_outputs),
-    .infer = global_average_pool_infer,
-    .reference = global_average_pool_reference,
-    TN_CASES(global_average_pool_cases),
-};
+TN_OPERATOR(global_average_pool, "", "GlobalAveragePool", 1, "The mean of each channel.",
+            TN_NO_FIELDS);
 
-static const tn_operator *const global_average_pool_operators[] = {&global_average_pool_1};
 /* One window over the whole plane; its axes beyond the first are joined. */
 static bool read_bytes(const tn_call *call, tn_byte_pool *out_pool) {
     const tn_tensor *x = call->inputs[0];
@@ -76,6 +61,5 @@ static bool read_bytes(const tn_call *call, tn_byte_pool *out_pool) {
 }
 
 TN_BYTE_POOL_KERNELS("GlobalAveragePool", read_bytes);
-static const tn_kernel *const global_average_pool_kernels[] = {&bytes_avx512vnni, &bytes_avx2,
-                                                               &bytes_baseline};
-TN_LAYER(global_average_pool, global_average_pool_operators, global_average_pool_kernels);
+TN_LAYER(global_average_pool, TN_OPERATORS(&global_average_pool_1),
+         TN_KERNELS(&bytes_avx512vnni, &bytes_avx2, &bytes_baseline));

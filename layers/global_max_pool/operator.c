@@ -29,31 +29,14 @@ static tn_status global_max_pool_reference(tn_call *call) {
 }
 
 static const tn_port global_max_pool_inputs[] = {
-    TN_PORT("X", "T:float", 0, "batch, channels, spatial axes"),
-};
-static const tn_port global_max_pool_outputs[] = {
-    TN_PORT("Y", "T", 0, "batch, channels, ones"),
-};
+    TN_PORT("X", "T:float", 0, "batch, channels, spatial axes")};
+static const tn_port global_max_pool_outputs[] = {TN_PORT("Y", "T", 0, "batch, channels, ones")};
 static const char *const global_max_pool_cases[] = {
     "| X=f32[1,1,1,1]",  "| X=f32[2,3,5,7]",  "| X=f32[1,3,17]",  "| X=f64[1,2,3,4,5]",
     "| X=f16[2,9,33,3]", "| X=bf16[1,4,7,7]", "| X=f32[0,3,8,8]", "| X=f32[1,2048,7,7]",
 };
 
-static const tn_operator global_max_pool_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS,
-    .domain = "",
-    .name = "GlobalMaxPool",
-    .doc = "The largest element of each channel.",
-    TN_NO_FIELDS,
-    TN_INPUTS(global_max_pool_inputs),
-    TN_OUTPUTS(global_max_pool_outputs),
-    .infer = global_max_pool_infer,
-    .reference = global_max_pool_reference,
-    TN_CASES(global_max_pool_cases),
-};
+TN_OPERATOR(global_max_pool, "", "GlobalMaxPool", 1, "The largest element of each channel.",
+            TN_NO_FIELDS, .traits = TN_OPERATOR_SELECTS);
 
-static const tn_operator *const global_max_pool_operators[] = {&global_max_pool_1};
-TN_LAYER_WITHOUT_KERNELS(global_max_pool, global_max_pool_operators);
+TN_LAYER_WITHOUT_KERNELS(global_max_pool, TN_OPERATORS(&global_max_pool_1));

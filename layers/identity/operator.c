@@ -9,12 +9,8 @@ static tn_status identity_reference(tn_call *call) {
     return TN_OK;
 }
 
-static const tn_port identity_inputs[] = {
-    TN_PORT("input", "T:any", 0, "any tensor"),
-};
-static const tn_port identity_outputs[] = {
-    TN_PORT_VIEW_OF("output", "T", 0, "the same"),
-};
+static const tn_port identity_inputs[] = {TN_PORT("input", "T:any", 0, "any tensor")};
+static const tn_port identity_outputs[] = {TN_PORT_VIEW_OF("output", "T", 0, "the same")};
 static const char *const identity_cases[] = {
     "| input=f32[2,3,4]", "| input=i64[]", "| input=bool[7]", "| input=f16[3,0]", "| input=u8[1]",
 };
@@ -35,5 +31,4 @@ static const tn_operator identity_1 = {
     TN_CASES(identity_cases),
 };
 
-static const tn_operator *const identity_operators[] = {&identity_1};
-TN_LAYER_WITHOUT_KERNELS(identity, identity_operators);
+TN_LAYER_WITHOUT_KERNELS(identity, TN_OPERATORS(&identity_1));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LogSoftmax on CUDA: its callbacks; the launches are kit/cuda/reduce/softmax.cu. */
+#include "kit/operator/layer.h"
 #include <tenon/kit/cuda/launch.h>
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
 #include "kit/cuda/reduce/softmax_job.h"
 #include "log_softmax/log_softmax.h"
 
-static tn_status lanes_run(tn_call *call) TN_NOEXCEPT;
 static tn_status lanes_run(tn_call *call) {
     const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
     tn_lanes all;
@@ -22,16 +22,11 @@ static tn_status lanes_run(tn_call *call) {
 static const char *const combinations[] = {"f32 -> f32", "f16 -> f16", "bf16 -> bf16"};
 
 static const tn_kernel lanes = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "",
-    .op = "LogSoftmax",
-    .device = "cuda",
-    .name = "lanes",
-    .doc = "A lane a warp, a block where it is long, a thread where lanes lie beside each other.",
+    TN_KERNEL_BEGIN(
+        "cuda", "", "LogSoftmax", "lanes", 1,
+        "A lane a warp, a block where it is long, a thread where lanes lie beside each other."),
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_CAPTURABLE | TN_KERNEL_IN_PLACE,
     TN_COMBINATIONS(combinations),
     .run = lanes_run,
 };
-extern const tn_kernel *const tn_log_softmax_cuda_kernels[];
-const tn_kernel *const tn_log_softmax_cuda_kernels[] = {&lanes, NULL};
+TN_CUDA_LAYER(log_softmax, &lanes);

@@ -87,12 +87,9 @@ static tn_status log_softmax_run(tn_call *call) {
                                     tn_parallel_grain(GRAIN, job.lanes.count), compute_lanes, &job);
 }
 
-static const tn_port log_softmax_inputs[] = {
-    TN_PORT("input", "T:float", 0, "any tensor"),
-};
+static const tn_port log_softmax_inputs[] = {TN_PORT("input", "T:float", 0, "any tensor")};
 static const tn_port log_softmax_outputs[] = {
-    TN_PORT("output", "T", 0, "logarithms of numbers that sum to one along each lane"),
-};
+    TN_PORT("output", "T", 0, "logarithms of numbers that sum to one along each lane")};
 static const char *const log_softmax_1_cases[] = {
     "| input=f32[2,3,4]",
     "axis=0 | input=f32[2,3,4]",
@@ -112,35 +109,19 @@ static const char *const log_softmax_13_cases[] = {
 };
 
 #define LOG_SOFTMAX(version, text)                                                                 \
-    static const tn_operator log_softmax_##version = {                                             \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .domain = "",                                                                              \
-        .name = "LogSoftmax",                                                                      \
-        .doc = text,                                                                               \
-        TN_FIELDS(log_softmax_params, log_softmax_##version##_fields),                             \
-        TN_INPUTS(log_softmax_inputs),                                                             \
-        TN_OUTPUTS(log_softmax_outputs),                                                           \
-        .infer = log_softmax_infer,                                                                \
-        .reference = log_softmax_reference,                                                        \
-        TN_CASES(log_softmax_##version##_cases),                                                   \
-    }
+    TN_OPERATOR_VERSION(log_softmax, "", "LogSoftmax", version, text,                              \
+                        TN_FIELDS(log_softmax_params, log_softmax_##version##_fields),             \
+                        TN_INPUTS(log_softmax_inputs), TN_OUTPUTS(log_softmax_outputs),            \
+                        TN_CASES(log_softmax_##version##_cases))
 LOG_SOFTMAX(1, "Logarithms of exponentials that sum to one over the trailing axes.");
 LOG_SOFTMAX(13, "Logarithms of exponentials that sum to one along an axis.");
 
 static const tn_kernel log_softmax_lanes = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "",
-    .op = "LogSoftmax",
-    .device = "cpu",
-    .name = "lanes",
-    .doc = "Lanes on all threads, in double precision.",
+    TN_KERNEL_BEGIN("cpu", "", "LogSoftmax", "lanes", 1,
+                    "Lanes on all threads, in double precision."),
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
     .run = log_softmax_run,
 };
 
-static const tn_operator *const log_softmax_operators[] = {&log_softmax_1, &log_softmax_13};
-static const tn_kernel *const log_softmax_kernels[] = {&log_softmax_lanes};
-TN_LAYER(log_softmax, log_softmax_operators, log_softmax_kernels);
+TN_LAYER(log_softmax, TN_OPERATORS(&log_softmax_1, &log_softmax_13),
+         TN_KERNELS(&log_softmax_lanes));

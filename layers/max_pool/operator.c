@@ -77,8 +77,7 @@ static tn_status max_pool_facet(tn_call *call, uint32_t input, const char *name,
 }
 
 static const tn_port max_pool_inputs[] = {
-    TN_PORT("X", "T:float|i8|u8", 0, "batch, channels, spatial axes"),
-};
+    TN_PORT("X", "T:float|i8|u8", 0, "batch, channels, spatial axes")};
 static const tn_port max_pool_outputs[] = {
     TN_PORT("Y", "T", 0, "the largest elements"),
     TN_PORT("Indices", "i64", TN_PORT_OPTIONAL,
@@ -116,5 +115,4 @@ static const tn_operator max_pool_1 = {
     TN_CASES(max_pool_cases),
 };
 
-static const tn_operator *const max_pool_operators[] = {&max_pool_1};
-TN_LAYER(max_pool, max_pool_operators, tn_max_pool_kernels);
+TN_LAYER(max_pool, TN_OPERATORS(&max_pool_1), tn_max_pool_kernels);

@@ -90,5 +90,4 @@ static const tn_operator reduce_mean_18 = {
 
 TN_REDUCE_KERNELS(reduce_mean, "ReduceMean", TN_REDUCE_SUM, TN_REDUCE_BY_COUNT);
 
-static const tn_operator *const reduce_mean_operators[] = {&reduce_mean_1, &reduce_mean_18};
-TN_LAYER(reduce_mean, reduce_mean_operators, reduce_mean_kernels);
+TN_LAYER(reduce_mean, TN_OPERATORS(&reduce_mean_1, &reduce_mean_18), reduce_mean_kernels);

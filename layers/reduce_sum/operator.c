@@ -88,5 +88,4 @@ static const tn_operator reduce_sum_13 = {
 
 TN_REDUCE_KERNELS(reduce_sum, "ReduceSum", TN_REDUCE_SUM, TN_REDUCE_AS_IT_IS);
 
-static const tn_operator *const reduce_sum_operators[] = {&reduce_sum_1, &reduce_sum_13};
-TN_LAYER(reduce_sum, reduce_sum_operators, reduce_sum_kernels);
+TN_LAYER(reduce_sum, TN_OPERATORS(&reduce_sum_1, &reduce_sum_13), reduce_sum_kernels);

@@ -14,8 +14,7 @@ typedef struct reshape_params {
 
 static const tn_field reshape_14_fields[] = {
     TN_FIELD(reshape_params, allowzero, TN_FIELD_BOOL, TN_OPTIONAL, "0",
-             "whether 0 in shape is an extent of zero, not the input's extent there"),
-};
+             "whether 0 in shape is an extent of zero, not the input's extent there")};
 
 static tn_status refuse(tn_call *call, uint32_t rank, const int64_t *wanted) {
     const tn_tensor *data = call->inputs[0];
@@ -86,8 +85,7 @@ static const tn_port reshape_inputs[] = {
             "extents of the output; one may be -1: what is left"),
 };
 static const tn_port reshape_outputs[] = {
-    TN_PORT_VIEW_OF("reshaped", "T", 0, "the same elements in the new shape"),
-};
+    TN_PORT_VIEW_OF("reshaped", "T", 0, "the same elements in the new shape")};
 static const char *const reshape_5_cases[] = {
     "| data=f32[2,3,4] shape=i64[2]{6,4}", "| data=f16[2,3,4] shape=i64[3]{0,-1,2}",
     "| data=i64[1,1] shape=i64[0]",        "| data=f32[0,3,4] shape=i64[2]{0,-1}",
@@ -100,36 +98,12 @@ static const char *const reshape_14_cases[] = {
     "| data=bool[5] shape=i64[1]{-1}",
 };
 
-static const tn_operator reshape_5 = {
-    .size = sizeof(tn_operator),
-    .since_version = 5,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS,
-    .domain = "",
-    .name = "Reshape",
-    .doc = "The same elements in another shape.",
-    TN_NO_FIELDS,
-    TN_INPUTS(reshape_inputs),
-    TN_OUTPUTS(reshape_outputs),
-    .infer = reshape_infer,
-    .reference = reshape_reference,
-    TN_CASES(reshape_5_cases),
-};
-static const tn_operator reshape_14 = {
-    .size = sizeof(tn_operator),
-    .since_version = 14,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS,
-    .domain = "",
-    .name = "Reshape",
-    .doc = "The same elements in another shape.",
-    TN_FIELDS(reshape_params, reshape_14_fields),
-    TN_INPUTS(reshape_inputs),
-    TN_OUTPUTS(reshape_outputs),
-    .infer = reshape_infer,
-    .reference = reshape_reference,
-    TN_CASES(reshape_14_cases),
-};
+TN_OPERATOR_VERSION(reshape, "", "Reshape", 5, "The same elements in another shape.", TN_NO_FIELDS,
+                    TN_INPUTS(reshape_inputs), TN_OUTPUTS(reshape_outputs),
+                    TN_CASES(reshape_5_cases), .traits = TN_OPERATOR_SELECTS);
+TN_OPERATOR_VERSION(reshape, "", "Reshape", 14, "The same elements in another shape.",
+                    TN_FIELDS(reshape_params, reshape_14_fields), TN_INPUTS(reshape_inputs),
+                    TN_OUTPUTS(reshape_outputs), TN_CASES(reshape_14_cases),
+                    .traits = TN_OPERATOR_SELECTS);
 
-static const tn_operator *const reshape_operators[] = {&reshape_5, &reshape_14};
-TN_LAYER_WITHOUT_KERNELS(reshape, reshape_operators);
+TN_LAYER_WITHOUT_KERNELS(reshape, TN_OPERATORS(&reshape_5, &reshape_14));

@@ -141,28 +141,18 @@ static const char *const scatter_elements_18_cases[] = {
 };
 
 #define SCATTER_ELEMENTS(version)                                                                  \
-    static const tn_operator scatter_elements_##version = {                                        \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .domain = "",                                                                              \
-        .name = "ScatterElements",                                                                 \
-        .doc = "Puts elements at indices along an axis.",                                          \
-        TN_FIELDS(scatter_elements_params, scatter_elements_##version##_fields),                   \
-        TN_INPUTS(scatter_elements_inputs),                                                        \
-        TN_OUTPUTS(scatter_elements_outputs),                                                      \
-        .infer = scatter_elements_infer,                                                           \
-        .reference = scatter_elements_reference,                                                   \
-        TN_CASES(scatter_elements_##version##_cases),                                              \
-    }
+    TN_OPERATOR_VERSION(scatter_elements, "", "ScatterElements", version,                          \
+                        "Puts elements at indices along an axis.",                                 \
+                        TN_FIELDS(scatter_elements_params, scatter_elements_##version##_fields),   \
+                        TN_INPUTS(scatter_elements_inputs), TN_OUTPUTS(scatter_elements_outputs),  \
+                        TN_CASES(scatter_elements_##version##_cases))
 SCATTER_ELEMENTS(11);
 SCATTER_ELEMENTS(16);
 SCATTER_ELEMENTS(18);
 
-static const tn_operator *const scatter_elements_operators[] = {
-    &scatter_elements_11, &scatter_elements_16, &scatter_elements_18};
 static const char *const scatter_elements_combinations[] = {"*, i64|i32, * -> *"};
 static const tn_kernel scatter_elements_updates =
     TN_SCATTER_KERNEL("ScatterElements", scatter_elements_combinations, scatter_elements_run);
-static const tn_kernel *const scatter_elements_kernels[] = {&scatter_elements_updates};
-TN_LAYER(scatter_elements, scatter_elements_operators, scatter_elements_kernels);
+TN_LAYER(scatter_elements,
+         TN_OPERATORS(&scatter_elements_11, &scatter_elements_16, &scatter_elements_18),
+         TN_KERNELS(&scatter_elements_updates));

@@ -120,28 +120,16 @@ static const char *const scatter_nd_18_cases[] = {
 };
 
 #define SCATTER_ND(version, field_rows)                                                            \
-    static const tn_operator scatter_nd_##version = {                                              \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .domain = "",                                                                              \
-        .name = "ScatterND",                                                                       \
-        .doc = "Puts slices at indices of several axes.",                                          \
-        field_rows,                                                                                \
-        TN_INPUTS(scatter_nd_inputs),                                                              \
-        TN_OUTPUTS(scatter_nd_outputs),                                                            \
-        .infer = scatter_nd_infer,                                                                 \
-        .reference = scatter_nd_reference,                                                         \
-        TN_CASES(scatter_nd_##version##_cases),                                                    \
-    }
+    TN_OPERATOR_VERSION(scatter_nd, "", "ScatterND", version,                                      \
+                        "Puts slices at indices of several axes.", TN_INPUTS(scatter_nd_inputs),   \
+                        TN_OUTPUTS(scatter_nd_outputs), TN_CASES(scatter_nd_##version##_cases),    \
+                        field_rows)
 SCATTER_ND(11, TN_NO_FIELDS);
 SCATTER_ND(16, TN_FIELDS(scatter_nd_params, scatter_nd_16_fields));
 SCATTER_ND(18, TN_FIELDS(scatter_nd_params, scatter_nd_18_fields));
 
-static const tn_operator *const scatter_nd_operators[] = {&scatter_nd_11, &scatter_nd_16,
-                                                          &scatter_nd_18};
 static const char *const scatter_nd_combinations[] = {"*, i64, * -> *"};
 static const tn_kernel scatter_nd_updates =
     TN_SCATTER_KERNEL("ScatterND", scatter_nd_combinations, scatter_nd_run);
-static const tn_kernel *const scatter_nd_kernels[] = {&scatter_nd_updates};
-TN_LAYER(scatter_nd, scatter_nd_operators, scatter_nd_kernels);
+TN_LAYER(scatter_nd, TN_OPERATORS(&scatter_nd_11, &scatter_nd_16, &scatter_nd_18),
+         TN_KERNELS(&scatter_nd_updates));

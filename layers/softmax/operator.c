@@ -78,12 +78,9 @@ static tn_status softmax_reference(tn_call *call) {
     return TN_OK;
 }
 
-static const tn_port softmax_inputs[] = {
-    TN_PORT("input", "T:float", 0, "any tensor"),
-};
+static const tn_port softmax_inputs[] = {TN_PORT("input", "T:float", 0, "any tensor")};
 static const tn_port softmax_outputs[] = {
-    TN_PORT("output", "T", 0, "numbers of 0..1 that sum to one along each lane"),
-};
+    TN_PORT("output", "T", 0, "numbers of 0..1 that sum to one along each lane")};
 static const char *const softmax_1_cases[] = {
     "| input=f32[2,3,4]",
     "axis=0 | input=f32[2,3,4]",
@@ -104,36 +101,11 @@ static const char *const softmax_cases[] = {
     "axis=0 | input=f32[300,18]",
 };
 
-static const tn_operator softmax_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "",
-    .name = "Softmax",
-    .doc = "Exponentials that sum to one over the trailing axes.",
-    TN_FIELDS(tn_softmax_params, softmax_1_fields),
-    TN_INPUTS(softmax_inputs),
-    TN_OUTPUTS(softmax_outputs),
-    .infer = softmax_infer,
-    .reference = softmax_reference,
-    .facet = softmax_facet,
-    TN_CASES(softmax_1_cases),
-};
-static const tn_operator softmax_13 = {
-    .size = sizeof(tn_operator),
-    .since_version = 13,
-    .state_version = 1,
-    .domain = "",
-    .name = "Softmax",
-    .doc = "Exponentials that sum to one along an axis.",
-    TN_FIELDS(tn_softmax_params, softmax_13_fields),
-    TN_INPUTS(softmax_inputs),
-    TN_OUTPUTS(softmax_outputs),
-    .infer = softmax_infer,
-    .reference = softmax_reference,
-    .facet = softmax_facet,
-    TN_CASES(softmax_cases),
-};
+TN_OPERATOR_VERSION(softmax, "", "Softmax", 1,
+                    "Exponentials that sum to one over the trailing axes.",
+                    TN_FIELDS(tn_softmax_params, softmax_1_fields), TN_INPUTS(softmax_inputs),
+                    TN_OUTPUTS(softmax_outputs), TN_CASES(softmax_1_cases), .facet = softmax_facet);
+TN_OPERATOR(softmax, "", "Softmax", 13, "Exponentials that sum to one along an axis.",
+            TN_FIELDS(tn_softmax_params, softmax_13_fields), .facet = softmax_facet);
 
-static const tn_operator *const softmax_operators[] = {&softmax_1, &softmax_13};
-TN_LAYER(softmax, softmax_operators, tn_softmax_kernels);
+TN_LAYER(softmax, TN_OPERATORS(&softmax_1, &softmax_13), tn_softmax_kernels);

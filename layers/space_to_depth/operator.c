@@ -69,11 +69,9 @@ static tn_status space_to_depth_run(tn_call *call) {
 }
 
 static const tn_port space_to_depth_inputs[] = {
-    TN_PORT("input", "T:any", 0, "batch, channels, height, width"),
-};
+    TN_PORT("input", "T:any", 0, "batch, channels, height, width")};
 static const tn_port space_to_depth_outputs[] = {
-    TN_PORT("output", "T", 0, "more channels, a smaller picture"),
-};
+    TN_PORT("output", "T", 0, "more channels, a smaller picture")};
 #define CASES_1                                                                                    \
     "blocksize=2 | input=f32[1,2,4,6]", "blocksize=3 | input=f16[2,1,3,6]",                        \
         "blocksize=1 | input=i8[1,3,2,2]", "blocksize=2 | input=i64[0,4,2,2]",                     \
@@ -86,29 +84,15 @@ static const char *const space_to_depth_28_cases[] = {
 };
 
 #define SPACE_TO_DEPTH(version)                                                                    \
-    static const tn_operator space_to_depth_##version = {                                          \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .traits = TN_OPERATOR_SELECTS,                                                             \
-        .domain = "",                                                                              \
-        .name = "SpaceToDepth",                                                                    \
-        .doc = "Blocks of places as channels.",                                                    \
-        TN_FIELDS(space_to_depth_params, space_to_depth_##version##_fields),                       \
-        TN_INPUTS(space_to_depth_inputs),                                                          \
-        TN_OUTPUTS(space_to_depth_outputs),                                                        \
-        .infer = space_to_depth_infer,                                                             \
-        .reference = space_to_depth_reference,                                                     \
-        TN_CASES(space_to_depth_##version##_cases),                                                \
-    }
+    TN_OPERATOR_VERSION(space_to_depth, "", "SpaceToDepth", version,                               \
+                        "Blocks of places as channels.",                                           \
+                        TN_FIELDS(space_to_depth_params, space_to_depth_##version##_fields),       \
+                        TN_INPUTS(space_to_depth_inputs), TN_OUTPUTS(space_to_depth_outputs),      \
+                        TN_CASES(space_to_depth_##version##_cases), .traits = TN_OPERATOR_SELECTS)
 SPACE_TO_DEPTH(1);
 SPACE_TO_DEPTH(28);
 
 static const tn_kernel space_to_depth_runs = TN_REGION_KERNEL("SpaceToDepth", space_to_depth_run);
-
-static const tn_operator *const space_to_depth_operators[] = {&space_to_depth_1,
-                                                              &space_to_depth_28};
-static const tn_kernel *const space_to_depth_kernels[] = {&space_to_depth_runs};
 
 /* Reshape, Transpose and Reshape, as exporters write blocks as channels: r has the axes n, c, row,
  * row in block, column, column in block. */
@@ -158,5 +142,5 @@ static const tn_rewrite by_channels = {
 };
 
 static const tn_rewrite *const space_to_depth_rewrites[] = {&by_places, &by_channels};
-TN_LAYER_WITH_REWRITES(space_to_depth, space_to_depth_operators, space_to_depth_kernels,
-                       space_to_depth_rewrites);
+TN_LAYER_WITH_REWRITES(space_to_depth, TN_OPERATORS(&space_to_depth_1, &space_to_depth_28),
+                       TN_KERNELS(&space_to_depth_runs), space_to_depth_rewrites);

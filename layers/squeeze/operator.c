@@ -58,17 +58,13 @@ static tn_status squeeze_reference(tn_call *call) {
     return TN_OK;
 }
 
-static const tn_port squeeze_1_inputs[] = {
-    TN_PORT("data", "T:any", 0, "any tensor"),
-};
+static const tn_port squeeze_1_inputs[] = {TN_PORT("data", "T:any", 0, "any tensor")};
 static const tn_port squeeze_13_inputs[] = {
     TN_PORT("data", "T:any", 0, "any tensor"),
     TN_PORT("axes", "i64", TN_PORT_OPTIONAL | TN_PORT_VALUE_NEEDED,
             "axes to leave out; absent: all that have one element"),
 };
-static const tn_port squeeze_outputs[] = {
-    TN_PORT_VIEW_OF("squeezed", "T", 0, "the same elements"),
-};
+static const tn_port squeeze_outputs[] = {TN_PORT_VIEW_OF("squeezed", "T", 0, "the same elements")};
 static const char *const squeeze_1_cases[] = {
     "| data=f32[1,3,1,2]",
     "axes=[0,-2] | data=f32[1,3,1,2]",
@@ -80,36 +76,12 @@ static const char *const squeeze_13_cases[] = {
     "| data=bool[1] axes=i64[1]{0}",
 };
 
-static const tn_operator squeeze_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS,
-    .domain = "",
-    .name = "Squeeze",
-    .doc = "Leaves out axes of one element, by a field.",
-    TN_FIELDS(squeeze_params, squeeze_1_fields),
-    TN_INPUTS(squeeze_1_inputs),
-    TN_OUTPUTS(squeeze_outputs),
-    .infer = squeeze_infer,
-    .reference = squeeze_reference,
-    TN_CASES(squeeze_1_cases),
-};
-static const tn_operator squeeze_13 = {
-    .size = sizeof(tn_operator),
-    .since_version = 13,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS,
-    .domain = "",
-    .name = "Squeeze",
-    .doc = "Leaves out axes of one element, by an input.",
-    TN_NO_FIELDS,
-    TN_INPUTS(squeeze_13_inputs),
-    TN_OUTPUTS(squeeze_outputs),
-    .infer = squeeze_infer,
-    .reference = squeeze_reference,
-    TN_CASES(squeeze_13_cases),
-};
+TN_OPERATOR_VERSION(squeeze, "", "Squeeze", 1, "Leaves out axes of one element, by a field.",
+                    TN_FIELDS(squeeze_params, squeeze_1_fields), TN_INPUTS(squeeze_1_inputs),
+                    TN_OUTPUTS(squeeze_outputs), TN_CASES(squeeze_1_cases),
+                    .traits = TN_OPERATOR_SELECTS);
+TN_OPERATOR_VERSION(squeeze, "", "Squeeze", 13, "Leaves out axes of one element, by an input.",
+                    TN_NO_FIELDS, TN_INPUTS(squeeze_13_inputs), TN_OUTPUTS(squeeze_outputs),
+                    TN_CASES(squeeze_13_cases), .traits = TN_OPERATOR_SELECTS);
 
-static const tn_operator *const squeeze_operators[] = {&squeeze_1, &squeeze_13};
-TN_LAYER_WITHOUT_KERNELS(squeeze, squeeze_operators);
+TN_LAYER_WITHOUT_KERNELS(squeeze, TN_OPERATORS(&squeeze_1, &squeeze_13));

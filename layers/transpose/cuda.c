@@ -4,7 +4,6 @@
 #include <tenon/kit/infer.h>
 #include "transpose/transpose.h"
 
-static tn_status transpose_run(tn_call *call) TN_NOEXCEPT;
 static tn_status transpose_run(tn_call *call) {
     tn_region region;
     TN_TRY(tn_transpose_region(call, &region));

@@ -48,17 +48,14 @@ static tn_status unsqueeze_reference(tn_call *call) {
     return TN_OK;
 }
 
-static const tn_port unsqueeze_1_inputs[] = {
-    TN_PORT("data", "T:any", 0, "any tensor"),
-};
+static const tn_port unsqueeze_1_inputs[] = {TN_PORT("data", "T:any", 0, "any tensor")};
 static const tn_port unsqueeze_13_inputs[] = {
     TN_PORT("data", "T:any", 0, "any tensor"),
     TN_PORT("axes", "i64", TN_PORT_VALUE_NEEDED,
             "axes of the output that are new; negative: from the end"),
 };
 static const tn_port unsqueeze_outputs[] = {
-    TN_PORT_VIEW_OF("expanded", "T", 0, "the same elements"),
-};
+    TN_PORT_VIEW_OF("expanded", "T", 0, "the same elements")};
 static const char *const unsqueeze_1_cases[] = {
     "axes=[0] | data=f32[3,4]",
     "axes=[-1,1] | data=f32[3,4]",
@@ -70,36 +67,12 @@ static const char *const unsqueeze_13_cases[] = {
     "| data=bool[0] axes=i64[1]{1}",
 };
 
-static const tn_operator unsqueeze_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS,
-    .domain = "",
-    .name = "Unsqueeze",
-    .doc = "Puts in axes of one element, by a field.",
-    TN_FIELDS(unsqueeze_params, unsqueeze_1_fields),
-    TN_INPUTS(unsqueeze_1_inputs),
-    TN_OUTPUTS(unsqueeze_outputs),
-    .infer = unsqueeze_infer,
-    .reference = unsqueeze_reference,
-    TN_CASES(unsqueeze_1_cases),
-};
-static const tn_operator unsqueeze_13 = {
-    .size = sizeof(tn_operator),
-    .since_version = 13,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS,
-    .domain = "",
-    .name = "Unsqueeze",
-    .doc = "Puts in axes of one element, by an input.",
-    TN_NO_FIELDS,
-    TN_INPUTS(unsqueeze_13_inputs),
-    TN_OUTPUTS(unsqueeze_outputs),
-    .infer = unsqueeze_infer,
-    .reference = unsqueeze_reference,
-    TN_CASES(unsqueeze_13_cases),
-};
+TN_OPERATOR_VERSION(unsqueeze, "", "Unsqueeze", 1, "Puts in axes of one element, by a field.",
+                    TN_FIELDS(unsqueeze_params, unsqueeze_1_fields), TN_INPUTS(unsqueeze_1_inputs),
+                    TN_OUTPUTS(unsqueeze_outputs), TN_CASES(unsqueeze_1_cases),
+                    .traits = TN_OPERATOR_SELECTS);
+TN_OPERATOR_VERSION(unsqueeze, "", "Unsqueeze", 13, "Puts in axes of one element, by an input.",
+                    TN_NO_FIELDS, TN_INPUTS(unsqueeze_13_inputs), TN_OUTPUTS(unsqueeze_outputs),
+                    TN_CASES(unsqueeze_13_cases), .traits = TN_OPERATOR_SELECTS);
 
-static const tn_operator *const unsqueeze_operators[] = {&unsqueeze_1, &unsqueeze_13};
-TN_LAYER_WITHOUT_KERNELS(unsqueeze, unsqueeze_operators);
+TN_LAYER_WITHOUT_KERNELS(unsqueeze, TN_OPERATORS(&unsqueeze_1, &unsqueeze_13));
