@@ -2,7 +2,7 @@
 /* The loops of rows.h for one processor level. Before it is included, TN_MAX_POOL_ROWS names the
  * function to define. */
 #include <tenon/kit/vector.h>
-#include "max_pool/rows.h"
+#include "pool/rows.h"
 
 #include <math.h>
 
@@ -13,7 +13,7 @@ static inline float larger(float a, float b) {
 }
 
 /* Joins the window's rows of output row y into scratch, which holds the padded row. */
-static void join_rows(const tn_max_pool_rows *pool, const float *restrict input,
+static void join_rows(const tn_byte_pool *pool, const float *restrict input,
                       float *restrict scratch, int64_t y) {
     float *restrict row = scratch + pool->pad_left;
     int64_t joined = 0;
@@ -33,7 +33,7 @@ static void join_rows(const tn_max_pool_rows *pool, const float *restrict input,
         row[x] = -INFINITY;
 }
 
-static void join_columns(const tn_max_pool_rows *pool, const float *restrict scratch,
+static void join_columns(const tn_byte_pool *pool, const float *restrict scratch,
                          float *restrict output) {
     const int64_t count = pool->out_width, stride = pool->stride_width;
     if (stride == 2 && pool->kernel_width == 2 && pool->dilation_width == 1) {
@@ -67,7 +67,7 @@ static void join_columns(const tn_max_pool_rows *pool, const float *restrict scr
 /* The commonest window, 2 x 2 with stride 2 and no padding, for planes of rows rows in all. Vectors
  * may overrun a row's end: what they write there is written again by the next row; the last rows,
  * where nothing follows, go the plain way. */
-static void pairs(const tn_max_pool_rows *pool, const float *input, float *output, int64_t rows) {
+static void pairs(const tn_byte_pool *pool, const float *input, float *output, int64_t rows) {
     const int64_t width = pool->in_width, count = pool->out_width;
     const int64_t safe = rows - (2 * TN_LANES + width - 1) / width - (TN_LANES + count - 1) / count;
     int64_t row = 0, y = 0;
@@ -92,15 +92,15 @@ static void pairs(const tn_max_pool_rows *pool, const float *input, float *outpu
     }
 }
 
-static bool is_pairs(const tn_max_pool_rows *pool) {
+static bool is_pairs(const tn_byte_pool *pool) {
     return pool->kernel_height == 2 && pool->kernel_width == 2 && pool->stride_height == 2 &&
            pool->stride_width == 2 && pool->dilation_height == 1 && pool->dilation_width == 1 &&
            pool->pad_top == 0 && pool->pad_left == 0 && pool->out_height * 2 <= pool->in_height &&
            pool->out_width * 2 <= pool->in_width;
 }
 
-void TN_MAX_POOL_ROWS(const tn_max_pool_rows *pool, const float *input, float *output,
-                      int64_t planes, float *scratch) {
+void TN_MAX_POOL_ROWS(const tn_byte_pool *pool, const float *input, float *output, int64_t planes,
+                      float *scratch) {
     if (is_pairs(pool)) {
         pairs(pool, input, output, planes * pool->out_height);
         return;
