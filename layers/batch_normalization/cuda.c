@@ -8,17 +8,12 @@
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
 
-static bool is_training(const tn_call *call) {
-    const tn_batch_normalization_params *params = call->params;
-    return call->op->since_version >= 14 && params->training_mode;
-}
-
 static tn_status channels_accepts(tn_call *call) {
     tn_batch_normalization_sizes sizes;
     tn_cuda_chain chain;
     const tn_tensor *x = call->inputs[0];
-    return !is_training(call) && tn_cuda_chain_read(call, &chain) && tn_cuda_walk_knows(x) &&
-                   tn_element_count(x) <= TN_CUDA_MOST_ELEMENTS &&
+    return !tn_batch_normalization_is_training(call) && tn_cuda_chain_read(call, &chain) &&
+                   tn_cuda_walk_knows(x) && tn_element_count(x) <= TN_CUDA_MOST_ELEMENTS &&
                    tn_batch_normalization_read(call, &sizes) == TN_OK &&
                    sizes.channels == (x->rank > 1 ? x->shape[1] : 1)
                ? TN_OK

@@ -5,7 +5,6 @@
  * ones are moved towards them. The training outputs of older opsets are refused.
  */
 #include "batch_normalization/batch_normalization.h"
-#include "batch_normalization/kernels.h"
 #include "kit/math/element.h"
 #include <tenon/kit/known_steps.h>
 #include <tenon/kit/infer.h>
@@ -67,8 +66,7 @@ tn_status tn_batch_normalization_read(tn_call *call, sizes_type *out_sizes) {
 }
 
 static tn_status batch_normalization_infer(tn_call *call) {
-    const params_type *params = call->params;
-    bool is_training = call->op->since_version >= 14 && params->training_mode;
+    const bool is_training = tn_batch_normalization_is_training(call);
     sizes_type sizes;
     TN_TRY(tn_batch_normalization_read(call, &sizes));
     TN_TRY(tn_infer_copy_shape(call, 0, TN_BATCH_NORMALIZATION_X));
@@ -135,8 +133,7 @@ static void move_statistic(const tn_call *call, uint32_t index, uint32_t input, 
 }
 
 static tn_status batch_normalization_reference(tn_call *call) {
-    const params_type *params = call->params;
-    bool is_training = call->op->since_version >= 14 && params->training_mode;
+    const bool is_training = tn_batch_normalization_is_training(call);
     sizes_type sizes;
     TN_TRY(tn_batch_normalization_read(call, &sizes));
     for (int64_t channel = 0; channel < sizes.channels; channel++) {
@@ -164,8 +161,8 @@ static tn_status batch_normalization_facet(tn_call *call, uint32_t input, const 
     sizes_type sizes;
     TN_TRY(tn_batch_normalization_read(call, &sizes));
     const tn_tensor *x = call->inputs[0];
-    if ((call->op->since_version >= 14 && params->training_mode) || x->rank < 2 ||
-        sizes.channels != x->shape[1] || (uint64_t)sizes.channels > out_affine->count)
+    if (tn_batch_normalization_is_training(call) || x->rank < 2 || sizes.channels != x->shape[1] ||
+        (uint64_t)sizes.channels > out_affine->count)
         return TN_ERROR_UNSUPPORTED;
     for (uint32_t i = TN_BATCH_NORMALIZATION_SCALE; i <= TN_BATCH_NORMALIZATION_VARIANCE; i++)
         if (!call->inputs[i]->data) return TN_ERROR_UNSUPPORTED;

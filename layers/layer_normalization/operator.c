@@ -7,9 +7,7 @@
 #include <tenon/kit/broadcast.h>
 #include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
-#include "layer_normalization/kernels.h"
 #include "layer_normalization/layer_normalization.h"
-#include "layer_normalization/rewrites.h"
 
 #include <math.h>
 

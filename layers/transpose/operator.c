@@ -4,7 +4,6 @@
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
-#include "transpose/kernels.h"
 
 static const tn_field transpose_fields[] = {
     TN_FIELD(tn_transpose_params, perm, TN_FIELD_I64S, TN_OPTIONAL, NULL,

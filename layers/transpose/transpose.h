@@ -13,4 +13,7 @@ typedef struct tn_transpose_params {
 /* Reads a node, whose output has its shape, as a copy. */
 tn_status tn_transpose_region(tn_call *call, tn_region *out_region);
 
+/* kernels.c */
+extern const tn_kernel *const tn_transpose_kernels[5];
+
 #endif
