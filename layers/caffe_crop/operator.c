@@ -5,8 +5,7 @@
  */
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
-#include "kit/operator/layer.h"
-#include <tenon/kit/region.h>
+#include "kit/operator/moves.h"
 #include "kit/operator/window_facet.h"
 
 typedef struct crop_params {
@@ -82,13 +81,7 @@ static tn_status move_part(tn_call *call, tn_region_mover mover) {
                  (const char *)x->data + (size_t)offset * region.element_bytes);
 }
 
-static tn_status crop_reference(tn_call *call) {
-    return move_part(call, tn_region_copy);
-}
-
-static tn_status crop_run(tn_call *call) {
-    return move_part(call, tn_region_copy_parallel);
-}
+TN_MOVES(crop, move_part)
 
 static const tn_port crop_inputs[] = {
     TN_PORT("X", "T:any", 0, "any tensor"),

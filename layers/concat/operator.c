@@ -3,9 +3,8 @@
 #include "concat/concat.h"
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
-#include "kit/operator/layer.h"
+#include "kit/operator/moves.h"
 #include "kit/operator/physical.h"
-#include <tenon/kit/region.h>
 #include <tenon/kit/strided.h>
 #include "kit/operator/window_facet.h"
 
@@ -104,13 +103,7 @@ static tn_status concat_facet(tn_call *call, uint32_t input, const char *name,
     return TN_OK;
 }
 
-static tn_status concat_reference(tn_call *call) {
-    return tn_concat_move(call, tn_region_copy);
-}
-
-static tn_status concat_run(tn_call *call) {
-    return tn_concat_move(call, tn_region_copy_parallel);
-}
+TN_MOVES(concat, tn_concat_move)
 
 static const tn_port concat_inputs[] = {
     {"inputs", "T:any", "tensors of one rank", TN_PORT_VARIADIC, 0, 1, 0},

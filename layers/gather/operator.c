@@ -5,8 +5,7 @@
  */
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
-#include "kit/operator/layer.h"
-#include <tenon/kit/region.h>
+#include "kit/operator/moves.h"
 
 typedef struct gather_params {
     uint64_t present;
@@ -124,8 +123,6 @@ static const char *const gather_cases[] = {
 TN_OPERATOR(gather, "", "Gather", 1, "Picks slices of a tensor by their indices.",
             TN_FIELDS(gather_params, gather_fields), .traits = TN_OPERATOR_SELECTS);
 
-static const tn_kernel gather_runs = TN_REGION_KERNEL("Gather", gather_run);
-static const tn_kernel gather_bytes = TN_REGION_BYTES_KERNEL("Gather", tn_region_bytes_combinations,
-                                                             tn_region_bytes_accepts, gather_run);
+TN_MOVE_KERNELS(gather, "Gather");
 
 TN_LAYER(gather, TN_OPERATORS(&gather_1), TN_KERNELS(&gather_runs, &gather_bytes));

@@ -7,8 +7,7 @@
 #include "slice/slice.h"
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
-#include "kit/operator/layer.h"
-#include <tenon/kit/region.h>
+#include "kit/operator/moves.h"
 #include "kit/operator/window_facet.h"
 
 typedef struct slice_params {
@@ -150,13 +149,7 @@ static tn_status slice_facet(tn_call *call, uint32_t input, const char *name, tn
     return TN_OK;
 }
 
-static tn_status slice_reference(tn_call *call) {
-    return tn_slice_move(call, tn_region_copy);
-}
-
-static tn_status slice_run(tn_call *call) {
-    return tn_slice_move(call, tn_region_copy_parallel);
-}
+TN_MOVES(slice, tn_slice_move)
 
 static const tn_port slice_1_inputs[] = {TN_PORT("data", "T:any", 0, "any tensor")};
 static const tn_port slice_10_inputs[] = {
@@ -197,8 +190,6 @@ TN_OPERATOR_VERSION(slice, "", "Slice", 10, "A part of a tensor, by inputs.", TN
                     TN_INPUTS(slice_10_inputs), TN_OUTPUTS(slice_outputs), TN_CASES(slice_10_cases),
                     .traits = TN_OPERATOR_SELECTS, .facet = slice_facet);
 
-static const tn_kernel slice_runs = TN_REGION_KERNEL("Slice", slice_run);
-static const tn_kernel slice_bytes = TN_REGION_BYTES_KERNEL("Slice", tn_region_bytes_combinations,
-                                                            tn_region_bytes_accepts, slice_run);
+TN_MOVE_KERNELS(slice, "Slice");
 
 TN_LAYER(slice, TN_OPERATORS(&slice_1, &slice_10), TN_KERNELS(&slice_runs, &slice_bytes));

@@ -6,9 +6,8 @@
 #include "split/split.h"
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
-#include "kit/operator/layer.h"
+#include "kit/operator/moves.h"
 #include "kit/operator/physical.h"
-#include <tenon/kit/region.h>
 #include <tenon/kit/strided.h>
 #include "kit/operator/window_facet.h"
 
@@ -181,13 +180,7 @@ static tn_status split_facet(tn_call *call, uint32_t input, const char *name, tn
     return TN_OK;
 }
 
-static tn_status split_reference(tn_call *call) {
-    return tn_split_move(call, tn_region_copy);
-}
-
-static tn_status split_run(tn_call *call) {
-    return tn_split_move(call, tn_region_copy_parallel);
-}
+TN_MOVES(split, tn_split_move)
 
 static const tn_port split_2_inputs[] = {TN_PORT("input", "T:any", 0, "any tensor")};
 static const tn_port split_13_inputs[] = {

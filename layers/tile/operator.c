@@ -2,8 +2,7 @@
 /* Tile: a tensor repeated along each of its axes. */
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
-#include "kit/operator/layer.h"
-#include <tenon/kit/region.h>
+#include "kit/operator/moves.h"
 
 enum { TILE_INPUT = 0, TILE_REPEATS = 1 };
 
@@ -88,13 +87,7 @@ static tn_status tile(tn_call *call, tn_region_mover mover) {
     return TN_OK;
 }
 
-static tn_status tile_reference(tn_call *call) {
-    return tile(call, tn_region_copy);
-}
-
-static tn_status tile_run(tn_call *call) {
-    return tile(call, tn_region_copy_parallel);
-}
+TN_MOVES(tile, tile)
 
 static const tn_port tile_inputs[] = {
     TN_PORT("input", "T:any", 0, "any tensor"),
@@ -115,8 +108,6 @@ static const char *const tile_cases[] = {
 TN_OPERATOR(tile, "", "Tile", 6, "Repeats a tensor along its axes.", TN_NO_FIELDS,
             .traits = TN_OPERATOR_SELECTS);
 
-static const tn_kernel tile_runs = TN_REGION_KERNEL("Tile", tile_run);
-static const tn_kernel tile_bytes =
-    TN_REGION_BYTES_KERNEL("Tile", tn_region_bytes_combinations, tn_region_bytes_accepts, tile_run);
+TN_MOVE_KERNELS(tile, "Tile");
 
 TN_LAYER(tile, TN_OPERATORS(&tile_6), TN_KERNELS(&tile_runs, &tile_bytes));

@@ -10,10 +10,7 @@
 #include "transpose/transpose.h"
 
 static tn_status runs_run(tn_call *call) {
-    tn_region region;
-    if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
-    TN_TRY(tn_transpose_region(call, &region));
-    return tn_region_copy_parallel(call, &region, call->outputs[0]->data, call->inputs[0]->data);
+    return tn_transpose_move(call, tn_region_copy_parallel);
 }
 
 /* A copy as matrices: `columns` is the output's last axis, `rows` the axis that is the input's last

@@ -58,11 +58,15 @@ tn_status tn_transpose_region(tn_call *call, tn_region *out_region) {
     return TN_OK;
 }
 
-static tn_status transpose_reference(tn_call *call) {
+tn_status tn_transpose_move(tn_call *call, tn_region_mover mover) {
     tn_region region;
     if (tn_element_count(call->outputs[0]) == 0) return TN_OK;
     TN_TRY(tn_transpose_region(call, &region));
-    return tn_region_copy(call, &region, call->outputs[0]->data, call->inputs[0]->data);
+    return mover(call, &region, call->outputs[0]->data, call->inputs[0]->data);
+}
+
+static tn_status transpose_reference(tn_call *call) {
+    return tn_transpose_move(call, tn_region_copy);
 }
 
 static const tn_port transpose_inputs[] = {TN_PORT("data", "T:any", 0, "any tensor")};
