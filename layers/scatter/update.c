@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Updates of elements; see scatter.h. */
-#include "kit/scatter/scatter.h"
+/* Updates of elements; see update.h. */
 #include "kit/math/element.h"
+#include "scatter/update.h"
 
 #include <math.h>
 
@@ -31,14 +31,6 @@ tn_status tn_scatter_copy_parallel(tn_call *call) {
     copy_job job = {data->data, output->data};
     if (bytes == 0 || data->data == output->data) return TN_OK;
     return call->host->parallel_for(call, bytes, COPIED_AT_ONCE, copy_bytes, &job);
-}
-
-tn_status tn_scatter_index(tn_call *call, int64_t index, int64_t extent, int64_t *out_index) {
-    if (index < -extent || index >= extent)
-        return call->host->fail(call, TN_ERROR_RANGE, "index %lld is outside %lld..%lld",
-                                (long long)index, (long long)-extent, (long long)extent - 1);
-    *out_index = index < 0 ? index + extent : index;
-    return TN_OK;
 }
 
 static double combine_reals(double a, double b, uint32_t reduction) {
