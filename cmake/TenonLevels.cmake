@@ -17,7 +17,7 @@ set(tenon_levels
     "layers/conv/direct_body.h: TN_DIRECT_LEVEL=tn_direct: baseline avx2 avx512"
     "layers/layer_normalization/lanes_body.h: TN_LAYER_NORMALIZATION_LANE=tn_layer_normalization: baseline avx2 avx512"
     "layers/lrn/columns_body.h: TN_LRN_LEVEL=tn_lrn: baseline avx2 avx512"
-    "layers/max_pool/rows_body.h: TN_MAX_POOL_ROWS=tn_max_pool_rows: baseline avx2 avx512"
+    "layers/pool/rows_body.h: TN_MAX_POOL_ROWS=tn_max_pool_rows: baseline avx2 avx512"
     "layers/softmax/bytes_body.h: TN_SOFTMAX_BYTES_LEVEL=tn_softmax_bytes: baseline avx2 avx512"
     "layers/softmax/lanes_body.h: TN_SOFTMAX_LEVEL=tn_softmax: baseline avx2 avx512"
     "layers/transpose/tiles_body.h: TN_TRANSPOSE=tn_transpose: baseline avx2 avx512")

@@ -92,8 +92,7 @@ static const tn_port detection_inputs[] = {
 };
 static const tn_port detection_outputs[] = {
     TN_PORT("detections", "f32", TN_PORT_SIZED_BY_RUN,
-            "[1, 1, found, 7]: image, label, score, xmin, ymin, xmax, ymax"),
-};
+            "[1, 1, found, 7]: image, label, score, xmin, ymin, xmax, ymax")};
 static const char *const detection_cases[] = {
     "num_classes=2 confidence_threshold=0.1 | loc=f32[1,8]{0,0,0,0,0,0,0,0} "
     "conf=f32[1,4]{0.2,0.8,0.3,0.7} priors=f32[1,2,8]{0,0,1,1,0,0.1,1,1,1,1,1,1,1,1,1,1}",
@@ -129,5 +128,4 @@ static const tn_operator detection_1 = {
     TN_CASES(detection_cases),
 };
 
-static const tn_operator *const detection_operators[] = {&detection_1};
-TN_LAYER_WITHOUT_KERNELS(caffe_detection_output, detection_operators);
+TN_LAYER_WITHOUT_KERNELS(caffe_detection_output, TN_OPERATORS(&detection_1));

@@ -132,8 +132,7 @@ static const tn_port normalize_inputs[] = {
     TN_PORT("scale", "T", 0, "one number, or one for each channel"),
 };
 static const tn_port normalize_outputs[] = {
-    TN_PORT("Y", "T", 0, "X divided by its lengths and scaled"),
-};
+    TN_PORT("Y", "T", 0, "X divided by its lengths and scaled")};
 static const char *const normalize_cases[] = {
     "| X=f32[2,3,5,7] scale=f32[1]",
     "across_spatial=0 | X=f32[2,3,5,7] scale=f32[]",
@@ -145,33 +144,15 @@ static const char *const normalize_cases[] = {
     "across_spatial=0 channel_shared=0 | X=f32[1,512,38,38] scale=f32[512]",
 };
 
-static const tn_operator normalize_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "Caffe",
-    .name = "Normalize",
-    .doc = "Divides by Euclidean lengths and scales: y = scale * x / sqrt(sum(x^2) + eps).",
-    TN_FIELDS(normalize_params, normalize_fields),
-    TN_INPUTS(normalize_inputs),
-    TN_OUTPUTS(normalize_outputs),
-    .infer = normalize_infer,
-    .reference = normalize_reference,
-    TN_CASES(normalize_cases),
-};
+TN_OPERATOR(normalize, "Caffe", "Normalize", 1,
+            "Divides by Euclidean lengths and scales: y = scale * x / sqrt(sum(x^2) + eps).",
+            TN_FIELDS(normalize_params, normalize_fields));
 
 static const tn_kernel normalize_threads = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "Caffe",
-    .op = "Normalize",
-    .device = "cpu",
-    .name = "threads",
-    .doc = "Images or places on all threads, in double precision.",
+    TN_KERNEL_BEGIN("cpu", "Caffe", "Normalize", "threads", 1,
+                    "Images or places on all threads, in double precision."),
     .traits = TN_KERNEL_DETERMINISTIC,
     .run = normalize_run,
 };
 
-static const tn_operator *const normalize_operators[] = {&normalize_1};
-static const tn_kernel *const normalize_kernels[] = {&normalize_threads};
-TN_LAYER(caffe_normalize, normalize_operators, normalize_kernels);
+TN_LAYER(caffe_normalize, TN_OPERATORS(&normalize_1), TN_KERNELS(&normalize_threads));

@@ -154,5 +154,4 @@ static const tn_operator rnn_1 = {
     .operations = recurrent_operations,
 };
 
-static const tn_operator *const recurrent_operators[] = {&lstm_1, &rnn_1};
-TN_LAYER(caffe_recurrent, recurrent_operators, tn_recurrent_kernels);
+TN_LAYER(caffe_recurrent, TN_OPERATORS(&lstm_1, &rnn_1), tn_recurrent_kernels);

@@ -66,12 +66,8 @@ static tn_status cast_reference(tn_call *call) {
     return TN_OK;
 }
 
-static const tn_port cast_inputs[] = {
-    TN_PORT("input", "any", 0, "any tensor"),
-};
-static const tn_port cast_outputs[] = {
-    TN_PORT("output", "any", 0, "the same in the type `to`"),
-};
+static const tn_port cast_inputs[] = {TN_PORT("input", "any", 0, "any tensor")};
+static const tn_port cast_outputs[] = {TN_PORT("output", "any", 0, "the same in the type `to`")};
 static const char *const cast_cases[] = {
     "to=f16 | input=f32[2,3,5]",
     "to=f32 | input=u8[2,33]",
@@ -92,26 +88,12 @@ static const char *const cast_cases[] = {
 };
 
 #define CAST(version, params, field_table)                                                         \
-    static const tn_operator cast_##version = {                                                    \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .traits = TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY,                                  \
-        .domain = "",                                                                              \
-        .name = "Cast",                                                                            \
-        .doc = "A tensor's elements in another type.",                                             \
-        TN_FIELDS(params, field_table),                                                            \
-        TN_INPUTS(cast_inputs),                                                                    \
-        TN_OUTPUTS(cast_outputs),                                                                  \
-        .infer = cast_infer,                                                                       \
-        .reference = cast_reference,                                                               \
-        .is_identity = cast_is_identity,                                                           \
-        .facet = cast_facet,                                                                       \
-        TN_CASES(cast_cases),                                                                      \
-    }
+    TN_OPERATOR(cast, "", "Cast", version, "A tensor's elements in another type.",                 \
+                TN_FIELDS(params, field_table),                                                    \
+                .traits = TN_OPERATOR_ELEMENTWISE | TN_OPERATOR_IDENTITY,                          \
+                .is_identity = cast_is_identity, .facet = cast_facet)
 CAST(6, cast_params, cast_6_fields);
 CAST(19, cast_19_params, cast_19_fields);
 CAST(24, cast_24_params, cast_24_fields);
 
-static const tn_operator *const cast_operators[] = {&cast_6, &cast_19, &cast_24};
-TN_LAYER_WITHOUT_KERNELS(cast, cast_operators);
+TN_LAYER_WITHOUT_KERNELS(cast, TN_OPERATORS(&cast_6, &cast_19, &cast_24));

@@ -35,9 +35,7 @@ static const tn_port cast_like_inputs[] = {
     TN_PORT("input", "any", 0, "any tensor"),
     TN_PORT("target_type", "T:any", TN_PORT_SHAPE_ONLY, "whose type to take"),
 };
-static const tn_port cast_like_outputs[] = {
-    TN_PORT("output", "T", 0, "the same in that type"),
-};
+static const tn_port cast_like_outputs[] = {TN_PORT("output", "T", 0, "the same in that type")};
 static const char *const cast_like_cases[] = {
     "| input=f32[2,3,5] target_type=f16[1]",
     "| input=f16[33] target_type=f64[]",
@@ -48,22 +46,8 @@ static const char *const cast_like_cases[] = {
     "| input=i16[9] target_type=i16[1]",
 };
 
-static const tn_operator cast_like_15 = {
-    .size = sizeof(tn_operator),
-    .since_version = 15,
-    .state_version = 1,
-    .traits = TN_OPERATOR_IDENTITY,
-    .domain = "",
-    .name = "CastLike",
-    .doc = "A tensor's elements in the type of another tensor.",
-    TN_FIELDS(cast_like_params, cast_like_fields),
-    TN_INPUTS(cast_like_inputs),
-    TN_OUTPUTS(cast_like_outputs),
-    .infer = cast_like_infer,
-    .reference = cast_like_reference,
-    .is_identity = cast_like_is_identity,
-    TN_CASES(cast_like_cases),
-};
+TN_OPERATOR(cast_like, "", "CastLike", 15, "A tensor's elements in the type of another tensor.",
+            TN_FIELDS(cast_like_params, cast_like_fields), .traits = TN_OPERATOR_IDENTITY,
+            .is_identity = cast_like_is_identity);
 
-static const tn_operator *const cast_like_operators[] = {&cast_like_15};
-TN_LAYER_WITHOUT_KERNELS(cast_like, cast_like_operators);
+TN_LAYER_WITHOUT_KERNELS(cast_like, TN_OPERATORS(&cast_like_15));

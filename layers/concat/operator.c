@@ -3,9 +3,8 @@
 #include "concat/concat.h"
 #include "kit/math/element.h"
 #include <tenon/kit/infer.h>
-#include "kit/operator/layer.h"
+#include "kit/operator/moves.h"
 #include "kit/operator/physical.h"
-#include <tenon/kit/region.h>
 #include <tenon/kit/strided.h>
 #include "kit/operator/window_facet.h"
 
@@ -104,20 +103,12 @@ static tn_status concat_facet(tn_call *call, uint32_t input, const char *name,
     return TN_OK;
 }
 
-static tn_status concat_reference(tn_call *call) {
-    return tn_concat_move(call, tn_region_copy);
-}
-
-static tn_status concat_run(tn_call *call) {
-    return tn_concat_move(call, tn_region_copy_parallel);
-}
+TN_MOVES(concat, tn_concat_move)
 
 static const tn_port concat_inputs[] = {
     {"inputs", "T:any", "tensors of one rank", TN_PORT_VARIADIC, 0, 1, 0},
 };
-static const tn_port concat_outputs[] = {
-    TN_PORT("concat_result", "T", 0, "the tensors joined"),
-};
+static const tn_port concat_outputs[] = {TN_PORT("concat_result", "T", 0, "the tensors joined")};
 static const char *const concat_cases[] = {
     "axis=0 | inputs=f32[2,3] inputs=f32[1,3]",
     "axis=1 | inputs=f32[2,3,4] inputs=f32[2,1,4] inputs=f32[2,5,4]",
@@ -128,33 +119,14 @@ static const char *const concat_cases[] = {
     "axis=1 | inputs=f32[1,64,28,28] inputs=f32[1,32,28,28]",
 };
 
-static const tn_operator concat_4 = {
-    .size = sizeof(tn_operator),
-    .since_version = 4,
-    .state_version = 1,
-    .traits = TN_OPERATOR_SELECTS,
-    .domain = "",
-    .name = "Concat",
-    .doc = "Joins tensors along an axis.",
-    TN_FIELDS(concat_params, concat_fields),
-    TN_INPUTS(concat_inputs),
-    TN_OUTPUTS(concat_outputs),
-    .infer = concat_infer,
-    .reference = concat_reference,
-    .facet = concat_facet,
-    TN_CASES(concat_cases),
-};
+TN_OPERATOR(concat, "", "Concat", 4, "Joins tensors along an axis.",
+            TN_FIELDS(concat_params, concat_fields), .traits = TN_OPERATOR_SELECTS,
+            .facet = concat_facet);
 
 static const char *const concat_combinations[] = {
     "*:linear|nhwc|c16|c8:strided... -> *:linear|nhwc|c16|c8:strided"};
 static const tn_kernel concat_runs = {
-    .size = sizeof(tn_kernel),
-    .revision = 3,
-    .domain = "",
-    .op = "Concat",
-    .device = "cpu",
-    .name = "runs",
-    .doc = "Runs of elements copied on all threads.",
+    TN_KERNEL_BEGIN("cpu", "", "Concat", "runs", 3, "Runs of elements copied on all threads."),
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_ANY_SHAPE,
     TN_COMBINATIONS(concat_combinations),
     .accepts = concat_accepts,
@@ -170,6 +142,4 @@ static const char *const concat_bytes_combinations[] = {"qi8... -> qi8", "qi8:nh
 static const tn_kernel concat_bytes =
     TN_REGION_BYTES_KERNEL("Concat", concat_bytes_combinations, concat_bytes_accepts, concat_run);
 
-static const tn_operator *const concat_operators[] = {&concat_4};
-static const tn_kernel *const concat_kernels[] = {&concat_runs, &concat_bytes};
-TN_LAYER(concat, concat_operators, concat_kernels);
+TN_LAYER(concat, TN_OPERATORS(&concat_4), TN_KERNELS(&concat_runs, &concat_bytes));

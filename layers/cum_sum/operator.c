@@ -81,20 +81,7 @@ static const char *const cum_sum_cases[] = {
     "| x=u8[3]{200,100,7} axis=i64[]{0}",       "| x=f32[0,3] axis=i64[]{1}",
 };
 
-static const tn_operator cum_sum_11 = {
-    .size = sizeof(tn_operator),
-    .since_version = 11,
-    .state_version = 1,
-    .domain = "",
-    .name = "CumSum",
-    .doc = "Running sums along an axis.",
-    TN_FIELDS(cum_sum_params, cum_sum_fields),
-    TN_INPUTS(cum_sum_inputs),
-    TN_OUTPUTS(cum_sum_outputs),
-    .infer = cum_sum_infer,
-    .reference = cum_sum_reference,
-    TN_CASES(cum_sum_cases),
-};
+TN_OPERATOR(cum_sum, "", "CumSum", 11, "Running sums along an axis.",
+            TN_FIELDS(cum_sum_params, cum_sum_fields));
 
-static const tn_operator *const cum_sum_operators[] = {&cum_sum_11};
-TN_LAYER_WITHOUT_KERNELS(cum_sum, cum_sum_operators);
+TN_LAYER_WITHOUT_KERNELS(cum_sum, TN_OPERATORS(&cum_sum_11));

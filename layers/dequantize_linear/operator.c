@@ -48,8 +48,7 @@ static tn_status dequantize_linear_reference(tn_call *call) {
 static const tn_port dequantize_linear_10_inputs[] = INPUTS("u8|i8|i32", "f32");
 static const tn_port dequantize_linear_19_inputs[] = INPUTS("u8|i8|i32|u16|i16", "f32|f16|bf16");
 static const tn_port dequantize_linear_outputs[] = {
-    TN_PORT("y", "f32|f16|bf16", 0, "the numbers that were meant"),
-};
+    TN_PORT("y", "f32|f16|bf16", 0, "the numbers that were meant")};
 
 #define CASES_10                                                                                   \
     "| x=u8[4]{0,3,128,255} x_scale=f32[]{2} x_zero_point=u8[]{128}",                              \
@@ -75,20 +74,10 @@ static const char *const dequantize_linear_23_cases[] = {
     CASES_21, "output_dtype=f16 | x=i8[7] x_scale=f32[]{0.5}"};
 
 #define DEQUANTIZE(version, field_rows, input_table, case_table)                                   \
-    static const tn_operator dequantize_linear_##version = {                                       \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .domain = "",                                                                              \
-        .name = "DequantizeLinear",                                                                \
-        .doc = "Real numbers from integers by scale and zero point.",                              \
-        field_rows,                                                                                \
-        TN_INPUTS(input_table),                                                                    \
-        TN_OUTPUTS(dequantize_linear_outputs),                                                     \
-        .infer = dequantize_linear_infer,                                                          \
-        .reference = dequantize_linear_reference,                                                  \
-        TN_CASES(case_table),                                                                      \
-    }
+    TN_OPERATOR_VERSION(dequantize_linear, "", "DequantizeLinear", version,                        \
+                        "Real numbers from integers by scale and zero point.",                     \
+                        TN_INPUTS(input_table), TN_OUTPUTS(dequantize_linear_outputs),             \
+                        TN_CASES(case_table), field_rows)
 #define FIELDS(table) TN_FIELDS(tn_quantize_params, table)
 DEQUANTIZE(10, TN_NO_FIELDS, dequantize_linear_10_inputs, dequantize_linear_10_cases);
 DEQUANTIZE(13, FIELDS(dequantize_linear_13_fields), dequantize_linear_10_inputs,
@@ -108,7 +97,7 @@ static const char *const dequantize_linear_combinations[] = {
 };
 TN_QUANTIZE_KERNELS(dequantize_linear, "DequantizeLinear", dequantize_linear_combinations);
 
-static const tn_operator *const dequantize_linear_operators[] = {
-    &dequantize_linear_10, &dequantize_linear_13, &dequantize_linear_19, &dequantize_linear_21,
-    &dequantize_linear_23};
-TN_LAYER(dequantize_linear, dequantize_linear_operators, dequantize_linear_kernels);
+TN_LAYER(dequantize_linear,
+         TN_OPERATORS(&dequantize_linear_10, &dequantize_linear_13, &dequantize_linear_19,
+                      &dequantize_linear_21, &dequantize_linear_23),
+         dequantize_linear_kernels);

@@ -20,13 +20,10 @@ static const tn_field dropout_6_fields[] = {
     TN_FIELD(dropout_params, is_test, TN_FIELD_BOOL, TN_OPTIONAL, "0",
              "whether the network was meant for inference; it is run so either way"),
 };
-static const tn_field dropout_7_fields[] = {
-    TN_FIELD(dropout_params, ratio, TN_FIELD_F32, TN_OPTIONAL, "0.5",
-             "part that training would drop"),
-};
-static const tn_field dropout_12_fields[] = {
-    TN_FIELD(dropout_params, seed, TN_FIELD_I64, TN_OPTIONAL, NULL, "of training's random numbers"),
-};
+static const tn_field dropout_7_fields[] = {TN_FIELD(
+    dropout_params, ratio, TN_FIELD_F32, TN_OPTIONAL, "0.5", "part that training would drop")};
+static const tn_field dropout_12_fields[] = {TN_FIELD(
+    dropout_params, seed, TN_FIELD_I64, TN_OPTIONAL, NULL, "of training's random numbers")};
 
 enum { DROPOUT_RATIO = 1, DROPOUT_TRAINING = 2 };
 
@@ -69,9 +66,7 @@ static tn_status dropout_reference(tn_call *call) {
     return TN_OK;
 }
 
-static const tn_port dropout_6_inputs[] = {
-    TN_PORT("data", "T:float", 0, "any tensor"),
-};
+static const tn_port dropout_6_inputs[] = {TN_PORT("data", "T:float", 0, "any tensor")};
 static const tn_port dropout_12_inputs[] = {
     TN_PORT("data", "T:float", 0, "any tensor"),
     TN_PORT("ratio", "float", TN_PORT_OPTIONAL, "part that training would drop"),
@@ -91,27 +86,13 @@ static const char *const dropout_cases[] = {
 };
 
 #define DROPOUT(version, field_table, input_table, output_table)                                   \
-    static const tn_operator dropout_##version = {                                                 \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .traits = TN_OPERATOR_IDENTITY,                                                            \
-        .domain = "",                                                                              \
-        .name = "Dropout",                                                                         \
-        .doc = "Nothing, in inference.",                                                           \
-        TN_FIELDS(dropout_params, field_table),                                                    \
-        TN_INPUTS(input_table),                                                                    \
-        TN_OUTPUTS(output_table),                                                                  \
-        .infer = dropout_infer,                                                                    \
-        .reference = dropout_reference,                                                            \
-        .is_identity = dropout_is_identity,                                                        \
-        TN_CASES(dropout_cases),                                                                   \
-    }
+    TN_OPERATOR_VERSION(dropout, "", "Dropout", version, "Nothing, in inference.",                 \
+                        TN_FIELDS(dropout_params, field_table), TN_INPUTS(input_table),            \
+                        TN_OUTPUTS(output_table), TN_CASES(dropout_cases),                         \
+                        .traits = TN_OPERATOR_IDENTITY, .is_identity = dropout_is_identity)
 DROPOUT(6, dropout_6_fields, dropout_6_inputs, dropout_6_outputs);
 DROPOUT(7, dropout_7_fields, dropout_6_inputs, dropout_6_outputs);
 DROPOUT(10, dropout_7_fields, dropout_6_inputs, dropout_10_outputs);
 DROPOUT(12, dropout_12_fields, dropout_12_inputs, dropout_10_outputs);
 
-static const tn_operator *const dropout_operators[] = {&dropout_6, &dropout_7, &dropout_10,
-                                                       &dropout_12};
-TN_LAYER_WITHOUT_KERNELS(dropout, dropout_operators);
+TN_LAYER_WITHOUT_KERNELS(dropout, TN_OPERATORS(&dropout_6, &dropout_7, &dropout_10, &dropout_12));

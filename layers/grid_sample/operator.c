@@ -186,9 +186,7 @@ static const tn_port grid_sample_inputs[] = {
     TN_PORT("grid", "float", 0,
             "batch, places, a number for each spatial axis, the last one first"),
 };
-static const tn_port grid_sample_outputs[] = {
-    TN_PORT("Y", "T", 0, "batch, channels, places"),
-};
+static const tn_port grid_sample_outputs[] = {TN_PORT("Y", "T", 0, "batch, channels, places")};
 #define CASES(linear, cubic)                                                                       \
     "| X=f32[2,3,4,5] grid=f32[2,6,7,2]",                                                          \
         "mode=" cubic " padding_mode=border | X=f32[1,2,4,5] grid=f32[1,3,3,2]",                   \
@@ -207,35 +205,20 @@ static const char *const grid_sample_20_cases[] = {
 };
 
 #define GRID_SAMPLE(version)                                                                       \
-    static const tn_operator grid_sample_##version = {                                             \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .domain = "",                                                                              \
-        .name = "GridSample",                                                                      \
-        .doc = "Samples of images at the places of a grid.",                                       \
-        TN_FIELDS(grid_sample_params, grid_sample_##version##_fields),                             \
-        TN_INPUTS(grid_sample_inputs),                                                             \
-        TN_OUTPUTS(grid_sample_outputs),                                                           \
-        .infer = grid_sample_infer,                                                                \
-        .reference = grid_sample_reference,                                                        \
-        TN_CASES(grid_sample_##version##_cases),                                                   \
-    }
+    TN_OPERATOR_VERSION(grid_sample, "", "GridSample", version,                                    \
+                        "Samples of images at the places of a grid.",                              \
+                        TN_FIELDS(grid_sample_params, grid_sample_##version##_fields),             \
+                        TN_INPUTS(grid_sample_inputs), TN_OUTPUTS(grid_sample_outputs),            \
+                        TN_CASES(grid_sample_##version##_cases))
 GRID_SAMPLE(16);
 GRID_SAMPLE(20);
 
 static const tn_kernel grid_sample_places = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "",
-    .op = "GridSample",
-    .device = "cpu",
-    .name = "places",
-    .doc = "Places on all threads, in double precision.",
+    TN_KERNEL_BEGIN("cpu", "", "GridSample", "places", 1,
+                    "Places on all threads, in double precision."),
     .traits = TN_KERNEL_DETERMINISTIC,
     .run = grid_sample_run,
 };
 
-static const tn_operator *const grid_sample_operators[] = {&grid_sample_16, &grid_sample_20};
-static const tn_kernel *const grid_sample_kernels[] = {&grid_sample_places};
-TN_LAYER(grid_sample, grid_sample_operators, grid_sample_kernels);
+TN_LAYER(grid_sample, TN_OPERATORS(&grid_sample_16, &grid_sample_20),
+         TN_KERNELS(&grid_sample_places));

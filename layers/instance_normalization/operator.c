@@ -20,8 +20,7 @@ enum { INSTANCE_X = 0, INSTANCE_SCALE = 1, INSTANCE_B = 2 };
 
 static const tn_field instance_normalization_fields[] = {
     TN_FIELD(instance_normalization_params, epsilon, TN_FIELD_F32, TN_OPTIONAL, "1e-05",
-             "added to the variance before the root"),
-};
+             "added to the variance before the root")};
 
 static tn_status instance_normalization_infer(tn_call *call) {
     TN_TRY(tn_infer_require_rank(call, INSTANCE_X, 2, TN_MAX_RANK));
@@ -86,8 +85,7 @@ static const tn_port instance_normalization_inputs[] = {
     TN_PORT("B", "T", 0, "a bias a channel"),
 };
 static const tn_port instance_normalization_outputs[] = {
-    TN_PORT("output", "T", 0, "the input normalised"),
-};
+    TN_PORT("output", "T", 0, "the input normalised")};
 static const char *const instance_normalization_cases[] = {
     "| input=f32[2,3,5,7] scale=f32[3] B=f32[3]",
     "epsilon=0.01 | input=f32[1,2,33] scale=f32[2] B=f32[2]",
@@ -99,33 +97,16 @@ static const char *const instance_normalization_cases[] = {
     "| input=f32[1,64,56,56] scale=f32[64] B=f32[64]",
 };
 
-static const tn_operator instance_normalization_6 = {
-    .size = sizeof(tn_operator),
-    .since_version = 6,
-    .state_version = 1,
-    .domain = "",
-    .name = "InstanceNormalization",
-    .doc = "Normalises each channel of each image.",
-    TN_FIELDS(instance_normalization_params, instance_normalization_fields),
-    TN_INPUTS(instance_normalization_inputs),
-    TN_OUTPUTS(instance_normalization_outputs),
-    .infer = instance_normalization_infer,
-    .reference = instance_normalization_reference,
-    TN_CASES(instance_normalization_cases),
-};
+TN_OPERATOR(instance_normalization, "", "InstanceNormalization", 6,
+            "Normalises each channel of each image.",
+            TN_FIELDS(instance_normalization_params, instance_normalization_fields));
 
 static const tn_kernel instance_normalization_planes = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "",
-    .op = "InstanceNormalization",
-    .device = "cpu",
-    .name = "planes",
-    .doc = "Planes on all threads, in double precision.",
+    TN_KERNEL_BEGIN("cpu", "", "InstanceNormalization", "planes", 1,
+                    "Planes on all threads, in double precision."),
     .traits = TN_KERNEL_DETERMINISTIC | TN_KERNEL_IN_PLACE,
     .run = instance_normalization_run,
 };
 
-static const tn_operator *const instance_normalization_operators[] = {&instance_normalization_6};
-static const tn_kernel *const instance_normalization_kernels[] = {&instance_normalization_planes};
-TN_LAYER(instance_normalization, instance_normalization_operators, instance_normalization_kernels);
+TN_LAYER(instance_normalization, TN_OPERATORS(&instance_normalization_6),
+         TN_KERNELS(&instance_normalization_planes));

@@ -7,9 +7,7 @@
 #include <tenon/kit/broadcast.h>
 #include <tenon/kit/infer.h>
 #include "kit/operator/layer.h"
-#include "layer_normalization/kernels.h"
 #include "layer_normalization/layer_normalization.h"
-#include "layer_normalization/rewrites.h"
 
 #include <math.h>
 
@@ -162,21 +160,9 @@ static const char *const layer_normalization_cases[] = {
     "| X=f32[1,197,768] Scale=f32[768] B=f32[768]",
 };
 
-static const tn_operator layer_normalization_17 = {
-    .size = sizeof(tn_operator),
-    .since_version = 17,
-    .state_version = 1,
-    .domain = "",
-    .name = "LayerNormalization",
-    .doc = "Normalises trailing axes by their mean and variance.",
-    TN_FIELDS(params_type, layer_normalization_fields),
-    TN_INPUTS(layer_normalization_inputs),
-    TN_OUTPUTS(layer_normalization_outputs),
-    .infer = layer_normalization_infer,
-    .reference = layer_normalization_reference,
-    TN_CASES(layer_normalization_cases),
-};
+TN_OPERATOR(layer_normalization, "", "LayerNormalization", 17,
+            "Normalises trailing axes by their mean and variance.",
+            TN_FIELDS(params_type, layer_normalization_fields));
 
-static const tn_operator *const layer_normalization_operators[] = {&layer_normalization_17};
-TN_LAYER_WITH_REWRITES(layer_normalization, layer_normalization_operators,
+TN_LAYER_WITH_REWRITES(layer_normalization, TN_OPERATORS(&layer_normalization_17),
                        tn_layer_normalization_kernels, tn_layer_normalization_rewrites);

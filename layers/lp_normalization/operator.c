@@ -61,31 +61,16 @@ static tn_status lp_normalization_reference(tn_call *call) {
     return TN_OK;
 }
 
-static const tn_port lp_normalization_inputs[] = {
-    TN_PORT("input", "T:float", 0, "any tensor"),
-};
+static const tn_port lp_normalization_inputs[] = {TN_PORT("input", "T:float", 0, "any tensor")};
 static const tn_port lp_normalization_outputs[] = {
-    TN_PORT("output", "T", 0, "lanes of length one"),
-};
+    TN_PORT("output", "T", 0, "lanes of length one")};
 static const char *const lp_normalization_cases[] = {
     "| input=f32[2,3,4]",         "p=1 axis=0 | input=f32[2,3,4]",  "axis=1 | input=f64[2,5]",
     "axis=-2 | input=f16[3,9,2]", "| input=f32[2,3]{0,0,0,1,-2,2}", "p=1 | input=f32[0,3]",
 };
 
-static const tn_operator lp_normalization_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "",
-    .name = "LpNormalization",
-    .doc = "Brings a tensor to length one along an axis.",
-    TN_FIELDS(lp_normalization_params, lp_normalization_fields),
-    TN_INPUTS(lp_normalization_inputs),
-    TN_OUTPUTS(lp_normalization_outputs),
-    .infer = lp_normalization_infer,
-    .reference = lp_normalization_reference,
-    TN_CASES(lp_normalization_cases),
-};
+TN_OPERATOR(lp_normalization, "", "LpNormalization", 1,
+            "Brings a tensor to length one along an axis.",
+            TN_FIELDS(lp_normalization_params, lp_normalization_fields));
 
-static const tn_operator *const lp_normalization_operators[] = {&lp_normalization_1};
-TN_LAYER_WITHOUT_KERNELS(lp_normalization, lp_normalization_operators);
+TN_LAYER_WITHOUT_KERNELS(lp_normalization, TN_OPERATORS(&lp_normalization_1));

@@ -88,31 +88,15 @@ static tn_status mean_variance_reference(tn_call *call) {
     return TN_OK;
 }
 
-static const tn_port mean_variance_inputs[] = {
-    TN_PORT("X", "T:float", 0, "any tensor"),
-};
-static const tn_port mean_variance_outputs[] = {
-    TN_PORT("Y", "T", 0, "the tensor normalised"),
-};
+static const tn_port mean_variance_inputs[] = {TN_PORT("X", "T:float", 0, "any tensor")};
+static const tn_port mean_variance_outputs[] = {TN_PORT("Y", "T", 0, "the tensor normalised")};
 static const char *const mean_variance_cases[] = {
     "| X=f32[2,3,5,7]",     "axes=[1] | X=f32[2,9,3]", "axes=[-1,0] | X=f64[3,4,5]",
     "axes=[0] | X=f16[33]", "axes=[0,1] | X=f32[4,0]", "axes=[2,3] | X=f32[1,16,28,28]",
 };
 
-static const tn_operator mean_variance_9 = {
-    .size = sizeof(tn_operator),
-    .since_version = 9,
-    .state_version = 1,
-    .domain = "",
-    .name = "MeanVarianceNormalization",
-    .doc = "Brings a tensor to mean zero and deviation one along axes.",
-    TN_FIELDS(mean_variance_params, mean_variance_fields),
-    TN_INPUTS(mean_variance_inputs),
-    TN_OUTPUTS(mean_variance_outputs),
-    .infer = mean_variance_infer,
-    .reference = mean_variance_reference,
-    TN_CASES(mean_variance_cases),
-};
+TN_OPERATOR(mean_variance, "", "MeanVarianceNormalization", 9,
+            "Brings a tensor to mean zero and deviation one along axes.",
+            TN_FIELDS(mean_variance_params, mean_variance_fields));
 
-static const tn_operator *const mean_variance_operators[] = {&mean_variance_9};
-TN_LAYER_WITHOUT_KERNELS(mean_variance_normalization, mean_variance_operators);
+TN_LAYER_WITHOUT_KERNELS(mean_variance_normalization, TN_OPERATORS(&mean_variance_9));

@@ -74,9 +74,7 @@ static const tn_port one_hot_inputs[] = {
     TN_PORT("depth", "number", TN_PORT_VALUE_NEEDED, "extent of the new axis"),
     TN_PORT("values", "T:any", 0, "the off-value, then the on-value"),
 };
-static const tn_port one_hot_outputs[] = {
-    TN_PORT("output", "T", 0, "off and on"),
-};
+static const tn_port one_hot_outputs[] = {TN_PORT("output", "T", 0, "off and on")};
 static const char *const one_hot_cases[] = {
     "| indices=i64[3]{0,7,8} depth=i64[]{10} values=i32[2]{1,3}",
     "axis=1 | indices=f32[2,2]{1,9,2,4} depth=f32[]{10} values=f32[2]{1,3}",
@@ -86,20 +84,7 @@ static const char *const one_hot_cases[] = {
     "| indices=i64[2]{0,1} depth=i64[]{0} values=f32[2]{0,1}",
 };
 
-static const tn_operator one_hot_9 = {
-    .size = sizeof(tn_operator),
-    .since_version = 9,
-    .state_version = 1,
-    .domain = "",
-    .name = "OneHot",
-    .doc = "Indices as rows of which one place is on.",
-    TN_FIELDS(one_hot_params, one_hot_fields),
-    TN_INPUTS(one_hot_inputs),
-    TN_OUTPUTS(one_hot_outputs),
-    .infer = one_hot_infer,
-    .reference = one_hot_reference,
-    TN_CASES(one_hot_cases),
-};
+TN_OPERATOR(one_hot, "", "OneHot", 9, "Indices as rows of which one place is on.",
+            TN_FIELDS(one_hot_params, one_hot_fields));
 
-static const tn_operator *const one_hot_operators[] = {&one_hot_9};
-TN_LAYER_WITHOUT_KERNELS(one_hot, one_hot_operators);
+TN_LAYER_WITHOUT_KERNELS(one_hot, TN_OPERATORS(&one_hot_9));

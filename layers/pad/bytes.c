@@ -4,6 +4,7 @@
  * move.c moves any; where input and output have scales of their own, the input's bytes are brought
  * to the output's scale first.
  */
+#include "kit/operator/layer.h"
 #include "kit/math/byte_table.h"
 #include <tenon/kit/infer.h>
 #include "kit/operator/physical.h"
@@ -87,13 +88,8 @@ static const char *const combinations[] = {"qi8, i64?, f32?, *? -> qi8",
                                            "qi8:nhwc, i64?, f32?, *? -> qi8:nhwc"};
 
 const tn_kernel tn_pad_bytes = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "",
-    .op = "Pad",
-    .device = "cpu",
-    .name = "int8_runs",
-    .doc = "Runs of 8-bit elements copied on all threads.",
+    TN_KERNEL_BEGIN("cpu", "", "Pad", "int8_runs", 1,
+                    "Runs of 8-bit elements copied on all threads."),
     .traits = TN_KERNEL_DETERMINISTIC,
     TN_COMBINATIONS(combinations),
     .accepts = bytes_accepts,

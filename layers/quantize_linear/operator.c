@@ -77,8 +77,7 @@ static tn_status quantize_linear_reference(tn_call *call) {
 static const tn_port quantize_linear_10_inputs[] = INPUTS("f32", "u8|i8");
 static const tn_port quantize_linear_19_inputs[] = INPUTS("f32|f16|bf16|i32", "u8|i8|u16|i16");
 static const tn_port quantize_linear_outputs[] = {
-    TN_PORT("y", "u8|i8|u16|i16", 0, "the quantised tensor"),
-};
+    TN_PORT("y", "u8|i8|u16|i16", 0, "the quantised tensor")};
 
 #define CASES_10                                                                                   \
     "| x=f32[6]{0,2,3,1000,-254,-1000} y_scale=f32[]{2} y_zero_point=u8[]{128}",                   \
@@ -103,20 +102,10 @@ static const char *const quantize_linear_19_cases[] = {CASES_19};
 static const char *const quantize_linear_21_cases[] = {CASES_21};
 
 #define QUANTIZE(version, field_rows, input_table, case_table)                                     \
-    static const tn_operator quantize_linear_##version = {                                         \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .domain = "",                                                                              \
-        .name = "QuantizeLinear",                                                                  \
-        .doc = "Real numbers as integers by scale and zero point.",                                \
-        field_rows,                                                                                \
-        TN_INPUTS(input_table),                                                                    \
-        TN_OUTPUTS(quantize_linear_outputs),                                                       \
-        .infer = quantize_linear_infer,                                                            \
-        .reference = quantize_linear_reference,                                                    \
-        TN_CASES(case_table),                                                                      \
-    }
+    TN_OPERATOR_VERSION(quantize_linear, "", "QuantizeLinear", version,                            \
+                        "Real numbers as integers by scale and zero point.",                       \
+                        TN_INPUTS(input_table), TN_OUTPUTS(quantize_linear_outputs),               \
+                        TN_CASES(case_table), field_rows)
 #define FIELDS(table) TN_FIELDS(tn_quantize_params, table)
 QUANTIZE(10, TN_NO_FIELDS, quantize_linear_10_inputs, quantize_linear_10_cases);
 QUANTIZE(13, FIELDS(quantize_linear_13_fields), quantize_linear_10_inputs,
@@ -136,7 +125,7 @@ static const char *const quantize_linear_combinations[] = {
 };
 TN_QUANTIZE_KERNELS(quantize_linear, "QuantizeLinear", quantize_linear_combinations);
 
-static const tn_operator *const quantize_linear_operators[] = {
-    &quantize_linear_10, &quantize_linear_13, &quantize_linear_19, &quantize_linear_21,
-    &quantize_linear_23};
-TN_LAYER(quantize_linear, quantize_linear_operators, quantize_linear_kernels);
+TN_LAYER(quantize_linear,
+         TN_OPERATORS(&quantize_linear_10, &quantize_linear_13, &quantize_linear_19,
+                      &quantize_linear_21, &quantize_linear_23),
+         quantize_linear_kernels);

@@ -77,9 +77,7 @@ static const tn_port range_inputs[] = {
     TN_PORT("limit", "T", TN_PORT_VALUE_NEEDED, "what the numbers do not reach"),
     TN_PORT("delta", "T", TN_PORT_VALUE_NEEDED, "the step; may be negative"),
 };
-static const tn_port range_outputs[] = {
-    TN_PORT("output", "T", 0, "the numbers"),
-};
+static const tn_port range_outputs[] = {TN_PORT("output", "T", 0, "the numbers")};
 static const char *const range_cases[] = {
     "| start=i64[]{3} limit=i64[]{9} delta=i64[]{3}",
     "| start=i32[]{10} limit=i32[]{4} delta=i32[]{-4}",
@@ -88,20 +86,6 @@ static const char *const range_cases[] = {
     "| start=i16[]{5} limit=i16[]{5} delta=i16[]{1}",
 };
 
-static const tn_operator range_11 = {
-    .size = sizeof(tn_operator),
-    .since_version = 11,
-    .state_version = 1,
-    .domain = "",
-    .name = "Range",
-    .doc = "Numbers one step apart.",
-    TN_NO_FIELDS,
-    TN_INPUTS(range_inputs),
-    TN_OUTPUTS(range_outputs),
-    .infer = range_infer,
-    .reference = range_reference,
-    TN_CASES(range_cases),
-};
+TN_OPERATOR(range, "", "Range", 11, "Numbers one step apart.", TN_NO_FIELDS);
 
-static const tn_operator *const range_operators[] = {&range_11};
-TN_LAYER_WITHOUT_KERNELS(range, range_operators);
+TN_LAYER_WITHOUT_KERNELS(range, TN_OPERATORS(&range_11));

@@ -195,8 +195,7 @@ static const tn_port roi_align_inputs[] = {
     TN_PORT("batch_indices", "i64", 0, "[regions]: the image of each"),
 };
 static const tn_port roi_align_outputs[] = {
-    TN_PORT("Y", "T", 0, "regions, channels, output_height, output_width"),
-};
+    TN_PORT("Y", "T", 0, "regions, channels, output_height, output_width")};
 #define ROIS "rois=f32[3,4]{0,0,9,9,0,5,4,9,5,5,9.5,9.25} batch_indices=i64[3]{0,1,0}"
 #define CASES_10                                                                                   \
     "output_height=3 output_width=2 sampling_ratio=2 | X=f32[2,3,10,10] " ROIS,                    \
@@ -211,38 +210,21 @@ static const char *const roi_align_16_cases[] = {
 };
 
 #define ROI_ALIGN(version)                                                                         \
-    static const tn_operator roi_align_##version = {                                               \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .domain = "",                                                                              \
-        .name = "RoiAlign",                                                                        \
-        .doc = "Regions of images as maps of one size.",                                           \
-        TN_FIELDS(roi_align_params, roi_align_##version##_fields),                                 \
-        TN_INPUTS(roi_align_inputs),                                                               \
-        TN_OUTPUTS(roi_align_outputs),                                                             \
-        .infer = roi_align_infer,                                                                  \
-        .reference = roi_align_reference,                                                          \
-        TN_CASES(roi_align_##version##_cases),                                                     \
-    }
+    TN_OPERATOR_VERSION(                                                                           \
+        roi_align, "", "RoiAlign", version, "Regions of images as maps of one size.",              \
+        TN_FIELDS(roi_align_params, roi_align_##version##_fields), TN_INPUTS(roi_align_inputs),    \
+        TN_OUTPUTS(roi_align_outputs), TN_CASES(roi_align_##version##_cases))
 ROI_ALIGN(10);
 ROI_ALIGN(16);
 
 static const char *const roi_align_combinations[] = {"f32, f32, i64 -> f32"};
 
 static const tn_kernel roi_align_regions = {
-    .size = sizeof(tn_kernel),
-    .revision = 1,
-    .domain = "",
-    .op = "RoiAlign",
-    .device = "cpu",
-    .name = "regions",
-    .doc = "Regions on all threads, in double precision.",
+    TN_KERNEL_BEGIN("cpu", "", "RoiAlign", "regions", 1,
+                    "Regions on all threads, in double precision."),
     .traits = TN_KERNEL_DETERMINISTIC,
     TN_COMBINATIONS(roi_align_combinations),
     .run = roi_align_run,
 };
 
-static const tn_operator *const roi_align_operators[] = {&roi_align_10, &roi_align_16};
-static const tn_kernel *const roi_align_kernels[] = {&roi_align_regions};
-TN_LAYER(roi_align, roi_align_operators, roi_align_kernels);
+TN_LAYER(roi_align, TN_OPERATORS(&roi_align_10, &roi_align_16), TN_KERNELS(&roi_align_regions));

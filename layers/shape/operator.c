@@ -56,8 +56,7 @@ static const tn_port shape_inputs[] = {
     TN_PORT("data", "any", TN_PORT_SHAPE_ONLY, "any tensor; its elements are not read"),
 };
 static const tn_port shape_outputs[] = {
-    TN_PORT("shape", "i64", 0, "extents of the axes start..end-1"),
-};
+    TN_PORT("shape", "i64", 0, "extents of the axes start..end-1")};
 static const char *const shape_cases[] = {
     "| data=f32[2,3,4,5]",
     "| data=f32[]",
@@ -67,20 +66,7 @@ static const char *const shape_cases[] = {
     "start=2 end=1 | data=f32[2,3,4]",
 };
 
-static const tn_operator shape_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "",
-    .name = "Shape",
-    .doc = "The shape of a tensor, or a slice of it.",
-    TN_FIELDS(shape_params, shape_fields),
-    TN_INPUTS(shape_inputs),
-    TN_OUTPUTS(shape_outputs),
-    .infer = shape_infer,
-    .reference = shape_reference,
-    TN_CASES(shape_cases),
-};
+TN_OPERATOR(shape, "", "Shape", 1, "The shape of a tensor, or a slice of it.",
+            TN_FIELDS(shape_params, shape_fields));
 
-static const tn_operator *const shape_operators[] = {&shape_1};
-TN_LAYER_WITHOUT_KERNELS(shape, shape_operators);
+TN_LAYER_WITHOUT_KERNELS(shape, TN_OPERATORS(&shape_1));

@@ -17,9 +17,7 @@ static tn_status size_reference(tn_call *call) {
 static const tn_port size_inputs[] = {
     TN_PORT("data", "any", TN_PORT_SHAPE_ONLY, "any tensor; its elements are not read"),
 };
-static const tn_port size_outputs[] = {
-    TN_PORT("size", "i64", 0, "the number of its elements"),
-};
+static const tn_port size_outputs[] = {TN_PORT("size", "i64", 0, "the number of its elements")};
 static const char *const size_cases[] = {
     "| data=f32[2,3,4,5]",
     "| data=f32[]",
@@ -27,20 +25,6 @@ static const char *const size_cases[] = {
     "| data=bool[7]",
 };
 
-static const tn_operator size_1 = {
-    .size = sizeof(tn_operator),
-    .since_version = 1,
-    .state_version = 1,
-    .domain = "",
-    .name = "Size",
-    .doc = "The number of a tensor's elements.",
-    TN_NO_FIELDS,
-    TN_INPUTS(size_inputs),
-    TN_OUTPUTS(size_outputs),
-    .infer = size_infer,
-    .reference = size_reference,
-    TN_CASES(size_cases),
-};
+TN_OPERATOR(size, "", "Size", 1, "The number of a tensor's elements.", TN_NO_FIELDS);
 
-static const tn_operator *const size_operators[] = {&size_1};
-TN_LAYER_WITHOUT_KERNELS(size, size_operators);
+TN_LAYER_WITHOUT_KERNELS(size, TN_OPERATORS(&size_1));

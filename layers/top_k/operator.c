@@ -163,26 +163,13 @@ static const char *const top_k_11_cases[] = {
 };
 
 #define TOP_K(version, number_of_inputs)                                                           \
-    static const tn_operator top_k_##version = {                                                   \
-        .size = sizeof(tn_operator),                                                               \
-        .since_version = version,                                                                  \
-        .state_version = 1,                                                                        \
-        .traits = TN_OPERATOR_SELECTS,                                                             \
-        .domain = "",                                                                              \
-        .name = "TopK",                                                                            \
-        .doc = "The largest or smallest elements along an axis.",                                  \
-        TN_FIELDS(top_k_params, top_k_##version##_fields),                                         \
-        .port_size = sizeof(tn_port),                                                              \
-        .input_count = number_of_inputs,                                                           \
-        .inputs = top_k_inputs,                                                                    \
-        TN_OUTPUTS(top_k_outputs),                                                                 \
-        .infer = top_k_infer,                                                                      \
-        .reference = top_k_reference,                                                              \
-        TN_CASES(top_k_##version##_cases),                                                         \
-    }
+    TN_OPERATOR_VERSION(                                                                           \
+        top_k, "", "TopK", version, "The largest or smallest elements along an axis.",             \
+        TN_FIELDS(top_k_params, top_k_##version##_fields), TN_OUTPUTS(top_k_outputs),              \
+        TN_CASES(top_k_##version##_cases), .traits = TN_OPERATOR_SELECTS,                          \
+        .port_size = sizeof(tn_port), .input_count = number_of_inputs, .inputs = top_k_inputs)
 TOP_K(1, 1);
 TOP_K(10, 2);
 TOP_K(11, 2);
 
-static const tn_operator *const top_k_operators[] = {&top_k_1, &top_k_10, &top_k_11};
-TN_LAYER_WITHOUT_KERNELS(top_k, top_k_operators);
+TN_LAYER_WITHOUT_KERNELS(top_k, TN_OPERATORS(&top_k_1, &top_k_10, &top_k_11));
