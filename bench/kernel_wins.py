@@ -3,20 +3,22 @@
 """Which kernel wins where, and by how much. Three steps:
 
     kernel_wins.py make FOLDER                                      layers.onnx, and networks with random weights
-    kernel_wins.py measure TENON MODEL.onnx ... -o TIMES.json       [--device cuda] [--level avx2] [--builds 5] [--option=...]
+    kernel_wins.py measure TENON MODEL.onnx ... -o TIMES.json       [--device cuda] [--level avx2] [--precision int8] [--builds 5]
     kernel_wins.py table TIMES.json ... [-o PAGE.md]                [--without onednn] [--problems]
 
 `make` needs onnx and numpy, the others Python alone. layers.onnx has single layers beside each other, each with an input and an output of its own.
 
 `measure` builds each model again and again without a timing cache and keeps, of each candidate in the builds' reports, the least time that was
-measured. --level sets TENON_CPU_LEVEL and oneDNN's (repeatable); --option is passed on to `tenon build`: --option=--precision=int8 as
---option=--precision --option=int8. A later call with the same output adds to it: the least of both stays.
+measured. --level sets TENON_CPU_LEVEL and oneDNN's (repeatable), --precision is that of `tenon build`: int8 calibrates with MODEL.samples beside
+the model, of which `make` writes one a network. --option is passed on to `tenon build`. A later call with the same output adds to it: the least
+of both stays.
 
 `table` merges files. A problem is a node's operator with its shapes, types and the nodes behind it that a kernel may absorb; equal nodes are
 one. Only candidates that absorb as much as any does are compared, in whatever types and formats. A kernel that alone takes a problem wins it
 by 5% (--drop-single leaves those out). A kernel's levels (_baseline, _avx2, _avx512)
 count as one kernel in the first table; the second compares each level with the ones below it. "Without it" is the network that loses most when
-a kernel is left out, by the sum over its nodes of the next kernel's time. --without counts once more without a library or kernel."""
+a kernel is left out, by the sum over its nodes of the next kernel's time. A report has of a kernel's tactics the best one alone: the last table
+counts how often it was which. --without counts once more without a library or kernel."""
 import argparse
 import collections
 import datetime
@@ -95,6 +97,17 @@ def shape_of(text):
     return [int(extent) for extent in text.split("x")]
 
 
+def write_samples(path, inputs):
+    """Random inputs, enough for scales: a folder for each input."""
+    import numpy as np
+    random = np.random.default_rng(2)
+    for name, shape in inputs.items():
+        folder = os.path.join(os.path.splitext(path)[0] + ".samples", name)
+        os.makedirs(folder, exist_ok=True)
+        for number in range(2):
+            np.save(os.path.join(folder, f"{number}.npy"), random.standard_normal(shape).astype(np.float32))
+
+
 def make_layers(path):
     import numpy as np
     from onnx import TensorProto, helper, numpy_helper, save
@@ -126,19 +139,25 @@ def make_layers(path):
         outputs.append(helper.make_tensor_value_info(last, TensorProto.FLOAT, None))
     graph = helper.make_graph(nodes, "layers", inputs, outputs, weights)
     save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    write_samples(path, {x.name: [axis.dim_value for axis in x.type.tensor_type.shape.dim] for x in inputs})
 
 
 def make(options):
     import plan_quality
     make_layers(os.path.join(options.folder, "layers.onnx"))
     for name in ("resnet18", "resnet50", "mobilenet_v2"):
-        network = plan_quality.Network(name)
-        network.save(getattr(plan_quality, name)(network), os.path.join(options.folder, f"{name}.onnx"))
+        network, path = plan_quality.Network(name), os.path.join(options.folder, f"{name}.onnx")
+        network.save(getattr(plan_quality, name)(network), path)
+        write_samples(path, {"image": [1, 3, 224, 224]})
 
 
 def report_of(options, model, level, report):
     command = [options.program, "build", model, "-o", report + ".plan", "--report", report, "--timing-seconds", str(options.seconds)]
     command += ["--threads", str(options.threads)] if options.device == "cpu" else ["--device", options.device]
+    if options.precision:
+        command += ["--precision", options.precision]
+    if "int8" in options.precision:
+        command += ["--calibration", os.path.splitext(model)[0] + ".samples", "--calibrator", "minmax"]
     environment = dict(os.environ, TENON_CPU_LEVEL=level) if level else dict(os.environ)
     if level in ONEDNN_LEVELS:
         environment.update(dict.fromkeys(("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"), ONEDNN_LEVELS[level]))
@@ -165,7 +184,8 @@ def problem_of(node):
 
 
 def candidate_of(c):
-    return "\t".join([c["kernel"], c.get("library", "-"), str(len(c["absorbs"])), storage_text(c.get("input")), storage_text(c.get("output"))])
+    return "\t".join([c["kernel"], c.get("library", "-"), str(len(c["absorbs"])), storage_text(c.get("input")), storage_text(c.get("output"))]
+                     + ([str(c["tactic"])] if c["tactics"] > 1 else []))
 
 
 def add_report(problems, report):
@@ -196,14 +216,16 @@ def measure(options):
             for level in options.level or [""]:
                 for model in options.models:
                     name = os.path.splitext(os.path.basename(model))[0]
-                    where = " ".join([options.device, level, f"{options.threads} thread" if options.device == "cpu" else "", *options.option])
+                    where = " ".join([options.device, level, f"{options.threads} thread" if options.device == "cpu" else "",
+                                      options.precision, *options.option])
                     run = found["runs"].setdefault(f"{' '.join(where.split())}\t{name}", {"builds": 0, "problems": {}})
                     report = report_of(options, model, level, os.path.join(folder, "report.json"))
                     run["device"], run["builds"] = report["device"], run["builds"] + 1
                     add_report(run["problems"], report)
                     print(f"{where} {name}: build {build + 1} of {options.builds}", file=sys.stderr, flush=True)
-            with open(options.output, "w") as file:
+            with open(options.output + ".new", "w") as file:
                 json.dump(found, file, indent=1)
+            os.replace(options.output + ".new", options.output)
 
 
 def level_of(kernel):
@@ -217,13 +239,16 @@ class Problem:
     def __init__(self, where, model, key, data):
         self.where, self.model, self.key, self.op = where, model, key, re.split(r"[+ ]", key)[0]
         self.nodes, self.chosen = data["nodes"], data["chosen"]
-        self.levels, self.libraries = {}, {}
+        self.levels, self.libraries, self.tactics = {}, {}, {}
         most = max((int(c.split("\t")[2]) for c in data["times"]), default=0)
         for candidate, ns in data["times"].items():
-            kernel, library, absorbs, _, _ = candidate.split("\t")
-            if int(absorbs) == most:
-                self.levels[kernel] = min(ns, self.levels.get(kernel, ns))
-                self.libraries[level_of(kernel)[0]] = library
+            kernel, library, absorbs, _, _, *tactic = candidate.split("\t")
+            if int(absorbs) != most:
+                continue
+            if tactic and ns <= self.levels.get(kernel, ns):
+                self.tactics[kernel] = tactic[0]
+            self.levels[kernel] = min(ns, self.levels.get(kernel, ns))
+            self.libraries[level_of(kernel)[0]] = library
 
     def ranking(self, without=None):
         """(least time, kernel) in order, levels as one kernel."""
@@ -344,6 +369,23 @@ def show_levels(lines, problems):
     lines.append("")
 
 
+def show_tactics(lines, problems):
+    counts = collections.defaultdict(collections.Counter)
+    for problem in problems:
+        for kernel, tactic in problem.tactics.items():
+            is_won = problem.ranking()[0][1] == level_of(kernel)[0]
+            counts[(problem.op, kernel)][int(tactic)] += 1
+            counts[(problem.op, kernel, "won")][int(tactic)] += is_won
+    if not counts:
+        return
+    lines += ["| operator | kernel | its best tactic: problems, and of these won |", "|-|-|-|"]
+    for key, tactics in sorted(counts.items()):
+        if len(key) == 2:
+            text = ", ".join(f"{tactic}: {count} and {counts[(*key, 'won')][tactic]}" for tactic, count in sorted(tactics.items()))
+            lines.append(f"| {key[0]} | {key[1]} | {text} |")
+    lines.append("")
+
+
 def show_problems(lines, problems):
     lines += ["| network | problem | nodes | kernels, µs |", "|-|-|-|-|"]
     for problem in sorted(problems, key=lambda p: (p.op, p.key, p.model)):
@@ -362,6 +404,7 @@ def table(options):
         lines += [f"## {where}", ""]
         show_wins(lines, here, options)
         show_levels(lines, here)
+        show_tactics(lines, here)
         if options.problems:
             show_problems(lines, here)
     text = "\n".join(lines)
@@ -382,6 +425,7 @@ def main():
     measuring.add_argument("models", nargs="+", metavar="MODEL.onnx")
     measuring.add_argument("--device", default="cpu")
     measuring.add_argument("--level", action="append", choices=("baseline", "avx2", "avx512"))
+    measuring.add_argument("--precision", default="")
     measuring.add_argument("--threads", type=int, default=1)
     measuring.add_argument("--builds", type=int, default=5)
     measuring.add_argument("--seconds", type=float, default=60, help="of one build's measuring, at most")
