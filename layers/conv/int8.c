@@ -6,18 +6,17 @@
  * loop is kit/int8/dot_body.h, the layout int8_plan.c; depthwise convolutions have kernels of their
  * own (depthwise.c).
  */
-#include <tenon/kit/levels.h>
-#include "conv/int8.h"
-#include "conv/direct_kernel.h"
 #include "conv/int8_plan.h"
-#include <tenon/kit/parallel.h>
-#include <tenon/kit/dot_end.h>
-#include <tenon/kit/activation.h>
+#include "conv/kernels.h"
 #include "kit/math/byte_table.h"
+#include "kit/operator/kernel_memory.h"
+#include <tenon/kit/activation.h>
+#include <tenon/kit/dot_end.h>
 #include <tenon/kit/infer.h>
+#include <tenon/kit/levels.h>
+#include <tenon/kit/parallel.h>
 
 #include <stdio.h>
-#include <string.h>
 
 typedef struct int8_state {
     const tn_dot_level *level;
@@ -28,9 +27,8 @@ typedef struct int8_state {
 } int8_state;
 
 typedef struct int8_context {
+    tn_kernel_context kept; /* tables: offsets of groups, then of positions */
     tn_int8_plan plan;
-    int32_t *offsets; /* of groups, then of positions */
-    int64_t capacity;
 } int8_context;
 
 /* One run, as the bodies of parallel_for see it. */
@@ -127,8 +125,8 @@ static tn_status int8_prepare(tn_call *call) {
     if (!read_plan(call, &plan, &layout, &epilogue))
         return host->fail(call, TN_ERROR_UNSUPPORTED,
                           "the quantised convolution does not do this node");
-    int8_state *state = host->allocate(host, sizeof(*state), 64);
-    if (!state) return host->fail(call, TN_ERROR_MEMORY, "no memory for the convolution's state");
+    TN_TRY(tn_kernel_state_create(call, sizeof(int8_state)));
+    int8_state *state = call->state;
     *state = (int8_state){
         .level = call->user, .layout = layout, .join = plan.join, .epilogue = epilogue};
     /* Nodes that share weights may differ in their groups and in what is joined. */
@@ -137,36 +135,15 @@ static tn_status int8_prepare(tn_call *call) {
              (long long)plan.geometry.groups, (long long)plan.runs, (long long)plan.join,
              plan.join > 1 ? (long long)plan.geometry.stride_width : 1LL);
     pack_job job = {call, &layout, &plan};
-    tn_status status =
-        host->packed(call, 1, key, tn_dot_layout_bytes(&layout), pack_weights, &job, &state->blob);
-    if (status != TN_OK) {
-        host->deallocate(host, state);
-        return status;
-    }
-    call->state = state;
-    return TN_OK;
-}
-
-static void int8_release(tn_call *call) {
-    call->host->deallocate(call->host, call->state);
+    return tn_kernel_state_finish(call, host->packed(call, 1, key, tn_dot_layout_bytes(&layout),
+                                                     pack_weights, &job, &state->blob));
 }
 
 /* ----------------------------------------------------------------------------------------------
  * open, reshape */
 
 static tn_status int8_open(tn_call *call) {
-    int8_context *context = call->host->allocate(call->host, sizeof(*context), 16);
-    if (!context)
-        return call->host->fail(call, TN_ERROR_MEMORY, "no memory for the convolution's context");
-    memset(context, 0, sizeof(*context));
-    call->context = context;
-    return TN_OK;
-}
-
-static void int8_close(tn_call *call) {
-    int8_context *context = call->context;
-    call->host->deallocate(call->host, context->offsets);
-    call->host->deallocate(call->host, context);
+    return tn_kernel_context_create(call, sizeof(int8_context));
 }
 
 /* Of scales and as many of biases, which lie before the copies. */
@@ -184,17 +161,10 @@ static tn_status int8_reshape(tn_call *call) {
         !make_plan(state->level, &geometry, state->join, call->threads, plan, &layout))
         return call->host->fail(call, TN_ERROR_UNSUPPORTED,
                                 "the quantised convolution does not do these shapes");
-    const int64_t count = plan->groups + plan->positions;
-    if (count > context->capacity) {
-        int32_t *offsets = call->host->allocate(call->host, (uint64_t)count * sizeof(int32_t), 64);
-        if (!offsets)
-            return call->host->fail(call, TN_ERROR_MEMORY, "no memory for %lld offsets",
-                                    (long long)count);
-        call->host->deallocate(call->host, context->offsets);
-        context->offsets = offsets;
-        context->capacity = count;
-    }
-    tn_int8_plan_offsets(state->level, plan, context->offsets, context->offsets + plan->groups);
+    TN_TRY(tn_kernel_context_reserve(call,
+                                     (uint64_t)(plan->groups + plan->positions) * sizeof(int32_t)));
+    int32_t *offsets = context->kept.tables;
+    tn_int8_plan_offsets(state->level, plan, offsets, offsets + plan->groups);
     call->workspace_bytes =
         (uint64_t)channel_bytes(&state->layout) * 2 + (uint64_t)plan->copy_bytes * call->threads;
     return TN_OK;
@@ -251,8 +221,8 @@ static void copy_band(const int8_run *run, char *copy, int64_t image, int64_t to
 /* ----------------------------------------------------------------------------------------------
  * tiles */
 
-/* One block of channels over `count` positions from `first` on; `output_at` is the place of the
- * first of them in the output. */
+/* One block of channels over `count` positions from `first` on; `output_at` is the output's offset
+ * of the first of them. */
 static void tiles_of_block(const int8_run *run, tn_dot_tile *tile, int64_t vectors, int64_t first,
                            int64_t count, int64_t output_at) {
     const tn_dot_level *level = run->state->level;
@@ -338,14 +308,15 @@ static tn_status int8_run_node(tn_call *call) {
     const int8_state *state = call->state;
     const int8_context *context = call->context;
     const tn_int8_plan *plan = &context->plan;
+    const int32_t *offsets = context->kept.tables;
     if (call->outputs[0]->bytes == 0) return TN_OK;
     char *workspace = call->workspace;
     float *scale = call->workspace,
           *bias = (float *)(void *)(workspace + channel_bytes(&state->layout));
     int8_run run = {.state = state,
                     .plan = plan,
-                    .offsets = context->offsets,
-                    .positions = context->offsets + plan->groups,
+                    .offsets = offsets,
+                    .positions = offsets + plan->groups,
                     .scale = scale,
                     .bias = bias,
                     .input = call->inputs[0]->data,
@@ -372,7 +343,7 @@ static const char *const combinations[] = {
     "qi8, f32, f32? -> f32:nhwc",      "qi8, f32, f32? -> f32",
 };
 
-#define INT8_KERNEL(level, features_text)                                                          \
+#define INT8_KERNEL(level)                                                                         \
     const tn_kernel tn_conv_int8_##level = {                                                       \
         .size = sizeof(tn_kernel),                                                                 \
         .revision = 1,                                                                             \
@@ -381,19 +352,19 @@ static const char *const combinations[] = {
         .device = "cpu",                                                                           \
         .name = "int8_" #level,                                                                    \
         .doc = "8-bit products, exact sums; weights quantised a filter.",                          \
-        .requires_features = features_text,                                                        \
+        .requires_features = TN_KIT_FEATURES_##level,                                              \
         .traits = TN_KERNEL_DETERMINISTIC,                                                         \
         .absorbs = TN_FLOAT_ABSORBS(TN_SIMPLE_ACTIVATIONS),                                        \
         TN_COMBINATIONS(combinations),                                                             \
         .accepts = int8_accepts,                                                                   \
         .prepare = int8_prepare,                                                                   \
-        .release = int8_release,                                                                   \
+        .release = tn_kernel_state_destroy,                                                        \
         .open = int8_open,                                                                         \
-        .close = int8_close,                                                                       \
+        .close = tn_kernel_context_destroy,                                                        \
         .reshape = int8_reshape,                                                                   \
         .run = int8_run_node,                                                                      \
         .user = (void *)(uintptr_t)&tn_dot_##level,                                                \
     }
-INT8_KERNEL(baseline, NULL);
-INT8_KERNEL(avx2, TN_KIT_FEATURES_avx2);
-INT8_KERNEL(avx512vnni, TN_KIT_FEATURES_avx512vnni);
+INT8_KERNEL(baseline);
+INT8_KERNEL(avx2);
+INT8_KERNEL(avx512vnni);

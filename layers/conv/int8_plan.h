@@ -17,7 +17,7 @@
 #ifndef TN_LAYERS_CONV_INT8_PLAN_H
 #define TN_LAYERS_CONV_INT8_PLAN_H
 
-#include "conv/direct.h"
+#include "conv/geometry.h"
 #include <tenon/kit/dot.h>
 
 typedef struct tn_int8_plan {

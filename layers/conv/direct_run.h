@@ -3,8 +3,8 @@
  * What the direct convolution has prepared, and one run of it, tile after tile. Packing and the
  * kernel's callbacks are direct_kernel.c, the input's layout direct_layout.c, a tile direct_body.h.
  */
-#ifndef TN_LAYERS_CONV_DIRECT_WALK_H
-#define TN_LAYERS_CONV_DIRECT_WALK_H
+#ifndef TN_LAYERS_CONV_DIRECT_RUN_H
+#define TN_LAYERS_CONV_DIRECT_RUN_H
 
 #include "conv/direct_plan.h"
 #include <tenon/kit/epilogue.h>
@@ -14,7 +14,6 @@ typedef struct tn_direct_state {
     const float *weights;  /* group after group, block after block: taps x channels of the block */
     int64_t block, blocks; /* largest block; blocks of a group */
     int64_t taps;
-    bool has_bias;
     tn_float_epilogue epilogue;
 } tn_direct_state;
 
@@ -26,11 +25,11 @@ typedef struct tn_direct_run {
     const float *input, *residual, *bias;
     float *output, *copies;
     int64_t input_pitch, residual_pitch, output_pitch; /* from an image of the batch to the next */
-    int64_t image; /* FLAT: batch * groups + group of the laid-out input */
+    int64_t image; /* COLUMN_COPIES: batch * groups + group of the laid-out input */
     int64_t chunk_tiles, chunks;
 } tn_direct_run;
 
-/* The whole of it; `chunk_tiles`, `chunks` and `image` are the walk's own. */
-tn_status tn_direct_walk(tn_call *call, tn_direct_run *run);
+/* All images; sets `chunk_tiles`, `chunks` and `image` itself. */
+tn_status tn_direct_run_all(tn_call *call, tn_direct_run *run);
 
 #endif
