@@ -7,7 +7,6 @@
 #include "builder/choose/choose.h"
 #include "builder/lower/lower_candidates.h"
 #include "builder/lower/lower_storages.h"
-#include "builder/timing/timing_policy.h"
 
 #include <string.h>
 
@@ -201,7 +200,7 @@ static bool leave_out_openmp(const tn_lowering *lowering, const stated_nodes *st
         if (lowering->graph->nodes[n].is_dead) continue;
         for (uint32_t i = 0; i < stated->nodes[n].candidate_count; i++) {
             if (!is_openmp(lowering, stated, n, i)) continue;
-            stated->candidates[n][i].cost = tn_timing_policy.impossible_ns;
+            stated->candidates[n][i].cost = tn_lower_left_out_cost();
             has = has || choice[n] == i;
         }
     }
@@ -219,7 +218,7 @@ static tn_status choose(const tn_lowering *lowering, const stated_nodes *stated,
     TN_TRY(tn_choose(allocator, problem, false, out_choice, &cost));
     if (!leave_out_openmp(lowering, stated, out_choice)) return TN_OK;
     TN_TRY(tn_choose(allocator, problem, false, without, &without_cost));
-    if (without_cost <= cost * tn_timing_policy.without_openmp_factor)
+    if (!tn_lower_is_worth_openmp(cost, without_cost))
         memcpy(out_choice, without, problem->node_count * sizeof *without);
     return TN_OK;
 }

@@ -79,3 +79,11 @@ void tn_lower_level(const tn_lowering *lowering, uint32_t index, double *ranked,
             out_costs[i] *= 1 + tolerance(candidate, fused);
     }
 }
+
+bool tn_lower_is_worth_openmp(double cost, double without_cost) {
+    return without_cost > cost * tn_timing_policy.without_openmp_factor;
+}
+
+double tn_lower_left_out_cost(void) {
+    return tn_timing_policy.impossible_ns;
+}

@@ -342,7 +342,7 @@ static void test_a_state_on_the_device_is_updated_there(void **state) {
         settle(&own);
         must(tn_context_run(own.context));
         settle(&own);
-        assert_int_equal(own.context->current->updated[0], 1);
+        assert_int_equal(own.context->shapes.current->updated[0], 1);
         must(own.device->copy(own.device, seen, own.inputs[0], sizeof(seen), TN_COPY_TO_HOST,
                               own.stream));
         settle(&own);

@@ -5,7 +5,7 @@
  * windows in their larger tensor, all else in the arena, whose plan is shape_state_memory.c's.
  */
 #include "base/status.h"
-#include "run/context_private.h"
+#include "run/sharing/sharing.h"
 
 /* ----------------------------------------------------------------------------------------------
  * sources */
@@ -48,7 +48,7 @@ static tn_status place_source(tn_context *context, tn_shape_state *state, uint32
         return TN_OK;
     }
     /* A host node's output: inference has computed it, and will compute others for other shapes. */
-    const tn_tensor *computed = &context->inference.tensors[id].storage.tensor;
+    const tn_tensor *computed = &context->shapes.inference.tensors[id].storage.tensor;
     if (!computed->data) return TN_OK; /* only shapes are read of it */
     void *copy = tn_shape_state_copy(state, computed->data, (size_t)computed->bytes);
     if (!copy) return tn_fail_memory("a computed value");
