@@ -4,9 +4,10 @@
  * There is one for the tensor, one for each place along an axis, or one for each block of places
  * (opset 21 on).
  */
-#ifndef TN_KIT_QUANTIZE_QUANTIZE_H
-#define TN_KIT_QUANTIZE_QUANTIZE_H
+#ifndef TN_LAYERS_QUANTIZE_QUANTIZE_H
+#define TN_LAYERS_QUANTIZE_QUANTIZE_H
 
+#include "quantize/rows.h"
 #include <tenon/kit/lanes.h>
 
 enum { TN_QUANTIZE_X = 0, TN_QUANTIZE_SCALE = 1, TN_QUANTIZE_ZERO_POINT = 2 };
@@ -17,17 +18,6 @@ typedef struct tn_quantize_params {
     tn_type output_dtype, precision;
     bool saturate;
 } tn_quantize_params;
-
-#define TN_QUANTIZE_FIELD_AXIS                                                                     \
-    TN_FIELD(tn_quantize_params, axis, TN_FIELD_I64, TN_OPTIONAL, "1",                             \
-             "axis along which scales differ; negative: from the end")
-#define TN_QUANTIZE_FIELD_BLOCK_SIZE                                                               \
-    TN_FIELD_RANGE(tn_quantize_params, block_size, TN_FIELD_I64, TN_OPTIONAL, "0", 0,              \
-                   9223372036854775807.0,                                                          \
-                   "places along the axis that share a scale; 0: no blocks")
-#define TN_QUANTIZE_FIELD_OUTPUT_DTYPE                                                             \
-    TN_FIELD(tn_quantize_params, output_dtype, TN_FIELD_TYPE, TN_OPTIONAL, NULL,                   \
-             "type of the output; absent: from the inputs")
 
 typedef struct tn_quantize_plan {
     tn_lanes lanes;      /* along the axis; per tensor: one lane of all elements */
@@ -51,5 +41,10 @@ static inline int64_t tn_quantize_index(const tn_quantize_plan *plan, int64_t ou
     if (!plan->is_blocked) return at;
     return (outer * plan->scale_count + at) * plan->lanes.inner + inner;
 }
+
+/* kernel.c: between floats and 8-bit integers, around the rows of rows.h; blocks of scales are left
+ * to the reference. */
+tn_status tn_quantize_accepts(tn_call *call) TN_NOEXCEPT;
+tn_status tn_quantize_run(tn_call *call) TN_NOEXCEPT;
 
 #endif

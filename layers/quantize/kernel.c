@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The callbacks of quantize_kernel.h. */
+/* The kernels' callbacks; see quantize.h. */
 #include <tenon/kit/parallel.h>
-#include "kit/quantize/quantize_kernel.h"
 #include "kit/math/element.h"
-#include "kit/quantize/quantize.h"
+#include "quantize/quantize.h"
 
 /* Other formats than linear are walked as they lie, which takes one scale. */
-tn_status tn_quantize_kernel_accepts(tn_call *call) {
+tn_status tn_quantize_accepts(tn_call *call) {
     tn_quantize_plan plan = {0};
     if (tn_quantize_read(call, &plan) != TN_OK || plan.is_blocked) return TN_ERROR_UNSUPPORTED;
     const bool is_linear = call->outputs[0]->format == TN_LINEAR;
@@ -52,7 +51,7 @@ static tn_quantize_row choose_row(const tn_call *call) {
     return from == TN_I8 ? level->from_i8 : level->from_u8;
 }
 
-tn_status tn_quantize_kernel_run(tn_call *call) {
+tn_status tn_quantize_run(tn_call *call) {
     enum { GRAIN = 16384 };
     const tn_tensor *x = call->inputs[TN_QUANTIZE_X], *y = call->outputs[0];
     const tn_tensor *zero = tn_infer_input(call, TN_QUANTIZE_ZERO_POINT);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of quantize_rows.h for one processor level. Included by a file a level, which names
+ * The functions of rows.h for one processor level. Included by a file a level, which names
  * the table as TN_QUANTIZE_LEVEL.
  */
 #include <tenon/kit/vector.h>
-#include "kit/quantize/quantize_rows.h"
+#include "quantize/rows.h"
 
 typedef int8_t vector_i8 __attribute__((vector_size(TN_LANES)));
 typedef uint8_t vector_u8 __attribute__((vector_size(TN_LANES)));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows of floats to 8-bit integers and back by scale and zero point, compiled once a processor
- * level from quantize_rows_body.h.
+ * level from rows_body.h.
  */
-#ifndef TN_KIT_QUANTIZE_QUANTIZE_ROWS_H
-#define TN_KIT_QUANTIZE_QUANTIZE_ROWS_H
+#ifndef TN_LAYERS_QUANTIZE_ROWS_H
+#define TN_LAYERS_QUANTIZE_ROWS_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scales and zero points of elements; see quantize.h. */
-#include "kit/quantize/quantize.h"
+#include "quantize/quantize.h"
 #include "kit/math/element.h"
 
 static tn_status refuse_scale(tn_call *call, uint32_t input) {
