@@ -131,7 +131,7 @@ static tn_status run(tn_call *call) {
     return call->host->parallel_for(call, count, 16, body_of_threads, call);
 }
 
-static const char *const cases[] = {"| x=f32[3,4] c=f32[]", "| x=f32[70] c=f32[1]{0.25}"};
+static const char *const cases[] = {"| x=f32[3,4] c=f32[]{0.5}", "| x=f32[70] c=f32[1]{0.25}"};
 static const tn_operator half_operator = {
     OPERATOR,       .state_version = 1,     .name = "Half",
     TN_NO_FIELDS,   TN_INPUTS(inputs),      TN_OUTPUTS(outputs),
